@@ -1,0 +1,43 @@
+/**
+ * Where a webhook goes. The text is stored as it was given and parsed again at each attempt, so everything
+ * that parsers are known to disagree about (credentials, backslashes, blanks, other alphabets) is refused
+ * here. Which addresses may be reached is decided when an attempt connects, not here.
+ */
+import { Schema } from "effect"
+import type { Limits } from "./Limits.ts"
+import { perLimits } from "./perLimits.ts"
+
+const visibleAscii = /^[!-~]+$/
+const httpWithAuthority = /^https?:\/\/([^/?#\\]+)/i
+
+const whyNotUrl = (text: string, limits: Limits): string | undefined => {
+  if (text.length > limits.urlLength) return `must be at most ${limits.urlLength} characters long`
+  if (!visibleAscii.test(text)) {
+    return "must be visible ASCII without blanks or control characters: percent-encode the rest"
+  }
+  const authority = httpWithAuthority.exec(text)?.[1]
+  if (authority === undefined || text.includes("\\")) return urlMessage
+  if (authority.includes("@")) return "must not contain credentials: send them in a header"
+  if (text.includes("#")) return "must not contain a fragment: it is never sent"
+  return URL.canParse(text) ? undefined : urlMessage
+}
+
+const urlMessage = "must be an absolute http or https URL, such as https://example.com/hook"
+
+export const makeCallbackUrl = perLimits((limits: Limits) =>
+  Schema.String.annotate({ message: urlMessage }).check(
+    Schema.makeFilter((text: string) => whyNotUrl(text, limits), {
+      toJsonSchema: () => [
+        {
+          minLength: 1,
+          maxLength: limits.urlLength,
+          pattern: "^[Hh][Tt][Tt][Pp][Ss]?://[!-~]+$",
+          format: "uri",
+        },
+        true,
+      ],
+      description: "An absolute http or https URL without credentials or fragment.",
+      examples: ["https://example.com/hooks/timer"],
+    }),
+  ),
+)

@@ -1,0 +1,45 @@
+/**
+ * `/timers/createMany`: many creates in one body, applied in order. One bad item does not spoil the rest,
+ * so the body takes its items as they are and each is decoded alone, with the schema of create. The OpenAPI
+ * document names that schema as the type of the items.
+ */
+import { Schema } from "effect"
+import { AnyJson } from "./AnyJson.ts"
+import { Count } from "./Count.ts"
+import { createResults } from "./CreateTimer.ts"
+import type { Limits } from "./Limits.ts"
+import { ProblemDocument } from "./Problem.ts"
+import { perLimits } from "./perLimits.ts"
+
+export const makeCreateManyTimers = perLimits((limits: Limits) => {
+  const message = `must be an array of 1 to ${limits.createMany} timers`
+  return Schema.Struct({
+    timers: Schema.Array(AnyJson)
+      .annotate({ message })
+      .check(Schema.isBetweenLength(1, limits.createMany, { message })),
+  }).annotate({
+    message: "must be a JSON object",
+    identifier: "CreateManyTimers",
+    description: "Timers to create, applied in order.",
+  })
+})
+
+export type CreateManyTimers = ReturnType<typeof makeCreateManyTimers>["Type"]
+
+const CreatedItem = Schema.Struct({
+  result: Schema.Literals(createResults),
+  timerId: Schema.String,
+  revision: Count,
+  fireId: Schema.String,
+}).annotate({ identifier: "CreatedItem" })
+
+const FailedItem = Schema.Struct({ problem: ProblemDocument }).annotate({ identifier: "FailedItem" })
+
+export const CreateManyTimersAnswer = Schema.Struct({
+  results: Schema.Array(Schema.Union([CreatedItem, FailedItem])),
+}).annotate({
+  identifier: "CreateManyTimersAnswer",
+  description: "For each timer of the request, in its order, its result or its problem.",
+})
+
+export type CreateManyTimersAnswer = typeof CreateManyTimersAnswer.Type

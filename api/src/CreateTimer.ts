@@ -1,0 +1,69 @@
+/**
+ * `/timers/create`: the hot path of the service, so its schema is flat. Instants and durations decode to
+ * milliseconds under their wire names.
+ */
+import { Schema } from "effect"
+import { AnyJson } from "./AnyJson.ts"
+import { makeCallbackUrl } from "./CallbackUrl.ts"
+import { CorrelationId } from "./CorrelationId.ts"
+import { durationBetween } from "./DurationMs.ts"
+import { Instant } from "./Instant.ts"
+import type { Limits } from "./Limits.ts"
+import { Namespace } from "./Namespace.ts"
+import { exactlyOneOf } from "./oneOf.ts"
+import { perLimits } from "./perLimits.ts"
+import { makeRetryPolicyInput } from "./RetryPolicy.ts"
+import { completeTarget, makeTargetInput, type Target, type TargetInput } from "./Target.ts"
+import { Timer } from "./Timer.ts"
+import { TimerId } from "./TimerId.ts"
+
+export const createResults = ["created", "replaced", "unchanged", "alreadyFinished"] as const
+export const existingRules = ["replace", "keep", "fail"] as const
+
+export const makeCreateTimer = perLimits((limits: Limits) =>
+  Schema.Struct({
+    namespace: Namespace,
+    timerId: Schema.optionalKey(TimerId),
+    executeAt: Schema.optionalKey(Instant),
+    delay: Schema.optionalKey(durationBetween(0, limits.aheadMs)),
+    callbackUrl: Schema.optionalKey(makeCallbackUrl(limits)),
+    target: Schema.optionalKey(makeTargetInput(limits)),
+    payload: Schema.optionalKey(AnyJson),
+    retryPolicy: Schema.optionalKey(makeRetryPolicyInput(limits)),
+    expireAfter: Schema.optionalKey(durationBetween(1, limits.aheadMs)),
+    correlationId: Schema.optionalKey(CorrelationId),
+    onExisting: Schema.optionalKey(
+      Schema.Literals(existingRules).annotate({
+        message: `must be one of ${existingRules.join(", ")}`,
+        description: "What to do when the key is pending: replace it (the default), keep it, or fail.",
+      }),
+    ),
+  })
+    .annotate({
+      message: "must be a JSON object",
+      description:
+        "A timer to create. Exactly one of executeAt and delay, and exactly one of callbackUrl (short for a webhook target) and target.",
+    })
+    .check(exactlyOneOf("executeAt", "delay"), exactlyOneOf("callbackUrl", "target"))
+    .annotate({ identifier: "CreateTimer" }),
+)
+
+export type CreateTimer = ReturnType<typeof makeCreateTimer>["Type"]
+
+export const CreateTimerAnswer = Schema.Struct({
+  result: Schema.Literals(createResults),
+  timer: Timer,
+}).annotate({ identifier: "CreateTimerAnswer", description: "The timer, and what became of the request." })
+
+export type CreateTimerAnswer = typeof CreateTimerAnswer.Type
+
+/** The complete target a request names, or nothing when it names none, as an update may. */
+export const targetOf = (
+  request: { readonly callbackUrl?: string; readonly target?: TargetInput },
+  limits: Limits,
+): Target | undefined => {
+  if (request.callbackUrl !== undefined) {
+    return completeTarget({ type: "webhook", url: request.callbackUrl }, limits)
+  }
+  return request.target === undefined ? undefined : completeTarget(request.target, limits)
+}

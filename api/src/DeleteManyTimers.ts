@@ -1,0 +1,43 @@
+/**
+ * `/timers/deleteMany`: cancels what a filter selects, or all of a namespace. An empty filter is refused,
+ * and everything has to be asked for by name, so that a forgotten field never empties a namespace.
+ */
+import { Schema } from "effect"
+import { Count } from "./Count.ts"
+import { Namespace } from "./Namespace.ts"
+import { exactlyOneOf } from "./oneOf.ts"
+import { endsAfterItBegins, timerFilterFields } from "./TimerFilter.ts"
+
+const filterFields = Object.keys(timerFilterFields)
+
+const selectsSomething = Schema.makeFilter((filter: Readonly<Record<string, unknown>>) =>
+  filterFields.some((field) => field in filter)
+    ? undefined
+    : `must have at least one of ${filterFields.join(", ")}; to cancel every timer send all: true instead`,
+)
+
+export const DeleteManyTimers = Schema.Struct({
+  namespace: Namespace,
+  filter: Schema.optionalKey(
+    Schema.Struct(timerFilterFields)
+      .annotate({ message: "must be an object of filters", description: "Which pending timers to cancel." })
+      .check(selectsSomething, endsAfterItBegins)
+      .annotate({ identifier: "TimerFilter" }),
+  ),
+  all: Schema.optionalKey(Schema.Literal(true).annotate({ message: "must be true" })),
+})
+  .annotate({ message: "must be a JSON object", description: "Exactly one of filter and all." })
+  .check(exactlyOneOf("filter", "all"))
+  .annotate({ identifier: "DeleteManyTimers" })
+
+export type DeleteManyTimers = typeof DeleteManyTimers.Type
+
+export const DeleteManyTimersAnswer = Schema.Struct({
+  cancelled: Count,
+  inFlight: Count,
+  more: Schema.optionalKey(
+    Schema.Literal(true).annotate({ description: "Present when more timers match: repeat the call." }),
+  ),
+}).annotate({ identifier: "DeleteManyTimersAnswer", description: "How many timers one bounded batch met." })
+
+export type DeleteManyTimersAnswer = typeof DeleteManyTimersAnswer.Type

@@ -1,0 +1,20 @@
+/** `/timers/get`: one timer by its key. Other calls answer with the same `{ timer }`. */
+import { Schema } from "effect"
+import { Namespace } from "./Namespace.ts"
+import { Timer } from "./Timer.ts"
+import { TimerId } from "./TimerId.ts"
+
+export const GetTimer = Schema.Struct({ namespace: Namespace, timerId: TimerId }).annotate({
+  message: "must be a JSON object",
+  identifier: "GetTimer",
+  description: "The key of a timer.",
+})
+
+export type GetTimer = typeof GetTimer.Type
+
+export const TimerAnswer = Schema.Struct({ timer: Timer }).annotate({
+  identifier: "TimerAnswer",
+  description: "The pending life of the timer, else the last finished one.",
+})
+
+export type TimerAnswer = typeof TimerAnswer.Type

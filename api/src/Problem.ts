@@ -1,0 +1,236 @@
+/**
+ * Failures as RFC 9457 problem documents (`application/problem+json`): one class for each `code`, so that
+ * every endpoint declares exactly what it may answer and a typed client can tell them apart. `type` is a
+ * URN made of the code; it identifies and is not meant to be fetched.
+ *
+ * The codes are those of the contract, and three more for requests that reach no call of it: `notFound`
+ * (404, no such path), `methodNotAllowed` (405) and `requestTimeout` (408, the body came too slowly).
+ */
+import { Schema } from "effect"
+import { HttpApiError } from "effect/http-api"
+import { Count } from "./Count.ts"
+
+export const problemContentType = "application/problem+json"
+
+/** The status and the title that belong to each code. */
+export const problemCodes = {
+  invalidJson: { status: 400, title: "The body is not valid JSON" },
+  invalidRequest: { status: 400, title: "The request is not valid" },
+  unauthorized: { status: 401, title: "Authentication is needed" },
+  forbidden: { status: 403, title: "This is not allowed" },
+  notFound: { status: 404, title: "There is nothing at this path" },
+  timerNotFound: { status: 404, title: "There is no such timer" },
+  methodNotAllowed: { status: 405, title: "This path does not take this method" },
+  requestTimeout: { status: 408, title: "The request took too long to arrive" },
+  timerExists: { status: 409, title: "The timer exists already" },
+  revisionMismatch: { status: 409, title: "The timer has another revision" },
+  timerInFlight: { status: 409, title: "The timer is being delivered" },
+  clockNotManual: { status: 409, title: "The clock cannot be moved" },
+  bodyTooLarge: { status: 413, title: "The body is too large" },
+  unsupportedMediaType: { status: 415, title: "The body must be application/json" },
+  quotaExceeded: { status: 429, title: "A quota is used up" },
+  internal: { status: 500, title: "The service failed" },
+  overloaded: { status: 503, title: "The service has too much to do" },
+  ownerUnavailable: { status: 503, title: "The timer's owner is not in reach" },
+} as const
+
+export type ProblemCode = keyof typeof problemCodes
+
+const FieldErrorSchema = Schema.Struct({
+  pointer: Schema.String.annotate({
+    description: "JSON pointer (RFC 6901) to the field; empty for the body.",
+  }),
+  detail: Schema.String.annotate({ description: "What is wrong with it, and the fix." }),
+}).annotate({ identifier: "FieldError" })
+
+export type FieldError = typeof FieldErrorSchema.Type
+
+const declare = <const Code extends ProblemCode>(code: Code) =>
+  ({
+    type: `urn:punctual:problem:${code}` as const,
+    status: problemCodes[code].status as (typeof problemCodes)[Code]["status"],
+    title: problemCodes[code].title,
+  }) as const
+
+const members = <const Code extends ProblemCode>(code: Code) => ({
+  code: Schema.tag(code),
+  detail: Schema.String,
+})
+
+const retryAfterSeconds = Count.annotate({
+  description: "After how many seconds to try again; the Retry-After header says the same.",
+})
+
+export class InvalidJson extends HttpApiError.Problem<InvalidJson>()(
+  "InvalidJson",
+  declare("invalidJson"),
+  members("invalidJson"),
+) {}
+
+export class InvalidRequest extends HttpApiError.Problem<InvalidRequest>()(
+  "InvalidRequest",
+  declare("invalidRequest"),
+  { ...members("invalidRequest"), errors: Schema.Array(FieldErrorSchema) },
+) {}
+
+export class Unauthorized extends HttpApiError.Problem<Unauthorized>()(
+  "Unauthorized",
+  declare("unauthorized"),
+  members("unauthorized"),
+) {}
+
+export class Forbidden extends HttpApiError.Problem<Forbidden>()(
+  "Forbidden",
+  declare("forbidden"),
+  members("forbidden"),
+) {}
+
+export class NotFound extends HttpApiError.Problem<NotFound>()(
+  "NotFound",
+  declare("notFound"),
+  members("notFound"),
+) {}
+
+export class TimerNotFound extends HttpApiError.Problem<TimerNotFound>()(
+  "TimerNotFound",
+  declare("timerNotFound"),
+  members("timerNotFound"),
+) {}
+
+export class MethodNotAllowed extends HttpApiError.Problem<MethodNotAllowed>()(
+  "MethodNotAllowed",
+  declare("methodNotAllowed"),
+  members("methodNotAllowed"),
+) {}
+
+export class RequestTimeout extends HttpApiError.Problem<RequestTimeout>()(
+  "RequestTimeout",
+  declare("requestTimeout"),
+  members("requestTimeout"),
+) {}
+
+export class TimerExists extends HttpApiError.Problem<TimerExists>()(
+  "TimerExists",
+  declare("timerExists"),
+  members("timerExists"),
+) {}
+
+export class RevisionMismatch extends HttpApiError.Problem<RevisionMismatch>()(
+  "RevisionMismatch",
+  declare("revisionMismatch"),
+  { ...members("revisionMismatch"), currentRevision: Count },
+) {}
+
+export class TimerInFlight extends HttpApiError.Problem<TimerInFlight>()(
+  "TimerInFlight",
+  declare("timerInFlight"),
+  members("timerInFlight"),
+) {}
+
+export class ClockNotManual extends HttpApiError.Problem<ClockNotManual>()(
+  "ClockNotManual",
+  declare("clockNotManual"),
+  members("clockNotManual"),
+) {}
+
+export class BodyTooLarge extends HttpApiError.Problem<BodyTooLarge>()(
+  "BodyTooLarge",
+  declare("bodyTooLarge"),
+  members("bodyTooLarge"),
+) {}
+
+export class UnsupportedMediaType extends HttpApiError.Problem<UnsupportedMediaType>()(
+  "UnsupportedMediaType",
+  declare("unsupportedMediaType"),
+  members("unsupportedMediaType"),
+) {}
+
+export class QuotaExceeded extends HttpApiError.Problem<QuotaExceeded>()(
+  "QuotaExceeded",
+  declare("quotaExceeded"),
+  {
+    ...members("quotaExceeded"),
+    quota: Schema.String.annotate({ description: "The name of the quota that is used up." }),
+    retryAfterSeconds,
+  },
+) {}
+
+export class Internal extends HttpApiError.Problem<Internal>()(
+  "Internal",
+  declare("internal"),
+  members("internal"),
+) {}
+
+export class Overloaded extends HttpApiError.Problem<Overloaded>()("Overloaded", declare("overloaded"), {
+  ...members("overloaded"),
+  retryAfterSeconds,
+}) {}
+
+export class OwnerUnavailable extends HttpApiError.Problem<OwnerUnavailable>()(
+  "OwnerUnavailable",
+  declare("ownerUnavailable"),
+  { ...members("ownerUnavailable"), retryAfterSeconds },
+) {}
+
+export type Problem =
+  | InvalidJson
+  | InvalidRequest
+  | Unauthorized
+  | Forbidden
+  | NotFound
+  | TimerNotFound
+  | MethodNotAllowed
+  | RequestTimeout
+  | TimerExists
+  | RevisionMismatch
+  | TimerInFlight
+  | ClockNotManual
+  | BodyTooLarge
+  | UnsupportedMediaType
+  | QuotaExceeded
+  | Internal
+  | Overloaded
+  | OwnerUnavailable
+
+/** What every call may answer besides its own failures. */
+export const commonProblems = [
+  InvalidJson,
+  InvalidRequest,
+  Unauthorized,
+  Forbidden,
+  RequestTimeout,
+  BodyTooLarge,
+  UnsupportedMediaType,
+  QuotaExceeded,
+  Internal,
+  Overloaded,
+  OwnerUnavailable,
+] as const
+
+/** Any problem as data: what stands in place of a result where one item of many has failed. */
+export const ProblemDocument = Schema.Struct({
+  type: Schema.String,
+  title: Schema.String,
+  status: Count,
+  code: Schema.String,
+  detail: Schema.String,
+  errors: Schema.optionalKey(Schema.Array(FieldErrorSchema)),
+  currentRevision: Schema.optionalKey(Count),
+  quota: Schema.optionalKey(Schema.String),
+  retryAfterSeconds: Schema.optionalKey(Count),
+}).annotate({ identifier: "ProblemDocument" })
+
+export type ProblemDocument = typeof ProblemDocument.Type
+
+/** The document of a problem, in the order in which people read it. */
+export const toProblemDocument = (problem: Problem): ProblemDocument => ({
+  type: problem.type,
+  title: problem.title,
+  status: problem.status,
+  code: problem.code,
+  detail: problem.detail,
+  ...("errors" in problem ? { errors: problem.errors } : {}),
+  ...("currentRevision" in problem ? { currentRevision: problem.currentRevision } : {}),
+  ...("quota" in problem ? { quota: problem.quota } : {}),
+  ...("retryAfterSeconds" in problem ? { retryAfterSeconds: problem.retryAfterSeconds } : {}),
+})

@@ -1,0 +1,109 @@
+/**
+ * How often and how far apart failed attempts are repeated: wait = interval × (1 − jitter × random), where
+ * the interval grows by the multiplier up to its maximum. The defaults spread ten attempts over about a day.
+ */
+import { Schema } from "effect"
+import { Count } from "./Count.ts"
+import { DurationMs, durationBetween } from "./DurationMs.ts"
+import type { Limits } from "./Limits.ts"
+import { perLimits } from "./perLimits.ts"
+
+const hourMs = 3_600_000
+
+const numberBetween = (minimum: number, maximum: number, description: string) => {
+  const message = `must be a number from ${minimum} to ${maximum}`
+  return Schema.Number.annotate({ message }).check(
+    Schema.isFinite({ message }),
+    Schema.isBetween({ minimum, maximum }, { message, description }),
+  )
+}
+
+const integerBetween = (minimum: number, maximum: number, description: string) => {
+  const message = `must be a whole number from ${minimum} to ${maximum}`
+  return Schema.Number.annotate({ message }).check(
+    Schema.isInt({ message }),
+    Schema.isBetween({ minimum, maximum }, { message, description }),
+  )
+}
+
+/** What a request may say. Every field may be left out; intervals decode to milliseconds. */
+export const makeRetryPolicyInput = perLimits((limits: Limits) => {
+  const interval = Schema.optionalKey(durationBetween(1, limits.retryIntervalMs))
+  return Schema.Struct({
+    maxAttempts: Schema.optionalKey(
+      integerBetween(1, limits.attempts, "How often delivery is tried in all; 10 when left out."),
+    ),
+    initialInterval: interval,
+    backoffMultiplier: Schema.optionalKey(
+      numberBetween(1, 100, "By what the interval grows after each attempt; 4 when left out."),
+    ),
+    maxInterval: interval,
+    jitter: Schema.optionalKey(
+      numberBetween(0, 1, "The share of each wait that is left to chance; 0.2 when left out."),
+    ),
+    maxDuration: Schema.optionalKey(durationBetween(1, limits.aheadMs)),
+  })
+    .annotate({
+      message: "must be an object of retry settings",
+      description: "What is left out has its default: 10 attempts, 5s, growing by 4 up to 8h, jitter 0.2.",
+    })
+    .check(
+      Schema.makeFilter((policy) =>
+        policy.initialInterval !== undefined &&
+        policy.maxInterval !== undefined &&
+        policy.maxInterval < policy.initialInterval
+          ? { path: ["maxInterval"], issue: "must not be shorter than initialInterval" }
+          : undefined,
+      ),
+    )
+    .annotate({ identifier: "RetryPolicyInput" })
+})
+
+export type RetryPolicyInput = ReturnType<typeof makeRetryPolicyInput>["Type"]
+
+/** The effective policy, as the service keeps it and as answers show it. */
+export const RetryPolicy = Schema.Struct({
+  maxAttempts: Count,
+  initialIntervalMs: DurationMs,
+  backoffMultiplier: Schema.Finite,
+  maxIntervalMs: DurationMs,
+  jitter: Schema.Finite,
+  maxDurationMs: Schema.optionalKey(DurationMs),
+})
+  .pipe(
+    Schema.encodeKeys({
+      initialIntervalMs: "initialInterval",
+      maxIntervalMs: "maxInterval",
+      maxDurationMs: "maxDuration",
+    }),
+  )
+  .pipe(Schema.annotateEncoded({ identifier: "RetryPolicy" }))
+
+export type RetryPolicy = typeof RetryPolicy.Type
+
+export const defaultRetryPolicy: RetryPolicy = {
+  maxAttempts: 10,
+  initialIntervalMs: 5_000,
+  backoffMultiplier: 4,
+  maxIntervalMs: 8 * hourMs,
+  jitter: 0.2,
+}
+
+/** Fills in what a request left out. An initial interval above the default maximum raises that maximum. */
+export const completeRetryPolicy = (
+  input: RetryPolicyInput | undefined,
+  defaults: RetryPolicy = defaultRetryPolicy,
+): RetryPolicy => {
+  if (input === undefined) return defaults
+  const maxDurationMs = input.maxDuration ?? defaults.maxDurationMs
+  const maxIntervalMs = input.maxInterval ?? Math.max(defaults.maxIntervalMs, input.initialInterval ?? 0)
+  return {
+    maxAttempts: input.maxAttempts ?? defaults.maxAttempts,
+    // The default must not exceed a maximum that the request lowered.
+    initialIntervalMs: input.initialInterval ?? Math.min(defaults.initialIntervalMs, maxIntervalMs),
+    backoffMultiplier: input.backoffMultiplier ?? defaults.backoffMultiplier,
+    maxIntervalMs,
+    jitter: input.jitter ?? defaults.jitter,
+    ...(maxDurationMs === undefined ? {} : { maxDurationMs }),
+  }
+}

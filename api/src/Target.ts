@@ -1,0 +1,82 @@
+/**
+ * Where a timer is delivered. `TargetInput` is what a request may say, with wire names and every option
+ * left out that has a default; `Target` is what the service keeps and answers: complete, with units in its
+ * names.
+ */
+import { Schema } from "effect"
+import { makeCallbackUrl } from "./CallbackUrl.ts"
+import { DurationMs, durationBetween } from "./DurationMs.ts"
+import type { Limits } from "./Limits.ts"
+import { perLimits } from "./perLimits.ts"
+import { makeWebhookHeaders } from "./WebhookHeaders.ts"
+
+const methods = ["POST", "PUT", "PATCH", "GET", "DELETE"] as const
+const bodies = ["envelope", "payload"] as const
+
+/** The target of a request. `timeout` decodes to milliseconds. */
+export const makeTargetInput = perLimits((limits: Limits) =>
+  Schema.Union([
+    Schema.Struct({
+      type: Schema.Literal("webhook"),
+      url: makeCallbackUrl(limits),
+      method: Schema.optionalKey(
+        Schema.Literals(methods).annotate({
+          message: `must be one of ${methods.join(", ")}`,
+          description: "The HTTP method; POST when left out.",
+        }),
+      ),
+      headers: Schema.optionalKey(makeWebhookHeaders(limits)),
+      timeout: Schema.optionalKey(durationBetween(limits.timeoutMinMs, limits.timeoutMaxMs)),
+      body: Schema.optionalKey(
+        Schema.Literals(bodies).annotate({
+          message: `must be one of ${bodies.join(", ")}`,
+          description:
+            "envelope (the default) sends the timer with its payload; payload sends the payload alone.",
+        }),
+      ),
+    }).annotate({ identifier: "WebhookTargetInput" }),
+    Schema.Struct({ type: Schema.Literal("event") }).annotate({ identifier: "EventTargetInput" }),
+    Schema.Struct({ type: Schema.Literal("handler") }).annotate({ identifier: "HandlerTargetInput" }),
+  ]).annotate({
+    identifier: "TargetInput",
+    message: "must be an object whose type is webhook, event or handler",
+    description: "Where the timer is delivered.",
+  }),
+)
+
+export type TargetInput = ReturnType<typeof makeTargetInput>["Type"]
+
+const WebhookTarget = Schema.Struct({
+  type: Schema.Literal("webhook"),
+  url: Schema.String,
+  method: Schema.Literals(methods),
+  headers: Schema.optionalKey(Schema.Record(Schema.String, Schema.String)),
+  timeoutMs: DurationMs,
+  body: Schema.Literals(bodies),
+})
+  .pipe(Schema.encodeKeys({ timeoutMs: "timeout" }))
+  .pipe(Schema.annotateEncoded({ identifier: "WebhookTarget" }))
+
+const EventTarget = Schema.Struct({ type: Schema.Literal("event") }).annotate({ identifier: "EventTarget" })
+const HandlerTarget = Schema.Struct({ type: Schema.Literal("handler") }).annotate({
+  identifier: "HandlerTarget",
+})
+
+/** The complete target, as the service keeps it and as answers show it. */
+export const Target = Schema.Union([WebhookTarget, EventTarget, HandlerTarget])
+
+export type Target = typeof Target.Type
+export type WebhookTarget = typeof WebhookTarget.Type
+
+/** Fills in the defaults of a target. */
+export const completeTarget = (input: TargetInput, limits: Limits): Target => {
+  if (input.type !== "webhook") return { type: input.type }
+  return {
+    type: "webhook",
+    url: input.url,
+    method: input.method ?? "POST",
+    ...(input.headers === undefined ? {} : { headers: input.headers }),
+    timeoutMs: input.timeout ?? limits.timeoutDefaultMs,
+    body: input.body ?? "envelope",
+  }
+}

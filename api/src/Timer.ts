@@ -1,0 +1,57 @@
+/** A timer as answers show it: its pending life, or the last one that finished. */
+import { Schema } from "effect"
+import { AnyJson } from "./AnyJson.ts"
+import { Count } from "./Count.ts"
+import { DurationMs } from "./DurationMs.ts"
+import { Instant } from "./Instant.ts"
+import { RetryPolicy } from "./RetryPolicy.ts"
+import { Target } from "./Target.ts"
+
+export const timerStates = ["pending", "inFlight", "delivered", "cancelled", "dead"] as const
+
+export type TimerState = (typeof timerStates)[number]
+
+/** An integer that only grows for a key, across its lives. */
+export const Revision = Schema.Number.annotate({ message: "must be a revision: a whole number" }).check(
+  Schema.isInt({ message: "must be a revision: a whole number" }),
+  Schema.isGreaterThanOrEqualTo(0, {
+    message: "must be a revision: a whole number",
+    description: "Grows with every arming of a key; for compare-and-set.",
+  }),
+)
+
+const LastAttempt = Schema.Struct({
+  at: Instant,
+  status: Schema.optionalKey(Count),
+  error: Schema.optionalKey(Schema.String),
+  durationMs: Count,
+}).annotate({ identifier: "LastAttempt" })
+
+/**
+ * Ids are plain text here: what the service answers has been checked when it came in, and a client must be
+ * able to read what a newer server accepts.
+ */
+export const Timer = Schema.Struct({
+  namespace: Schema.String,
+  timerId: Schema.String,
+  state: Schema.Literals(timerStates),
+  revision: Count,
+  fireId: Schema.String,
+  executeAt: Instant,
+  fireAt: Schema.optionalKey(Instant),
+  attempts: Count,
+  lastAttempt: Schema.optionalKey(LastAttempt),
+  target: Target,
+  payload: Schema.optionalKey(AnyJson),
+  retryPolicy: RetryPolicy,
+  expireAfterMs: Schema.optionalKey(DurationMs),
+  correlationId: Schema.String,
+  createdAt: Instant,
+  updatedAt: Instant,
+  finishedAt: Schema.optionalKey(Instant),
+  latenessMs: Schema.optionalKey(Count),
+})
+  .pipe(Schema.encodeKeys({ expireAfterMs: "expireAfter" }))
+  .pipe(Schema.annotateEncoded({ identifier: "Timer" }))
+
+export type Timer = typeof Timer.Type

@@ -1,0 +1,45 @@
+/**
+ * The caller's id of a timer, unique in its namespace. Its bound is in bytes because stores index bytes.
+ * Control characters are refused because ids end up in logs, headers and subjects; lone surrogates because
+ * they have no UTF-8 form, so that two different ids would be stored as one.
+ */
+import { Schema } from "effect"
+
+export const timerIdBytes = 255
+
+/** Says what is wrong with an id that callers choose, or nothing when it is sound. */
+export const whyNotId = (text: string): string | undefined => {
+  const lengthChars = text.length
+  // A character is at least one byte: this bounds the loop below before it starts.
+  if (lengthChars === 0 || lengthChars > timerIdBytes) return idMessage
+  let bytes = 0
+  for (let at = 0; at < lengthChars; at++) {
+    const code = text.charCodeAt(at)
+    if (code < 0x20 || (code >= 0x7f && code <= 0x9f)) return "must not contain control characters"
+    if (code < 0x80) bytes += 1
+    else if (code < 0x800) bytes += 2
+    else if (code < 0xd800 || code > 0xdfff) bytes += 3
+    else {
+      const next = text.charCodeAt(at + 1)
+      if (code > 0xdbff || !(next >= 0xdc00 && next <= 0xdfff)) return "must not contain lone surrogates"
+      bytes += 4
+      at++
+    }
+  }
+  return bytes > timerIdBytes ? idMessage : undefined
+}
+
+export const idMessage = `must be text of 1 to ${timerIdBytes} bytes of UTF-8 without control characters`
+
+export const TimerId = Schema.String.annotate({ message: idMessage })
+  .check(
+    Schema.makeFilter(whyNotId, {
+      toJsonSchema: () => [{ minLength: 1, maxLength: timerIdBytes }, true],
+      description:
+        "The caller's id, unique in its namespace. 1 to 255 bytes of UTF-8, no control characters.",
+      examples: ["invoice-4711-reminder"],
+    }),
+  )
+  .pipe(Schema.brand("TimerId"))
+
+export type TimerId = typeof TimerId.Type

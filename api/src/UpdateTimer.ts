@@ -1,0 +1,69 @@
+/**
+ * `/timers/update`: what is absent keeps its value, and null clears it where there is something to clear:
+ * the payload, the expiry, and the retry policy, which then is the default one. A retry policy that is
+ * given replaces the old one as a whole.
+ */
+import { Schema } from "effect"
+import { AnyJson } from "./AnyJson.ts"
+import { makeCallbackUrl } from "./CallbackUrl.ts"
+import { CorrelationId } from "./CorrelationId.ts"
+import { durationBetween } from "./DurationMs.ts"
+import { Instant } from "./Instant.ts"
+import type { Limits } from "./Limits.ts"
+import { Namespace } from "./Namespace.ts"
+import { atMostOneOf } from "./oneOf.ts"
+import { perLimits } from "./perLimits.ts"
+import { makeRetryPolicyInput } from "./RetryPolicy.ts"
+import { makeTargetInput } from "./Target.ts"
+import { Revision } from "./Timer.ts"
+import { TimerId } from "./TimerId.ts"
+
+const changeable = [
+  "executeAt",
+  "delay",
+  "callbackUrl",
+  "target",
+  "payload",
+  "retryPolicy",
+  "expireAfter",
+  "correlationId",
+] as const
+
+const changesSomething = Schema.makeFilter((body: Readonly<Record<string, unknown>>) =>
+  changeable.some((field) => field in body)
+    ? undefined
+    : `must name a change: one of ${changeable.join(", ")}`,
+)
+
+export const makeUpdateTimer = perLimits((limits: Limits) =>
+  Schema.Struct({
+    namespace: Namespace,
+    timerId: TimerId,
+    executeAt: Schema.optionalKey(Instant),
+    delay: Schema.optionalKey(durationBetween(0, limits.aheadMs)),
+    callbackUrl: Schema.optionalKey(makeCallbackUrl(limits)),
+    target: Schema.optionalKey(makeTargetInput(limits)),
+    payload: Schema.optionalKey(AnyJson),
+    retryPolicy: Schema.optionalKey(
+      Schema.NullOr(makeRetryPolicyInput(limits)).annotate({
+        message: "must be an object of retry settings, or null for the default ones",
+      }),
+    ),
+    expireAfter: Schema.optionalKey(
+      Schema.NullOr(durationBetween(1, limits.aheadMs)).annotate({
+        message: "must be a duration such as 1h30m, or null to clear it",
+      }),
+    ),
+    correlationId: Schema.optionalKey(CorrelationId),
+    ifRevision: Schema.optionalKey(Revision),
+  })
+    .annotate({
+      message: "must be a JSON object",
+      description:
+        "What is to change. Absent keeps; null clears payload and expireAfter and sets retryPolicy to its default.",
+    })
+    .check(atMostOneOf("executeAt", "delay"), atMostOneOf("callbackUrl", "target"), changesSomething)
+    .annotate({ identifier: "UpdateTimer" }),
+)
+
+export type UpdateTimer = ReturnType<typeof makeUpdateTimer>["Type"]

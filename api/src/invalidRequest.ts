@@ -1,0 +1,131 @@
+/**
+ * Turns what a schema found wrong into the `invalidRequest` problem: for each failure a JSON pointer to the
+ * field and a sentence with the fix. Everything in it is bounded, and values are never repeated: a payload
+ * may be private, and a large body must not come back as a large answer.
+ */
+import { SchemaAST, type SchemaIssue } from "effect"
+import { type FieldError, InvalidRequest } from "./Problem.ts"
+
+const errorsMax = 20
+const detailChars = 300
+const pointerSegmentChars = 100
+
+/** The problem for a body that a schema refused. `at` is the pointer to the part that was decoded. */
+export const invalidRequest = (issue: SchemaIssue.Issue, at = ""): InvalidRequest =>
+  fromFieldErrors(fieldErrors(issue, at))
+
+/** The problem for one field that a schema could not judge, such as an instant too far ahead. */
+export const invalidField = (pointer: string, detail: string): InvalidRequest =>
+  fromFieldErrors([{ pointer, detail }])
+
+/** The failures of an issue, at most twenty of them. */
+export const fieldErrors = (issue: SchemaIssue.Issue, at = ""): ReadonlyArray<FieldError> => {
+  const errors: Array<FieldError> = []
+  for (const error of walk(issue, at, undefined)) {
+    errors.push(error)
+    if (errors.length === errorsMax) break
+  }
+  return errors
+}
+
+const fromFieldErrors = (errors: ReadonlyArray<FieldError>): InvalidRequest => {
+  const [first] = errors
+  const where = first === undefined || first.pointer === "" ? "the body" : first.pointer
+  const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : ""
+  return new InvalidRequest({
+    detail: truncate(first === undefined ? "the body is not valid" : `${where} ${first.detail}${more}`),
+    errors,
+  })
+}
+
+/**
+ * Walks the tree of issues lazily, so that no more is worked out than is shown. `override` is the text of an
+ * enclosing filter, which speaks for what it found inside.
+ */
+function* walk(
+  issue: SchemaIssue.Issue,
+  pointer: string,
+  override: string | undefined,
+): Generator<FieldError, void> {
+  switch (issue._tag) {
+    case "Filter":
+      yield* walk(issue.issue, pointer, override ?? messageOf(issue.filter.annotations))
+      break
+    case "Encoding":
+      yield* walk(issue.issue, pointer, override)
+      break
+    case "Pointer":
+      yield* walk(issue.issue, pointer + issue.path.map(pointerSegment).join(""), override)
+      break
+    case "Composite":
+      for (const inner of issue.issues) yield* walk(inner, pointer, override)
+      break
+    case "AnyOf":
+      // A union that none of its members came near to has no inner issues: its own text is the one to give.
+      if (issue.issues.length === 0) yield { pointer, detail: truncate(override ?? detailOf(issue)) }
+      for (const inner of issue.issues) yield* walk(inner, pointer, override)
+      break
+    default:
+      yield { pointer, detail: truncate(override ?? detailOf(issue)) }
+  }
+}
+
+const detailOf = (issue: SchemaIssue.Issue): string => {
+  switch (issue._tag) {
+    case "MissingKey":
+      return "is required"
+    case "UnexpectedKey":
+      return unknownField(issue.ast)
+    case "InvalidType":
+      return messageOf(issue.ast.annotations) ?? `must be ${typeName(issue.ast)}`
+    case "InvalidValue":
+      return messageOf(issue.annotations) ?? "is not valid"
+    case "AnyOf":
+      return messageOf(issue.ast.annotations) ?? "is not one of the allowed values"
+    default:
+      return "is not valid"
+  }
+}
+
+const unknownField = (ast: SchemaAST.AST): string => {
+  const known = SchemaAST.isObjects(ast)
+    ? ast.propertySignatures.map((property) => String(property.name))
+    : []
+  return known.length === 0
+    ? "unknown field: remove it"
+    : `unknown field: remove it, or use one of ${known.join(", ")}`
+}
+
+const typeName = (ast: SchemaAST.AST): string => {
+  switch (ast._tag) {
+    case "String":
+      return "text"
+    case "Number":
+      return "a number"
+    case "Boolean":
+      return "true or false"
+    case "Arrays":
+      return "an array"
+    case "Objects":
+      return "a JSON object"
+    case "Null":
+      return "null"
+    case "Literal":
+      return JSON.stringify(ast.literal)
+    default:
+      return "of another type"
+  }
+}
+
+const messageOf = (annotations: { readonly message?: unknown } | undefined): string | undefined =>
+  typeof annotations?.message === "string" ? annotations.message : undefined
+
+/** One step of a JSON pointer, escaped as RFC 6901 asks, and cut: callers choose the names of fields. */
+const pointerSegment = (key: PropertyKey): string => {
+  const text = String(key)
+  const shown = text.length > pointerSegmentChars ? `${text.slice(0, pointerSegmentChars)}…` : text
+  return `/${shown.replaceAll("~", "~0").replaceAll("/", "~1").toWellFormed()}`
+}
+
+const truncate = (text: string): string =>
+  text.length <= detailChars ? text : `${text.slice(0, detailChars - 1)}…`

@@ -1,0 +1,16 @@
+/**
+ * Makes a schema once for each `Limits` value. Compiled decoders are kept by the identity of a schema, and
+ * the OpenAPI document names by it: the server, the client and the document must share one.
+ */
+import type { Limits } from "./Limits.ts"
+
+export const perLimits = <A>(make: (limits: Limits) => A): ((limits: Limits) => A) => {
+  const made = new WeakMap<Limits, A>()
+  return (limits) => {
+    const known = made.get(limits)
+    if (known !== undefined) return known
+    const value = make(limits)
+    made.set(limits, value)
+    return value
+  }
+}

@@ -1,0 +1,54 @@
+import { describe, expect, test } from "bun:test"
+import { DeleteManyTimers } from "../src/DeleteManyTimers.ts"
+import { DeleteTimer } from "../src/DeleteTimer.ts"
+import { decoded, refusalsOf } from "./refusals.ts"
+
+const namespace = "billing"
+
+describe("a deleteMany", () => {
+  test("takes a filter or all, never both, never neither", () => {
+    const request: unknown = decoded(DeleteManyTimers, {
+      namespace,
+      filter: { idPrefix: "a", from: "2030-01-01T09:00:00Z" },
+    })
+    expect(request).toEqual({ namespace, filter: { idPrefix: "a", from: 1_893_488_400_000 } })
+    expect(refusalsOf(DeleteManyTimers, { namespace, all: true })).toEqual([])
+    expect(refusalsOf(DeleteManyTimers, { namespace })).toEqual([
+      "/filter is required: give exactly one of filter and all",
+    ])
+    expect(refusalsOf(DeleteManyTimers, { namespace, all: true, filter: { idPrefix: "a" } })).toEqual([
+      "/all cannot be given together with filter: remove one of them",
+    ])
+  })
+
+  test("does not empty a namespace by an empty filter or a careless all", () => {
+    expect(refusalsOf(DeleteManyTimers, { namespace, filter: {} })).toEqual([
+      expect.stringContaining("/filter must have at least one of from, until, idPrefix, correlationId"),
+    ])
+    for (const all of [false, null, 1, "true"])
+      expect(refusalsOf(DeleteManyTimers, { namespace, all })).toEqual(["/all must be true"])
+  })
+
+  test("names what is wrong inside its filter", () => {
+    const filter = { from: "2030-01-02T00:00:00Z", until: "2030-01-02T00:00:00Z" }
+    expect(refusalsOf(DeleteManyTimers, { namespace, filter })).toEqual(["/filter/until must be after from"])
+    expect(refusalsOf(DeleteManyTimers, { namespace, filter: { state: "dead", idPrefix: "" } })).toEqual([
+      "/filter/state unknown field: remove it, or use one of from, until, idPrefix, correlationId",
+      "/filter/idPrefix must be text of 1 to 255 bytes of UTF-8 without control characters",
+    ])
+    expect(refusalsOf(DeleteManyTimers, { namespace, filter: 5 })).toEqual([
+      "/filter must be an object of filters",
+    ])
+  })
+})
+
+describe("a delete", () => {
+  test("names its key, and the revision it expects if it likes", () => {
+    const request: unknown = decoded(DeleteTimer, { namespace, timerId: "a", ifRevision: 5 })
+    expect(request).toEqual({ namespace, timerId: "a", ifRevision: 5 })
+    expect(refusalsOf(DeleteTimer, { namespace, timerId: "a", ifRevision: 0.5, force: true })).toEqual([
+      "/force unknown field: remove it, or use one of namespace, timerId, ifRevision",
+      "/ifRevision must be a revision: a whole number",
+    ])
+  })
+})

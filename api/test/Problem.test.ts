@@ -1,0 +1,53 @@
+import { describe, expect, test } from "bun:test"
+import { Schema } from "effect"
+import * as Problems from "../src/Problem.ts"
+import { type ProblemCode, ProblemDocument, problemCodes, toProblemDocument } from "../src/Problem.ts"
+
+const detail = "what happened, and what to do"
+const one: Readonly<Record<ProblemCode, Problems.Problem>> = {
+  invalidJson: new Problems.InvalidJson({ detail }),
+  invalidRequest: new Problems.InvalidRequest({ detail, errors: [{ pointer: "/a", detail: "is required" }] }),
+  unauthorized: new Problems.Unauthorized({ detail }),
+  forbidden: new Problems.Forbidden({ detail }),
+  notFound: new Problems.NotFound({ detail }),
+  timerNotFound: new Problems.TimerNotFound({ detail }),
+  methodNotAllowed: new Problems.MethodNotAllowed({ detail }),
+  requestTimeout: new Problems.RequestTimeout({ detail }),
+  timerExists: new Problems.TimerExists({ detail }),
+  revisionMismatch: new Problems.RevisionMismatch({ detail, currentRevision: 7 }),
+  timerInFlight: new Problems.TimerInFlight({ detail }),
+  clockNotManual: new Problems.ClockNotManual({ detail }),
+  bodyTooLarge: new Problems.BodyTooLarge({ detail }),
+  unsupportedMediaType: new Problems.UnsupportedMediaType({ detail }),
+  quotaExceeded: new Problems.QuotaExceeded({ detail, quota: "maxPending", retryAfterSeconds: 1 }),
+  internal: new Problems.Internal({ detail }),
+  overloaded: new Problems.Overloaded({ detail, retryAfterSeconds: 2 }),
+  ownerUnavailable: new Problems.OwnerUnavailable({ detail, retryAfterSeconds: 3 }),
+}
+
+describe("a problem", () => {
+  for (const [code, problem] of Object.entries(one) as Array<[ProblemCode, Problems.Problem]>) {
+    test(`with code ${code} is a document with its own status, title and type`, () => {
+      const document = toProblemDocument(problem)
+      expect(document).toMatchObject({
+        ...problemCodes[code],
+        code,
+        detail,
+        type: `urn:punctual:problem:${code}`,
+      })
+      expect(Object.keys(document)).not.toContain("_tag")
+      expect(Schema.decodeUnknownSync(ProblemDocument)(JSON.parse(JSON.stringify(document)))).toEqual(
+        document,
+      )
+      expect(problem.message).toBe(detail)
+    })
+  }
+
+  test("carries what its code promises", () => {
+    expect(toProblemDocument(one.revisionMismatch).currentRevision).toBe(7)
+    expect(toProblemDocument(one.quotaExceeded)).toMatchObject({ quota: "maxPending", retryAfterSeconds: 1 })
+    expect(toProblemDocument(one.overloaded).retryAfterSeconds).toBe(2)
+    expect(toProblemDocument(one.ownerUnavailable).retryAfterSeconds).toBe(3)
+    expect(toProblemDocument(one.invalidRequest).errors).toEqual([{ pointer: "/a", detail: "is required" }])
+  })
+})

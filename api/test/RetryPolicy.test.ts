@@ -1,0 +1,84 @@
+import { describe, expect, test } from "bun:test"
+import { Schema } from "effect"
+import { defaultLimits } from "../src/Limits.ts"
+import {
+  completeRetryPolicy,
+  defaultRetryPolicy,
+  makeRetryPolicyInput,
+  RetryPolicy,
+} from "../src/RetryPolicy.ts"
+import { decoded, refusalsOf } from "./refusals.ts"
+
+const RetryPolicyInput = makeRetryPolicyInput(defaultLimits)
+
+describe("a retry policy", () => {
+  test("that says nothing is the default one", () => {
+    expect(completeRetryPolicy(undefined)).toEqual(defaultRetryPolicy)
+    expect(completeRetryPolicy(decoded(RetryPolicyInput, {}))).toEqual(defaultRetryPolicy)
+    expect(Schema.encodeSync(RetryPolicy)(defaultRetryPolicy)).toEqual({
+      maxAttempts: 10,
+      initialInterval: "5s",
+      backoffMultiplier: 4,
+      maxInterval: "8h",
+      jitter: 0.2,
+    })
+  })
+
+  test("keeps what was said, in milliseconds", () => {
+    const input = {
+      maxAttempts: 3,
+      initialInterval: "1s",
+      backoffMultiplier: 1.5,
+      maxInterval: "1m",
+      jitter: 0,
+      maxDuration: "1d",
+    }
+    const policy = completeRetryPolicy(decoded(RetryPolicyInput, input))
+    expect(policy).toEqual({
+      maxAttempts: 3,
+      initialIntervalMs: 1_000,
+      backoffMultiplier: 1.5,
+      maxIntervalMs: 60_000,
+      jitter: 0,
+      maxDurationMs: 86_400_000,
+    })
+    expect(Schema.encodeSync(RetryPolicy)(policy)).toEqual(input)
+    expect(Schema.decodeUnknownSync(RetryPolicy)(input)).toEqual(policy)
+  })
+
+  test("never ends with an initial interval above its maximum", () => {
+    expect(completeRetryPolicy({ initialInterval: 86_400_000 }).maxIntervalMs).toBe(86_400_000)
+    expect(completeRetryPolicy({ maxInterval: 1_000 }).initialIntervalMs).toBe(1_000)
+    expect(refusalsOf(RetryPolicyInput, { initialInterval: "2h", maxInterval: "1h" })).toEqual([
+      "/maxInterval must not be shorter than initialInterval",
+    ])
+  })
+
+  const bounds = [
+    ["maxAttempts", [1, 100], [0, 101, 1.5, "3", null], "must be a whole number from 1 to 100"],
+    ["backoffMultiplier", [1, 100, 1.5], [0.999, 100.1, "4"], "must be a number from 1 to 100"],
+    ["jitter", [0, 1, 0.5], [-0.1, 1.1, "0.2"], "must be a number from 0 to 1"],
+    ["initialInterval", ["1ms", "30d"], ["0s", "2592000001ms"], "must be a duration from 1ms to 30d"],
+    ["maxInterval", ["1ms", "30d"], ["0s", "2592000001ms"], "must be a duration from 1ms to 30d"],
+    ["maxDuration", ["1ms", "3653d"], ["0s"], "must be a duration from 1ms to 3653d"],
+  ] as const
+  for (const [field, accepted, refused, message] of bounds) {
+    test(`bounds ${field}, both ends included`, () => {
+      for (const value of accepted) expect(refusalsOf(RetryPolicyInput, { [field]: value })).toEqual([])
+      for (const value of refused)
+        expect(refusalsOf(RetryPolicyInput, { [field]: value })).toEqual([`/${field} ${message}`])
+    })
+  }
+
+  test("refuses NaN in the disguise JSON codecs know", () => {
+    const json = Schema.toCodecJson(RetryPolicyInput)
+    for (const value of ["NaN", "Infinity"]) expect(refusalsOf(json, { jitter: value })).toHaveLength(1)
+  })
+
+  test("under other limits has other bounds", () => {
+    const Strict = makeRetryPolicyInput({ ...defaultLimits, attempts: 5 })
+    expect(refusalsOf(Strict, { maxAttempts: 6 })).toEqual([
+      "/maxAttempts must be a whole number from 1 to 5",
+    ])
+  })
+})

@@ -1,0 +1,73 @@
+import { describe, expect, test } from "bun:test"
+import { defaultLimits } from "../src/Limits.ts"
+import { makeUpdateTimer } from "../src/UpdateTimer.ts"
+import { decoded, refusalsOf } from "./refusals.ts"
+
+const UpdateTimer = makeUpdateTimer(defaultLimits)
+const key = { namespace: "billing", timerId: "a" }
+
+describe("an update", () => {
+  test("keeps what is absent and clears what is null", () => {
+    const request: unknown = decoded(UpdateTimer, {
+      ...key,
+      payload: null,
+      retryPolicy: null,
+      expireAfter: null,
+    })
+    expect(request).toEqual({ ...key, payload: null, retryPolicy: null, expireAfter: null })
+  })
+
+  test("cannot clear what a timer must have", () => {
+    for (const field of ["executeAt", "delay", "callbackUrl", "target", "correlationId", "ifRevision"]) {
+      expect(refusalsOf(UpdateTimer, { ...key, expireAfter: "1h", [field]: null })).toHaveLength(1)
+    }
+  })
+
+  test("names the fix for a field that may be null", () => {
+    expect(refusalsOf(UpdateTimer, { ...key, expireAfter: 5, retryPolicy: 5 })).toEqual([
+      "/retryPolicy must be an object of retry settings, or null for the default ones",
+      "/expireAfter must be a duration such as 1h30m, or null to clear it",
+    ])
+    expect(refusalsOf(UpdateTimer, { ...key, expireAfter: "0s" })).toEqual([
+      "/expireAfter must be a duration from 1ms to 3653d",
+    ])
+    expect(refusalsOf(UpdateTimer, { ...key, retryPolicy: { jitter: 2 } })).toEqual([
+      "/retryPolicy/jitter must be a number from 0 to 1",
+    ])
+  })
+
+  test("must change something", () => {
+    for (const body of [key, { ...key, ifRevision: 5 }])
+      expect(refusalsOf(UpdateTimer, body)).toEqual([
+        expect.stringContaining(" must name a change: one of executeAt, delay"),
+      ])
+  })
+
+  test("names at most one time and at most one target", () => {
+    expect(refusalsOf(UpdateTimer, { ...key, delay: "1s", executeAt: "2030-01-01T09:00:00Z" })).toEqual([
+      "/delay cannot be given together with executeAt: remove one of them",
+    ])
+    expect(refusalsOf(UpdateTimer, { ...key, callbackUrl: "http://a/", target: { type: "event" } })).toEqual([
+      "/target cannot be given together with callbackUrl: remove one of them",
+    ])
+  })
+
+  test("compares with a whole revision", () => {
+    for (const ifRevision of [0, 1_763_000_000_000])
+      expect(refusalsOf(UpdateTimer, { ...key, delay: "1s", ifRevision })).toEqual([])
+    for (const ifRevision of [-1, 1.5, "5", 2 ** 53])
+      expect(refusalsOf(UpdateTimer, { ...key, delay: "1s", ifRevision })).toEqual([
+        "/ifRevision must be a revision: a whole number",
+      ])
+  })
+
+  test("needs its key and refuses unknown fields", () => {
+    expect(refusalsOf(UpdateTimer, { delay: "1s" })).toEqual([
+      "/namespace is required",
+      "/timerId is required",
+    ])
+    expect(refusalsOf(UpdateTimer, { ...key, delay: "1s", onExisting: "keep" })).toEqual([
+      expect.stringContaining("/onExisting unknown field"),
+    ])
+  })
+})
