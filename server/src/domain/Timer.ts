@@ -1,0 +1,95 @@
+// The words of the product as plain data: a pending timer, a finished life, and what they are made
+// of. Times are epoch milliseconds, uuids are 32 lower-case hex digits (their string order is the
+// byte order of the 16 bytes), payloads are the caller's JSON text as bytes and never parsed here.
+
+/** The stable identity of a key: hex of the first 16 bytes of SHA-256. */
+export type Uuid = string
+
+export interface TimerKey {
+  readonly namespace: string
+  readonly timerId: string
+  readonly uuid: Uuid
+}
+
+export interface WebhookTarget {
+  readonly type: "webhook"
+  readonly url: string
+  readonly method: "POST" | "PUT" | "PATCH" | "GET" | "DELETE"
+  readonly headers?: Readonly<Record<string, string>>
+  readonly timeoutMs: number
+  readonly body: "envelope" | "payload"
+}
+
+export type Target = WebhookTarget | { readonly type: "event" } | { readonly type: "handler" }
+
+export interface RetryPolicy {
+  readonly maxAttempts: number
+  readonly initialIntervalMs: number
+  readonly backoffMultiplier: number
+  readonly maxIntervalMs: number
+  readonly jitter: number
+  readonly maxDurationMs?: number
+}
+
+/** What stays the same over all attempts of an arming, payload apart. */
+export interface Spec {
+  readonly target: Target
+  readonly retryPolicy: RetryPolicy
+  readonly expireAfterMs?: number
+}
+
+/** One try to deliver, in short. */
+export interface Attempt {
+  readonly at: number
+  readonly durationMs: number
+  readonly status?: number
+  readonly error?: string
+}
+
+/** A pending timer as the store holds it. */
+export interface Timer extends TimerKey {
+  readonly fireId: string
+  readonly revision: number
+  readonly executeAt: number
+  readonly fireAt: number
+  /** Attempts made and settled since this arming. */
+  readonly attempts: number
+  readonly firstAttemptAt?: number
+  readonly lastAttempt?: Attempt
+  readonly createdAt: number
+  readonly updatedAt: number
+  readonly correlationId: string
+  readonly spec: Spec
+  readonly payload?: Uint8Array
+}
+
+/** A timer without what only its delivery needs: what a sweep reads. */
+export interface TimerHead extends TimerKey {
+  readonly fireId: string
+  readonly fireAt: number
+}
+
+export type FinishedState = "delivered" | "cancelled" | "dead"
+
+/** What became of an arming that ended. Only dead letters keep their payload. */
+export interface FinishedLife extends TimerKey {
+  readonly state: FinishedState
+  readonly fireId: string
+  readonly revision: number
+  readonly executeAt: number
+  readonly attempts: number
+  readonly lastAttempt?: Attempt
+  readonly createdAt: number
+  readonly finishedAt: number
+  readonly latenessMs?: number
+  /** Why it is dead: `attemptsExhausted`, `expired`, `refused`, `egressRefused` … */
+  readonly reason?: string
+  /** The id of the cancel that ended it, so that a repeated cancel gets the same answer. */
+  readonly endedBy?: string
+  readonly correlationId: string
+  readonly spec: Spec
+  readonly payload?: Uint8Array
+}
+
+/** How much memory a timer is counted as: its payload and a round sum for the rest. */
+export const timerBytes = (timer: Timer): number => 600 + (timer.payload?.byteLength ?? 0)

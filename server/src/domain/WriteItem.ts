@@ -1,0 +1,131 @@
+// What may be asked of a shard's write queue, and what is answered. Each item carries its own
+// instant (`at`) and its own ids, made once by whoever first saw the request: a repeated item is the
+// same item, and is harmless.
+import type { Attempt, FinishedLife, Spec, Timer, TimerKey } from "./Timer.ts"
+
+export type OnExisting = "replace" | "keep" | "fail"
+
+/** A create. `timer` is what is stored if the key is free; its `createdAt` is the receipt. */
+export interface Put {
+  readonly kind: "put"
+  readonly timer: Timer
+  readonly onExisting: OnExisting
+  /** The correlation id was made, not given: it does not count when comparing with what is pending. */
+  readonly madeCorrelationId: boolean
+}
+
+/** An update: what is absent stays, `null` clears. It arms anew under `fireId`. */
+export interface Change {
+  readonly kind: "change"
+  readonly key: TimerKey
+  readonly fireId: string
+  readonly at: number
+  readonly ifRevision?: number
+  /** The arming whose attempt is running as this is queued, if one is. */
+  readonly inFlight?: string
+  readonly set: {
+    readonly executeAt?: number
+    readonly target?: Spec["target"]
+    readonly retryPolicy?: Spec["retryPolicy"]
+    readonly expireAfterMs?: number | null
+    readonly payload?: Uint8Array | null
+    readonly correlationId?: string
+  }
+}
+
+/** A delete. `cancelId` lets a repeat be told from a second cancel. */
+export interface Cancel {
+  readonly kind: "cancel"
+  readonly key: TimerKey
+  readonly cancelId: string
+  readonly at: number
+  readonly ifRevision?: number
+  /** The arming whose attempt is running as this is queued, if one is. */
+  readonly inFlight?: string
+}
+
+export type Then =
+  | { readonly to: "delivered"; readonly latenessMs: number }
+  | { readonly to: "retry"; readonly fireAt: number }
+  | {
+      readonly to: "rearmed"
+      readonly executeAt: number
+      readonly fireId: string
+      readonly latenessMs: number
+      /** Absent keeps the payload. */
+      readonly payload?: Uint8Array
+    }
+  | { readonly to: "dead"; readonly reason: string }
+
+/**
+ * What came of attempt number `attempt` of the arming `fireId`. It applies only to the row that still
+ * has that fireId and `attempt - 1` attempts. Without `made` the attempt was never started (expired).
+ */
+export interface Outcome {
+  readonly kind: "outcome"
+  readonly key: TimerKey
+  readonly fireId: string
+  readonly attempt: number
+  readonly at: number
+  readonly made?: Attempt
+  readonly then: Then
+}
+
+/**
+ * What came of an attempt whose arming was cancelled or replaced while it ran. It touches nothing
+ * that is pending: it corrects, or adds, the history entry of `life.fireId`.
+ */
+export interface Record {
+  readonly kind: "record"
+  readonly life: FinishedLife
+}
+
+export type WriteItem = Put | Change | Cancel | Outcome | Record
+
+export type PutAnswer =
+  | { readonly result: "created" | "replaced" | "unchanged" | "exists"; readonly timer: Timer }
+  | { readonly result: "alreadyFinished"; readonly life: FinishedLife }
+export type ChangeAnswer =
+  | { readonly result: "changed"; readonly timer: Timer }
+  | { readonly result: "revisionMismatch"; readonly revision: number }
+  | { readonly result: "inFlight" | "notFound" }
+export type CancelAnswer =
+  | {
+      readonly result:
+        | "cancelled"
+        | "inFlight"
+        | "alreadyDelivered"
+        | "alreadyCancelled"
+        | "alreadyDead"
+        | "notFound"
+    }
+  | { readonly result: "revisionMismatch"; readonly revision: number }
+/** `next` is what is pending under the key after the outcome, if anything is. */
+export type OutcomeAnswer =
+  | { readonly result: "settled"; readonly next?: Timer }
+  | { readonly result: "stale" }
+export type RecordAnswer = { readonly result: "recorded" }
+
+/** The item cannot be stored (too large for this store); its neighbours are not affected. */
+export type Unstorable = { readonly result: "unstorable"; readonly reason: string }
+
+export type WriteAnswer = PutAnswer | ChangeAnswer | CancelAnswer | OutcomeAnswer | RecordAnswer | Unstorable
+
+export const keyOfItem = (item: WriteItem): TimerKey =>
+  item.kind === "put" ? item.timer : item.kind === "record" ? item.life : item.key
+
+/** What an item weighs in a batch: its payload and a round sum for the rest. */
+export const itemBytes = (item: WriteItem): number => 500 + (payloadOf(item)?.byteLength ?? 0)
+
+const payloadOf = (item: WriteItem): Uint8Array | null | undefined => {
+  switch (item.kind) {
+    case "put":
+      return item.timer.payload
+    case "change":
+      return item.set.payload
+    case "outcome":
+      return item.then.to === "rearmed" ? item.then.payload : undefined
+    default:
+      return undefined
+  }
+}

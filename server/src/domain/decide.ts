@@ -1,0 +1,308 @@
+// What a write does to what is stored: pure decisions, the same for every store that decides from
+// its own read. Each takes the item, what is pending under its key and what last ended there, and
+// gives the answer and the effects; a store only reads the two and carries the effects out.
+import { isDeepStrictEqual } from "node:util"
+import type { FinishedLife, FinishedState, Spec, Timer } from "./Timer.ts"
+import type {
+  Cancel,
+  CancelAnswer,
+  Change,
+  ChangeAnswer,
+  Outcome,
+  OutcomeAnswer,
+  Put,
+  PutAnswer,
+  Record,
+  RecordAnswer,
+} from "./WriteItem.ts"
+
+/** Armings by how they began and how they ended: `begun` minus all ends is what is pending. */
+export interface Tally {
+  readonly created: number
+  readonly rearmed: number
+  readonly replayed: number
+  readonly delivered: number
+  readonly cancelled: number
+  readonly replaced: number
+  readonly dead: number
+  readonly discarded: number
+}
+
+export const emptyTally: Tally = {
+  created: 0,
+  rearmed: 0,
+  replayed: 0,
+  delivered: 0,
+  cancelled: 0,
+  replaced: 0,
+  dead: 0,
+  discarded: 0,
+}
+
+export interface Decision<Answer> {
+  readonly answer: Answer
+  /** What is pending under the key from now on; `null` removes it; absent changes nothing. */
+  readonly pending?: Timer | null
+  /** The pending payload changed too; without this a store must not rewrite it. */
+  readonly payloadChanged?: boolean
+  /** A life that ended: to history, or to the dead letters by its state. */
+  readonly finished?: FinishedLife
+  /** The finished life corrects the history entry of the same fireId instead of adding one. */
+  readonly corrects?: boolean
+  readonly tally?: Partial<Tally>
+}
+
+/** What a store knows of a key: the pending timer, and the life that ended last. */
+export interface Known {
+  readonly pending: Timer | undefined
+  readonly last: FinishedLife | undefined
+}
+
+export const decidePut = (put: Put, { pending, last }: Known): Decision<PutAnswer> => {
+  const { timer } = put
+  // The same put again: its effect is there already, or has even ended (and must not be armed again).
+  if (pending?.fireId === timer.fireId) {
+    return {
+      answer: { result: pending.createdAt === timer.createdAt ? "created" : "replaced", timer: pending },
+    }
+  }
+  if (last?.fireId === timer.fireId) return { answer: { result: "alreadyFinished", life: last } }
+  // The same create again, by a client that repeats after a time-out: one firing, not two.
+  if (last !== undefined && timer.executeAt <= timer.createdAt && last.executeAt === timer.executeAt) {
+    return { answer: { result: "alreadyFinished", life: last } }
+  }
+  if (pending === undefined) {
+    const revision = Math.max(timer.createdAt, (last?.revision ?? 0) + 1)
+    const created: Timer = { ...timer, revision }
+    return {
+      answer: { result: "created", timer: created },
+      pending: created,
+      payloadChanged: true,
+      tally: { created: 1 },
+    }
+  }
+  if (put.onExisting === "fail") return { answer: { result: "exists", timer: pending } }
+  if (put.onExisting === "keep" || asksForSame(put, pending)) {
+    return { answer: { result: "unchanged", timer: pending } }
+  }
+  const replaced: Timer = { ...timer, revision: pending.revision + 1, createdAt: pending.createdAt }
+  return {
+    answer: { result: "replaced", timer: replaced },
+    pending: replaced,
+    payloadChanged: true,
+    tally: { created: 1, replaced: 1 },
+  }
+}
+
+export const decideChange = (change: Change, { pending }: Known): Decision<ChangeAnswer> => {
+  if (pending === undefined) return { answer: { result: "notFound" } }
+  if (pending.fireId === change.fireId) return { answer: { result: "changed", timer: pending } }
+  if (change.ifRevision !== undefined && change.ifRevision !== pending.revision) {
+    return { answer: { result: "revisionMismatch", revision: pending.revision } }
+  }
+  if (pending.fireId === change.inFlight) return { answer: { result: "inFlight" } }
+  const { set } = change
+  const executeAt = set.executeAt ?? pending.executeAt
+  const expireAfterMs = set.expireAfterMs === undefined ? pending.spec.expireAfterMs : set.expireAfterMs
+  const payload = set.payload === undefined ? pending.payload : set.payload
+  const changed: Timer = {
+    namespace: pending.namespace,
+    timerId: pending.timerId,
+    uuid: pending.uuid,
+    fireId: change.fireId,
+    revision: pending.revision + 1,
+    executeAt,
+    fireAt: executeAt,
+    attempts: 0,
+    createdAt: pending.createdAt,
+    updatedAt: change.at,
+    correlationId: set.correlationId ?? pending.correlationId,
+    spec: {
+      target: set.target ?? pending.spec.target,
+      retryPolicy: set.retryPolicy ?? pending.spec.retryPolicy,
+      ...(expireAfterMs === null || expireAfterMs === undefined ? {} : { expireAfterMs }),
+    },
+    ...(payload === null || payload === undefined ? {} : { payload }),
+  }
+  return {
+    answer: { result: "changed", timer: changed },
+    pending: changed,
+    payloadChanged: set.payload !== undefined,
+    tally: { created: 1, replaced: 1 },
+  }
+}
+
+export const decideCancel = (cancel: Cancel, { pending, last }: Known): Decision<CancelAnswer> => {
+  if (last?.endedBy === cancel.cancelId) {
+    return { answer: { result: last.fireId === cancel.inFlight ? "inFlight" : "cancelled" } }
+  }
+  if (pending === undefined) {
+    if (last === undefined) return { answer: { result: "notFound" } }
+    return { answer: { result: alreadyEnded[last.state] } }
+  }
+  if (cancel.ifRevision !== undefined && cancel.ifRevision !== pending.revision) {
+    return { answer: { result: "revisionMismatch", revision: pending.revision } }
+  }
+  return {
+    answer: { result: pending.fireId === cancel.inFlight ? "inFlight" : "cancelled" },
+    pending: null,
+    finished: {
+      ...withoutPayload(endOfLife(pending, "cancelled", cancel.at)),
+      // A cancel is a change of the key like any other, so the revision moves on.
+      revision: pending.revision + 1,
+      endedBy: cancel.cancelId,
+    },
+    tally: { cancelled: 1 },
+  }
+}
+
+const alreadyEnded = {
+  delivered: "alreadyDelivered",
+  cancelled: "alreadyCancelled",
+  dead: "alreadyDead",
+} as const
+
+export const decideOutcome = (outcome: Outcome, { pending, last }: Known): Decision<OutcomeAnswer> => {
+  if (
+    pending === undefined ||
+    pending.fireId !== outcome.fireId ||
+    pending.attempts !== outcome.attempt - 1
+  ) {
+    return { answer: answerIfSettledBefore(outcome, pending, last) }
+  }
+  const { then, made } = outcome
+  const ended = { ...pending, ...attemptsAfter(pending, outcome) }
+  switch (then.to) {
+    case "retry": {
+      const next: Timer = { ...ended, fireAt: then.fireAt, updatedAt: outcome.at }
+      return { answer: { result: "settled", next }, pending: next }
+    }
+    case "delivered":
+      return {
+        answer: { result: "settled" },
+        pending: null,
+        finished: {
+          ...withoutPayload(endOfLife(ended, "delivered", outcome.at)),
+          latenessMs: then.latenessMs,
+        },
+        tally: { delivered: 1 },
+      }
+    case "rearmed": {
+      const { firstAttemptAt: _, ...kept } = pending
+      const next: Timer = {
+        ...kept,
+        fireId: then.fireId,
+        revision: pending.revision + 1,
+        executeAt: then.executeAt,
+        fireAt: then.executeAt,
+        attempts: 0,
+        updatedAt: outcome.at,
+        ...(made === undefined ? {} : { lastAttempt: made }),
+        ...(then.payload === undefined ? {} : { payload: then.payload }),
+      }
+      return {
+        answer: { result: "settled", next },
+        pending: next,
+        payloadChanged: then.payload !== undefined,
+        finished: {
+          ...withoutPayload(endOfLife(ended, "delivered", outcome.at)),
+          latenessMs: then.latenessMs,
+        },
+        tally: { delivered: 1, rearmed: 1 },
+      }
+    }
+    case "dead":
+      return {
+        answer: { result: "settled" },
+        pending: null,
+        finished: { ...endOfLife(ended, "dead", outcome.at), reason: then.reason },
+        tally: { dead: 1 },
+      }
+  }
+}
+
+/** `prior` is the history entry of the same key and fireId, if there is one. */
+export const decideRecord = (record: Record, prior: FinishedLife | undefined): Decision<RecordAnswer> => {
+  const { life } = record
+  const answer: RecordAnswer = { result: "recorded" }
+  if (prior?.state === "dead") return { answer }
+  const moved: { [state in FinishedState | "replaced"]?: number } = {}
+  const from = prior?.state ?? "replaced"
+  if (from !== life.state) {
+    moved[from] = -1
+    moved[life.state] = 1
+  }
+  const corrected: FinishedLife =
+    prior === undefined
+      ? life
+      : {
+          ...life,
+          revision: prior.revision,
+          ...(prior.endedBy === undefined ? {} : { endedBy: prior.endedBy }),
+        }
+  return { answer, finished: corrected, corrects: prior !== undefined, tally: moved }
+}
+
+/** The life of a timer that ends now, as history keeps it. */
+export const endOfLife = (timer: Timer, state: FinishedState, finishedAt: number): FinishedLife => ({
+  namespace: timer.namespace,
+  timerId: timer.timerId,
+  uuid: timer.uuid,
+  state,
+  fireId: timer.fireId,
+  revision: timer.revision,
+  executeAt: timer.executeAt,
+  attempts: timer.attempts,
+  ...(timer.lastAttempt === undefined ? {} : { lastAttempt: timer.lastAttempt }),
+  createdAt: timer.createdAt,
+  finishedAt,
+  correlationId: timer.correlationId,
+  spec: timer.spec,
+  ...(timer.payload === undefined ? {} : { payload: timer.payload }),
+})
+
+export const withoutPayload = (life: FinishedLife): FinishedLife => {
+  const { payload: _, ...rest } = life
+  return rest
+}
+
+const attemptsAfter = (timer: Timer, { attempt, made }: Outcome): Partial<Timer> =>
+  made === undefined
+    ? {}
+    : { attempts: attempt, lastAttempt: made, firstAttemptAt: timer.firstAttemptAt ?? made.at }
+
+const answerIfSettledBefore = (
+  outcome: Outcome,
+  pending: Timer | undefined,
+  last: FinishedLife | undefined,
+): OutcomeAnswer => {
+  const { then } = outcome
+  const isDone =
+    then.to === "retry"
+      ? pending?.fireId === outcome.fireId &&
+        pending.attempts === outcome.attempt &&
+        pending.fireAt === then.fireAt
+      : then.to === "rearmed"
+        ? pending?.fireId === then.fireId
+        : last?.fireId === outcome.fireId && last.state === then.to
+  if (!isDone) return { result: "stale" }
+  return pending === undefined || then.to === "delivered" || then.to === "dead"
+    ? { result: "settled" }
+    : { result: "settled", next: pending }
+}
+
+/** A create equal to what is pending arms nothing. */
+const asksForSame = (put: Put, pending: Timer): boolean =>
+  put.timer.executeAt === pending.executeAt &&
+  (put.madeCorrelationId || put.timer.correlationId === pending.correlationId) &&
+  sameBytes(put.timer.payload, pending.payload) &&
+  sameSpec(put.timer.spec, pending.spec)
+
+const sameSpec = (a: Spec, b: Spec): boolean => a === b || isDeepStrictEqual(a, b)
+
+const sameBytes = (a: Uint8Array | undefined, b: Uint8Array | undefined): boolean => {
+  if (a === undefined || b === undefined) return a === b
+  if (a.byteLength !== b.byteLength) return false
+  for (let i = 0; i < a.byteLength; i++) if (a[i] !== b[i]) return false
+  return true
+}

@@ -1,0 +1,75 @@
+// From what a deliverer saw to what is written: the outcome of one attempt under its retry policy.
+import type { Delivery, NextTime } from "../ports/Deliverer.ts"
+import type { RetryPolicy, Timer } from "./Timer.ts"
+import type { Then } from "./WriteItem.ts"
+
+/** An answer cannot ask for the same timer again sooner than this. */
+export const nearestRearmMs = 1_000
+
+/** What an answer may ask for at most, like a caller: ten years ahead. */
+export const farthestRearmMs = 3_653 * 86_400_000
+
+export interface Settling {
+  readonly delivery: Delivery
+  /** The number of the attempt that ended; the first is 1. */
+  readonly attempt: number
+  readonly startedAt: number
+  readonly endedAt: number
+  /** In [0, 1): spreads retries. */
+  readonly random: number
+  /** The fireId of the next arming, if there is to be one. */
+  readonly nextFireId: () => string
+}
+
+export const settle = (timer: Timer, settling: Settling): Then => {
+  const { delivery, attempt, startedAt, endedAt } = settling
+  const latenessMs = Math.max(0, startedAt - timer.executeAt)
+  switch (delivery.kind) {
+    case "delivered":
+      return { to: "delivered", latenessMs }
+    case "rearm":
+      return {
+        to: "rearmed",
+        executeAt: instantOf(delivery.next, endedAt),
+        fireId: settling.nextFireId(),
+        latenessMs,
+        ...(delivery.payload === undefined ? {} : { payload: delivery.payload }),
+      }
+    case "dead":
+      return { to: "dead", reason: delivery.reason }
+    case "retry": {
+      const policy = timer.spec.retryPolicy
+      if (attempt >= policy.maxAttempts) return { to: "dead", reason: "attemptsExhausted" }
+      const fireAt =
+        delivery.next === undefined
+          ? endedAt + waitMs(policy, attempt, settling.random, delivery.retryAfterMs)
+          : instantOf(delivery.next, endedAt)
+      const firstAttemptAt = timer.firstAttemptAt ?? startedAt
+      if (policy.maxDurationMs !== undefined && fireAt > firstAttemptAt + policy.maxDurationMs) {
+        return { to: "dead", reason: "durationExhausted" }
+      }
+      return { to: "retry", fireAt }
+    }
+  }
+}
+
+/** The wait after attempt number `attempt`: its interval, shortened by up to `jitter` of it. */
+export const waitMs = (
+  policy: RetryPolicy,
+  attempt: number,
+  random: number,
+  retryAfterMs: number | undefined,
+): number => {
+  const interval = Math.min(
+    policy.maxIntervalMs,
+    policy.initialIntervalMs * policy.backoffMultiplier ** (attempt - 1),
+  )
+  const jittered = Math.ceil(interval * (1 - policy.jitter * random))
+  const asked = Math.min(retryAfterMs ?? 0, policy.maxIntervalMs)
+  return Math.max(1, jittered, asked)
+}
+
+const instantOf = (next: NextTime, endedAt: number): number => {
+  const asked = "atMs" in next ? next.atMs : endedAt + next.inMs
+  return Math.min(Math.max(asked, endedAt + nearestRearmMs), endedAt + farthestRearmMs)
+}

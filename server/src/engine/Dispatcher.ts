@@ -1,0 +1,327 @@
+// From due to delivered: decides which ready timer's attempt starts next, and runs it.
+//
+// Fair among namespaces: they take turns, one attempt each. Bounded in flight: in total, per namespace,
+// and per namespace and host; and a namespace may hold at most as many as are still free, so that however
+// many of them hang, whoever comes next finds room. A host that is full or whose breaker is open has its
+// timers parked, and those for other hosts of the namespace go on. Within a namespace the order is the
+// due order.
+import { Cause, type Clock, type Effect, Exit } from "effect"
+import type { Deliverer, Delivery, Fire } from "../ports/Deliverer.ts"
+import type { WallClock } from "../ports/WallClock.ts"
+import { Breaker, type BreakerPolicy } from "./Breaker.ts"
+import { DueHeap } from "./DueHeap.ts"
+import type { EngineMetrics } from "./EngineMetrics.ts"
+import type { Entry } from "./Entry.ts"
+
+export interface DispatcherLimits {
+  readonly inFlight: number
+  readonly inFlightPerNamespace: number
+  readonly inFlightPerHost: number
+  /** Attempts that ended but whose outcome is not stored yet, and those in flight, together. */
+  readonly unsettled: number
+  readonly breaker: BreakerPolicy
+}
+
+/** An attempt that is running. */
+export interface Flight {
+  readonly entry: Entry
+  readonly attempt: number
+  readonly startedAt: number
+}
+
+export interface DispatcherParts {
+  readonly limits: DispatcherLimits
+  readonly deliverers: ReadonlyMap<string, Deliverer>
+  readonly wall: WallClock["Service"]
+  readonly clock: Clock.Clock
+  readonly metrics: EngineMetrics
+  /** Runs an attempt; `onExit` is called once, perhaps before this returns. */
+  readonly run: (effect: Effect.Effect<Delivery>, onExit: (exit: Exit.Exit<Delivery>) => void) => void
+  /** The attempt ended; `onStored` is to be called when that is stored, or no longer can be. */
+  readonly settle: (flight: Flight, delivery: Delivery, onStored: () => void) => void
+  /** Its time was over before an attempt could start. */
+  readonly expire: (entry: Entry, onStored: () => void) => void
+}
+
+/** Hosts remembered for their breakers' sake, over all namespaces. */
+const hostsAtMost = 10_000
+
+class HostQueue {
+  readonly name: string
+  readonly parked = new DueHeap<Entry>()
+  readonly breaker: Breaker
+  inFlight = 0
+
+  constructor(name: string, policy: BreakerPolicy) {
+    this.name = name
+    this.breaker = new Breaker(policy)
+  }
+
+  get isIdle(): boolean {
+    return this.inFlight === 0 && this.parked.size === 0
+  }
+}
+
+class NamespaceQueue {
+  readonly ready = new DueHeap<Entry>()
+  readonly hosts = new Map<string, HostQueue>()
+  readonly name: string
+  inFlight = 0
+
+  constructor(name: string) {
+    this.name = name
+  }
+}
+
+export class Dispatcher {
+  private readonly parts: DispatcherParts
+  private readonly namespaces = new Map<string, NamespaceQueue>()
+  /** Namespaces with ready timers, in turn. */
+  private readonly turns = new Set<NamespaceQueue>()
+  /** Hosts with an open breaker. */
+  private readonly open = new Map<HostQueue, NamespaceQueue>()
+  private hostCount = 0
+  private running = 0
+  private unsettled = 0
+  private isPumping = false
+  private isStopped = false
+
+  constructor(parts: DispatcherParts) {
+    this.parts = parts
+  }
+
+  get inFlight(): number {
+    return this.running
+  }
+
+  get openBreakers(): number {
+    return this.open.size
+  }
+
+  get readyCount(): number {
+    let count = 0
+    for (const namespace of this.namespaces.values()) {
+      count += namespace.ready.size
+      for (const host of namespace.hosts.values()) count += host.parked.size
+    }
+    return count
+  }
+
+  submit(entries: ReadonlyArray<Entry>): void {
+    for (const entry of entries) {
+      const namespace = this.namespaceOf(entry)
+      namespace.ready.push(entry)
+      this.turns.add(namespace)
+    }
+  }
+
+  /** The entry was cancelled, moved or let go before its attempt started. */
+  withdraw(entry: Entry): void {
+    const namespace = this.namespaceOf(entry)
+    const host = namespace.hosts.get(this.hostNameOf(entry))
+    if (!namespace.ready.remove(entry)) host?.parked.remove(entry)
+    this.tidy(namespace, host)
+  }
+
+  /** Starts no more attempts. */
+  stop(): void {
+    this.isStopped = true
+  }
+
+  /** Starts as many attempts as the bounds allow. */
+  pump(): void {
+    if (this.isPumping || this.isStopped) return
+    this.isPumping = true
+    this.releaseProbes()
+    let turnsWithoutStart = 0
+    while (this.hasRoom() && turnsWithoutStart < this.turns.size) {
+      const [namespace] = this.turns
+      if (namespace === undefined) break
+      this.turns.delete(namespace)
+      const hasStarted = this.startNextOf(namespace)
+      turnsWithoutStart = hasStarted ? 0 : turnsWithoutStart + 1
+      if (namespace.ready.size > 0) this.turns.add(namespace)
+      else this.tidy(namespace, undefined)
+    }
+    this.isPumping = false
+  }
+
+  private hasRoom(): boolean {
+    const { limits } = this.parts
+    return this.running < limits.inFlight && this.unsettled < limits.unsettled
+  }
+
+  private startNextOf(namespace: NamespaceQueue): boolean {
+    const { limits } = this.parts
+    const share = Math.min(limits.inFlightPerNamespace, limits.inFlight - this.running)
+    if (namespace.inFlight >= share) return false
+    for (;;) {
+      const entry = namespace.ready.pop()
+      if (entry === undefined) return false
+      const { home } = entry
+      if (home.window.isHeld(entry.uuid)) {
+        home.window.holdBack(entry)
+        continue
+      }
+      if (!home.mayStart()) {
+        home.window.putBack(entry)
+        continue
+      }
+      const host = this.hostOf(namespace, entry)
+      if (host.inFlight >= limits.inFlightPerHost || !this.isAllowed(host)) {
+        host.parked.push(entry)
+        continue
+      }
+      this.start(namespace, host, entry)
+      return true
+    }
+  }
+
+  private start(namespace: NamespaceQueue, host: HostQueue, entry: Entry): void {
+    const { parts } = this
+    const { timer, home } = entry
+    const startedAt = parts.wall.now()
+    home.window.start(entry)
+    this.unsettled++
+    const onStored = () => {
+      this.unsettled--
+      this.pump()
+    }
+    const { expireAfterMs } = timer.spec
+    if (expireAfterMs !== undefined && timer.attempts === 0 && startedAt > timer.executeAt + expireAfterMs) {
+      parts.expire(entry, onStored)
+      return
+    }
+    const flight: Flight = { entry, attempt: timer.attempts + 1, startedAt }
+    this.running++
+    namespace.inFlight++
+    host.inFlight++
+    host.breaker.started()
+    if (flight.attempt === 1)
+      parts.metrics.started(Math.max(0, startedAt - Math.max(timer.fireAt, timer.updatedAt)))
+    parts.run(this.deliver(flight), (exit) => {
+      this.running--
+      namespace.inFlight--
+      host.inFlight--
+      const delivery = deliveryOf(exit)
+      this.judge(namespace, host, delivery)
+      this.unpark(namespace, host)
+      this.tidy(namespace, host)
+      parts.settle(flight, delivery, onStored)
+      this.pump()
+    })
+  }
+
+  private deliver({ entry: { timer, home }, attempt, startedAt }: Flight): Effect.Effect<Delivery> {
+    const { target } = timer.spec
+    const deliverer = this.parts.deliverers.get(target.type)
+    if (deliverer === undefined) return Exit.succeed(noDeliverer(target.type))
+    const fire: Fire = {
+      namespace: timer.namespace,
+      timerId: timer.timerId,
+      fireId: timer.fireId,
+      attempt,
+      epoch: home.epoch,
+      revision: timer.revision,
+      executeAt: timer.executeAt,
+      firedAt: startedAt,
+      correlationId: timer.correlationId,
+      target,
+      payload: timer.payload,
+    }
+    return deliverer.deliver(fire)
+  }
+
+  private judge(namespace: NamespaceQueue, host: HostQueue, delivery: Delivery): void {
+    if (delivery.kind === "retry" && delivery.isHostFailure) host.breaker.failed(this.monotonicMs())
+    else host.breaker.succeeded()
+    if (host.breaker.isOpen) this.open.set(host, namespace)
+    else this.open.delete(host)
+  }
+
+  /** A place at the host became free: its earliest parked timer takes its turn again. */
+  private unpark(namespace: NamespaceQueue, host: HostQueue): void {
+    if (!this.isAllowed(host)) return
+    const free = host.breaker.isOpen ? 1 : this.parts.limits.inFlightPerHost - host.inFlight
+    for (let count = 0; count < free; count++) {
+      const entry = host.parked.pop()
+      if (entry === undefined) break
+      namespace.ready.push(entry)
+      this.turns.add(namespace)
+    }
+  }
+
+  private releaseProbes(): void {
+    for (const [host, namespace] of this.open) this.unpark(namespace, host)
+  }
+
+  private namespaceOf(entry: Entry): NamespaceQueue {
+    const name = entry.timer.namespace
+    let namespace = this.namespaces.get(name)
+    if (namespace === undefined) {
+      namespace = new NamespaceQueue(name)
+      this.namespaces.set(name, namespace)
+    }
+    return namespace
+  }
+
+  private hostNameOf({ timer: { spec } }: Entry): string {
+    return this.parts.deliverers.get(spec.target.type)?.hostOf(spec.target) ?? spec.target.type
+  }
+
+  private hostOf(namespace: NamespaceQueue, entry: Entry): HostQueue {
+    const name = this.hostNameOf(entry)
+    let host = namespace.hosts.get(name)
+    if (host === undefined) {
+      if (this.hostCount >= hostsAtMost) this.forgetIdleHosts()
+      host = new HostQueue(name, this.parts.limits.breaker)
+      namespace.hosts.set(name, host)
+      this.hostCount++
+    }
+    return host
+  }
+
+  /** What has nothing to do is forgotten, but for hosts whose failures are to be remembered. */
+  private tidy(namespace: NamespaceQueue, host: HostQueue | undefined): void {
+    if (host?.isIdle && host.breaker.isAtRest) this.forgetHost(namespace, host)
+    if (namespace.ready.size > 0) return
+    this.turns.delete(namespace)
+    if (namespace.inFlight === 0 && namespace.hosts.size === 0) this.namespaces.delete(namespace.name)
+  }
+
+  private forgetIdleHosts(): void {
+    for (const namespace of this.namespaces.values()) {
+      for (const host of namespace.hosts.values()) if (host.isIdle) this.forgetHost(namespace, host)
+      this.tidy(namespace, undefined)
+    }
+  }
+
+  private forgetHost(namespace: NamespaceQueue, host: HostQueue): void {
+    if (!namespace.hosts.delete(host.name)) return
+    this.open.delete(host)
+    this.hostCount--
+  }
+
+  private isAllowed({ breaker }: HostQueue): boolean {
+    return !breaker.isOpen || breaker.allows(this.monotonicMs())
+  }
+
+  private monotonicMs(): number {
+    return Number(this.parts.clock.monotonicTimeNanosUnsafe() / 1_000_000n)
+  }
+}
+
+const deliveryOf = (exit: Exit.Exit<Delivery>): Delivery =>
+  Exit.isSuccess(exit)
+    ? exit.value
+    : {
+        kind: "retry",
+        error: `the attempt broke off: ${Cause.pretty(exit.cause)}`.slice(0, 200),
+        isHostFailure: false,
+      }
+
+const noDeliverer = (type: string): Delivery => ({
+  kind: "retry",
+  error: `this process has no deliverer for targets of type ${type}`,
+  isHostFailure: false,
+})

@@ -1,0 +1,102 @@
+// A binary heap in due order whose items know their place, so that a cancelled or moved timer leaves
+// it in logarithmic time and nothing dead stays behind.
+import { type Cursor, compareDue, isBefore } from "../domain/DueOrder.ts"
+
+export interface HeapItem extends Cursor {
+  /** Its place in the one heap that holds it; -1 outside. Only a heap writes it. */
+  heapIndex: number
+}
+
+export class DueHeap<Item extends HeapItem> {
+  private readonly items: Array<Item> = []
+
+  get size(): number {
+    return this.items.length
+  }
+
+  peek(): Item | undefined {
+    return this.items[0]
+  }
+
+  push(item: Item): void {
+    this.place(item, this.items.length)
+    this.siftUp(item.heapIndex)
+  }
+
+  pop(): Item | undefined {
+    const first = this.items[0]
+    if (first !== undefined) this.remove(first)
+    return first
+  }
+
+  /** Does nothing if this heap does not hold the item. */
+  remove(item: Item): boolean {
+    const index = item.heapIndex
+    if (this.items[index] !== item) return false
+    const last = this.items.pop()
+    item.heapIndex = -1
+    if (last !== undefined && last !== item) {
+      this.place(last, index)
+      this.siftDown(index)
+      this.siftUp(last.heapIndex)
+    }
+    return true
+  }
+
+  /** Keeps the `count` nearest and returns the others, in due order. */
+  keepNearest(count: number): Array<Item> {
+    // A sorted array is a heap, so what is kept needs no sifting.
+    this.items.sort(compareDue)
+    const dropped = this.items.splice(count)
+    for (let index = 0; index < this.items.length; index++) {
+      const item = this.items[index]
+      if (item !== undefined) item.heapIndex = index
+    }
+    for (const item of dropped) item.heapIndex = -1
+    return dropped
+  }
+
+  /** In no order. */
+  values(): IterableIterator<Item> {
+    return this.items.values()
+  }
+
+  private place(item: Item, index: number): void {
+    this.items[index] = item
+    item.heapIndex = index
+  }
+
+  private siftUp(start: number): void {
+    let index = start
+    const item = this.items[index]
+    if (item === undefined) return
+    while (index > 0) {
+      const parentIndex = (index - 1) >> 1
+      const parent = this.items[parentIndex]
+      if (parent === undefined || !isBefore(item, parent)) break
+      this.place(parent, index)
+      index = parentIndex
+    }
+    this.place(item, index)
+  }
+
+  private siftDown(start: number): void {
+    let index = start
+    const item = this.items[index]
+    if (item === undefined) return
+    for (;;) {
+      let childIndex = 2 * index + 1
+      let child = this.items[childIndex]
+      if (child === undefined) break
+      const right = this.items[childIndex + 1]
+      if (right !== undefined && isBefore(right, child)) {
+        child = right
+        childIndex++
+      }
+      if (!isBefore(child, item)) break
+      this.place(child, index)
+      index = childIndex
+    }
+    this.place(item, index)
+  }
+}

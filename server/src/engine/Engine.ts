@@ -1,0 +1,254 @@
+// The engine put together, and as those around it see it: is it well, what does it measure, how does it
+// stop. ARCHITECTURE.md tells the way of one timer through the stages that are wired here.
+import { Clock, Context, Effect, Fiber, Layer, Random } from "effect"
+import type { Tally } from "../domain/decide.ts"
+import { Deliverers } from "../ports/Deliverer.ts"
+import { Ids } from "../ports/Ids.ts"
+import { ShardLeases } from "../ports/ShardLeases.ts"
+import { TimerStore } from "../ports/TimerStore.ts"
+import { WallClock } from "../ports/WallClock.ts"
+import { Dispatcher, type DispatcherLimits } from "./Dispatcher.ts"
+import { EngineMetrics } from "./EngineMetrics.ts"
+import { Ownership, type OwnershipOptions } from "./Ownership.ts"
+import { makeScheduler, Scheduler } from "./Scheduler.ts"
+import { Settler } from "./Settler.ts"
+import { ShardLoop } from "./ShardLoop.ts"
+import type { WindowLimits } from "./Window.ts"
+import { WriteQueue, type WriteQueueLimits } from "./WriteQueue.ts"
+
+export interface EngineOptions {
+  readonly ownership: OwnershipOptions
+  /** The sweep's period. */
+  readonly pollingIntervalMs: number
+  /** Bounds over the whole node; owned shards share them. */
+  readonly window: WindowLimits
+  readonly dispatch: DispatcherLimits
+  readonly queue: WriteQueueLimits
+  readonly historyRetentionMs: number
+}
+
+export const defaultEngineOptions: EngineOptions = {
+  ownership: { node: "local", leaseMs: 5_000, renewEveryMs: 1_000, marginMs: 1_000 },
+  pollingIntervalMs: 5_000,
+  window: { timers: 200_000, bytes: 256 * 1024 * 1024, page: 500, lookAheadMs: 60_000 },
+  dispatch: {
+    inFlight: 200,
+    inFlightPerNamespace: 100,
+    inFlightPerHost: 64,
+    unsettled: 4_000,
+    breaker: { failures: 10, firstPauseMs: 1_000, longestPauseMs: 60_000 },
+  },
+  queue: { queuedItems: 50_000, queuedBytes: 64 * 1024 * 1024 },
+  historyRetentionMs: 7 * 86_400_000,
+}
+
+export interface EngineStatus {
+  readonly shards: number
+  readonly ownedShards: number
+  /** Another process holds the store: this one waits to take over. */
+  readonly isWaiting: boolean
+  readonly isDraining: boolean
+  /** Loops that made no progress for too long, by name; empty on a healthy node. */
+  readonly stalledLoops: ReadonlyArray<string>
+}
+
+/** A loop that has not moved for this long is called stalled. */
+const stalledAfterMs = 10_000
+const pruneEveryMs = 60_000
+const pruneBatch = 500
+const pruneBatchesAtOnce = 200
+/** How long a drain waits for outcomes to be stored once nothing is in flight. */
+const settleWithinMs = 5_000
+
+export class Engine extends Context.Service<
+  Engine,
+  {
+    status(): EngineStatus
+    /** Brings gauges (pending, in flight, oldest due age …) up to date, for a scrape. */
+    readonly sample: Effect.Effect<void>
+    /** Starts no new attempt, lets those in flight finish within the bound, settles, releases. */
+    drain(withinMs: number): Effect.Effect<void>
+  }
+>()("punctual/engine/Engine") {
+  static layer(
+    options: EngineOptions = defaultEngineOptions,
+  ): Layer.Layer<Engine | Scheduler, never, TimerStore | ShardLeases | Deliverers | WallClock | Ids> {
+    return Layer.effectContext(make(options))
+  }
+}
+
+const make = Effect.fnUntraced(function* (options: EngineOptions) {
+  const store = yield* TimerStore
+  const leases = yield* ShardLeases
+  const deliverers = yield* Deliverers
+  const wall = yield* WallClock
+  const ids = yield* Ids
+  const clock = yield* Clock.clockWith(Effect.succeed)
+  const random = yield* Random.Random
+  const metrics = yield* EngineMetrics.make
+  const context = yield* Effect.context<never>()
+  const runFork = Effect.runForkWith(context)
+  let isDraining = false
+
+  const queue = yield* WriteQueue.make(store, options.queue, metrics)
+  const settler = new Settler({
+    queue,
+    wall,
+    ids,
+    metrics,
+    random: () => random.nextDoubleUnsafe(),
+    log: (effect) => runFork(effect),
+  })
+  const flights = new Set<Fiber.Fiber<unknown>>()
+  const dispatcher = new Dispatcher({
+    limits: options.dispatch,
+    deliverers: deliverers.byType,
+    wall,
+    clock,
+    metrics,
+    run: (effect, onExit) => {
+      const fiber = runFork(effect)
+      flights.add(fiber)
+      fiber.addObserver((exit) => {
+        flights.delete(fiber)
+        onExit(exit)
+      })
+    },
+    settle: (flight, delivery, onStored) => settler.settle(flight, delivery, onStored),
+    expire: (entry, onStored) => settler.expire(entry, onStored),
+  })
+  yield* Effect.addFinalizer(() => Fiber.interruptAll([...flights]))
+
+  const share = (): WindowLimits => {
+    const { window } = options
+    const owners = Math.max(1, ownership.ownedCount)
+    return { ...window, timers: Math.floor(window.timers / owners), bytes: Math.floor(window.bytes / owners) }
+  }
+  const ownership: Ownership = new Ownership(options.ownership, {
+    leases,
+    queue,
+    clock,
+    makeLoop: (lease, trustedUntilNanos) =>
+      new ShardLoop(lease, trustedUntilNanos, share(), {
+        store,
+        dispatcher,
+        wall,
+        clock,
+        metrics,
+        pollingIntervalMs: options.pollingIntervalMs,
+        page: options.window.page,
+      }),
+    onOwnedChanged: () => {
+      for (const loop of ownership.loops()) loop.window.resize(share())
+    },
+  })
+  const keeping = yield* Effect.forkScoped(ownership.keepForever)
+  yield* Effect.forkScoped(pruneForever(store, wall, options.historyRetentionMs))
+
+  const scheduler = makeScheduler({
+    store,
+    ownership,
+    queue,
+    wall,
+    ids,
+    metrics,
+    isDraining: () => isDraining,
+  })
+
+  const ageMs = (sinceNanos: bigint) => Number(clock.monotonicTimeNanosUnsafe() - sinceNanos) / 1e6
+  const loopAgesMs = () => {
+    const loops = ownership.loops()
+    const oldest = (progress: (loop: ShardLoop) => bigint) =>
+      Math.max(0, ...loops.map((loop) => ageMs(progress(loop))))
+    const stuckSince = queue.stuckSinceNanos
+    return {
+      firing: oldest((loop) => loop.firingProgressNanos),
+      reading: oldest((loop) => loop.readingProgressNanos),
+      ownership: isDraining ? 0 : ageMs(ownership.progressNanos),
+      committing: stuckSince === undefined ? 0 : ageMs(stuckSince),
+    }
+  }
+
+  const sample = Effect.gen(function* () {
+    const now = wall.now()
+    const windows = ownership.loops().map(({ window }) => window)
+    const sum = (of: (window: (typeof windows)[number]) => number) =>
+      windows.reduce((total, window) => total + of(window), 0)
+    const oldestDue = Math.min(now, ...windows.map((window) => window.oldestDue(now) ?? now))
+    metrics.gauge("inFlight", dispatcher.inFlight)
+    metrics.gauge("ready", dispatcher.readyCount)
+    metrics.gauge("openBreakers", dispatcher.openBreakers)
+    metrics.gauge("oldestDueAgeSeconds", (now - oldestDue) / 1_000)
+    metrics.gauge(
+      "windowTimers",
+      sum((window) => window.size),
+    )
+    metrics.gauge(
+      "windowBytes",
+      sum((window) => window.bytes),
+    )
+    metrics.gauge(
+      "congestedNamespaces",
+      sum((window) => window.excludedNamespaces.length),
+    )
+    metrics.gauge("ownedShards", ownership.ownedCount)
+    for (const [loop, age] of Object.entries(loopAgesMs())) {
+      metrics.loopAge(loop as keyof ReturnType<typeof loopAgesMs>, age / 1_000)
+    }
+    yield* store.tally.pipe(
+      Effect.map((tally) => metrics.gauge("pending", pendingOf(tally))),
+      Effect.catch((error) => Effect.logWarning(`pending timers could not be counted: ${error.message}`)),
+    )
+  })
+
+  const drain = Effect.fnUntraced(function* (withinMs: number) {
+    isDraining = true
+    dispatcher.stop()
+    yield* Effect.sleep(20).pipe(
+      Effect.repeat({ while: () => dispatcher.inFlight > 0 }),
+      Effect.timeoutOption(withinMs),
+    )
+    yield* Effect.timeoutOption(queue.awaitIdle, settleWithinMs)
+    yield* Fiber.interrupt(keeping)
+    yield* ownership.releaseAll
+  })
+
+  const engine = Engine.of({
+    status: () => ({
+      shards: ownership.shards ?? 0,
+      ownedShards: ownership.ownedCount,
+      isWaiting: !isDraining && ownership.ownedCount === 0,
+      isDraining,
+      stalledLoops: Object.entries(loopAgesMs()).flatMap(([loop, age]) =>
+        age > stalledAfterMs ? [loop] : [],
+      ),
+    }),
+    sample,
+    drain,
+  })
+  return Context.make(Engine, engine).pipe(Context.add(Scheduler, scheduler))
+})
+
+const pendingOf = (tally: Tally): number =>
+  tally.created +
+  tally.rearmed +
+  tally.replayed -
+  (tally.delivered + tally.cancelled + tally.replaced + tally.dead + tally.discarded)
+
+/** History past its retention goes in small batches, so that no commit waits long for it. */
+const pruneForever = (store: TimerStore["Service"], wall: WallClock["Service"], retentionMs: number) =>
+  Effect.gen(function* () {
+    for (;;) {
+      yield* Effect.sleep(pruneEveryMs)
+      for (let batch = 0; batch < pruneBatchesAtOnce; batch++) {
+        const removed = yield* store
+          .prune(wall.now() - retentionMs, pruneBatch)
+          .pipe(
+            Effect.catch((error) =>
+              Effect.as(Effect.logWarning(`history was not pruned: ${error.message}`), 0),
+            ),
+          )
+        if (removed < pruneBatch) break
+      }
+    }
+  })

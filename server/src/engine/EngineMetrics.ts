@@ -1,0 +1,123 @@
+// What the engine measures. Each metric is made once, labels included: no timer ids, no namespaces, no
+// label without a bound. Times are seconds, as Prometheus has them.
+import { type Context, Effect, Metric } from "effect"
+
+export type DeliveryOutcome = "delivered" | "rearmed" | "retry" | "dead" | "superseded"
+export type CommandName = "create" | "update" | "cancel"
+export type LoopName = "firing" | "reading" | "ownership" | "committing"
+
+const seconds = [0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300]
+
+const commandsReceived = Metric.counter("timer_commands_received_total", {
+  description: "Creates, updates and cancels that reached the engine",
+  incremental: true,
+})
+const schedulesProcessed = Metric.counter("timer_schedules_processed_total", {
+  description: "Attempts that ended and were settled",
+  incremental: true,
+})
+const deliveries = Metric.counter("timer_deliveries_total", {
+  description: "Attempts by outcome",
+  incremental: true,
+})
+const sweepRescued = Metric.counter("timer_sweep_rescued_total", {
+  description: "Due timers that no window held and the sweep found; 0 on a healthy node",
+  incremental: true,
+})
+const lateness = Metric.histogram("timer_lateness_seconds", {
+  description: "From the due time to the start of the first attempt",
+  boundaries: seconds,
+})
+const pollingDuration = Metric.histogram("timer_polling_duration_seconds", {
+  description: "Duration of one sweep of one shard",
+  boundaries: seconds,
+})
+const commitItems = Metric.histogram("timer_commit_items", {
+  description: "Writes that shared a commit",
+  boundaries: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024],
+})
+const gauges = {
+  pending: Metric.gauge("timer_pending", { description: "Pending timers in the store" }),
+  inFlight: Metric.gauge("timer_in_flight", { description: "Attempts running now" }),
+  ready: Metric.gauge("timer_ready", { description: "Due timers waiting for an attempt" }),
+  oldestDueAgeSeconds: Metric.gauge("timer_oldest_due_age_seconds", {
+    description: "Age of the earliest due timer in memory that is not settled",
+  }),
+  windowTimers: Metric.gauge("timer_window_timers", { description: "Timers held in memory" }),
+  windowBytes: Metric.gauge("timer_window_bytes", {
+    description: "Estimated bytes of timers held in memory",
+  }),
+  congestedNamespaces: Metric.gauge("timer_congested_namespaces", {
+    description: "Namespaces read through a horizon of their own, summed over shards",
+  }),
+  openBreakers: Metric.gauge("timer_open_breakers", { description: "Hosts whose breaker is open" }),
+  ownedShards: Metric.gauge("timer_owned_shards", { description: "Shards this process fires" }),
+} as const
+
+const loopAge = Metric.gauge("timer_loop_progress_age_seconds", {
+  description: "Time since a loop last made progress",
+})
+
+export type GaugeName = keyof typeof gauges
+
+const labelled = <Names extends string, Input, State>(
+  metric: Metric.Metric<Input, State>,
+  label: string,
+  names: ReadonlyArray<Names>,
+) =>
+  Object.fromEntries(
+    names.map((name) => [name, Metric.withAttributes(metric, { [label]: name })]),
+  ) as unknown as { readonly [name in Names]: Metric.Metric<Input, State> }
+
+// `Object.fromEntries` forgets its keys: `labelled` gives back the names it was given.
+const byCommand = labelled(commandsReceived, "command", ["create", "update", "cancel"])
+const byOutcome = labelled(deliveries, "outcome", ["delivered", "rearmed", "retry", "dead", "superseded"])
+const byLoop = labelled(loopAge, "loop", ["firing", "reading", "ownership", "committing"])
+
+export class EngineMetrics {
+  private readonly context: Context.Context<never>
+
+  private constructor(context: Context.Context<never>) {
+    this.context = context
+    // So that a scrape shows them before they first happen.
+    for (const metric of [...Object.values(byCommand), ...Object.values(byOutcome)])
+      metric.updateUnsafe(0, context)
+    sweepRescued.updateUnsafe(0, context)
+    schedulesProcessed.updateUnsafe(0, context)
+  }
+
+  static readonly make = Effect.map(Effect.context<never>(), (context) => new EngineMetrics(context))
+
+  received(command: CommandName): void {
+    byCommand[command].updateUnsafe(1, this.context)
+  }
+
+  settled(outcome: DeliveryOutcome): void {
+    schedulesProcessed.updateUnsafe(1, this.context)
+    byOutcome[outcome].updateUnsafe(1, this.context)
+  }
+
+  started(latenessMs: number): void {
+    lateness.updateUnsafe(latenessMs / 1_000, this.context)
+  }
+
+  committed(items: number): void {
+    commitItems.updateUnsafe(items, this.context)
+  }
+
+  swept(durationMs: number): void {
+    pollingDuration.updateUnsafe(durationMs / 1_000, this.context)
+  }
+
+  rescued(timers: number): void {
+    sweepRescued.updateUnsafe(timers, this.context)
+  }
+
+  gauge(name: GaugeName, value: number): void {
+    gauges[name].updateUnsafe(value, this.context)
+  }
+
+  loopAge(loop: LoopName, ageSeconds: number): void {
+    byLoop[loop].updateUnsafe(ageSeconds, this.context)
+  }
+}

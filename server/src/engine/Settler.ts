@@ -1,0 +1,130 @@
+// From the end of an attempt to what is stored of it. The outcome goes through the shard's write queue,
+// fenced by its epoch; it is repeated as a settle until its result is known, never as a delivery.
+import { Effect } from "effect"
+import { endOfLife, withoutPayload } from "../domain/decide.ts"
+import { settle } from "../domain/settle.ts"
+import type { Attempt, FinishedLife } from "../domain/Timer.ts"
+import type { Outcome, Then, WriteAnswer } from "../domain/WriteItem.ts"
+import type { Delivery } from "../ports/Deliverer.ts"
+import type { Ids } from "../ports/Ids.ts"
+import type { WallClock } from "../ports/WallClock.ts"
+import type { Flight } from "./Dispatcher.ts"
+import type { EngineMetrics } from "./EngineMetrics.ts"
+import type { Entry } from "./Entry.ts"
+import type { WriteQueue } from "./WriteQueue.ts"
+
+export interface SettlerParts {
+  readonly queue: WriteQueue
+  readonly wall: WallClock["Service"]
+  readonly ids: Ids["Service"]
+  readonly metrics: EngineMetrics
+  /** In [0, 1). */
+  readonly random: () => number
+  readonly log: (effect: Effect.Effect<void>) => void
+}
+
+export class Settler {
+  private readonly parts: SettlerParts
+
+  constructor(parts: SettlerParts) {
+    this.parts = parts
+  }
+
+  settle(flight: Flight, delivery: Delivery, onStored: () => void): void {
+    const { entry, attempt, startedAt } = flight
+    const endedAt = this.parts.wall.now()
+    const made = attemptOf(delivery, startedAt, endedAt)
+    if (entry.isSuperseded) {
+      this.record(entry, delivery, attempt, made, endedAt, onStored)
+      return
+    }
+    const then = settle(entry.timer, {
+      delivery,
+      attempt,
+      startedAt,
+      endedAt,
+      random: this.parts.random(),
+      nextFireId: () => this.parts.ids.uuidV7(endedAt),
+    })
+    this.report(entry, attempt, then, delivery)
+    this.store(entry, { attempt, at: endedAt, made, then }, (isStale) => {
+      // Cancelled or replaced while it was being settled.
+      if (isStale && entry.isSuperseded) this.record(entry, delivery, attempt, made, endedAt, onStored)
+      else onStored()
+    })
+  }
+
+  /** It was not started by executeAt plus expireAfter: dead, without an attempt. */
+  expire(entry: Entry, onStored: () => void): void {
+    const then: Then = { to: "dead", reason: "expired" }
+    this.report(entry, entry.timer.attempts, then, undefined)
+    this.store(entry, { attempt: entry.timer.attempts + 1, at: this.parts.wall.now(), then }, onStored)
+  }
+
+  private store(
+    entry: Entry,
+    outcome: Pick<Outcome, "attempt" | "at" | "then"> & { readonly made?: Attempt },
+    onStored: (isStale: boolean) => void,
+  ): void {
+    entry.state = "settling"
+    const { timer, home } = entry
+    const { namespace, timerId, uuid, fireId } = timer
+    const item: Outcome = { kind: "outcome", key: { namespace, timerId, uuid }, fireId, ...outcome }
+    const onAnswer = (answer: WriteAnswer | undefined) => {
+      const isStale = answer?.result === "stale"
+      if (isStale && !entry.isSuperseded) home.readAgain(entry)
+      if (answer?.result === "settled") this.parts.metrics.settled(outcome.then.to)
+      onStored(isStale)
+    }
+    // A shard given up meanwhile takes no more: its next owner repeats the attempt.
+    if (!this.parts.queue.push(home.shard, { item, onAnswer })) onStored(false)
+  }
+
+  /** The key has moved on: what came of the attempt is noted in history and touches nothing else. */
+  private record(
+    { timer, home }: Entry,
+    delivery: Delivery,
+    attempt: number,
+    made: Attempt,
+    endedAt: number,
+    onStored: () => void,
+  ): void {
+    this.parts.metrics.settled("superseded")
+    const isDelivered = delivery.kind === "delivered" || delivery.kind === "rearm"
+    const life: FinishedLife = {
+      ...withoutPayload(endOfLife(timer, isDelivered ? "delivered" : "cancelled", endedAt)),
+      attempts: attempt,
+      lastAttempt: made,
+      ...(isDelivered ? { latenessMs: Math.max(0, made.at - timer.executeAt) } : {}),
+    }
+    const queued = this.parts.queue.push(home.shard, { item: { kind: "record", life }, onAnswer: onStored })
+    if (!queued) onStored()
+  }
+
+  private report({ timer }: Entry, attempt: number, then: Then, delivery: Delivery | undefined): void {
+    if (then.to === "delivered" || then.to === "rearmed") return
+    const error = delivery !== undefined && "error" in delivery ? delivery.error : undefined
+    const message = then.to === "dead" ? `timer is dead: ${then.reason}` : "attempt failed, will be retried"
+    const log = then.to === "dead" ? Effect.logWarning(message) : Effect.logInfo(message)
+    this.parts.log(
+      log.pipe(
+        Effect.annotateLogs({
+          namespace: timer.namespace,
+          timerId: timer.timerId,
+          fireId: timer.fireId,
+          correlationId: timer.correlationId,
+          attempt,
+          ...(error === undefined ? {} : { error }),
+          ...(then.to === "retry" ? { retryAt: new Date(then.fireAt).toISOString() } : {}),
+        }),
+      ),
+    )
+  }
+}
+
+const attemptOf = (delivery: Delivery, startedAt: number, endedAt: number): Attempt => ({
+  at: startedAt,
+  durationMs: Math.max(0, endedAt - startedAt),
+  ...(delivery.status === undefined ? {} : { status: delivery.status }),
+  ...("error" in delivery ? { error: delivery.error } : {}),
+})

@@ -1,0 +1,260 @@
+// One owned shard at work. Two loops: the firing loop wakes at the earliest fireAt and hands what is due to
+// the dispatcher; the reading loop keeps the window filled and sweeps the store for what no window holds.
+// The reading loop makes one read at a time, so that reads of a shard never overlap.
+//
+// The sweep is the guarantee under the optimisation: lose every window, and timers are late by at most one
+// sweep, never lost. It reads heads without payloads, in bounded pages, up to the horizon: beyond it nothing
+// is missing, only not loaded yet.
+import { type Clock, Effect } from "effect"
+import { beginning, type Cursor } from "../domain/DueOrder.ts"
+import type { TimerKey, Uuid } from "../domain/Timer.ts"
+import type { WriteAnswer, WriteItem } from "../domain/WriteItem.ts"
+import { keyOfItem } from "../domain/WriteItem.ts"
+import type { StoreError, TimerStore } from "../ports/TimerStore.ts"
+import type { WallClock } from "../ports/WallClock.ts"
+import type { Dispatcher } from "./Dispatcher.ts"
+import type { EngineMetrics } from "./EngineMetrics.ts"
+import type { Entry, Home } from "./Entry.ts"
+import { Signal } from "./Signal.ts"
+import { type Load, Window, type WindowLimits } from "./Window.ts"
+
+/** Sleeps are capped, and the clock read again: suspends and jumps of the clock do no harm. */
+const longestSleepMs = 1_000
+/** While the lease is not to be trusted. */
+const distrustedSleepMs = 50
+const readRetryMs = 250
+/** So that one shard's burst does not keep the others from their turn. */
+const dueAtOnce = 1_000
+const rereadsAtMost = 10_000
+
+export interface ShardLoopParts {
+  readonly store: TimerStore["Service"]
+  readonly dispatcher: Dispatcher
+  readonly wall: WallClock["Service"]
+  readonly clock: Clock.Clock
+  readonly metrics: EngineMetrics
+  readonly pollingIntervalMs: number
+  readonly page: number
+}
+
+export class ShardLoop implements Home {
+  readonly shard: number
+  readonly epoch: number
+  readonly window: Window
+  firingProgressNanos: bigint
+  readingProgressNanos: bigint
+  private readonly parts: ShardLoopParts
+  private readonly fireSignal = new Signal()
+  private readonly readSignal = new Signal()
+  private readonly rereads = new Map<Uuid, TimerKey>()
+  private trustedUntilNanos: bigint
+  private isActive = true
+  private sweepDueNanos: bigint
+  private hasJustSwept = false
+  private sweepFrom: Cursor = beginning
+  /** The next sweep looks at all up to the horizon, not only at what is due. */
+  private sweepsAhead = false
+  private foreign: number
+
+  constructor(
+    lease: { readonly shard: number; readonly epoch: number; readonly foreign: number },
+    trustedUntilNanos: bigint,
+    limits: WindowLimits,
+    parts: ShardLoopParts,
+  ) {
+    this.shard = lease.shard
+    this.epoch = lease.epoch
+    this.foreign = lease.foreign
+    this.trustedUntilNanos = trustedUntilNanos
+    this.parts = parts
+    const now = parts.clock.monotonicTimeNanosUnsafe()
+    this.firingProgressNanos = now
+    this.readingProgressNanos = now
+    this.sweepDueNanos = now + BigInt(parts.pollingIntervalMs) * 1_000_000n
+    this.window = new Window(this, limits, {
+      withdraw: (entry) => parts.dispatcher.withdraw(entry),
+      wake: () => this.fireSignal.raise(),
+    })
+  }
+
+  mayStart(): boolean {
+    return this.isActive && this.parts.clock.monotonicTimeNanosUnsafe() < this.trustedUntilNanos
+  }
+
+  /** A renewal succeeded; `foreign` has changed if someone inserted behind this owner's back. */
+  renewed(trustedUntilNanos: bigint, foreign: number): void {
+    this.trustedUntilNanos = trustedUntilNanos
+    if (foreign === this.foreign) return
+    this.foreign = foreign
+    this.sweepsAhead = true
+    this.sweepFrom = beginning
+    this.sweepDueNanos = 0n
+    this.readSignal.raise()
+  }
+
+  /** Starts nothing more; what runs goes on. */
+  stop(): void {
+    this.isActive = false
+    this.window.clear()
+  }
+
+  readAgain(entry: Entry): void {
+    if (this.window.entryOf(entry.uuid) === entry) this.window.forget(entry.uuid)
+    // Past the bound the sweep finds it.
+    const { namespace, timerId, uuid } = entry.timer
+    if (this.rereads.size < rereadsAtMost) this.rereads.set(uuid, { namespace, timerId, uuid })
+    this.readSignal.raise()
+  }
+
+  /** The answer of a write of this shard, in queue order. */
+  onAnswer(item: WriteItem, answer: WriteAnswer): void {
+    const { uuid } = keyOfItem(item)
+    this.window.touch(uuid)
+    switch (answer.result) {
+      case "created":
+      case "replaced":
+      case "unchanged":
+      case "exists":
+      case "changed":
+        this.window.offer(answer.timer)
+        break
+      case "cancelled":
+        this.window.forget(uuid)
+        break
+      case "inFlight":
+        // Of a cancel: the attempt cannot be called back, and there will be no other. A change is refused.
+        if (item.kind === "cancel") this.window.forget(uuid)
+        break
+      case "settled":
+        if (answer.next === undefined) this.window.forget(uuid)
+        else this.window.offer(answer.next)
+        if (this.window.wantsRoom) this.readSignal.raise()
+        break
+      default:
+    }
+    if (item.kind !== "outcome" && item.kind !== "record") this.window.unhold(uuid)
+  }
+
+  readonly fireForever: Effect.Effect<never> = Effect.suspend(() => {
+    const { window, parts } = this
+    const self = this
+    return Effect.gen(function* () {
+      for (;;) {
+        self.firingProgressNanos = parts.clock.monotonicTimeNanosUnsafe()
+        if (!self.mayStart()) {
+          yield* Effect.sleep(distrustedSleepMs)
+          continue
+        }
+        const now = parts.wall.now()
+        const due = window.takeDue(now, dueAtOnce)
+        parts.dispatcher.submit(due)
+        parts.dispatcher.pump()
+        if (due.length === dueAtOnce) {
+          yield* Effect.yieldNow
+          continue
+        }
+        const untilNext = (window.nextFireAt ?? Number.POSITIVE_INFINITY) - parts.wall.now()
+        yield* self.fireSignal.waitAtMost(Math.min(longestSleepMs, untilNext))
+      }
+    })
+  })
+
+  readonly readForever: Effect.Effect<never> = Effect.suspend(() => {
+    const self = this
+    return Effect.gen(function* () {
+      for (;;) {
+        const hasRead = yield* self.readOnce.pipe(Effect.catch((error) => self.afterFailedRead(error)))
+        self.readingProgressNanos = self.parts.clock.monotonicTimeNanosUnsafe()
+        if (!hasRead) yield* self.readSignal.waitAtMost(longestSleepMs)
+      }
+    })
+  })
+
+  /** The most urgent read there is, if any. Pages of a sweep and loads take turns. */
+  private readonly readOnce: Effect.Effect<boolean, StoreError> = Effect.suspend(() => {
+    const [reread] = this.rereads.values()
+    if (reread !== undefined) return Effect.as(this.readKey(reread), true)
+    const isSweepDue = this.parts.clock.monotonicTimeNanosUnsafe() >= this.sweepDueNanos
+    if (isSweepDue && !this.hasJustSwept) return Effect.as(this.sweepPage, true)
+    this.hasJustSwept = false
+    const load = this.window.beginLoad(this.parts.wall.now()) ?? this.window.beginNamespaceLoad()
+    if (load !== undefined) return Effect.as(this.load(load), true)
+    return isSweepDue ? Effect.as(this.sweepPage, true) : Effect.succeed(false)
+  })
+
+  private load(load: Load): Effect.Effect<void, StoreError> {
+    const { exclusiveAfter, inclusiveUntilMs, limit, only, except } = load
+    return this.parts.store
+      .due({
+        shard: this.shard,
+        exclusiveAfter,
+        inclusiveUntilMs,
+        limit,
+        ...(only === undefined ? {} : { only }),
+        ...(except === undefined || except.length === 0 ? {} : { except }),
+      })
+      .pipe(
+        Effect.tap((rows) => Effect.sync(() => this.window.finishLoad(load, rows))),
+        Effect.onError(() => Effect.sync(() => this.window.abandonLoad(load))),
+        Effect.asVoid,
+      )
+  }
+
+  /** Reads one key and takes what is there. */
+  private readKey(key: TimerKey): Effect.Effect<boolean, StoreError> {
+    const { window, rereads } = this
+    return Effect.suspend(() => {
+      const read = window.beginRead()
+      return this.parts.store.find(key).pipe(
+        Effect.map(({ pending }) => {
+          rereads.delete(key.uuid)
+          return pending !== undefined && window.rescue(pending, read)
+        }),
+        Effect.ensuring(Effect.sync(() => window.endRead(read))),
+      )
+    })
+  }
+
+  private readonly sweepPage: Effect.Effect<void, StoreError> = Effect.suspend(() => {
+    const self = this
+    const { window, parts } = this
+    return Effect.gen(function* () {
+      const startedNanos = parts.clock.monotonicTimeNanosUnsafe()
+      self.hasJustSwept = true
+      const read = window.beginRead()
+      const horizonMs = window.horizon.fireAt
+      const except = window.excludedNamespaces
+      const heads = yield* parts.store
+        .dueHeads({
+          shard: self.shard,
+          exclusiveAfter: self.sweepFrom,
+          inclusiveUntilMs: self.sweepsAhead ? horizonMs : Math.min(parts.wall.now(), horizonMs),
+          limit: parts.page,
+          ...(except.length === 0 ? {} : { except }),
+        })
+        .pipe(Effect.ensuring(Effect.sync(() => window.endRead(read))))
+      for (const head of window.missing(heads, read)) {
+        if (yield* self.readKey(head)) parts.metrics.rescued(1)
+      }
+      const endedNanos = parts.clock.monotonicTimeNanosUnsafe()
+      parts.metrics.swept(Number(endedNanos - startedNanos) / 1e6)
+      const last = heads.at(-1)
+      if (heads.length === parts.page && last !== undefined) {
+        self.sweepFrom = { fireAt: last.fireAt, uuid: last.uuid }
+        return
+      }
+      self.sweepFrom = beginning
+      self.sweepsAhead = false
+      self.sweepDueNanos = endedNanos + BigInt(parts.pollingIntervalMs) * 1_000_000n
+    })
+  })
+
+  private afterFailedRead(error: StoreError): Effect.Effect<boolean> {
+    // After a fatal error the process is ending.
+    if (error.isFatal) return Effect.never
+    return Effect.logWarning(`a read of shard ${this.shard} failed and is repeated: ${error.message}`).pipe(
+      Effect.andThen(Effect.sleep(readRetryMs)),
+      Effect.as(true),
+    )
+  }
+}

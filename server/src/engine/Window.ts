@@ -1,0 +1,479 @@
+// The timers of one shard that are in memory, and the cursor (horizon) up to which that is all of them:
+//
+//   every pending timer of the shard at or below the horizon is in an entry here (waiting, ready, in
+//   flight …), or belongs to a namespace that is excluded and has a horizon of its own.
+//
+// The races that would lose or repeat timers are all between writes, whose answers arrive here in
+// queue order, and reads of the store, which take their time:
+//  - an offer that arrives while a read runs waits, and is judged against the horizon the read leaves:
+//    committed after the read's snapshot and judged before, it would be in neither;
+//  - a read remembers the keys written since it began and drops its rows for them: a page read before a
+//    cancel or a settle would fire the timer again;
+//  - a key with a change in the queue is held: its attempt does not start until that is answered;
+//  - a full window does not load: it would let go of what it loaded, for ever.
+//
+// Nothing here waits or reads a clock. A namespace whose due timers pile up (a slow endpoint, an open
+// breaker) is excluded: it is read through its own horizon as it gets room, so that its backlog,
+// however large, does not stand in the way of others.
+import { beginning, type Cursor, compareDue, endOf, isBefore } from "../domain/DueOrder.ts"
+import type { Timer, TimerHead, Uuid } from "../domain/Timer.ts"
+import { DueHeap } from "./DueHeap.ts"
+import { Entry, type Home } from "./Entry.ts"
+
+export interface WindowLimits {
+  readonly timers: number
+  readonly bytes: number
+  /** How many rows one read asks for. */
+  readonly page: number
+  readonly lookAheadMs: number
+}
+
+export interface WindowEvents {
+  /** A ready entry is ready no more: the dispatcher must let go of it. */
+  withdraw(entry: Entry): void
+  /** Something is due earlier than all before it. */
+  wake(): void
+}
+
+/** A read under way: the keys written since it began. */
+export interface Read {
+  readonly dirty: Set<Uuid>
+}
+
+/** A read that moves a horizon. */
+export interface Load extends Read {
+  readonly horizon: Horizon
+  readonly exclusiveAfter: Cursor
+  readonly inclusiveUntilMs: number
+  readonly limit: number
+  readonly only?: string
+  readonly except?: ReadonlyArray<string>
+}
+
+class Horizon {
+  cursor: Cursor = beginning
+  /** Offers beyond the cursor, while a read that will move it runs. */
+  waiting: Map<Uuid, Timer> | undefined
+}
+
+interface Tenant {
+  entries: number
+  /** Due and not yet started: ready or held. */
+  due: number
+}
+
+export class Window {
+  private readonly entries = new Map<Uuid, Entry>()
+  private readonly heap = new DueHeap<Entry>()
+  private readonly main = new Horizon()
+  private readonly excluded = new Map<string, Horizon>()
+  private readonly tenants = new Map<string, Tenant>()
+  private readonly holds = new Map<Uuid, number>()
+  private readonly reads = new Set<Read>()
+  private readonly home: Home
+  private readonly events: WindowEvents
+  private limits: WindowLimits
+  private bytesHeld = 0
+  private isShortOfRoom = false
+
+  constructor(home: Home, limits: WindowLimits, events: WindowEvents) {
+    this.home = home
+    this.limits = limits
+    this.events = events
+  }
+
+  get size(): number {
+    return this.entries.size
+  }
+
+  get bytes(): number {
+    return this.bytesHeld
+  }
+
+  get horizon(): Cursor {
+    return this.main.cursor
+  }
+
+  get excludedNamespaces(): ReadonlyArray<string> {
+    return [...this.excluded.keys()]
+  }
+
+  /** Room that becomes free would be read into at once. */
+  get wantsRoom(): boolean {
+    return this.isShortOfRoom || this.excluded.size > 0
+  }
+
+  entryOf(uuid: Uuid): Entry | undefined {
+    return this.entries.get(uuid)
+  }
+
+  /** When the earliest waiting timer is due. */
+  get nextFireAt(): number | undefined {
+    return this.heap.peek()?.fireAt
+  }
+
+  /** The due time of the earliest timer that has not been settled, if it has passed. */
+  oldestDue(nowMs: number): number | undefined {
+    let oldest: number | undefined
+    for (const entry of this.entries.values()) {
+      if (entry.fireAt <= nowMs && (oldest === undefined || entry.fireAt < oldest)) oldest = entry.fireAt
+    }
+    return oldest
+  }
+
+  /** Shares of the node's bound change as shards come and go. */
+  resize(limits: WindowLimits): void {
+    this.limits = limits
+    this.enforceBounds()
+  }
+
+  // ── Writes: what their answers do ─────────────────────────────────────────────────────────────
+
+  /** A change of the key is queued: nothing of it starts until `unhold`. */
+  hold(uuid: Uuid): void {
+    this.holds.set(uuid, (this.holds.get(uuid) ?? 0) + 1)
+  }
+
+  unhold(uuid: Uuid): void {
+    const count = this.holds.get(uuid) ?? 0
+    if (count > 1) {
+      this.holds.set(uuid, count - 1)
+      return
+    }
+    this.holds.delete(uuid)
+    const entry = this.entries.get(uuid)
+    if (entry?.state !== "held") return
+    this.tenantOf(entry).due--
+    this.wait(entry)
+  }
+
+  isHeld(uuid: Uuid): boolean {
+    return this.holds.has(uuid)
+  }
+
+  /** The key was written: rows of reads that began before are void. */
+  touch(uuid: Uuid): void {
+    for (const read of this.reads) read.dirty.add(uuid)
+  }
+
+  /** What is pending under its key now, by a write that was answered. */
+  offer(timer: Timer): void {
+    const existing = this.entries.get(timer.uuid)
+    if (existing !== undefined) {
+      if (isSameArming(existing.timer, timer)) return
+      this.drop(existing)
+    }
+    const horizon = this.horizonOf(timer.namespace)
+    if (!isBefore(horizon.cursor, timer)) {
+      this.insert(timer)
+      this.enforceBounds()
+    } else {
+      horizon.waiting?.set(timer.uuid, timer)
+    }
+  }
+
+  /** Nothing is pending under the key any more. */
+  forget(uuid: Uuid): void {
+    const existing = this.entries.get(uuid)
+    if (existing !== undefined) this.drop(existing)
+    this.main.waiting?.delete(uuid)
+    for (const horizon of this.excluded.values()) horizon.waiting?.delete(uuid)
+  }
+
+  /** The shard is given up: nothing of it may start any more. */
+  clear(): void {
+    for (const entry of [...this.entries.values()]) this.drop(entry)
+  }
+
+  // ── Firing ────────────────────────────────────────────────────────────────────────────────────
+
+  /** Takes what is due, at most `limit`, in due order; held keys stay behind. */
+  takeDue(nowMs: number, limit: number): Array<Entry> {
+    const due: Array<Entry> = []
+    while (due.length < limit) {
+      const entry = this.heap.peek()
+      if (entry === undefined || entry.fireAt > nowMs) break
+      this.heap.remove(entry)
+      const tenant = this.tenantOf(entry)
+      tenant.due++
+      if (this.isHeld(entry.uuid)) {
+        entry.state = "held"
+      } else {
+        entry.state = "ready"
+        due.push(entry)
+      }
+      if (tenant.due > this.limits.page) this.exclude(entry.timer.namespace)
+    }
+    return due
+  }
+
+  /** A change was queued after the entry became ready: it goes back, until that is answered. */
+  holdBack(entry: Entry): void {
+    entry.state = "held"
+  }
+
+  /** The lease is not to be trusted now: it goes back and comes due again. */
+  putBack(entry: Entry): void {
+    this.tenantOf(entry).due--
+    this.wait(entry)
+  }
+
+  /** Its attempt starts now. */
+  start(entry: Entry): void {
+    this.tenantOf(entry).due--
+    entry.state = "inFlight"
+  }
+
+  // ── Reads ─────────────────────────────────────────────────────────────────────────────────────
+
+  beginRead(): Read {
+    const read: Read = { dirty: new Set() }
+    this.reads.add(read)
+    return read
+  }
+
+  endRead(read: Read): void {
+    this.reads.delete(read)
+  }
+
+  /** The next page of the main horizon, if it is near and there is room. */
+  beginLoad(nowMs: number): Load | undefined {
+    if (this.main.waiting !== undefined) return undefined
+    // Half the look-ahead is the trigger, all of it the reach: else each millisecond would load one more.
+    if (this.main.cursor.fireAt >= nowMs + this.limits.lookAheadMs / 2) return undefined
+    let limit = this.roomForPage()
+    if (limit === 0 && this.main.cursor.fireAt < nowMs) {
+      this.relieve()
+      limit = this.roomForPage()
+    }
+    this.isShortOfRoom = limit === 0
+    if (this.isShortOfRoom) return undefined
+    return this.startLoad(this.main, nowMs + this.limits.lookAheadMs, limit, {
+      except: this.excludedNamespaces,
+    })
+  }
+
+  /** The next page of an excluded namespace that has drained, if any. */
+  beginNamespaceLoad(): Load | undefined {
+    const share = Math.min(
+      2 * this.limits.page,
+      Math.max(16, Math.floor(this.limits.timers / 2 / Math.max(1, this.excluded.size))),
+    )
+    for (const [namespace, horizon] of this.excluded) {
+      if (horizon.waiting !== undefined || !isBefore(horizon.cursor, this.main.cursor)) continue
+      const held = this.tenants.get(namespace)?.entries ?? 0
+      const limit = Math.min(this.limits.page, share - held, this.roomForTimers())
+      if (held > share / 2 || limit <= 0) continue
+      // To the end of the turn: the next call looks at the others first.
+      this.excluded.delete(namespace)
+      this.excluded.set(namespace, horizon)
+      return this.startLoad(horizon, this.main.cursor.fireAt, limit, { only: namespace })
+    }
+    return undefined
+  }
+
+  /** Adds a page and moves its horizon, unless that was pulled back meanwhile. */
+  finishLoad(load: Load, rows: ReadonlyArray<Timer>): void {
+    this.endRead(load)
+    const { horizon } = load
+    const waiting = horizon.waiting ?? new Map<Uuid, Timer>()
+    horizon.waiting = undefined
+    const isCurrent = load.only === undefined || this.excluded.get(load.only) === horizon
+    if (!isCurrent || compareDue(horizon.cursor, load.exclusiveAfter) !== 0) return
+    const last = rows.at(-1)
+    horizon.cursor =
+      rows.length < load.limit || last === undefined
+        ? endOf(load.inclusiveUntilMs)
+        : { fireAt: last.fireAt, uuid: last.uuid }
+    for (const row of rows) this.admit(row, load)
+    for (const timer of waiting.values()) {
+      if (this.horizonOf(timer.namespace) === horizon) this.offer(timer)
+    }
+    this.enforceBounds()
+    this.readmit()
+  }
+
+  /** The read failed: offers that waited for it are beyond a horizon that has not moved. */
+  abandonLoad(load: Load): void {
+    this.endRead(load)
+    load.horizon.waiting = undefined
+  }
+
+  /** Of what the store says is due, what ought to be here and is not. */
+  missing(heads: ReadonlyArray<TimerHead>, read: Read): Array<TimerHead> {
+    return heads.filter(
+      (head) =>
+        !read.dirty.has(head.uuid) &&
+        !this.entries.has(head.uuid) &&
+        !this.isHeld(head.uuid) &&
+        !this.excluded.has(head.namespace) &&
+        !isBefore(this.main.cursor, head),
+    )
+  }
+
+  /** A timer read by its key: entered wherever the horizon lies, unless it was written meanwhile. */
+  rescue(timer: Timer, read: Read): boolean {
+    if (read.dirty.has(timer.uuid) || this.entries.has(timer.uuid)) return false
+    this.insert(timer)
+    return true
+  }
+
+  // ── Within ────────────────────────────────────────────────────────────────────────────────────
+
+  private startLoad(
+    horizon: Horizon,
+    inclusiveUntilMs: number,
+    limit: number,
+    of: { readonly only?: string; readonly except?: ReadonlyArray<string> },
+  ): Load {
+    horizon.waiting = new Map()
+    const load: Load = {
+      dirty: new Set(),
+      horizon,
+      exclusiveAfter: horizon.cursor,
+      inclusiveUntilMs,
+      limit,
+      ...of,
+    }
+    this.reads.add(load)
+    return load
+  }
+
+  private admit(row: Timer, load: Load): void {
+    if (load.dirty.has(row.uuid) || this.entries.has(row.uuid)) return
+    if (this.horizonOf(row.namespace) === load.horizon) this.insert(row)
+  }
+
+  private insert(timer: Timer): void {
+    const entry = new Entry(timer, this.home)
+    this.entries.set(timer.uuid, entry)
+    this.bytesHeld += entry.bytes
+    this.tenantOf(entry).entries++
+    this.wait(entry)
+  }
+
+  private wait(entry: Entry): void {
+    entry.state = "waiting"
+    this.heap.push(entry)
+    if (this.heap.peek() === entry) this.events.wake()
+  }
+
+  /** Takes an entry out, wherever it stands. An attempt that runs goes on, superseded. */
+  private drop(entry: Entry): void {
+    const tenant = this.tenantOf(entry)
+    switch (entry.state) {
+      case "waiting":
+        this.heap.remove(entry)
+        break
+      case "ready":
+        this.events.withdraw(entry)
+        tenant.due--
+        break
+      case "held":
+        tenant.due--
+        break
+      default:
+        entry.isSuperseded = true
+    }
+    this.entries.delete(entry.uuid)
+    this.bytesHeld -= entry.bytes
+    tenant.entries--
+    if (tenant.entries === 0) this.tenants.delete(entry.timer.namespace)
+    this.readmit()
+  }
+
+  private horizonOf(namespace: string): Horizon {
+    return this.excluded.get(namespace) ?? this.main
+  }
+
+  private tenantOf(entry: Entry): Tenant {
+    const existing = this.tenants.get(entry.timer.namespace)
+    if (existing !== undefined) return existing
+    const tenant: Tenant = { entries: 0, due: 0 }
+    this.tenants.set(entry.timer.namespace, tenant)
+    return tenant
+  }
+
+  /** How many timers still fit, by count and by bytes at their present average. */
+  private roomForTimers(): number {
+    const averageBytes = this.entries.size === 0 ? 600 : this.bytesHeld / this.entries.size
+    return Math.floor(
+      Math.min(this.limits.timers - this.entries.size, (this.limits.bytes - this.bytesHeld) / averageBytes),
+    )
+  }
+
+  /** A page's worth, or a good part of it; 0 if a read would not be worth its while. */
+  private roomForPage(): number {
+    // While a namespace is excluded a quarter is kept free for it: what lies ahead must not crowd out
+    // what is due.
+    const reserved = this.excluded.size === 0 ? 0 : this.limits.timers / 4
+    const room = Math.min(this.limits.page, Math.floor(this.roomForTimers() - reserved))
+    return room >= Math.ceil(this.limits.page / 4) ? room : 0
+  }
+
+  private exclude(namespace: string): void {
+    if (this.excluded.has(namespace)) return
+    const horizon = new Horizon()
+    horizon.cursor = this.main.cursor
+    this.excluded.set(namespace, horizon)
+  }
+
+  /** Excluded namespaces that have drained and been read up to the main horizon rejoin it. */
+  private readmit(): void {
+    if (this.main.waiting !== undefined || this.excluded.size === 0) return
+    for (const [namespace, horizon] of this.excluded) {
+      const due = this.tenants.get(namespace)?.due ?? 0
+      const isRead = horizon.waiting === undefined && !isBefore(horizon.cursor, this.main.cursor)
+      if (isRead && due <= this.limits.page / 2) this.excluded.delete(namespace)
+    }
+  }
+
+  /** The window is full and behind: the namespace with the most due timers gives half of its room back. */
+  private relieve(): void {
+    let largest: { readonly namespace: string; readonly due: number } = { namespace: "", due: 1 }
+    for (const [namespace, { due }] of this.tenants) if (due > largest.due) largest = { namespace, due }
+    if (largest.due < 2) return
+    const { namespace } = largest
+    this.exclude(namespace)
+    const removable = [...this.entries.values()]
+      .filter((entry) => entry.timer.namespace === namespace && isRemovable(entry))
+      .sort(compareDue)
+    this.letGo(removable, Math.ceil(removable.length / 2))
+  }
+
+  /** Past the bound the farthest are let go, an eighth at a time, and horizons pulled back. */
+  private enforceBounds(): void {
+    if (this.entries.size <= this.limits.timers && this.bytesHeld <= this.limits.bytes) return
+    const waiting = [...this.heap.values()].sort(compareDue)
+    const keptTimers = this.limits.timers - Math.ceil(this.limits.timers / 8)
+    const keptBytes = this.limits.bytes - Math.ceil(this.limits.bytes / 8)
+    let timers = this.entries.size
+    let bytes = this.bytesHeld
+    let first = waiting.length
+    while (first > 0 && (timers > keptTimers || bytes > keptBytes)) {
+      first--
+      timers--
+      bytes -= waiting[first]?.bytes ?? 0
+    }
+    this.letGo(waiting, first)
+  }
+
+  /** Of entries in due order, lets go of those from `first` on; their horizons end at the last one kept. */
+  private letGo(entries: ReadonlyArray<Entry>, first: number): void {
+    const dropped = entries.slice(first)
+    const firstDropped = dropped[0]
+    if (firstDropped === undefined) return
+    const lastKept = entries[first - 1] ?? endOf(firstDropped.fireAt - 1)
+    const end: Cursor = { fireAt: lastKept.fireAt, uuid: lastKept.uuid }
+    for (const horizon of new Set(dropped.map((entry) => this.horizonOf(entry.timer.namespace)))) {
+      if (isBefore(end, horizon.cursor)) horizon.cursor = end
+    }
+    for (const entry of dropped) this.drop(entry)
+  }
+}
+
+const isRemovable = (entry: Entry): boolean =>
+  entry.state === "waiting" || entry.state === "ready" || entry.state === "held"
+
+const isSameArming = (a: Timer, b: Timer): boolean =>
+  a.fireId === b.fireId && a.attempts === b.attempts && a.fireAt === b.fireAt

@@ -1,0 +1,239 @@
+// One ordered queue of writes a shard, and shared commits over all of them: while one commit is on its
+// way to the disk, the next gathers, so that many callers pay for one.
+//
+// At most one commit of a shard is under way, and its answers reach the shard's window, then the
+// callers, in queue order. A commit whose result is unknown is repeated as it was, ids included, until
+// its result is known or the shard is given up: the items are made so that this is harmless.
+import { Clock, Effect, Latch, type Scope } from "effect"
+import type { WriteAnswer, WriteItem } from "../domain/WriteItem.ts"
+import { itemBytes } from "../domain/WriteItem.ts"
+import type { BatchAnswer, ShardBatch, StoreError, TimerStore } from "../ports/TimerStore.ts"
+import type { EngineMetrics } from "./EngineMetrics.ts"
+
+export interface QueuedWrite {
+  readonly item: WriteItem
+  /** Called once: with the store's answer, or with nothing if the shard was given up first. */
+  readonly onAnswer: (answer: WriteAnswer | undefined) => void
+}
+
+/** The queue of one owned shard. */
+export interface Lane {
+  readonly shard: number
+  readonly epoch: number
+  /** Sees every answer before its caller does. */
+  readonly onAnswer: (item: WriteItem, answer: WriteAnswer) => void
+  /** Another owner has claimed the shard. */
+  readonly onOwnershipLost: () => void
+}
+
+interface OpenLane {
+  readonly lane: Lane
+  queued: Array<QueuedWrite>
+  /** Under way in a commit. */
+  underWay: ReadonlyArray<QueuedWrite>
+  isOpen: boolean
+}
+
+export interface WriteQueueLimits {
+  /** Past these, callers are told to come back later; outcomes are always taken (in flight bounds them). */
+  readonly queuedItems: number
+  readonly queuedBytes: number
+}
+
+const firstRepeatDelayMs = 50
+const longestRepeatDelayMs = 2_000
+
+export class WriteQueue {
+  private readonly lanes = new Map<number, OpenLane>()
+  private readonly work = Latch.makeUnsafe(false)
+  private readonly idle = Latch.makeUnsafe(true)
+  private readonly store: TimerStore["Service"]
+  private readonly limits: WriteQueueLimits
+  private readonly metrics: EngineMetrics
+  private queuedItems = 0
+  private queuedBytes = 0
+  private turn = 0
+  private progressAtNanos: bigint
+
+  private constructor(
+    store: TimerStore["Service"],
+    limits: WriteQueueLimits,
+    metrics: EngineMetrics,
+    nowNanos: bigint,
+  ) {
+    this.store = store
+    this.limits = limits
+    this.metrics = metrics
+    this.progressAtNanos = nowNanos
+  }
+
+  static make(
+    store: TimerStore["Service"],
+    limits: WriteQueueLimits,
+    metrics: EngineMetrics,
+  ): Effect.Effect<WriteQueue, never, Scope.Scope> {
+    return Effect.gen(function* () {
+      const clock = yield* Clock.clockWith(Effect.succeed)
+      const queue = new WriteQueue(store, limits, metrics, clock.monotonicTimeNanosUnsafe())
+      for (let committer = 0; committer < store.limits.concurrentWrites; committer++) {
+        yield* Effect.forkScoped(queue.commitForever(clock))
+      }
+      return queue
+    })
+  }
+
+  open(lane: Lane): void {
+    this.lanes.set(lane.shard, { lane, queued: [], underWay: [], isOpen: true })
+  }
+
+  /** Gives a shard up: whatever has no answer yet gets none. */
+  close(shard: number): void {
+    const open = this.lanes.get(shard)
+    if (open === undefined) return
+    this.lanes.delete(shard)
+    open.isOpen = false
+    const unanswered = [...open.underWay, ...open.queued]
+    open.queued = []
+    for (const write of unanswered) {
+      this.forgetQueued(write)
+      write.onAnswer(undefined)
+    }
+    this.noteIdle()
+  }
+
+  /** False if the queue is full or the shard is not open; nothing was queued then. */
+  push(shard: number, write: QueuedWrite): boolean {
+    const open = this.lanes.get(shard)
+    if (open === undefined) return false
+    open.queued.push(write)
+    this.queuedItems++
+    this.queuedBytes += itemBytes(write.item)
+    this.idle.closeUnsafe()
+    this.work.openUnsafe()
+    return true
+  }
+
+  get isFull(): boolean {
+    return this.queuedItems >= this.limits.queuedItems || this.queuedBytes >= this.limits.queuedBytes
+  }
+
+  /** Since when there has been work and no answer, in monotonic nanoseconds; nothing while all is well. */
+  get stuckSinceNanos(): bigint | undefined {
+    return this.queuedItems === 0 ? undefined : this.progressAtNanos
+  }
+
+  /** Resolves when every queued write has been answered. */
+  get awaitIdle(): Effect.Effect<void> {
+    return this.idle.await
+  }
+
+  private commitForever(clock: Clock.Clock): Effect.Effect<never> {
+    const self = this
+    return Effect.gen(function* () {
+      for (;;) {
+        const lanes = self.gather()
+        if (lanes.length === 0) {
+          self.work.closeUnsafe()
+          yield* self.work.await
+          self.progressAtNanos = clock.monotonicTimeNanosUnsafe()
+          continue
+        }
+        const answers = yield* self.writeUntilKnown(lanes)
+        self.progressAtNanos = clock.monotonicTimeNanosUnsafe()
+        self.answer(lanes, answers)
+      }
+    })
+  }
+
+  /** The next commit: from each idle lane in turn, up to what the store takes at once. */
+  private gather(): ReadonlyArray<OpenLane> {
+    const { batchItems, batchBytes } = this.store.limits
+    const open = [...this.lanes.values()]
+    const gathered: Array<OpenLane> = []
+    let items = 0
+    let bytes = 0
+    for (let index = 0; index < open.length && items < batchItems && bytes < batchBytes; index++) {
+      const lane = open[(this.turn + index) % open.length]
+      if (lane === undefined || lane.queued.length === 0 || lane.underWay.length > 0) continue
+      let count = 0
+      for (const { item } of lane.queued) {
+        // The first item of a commit goes alone if it must: a store answers `unstorable` if it is too large.
+        if (items + count >= batchItems || (bytes >= batchBytes && items + count > 0)) break
+        bytes += itemBytes(item)
+        count++
+      }
+      if (count === 0) break
+      lane.underWay = count === lane.queued.length ? lane.queued : lane.queued.slice(0, count)
+      lane.queued = count === lane.queued.length ? [] : lane.queued.slice(count)
+      items += count
+      gathered.push(lane)
+    }
+    this.turn = open.length === 0 ? 0 : (this.turn + 1) % open.length
+    if (items > 0) this.metrics.committed(items)
+    return gathered
+  }
+
+  private writeUntilKnown(
+    lanes: ReadonlyArray<OpenLane>,
+  ): Effect.Effect<ReadonlyArray<BatchAnswer | undefined>> {
+    const self = this
+    return Effect.gen(function* () {
+      const answers = new Array<BatchAnswer | undefined>(lanes.length).fill(undefined)
+      let delayMs = firstRepeatDelayMs
+      for (;;) {
+        // Lanes given up meanwhile are left out: their callers have been told that nothing is known.
+        const open = lanes.flatMap((lane, index) => (lane.isOpen ? [{ lane, index }] : []))
+        if (open.length === 0) return answers
+        const written = yield* self.store.write(open.map(({ lane }) => batchOf(lane))).pipe(Effect.result)
+        if (written._tag === "Success") {
+          for (const [place, { index }] of open.entries()) answers[index] = written.success[place]
+          return answers
+        }
+        yield* self.reportUnknown(written.failure)
+        yield* Effect.sleep(delayMs)
+        delayMs = Math.min(longestRepeatDelayMs, delayMs * 2)
+      }
+    })
+  }
+
+  private reportUnknown(error: StoreError): Effect.Effect<void> {
+    // After a fatal error nothing may be acknowledged: the process is ending.
+    if (error.isFatal) return Effect.never
+    return Effect.logWarning(`a commit's result is unknown and it is repeated: ${error.message}`)
+  }
+
+  private answer(lanes: ReadonlyArray<OpenLane>, answers: ReadonlyArray<BatchAnswer | undefined>): void {
+    for (const [index, open] of lanes.entries()) {
+      const batch = answers[index]
+      if (!open.isOpen || batch === undefined) continue
+      if (batch.result === "ownershipLost") {
+        open.lane.onOwnershipLost()
+        continue
+      }
+      const writes = open.underWay
+      open.underWay = []
+      for (const [place, write] of writes.entries()) {
+        this.forgetQueued(write)
+        const answer = batch.answers[place]
+        if (answer !== undefined) open.lane.onAnswer(write.item, answer)
+        write.onAnswer(answer)
+      }
+    }
+    this.noteIdle()
+  }
+
+  private forgetQueued(write: QueuedWrite): void {
+    this.queuedItems--
+    this.queuedBytes -= itemBytes(write.item)
+  }
+
+  private noteIdle(): void {
+    if (this.queuedItems === 0) this.idle.openUnsafe()
+  }
+}
+
+const batchOf = ({ lane, underWay }: OpenLane): ShardBatch => ({
+  shard: lane.shard,
+  epoch: lane.epoch,
+  items: underWay.map((write) => write.item),
+})

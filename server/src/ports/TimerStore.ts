@@ -1,0 +1,125 @@
+// Where timers live. A store is told, never asked to know: `now` comes in with what it is given, and
+// decisions are domain/decide.ts or their equal.
+//
+// Laws, which testkit/TimerStore.suite.ts checks for every adapter:
+//  - Order: `due` pages are in (fireAt, uuid) order, the engine's order. A page is short only if it is
+//    the last.
+//  - Durability: an answered write survives a kill of the process.
+//  - Fence: a batch under an epoch that is not the shard's current one changes nothing and is answered
+//    `ownershipLost`. The fence conflicts with a claim: if a claim commits between check and commit,
+//    one of the two fails. A mere read of the epoch is not a fence.
+//  - Batches stand or fall each alone, items of a batch apply in order, and one item that cannot be
+//    stored (`unstorable`) does not fail its neighbours.
+//  - A repeated write is harmless and gets the answer it got, or would have got, at first.
+//  - Payloads are bytes and come back the same. A retry does not rewrite them. History keeps none of
+//    what was delivered or cancelled; dead letters keep theirs.
+import { Context, type Effect, Schema } from "effect"
+import type { Cursor } from "../domain/DueOrder.ts"
+import type { Tally } from "../domain/decide.ts"
+import type { FinishedLife, FinishedState, Timer, TimerHead, TimerKey } from "../domain/Timer.ts"
+import type { Put, WriteAnswer, WriteItem } from "../domain/WriteItem.ts"
+
+/**
+ * A call that failed. Of a write the result is then unknown: it may or may not have happened, and is
+ * repeated as it was. A fatal error (I/O, corruption) ends the process instead: nothing may be
+ * acknowledged after it.
+ */
+export class StoreError extends Schema.TaggedError<StoreError>()("StoreError", {
+  message: Schema.String,
+  isFatal: Schema.Boolean,
+}) {}
+
+/** A cursor that no page of this query answered: the caller's mistake, not the store's. */
+export class InvalidCursor extends Schema.TaggedError<InvalidCursor>()("InvalidCursor", {
+  message: Schema.String,
+}) {}
+
+export interface ShardBatch {
+  readonly shard: number
+  readonly epoch: number
+  readonly items: ReadonlyArray<WriteItem>
+}
+
+export type BatchAnswer =
+  | { readonly result: "written"; readonly answers: ReadonlyArray<WriteAnswer> }
+  | { readonly result: "ownershipLost" }
+
+export interface DueQuery {
+  readonly shard: number
+  readonly exclusiveAfter: Cursor
+  readonly inclusiveUntilMs: number
+  readonly limit: number
+  /** Of this namespace only. */
+  readonly only?: string
+  /** Of all namespaces but these. */
+  readonly except?: ReadonlyArray<string>
+}
+
+/** Both bounds are of fireAt for pending timers, of finishedAt for finished lives. */
+export interface ListFilter {
+  readonly inclusiveFromMs?: number
+  readonly exclusiveUntilMs?: number
+  readonly idPrefix?: string
+  readonly correlationId?: string
+}
+
+export interface ListQuery extends ListFilter {
+  readonly namespace: string
+  readonly state: "pending" | FinishedState
+  /** Pending: earliest first unless reversed; finished: latest first unless reversed; by id: A first. */
+  readonly reversed: boolean
+  readonly includePayload: boolean
+  /** Opaque: what an earlier page of the same query answered as `next`. */
+  readonly cursor?: string
+  readonly limit: number
+}
+
+export type Listed =
+  | { readonly state: "pending"; readonly timer: Timer }
+  | { readonly state: FinishedState; readonly life: FinishedLife }
+
+/** A page may be short, even empty, with a `next`: a rare match must not scan without bound. */
+export interface ListPage {
+  readonly items: ReadonlyArray<Listed>
+  readonly next?: string
+}
+
+export interface Found {
+  readonly pending: Timer | undefined
+  readonly last: FinishedLife | undefined
+}
+
+export class TimerStore extends Context.Service<
+  TimerStore,
+  {
+    /** What one `write` may hold at most, and how many may be under way at once. */
+    readonly limits: {
+      readonly batchItems: number
+      readonly batchBytes: number
+      readonly itemBytes: number
+      readonly concurrentWrites: number
+    }
+    /** One commit for all batches, or as few as the store can; at most one batch a shard. */
+    write(batches: ReadonlyArray<ShardBatch>): Effect.Effect<ReadonlyArray<BatchAnswer>, StoreError>
+    due(query: DueQuery): Effect.Effect<ReadonlyArray<Timer>, StoreError>
+    dueHeads(query: DueQuery): Effect.Effect<ReadonlyArray<TimerHead>, StoreError>
+    /**
+     * Unfenced, for a shard with no owner in reach: stores each put whose key is free, answers
+     * `exists` for the others, and raises the shard's `foreign` counter if it stored any.
+     */
+    insertIfAbsent(
+      shard: number,
+      puts: ReadonlyArray<Put>,
+    ): Effect.Effect<ReadonlyArray<WriteAnswer>, StoreError>
+    find(key: TimerKey): Effect.Effect<Found, StoreError>
+    list(query: ListQuery): Effect.Effect<ListPage, StoreError | InvalidCursor>
+    /** Counts up to `limit`; one more is reported as `capped`. */
+    count(
+      query: ListFilter & Pick<ListQuery, "namespace" | "state"> & { readonly limit: number },
+    ): Effect.Effect<{ readonly count: number; readonly capped: boolean }, StoreError>
+    /** Removes at most `limit` history entries that ended before; never dead letters. */
+    prune(exclusiveBeforeMs: number, limit: number): Effect.Effect<number, StoreError>
+    /** Armings by beginning and end, over all shards, since the store was made. */
+    tally: Effect.Effect<Tally, StoreError>
+  }
+>()("punctual/ports/TimerStore") {}
