@@ -1,0 +1,63 @@
+// Where a walk over a list goes on: the sort key of the last row seen, bound to its query by a
+// fingerprint, so that a cursor used with another query is refused instead of skipping rows.
+import { createHash } from "node:crypto"
+import { InvalidCursor, type ListQuery } from "../ports/TimerStore.ts"
+import { type ListOrder, orderOf, type SortKey } from "./ListOrder.ts"
+
+export const encodeCursor = (query: ListQuery, key: SortKey): string =>
+  Buffer.from(JSON.stringify([fingerprint(query), ...key])).toString("base64url")
+
+/** The key to go on after; absent at the beginning. Throws `InvalidCursor`. */
+export const decodeCursor = (query: ListQuery): SortKey | undefined => {
+  if (query.cursor === undefined) return undefined
+  const parts = parse(query.cursor)
+  const [print, ...key] = parts
+  if (print !== fingerprint(query)) {
+    throw new InvalidCursor({
+      message: "cursor: it belongs to another query. Repeat the query that answered it, unchanged.",
+    })
+  }
+  if (!hasShapeOf(orderOf(query), key)) throw malformed()
+  return key as unknown as SortKey
+}
+
+const malformed = (): InvalidCursor =>
+  new InvalidCursor({
+    message: "cursor: it is malformed. Pass nextCursor as it was answered, or leave it out to begin anew.",
+  })
+
+const parse = (cursor: string): ReadonlyArray<unknown> => {
+  try {
+    const parts: unknown = JSON.parse(Buffer.from(cursor, "base64url").toString("utf8"))
+    if (Array.isArray(parts)) return parts
+  } catch {
+    // Answered below: whatever is wrong with it, the advice is the same.
+  }
+  throw malformed()
+}
+
+const shapes: { readonly [order in ListOrder]: ReadonlyArray<"number" | "string"> } = {
+  due: ["number", "string"],
+  pendingId: ["string"],
+  end: ["number", "number"],
+  finishedId: ["string", "number"],
+}
+
+const hasShapeOf = (order: ListOrder, key: ReadonlyArray<unknown>): boolean =>
+  key.length === shapes[order].length && key.every((part, index) => typeof part === shapes[order][index])
+
+const fingerprint = (query: ListQuery): string =>
+  createHash("sha256")
+    .update(
+      JSON.stringify([
+        query.namespace,
+        query.state,
+        query.reversed,
+        query.inclusiveFromMs,
+        query.exclusiveUntilMs,
+        query.idPrefix,
+        query.correlationId,
+      ]),
+    )
+    .digest("base64url")
+    .slice(0, 10)

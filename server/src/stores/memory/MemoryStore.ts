@@ -1,0 +1,144 @@
+// The memory store: the ports over a MemoryDatabase, under the same laws as every other store but
+// durability. All its effects are synchronous, so that a simulation that owns the scheduler owns the
+// store as well.
+import { Context, Effect, Layer } from "effect"
+import type { Timer } from "../../domain/Timer.ts"
+import { itemBytes, type Put, type WriteAnswer, type WriteItem } from "../../domain/WriteItem.ts"
+import { type Lease, ShardLeases } from "../../ports/ShardLeases.ts"
+import {
+  type BatchAnswer,
+  type DueQuery,
+  type InvalidCursor,
+  type ShardBatch,
+  StoreError,
+  TimerStore,
+} from "../../ports/TimerStore.ts"
+import { decodeCursor } from "../ListCursor.ts"
+import { countIn, listFrom } from "./listing.ts"
+import { type MemoryDatabase, makeMemoryDatabase, type ShardState } from "./MemoryDatabase.ts"
+
+const limits = { batchItems: 1_000, batchBytes: 4 << 20, itemBytes: 1 << 20, concurrentWrites: 16 } as const
+
+export const MemoryStore = {
+  /** A database of its own, empty, gone with the layer. */
+  layer: (options: { readonly shards: number }): Layer.Layer<TimerStore | ShardLeases> =>
+    Layer.syncContext(() => servicesOver(makeMemoryDatabase(options))),
+  /** Over a database that others use too: one node of several in this process. */
+  over: (database: MemoryDatabase): Layer.Layer<TimerStore | ShardLeases> =>
+    Layer.syncContext(() => servicesOver(database)),
+} as const
+
+const servicesOver = (database: MemoryDatabase): Context.Context<TimerStore | ShardLeases> =>
+  Context.make(TimerStore, timerStoreOver(database)).pipe(Context.add(ShardLeases, leasesOver(database)))
+
+const timerStoreOver = (database: MemoryDatabase): TimerStore["Service"] => ({
+  limits,
+  write: (batches) =>
+    withShards(database, batches, () => batches.map((batch) => writeBatch(database, batch))),
+  due: (query) => Effect.sync(() => page(database, query)),
+  dueHeads: (query) =>
+    Effect.sync(() =>
+      page(database, query).map(({ namespace, timerId, uuid, fireId, fireAt }) => ({
+        namespace,
+        timerId,
+        uuid,
+        fireId,
+        fireAt,
+      })),
+    ),
+  insertIfAbsent: (shard, puts) =>
+    withShards(database, [{ shard }], () => insertIfAbsent(database, shard, puts)),
+  find: (key) => Effect.sync(() => database.known(key)),
+  list: (query) =>
+    Effect.try({
+      try: () => listFrom(database.index(query.namespace), query, decodeCursor(query)),
+      catch: (error) => error as InvalidCursor,
+    }),
+  count: (query) => Effect.sync(() => countIn(database.index(query.namespace), query)),
+  prune: (exclusiveBeforeMs, limit) => Effect.sync(() => database.prune(exclusiveBeforeMs, limit)),
+  tally: Effect.sync(() => database.tally),
+})
+
+const leasesOver = (database: MemoryDatabase): ShardLeases["Service"] => ({
+  owners: Effect.sync(() => database.shards.map(leaseOf)),
+  claim: (expected, node) =>
+    Effect.sync(() => {
+      const state = database.shards[expected.shard]
+      if (state?.epoch !== expected.epoch || state.counter !== expected.counter) return undefined
+      state.epoch++
+      state.counter++
+      state.node = node
+      return leaseOf(state, expected.shard)
+    }),
+  renew: (held) =>
+    Effect.sync(() =>
+      held.map(({ shard, epoch }) => {
+        const state = database.shards[shard]
+        if (state?.epoch !== epoch || state.node === undefined) return undefined
+        state.counter++
+        return { foreign: state.foreign }
+      }),
+    ),
+  release: (shard, epoch) =>
+    Effect.sync(() => {
+      const state = database.shards[shard]
+      if (state?.epoch === epoch) state.node = undefined
+    }),
+})
+
+const leaseOf = ({ epoch, counter, foreign, node }: ShardState, shard: number): Lease => ({
+  shard,
+  epoch,
+  counter,
+  foreign,
+  ...(node === undefined ? {} : { node }),
+})
+
+const writeBatch = (database: MemoryDatabase, batch: ShardBatch): BatchAnswer =>
+  database.shards[batch.shard]?.epoch === batch.epoch
+    ? { result: "written", answers: batch.items.map((item) => applyItem(database, batch.shard, item)) }
+    : { result: "ownershipLost" }
+
+const applyItem = (database: MemoryDatabase, shard: number, item: WriteItem): WriteAnswer => {
+  const bytes = itemBytes(item)
+  return bytes > limits.itemBytes
+    ? {
+        result: "unstorable",
+        reason: `The item has ${bytes} bytes; this store holds at most ${limits.itemBytes}.`,
+      }
+    : database.apply(shard, item)
+}
+
+const insertIfAbsent = (
+  database: MemoryDatabase,
+  shard: number,
+  puts: ReadonlyArray<Put>,
+): ReadonlyArray<WriteAnswer> => {
+  const createdBefore = database.tally.created
+  const answers = puts.map((put) => applyItem(database, shard, { ...put, onExisting: "fail" }))
+  const state = database.shards[shard]
+  if (state !== undefined && database.tally.created > createdBefore) state.foreign++
+  return answers
+}
+
+const page = (database: MemoryDatabase, query: DueQuery): ReadonlyArray<Timer> => {
+  const timers: Array<Timer> = []
+  for (const timer of database.due(query)) {
+    if (timers.length === query.limit) break
+    timers.push(timer)
+  }
+  return timers
+}
+
+/** Asking for a shard that does not exist is a mistake of the program, not of a caller. */
+const withShards = <A>(
+  database: MemoryDatabase,
+  named: ReadonlyArray<{ readonly shard: number }>,
+  run: () => A,
+): Effect.Effect<A, StoreError> =>
+  Effect.suspend(() => {
+    const unknown = named.find(({ shard }) => database.shards[shard] === undefined)
+    return unknown === undefined
+      ? Effect.sync(run)
+      : new StoreError({ message: `The store has no shard ${unknown.shard}.`, isFatal: false })
+  })

@@ -1,0 +1,22 @@
+// Why a store could not be opened. Apart from the opening itself, because the main thread needs to
+// know it without loading the database library.
+
+export type OpenFailureReason =
+  | "libraryTooOld"
+  | "unwritable"
+  | "notADatabase"
+  | "corrupt"
+  | "otherProgram"
+  | "newerSchema"
+  | "otherShardCount"
+  | "inUse"
+  | "failed"
+
+export class OpenFailure extends Error {
+  readonly reason: OpenFailureReason
+
+  constructor(reason: OpenFailureReason, message: string) {
+    super(message)
+    this.reason = reason
+  }
+}

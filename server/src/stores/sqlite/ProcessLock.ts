@@ -1,0 +1,37 @@
+// Proof that no other process uses the store as its owner: an exclusive transaction on a small file
+// beside the database, held for the life of the process. The operating system ends it with the
+// process, however that ends, so whoever gets it knows that its predecessor is dead. A frozen process
+// keeps it: that one is not dead.
+import { Database } from "bun:sqlite"
+import { codeOf } from "./failures.ts"
+
+export class ProcessLock {
+  readonly #file: Database
+  #isHeld = false
+
+  constructor(path: string) {
+    this.#file = new Database(path, { create: true, readwrite: true })
+    this.#file.run("PRAGMA busy_timeout = 0")
+  }
+
+  get isHeld(): boolean {
+    return this.#isHeld
+  }
+
+  /** Whether the lock is held now; it does not wait. */
+  tryAcquire(): boolean {
+    if (this.#isHeld) return true
+    try {
+      this.#file.run("BEGIN EXCLUSIVE")
+      this.#isHeld = true
+    } catch (error) {
+      if (!codeOf(error).startsWith("SQLITE_BUSY")) throw error
+    }
+    return this.#isHeld
+  }
+
+  close(): void {
+    this.#isHeld = false
+    this.#file.close()
+  }
+}

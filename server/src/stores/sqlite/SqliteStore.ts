@@ -1,0 +1,150 @@
+// The embedded default: one SQLite file, one thread that writes and one that reads, so that neither a
+// commit's fsync nor a long list holds up the main thread. The ports' calls are turned into packs and
+// back here; what they mean is in Writer.ts, Reader.ts and Leases.ts.
+import { Context, Effect, Layer, Schema } from "effect"
+import type { TimerHead } from "../../domain/Timer.ts"
+import { ShardLeases } from "../../ports/ShardLeases.ts"
+import {
+  type Found,
+  type InvalidCursor,
+  type Listed,
+  type ListPage,
+  type ListQuery,
+  TimerStore,
+} from "../../ports/TimerStore.ts"
+import { decodeCursor, encodeCursor } from "../ListCursor.ts"
+import type { SortKey } from "../ListOrder.ts"
+import type { ReaderCalls, WriterCalls } from "./calls.ts"
+import { limits } from "./limits.ts"
+import { OpenFailure } from "./OpenFailure.ts"
+import { type Field, type Pack, PackReader } from "./Pack.ts"
+import { Fate, StoreThread } from "./StoreThread.ts"
+import { readLife, readTimer, unpackTimers } from "./timerWire.ts"
+import { packBatches, unpackAnswers } from "./writeWire.ts"
+
+export interface SqliteStoreOptions {
+  /** The database file; its folder is created if it is missing. */
+  readonly path: string
+  /** Fixed when the store is created. */
+  readonly shards: number
+  /** The file worker.ts, as a URL formed in the program's entry: elsewhere it breaks when compiled. */
+  readonly workerUrl: URL
+  /** Called once when the store can no longer be trusted: the process should end. */
+  readonly onFatal?: (message: string) => void
+}
+
+/** Why the store could not be opened, in a sentence that says what to do. */
+export class SqliteOpenError extends Schema.TaggedError<SqliteOpenError>()("SqliteOpenError", {
+  reason: Schema.String,
+  message: Schema.String,
+}) {}
+
+export const SqliteStore = {
+  layer: (options: SqliteStoreOptions): Layer.Layer<TimerStore | ShardLeases, SqliteOpenError> =>
+    Layer.effectContext(
+      Effect.gen(function* () {
+        const fate = new Fate(options.onFatal ?? (() => {}))
+        // The writer first: it creates and migrates what the reader opens.
+        const writer = yield* openThread<WriterCalls>("writer", options, fate)
+        const reader = yield* openThread<ReaderCalls>("reader", options, fate)
+        return Context.make(TimerStore, timerStoreOver(writer, reader)).pipe(
+          Context.add(ShardLeases, leasesOver(writer)),
+        )
+      }),
+    ),
+} as const
+
+const openThread = <Calls extends { [method in keyof Calls]: (args: never) => unknown }>(
+  role: "writer" | "reader",
+  { path, shards, workerUrl }: SqliteStoreOptions,
+  fate: Fate,
+) =>
+  Effect.acquireRelease(
+    Effect.tryPromise({
+      try: () => StoreThread.open<Calls>(workerUrl, { role, path, shards }, fate),
+      catch: (error) =>
+        error instanceof OpenFailure
+          ? new SqliteOpenError({ reason: error.reason, message: error.message })
+          : new SqliteOpenError({ reason: "failed", message: String(error) }),
+    }),
+    (thread) => Effect.promise(() => thread.close()),
+  )
+
+const timerStoreOver = (
+  writer: StoreThread<WriterCalls>,
+  reader: StoreThread<ReaderCalls>,
+): TimerStore["Service"] => ({
+  limits,
+  write: (batches) =>
+    Effect.suspend(() => {
+      const pack = packBatches(batches)
+      return Effect.map(writer.call("write", pack, [pack.bytes.buffer]), (answers) =>
+        unpackAnswers(answers, batches),
+      )
+    }),
+  insertIfAbsent: (shard, puts) =>
+    Effect.suspend(() => {
+      const batches = [{ shard, epoch: 0, items: puts }]
+      const pack = packBatches(batches)
+      return Effect.map(writer.call("insertIfAbsent", pack, [pack.bytes.buffer]), (answers) =>
+        unpackAnswers(answers, batches).flatMap((batch) => (batch.result === "written" ? batch.answers : [])),
+      )
+    }),
+  due: (query) => Effect.map(reader.call("due", query), unpackTimers),
+  dueHeads: (query) => Effect.map(reader.call("dueHeads", query), headsOf),
+  find: ({ namespace, timerId, uuid }) =>
+    Effect.map(reader.call("find", { namespace, timerId, uuid }), foundIn),
+  list: (query) =>
+    Effect.flatMap(afterOf(query), (after) =>
+      Effect.map(reader.call("list", { query, after }), ({ pack, next }) => pageOf(query, pack, next)),
+    ),
+  count: (query) => reader.call("count", query),
+  prune: (exclusiveBeforeMs, limit) => writer.call("prune", { exclusiveBeforeMs, limit }),
+  tally: reader.call("tally", null),
+})
+
+const leasesOver = (writer: StoreThread<WriterCalls>): ShardLeases["Service"] => ({
+  owners: writer.call("owners", null),
+  claim: (expected, node) => writer.call("claim", { expected, node }),
+  renew: (held) =>
+    writer.call(
+      "renew",
+      held.map(({ shard, epoch }) => ({ shard, epoch })),
+    ),
+  release: (shard, epoch) => writer.call("release", { shard, epoch }),
+})
+
+const afterOf = (query: ListQuery): Effect.Effect<SortKey | undefined, InvalidCursor> =>
+  Effect.try({ try: () => decodeCursor(query), catch: (error) => error as InvalidCursor })
+
+const headsOf = (fields: ReadonlyArray<Field>): ReadonlyArray<TimerHead> => {
+  const heads: Array<TimerHead> = []
+  for (let i = 0; i < fields.length; i += 5) {
+    const [namespace, timerId, uuid, fireId, fireAt] = fields.slice(i, i + 5) as [
+      string,
+      string,
+      string,
+      string,
+      number,
+    ]
+    heads.push({ namespace, timerId, uuid, fireId, fireAt })
+  }
+  return heads
+}
+
+const foundIn = (pack: Pack): Found => {
+  const input = new PackReader(pack)
+  const pending = input.number() === 1 ? readTimer(input) : undefined
+  const last = input.number() === 1 ? readLife(input) : undefined
+  return { pending, last }
+}
+
+const pageOf = (query: ListQuery, pack: Pack, next: SortKey | undefined): ListPage => {
+  const input = new PackReader(pack)
+  const items: Array<Listed> = []
+  while (!input.isAtEnd) {
+    if (query.state === "pending") items.push({ state: "pending", timer: readTimer(input) })
+    else items.push({ state: query.state, life: readLife(input) })
+  }
+  return next === undefined ? { items } : { items, next: encodeCursor(query, next) }
+}

@@ -1,0 +1,162 @@
+// The main thread's end of a thread of the store: calls out, answers in. If the thread fails or ends
+// unasked, all that wait and all that come later fail, fatally: of what was being written nobody knows.
+import { Worker } from "node:worker_threads"
+import { Effect } from "effect"
+import { StoreError } from "../../ports/TimerStore.ts"
+import type { Request, Response, ThreadOptions } from "./calls.ts"
+import { OpenFailure } from "./OpenFailure.ts"
+
+const mostWaiting = 1_000
+const closeMs = 5_000
+
+/** Shared by the threads of one store: the first to fail fails them all. */
+export class Fate {
+  readonly #onFatal: (message: string) => void
+  readonly #listeners: Array<() => void> = []
+  #message: string | undefined
+
+  constructor(onFatal: (message: string) => void) {
+    this.#onFatal = onFatal
+  }
+
+  get message(): string | undefined {
+    return this.#message
+  }
+
+  onEnd(listener: () => void): void {
+    this.#listeners.push(listener)
+  }
+
+  end(message: string): void {
+    if (this.#message !== undefined) return
+    this.#message = message
+    for (const listener of this.#listeners) listener()
+    this.#onFatal(message)
+  }
+}
+
+type AnyCalls<Calls> = { [method in keyof Calls]: (args: never) => unknown }
+
+interface Waiting {
+  readonly succeed: (value: unknown) => void
+  readonly fail: (error: StoreError) => void
+}
+
+export class StoreThread<Calls extends AnyCalls<Calls>> {
+  readonly #worker: Worker
+  readonly #fate: Fate
+  readonly #name: string
+  readonly #waiting = new Map<number, Waiting>()
+  readonly #exited: Promise<void>
+  #calls = 0
+  #isClosing = false
+
+  private constructor(url: URL, options: ThreadOptions, fate: Fate) {
+    this.#fate = fate
+    this.#name = options.role
+    this.#worker = new Worker(url, { workerData: options })
+    fate.onEnd(() => this.#failAll())
+    this.#exited = new Promise((resolve) => {
+      this.#worker.on("exit", () => resolve())
+    })
+  }
+
+  /** Resolves when the thread has opened the database; rejects with an `OpenFailure`. */
+  static open<Calls extends AnyCalls<Calls>>(
+    url: URL,
+    options: ThreadOptions,
+    fate: Fate,
+  ): Promise<StoreThread<Calls>> {
+    const thread = new StoreThread<Calls>(url, options, fate)
+    return new Promise((resolve, reject) => {
+      const fail = (message: string): void => {
+        thread.#isClosing = true
+        reject(new OpenFailure("failed", message))
+      }
+      let isOpen = false
+      thread.#worker.on("message", (response: Response) => {
+        if (response.kind === "opened") {
+          isOpen = true
+          resolve(thread)
+        } else if (response.kind === "openFailed") {
+          thread.#isClosing = true
+          reject(new OpenFailure(response.reason, response.message))
+        } else thread.#receive(response)
+      })
+      thread.#worker.on("error", (error) => {
+        const message = `The store's ${thread.#name} thread failed: ${error instanceof Error ? error.message : String(error)}`
+        if (isOpen) fate.end(message)
+        else fail(message)
+      })
+      thread.#worker.on("exit", () => {
+        const message = `The store's ${thread.#name} thread ended.`
+        if (!isOpen) fail(message)
+        else if (!thread.#isClosing) fate.end(message)
+      })
+    })
+  }
+
+  call<Method extends keyof Calls & string>(
+    method: Method,
+    args: Parameters<Calls[Method]>[0],
+    transfer: ReadonlyArray<ArrayBuffer> = [],
+  ): Effect.Effect<ReturnType<Calls[Method]>, StoreError> {
+    return Effect.callback((resume) => {
+      const refusal = this.#refusal()
+      if (refusal !== undefined) {
+        resume(Effect.fail(refusal))
+        return undefined
+      }
+      const call = ++this.#calls
+      this.#waiting.set(call, {
+        succeed: (value) => resume(Effect.succeed(value as ReturnType<Calls[Method]>)),
+        fail: (error) => resume(Effect.fail(error)),
+      })
+      const request: Request = { call, method, args }
+      this.#worker.postMessage(request, transfer)
+      return Effect.sync(() => {
+        this.#waiting.delete(call)
+      })
+    })
+  }
+
+  /** Lets what was asked finish, closes the database and ends the thread; a failed one ends at once. */
+  async close(): Promise<void> {
+    this.#isClosing = true
+    if (this.#fate.message === undefined) {
+      this.#worker.postMessage({ close: true } satisfies Request)
+      const { promise, resolve } = Promise.withResolvers<void>()
+      const timer = setTimeout(resolve, closeMs)
+      await Promise.race([this.#exited, promise])
+      clearTimeout(timer)
+    }
+    await this.#worker.terminate()
+    this.#failAll()
+  }
+
+  #refusal(): StoreError | undefined {
+    if (this.#fate.message !== undefined)
+      return new StoreError({ message: this.#fate.message, isFatal: true })
+    if (this.#isClosing) return new StoreError({ message: "The store is closed.", isFatal: false })
+    if (this.#waiting.size < mostWaiting) return undefined
+    return new StoreError({ message: `${mostWaiting} calls wait for the store already.`, isFatal: false })
+  }
+
+  #receive(response: Response): void {
+    if (response.kind === "fatal") this.#fate.end(response.message)
+    if (response.kind !== "answer" && response.kind !== "failed") return
+    const waiting = this.#waiting.get(response.call)
+    this.#waiting.delete(response.call)
+    if (response.kind === "answer") waiting?.succeed(response.value)
+    else waiting?.fail(new StoreError({ message: response.message, isFatal: false }))
+  }
+
+  #failAll(): void {
+    const message = this.#fate.message ?? "The store is closed."
+    const waiting = [...this.#waiting.values()]
+    this.#waiting.clear()
+    for (const { fail } of waiting) {
+      fail(new StoreError({ message, isFatal: this.#fate.message !== undefined }))
+    }
+  }
+}

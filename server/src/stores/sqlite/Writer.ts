@@ -1,0 +1,321 @@
+// The one connection that writes. Each call is a transaction that takes the write lock before it
+// reads, so a claim by another process commits before the fence is checked or after the commit, never
+// between. It reads what is under a key, lets domain/decide.ts decide, and carries the decision out
+// with prepared statements.
+import type { Database, Statement } from "bun:sqlite"
+import {
+  type Decision,
+  decideCancel,
+  decideChange,
+  decideOutcome,
+  decidePut,
+  decideRecord,
+  emptyTally,
+  type Tally,
+} from "../../domain/decide.ts"
+import type { FinishedLife, Timer, TimerKey } from "../../domain/Timer.ts"
+import { itemBytes, keyOfItem, type Put, type WriteAnswer, type WriteItem } from "../../domain/WriteItem.ts"
+import type { ShardBatch } from "../../ports/TimerStore.ts"
+import { describe, isOfItem } from "./failures.ts"
+import { limits } from "./limits.ts"
+import { type LifeRow, lifeOf, type TimerRow, timerOf } from "./rows.ts"
+import { textOfSpec } from "./SpecText.ts"
+import { writerSql } from "./statements.ts"
+import { attemptText } from "./timerWire.ts"
+import type { AppliedBatch } from "./writeWire.ts"
+
+type Statements = { readonly [name in keyof typeof writerSql]: Statement }
+
+/** A pending timer and where its rows are. */
+interface Stored {
+  readonly id: number
+  readonly spec: string
+  readonly timer: Timer
+}
+
+interface Decided {
+  readonly decision: Decision<WriteAnswer>
+  readonly stored: Stored | undefined
+  /** The entry of history that the decision corrects. */
+  readonly corrected?: LifeRow | undefined
+}
+
+/** Lives of many shards end in nearly, not exactly, the order of their instants. */
+const prunedAround = 1_000
+
+type MutableTally = { -readonly [name in keyof Tally]: number }
+
+interface Applied {
+  readonly answer: WriteAnswer
+  readonly isApplied: boolean
+}
+
+type Apply = (shard: number, item: WriteItem, tally: MutableTally) => Applied
+
+export class Writer {
+  readonly #database: Database
+  readonly #sql: Statements
+  /** How far pruning has looked, beside the oldest entries; see `prune`. */
+  #prunedUpTo = 0
+
+  constructor(database: Database) {
+    this.#database = database
+    this.#sql = Object.fromEntries(
+      Object.entries(writerSql).map(([name, sql]) => [name, database.prepare(sql)]),
+    ) as unknown as Statements
+  }
+
+  write(batches: ReadonlyArray<ShardBatch>): ReadonlyArray<AppliedBatch> {
+    return this.#applying((apply) =>
+      batches.map((batch) => {
+        const row = this.#sql.epoch.get(batch.shard) as { epoch: number } | null
+        return row?.epoch === batch.epoch ? this.#batch(batch, apply) : undefined
+      }),
+    )
+  }
+
+  insertIfAbsent(shard: number, puts: ReadonlyArray<Put>): AppliedBatch {
+    const items = puts.map((put): Put => ({ ...put, onExisting: "fail" }))
+    return this.#applying((apply) => {
+      const done = this.#batch({ shard, epoch: 0, items }, apply)
+      if (done?.applied.includes(true)) this.#sql.foreign.run(shard)
+      return done
+    })
+  }
+
+  /**
+   * Looks at the oldest entries, and at as many more further on, each call where the last one ended:
+   * entries from a clock that ran ahead hold up neither the call nor what lies behind them.
+   */
+  prune(exclusiveBeforeMs: number, limit: number): number {
+    const examined = limit + prunedAround
+    return this.transaction(() => {
+      const oldest = this.#sql.prune.run(exclusiveBeforeMs, 0, examined, limit).changes
+      const left = limit - oldest
+      if (left === 0) return limit
+      const further = this.#sql.prune.run(exclusiveBeforeMs, this.#prunedUpTo, examined, left).changes
+      if (further < left) {
+        const end = this.#sql.pruneEnd.get(this.#prunedUpTo, examined - 1) as { id: number } | null
+        this.#prunedUpTo = end?.id ?? 0
+      }
+      return oldest + further
+    })
+  }
+
+  transaction<A>(body: () => A): A {
+    this.#database.run("BEGIN IMMEDIATE")
+    try {
+      const result = body()
+      this.#database.run("COMMIT")
+      return result
+    } catch (error) {
+      if (this.#database.inTransaction) this.#database.run("ROLLBACK")
+      throw error
+    }
+  }
+
+  /**
+   * Without savepoints, which would copy every page that is touched; if an item turns out to be
+   * faulty, all of it again from the start, with each item alone.
+   */
+  #applying<A>(body: (apply: Apply) => A): A {
+    try {
+      return this.transaction(() => body((shard, item, tally) => this.#apply(shard, item, tally)))
+    } catch (error) {
+      if (!isOfItem(error)) throw error
+      return this.transaction(() => body((shard, item, tally) => this.#applyAlone(shard, item, tally)))
+    }
+  }
+
+  #batch(batch: ShardBatch, apply: Apply): AppliedBatch {
+    const tally: MutableTally = { ...emptyTally }
+    const answers: Array<WriteAnswer> = []
+    const applied: Array<boolean> = []
+    for (const item of batch.items) {
+      const { answer, isApplied } = apply(batch.shard, item, tally)
+      answers.push(answer)
+      applied.push(isApplied && item.kind === "put")
+    }
+    this.#addTally(batch.shard, tally)
+    return { answers, applied }
+  }
+
+  #applyAlone(shard: number, item: WriteItem, tally: MutableTally): Applied {
+    this.#database.run("SAVEPOINT item")
+    try {
+      return this.#apply(shard, item, tally)
+    } catch (error) {
+      if (!isOfItem(error)) throw error
+      this.#database.run("ROLLBACK TO item")
+      return { answer: { result: "unstorable", reason: describe(error) }, isApplied: false }
+    } finally {
+      if (this.#database.inTransaction) this.#database.run("RELEASE item")
+    }
+  }
+
+  #apply(shard: number, item: WriteItem, tally: MutableTally): Applied {
+    const bytes = itemBytes(item)
+    if (bytes > limits.itemBytes) {
+      const reason = `The item has ${bytes} bytes; this store holds at most ${limits.itemBytes}.`
+      return { answer: { result: "unstorable", reason }, isApplied: false }
+    }
+    const decided = this.#decide(item)
+    this.#carryOut(shard, keyOfItem(item), decided)
+    const { decision } = decided
+    for (const name in decision.tally) {
+      const of = name as keyof Tally
+      tally[of] += decision.tally[of] ?? 0
+    }
+    return { answer: decision.answer, isApplied: decision.pending !== undefined }
+  }
+
+  #decide(item: WriteItem): Decided {
+    switch (item.kind) {
+      case "put": {
+        const known = this.#known(item.timer, true)
+        return { decision: decidePut(item, known), stored: known.stored }
+      }
+      case "change": {
+        const stored = this.#stored(item.key, true)
+        return { decision: decideChange(item, { pending: stored?.timer, last: undefined }), stored }
+      }
+      case "cancel": {
+        const known = this.#known(item.key, false)
+        return { decision: decideCancel(item, known), stored: known.stored }
+      }
+      case "outcome": {
+        // The payload of what was delivered is neither read nor copied; the last life matters only
+        // if this outcome does not match what is pending.
+        const stored = this.#stored(item.key, item.then.to !== "delivered")
+        const isCurrent =
+          stored !== undefined &&
+          stored.timer.fireId === item.fireId &&
+          stored.timer.attempts === item.attempt - 1
+        const last = isCurrent ? undefined : this.#known(item.key, false).last
+        return { decision: decideOutcome(item, { pending: stored?.timer, last }), stored }
+      }
+      case "record": {
+        const { life } = item
+        const arming = [life.namespace, life.timerId, life.revision, life.fireId] as const
+        const ended = this.#sql.endedArming.get(...arming) as LifeRow | null
+        const prior = ended ?? (this.#sql.deadArming.get(...arming) as LifeRow | null)
+        const decision = decideRecord(item, prior === null ? undefined : lifeOf(prior))
+        return { decision, stored: undefined, corrected: ended ?? undefined }
+      }
+    }
+  }
+
+  #known(
+    key: TimerKey,
+    withPayload: boolean,
+  ): { stored: Stored | undefined; pending: Timer | undefined; last: FinishedLife | undefined } {
+    const found = this.#sql.probe.get(key.namespace, key.timerId) as {
+      pending: number | null
+      ended: number | null
+      dead: number | null
+    }
+    const stored = found.pending === null ? undefined : this.#stored(key, withPayload)
+    if (found.ended === null && found.dead === null)
+      return { stored, pending: stored?.timer, last: undefined }
+    const revision = Math.max(found.ended ?? -1, found.dead ?? -1)
+    const select = revision === found.dead ? this.#sql.deadLife : this.#sql.endedLife
+    const row = select.get(key.namespace, key.timerId, revision) as LifeRow | null
+    return { stored, pending: stored?.timer, last: row === null ? undefined : lifeOf(row) }
+  }
+
+  #stored(key: TimerKey, withPayload: boolean): Stored | undefined {
+    const row = this.#sql.head.get(key.namespace, key.timerId) as TimerRow | null
+    if (row === null) return undefined
+    const body = (withPayload ? this.#sql.body : this.#sql.spec).get(row.id) as {
+      spec: string
+      payload?: Uint8Array | null
+    }
+    return { id: row.id, spec: body.spec, timer: timerOf(key, row, body.spec, body.payload) }
+  }
+
+  #carryOut(shard: number, key: TimerKey, { decision, stored, corrected }: Decided): void {
+    if (decision.pending === null) {
+      if (stored !== undefined) this.#remove(stored.id)
+    } else if (decision.pending !== undefined) {
+      if (stored === undefined) this.#insert(shard, key, decision.pending)
+      else this.#update(stored, decision.pending, decision.payloadChanged === true)
+    }
+    if (decision.finished === undefined) return
+    // A corrected entry keeps its number, so that it keeps its place among lives of the same instant.
+    const entry = decision.corrects === true ? corrected?.id : undefined
+    if (entry !== undefined) this.#sql.deleteEnded.run(entry)
+    this.#finish(decision.finished, entry)
+  }
+
+  #insert(shard: number, key: TimerKey, timer: Timer): void {
+    this.#sql.insertTimer.run(
+      shard,
+      key.uuid,
+      key.namespace,
+      key.timerId,
+      timer.fireAt,
+      timer.fireId,
+      timer.revision,
+      timer.executeAt,
+      timer.attempts,
+      timer.firstAttemptAt ?? null,
+      attemptText(timer.lastAttempt),
+      timer.createdAt,
+      timer.updatedAt,
+      timer.correlationId,
+    )
+    this.#sql.insertBody.run(textOfSpec(timer.spec), timer.payload ?? null)
+  }
+
+  #update({ id, spec }: Stored, timer: Timer, isPayloadChanged: boolean): void {
+    this.#sql.updateTimer.run(
+      id,
+      timer.fireAt,
+      timer.fireId,
+      timer.revision,
+      timer.executeAt,
+      timer.attempts,
+      timer.firstAttemptAt ?? null,
+      attemptText(timer.lastAttempt),
+      timer.createdAt,
+      timer.updatedAt,
+      timer.correlationId,
+    )
+    const text = textOfSpec(timer.spec)
+    if (isPayloadChanged) this.#sql.updateBody.run(id, text, timer.payload ?? null)
+    else if (text !== spec) this.#sql.updateSpec.run(id, text)
+  }
+
+  #remove(id: number): void {
+    this.#sql.deleteTimer.run(id)
+    this.#sql.deleteBody.run(id)
+  }
+
+  #finish(life: FinishedLife, entry: number | undefined): void {
+    const values = [
+      life.uuid,
+      life.namespace,
+      life.timerId,
+      life.fireId,
+      life.revision,
+      life.executeAt,
+      life.attempts,
+      attemptText(life.lastAttempt),
+      life.createdAt,
+      life.finishedAt,
+      life.latenessMs ?? null,
+      life.endedBy ?? null,
+      life.correlationId,
+      textOfSpec(life.spec),
+    ] as const
+    if (life.state === "dead") this.#sql.insertDead.run(...values, life.reason ?? null, life.payload ?? null)
+    else this.#sql.insertEnded.run(...values, life.state, entry ?? null)
+  }
+
+  #addTally(shard: number, tally: Tally): void {
+    const { created, rearmed, replayed, delivered, cancelled, replaced, dead, discarded } = tally
+    if (created || rearmed || replayed || delivered || cancelled || replaced || dead || discarded) {
+      this.#sql.tally.run(shard, created, rearmed, replayed, delivered, cancelled, replaced, dead, discarded)
+    }
+  }
+}

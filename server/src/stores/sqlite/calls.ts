@@ -1,0 +1,49 @@
+// What the store's threads may be asked, and in which words they answer.
+import type { Tally } from "../../domain/decide.ts"
+import type { TimerKey } from "../../domain/Timer.ts"
+import type { Lease } from "../../ports/ShardLeases.ts"
+import type { DueQuery, ListQuery } from "../../ports/TimerStore.ts"
+import type { SortKey } from "../ListOrder.ts"
+import type { OpenFailureReason } from "./OpenFailure.ts"
+import type { OpenOptions } from "./openDatabase.ts"
+import type { Field, Pack } from "./Pack.ts"
+import type { Walked } from "./walks.ts"
+
+export interface WriterCalls {
+  write(batches: Pack): Pack
+  insertIfAbsent(batch: Pack): Pack
+  prune(asked: { readonly exclusiveBeforeMs: number; readonly limit: number }): number
+  owners(nothing: null): ReadonlyArray<Lease>
+  claim(asked: { readonly expected: Lease; readonly node: string }): Lease | undefined
+  renew(
+    held: ReadonlyArray<{ readonly shard: number; readonly epoch: number }>,
+  ): ReadonlyArray<{ readonly foreign: number } | undefined>
+  release(asked: { readonly shard: number; readonly epoch: number }): void
+}
+
+export interface ReaderCalls {
+  due(query: DueQuery): Pack
+  dueHeads(query: DueQuery): ReadonlyArray<Field>
+  find(key: TimerKey): Pack
+  list(asked: { readonly query: ListQuery; readonly after: SortKey | undefined }): {
+    readonly pack: Pack
+    readonly next?: SortKey
+  }
+  count(query: Walked & { readonly limit: number }): { readonly count: number; readonly capped: boolean }
+  tally(nothing: null): Tally
+}
+
+export interface ThreadOptions extends OpenOptions {
+  readonly role: "writer" | "reader"
+}
+
+export type Request =
+  | { readonly call: number; readonly method: string; readonly args: unknown }
+  | { readonly close: true }
+
+export type Response =
+  | { readonly kind: "opened" }
+  | { readonly kind: "openFailed"; readonly reason: OpenFailureReason; readonly message: string }
+  | { readonly kind: "answer"; readonly call: number; readonly value: unknown }
+  | { readonly kind: "failed"; readonly call: number; readonly message: string }
+  | { readonly kind: "fatal"; readonly message: string }

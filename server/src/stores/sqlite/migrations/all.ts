@@ -1,0 +1,5 @@
+// Every migration, in order: entry n brings the schema from version n to n + 1. A released one is
+// never edited; a change of the schema is a new file.
+import timers from "./0001-timers.sql" with { type: "text" }
+
+export const migrations: ReadonlyArray<string> = [timers]

@@ -1,0 +1,197 @@
+// Opening the file: the library is new enough, the file is a database of ours and not newer than this
+// program, its schema is up to date, its shard count is the one asked for. Everything that can be
+// wrong is said in one sentence that names the file and what to do.
+import { Database } from "bun:sqlite"
+import { mkdirSync } from "node:fs"
+import { dirname } from "node:path"
+import { codeOf, describe } from "./failures.ts"
+import { migrations } from "./migrations/all.ts"
+import { OpenFailure } from "./OpenFailure.ts"
+import { ProcessLock } from "./ProcessLock.ts"
+
+export interface OpenOptions {
+  readonly path: string
+  readonly shards: number
+}
+
+/** "PUNC" as a number, in the file's header: `file` and this program know whose it is. */
+const applicationId = 0x50554e43
+
+/** Older versions may corrupt a WAL database when a reset races with a checkpoint. */
+const oldestLibrary = "3.51.3"
+
+const busyTimeoutMs = 5_000
+const creationWaitMs = 5_000
+
+export const openForWriting = (options: OpenOptions): { database: Database; lock: ProcessLock } => {
+  checkLibrary()
+  const lock = explaining(options.path, () => {
+    mkdirSync(dirname(options.path), { recursive: true })
+    return new ProcessLock(`${options.path}.lock`)
+  })
+  let database: Database | undefined
+  try {
+    explaining(`${options.path}.lock`, () => lock.tryAcquire())
+    database = explaining(options.path, () => {
+      const opened = new Database(options.path, { create: true, readwrite: true })
+      prepare(opened, options, lock)
+      return opened
+    })
+    return { database, lock }
+  } catch (error) {
+    database?.close()
+    lock.close()
+    throw error
+  }
+}
+
+/** After a writer has opened it: schema and shards are checked already. */
+export const openForReading = ({ path }: OpenOptions): Database =>
+  explaining(path, () => {
+    const database = new Database(path, { readwrite: true })
+    database.run(`PRAGMA busy_timeout = ${busyTimeoutMs}`)
+    database.run("PRAGMA query_only = ON")
+    database.run("PRAGMA cache_size = -8192")
+    return database
+  })
+
+export const numberIn = (database: Database, sql: string): number =>
+  Number(database.query(sql).values()[0]?.[0] ?? 0)
+
+const prepare = (database: Database, options: OpenOptions, lock: ProcessLock): void => {
+  database.run(`PRAGMA busy_timeout = ${busyTimeoutMs}`)
+  checkOrigin(database, options.path)
+  if (lock.isHeld) {
+    database.run("PRAGMA journal_mode = WAL")
+    database.run("PRAGMA synchronous = FULL")
+    migrate(database, options)
+  } else {
+    awaitSchema(database, options.path)
+  }
+  database.run("PRAGMA synchronous = FULL")
+  database.run("PRAGMA cache_size = -32768")
+  database.run("PRAGMA wal_autocheckpoint = 0")
+  database.run(`PRAGMA journal_size_limit = ${64 << 20}`)
+  checkShards(database, options)
+}
+
+const checkLibrary = (): void => {
+  const memory = new Database(":memory:")
+  const version = String(memory.query("SELECT sqlite_version()").values()[0]?.[0])
+  memory.close()
+  if (isOlder(version, oldestLibrary)) {
+    throw new OpenFailure(
+      "libraryTooOld",
+      `SQLite ${version} is too old: ${oldestLibrary} or newer is needed, which a newer runtime brings.`,
+    )
+  }
+}
+
+export const isOlder = (version: string, than: string): boolean => {
+  const [a, b] = [version, than].map((text) => text.split(".").map(Number))
+  for (let i = 0; i < 3; i++) {
+    const [left, right] = [a?.[i] ?? 0, b?.[i] ?? 0]
+    if (left !== right) return left < right
+  }
+  return false
+}
+
+const versionOf = (database: Database): number => numberIn(database, "PRAGMA user_version")
+
+const checkOrigin = (database: Database, path: string): void => {
+  const tables = numberIn(database, "SELECT count(*) FROM sqlite_schema")
+  if (tables > 0 && numberIn(database, "PRAGMA application_id") !== applicationId) {
+    throw new OpenFailure(
+      "otherProgram",
+      `${path} is an SQLite database of another program: name another file for the timers.`,
+    )
+  }
+  const version = versionOf(database)
+  if (version > migrations.length) {
+    throw new OpenFailure(
+      "newerSchema",
+      `${path} has schema version ${version}, and this program knows ${migrations.length} at most: ` +
+        "start the newer program that made it, or name another file.",
+    )
+  }
+}
+
+/** Under a lock, in one transaction: a program that dies in the middle leaves the old schema. */
+const migrate = (database: Database, options: OpenOptions): void => {
+  if (versionOf(database) === migrations.length) return
+  database.run("BEGIN IMMEDIATE")
+  try {
+    for (const sql of migrations.slice(versionOf(database))) database.run(sql)
+    database.run(`PRAGMA application_id = ${applicationId}`)
+    database.run(`PRAGMA user_version = ${migrations.length}`)
+    if (numberIn(database, "SELECT count(*) FROM shards") === 0) createShards(database, options.shards)
+    database.run("COMMIT")
+  } catch (error) {
+    if (database.inTransaction) database.run("ROLLBACK")
+    throw error
+  }
+}
+
+const createShards = (database: Database, shards: number): void => {
+  const [shard, tally] = [
+    database.prepare("INSERT INTO shards (shard) VALUES (?1)"),
+    database.prepare("INSERT INTO tally (shard) VALUES (?1)"),
+  ]
+  for (let number = 0; number < shards; number++) {
+    shard.run(number)
+    tally.run(number)
+  }
+  shard.finalize()
+  tally.finalize()
+}
+
+/** Another process owns the store. It may be creating it just now; an older schema is its own. */
+const awaitSchema = (database: Database, path: string): void => {
+  const deadline = performance.now() + creationWaitMs
+  while (versionOf(database) < migrations.length) {
+    const isEmpty = numberIn(database, "SELECT count(*) FROM sqlite_schema") === 0
+    if (!isEmpty || performance.now() > deadline) {
+      throw new OpenFailure(
+        "inUse",
+        `${path} has an older schema and another process is using it: stop that one, and this one can migrate it.`,
+      )
+    }
+    Bun.sleepSync(20)
+  }
+}
+
+const checkShards = (database: Database, { path, shards }: OpenOptions): void => {
+  const stored = numberIn(database, "SELECT count(*) FROM shards")
+  if (stored === shards) return
+  throw new OpenFailure(
+    "otherShardCount",
+    `${path} has ${stored} shards and ${shards} were asked for: the number is fixed when the store is ` +
+      `created; set TIMER_SHARDS to ${stored}, or name another file.`,
+  )
+}
+
+/** SQLite's refusals as sentences. */
+const explaining = <A>(path: string, open: () => A): A => {
+  try {
+    return open()
+  } catch (error) {
+    if (error instanceof OpenFailure) throw error
+    const code = codeOf(error)
+    if (code.startsWith("SQLITE_NOTADB")) {
+      throw new OpenFailure(
+        "notADatabase",
+        `${path} is not an SQLite database: name another file, or remove it.`,
+      )
+    }
+    if (code.startsWith("SQLITE_CORRUPT")) {
+      throw new OpenFailure("corrupt", `${path} is corrupt (${describe(error)}): restore it from a backup.`)
+    }
+    if (/^(E[A-Z]+|SQLITE_(CANTOPEN|READONLY|IOERR|PERM|FULL))/.test(code)) {
+      throw new OpenFailure(
+        "unwritable",
+        `${path} cannot be written (${describe(error)}): the folder must exist or be creatable, and allow writing.`,
+      )
+    }
+    throw new OpenFailure("failed", `${path} cannot be opened: ${describe(error)}.`)
+  }
+}

@@ -1,0 +1,5 @@
+// Migrations are imported as text, so that a compiled executable carries them.
+declare module "*.sql" {
+  const text: string
+  export default text
+}

@@ -1,0 +1,100 @@
+// Every statement of the hot paths, by name, so that a test can ask the query planner about each.
+// INDEXED BY makes a missing index an error instead of a scan. Keys are (?1 namespace, ?2 timer_id).
+import { deadColumns, historyColumns, keyColumns, timerColumns } from "./rows.ts"
+
+const lastRevision = (table: "history" | "dead"): string =>
+  `(SELECT revision FROM ${table} INDEXED BY ${table}_by_key WHERE namespace = ?1 AND timer_id = ?2
+    ORDER BY revision DESC LIMIT 1)`
+
+const lifeValues = `unhex(?1), ?2, ?3, unhex(?4, '-'), ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14`
+const lifeNames = `uuid, namespace, timer_id, fire_id, revision, execute_at, attempts, last_attempt,
+  created_at, finished_at, lateness_ms, ended_by, correlation_id, spec`
+
+export const writerSql = {
+  epoch: "SELECT epoch FROM shards WHERE shard = ?1",
+  /** What there is under a key, told by row ids and revisions. */
+  probe: `SELECT (SELECT id FROM timers INDEXED BY timers_by_key WHERE namespace = ?1 AND timer_id = ?2) AS pending,
+    ${lastRevision("history")} AS ended, ${lastRevision("dead")} AS dead`,
+  head: `SELECT ${timerColumns} FROM timers AS t INDEXED BY timers_by_key WHERE namespace = ?1 AND timer_id = ?2`,
+  spec: "SELECT spec FROM bodies WHERE id = ?1",
+  body: "SELECT spec, payload FROM bodies WHERE id = ?1",
+  endedLife: `SELECT ${historyColumns} FROM history INDEXED BY history_by_key
+    WHERE namespace = ?1 AND timer_id = ?2 AND revision = ?3`,
+  deadLife: `SELECT ${deadColumns} FROM dead INDEXED BY dead_by_key
+    WHERE namespace = ?1 AND timer_id = ?2 AND revision = ?3`,
+  /** A life keeps its revision, or has a higher one from its cancel: none below needs a look. */
+  endedArming: `SELECT ${historyColumns} FROM history INDEXED BY history_by_key
+    WHERE namespace = ?1 AND timer_id = ?2 AND revision >= ?3 AND fire_id = unhex(?4, '-') LIMIT 1`,
+  deadArming: `SELECT ${deadColumns} FROM dead INDEXED BY dead_by_key
+    WHERE namespace = ?1 AND timer_id = ?2 AND revision >= ?3 AND fire_id = unhex(?4, '-') LIMIT 1`,
+  insertTimer: `INSERT INTO timers (shard, uuid, namespace, timer_id, fire_at, fire_id, revision, execute_at,
+    attempts, first_attempt_at, last_attempt, created_at, updated_at, correlation_id)
+    VALUES (?1, unhex(?2), ?3, ?4, ?5, unhex(?6, '-'), ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)`,
+  insertBody: "INSERT INTO bodies (id, spec, payload) VALUES (last_insert_rowid(), ?1, ?2)",
+  updateTimer: `UPDATE timers SET fire_at = ?2, fire_id = unhex(?3, '-'), revision = ?4, execute_at = ?5,
+    attempts = ?6, first_attempt_at = ?7, last_attempt = ?8, created_at = ?9, updated_at = ?10,
+    correlation_id = ?11 WHERE id = ?1`,
+  updateBody: "UPDATE bodies SET spec = ?2, payload = ?3 WHERE id = ?1",
+  updateSpec: "UPDATE bodies SET spec = ?2 WHERE id = ?1",
+  deleteTimer: "DELETE FROM timers WHERE id = ?1",
+  deleteBody: "DELETE FROM bodies WHERE id = ?1",
+  insertEnded: `INSERT INTO history (${lifeNames}, state, id) VALUES (${lifeValues}, ?15, ?16)`,
+  insertDead: `INSERT INTO dead (${lifeNames}, reason, payload) VALUES (${lifeValues}, ?15, ?16)`,
+  deleteEnded: "DELETE FROM history WHERE id = ?1",
+  tally: `UPDATE tally SET created = created + ?2, rearmed = rearmed + ?3, replayed = replayed + ?4,
+    delivered = delivered + ?5, cancelled = cancelled + ?6, replaced = replaced + ?7, dead = dead + ?8,
+    discarded = discarded + ?9 WHERE shard = ?1`,
+  foreign: "UPDATE shards SET foreign_writes = foreign_writes + 1 WHERE shard = ?1",
+  /** Looks at ?3 rows above id ?2 and removes at most ?4 of them that ended before ?1. */
+  prune: `DELETE FROM history WHERE id IN (SELECT id FROM
+    (SELECT id, finished_at FROM history WHERE id > ?2 ORDER BY id LIMIT ?3) WHERE finished_at < ?1 LIMIT ?4)`,
+  /** The id that such a look ends at, if it did not reach the end. */
+  pruneEnd: "SELECT id FROM history WHERE id > ?1 ORDER BY id LIMIT 1 OFFSET ?2",
+  owners: "SELECT shard, epoch, counter, foreign_writes, node FROM shards ORDER BY shard",
+  claim: `UPDATE shards SET epoch = epoch + 1, counter = counter + 1, node = ?4
+    WHERE shard = ?1 AND epoch = ?2 AND counter = ?3
+    RETURNING shard, epoch, counter, foreign_writes, node`,
+  renew: `UPDATE shards SET counter = counter + 1 WHERE shard = ?1 AND epoch = ?2 AND node IS NOT NULL
+    RETURNING foreign_writes`,
+  release: "UPDATE shards SET node = NULL WHERE shard = ?1 AND epoch = ?2",
+  freeAll: "UPDATE shards SET node = NULL WHERE node IS NOT NULL",
+} as const
+
+const after = "(t.fire_at, t.uuid) > (?2, ?3) AND t.fire_at <= ?4"
+const inDueOrder = "ORDER BY t.fire_at, t.uuid LIMIT ?5"
+
+const duePages = (columns: string, join: string) => ({
+  all: `SELECT ${columns} FROM timers AS t INDEXED BY timers_by_due ${join}
+    WHERE t.shard = ?1 AND ${after} ${inDueOrder}`,
+  only: `SELECT ${columns} FROM timers AS t INDEXED BY timers_by_namespace ${join}
+    WHERE t.shard = ?1 AND t.namespace = ?6 AND ${after} ${inDueOrder}`,
+  /** ?6 is a JSON array of namespaces. */
+  except: `SELECT ${columns} FROM timers AS t INDEXED BY timers_by_due ${join}
+    WHERE t.shard = ?1 AND ${after} AND t.namespace NOT IN (SELECT value FROM json_each(?6)) ${inDueOrder}`,
+})
+
+/** CROSS JOIN keeps the order of the loops: the index first, then its bodies. */
+const withBody = "CROSS JOIN bodies AS b ON b.id = t.id"
+
+export const readerSql = {
+  /** In the order in which timerWire.ts writes a timer. */
+  due: duePages(
+    `t.namespace, t.timer_id, lower(hex(t.uuid)), lower(hex(t.fire_id)), t.revision, t.execute_at, t.fire_at,
+    t.attempts, t.first_attempt_at, t.last_attempt, t.created_at, t.updated_at, t.correlation_id, b.spec,
+    b.payload`,
+    withBody,
+  ),
+  heads: duePages(`${keyColumns}, lower(hex(t.fire_id)) AS fire_id, t.fire_at`, ""),
+  pending: `SELECT ${timerColumns}, b.spec, b.payload FROM timers AS t INDEXED BY timers_by_key ${withBody}
+    WHERE t.namespace = ?1 AND t.timer_id = ?2`,
+  lastEnded: `SELECT ${historyColumns} FROM history INDEXED BY history_by_key
+    WHERE namespace = ?1 AND timer_id = ?2 ORDER BY revision DESC LIMIT 1`,
+  lastDead: `SELECT ${deadColumns} FROM dead INDEXED BY dead_by_key
+    WHERE namespace = ?1 AND timer_id = ?2 ORDER BY revision DESC LIMIT 1`,
+  timerById: `SELECT ${timerColumns}, ${keyColumns}, b.spec, b.payload FROM timers AS t ${withBody} WHERE t.id = ?1`,
+  endedById: `SELECT ${historyColumns} FROM history WHERE id = ?1`,
+  deadById: `SELECT ${deadColumns} FROM dead WHERE id = ?1`,
+  tally: `SELECT sum(created) AS created, sum(rearmed) AS rearmed, sum(replayed) AS replayed,
+    sum(delivered) AS delivered, sum(cancelled) AS cancelled, sum(replaced) AS replaced, sum(dead) AS dead,
+    sum(discarded) AS discarded FROM tally`,
+} as const

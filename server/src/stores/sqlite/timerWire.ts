@@ -1,0 +1,139 @@
+// Timers and finished lives as fields of a pack: writers and readers side by side, field for field.
+import type { Attempt, FinishedLife, FinishedState, Timer, TimerKey } from "../../domain/Timer.ts"
+import { type Pack, PackReader, PackWriter } from "./Pack.ts"
+import { specOfText, textOfSpec } from "./SpecText.ts"
+
+export const packTimers = (timers: ReadonlyArray<Timer>): Pack => {
+  const out = new PackWriter()
+  for (const timer of timers) writeTimer(out, timer)
+  return out.finish()
+}
+
+export const unpackTimers = (pack: Pack): ReadonlyArray<Timer> => {
+  const input = new PackReader(pack)
+  const timers: Array<Timer> = []
+  while (!input.isAtEnd) timers.push(readTimer(input))
+  return timers
+}
+
+export const writeTimer = (out: PackWriter, timer: Timer): void => {
+  writeKey(out, timer)
+  out.field(timer.fireId)
+  out.field(timer.revision)
+  out.field(timer.executeAt)
+  out.field(timer.fireAt)
+  out.field(timer.attempts)
+  out.field(timer.firstAttemptAt)
+  out.field(attemptText(timer.lastAttempt))
+  out.field(timer.createdAt)
+  out.field(timer.updatedAt)
+  out.field(timer.correlationId)
+  out.field(textOfSpec(timer.spec))
+  out.bytes(timer.payload)
+}
+
+export const readTimer = (input: PackReader): Timer => {
+  const namespace = input.text()
+  const timerId = input.text()
+  const uuid = input.text()
+  const fireId = input.text()
+  const revision = input.number()
+  const executeAt = input.number()
+  const fireAt = input.number()
+  const attempts = input.number()
+  const firstAttemptAt = input.optionalNumber()
+  const lastAttempt = attemptOfText(input.optionalText())
+  const timer: Mutable<Timer> = {
+    namespace,
+    timerId,
+    uuid,
+    fireId,
+    revision,
+    executeAt,
+    fireAt,
+    attempts,
+    createdAt: input.number(),
+    updatedAt: input.number(),
+    correlationId: input.text(),
+    spec: specOfText(input.text()),
+  }
+  const payload = input.bytes()
+  if (firstAttemptAt !== undefined) timer.firstAttemptAt = firstAttemptAt
+  if (lastAttempt !== undefined) timer.lastAttempt = lastAttempt
+  if (payload !== undefined) timer.payload = payload
+  return timer
+}
+
+export const writeLife = (out: PackWriter, life: FinishedLife): void => {
+  writeKey(out, life)
+  out.field(life.state)
+  out.field(life.fireId)
+  out.field(life.revision)
+  out.field(life.executeAt)
+  out.field(life.attempts)
+  out.field(attemptText(life.lastAttempt))
+  out.field(life.createdAt)
+  out.field(life.finishedAt)
+  out.field(life.latenessMs)
+  out.field(life.reason)
+  out.field(life.endedBy)
+  out.field(life.correlationId)
+  out.field(textOfSpec(life.spec))
+  out.bytes(life.payload)
+}
+
+export const readLife = (input: PackReader): FinishedLife => {
+  const key = readKey(input)
+  const state = input.text() as FinishedState
+  const fireId = input.text()
+  const revision = input.number()
+  const executeAt = input.number()
+  const attempts = input.number()
+  const lastAttempt = attemptOfText(input.optionalText())
+  const createdAt = input.number()
+  const finishedAt = input.number()
+  const latenessMs = input.optionalNumber()
+  const reason = input.optionalText()
+  const endedBy = input.optionalText()
+  const correlationId = input.text()
+  const spec = specOfText(input.text())
+  const life: Mutable<FinishedLife> = {
+    ...key,
+    state,
+    fireId,
+    revision,
+    executeAt,
+    attempts,
+    createdAt,
+    finishedAt,
+    correlationId,
+    spec,
+  }
+  const payload = input.bytes()
+  if (lastAttempt !== undefined) life.lastAttempt = lastAttempt
+  if (latenessMs !== undefined) life.latenessMs = latenessMs
+  if (reason !== undefined) life.reason = reason
+  if (endedBy !== undefined) life.endedBy = endedBy
+  if (payload !== undefined) life.payload = payload
+  return life
+}
+
+export const attemptText = (attempt: Attempt | undefined): string | null =>
+  attempt === undefined ? null : JSON.stringify(attempt)
+
+export const attemptOfText = (text: string | null | undefined): Attempt | undefined =>
+  text === null || text === undefined ? undefined : JSON.parse(text)
+
+export type Mutable<T> = { -readonly [name in keyof T]: T[name] }
+
+export const writeKey = (out: PackWriter, key: TimerKey): void => {
+  out.field(key.namespace)
+  out.field(key.timerId)
+  out.field(key.uuid)
+}
+
+export const readKey = (input: PackReader): TimerKey => ({
+  namespace: input.text(),
+  timerId: input.text(),
+  uuid: input.text(),
+})

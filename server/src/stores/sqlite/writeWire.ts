@@ -1,0 +1,262 @@
+// Items of a write and their answers as packs, there and back. An answer carries only what the asking
+// side does not know: of an applied put its revision and creation time, of everything else what the
+// store had.
+import type { Timer } from "../../domain/Timer.ts"
+import type {
+  Change,
+  OnExisting,
+  Outcome,
+  Put,
+  Then,
+  WriteAnswer,
+  WriteItem,
+} from "../../domain/WriteItem.ts"
+import type { BatchAnswer, ShardBatch } from "../../ports/TimerStore.ts"
+import { type Pack, PackReader, PackWriter } from "./Pack.ts"
+import {
+  attemptOfText,
+  attemptText,
+  readKey,
+  readLife,
+  readTimer,
+  writeKey,
+  writeLife,
+  writeTimer,
+} from "./timerWire.ts"
+
+export const packBatches = (batches: ReadonlyArray<ShardBatch>): Pack => {
+  const out = new PackWriter()
+  for (const batch of batches) {
+    out.field(batch.shard)
+    out.field(batch.epoch)
+    out.field(batch.items.length)
+    for (const item of batch.items) writeItem(out, item)
+  }
+  return out.finish()
+}
+
+export const unpackBatches = (pack: Pack): ReadonlyArray<ShardBatch> => {
+  const input = new PackReader(pack)
+  const batches: Array<ShardBatch> = []
+  while (!input.isAtEnd) {
+    const shard = input.number()
+    const epoch = input.number()
+    const items: Array<WriteItem> = new Array(input.number())
+    for (let i = 0; i < items.length; i++) items[i] = readItem(input)
+    batches.push({ shard, epoch, items })
+  }
+  return batches
+}
+
+/** A worker's answer to a batch: whether each item was applied tells how much must be sent. */
+export type AppliedBatch =
+  | { readonly answers: ReadonlyArray<WriteAnswer>; readonly applied: ReadonlyArray<boolean> }
+  | undefined
+
+export const packAnswers = (batches: ReadonlyArray<AppliedBatch>): Pack => {
+  const out = new PackWriter()
+  for (const batch of batches) {
+    out.field(batch === undefined ? -1 : batch.answers.length)
+    batch?.answers.forEach((answer, index) => {
+      writeAnswer(out, answer, batch.applied[index] === true)
+    })
+  }
+  return out.finish()
+}
+
+export const unpackAnswers = (pack: Pack, batches: ReadonlyArray<ShardBatch>): ReadonlyArray<BatchAnswer> => {
+  const input = new PackReader(pack)
+  return batches.map(({ items }): BatchAnswer => {
+    if (input.number() === -1) return { result: "ownershipLost" }
+    return { result: "written", answers: items.map((item) => readAnswer(input, item)) }
+  })
+}
+
+const writeItem = (out: PackWriter, item: WriteItem): void => {
+  out.field(item.kind)
+  switch (item.kind) {
+    case "put":
+      out.field(item.onExisting)
+      out.field(item.madeCorrelationId ? 1 : 0)
+      writeTimer(out, item.timer)
+      return
+    case "change":
+      writeKey(out, item.key)
+      out.field(item.fireId)
+      out.field(item.at)
+      out.field(item.ifRevision)
+      out.field(item.inFlight)
+      writeSet(out, item.set)
+      return
+    case "cancel":
+      writeKey(out, item.key)
+      out.field(item.cancelId)
+      out.field(item.at)
+      out.field(item.ifRevision)
+      out.field(item.inFlight)
+      return
+    case "outcome":
+      writeKey(out, item.key)
+      out.field(item.fireId)
+      out.field(item.attempt)
+      out.field(item.at)
+      out.field(attemptText(item.made))
+      writeThen(out, item.then)
+      return
+    case "record":
+      writeLife(out, item.life)
+  }
+}
+
+const readItem = (input: PackReader): WriteItem => {
+  const kind = input.text() as WriteItem["kind"]
+  switch (kind) {
+    case "put":
+      return {
+        kind,
+        onExisting: input.text() as OnExisting,
+        madeCorrelationId: input.number() === 1,
+        timer: readTimer(input),
+      }
+    case "change":
+      return {
+        kind,
+        key: readKey(input),
+        fireId: input.text(),
+        at: input.number(),
+        ...present("ifRevision", input.optionalNumber()),
+        ...present("inFlight", input.optionalText()),
+        set: readSet(input),
+      }
+    case "cancel":
+      return {
+        kind,
+        key: readKey(input),
+        cancelId: input.text(),
+        at: input.number(),
+        ...present("ifRevision", input.optionalNumber()),
+        ...present("inFlight", input.optionalText()),
+      }
+    case "outcome":
+      return readOutcome(input)
+    case "record":
+      return { kind, life: readLife(input) }
+  }
+}
+
+const readOutcome = (input: PackReader): Outcome => {
+  const key = readKey(input)
+  const fireId = input.text()
+  const attempt = input.number()
+  const at = input.number()
+  const made = present("made", attemptOfText(input.optionalText()))
+  const then = readThen(input)
+  return { kind: "outcome", key, fireId, attempt, at, ...made, then }
+}
+
+/** Payload apart, what a change sets is rare and small: JSON keeps absent and null apart. */
+const writeSet = (out: PackWriter, { payload, ...rest }: Change["set"]): void => {
+  out.field(JSON.stringify(rest))
+  out.field(payload === null ? 1 : 0)
+  out.bytes(payload ?? undefined)
+}
+
+const readSet = (input: PackReader): Change["set"] => {
+  const rest: Change["set"] = JSON.parse(input.text())
+  const isCleared = input.number() === 1
+  const payload = input.bytes()
+  return isCleared ? { ...rest, payload: null } : { ...rest, ...present("payload", payload) }
+}
+
+const writeThen = (out: PackWriter, then: Then): void => {
+  out.field(then.to)
+  switch (then.to) {
+    case "delivered":
+      out.field(then.latenessMs)
+      return
+    case "retry":
+      out.field(then.fireAt)
+      return
+    case "rearmed":
+      out.field(then.executeAt)
+      out.field(then.fireId)
+      out.field(then.latenessMs)
+      out.bytes(then.payload)
+      return
+    case "dead":
+      out.field(then.reason)
+  }
+}
+
+const readThen = (input: PackReader): Then => {
+  const to = input.text() as Then["to"]
+  switch (to) {
+    case "delivered":
+      return { to, latenessMs: input.number() }
+    case "retry":
+      return { to, fireAt: input.number() }
+    case "rearmed":
+      return {
+        to,
+        executeAt: input.number(),
+        fireId: input.text(),
+        latenessMs: input.number(),
+        ...present("payload", input.bytes()),
+      }
+    case "dead":
+      return { to, reason: input.text() }
+  }
+}
+
+/** What follows the result: nothing, what an applied put became, or a timer, life, revision, reason. */
+const form = { bare: 0, applied: 1, timer: 2, next: 3, life: 4, revision: 5, reason: 6 } as const
+
+const writeAnswer = (out: PackWriter, answer: WriteAnswer, isAppliedPut: boolean): void => {
+  out.field(answer.result)
+  if (isAppliedPut && "timer" in answer) {
+    out.field(form.applied)
+    out.field(answer.timer.revision)
+    out.field(answer.timer.createdAt)
+  } else if ("timer" in answer) {
+    out.field(form.timer)
+    writeTimer(out, answer.timer)
+  } else if ("next" in answer && answer.next !== undefined) {
+    out.field(form.next)
+    writeTimer(out, answer.next)
+  } else if ("life" in answer) {
+    out.field(form.life)
+    writeLife(out, answer.life)
+  } else if ("revision" in answer) {
+    out.field(form.revision)
+    out.field(answer.revision)
+  } else if ("reason" in answer) {
+    out.field(form.reason)
+    out.field(answer.reason)
+  } else out.field(form.bare)
+}
+
+const readAnswer = (input: PackReader, item: WriteItem): WriteAnswer => {
+  const result = input.text()
+  switch (input.number()) {
+    case form.applied:
+      return { result, timer: appliedTimer(item as Put, input.number(), input.number()) } as WriteAnswer
+    case form.timer:
+      return { result, timer: readTimer(input) } as WriteAnswer
+    case form.next:
+      return { result, next: readTimer(input) } as WriteAnswer
+    case form.life:
+      return { result, life: readLife(input) } as WriteAnswer
+    case form.revision:
+      return { result, revision: input.number() } as WriteAnswer
+    case form.reason:
+      return { result, reason: input.text() } as WriteAnswer
+    default:
+      return { result } as WriteAnswer
+  }
+}
+
+const appliedTimer = ({ timer }: Put, revision: number, createdAt: number): Timer =>
+  timer.revision === revision && timer.createdAt === createdAt ? timer : { ...timer, revision, createdAt }
+
+const present = <Name extends string, T>(name: Name, value: T | undefined): { [n in Name]?: T } =>
+  (value === undefined ? {} : { [name]: value }) as { [n in Name]?: T }

@@ -1,0 +1,220 @@
+// Laws of the decisions themselves, apart from any store.
+import { describe, expect, test } from "bun:test"
+import fc from "fast-check"
+import {
+  decideCancel,
+  decideChange,
+  decideOutcome,
+  decidePut,
+  decideRecord,
+  endOfLife,
+  type Known,
+} from "../../src/domain/decide.ts"
+import type { FinishedLife, Timer } from "../../src/domain/Timer.ts"
+import type { Then } from "../../src/domain/WriteItem.ts"
+import {
+  cancelOf,
+  changeOf,
+  delivered,
+  outcomeOf,
+  putOf,
+  sampleId,
+  sampleNow,
+  sampleSpec,
+  sampleTimer,
+} from "../../testkit/timers.ts"
+
+const nothing: Known = { pending: undefined, last: undefined }
+const key = { timerId: "k" }
+const pendingTimer = (given: Partial<Timer> = {}): Timer => sampleTimer({ ...key, ...given })
+const lifeOf = (timer: Timer, state: FinishedLife["state"] = "delivered"): FinishedLife =>
+  endOfLife(timer, state, sampleNow + 50)
+
+const instants = fc.integer({ min: sampleNow - 10_000, max: sampleNow + 10_000 })
+
+describe("put", () => {
+  test("of a free key is created, with a revision above every earlier one", () => {
+    fc.assert(
+      fc.property(
+        instants,
+        instants,
+        fc.option(instants, { nil: undefined }),
+        (createdAt, executeAt, revision) => {
+          const timer = pendingTimer({ createdAt, executeAt: sampleNow + 1e9 + executeAt })
+          const last = revision === undefined ? undefined : { ...lifeOf(pendingTimer()), revision }
+          const { answer, pending, tally } = decidePut(putOf(timer), { pending: undefined, last })
+          expect(answer.result).toBe("created")
+          expect(pending?.revision).toBe(Math.max(createdAt, (revision ?? 0) + 1))
+          expect(tally).toEqual({ created: 1 })
+        },
+      ),
+    )
+  })
+
+  test("of a pending key follows onExisting: replace arms anew and keeps the creation time", () => {
+    const pending = pendingTimer({ createdAt: sampleNow - 99, attempts: 3 })
+    const next = pendingTimer({ executeAt: sampleNow + 1, fireAt: sampleNow + 1 })
+    const replaced = decidePut(putOf(next), { pending, last: undefined })
+    expect(replaced.answer.result).toBe("replaced")
+    expect(replaced.pending).toEqual({ ...next, createdAt: sampleNow - 99, revision: pending.revision + 1 })
+    expect(replaced.tally).toEqual({ created: 1, replaced: 1 })
+    for (const [rule, result] of [
+      ["keep", "unchanged"],
+      ["fail", "exists"],
+    ] as const) {
+      const decision = decidePut(putOf(next, rule), { pending, last: undefined })
+      expect(decision).toEqual({ answer: { result, timer: pending } })
+    }
+  })
+
+  test("equal to what is pending arms nothing; any difference does", () => {
+    const payload = new Uint8Array([1, 2])
+    const pending = pendingTimer({ payload })
+    const same = {
+      executeAt: pending.executeAt,
+      payload: new Uint8Array([1, 2]),
+      spec: structuredClone(sampleSpec),
+    }
+    const resultOf = (given: Partial<Timer>, madeCorrelationId = false) =>
+      decidePut(
+        { ...putOf(pendingTimer({ ...same, ...given })), madeCorrelationId },
+        { pending, last: undefined },
+      ).answer.result
+    expect(resultOf({})).toBe("unchanged")
+    expect(resultOf({ correlationId: "other" }, true)).toBe("unchanged")
+    expect(resultOf({ correlationId: "other" })).toBe("replaced")
+    expect(resultOf({ executeAt: pending.executeAt + 1 })).toBe("replaced")
+    expect(resultOf({ payload: new Uint8Array([1, 3]) })).toBe("replaced")
+    expect(resultOf({ payload: new Uint8Array([1]) })).toBe("replaced")
+    expect(resultOf({ spec: { ...sampleSpec, expireAfterMs: 1 } })).toBe("replaced")
+  })
+
+  test("that repeats a finished life is told so, only if its instant is not in the future", () => {
+    const past = pendingTimer({ executeAt: sampleNow - 1, fireAt: sampleNow - 1 })
+    const known = { pending: undefined, last: lifeOf(past) }
+    const repeated = decidePut(putOf(pendingTimer({ executeAt: sampleNow - 1 })), known)
+    expect(repeated).toEqual({ answer: { result: "alreadyFinished", life: known.last } })
+    expect(decidePut(putOf(pendingTimer({ executeAt: sampleNow - 2 })), known).answer.result).toBe("created")
+    const future = pendingTimer({ executeAt: sampleNow + 5 })
+    const again = decidePut(putOf(pendingTimer({ executeAt: sampleNow + 5 })), {
+      pending: undefined,
+      last: lifeOf(future),
+    })
+    expect(again.answer.result).toBe("created")
+  })
+})
+
+describe("change and cancel", () => {
+  test("under another revision change nothing and tell the current one", () => {
+    const pending = pendingTimer({ revision: 7 })
+    const expected = { answer: { result: "revisionMismatch", revision: 7 } } as const
+    expect(decideChange(changeOf(pending, {}, { ifRevision: 6 }), { pending, last: undefined })).toEqual(
+      expected,
+    )
+    expect(decideCancel(cancelOf(pending, { ifRevision: 8 }), { pending, last: undefined })).toEqual(expected)
+  })
+
+  test("of an arming in flight: a change is refused, a cancel ends what would follow", () => {
+    const pending = pendingTimer()
+    const inFlight = pending.fireId
+    expect(decideChange(changeOf(pending, {}, { inFlight }), { pending, last: undefined })).toEqual({
+      answer: { result: "inFlight" },
+    })
+    const cancelled = decideCancel(cancelOf(pending, { inFlight }), { pending, last: undefined })
+    expect(cancelled).toMatchObject({
+      answer: { result: "inFlight" },
+      pending: null,
+      finished: { state: "cancelled" },
+    })
+  })
+
+  test("of nothing, or of a life that ended, say so", () => {
+    const timer = pendingTimer()
+    expect(decideChange(changeOf(timer, {}), nothing).answer.result).toBe("notFound")
+    expect(decideCancel(cancelOf(timer), nothing).answer.result).toBe("notFound")
+    for (const [state, result] of [
+      ["delivered", "alreadyDelivered"],
+      ["cancelled", "alreadyCancelled"],
+      ["dead", "alreadyDead"],
+    ] as const) {
+      const decision = decideCancel(cancelOf(timer), { pending: undefined, last: lifeOf(timer, state) })
+      expect(decision).toEqual({ answer: { result } })
+    }
+  })
+
+  test("a change starts attempts anew under a new fireId", () => {
+    const pending = pendingTimer({ attempts: 4, firstAttemptAt: 1, lastAttempt: { at: 1, durationMs: 1 } })
+    const change = changeOf(pending, { executeAt: sampleNow + 3 })
+    const { pending: next } = decideChange(change, { pending, last: undefined })
+    expect(next).toMatchObject({
+      attempts: 0,
+      fireId: change.fireId,
+      fireAt: sampleNow + 3,
+      executeAt: sampleNow + 3,
+    })
+    expect(next).not.toHaveProperty("lastAttempt")
+    expect(next).not.toHaveProperty("firstAttemptAt")
+  })
+})
+
+const thens = fc.constantFrom<Then>(
+  delivered,
+  { to: "retry", fireAt: sampleNow + 9 },
+  { to: "rearmed", executeAt: sampleNow + 9, fireId: sampleId(), latenessMs: 0 },
+  { to: "dead", reason: "refused" },
+)
+
+describe("outcome", () => {
+  test("applies only to its arming and attempt; anything else is stale and changes nothing", () => {
+    fc.assert(
+      fc.property(thens, fc.nat(5), fc.nat(5), fc.boolean(), (then, attempts, before, isOther) => {
+        const pending = pendingTimer({ attempts })
+        const outcome = outcomeOf(pending, then, {
+          attempt: before + 1,
+          ...(isOther ? { fireId: sampleId() } : {}),
+        })
+        const decision = decideOutcome(outcome, { pending, last: undefined })
+        const applies = !isOther && before === attempts
+        const isRepeat =
+          !isOther && then.to === "retry" && attempts === before + 1 && pending.fireAt === then.fireAt
+        expect(decision.answer.result).toBe(applies || isRepeat ? "settled" : "stale")
+        expect(decision.pending !== undefined).toBe(applies)
+      }),
+    )
+  })
+
+  test("keeps the payload of dead letters and of what goes on, and of nothing else", () => {
+    const payload = new Uint8Array([1])
+    const pending = pendingTimer({ payload })
+    const decide = (then: Then) => decideOutcome(outcomeOf(pending, then), { pending, last: undefined })
+    expect(decide(delivered).finished).not.toHaveProperty("payload")
+    expect(decide({ to: "dead", reason: "refused" }).finished?.payload).toBe(payload)
+    expect(decide({ to: "retry", fireAt: 1 })).toMatchObject({ pending: { payload } })
+    expect(decide({ to: "retry", fireAt: 1 }).payloadChanged ?? false).toBe(false)
+  })
+
+  test("an attempt that was never made is not counted", () => {
+    const pending = pendingTimer({ attempts: 0 })
+    const { made: _, ...expired } = outcomeOf(pending, { to: "dead", reason: "expired" })
+    const { finished } = decideOutcome(expired, { pending, last: undefined })
+    expect(finished).toMatchObject({ state: "dead", reason: "expired", attempts: 0 })
+    expect(finished).not.toHaveProperty("lastAttempt")
+  })
+})
+
+describe("record", () => {
+  test("moves an arming in the tally from how it had ended to how it did, once", () => {
+    const life = lifeOf(pendingTimer())
+    const added = decideRecord({ kind: "record", life }, undefined)
+    expect(added).toMatchObject({ corrects: false, tally: { replaced: -1, delivered: 1 } })
+    const cancelled = { ...life, state: "cancelled", revision: life.revision + 1, endedBy: "c" } as const
+    const corrected = decideRecord({ kind: "record", life }, cancelled)
+    expect(corrected).toMatchObject({
+      corrects: true,
+      tally: { cancelled: -1, delivered: 1 },
+      finished: { state: "delivered", revision: life.revision + 1, endedBy: "c" },
+    })
+    expect(decideRecord({ kind: "record", life }, life).tally).toEqual({})
+    expect(decideRecord({ kind: "record", life }, { ...life, state: "dead" }).finished).toBeUndefined()
+  })
+})

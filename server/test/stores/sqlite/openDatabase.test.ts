@@ -1,0 +1,121 @@
+import { Database } from "bun:sqlite"
+import { afterEach, beforeEach, describe, expect, test } from "bun:test"
+import { existsSync, mkdirSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { Effect } from "effect"
+import { ShardLeases } from "../../../src/ports/ShardLeases.ts"
+import { isOlder } from "../../../src/stores/sqlite/openDatabase.ts"
+import { sqliteAt, type TemporaryFolder, temporaryFolder } from "../../../testkit/sqlite.ts"
+
+let folder: TemporaryFolder
+beforeEach(() => {
+  folder = temporaryFolder()
+})
+afterEach(() => folder.dispose())
+
+const open = (path = folder.database, shards = 2) =>
+  Effect.runPromise(
+    Effect.flatMap(ShardLeases, (leases) => leases.owners).pipe(
+      Effect.provide(sqliteAt(path, { shards })),
+      Effect.scoped,
+      Effect.result,
+    ),
+  )
+
+const refusal = async (path = folder.database, shards = 2) => {
+  const opened = await open(path, shards)
+  if (opened._tag === "Success") throw new Error("the store was opened")
+  const error = opened.failure
+  if (error._tag !== "SqliteOpenError") throw new Error(`not an opening error: ${error.message}`)
+  expect(error.message).not.toContain("\n")
+  expect(error.message).toContain(path)
+  return error
+}
+
+const edit = (change: (database: Database) => void): void => {
+  const database = new Database(folder.database)
+  change(database)
+  database.close()
+}
+
+describe("opening an SQLite store", () => {
+  test("creates missing folders, the file and all shards, and opens it again", async () => {
+    const path = join(folder.path, "a", "b", "timers.db")
+    for (let time = 0; time < 2; time++) {
+      const opened = await open(path, 5)
+      expect(opened._tag === "Success" && opened.success.length).toBe(5)
+    }
+    expect(existsSync(path)).toBe(true)
+  })
+
+  test("is durable: WAL, and the file says whose it is", async () => {
+    await open()
+    edit((database) => {
+      expect(database.query("PRAGMA journal_mode").values()).toEqual([["wal"]])
+      expect(database.query("PRAGMA application_id").values()).toEqual([[0x50554e43]])
+      expect(database.query("PRAGMA user_version").values()).toEqual([[1]])
+    })
+  })
+
+  test("refuses a file that is not a database", async () => {
+    writeFileSync(folder.database, "this is a letter, and not a database at all".repeat(100))
+    expect((await refusal()).reason).toBe("notADatabase")
+  })
+
+  test("refuses a corrupt database", async () => {
+    await open()
+    const bytes = Buffer.from(await Bun.file(folder.database).arrayBuffer())
+    writeFileSync(folder.database, bytes.fill(0xff, 100, 4_096))
+    expect((await refusal()).reason).toBe("corrupt")
+  })
+
+  test("refuses a newer schema and names both versions", async () => {
+    await open()
+    edit((database) => database.run("PRAGMA user_version = 99"))
+    const { reason, message } = await refusal()
+    expect(reason).toBe("newerSchema")
+    expect(message).toContain("schema version 99")
+  })
+
+  test("refuses another shard count, which is fixed when the store is created", async () => {
+    await open(folder.database, 2)
+    const { reason, message } = await refusal(folder.database, 3)
+    expect(reason).toBe("otherShardCount")
+    expect(message).toContain(
+      "has 2 shards and 3 were asked for: the number is fixed when the store is created",
+    )
+  })
+
+  test("refuses another program's database", async () => {
+    edit((database) => database.run("CREATE TABLE notes (text TEXT)"))
+    expect((await refusal()).reason).toBe("otherProgram")
+  })
+
+  test("refuses a folder that cannot be made or written", async () => {
+    writeFileSync(join(folder.path, "file"), "")
+    expect((await refusal(join(folder.path, "file", "timers.db"))).reason).toBe("unwritable")
+    mkdirSync(folder.database)
+    expect((await refusal()).reason).toBe("unwritable")
+  })
+
+  test("does not migrate under another process that holds the store", async () => {
+    await open()
+    // The other one: an older program, whose schema this one would have to migrate.
+    edit((database) => database.run("PRAGMA user_version = 0"))
+    const holder = new Database(`${folder.database}.lock`)
+    holder.run("BEGIN EXCLUSIVE")
+    try {
+      expect((await refusal()).reason).toBe("inUse")
+    } finally {
+      holder.close()
+    }
+  })
+
+  test("knows older library versions from newer ones", () => {
+    expect(isOlder("3.51.2", "3.51.3")).toBe(true)
+    expect(isOlder("3.9.9", "3.51.3")).toBe(true)
+    expect(isOlder("3.51.3", "3.51.3")).toBe(false)
+    expect(isOlder("3.53.4", "3.51.3")).toBe(false)
+    expect(isOlder("4.0.0", "3.51.3")).toBe(false)
+  })
+})

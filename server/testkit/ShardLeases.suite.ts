@@ -1,0 +1,105 @@
+// The laws of the ShardLeases port, as one suite that every adapter runs.
+import { describe, expect } from "bun:test"
+import { Effect } from "effect"
+import { ShardLeases } from "../src/ports/ShardLeases.ts"
+import { TimerStore } from "../src/ports/TimerStore.ts"
+import { at, lawsOf, type StoreFixture } from "./StoreFixture.ts"
+import { samplePut } from "./timers.ts"
+
+export const shardLeasesSuite = (fixture: StoreFixture): void => {
+  describe(`ShardLeases: ${fixture.name}`, () => {
+    const law = lawsOf(fixture)
+
+    law("a new store has every shard, in order, free", () =>
+      Effect.gen(function* () {
+        const owners = yield* (yield* ShardLeases).owners
+        expect(owners.map(({ shard }) => shard)).toEqual([0, 1, 2, 3])
+        expect(owners.every(({ node }) => node === undefined)).toBe(true)
+      }),
+    )
+
+    law("a claim raises the epoch, names its node and leaves other shards alone", () =>
+      Effect.gen(function* () {
+        const leases = yield* ShardLeases
+        const before = yield* leases.owners
+        const claimed = yield* leases.claim(at(before, 2), "a")
+        expect(claimed).toMatchObject({ shard: 2, node: "a" })
+        expect(claimed?.epoch).toBeGreaterThan(at(before, 2).epoch)
+        const after = yield* leases.owners
+        expect(after[2]).toEqual(claimed)
+        expect(after.filter(({ shard }) => shard !== 2)).toEqual(before.filter(({ shard }) => shard !== 2))
+      }),
+    )
+
+    law("of claims that name the same epoch and counter, one succeeds", () =>
+      Effect.gen(function* () {
+        const leases = yield* ShardLeases
+        const expected = at(yield* leases.owners, 0)
+        const nodes = ["a", "b", "c", "d"]
+        const claims = yield* Effect.forEach(nodes, (node) => leases.claim(expected, node), {
+          concurrency: "unbounded",
+        })
+        const won = claims.filter((claim) => claim !== undefined)
+        expect(won).toHaveLength(1)
+        expect((yield* leases.owners)[0]).toEqual(at(won, 0))
+      }),
+    )
+
+    law("a renewal raises the counter, so a claim that watched an older one fails", () =>
+      Effect.gen(function* () {
+        const leases = yield* ShardLeases
+        const held = yield* leases.claim(at(yield* leases.owners, 1), "a")
+        if (held === undefined) throw new Error("the shard was free")
+        const watched = at(yield* leases.owners, 1)
+        expect(yield* leases.renew([held])).toEqual([{ foreign: 0 }])
+        const renewed = at(yield* leases.owners, 1)
+        expect(renewed.counter).toBeGreaterThan(watched.counter)
+        expect(renewed.epoch).toBe(watched.epoch)
+        expect(yield* leases.claim(watched, "b")).toBeUndefined()
+        expect((yield* leases.claim(renewed, "b"))?.node).toBe("b")
+      }),
+    )
+
+    law("after a claim, renewals and releases under an older epoch change nothing", () =>
+      Effect.gen(function* () {
+        const leases = yield* ShardLeases
+        const old = yield* leases.claim(at(yield* leases.owners, 0), "a")
+        if (old === undefined) throw new Error("the shard was free")
+        const held = yield* leases.claim(old, "b")
+        expect(yield* leases.renew([old, { shard: 3, epoch: 99 }])).toEqual([undefined, undefined])
+        yield* leases.release(old.shard, old.epoch)
+        expect((yield* leases.owners)[0]).toEqual(held as NonNullable<typeof held>)
+      }),
+    )
+
+    law("a release frees the shard, keeps its epoch, and it is claimed like any other", () =>
+      Effect.gen(function* () {
+        const leases = yield* ShardLeases
+        const held = yield* leases.claim(at(yield* leases.owners, 0), "a")
+        if (held === undefined) throw new Error("the shard was free")
+        yield* leases.release(held.shard, held.epoch)
+        const free = at(yield* leases.owners, 0)
+        expect(free.node).toBeUndefined()
+        expect(free.epoch).toBe(held.epoch)
+        expect(yield* leases.renew([held])).toEqual([undefined])
+        expect((yield* leases.claim(free, "b"))?.epoch).toBeGreaterThan(held.epoch)
+      }),
+    )
+
+    law("renewals answer in order, with the counter of unfenced inserts", () =>
+      Effect.gen(function* () {
+        const leases = yield* ShardLeases
+        const store = yield* TimerStore
+        const owners = yield* leases.owners
+        const held = yield* Effect.forEach(owners, (lease) => leases.claim(lease, "a"))
+        yield* store.insertIfAbsent(2, [samplePut(), samplePut()])
+        yield* store.insertIfAbsent(2, [samplePut()])
+        yield* store.insertIfAbsent(1, [])
+        const asked = [...held].reverse().flatMap((lease) => lease ?? [])
+        const answers = yield* leases.renew(asked)
+        expect(answers).toEqual([{ foreign: 0 }, { foreign: 2 }, { foreign: 0 }, { foreign: 0 }])
+        expect(yield* leases.renew([])).toEqual([])
+      }),
+    )
+  })
+}

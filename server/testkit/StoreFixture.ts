@@ -1,0 +1,105 @@
+// What a suite needs of an adapter, and the small steps its laws are told in.
+import { expect, test } from "bun:test"
+import { Effect, type Layer } from "effect"
+import type { Timer } from "../src/domain/Timer.ts"
+import { shardOf } from "../src/domain/TimerKey.ts"
+import { keyOfItem, type WriteAnswer, type WriteItem } from "../src/domain/WriteItem.ts"
+import { ShardLeases } from "../src/ports/ShardLeases.ts"
+import { type ListPage, type ListQuery, TimerStore } from "../src/ports/TimerStore.ts"
+
+export type Store = TimerStore | ShardLeases
+
+export interface StoreFixture {
+  readonly name: string
+  /** A layer that makes a new, empty store and leaves nothing behind. */
+  fresh(options: { readonly shards: number }): Layer.Layer<Store, unknown>
+  /** Two layers over the same data, opened one after the other; or why there is no such thing. */
+  readonly reopened:
+    | ((options: { readonly shards: number }) => {
+        readonly first: Layer.Layer<Store, unknown>
+        readonly second: Layer.Layer<Store, unknown>
+        readonly dispose: () => void
+      })
+    | { readonly skipped: string }
+}
+
+/** A test that reads as a law: its body runs with a store of its own. */
+export const lawsOf =
+  (fixture: StoreFixture) =>
+  (title: string, body: () => Effect.Effect<void, unknown, Store>, shards = 4): void => {
+    test(title, () =>
+      Effect.runPromise(body().pipe(Effect.provide(fixture.fresh({ shards })), Effect.scoped)),
+    )
+  }
+
+/** Claims every shard for one node and answers a `write` that sorts items to their shards. */
+export const owned = Effect.gen(function* () {
+  const store = yield* TimerStore
+  const leases = yield* ShardLeases
+  const owners = yield* leases.owners
+  const epochs: Array<number> = []
+  for (const lease of owners) {
+    const claimed = yield* leases.claim(lease, "node-1")
+    epochs[lease.shard] = claimed?.epoch ?? Number.NaN
+  }
+  const write = Effect.fnUntraced(function* (items: ReadonlyArray<WriteItem>) {
+    const byShard = new Map<number, Array<number>>()
+    items.forEach((item, index) => {
+      const shard = shardOf(keyOfItem(item).uuid, owners.length)
+      byShard.set(shard, [...(byShard.get(shard) ?? []), index])
+    })
+    const groups = [...byShard]
+    const batches = groups.map(([shard, indexes]) => ({
+      shard,
+      epoch: epochs[shard] ?? Number.NaN,
+      items: indexes.map((index) => at(items, index)),
+    }))
+    const answered = yield* store.write(batches)
+    const answers: Array<WriteAnswer> = []
+    answered.forEach((batch, group) => {
+      if (batch.result !== "written") throw new Error(`batch ${group} was answered ${batch.result}`)
+      at(groups, group)[1].forEach((index, position) => {
+        answers[index] = at(batch.answers, position)
+      })
+    })
+    return answers
+  })
+  return { store, leases, epochs, write, shardOf: (timer: Timer) => shardOf(timer.uuid, owners.length) }
+})
+
+/** Every page of a list, to its end; `between` runs after each page. */
+export const walkList = Effect.fnUntraced(function* <E = never>(
+  query: ListQuery,
+  between: (page: number) => Effect.Effect<unknown, E> = () => Effect.void,
+) {
+  const store = yield* TimerStore
+  const pages: Array<ListPage> = []
+  let cursor: string | undefined
+  do {
+    const page: ListPage = yield* store.list({ ...query, ...(cursor === undefined ? {} : { cursor }) })
+    expect(page.items.length).toBeLessThanOrEqual(query.limit)
+    pages.push(page)
+    cursor = page.next
+    yield* between(pages.length)
+  } while (cursor !== undefined && pages.length < 1_000)
+  return pages
+})
+
+export const idsOf = (pages: ReadonlyArray<ListPage>): ReadonlyArray<string> =>
+  pages.flatMap((page) =>
+    page.items.map((listed) => (listed.state === "pending" ? listed.timer.timerId : listed.life.timerId)),
+  )
+
+/** The element, or a failure that says what was missing. */
+export const at = <T>(items: ReadonlyArray<T>, index: number): T => {
+  const item = items[index]
+  if (item === undefined) throw new Error(`nothing at ${index} of ${items.length}`)
+  return item
+}
+
+/** The timer an answer carries. */
+export const timerIn = (answer: WriteAnswer | undefined): Timer => {
+  if (answer !== undefined && "timer" in answer) return answer.timer
+  if (answer !== undefined && "next" in answer && answer.next !== undefined) return answer.next
+  throw new Error(`no timer in ${JSON.stringify(answer)}`)
+}

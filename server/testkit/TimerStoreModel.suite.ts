@@ -1,0 +1,258 @@
+// A store against a model: random sequences of items give the answers, the pending set and the tally
+// that domain/decide.ts gives over a plain map. Armings are conserved whatever happens.
+import { describe, expect, test } from "bun:test"
+import { Effect, ManagedRuntime } from "effect"
+import fc from "fast-check"
+import { beginning, compareDue } from "../src/domain/DueOrder.ts"
+import {
+  type Decision,
+  decideCancel,
+  decideChange,
+  decideOutcome,
+  decidePut,
+  decideRecord,
+  emptyTally,
+  type Tally,
+} from "../src/domain/decide.ts"
+import type { FinishedLife, Timer } from "../src/domain/Timer.ts"
+import { keyOf } from "../src/domain/TimerKey.ts"
+import { keyOfItem, type Then, type WriteAnswer, type WriteItem } from "../src/domain/WriteItem.ts"
+import { TimerStore } from "../src/ports/TimerStore.ts"
+import { at, owned, type StoreFixture } from "./StoreFixture.ts"
+import { cancelOf, changeOf, outcomeOf, putOf, sampleId, sampleNow, sampleTimer } from "./timers.ts"
+
+/** What happens next, as numbers that a shrinking run can make small. */
+interface Step {
+  readonly op: "put" | "change" | "cancel" | "outcome" | "record" | "repeat"
+  readonly key: number
+  readonly a: number
+  readonly b: number
+}
+
+const steps = fc.array(
+  fc.record({
+    op: fc.constantFrom<Step["op"]>(
+      "put",
+      "put",
+      "change",
+      "cancel",
+      "outcome",
+      "outcome",
+      "record",
+      "repeat",
+    ),
+    key: fc.nat(2),
+    a: fc.nat(11),
+    b: fc.nat(4),
+  }),
+  { maxLength: 40 },
+)
+
+export const timerStoreModelSuite = (fixture: StoreFixture): void => {
+  describe("model", () => {
+    test("random items get the model's answers, and armings are conserved", async () => {
+      const runtime = ManagedRuntime.make(fixture.fresh({ shards: 1 }))
+      try {
+        const { store, write } = await runtime.runPromise(owned)
+        let run = 0
+        await fc.assert(
+          fc.asyncProperty(steps, fc.integer({ min: 1, max: 9 }), async (sequence, batchItems) => {
+            const model = new Model(`run-${++run}`)
+            const items = sequence.flatMap((step) => model.take(step) ?? [])
+            const tallyBefore = await runtime.runPromise(store.tally)
+            const answers: Array<WriteAnswer> = []
+            for (let from = 0; from < items.length; from += batchItems) {
+              answers.push(...(await runtime.runPromise(write(items.slice(from, from + batchItems)))))
+            }
+            expect(answers).toEqual(model.answers)
+            await runtime.runPromise(assertSame(model))
+            expect(difference(await runtime.runPromise(store.tally), tallyBefore)).toEqual(model.tally)
+            expect(isConserved(model.tally, model.pending.size)).toBe(true)
+          }),
+          { numRuns: 60 },
+        )
+      } finally {
+        await runtime.dispose()
+      }
+    })
+  })
+}
+
+/** created + rearmed + replayed = pending + delivered + cancelled + replaced + dead + discarded */
+export const isConserved = (tally: Tally, pending: number): boolean =>
+  tally.created + tally.rearmed + tally.replayed ===
+  pending + tally.delivered + tally.cancelled + tally.replaced + tally.dead + tally.discarded
+
+const assertSame = Effect.fnUntraced(function* (model: Model) {
+  const store = yield* TimerStore
+  const query = { shard: 0, exclusiveAfter: beginning, inclusiveUntilMs: Number.MAX_SAFE_INTEGER, limit: 100 }
+  expect(yield* store.due({ ...query, only: model.namespace })).toEqual(
+    [...model.pending.values()].sort(compareDue),
+  )
+  for (const id of [0, 1, 2]) {
+    const key = keyOf(model.namespace, `k${id}`)
+    expect(yield* store.find(key)).toEqual({
+      pending: model.pending.get(key.uuid),
+      last: model.last(key.uuid),
+    })
+  }
+})
+
+class Model {
+  readonly namespace: string
+  readonly pending = new Map<string, Timer>()
+  readonly answers: Array<WriteAnswer> = []
+  tally: Tally = emptyTally
+  readonly #lives: Array<FinishedLife> = []
+  readonly #replaced: Array<Timer> = []
+  readonly #items: Array<WriteItem> = []
+  #now = sampleNow
+
+  constructor(namespace: string) {
+    this.namespace = namespace
+  }
+
+  last(uuid: string): FinishedLife | undefined {
+    return this.#lives.filter((life) => life.uuid === uuid).sort((a, b) => b.revision - a.revision)[0]
+  }
+
+  /** The item that the step stands for in the present state, applied; nothing if it makes no sense. */
+  take(step: Step): WriteItem | undefined {
+    this.#now += step.b
+    const item = this.#itemOf(step)
+    if (item === undefined) return undefined
+    const { uuid } = keyOfItem(item)
+    const decision = this.#decide(item, uuid)
+    const before = this.pending.get(uuid)
+    if (decision.pending === null) this.pending.delete(uuid)
+    else if (decision.pending !== undefined) {
+      if (before !== undefined) this.#replaced.push(before)
+      this.pending.set(uuid, decision.pending)
+    }
+    if (decision.finished !== undefined) this.#finish(decision.finished)
+    this.tally = sum(this.tally, decision.tally ?? {})
+    this.answers.push(decision.answer)
+    this.#items.push(item)
+    return item
+  }
+
+  #finish(life: FinishedLife): void {
+    const index = this.#lives.findIndex(({ uuid, fireId }) => uuid === life.uuid && fireId === life.fireId)
+    if (index === -1) this.#lives.push(life)
+    else this.#lives[index] = life
+  }
+
+  #decide(item: WriteItem, uuid: string): Decision<WriteAnswer> {
+    const known = { pending: this.pending.get(uuid), last: this.last(uuid) }
+    switch (item.kind) {
+      case "put":
+        return decidePut(item, known)
+      case "change":
+        return decideChange(item, known)
+      case "cancel":
+        return decideCancel(item, known)
+      case "outcome":
+        return decideOutcome(item, known)
+      case "record":
+        return decideRecord(
+          item,
+          this.#lives.find((life) => life.uuid === uuid && life.fireId === item.life.fireId),
+        )
+    }
+  }
+
+  #itemOf({ op, key, a, b }: Step): WriteItem | undefined {
+    const named = keyOf(this.namespace, `k${key}`)
+    const pending = this.pending.get(named.uuid)
+    const inFlight = b === 1 && pending !== undefined ? { inFlight: pending.fireId } : {}
+    const ifRevision = b === 2 && pending !== undefined ? { ifRevision: pending.revision - (a % 2) } : {}
+    switch (op) {
+      case "put": {
+        const timer = sampleTimer({
+          namespace: this.namespace,
+          timerId: `k${key}`,
+          executeAt: a % 3 === 0 ? sampleNow - 5 : this.#now + a * 1_000,
+          createdAt: this.#now,
+          ...(a % 2 === 0 ? {} : { payload: new Uint8Array([a, b]) }),
+        })
+        return putOf(timer, at(["replace", "keep", "fail", "replace", "replace"], b))
+      }
+      case "change":
+        return changeOf(
+          named,
+          a % 2 === 0 ? { executeAt: this.#now + a } : { payload: a % 3 === 0 ? null : new Uint8Array([a]) },
+          {
+            at: this.#now,
+            ...inFlight,
+            ...ifRevision,
+          },
+        )
+      case "cancel":
+        return cancelOf(named, { at: this.#now, ...inFlight, ...ifRevision })
+      case "outcome":
+        return pending === undefined
+          ? undefined
+          : outcomeOf(pending, thenOf(a, this.#now), {
+              at: this.#now,
+              attempt: pending.attempts + (b === 4 ? 2 : 1),
+            })
+      case "record":
+        return this.#recordOf(a)
+      case "repeat":
+        return this.#items[this.#items.length - 1 - (a % Math.max(1, this.#items.length))]
+    }
+  }
+
+  /** An attempt that outlived its arming: replaced, or cancelled while it ran. */
+  #recordOf(a: number): WriteItem | undefined {
+    const timer = this.#replaced.at(-1 - (a % Math.max(1, this.#replaced.length)))
+    const ended = this.#lives.filter(({ state }) => state === "cancelled").at(-1)
+    const { fireAt: _, updatedAt: __, payload: ___, firstAttemptAt: ____, ...kept } = timer ?? sampleTimer()
+    // An arming that a retry or a re-arming moved on is not a replaced one.
+    const isOpen = timer !== undefined && this.pending.get(timer.uuid)?.fireId !== timer.fireId
+    const wasReplaced = isOpen && !this.#lives.some(({ fireId }) => fireId === timer.fireId)
+    const life: FinishedLife | undefined = wasReplaced
+      ? { ...kept, state: "delivered", attempts: kept.attempts + 1, finishedAt: this.#now, latenessMs: 1 }
+      : ended === undefined
+        ? undefined
+        : {
+            ...withoutEndedBy(ended),
+            revision: ended.revision - 1,
+            state: "delivered",
+            finishedAt: this.#now,
+            latenessMs: 2,
+          }
+    return life === undefined ? undefined : { kind: "record", life }
+  }
+}
+
+const withoutEndedBy = ({ endedBy: _, ...life }: FinishedLife): FinishedLife => life
+
+const thenOf = (a: number, now: number): Then =>
+  a % 4 === 0
+    ? { to: "delivered", latenessMs: a }
+    : a % 4 === 1
+      ? { to: "retry", fireAt: now + a }
+      : a % 4 === 2
+        ? {
+            to: "rearmed",
+            executeAt: now + a,
+            fireId: sampleId(),
+            latenessMs: 0,
+            ...(a > 5 ? { payload: new Uint8Array([a]) } : {}),
+          }
+        : { to: "dead", reason: "refused" }
+
+const names = Object.keys(emptyTally) as ReadonlyArray<keyof Tally>
+
+const sum = (a: Tally, b: Partial<Tally>): Tally => {
+  const total: { -readonly [name in keyof Tally]: number } = { ...a }
+  for (const name of names) total[name] += b[name] ?? 0
+  return total
+}
+
+const difference = (a: Tally, b: Tally): Tally => {
+  const rest: { -readonly [name in keyof Tally]: number } = { ...a }
+  for (const name of names) rest[name] -= b[name]
+  return rest
+}

@@ -1,0 +1,357 @@
+// The laws of the TimerStore port that concern reading: due order, pages, lists, counts, pruning.
+import { describe, expect } from "bun:test"
+import { Effect } from "effect"
+import { beginning, compareDue, endOf } from "../src/domain/DueOrder.ts"
+import type { Timer } from "../src/domain/Timer.ts"
+import type { DueQuery, ListQuery } from "../src/ports/TimerStore.ts"
+import { at, idsOf, lawsOf, owned, type StoreFixture, walkList } from "./StoreFixture.ts"
+import { cancelOf, delivered, outcomeOf, putOf, sampleNow, samplePut, sampleTimer } from "./timers.ts"
+
+export const timerStoreReadsSuite = (fixture: StoreFixture): void => {
+  describe("due", () => dueLaws(fixture))
+  describe("list", () => listLaws(fixture))
+  describe("count", () => countLaws(fixture))
+  describe("prune", () => pruneLaws(fixture))
+}
+
+const everything = {
+  shard: 0,
+  exclusiveAfter: beginning,
+  inclusiveUntilMs: Number.MAX_SAFE_INTEGER,
+  limit: 1_000,
+}
+
+/** Many ties: only the uuid tells them apart. */
+const tied = (count: number, namespaces: ReadonlyArray<string> = ["shop"]): ReadonlyArray<Timer> =>
+  Array.from({ length: count }, (_, index) =>
+    sampleTimer({ namespace: at(namespaces, index % namespaces.length), fireAt: sampleNow + (index % 7) }),
+  )
+
+const dueLaws = (fixture: StoreFixture): void => {
+  const law = lawsOf(fixture)
+
+  law(
+    "timers come in (fireAt, uuid) order, and a page is short only if it is the last",
+    () =>
+      Effect.gen(function* () {
+        const { store, write } = yield* owned
+        const timers = tied(53)
+        yield* write(timers.map((timer) => putOf(timer)))
+        const expected = [...timers].sort(compareDue)
+        expect(yield* store.due(everything)).toEqual(expected)
+        for (const limit of [1, 7, 10, 53, 54]) {
+          const read: Array<Timer> = []
+          for (let isLast = false; !isLast; ) {
+            const exclusiveAfter = read.at(-1) ?? beginning
+            const page = yield* store.due({ ...everything, exclusiveAfter, limit })
+            read.push(...page)
+            isLast = page.length < limit
+          }
+          expect(read).toEqual(expected)
+        }
+      }),
+    1,
+  )
+
+  law("the cursor is exclusive, `until` inclusive, and shards are apart", () =>
+    Effect.gen(function* () {
+      const { store, write, shardOf } = yield* owned
+      const timers = tied(60)
+      yield* write(timers.map((timer) => putOf(timer)))
+      const expected = timers.filter((timer) => shardOf(timer) === 2).sort(compareDue)
+      const from = at(expected, 2)
+      const until = at(expected, expected.length - 2).fireAt
+      const query = { shard: 2, exclusiveAfter: from, inclusiveUntilMs: until, limit: 100 }
+      expect(yield* store.due(query)).toEqual(expected.slice(3).filter(({ fireAt }) => fireAt <= until))
+      const later = yield* store.due({ ...everything, shard: 2, exclusiveAfter: endOf(sampleNow + 3) })
+      expect(later).toEqual(expected.filter(({ fireAt }) => fireAt > sampleNow + 3))
+    }),
+  )
+
+  law(
+    "`only` and `except` choose namespaces and keep order and pages",
+    () =>
+      Effect.gen(function* () {
+        const { store, write } = yield* owned
+        const timers = tied(60, ["a", "b", "c", "d"])
+        yield* write(timers.map((timer) => putOf(timer)))
+        const cases: ReadonlyArray<readonly [Partial<DueQuery>, string]> = [
+          [{ only: "b" }, "b"],
+          [{ except: ["a", "c"] }, "bd"],
+          [{ except: [] }, "abcd"],
+          [{ only: "none" }, ""],
+          [{ except: ["a", "b", "c", "d"] }, ""],
+        ]
+        for (const [choice, namespaces] of cases) {
+          const expected = timers.filter(({ namespace }) => namespaces.includes(namespace)).sort(compareDue)
+          expect(yield* store.due({ ...everything, ...choice })).toEqual(expected)
+          expect(yield* store.due({ ...everything, ...choice, limit: 4 })).toEqual(expected.slice(0, 4))
+          const heads = yield* store.dueHeads({ ...everything, ...choice })
+          expect(heads).toEqual(
+            expected.map(({ namespace, timerId, uuid, fireId, fireAt }) => ({
+              namespace,
+              timerId,
+              uuid,
+              fireId,
+              fireAt,
+            })),
+          )
+        }
+      }),
+    1,
+  )
+
+  law(
+    "what was moved, cancelled or delivered is due at its new time, or no more",
+    () =>
+      Effect.gen(function* () {
+        const { store, write } = yield* owned
+        const [moved, cancelled, ended, kept] = tied(4) as readonly [Timer, Timer, Timer, Timer]
+        yield* write([moved, cancelled, ended, kept].map((timer) => putOf(timer)))
+        yield* write([
+          outcomeOf(moved, { to: "retry", fireAt: sampleNow + 1_000 }),
+          cancelOf(cancelled),
+          outcomeOf(ended, delivered),
+        ])
+        const due = yield* store.due(everything)
+        expect(due.map(({ timerId, fireAt }) => [timerId, fireAt])).toEqual([
+          [kept.timerId, kept.fireAt],
+          [moved.timerId, sampleNow + 1_000],
+        ])
+      }),
+    1,
+  )
+}
+
+const pendingList: ListQuery = {
+  namespace: "shop",
+  state: "pending",
+  reversed: false,
+  includePayload: false,
+  limit: 10,
+}
+
+const listLaws = (fixture: StoreFixture): void => {
+  const law = lawsOf(fixture)
+
+  law("pending timers are listed by due order over all shards, and backwards", () =>
+    Effect.gen(function* () {
+      const { write } = yield* owned
+      const timers = tied(35)
+      yield* write([...timers, sampleTimer({ namespace: "other" })].map((timer) => putOf(timer)))
+      const expected = [...timers].sort(compareDue).map(({ timerId }) => timerId)
+      expect(idsOf(yield* walkList(pendingList))).toEqual(expected)
+      expect(idsOf(yield* walkList({ ...pendingList, reversed: true }))).toEqual([...expected].reverse())
+    }),
+  )
+
+  law("a timer that does not change during the walk appears once, whatever else happens", () =>
+    Effect.gen(function* () {
+      const { write } = yield* owned
+      const timers = tied(40)
+      yield* write(timers.map((timer) => putOf(timer)))
+      const pages = yield* walkList({ ...pendingList, limit: 7 }, (page) => {
+        const gone = at(timers, page * 2)
+        return write([
+          samplePut({ fireAt: sampleNow + (page % 7) }),
+          samplePut({ fireAt: 5 }),
+          cancelOf(gone),
+        ])
+      })
+      const seen = idsOf(pages)
+      expect(new Set(seen).size).toBe(seen.length)
+      const touched = pages.map((_, index) => at(timers, (index + 1) * 2).timerId)
+      const steady = timers.map(({ timerId }) => timerId).filter((timerId) => !touched.includes(timerId))
+      expect(steady.filter((timerId) => !seen.includes(timerId))).toEqual([])
+    }),
+  )
+
+  law("an id prefix lists by id, bytewise, and nothing else", () =>
+    Effect.gen(function* () {
+      const { write } = yield* owned
+      const inOrder = ["x", "x!", "x%", "xA", "x_", "xa", "xé", "x\uffee", "x\u{10ffff}", "x\u{10ffff}z"]
+      const others = ["w", "y", "X", "w\u{10ffff}"]
+      yield* write([...others, ...inOrder].reverse().map((timerId) => samplePut({ timerId })))
+      const byId = { ...pendingList, idPrefix: "x", limit: 3 }
+      expect(idsOf(yield* walkList(byId))).toEqual(inOrder)
+      expect(idsOf(yield* walkList({ ...byId, reversed: true }))).toEqual([...inOrder].reverse())
+      expect(idsOf(yield* walkList({ ...byId, idPrefix: "x\u{10ffff}" }))).toEqual(inOrder.slice(-2))
+      yield* write(inOrder.map((timerId) => cancelOf(sampleTimer({ timerId }))))
+      expect(idsOf(yield* walkList({ ...byId, state: "cancelled" }))).toEqual(inOrder)
+    }),
+  )
+
+  law("finished lives are listed by state, latest first, and backwards", () =>
+    Effect.gen(function* () {
+      const { write } = yield* owned
+      const timers = tied(30)
+      yield* write(timers.map((timer) => putOf(timer)))
+      const ends = timers.map((timer, index) =>
+        index % 3 === 0
+          ? cancelOf(timer, { at: sampleNow + (index % 5) })
+          : outcomeOf(timer, index % 3 === 1 ? delivered : { to: "dead", reason: "refused" }, {
+              at: sampleNow + (index % 5),
+            }),
+      )
+      yield* write(ends)
+      for (const [state, remainder] of [
+        ["cancelled", 0],
+        ["delivered", 1],
+        ["dead", 2],
+      ] as const) {
+        const query = { ...pendingList, state, limit: 4 }
+        const pages = yield* walkList(query)
+        const lives = pages
+          .flatMap(({ items }) => items)
+          .flatMap((item) => (item.state === "pending" ? [] : [item.life]))
+        expect(lives.every((life) => life.state === state)).toBe(true)
+        const times = lives.map(({ finishedAt }) => finishedAt)
+        expect(times).toEqual([...times].sort((a, b) => b - a))
+        const expected = timers.filter((_, index) => index % 3 === remainder).map(({ timerId }) => timerId)
+        expect([...idsOf(pages)].sort()).toEqual([...expected].sort())
+        expect(idsOf(yield* walkList({ ...query, reversed: true }))).toEqual([...idsOf(pages)].reverse())
+      }
+    }),
+  )
+
+  law("bounds are inclusive below and exclusive above; a correlation id filters", () =>
+    Effect.gen(function* () {
+      const { write } = yield* owned
+      const timers = Array.from({ length: 20 }, (_, index) =>
+        sampleTimer({ timerId: `t${index + 10}`, fireAt: sampleNow + index, correlationId: `c${index % 2}` }),
+      )
+      yield* write(timers.map((timer) => putOf(timer)))
+      const bounds = { inclusiveFromMs: sampleNow + 3, exclusiveUntilMs: sampleNow + 9 }
+      const expected = ["t13", "t14", "t15", "t16", "t17", "t18"]
+      for (const reversed of [false, true]) {
+        const ids = idsOf(yield* walkList({ ...pendingList, ...bounds, reversed, limit: 2 }))
+        expect(reversed ? [...ids].reverse() : ids).toEqual(expected)
+      }
+      expect(idsOf(yield* walkList({ ...pendingList, ...bounds, idPrefix: "t1", limit: 2 }))).toEqual(
+        expected,
+      )
+      expect(idsOf(yield* walkList({ ...pendingList, ...bounds, correlationId: "c1" }))).toEqual([
+        "t13",
+        "t15",
+        "t17",
+      ])
+      yield* write(timers.map((timer) => cancelOf(timer, { at: timer.fireAt })))
+      const ended = { ...pendingList, ...bounds, state: "cancelled", limit: 2 } as const
+      expect(idsOf(yield* walkList(ended))).toEqual([...expected].reverse())
+      expect(idsOf(yield* walkList({ ...ended, reversed: true, correlationId: "c0" }))).toEqual([
+        "t14",
+        "t16",
+        "t18",
+      ])
+    }),
+  )
+
+  law("a cursor that is malformed, or of another query, is refused", () =>
+    Effect.gen(function* () {
+      const { store, write } = yield* owned
+      yield* write(tied(5).map((timer) => putOf(timer)))
+      const { next } = yield* store.list({ ...pendingList, limit: 2 })
+      if (next === undefined) throw new Error("expected a cursor")
+      const refused: ReadonlyArray<ListQuery> = [
+        { ...pendingList, cursor: "" },
+        { ...pendingList, cursor: "!" },
+        { ...pendingList, cursor: next.slice(0, -4) },
+        { ...pendingList, cursor: Buffer.from("[1]").toString("base64url") },
+        { ...pendingList, cursor: next, namespace: "other" },
+        { ...pendingList, cursor: next, reversed: true },
+        { ...pendingList, cursor: next, state: "dead" },
+        { ...pendingList, cursor: next, idPrefix: "a" },
+      ]
+      for (const query of refused) {
+        expect((yield* Effect.flip(store.list(query)))._tag).toBe("InvalidCursor")
+      }
+      // The page size and the payloads may change in the middle of a walk.
+      expect(
+        (yield* store.list({ ...pendingList, cursor: next, limit: 9, includePayload: true })).items,
+      ).toHaveLength(3)
+    }),
+  )
+}
+
+const countLaws = (fixture: StoreFixture): void => {
+  const law = lawsOf(fixture)
+
+  law("counts what a list would show, up to the limit", () =>
+    Effect.gen(function* () {
+      const { store, write } = yield* owned
+      const timers = Array.from({ length: 12 }, (_, index) =>
+        sampleTimer({ timerId: `n${index}`, fireAt: sampleNow + index, correlationId: `c${index % 3}` }),
+      )
+      yield* write(timers.map((timer) => putOf(timer)))
+      yield* write([
+        cancelOf(at(timers, 0)),
+        cancelOf(at(timers, 1)),
+        outcomeOf(at(timers, 2), { to: "dead", reason: "refused" }),
+      ])
+      const count = (filter: Partial<Parameters<typeof store.count>[0]>) =>
+        store.count({ namespace: "shop", state: "pending", limit: 100, ...filter })
+      expect(yield* count({})).toEqual({ count: 9, capped: false })
+      expect(yield* count({ limit: 9 })).toEqual({ count: 9, capped: false })
+      expect(yield* count({ limit: 8 })).toEqual({ count: 8, capped: true })
+      expect(yield* count({ inclusiveFromMs: sampleNow + 4, exclusiveUntilMs: sampleNow + 6 })).toEqual({
+        count: 2,
+        capped: false,
+      })
+      expect(yield* count({ correlationId: "c0", limit: 2 })).toEqual({ count: 2, capped: true })
+      expect(yield* count({ idPrefix: "n1" })).toEqual({ count: 2, capped: false })
+      expect(yield* count({ state: "cancelled" })).toEqual({ count: 2, capped: false })
+      expect(yield* count({ state: "dead", idPrefix: "n" })).toEqual({ count: 1, capped: false })
+      expect(yield* count({ state: "delivered" })).toEqual({ count: 0, capped: false })
+      expect(yield* count({ namespace: "nobody" })).toEqual({ count: 0, capped: false })
+    }),
+  )
+}
+
+const pruneLaws = (fixture: StoreFixture): void => {
+  const law = lawsOf(fixture)
+
+  law(
+    "history older than the bound goes, at most `limit` a call; dead letters and younger entries stay",
+    () =>
+      Effect.gen(function* () {
+        const { store, write } = yield* owned
+        const timers = tied(20)
+        yield* write(timers.map((timer) => putOf(timer)))
+        yield* write(
+          timers.map((timer, index) =>
+            index < 4
+              ? outcomeOf(timer, { to: "dead", reason: "refused" }, { at: sampleNow })
+              : cancelOf(timer, { at: index < 14 ? sampleNow : sampleNow + 100 }),
+          ),
+        )
+        const removed: Array<number> = []
+        do removed.push(yield* store.prune(sampleNow + 100, 4))
+        while ((removed.at(-1) ?? 0) > 0 && removed.length < 50)
+        expect(removed.every((count) => count <= 4)).toBe(true)
+        expect(removed.reduce((sum, count) => sum + count, 0)).toBe(10)
+        const counted = (state: "dead" | "cancelled") => store.count({ namespace: "shop", state, limit: 100 })
+        expect(yield* counted("dead")).toEqual({ count: 4, capped: false })
+        expect(yield* counted("cancelled")).toEqual({ count: 6, capped: false })
+        expect((yield* store.find(at(timers, 5))).last).toBeUndefined()
+        expect((yield* store.tally).cancelled).toBe(16)
+      }),
+  )
+
+  law(
+    "entries from a clock that ran ahead do not keep older ones from being pruned",
+    () =>
+      Effect.gen(function* () {
+        const { store, write } = yield* owned
+        const timers = tied(40)
+        yield* write(timers.map((timer) => putOf(timer)))
+        // The first twenty ended while the clock was a year ahead.
+        yield* write(
+          timers.map((timer, index) => cancelOf(timer, { at: index < 20 ? sampleNow + 3e10 : sampleNow })),
+        )
+        let removed = 0
+        for (let call = 0; call < 40; call++) removed += yield* store.prune(sampleNow + 1, 3)
+        expect(removed).toBe(20)
+      }),
+    1,
+  )
+}

@@ -1,0 +1,100 @@
+// Sample timers and items for suites and tests: complete, valid, and told apart by a counter instead
+// of chance, so that a failing test reads the same each time.
+import type { Spec, Timer, TimerKey } from "../src/domain/Timer.ts"
+import { keyOf } from "../src/domain/TimerKey.ts"
+import type { Cancel, Change, OnExisting, Outcome, Put, Then } from "../src/domain/WriteItem.ts"
+
+/** The instant at which samples are created. */
+export const sampleNow = 1_750_000_000_000
+
+export const sampleSpec: Spec = {
+  target: {
+    type: "webhook",
+    url: "https://example.test/hook",
+    method: "POST",
+    timeoutMs: 15_000,
+    body: "envelope",
+  },
+  retryPolicy: {
+    maxAttempts: 10,
+    initialIntervalMs: 5_000,
+    backoffMultiplier: 4,
+    maxIntervalMs: 28_800_000,
+    jitter: 0.2,
+  },
+}
+
+let ids = 0
+
+/** Shaped like a UUID v7, and never the same twice in a process. */
+export const sampleId = (): string => {
+  const number = (++ids).toString(16).padStart(12, "0")
+  return `01976f5e-7c00-7000-8000-${number}`
+}
+
+export interface SampleTimer extends Partial<Omit<Timer, keyof TimerKey>> {
+  readonly namespace?: string
+  readonly timerId?: string
+}
+
+/** Due in an hour unless said otherwise; `executeAt` and `fireAt` follow each other. */
+export const sampleTimer = (given: SampleTimer = {}): Timer => {
+  const { namespace = "shop", timerId = sampleId(), ...rest } = given
+  const executeAt = given.executeAt ?? given.fireAt ?? sampleNow + 3_600_000
+  return {
+    ...keyOf(namespace, timerId),
+    fireId: sampleId(),
+    revision: given.createdAt ?? sampleNow,
+    executeAt,
+    fireAt: executeAt,
+    attempts: 0,
+    createdAt: sampleNow,
+    updatedAt: sampleNow,
+    correlationId: "c-1",
+    spec: sampleSpec,
+    ...rest,
+  }
+}
+
+export const samplePut = (given: SampleTimer = {}, onExisting: OnExisting = "replace"): Put =>
+  putOf(sampleTimer(given), onExisting)
+
+export const putOf = (timer: Timer, onExisting: OnExisting = "replace"): Put => ({
+  kind: "put",
+  timer,
+  onExisting,
+  madeCorrelationId: false,
+})
+
+export const changeOf = (key: TimerKey, set: Change["set"], rest: Partial<Change> = {}): Change => ({
+  kind: "change",
+  key: onlyKey(key),
+  fireId: sampleId(),
+  at: sampleNow + 10,
+  set,
+  ...rest,
+})
+
+export const cancelOf = (key: TimerKey, rest: Partial<Cancel> = {}): Cancel => ({
+  kind: "cancel",
+  key: onlyKey(key),
+  cancelId: sampleId(),
+  at: sampleNow + 20,
+  ...rest,
+})
+
+/** The outcome of the timer's next attempt. */
+export const outcomeOf = (timer: Timer, then: Then, rest: Partial<Outcome> = {}): Outcome => ({
+  kind: "outcome",
+  key: onlyKey(timer),
+  fireId: timer.fireId,
+  attempt: timer.attempts + 1,
+  at: timer.fireAt + 30,
+  made: { at: timer.fireAt + 5, durationMs: 25, status: 200 },
+  then,
+  ...rest,
+})
+
+export const delivered: Then = { to: "delivered", latenessMs: 5 }
+
+export const onlyKey = ({ namespace, timerId, uuid }: TimerKey): TimerKey => ({ namespace, timerId, uuid })
