@@ -1,0 +1,87 @@
+// Delivers a timer to a function of this process: for programs that carry the service inside them, and
+// for tests and benchmarks that want deliveries without a network. A handler that returns has delivered;
+// one that throws is tried again by the retry policy.
+import { formatDuration } from "@punctual/api/DurationMs"
+import { Cause, Effect } from "effect"
+import type { Deliverer, Delivery, Fire, NextTime } from "../../ports/Deliverer.ts"
+
+/** What a handler may say beside "done": fire again, with another payload if there is one. */
+export interface HandlerAnswer {
+  readonly next: NextTime
+  readonly payload?: Uint8Array
+}
+
+type Said = HandlerAnswer | undefined
+
+/** A plain or async function, or one that returns an Effect and may then name any outcome itself. */
+export type Handler = (
+  fire: Fire,
+  // biome-ignore lint/suspicious/noConfusingVoidType: a handler without an answer returns nothing.
+) => void | Said | Promise<void | Said> | Effect.Effect<void | Said | Delivery>
+
+export interface HandlerDeliverer extends Deliverer {
+  /** Sets the handler of a namespace, in place of the one before. */
+  on(namespace: string, handler: Handler): void
+}
+
+export const makeHandlerDeliverer = (options?: { readonly timeoutMs?: number }): HandlerDeliverer => {
+  const timeoutMs = options?.timeoutMs ?? 15_000
+  const handlers = new Map<string, Handler>()
+  return {
+    on: (namespace, handler) => {
+      handlers.set(namespace, handler)
+    },
+    deliver: (fire) => Effect.suspend(() => call(handlers.get(fire.namespace), fire, timeoutMs)),
+    hostOf: () => "handler",
+  }
+}
+
+const call = (handler: Handler | undefined, fire: Fire, timeoutMs: number): Effect.Effect<Delivery> => {
+  if (handler === undefined) return missing
+  try {
+    const said = handler(fire)
+    if (said === undefined) return delivered
+    if (said instanceof Promise) {
+      return bounded(Effect.tryPromise({ try: () => said, catch: (error) => error }), timeoutMs)
+    }
+    return Effect.isEffect(said) ? bounded(said, timeoutMs) : Effect.succeed(deliveryOf(said))
+  } catch (error) {
+    return Effect.succeed(failed(error))
+  }
+}
+
+/** A handler that waits is bounded in time like any other far side, and interrupted with the attempt. */
+const bounded = (
+  // biome-ignore lint/suspicious/noConfusingVoidType: see Handler.
+  running: Effect.Effect<void | Said | Delivery, unknown>,
+  timeoutMs: number,
+): Effect.Effect<Delivery> =>
+  running.pipe(
+    Effect.map(deliveryOf),
+    // A handler that interrupts itself has failed too; an interrupted attempt never comes this far.
+    Effect.catchCause((cause) => Effect.succeed(failed(Cause.squash(cause)))),
+    Effect.timeoutOrElse({
+      duration: timeoutMs,
+      orElse: () => Effect.succeed(retry(`the handler took longer than ${formatDuration(timeoutMs)}`, true)),
+    }),
+  )
+
+// biome-ignore lint/suspicious/noConfusingVoidType: see Handler.
+const deliveryOf = (said: void | Said | Delivery): Delivery => {
+  if (said === undefined) return done
+  return "kind" in said ? said : { kind: "rearm", ...said }
+}
+
+const done: Delivery = { kind: "delivered" }
+const delivered = Effect.succeed(done)
+
+const retry = (error: string, isHostFailure: boolean): Delivery => ({ kind: "retry", error, isHostFailure })
+
+/** As if the host were down: the breaker keeps the timers waiting instead of using up their attempts. */
+const missing = Effect.succeed(retry("no handler is registered for the namespace", true))
+
+/** What one timer makes a handler throw says nothing about the next: the breaker does not count it. */
+const failed = (error: unknown): Delivery => {
+  const text = error instanceof Error ? error.message : String(error)
+  return retry(`the handler failed: ${text}`.slice(0, 200), false)
+}

@@ -1,0 +1,179 @@
+// Delivers a timer as an HTTP request. One clock bounds the whole exchange, from the look-up of the name
+// to the last byte of the answer, so that a far side that trickles, hangs or never ends costs its own
+// attempt and nothing else. Redirects are never followed: they would lead past the egress rules.
+import { formatDuration } from "@punctual/api/DurationMs"
+import { defaultLimits } from "@punctual/api/Limits"
+import { Effect } from "effect"
+import type { Target, WebhookTarget } from "../../domain/Timer.ts"
+import type { Deliverer, Delivery, Fire } from "../../ports/Deliverer.ts"
+import type { EgressRules } from "./Egress.ts"
+import { type AnswerBody, interpretAnswer } from "./interpretAnswer.ts"
+import { cachedResolve, type Resolve, systemResolve } from "./Resolver.ts"
+import { type Destination, type Destinations, routeOf } from "./Route.ts"
+import { discard, isJsonSuccess, readJson } from "./readAnswer.ts"
+import { webhookRequest } from "./WebhookRequest.ts"
+
+export interface WebhookOptions {
+  readonly egress: EgressRules
+  readonly resolve?: Resolve
+  /** The largest payload an answer may set. */
+  readonly payloadBytes?: number
+  /** How much of an answer is read at most. */
+  readonly answerBytes?: number
+}
+
+export const makeWebhookDeliverer = (options: WebhookOptions): Deliverer => {
+  const settings: Settings = {
+    egress: options.egress,
+    resolve: options.resolve ?? cachedResolve(systemResolve),
+    payloadBytes: options.payloadBytes ?? defaultLimits.payloadBytes,
+    answerBytes: options.answerBytes ?? 64 * 1024,
+  }
+  return { deliver: (fire) => deliver(settings, fire), hostOf }
+}
+
+type Settings = Required<WebhookOptions>
+
+/** Lower-case host and port: targets that differ only in path or spelling share bounds and breaker. */
+const hostOf = (target: Target): string => {
+  const url = httpUrlOf(target)
+  return url === undefined ? "" : hostAndPort(url)
+}
+
+const hostAndPort = (url: URL): string =>
+  `${url.hostname}:${url.port !== "" ? url.port : url.protocol === "https:" ? 443 : 80}`
+
+/** Only HTTP: `fetch` would also read files and object stores. */
+const httpUrlOf = (target: Target): URL | undefined => {
+  const url = target.type === "webhook" ? URL.parse(target.url) : null
+  return url !== null && (url.protocol === "http:" || url.protocol === "https:") ? url : undefined
+}
+
+const deliver = (settings: Settings, fire: Fire): Effect.Effect<Delivery> =>
+  Effect.callback<Delivery>((resume) => {
+    const { target } = fire
+    const url = httpUrlOf(target)
+    if (target.type !== "webhook" || url === undefined) {
+      resume(Effect.succeed(invalidTarget))
+      return undefined
+    }
+    const abort = new AbortController()
+    // The time-out answers by itself instead of waiting for what it cuts off: not everything that an
+    // exchange waits for (a look-up, say) can be called back.
+    const timer = setTimeout(() => {
+      resume(Effect.succeed(timedOut(url, target.timeoutMs)))
+      abort.abort()
+    }, target.timeoutMs)
+    exchange(settings, fire, target, url, abort.signal).then((delivery) => {
+      clearTimeout(timer)
+      resume(Effect.succeed(delivery))
+    })
+    return Effect.sync(() => {
+      clearTimeout(timer)
+      abort.abort()
+    })
+  })
+
+/**
+ * Never rejects: whatever goes wrong on the way is a delivery too. On the common way, an address that needs
+ * no look-up and an answer without JSON, it waits once, for the answer: each further turn costs a delivery
+ * more than building its request does.
+ */
+const exchange = async (
+  settings: Settings,
+  fire: Fire,
+  target: WebhookTarget,
+  url: URL,
+  signal: AbortSignal,
+): Promise<Delivery> => {
+  try {
+    const routed = routeOf(url, settings.egress, settings.resolve)
+    const route = routed instanceof Promise ? await routed : routed
+    if (route.kind === "refused") return egressRefused(url, route.address)
+    const response = await send(fire, target, route.destinations, signal)
+    const { status, headers } = response
+    let body: AnswerBody | undefined
+    if (isJsonSuccess(response)) body = await readJson(response, settings.answerBytes)
+    else discard(response)
+    return interpretAnswer({ status, headers, body }, Date.now(), settings.payloadBytes)
+  } catch (error) {
+    return networkFailure(url, error)
+  }
+}
+
+const send = (
+  fire: Fire,
+  target: WebhookTarget,
+  destinations: Destinations,
+  signal: AbortSignal,
+): Promise<Response> => {
+  const { headers, body } = webhookRequest(fire, target, Date.now())
+  const request = ({ host, serverName }: Destination): BunFetchRequestInit => ({
+    method: target.method,
+    headers: host === undefined ? headers : { ...headers, host },
+    redirect: "manual",
+    signal,
+    // What is read is bounded as it comes over the wire: a compressed answer is not unfolded.
+    decompress: false,
+    ...(body === undefined ? undefined : { body }),
+    ...(serverName === undefined ? undefined : { tls: { serverName } }),
+  })
+  const sendTo = (destination: Destination, others: ReadonlyArray<Destination>): Promise<Response> => {
+    const sent = fetch(destination.href, request(destination))
+    const [next, ...rest] = others
+    if (next === undefined) return sent
+    // On to the next address only if nothing can have arrived at this one.
+    return sent.catch((error: unknown) => {
+      if (codeOf(error) !== "ECONNREFUSED") throw error
+      return sendTo(next, rest)
+    })
+  }
+  const [first, ...others] = destinations
+  return sendTo(first, others)
+}
+
+const invalidTarget: Delivery = {
+  kind: "dead",
+  reason: "invalidTarget",
+  error: "the target is no http or https URL",
+}
+
+const egressRefused = (url: URL, address: string): Delivery => ({
+  kind: "dead",
+  reason: "egressRefused",
+  error: short(`TIMER_EGRESS does not allow ${address} (${hostAndPort(url)})`),
+})
+
+const timedOut = (url: URL, timeoutMs: number): Delivery => ({
+  kind: "retry",
+  error: short(`no whole answer from ${hostAndPort(url)} within ${formatDuration(timeoutMs)}`),
+  isHostFailure: true,
+})
+
+/** Names host and code only: the runtime's own messages repeat the URL, and a URL may hold secrets. */
+const networkFailure = (url: URL, error: unknown): Delivery => ({
+  kind: "retry",
+  error: short(`${meaningOf(codeOf(error))}: ${hostAndPort(url)}`),
+  isHostFailure: true,
+})
+
+const meaningOf = (code: string): string => {
+  switch (code) {
+    case "ECONNREFUSED":
+      return "connection refused"
+    case "ECONNRESET":
+      return "connection closed before a whole answer"
+    case "ENOTFOUND":
+      return "host not found"
+    default:
+      return `network error ${code}`
+  }
+}
+
+const codeOf = (error: unknown): string =>
+  error instanceof Error && "code" in error ? String(error.code) : "unknown"
+
+const maxErrorChars = 200
+
+const short = (text: string): string =>
+  text.length <= maxErrorChars ? text : `${text.slice(0, maxErrorChars - 1)}…`

@@ -1,0 +1,103 @@
+// The request of one attempt: its headers and its body. The payload's bytes are set into the envelope as
+// they are, never parsed, so that they arrive as they were sent. Body and headers are made in one place
+// because whatever vouches for the bytes (a signature) goes into the headers.
+import { formatInstant } from "@punctual/api/Instant"
+import type { WebhookTarget } from "../../domain/Timer.ts"
+import type { Fire } from "../../ports/Deliverer.ts"
+
+export interface WebhookRequest {
+  readonly headers: Record<string, string>
+  /** Absent where there is nothing to say, and on GET, which has no body. */
+  readonly body: Uint8Array<ArrayBuffer> | undefined
+}
+
+/** `nowMs` is real time, also where the timers follow a manual clock: receivers judge freshness by it. */
+export const webhookRequest = (fire: Fire, target: WebhookTarget, nowMs: number): WebhookRequest => {
+  const body = bodyOf(fire, target)
+  const headers: Record<string, string> = {
+    "user-agent": "punctual",
+    // Without a body there is no type to name: frameworks refuse an empty body that claims to be JSON.
+    ...(body === undefined ? undefined : jsonType),
+    ...(target.headers === undefined ? undefined : callerHeaders(target.headers)),
+    // What is read of an answer is bounded, so it must not come compressed.
+    "accept-encoding": "identity",
+    "webhook-id": fire.fireId,
+    "webhook-timestamp": String(Math.floor(nowMs / 1000)),
+    traceparent: traceparent(fire.fireId),
+    "punctual-attempt": String(fire.attempt),
+    "punctual-epoch": String(fire.epoch),
+  }
+  return { headers, body }
+}
+
+const jsonType = { "content-type": "application/json" }
+
+const bodyOf = (fire: Fire, target: WebhookTarget): Uint8Array<ArrayBuffer> | undefined => {
+  if (target.method === "GET") return undefined
+  const { payload } = fire
+  if (target.body === "payload") return payload === undefined ? undefined : new Uint8Array(payload)
+  const head = envelopeHead(fire)
+  return payload === undefined ? encoder.encode(`${head}}`) : enclose(`${head},"payload":`, payload)
+}
+
+const encoder = new TextEncoder()
+
+const envelopeHead = (fire: Fire): string =>
+  `{"type":"timer.fired","namespace":${JSON.stringify(fire.namespace)},"timerId":${JSON.stringify(fire.timerId)}` +
+  `,"fireId":${JSON.stringify(fire.fireId)},"attempt":${fire.attempt},"epoch":${fire.epoch}` +
+  `,"revision":${fire.revision},"executeAt":"${formatInstant(fire.executeAt)}"` +
+  `,"firedAt":"${formatInstant(fire.firedAt)}","correlationId":${JSON.stringify(fire.correlationId)}`
+
+const CLOSE_OBJECT = 0x7d
+
+const enclose = (head: string, payload: Uint8Array): Uint8Array<ArrayBuffer> => {
+  const headBytes = encoder.encode(head)
+  const body = new Uint8Array(headBytes.length + payload.length + 1)
+  body.set(headBytes, 0)
+  body.set(payload, headBytes.length)
+  body[body.length - 1] = CLOSE_OBJECT
+  return body
+}
+
+/** The target's own headers, in lower case so that none stands beside ours under another spelling. */
+const callerHeaders = (own: Readonly<Record<string, string>>): Record<string, string> => {
+  const headers: Record<string, string> = {}
+  for (const [name, value] of Object.entries(own)) {
+    const lower = name.toLowerCase()
+    if (!isReservedHeader(lower)) headers[lower] = value
+  }
+  return headers
+}
+
+/** Headers that are ours, or the connection's, and not a caller's to set. */
+export const isReservedHeader = (lowerCaseName: string): boolean =>
+  reserved.has(lowerCaseName) || lowerCaseName.startsWith("webhook-") || lowerCaseName.startsWith("punctual-")
+
+const reserved = new Set([
+  "accept-encoding",
+  "connection",
+  "content-length",
+  "expect",
+  "host",
+  "keep-alive",
+  "proxy-authenticate",
+  "proxy-authorization",
+  "proxy-connection",
+  "te",
+  "traceparent",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+])
+
+/** The attempts of an arming are one trace, named by its fireId, and each of them a span of its own. */
+const traceparent = (fireId: string): string => `00-${uuidHex(fireId)}-${randomHex()}${randomHex()}-01`
+
+const uuidHex = (uuid: string): string =>
+  uuid.slice(0, 8) + uuid.slice(9, 13) + uuid.slice(14, 18) + uuid.slice(19, 23) + uuid.slice(24)
+
+/** Eight digits and never all zero, which would name no span. */
+const randomHex = (): string =>
+  Math.ceil(Math.random() * 0xffff_fffe + 1)
+    .toString(16)
+    .padStart(8, "0")

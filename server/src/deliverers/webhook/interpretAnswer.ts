@@ -1,0 +1,117 @@
+// What an answer of the far side means: the table of the webhook contract as one pure function.
+//
+// Two rules that the table leaves open are settled here. `punctual-retry: never` counts wherever the
+// answer would otherwise be retried, so also on a 2xx with `{"ok": false}`; on an answer that delivers it
+// means nothing. And JSON that is longer than what is read cannot be understood in full: if what was read
+// speaks our language (it has `ok`) the attempt is retried, else it is somebody's ordinary long answer, and
+// the status has said all.
+import { parseDuration } from "@punctual/api/DurationMs"
+import { parseInstant } from "@punctual/api/Instant"
+import { memberSpan, spanBytes } from "../../domain/JsonSpan.ts"
+import type { Delivery, NextTime } from "../../ports/Deliverer.ts"
+
+export interface Answer {
+  readonly status: number
+  readonly headers: { get(name: string): string | null }
+  /** What was read of the body, if it was JSON. */
+  readonly body: AnswerBody | undefined
+}
+
+export interface AnswerBody {
+  readonly text: string
+  /** There was more than is ever read. */
+  readonly isCut: boolean
+}
+
+/** `nowMs` is real time, whatever clock the timers follow: an HTTP date counts from it. */
+export const interpretAnswer = (answer: Answer, nowMs: number, payloadBytes: number): Delivery => {
+  const { status } = answer
+  if (status >= 200 && status < 300) return interpretSuccess(answer, nowMs, payloadBytes)
+  if (status === 410 || status === 400 || status === 422) return refused(answer)
+  return retry(answer, nowMs, `answered ${status}`)
+}
+
+const interpretSuccess = (answer: Answer, nowMs: number, payloadBytes: number): Delivery => {
+  const { status, body } = answer
+  if (body === undefined) return { kind: "delivered", status }
+  if (body.isCut) {
+    if (memberSpan(body.text, "ok") === undefined) return { kind: "delivered", status }
+    return retry(answer, nowMs, tooLong)
+  }
+  const said = parseObject(body.text)
+  if (said === undefined || !Object.hasOwn(said, "ok")) return { kind: "delivered", status }
+  const { ok } = said
+  if (typeof ok !== "boolean") return retry(answer, nowMs, "answered with an ok that is not true or false")
+  const next = nextTimeOf(said)
+  if (next === "malformed") return retry(answer, nowMs, malformedTime)
+  if (!ok) return retry(answer, nowMs, "answered ok: false", next)
+  if (next === undefined) return { kind: "delivered", status }
+  const span = memberSpan(body.text, "payload")
+  if (span === undefined) return { kind: "rearm", status, next }
+  const payload = spanBytes(body.text, span)
+  return payload.byteLength > payloadBytes
+    ? retry(answer, nowMs, `answered with a payload of ${payload.byteLength} bytes; at most ${payloadBytes}`)
+    : { kind: "rearm", status, next, payload }
+}
+
+const tooLong = "answered with more JSON than is read, a new payload included"
+const malformedTime = "answered with a nextExecuteAt or nextDelay that cannot be read, or with both"
+
+const parseObject = (text: string): Record<string, unknown> | undefined => {
+  try {
+    const value: unknown = JSON.parse(text)
+    return isObject(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+
+/** Many serialisers write absent fields as null, so null counts as absent. */
+const nextTimeOf = (said: Record<string, unknown>): NextTime | "malformed" | undefined => {
+  const nextExecuteAt = said["nextExecuteAt"] ?? undefined
+  const nextDelay = said["nextDelay"] ?? undefined
+  if (nextExecuteAt === undefined && nextDelay === undefined) return undefined
+  if (nextExecuteAt !== undefined && nextDelay !== undefined) return "malformed"
+  if (typeof nextExecuteAt === "string") {
+    const atMs = parseInstant(nextExecuteAt)
+    return atMs === undefined ? "malformed" : { atMs }
+  }
+  if (typeof nextDelay === "string") {
+    const inMs = parseDuration(nextDelay)
+    return inMs === undefined ? "malformed" : { inMs }
+  }
+  return "malformed"
+}
+
+const retry = (answer: Answer, nowMs: number, error: string, next?: NextTime): Delivery => {
+  if (answer.headers.get("punctual-retry")?.trim().toLowerCase() === "never") return refused(answer)
+  const retryAfterMs = retryAfterMsOf(answer.headers.get("retry-after"), nowMs)
+  return {
+    kind: "retry",
+    status: answer.status,
+    error,
+    isHostFailure: answer.status >= 500,
+    ...(next === undefined ? {} : { next }),
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+  }
+}
+
+const refused = ({ status }: Answer): Delivery => ({
+  kind: "dead",
+  reason: "refused",
+  error: `answered ${status}: not to be repeated`,
+  status,
+})
+
+/** Whole seconds or an HTTP date; what is neither is ignored. */
+const retryAfterMsOf = (value: string | null, nowMs: number): number | undefined => {
+  if (value === null) return undefined
+  const text = value.trim()
+  if (/^\d{1,12}$/.test(text)) return Number(text) * 1000
+  // Every form of an HTTP date begins with the day of the week.
+  const atMs = /^[A-Z][a-z]{2}/.test(text) ? Date.parse(text) : Number.NaN
+  return Number.isNaN(atMs) ? undefined : Math.max(0, atMs - nowMs)
+}

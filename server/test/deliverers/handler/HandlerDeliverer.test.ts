@@ -1,0 +1,129 @@
+import { describe, expect, test } from "bun:test"
+import { Cause, Effect, Exit, Fiber } from "effect"
+import { TestClock } from "effect/testing"
+import { type Handler, makeHandlerDeliverer } from "../../../src/deliverers/handler/HandlerDeliverer.ts"
+import type { Delivery, Fire } from "../../../src/ports/Deliverer.ts"
+
+const fire: Fire = {
+  namespace: "billing",
+  timerId: "invoice-1",
+  fireId: "0194fdc2-fa2f-7fb1-8a3c-1b2c3d4e5f60",
+  attempt: 1,
+  epoch: 1,
+  revision: 1,
+  executeAt: 0,
+  firedAt: 1,
+  correlationId: "c",
+  payload: undefined,
+  target: { type: "handler" },
+}
+
+const deliver = (handler: Handler): Promise<Delivery> => {
+  const deliverer = makeHandlerDeliverer()
+  deliverer.on("billing", handler)
+  return Effect.runPromise(deliverer.deliver(fire))
+}
+
+describe("a handler", () => {
+  test("has delivered when it returns, resolves or succeeds with nothing", async () => {
+    const seen: Array<Fire> = []
+    const handlers: ReadonlyArray<Handler> = [
+      (fire) => void seen.push(fire),
+      async (fire) => void seen.push(fire),
+      (fire) => Effect.sync(() => void seen.push(fire)),
+    ]
+    for (const handler of handlers) expect(await deliver(handler)).toEqual({ kind: "delivered" })
+    expect(seen).toEqual([fire, fire, fire])
+  })
+
+  test("arms the timer again when it names a time", async () => {
+    const answer = { next: { inMs: 5_000 }, payload: new Uint8Array([49]) }
+    const rearm: Delivery = { kind: "rearm", ...answer }
+    expect(await deliver(() => answer)).toEqual(rearm)
+    expect(await deliver(async () => answer)).toEqual(rearm)
+    expect(await deliver(() => Effect.succeed(answer))).toEqual(rearm)
+  })
+
+  test("may name any outcome as an Effect", async () => {
+    const dead: Delivery = { kind: "dead", reason: "refused", error: "gone" }
+    expect(await deliver(() => Effect.succeed(dead))).toEqual(dead)
+  })
+
+  test("is tried again when it throws, rejects or dies, and the breaker does not count it", async () => {
+    const failure = new Error("no stock")
+    const handlers: ReadonlyArray<Handler> = [
+      () => {
+        throw failure
+      },
+      () => Promise.reject(failure),
+      () => Effect.die(failure),
+    ]
+    for (const handler of handlers) {
+      expect(await deliver(handler)).toEqual({
+        kind: "retry",
+        error: "the handler failed: no stock",
+        isHostFailure: false,
+      })
+    }
+  })
+
+  test("is tried again when it interrupts itself", async () => {
+    expect(await deliver(() => Effect.interrupt)).toMatchObject({ kind: "retry", isHostFailure: false })
+  })
+
+  test("is described in at most 200 characters when it fails", async () => {
+    const delivery = await deliver(() => Promise.reject("x".repeat(1_000)))
+    expect(delivery.kind === "retry" ? delivery.error.length : 0).toBe(200)
+  })
+
+  test("belongs to its namespace: without one the attempt fails as if the host were down", async () => {
+    const deliverer = makeHandlerDeliverer()
+    deliverer.on("other", () => {})
+    expect(await Effect.runPromise(deliverer.deliver(fire))).toMatchObject({
+      kind: "retry",
+      isHostFailure: true,
+    })
+  })
+
+  test("is replaced by the next one of its namespace", async () => {
+    const deliverer = makeHandlerDeliverer()
+    deliverer.on("billing", () => {
+      throw new Error("the old one")
+    })
+    deliverer.on("billing", () => {})
+    expect(await Effect.runPromise(deliverer.deliver(fire))).toEqual({ kind: "delivered" })
+  })
+
+  test("is bounded in time", async () => {
+    const program = Effect.gen(function* () {
+      const deliverer = makeHandlerDeliverer({ timeoutMs: 15_000 })
+      deliverer.on("billing", () => Effect.never)
+      const fiber = yield* Effect.forkChild(deliverer.deliver(fire))
+      yield* TestClock.adjust(15_000)
+      return yield* Fiber.join(fiber)
+    })
+    expect(await Effect.runPromise(program.pipe(Effect.scoped, Effect.provide(TestClock.layer())))).toEqual({
+      kind: "retry",
+      error: "the handler took longer than 15s",
+      isHostFailure: true,
+    })
+  })
+
+  test("is interrupted with its attempt", async () => {
+    const started = Promise.withResolvers<void>()
+    const ended = Promise.withResolvers<void>()
+    const deliverer = makeHandlerDeliverer()
+    deliverer.on("billing", () =>
+      Effect.sync(started.resolve).pipe(
+        Effect.andThen(Effect.never),
+        Effect.onInterrupt(() => Effect.sync(ended.resolve)),
+      ),
+    )
+    const fiber = Effect.runFork(deliverer.deliver(fire))
+    await started.promise
+    await Effect.runPromise(Fiber.interrupt(fiber))
+    await ended.promise
+    const exit = await Effect.runPromise(Fiber.await(fiber))
+    expect(Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause)).toBe(true)
+  })
+})

@@ -1,0 +1,161 @@
+import { describe, expect, test } from "bun:test"
+import { Result } from "effect"
+import fc from "fast-check"
+import { canonicalAddress, type EgressRules, parseEgress } from "../../../src/deliverers/webhook/Egress.ts"
+
+const rulesOf = (text: string): EgressRules => Result.getOrThrow(parseEgress(text))
+
+const allows = (text: string, address: string, host = "host.example"): boolean => {
+  const canonical = canonicalAddress(address)
+  return canonical !== undefined && rulesOf(text).allows(host, canonical)
+}
+
+describe("public", () => {
+  test("allows addresses of the public network", () => {
+    for (const address of [
+      "8.8.8.8",
+      "1.1.1.1",
+      "100.63.255.255",
+      "100.128.0.0",
+      "172.15.0.1",
+      "172.32.0.1",
+    ]) {
+      expect([address, allows("public", address)]).toEqual([address, true])
+    }
+    for (const address of ["2606:4700:4700::1111", "2a00:1450:4001:81b::200e", "::ffff:8.8.8.8"]) {
+      expect([address, allows("public", address)]).toEqual([address, true])
+    }
+  })
+
+  test("refuses the first and last address of each range that is set aside", () => {
+    const ranges = [
+      ["0.0.0.0", "0.255.255.255"],
+      ["10.0.0.0", "10.255.255.255"],
+      ["100.64.0.0", "100.127.255.255"],
+      ["127.0.0.0", "127.255.255.255"],
+      ["169.254.0.0", "169.254.169.254", "169.254.255.255"],
+      ["172.16.0.0", "172.31.255.255"],
+      ["192.0.0.0", "192.0.0.255"],
+      ["192.0.2.0", "192.0.2.255"],
+      ["192.168.0.0", "192.168.255.255"],
+      ["198.18.0.0", "198.19.255.255"],
+      ["198.51.100.0", "198.51.100.255"],
+      ["203.0.113.0", "203.0.113.255"],
+      ["224.0.0.0", "239.255.255.255"],
+      ["240.0.0.0", "255.255.255.255"],
+      ["::", "::1", "::7f00:1"],
+      ["64:ff9b::", "64:ff9b::ffff:ffff"],
+      ["64:ff9b:1::", "64:ff9b:1:ffff:ffff:ffff:ffff:ffff"],
+      ["100::", "100::ffff"],
+      ["2001::", "2001:0:ffff:ffff:ffff:ffff:ffff:ffff"],
+      ["2001:db8::", "2001:db8:ffff:ffff:ffff:ffff:ffff:ffff"],
+      ["2002::", "2002:7f00:1::", "2002:ffff:ffff:ffff:ffff:ffff:ffff:ffff"],
+      ["3fff::", "3fff:fff:ffff:ffff:ffff:ffff:ffff:ffff"],
+      ["fc00::", "fdff:ffff:ffff:ffff:ffff:ffff:ffff:ffff"],
+      ["fe80::", "febf:ffff:ffff:ffff:ffff:ffff:ffff:ffff"],
+      ["ff00::", "ff02::1", "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff"],
+    ].flat()
+    for (const address of ranges) expect([address, allows("public", address)]).toEqual([address, false])
+  })
+
+  test("judges an IPv4-mapped address as the IPv4 address it is", () => {
+    fc.assert(
+      fc.property(fc.ipV4(), (address) => {
+        expect(allows("public", `::ffff:${address}`)).toBe(allows("public", address))
+        expect(canonicalAddress(`::FFFF:${address}`)).toBe(address)
+      }),
+    )
+  })
+})
+
+describe("a list", () => {
+  test("allows what any entry allows, and nothing else", () => {
+    const list = "public, 10.0.0.0/8 ,fd00::/8,192.168.1.7,*.internal,Billing"
+    expect(allows(list, "8.8.8.8")).toBe(true)
+    expect(allows(list, "10.255.0.1")).toBe(true)
+    expect(allows(list, "::ffff:10.255.0.1")).toBe(true)
+    expect(allows(list, "fd12::1")).toBe(true)
+    expect(allows(list, "192.168.1.7")).toBe(true)
+    expect(allows(list, "192.168.1.8")).toBe(false)
+    expect(allows(list, "127.0.0.1")).toBe(false)
+    expect(allows(list, "127.0.0.1", "api.internal")).toBe(true)
+    expect(allows(list, "127.0.0.1", "a.b.internal.")).toBe(true)
+    expect(allows(list, "127.0.0.1", "internal")).toBe(false)
+    expect(allows(list, "127.0.0.1", "notinternal")).toBe(false)
+    expect(allows(list, "127.0.0.1", "billing")).toBe(true)
+    expect(allows(list, "127.0.0.1", "billing.example")).toBe(false)
+  })
+
+  test("without public leaves the public network out", () => {
+    expect(allows("10.0.0.0/8", "8.8.8.8")).toBe(false)
+    expect(allows("10.0.0.0/8", "2606:4700::1")).toBe(false)
+  })
+
+  test("knows the widest ranges, each for its own family", () => {
+    expect(allows("0.0.0.0/0", "127.0.0.1")).toBe(true)
+    expect(allows("0.0.0.0/0", "::1")).toBe(false)
+    expect(allows("::/0", "::1")).toBe(true)
+    expect(allows("::/0", "127.0.0.1")).toBe(false)
+  })
+
+  test("allows every address of a range and none beside it", () => {
+    const toNumber = (address: string) =>
+      address.split(".").reduce((sum, part) => sum * 256 + Number(part), 0)
+    fc.assert(
+      fc.property(fc.ipV4(), fc.integer({ min: 0, max: 32 }), fc.ipV4(), (base, prefix, address) => {
+        const size = 2 ** (32 - prefix)
+        const isInside = Math.floor(toNumber(base) / size) === Math.floor(toNumber(address) / size)
+        expect(allows(`${base}/${prefix}`, address)).toBe(isInside)
+      }),
+    )
+  })
+
+  test("never allows what is no address", () => {
+    for (const text of ["", "localhost", "127.1", "0x7f.0.0.1", "fe80::1%eth0", "1.2.3.4.5", "[::1]"]) {
+      expect(canonicalAddress(text)).toBeUndefined()
+    }
+  })
+})
+
+describe("open", () => {
+  test("allows everything", () => {
+    expect(rulesOf(" Open ").isOpen).toBe(true)
+    expect(allows("open", "127.0.0.1")).toBe(true)
+    expect(rulesOf("public").isOpen).toBe(false)
+  })
+})
+
+describe("a bad entry", () => {
+  test("is named together with the setting", () => {
+    const bad = [
+      "",
+      "public,",
+      "public,open",
+      "*",
+      "10.0.0.0/33",
+      "10.0.0.0/",
+      "10.0.0.0/8/8",
+      "10.0.0",
+      "300.1.1.1",
+      "fd00::/129",
+      "fd00::x/8",
+      "::ffff:10.0.0.0/104",
+      "http://example.com",
+      "example.com:8080",
+      "example.com/path",
+      "a.*.internal",
+      "*internal",
+      "*.",
+      "a b",
+      "-a.example",
+      "example.7",
+    ]
+    for (const text of bad) {
+      const parsed = parseEgress(text)
+      expect([text, Result.isFailure(parsed)]).toEqual([text, true])
+      if (Result.isFailure(parsed)) {
+        expect(parsed.failure.message).toStartWith(`TIMER_EGRESS: "${parsed.failure.entry}" `)
+      }
+    }
+  })
+})

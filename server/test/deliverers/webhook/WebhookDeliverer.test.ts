@@ -1,0 +1,339 @@
+import { describe, expect, test } from "bun:test"
+import type { Socket } from "node:net"
+import { Effect, Fiber, Result } from "effect"
+import { openEgress, parseEgress } from "../../../src/deliverers/webhook/Egress.ts"
+import type { Resolve } from "../../../src/deliverers/webhook/Resolver.ts"
+import {
+  makeWebhookDeliverer,
+  type WebhookOptions,
+} from "../../../src/deliverers/webhook/WebhookDeliverer.ts"
+import type { WebhookTarget } from "../../../src/domain/Timer.ts"
+import type { Delivery, Fire } from "../../../src/ports/Deliverer.ts"
+import { answerText, deadPort, rawPeer } from "./peer.ts"
+
+const fireTo = (url: string, target: Partial<WebhookTarget> = {}, payload = '{"a": 1}'): Fire => ({
+  namespace: "billing",
+  timerId: "invoice-1",
+  fireId: "0194fdc2-fa2f-7fb1-8a3c-1b2c3d4e5f60",
+  attempt: 1,
+  epoch: 1,
+  revision: 1,
+  executeAt: 0,
+  firedAt: 1,
+  correlationId: "c",
+  payload: new TextEncoder().encode(payload),
+  target: { type: "webhook", url, method: "POST", timeoutMs: 5_000, body: "envelope", ...target },
+})
+
+const deliver = (fire: Fire, options: Partial<WebhookOptions> = {}): Promise<Delivery> =>
+  Effect.runPromise(makeWebhookDeliverer({ egress: openEgress, ...options }).deliver(fire))
+
+const json = { "content-type": "application/json; charset=utf-8" }
+
+describe("an exchange", () => {
+  test("sends the request as it was made and delivers on 2xx", async () => {
+    await using peer = await rawPeer((socket) => socket.write(answerText(200, {}, "thanks")))
+    const fire = fireTo(`${peer.url}?a=b#c`, { headers: { "X-Own": "1" } })
+    expect(await deliver(fire)).toEqual({ kind: "delivered", status: 200 })
+    const [request = ""] = peer.requests
+    expect(request).toStartWith("POST /hook?a=b HTTP/1.1\r\n")
+    expect(request.toLowerCase()).toContain("\r\nx-own: 1\r\n")
+    expect(request.toLowerCase()).toContain(`\r\nhost: 127.0.0.1:${peer.port}\r\n`)
+    expect(request).toContain('"correlationId":"c","payload":{"a": 1}}')
+  })
+
+  test("has no body on GET", async () => {
+    await using peer = await rawPeer((socket) => socket.write(answerText(204)))
+    expect(await deliver(fireTo(peer.url, { method: "GET" }))).toEqual({ kind: "delivered", status: 204 })
+    expect(peer.requests[0]).toStartWith("GET /hook HTTP/1.1\r\n")
+    expect(peer.requests[0]).toEndWith("\r\n\r\n")
+  })
+
+  test("reads JSON of a known and of an unknown length", async () => {
+    const said = '{"ok":true,"nextDelay":"5s","payload": [1.0]}'
+    const chunks = `5\r\n${said.slice(0, 5)}\r\n${(said.length - 5).toString(16)}\r\n${said.slice(5)}\r\n0\r\n\r\n`
+    const chunked = `HTTP/1.1 200 X\r\ncontent-type: application/problem+json\r\ntransfer-encoding: chunked\r\n\r\n${chunks}`
+    for (const answer of [answerText(200, json, said), chunked]) {
+      await using peer = await rawPeer((socket) => socket.write(answer))
+      const payload = new TextEncoder().encode("[1.0]")
+      const expected = { kind: "rearm", status: 200, next: { inMs: 5_000 }, payload } as const
+      expect(await deliver(fireTo(peer.url))).toEqual(expected)
+    }
+  })
+
+  test("does not read what is not JSON", async () => {
+    for (const type of ["text/plain", "application/jsonlines", "text/json"]) {
+      await using peer = await rawPeer((socket) =>
+        socket.write(answerText(200, { "content-type": type }, '{"ok":false}')),
+      )
+      expect(await deliver(fireTo(peer.url))).toEqual({ kind: "delivered", status: 200 })
+    }
+  })
+
+  test("takes the status and the headers of the answer into account", async () => {
+    const headers = { "retry-after": "7" }
+    await using peer = await rawPeer((socket) => socket.write(answerText(503, headers, "busy")))
+    expect(await deliver(fireTo(peer.url))).toEqual({
+      kind: "retry",
+      status: 503,
+      error: "answered 503",
+      retryAfterMs: 7_000,
+      isHostFailure: true,
+    })
+  })
+
+  test("never follows a redirect", async () => {
+    await using elsewhere = await rawPeer((socket) => socket.write(answerText(200)))
+    for (const status of [301, 302, 303, 307, 308]) {
+      await using peer = await rawPeer((socket) =>
+        socket.write(answerText(status, { location: elsewhere.url })),
+      )
+      expect(await deliver(fireTo(peer.url))).toMatchObject({ kind: "retry", status, isHostFailure: false })
+    }
+    expect(elsewhere.requests).toEqual([])
+  })
+
+  test("uses one connection again and again, whether the answer was read or not", async () => {
+    const answers = [
+      answerText(200, json, '{"ok":true}'),
+      answerText(200, {}, "plain"),
+      answerText(500, {}, "no"),
+    ]
+    let turn = 0
+    await using peer = await rawPeer((socket) => socket.write(answers[turn++ % answers.length] ?? ""))
+    for (let n = 0; n < 9; n++) await deliver(fireTo(peer.url))
+    expect(peer.requests.length).toBe(9)
+    expect(peer.connections()).toBe(1)
+  })
+})
+
+describe("a far side that does not end its answer", () => {
+  const endless = (socket: Socket, chunk: string) => {
+    const pump = () => {
+      while (socket.writable && socket.write(chunk)) {}
+    }
+    socket.on("drain", pump)
+    pump()
+  }
+
+  test("is read up to the bound if it sends JSON, and then cut off", async () => {
+    await using peer = await rawPeer((socket) => {
+      socket.write('HTTP/1.1 200 X\r\ncontent-type: application/json\r\n\r\n{"ok":true,"payload":"')
+      endless(socket, "é".repeat(10_000))
+    })
+    const delivery = await deliver(fireTo(peer.url))
+    expect(delivery).toMatchObject({ kind: "retry", status: 200, isHostFailure: false })
+    expect(delivery).toMatchObject({ error: expect.stringContaining("more JSON than is read") })
+    await peer.allClosed()
+  })
+
+  test("is cut off at once if it does not send JSON", async () => {
+    await using peer = await rawPeer((socket) => {
+      socket.write("HTTP/1.1 200 X\r\ncontent-type: text/plain\r\n\r\n")
+      endless(socket, "x".repeat(10_000))
+    })
+    expect(await deliver(fireTo(peer.url))).toEqual({ kind: "delivered", status: 200 })
+    await peer.allClosed()
+  })
+
+  test("is a network error if it is the headers that never end", async () => {
+    await using peer = await rawPeer((socket) => {
+      socket.write("HTTP/1.1 200 X\r\n")
+      endless(socket, `a: ${"b".repeat(10_000)}\r\n`)
+    })
+    expect(await deliver(fireTo(peer.url))).toMatchObject({ kind: "retry", isHostFailure: true })
+  })
+})
+
+describe("the time-out", () => {
+  const tooSlow = (port: number) => ({
+    kind: "retry",
+    error: `no whole answer from 127.0.0.1:${port} within 50ms`,
+    isHostFailure: true,
+  })
+
+  test("ends an attempt that gets no answer, and its connection", async () => {
+    await using peer = await rawPeer(() => {})
+    const delivery: unknown = await deliver(fireTo(peer.url, { timeoutMs: 50 }))
+    expect(delivery).toEqual(tooSlow(peer.port))
+    await peer.allClosed()
+  })
+
+  test("counts over a whole answer that trickles, headers and body alike", async () => {
+    const starts = [
+      "HTTP/1.1 200 X\r\nx: ",
+      'HTTP/1.1 200 X\r\ncontent-type: application/json\r\n\r\n{"ok": ',
+    ]
+    for (const start of starts) {
+      await using peer = await rawPeer((socket) => {
+        socket.write(start)
+        const trickle = setInterval(() => socket.write(" "), 5)
+        socket.on("close", () => clearInterval(trickle))
+      })
+      const delivery: unknown = await deliver(fireTo(peer.url, { timeoutMs: 50 }))
+      expect(delivery).toEqual(tooSlow(peer.port))
+      await peer.allClosed()
+    }
+  })
+
+  test("counts over the look-up of the name, and nothing is sent after it", async () => {
+    await using peer = await rawPeer((socket) => socket.write(answerText(200)))
+    const lookup = Promise.withResolvers<ReadonlyArray<string>>()
+    const egress = Result.getOrThrow(parseEgress("127.0.0.1"))
+    const fire = fireTo(`http://slow.example:${peer.port}/`, { timeoutMs: 50 })
+    const delivery = await deliver(fire, { egress, resolve: () => lookup.promise })
+    expect(delivery).toMatchObject({ kind: "retry", isHostFailure: true })
+    lookup.resolve(["127.0.0.1"])
+    // Another exchange goes the whole way while the first one would have had its chance.
+    await deliver(fireTo(peer.url))
+    expect(peer.requests.length).toBe(1)
+  })
+})
+
+test("an interrupted attempt cuts its connection off", async () => {
+  const arrived = Promise.withResolvers<void>()
+  await using peer = await rawPeer(() => arrived.resolve())
+  const deliverer = makeWebhookDeliverer({ egress: openEgress })
+  const fiber = Effect.runFork(deliverer.deliver(fireTo(peer.url)))
+  await arrived.promise
+  await Effect.runPromise(Fiber.interrupt(fiber))
+  await peer.allClosed()
+})
+
+describe("a failing network", () => {
+  test("is told from an answer, and tells no secrets of the URL", async () => {
+    await using closing = await rawPeer((socket) => socket.destroy())
+    await using babbling = await rawPeer((socket) => socket.end("220 smtp ready\r\n\r\n"))
+    await using short = await rawPeer((socket) =>
+      socket.end('HTTP/1.1 200 X\r\ncontent-type: application/json\r\ncontent-length: 50\r\n\r\n{"ok"'),
+    )
+    const dead = await deadPort()
+    for (const port of [closing.port, babbling.port, short.port, dead]) {
+      const url = `http://user:secret@127.0.0.1:${port}/secret?key=secret`
+      const delivery = await deliver(fireTo(url, { headers: { authorization: "secret" } }))
+      expect(delivery).toMatchObject({ kind: "retry", isHostFailure: true })
+      expect(JSON.stringify(delivery)).not.toContain("secret")
+      expect(JSON.stringify(delivery)).toContain(`127.0.0.1:${port}`)
+    }
+  })
+
+  test("is a name that does not resolve", async () => {
+    const egress = Result.getOrThrow(parseEgress("public"))
+    const notFound: Resolve = () => Promise.reject(Object.assign(new Error("no"), { code: "ENOTFOUND" }))
+    const noAddress: Resolve = () => Promise.resolve([])
+    for (const resolve of [notFound, noAddress]) {
+      expect(await deliver(fireTo("https://nowhere.example/x"), { egress, resolve })).toEqual({
+        kind: "retry",
+        error: "host not found: nowhere.example:443",
+        isHostFailure: true,
+      })
+    }
+  })
+
+  test("is described in at most 200 characters", async () => {
+    const egress = Result.getOrThrow(parseEgress("public"))
+    const host = Array.from({ length: 4 }, () => "a".repeat(60)).join(".")
+    const delivery = await deliver(fireTo(`http://${host}/`), { egress, resolve: () => Promise.reject(1) })
+    expect(delivery.kind === "retry" ? delivery.error.length : 0).toBe(200)
+  })
+})
+
+describe("the egress rules", () => {
+  const publicOnly = Result.getOrThrow(parseEgress("public"))
+  const noLookup: Resolve = (host) => Promise.reject(new Error(`looked up ${host}`))
+
+  const refused = async (url: string, address: string, resolve: Resolve = noLookup) => {
+    const delivery = await deliver(fireTo(url), { egress: publicOnly, resolve })
+    expect(delivery).toMatchObject({ kind: "dead", reason: "egressRefused" })
+    const error = delivery.kind === "dead" ? delivery.error : ""
+    expect(error).toContain("TIMER_EGRESS")
+    expect(error).toContain(` ${address} `)
+  }
+
+  test("refuse loopback addresses in every spelling, without a look-up or a connection", async () => {
+    await using peer = await rawPeer((socket) => socket.write(answerText(200)))
+    const spellings = [
+      "127.0.0.1",
+      "127.1",
+      "2130706433",
+      "0x7f000001",
+      "0x7f.1",
+      "0177.0.0.1",
+      "127.0.0.1.",
+      "①②⑦.0.0.1",
+    ]
+    for (const spelling of spellings) await refused(`http://${spelling}:${peer.port}/`, "127.0.0.1")
+    await refused(`http://0:${peer.port}/`, "0.0.0.0")
+    await refused(`http://[::1]:${peer.port}/`, "::1")
+    await refused(`http://[::]:${peer.port}/`, "::")
+    expect(peer.connections()).toBe(0)
+  })
+
+  test("refuse IPv4-mapped and translated addresses that lead inside", async () => {
+    await refused("http://[::ffff:127.0.0.1]/", "127.0.0.1")
+    await refused("http://[::ffff:a9fe:a9fe]/", "169.254.169.254")
+    await refused("http://[0:0:0:0:0:FFFF:10.0.0.1]/", "10.0.0.1")
+    await refused("http://[64:ff9b::7f00:1]/", "64:ff9b::7f00:1")
+    await refused("http://[2002:7f00:1::]/", "2002:7f00:1::")
+  })
+
+  test("refuse a name that resolves to a private address", async () => {
+    await using peer = await rawPeer((socket) => socket.write(answerText(200)))
+    await refused(`http://rebind.example:${peer.port}/`, "127.0.0.1", async () => ["127.0.0.1", "::1"])
+    await refused(`http://localhost:${peer.port}/`, "::ffff:127.0.0.1", async () => ["::ffff:127.0.0.1"])
+    await refused(`http://zone.example:${peer.port}/`, "fe80::1%eth0", async () => ["fe80::1%eth0"])
+    expect(peer.connections()).toBe(0)
+  })
+
+  test("look a name up once an attempt, and connect to what was looked up", async () => {
+    await using peer = await rawPeer((socket) => socket.write(answerText(200)))
+    // The name is innocent at the first look-up and turns inwards at every later one.
+    const answers = [["127.0.0.1"], ["127.0.0.2"]]
+    let lookups = 0
+    const resolve: Resolve = async () => answers[Math.min(lookups++, 1)] ?? []
+    const egress = Result.getOrThrow(parseEgress("127.0.0.1"))
+    const fire = fireTo(`http://rebind.example:${peer.port}/`)
+    expect(await deliver(fire, { egress, resolve })).toEqual({ kind: "delivered", status: 200 })
+    expect(lookups).toBe(1)
+    expect(peer.requests[0]?.toLowerCase()).toContain(`\r\nhost: rebind.example:${peer.port}\r\n`)
+    expect(await deliver(fire, { egress, resolve })).toMatchObject({ kind: "dead", reason: "egressRefused" })
+    expect(lookups).toBe(2)
+    expect(peer.requests.length).toBe(1)
+  })
+
+  test("connect only to allowed addresses of a name, and to the next if one refuses", async () => {
+    await using peer = await rawPeer((socket) => socket.write(answerText(200)))
+    const egress = Result.getOrThrow(parseEgress("127.0.0.1,127.0.0.9"))
+    const resolve: Resolve = async () => ["10.0.0.1", "127.0.0.9", "127.0.0.1"]
+    const delivery = await deliver(fireTo(`http://many.example:${peer.port}/`), { egress, resolve })
+    expect(delivery).toEqual({ kind: "delivered", status: 200 })
+  })
+
+  test("are not asked under open", async () => {
+    await using peer = await rawPeer((socket) => socket.write(answerText(200)))
+    expect(await deliver(fireTo(peer.url), { resolve: noLookup })).toMatchObject({ kind: "delivered" })
+  })
+})
+
+describe("a target that is no HTTP URL", () => {
+  test("is dead, and nothing is read for it", async () => {
+    for (const url of [
+      "file:///etc/passwd",
+      "data:,x",
+      "s3://bucket/key",
+      "ftp://example.com/",
+      "nonsense",
+    ]) {
+      expect(await deliver(fireTo(url))).toMatchObject({ kind: "dead", reason: "invalidTarget" })
+    }
+  })
+})
+
+test("hostOf names host and port, in one spelling", () => {
+  const { hostOf } = makeWebhookDeliverer({ egress: openEgress })
+  const of = (url: string) => hostOf(fireTo(url).target)
+  expect(of("https://API.Example.com/a")).toBe("api.example.com:443")
+  expect(of("http://api.example.com/b")).toBe("api.example.com:80")
+  expect(of("http://0x7f.1:8080/")).toBe("127.0.0.1:8080")
+  expect(of("http://[::1]:8080/")).toBe("[::1]:8080")
+})
