@@ -42,7 +42,9 @@ export const Timer = Schema.Struct({
   attempts: Count,
   lastAttempt: Schema.optionalKey(LastAttempt),
   target: Target,
-  payload: Schema.optionalKey(AnyJson),
+  payload: Schema.optionalKey(
+    AnyJson.annotate({ description: "In what `get` answers, and in lists that ask for it by `include`." }),
+  ),
   retryPolicy: RetryPolicy,
   expireAfterMs: Schema.optionalKey(DurationMs),
   correlationId: Schema.String,
@@ -50,6 +52,12 @@ export const Timer = Schema.Struct({
   updatedAt: Instant,
   finishedAt: Schema.optionalKey(Instant),
   latenessMs: Schema.optionalKey(Count),
+  reason: Schema.optionalKey(
+    Schema.String.annotate({
+      description:
+        "Why it is dead: attemptsExhausted, durationExhausted, expired, refused, egressRefused, invalidTarget.",
+    }),
+  ),
 })
   .pipe(Schema.encodeKeys({ expireAfterMs: "expireAfter" }))
   .pipe(Schema.annotateEncoded({ identifier: "Timer" }))

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises"
 import { parseArgs } from "node:util"
 import { parseDuration } from "@punctual/api/DurationMs"
 import { parseInstant } from "@punctual/api/Instant"
+import { memberSpan } from "../domain/JsonSpan.ts"
 
 /** Where the command speaks, and what ends it. */
 export interface Terminal {
@@ -131,16 +132,11 @@ const describe = ({ receivedAt, attempt, status, text, webhookId }: Received): s
     envelope === undefined
       ? (webhookId ?? "no webhook-id")
       : `${envelope["namespace"]}/${envelope["timerId"]}`
-  const payload = envelope === undefined ? text : JSON.stringify(envelope["payload"])
+  // As it was sent: parsing it and writing it again would change large numbers.
+  const span = envelope === undefined ? { start: 0, end: text.length } : memberSpan(text, "payload")
+  const payload = span === undefined ? "" : text.slice(span.start, span.end)
   const time = receivedAt.toISOString().slice(11, 23)
-  const parts = [
-    time,
-    lateness(envelope),
-    id,
-    `attempt ${attempt}`,
-    `answered ${status}`,
-    short(payload ?? ""),
-  ]
+  const parts = [time, lateness(envelope), id, `attempt ${attempt}`, `answered ${status}`, short(payload)]
   return parts
     .join("  ")
     .replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ")

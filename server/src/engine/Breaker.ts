@@ -27,6 +27,11 @@ export class Breaker {
     return this.openUntilMs !== undefined
   }
 
+  /** When the next probe may go, in monotonic milliseconds; nothing while closed or while one is under way. */
+  get probeAtMs(): number | undefined {
+    return this.isProbing ? undefined : this.openUntilMs
+  }
+
   /** Nothing to remember. */
   get isAtRest(): boolean {
     return this.failuresInARow === 0

@@ -80,6 +80,8 @@ export class Dispatcher {
   private readonly turns = new Set<NamespaceQueue>()
   /** Hosts with an open breaker. */
   private readonly open = new Map<HostQueue, NamespaceQueue>()
+  /** When a host that timers wait for may be probed next, by the monotonic clock. */
+  private probeDueMs = Number.POSITIVE_INFINITY
   private hostCount = 0
   private running = 0
   private unsettled = 0
@@ -119,7 +121,8 @@ export class Dispatcher {
   withdraw(entry: Entry): void {
     const namespace = this.namespaceOf(entry)
     const host = namespace.hosts.get(this.hostNameOf(entry))
-    if (!namespace.ready.remove(entry)) host?.parked.remove(entry)
+    if (namespace.ready.remove(entry)) this.moveUp(namespace, entry)
+    else host?.parked.remove(entry)
     this.tidy(namespace, host)
   }
 
@@ -139,9 +142,12 @@ export class Dispatcher {
       if (namespace === undefined) break
       this.turns.delete(namespace)
       const hasStarted = this.startNextOf(namespace)
-      turnsWithoutStart = hasStarted ? 0 : turnsWithoutStart + 1
-      if (namespace.ready.size > 0) this.turns.add(namespace)
-      else this.tidy(namespace, undefined)
+      if (hasStarted) turnsWithoutStart = 0
+      if (namespace.ready.size > 0) {
+        this.turns.add(namespace)
+        // One that has no more turns is not counted: those after it have not had theirs.
+        if (!hasStarted) turnsWithoutStart++
+      } else this.tidy(namespace, undefined)
     }
     this.isPumping = false
   }
@@ -161,15 +167,18 @@ export class Dispatcher {
       const { home } = entry
       if (home.window.isHeld(entry.uuid)) {
         home.window.holdBack(entry)
+        this.moveUp(namespace, entry)
         continue
       }
       if (!home.mayStart()) {
         home.window.putBack(entry)
+        this.moveUp(namespace, entry)
         continue
       }
       const host = this.hostOf(namespace, entry)
       if (host.inFlight >= limits.inFlightPerHost || !this.isAllowed(host)) {
         host.parked.push(entry)
+        this.expectProbe(host)
         continue
       }
       this.start(namespace, host, entry)
@@ -190,6 +199,7 @@ export class Dispatcher {
     const { expireAfterMs } = timer.spec
     if (expireAfterMs !== undefined && timer.attempts === 0 && startedAt > timer.executeAt + expireAfterMs) {
       parts.expire(entry, onStored)
+      this.moveUp(namespace, entry)
       return
     }
     const flight: Flight = { entry, attempt: timer.attempts + 1, startedAt }
@@ -237,6 +247,7 @@ export class Dispatcher {
     else host.breaker.succeeded()
     if (host.breaker.isOpen) this.open.set(host, namespace)
     else this.open.delete(host)
+    if (host.parked.size > 0) this.expectProbe(host)
   }
 
   /** A place at the host became free: its earliest parked timer takes its turn again. */
@@ -251,8 +262,25 @@ export class Dispatcher {
     }
   }
 
+  /** The entry left without an attempt: whoever is parked at its host moves up, or nobody would call them. */
+  private moveUp(namespace: NamespaceQueue, entry: Entry): void {
+    const host = namespace.hosts.get(this.hostNameOf(entry))
+    if (host !== undefined && host.parked.size > 0) this.unpark(namespace, host)
+  }
+
+  /** Looks at hosts with an open breaker only when one that timers wait for may be probed: there may be many. */
   private releaseProbes(): void {
-    for (const [host, namespace] of this.open) this.unpark(namespace, host)
+    if (this.open.size === 0 || this.monotonicMs() < this.probeDueMs) return
+    this.probeDueMs = Number.POSITIVE_INFINITY
+    for (const [host, namespace] of this.open) {
+      if (host.parked.size === 0) continue
+      this.unpark(namespace, host)
+      this.expectProbe(host)
+    }
+  }
+
+  private expectProbe({ breaker }: HostQueue): void {
+    this.probeDueMs = Math.min(this.probeDueMs, breaker.probeAtMs ?? Number.POSITIVE_INFINITY)
   }
 
   private namespaceOf(entry: Entry): NamespaceQueue {
@@ -273,7 +301,11 @@ export class Dispatcher {
     const name = this.hostNameOf(entry)
     let host = namespace.hosts.get(name)
     if (host === undefined) {
-      if (this.hostCount >= hostsAtMost) this.forgetIdleHosts()
+      if (this.hostCount >= hostsAtMost) {
+        this.forgetIdleHosts()
+        // It may have been forgotten as well, with its only timer in our hands.
+        this.namespaces.set(namespace.name, namespace)
+      }
       host = new HostQueue(name, this.parts.limits.breaker)
       namespace.hosts.set(name, host)
       this.hostCount++

@@ -142,6 +142,7 @@ const make = Effect.fnUntraced(function* (options: EngineOptions) {
       for (const loop of ownership.loops()) loop.window.resize(share())
     },
   })
+  yield* Effect.addFinalizer(() => ownership.abandonAll)
   const keeping = yield* Effect.forkScoped(ownership.keepForever)
   yield* Effect.forkScoped(pruneForever(store, wall, options.historyRetentionMs))
 

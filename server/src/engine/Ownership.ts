@@ -94,6 +94,11 @@ export class Ownership {
     ),
   )
 
+  /** Ends all loops and leaves the leases to run out, as a crash would. */
+  readonly abandonAll: Effect.Effect<void> = Effect.suspend(() =>
+    Effect.forEach(this.loops(), (loop) => this.giveUp(loop), { discard: true }),
+  )
+
   /** Stops a shard's loops; its callers learn that nothing is known. */
   giveUp(loop: ShardLoop): Effect.Effect<void> {
     return Effect.suspend(() => {

@@ -15,7 +15,15 @@ import type {
   WriteAnswer,
 } from "../domain/WriteItem.ts"
 import type { Ids } from "../ports/Ids.ts"
-import type { Listed, ListFilter, ListPage, ListQuery, StoreError, TimerStore } from "../ports/TimerStore.ts"
+import type {
+  InvalidCursor,
+  Listed,
+  ListFilter,
+  ListPage,
+  ListQuery,
+  StoreError,
+  TimerStore,
+} from "../ports/TimerStore.ts"
 import type { WallClock } from "../ports/WallClock.ts"
 import type { EngineMetrics } from "./EngineMetrics.ts"
 import type { Ownership } from "./Ownership.ts"

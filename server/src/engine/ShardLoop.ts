@@ -149,6 +149,8 @@ export class ShardLoop implements Home {
         const due = window.takeDue(now, dueAtOnce)
         parts.dispatcher.submit(due)
         parts.dispatcher.pump()
+        // A backlog has pulled the horizon back: others' timers are to be read now.
+        if (window.isBehind(now)) self.readSignal.raise()
         if (due.length === dueAtOnce) {
           yield* Effect.yieldNow
           continue
@@ -165,7 +167,9 @@ export class ShardLoop implements Home {
       for (;;) {
         const hasRead = yield* self.readOnce.pipe(Effect.catch((error) => self.afterFailedRead(error)))
         self.readingProgressNanos = self.parts.clock.monotonicTimeNanosUnsafe()
-        if (!hasRead) yield* self.readSignal.waitAtMost(longestSleepMs)
+        // After each page the firing loop has its turn: what it takes tells whose backlog this is.
+        if (hasRead) yield* Effect.yieldNow
+        else yield* self.readSignal.waitAtMost(longestSleepMs)
       }
     })
   })

@@ -28,6 +28,9 @@ export interface WindowLimits {
   readonly lookAheadMs: number
 }
 
+/** Longer than the loops of a shard sleep. */
+const urgentMs = 2_000
+
 export interface WindowEvents {
   /** A ready entry is ready no more: the dispatcher must let go of it. */
   withdraw(entry: Entry): void
@@ -94,6 +97,11 @@ export class Window {
     return this.main.cursor
   }
 
+  /** Up to where the timers of a namespace are all here. */
+  horizonFor(namespace: string): Cursor {
+    return this.horizonOf(namespace).cursor
+  }
+
   get excludedNamespaces(): ReadonlyArray<string> {
     return [...this.excluded.keys()]
   }
@@ -158,17 +166,23 @@ export class Window {
 
   /** What is pending under its key now, by a write that was answered. */
   offer(timer: Timer): void {
+    // An earlier offer of the key that still waits for a read is void.
+    this.stopWaiting(timer.uuid)
     const existing = this.entries.get(timer.uuid)
     if (existing !== undefined) {
       if (isSameArming(existing.timer, timer)) return
       this.drop(existing)
     }
     const horizon = this.horizonOf(timer.namespace)
-    if (!isBefore(horizon.cursor, timer)) {
+    if (isBefore(horizon.cursor, timer)) {
+      horizon.waiting?.set(timer.uuid, timer)
+    } else if (this.isOverItsShare(timer.namespace)) {
+      // A backlog grows in the store, not here: its own horizon ends before what it has no room for, and a
+      // read that would move it is void.
+      horizon.cursor = endOf(timer.fireAt - 1)
+    } else {
       this.insert(timer)
       this.enforceBounds()
-    } else {
-      horizon.waiting?.set(timer.uuid, timer)
     }
   }
 
@@ -176,8 +190,7 @@ export class Window {
   forget(uuid: Uuid): void {
     const existing = this.entries.get(uuid)
     if (existing !== undefined) this.drop(existing)
-    this.main.waiting?.delete(uuid)
-    for (const horizon of this.excluded.values()) horizon.waiting?.delete(uuid)
+    this.stopWaiting(uuid)
   }
 
   /** The shard is given up: nothing of it may start any more. */
@@ -236,16 +249,18 @@ export class Window {
     this.reads.delete(read)
   }
 
+  /** What the horizon does not cover may come due before anyone looks again. */
+  isBehind(nowMs: number): boolean {
+    return this.main.cursor.fireAt < nowMs + Math.min(urgentMs, this.limits.lookAheadMs / 2)
+  }
+
   /** The next page of the main horizon, if it is near and there is room. */
   beginLoad(nowMs: number): Load | undefined {
     if (this.main.waiting !== undefined) return undefined
     // Half the look-ahead is the trigger, all of it the reach: else each millisecond would load one more.
     if (this.main.cursor.fireAt >= nowMs + this.limits.lookAheadMs / 2) return undefined
     let limit = this.roomForPage()
-    if (limit === 0 && this.main.cursor.fireAt < nowMs) {
-      this.relieve()
-      limit = this.roomForPage()
-    }
+    while (limit === 0 && this.isBehind(nowMs) && this.relieve()) limit = this.roomForPage()
     this.isShortOfRoom = limit === 0
     if (this.isShortOfRoom) return undefined
     return this.startLoad(this.main, nowMs + this.limits.lookAheadMs, limit, {
@@ -255,10 +270,7 @@ export class Window {
 
   /** The next page of an excluded namespace that has drained, if any. */
   beginNamespaceLoad(): Load | undefined {
-    const share = Math.min(
-      2 * this.limits.page,
-      Math.max(16, Math.floor(this.limits.timers / 2 / Math.max(1, this.excluded.size))),
-    )
+    const share = this.excludedShare
     for (const [namespace, horizon] of this.excluded) {
       if (horizon.waiting !== undefined || !isBefore(horizon.cursor, this.main.cursor)) continue
       const held = this.tenants.get(namespace)?.entries ?? 0
@@ -286,9 +298,8 @@ export class Window {
         ? endOf(load.inclusiveUntilMs)
         : { fireAt: last.fireAt, uuid: last.uuid }
     for (const row of rows) this.admit(row, load)
-    for (const timer of waiting.values()) {
-      if (this.horizonOf(timer.namespace) === horizon) this.offer(timer)
-    }
+    // Each is judged against the horizon its namespace has by then: an offer may make room, and that readmit.
+    for (const timer of waiting.values()) this.offer(timer)
     this.enforceBounds()
     this.readmit()
   }
@@ -382,6 +393,11 @@ export class Window {
     this.readmit()
   }
 
+  private stopWaiting(uuid: Uuid): void {
+    this.main.waiting?.delete(uuid)
+    for (const horizon of this.excluded.values()) horizon.waiting?.delete(uuid)
+  }
+
   private horizonOf(namespace: string): Horizon {
     return this.excluded.get(namespace) ?? this.main
   }
@@ -411,6 +427,19 @@ export class Window {
     return room >= Math.ceil(this.limits.page / 4) ? room : 0
   }
 
+  /** How many timers an excluded namespace is read up to: two pages, less if there are many of them. */
+  private get excludedShare(): number {
+    const { page, timers } = this.limits
+    return Math.min(2 * page, Math.max(16, Math.floor(timers / 2 / Math.max(1, this.excluded.size))))
+  }
+
+  /** While half the window is free it may hold more than its share: some of its hosts may be well. */
+  private isOverItsShare(namespace: string): boolean {
+    const isCrowded = this.entries.size >= this.limits.timers / 2 || this.bytesHeld >= this.limits.bytes / 2
+    if (!isCrowded || !this.excluded.has(namespace)) return false
+    return (this.tenants.get(namespace)?.entries ?? 0) >= this.excludedShare
+  }
+
   private exclude(namespace: string): void {
     if (this.excluded.has(namespace)) return
     const horizon = new Horizon()
@@ -429,16 +458,17 @@ export class Window {
   }
 
   /** The window is full and behind: the namespace with the most due timers gives half of its room back. */
-  private relieve(): void {
+  private relieve(): boolean {
     let largest: { readonly namespace: string; readonly due: number } = { namespace: "", due: 1 }
     for (const [namespace, { due }] of this.tenants) if (due > largest.due) largest = { namespace, due }
-    if (largest.due < 2) return
+    if (largest.due < 2) return false
     const { namespace } = largest
     this.exclude(namespace)
     const removable = [...this.entries.values()]
       .filter((entry) => entry.timer.namespace === namespace && isRemovable(entry))
       .sort(compareDue)
     this.letGo(removable, Math.ceil(removable.length / 2))
+    return true
   }
 
   /** Past the bound the farthest are let go, an eighth at a time, and horizons pulled back. */
@@ -469,6 +499,7 @@ export class Window {
       if (isBefore(end, horizon.cursor)) horizon.cursor = end
     }
     for (const entry of dropped) this.drop(entry)
+    this.isShortOfRoom = true
   }
 }
 

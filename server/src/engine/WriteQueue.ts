@@ -4,9 +4,10 @@
 // At most one commit of a shard is under way, and its answers reach the shard's window, then the
 // callers, in queue order. A commit whose result is unknown is repeated as it was, ids included, until
 // its result is known or the shard is given up: the items are made so that this is harmless.
-import { Clock, Effect, Latch, type Scope } from "effect"
+import { Clock, Effect, Fiber, Latch, type Scope } from "effect"
+import type { Uuid } from "../domain/Timer.ts"
 import type { WriteAnswer, WriteItem } from "../domain/WriteItem.ts"
-import { itemBytes } from "../domain/WriteItem.ts"
+import { itemBytes, keyOfItem } from "../domain/WriteItem.ts"
 import type { BatchAnswer, ShardBatch, StoreError, TimerStore } from "../ports/TimerStore.ts"
 import type { EngineMetrics } from "./EngineMetrics.ts"
 
@@ -29,9 +30,22 @@ export interface Lane {
 interface OpenLane {
   readonly lane: Lane
   queued: Array<QueuedWrite>
-  /** Under way in a commit. */
-  underWay: ReadonlyArray<QueuedWrite>
+  /** Its parts of commits that are under way, or whose answers have come and are not handed on yet. */
+  readonly unanswered: Set<Part>
+  /** A commit of this shard is under way. */
+  isAtStore: boolean
   isOpen: boolean
+}
+
+/** What one lane has in a commit. */
+interface Part {
+  readonly open: OpenLane
+  readonly writes: ReadonlyArray<QueuedWrite>
+}
+
+interface Answered {
+  readonly parts: ReadonlyArray<Part>
+  readonly answers: ReadonlyArray<BatchAnswer | undefined>
 }
 
 export interface WriteQueueLimits {
@@ -83,7 +97,7 @@ export class WriteQueue {
   }
 
   open(lane: Lane): void {
-    this.lanes.set(lane.shard, { lane, queued: [], underWay: [], isOpen: true })
+    this.lanes.set(lane.shard, { lane, queued: [], unanswered: new Set(), isAtStore: false, isOpen: true })
   }
 
   /** Gives a shard up: whatever has no answer yet gets none. */
@@ -92,7 +106,7 @@ export class WriteQueue {
     if (open === undefined) return
     this.lanes.delete(shard)
     open.isOpen = false
-    const unanswered = [...open.underWay, ...open.queued]
+    const unanswered = [...open.unanswered].flatMap(({ writes }) => writes).concat(open.queued)
     open.queued = []
     for (const write of unanswered) {
       this.forgetQueued(write)
@@ -127,64 +141,85 @@ export class WriteQueue {
     return this.idle.await
   }
 
+  /**
+   * As soon as one commit is answered the next sets out, with all that was queued meanwhile; only then are
+   * the answers handed on, so that the store works while this thread does.
+   */
   private commitForever(clock: Clock.Clock): Effect.Effect<never> {
     const self = this
     return Effect.gen(function* () {
+      let answered: Answered | undefined
       for (;;) {
-        const lanes = self.gather()
-        if (lanes.length === 0) {
+        const parts = self.gather()
+        if (parts.length > 0) {
+          const commit = yield* Effect.forkChild(self.writeUntilKnown(parts), { startImmediately: true })
+          if (answered !== undefined) self.answer(answered)
+          const answers = yield* Fiber.join(commit)
+          for (const { open } of parts) open.isAtStore = false
+          answered = { parts, answers }
+        } else if (answered !== undefined) {
+          self.answer(answered)
+          answered = undefined
+        } else {
           self.work.closeUnsafe()
           yield* self.work.await
-          self.progressAtNanos = clock.monotonicTimeNanosUnsafe()
-          continue
+          // In a turn of its own, not inside whoever pushed: what is pushed in one turn shares a commit.
+          yield* Effect.yieldNow
         }
-        const answers = yield* self.writeUntilKnown(lanes)
         self.progressAtNanos = clock.monotonicTimeNanosUnsafe()
-        self.answer(lanes, answers)
       }
     })
   }
 
   /** The next commit: from each idle lane in turn, up to what the store takes at once. */
-  private gather(): ReadonlyArray<OpenLane> {
+  private gather(): ReadonlyArray<Part> {
     const { batchItems, batchBytes } = this.store.limits
     const open = [...this.lanes.values()]
-    const gathered: Array<OpenLane> = []
+    const gathered: Array<Part> = []
     let items = 0
     let bytes = 0
     for (let index = 0; index < open.length && items < batchItems && bytes < batchBytes; index++) {
       const lane = open[(this.turn + index) % open.length]
-      if (lane === undefined || lane.queued.length === 0 || lane.underWay.length > 0) continue
+      if (lane === undefined || lane.queued.length === 0 || lane.isAtStore) continue
       let count = 0
+      const keys = new Set<Uuid>()
       for (const { item } of lane.queued) {
+        // A commit holds a key once, or it could not be repeated as it was: a create that was replaced and
+        // cancelled after it in the same commit would find its key free again.
+        const { uuid } = keyOfItem(item)
+        if (keys.has(uuid)) break
+        keys.add(uuid)
         // The first item of a commit goes alone if it must: a store answers `unstorable` if it is too large.
-        if (items + count >= batchItems || (bytes >= batchBytes && items + count > 0)) break
-        bytes += itemBytes(item)
+        const isFirst = items + count === 0
+        const added = itemBytes(item)
+        if (items + count >= batchItems || (bytes + added > batchBytes && !isFirst)) break
+        bytes += added
         count++
       }
       if (count === 0) break
-      lane.underWay = count === lane.queued.length ? lane.queued : lane.queued.slice(0, count)
-      lane.queued = count === lane.queued.length ? [] : lane.queued.slice(count)
+      const isAll = count === lane.queued.length
+      const part: Part = { open: lane, writes: isAll ? lane.queued : lane.queued.slice(0, count) }
+      lane.queued = isAll ? [] : lane.queued.slice(count)
+      lane.isAtStore = true
+      lane.unanswered.add(part)
       items += count
-      gathered.push(lane)
+      gathered.push(part)
     }
     this.turn = open.length === 0 ? 0 : (this.turn + 1) % open.length
     if (items > 0) this.metrics.committed(items)
     return gathered
   }
 
-  private writeUntilKnown(
-    lanes: ReadonlyArray<OpenLane>,
-  ): Effect.Effect<ReadonlyArray<BatchAnswer | undefined>> {
+  private writeUntilKnown(parts: ReadonlyArray<Part>): Effect.Effect<ReadonlyArray<BatchAnswer | undefined>> {
     const self = this
     return Effect.gen(function* () {
-      const answers = new Array<BatchAnswer | undefined>(lanes.length).fill(undefined)
+      const answers = new Array<BatchAnswer | undefined>(parts.length).fill(undefined)
       let delayMs = firstRepeatDelayMs
       for (;;) {
         // Lanes given up meanwhile are left out: their callers have been told that nothing is known.
-        const open = lanes.flatMap((lane, index) => (lane.isOpen ? [{ lane, index }] : []))
+        const open = parts.flatMap((part, index) => (part.open.isOpen ? [{ part, index }] : []))
         if (open.length === 0) return answers
-        const written = yield* self.store.write(open.map(({ lane }) => batchOf(lane))).pipe(Effect.result)
+        const written = yield* self.store.write(open.map(({ part }) => batchOf(part))).pipe(Effect.result)
         if (written._tag === "Success") {
           for (const [place, { index }] of open.entries()) answers[index] = written.success[place]
           return answers
@@ -202,16 +237,16 @@ export class WriteQueue {
     return Effect.logWarning(`a commit's result is unknown and it is repeated: ${error.message}`)
   }
 
-  private answer(lanes: ReadonlyArray<OpenLane>, answers: ReadonlyArray<BatchAnswer | undefined>): void {
-    for (const [index, open] of lanes.entries()) {
+  private answer({ parts, answers }: Answered): void {
+    for (const [index, part] of parts.entries()) {
+      const { open, writes } = part
       const batch = answers[index]
       if (!open.isOpen || batch === undefined) continue
       if (batch.result === "ownershipLost") {
         open.lane.onOwnershipLost()
         continue
       }
-      const writes = open.underWay
-      open.underWay = []
+      open.unanswered.delete(part)
       for (const [place, write] of writes.entries()) {
         this.forgetQueued(write)
         const answer = batch.answers[place]
@@ -232,8 +267,8 @@ export class WriteQueue {
   }
 }
 
-const batchOf = ({ lane, underWay }: OpenLane): ShardBatch => ({
+const batchOf = ({ open: { lane }, writes }: Part): ShardBatch => ({
   shard: lane.shard,
   epoch: lane.epoch,
-  items: underWay.map((write) => write.item),
+  items: writes.map((write) => write.item),
 })

@@ -33,13 +33,25 @@ export class Ids extends Context.Service<Ids, { uuidV7(nowMs: number): string }>
 
 const hexOfByte = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"))
 
+let lastMs = -1
+let lastTime = ""
+
+/** The first 48 bits of an id made at this instant; most ids are made at the same one as the last. */
+const timePart = (nowMs: number): string => {
+  if (nowMs !== lastMs) {
+    const hex = Math.max(0, Math.floor(nowMs)).toString(16).padStart(12, "0").slice(-12)
+    lastMs = nowMs
+    lastTime = `${hex.slice(0, 8)}-${hex.slice(8)}`
+  }
+  return lastTime
+}
+
 const formatV7 = (nowMs: number, random: Uint8Array, offset: number): string => {
-  const time = Math.max(0, Math.floor(nowMs)).toString(16).padStart(12, "0").slice(-12)
   const hex = (index: number) => hexOfByte[random[offset + index] ?? 0] ?? "00"
   const version = hexOfByte[0x70 | ((random[offset] ?? 0) & 0x0f)]
   const variant = hexOfByte[0x80 | ((random[offset + 2] ?? 0) & 0x3f)]
   return (
-    `${time.slice(0, 8)}-${time.slice(8)}-${version}${hex(1)}-${variant}${hex(3)}-` +
+    `${timePart(nowMs)}-${version}${hex(1)}-${variant}${hex(3)}-` +
     `${hex(4)}${hex(5)}${hex(6)}${hex(7)}${hex(8)}${hex(9)}`
   )
 }

@@ -66,7 +66,7 @@ describe("listen", () => {
     expect(await deliver(receiver.url)).toEqual({ kind: "delivered", status: 200 })
     expect(receiver.lines.length).toBe(1)
     expect(receiver.lines[0]).toMatch(
-      /^\d\d:\d\d:\d\d\.\d{3} {2}\+7ms {2}billing\/invoice-1 {2}attempt 1 {2}answered 200 {2}\{"amount":5\}$/,
+      /^\d\d:\d\d:\d\d\.\d{3} {2}\+7ms {2}billing\/invoice-1 {2}attempt 1 {2}answered 200 {2}\{"amount": 5\}$/,
     )
   })
 

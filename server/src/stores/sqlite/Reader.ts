@@ -8,7 +8,7 @@ import { isDescending, mostRowsCounted, mostRowsExamined, type SortKey } from ".
 import { type Field, type Pack, PackWriter } from "./Pack.ts"
 import { dashed, type KeyRow, keyOfRow, type LifeRow, lifeOf, type TimerRow, timerOf } from "./rows.ts"
 import { readerSql } from "./statements.ts"
-import { writeLife, writeTimer } from "./timerWire.ts"
+import { writeHead, writeLife, writeTimer } from "./timerWire.ts"
 import { countSql, pageSql, type Walked, walkOf } from "./walks.ts"
 
 type BodyRow = { readonly spec: string; readonly payload: Uint8Array | null }
@@ -39,13 +39,13 @@ export class Reader {
   }
 
   /** Of each: namespace, timerId, uuid, fireId, fireAt. */
-  dueHeads(query: DueQuery): ReadonlyArray<Field> {
-    const fields: Array<Field> = []
+  dueHeads(query: DueQuery): Pack {
+    const out = new PackWriter()
     for (const row of this.#duePage(readerSql.heads, query).values(...dueValues(query))) {
       const [uuid, namespace, timerId, fireId, fireAt] = row as [string, string, string, string, number]
-      fields.push(namespace, timerId, uuid, dashed(fireId), fireAt)
+      writeHead(out, { namespace, timerId, uuid, fireId: dashed(fireId), fireAt })
     }
-    return fields
+    return out.finish()
   }
 
   /** Pending and last life, each after whether there is one. */

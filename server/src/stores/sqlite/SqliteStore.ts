@@ -2,7 +2,6 @@
 // commit's fsync nor a long list holds up the main thread. The ports' calls are turned into packs and
 // back here; what they mean is in Writer.ts, Reader.ts and Leases.ts.
 import { Context, Effect, Layer, Schema } from "effect"
-import type { TimerHead } from "../../domain/Timer.ts"
 import { ShardLeases } from "../../ports/ShardLeases.ts"
 import {
   type Found,
@@ -17,9 +16,9 @@ import type { SortKey } from "../ListOrder.ts"
 import type { ReaderCalls, WriterCalls } from "./calls.ts"
 import { limits } from "./limits.ts"
 import { OpenFailure } from "./OpenFailure.ts"
-import { type Field, type Pack, PackReader } from "./Pack.ts"
+import { type Pack, PackReader } from "./Pack.ts"
 import { Fate, StoreThread } from "./StoreThread.ts"
-import { readLife, readTimer, unpackTimers } from "./timerWire.ts"
+import { readLife, readTimer, unpackHeads, unpackTimers } from "./timerWire.ts"
 import { packBatches, unpackAnswers } from "./writeWire.ts"
 
 export interface SqliteStoreOptions {
@@ -91,7 +90,7 @@ const timerStoreOver = (
       )
     }),
   due: (query) => Effect.map(reader.call("due", query), unpackTimers),
-  dueHeads: (query) => Effect.map(reader.call("dueHeads", query), headsOf),
+  dueHeads: (query) => Effect.map(reader.call("dueHeads", query), unpackHeads),
   find: ({ namespace, timerId, uuid }) =>
     Effect.map(reader.call("find", { namespace, timerId, uuid }), foundIn),
   list: (query) =>
@@ -116,21 +115,6 @@ const leasesOver = (writer: StoreThread<WriterCalls>): ShardLeases["Service"] =>
 
 const afterOf = (query: ListQuery): Effect.Effect<SortKey | undefined, InvalidCursor> =>
   Effect.try({ try: () => decodeCursor(query), catch: (error) => error as InvalidCursor })
-
-const headsOf = (fields: ReadonlyArray<Field>): ReadonlyArray<TimerHead> => {
-  const heads: Array<TimerHead> = []
-  for (let i = 0; i < fields.length; i += 5) {
-    const [namespace, timerId, uuid, fireId, fireAt] = fields.slice(i, i + 5) as [
-      string,
-      string,
-      string,
-      string,
-      number,
-    ]
-    heads.push({ namespace, timerId, uuid, fireId, fireAt })
-  }
-  return heads
-}
 
 const foundIn = (pack: Pack): Found => {
   const input = new PackReader(pack)

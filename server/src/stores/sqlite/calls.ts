@@ -6,7 +6,7 @@ import type { DueQuery, ListQuery } from "../../ports/TimerStore.ts"
 import type { SortKey } from "../ListOrder.ts"
 import type { OpenFailureReason } from "./OpenFailure.ts"
 import type { OpenOptions } from "./openDatabase.ts"
-import type { Field, Pack } from "./Pack.ts"
+import type { Pack } from "./Pack.ts"
 import type { Walked } from "./walks.ts"
 
 export interface WriterCalls {
@@ -23,7 +23,7 @@ export interface WriterCalls {
 
 export interface ReaderCalls {
   due(query: DueQuery): Pack
-  dueHeads(query: DueQuery): ReadonlyArray<Field>
+  dueHeads(query: DueQuery): Pack
   find(key: TimerKey): Pack
   list(asked: { readonly query: ListQuery; readonly after: SortKey | undefined }): {
     readonly pack: Pack

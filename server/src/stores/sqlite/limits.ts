@@ -1,8 +1,8 @@
-// What one write to the SQLite store may hold. Two may be under way: while one commits, the next is
-// on its way to the writer, so that the disk never waits for the main thread.
+// What one write to the SQLite store may hold. One is under way at a time: the writer takes them one after
+// the other anyway, and what waits longer shares a larger commit.
 export const limits = {
   batchItems: 1_000,
   batchBytes: 4 << 20,
   itemBytes: 1 << 20,
-  concurrentWrites: 2,
+  concurrentWrites: 1,
 } as const

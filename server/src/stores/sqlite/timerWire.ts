@@ -1,5 +1,5 @@
 // Timers and finished lives as fields of a pack: writers and readers side by side, field for field.
-import type { Attempt, FinishedLife, FinishedState, Timer, TimerKey } from "../../domain/Timer.ts"
+import type { Attempt, FinishedLife, FinishedState, Timer, TimerHead, TimerKey } from "../../domain/Timer.ts"
 import { type Pack, PackReader, PackWriter } from "./Pack.ts"
 import { specOfText, textOfSpec } from "./SpecText.ts"
 
@@ -7,6 +7,19 @@ export const packTimers = (timers: ReadonlyArray<Timer>): Pack => {
   const out = new PackWriter()
   for (const timer of timers) writeTimer(out, timer)
   return out.finish()
+}
+
+export const writeHead = (out: PackWriter, head: TimerHead): void => {
+  writeKey(out, head)
+  out.field(head.fireId)
+  out.field(head.fireAt)
+}
+
+export const unpackHeads = (pack: Pack): ReadonlyArray<TimerHead> => {
+  const input = new PackReader(pack)
+  const heads: Array<TimerHead> = []
+  while (!input.isAtEnd) heads.push({ ...readKey(input), fireId: input.text(), fireAt: input.number() })
+  return heads
 }
 
 export const unpackTimers = (pack: Pack): ReadonlyArray<Timer> => {

@@ -1,0 +1,77 @@
+// How the service speaks to its operators: one JSON object a line on stderr, or a short readable line
+// when stderr is a terminal. stdout stays free for people: the start-up text, and npm's own banner.
+//
+// What goes into a log line is decided where it is logged; the rule there is: ids and counts, never
+// payloads, secrets, or URLs with their query strings.
+import { writeSync } from "node:fs"
+import { Cause, Layer, Logger, type LogLevel, References } from "effect"
+
+/** The values of TIMER_LOG and Effect's own names for them. */
+export const logLevels = {
+  trace: "Trace",
+  debug: "Debug",
+  info: "Info",
+  warn: "Warn",
+  error: "Error",
+  none: "None",
+} as const satisfies Record<string, LogLevel.LogLevel>
+
+export type LogLevelName = keyof typeof logLevels
+
+export interface LogLine {
+  readonly at: Date
+  readonly level: LogLevel.LogLevel
+  readonly message: string
+  readonly annotations: Readonly<Record<string, unknown>>
+  readonly cause?: string
+}
+
+/** The logger of the service, and the level below which it is silent. */
+export const layerLogs = (level: LogLevelName, isTerminal: boolean): Layer.Layer<never> => {
+  const format = isTerminal ? formatForPeople : formatJson
+  const logger = Logger.make<unknown, void>((options) => {
+    const cause = options.cause.reasons.length > 0 ? Cause.pretty(options.cause) : undefined
+    writeLine(
+      format({
+        at: options.date,
+        level: options.logLevel,
+        message: textOf(options.message),
+        annotations: options.fiber.getRef(References.CurrentLogAnnotations),
+        ...(cause === undefined ? {} : { cause }),
+      }),
+    )
+  })
+  return Layer.merge(Logger.layer([logger]), Layer.succeed(References.MinimumLogLevel, logLevels[level]))
+}
+
+/** Annotations stand beside the fixed fields, which they cannot overwrite. */
+export const formatJson = (line: LogLine): string =>
+  JSON.stringify({
+    ...line.annotations,
+    time: line.at.toISOString(),
+    level: line.level.toLowerCase(),
+    message: line.message,
+    ...(line.cause === undefined ? {} : { cause: line.cause }),
+  })
+
+export const formatForPeople = (line: LogLine): string => {
+  const fields = Object.entries(line.annotations)
+    .map(([name, value]) => ` ${name}=${typeof value === "string" ? value : JSON.stringify(value)}`)
+    .join("")
+  const cause = line.cause === undefined ? "" : `\n${line.cause}`
+  return `${line.at.toISOString().slice(11, 23)} ${line.level.toUpperCase().padEnd(5)} ${line.message}${fields}${cause}`
+}
+
+const textOf = (message: unknown): string => {
+  const parts = Array.isArray(message) ? message : [message]
+  return parts.map((part) => (typeof part === "string" ? part : JSON.stringify(part))).join(" ")
+}
+
+/** Written at once, so that the line before an exit is not lost. */
+const writeLine = (line: string): void => {
+  try {
+    writeSync(2, `${line}\n`)
+  } catch {
+    // A closed or full stderr must not take the service down with it.
+  }
+}

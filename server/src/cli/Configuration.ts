@@ -1,0 +1,205 @@
+// The settings of one run: read from the environment and from the file that TIMER_CONFIG names, checked
+// all at once before anything starts. The environment wins over the file. A misspelt name would leave
+// its default in force without a word, so a near-miss of a known name is refused; other unknown names
+// are only warned of, because orchestrators inject some.
+import { readFileSync } from "node:fs"
+import { isIP } from "node:net"
+import { resolve } from "node:path"
+import { defaultLimits, type Limits } from "@punctual/api/Limits"
+import {
+  configFileName,
+  limitSettings,
+  type Parsed,
+  type StoreChoice,
+  settingNames,
+  settings,
+} from "./Settings.ts"
+
+type Values = {
+  readonly [key in keyof typeof settings]: (typeof settings)[key]["parse"] extends (
+    text: string,
+  ) => Parsed<infer A>
+    ? A
+    : never
+}
+
+export interface Configuration extends Omit<Values, "storeUrl" | "databasePath" | "brokerUrl" | "clock"> {
+  /** The file of an SQLite store is an absolute path. */
+  readonly store: StoreChoice
+  readonly limits: Limits
+}
+
+export type Environment = Readonly<Record<string, string | undefined>>
+
+export type ConfigurationRead =
+  | {
+      readonly configuration: Configuration
+      readonly warnings: ReadonlyArray<string>
+      /** Every setting as it is in force, and those limits that were set, for the log. */
+      readonly effective: Readonly<Record<string, string>>
+    }
+  /** A sentence for each thing that is wrong. */
+  | { readonly problems: ReadonlyArray<string> }
+
+export const readConfiguration = (environment: Environment): ConfigurationRead => {
+  const problems: Array<string> = []
+  const texts = { ...readConfigFile(environment[configFileName], problems), ...definedOf(environment) }
+  const warnings = judgeNames(texts, problems)
+  const effective: Record<string, string> = {}
+
+  const valueIn = <A>(
+    { name, parse }: { readonly name: string; readonly parse: (text: string) => Parsed<A> },
+    byDefault: string,
+  ): A | undefined => {
+    const text = texts[name] ?? byDefault
+    const parsed = parse(text)
+    if ("problem" in parsed) {
+      problems.push(
+        `${name} ${parsed.problem}; it is ${JSON.stringify(withoutCredentials(text).slice(0, 100))}.`,
+      )
+      return undefined
+    }
+    effective[name] = text
+    return parsed.value
+  }
+
+  const values: Record<string, unknown> = {}
+  for (const [key, setting] of Object.entries(settings)) {
+    if (key === "databasePath" || key === "egress") continue
+    values[key] = valueIn<unknown>(setting, setting.byDefault)
+  }
+  // What callbacks may reach by default depends on who can reach the service.
+  const egressDefault = isLoopback(String(values["httpHost"])) ? "open" : "public"
+  values["egress"] = valueIn(settings.egress, egressDefault)
+  const byPath = texts[settings.databasePath.name]
+  if (byPath !== undefined) {
+    if (texts[settings.storeUrl.name] !== undefined) {
+      problems.push("TIMER_STORE_URL and TIMER_DB_PATH name the same thing: set only one of them.")
+    }
+    delete effective[settings.storeUrl.name]
+    values["storeUrl"] = valueIn(settings.databasePath, byPath)
+  }
+  const limits = { ...defaultLimits }
+  for (const setting of limitSettings) {
+    if (texts[setting.name] !== undefined) limits[setting.key] = valueIn(setting, setting.byDefault) ?? 1
+  }
+  if (problems.length === 0) problems.push(...contradictionsOf(limits))
+  if (problems.length > 0) return { problems }
+
+  // Every key of the table has been read, each by its own parser, and none has failed.
+  const { storeUrl, databasePath: _, brokerUrl: __, clock: ___, ...rest } = values as Values
+  return { configuration: { ...rest, store: absolute(storeUrl), limits }, warnings, effective }
+}
+
+/** Lines of NAME=value; blank lines and those that begin with # are skipped. */
+export const parseConfigFile = (
+  text: string,
+  fileName: string,
+  problems: Array<string>,
+): Record<string, string> => {
+  const found: Record<string, string> = {}
+  for (const [index, line] of text.split(/\r?\n/).entries()) {
+    const trimmed = line.trim()
+    if (trimmed === "" || trimmed.startsWith("#")) continue
+    const [, name, value] = /^([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.*)$/.exec(trimmed) ?? []
+    const where = `${fileName}, line ${index + 1}`
+    if (name === undefined || value === undefined) problems.push(`${where} must read NAME=value.`)
+    else if (name === configFileName)
+      problems.push(`${where}: ${configFileName} cannot be set in the file itself.`)
+    else if (Object.hasOwn(found, name))
+      problems.push(`${where} sets ${name} a second time: keep one of them.`)
+    else found[name] = value.replace(/^"(.*)"$/, "$1")
+  }
+  return found
+}
+
+const readConfigFile = (fileName: string | undefined, problems: Array<string>): Record<string, string> => {
+  if (fileName === undefined) return {}
+  try {
+    return parseConfigFile(readFileSync(fileName, "utf8"), fileName, problems)
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? String(error.code) : "unreadable"
+    problems.push(`${configFileName} names a file that cannot be read (${code}): ${fileName}`)
+    return {}
+  }
+}
+
+const definedOf = (environment: Environment): Record<string, string> => {
+  const defined: Record<string, string> = {}
+  for (const [name, value] of Object.entries(environment)) if (value !== undefined) defined[name] = value
+  return defined
+}
+
+const judgeNames = (
+  texts: Readonly<Record<string, string>>,
+  problems: Array<string>,
+): ReadonlyArray<string> => {
+  const warnings: Array<string> = []
+  for (const name of Object.keys(texts)) {
+    if (!/^timer_/i.test(name) || settingNames.includes(name)) continue
+    const meant = nearestName(name)
+    if (meant === undefined) warnings.push(`${name} is not a setting of Punctual and has no effect.`)
+    else problems.push(`${name} is not a setting: did you mean ${meant}?`)
+  }
+  return warnings
+}
+
+/** Up to two slips of the keyboard away, or one in a short name. */
+export const nearestName = (name: string): string | undefined => {
+  const upper = name.toUpperCase()
+  let nearest: string | undefined
+  let nearestSlips = 3
+  for (const known of settingNames) {
+    const slips = slipsBetween(upper, known)
+    const allowed = known.length - "TIMER_".length > 4 ? 2 : 1
+    if (slips <= allowed && slips < nearestSlips) {
+      nearest = known
+      nearestSlips = slips
+    }
+  }
+  return nearest
+}
+
+/** Letters to add, drop, change, or swap with a neighbour, to get from one name to the other. */
+const slipsBetween = (a: string, b: string): number => {
+  const rows: Array<Array<number>> = [Array.from({ length: b.length + 1 }, (_, column) => column)]
+  const at = (row: number, column: number) => rows[row]?.[column] ?? 0
+  for (let row = 1; row <= a.length; row++) {
+    rows.push([row])
+    for (let column = 1; column <= b.length; column++) {
+      const isSame = a[row - 1] === b[column - 1]
+      const isSwapped = row > 1 && column > 1 && a[row - 1] === b[column - 2] && a[row - 2] === b[column - 1]
+      const slips = Math.min(
+        at(row - 1, column) + 1,
+        at(row, column - 1) + 1,
+        at(row - 1, column - 1) + (isSame ? 0 : 1),
+        isSwapped ? at(row - 2, column - 2) + 1 : Number.POSITIVE_INFINITY,
+      )
+      rows[row]?.push(slips)
+    }
+  }
+  return at(a.length, b.length)
+}
+
+const contradictionsOf = (limits: Limits): ReadonlyArray<string> => {
+  const ascending: ReadonlyArray<readonly [keyof Limits, keyof Limits]> = [
+    ["listPageDefault", "listPage"],
+    ["timeoutMinMs", "timeoutDefaultMs"],
+    ["timeoutDefaultMs", "timeoutMaxMs"],
+    ["payloadBytes", "bodyBytes"],
+    ["bodyBytes", "createManyBodyBytes"],
+  ]
+  const nameOf = (key: keyof Limits) => limitSettings.find((setting) => setting.key === key)?.name ?? key
+  return ascending
+    .filter(([lower, upper]) => limits[lower] > limits[upper])
+    .map(([lower, upper]) => `${nameOf(lower)} must not be greater than ${nameOf(upper)}.`)
+}
+
+/** A password in a URL must not end up in a log, not even that of a refused setting. */
+const withoutCredentials = (text: string): string => text.replace(/\/\/[^/@]*@/, "//…@")
+
+const isLoopback = (host: string): boolean =>
+  host === "localhost" || host === "::1" || (isIP(host) === 4 && host.startsWith("127."))
+
+const absolute = (store: StoreChoice): StoreChoice =>
+  store.kind === "sqlite" ? { kind: "sqlite", path: resolve(store.path) } : store

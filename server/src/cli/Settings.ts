@@ -1,0 +1,195 @@
+// Every setting of the service: its name, its default, what it may say. One table serves validation,
+// `--help` and the log of effective values, so that none of them can drift from the others.
+import { formatDuration, parseDuration } from "@punctual/api/DurationMs"
+import { defaultLimits, type Limits } from "@punctual/api/Limits"
+import { Result } from "effect"
+import { type EgressRules, parseEgress } from "../deliverers/webhook/Egress.ts"
+import { type LogLevelName, logLevels } from "../Logs.ts"
+
+/** Either a value, or what is wrong and how to mend it, to be read after the setting's name. */
+export type Parsed<A> = { readonly value: A } | { readonly problem: string }
+
+export interface Setting<A> {
+  readonly name: string
+  /** As an operator would write it; shown in the help. */
+  readonly byDefault: string
+  readonly meaning: string
+  readonly parse: (text: string) => Parsed<A>
+}
+
+const setting = <A>(
+  name: string,
+  byDefault: string,
+  meaning: string,
+  parse: (text: string) => Parsed<A>,
+): Setting<A> => ({ name, byDefault, meaning, parse })
+
+/** A whole number from `min` to `max`, both included. */
+export const wholeNumber =
+  (min: number, max: number) =>
+  (text: string): Parsed<number> => {
+    const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN
+    return value >= min && value <= max
+      ? { value }
+      : { problem: `must be a whole number from ${min} to ${max}` }
+  }
+
+/** A duration from `minMs` to `maxMs`; a bare number is milliseconds. */
+export const duration =
+  (minMs: number, maxMs: number) =>
+  (text: string): Parsed<number> => {
+    const valueMs = /^\d{1,15}$/.test(text) ? Number(text) : parseDuration(text)
+    return valueMs !== undefined && valueMs >= minMs && valueMs <= maxMs
+      ? { value: valueMs }
+      : {
+          problem: `must be a duration from ${formatDuration(minMs)} to ${formatDuration(maxMs)}, such as 5s, 1h30m or 250ms`,
+        }
+  }
+
+/** The rules say themselves what is wrong with an entry, after the name of the setting. */
+const egress = (text: string): Parsed<EgressRules> => {
+  const rules = parseEgress(text)
+  return Result.isSuccess(rules)
+    ? { value: rules.success }
+    : { problem: rules.failure.message.replace(/^TIMER_EGRESS:? */, "") }
+}
+
+export type StoreChoice = { readonly kind: "sqlite"; readonly path: string } | { readonly kind: "memory" }
+
+const storeUrl = (url: string): Parsed<StoreChoice> => {
+  if (url === "memory:") return { value: { kind: "memory" } }
+  if (url.startsWith("sqlite:")) {
+    const path = url.slice("sqlite:".length).replace(/^\/\//, "")
+    if (path === "" || path === ":memory:") {
+      return { problem: "must name a file, such as sqlite:./data/punctual.db (memory: keeps nothing)" }
+    }
+    return { value: { kind: "sqlite", path } }
+  }
+  return { problem: "must begin with sqlite: or be memory:; other stores are not part of this version" }
+}
+
+const databasePath = (path: string): Parsed<StoreChoice> =>
+  path === "" ? { problem: "must name a file" } : { value: { kind: "sqlite", path } }
+
+const localBroker = (url: string): Parsed<"local:"> =>
+  url === "local:"
+    ? { value: url }
+    : { problem: "must be local: (in process); other brokers are not part of this version" }
+
+const systemClock = (clock: string): Parsed<"system"> =>
+  clock === "system"
+    ? { value: clock }
+    : { problem: "must be system; a manual clock is not part of this version" }
+
+const logLevel = (level: string): Parsed<LogLevelName> =>
+  Object.hasOwn(logLevels, level)
+    ? { value: level as LogLevelName }
+    : { problem: `must be one of ${Object.keys(logLevels).join(", ")}` }
+
+const host = (name: string): Parsed<string> =>
+  /^[A-Za-z0-9._:%-]{1,255}$/.test(name)
+    ? { value: name }
+    : { problem: "must be a host name or an address, such as 127.0.0.1, 0.0.0.0 or ::1" }
+
+const dayMs = 86_400_000
+const mebibyte = 1024 * 1024
+
+export const settings = {
+  storeUrl: setting(
+    "TIMER_STORE_URL",
+    "sqlite:./data/punctual.db",
+    "where timers are kept: sqlite:<file> or memory:",
+    storeUrl,
+  ),
+  databasePath: setting("TIMER_DB_PATH", "", "short for TIMER_STORE_URL=sqlite:<file>", databasePath),
+  brokerUrl: setting("TIMER_BROKER_URL", "local:", "the message bus: local: (in process)", localBroker),
+  httpHost: setting("TIMER_HTTP_HOST", "127.0.0.1", "the address it listens on", host),
+  httpPort: setting(
+    "TIMER_HTTP_PORT",
+    "8080",
+    "the port it listens on; 0 picks a free one",
+    wholeNumber(0, 65_535),
+  ),
+  pollingIntervalMs: setting(
+    "TIMER_POLLING_INTERVAL",
+    "5s",
+    "how often the store is swept for due timers",
+    duration(100, dayMs),
+  ),
+  batchSize: setting("TIMER_BATCH_SIZE", "500", "the page size of a read", wholeNumber(1, 10_000)),
+  shards: setting("TIMER_SHARDS", "16", "fixed when the store is created", wholeNumber(1, 256)),
+  historyRetentionMs: setting(
+    "TIMER_HISTORY_RETENTION",
+    "7d",
+    "how long finished timers are kept",
+    duration(0, 3653 * dayMs),
+  ),
+  egress: setting(
+    "TIMER_EGRESS",
+    "",
+    "what callbacks may reach: open, or a list such as public,10.0.0.0/8,*.internal;\nopen on a loopback address, else public",
+    egress,
+  ),
+  clock: setting("TIMER_CLOCK", "system", "the clock timers fire by", systemClock),
+  logLevel: setting("TIMER_LOG", "info", "trace, debug, info, warn, error or none", logLevel),
+  maxInFlight: setting(
+    "TIMER_MAX_IN_FLIGHT",
+    "200",
+    "how many deliveries run at once, in all",
+    wholeNumber(1, 10_000),
+  ),
+  maxInFlightPerNamespace: setting(
+    "TIMER_MAX_IN_FLIGHT_PER_NAMESPACE",
+    "100",
+    "how many of them may belong to one namespace",
+    wholeNumber(1, 10_000),
+  ),
+  maxInFlightPerHost: setting(
+    "TIMER_MAX_IN_FLIGHT_PER_HOST",
+    "64",
+    "how many of those may go to one host",
+    wholeNumber(1, 10_000),
+  ),
+  drainMs: setting(
+    "TIMER_DRAIN_TIMEOUT",
+    "25s",
+    "how long deliveries in flight may finish when it stops",
+    duration(0, 600_000),
+  ),
+  bodyTimeoutMs: setting(
+    "TIMER_BODY_TIMEOUT",
+    "30s",
+    "how long a request's body may take to arrive",
+    duration(100, 600_000),
+  ),
+} as const
+
+export type SettingKey = keyof typeof settings
+
+/** The file that holds the same names as the environment, one NAME=value a line. */
+export const configFileName = "TIMER_CONFIG"
+
+/** Limits of the contract: TIMER_LIMIT_ and the limit's name, durations without their unit. */
+export const limitSettings: ReadonlyArray<Setting<number> & { readonly key: keyof Limits }> = (
+  Object.keys(defaultLimits) as Array<keyof Limits>
+).map((key) => {
+  const isDuration = key.endsWith("Ms")
+  const words = key.replace(/Ms$/, "").replace(/[A-Z]/g, (letter) => `_${letter}`)
+  const most = key.endsWith("Bytes") ? 256 * mebibyte : 1_000_000
+  return {
+    key,
+    ...setting(
+      `TIMER_LIMIT_${words.toUpperCase()}`,
+      isDuration ? formatDuration(defaultLimits[key]) : String(defaultLimits[key]),
+      "a limit of the contract",
+      isDuration ? duration(1, 3653 * dayMs) : wholeNumber(1, most),
+    ),
+  }
+})
+
+/** Every name that may be set. */
+export const settingNames: ReadonlyArray<string> = [
+  configFileName,
+  ...Object.values(settings).map(({ name }) => name),
+  ...limitSettings.map(({ name }) => name),
+]

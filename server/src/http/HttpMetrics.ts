@@ -1,0 +1,35 @@
+// What is measured about requests. Labels are route templates and status classes, few and fixed, so every
+// labelled metric is made once, before the first request.
+import { type Context, Metric } from "effect"
+
+const statusClasses = ["1xx", "2xx", "3xx", "4xx", "5xx"] as const
+
+const secondsBoundaries = Metric.boundariesFromIterable([
+  0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30,
+])
+
+export interface RouteMetrics {
+  answered(status: number, durationMs: number): void
+}
+
+/** The meters of one route; what matches no route is counted together, as `other`. */
+export const routeMetrics = (route: string, context: Context.Context<never>): RouteMetrics => {
+  const requests = statusClasses.map((statusClass) =>
+    Metric.counter("timer_http_requests_total", {
+      description: "Requests answered, by route and class of status.",
+      incremental: true,
+      attributes: { route, status: statusClass },
+    }),
+  )
+  const durations = Metric.histogram("timer_http_request_duration_seconds", {
+    description: "From the end of a request's headers to its answer, by route.",
+    boundaries: secondsBoundaries,
+    attributes: { route },
+  })
+  return {
+    answered: (status, durationMs) => {
+      requests[Math.floor(status / 100) - 1]?.updateUnsafe(1, context)
+      durations.updateUnsafe(durationMs / 1000, context)
+    },
+  }
+}

@@ -1,0 +1,168 @@
+// Reads a request's body within bounds: of its size, of the time it takes to arrive, and of all bodies
+// held at once. The runtime's own bound answers without a problem document, so it is set far above
+// these, and what it would have refused is read and thrown away here, within bounds of its own.
+import { BodyTooLarge, InvalidJson, Overloaded, type Problem, RequestTimeout } from "@punctual/api/Problem"
+
+export interface RequestBodyOptions {
+  /** From the end of the headers to the end of the body. */
+  readonly timeoutMs: number
+  /** Bodies of all requests under way, together. */
+  readonly heldBytesMax: number
+  /** How much of a body that is too large is read before the connection is closed on it. */
+  readonly discardBytesMax: number
+}
+
+export const defaultBodyOptions: RequestBodyOptions = {
+  timeoutMs: 30_000,
+  heldBytesMax: 256 * 1024 * 1024,
+  // A client that is still writing when its connection closes often reports that, and not the answer.
+  discardBytesMax: 128 * 1024 * 1024,
+}
+
+export type BodyRead =
+  | { readonly bytes: Uint8Array }
+  | { readonly problem: Problem; readonly isConsumed: boolean }
+
+export class RequestBodies {
+  readonly #options: RequestBodyOptions
+  readonly #deadlines: Deadlines
+  #heldBytes = 0
+
+  constructor(options: RequestBodyOptions) {
+    this.#options = options
+    this.#deadlines = new Deadlines(options.timeoutMs)
+  }
+
+  /** What is read counts as held until the promise that `use` answers with is settled. */
+  async withBody<A>(request: Request, maxBytes: number, use: (read: BodyRead) => Promise<A>): Promise<A> {
+    const declared = request.headers.get("content-length")
+    const declaredBytes = declared === null ? undefined : Number(declared)
+    if (declaredBytes !== undefined && declaredBytes > maxBytes) {
+      return use(await this.#refuseTooLarge(request, maxBytes))
+    }
+    // Without a declared length the body may turn out to be as large as is allowed.
+    const heldBytes = declaredBytes ?? maxBytes
+    if (this.#heldBytes + heldBytes > this.#options.heldBytesMax) return use(tooManyBodies())
+    this.#heldBytes += heldBytes
+    try {
+      const read =
+        declaredBytes === undefined ? this.#readUndeclared(request, maxBytes) : readDeclared(request)
+      return await use(await this.#deadlines.within(read, this.#tooSlow, brokenOff))
+    } finally {
+      this.#heldBytes -= heldBytes
+    }
+  }
+
+  async #readUndeclared(request: Request, maxBytes: number): Promise<BodyRead> {
+    if (request.body === null) return { bytes: new Uint8Array(0) }
+    const chunks: Array<Uint8Array> = []
+    let bytes = 0
+    for await (const chunk of request.body) {
+      bytes += chunk.byteLength
+      if (bytes > this.#options.discardBytesMax) return tooLarge(maxBytes, false)
+      if (bytes > maxBytes) chunks.length = 0
+      else chunks.push(chunk)
+    }
+    return bytes > maxBytes ? tooLarge(maxBytes, true) : { bytes: Buffer.concat(chunks, bytes) }
+  }
+
+  async #refuseTooLarge(request: Request, maxBytes: number): Promise<BodyRead> {
+    const isGone = () => false
+    const isConsumed = await this.#deadlines.within(this.#discard(request), isGone, isGone)
+    return tooLarge(maxBytes, isConsumed)
+  }
+
+  /** Whether the whole body is gone. */
+  async #discard(request: Request): Promise<boolean> {
+    let bytes = 0
+    if (request.body === null) return true
+    for await (const chunk of request.body) {
+      bytes += chunk.byteLength
+      if (bytes > this.#options.discardBytesMax) return false
+    }
+    return true
+  }
+
+  readonly #tooSlow = (): BodyRead => ({
+    problem: new RequestTimeout({
+      detail: `The body did not arrive within ${this.#options.timeoutMs} ms. Send it without pauses.`,
+    }),
+    isConsumed: false,
+  })
+}
+
+const readDeclared = async (request: Request): Promise<BodyRead> => ({ bytes: await request.bytes() })
+
+const tooLarge = (maxBytes: number, isConsumed: boolean): BodyRead => ({
+  problem: new BodyTooLarge({ detail: `The body must be at most ${maxBytes} bytes.` }),
+  isConsumed,
+})
+
+/** There is most likely nobody left to read this. */
+const brokenOff = (): BodyRead => ({
+  problem: new InvalidJson({ detail: "The body ended before its declared length." }),
+  isConsumed: false,
+})
+
+const tooManyBodies = (): BodyRead => ({
+  problem: new Overloaded({
+    detail: "Too many bytes of requests are under way: try again.",
+    retryAfterSeconds: 1,
+  }),
+  isConsumed: false,
+})
+
+/**
+ * One time-out for many waits. All waits are equally long, so they end in the order in which they began,
+ * and one system timer for the oldest serves them all.
+ */
+class Deadlines {
+  readonly #timeoutMs: number
+  readonly #waits = new Set<{ readonly endsAt: number; readonly end: () => void }>()
+  #isArmed = false
+
+  constructor(timeoutMs: number) {
+    this.#timeoutMs = timeoutMs
+  }
+
+  within<A>(work: Promise<A>, onTimeout: () => A, onFailure: () => A): Promise<A> {
+    return new Promise((resolve) => {
+      const wait = {
+        endsAt: performance.now() + this.#timeoutMs,
+        end: () => resolve(onTimeout()),
+      }
+      this.#waits.add(wait)
+      if (!this.#isArmed) this.#arm(this.#timeoutMs)
+      // Every call waits here once, so this makes do without the promises that `finally` would add.
+      work.then(
+        (value) => {
+          this.#waits.delete(wait)
+          resolve(value)
+        },
+        () => {
+          this.#waits.delete(wait)
+          resolve(onFailure())
+        },
+      )
+    })
+  }
+
+  #arm(inMs: number): void {
+    this.#isArmed = true
+    // An idle service must be able to end: waiting for bodies keeps no process alive.
+    setTimeout(() => this.#endOverdue(), inMs).unref()
+  }
+
+  #endOverdue(): void {
+    const now = performance.now()
+    this.#isArmed = false
+    for (const wait of this.#waits) {
+      if (wait.endsAt > now) {
+        this.#arm(Math.ceil(wait.endsAt - now))
+        return
+      }
+      this.#waits.delete(wait)
+      wait.end()
+    }
+  }
+}

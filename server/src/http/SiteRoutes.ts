@@ -1,0 +1,76 @@
+// What is served beside the API: health, metrics, the OpenAPI document and the reference page. All of it
+// keeps answering while the service waits for its store or drains.
+import { MethodNotAllowed } from "@punctual/api/Problem"
+import { Effect } from "effect"
+import { PrometheusMetrics } from "effect/observability"
+import { Engine, type EngineStatus } from "../engine/Engine.ts"
+import { routeMetrics } from "./HttpMetrics.ts"
+import { problemResponse } from "./problemResponse.ts"
+import type { Reference } from "./Reference.ts"
+import type { Route } from "./Route.ts"
+
+/** By path. */
+export const makeSiteRoutes = (
+  reference: Reference,
+  isStopping: () => boolean,
+): Effect.Effect<ReadonlyMap<string, Route>, never, Engine> =>
+  Effect.gen(function* () {
+    const engine = yield* Engine
+    const context = yield* Effect.context<never>()
+    const run = Effect.runPromiseWith(context)
+
+    const ready = (): Response => {
+      const reasons = whyNotReady(engine.status(), isStopping())
+      return Response.json(reasons.length === 0 ? { status: "ready" } : { status: "notReady", reasons }, {
+        status: reasons.length === 0 ? 200 : 503,
+      })
+    }
+    const metrics = () =>
+      run(Effect.andThen(engine.sample, PrometheusMetrics.format())).then(
+        (text) =>
+          new Response(text, { headers: { "content-type": "text/plain; version=0.0.4; charset=utf-8" } }),
+      )
+    const answers: Record<string, () => Response | Promise<Response>> = {
+      "/": () => new Response(null, { status: 302, headers: { location: "/docs" } }),
+      "/health/live": () => Response.json({ status: "live" }),
+      "/health/ready": ready,
+      "/metrics": metrics,
+      "/openapi.json": reference.openApi,
+      "/docs": reference.page,
+    }
+    return new Map(
+      Object.entries(answers).map(([path, answer]) => [
+        path,
+        readOnly(path, answer, routeMetrics(path, context)),
+      ]),
+    )
+  })
+
+export const whyNotReady = (status: EngineStatus, isStopping: boolean): ReadonlyArray<string> => {
+  const reasons: Array<string> = []
+  if (isStopping || status.isDraining) reasons.push("The service is draining: it is about to stop.")
+  if (status.isWaiting) reasons.push("Another process owns the store: this one waits to take over.")
+  // One process fires all shards of its store: until it owns them all, some keys have nobody to write them.
+  else if (status.ownedShards < Math.max(1, status.shards)) {
+    reasons.push(`The service owns ${status.ownedShards} of ${status.shards} shards so far.`)
+  }
+  for (const loop of status.stalledLoops) reasons.push(`The loop ${loop} has stopped making progress.`)
+  return reasons
+}
+
+const readOnly = (
+  path: string,
+  answer: () => Response | Promise<Response>,
+  metrics: ReturnType<typeof routeMetrics>,
+): Route => ({
+  methods: ["GET", "HEAD"],
+  handle: async (request) => {
+    const startedAt = performance.now()
+    const response =
+      request.method === "GET" || request.method === "HEAD"
+        ? await answer()
+        : problemResponse(new MethodNotAllowed({ detail: `Use GET for ${path}.` }), { allow: "GET, HEAD" })
+    metrics.answered(response.status, performance.now() - startedAt)
+    return response
+  },
+})

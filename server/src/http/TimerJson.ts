@@ -1,0 +1,103 @@
+// A timer as the contract shows it, written as JSON text by hand: answers are built on the hot path, and
+// a payload goes into them as the text it came in. Tests read every answer back with the contract's own
+// schema, which keeps this file and that schema from drifting apart.
+import { formatDuration } from "@punctual/api/DurationMs"
+import type { Attempt, FinishedLife, RetryPolicy, Spec, Target, Timer } from "../domain/Timer.ts"
+import type { TimerView } from "../engine/Scheduler.ts"
+
+/**
+ * Payloads are part of what `get` answers, and of lists that ask for them; creates and updates do not
+ * repeat what the caller has just sent.
+ */
+export const timerJson = (view: TimerView, withPayload: boolean): string =>
+  "timer" in view
+    ? pendingJson(view.timer, view.state, withPayload)
+    : finishedJson(view.life, view.state, withPayload)
+
+export const pendingJson = (timer: Timer, state: "pending" | "inFlight", withPayload: boolean): string => {
+  let json = identityJson(timer, state)
+  json += `,"executeAt":${instantJson(timer.executeAt)}`
+  if (state === "pending") json += `,"fireAt":${instantJson(timer.fireAt)}`
+  json += attemptsJson(timer.attempts, timer.lastAttempt)
+  json += termsJson(timer, withPayload)
+  json += `,"createdAt":${instantJson(timer.createdAt)},"updatedAt":${instantJson(timer.updatedAt)}}`
+  return json
+}
+
+export const finishedJson = (life: FinishedLife, state: string, withPayload: boolean): string => {
+  let json = identityJson(life, state)
+  json += `,"executeAt":${instantJson(life.executeAt)}`
+  json += attemptsJson(life.attempts, life.lastAttempt)
+  json += termsJson(life, withPayload)
+  // What ended a life was the last change of it.
+  const finishedAt = instantJson(life.finishedAt)
+  json += `,"createdAt":${instantJson(life.createdAt)},"updatedAt":${finishedAt},"finishedAt":${finishedAt}`
+  if (life.latenessMs !== undefined) json += `,"latenessMs":${life.latenessMs}`
+  if (life.reason !== undefined) json += `,"reason":${JSON.stringify(life.reason)}`
+  return `${json}}`
+}
+
+type Shown = Timer | FinishedLife
+
+const identityJson = (shown: Shown, state: string): string =>
+  `{"namespace":${JSON.stringify(shown.namespace)},"timerId":${JSON.stringify(shown.timerId)}` +
+  `,"state":"${state}","revision":${shown.revision},"fireId":${JSON.stringify(shown.fireId)}`
+
+const attemptsJson = (attempts: number, last: Attempt | undefined): string => {
+  if (last === undefined) return `,"attempts":${attempts}`
+  const status = last.status === undefined ? "" : `,"status":${last.status}`
+  const error = last.error === undefined ? "" : `,"error":${JSON.stringify(last.error)}`
+  return `,"attempts":${attempts},"lastAttempt":{"at":${instantJson(last.at)}${status}${error},"durationMs":${last.durationMs}}`
+}
+
+const termsJson = (shown: Shown, withPayload: boolean): string => {
+  let json = specJson(shown.spec)
+  if (withPayload && shown.payload !== undefined) json += `,"payload":${decoder.decode(shown.payload)}`
+  return `${json},"correlationId":${JSON.stringify(shown.correlationId)}`
+}
+
+/** Most timers share a few specs, which are then the same objects: their text is made once. */
+const specTexts = new WeakMap<Spec, string>()
+
+const specJson = (spec: Spec): string => {
+  const known = specTexts.get(spec)
+  if (known !== undefined) return known
+  const { target, retryPolicy, expireAfterMs } = spec
+  let text = `,"target":${targetJson(target)},"retryPolicy":${retryPolicyJson(retryPolicy)}`
+  if (expireAfterMs !== undefined) text += `,"expireAfter":"${formatDuration(expireAfterMs)}"`
+  specTexts.set(spec, text)
+  return text
+}
+
+const targetJson = (target: Target): string => {
+  if (target.type !== "webhook") return `{"type":"${target.type}"}`
+  const headers = target.headers === undefined ? "" : `,"headers":${JSON.stringify(target.headers)}`
+  return (
+    `{"type":"webhook","url":${JSON.stringify(target.url)},"method":"${target.method}"${headers}` +
+    `,"timeout":"${formatDuration(target.timeoutMs)}","body":"${target.body}"}`
+  )
+}
+
+const retryPolicyJson = (policy: RetryPolicy): string => {
+  const maxDuration =
+    policy.maxDurationMs === undefined ? "" : `,"maxDuration":"${formatDuration(policy.maxDurationMs)}"`
+  return (
+    `{"maxAttempts":${policy.maxAttempts},"initialInterval":"${formatDuration(policy.initialIntervalMs)}"` +
+    `,"backoffMultiplier":${policy.backoffMultiplier},"maxInterval":"${formatDuration(policy.maxIntervalMs)}"` +
+    `,"jitter":${policy.jitter}${maxDuration}}`
+  )
+}
+
+/** The same instant is often written twice in a row: due and asked for, created and updated. */
+const instantJson = (instantMs: number): string => {
+  if (instantMs !== lastInstantMs) {
+    lastInstantMs = instantMs
+    lastInstantText = `"${new Date(instantMs).toISOString()}"`
+  }
+  return lastInstantText
+}
+
+let lastInstantMs = Number.NaN
+let lastInstantText = ""
+
+const decoder = new TextDecoder()

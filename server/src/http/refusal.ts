@@ -1,0 +1,36 @@
+// What the engine and the store refuse, in the words of the contract.
+import { invalidField } from "@punctual/api/invalidRequest"
+import { Internal, Overloaded, OwnerUnavailable, type Problem } from "@punctual/api/Problem"
+import { Effect } from "effect"
+import type { RefusedWrite } from "../engine/Scheduler.ts"
+import type { StoreError } from "../ports/TimerStore.ts"
+
+/** Fails with the contract's problem. What the store said is logged: its words stay inside the house. */
+export const refuse = (error: RefusedWrite | StoreError): Effect.Effect<never, Problem> =>
+  error._tag === "StoreError"
+    ? Effect.andThen(Effect.logError(`the store failed: ${error.message}`), Effect.fail(refusal(error)))
+    : Effect.fail(refusal(error))
+
+export const refusal = (error: RefusedWrite | StoreError): Problem => {
+  switch (error._tag) {
+    case "Overloaded":
+      return new Overloaded({
+        detail: "Too many writes are waiting. Nothing was written: try again after the pause.",
+        retryAfterSeconds: wholeSeconds(error.retryAfterMs),
+      })
+    case "OwnerUnavailable":
+      return new OwnerUnavailable({
+        detail: error.message,
+        retryAfterSeconds: wholeSeconds(error.retryAfterMs),
+      })
+    case "TimerUnstorable":
+      return invalidField("", error.reason)
+    case "StoreError":
+      return error.isFatal
+        ? new Internal({ detail: "The store has failed and the service is stopping." })
+        : new Overloaded({ detail: "The store does not answer in time: try again.", retryAfterSeconds: 1 })
+  }
+}
+
+/** `Retry-After` knows whole seconds only, and a pause of zero would invite a storm. */
+const wholeSeconds = (pauseMs: number): number => Math.max(1, Math.ceil(pauseMs / 1000))

@@ -1,0 +1,154 @@
+// From a decoded request to what the scheduler is asked, and the checks that no schema can make: those
+// that need the time of receipt, the bytes of the payload as sent, or this process's deliverers.
+import { type CreateTimer, targetOf } from "@punctual/api/CreateTimer"
+import { formatDuration } from "@punctual/api/DurationMs"
+import { invalidField } from "@punctual/api/invalidRequest"
+import type { Limits } from "@punctual/api/Limits"
+import type { InvalidRequest } from "@punctual/api/Problem"
+import { completeRetryPolicy, defaultRetryPolicy } from "@punctual/api/RetryPolicy"
+import type { UpdateTimer } from "@punctual/api/UpdateTimer"
+import { type JsonSpan, spanBytes } from "../domain/JsonSpan.ts"
+import type { Spec, Target } from "../domain/Timer.ts"
+import type { CreateCommand, UpdateCommand } from "../engine/Scheduler.ts"
+
+export interface CommandTerms {
+  readonly limits: Limits
+  /** The target types that this process can deliver to. */
+  readonly targetTypes: ReadonlySet<Target["type"]>
+  /** Specs of creates that name only a URL, by it: most timers share a few, and what is made of them. */
+  readonly plainSpecs: Map<string, Spec>
+}
+
+const mostPlainSpecs = 1_000
+
+/** Where a request was received: its text, its payload in it, and a pointer to it for what is refused. */
+export interface Received {
+  readonly text: string
+  readonly payload: JsonSpan | undefined
+  readonly at: number
+  readonly pointer: string
+}
+
+export const createCommand = (
+  request: CreateTimer,
+  received: Received,
+  terms: CommandTerms,
+): CreateCommand | InvalidRequest => {
+  const executeAt = executeAtOf(request, received.at)
+  const spec = specOf(request, terms)
+  const payload = received.payload === undefined ? undefined : spanBytes(received.text, received.payload)
+  const refused =
+    whyTooFar(executeAt, received, terms) ??
+    whyTooLarge(payload, received, terms) ??
+    whyNoTarget(spec?.target, received, terms)
+  if (refused !== undefined) return refused
+  if (executeAt === undefined || spec === undefined) {
+    throw new Error("a create without a time or a target has passed its schema")
+  }
+  return {
+    namespace: request.namespace,
+    executeAt,
+    spec,
+    onExisting: request.onExisting ?? "replace",
+    ...(request.timerId === undefined ? {} : { timerId: request.timerId }),
+    ...(payload === undefined ? {} : { payload }),
+    ...(request.correlationId === undefined ? {} : { correlationId: request.correlationId }),
+  }
+}
+
+const specOf = (request: CreateTimer, terms: CommandTerms): Spec | undefined => {
+  const { callbackUrl, retryPolicy, expireAfter } = request
+  const isPlain = callbackUrl !== undefined && retryPolicy === undefined && expireAfter === undefined
+  const known = isPlain ? terms.plainSpecs.get(callbackUrl) : undefined
+  if (known !== undefined) return known
+  const target = targetOf(request, terms.limits)
+  if (target === undefined) return undefined
+  const spec: Spec = {
+    target,
+    retryPolicy: completeRetryPolicy(retryPolicy),
+    ...(expireAfter === undefined ? {} : { expireAfterMs: expireAfter }),
+  }
+  if (isPlain) {
+    if (terms.plainSpecs.size === mostPlainSpecs) terms.plainSpecs.clear()
+    terms.plainSpecs.set(callbackUrl, spec)
+  }
+  return spec
+}
+
+export const updateCommand = (
+  request: UpdateTimer,
+  received: Received,
+  terms: CommandTerms,
+): UpdateCommand | InvalidRequest => {
+  const executeAt = executeAtOf(request, received.at)
+  const target = targetOf(request, terms.limits)
+  const payload =
+    request.payload === null || received.payload === undefined
+      ? undefined
+      : spanBytes(received.text, received.payload)
+  const refused =
+    whyTooFar(executeAt, received, terms) ??
+    whyTooLarge(payload, received, terms) ??
+    whyNoTarget(target, received, terms)
+  if (refused !== undefined) return refused
+  return {
+    namespace: request.namespace,
+    timerId: request.timerId,
+    ...(request.ifRevision === undefined ? {} : { ifRevision: request.ifRevision }),
+    set: {
+      ...(executeAt === undefined ? {} : { executeAt }),
+      ...(target === undefined ? {} : { target }),
+      ...(request.retryPolicy === undefined
+        ? {}
+        : { retryPolicy: completeRetryPolicy(request.retryPolicy ?? undefined, defaultRetryPolicy) }),
+      ...(request.expireAfter === undefined ? {} : { expireAfterMs: request.expireAfter }),
+      ...(request.payload === null ? { payload: null } : payload === undefined ? {} : { payload }),
+      ...(request.correlationId === undefined ? {} : { correlationId: request.correlationId }),
+    },
+  }
+}
+
+/** Due order begins at the epoch: what lies before it is as due as the epoch itself. */
+const executeAtOf = (
+  request: { readonly executeAt?: number; readonly delay?: number },
+  receivedAt: number,
+): number | undefined => {
+  if (request.delay !== undefined) return receivedAt + request.delay
+  return request.executeAt === undefined ? undefined : Math.max(0, request.executeAt)
+}
+
+const whyTooFar = (
+  executeAt: number | undefined,
+  received: Received,
+  { limits }: CommandTerms,
+): InvalidRequest | undefined =>
+  executeAt !== undefined && executeAt > received.at + limits.aheadMs
+    ? invalidField(
+        `${received.pointer}/executeAt`,
+        `must lie at most ${formatDuration(limits.aheadMs)} ahead`,
+      )
+    : undefined
+
+const whyTooLarge = (
+  payload: Uint8Array | undefined,
+  received: Received,
+  { limits }: CommandTerms,
+): InvalidRequest | undefined =>
+  payload !== undefined && payload.byteLength > limits.payloadBytes
+    ? invalidField(
+        `${received.pointer}/payload`,
+        `must be at most ${limits.payloadBytes} bytes of JSON text, and has ${payload.byteLength}`,
+      )
+    : undefined
+
+const whyNoTarget = (
+  target: Target | undefined,
+  received: Received,
+  { targetTypes }: CommandTerms,
+): InvalidRequest | undefined =>
+  target !== undefined && !targetTypes.has(target.type)
+    ? invalidField(
+        `${received.pointer}/target/type`,
+        `"${target.type}" has nobody to deliver it here: use one of ${[...targetTypes].join(", ")}`,
+      )
+    : undefined

@@ -1,0 +1,143 @@
+// The composition root: configuration picks layers here, and nowhere else. Whatever keeps the service
+// from starting is told in one line and an exit code: 1 if it could not start or had to end, 2 if it was
+// called wrongly.
+import "effect/schema/SchemaJITCompiler/enable"
+import { writeSync } from "node:fs"
+import { hostname } from "node:os"
+import { Cause, Effect, Exit, Layer, Result } from "effect"
+import manifest from "../package.json" with { type: "json" }
+import { type Configuration, readConfiguration } from "./cli/Configuration.ts"
+import { help } from "./cli/help.ts"
+import { type ServiceLayer, serve, untilSignal } from "./cli/serve.ts"
+import { makeWebhookDeliverer } from "./deliverers/webhook/WebhookDeliverer.ts"
+import { defaultEngineOptions, Engine, type EngineOptions } from "./engine/Engine.ts"
+import type { Listening } from "./http/listener/Listener.ts"
+import { layerLogs } from "./Logs.ts"
+import { Deliverers } from "./ports/Deliverer.ts"
+import { Ids } from "./ports/Ids.ts"
+import { WallClock } from "./ports/WallClock.ts"
+import { MemoryStore } from "./stores/memory/MemoryStore.ts"
+import { SqliteStore } from "./stores/sqlite/SqliteStore.ts"
+
+const storeLayer = ({ store, shards }: Configuration) =>
+  store.kind === "memory"
+    ? MemoryStore.layer({ shards })
+    : SqliteStore.layer({
+        path: store.path,
+        shards,
+        // Formed here, so that a compiled executable finds it.
+        workerUrl: new URL("./stores/sqlite/worker.ts", import.meta.url),
+        onFatal: (message) => fail(`The store has failed, so the service ends: ${message}`),
+      })
+
+const deliverersLayer = ({ egress, limits }: Configuration) =>
+  Layer.sync(Deliverers, () => ({
+    byType: new Map([
+      ["webhook" as const, makeWebhookDeliverer({ egress, payloadBytes: limits.payloadBytes })],
+    ]),
+  }))
+
+const engineOptions = (configuration: Configuration): EngineOptions => ({
+  ...defaultEngineOptions,
+  ownership: { ...defaultEngineOptions.ownership, node: `${hostname()}:${process.pid}` },
+  pollingIntervalMs: configuration.pollingIntervalMs,
+  window: { ...defaultEngineOptions.window, page: configuration.batchSize },
+  dispatch: {
+    ...defaultEngineOptions.dispatch,
+    inFlight: configuration.maxInFlight,
+    inFlightPerNamespace: configuration.maxInFlightPerNamespace,
+    inFlightPerHost: configuration.maxInFlightPerHost,
+  },
+  historyRetentionMs: configuration.historyRetentionMs,
+})
+
+const serviceLayer = (configuration: Configuration): ServiceLayer =>
+  Engine.layer(engineOptions(configuration)).pipe(
+    Layer.provideMerge(Layer.mergeAll(deliverersLayer(configuration), WallClock.system)),
+    Layer.provide(Layer.merge(storeLayer(configuration), Ids.system)),
+  )
+
+const runService = async (): Promise<number> => {
+  const read = readConfiguration(process.env)
+  if ("problems" in read) {
+    for (const problem of read.problems) writeError(problem)
+    return 1
+  }
+  const { configuration, warnings, effective } = read
+  // Told once the service runs: a start that fails says why in one line, and nothing else.
+  const onListening = (listening: Listening) =>
+    Effect.gen(function* () {
+      for (const warning of warnings) yield* Effect.logWarning(warning)
+      yield* Effect.annotateLogs(Effect.logInfo("settings in force"), effective)
+      welcome(listening, configuration)
+    })
+  const program = Effect.gen(function* () {
+    const untilAsked = yield* untilSignal
+    yield* serve({ configuration, layer: serviceLayer(configuration), untilAsked, onListening })
+  })
+  const exit = await Effect.runPromiseExit(
+    program.pipe(
+      Effect.scoped,
+      Effect.provide(layerLogs(configuration.logLevel, process.stderr.isTTY === true)),
+    ),
+  )
+  if (Exit.isSuccess(exit)) return 0
+  const failure = Cause.findError(exit.cause)
+  writeError(Result.isSuccess(failure) ? failure.success.message : `Unforeseen: ${Cause.squash(exit.cause)}`)
+  return 1
+}
+
+const welcome = ({ url }: Listening, { store }: Configuration): void => {
+  const data = store.kind === "memory" ? "in memory only: it is gone when the service ends" : store.path
+  process.stdout.write(`Punctual ${manifest.version} listens on ${url}
+  data       ${data}
+  reference  ${url}/docs
+
+Try it: in a second terminal run  npm run listen  and in a third
+  curl -s ${url}/api/v1/timers/create -H 'content-type: application/json' \\
+    -d '{"namespace":"demo","timerId":"hello","delay":"2s","callbackUrl":"http://127.0.0.1:9000/hook","payload":{"n":1}}'
+`)
+}
+
+const main = async ([command = "serve", ...args]: ReadonlyArray<string>): Promise<number> => {
+  switch (command) {
+    case "serve":
+      if (args.length === 0) return runService()
+      if (args[0] === "--help") return say(help())
+      return misuse(`serve takes no arguments; it is configured by settings: ${args[0]}`)
+    case "listen":
+      return (await import("./cli/listen.ts")).listen(args)
+    case "--help":
+    case "-h":
+    case "help":
+      return say(help())
+    case "--version":
+    case "-v":
+      return say(`${manifest.version}\n`)
+    default:
+      return misuse(`There is no command ${command}.`)
+  }
+}
+
+const say = (text: string): number => {
+  process.stdout.write(text)
+  return 0
+}
+
+const misuse = (message: string): number => {
+  writeError(message)
+  writeSync(2, `\n${help()}`)
+  return 2
+}
+
+const writeError = (message: string): void => {
+  writeSync(2, `punctual: ${message.replaceAll("\n", " ")}\n`)
+}
+
+/** At once: nothing may be acknowledged after this. */
+const fail = (message: string): never => {
+  writeError(message)
+  process.exit(1)
+}
+
+process.exit(await main(process.argv.slice(2)))

@@ -1,0 +1,242 @@
+// The routes accept and refuse what the server that Effect generates from the same definition accepts and
+// refuses: over a corpus of bodies for every call, and over random mutations of them.
+import "effect/schema/SchemaJITCompiler/enable"
+import { describe, expect, test } from "bun:test"
+import { defaultLimits } from "@punctual/api/Limits"
+import { makePunctualApi } from "@punctual/api/PunctualApi"
+import { Effect, Layer } from "effect"
+import { HttpRouter, HttpServer } from "effect/http"
+import { HttpApiBuilder } from "effect/http-api"
+import fc from "fast-check"
+import type { ApiHandler } from "../../src/http/ApiCall.ts"
+import { makeApiRoutes } from "../../src/http/ApiRoutes.ts"
+import { defaultBodyOptions, RequestBodies } from "../../src/http/RequestBody.ts"
+import { WallClock } from "../../src/ports/WallClock.ts"
+
+const calls = ["create", "createMany", "get", "update", "delete", "deleteMany", "list", "count"] as const
+type Call = (typeof calls)[number]
+type Send = (call: Call, body: string) => Promise<number>
+
+const requestOf = (call: Call, body: string): Request =>
+  new Request(`http://localhost/api/v1/timers/${call}`, {
+    method: "POST",
+    headers: { "content-type": "application/json", "content-length": String(Buffer.byteLength(body)) },
+    body,
+  })
+
+/** Ours, with handlers that accept whatever reached them. */
+const sendToRoutes = async (): Promise<Send> => {
+  const accept: ApiHandler<never> = () => Effect.succeed("{}")
+  const routes = await Effect.runPromise(
+    makeApiRoutes({
+      limits: defaultLimits,
+      handlers: Object.fromEntries(calls.map((call) => [call, accept])),
+      bodies: new RequestBodies(defaultBodyOptions),
+      callsMax: 10,
+      whyClosed: () => undefined,
+    }).pipe(Effect.provide(WallClock.system)),
+  )
+  return async (call, body) => {
+    const route = routes.get(`/api/v1/timers/${call}`)
+    if (route === undefined) throw new Error(`no route for ${call}`)
+    return (await route.handle(requestOf(call, body))).status
+  }
+}
+
+const acceptedStatus = 599
+
+/** The generated one; its handlers have nothing to answer with, and end in a status of their own. */
+const generatedServer = (): { readonly send: Send; readonly dispose: () => Promise<void> } => {
+  const api = makePunctualApi(defaultLimits)
+  const accept = () => Effect.succeed(undefined as never)
+  const group = HttpApiBuilder.group(api, "timers", (handlers) =>
+    handlers.handleAll({
+      create: accept,
+      createMany: accept,
+      get: accept,
+      update: accept,
+      delete: accept,
+      deleteMany: accept,
+      list: accept,
+      count: accept,
+    }),
+  )
+  const { handler, dispose } = HttpRouter.toWebHandler(
+    HttpApiBuilder.layer(api).pipe(Layer.provide(group), Layer.provide(HttpServer.layerServices)),
+    { disableLogger: true },
+  )
+  // A handler that was reached answers with nothing, which no success schema encodes: that is a 500.
+  const send: Send = async (call, body) => {
+    const { status } = await handler(requestOf(call, body))
+    return status === 500 ? acceptedStatus : status
+  }
+  return { send, dispose }
+}
+
+const key = { namespace: "n", timerId: "t" }
+const create = { ...key, executeAt: "2031-01-01T00:00:00.000Z", callbackUrl: "http://localhost/hook" }
+const target = {
+  type: "webhook",
+  url: "https://h/",
+  headers: { a: "b" },
+  timeout: "3s",
+  method: "PUT",
+  body: "payload",
+}
+const retryPolicy = {
+  maxAttempts: 3,
+  initialInterval: "1s",
+  maxInterval: "1m",
+  jitter: 0.5,
+  backoffMultiplier: 2,
+}
+
+const corpus: Record<Call, ReadonlyArray<unknown>> = {
+  create: [
+    create,
+    { ...create, payload: null, retryPolicy, expireAfter: "1h", correlationId: "c", onExisting: "keep" },
+    { namespace: "n", delay: "PT1H", target },
+    { namespace: "n", delay: "0s", target: { type: "event" } },
+  ],
+  createMany: [{ timers: [create, 7, null] }, { timers: [] }, { timers: Array(1_001).fill(create) }],
+  get: [key],
+  update: [
+    { ...key, delay: "1h" },
+    { ...key, payload: null, expireAfter: null, retryPolicy: null, ifRevision: 3 },
+    key,
+  ],
+  delete: [key, { ...key, ifRevision: 1 }],
+  deleteMany: [
+    { namespace: "n", all: true },
+    { namespace: "n", filter: { idPrefix: "a" } },
+    { namespace: "n", filter: {} },
+  ],
+  list: [{ namespace: "n", state: "dead", limit: 1_000, order: "asc", include: ["payload"], cursor: "x" }],
+  count: [
+    { namespace: "n", from: "2030-01-01T00:00:00Z", until: "2031-01-01T00:00:00+01:00", correlationId: "c" },
+  ],
+}
+
+const oddValues: ReadonlyArray<unknown> = [
+  null,
+  true,
+  0,
+  -1,
+  1.5,
+  1e30,
+  "",
+  "x",
+  "_x",
+  "1h",
+  "P1M",
+  "2031-01-01T00:00:00",
+  "10000-01-01T00:00:00Z",
+  "a\u0000",
+  "\ud800",
+  "x".repeat(300),
+  "http://u:p@h/",
+  [],
+  {},
+  [[]],
+  { type: "webhook" },
+  { type: "event", x: 1 },
+  ["payload"],
+  { idPrefix: "" },
+  { maxAttempts: 0 },
+  { maxAttempts: 101 },
+  { initialInterval: "1h", maxInterval: "1s" },
+]
+const fieldNames = [
+  "namespace",
+  "timerId",
+  "executeAt",
+  "delay",
+  "callbackUrl",
+  "target",
+  "payload",
+  "retryPolicy",
+  "expireAfter",
+  "correlationId",
+  "onExisting",
+  "timers",
+  "ifRevision",
+  "filter",
+  "all",
+  "state",
+  "from",
+  "until",
+  "idPrefix",
+  "order",
+  "include",
+  "cursor",
+  "limit",
+  "unknown",
+  "__proto__",
+  "constructor",
+]
+
+type Mutation = { readonly field: string; readonly value: unknown; readonly removes: boolean }
+
+const mutated = (body: unknown, mutations: ReadonlyArray<Mutation>): string => {
+  const members = new Map(Object.entries(body as object))
+  for (const { field, value, removes } of mutations) {
+    if (removes) members.delete(field)
+    else members.set(field, value)
+  }
+  // By hand, because assigning __proto__ would not make a member of it.
+  return `{${[...members].map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`).join(",")}}`
+}
+
+describe("the generated server and ours agree", () => {
+  const bothAnswer = async (routes: Send, generated: Send, call: Call, body: string) => {
+    const [ours, theirs] = await Promise.all([routes(call, body), generated(call, body)])
+    const isAccepted = { ours: ours === 200, theirs: theirs === acceptedStatus }
+    expect({ call, body: body.slice(0, 500), ours: isAccepted.ours }).toEqual({
+      call,
+      body: body.slice(0, 500),
+      ours: isAccepted.theirs,
+    })
+    if (!isAccepted.ours) expect([ours, theirs]).toEqual([400, 400])
+    return isAccepted.ours
+  }
+
+  test("on a corpus of bodies, each sent to every call", async () => {
+    const routes = await sendToRoutes()
+    const { send, dispose } = generatedServer()
+    const verdicts = new Set<boolean>()
+    for (const call of calls) {
+      for (const body of Object.values(corpus).flat()) {
+        verdicts.add(await bothAnswer(routes, send, call, JSON.stringify(body)))
+      }
+      for (const text of ["", "nonsense", "null", "[]", '"text"']) await bothAnswer(routes, send, call, text)
+    }
+    expect(verdicts).toEqual(new Set([true, false]))
+    await dispose()
+  })
+
+  test("on random mutations of it", async () => {
+    const routes = await sendToRoutes()
+    const { send, dispose } = generatedServer()
+    const mutation = fc.record({
+      field: fc.constantFrom(...fieldNames),
+      value: fc.constantFrom(...oddValues),
+      removes: fc.boolean(),
+    })
+    const body = fc
+      .constantFrom(...calls)
+      .chain((call) =>
+        fc.tuple(
+          fc.constant(call),
+          fc.constantFrom(...corpus[call]),
+          fc.array(mutation, { minLength: 1, maxLength: 3 }),
+        ),
+      )
+    await fc.assert(
+      fc.asyncProperty(body, async ([call, valid, mutations]) => {
+        await bothAnswer(routes, send, call, mutated(valid, mutations))
+      }),
+      { numRuns: 500 },
+    )
+    await dispose()
+  })
+})

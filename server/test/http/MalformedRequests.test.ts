@@ -1,0 +1,182 @@
+// Whatever arrives, the answer is a 4xx problem document that says what to mend, nothing is written, and
+// the service goes on as before.
+import { describe, expect, test } from "bun:test"
+import { pointersOf, refused, succeeded } from "./answers.ts"
+import { createHead, rawRequest } from "./rawRequest.ts"
+import { type RunningService, withService } from "./ServiceFixture.ts"
+
+const valid = {
+  namespace: "malformed",
+  timerId: "one",
+  executeAt: "2031-01-01T00:00:00Z",
+  callbackUrl: "http://localhost/hook",
+}
+
+const nothingWritten = async ({ call, pendingIn }: RunningService) => {
+  expect(await pendingIn("malformed")).toBe(0)
+  succeeded("create", await call("create", valid))
+}
+
+describe("bodies that are no JSON", () => {
+  const bodies: Record<string, string> = {
+    empty: "",
+    blank: "  ",
+    "cut off": JSON.stringify(valid).slice(0, -1),
+    "a trailing comma": '{"namespace":"a",}',
+    "single quotes": "{'namespace':'a'}",
+    "bare words": "hello",
+    "two values": "{}{}",
+    "a control character in text": '{"namespace":"a\u0001"}',
+    "nested without end": "[".repeat(500_000),
+  }
+  for (const [name, body] of Object.entries(bodies)) {
+    test(name, () =>
+      withService({}, async (running) => {
+        refused(await running.call("create", body), "invalidJson")
+        await nothingWritten(running)
+      }),
+    )
+  }
+
+  test("invalid UTF-8", () =>
+    withService({}, async (running) => {
+      const body = Buffer.from(JSON.stringify({ ...valid, timerId: "\u00e9" }), "latin1")
+      const problem = refused(await rawRequest(running.port, [createHead(body.length), body]), "invalidJson")
+      expect(problem.detail).toContain("UTF-8")
+      await nothingWritten(running)
+    }))
+})
+
+describe("bodies that are no create", () => {
+  const changes: Record<string, [unknown, string]> = {
+    "no object": [[], ""],
+    null: [null, ""],
+    "a number": [7, ""],
+    "a namespace of another type": [{ ...valid, namespace: 7 }, "/namespace"],
+    "a missing namespace": [{ ...valid, namespace: undefined }, "/namespace"],
+    "a reserved namespace": [{ ...valid, namespace: "_x" }, "/namespace"],
+    "an unknown field": [{ ...valid, exeuteAt: 1 }, "/exeuteAt"],
+    "an unknown field that objects have": [`{"__proto__":{},${JSON.stringify(valid).slice(1)}`, "/__proto__"],
+    "an instant without an offset": [{ ...valid, executeAt: "2031-01-01T00:00:00" }, "/executeAt"],
+    "the year 10000": [{ ...valid, executeAt: "10000-01-01T00:00:00Z" }, "/executeAt"],
+    "the 30th of February": [{ ...valid, executeAt: "2031-02-30T00:00:00Z" }, "/executeAt"],
+    "an instant as a number": [{ ...valid, executeAt: 1924992000000 }, "/executeAt"],
+    "an instant too far ahead": [{ ...valid, executeAt: "2999-01-01T00:00:00Z" }, "/executeAt"],
+    "two times": [{ ...valid, delay: "1s" }, "/delay"],
+    "no time": [{ ...valid, executeAt: undefined }, "/executeAt"],
+    "two targets": [{ ...valid, target: { type: "event" } }, "/target"],
+    "a control character in an id": [{ ...valid, timerId: "a\u0000b" }, "/timerId"],
+    "a lone surrogate in an id": [
+      `{"timerId":"\\ud800",${JSON.stringify({ ...valid, timerId: undefined }).slice(1)}`,
+      "/timerId",
+    ],
+    "a URL of another scheme": [{ ...valid, callbackUrl: "file:///etc/passwd" }, "/callbackUrl"],
+    "a line break in a header": [
+      {
+        ...valid,
+        callbackUrl: undefined,
+        target: { type: "webhook", url: "http://h/", headers: { "x-a": "1\r\nx-b: 2" } },
+      },
+      "/target/headers/x-a",
+    ],
+    "a line break in a header's name": [
+      {
+        ...valid,
+        callbackUrl: undefined,
+        target: { type: "webhook", url: "http://h/", headers: { "x-a\r\nx": "1" } },
+      },
+      "/target/headers",
+    ],
+  }
+  for (const [name, [body, pointer]] of Object.entries(changes)) {
+    test(name, () =>
+      withService({}, async (running) => {
+        const problem = refused(await running.call("create", body), "invalidRequest")
+        expect(pointersOf(problem).some((named) => named.startsWith(pointer))).toBe(true)
+        await nothingWritten(running)
+      }),
+    )
+  }
+
+  test("every failure is named at once, and none repeats what was sent", () =>
+    withService({}, async ({ call }) => {
+      const secret = "correct horse battery staple \u0000"
+      const answered = await call("create", {
+        namespace: secret,
+        timerId: secret,
+        executeAt: secret,
+        x: secret,
+      })
+      const problem = refused(answered, "invalidRequest")
+      expect(pointersOf(problem)).toEqual(
+        expect.arrayContaining(["/namespace", "/timerId", "/executeAt", "/x"]),
+      )
+      expect(answered.text).not.toContain("horse")
+    }))
+
+  test("deep nesting in a payload, or in an item of many, does no harm", () =>
+    withService({}, async ({ call }) => {
+      const deep = `${"[".repeat(10_000)}${"]".repeat(10_000)}`
+      const body = `${JSON.stringify(valid).slice(0, -1)},"payload":${deep}}`
+      succeeded("create", await call("create", body))
+      succeeded("createMany", await call("createMany", `{"timers":[${body},${deep}]}`))
+    }))
+})
+
+describe("requests that reach no call", () => {
+  test("an unknown path is 404, another method 405 with what is allowed", () =>
+    withService({}, async ({ fetch }) => {
+      for (const path of [
+        "/api/v1/timers",
+        "/api/v1/timers/create/",
+        "/API/v1/timers/create",
+        "/api/v2/timers/create",
+      ]) {
+        refused(await fetch(path, { method: "POST", body: "{}" }), "notFound")
+      }
+      for (const method of ["GET", "PUT", "DELETE", "PATCH"]) {
+        const answered = await fetch("/api/v1/timers/create", { method })
+        refused(answered, "methodNotAllowed")
+        expect(answered.headers.get("allow")).toBe("POST")
+      }
+      const answered = await fetch("/metrics", { method: "POST", body: "{}" })
+      refused(answered, "methodNotAllowed")
+      expect(answered.headers.get("allow")).toBe("GET, HEAD")
+    }))
+
+  test("HEAD and OPTIONS are answered without a body", () =>
+    withService({}, async ({ fetch }) => {
+      expect(await fetch("/health/live", { method: "HEAD" })).toMatchObject({ status: 200, text: "" })
+      const options = await fetch("/api/v1/timers/create", { method: "OPTIONS" })
+      expect([options.status, options.headers.get("allow"), options.text]).toEqual([204, "POST, OPTIONS", ""])
+    }))
+
+  test("only JSON is taken, in UTF-8", () =>
+    withService({}, async (running) => {
+      const body = JSON.stringify(valid)
+      for (const type of ["text/plain", "application/json; charset=latin1", "application/jsonx", ""]) {
+        refused(await running.call("create", body, { "content-type": type }), "unsupportedMediaType")
+      }
+      const head = createHead(body.length).replace("content-type: application/json\r\n", "")
+      refused(await rawRequest(running.port, [head, body]), "unsupportedMediaType")
+      await nothingWritten(running)
+      for (const type of [
+        "application/json; charset=utf-8",
+        "Application/JSON;charset=UTF-8",
+        'application/json; charset="utf-8"',
+      ]) {
+        succeeded("create", await running.call("create", body, { "content-type": type }))
+      }
+    }))
+
+  test("a query string changes nothing", () =>
+    withService({}, async ({ fetch }) => {
+      expect((await fetch("/health/live?x=1")).status).toBe(200)
+    }))
+})
+
+test("of duplicate keys the last one counts", () =>
+  withService({}, async ({ call }) => {
+    const body = `{"timerId":"first",${JSON.stringify(valid).slice(1)}`
+    expect(succeeded("create", await call("create", body)).timer.timerId).toBe("one")
+  }))

@@ -1,0 +1,134 @@
+// The whole service below main.ts for one test: real listener on a free port, real engine, memory store,
+// and a deliverer that does what the test says. Everything ends with the test.
+import { defaultLimits, type Limits } from "@punctual/api/Limits"
+import { Context, Effect, Layer } from "effect"
+import { Engine } from "../../src/engine/Engine.ts"
+import { Scheduler } from "../../src/engine/Scheduler.ts"
+import { type HttpService, makeHttpService } from "../../src/http/HttpService.ts"
+import { listen } from "../../src/http/listener/Listener.ts"
+import { layerLogs } from "../../src/Logs.ts"
+import { Deliverers, type Delivery, type Fire } from "../../src/ports/Deliverer.ts"
+import { Ids } from "../../src/ports/Ids.ts"
+import { WallClock } from "../../src/ports/WallClock.ts"
+import { MemoryStore } from "../../src/stores/memory/MemoryStore.ts"
+
+export interface Answered {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+  // biome-ignore lint/suspicious/noExplicitAny: an answer is whatever came; each test says what it expects.
+  readonly json: any
+}
+
+export interface RunningService {
+  readonly url: string
+  readonly port: number
+  readonly service: HttpService
+  /** Calls the API; a body that is no text is sent as JSON. */
+  call(name: string, body: unknown, headers?: Record<string, string>): Promise<Answered>
+  fetch(path: string, init?: RequestInit): Promise<Answered>
+  /** How many timers are pending in a namespace, asked of the engine itself. */
+  pendingIn(namespace: string): Promise<number>
+}
+
+export interface ServiceOptions {
+  readonly limits?: Partial<Limits>
+  readonly bodyTimeoutMs?: number
+  readonly callsMax?: number
+  readonly deliver?: (fire: Fire) => Effect.Effect<Delivery>
+  /** In place of the engine's scheduler, to have it refuse. */
+  readonly scheduler?: Partial<Scheduler["Service"]>
+  /** In place of the engine, to have it say how it is. */
+  readonly engine?: Partial<Engine["Service"]>
+}
+
+export const withService = (
+  options: ServiceOptions,
+  use: (running: RunningService) => Promise<void>,
+): Promise<void> =>
+  Effect.runPromise(
+    Effect.gen(function* () {
+      const scheduler = yield* Scheduler
+      const service = yield* makeHttpService({
+        limits: { ...defaultLimits, ...options.limits },
+        bodyTimeoutMs: options.bodyTimeoutMs ?? 10_000,
+        callsMax: options.callsMax ?? 4_096,
+      })
+      const listening = yield* listen({
+        host: "127.0.0.1",
+        port: 0,
+        handle: service.handle,
+        onDefect: () => undefined,
+      })
+      yield* ownsEverything
+      const context = yield* Effect.context<never>()
+      const fetched = async (path: string, init?: RequestInit): Promise<Answered> =>
+        answeredOf(await fetch(`${listening.url}${path}`, { redirect: "manual", ...init }))
+      yield* Effect.promise(() =>
+        use({
+          url: listening.url,
+          port: listening.port,
+          service,
+          fetch: fetched,
+          call: (name, body, headers) =>
+            fetched(`/api/v1/timers/${name}`, {
+              method: "POST",
+              headers: { "content-type": "application/json", ...headers },
+              body: typeof body === "string" ? body : JSON.stringify(body),
+            }),
+          pendingIn: (namespace) =>
+            Effect.runPromiseWith(context)(
+              Effect.map(scheduler.count({ namespace, state: "pending" }), ({ count }) => count),
+            ),
+        }),
+      )
+    }).pipe(Effect.scoped, Effect.provide(layerOf(options)), Effect.provide(layerLogs("none", false))),
+  )
+
+const layerOf = (options: ServiceOptions) => {
+  const engine = Engine.layer().pipe(
+    Layer.provideMerge(Layer.mergeAll(deliverers(options), WallClock.system)),
+    Layer.provide(Layer.merge(MemoryStore.layer({ shards: 4 }), Ids.system)),
+  )
+  const replaced = Layer.effectContext(
+    Effect.gen(function* () {
+      const real = { engine: yield* Engine, scheduler: yield* Scheduler }
+      return Context.make(Engine, { ...real.engine, ...options.engine }).pipe(
+        Context.add(Scheduler, { ...real.scheduler, ...options.scheduler }),
+      )
+    }),
+  )
+  return Layer.provideMerge(replaced, engine)
+}
+
+const deliverers = (options: ServiceOptions) =>
+  Layer.succeed(Deliverers, {
+    byType: new Map([
+      [
+        "webhook" as const,
+        {
+          deliver: options.deliver ?? (() => Effect.succeed<Delivery>({ kind: "delivered", status: 200 })),
+          hostOf: () => "host",
+        },
+      ],
+    ]),
+  })
+
+const ownsEverything = Effect.gen(function* () {
+  const engine = yield* Engine
+  yield* Effect.sleep(1).pipe(
+    Effect.repeat({ while: () => engine.status().isWaiting }),
+    Effect.timeoutOption(1_000),
+  )
+})
+
+const answeredOf = async (response: Response): Promise<Answered> => {
+  const text = await response.text()
+  const isJson = /json/.test(response.headers.get("content-type") ?? "")
+  return {
+    status: response.status,
+    headers: response.headers,
+    text,
+    json: isJson && text !== "" ? JSON.parse(text) : undefined,
+  }
+}

@@ -1,0 +1,118 @@
+// Health, metrics and the reference, in every condition of the service.
+import { describe, expect, test } from "bun:test"
+import { PunctualApi } from "@punctual/api/PunctualApi"
+import { OpenApi } from "effect/http-api"
+import type { EngineStatus } from "../../src/engine/Engine.ts"
+import { refused, succeeded } from "./answers.ts"
+import { withService } from "./ServiceFixture.ts"
+
+const well: EngineStatus = {
+  shards: 4,
+  ownedShards: 4,
+  isWaiting: false,
+  isDraining: false,
+  stalledLoops: [],
+}
+const timer = { namespace: "n", timerId: "t", delay: "1h", callbackUrl: "http://h/" }
+
+describe("health", () => {
+  test("a service that owns its shards is live and ready", () =>
+    withService({}, async ({ fetch }) => {
+      expect((await fetch("/health/live")).json).toEqual({ status: "live" })
+      const ready = await fetch("/health/ready")
+      expect([ready.status, ready.json]).toEqual([200, { status: "ready" }])
+    }))
+
+  const unready: Record<string, [Partial<EngineStatus>, string]> = {
+    draining: [{ isDraining: true }, "draining"],
+    waiting: [{ isWaiting: true, ownedShards: 0 }, "Another process"],
+    "owning nothing yet": [{ ownedShards: 0 }, "0 of 4"],
+    "owning a part only": [{ ownedShards: 3 }, "3 of 4"],
+    stalled: [{ stalledLoops: ["firing"] }, "firing"],
+  }
+  for (const [name, [status, reason]] of Object.entries(unready)) {
+    test(`a service that is ${name} is live, not ready, and says why`, () =>
+      withService({ engine: { status: () => ({ ...well, ...status }) } }, async ({ fetch }) => {
+        expect((await fetch("/health/live")).status).toBe(200)
+        const ready = await fetch("/health/ready")
+        expect(ready.status).toBe(503)
+        expect(ready.json.reasons).toEqual([expect.stringContaining(reason)])
+      }))
+  }
+
+  test("while another process owns the store the API answers 503, and writes nothing", () =>
+    withService({ engine: { status: () => ({ ...well, isWaiting: true }) } }, async ({ call, pendingIn }) => {
+      expect(refused(await call("create", timer), "ownerUnavailable").detail).toContain("Another process")
+      refused(await call("get", { namespace: "n", timerId: "t" }), "ownerUnavailable")
+      expect(await pendingIn("n")).toBe(0)
+    }))
+
+  test("once it is closed the API answers 503 and the rest goes on", () =>
+    withService({}, async ({ call, fetch, service }) => {
+      succeeded("create", await call("create", timer))
+      service.close()
+      refused(await call("create", timer), "ownerUnavailable")
+      expect((await fetch("/health/live")).status).toBe(200)
+      expect((await fetch("/health/ready")).status).toBe(503)
+      expect((await fetch("/metrics")).status).toBe(200)
+    }))
+})
+
+describe("metrics", () => {
+  test("requests are counted by route and class of status, in Prometheus' format", () =>
+    withService({}, async ({ call, fetch }) => {
+      const counted = async (labels: string): Promise<number> => {
+        const { text } = await fetch("/metrics")
+        const line = text.split("\n").find((one) => one.startsWith(`timer_http_requests_total{${labels}} `))
+        return Number(line?.split(" ")[1] ?? 0)
+      }
+      const created = 'route="/api/v1/timers/create",status="2xx"'
+      const failed = 'route="/api/v1/timers/create",status="4xx"'
+      const unknown = 'route="other",status="4xx"'
+      const before = [await counted(created), await counted(failed), await counted(unknown)]
+      await call("create", timer)
+      await call("create", "nonsense")
+      await fetch("/secret-path-1")
+      const after = [await counted(created), await counted(failed), await counted(unknown)]
+      expect(after).toEqual(before.map((count) => count + 1))
+    }))
+
+  test("no label tells a namespace, an id or a path of the caller's", () =>
+    withService({}, async ({ call, fetch }) => {
+      await call("create", { ...timer, namespace: "tenant-x", timerId: "id-x", correlationId: "corr-x" })
+      await fetch("/path-x")
+      const answered = await fetch("/metrics")
+      expect(answered.headers.get("content-type")).toBe("text/plain; version=0.0.4; charset=utf-8")
+      expect(answered.text).not.toMatch(/tenant-x|id-x|corr-x|path-x/)
+      expect(answered.text).toContain("timer_pending ")
+    }))
+})
+
+describe("the reference", () => {
+  test("the OpenAPI document is the contract's", () =>
+    withService({}, async ({ fetch }) => {
+      const { status, json } = await fetch("/openapi.json")
+      expect(status).toBe(200)
+      expect(json).toEqual(JSON.parse(JSON.stringify(OpenApi.fromApi(PunctualApi))))
+    }))
+
+  test("the page carries all it needs: nothing is fetched from elsewhere", () =>
+    withService({}, async ({ fetch }) => {
+      const { status, headers, text } = await fetch("/docs")
+      expect(status).toBe(200)
+      expect(headers.get("content-type")).toStartWith("text/html")
+      expect(headers.get("content-security-policy")).toContain("default-src 'none'")
+      const outsideScripts = text.replace(
+        /<(script|style)[^>]*>.*?<\/\1>/gs,
+        (element) => element.split(">")[0] ?? "",
+      )
+      expect(outsideScripts).not.toMatch(/(src|href)\s*=/)
+      expect(text).toContain("/api/v1/timers/create")
+    }))
+
+  test("the root leads to the page", () =>
+    withService({}, async ({ fetch }) => {
+      const { status, headers } = await fetch("/")
+      expect([status, headers.get("location")]).toEqual([302, "/docs"])
+    }))
+})

@@ -1,0 +1,437 @@
+// Every answer that the contract documents, through the real listener and the real engine.
+import { describe, expect, test } from "bun:test"
+import { Deferred, Effect } from "effect"
+import { Overloaded, OwnerUnavailable, TimerUnstorable } from "../../src/engine/Scheduler.ts"
+import type { Delivery } from "../../src/ports/Deliverer.ts"
+import { StoreError } from "../../src/ports/TimerStore.ts"
+import { pointersOf, refused, succeeded } from "./answers.ts"
+import { type RunningService, withService } from "./ServiceFixture.ts"
+
+const key = { namespace: "billing", timerId: "invoice-1" }
+const hook = "https://example.com/hook"
+const later = "2031-01-01T00:00:00.000Z"
+const pending = { ...key, executeAt: later, callbackUrl: hook }
+
+/** Asks until the timer has reached a state, which the engine brings about by itself. */
+const untilState = async ({ call }: RunningService, state: string) => {
+  for (let asked = 0; asked < 5_000; asked++) {
+    const { timer } = succeeded("get", await call("get", key))
+    if (timer.state === state) return timer
+  }
+  throw new Error(`the timer did not become ${state}`)
+}
+
+describe("create", () => {
+  test("answers with the whole timer, defaults filled in, without the payload", () =>
+    withService({}, async ({ call }) => {
+      const { result, timer } = succeeded(
+        "create",
+        await call("create", {
+          ...pending,
+          payload: { a: 1 },
+          expireAfter: "PT90S",
+          correlationId: "order-1",
+        }),
+      )
+      expect(result).toBe("created")
+      expect(timer).toMatchObject({
+        ...key,
+        state: "pending",
+        executeAt: Date.parse(later),
+        fireAt: Date.parse(later),
+        attempts: 0,
+        target: { type: "webhook", url: hook, method: "POST", timeoutMs: 15_000, body: "envelope" },
+        retryPolicy: {
+          maxAttempts: 10,
+          initialIntervalMs: 5_000,
+          backoffMultiplier: 4,
+          maxIntervalMs: 28_800_000,
+          jitter: 0.2,
+        },
+        expireAfterMs: 90_000,
+        correlationId: "order-1",
+      })
+      expect("payload" in timer).toBe(false)
+    }))
+
+  test("makes the ids that are left out", () =>
+    withService({}, async ({ call }) => {
+      const { timerId: _, ...anonymous } = pending
+      const { timer } = succeeded("create", await call("create", anonymous))
+      const uuidV7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
+      expect([timer.timerId, timer.correlationId, timer.fireId]).toEqual([
+        expect.stringMatching(uuidV7),
+        expect.stringMatching(uuidV7),
+        expect.stringMatching(uuidV7),
+      ])
+    }))
+
+  test("counts a delay from receipt", () =>
+    withService({}, async ({ call }) => {
+      const before = Date.now()
+      const { timer } = succeeded("create", await call("create", { ...key, delay: "1h", callbackUrl: hook }))
+      expect(timer.executeAt).toBeGreaterThanOrEqual(before + 3_600_000)
+      expect(timer.executeAt).toBeLessThanOrEqual(Date.now() + 3_600_000)
+    }))
+
+  test("replaces, keeps or refuses a pending key as it is told, and leaves an equal one unchanged", () =>
+    withService({}, async ({ call }) => {
+      const first = succeeded("create", await call("create", pending))
+      expect(succeeded("create", await call("create", pending)).result).toBe("unchanged")
+      const other = { ...pending, executeAt: "2032-01-01T00:00:00Z" }
+      const kept = succeeded("create", await call("create", { ...other, onExisting: "keep" }))
+      expect(kept).toEqual({ result: "unchanged", timer: first.timer })
+      refused(await call("create", { ...other, onExisting: "fail" }), "timerExists")
+      const replaced = succeeded("create", await call("create", other))
+      expect(replaced.result).toBe("replaced")
+      expect(replaced.timer.revision).toBeGreaterThan(first.timer.revision)
+      expect(replaced.timer.fireId).not.toBe(first.timer.fireId)
+      expect(replaced.timer.createdAt).toBe(first.timer.createdAt)
+    }))
+
+  test("answers a repeat of a finished life with that life", () =>
+    withService({}, async (running) => {
+      const due = { ...key, executeAt: "2020-01-01T00:00:00Z", callbackUrl: hook }
+      succeeded("create", await running.call("create", due))
+      await untilState(running, "delivered")
+      const { result, timer } = succeeded("create", await running.call("create", due))
+      expect({ result, state: timer.state }).toEqual({ result: "alreadyFinished", state: "delivered" })
+    }))
+
+  test("takes an instant before the epoch as due at once", () =>
+    withService({}, async (running) => {
+      const ancient = { ...key, executeAt: "0001-01-01T00:00:00Z", callbackUrl: hook }
+      succeeded("create", await running.call("create", ancient))
+      expect((await untilState(running, "delivered")).executeAt).toBe(0)
+    }))
+
+  test("refuses a target that this process cannot deliver to, by name", () =>
+    withService({}, async ({ call }) => {
+      const problem = refused(
+        await call("create", { ...key, executeAt: later, target: { type: "event" } }),
+        "invalidRequest",
+      )
+      expect(pointersOf(problem)).toEqual(["/target/type"])
+      expect(problem.detail).toContain("webhook")
+    }))
+
+  test("shows every option of a webhook target", () =>
+    withService({}, async ({ call }) => {
+      const target = {
+        type: "webhook",
+        url: hook,
+        method: "PUT",
+        headers: { "x-token": "t" },
+        timeout: "PT2S",
+        body: "payload",
+      }
+      const retryPolicy = { maxAttempts: 3, initialInterval: "1s", maxInterval: "10s", maxDuration: "1d" }
+      const { timer } = succeeded(
+        "create",
+        await call("create", { ...key, executeAt: later, target, retryPolicy }),
+      )
+      const { timeout: _, ...shown } = target
+      expect(timer.target).toEqual({ ...shown, timeoutMs: 2_000 } as typeof timer.target)
+      expect(timer.retryPolicy).toMatchObject({ maxAttempts: 3, maxDurationMs: 86_400_000 })
+    }))
+})
+
+describe("createMany", () => {
+  test("answers each item in its place, and a bad one does not spoil the rest", () =>
+    withService({}, async ({ call, pendingIn }) => {
+      const item = (timerId: string, more = {}) => ({ ...pending, timerId, ...more })
+      const { results } = succeeded(
+        "createMany",
+        await call("createMany", {
+          timers: [
+            item("a", { payload: 1 }),
+            item("b", { executeAt: "tomorrow" }),
+            "nonsense",
+            item("c", { target: { type: "event" }, callbackUrl: undefined }),
+            item("a", { payload: 2 }),
+            item("a", { payload: 3, onExisting: "fail" }),
+          ],
+        }),
+      )
+      expect(results.map((one) => ("problem" in one ? one.problem.code : one.result))).toEqual([
+        "created",
+        "invalidRequest",
+        "invalidRequest",
+        "invalidRequest",
+        "replaced",
+        "timerExists",
+      ])
+      const pointers = results.flatMap((one) => ("problem" in one ? pointersOf(one.problem) : []))
+      expect(pointers).toEqual(["/timers/1/executeAt", "/timers/2", "/timers/3/target/type"])
+      expect(await pendingIn("billing")).toBe(1)
+      expect((await call("get", { ...key, timerId: "a" })).json.timer.payload).toBe(2)
+    }))
+})
+
+describe("get", () => {
+  test("answers with the payload as it was sent, byte for byte", () =>
+    withService({}, async ({ call }) => {
+      const payload = '{ "b":1.0,\t"a" : [1e400, 12345678901234567890],"a":"\\u0041é\\ud800" }'
+      const body = `{"payload" : "first",${JSON.stringify(pending).slice(1, -1)}, "p\\u0061yload":${payload}}`
+      succeeded("create", await call("create", body))
+      expect((await call("get", key)).text).toContain(`"payload":${payload},"correlationId"`)
+    }))
+
+  test("knows nothing of a key that never was, or is another namespace's", () =>
+    withService({}, async ({ call }) => {
+      await call("create", pending)
+      refused(await call("get", { ...key, timerId: "other" }), "timerNotFound")
+      refused(await call("get", { ...key, namespace: "other" }), "timerNotFound")
+    }))
+
+  test("shows what became of a finished life, and of its last attempt", () =>
+    withService(
+      {
+        deliver: () =>
+          Effect.succeed<Delivery>({ kind: "dead", reason: "refused", error: "gone", status: 410 }),
+      },
+      async (running) => {
+        await running.call("create", { ...key, delay: "0s", callbackUrl: hook, payload: [1] })
+        const timer = await untilState(running, "dead")
+        expect(timer).toMatchObject({
+          attempts: 1,
+          payload: [1],
+          lastAttempt: { status: 410, error: "gone" },
+        })
+        expect(timer.finishedAt).toBeGreaterThanOrEqual(timer.executeAt)
+        expect("fireAt" in timer).toBe(false)
+        expect((await running.call("get", key)).json.timer.reason).toBe("refused")
+      },
+    ))
+})
+
+describe("update", () => {
+  test("changes what is named, keeps what is absent, clears what is null", () =>
+    withService({}, async ({ call }) => {
+      const before = succeeded(
+        "create",
+        await call("create", {
+          ...pending,
+          payload: { a: 1 },
+          expireAfter: "1h",
+          retryPolicy: { maxAttempts: 2 },
+        }),
+      ).timer
+      const moved = succeeded(
+        "update",
+        await call("update", { ...key, executeAt: "2033-01-01T00:00:00Z" }),
+      ).timer
+      expect(moved).toMatchObject({
+        executeAt: Date.parse("2033-01-01T00:00:00Z"),
+        expireAfterMs: 3_600_000,
+        retryPolicy: before.retryPolicy,
+        createdAt: before.createdAt,
+      })
+      expect((await call("get", key)).json.timer.payload).toEqual({ a: 1 })
+      await call("update", { ...key, payload: null, expireAfter: null, retryPolicy: null })
+      const cleared = succeeded("get", await call("get", key)).timer
+      expect(["payload" in cleared, "expireAfterMs" in cleared]).toEqual([false, false])
+      expect(cleared.retryPolicy.maxAttempts).toBe(10)
+      const other = { callbackUrl: `${hook}/2`, payload: [2], correlationId: "c-2" }
+      await call("update", { ...key, ...other })
+      expect(succeeded("get", await call("get", key)).timer).toMatchObject({
+        payload: [2],
+        correlationId: "c-2",
+        target: { type: "webhook", url: `${hook}/2` },
+      })
+    }))
+
+  test("goes ahead only under the revision it names", () =>
+    withService({}, async ({ call }) => {
+      const { revision } = succeeded("create", await call("create", pending)).timer
+      const change = { ...key, delay: "1h" }
+      const problem = refused(
+        await call("update", { ...change, ifRevision: revision + 1 }),
+        "revisionMismatch",
+      )
+      expect(problem.currentRevision).toBe(revision)
+      succeeded("update", await call("update", { ...change, ifRevision: revision }))
+    }))
+
+  test("finds only what is pending", () =>
+    withService({}, async ({ call }) => {
+      refused(await call("update", { ...key, delay: "1h" }), "timerNotFound")
+    }))
+})
+
+describe("an attempt under way", () => {
+  test("is shown, cannot be changed, and ends the timer when it is deleted", async () => {
+    const arrived = Promise.withResolvers<void>()
+    const answer = Deferred.makeUnsafe<Delivery>()
+    const deliver = () => {
+      arrived.resolve()
+      return Deferred.await(answer)
+    }
+    await withService({ deliver }, async ({ call }) => {
+      await call("create", { ...key, delay: "0s", callbackUrl: hook })
+      await arrived.promise
+      const { timer } = succeeded("get", await call("get", key))
+      expect([timer.state, "fireAt" in timer]).toEqual(["inFlight", false])
+      expect(succeeded("list", await call("list", { namespace: key.namespace })).timers[0]?.state).toBe(
+        "inFlight",
+      )
+      refused(await call("update", { ...key, delay: "1h" }), "timerInFlight")
+      expect(succeeded("delete", await call("delete", key)).result).toBe("inFlight")
+      Effect.runSync(Deferred.succeed(answer, { kind: "delivered" }))
+    })
+  })
+})
+
+describe("delete", () => {
+  test("says what it came to, also when there was nothing left to do", () =>
+    withService({}, async (running) => {
+      const { call } = running
+      refused(await call("delete", key), "timerNotFound")
+      const { revision } = succeeded("create", await call("create", pending)).timer
+      refused(await call("delete", { ...key, ifRevision: revision + 1 }), "revisionMismatch")
+      expect(succeeded("delete", await call("delete", { ...key, ifRevision: revision })).result).toBe(
+        "cancelled",
+      )
+      expect(succeeded("delete", await call("delete", key)).result).toBe("alreadyCancelled")
+      await call("create", { ...key, delay: "0s", callbackUrl: hook })
+      await untilState(running, "delivered")
+      expect(succeeded("delete", await call("delete", key)).result).toBe("alreadyDelivered")
+    }))
+})
+
+describe("deleteMany", () => {
+  test("cancels what the filter selects, or everything when that is asked for", () =>
+    withService({}, async ({ call, pendingIn }) => {
+      for (const timerId of ["a-1", "a-2", "b-1"]) await call("create", { ...pending, timerId })
+      const filter = { idPrefix: "a-" }
+      expect(succeeded("deleteMany", await call("deleteMany", { namespace: "billing", filter }))).toEqual({
+        cancelled: 2,
+        inFlight: 0,
+      })
+      expect(await pendingIn("billing")).toBe(1)
+      const all = succeeded("deleteMany", await call("deleteMany", { namespace: "billing", all: true }))
+      expect(all.cancelled).toBe(1)
+      expect(await pendingIn("billing")).toBe(0)
+    }))
+
+  test("says when there is more", () =>
+    withService(
+      { scheduler: { cancelMany: () => Effect.succeed({ cancelled: 500, inFlight: 1, more: true }) } },
+      async ({ call }) => {
+        const answer = succeeded("deleteMany", await call("deleteMany", { namespace: "billing", all: true }))
+        expect(answer).toEqual({ cancelled: 500, inFlight: 1, more: true })
+      },
+    ))
+})
+
+describe("list and count", () => {
+  const withTimers = (use: (running: RunningService) => Promise<void>) =>
+    withService({}, async (running) => {
+      for (const [index, timerId] of ["c", "a", "b"].entries()) {
+        const executeAt = `2031-01-0${index + 1}T00:00:00Z`
+        await running.call("create", {
+          ...pending,
+          timerId,
+          executeAt,
+          payload: index,
+          correlationId: `c-${timerId}`,
+        })
+      }
+      await use(running)
+    })
+  const idsOf = (answer: { readonly timers: ReadonlyArray<{ readonly timerId: string }> }) =>
+    answer.timers.map(({ timerId }) => timerId)
+  const namespace = "billing"
+
+  test("pending timers come by due time, in either order, in pages that join", () =>
+    withTimers(async ({ call }) => {
+      expect(idsOf(succeeded("list", await call("list", { namespace })))).toEqual(["c", "a", "b"])
+      expect(idsOf(succeeded("list", await call("list", { namespace, order: "desc" })))).toEqual([
+        "b",
+        "a",
+        "c",
+      ])
+      const first = succeeded("list", await call("list", { namespace, limit: 2 }))
+      const second = succeeded("list", await call("list", { namespace, limit: 2, cursor: first.nextCursor }))
+      expect([...idsOf(first), ...idsOf(second), second.nextCursor]).toEqual(["c", "a", "b", undefined])
+    }))
+
+  test("filters and inclusions are heeded", () =>
+    withTimers(async ({ call }) => {
+      const listed = async (filter: object) => succeeded("list", await call("list", { namespace, ...filter }))
+      expect(idsOf(await listed({ from: "2031-01-02T00:00:00Z", until: "2031-01-03T00:00:00Z" }))).toEqual([
+        "a",
+      ])
+      expect(idsOf(await listed({ correlationId: "c-b" }))).toEqual(["b"])
+      expect(idsOf(await listed({ idPrefix: "c" }))).toEqual(["c"])
+      expect((await listed({})).timers.some((timer) => "payload" in timer)).toBe(false)
+      expect((await listed({ include: ["payload"] })).timers.map(({ payload }) => payload)).toEqual([0, 1, 2])
+      expect(succeeded("count", await call("count", { namespace }))).toEqual({ count: 3, capped: false })
+      expect(succeeded("count", await call("count", { namespace, idPrefix: "c" })).count).toBe(1)
+    }))
+
+  test("finished timers come latest first", () =>
+    withTimers(async ({ call }) => {
+      for (const timerId of ["a", "c", "b"]) await call("delete", { namespace, timerId })
+      const cancelled = { namespace, state: "cancelled" }
+      const latestFirst = idsOf(succeeded("list", await call("list", cancelled)))
+      const earliestFirst = idsOf(succeeded("list", await call("list", { ...cancelled, order: "asc" })))
+      expect(latestFirst).toEqual(["b", "c", "a"])
+      expect(earliestFirst).toEqual(["a", "c", "b"])
+      expect(succeeded("count", await call("count", cancelled)).count).toBe(3)
+    }))
+
+  test("a cursor that no page answered, or another question's, is refused", () =>
+    withTimers(async ({ call }) => {
+      const { nextCursor } = succeeded("list", await call("list", { namespace, limit: 1 }))
+      for (const wrong of [{ cursor: "nonsense" }, { cursor: nextCursor, idPrefix: "a" }]) {
+        const problem = refused(await call("list", { namespace, ...wrong }), "invalidRequest")
+        expect(pointersOf(problem)).toEqual(["/cursor"])
+      }
+    }))
+})
+
+describe("what the engine refuses", () => {
+  const refusing = (error: Overloaded | OwnerUnavailable | TimerUnstorable) => ({
+    scheduler: {
+      create: () => Effect.fail(error),
+      createMany: (commands: ReadonlyArray<unknown>) => Effect.succeed(commands.map(() => error)),
+    },
+  })
+
+  test("overload and a missing owner are 503 with a pause, in place for each of many", async () => {
+    await withService(refusing(new Overloaded({ retryAfterMs: 1_500 })), async ({ call }) => {
+      expect(refused(await call("create", pending), "overloaded").retryAfterSeconds).toBe(2)
+      const { results } = succeeded("createMany", await call("createMany", { timers: [pending] }))
+      expect(results).toMatchObject([{ problem: { code: "overloaded", status: 503 } }])
+    })
+    const away = new OwnerUnavailable({ message: "moving", retryAfterMs: 0 })
+    await withService(refusing(away), async ({ call }) => {
+      expect(refused(await call("create", pending), "ownerUnavailable").retryAfterSeconds).toBe(1)
+    })
+  })
+
+  test("what can never be stored is the caller's to mend", () =>
+    withService(refusing(new TimerUnstorable({ reason: "is too large" })), async ({ call }) => {
+      expect(refused(await call("create", pending), "invalidRequest").detail).toContain("is too large")
+    }))
+
+  test("a store that fails is told without its words", async () => {
+    const failing = (isFatal: boolean) => ({
+      scheduler: { get: () => Effect.fail(new StoreError({ message: "/secret/path", isFatal })) },
+    })
+    await withService(failing(false), async ({ call }) => {
+      expect(refused(await call("get", key), "overloaded").detail).not.toContain("secret")
+    })
+    await withService(failing(true), async ({ call }) => {
+      expect(refused(await call("get", key), "internal").detail).not.toContain("secret")
+    })
+  })
+
+  test("a defect is 500 without its cause", () =>
+    withService({ scheduler: { get: () => Effect.die(new Error("secret")) } }, async ({ call }) => {
+      const answered = await call("get", key)
+      refused(answered, "internal")
+      expect(answered.text).not.toContain("secret")
+    }))
+})

@@ -1,0 +1,125 @@
+// The JSON text of a timer is what the contract's schema decodes back to the same timer.
+import { expect, test } from "bun:test"
+import { Timer as TimerSchema } from "@punctual/api/Timer"
+import { Schema } from "effect"
+import fc from "fast-check"
+import type { Attempt, FinishedLife, Spec, Timer } from "../../src/domain/Timer.ts"
+import { finishedJson, pendingJson } from "../../src/http/TimerJson.ts"
+
+const decode = Schema.decodeUnknownSync(TimerSchema)
+const encoder = new TextEncoder()
+
+const instant = fc.integer({ min: 0, max: 253_402_300_799_998 })
+const durationMs = fc.integer({ min: 0, max: 3653 * 86_400_000 })
+// Lone surrogates do not get this far: no schema of the contract lets them in.
+const text = fc.string({ unit: "binary" }).map((one) => one.toWellFormed())
+const optional = <A>(key: string, value: fc.Arbitrary<A>) =>
+  fc.option(value).map((one) => (one === null ? {} : { [key]: one }))
+
+const spec: fc.Arbitrary<Spec> = fc
+  .tuple(
+    fc.oneof(
+      fc.constant({ type: "event" as const }),
+      fc
+        .tuple(text, durationMs, optional("headers", fc.dictionary(text, text, { noNullPrototype: true })))
+        .map(([url, timeoutMs, headers]) => ({
+          type: "webhook" as const,
+          url,
+          method: "PATCH" as const,
+          timeoutMs,
+          body: "payload" as const,
+          ...headers,
+        })),
+    ),
+    fc
+      .tuple(
+        fc.nat(100),
+        durationMs,
+        durationMs,
+        fc.double({ min: 0, max: 1, noNaN: true }),
+        optional("maxDurationMs", durationMs),
+      )
+      .map(([maxAttempts, initialIntervalMs, maxIntervalMs, jitter, rest]) => ({
+        maxAttempts,
+        initialIntervalMs,
+        backoffMultiplier: 1.5,
+        maxIntervalMs,
+        jitter,
+        ...rest,
+      })),
+    optional("expireAfterMs", durationMs),
+  )
+  .map(([target, retryPolicy, rest]) => ({ target, retryPolicy, ...rest }))
+
+const attempt: fc.Arbitrary<Attempt> = fc
+  .tuple(instant, fc.nat(), optional("status", fc.integer({ min: 100, max: 599 })), optional("error", text))
+  .map(([at, durationMs, status, error]) => ({ at, durationMs, ...status, ...error }))
+
+const shared = fc
+  .tuple(text, text, instant, spec, fc.json(), optional("lastAttempt", attempt))
+  .map(([namespace, timerId, executeAt, spec, payload, rest]) => ({
+    namespace,
+    timerId,
+    uuid: "00".repeat(16),
+    fireId: timerId,
+    revision: executeAt,
+    executeAt,
+    attempts: 3,
+    createdAt: executeAt,
+    correlationId: namespace,
+    spec,
+    payloadText: payload,
+    payload: encoder.encode(payload),
+    ...rest,
+  }))
+
+const expected = ({
+  payloadText,
+  payload: _,
+  uuid: __,
+  spec,
+  ...rest
+}: {
+  payloadText: string
+  payload: Uint8Array
+  uuid: string
+  spec: Spec
+}) => ({
+  ...rest,
+  ...spec,
+  payload: JSON.parse(payloadText),
+})
+
+test("a pending timer", () => {
+  fc.assert(
+    fc.property(shared, (one) => {
+      const timer: Timer = { ...one, fireAt: one.executeAt + 1, updatedAt: one.createdAt }
+      const { payloadText: _, ...stored } = one
+      expect(decode(JSON.parse(pendingJson({ ...timer, ...stored }, "pending", true))) as unknown).toEqual({
+        ...expected(one),
+        state: "pending",
+        fireAt: one.executeAt + 1,
+        updatedAt: one.createdAt,
+      })
+      expect(pendingJson(timer, "inFlight", false)).not.toContain('"fireAt"')
+    }),
+  )
+})
+
+test("a finished life", () => {
+  fc.assert(
+    fc.property(shared, instant, (one, finishedAt) => {
+      const life: FinishedLife = { ...one, state: "dead", finishedAt, latenessMs: 7, reason: "expired" }
+      const json = JSON.parse(finishedJson(life, "dead", true))
+      expect(json.reason).toBe("expired")
+      const { reason: _, ...decoded } = decode(json) as Record<string, unknown>
+      expect(decoded).toEqual({
+        ...expected(one),
+        state: "dead",
+        finishedAt,
+        updatedAt: finishedAt,
+        latenessMs: 7,
+      })
+    }),
+  )
+})

@@ -1,0 +1,55 @@
+// What a test may expect of answers, in the contract's own schemas: an answer that they do not accept is
+// wrong, whatever else it says.
+import { expect } from "bun:test"
+import { CreateManyTimersAnswer } from "@punctual/api/CreateManyTimers"
+import { CreateTimerAnswer } from "@punctual/api/CreateTimer"
+import { DeleteManyTimersAnswer } from "@punctual/api/DeleteManyTimers"
+import { DeleteTimerAnswer } from "@punctual/api/DeleteTimer"
+import { TimerAnswer } from "@punctual/api/GetTimer"
+import { CountTimersAnswer, ListTimersAnswer } from "@punctual/api/ListTimers"
+import { type ProblemCode, ProblemDocument, problemCodes } from "@punctual/api/Problem"
+import { Schema } from "effect"
+import type { Answered } from "./ServiceFixture.ts"
+
+const decoders = {
+  create: Schema.decodeUnknownSync(CreateTimerAnswer),
+  createMany: Schema.decodeUnknownSync(CreateManyTimersAnswer),
+  get: Schema.decodeUnknownSync(TimerAnswer),
+  update: Schema.decodeUnknownSync(TimerAnswer),
+  delete: Schema.decodeUnknownSync(DeleteTimerAnswer),
+  deleteMany: Schema.decodeUnknownSync(DeleteManyTimersAnswer),
+  list: Schema.decodeUnknownSync(ListTimersAnswer),
+  count: Schema.decodeUnknownSync(CountTimersAnswer),
+}
+
+type Calls = typeof decoders
+
+/** The decoded answer of a call that succeeded. */
+export const succeeded = <Name extends keyof Calls>(
+  name: Name,
+  answered: Answered,
+): ReturnType<Calls[Name]> => {
+  expect({ status: answered.status, text: answered.text }).toEqual({ status: 200, text: answered.text })
+  expect(answered.headers.get("content-type")).toBe("application/json")
+  return decoders[name](answered.json) as ReturnType<Calls[Name]>
+}
+
+const decodeProblem = Schema.decodeUnknownSync(ProblemDocument)
+
+/** The problem document of an answer that refused, which must be the documented one for its code. */
+export const refused = (answered: Answered, code: ProblemCode): ProblemDocument => {
+  const problem = decodeProblem(answered.json)
+  expect({ code: problem.code, text: answered.text }).toEqual({ code, text: answered.text })
+  expect(answered.status).toBe(problemCodes[code].status)
+  expect(answered.headers.get("content-type")).toBe("application/problem+json")
+  expect(problem).toMatchObject({ ...problemCodes[code], type: `urn:punctual:problem:${code}` })
+  expect(problem.detail.length).toBeGreaterThan(0)
+  if (answered.status === 503) {
+    expect(answered.headers.get("retry-after")).toBe(String(problem.retryAfterSeconds))
+  }
+  return problem
+}
+
+/** The fields that a refusal names. */
+export const pointersOf = (problem: ProblemDocument): ReadonlyArray<string> =>
+  problem.errors?.map(({ pointer }) => pointer) ?? []
