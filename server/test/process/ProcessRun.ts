@@ -1,0 +1,110 @@
+// What every process test has: a folder, a service on it, a target for its webhooks, a client, and the
+// history of it all. Disposing of it ends whatever still runs.
+import { expect } from "bun:test"
+import { eventually } from "../../testkit/eventually.ts"
+import { HistoryRecorder, type StoreContents } from "../../testkit/History.ts"
+import { checkInvariants, describeViolations } from "../../testkit/InvariantChecker.ts"
+import { Receiver, type ReceiverOptions } from "../../testkit/Receiver.ts"
+import { type CreateRequest, RecordingClient } from "../../testkit/RecordingClient.ts"
+import { ServiceProcess } from "../../testkit/ServiceProcess.ts"
+import { readSqliteContents } from "../../testkit/SqliteContents.ts"
+import { TemporaryFolder } from "../../testkit/TemporaryFolder.ts"
+
+const createManyMax = 1_000
+
+export interface ProcessRunOptions {
+  readonly reply?: ReceiverOptions["reply"]
+  readonly settings?: Readonly<Record<string, string>>
+}
+
+export class ProcessRun implements AsyncDisposable {
+  readonly recorder: HistoryRecorder
+  readonly folder: string
+  readonly receiver: Receiver
+  readonly service: ServiceProcess
+  readonly client: RecordingClient
+  readonly #stack: AsyncDisposableStack
+  readonly #settings: Readonly<Record<string, string>>
+
+  private constructor(
+    recorder: HistoryRecorder,
+    folder: string,
+    receiver: Receiver,
+    stack: AsyncDisposableStack,
+    settings: Readonly<Record<string, string>>,
+  ) {
+    this.recorder = recorder
+    this.folder = folder
+    this.receiver = receiver
+    this.#stack = stack
+    this.#settings = settings
+    this.service = this.another("first")
+    this.client = new RecordingClient({ recorder, url: () => this.service.url })
+  }
+
+  /** With a service that is ready. */
+  static async start({ reply, settings = {} }: ProcessRunOptions = {}): Promise<ProcessRun> {
+    const stack = new AsyncDisposableStack()
+    try {
+      const recorder = new HistoryRecorder(() => Date.now())
+      const folder = stack.use(new TemporaryFolder()).path
+      const receiver = stack.use(
+        await Receiver.listening({ recorder, ...(reply === undefined ? {} : { reply }) }),
+      )
+      const run = new ProcessRun(recorder, folder, receiver, stack, settings)
+      await run.service.start()
+      return run
+    } catch (error) {
+      await stack.disposeAsync()
+      throw error
+    }
+  }
+
+  /** Another service on the same data, not started yet. */
+  another(name: string): ServiceProcess {
+    const { recorder, folder } = this
+    return this.#stack.use(new ServiceProcess({ folder, name, settings: this.#settings, recorder }))
+  }
+
+  /** Another target, with manners of its own. */
+  async anotherReceiver(reply: NonNullable<ReceiverOptions["reply"]>): Promise<Receiver> {
+    return this.#stack.use(await Receiver.listening({ recorder: this.recorder, reply }))
+  }
+
+  /**
+   * Every invariant holds over the whole run. To be asked when no service runs any more. What was due by
+   * `dueUntilMs` must not be pending any more.
+   */
+  expectInvariants({ hint = "", dueUntilMs = Date.now() } = {}): void {
+    const history = { events: this.recorder.events, final: this.contents(), dueUntilMs }
+    const report = describeViolations(checkInvariants(history))
+    expect(report === "" ? "" : `${hint}\n${report}`).toBe("")
+    expect(this.receiver.malformed).toEqual([])
+  }
+
+  /**
+   * Creates them all, in calls as large as the contract allows. What was not answered is asked again, as
+   * the contract lets any client do; the history has both asks.
+   */
+  async createAll(requests: ReadonlyArray<CreateRequest>): Promise<void> {
+    let missing = requests
+    await eventually(`${requests.length} creates are acknowledged`, async () => {
+      const unanswered: Array<CreateRequest> = []
+      for (let first = 0; first < missing.length; first += createManyMax) {
+        const some = missing.slice(first, first + createManyMax)
+        const answers = await this.client.createMany(some)
+        unanswered.push(...some.filter((_, index) => answers[index] === undefined))
+      }
+      missing = unanswered
+      return missing.length === 0 ? true : undefined
+    })
+  }
+
+  contents(): StoreContents {
+    return readSqliteContents(ServiceProcess.databaseIn(this.folder))
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#stack.disposeAsync()
+  }
+}

@@ -1,0 +1,414 @@
+import { describe, expect, test } from "bun:test"
+import { emptyTally, type Tally } from "../../src/domain/decide.ts"
+import {
+  type Answer,
+  type Ask,
+  type Attempt,
+  type History,
+  HistoryRecorder,
+  type Key,
+  type Reply,
+  type StoreContents,
+  type StoredLife,
+  type StoredPending,
+} from "../../testkit/History.ts"
+import { checkInvariants, describeViolations, type Invariant } from "../../testkit/InvariantChecker.ts"
+
+const key: Key = { namespace: "shop", timerId: "t-1" }
+const due = 10_000
+const payload = bytesOf('{"n":1}')
+
+/** A run told step by step, one millisecond to each; its store is told at the end. */
+class Run {
+  nowMs = 1_000
+  readonly recorder = new HistoryRecorder(() => this.nowMs++)
+
+  asks(request: Ask, answer?: Answer): this {
+    const ask = this.recorder.asked(request)
+    if (answer !== undefined) this.recorder.answered(ask, answer)
+    return this
+  }
+
+  creates(fireId: string, revision = 1, given: { executeAtMs?: number; payload?: Uint8Array } = {}): this {
+    const result = revision === 1 ? "created" : "replaced"
+    return this.asks(create(given), { result, fireId, revision })
+  }
+
+  attempts(attempt: Partial<Attempt> & { fireId: string }, reply?: Reply): this {
+    this.nowMs = Math.max(this.nowMs, due)
+    const delivery = this.recorder.attempted({
+      key,
+      attempt: 1,
+      epoch: 1,
+      revision: 1,
+      executeAtMs: due,
+      firedAtMs: attempt.firedAtMs ?? Math.max(this.nowMs, attempt.executeAtMs ?? due),
+      beganAtMs: attempt.beganAtMs ?? this.nowMs,
+      payload,
+      ...attempt,
+    })
+    if (reply !== undefined) this.recorder.replied(delivery, reply)
+    return this
+  }
+
+  restarts(): this {
+    this.recorder.node("killed", "a")
+    this.recorder.node("started", "a")
+    return this
+  }
+
+  ends(store: Partial<Omit<StoreContents, "tally">> & { tally: Partial<Tally> }): History {
+    const tally = { ...emptyTally, ...store.tally }
+    return {
+      events: this.recorder.events,
+      final: { pending: [], finished: [], ...store, tally },
+      dueUntilMs: 50_000,
+    }
+  }
+}
+
+const create = (given: { executeAtMs?: number; payload?: Uint8Array } = {}): Ask => ({
+  op: "create",
+  key,
+  executeAtMs: due,
+  payload,
+  ...given,
+})
+const cancel: Ask = { op: "cancel", key }
+const moveTo = (executeAtMs: number): Ask => ({ op: "update", key, executeAtMs })
+const delivered: Reply = { result: "delivered" }
+
+const life = (fireId: string, state: StoredLife["state"], revision = 1): StoredLife => ({
+  key,
+  fireId,
+  revision,
+  state,
+})
+const waiting = (fireId: string, fireAtMs: number, revision = 1): StoredPending => ({
+  key,
+  fireId,
+  revision,
+  fireAtMs,
+  payload,
+})
+
+const deliveredOnce = { finished: [life("f1", "delivered")], tally: { created: 1, delivered: 1 } }
+const cancelledOnce = { finished: [life("f1", "cancelled")], tally: { created: 1, cancelled: 1 } }
+
+const finds = (history: History): ReadonlyArray<Invariant> => checkInvariants(history).map((v) => v.invariant)
+
+describe("a good run passes", () => {
+  test("when a timer is delivered at its first attempt", () => {
+    const run = new Run().creates("f1").attempts({ fireId: "f1" }, delivered)
+    expect(finds(run.ends(deliveredOnce))).toEqual([])
+  })
+
+  test("when an attempt is retried as its target asked", () => {
+    const run = new Run()
+      .creates("f1")
+      .attempts({ fireId: "f1" }, { result: "retry", notBeforeMs: due + 500 })
+      .attempts({ fireId: "f1", attempt: 2, firedAtMs: due + 500 }, delivered)
+    expect(finds(run.ends(deliveredOnce))).toEqual([])
+  })
+
+  test("when a restart repeats an attempt whose outcome was not stored", () => {
+    const run = new Run()
+      .creates("f1")
+      .attempts({ fireId: "f1" }, delivered)
+      .restarts()
+      .attempts({ fireId: "f1", epoch: 2 }, delivered)
+    expect(finds(run.ends(deliveredOnce))).toEqual([])
+  })
+
+  test("when an acknowledged cancel, move or replacement ended an arming", () => {
+    const run = new Run()
+      .creates("f1")
+      .asks(moveTo(20_000), { result: "changed", fireId: "f2", revision: 2 })
+      .creates("f3", 3, { executeAtMs: 30_000 })
+      .asks(cancel, { result: "cancelled" })
+    const tally = { created: 3, replaced: 2, cancelled: 1 }
+    expect(finds(run.ends({ finished: [life("f3", "cancelled", 4)], tally }))).toEqual([])
+  })
+
+  test("when unknown asks happened, each of them once", () => {
+    const run = new Run()
+      .creates("f1")
+      .asks(create({ executeAtMs: 20_000 }))
+      .attempts({ fireId: "f2", revision: 2, executeAtMs: 20_000 }, delivered)
+      .asks(create({ executeAtMs: 90_000 }))
+    const finished = [life("f2", "delivered", 2)]
+    const tally = { created: 3, replaced: 1, delivered: 1 }
+    expect(finds(run.ends({ pending: [waiting("f3", 90_000, 3)], finished, tally }))).toEqual([])
+  })
+
+  test("when unknown asks never happened", () => {
+    const run = new Run()
+      .creates("f1")
+      .asks(cancel)
+      .asks(moveTo(20_000))
+      .attempts({ fireId: "f1" }, delivered)
+    expect(finds(run.ends(deliveredOnce))).toEqual([])
+  })
+
+  test("when a target has its timer armed again, with or without a new payload", () => {
+    const next = bytesOf('{"n":2}')
+    const run = new Run()
+      .creates("f1")
+      .attempts({ fireId: "f1" }, { result: "rearmed", payload: next })
+      .attempts({ fireId: "f2", revision: 2, executeAtMs: 12_000, payload: next }, { result: "rearmed" })
+      .attempts({ fireId: "f3", revision: 3, executeAtMs: 14_000, payload: next }, { result: "dead" })
+    const finished = [life("f1", "delivered"), life("f2", "delivered", 2), life("f3", "dead", 3)]
+    const tally = { created: 1, rearmed: 2, delivered: 2, dead: 1 }
+    expect(finds(run.ends({ finished, tally }))).toEqual([])
+  })
+
+  test("when the attempt of a cancelled timer had begun on a process that was killed", () => {
+    const run = new Run().creates("f1")
+    run.nowMs = due
+    run
+      .restarts()
+      .asks(cancel, { result: "cancelled" })
+      .attempts({ fireId: "f1", beganAtMs: due, firedAtMs: due })
+    expect(finds(run.ends(cancelledOnce))).toEqual([])
+  })
+})
+
+describe("no loss", () => {
+  test("an acknowledged timer that is nowhere is lost", () => {
+    expect(finds(new Run().creates("f1").ends({ tally: { created: 1, replaced: 1 } }))).toEqual(["noLoss"])
+  })
+
+  test("a timer that is still pending long after it was due is lost", () => {
+    const run = new Run().creates("f1")
+    expect(finds(run.ends({ pending: [waiting("f1", due)], tally: { created: 1 } }))).toEqual(["noLoss"])
+    expect(finds(run.ends({ pending: [waiting("f1", 90_000)], tally: { created: 1 } }))).toEqual([])
+  })
+
+  test("what the store calls delivered must have arrived", () => {
+    const run = new Run().creates("f1")
+    expect(finds(run.ends(deliveredOnce))).toEqual(["noLoss"])
+  })
+
+  test("a timer that is cancelled though nobody asked for it is lost", () => {
+    const run = new Run().asks(cancel, { result: "nothingDone", because: "timerNotFound" }).creates("f1")
+    expect(finds(run.ends(cancelledOnce))).toEqual(["noLoss"])
+  })
+
+  test("an unknown cancel excuses only what is found cancelled", () => {
+    const run = new Run().creates("f1").asks(cancel)
+    expect(finds(run.ends(cancelledOnce))).toEqual([])
+    expect(finds(run.ends({ tally: { created: 1, replaced: 1 } }))).toEqual(["noLoss"])
+  })
+
+  test("a later life that found the key free does not excuse that the earlier one is gone", () => {
+    const run = new Run()
+      .creates("f1")
+      .asks(create({ executeAtMs: 20_000 }), { result: "created", fireId: "f2", revision: 2 })
+      .attempts({ fireId: "f2", revision: 2, executeAtMs: 20_000 }, delivered)
+    const tally = { created: 2, replaced: 1, delivered: 1 }
+    expect(finds(run.ends({ finished: [life("f2", "delivered", 2)], tally }))).toEqual(["noLoss"])
+  })
+})
+
+describe("never early", () => {
+  test("an attempt before the time that was asked for is early", () => {
+    const run = new Run().creates("f1").attempts({ fireId: "f1", firedAtMs: due - 1 }, delivered)
+    expect(finds(run.ends(deliveredOnce))).toEqual(["neverEarly"])
+  })
+
+  test("a retry before the wait of its policy is over is early", () => {
+    const run = new Run()
+      .creates("f1")
+      .attempts({ fireId: "f1" }, { result: "retry", notBeforeMs: due + 500 })
+      .attempts({ fireId: "f1", attempt: 2, firedAtMs: due + 499 }, delivered)
+    expect(finds(run.ends(deliveredOnce))).toEqual(["neverEarly"])
+  })
+})
+
+describe("bounded repeats", () => {
+  test("an attempt made twice by one owner is a repeat too many, even after a restart", () => {
+    const run = new Run()
+      .creates("f1")
+      .attempts({ fireId: "f1" }, delivered)
+      .restarts()
+      .attempts({ fireId: "f1" }, delivered)
+    expect(finds(run.ends(deliveredOnce))).toEqual(["boundedRepeats"])
+  })
+
+  test("a repeat without a fault is one too many, whatever epoch it claims", () => {
+    const run = new Run()
+      .creates("f1")
+      .attempts({ fireId: "f1" }, delivered)
+      .attempts({ fireId: "f1", epoch: 2 }, delivered)
+    expect(finds(run.ends(deliveredOnce))).toEqual(["boundedRepeats"])
+  })
+
+  test("each restart allows one repeat and no more", () => {
+    const run = new Run()
+      .creates("f1")
+      .attempts({ fireId: "f1" })
+      .restarts()
+      .attempts({ fireId: "f1", epoch: 2 })
+      .attempts({ fireId: "f1", epoch: 3 }, delivered)
+    expect(finds(run.ends(deliveredOnce))).toEqual(["boundedRepeats"])
+  })
+
+  test("what was answered as delivered is not tried again", () => {
+    const run = new Run()
+      .creates("f1")
+      .attempts({ fireId: "f1" }, delivered)
+      .attempts({ fireId: "f1", attempt: 2 }, delivered)
+    expect(finds(run.ends(deliveredOnce))).toEqual(["boundedRepeats"])
+  })
+
+  test("a repeat under another fireId is one that nobody asked for", () => {
+    const run = new Run()
+      .creates("f1")
+      .attempts({ fireId: "f1" }, delivered)
+      .restarts()
+      .attempts({ fireId: "f2", epoch: 2, revision: 2 }, delivered)
+    expect(finds(run.ends(deliveredOnce))).toEqual(["boundedRepeats"])
+  })
+
+  test("one unknown create explains one arming, not two", () => {
+    const run = new Run()
+      .asks(create())
+      .attempts({ fireId: "f1" }, delivered)
+      .attempts({ fireId: "f2", revision: 2 }, delivered)
+    const twice = [life("f1", "delivered"), life("f2", "delivered", 2)]
+    expect(finds(run.ends({ finished: twice, tally: { created: 1, rearmed: 1, delivered: 2 } }))).toEqual([
+      "boundedRepeats",
+    ])
+  })
+
+  test("a fireId is used for one arming of one key", () => {
+    const other: Key = { namespace: "shop", timerId: "t-2" }
+    const run = new Run()
+      .creates("f1")
+      .asks(
+        { op: "create", key: other, executeAtMs: due, payload },
+        { result: "created", fireId: "f1", revision: 1 },
+      )
+      .attempts({ fireId: "f1" }, delivered)
+      .attempts({ fireId: "f1", key: other }, delivered)
+    const both = [life("f1", "delivered"), { ...life("f1", "delivered"), key: other }]
+    expect(finds(run.ends({ finished: both, tally: { created: 2, delivered: 2 } }))).toEqual([
+      "boundedRepeats",
+    ])
+  })
+})
+
+describe("definite answers", () => {
+  test("after cancelled no attempt starts", () => {
+    const run = new Run().creates("f1").asks(cancel, { result: "cancelled" }).attempts({ fireId: "f1" })
+    expect(finds(run.ends(cancelledOnce))).toEqual(["definiteAnswers"])
+  })
+
+  test("a restart is no excuse for an attempt that began after the answer", () => {
+    const run = new Run()
+      .creates("f1")
+      .asks(cancel, { result: "cancelled" })
+      .restarts()
+      .attempts({ fireId: "f1", epoch: 2 })
+    expect(finds(run.ends(cancelledOnce))).toEqual(["definiteAnswers"])
+  })
+
+  test("after inFlight there is no other attempt", () => {
+    const run = new Run()
+      .creates("f1")
+      .attempts({ fireId: "f1" }, { result: "retry" })
+      .asks(cancel, { result: "inFlight" })
+      .attempts({ fireId: "f1", attempt: 2 }, delivered)
+    expect(finds(run.ends(cancelledOnce))).toEqual(["definiteAnswers"])
+  })
+
+  test("a moved timer does not fire at its old time", () => {
+    const run = new Run()
+      .creates("f1")
+      .asks(moveTo(20_000), { result: "changed", fireId: "f2", revision: 2 })
+      .attempts({ fireId: "f1" }, delivered)
+      .attempts({ fireId: "f2", revision: 2, executeAtMs: 20_000 }, delivered)
+    const tally = { created: 2, replaced: 1, delivered: 1 }
+    expect(finds(run.ends({ finished: [life("f2", "delivered", 2)], tally }))).toEqual(["definiteAnswers"])
+  })
+
+  test("a replaced timer may have been in flight, but does not start afterwards", () => {
+    const replacedWhile = (beganAtMs: number) => {
+      const run = new Run().creates("f1")
+      run.nowMs = due
+      run.creates("f2", 2, { executeAtMs: 20_000 })
+      run.attempts({ fireId: "f1", beganAtMs }, delivered)
+      run.attempts({ fireId: "f2", revision: 2, executeAtMs: 20_000 }, delivered)
+      const finished = [life("f1", "delivered"), life("f2", "delivered", 2)]
+      return run.ends({ finished, tally: { created: 2, delivered: 2 } })
+    }
+    expect(finds(replacedWhile(due))).toEqual([])
+    expect(finds(replacedWhile(due + 5))).toEqual(["definiteAnswers"])
+  })
+})
+
+describe("integrity", () => {
+  test("a payload that arrives with other bytes was altered, even if it means the same", () => {
+    const run = new Run().creates("f1").attempts({ fireId: "f1", payload: bytesOf('{"n":1.0}') }, delivered)
+    expect(finds(run.ends(deliveredOnce))).toEqual(["integrity"])
+  })
+
+  test("a payload that arrives where none was given, or not where one was, was altered", () => {
+    const { payload: _, ...bare } = { key, op: "create" as const, executeAtMs: due, payload }
+    const added = new Run()
+      .asks(bare, { result: "created", fireId: "f1", revision: 1 })
+      .attempts({ fireId: "f1" }, delivered)
+    expect(finds(added.ends(deliveredOnce))).toEqual(["integrity"])
+  })
+
+  test("a timer that carries another time than was asked for was altered", () => {
+    const run = new Run().creates("f1").attempts({ fireId: "f1", executeAtMs: due + 1 }, delivered)
+    expect(finds(run.ends(deliveredOnce))).toEqual(["integrity"])
+  })
+
+  test("a move keeps the payload", () => {
+    const run = new Run()
+      .creates("f1")
+      .asks(moveTo(20_000), { result: "changed", fireId: "f2", revision: 2 })
+      .attempts({ fireId: "f2", revision: 2, executeAtMs: 20_000, payload: bytesOf("null") }, delivered)
+    const moved = { created: 2, replaced: 1, delivered: 1 }
+    expect(finds(run.ends({ finished: [life("f2", "delivered", 2)], tally: moved }))).toEqual(["integrity"])
+  })
+
+  test("what is stored is what was given", () => {
+    const run = new Run().creates("f1", 1, { executeAtMs: 90_000 })
+    const stored = { ...waiting("f1", 90_000), payload: bytesOf("{}") }
+    expect(finds(run.ends({ pending: [stored], tally: { created: 1 } }))).toEqual(["integrity"])
+  })
+})
+
+describe("conservation", () => {
+  const finished = [life("f1", "delivered")]
+  const run = () => new Run().creates("f1").attempts({ fireId: "f1" }, delivered)
+
+  test("the tally agrees with a recount of the tables", () => {
+    expect(finds(run().ends({ finished, tally: { created: 1, delivered: 2 } }))).toEqual([
+      "conservation",
+      "conservation",
+    ])
+    expect(finds(run().ends({ finished: [], tally: { created: 1, delivered: 1 } }))).toEqual(["conservation"])
+  })
+
+  test("the tally agrees with what clients were told", () => {
+    const tally = { created: 2, delivered: 1, replaced: 1 }
+    expect(finds(run().ends({ finished, tally }))).toEqual(["conservation"])
+  })
+})
+
+test("a report names invariant and timer, and stays short", () => {
+  const [first] = checkInvariants(new Run().creates("f1").ends({ tally: { created: 1, replaced: 1 } }))
+  if (first === undefined) throw new Error("the loss was not found")
+  expect(describeViolations([first])).toBe(
+    "noLoss: shop/t-1 (f1), acknowledged, was neither delivered nor cancelled, and is not in the store",
+  )
+  expect(describeViolations(new Array(25).fill(first)).split("\n").at(-1)).toBe("… and 5 more")
+})
+
+function bytesOf(text: string): Uint8Array {
+  return new TextEncoder().encode(text)
+}

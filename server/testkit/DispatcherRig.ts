@@ -1,0 +1,185 @@
+// A dispatcher in the test's hand: attempts end when the test ends them, time moves when the test moves
+// it, and whatever the dispatcher starts is noted with the bounds it was started under. Entries come from
+// a real window, so that holds and withdrawals are the real ones.
+import { Clock, Effect, Exit, Metric } from "effect"
+import type { Timer } from "../src/domain/Timer.ts"
+import { Dispatcher, type DispatcherLimits } from "../src/engine/Dispatcher.ts"
+import { EngineMetrics } from "../src/engine/EngineMetrics.ts"
+import type { Entry, Home } from "../src/engine/Entry.ts"
+import { Window } from "../src/engine/Window.ts"
+import type { Deliverer, Delivery, Fire } from "../src/ports/Deliverer.ts"
+import { sampleNow, sampleSpec, sampleTimer } from "./timers.ts"
+
+export interface Running {
+  readonly namespace: string
+  readonly host: string
+  readonly timerId: string
+  readonly attempt: number
+  readonly end: (delivery: Delivery) => void
+}
+
+export const rigLimits: DispatcherLimits = {
+  inFlight: 8,
+  inFlightPerNamespace: 4,
+  inFlightPerHost: 2,
+  unsettled: 12,
+  breaker: { failures: 1_000_000, firstPauseMs: 1_000, longestPauseMs: 8_000 },
+}
+
+export class DispatcherRig {
+  readonly dispatcher: Dispatcher
+  readonly window: Window
+  readonly running = new Set<Running>()
+  /** Timer ids in the order their attempts started. */
+  readonly started: Array<string> = []
+  /** Due and not started yet. */
+  readonly waiting = new Map<string, Timer>()
+  /** Outcomes that are not stored yet. */
+  readonly unstored: Array<() => void> = []
+  nowMs = sampleNow
+  isTrusted = true
+  storesAtOnce = true
+  private submitted = 0
+  private lastFire: Fire | undefined
+
+  constructor(limits: Partial<DispatcherLimits> = {}) {
+    const home: Home = {
+      shard: 0,
+      epoch: 1,
+      mayStart: () => this.isTrusted,
+      readAgain: () => {},
+      window: undefined as unknown as Window,
+    }
+    // Each refers to the other.
+    this.window = new Window(
+      home,
+      { timers: 1e9, bytes: 1e15, page: 1e9, lookAheadMs: 1e12 },
+      {
+        withdraw: (entry) => this.dispatcher.withdraw(entry),
+        wake: () => {},
+      },
+    )
+    Object.assign(home, { window: this.window })
+    this.openHorizon()
+    const deliverer: Deliverer = {
+      deliver: (fire) => {
+        this.lastFire = fire
+        return Effect.never
+      },
+      hostOf: (target) => ("url" in target ? new URL(target.url).host : target.type),
+    }
+    this.dispatcher = new Dispatcher({
+      limits: { ...rigLimits, ...limits },
+      deliverers: new Map([["webhook", deliverer]]),
+      wall: { now: () => this.nowMs },
+      clock: this.clock(),
+      metrics: Effect.runSync(Effect.provideService(EngineMetrics.make, Metric.MetricRegistry, new Map())),
+      run: (_, onExit) => this.run(onExit),
+      settle: ({ entry }, _, onStored) => this.store(entry, onStored),
+      expire: (entry, onStored) => {
+        this.waiting.delete(entry.timer.timerId)
+        this.store(entry, onStored)
+      },
+    })
+  }
+
+  /** Timers that are due now, in the order given. */
+  submit(
+    namespace: string,
+    host: string,
+    count: number,
+    agesMs: ReadonlyArray<number> = [],
+    spec: Partial<Timer["spec"]> = {},
+  ): void {
+    for (let index = 0; index < count; index++) {
+      const timer = sampleTimer({
+        namespace,
+        timerId: `${namespace}-${host}-${this.submitted++}`,
+        executeAt: this.nowMs - (agesMs[index] ?? 0),
+        spec: {
+          ...sampleSpec,
+          ...spec,
+          target: { ...sampleSpec.target, url: `http://${host}.test/` } as Timer["spec"]["target"],
+        },
+      })
+      this.waiting.set(timer.timerId, timer)
+      this.window.offer(timer)
+    }
+    this.pump()
+  }
+
+  /** What the firing loop does when it wakes. */
+  pump(): void {
+    this.dispatcher.submit(this.window.takeDue(this.nowMs, Number.MAX_SAFE_INTEGER))
+    this.dispatcher.pump()
+  }
+
+  /** A timer that waits is cancelled. */
+  withdraw(timerId: string): void {
+    const timer = this.waiting.get(timerId)
+    if (timer === undefined) return
+    this.waiting.delete(timerId)
+    this.window.forget(timer.uuid)
+    this.pump()
+  }
+
+  /** A change of a timer that waits is queued, and refused later. */
+  hold(timerId: string): void {
+    const timer = this.waiting.get(timerId)
+    if (timer !== undefined) this.window.hold(timer.uuid)
+  }
+
+  unhold(timerId: string): void {
+    const timer = this.waiting.get(timerId)
+    if (timer !== undefined) this.window.unhold(timer.uuid)
+    this.pump()
+  }
+
+  isHeld(timerId: string): boolean {
+    const timer = this.waiting.get(timerId)
+    return timer !== undefined && this.window.isHeld(timer.uuid)
+  }
+
+  inFlightOf(namespace: string, host?: string): number {
+    return [...this.running].filter(
+      (running) => running.namespace === namespace && (host === undefined || running.host === host),
+    ).length
+  }
+
+  private run(onExit: (exit: Exit.Exit<Delivery>) => void): void {
+    const fire = this.lastFire
+    if (fire === undefined || !("url" in fire.target)) throw new Error("nothing was delivered")
+    const running: Running = {
+      namespace: fire.namespace,
+      host: new URL(fire.target.url).host.replace(".test", ""),
+      timerId: fire.timerId,
+      attempt: fire.attempt,
+      end: (delivery) => {
+        this.running.delete(running)
+        onExit(Exit.succeed(delivery))
+      },
+    }
+    this.running.add(running)
+    this.waiting.delete(fire.timerId)
+    this.started.push(fire.timerId)
+  }
+
+  private store(entry: Entry, onStored: () => void): void {
+    this.window.forget(entry.uuid)
+    if (this.storesAtOnce) onStored()
+    else this.unstored.push(onStored)
+  }
+
+  private openHorizon(): void {
+    const load = this.window.beginLoad(this.nowMs)
+    if (load !== undefined) this.window.finishLoad(load, [])
+  }
+
+  private clock(): Clock.Clock {
+    const live = Effect.runSync(Clock.clockWith(Effect.succeed))
+    const clock: Clock.Clock = Object.create(live)
+    return Object.assign(clock, {
+      monotonicTimeNanosUnsafe: () => BigInt(this.nowMs) * 1_000_000n,
+    })
+  }
+}

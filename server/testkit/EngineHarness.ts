@@ -1,0 +1,351 @@
+// Engines under virtual time: one or more nodes over one memory database, a clock that only the test
+// moves, deliveries that the test scripts and that are recorded as they start. Nothing here sleeps:
+// `advance` runs every sleep that ends in the time it covers, in order, and returns when all is still.
+import { test } from "bun:test"
+import { Clock, Effect, Exit, Scheduler as Fibers, Layer, Logger, Metric, Scope } from "effect"
+import { TestClock } from "effect/testing"
+import type { Spec, Target } from "../src/domain/Timer.ts"
+import { keyOf } from "../src/domain/TimerKey.ts"
+import type { OnExisting } from "../src/domain/WriteItem.ts"
+import { defaultEngineOptions, Engine, type EngineOptions } from "../src/engine/Engine.ts"
+import { type CreateCommand, Scheduler } from "../src/engine/Scheduler.ts"
+import { type Deliverer, Deliverers, type Delivery, type Fire } from "../src/ports/Deliverer.ts"
+import { Ids } from "../src/ports/Ids.ts"
+import { ShardLeases } from "../src/ports/ShardLeases.ts"
+import { type Found, TimerStore } from "../src/ports/TimerStore.ts"
+import { WallClock } from "../src/ports/WallClock.ts"
+import { type MemoryDatabase, makeMemoryDatabase } from "../src/stores/memory/MemoryDatabase.ts"
+import { MemoryStore } from "../src/stores/memory/MemoryStore.ts"
+import { StoreFaults } from "./StoreFaults.ts"
+import { sampleNow, sampleSpec } from "./timers.ts"
+
+type Sections = { readonly [section in keyof EngineOptions]?: Partial<EngineOptions[section]> }
+
+export interface HarnessOptions extends Omit<Sections, "pollingIntervalMs" | "historyRetentionMs"> {
+  readonly shards?: number
+  readonly pollingIntervalMs?: number
+  /** No node is started: the test fills the database first, or starts several itself. */
+  readonly isEmpty?: boolean
+}
+
+/** An attempt as it started. */
+export interface StartedFire extends Fire {
+  readonly node: string
+  /** By the wall clock. */
+  readonly at: number
+}
+
+export type Script = (fire: Fire) => Effect.Effect<Delivery>
+
+export interface EngineNode {
+  readonly name: string
+  readonly scheduler: Scheduler["Service"]
+  readonly engine: Engine["Service"]
+  readonly faults: StoreFaults
+  /** Ends the node as a kill would: nothing is settled, nothing is released. */
+  readonly kill: Effect.Effect<void>
+}
+
+/** Attempts that hang, in the test's hand. */
+export interface Hanging {
+  /** Ends the attempt that runs for the timer now. */
+  end(timerId: string, delivery?: Delivery): Effect.Effect<void>
+  /** Ends all, and those that start later at once. */
+  endAll(delivery?: Delivery): Effect.Effect<void>
+}
+
+export interface NewTimer {
+  readonly namespace?: string
+  readonly timerId?: string
+  /** From now; at once unless said otherwise. */
+  readonly inMs?: number
+  readonly executeAt?: number
+  readonly target?: Target
+  readonly spec?: Partial<Spec>
+  readonly payload?: Uint8Array
+  readonly correlationId?: string
+  readonly onExisting?: OnExisting
+}
+
+export const delivered: Delivery = { kind: "delivered", status: 200 }
+export const hostFailed: Delivery = { kind: "retry", error: "no answer", isHostFailure: true }
+export const refused: Delivery = { kind: "retry", error: "not now", status: 409, isHostFailure: false }
+
+/** Counts what is waiting for its turn, so that stillness can be told instead of guessed. */
+class CountingScheduler extends Fibers.MixedScheduler {
+  waiting = 0
+
+  override makeDispatcher() {
+    const dispatcher = super.makeDispatcher()
+    const { scheduleTask } = dispatcher
+    dispatcher.scheduleTask = (task, priority) => {
+      this.waiting++
+      scheduleTask.call(
+        dispatcher,
+        () => {
+          this.waiting--
+          task()
+        },
+        priority,
+      )
+    }
+    return dispatcher
+  }
+}
+
+/** Past this many turns something is running in circles. */
+const turnsAtMost = 20_000
+
+export class EngineHarness {
+  readonly database: MemoryDatabase
+  readonly fires: Array<StartedFire> = []
+  readonly logs: Array<string> = []
+  /** How many attempts run now, and how many ran at once at most. */
+  running = 0
+  mostRunning = 0
+  private readonly options: HarnessOptions
+  private readonly clock: Clock.Clock
+  private readonly fibers: CountingScheduler
+  private script: Script = () => Effect.succeed(delivered)
+  private wallOffsetMs = 0
+  private nodes: Array<EngineNode> = []
+
+  constructor(options: HarnessOptions, clock: Clock.Clock, fibers: CountingScheduler) {
+    this.options = options
+    this.clock = clock
+    this.fibers = fibers
+    this.database = makeMemoryDatabase({ shards: options.shards ?? 1 })
+  }
+
+  /** What the deliverers do from now on. */
+  onFire(script: Script): void {
+    this.script = script
+  }
+
+  /** Attempts that match do not end until the test ends them; the others are delivered. */
+  hang(which: (fire: Fire) => boolean = () => true): Hanging {
+    const standing = new Map<(delivery: Delivery) => void, Fire>()
+    let later: Delivery | undefined
+    this.script = (fire) => {
+      if (!which(fire)) return Effect.succeed(delivered)
+      if (later !== undefined) return Effect.succeed(later)
+      return Effect.callback((resume) => {
+        const end = (delivery: Delivery) => resume(Effect.succeed(delivery))
+        standing.set(end, fire)
+        return Effect.sync(() => standing.delete(end))
+      })
+    }
+    const end = (matches: (fire: Fire) => boolean, delivery: Delivery) => {
+      for (const [resume, fire] of [...standing]) {
+        if (!matches(fire)) continue
+        standing.delete(resume)
+        resume(delivery)
+      }
+    }
+    return {
+      end: (timerId, delivery = delivered) =>
+        Effect.andThen(
+          Effect.sync(() => end((fire) => fire.timerId === timerId, delivery)),
+          this.still,
+        ),
+      endAll: (delivery = delivered) =>
+        Effect.suspend(() => {
+          later = delivery
+          end(() => true, delivery)
+          return this.still
+        }),
+    }
+  }
+
+  /** Wall time. */
+  now(): number {
+    return this.clock.currentTimeMillisUnsafe() + this.wallOffsetMs
+  }
+
+  /** Moves the wall clock alone, as an administrator or a bad time server would. */
+  jumpWallClock(byMs: number): void {
+    this.wallOffsetMs += byMs
+  }
+
+  /** Lets time pass; returns when all that follows has happened. */
+  advance(ms: number): Effect.Effect<void> {
+    return this.still.pipe(Effect.andThen(TestClock.adjust(ms)), Effect.andThen(this.still))
+  }
+
+  /** Until no fiber has anything to do but wait. One at a time: two would wait for each other. */
+  get still(): Effect.Effect<void> {
+    const { fibers } = this
+    return Effect.gen(function* () {
+      yield* Effect.yieldNow
+      for (let turn = 0; fibers.waiting > 0; turn++) {
+        if (turn > turnsAtMost) throw new Error("the engine does not come to rest")
+        yield* Effect.yieldNow
+      }
+    })
+  }
+
+  command(timer: NewTimer = {}): CreateCommand {
+    const { timerId, payload, correlationId } = timer
+    return {
+      namespace: timer.namespace ?? "shop",
+      executeAt: timer.executeAt ?? this.now() + (timer.inMs ?? 0),
+      spec: { ...sampleSpec, target: timer.target ?? sampleSpec.target, ...timer.spec },
+      onExisting: timer.onExisting ?? "replace",
+      ...(timerId === undefined ? {} : { timerId }),
+      ...(payload === undefined ? {} : { payload }),
+      ...(correlationId === undefined ? {} : { correlationId }),
+    }
+  }
+
+  /** On the node that was started first. */
+  create(timer: NewTimer = {}) {
+    return this.node.scheduler.create(this.command(timer))
+  }
+
+  cancel(timerId: string, namespace = "shop") {
+    return this.node.scheduler.cancel(namespace, timerId, undefined)
+  }
+
+  get node(): EngineNode {
+    const [first] = this.nodes
+    if (first === undefined) throw new Error("no node was started")
+    return first
+  }
+
+  get faults(): StoreFaults {
+    return this.node.faults
+  }
+
+  /** What the store holds under a key. */
+  stored(timerId: string, namespace = "shop"): Found {
+    return this.database.known(keyOf(namespace, timerId))
+  }
+
+  firesOf(timerId: string): ReadonlyArray<StartedFire> {
+    return this.fires.filter((fire) => fire.timerId === timerId)
+  }
+
+  /** The sum of a counter or gauge over its labels. */
+  readonly metric = Effect.fnUntraced(function* (id: string) {
+    let sum = 0
+    for (const { id: found, type, state } of yield* Metric.snapshot) {
+      if (found !== id) continue
+      if (type === "Counter") sum += Number(state.count)
+      if (type === "Gauge") sum += Number(state.value)
+    }
+    return sum
+  })
+
+  get rescued(): Effect.Effect<number> {
+    return this.metric("timer_sweep_rescued_total")
+  }
+
+  /** Starts a node over the shared database, disturbed from the start if need be; it ends with the test. */
+  startNode(
+    name: string,
+    disturb: (faults: StoreFaults) => void = () => {},
+  ): Effect.Effect<EngineNode, never, Scope.Scope> {
+    const self = this
+    return Effect.gen(function* () {
+      const scope = yield* Scope.fork(yield* Effect.scope)
+      const stores = yield* Layer.buildWithScope(MemoryStore.over(self.database), scope)
+      const faults = yield* Effect.provideContext(
+        Effect.map(
+          Effect.all([TimerStore, ShardLeases]),
+          ([store, leases]) => new StoreFaults(store, leases),
+        ),
+        stores,
+      )
+      disturb(faults)
+      const layer = Engine.layer(engineOptions(self.options, name)).pipe(
+        Layer.provide([
+          Layer.succeed(TimerStore, faults.store),
+          Layer.succeed(ShardLeases, faults.leases),
+          Layer.succeed(Deliverers, { byType: self.deliverers(name) }),
+          Layer.succeed(WallClock, { now: () => self.now() }),
+          Ids.fromRandom,
+        ]),
+      )
+      const services = yield* Layer.buildWithScope(layer, scope)
+      const node = yield* Effect.provideContext(
+        Effect.map(Effect.all([Scheduler, Engine]), ([scheduler, engine]) => ({ scheduler, engine })),
+        services,
+      )
+      const started: EngineNode = { ...node, name, faults, kill: Scope.close(scope, Exit.void) }
+      self.nodes.push(started)
+      yield* self.still
+      return started
+    })
+  }
+
+  private deliverers(node: string): ReadonlyMap<Target["type"], Deliverer> {
+    const deliver = (fire: Fire): Effect.Effect<Delivery> =>
+      Effect.suspend(() => {
+        this.fires.push({ ...fire, node, at: this.now() })
+        this.running++
+        this.mostRunning = Math.max(this.mostRunning, this.running)
+        return Effect.ensuring(
+          this.script(fire),
+          Effect.sync(() => {
+            this.running--
+          }),
+        )
+      })
+    return new Map<Target["type"], Deliverer>([
+      ["handler", { deliver, hostOf: () => "handler" }],
+      [
+        "webhook",
+        { deliver, hostOf: (target) => ("url" in target ? new URL(target.url).host : target.type) },
+      ],
+    ])
+  }
+}
+
+/** A test that reads as a law: its body has an engine of its own, and time that it moves itself. */
+export const engineTest = (
+  title: string,
+  options: HarnessOptions,
+  body: (engine: EngineHarness) => Effect.Effect<void, unknown, Scope.Scope>,
+): void => {
+  test(title, () => runVirtually(options, body))
+}
+
+/** For properties: the same, once for each case. */
+export const runVirtually = (
+  options: HarnessOptions,
+  body: (engine: EngineHarness) => Effect.Effect<void, unknown, Scope.Scope>,
+): Promise<void> => {
+  const fibers = new CountingScheduler()
+  const program = Effect.gen(function* () {
+    yield* TestClock.setTime(sampleNow)
+    const clock = yield* Clock.clockWith(Effect.succeed)
+    const harness = new EngineHarness(options, clock, fibers)
+    const logger = Logger.make<unknown, void>(({ message }) => {
+      harness.logs.push(String(message))
+    })
+    yield* Effect.gen(function* () {
+      if (options.isEmpty !== true) yield* harness.startNode("node-1")
+      yield* body(harness)
+    }).pipe(Effect.provide(Logger.layer([logger])))
+  })
+  return Effect.runPromise(
+    program.pipe(
+      Effect.scoped,
+      Effect.provide(TestClock.layer()),
+      Effect.provideService(Metric.MetricRegistry, new Map()),
+      Effect.provideService(Fibers.Scheduler, fibers),
+    ),
+  )
+}
+
+const engineOptions = (options: HarnessOptions, node: string): EngineOptions => {
+  const { ownership, window, dispatch, queue } = defaultEngineOptions
+  return {
+    ...defaultEngineOptions,
+    pollingIntervalMs: options.pollingIntervalMs ?? defaultEngineOptions.pollingIntervalMs,
+    ownership: { ...ownership, ...options.ownership, node },
+    window: { ...window, ...options.window },
+    dispatch: { ...dispatch, ...options.dispatch },
+    queue: { ...queue, ...options.queue },
+  }
+}

@@ -1,0 +1,188 @@
+// A history sorted by key: what was asked of each key, which armings came of it, and what each of them may
+// carry. Rules that judge a run read this instead of walking its events.
+import type { Answer, Ask, Attempt, History, Key, Reply, StoredLife, StoredPending } from "./History.ts"
+
+export interface Asked {
+  readonly request: Ask
+  /** Its place among the events; the answer's is infinite while there is none. */
+  readonly sentAt: number
+  readonly answeredAt: number
+  readonly answeredAtMs: number
+  readonly answer: Answer | undefined
+}
+
+export interface Attempted extends Attempt {
+  /** Its place among the events. */
+  readonly at: number
+  readonly reply: Reply | undefined
+}
+
+/** What an arming may carry. An undefined time is not known. */
+export interface Terms {
+  readonly executeAtMs: number | undefined
+  readonly payload: Uint8Array | undefined
+}
+
+export interface Arming {
+  readonly fireId: string
+  readonly revision: number
+  /** The acknowledged ask that made it, if one did. */
+  readonly madeBy: Asked | undefined
+  /** One if it was acknowledged; else all that may have made it. */
+  readonly terms: ReadonlyArray<Terms>
+  readonly attempts: ReadonlyArray<Attempted>
+  readonly pending: StoredPending | undefined
+  readonly finished: StoredLife | undefined
+}
+
+export interface KeyHistory {
+  readonly key: Key
+  readonly asks: ReadonlyArray<Asked>
+  /** By revision, the lowest first. */
+  readonly armings: ReadonlyArray<Arming>
+  /** Creates and updates that may have armed it without anyone being told. */
+  readonly unknownArmings: ReadonlyArray<Asked>
+  /** How often targets asked for it to be armed again. */
+  readonly rearms: number
+}
+
+export interface HistoryIndex {
+  readonly keys: ReadonlyArray<KeyHistory>
+  /** Events after which a shard may have another owner. */
+  readonly faults: number
+}
+
+export const indexHistory = (history: History): HistoryIndex => {
+  const keys = new Map<string, Gathered>()
+  const gatheredOf = (key: Key): Gathered => {
+    const name = nameOf(key)
+    const existing = keys.get(name)
+    if (existing !== undefined) return existing
+    const gathered: Gathered = { key, asks: [], attempts: [], pending: [], finished: [] }
+    keys.set(name, gathered)
+    return gathered
+  }
+  const answers = new Map<number, { readonly at: number; readonly atMs: number; readonly answer: Answer }>()
+  const replies = new Map<number, Reply>()
+  let faults = 0
+  history.events.forEach((event, at) => {
+    if (event.kind === "answered") answers.set(event.ask, { at, atMs: event.atMs, answer: event.answer })
+    if (event.kind === "replied") replies.set(event.delivery, event.reply)
+    if (event.kind === "killed" || event.kind === "stopped" || event.kind === "ownershipMoved") faults++
+  })
+  history.events.forEach((event, at) => {
+    if (event.kind === "asked") {
+      const answered = answers.get(event.ask)
+      gatheredOf(event.request.key).asks.push({
+        request: event.request,
+        sentAt: at,
+        answeredAt: answered?.at ?? Number.POSITIVE_INFINITY,
+        answeredAtMs: answered?.atMs ?? Number.POSITIVE_INFINITY,
+        answer: answered?.answer,
+      })
+    } else if (event.kind === "attempted") {
+      const { attempt, delivery } = event
+      gatheredOf(attempt.key).attempts.push({ ...attempt, at, reply: replies.get(delivery) })
+    }
+  })
+  for (const timer of history.final.pending) gatheredOf(timer.key).pending.push(timer)
+  for (const life of history.final.finished) gatheredOf(life.key).finished.push(life)
+  return { keys: [...keys.values()].map(keyHistory), faults }
+}
+
+export const nameOf = ({ namespace, timerId }: Key): string => `${namespace}/${timerId}`
+
+export const sameBytes = (a: Uint8Array | undefined, b: Uint8Array | undefined): boolean =>
+  a === undefined || b === undefined ? a === b : Buffer.compare(a, b) === 0
+
+interface Gathered {
+  readonly key: Key
+  readonly asks: Array<Asked>
+  readonly attempts: Array<Attempted>
+  readonly pending: Array<StoredPending>
+  readonly finished: Array<StoredLife>
+}
+
+/** Everything that was seen under one fireId. */
+interface Traces {
+  revision: number
+  madeBy: Asked | undefined
+  readonly attempts: Array<Attempted>
+  pending: StoredPending | undefined
+  finished: StoredLife | undefined
+}
+
+const keyHistory = (gathered: Gathered): KeyHistory => {
+  const { key, asks, attempts } = gathered
+  const unknownArmings = asks.filter(({ request, answer }) => request.op !== "cancel" && answer === undefined)
+  const byRevision = [...tracesOf(gathered)].sort(([, a], [, b]) => a.revision - b.revision)
+  // An unknown create may have been there and been updated or replaced before anything was seen of it.
+  const unseen = unknownArmings.flatMap(({ request }) => termsOf(request, []))
+  const armings: Array<Arming> = []
+  for (const [fireId, traces] of byRevision) {
+    const earlier = [...armings.flatMap(({ terms }) => terms), ...unseen]
+    const rearmed = attempts.flatMap(({ reply }) => (reply?.result === "rearmed" ? [reply] : []))
+    const terms =
+      traces.madeBy === undefined
+        ? [
+            ...unknownArmings.flatMap(({ request }) => termsOf(request, earlier)),
+            ...rearmed.flatMap((reply) => termsAfterRearm(reply, earlier)),
+          ]
+        : termsOf(
+            traces.madeBy.request,
+            // What came before an update is certain if nothing unknown may have come in between.
+            unknownArmings.length === 0 && rearmed.length === 0 ? (armings.at(-1)?.terms ?? []) : earlier,
+          )
+    armings.push({ fireId, ...traces, terms })
+  }
+  const rearms = attempts.filter(({ reply }) => reply?.result === "rearmed").length
+  return { key, asks, armings, unknownArmings, rearms }
+}
+
+const tracesOf = ({ asks, attempts, pending, finished }: Gathered): Map<string, Traces> => {
+  const byFireId = new Map<string, Traces>()
+  const tracesFor = (fireId: string, revision: number): Traces => {
+    const existing = byFireId.get(fireId)
+    if (existing !== undefined) return existing
+    const traces: Traces = {
+      revision,
+      madeBy: undefined,
+      attempts: [],
+      pending: undefined,
+      finished: undefined,
+    }
+    byFireId.set(fireId, traces)
+    return traces
+  }
+  // Answers first: of what a cancel ended the store has a later revision than the arming had.
+  for (const asked of asks) {
+    const { answer } = asked
+    if (answer !== undefined && "fireId" in answer) tracesFor(answer.fireId, answer.revision).madeBy = asked
+  }
+  for (const attempted of attempts) {
+    tracesFor(attempted.fireId, attempted.revision).attempts.push(attempted)
+  }
+  for (const timer of pending) tracesFor(timer.fireId, timer.revision).pending = timer
+  for (const life of finished) tracesFor(life.fireId, life.revision).finished = life
+  return byFireId
+}
+
+const termsOf = (request: Ask, earlier: ReadonlyArray<Terms>): ReadonlyArray<Terms> => {
+  if (request.op === "cancel") return []
+  if (request.op === "create") return [{ executeAtMs: request.executeAtMs, payload: request.payload }]
+  const { executeAtMs, payload } = request
+  if (executeAtMs !== undefined && payload !== undefined)
+    return [{ executeAtMs, payload: payload ?? undefined }]
+  return earlier.map((before) => ({
+    executeAtMs: executeAtMs ?? before.executeAtMs,
+    payload: payload === undefined ? before.payload : (payload ?? undefined),
+  }))
+}
+
+const termsAfterRearm = (
+  reply: Extract<Reply, { result: "rearmed" }>,
+  earlier: ReadonlyArray<Terms>,
+): ReadonlyArray<Terms> =>
+  reply.payload === undefined
+    ? earlier.map(({ payload }) => ({ executeAtMs: undefined, payload }))
+    : [{ executeAtMs: undefined, payload: reply.payload }]

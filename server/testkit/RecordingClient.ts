@@ -1,0 +1,162 @@
+// A client of the HTTP contract that writes down what it asked and what it was told. A request that broke
+// off, or that the service could not answer (5xx), stays without an answer in the history: it is unknown.
+// Bodies are put together as text, so that a payload leaves with exactly the bytes that are recorded.
+import type { Answer, Ask, HistoryRecorder, Key } from "./History.ts"
+
+export interface RecordingClientOptions {
+  readonly recorder: HistoryRecorder
+  /** Asked for each request: a restarted service is elsewhere. */
+  readonly url: () => string
+  readonly timeoutMs?: number
+}
+
+export interface CreateRequest {
+  readonly key: Key
+  readonly executeAtMs: number
+  /** JSON text, sent as it is. */
+  readonly payload?: string
+  readonly callbackUrl: string
+  /** How long its target may take, such as `"300s"`; the contract's default when absent. */
+  readonly timeout?: string
+  readonly retryPolicy?: Readonly<Record<string, unknown>>
+}
+
+export interface UpdateRequest {
+  readonly key: Key
+  readonly executeAtMs?: number
+  readonly payload?: string
+}
+
+interface TimerBody {
+  readonly fireId: string
+  readonly revision: number
+}
+
+export class RecordingClient {
+  readonly #options: RecordingClientOptions
+
+  constructor(options: RecordingClientOptions) {
+    this.#options = options
+  }
+
+  /** The answer, or nothing if it is unknown whether it happened. */
+  create(request: CreateRequest): Promise<Answer | undefined> {
+    return this.#ask(askOf(request), "create", createJson(request), (body) => {
+      const { result, timer } = body as { readonly result: string; readonly timer: TimerBody }
+      return createAnswer(result, timer)
+    })
+  }
+
+  /** One call; each item is an ask of its own. */
+  async createMany(requests: ReadonlyArray<CreateRequest>): Promise<ReadonlyArray<Answer | undefined>> {
+    const asks = requests.map((request) => this.#options.recorder.asked(askOf(request)))
+    const response = await this.#post("createMany", `{"timers":[${requests.map(createJson).join(",")}]}`)
+    if (response?.status !== 200) return requests.map(() => undefined)
+    const { results } = response.body as { readonly results: ReadonlyArray<ItemResult> }
+    return asks.map((ask, index) => {
+      const item = results[index]
+      const answer = item === undefined ? undefined : itemAnswer(item)
+      if (answer !== undefined) this.#options.recorder.answered(ask, answer)
+      return answer
+    })
+  }
+
+  update(request: UpdateRequest): Promise<Answer | undefined> {
+    const { key, executeAtMs, payload } = request
+    const ask: Ask = {
+      op: "update",
+      key,
+      ...(executeAtMs === undefined ? {} : { executeAtMs }),
+      ...(payload === undefined ? {} : { payload: encoder.encode(payload) }),
+    }
+    const time = executeAtMs === undefined ? "" : `,"executeAt":"${new Date(executeAtMs).toISOString()}"`
+    const body = `{${keyJson(key)}${time}${payload === undefined ? "" : `,"payload":${payload}`}}`
+    return this.#ask(ask, "update", body, (answered) => {
+      const { timer } = answered as { readonly timer: TimerBody }
+      return { result: "changed", fireId: timer.fireId, revision: timer.revision }
+    })
+  }
+
+  cancel(key: Key): Promise<Answer | undefined> {
+    return this.#ask({ op: "cancel", key }, "delete", `{${keyJson(key)}}`, (body) => {
+      const { result } = body as { readonly result: string }
+      return result === "cancelled" || result === "inFlight"
+        ? { result }
+        : { result: "nothingDone", because: result }
+    })
+  }
+
+  async #ask(
+    request: Ask,
+    call: string,
+    json: string,
+    read: (body: unknown) => Answer,
+  ): Promise<Answer | undefined> {
+    const { recorder } = this.#options
+    const ask = recorder.asked(request)
+    const response = await this.#post(call, json)
+    if (response === undefined || response.status >= 500) return undefined
+    const answer: Answer =
+      response.status === 200
+        ? read(response.body)
+        : { result: "nothingDone", because: codeOf(response.body as Problem) }
+    recorder.answered(ask, answer)
+    return answer
+  }
+
+  async #post(call: string, body: string): Promise<{ status: number; body: unknown } | undefined> {
+    try {
+      const response = await fetch(`${this.#options.url()}/api/v1/timers/${call}`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body,
+        signal: AbortSignal.timeout(this.#options.timeoutMs ?? 10_000),
+      })
+      return { status: response.status, body: await response.json() }
+    } catch {
+      return undefined
+    }
+  }
+}
+
+interface Problem {
+  readonly status: number
+  readonly code: string
+  readonly detail?: string
+}
+
+type ItemResult = { readonly problem: Problem } | ({ readonly result: string } & TimerBody)
+
+const encoder = new TextEncoder()
+
+const keyJson = ({ namespace, timerId }: Key): string =>
+  `"namespace":${JSON.stringify(namespace)},"timerId":${JSON.stringify(timerId)}`
+
+const createJson = ({ key, executeAtMs, payload, retryPolicy, ...target }: CreateRequest): string =>
+  `{${keyJson(key)},"executeAt":"${new Date(executeAtMs).toISOString()}",${targetJson(target)}` +
+  `${retryPolicy === undefined ? "" : `,"retryPolicy":${JSON.stringify(retryPolicy)}`}` +
+  `${payload === undefined ? "" : `,"payload":${payload}`}}`
+
+const targetJson = ({ callbackUrl, timeout }: Pick<CreateRequest, "callbackUrl" | "timeout">): string =>
+  timeout === undefined
+    ? `"callbackUrl":${JSON.stringify(callbackUrl)}`
+    : `"target":${JSON.stringify({ type: "webhook", url: callbackUrl, timeout })}`
+
+const askOf = ({ key, executeAtMs, payload }: CreateRequest): Ask => ({
+  op: "create",
+  key,
+  executeAtMs,
+  ...(payload === undefined ? {} : { payload: encoder.encode(payload) }),
+})
+
+const createAnswer = (result: string, { fireId, revision }: TimerBody): Answer =>
+  result === "created" || result === "replaced"
+    ? { result, fireId, revision }
+    : { result: "nothingDone", because: result }
+
+const itemAnswer = (item: ItemResult): Answer | undefined => {
+  if (!("problem" in item)) return createAnswer(item.result, item)
+  return item.problem.status >= 500 ? undefined : { result: "nothingDone", because: codeOf(item.problem) }
+}
+
+const codeOf = ({ code, detail }: Problem): string => (detail === undefined ? code : `${code}: ${detail}`)

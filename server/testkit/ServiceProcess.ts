@@ -1,0 +1,184 @@
+// The real service as a process of its own: started, asked, killed and started again on the same data.
+// The harness owns the process, so that tests only say what happens to it; whatever a test leaves running
+// is killed when the process object is disposed of, or at the latest when the test runner ends.
+import { type ChildProcess, spawn } from "node:child_process"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { eventually } from "./eventually.ts"
+import type { HistoryRecorder } from "./History.ts"
+
+export interface ServiceProcessOptions {
+  /** Where its database is. Processes with the same folder share it. */
+  readonly folder: string
+  /** What the history calls it. */
+  readonly name?: string
+  readonly settings?: Readonly<Record<string, string>>
+  readonly recorder?: HistoryRecorder
+}
+
+const mainFile = fileURLToPath(new URL("../src/main.ts", import.meta.url))
+const linesKept = 10_000
+
+export class ServiceProcess implements AsyncDisposable {
+  /** What it wrote to stderr since it was made, over all its runs; the oldest go first. */
+  readonly logs: Array<string> = []
+  readonly #options: ServiceProcessOptions
+  #child: ChildProcess | undefined
+  #exit: Promise<number | undefined> = Promise.resolve(undefined)
+  #url = ""
+  #output = ""
+
+  constructor(options: ServiceProcessOptions) {
+    this.#options = options
+  }
+
+  /** Started and ready to take timers. */
+  static async ready(options: ServiceProcessOptions): Promise<ServiceProcess> {
+    const service = new ServiceProcess(options)
+    try {
+      await service.start()
+    } catch (error) {
+      await service[Symbol.asyncDispose]()
+      throw error
+    }
+    return service
+  }
+
+  static databaseIn(folder: string): string {
+    return join(folder, "punctual.db")
+  }
+
+  /** Where it listens. A restart picks another port. */
+  get url(): string {
+    return this.#url
+  }
+
+  /** Its exit code, when it has ended; undefined if a signal ended it. */
+  get exit(): Promise<number | undefined> {
+    return this.#exit
+  }
+
+  /** Starts it, again if it ran before, and waits until it is ready. */
+  async start(): Promise<void> {
+    await this.launch()
+    await eventually("the service is ready", async () => {
+      this.#mustRun()
+      return (await this.statusOf("/health/ready")) === 200 ? true : undefined
+    }).catch((error: unknown) => {
+      throw new Error(`${error}; ${this.#lastWords()}`)
+    })
+  }
+
+  /** Starts it and waits only until it listens. */
+  async launch(): Promise<void> {
+    if (this.#child !== undefined) throw new Error("the service is running already")
+    const child = spawn(process.execPath, [mainFile, "serve"], {
+      cwd: this.#options.folder,
+      env: this.#environment(),
+      stdio: ["ignore", "pipe", "pipe"],
+    })
+    this.#child = child
+    this.#output = ""
+    this.#url = ""
+    running.add(child)
+    this.#exit = new Promise((resolve) => {
+      child.once("exit", (code) => {
+        running.delete(child)
+        this.#child = undefined
+        resolve(code ?? undefined)
+      })
+    })
+    child.stdout?.on("data", (chunk: Buffer) => {
+      this.#output += chunk.toString()
+    })
+    this.#captureLogs(child)
+    this.#options.recorder?.node("started", this.#name)
+    this.#url = await eventually("the service listens", () => {
+      this.#mustRun()
+      return /listens on (http:\S+)\n/.exec(this.#output)?.[1]
+    })
+  }
+
+  /** Ends it without any notice. */
+  async kill9(): Promise<void> {
+    this.#options.recorder?.node("killed", this.#name)
+    this.signal("SIGKILL")
+    await this.#exit
+  }
+
+  /** Asks it to stop, and answers its exit code. */
+  async terminate(): Promise<number | undefined> {
+    this.#options.recorder?.node("stopped", this.#name)
+    this.signal("SIGTERM")
+    return this.#exit
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.#mustRun()
+    this.#child?.kill(signal)
+  }
+
+  async statusOf(path: string): Promise<number> {
+    const response = await fetch(`${this.#url}${path}`)
+    await response.arrayBuffer()
+    return response.status
+  }
+
+  /** One figure of /metrics; a label's figures are named with their labels. */
+  async metric(name: string): Promise<number> {
+    const text = await (await fetch(`${this.#url}/metrics`)).text()
+    const line = text.split("\n").find((candidate) => candidate.startsWith(`${name} `))
+    if (line === undefined) throw new Error(`/metrics has no ${name}`)
+    return Number(line.slice(name.length + 1))
+  }
+
+  hasLogged(text: string): boolean {
+    return this.logs.some((line) => line.includes(text))
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#child?.kill("SIGKILL")
+    await this.#exit
+  }
+
+  get #name(): string {
+    return this.#options.name ?? "service"
+  }
+
+  /** The settings of whoever runs the tests are not the service's. */
+  #environment(): Record<string, string> {
+    const inherited = Object.entries(process.env).flatMap(([name, value]) =>
+      value === undefined || name.startsWith("TIMER_") ? [] : [[name, value] as const],
+    )
+    return {
+      ...Object.fromEntries(inherited),
+      TIMER_HTTP_PORT: "0",
+      TIMER_DB_PATH: ServiceProcess.databaseIn(this.#options.folder),
+      ...this.#options.settings,
+    }
+  }
+
+  #captureLogs(child: ChildProcess): void {
+    let rest = ""
+    child.stderr?.on("data", (chunk: Buffer) => {
+      const lines = (rest + chunk.toString()).split("\n")
+      rest = lines.pop() ?? ""
+      this.logs.push(...lines)
+      if (this.logs.length > linesKept) this.logs.splice(0, this.logs.length - linesKept)
+    })
+  }
+
+  #mustRun(): void {
+    if (this.#child === undefined) throw new Error(`the service is not running, ${this.#lastWords()}`)
+  }
+
+  #lastWords(): string {
+    return `its last words:\n${this.logs.slice(-20).join("\n")}`
+  }
+}
+
+const running = new Set<ChildProcess>()
+
+process.once("exit", () => {
+  for (const child of running) child.kill("SIGKILL")
+})

@@ -1,0 +1,197 @@
+// A store and its leases with faults a test controls: a call that fails without effect, one that is
+// carried out and reported as failed, and one that stands still before its effect or before its reply.
+// The far side of a port fails in these four ways and no others, so that a race is told as "hold this
+// reply, do that, let it go" and never as a wait.
+import { Effect, Latch } from "effect"
+import type { TimerKey } from "../src/domain/Timer.ts"
+import type { Lease, ShardLeases } from "../src/ports/ShardLeases.ts"
+import {
+  type DueQuery,
+  type ListQuery,
+  type ShardBatch,
+  StoreError,
+  type TimerStore,
+} from "../src/ports/TimerStore.ts"
+
+/** The calls that can be disturbed, and what a fault may look at to choose among them. */
+export interface StoreCalls {
+  readonly write: ReadonlyArray<ShardBatch>
+  readonly due: DueQuery
+  readonly dueHeads: DueQuery
+  readonly insertIfAbsent: number
+  readonly find: TimerKey
+  readonly list: ListQuery
+  readonly count: unknown
+  readonly prune: number
+  readonly tally: undefined
+  readonly owners: undefined
+  readonly claim: Lease
+  readonly renew: ReadonlyArray<{ readonly shard: number; readonly epoch: number }>
+  readonly release: number
+}
+
+export type StoreMethod = keyof StoreCalls
+
+export interface FaultOptions<Method extends StoreMethod> {
+  /** How many calls it meets; one unless said otherwise, `Infinity` for each. */
+  readonly times?: number
+  /** Which calls it meets; all unless said otherwise. */
+  readonly when?: (argument: StoreCalls[Method]) => boolean
+}
+
+/** Where held calls stand. */
+export interface Gate {
+  /** Until the first call stands here. */
+  readonly reached: Effect.Effect<void>
+  /** How many calls stand here now. */
+  readonly standing: () => number
+  /** Lets those that stand here go; whoever comes later passes. */
+  readonly release: Effect.Effect<void>
+}
+
+type Moment = "before" | "after"
+
+interface Fault {
+  readonly method: StoreMethod
+  readonly moment: Moment
+  readonly when: (argument: unknown) => boolean
+  /** What happens to a call at that moment: it waits, or it fails. */
+  readonly disturb: Effect.Effect<void, StoreError>
+  timesLeft: number
+}
+
+export class StoreFaults {
+  readonly store: TimerStore["Service"]
+  readonly leases: ShardLeases["Service"]
+  private readonly faults = new Set<Fault>()
+  private readonly counts = new Map<StoreMethod, number>()
+
+  constructor(store: TimerStore["Service"], leases: ShardLeases["Service"]) {
+    this.store = this.disturbedStore(store)
+    this.leases = this.disturbedLeases(leases)
+  }
+
+  /** How often a method was called, faults included. */
+  calls(method: StoreMethod): number {
+    return this.counts.get(method) ?? 0
+  }
+
+  /** The call stands still before anything has happened. */
+  holdCall<Method extends StoreMethod>(method: Method, options: FaultOptions<Method> = {}): Gate {
+    return this.hold(method, "before", options)
+  }
+
+  /** The call is carried out; its reply stands still. */
+  holdReply<Method extends StoreMethod>(method: Method, options: FaultOptions<Method> = {}): Gate {
+    return this.hold(method, "after", options)
+  }
+
+  /** The call fails and nothing has happened. Returned: how to end the fault. */
+  fail<Method extends StoreMethod>(method: Method, options: FaultOptions<Method> = {}): () => void {
+    return this.add(method, "before", failure(method, "it was not done"), options)
+  }
+
+  /** The call is carried out and reported as failed. Returned: how to end the fault. */
+  failReply<Method extends StoreMethod>(method: Method, options: FaultOptions<Method> = {}): () => void {
+    return this.add(method, "after", failure(method, "it was done, but its reply was lost"), options)
+  }
+
+  private hold<Method extends StoreMethod>(
+    method: Method,
+    moment: Moment,
+    options: FaultOptions<Method>,
+  ): Gate {
+    const reached = Latch.makeUnsafe(false)
+    const open = Latch.makeUnsafe(false)
+    let standing = 0
+    const stand = Effect.suspend(() => {
+      standing++
+      reached.openUnsafe()
+      return Effect.ensuring(
+        open.await,
+        Effect.sync(() => {
+          standing--
+        }),
+      )
+    })
+    const end = this.add(method, moment, stand, options)
+    return {
+      reached: reached.await,
+      standing: () => standing,
+      release: Effect.sync(() => {
+        end()
+        open.openUnsafe()
+      }),
+    }
+  }
+
+  private add<Method extends StoreMethod>(
+    method: Method,
+    moment: Moment,
+    disturb: Effect.Effect<void, StoreError>,
+    { times = 1, when = () => true }: FaultOptions<Method>,
+  ): () => void {
+    // A fault is only ever asked about calls of its own method.
+    const fault: Fault = { method, moment, when: when as Fault["when"], disturb, timesLeft: times }
+    this.faults.add(fault)
+    return () => {
+      this.faults.delete(fault)
+    }
+  }
+
+  /** The faults this call meets are chosen as it arrives, so that a later call cannot overtake it to them. */
+  private disturbed<A, E>(
+    method: StoreMethod,
+    argument: unknown,
+    call: Effect.Effect<A, E>,
+  ): Effect.Effect<A, E | StoreError> {
+    return Effect.suspend(() => {
+      this.counts.set(method, this.calls(method) + 1)
+      const before = this.take(method, "before", argument)
+      const after = this.take(method, "after", argument)
+      if (before === undefined && after === undefined) return call
+      return (before?.disturb ?? Effect.void).pipe(
+        Effect.andThen(call),
+        Effect.tap(() => after?.disturb ?? Effect.void),
+      )
+    })
+  }
+
+  private take(method: StoreMethod, moment: Moment, argument: unknown): Fault | undefined {
+    for (const fault of this.faults) {
+      if (fault.method !== method || fault.moment !== moment || !fault.when(argument)) continue
+      if (--fault.timesLeft === 0) this.faults.delete(fault)
+      return fault
+    }
+    return undefined
+  }
+
+  private disturbedStore(store: TimerStore["Service"]): TimerStore["Service"] {
+    return {
+      limits: store.limits,
+      write: (batches) => this.disturbed("write", batches, store.write(batches)),
+      due: (query) => this.disturbed("due", query, store.due(query)),
+      dueHeads: (query) => this.disturbed("dueHeads", query, store.dueHeads(query)),
+      insertIfAbsent: (shard, puts) =>
+        this.disturbed("insertIfAbsent", shard, store.insertIfAbsent(shard, puts)),
+      find: (key) => this.disturbed("find", key, store.find(key)),
+      list: (query) => this.disturbed("list", query, store.list(query)),
+      count: (query) => this.disturbed("count", query, store.count(query)),
+      prune: (exclusiveBeforeMs, limit) =>
+        this.disturbed("prune", exclusiveBeforeMs, store.prune(exclusiveBeforeMs, limit)),
+      tally: this.disturbed("tally", undefined, store.tally),
+    }
+  }
+
+  private disturbedLeases(leases: ShardLeases["Service"]): ShardLeases["Service"] {
+    return {
+      owners: this.disturbed("owners", undefined, leases.owners),
+      claim: (expected, node) => this.disturbed("claim", expected, leases.claim(expected, node)),
+      renew: (held) => this.disturbed("renew", held, leases.renew(held)),
+      release: (shard, epoch) => this.disturbed("release", shard, leases.release(shard, epoch)),
+    }
+  }
+}
+
+const failure = (method: StoreMethod, what: string): Effect.Effect<never, StoreError> =>
+  Effect.fail(new StoreError({ message: `${method} failed as the test asked: ${what}`, isFatal: false }))

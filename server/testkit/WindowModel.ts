@@ -1,0 +1,257 @@
+// A window driven as the engine drives it, against a store that is a plain map: writes are queued,
+// committed and answered one step at a time, reads begin, see the store and end one step at a time, and
+// anything may happen between. After each step the horizon's promise is checked.
+import { expect } from "bun:test"
+import { beginning, compareDue, isBefore } from "../src/domain/DueOrder.ts"
+import type { Timer, TimerHead, Uuid } from "../src/domain/Timer.ts"
+import { keyOf } from "../src/domain/TimerKey.ts"
+import type { Entry } from "../src/engine/Entry.ts"
+import { type Load, type Read, Window, type WindowLimits } from "../src/engine/Window.ts"
+import { sampleTimer } from "./timers.ts"
+
+export const modelLimits: WindowLimits = { timers: 8, bytes: 1 << 20, page: 3, lookAheadMs: 20 }
+
+type Write =
+  | { readonly kind: "put"; readonly timer: Timer }
+  | { readonly kind: "cancel"; readonly uuid: Uuid }
+  | { readonly kind: "outcome"; readonly entry: Entry; readonly retryAt: number | undefined }
+
+type Answer =
+  | { readonly kind: "offer"; readonly timer: Timer }
+  | { readonly kind: "forget" }
+  | { readonly kind: "stale"; readonly entry: Entry }
+
+const uuidOf = (write: Write): Uuid =>
+  write.kind === "put" ? write.timer.uuid : write.kind === "cancel" ? write.uuid : write.entry.uuid
+
+const armingOf = ({ fireId, attempts }: Timer): string => `${fireId}/${attempts}`
+
+export class WindowModel {
+  nowMs = 0
+  readonly window: Window
+  /** Armings whose attempt started, in order. */
+  readonly fired: Array<string> = []
+  private readonly store = new Map<Uuid, Timer>()
+  private readonly ready = new Set<Entry>()
+  private readonly flying: Array<Entry> = []
+  private readonly queue: Array<Write> = []
+  private committed: { readonly write: Write; readonly answer: Answer } | undefined
+  private load: Load | undefined
+  private loaded: ReadonlyArray<Timer> | undefined
+  private sweep: Read | undefined
+  private swept: ReadonlyArray<TimerHead> | undefined
+
+  constructor() {
+    const home = {
+      shard: 0,
+      epoch: 1,
+      mayStart: () => true,
+      readAgain: () => {},
+      get window(): Window {
+        throw new Error("entries here are started by the model itself")
+      },
+    }
+    this.window = new Window(home, modelLimits, {
+      withdraw: (entry) => {
+        expect(this.ready.delete(entry)).toBe(true)
+      },
+      wake: () => {},
+    })
+  }
+
+  // ── Writes ────────────────────────────────────────────────────────────────────────────────────
+
+  put(key: number, inMs: number): void {
+    const fireAt = this.nowMs + inMs
+    const namespace = key % 3 === 0 ? "small" : "large"
+    this.enqueue({ kind: "put", timer: sampleTimer({ namespace, timerId: `t${key}`, executeAt: fireAt }) })
+  }
+
+  cancel(key: number): void {
+    const { uuid } = keyOf(key % 3 === 0 ? "small" : "large", `t${key}`)
+    this.enqueue({ kind: "cancel", uuid })
+  }
+
+  private enqueue(write: Write): void {
+    if (write.kind !== "outcome") this.window.hold(uuidOf(write))
+    this.queue.push(write)
+  }
+
+  /** The store has the next write; its answer is still on the way. */
+  commit(): void {
+    const write = this.committed === undefined ? this.queue.shift() : undefined
+    if (write !== undefined) this.committed = { write, answer: this.applied(write) }
+  }
+
+  private applied(write: Write): Answer {
+    if (write.kind === "put") {
+      this.store.set(write.timer.uuid, write.timer)
+      return { kind: "offer", timer: write.timer }
+    }
+    if (write.kind === "cancel") {
+      this.store.delete(write.uuid)
+      return { kind: "forget" }
+    }
+    const { entry, retryAt } = write
+    const row = this.store.get(entry.uuid)
+    if (row === undefined || armingOf(row) !== armingOf(entry.timer)) return { kind: "stale", entry }
+    if (retryAt === undefined) {
+      this.store.delete(entry.uuid)
+      return { kind: "forget" }
+    }
+    const next = { ...row, attempts: row.attempts + 1, fireAt: retryAt }
+    this.store.set(entry.uuid, next)
+    return { kind: "offer", timer: next }
+  }
+
+  /** The answer arrives: what ShardLoop does with it. */
+  answer(): void {
+    if (this.committed === undefined) return
+    const { write, answer } = this.committed
+    this.committed = undefined
+    const uuid = uuidOf(write)
+    this.window.touch(uuid)
+    if (answer.kind === "offer") this.window.offer(answer.timer)
+    if (answer.kind === "forget") this.window.forget(uuid)
+    // Only a write of the same key can have made it stale, so its entry is superseded by now.
+    if (answer.kind === "stale") expect(answer.entry.isSuperseded).toBe(true)
+    if (write.kind !== "outcome") this.window.unhold(uuid)
+  }
+
+  /** All that is queued is committed and answered. */
+  writeAll(): void {
+    while (this.queue.length > 0 || this.committed !== undefined) {
+      this.commit()
+      this.answer()
+    }
+  }
+
+  // ── Firing ────────────────────────────────────────────────────────────────────────────────────
+
+  pass(ms: number): void {
+    this.nowMs += ms
+  }
+
+  takeDue(limit: number): void {
+    const due = this.window.takeDue(this.nowMs, limit)
+    expect(due).toEqual([...due].sort(compareDue))
+    for (const entry of due) this.ready.add(entry)
+  }
+
+  /** Starts attempts as far as there is room; a hanging far side leaves none. */
+  start(inFlight: number): void {
+    for (const entry of [...this.ready].sort(compareDue)) {
+      if (this.flying.length >= inFlight) return
+      this.ready.delete(entry)
+      if (this.window.isHeld(entry.uuid)) {
+        this.window.holdBack(entry)
+        continue
+      }
+      const row = this.store.get(entry.uuid)
+      // Never early, never cancelled, never an old arming.
+      expect(entry.fireAt).toBeLessThanOrEqual(this.nowMs)
+      expect(row === undefined ? "cancelled" : armingOf(row)).toBe(armingOf(entry.timer))
+      this.window.start(entry)
+      this.flying.push(entry)
+      this.fired.push(armingOf(entry.timer))
+    }
+  }
+
+  finishAttempt(place: number, retryInMs: number | undefined): void {
+    const [entry] = this.flying.splice(place % Math.max(1, this.flying.length), 1)
+    if (entry === undefined || entry.isSuperseded) return
+    entry.state = "settling"
+    const retryAt = retryInMs === undefined ? undefined : this.nowMs + 1 + retryInMs
+    this.enqueue({ kind: "outcome", entry, retryAt })
+  }
+
+  // ── Reads, one at a time as the reading loop makes them ───────────────────────────────────────
+
+  beginLoad(isOfNamespace: boolean): void {
+    if (this.isReading) return
+    this.load = isOfNamespace ? this.window.beginNamespaceLoad() : this.window.beginLoad(this.nowMs)
+  }
+
+  beginSweep(): void {
+    if (!this.isReading) this.sweep = this.window.beginRead()
+  }
+
+  /** The store answers the read; the reply is still on the way. */
+  snapshot(): void {
+    if (this.load !== undefined && this.loaded === undefined) {
+      const { exclusiveAfter, inclusiveUntilMs, limit, only, except = [] } = this.load
+      this.loaded = this.rows(({ namespace }) =>
+        only === undefined ? !except.includes(namespace) : namespace === only,
+      )
+        .filter((row) => isBefore(exclusiveAfter, row) && row.fireAt <= inclusiveUntilMs)
+        .slice(0, limit)
+    }
+    if (this.sweep !== undefined && this.swept === undefined) {
+      const excluded = this.window.excludedNamespaces
+      this.swept = this.rows(({ namespace }) => !excluded.includes(namespace)).filter(
+        (row) => isBefore(beginning, row) && row.fireAt <= this.nowMs,
+      )
+    }
+  }
+
+  finishRead(hasFailed: boolean): void {
+    if (this.load !== undefined && (this.loaded !== undefined || hasFailed)) {
+      if (hasFailed || this.loaded === undefined) this.window.abandonLoad(this.load)
+      else this.window.finishLoad(this.load, this.loaded)
+      this.load = undefined
+      this.loaded = undefined
+    }
+    if (this.sweep !== undefined && (this.swept !== undefined || hasFailed)) {
+      this.window.endRead(this.sweep)
+      // Nobody writes behind the owner's back here, so a sweep finds nothing to rescue.
+      expect(this.window.missing(this.swept ?? [], this.sweep)).toEqual([])
+      this.sweep = undefined
+      this.swept = undefined
+    }
+  }
+
+  get isReading(): boolean {
+    return this.load !== undefined || this.sweep !== undefined
+  }
+
+  private rows(matches: (timer: Timer) => boolean): Array<Timer> {
+    return [...this.store.values()].filter(matches).sort(compareDue)
+  }
+
+  // ── What must hold ────────────────────────────────────────────────────────────────────────────
+
+  check(): void {
+    const { window } = this
+    for (const timer of this.store.values()) {
+      // A write whose answer is on the way decides for itself when it arrives.
+      if (window.isHeld(timer.uuid)) continue
+      const entry = window.entryOf(timer.uuid)
+      if (entry?.state === "settling") continue
+      if (isBefore(window.horizonFor(timer.namespace), timer)) continue
+      expect(entry === undefined ? "not in memory" : armingOf(entry.timer)).toBe(armingOf(timer))
+    }
+    expect(window.size).toBeLessThanOrEqual(modelLimits.timers + this.flying.length)
+    expect(new Set(this.fired).size).toBe(this.fired.length)
+  }
+
+  /** With the far side well again and nothing new, all that is pending fires. */
+  runOut(): void {
+    for (let round = 0; round < 200 && !this.isOver; round++) {
+      while (this.flying.length > 0) this.finishAttempt(0, undefined)
+      this.writeAll()
+      this.snapshot()
+      this.finishRead(false)
+      this.beginLoad(round % 2 === 1)
+      if (round % 7 === 0) this.beginSweep()
+      this.pass(2)
+      this.takeDue(5)
+      this.start(4)
+      this.check()
+    }
+    expect(this.store.size).toBe(0)
+  }
+
+  private get isOver(): boolean {
+    return this.store.size === 0 && this.queue.length === 0 && this.committed === undefined
+  }
+}

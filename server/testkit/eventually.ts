@@ -1,0 +1,19 @@
+// Waits for what another process brings about: it asks again and again, within a bound that is generous
+// because it only tells "slow" from "never".
+
+const askEveryMs = 10
+
+/** The first answer that is not undefined. */
+export const eventually = async <A>(
+  what: string,
+  ask: () => Promise<A | undefined> | A | undefined,
+  withinMs = 30_000,
+): Promise<A> => {
+  const deadline = performance.now() + withinMs
+  for (;;) {
+    const answer = await ask()
+    if (answer !== undefined) return answer
+    if (performance.now() > deadline) throw new Error(`not within ${withinMs} ms: ${what}`)
+    await new Promise((resolve) => setTimeout(resolve, askEveryMs))
+  }
+}
