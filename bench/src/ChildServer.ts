@@ -1,0 +1,35 @@
+// A server of the bench's own (echo, receiver) in a process of its own, so that both sides of a comparison have a
+// process to themselves. It prints its address as its first line.
+import { fileURLToPath } from "node:url"
+
+export class ChildServer {
+  readonly url: string
+  readonly #process: Bun.Subprocess<"ignore", "pipe", "inherit">
+
+  private constructor(url: string, child: Bun.Subprocess<"ignore", "pipe", "inherit">) {
+    this.url = url
+    this.#process = child
+  }
+
+  static async start(script: URL): Promise<ChildServer> {
+    const child = Bun.spawn([process.execPath, fileURLToPath(script)], {
+      stdin: "ignore",
+      stdout: "pipe",
+      stderr: "inherit",
+    })
+    const reader = child.stdout.getReader()
+    let text = ""
+    while (!text.includes("\n")) {
+      const { value, done } = await reader.read()
+      if (done) throw new Error(`${script.pathname} ended before it was listening`)
+      text += new TextDecoder().decode(value)
+    }
+    reader.releaseLock()
+    return new ChildServer(text.trim(), child)
+  }
+
+  async stop(): Promise<void> {
+    this.#process.kill("SIGKILL")
+    await this.#process.exited
+  }
+}

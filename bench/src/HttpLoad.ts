@@ -1,0 +1,70 @@
+// A closed loop of HTTP posts over raw keep-alive sockets: cheap enough that the server, not the client, is what
+// is measured. Each connection sends its next request when the answer to the last is complete.
+
+export interface HttpLoad {
+  readonly url: string
+  readonly connections: number
+  readonly requests: number
+  readonly body: (index: number) => string
+  /** The load gives up after this long: it must end by itself. */
+  readonly withinMs: number
+}
+
+/** Requests a second. Fails on the first answer that is not a 200. */
+export const httpLoad = async ({ url, connections, requests, body, withinMs }: HttpLoad): Promise<number> => {
+  const { hostname, port, pathname, host } = new URL(url)
+  const head = `POST ${pathname} HTTP/1.1\r\nhost: ${host}\r\ncontent-type: application/json\r\ncontent-length: `
+  let sent = 0
+  let answered = 0
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  const timer = setTimeout(
+    () => reject(new Error(`${answered} of ${requests} requests answered within ${withinMs} ms`)),
+    withinMs,
+  )
+  const next = (socket: Bun.Socket<{ text: string }>) => {
+    if (sent === requests) return
+    const text = body(sent++)
+    socket.write(`${head}${Buffer.byteLength(text)}\r\n\r\n${text}`)
+  }
+  const startedAt = performance.now()
+  const sockets = await Promise.all(
+    Array.from({ length: connections }, () =>
+      Bun.connect<{ text: string }>({
+        hostname,
+        port: Number(port),
+        data: { text: "" },
+        socket: {
+          open: next,
+          data: (socket, chunk) => {
+            socket.data.text += chunk.toString("latin1")
+            const status = completeAnswer(socket.data.text)
+            if (status === undefined) return
+            if (status !== 200) return reject(new Error(`answered: ${socket.data.text.slice(0, 500)}`))
+            socket.data.text = ""
+            if (++answered === requests) return resolve()
+            return next(socket)
+          },
+          error: (_, error) => reject(error),
+          close: () =>
+            answered < requests ? reject(new Error("the server closed a connection")) : undefined,
+        },
+      }),
+    ),
+  )
+  try {
+    await promise
+  } finally {
+    clearTimeout(timer)
+    for (const socket of sockets) socket.terminate()
+  }
+  return (requests / (performance.now() - startedAt)) * 1_000
+}
+
+/** Its status, once head and body are there. */
+const completeAnswer = (text: string): number | undefined => {
+  const headEnd = text.indexOf("\r\n\r\n")
+  if (headEnd < 0) return undefined
+  const length = /content-length: (\d+)/i.exec(text.slice(0, headEnd))?.[1]
+  if (length === undefined || text.length < headEnd + 4 + Number(length)) return undefined
+  return Number(text.slice(9, 12))
+}

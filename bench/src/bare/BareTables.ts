@@ -1,0 +1,109 @@
+// The bare limits of P3 and P4: the store's own tables, written and emptied by prepared statements in one
+// thread, with nothing around them: no queue, no other thread, no history, no answers.
+import { Database } from "bun:sqlite"
+import { rmSync } from "node:fs"
+import { join } from "node:path"
+import type { Timer } from "@punctual/server/domain/Timer"
+import { shardOf } from "@punctual/server/domain/TimerKey"
+import { temporaryFolder } from "../EngineOnDisk.ts"
+
+const rowsACommit = 1_000
+
+export class BareTables {
+  readonly #folder = temporaryFolder()
+  readonly #database: Database
+
+  /** Takes the tables' definitions from a store that Punctual made. */
+  constructor(storePath: string) {
+    this.#database = new Database(join(this.#folder, "bare.db"), { create: true })
+    this.#database.run("PRAGMA journal_mode = WAL")
+    this.#database.run("PRAGMA synchronous = FULL")
+    // As the store has them: a cache, and a write-ahead log that may grow before it is copied back.
+    this.#database.run("PRAGMA cache_size = -65536")
+    this.#database.run("PRAGMA wal_autocheckpoint = 16384")
+    const made = new Database(storePath, { readonly: true })
+    const definitions = made
+      .query<{ sql: string }, []>(
+        "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND type IN ('table', 'index') AND tbl_name IN ('timers', 'bodies') ORDER BY type DESC",
+      )
+      .all()
+    made.close()
+    for (const { sql } of definitions) this.#database.run(sql)
+  }
+
+  /** Rows a second. */
+  insert(timers: ReadonlyArray<Timer>): number {
+    const head = this.#database.query(
+      `INSERT INTO timers (id, shard, uuid, namespace, timer_id, fire_at, fire_id, revision, execute_at, attempts, created_at, updated_at, correlation_id)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?)`,
+    )
+    const body = this.#database.query("INSERT INTO bodies (id, spec, payload) VALUES (?, ?, ?)")
+    const specText = JSON.stringify(timers[0]?.spec)
+    const rows = timers.map((timer) => ({
+      timer,
+      shard: shardOf(timer.uuid, 16),
+      uuid: Buffer.from(timer.uuid, "hex"),
+      fireId: Buffer.from(timer.fireId.replaceAll("-", ""), "hex"),
+    }))
+    return this.#timed(rows, (row, index) => {
+      const { timer } = row
+      head.run(
+        index + 1,
+        row.shard,
+        row.uuid,
+        timer.namespace,
+        timer.timerId,
+        timer.fireAt,
+        row.fireId,
+        timer.revision,
+        timer.executeAt,
+        timer.createdAt,
+        timer.updatedAt,
+        timer.correlationId,
+      )
+      body.run(index + 1, specText, timer.payload ?? null)
+    })
+  }
+
+  /** Selects what is due, page by page, with its payload, and deletes it; rows a second. */
+  selectAndDelete(count: number): number {
+    const page = this.#database.query<{ id: number }, [number]>(
+      "SELECT timers.*, bodies.spec, bodies.payload FROM timers JOIN bodies USING (id) WHERE shard = ? ORDER BY shard, fire_at, uuid LIMIT 500",
+    )
+    const head = this.#database.query("DELETE FROM timers WHERE id = ?")
+    const body = this.#database.query("DELETE FROM bodies WHERE id = ?")
+    const startedAt = performance.now()
+    let deleted = 0
+    for (let shard = 0; shard < 16; shard++) {
+      for (let rows = page.all(shard); rows.length > 0; rows = page.all(shard)) {
+        this.#database.run("BEGIN IMMEDIATE")
+        for (const { id } of rows) {
+          head.run(id)
+          body.run(id)
+        }
+        this.#database.run("COMMIT")
+        deleted += rows.length
+      }
+    }
+    if (deleted !== count) throw new Error(`${deleted} rows were there instead of ${count}`)
+    return perSecond(count, startedAt)
+  }
+
+  close(): void {
+    this.#database.close()
+    rmSync(this.#folder, { recursive: true, force: true })
+  }
+
+  #timed<Row>(rows: ReadonlyArray<Row>, write: (row: Row, index: number) => void): number {
+    const startedAt = performance.now()
+    for (let first = 0; first < rows.length; first += rowsACommit) {
+      this.#database.run("BEGIN IMMEDIATE")
+      for (const [offset, row] of rows.slice(first, first + rowsACommit).entries()) write(row, first + offset)
+      this.#database.run("COMMIT")
+    }
+    return perSecond(rows.length, startedAt)
+  }
+}
+
+const perSecond = (count: number, startedAt: number): number =>
+  (count / (performance.now() - startedAt)) * 1_000

@@ -1,0 +1,87 @@
+// createMany of 1,000, in process, against bare inserts into the same tables in commits of the same size.
+import { join } from "node:path"
+import type { Timer } from "@punctual/server/domain/Timer"
+import { keyOf } from "@punctual/server/domain/TimerKey"
+import { Effect, Exit } from "effect"
+import { atLeast, type Benchmark, compareRates, rateRow } from "../Benchmark.ts"
+import { BareTables } from "../bare/BareTables.ts"
+import { openEngine } from "../EngineOnDisk.ts"
+import { command, farAhead } from "../work.ts"
+
+const callers = 4
+const batch = 1_000
+
+export const P3: Benchmark = {
+  id: "P3",
+  title: "createMany of 1,000 (4 callers), durable, in process",
+  run: async (scale, progress) => {
+    const timers = scale.isQuick ? 40_000 : 200_000
+    const engine = await openEngine({
+      hostOf: () => "none",
+      deliver: () => Exit.succeed({ kind: "delivered" }),
+    })
+    try {
+      const sides = await compareRates(
+        [
+          { name: "Punctual", perSecond: () => createAll(engine.scheduler, timers) },
+          { name: "bare inserts, same tables", perSecond: async () => insertAll(engine.folder, timers) },
+        ],
+        scale,
+        progress,
+      )
+      const [ours, bare] = sides
+      return {
+        rows: sides.map(rateRow),
+        verdicts: [atLeast("of bare inserts", (ours?.median ?? 0) / (bare?.median ?? 1), 0.6)],
+      }
+    } finally {
+      await engine.close()
+    }
+  },
+}
+
+const createAll = async (
+  scheduler: Awaited<ReturnType<typeof openEngine>>["scheduler"],
+  timers: number,
+): Promise<number> => {
+  const batches = Array.from({ length: timers / batch }, () =>
+    Array.from({ length: batch }, () => command(farAhead())),
+  )
+  const startedAt = performance.now()
+  const caller = async () => {
+    for (let commands = batches.pop(); commands !== undefined; commands = batches.pop()) {
+      const answers = await Effect.runPromise(scheduler.createMany(commands))
+      const refused = answers.find((answer) => !("result" in answer) || answer.result !== "created")
+      if (refused !== undefined) throw new Error(`not created: ${JSON.stringify(refused)}`)
+    }
+  }
+  await Promise.all(Array.from({ length: callers }, caller))
+  return (timers / (performance.now() - startedAt)) * 1_000
+}
+
+const insertAll = (folder: string, timers: number): number => {
+  const bare = new BareTables(join(folder, "punctual.db"))
+  try {
+    return bare.insert(Array.from({ length: timers }, () => bareTimer(farAhead())))
+  } finally {
+    bare.close()
+  }
+}
+
+export const bareTimer = (executeAt: number): Timer => {
+  const { namespace, timerId = "", spec, payload } = command(executeAt)
+  const now = Date.now()
+  return {
+    ...keyOf(namespace, timerId),
+    fireId: crypto.randomUUID(),
+    revision: now,
+    executeAt,
+    fireAt: executeAt,
+    attempts: 0,
+    createdAt: now,
+    updatedAt: now,
+    correlationId: crypto.randomUUID(),
+    spec,
+    ...(payload === undefined ? {} : { payload }),
+  }
+}

@@ -1,0 +1,66 @@
+// Many timers due in the same instant, to a handler that does nothing, until the last one is settled; against
+// bare select and delete of the same rows, which keeps no history.
+import { join } from "node:path"
+import { Effect, Exit } from "effect"
+import { atLeast, type Benchmark, compareRates, rateRow } from "../Benchmark.ts"
+import { BareTables } from "../bare/BareTables.ts"
+import { type EngineOnDisk, openEngine } from "../EngineOnDisk.ts"
+import { command } from "../work.ts"
+import { bareTimer } from "./P3.ts"
+
+export const P4: Benchmark = {
+  id: "P4",
+  title: "100,000 due at once to a no-op handler, until settled",
+  run: async (scale, progress) => {
+    const timers = scale.isQuick ? 20_000 : 100_000
+    const engine = await openEngine({
+      hostOf: () => "none",
+      deliver: () => Exit.succeed({ kind: "delivered" }),
+    })
+    try {
+      const sides = await compareRates(
+        [
+          { name: "Punctual", perSecond: () => fireAll(engine, timers) },
+          { name: "bare select and delete", perSecond: async () => deleteAll(engine.folder, timers) },
+        ],
+        scale,
+        progress,
+      )
+      const [ours, bare] = sides
+      return {
+        rows: sides.map(rateRow),
+        verdicts: [atLeast("of bare select and delete", (ours?.median ?? 0) / (bare?.median ?? 1), 0.5)],
+      }
+    } finally {
+      await engine.close()
+    }
+  },
+}
+
+/** From the instant at which all are due to the commit that settles the last. */
+export const fireAll = async ({ scheduler, store }: EngineOnDisk, timers: number): Promise<number> => {
+  const dueAt = Date.now() + 4_000 + timers / 5
+  const delivered = () => Effect.runPromise(Effect.map(store.tally, (tally) => tally.delivered))
+  const before = await delivered()
+  for (let created = 0; created < timers; created += 1_000) {
+    await Effect.runPromise(scheduler.createMany(Array.from({ length: 1_000 }, () => command(dueAt))))
+  }
+  if (Date.now() > dueAt) throw new Error("the timers could not be created before they were due")
+  while (Date.now() < dueAt) await Bun.sleep(dueAt - Date.now())
+  while ((await delivered()) < before + timers) {
+    if (Date.now() > dueAt + 120_000) throw new Error("not all timers were settled within two minutes")
+    await Bun.sleep(5)
+  }
+  return (timers / (Date.now() - dueAt)) * 1_000
+}
+
+const deleteAll = (folder: string, timers: number): number => {
+  const bare = new BareTables(join(folder, "punctual.db"))
+  try {
+    const dueAt = Date.now()
+    bare.insert(Array.from({ length: timers }, () => bareTimer(dueAt)))
+    return bare.selectAndDelete(timers)
+  } finally {
+    bare.close()
+  }
+}
