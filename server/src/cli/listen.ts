@@ -1,5 +1,8 @@
 // A receiver to try timers against: it prints each delivery on one line and answers as it is told to, so
 // that retries, slow endpoints and refusals can be watched without writing a server first.
+import { once } from "node:events"
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
+import type { AddressInfo } from "node:net"
 import { setTimeout as sleep } from "node:timers/promises"
 import { parseArgs } from "node:util"
 import { parseDuration } from "@punctual/api/DurationMs"
@@ -34,16 +37,19 @@ export const listen = async (
     terminal.err(`punctual listen: ${options} See punctual listen --help.`)
     return 2
   }
-  let server: ReturnType<typeof start>
+  const server = makeServer(options, terminal.out)
   try {
-    server = start(options, terminal.out)
+    server.listen(options.port, "127.0.0.1")
+    await once(server, "listening")
   } catch (error) {
     terminal.err(`punctual listen: ${whyNotListening(error, options.port)}`)
     return 1
   }
-  terminal.out(`Listening on ${server.url} (Ctrl-C ends it)`)
+  const { port } = server.address() as AddressInfo
+  terminal.out(`Listening on http://127.0.0.1:${port}/ (Ctrl-C ends it)`)
   await terminal.untilStopped()
-  await server.stop(true)
+  server.closeAllConnections()
+  server.close()
   return 0
 }
 
@@ -92,37 +98,49 @@ const wholeNumber = (text: string, min: number, max: number): number | undefined
   return value >= min && value <= max ? value : undefined
 }
 
-const start = ({ port, answer, failFirst, delayMs }: ListenOptions, out: (line: string) => void) =>
-  Bun.serve({
-    hostname: "127.0.0.1",
-    port,
-    // A receiver that is told to be slow must not be cut off by its own server.
-    idleTimeout: 0,
-    maxRequestBodySize: 1024 * 1024,
-    development: false,
-    // Without development mode the runtime would share a busy port instead of refusing it.
-    reusePort: false,
-    fetch: async (request) => {
-      const receivedAt = new Date()
-      const text = await request.text()
-      const attempt = Number(request.headers.get("punctual-attempt") ?? 1)
-      const status = attempt <= failFirst ? 500 : answer
-      out(describe({ receivedAt, attempt, status, text, webhookId: request.headers.get("webhook-id") }))
-      if (delayMs > 0) await pause(delayMs, request.signal)
-      return new Response(null, { status })
-    },
+const makeServer = ({ answer, failFirst, delayMs }: ListenOptions, out: (line: string) => void): Server =>
+  createServer(async (request, response) => {
+    const receivedAt = new Date()
+    const text = await textOf(request)
+    if (text === undefined) {
+      response.writeHead(413).end()
+      return
+    }
+    const { "punctual-attempt": attemptText, "webhook-id": webhookId } = request.headers
+    const attempt = Number(attemptText ?? 1)
+    const status = attempt <= failFirst ? 500 : answer
+    out(describe({ receivedAt, attempt, status, text, webhookId: webhookId?.toString() }))
+    if (delayMs > 0) await pause(delayMs, response)
+    response.writeHead(status).end()
   })
 
+/** The body, unless it is larger than any that a timer sends. */
+const textOf = async (request: IncomingMessage): Promise<string | undefined> => {
+  const chunks: Array<Buffer> = []
+  let bytes = 0
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    bytes += chunk.byteLength
+    if (bytes > maxBodyBytes) return undefined
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString()
+}
+
+const maxBodyBytes = 1024 * 1024
+
 /** Ends early if the caller gives up, since then nobody waits for the answer. */
-const pause = (delayMs: number, signal: AbortSignal): Promise<void> =>
-  sleep(delayMs, undefined, { signal }).catch(() => {})
+const pause = (delayMs: number, response: ServerResponse): Promise<void> => {
+  const gone = new AbortController()
+  response.once("close", () => gone.abort())
+  return sleep(delayMs, undefined, { signal: gone.signal }).catch(() => {})
+}
 
 interface Received {
   readonly receivedAt: Date
   readonly attempt: number
   readonly status: number
   readonly text: string
-  readonly webhookId: string | null
+  readonly webhookId: string | undefined
 }
 
 /** One line, whatever was received: nothing of it may reach the terminal as a command. */

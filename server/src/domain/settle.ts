@@ -1,5 +1,5 @@
 // From what a deliverer saw to what is written: the outcome of one attempt under its retry policy.
-import type { Delivery, NextTime } from "../ports/Deliverer.ts"
+import type { Delivery, NextTime } from "./Delivery.ts"
 import type { RetryPolicy, Timer } from "./Timer.ts"
 import type { Then } from "./WriteItem.ts"
 

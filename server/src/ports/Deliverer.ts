@@ -1,7 +1,10 @@
 // How a due timer reaches its target. A deliverer never fails for what the far side did: that is a
 // delivery like any other, and what follows from it is decided in domain/settle.ts.
 import { Context, type Effect } from "effect"
+import type { Delivery } from "../domain/Delivery.ts"
 import type { Target } from "../domain/Timer.ts"
+
+export type { Delivery, NextTime } from "../domain/Delivery.ts"
 
 /** One attempt, as the far side shall see it. */
 export interface Fire {
@@ -17,30 +20,6 @@ export interface Fire {
   readonly target: Target
   readonly payload: Uint8Array | undefined
 }
-
-/** An instant named by the far side: absolute, or counted from the end of the attempt. */
-export type NextTime = { readonly atMs: number } | { readonly inMs: number }
-
-export type Delivery =
-  | { readonly kind: "delivered"; readonly status?: number }
-  | {
-      readonly kind: "rearm"
-      readonly next: NextTime
-      readonly payload?: Uint8Array
-      readonly status?: number
-    }
-  | {
-      readonly kind: "retry"
-      readonly error: string
-      readonly status?: number
-      /** The far side named a time: used as it is. */
-      readonly next?: NextTime
-      /** The far side asked for a pause: honoured up to the policy's maxInterval. */
-      readonly retryAfterMs?: number
-      /** The host itself failed (no answer, time-out, 5xx): the breaker counts it. */
-      readonly isHostFailure: boolean
-    }
-  | { readonly kind: "dead"; readonly reason: string; readonly error: string; readonly status?: number }
 
 export interface Deliverer {
   /** Bounds its own time; interruption abandons the attempt. */
