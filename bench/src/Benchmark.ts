@@ -1,12 +1,6 @@
 // What a benchmark is: the same work done by Punctual and by the bare limit, in turns so that noise hits both
 // alike, and a ratio to reach. Figures of different machines do not compare; ratios of one run do.
 
-export interface Measurement {
-  /** What was measured: `Punctual` or the bare limit's name. */
-  readonly name: string
-  readonly value: number
-}
-
 export interface Verdict {
   readonly label: string
   readonly value: string
@@ -31,8 +25,6 @@ export interface Benchmark {
   run(scale: Scale, progress: (message: string) => void): Promise<Report>
 }
 
-export const median = (values: ReadonlyArray<number>): number => percentile(values, 0.5)
-
 /** By the nearest rank. */
 export const percentile = (values: ReadonlyArray<number>, fraction: number): number => {
   const sorted = [...values].sort((a, b) => a - b)
@@ -41,15 +33,19 @@ export const percentile = (values: ReadonlyArray<number>, fraction: number): num
   )
 }
 
+export interface Rates {
+  /** In the order of the sides: what each did a second, by its median round. */
+  readonly medians: ReadonlyArray<number>
+  readonly rows: Report["rows"]
+}
+
 /** Runs each side once a round, in turns, and compares the medians of what they did a second. */
 export const compareRates = async (
   sides: ReadonlyArray<{ readonly name: string; readonly perSecond: () => Promise<number> }>,
   scale: Scale,
   progress: (message: string) => void,
-): Promise<
-  ReadonlyArray<{ readonly name: string; readonly median: number; readonly all: ReadonlyArray<number> }>
-> => {
-  const all = sides.map(() => [] as Array<number>)
+): Promise<Rates> => {
+  const all = sides.map((): Array<number> => [])
   for (let round = 1; round <= scale.rounds; round++) {
     for (const [index, side] of sides.entries()) {
       const perSecond = await side.perSecond()
@@ -57,19 +53,27 @@ export const compareRates = async (
       progress(`round ${round}/${scale.rounds} ${side.name}: ${count(perSecond)}/s`)
     }
   }
-  return sides.map(({ name }, index) => ({ name, median: median(all[index] ?? []), all: all[index] ?? [] }))
+  const medians = all.map((rates) => percentile(rates, 0.5))
+  return {
+    medians,
+    rows: sides.map(({ name }, index) => {
+      const rates = all[index] ?? []
+      const spread = `${count(Math.min(...rates))} to ${count(Math.max(...rates))}`
+      return { name, values: `${count(medians[index] ?? Number.NaN)}/s (${spread})` }
+    }),
+  }
 }
+
+/** The first side's rate as a part of the second's. */
+export const ratioOf = ({ medians: [ours, bare] }: Rates): number =>
+  (ours ?? Number.NaN) / (bare ?? Number.NaN)
 
 export const count = (value: number): string => Math.round(value).toLocaleString("en-US")
 
-export const rateRow = (side: {
-  readonly name: string
-  readonly median: number
-  readonly all: ReadonlyArray<number>
-}) => ({
-  name: side.name,
-  values: `${count(side.median)}/s (${count(Math.min(...side.all))} to ${count(Math.max(...side.all))})`,
-})
+export const latenessText = (latenessMs: ReadonlyArray<number>): string => {
+  const at = (fraction: number) => `${percentile(latenessMs, fraction).toFixed(1)} ms`
+  return `p50 ${at(0.5)}, p99 ${at(0.99)}, p99.9 ${at(0.999)}, highest ${at(1)}`
+}
 
 export const atLeast = (label: string, value: number, target: number): Verdict => ({
   label,

@@ -2,7 +2,7 @@
 // process to themselves. It prints its address as its first line.
 import { fileURLToPath } from "node:url"
 
-export class ChildServer {
+export class ChildServer implements AsyncDisposable {
   readonly url: string
   readonly #process: Bun.Subprocess<"ignore", "pipe", "inherit">
 
@@ -28,7 +28,7 @@ export class ChildServer {
     return new ChildServer(text.trim(), child)
   }
 
-  async stop(): Promise<void> {
+  async [Symbol.asyncDispose](): Promise<void> {
     this.#process.kill("SIGKILL")
     await this.#process.exited
   }

@@ -48,6 +48,11 @@ export class ServiceProcess implements AsyncDisposable {
     return join(folder, "punctual.db")
   }
 
+  /** Of the run at hand. */
+  get pid(): number | undefined {
+    return this.#child?.pid
+  }
+
   /** Where it listens. A restart picks another port. */
   get url(): string {
     return this.#url

@@ -1,7 +1,6 @@
-// The far side of P6 and P7: counts webhooks and keeps how late each was. `/counts` tells; `/hang` never answers.
+// What runs in the receiver's process: see Receiver.ts for what its paths are for.
 const latenessMs: Array<number> = []
 let deliveries = 0
-let hanging = 0
 
 const server = Bun.serve({
   hostname: "127.0.0.1",
@@ -11,28 +10,30 @@ const server = Bun.serve({
   reusePort: false,
   idleTimeout: 0,
   fetch: async (request) => {
-    const { pathname } = new URL(request.url)
-    switch (pathname) {
-      case "/hang":
-        hanging++
-        return new Promise<Response>(() => {})
-      case "/counts":
-        return Response.json({ deliveries, hanging, latenessMs })
-      case "/reset":
-        deliveries = 0
-        latenessMs.length = 0
+    switch (new URL(request.url).pathname) {
+      case "/plain":
+        await request.arrayBuffer()
+        deliveries++
         return new Response()
-      case "/late": {
+      case "/timing": {
         const receivedAt = performance.timeOrigin + performance.now()
         const { executeAt } = (await request.json()) as { readonly executeAt: string }
         latenessMs.push(receivedAt - Date.parse(executeAt))
         deliveries++
         return new Response()
       }
-      default:
-        await request.arrayBuffer()
-        deliveries++
+      case "/hanging":
+        return new Promise<Response>(() => {})
+      case "/deliveries":
+        return Response.json(deliveries)
+      case "/lateness":
+        return Response.json(latenessMs)
+      case "/forget":
+        deliveries = 0
+        latenessMs.length = 0
         return new Response()
+      default:
+        return new Response(null, { status: 404 })
     }
   },
 })

@@ -1,7 +1,7 @@
 // One namespace with a large overdue backlog at an endpoint that hangs; another with a timer due every 10 ms at a
 // good one. The second's lateness alone, beside the first, and straight after a restart; and the service's memory.
-import { type Benchmark, count, percentile } from "../Benchmark.ts"
-import { ChildServer } from "../ChildServer.ts"
+import { type Benchmark, count, latenessText, percentile } from "../Benchmark.ts"
+import { Receiver } from "../Receiver.ts"
 import { Service } from "../Service.ts"
 
 const everyMs = 10
@@ -11,96 +11,53 @@ export const Isolation: Benchmark = {
   title: "a tenant's timers every 10 ms beside another's 200,000 overdue at an endpoint that hangs",
   run: async ({ isQuick }, progress) => {
     const backlog = isQuick ? 20_000 : 200_000
-    const seconds = isQuick ? 4 : 20
-    const service = await Service.start()
-    const receiver = await ChildServer.start(new URL("../bare/receiver.ts", import.meta.url))
-    const measure = () => lateness(service, receiver, seconds)
-    try {
-      const alone = await measure()
-      const memoryBefore = await service.residentMiB()
-      await pileUp(service, receiver, backlog, progress)
-      const beside = await measure()
-      const memoryBeside = await service.residentMiB()
-      // These are due as the service comes up: they wait for its start, and must not wait for the backlog.
-      await service.restart()
-      const restarted = await measure()
-      const memoryRestarted = await service.residentMiB()
-      const row = (name: string, values: ReadonlyArray<number>, memoryMiB: number) => ({
-        name,
-        values: `p50 ${percentile(values, 0.5).toFixed(1)} ms, p99 ${percentile(values, 0.99).toFixed(1)} ms, highest ${percentile(values, 1).toFixed(1)} ms; resident ${memoryMiB.toFixed(0)} MiB`,
-      })
-      const limit = Math.max(10, 2 * percentile(alone, 0.99))
-      const verdict = (label: string, values: ReadonlyArray<number>) => {
-        const value = percentile(values, 0.99)
-        return {
-          label,
-          value: `${value.toFixed(1)} ms`,
-          target: `≤ ${limit.toFixed(1)} ms (twice what it was alone, or 10)`,
-          isReached: value <= limit,
-        }
-      }
-      return {
-        rows: [
-          row("alone", alone, memoryBefore),
-          row(`beside ${count(backlog)} overdue`, beside, memoryBeside),
-          row("straight after a restart", restarted, memoryRestarted),
-        ],
-        verdicts: [verdict("p99 beside the backlog", beside), verdict("p99 after a restart", restarted)],
-      }
-    } finally {
-      await Promise.all([service.stop(), receiver.stop()])
+    const timers = isQuick ? 400 : 2_000
+    await using service = await Service.start()
+    await using receiver = await Receiver.start()
+    const rows: Array<{ readonly name: string; readonly values: string }> = []
+    const measure = async (name: string): Promise<number> => {
+      progress(name)
+      const latenessMs = await latenessOf(service, receiver, timers)
+      const residentMiB = await service.residentMiB()
+      rows.push({ name, values: `${latenessText(latenessMs)}; resident ${residentMiB.toFixed(0)} MiB` })
+      return percentile(latenessMs, 0.99)
+    }
+    const alone = await measure("alone")
+    const overdue = new Date(Date.now() - 3_600_000).toISOString()
+    await service.createMany(backlog, () => ({
+      namespace: "hog",
+      executeAt: overdue,
+      callbackUrl: receiver.hangingUrl,
+    }))
+    const beside = await measure(`beside ${count(backlog)} overdue`)
+    await service.restart()
+    const restarted = await measure("straight after a restart")
+    const limit = Math.max(10, 2 * alone)
+    const verdict = (label: string, p99: number) => ({
+      label,
+      value: `${p99.toFixed(1)} ms`,
+      target: `≤ ${limit.toFixed(1)} ms (twice what it was alone, or 10)`,
+      isReached: p99 <= limit,
+    })
+    return {
+      rows,
+      verdicts: [verdict("p99 beside the backlog", beside), verdict("p99 after a restart", restarted)],
     }
   },
 }
 
-const pileUp = async (
+const latenessOf = async (
   service: Service,
-  receiver: ChildServer,
+  receiver: Receiver,
   timers: number,
-  progress: (message: string) => void,
-) => {
-  const executeAt = new Date(Date.now() - 3_600_000).toISOString()
-  const timer = { namespace: "hog", executeAt, callbackUrl: `${receiver.url}/hang` }
-  for (let created = 0; created < timers; created += 1_000) {
-    await service.post("/timers/createMany", { timers: Array.from({ length: 1_000 }, () => timer) })
-    if (created % 50_000 === 0) progress(`piling up, ${count(created)} of ${count(timers)}`)
-  }
-}
-
-const lateness = async (
-  service: Service,
-  receiver: ChildServer,
-  seconds: number,
 ): Promise<ReadonlyArray<number>> => {
-  await fetch(`${receiver.url}/reset`)
-  const firstDue = Date.now() + 1_000
-  const wanted = (seconds * 1_000) / everyMs
-  await service.post("/timers/createMany", {
-    timers: Array.from({ length: Math.min(1_000, wanted) }, (_, index) =>
-      timerOf(receiver, firstDue + index * everyMs),
-    ),
-  })
-  if (wanted > 1_000) {
-    await service.post("/timers/createMany", {
-      timers: Array.from({ length: wanted - 1_000 }, (_, index) =>
-        timerOf(receiver, firstDue + (1_000 + index) * everyMs),
-      ),
-    })
-  }
-  const deadline = firstDue + seconds * 1_000 + 60_000
-  await Bun.sleep(firstDue + seconds * 1_000 - Date.now())
-  for (;;) {
-    const { latenessMs } = (await (await fetch(`${receiver.url}/counts`)).json()) as {
-      readonly latenessMs: ReadonlyArray<number>
-    }
-    if (latenessMs.length >= wanted) return latenessMs
-    if (Date.now() > deadline) throw new Error(`${latenessMs.length} of ${wanted} delivered in time`)
-    await Bun.sleep(50)
-  }
+  await receiver.forget()
+  const firstDue = Date.now() + 500
+  await service.createMany(timers, (index) => ({
+    namespace: "good",
+    executeAt: new Date(firstDue + index * everyMs).toISOString(),
+    callbackUrl: receiver.timingUrl,
+  }))
+  await Bun.sleep(firstDue + timers * everyMs - Date.now())
+  return receiver.latenessMs(timers, 60_000)
 }
-
-const timerOf = (receiver: ChildServer, executeAt: number) => ({
-  namespace: "good",
-  executeAt: new Date(executeAt).toISOString(),
-  callbackUrl: `${receiver.url}/late`,
-})

@@ -3,7 +3,7 @@ import { join } from "node:path"
 import type { Timer } from "@punctual/server/domain/Timer"
 import { keyOf } from "@punctual/server/domain/TimerKey"
 import { Effect, Exit } from "effect"
-import { atLeast, type Benchmark, compareRates, rateRow } from "../Benchmark.ts"
+import { atLeast, type Benchmark, compareRates, ratioOf } from "../Benchmark.ts"
 import { BareTables } from "../bare/BareTables.ts"
 import { openEngine } from "../EngineOnDisk.ts"
 import { command, farAhead } from "../work.ts"
@@ -21,7 +21,7 @@ export const P3: Benchmark = {
       deliver: () => Exit.succeed({ kind: "delivered" }),
     })
     try {
-      const sides = await compareRates(
+      const rates = await compareRates(
         [
           { name: "Punctual", perSecond: () => createAll(engine.scheduler, timers) },
           { name: "bare inserts, same tables", perSecond: async () => insertAll(engine.folder, timers) },
@@ -29,11 +29,7 @@ export const P3: Benchmark = {
         scale,
         progress,
       )
-      const [ours, bare] = sides
-      return {
-        rows: sides.map(rateRow),
-        verdicts: [atLeast("of bare inserts", (ours?.median ?? 0) / (bare?.median ?? 1), 0.6)],
-      }
+      return { rows: rates.rows, verdicts: [atLeast("of bare inserts", ratioOf(rates), 0.6)] }
     } finally {
       await engine.close()
     }

@@ -2,7 +2,7 @@
 // bare select and delete of the same rows, which keeps no history.
 import { join } from "node:path"
 import { Effect, Exit } from "effect"
-import { atLeast, type Benchmark, compareRates, rateRow } from "../Benchmark.ts"
+import { atLeast, type Benchmark, compareRates, ratioOf } from "../Benchmark.ts"
 import { BareTables } from "../bare/BareTables.ts"
 import { type EngineOnDisk, openEngine } from "../EngineOnDisk.ts"
 import { command } from "../work.ts"
@@ -18,7 +18,7 @@ export const P4: Benchmark = {
       deliver: () => Exit.succeed({ kind: "delivered" }),
     })
     try {
-      const sides = await compareRates(
+      const rates = await compareRates(
         [
           { name: "Punctual", perSecond: () => fireAll(engine, timers) },
           { name: "bare select and delete", perSecond: async () => deleteAll(engine.folder, timers) },
@@ -26,11 +26,7 @@ export const P4: Benchmark = {
         scale,
         progress,
       )
-      const [ours, bare] = sides
-      return {
-        rows: sides.map(rateRow),
-        verdicts: [atLeast("of bare select and delete", (ours?.median ?? 0) / (bare?.median ?? 1), 0.5)],
-      }
+      return { rows: rates.rows, verdicts: [atLeast("of bare select and delete", ratioOf(rates), 0.5)] }
     } finally {
       await engine.close()
     }

@@ -1,0 +1,104 @@
+// How the engine stops, and what it says of itself.
+import { describe, expect } from "bun:test"
+import { Effect, Fiber } from "effect"
+import { delivered, engineTest } from "../../testkit/EngineHarness.ts"
+
+describe("drain", () => {
+  engineTest("starts nothing new, lets what runs finish, settles it and releases", { shards: 2 }, (engine) =>
+    Effect.gen(function* () {
+      const hanging = engine.hang()
+      yield* engine.create({ timerId: "running" })
+      yield* engine.create({ timerId: "soon", inMs: 500 })
+      yield* engine.still
+      const draining = yield* Effect.forkChild(engine.node.engine.drain(10_000))
+      yield* engine.advance(2_000)
+      expect(engine.node.engine.status()).toMatchObject({ isDraining: true, isWaiting: false })
+      expect(engine.fires.map(({ timerId }) => timerId)).toEqual(["running"])
+      // Not released yet: its outcome is still to be stored.
+      expect(engine.database.shards.every(({ node }) => node === "node-1")).toBe(true)
+      const refusal = yield* Effect.flip(engine.create({ timerId: "late" }))
+      expect(refusal).toMatchObject({ _tag: "OwnerUnavailable", retryAfterMs: 1_000 })
+      expect((yield* Effect.flip(engine.cancel("soon")))._tag).toBe("OwnerUnavailable")
+      yield* hanging.end("running", delivered)
+      yield* engine.advance(100)
+      yield* Fiber.join(draining)
+      expect(engine.stored("running").last?.state).toBe("delivered")
+      expect(engine.stored("soon").pending?.attempts).toBe(0)
+      expect(engine.database.shards.every(({ node }) => node === undefined)).toBe(true)
+      yield* engine.advance(20_000)
+      expect(engine.fires.length).toBe(1)
+    }),
+  )
+
+  engineTest(
+    "does not wait longer than its bound, and the next owner repeats what was running",
+    {},
+    (engine) =>
+      Effect.gen(function* () {
+        engine.hang()
+        yield* engine.create({ timerId: "stuck" })
+        yield* engine.still
+        const draining = yield* Effect.forkChild(engine.node.engine.drain(3_000))
+        yield* engine.advance(3_100)
+        yield* Fiber.join(draining)
+        expect(engine.database.shards[0]?.node).toBeUndefined()
+        yield* engine.node.kill
+        engine.onFire(() => Effect.succeed(delivered))
+        yield* engine.startNode("node-2")
+        yield* engine.still
+        expect(engine.fires.map(({ node, attempt }) => [node, attempt])).toEqual([
+          ["node-1", 1],
+          ["node-2", 1],
+        ])
+        expect(engine.fires[0]?.fireId).toBe(engine.fires[1]?.fireId ?? "")
+        expect(engine.stored("stuck").last).toMatchObject({ state: "delivered", attempts: 1 })
+      }),
+  )
+})
+
+engineTest("a killed node starts nothing more and writes nothing of what it was doing", {}, (engine) =>
+  Effect.gen(function* () {
+    engine.hang()
+    yield* engine.create({ timerId: "running" })
+    yield* engine.create({ timerId: "soon", inMs: 500 })
+    yield* engine.still
+    yield* engine.node.kill
+    yield* engine.advance(10_000)
+    expect(engine.fires.map(({ timerId }) => timerId)).toEqual(["running"])
+    expect(engine.stored("running").pending?.attempts).toBe(0)
+  }),
+)
+
+engineTest("a loop that makes no progress is named", {}, (engine) =>
+  Effect.gen(function* () {
+    const commit = engine.faults.holdCall("write")
+    yield* Effect.forkChild(engine.create({ inMs: 60_000 }))
+    yield* engine.advance(11_000)
+    expect(engine.node.engine.status().stalledLoops).toEqual(["committing"])
+    yield* commit.release
+    yield* engine.still
+    expect(engine.node.engine.status().stalledLoops).toEqual([])
+    const read = engine.faults.holdCall("due")
+    yield* engine.advance(45_000)
+    expect(engine.node.engine.status().stalledLoops).toEqual(["reading"])
+    yield* read.release
+    yield* engine.still
+    expect(engine.node.engine.status().stalledLoops).toEqual([])
+  }),
+)
+
+engineTest("gauges tell what is pending, held, in flight and late", { shards: 2 }, (engine) =>
+  Effect.gen(function* () {
+    engine.hang()
+    yield* engine.create({ timerId: "running" })
+    yield* engine.create({ timerId: "near", inMs: 10_000 })
+    yield* engine.create({ timerId: "far", inMs: 3_600_000 })
+    yield* engine.advance(2_000)
+    yield* engine.node.engine.sample
+    expect(yield* engine.metric("timer_pending")).toBe(3)
+    expect(yield* engine.metric("timer_window_timers")).toBe(2)
+    expect(yield* engine.metric("timer_in_flight")).toBe(1)
+    expect(yield* engine.metric("timer_owned_shards")).toBe(2)
+    expect(yield* engine.metric("timer_oldest_due_age_seconds")).toBe(2)
+  }),
+)

@@ -1,0 +1,361 @@
+// The races that would lose, repeat or resurrect timers, each told by holding one reply of the store.
+// Every test here fails when the remedy it is about is taken out of the engine.
+import { describe, expect } from "bun:test"
+import { Effect, Fiber } from "effect"
+import { compareDue } from "../../src/domain/DueOrder.ts"
+import { delivered, type EngineHarness, engineTest, refused } from "../../testkit/EngineHarness.ts"
+import { at } from "../../testkit/StoreFixture.ts"
+import { changeOf, putOf, sampleTimer } from "../../testkit/timers.ts"
+
+/** The window reaches 60 s ahead and reads on when it is down to 30: this is where it next reads. */
+const untilNextLoadMs = 31_000
+
+/** The next load's rows are read, but their reply stands still. */
+const holdNextLoad = Effect.fnUntraced(function* (engine: EngineHarness) {
+  const load = engine.faults.holdReply("due")
+  yield* engine.advance(untilNextLoadMs)
+  yield* load.reached
+  return load
+})
+
+const isCancel = (batches: ReadonlyArray<{ readonly items: ReadonlyArray<{ readonly kind: string }> }>) =>
+  batches.some(({ items }) => items.some(({ kind }) => kind === "cancel"))
+
+const isOutcome = (batches: ReadonlyArray<{ readonly items: ReadonlyArray<{ readonly kind: string }> }>) =>
+  batches.some(({ items }) => items.some(({ kind }) => kind === "outcome"))
+
+describe("a write during a read", () => {
+  engineTest("a timer created while a load runs fires on time, not at the next sweep", {}, (engine) =>
+    Effect.gen(function* () {
+      const dueAt = engine.now() + 70_000
+      const load = yield* holdNextLoad(engine)
+      yield* engine.create({ timerId: "late", executeAt: dueAt })
+      yield* load.release
+      yield* engine.advance(60_000)
+      expect(engine.fires.map((fire) => fire.at)).toEqual([dueAt])
+      expect(yield* engine.rescued).toBe(0)
+    }),
+  )
+
+  engineTest(
+    "a timer created and then moved nearer while a load runs fires once, at its last time",
+    {},
+    (engine) =>
+      Effect.gen(function* () {
+        const start = engine.now()
+        const load = yield* holdNextLoad(engine)
+        yield* engine.create({ timerId: "moved", executeAt: start + 70_000 })
+        const moved = yield* engine.create({ timerId: "moved", executeAt: start + 50_000 })
+        expect(moved.result).toBe("replaced")
+        yield* load.release
+        yield* engine.advance(60_000)
+        expect(engine.fires.map((fire) => fire.at)).toEqual([start + 50_000])
+        expect(yield* engine.rescued).toBe(0)
+      }),
+  )
+
+  engineTest("a timer cancelled while a load that saw it runs does not fire", {}, (engine) =>
+    Effect.gen(function* () {
+      yield* engine.create({ timerId: "gone", inMs: 70_000 })
+      const load = yield* holdNextLoad(engine)
+      expect(yield* engine.cancel("gone")).toEqual({ result: "cancelled" })
+      yield* load.release
+      yield* engine.advance(60_000)
+      expect(engine.fires).toEqual([])
+    }),
+  )
+
+  engineTest(
+    "a timer settled while a load that saw it runs is not delivered again",
+    { window: { timers: 8, page: 3 } },
+    (engine) =>
+      Effect.gen(function* () {
+        const hanging = engine.hang()
+        const names = Array.from({ length: 8 }, (_, index) => `t${index}`)
+        const dueAt = engine.now()
+        // One after the other: many due at once would make a congested namespace of them.
+        for (const timerId of names) {
+          yield* engine.create({ timerId, executeAt: dueAt })
+          yield* engine.still
+        }
+        expect(engine.fires.length).toBe(8)
+        // Eight in flight fill the window: an earlier timer does not fit and pulls the horizon back, before
+        // the eight. Each that ends makes room to read one row on.
+        yield* engine.create({ timerId: "early", executeAt: dueAt - 1_000 })
+        yield* hanging.end("t0")
+        expect(engine.firesOf("early").length).toBe(1)
+        const next = names.slice(2).map((timerId) => at([engine.stored(timerId).pending], 0))
+        const seen = at(next.flatMap((timer) => (timer === undefined ? [] : [timer])).sort(compareDue), 0)
+        const load = engine.faults.holdReply("due")
+        yield* hanging.end("t1")
+        yield* load.reached
+        yield* hanging.end(seen.timerId)
+        expect(engine.stored(seen.timerId).last?.state).toBe("delivered")
+        yield* load.release
+        yield* engine.advance(5_000)
+        yield* hanging.endAll()
+        yield* engine.advance(5_000)
+        expect(engine.fires.map((fire) => fire.timerId).sort()).toEqual(["early", ...names])
+      }),
+  )
+})
+
+describe("a change queued while its timer comes due", () => {
+  engineTest(
+    "a cancel that is queued when its timer comes due keeps the attempt from starting",
+    {},
+    (engine) =>
+      Effect.gen(function* () {
+        yield* engine.create({ timerId: "a", inMs: 1_000 })
+        const commit = engine.faults.holdCall("write", { when: isCancel })
+        const cancel = yield* Effect.forkChild(engine.cancel("a"))
+        yield* engine.advance(2_000)
+        expect(engine.fires).toEqual([])
+        yield* commit.release
+        expect(yield* Fiber.join(cancel)).toEqual({ result: "cancelled" })
+        yield* engine.advance(10_000)
+        expect(engine.fires).toEqual([])
+      }),
+  )
+
+  engineTest(
+    "a timer that is due but waits for its turn can still be cancelled",
+    { dispatch: { inFlight: 2 } },
+    (engine) =>
+      Effect.gen(function* () {
+        const hanging = engine.hang()
+        yield* engine.create({ timerId: "first" })
+        yield* engine.create({ timerId: "second", inMs: 1 })
+        yield* engine.advance(10)
+        expect(engine.fires.map((fire) => fire.timerId)).toEqual(["first"])
+        const commit = engine.faults.holdCall("write", { when: isCancel })
+        const cancel = yield* Effect.forkChild(engine.cancel("second"))
+        yield* commit.reached
+        yield* hanging.end("first")
+        yield* engine.advance(2_000)
+        yield* commit.release
+        expect(yield* Fiber.join(cancel)).toEqual({ result: "cancelled" })
+        yield* engine.advance(2_000)
+        expect(engine.fires.map((fire) => fire.timerId)).toEqual(["first"])
+      }),
+  )
+
+  engineTest("a timer whose queued change is refused fires when that is answered", {}, (engine) =>
+    Effect.gen(function* () {
+      yield* engine.create({ timerId: "a", inMs: 1_000 })
+      const commit = engine.faults.holdCall("write", { when: isCancel })
+      const cancel = yield* Effect.forkChild(engine.node.scheduler.cancel("shop", "a", 1))
+      yield* engine.advance(1_500)
+      expect(engine.fires).toEqual([])
+      const answeredAt = engine.now()
+      yield* commit.release
+      expect((yield* Fiber.join(cancel)).result).toBe("revisionMismatch")
+      yield* engine.still
+      expect(engine.fires.map((fire) => fire.at)).toEqual([answeredAt])
+    }),
+  )
+})
+
+describe("a key that moves on while its attempt runs", () => {
+  engineTest("the outcome goes to history and touches nothing of the new arming", {}, (engine) =>
+    Effect.gen(function* () {
+      const hanging = engine.hang()
+      const first = yield* engine.create({ timerId: "a" })
+      yield* engine.still
+      const second = yield* engine.create({ timerId: "a", inMs: 10_000 })
+      expect([first.result, second.result]).toEqual(["created", "replaced"])
+      const armed = engine.stored("a").pending
+      yield* hanging.end("a")
+      expect(engine.stored("a").pending).toEqual(armed)
+      expect(engine.stored("a").last).toMatchObject({ state: "delivered", attempts: 1 })
+      expect(engine.stored("a").last?.fireId).toBe(engine.fires[0]?.fireId)
+      yield* engine.advance(10_000)
+      expect(engine.fires.map(({ fireId, attempt }) => [fireId, attempt])).toEqual([
+        [engine.fires[0]?.fireId ?? "", 1],
+        [armed?.fireId ?? "", 1],
+      ])
+      expect(engine.fires[1]?.fireId).not.toBe(engine.fires[0]?.fireId)
+    }),
+  )
+
+  engineTest("an outcome queued behind the replacement goes to history as well", {}, (engine) =>
+    Effect.gen(function* () {
+      const hanging = engine.hang()
+      yield* engine.create({ timerId: "a" })
+      yield* engine.still
+      const commit = engine.faults.holdCall("write")
+      const replacing = yield* Effect.forkChild(engine.create({ timerId: "a", inMs: 10_000 }))
+      yield* commit.reached
+      yield* hanging.end("a", refused)
+      yield* commit.release
+      expect((yield* Fiber.join(replacing)).result).toBe("replaced")
+      yield* engine.still
+      expect(engine.stored("a").pending).toMatchObject({ attempts: 0, fireAt: engine.now() + 10_000 })
+      expect(engine.stored("a").last).toMatchObject({ fireId: engine.fires[0]?.fireId, attempts: 1 })
+      yield* hanging.endAll()
+      yield* engine.advance(60_000)
+      expect(engine.fires.length).toBe(2)
+    }),
+  )
+
+  engineTest(
+    "an outcome that finds its row changed makes the engine read the key again",
+    { pollingIntervalMs: 600_000 },
+    (engine) =>
+      Effect.gen(function* () {
+        const hanging = engine.hang()
+        yield* engine.create({ timerId: "a" })
+        yield* engine.still
+        const dueAt = engine.now() + 2_000
+        const pending = engine.stored("a").pending
+        if (pending === undefined) throw new Error("it is in flight, so it is pending")
+        engine.database.apply(0, changeOf(pending, { executeAt: dueAt }))
+        yield* hanging.end("a")
+        yield* hanging.endAll()
+        yield* engine.advance(2_000)
+        expect(engine.fires.map((fire) => fire.at)).toEqual([dueAt - 2_000, dueAt])
+        yield* engine.still
+        expect(engine.stored("a").pending).toBeUndefined()
+        expect(yield* engine.rescued).toBe(0)
+      }),
+  )
+})
+
+describe("a commit that happened and was reported as failed", () => {
+  engineTest("a create is answered as created, and fires once", {}, (engine) =>
+    Effect.gen(function* () {
+      engine.faults.failReply("write", { times: 3 })
+      const creating = yield* Effect.forkChild(engine.create({ timerId: "a", inMs: 1_000 }))
+      yield* engine.advance(500)
+      const answer = yield* Fiber.join(creating)
+      expect(answer.result).toBe("created")
+      yield* engine.advance(60_000)
+      expect(engine.fires.map(({ fireId }) => fireId)).toEqual(["timer" in answer ? answer.timer.fireId : ""])
+      expect(engine.database.tally).toMatchObject({ created: 1, delivered: 1 })
+    }),
+  )
+
+  engineTest("a cancel is answered as cancelled, and nothing fires", {}, (engine) =>
+    Effect.gen(function* () {
+      yield* engine.create({ timerId: "a", inMs: 100 })
+      engine.faults.failReply("write", { when: isCancel })
+      const cancelling = yield* Effect.forkChild(engine.cancel("a"))
+      yield* engine.advance(1_000)
+      expect(yield* Fiber.join(cancelling)).toEqual({ result: "cancelled" })
+      yield* engine.advance(10_000)
+      expect(engine.fires).toEqual([])
+      expect(engine.database.tally).toMatchObject({ cancelled: 1 })
+    }),
+  )
+
+  engineTest("a create, its replacement and its cancel leave nothing behind", {}, (engine) =>
+    Effect.gen(function* () {
+      // All three are queued before any is committed.
+      const first = engine.faults.holdCall("write")
+      yield* Effect.forkChild(engine.create({ timerId: "other", inMs: 60_000 }))
+      yield* first.reached
+      yield* Effect.forkChild(engine.create({ timerId: "a" }))
+      yield* Effect.forkChild(engine.create({ timerId: "a", inMs: 100 }))
+      const cancelling = yield* Effect.forkChild(engine.cancel("a"))
+      yield* engine.still
+      engine.faults.failReply("write", { times: 3 })
+      yield* first.release
+      yield* engine.advance(20_000)
+      expect(yield* Fiber.join(cancelling)).toEqual({ result: "cancelled" })
+      expect(engine.fires).toEqual([])
+      expect(engine.stored("a").pending).toBeUndefined()
+    }),
+  )
+
+  engineTest("a delivery is settled, never delivered again", {}, (engine) =>
+    Effect.gen(function* () {
+      engine.faults.failReply("write", { when: isOutcome, times: 2 })
+      yield* engine.create({ timerId: "a" })
+      yield* engine.advance(30_000)
+      expect(engine.fires.length).toBe(1)
+      expect(engine.stored("a").last).toMatchObject({ state: "delivered", attempts: 1 })
+      expect(engine.node.engine.status().stalledLoops).toEqual([])
+    }),
+  )
+
+  engineTest("a retry is counted once and made once", {}, (engine) =>
+    Effect.gen(function* () {
+      let isFirst = true
+      engine.onFire(() => {
+        const answer = isFirst ? refused : delivered
+        isFirst = false
+        return Effect.succeed(answer)
+      })
+      engine.faults.failReply("write", { when: isOutcome })
+      yield* engine.create({ timerId: "a" })
+      yield* engine.advance(30_000)
+      expect(engine.fires.map(({ attempt }) => attempt)).toEqual([1, 2])
+      expect(engine.stored("a").last).toMatchObject({ state: "delivered", attempts: 2 })
+    }),
+  )
+
+  engineTest("a settle that failed without effect is repeated as a settle", {}, (engine) =>
+    Effect.gen(function* () {
+      engine.faults.fail("write", { when: isOutcome, times: 4 })
+      yield* engine.create({ timerId: "a" })
+      yield* engine.advance(30_000)
+      expect(engine.fires.length).toBe(1)
+      expect(engine.stored("a").last?.state).toBe("delivered")
+    }),
+  )
+})
+
+describe("what the window holds", () => {
+  engineTest(
+    "a full window does not load, and all fires on time",
+    { window: { timers: 8, page: 3 }, shards: 1 },
+    (engine) =>
+      Effect.gen(function* () {
+        const start = engine.now()
+        for (let index = 0; index < 60; index++) {
+          yield* engine.create({ timerId: `t${index}`, executeAt: start + 20_000 + index * 100 })
+        }
+        const before = engine.faults.calls("due")
+        yield* engine.advance(15_000)
+        expect(engine.faults.calls("due") - before).toBeLessThan(10)
+        yield* engine.advance(15_000)
+        expect(engine.fires.map((fire) => fire.at - start)).toEqual(
+          Array.from({ length: 60 }, (_, index) => 20_000 + index * 100),
+        )
+        expect(engine.faults.calls("due") - before).toBeLessThan(120)
+        expect(yield* engine.rescued).toBe(0)
+      }),
+  )
+
+  engineTest(
+    "a create that changes nothing brings what is there into memory",
+    { pollingIntervalMs: 600_000, ownership: { renewEveryMs: 3_000 } },
+    (engine) =>
+      Effect.gen(function* () {
+        const command = engine.command({ timerId: "a", inMs: 300, correlationId: "c-1" })
+        const timer = sampleTimer({ timerId: "a", executeAt: command.executeAt, spec: command.spec })
+        yield* engine.faults.store.insertIfAbsent(0, [putOf(timer)])
+        expect((yield* engine.node.scheduler.create(command)).result).toBe("unchanged")
+        yield* engine.advance(2_000)
+        expect(engine.fires.map((fire) => fire.at)).toEqual([command.executeAt])
+        expect(yield* engine.rescued).toBe(0)
+      }),
+  )
+})
+
+describe("a shard that another has claimed", () => {
+  engineTest("the first refused write stops it at once", { ownership: { renewEveryMs: 3_000 } }, (engine) =>
+    Effect.gen(function* () {
+      // The renewal that would tell it as well is two seconds away.
+      yield* engine.advance(1_000)
+      yield* engine.create({ timerId: "a", inMs: 500 })
+      const { leases } = engine.faults
+      expect(yield* leases.claim(at(yield* leases.owners, 0), "node-2")).toBeDefined()
+      const refusal = yield* Effect.flip(engine.create({ timerId: "b", inMs: 500 }))
+      expect(refusal._tag).toBe("OwnerUnavailable")
+      yield* engine.advance(700)
+      expect(engine.fires).toEqual([])
+      expect(engine.stored("b").pending).toBeUndefined()
+    }),
+  )
+})

@@ -1,0 +1,279 @@
+// Group commit: order within a shard, one commit of a shard at a time, bounds of a batch, and answers that
+// come exactly once, whatever the store does.
+import { expect, test } from "bun:test"
+import { Effect } from "effect"
+import fc from "fast-check"
+import { itemBytes, type Put } from "../../src/domain/WriteItem.ts"
+import { EngineMetrics } from "../../src/engine/EngineMetrics.ts"
+import { WriteQueue } from "../../src/engine/WriteQueue.ts"
+import { type BatchAnswer, type ShardBatch, StoreError, type TimerStore } from "../../src/ports/TimerStore.ts"
+import { type EngineHarness, engineTest, runVirtually } from "../../testkit/EngineHarness.ts"
+import { samplePut } from "../../testkit/timers.ts"
+
+interface Commit {
+  readonly batches: ReadonlyArray<ShardBatch>
+  readonly reply: (answers: "done" | "unknown" | "ownershipLost") => void
+}
+
+type Limits = TimerStore["Service"]["limits"]
+
+const limits: Limits = { batchItems: 5, batchBytes: 4_000, itemBytes: 10_000, concurrentWrites: 3 }
+
+/** A store whose commits stand until the test replies; it notes what it may not be asked. */
+class SteppedStore {
+  readonly commits: Array<Commit> = []
+  readonly written: Array<ReadonlyArray<ShardBatch>> = []
+  readonly wrongs: Array<string> = []
+  readonly service: Pick<TimerStore["Service"], "limits" | "write">
+
+  constructor(given: Limits = limits) {
+    this.service = { limits: given, write: (batches) => this.write(batches) }
+  }
+
+  private write(batches: ReadonlyArray<ShardBatch>): Effect.Effect<ReadonlyArray<BatchAnswer>, StoreError> {
+    return Effect.callback((resume) => {
+      this.check(batches)
+      this.written.push(batches)
+      const commit: Commit = {
+        batches,
+        reply: (answers) => {
+          this.commits.splice(this.commits.indexOf(commit), 1)
+          resume(
+            answers === "unknown"
+              ? Effect.fail(new StoreError({ message: "no reply", isFatal: false }))
+              : Effect.succeed(batches.map((batch) => answerOf(batch, answers))),
+          )
+        },
+      }
+      this.commits.push(commit)
+    })
+  }
+
+  private check(batches: ReadonlyArray<ShardBatch>): void {
+    const { batchItems, batchBytes, concurrentWrites } = this.service.limits
+    const shards = batches.map(({ shard }) => shard)
+    const underWay = this.commits.flatMap((commit) => commit.batches.map(({ shard }) => shard))
+    const items = batches.flatMap((batch) => batch.items)
+    const bytes = items.reduce((sum, item) => sum + itemBytes(item), 0)
+    const mustNot = (isWrong: boolean, what: string) => isWrong && this.wrongs.push(what)
+    mustNot(
+      new Set([...shards, ...underWay]).size < shards.length + underWay.length,
+      "two commits of a shard",
+    )
+    mustNot(items.length === 0 || items.length > batchItems, `a commit of ${items.length} items`)
+    mustNot(items.length > 1 && bytes > batchBytes, `a commit of ${bytes} bytes`)
+    mustNot(this.commits.length >= concurrentWrites, "too many commits under way")
+  }
+}
+
+const answerOf = ({ items }: ShardBatch, reply: "done" | "ownershipLost"): BatchAnswer =>
+  reply === "ownershipLost"
+    ? { result: "ownershipLost" }
+    : {
+        result: "written",
+        answers: items.map((item) => ({ result: "created", timer: (item as Put).timer })),
+      }
+
+/** A queue over a stepped store, with what was pushed and answered by shard. */
+const queueOver = Effect.fnUntraced(function* (store: Pick<TimerStore["Service"], "limits" | "write">) {
+  const metrics = yield* EngineMetrics.make
+  // The queue uses nothing else of a store.
+  const queue = yield* WriteQueue.make(
+    store as TimerStore["Service"],
+    { queuedItems: 1_000, queuedBytes: 1 << 20 },
+    metrics,
+  )
+  const pushed = new Map<number, Array<string>>()
+  const seen = new Map<number, Array<string>>()
+  const answered = new Map<number, Array<string>>()
+  const unanswered: Array<string> = []
+  const note = (log: Map<number, Array<string>>, shard: number, id: string) =>
+    log.set(shard, [...(log.get(shard) ?? []), id])
+  const open = (shard: number) =>
+    queue.open({
+      shard,
+      epoch: 1,
+      onAnswer: (item) => note(seen, shard, (item as Put).timer.timerId),
+      onOwnershipLost: () => queue.close(shard),
+    })
+  const push = (shard: number, payloadBytes = 0, then: () => void = () => {}): string | undefined => {
+    const item = samplePut({ payload: new Uint8Array(payloadBytes) })
+    const { timerId } = item.timer
+    const isQueued = queue.push(shard, {
+      item,
+      onAnswer: (answer) => {
+        if (answer === undefined) unanswered.push(timerId)
+        else note(answered, shard, timerId)
+        then()
+      },
+    })
+    if (isQueued) note(pushed, shard, timerId)
+    return isQueued ? timerId : undefined
+  }
+  return { queue, open, push, pushed, seen, answered, unanswered }
+})
+
+const steps = fc.array(
+  fc.record({
+    op: fc.constantFrom("push", "push", "burst", "reply", "reply", "unknown", "lost", "close", "wait"),
+    shard: fc.nat(3),
+    size: fc.nat(2_500),
+  }),
+  { maxLength: 60 },
+)
+
+const law =
+  (sequence: ReadonlyArray<{ op: string; shard: number; size: number }>) => (engine: EngineHarness) =>
+    Effect.gen(function* () {
+      const store = new SteppedStore()
+      const { queue, open, push, pushed, seen, answered, unanswered } = yield* queueOver(store.service)
+      for (let shard = 0; shard < 4; shard++) open(shard)
+      for (const { op, shard, size } of sequence) {
+        const commit = store.commits[size % Math.max(1, store.commits.length)]
+        if (op === "push") push(shard, size)
+        if (op === "burst") for (const of of [shard, shard, 0, shard]) push(of, size)
+        if (op === "reply") commit?.reply("done")
+        if (op === "unknown") commit?.reply("unknown")
+        if (op === "lost") commit?.reply("ownershipLost")
+        if (op === "close") queue.close(shard)
+        if (op === "wait") yield* engine.advance(2_000)
+        yield* engine.still
+        expect(store.wrongs).toEqual([])
+        for (const [of, ids] of seen) {
+          expect(answered.get(of)).toEqual(ids)
+          expect(pushed.get(of)?.slice(0, ids.length)).toEqual(ids)
+        }
+      }
+      for (let round = 0; round < 100; round++) {
+        for (const commit of [...store.commits]) commit.reply("done")
+        yield* engine.advance(2_000)
+      }
+      yield* queue.awaitIdle
+      expect(queue.stuckSinceNanos).toBeUndefined()
+      const all = [...answered.values()].flat().concat(unanswered)
+      expect(all.sort()).toEqual([...pushed.values()].flat().sort())
+    })
+
+test(
+  "answers come once and in queue order, one commit of a shard at a time, within the store's bounds",
+  () =>
+    fc.assert(
+      fc.asyncProperty(steps, (sequence) => runVirtually({ isEmpty: true }, law(sequence))),
+      { numRuns: 200 },
+    ),
+  30_000,
+)
+
+engineTest("whoever comes while a commit is under way shares the next one", { isEmpty: true }, (engine) =>
+  Effect.gen(function* () {
+    const store = new SteppedStore({ ...limits, batchItems: 100, batchBytes: 1 << 20 })
+    const { open, push, answered } = yield* queueOver(store.service)
+    for (let shard = 0; shard < 4; shard++) open(shard)
+    push(0)
+    yield* engine.still
+    for (let caller = 0; caller < 3; caller++) for (let shard = 0; shard < 4; shard++) push(shard)
+    yield* engine.still
+    // Shard 0 waits for its commit; the others' callers share one meanwhile.
+    const sizes = () => store.written.map((batches) => batches.map(({ items }) => items.length))
+    expect(sizes()).toEqual([[1], [3, 3, 3]])
+    for (const commit of [...store.commits]) commit.reply("done")
+    yield* engine.still
+    expect(sizes()).toEqual([[1], [3, 3, 3], [3]])
+    for (const commit of [...store.commits]) commit.reply("done")
+    yield* engine.still
+    expect([...answered.values()].flat().length).toBe(13)
+  }),
+)
+
+engineTest("what is pushed in one turn shares a commit", { isEmpty: true }, (engine) =>
+  Effect.gen(function* () {
+    const store = new SteppedStore()
+    const { open, push } = yield* queueOver(store.service)
+    open(0)
+    open(1)
+    yield* engine.still
+    for (const shard of [0, 1, 0, 1]) push(shard)
+    yield* engine.still
+    expect(store.written.map((batches) => batches.map(({ items }) => items.length))).toEqual([[2, 2]])
+  }),
+)
+
+engineTest("a commit whose result is unknown is repeated as it was, alone", { isEmpty: true }, (engine) =>
+  Effect.gen(function* () {
+    const store = new SteppedStore()
+    const { open, push, answered } = yield* queueOver(store.service)
+    open(0)
+    const first = push(0)
+    yield* engine.still
+    const later = push(0)
+    for (let repeat = 0; repeat < 5; repeat++) {
+      store.commits[0]?.reply("unknown")
+      yield* engine.advance(2_000)
+    }
+    expect(store.written.length).toBe(6)
+    for (const batches of store.written) expect(batches).toEqual(store.written[0] ?? [])
+    store.commits[0]?.reply("done")
+    yield* engine.still
+    store.commits[0]?.reply("done")
+    yield* engine.still
+    expect(answered.get(0)).toEqual([first ?? "", later ?? ""])
+  }),
+)
+
+engineTest("a push from within an answer is not answered before its elders", { isEmpty: true }, (engine) =>
+  Effect.gen(function* () {
+    const { open, push, seen } = yield* queueOver({
+      limits,
+      write: (batches) => Effect.succeed(batches.map((batch) => answerOf(batch, "done"))),
+    })
+    open(0)
+    yield* engine.still
+    const ids: Array<string | undefined> = []
+    ids.push(push(0, 0, () => ids.push(push(0))))
+    ids.push(push(0))
+    yield* engine.still
+    expect(seen.get(0)).toEqual(ids.map((id) => id ?? ""))
+    expect(ids.length).toBe(3)
+  }),
+)
+
+engineTest(
+  "closing a shard answers all its callers once, and a late reply changes nothing",
+  { isEmpty: true },
+  (engine) =>
+    Effect.gen(function* () {
+      const store = new SteppedStore()
+      const { queue, open, push, seen, unanswered } = yield* queueOver(store.service)
+      open(0)
+      const underWay = push(0)
+      yield* engine.still
+      const queued = push(0)
+      queue.close(0)
+      expect(unanswered).toEqual([underWay ?? "", queued ?? ""])
+      expect(push(0)).toBeUndefined()
+      yield* queue.awaitIdle
+      // The next claim opens it anew, while the old commit is still on its way.
+      open(0)
+      store.commits[0]?.reply("done")
+      yield* engine.still
+      expect(seen.get(0)).toBeUndefined()
+      expect(unanswered.length).toBe(2)
+    }),
+)
+
+engineTest(
+  "a full queue refuses with Overloaded, and takes again when it has drained",
+  { queue: { queuedItems: 2 } },
+  (engine) =>
+    Effect.gen(function* () {
+      const commit = engine.faults.holdCall("write")
+      yield* Effect.forkChild(engine.create({ timerId: "a", inMs: 1_000 }))
+      yield* Effect.forkChild(engine.create({ timerId: "b", inMs: 1_000 }))
+      yield* engine.still
+      const refusal = yield* Effect.flip(engine.create({ timerId: "c", inMs: 1_000 }))
+      expect(refusal).toMatchObject({ _tag: "Overloaded", retryAfterMs: 1_000 })
+      yield* commit.release
+      yield* engine.still
+      expect((yield* engine.create({ timerId: "c", inMs: 1_000 })).result).toBe("created")
+    }),
+)
