@@ -1,6 +1,4 @@
 // Punctual's engine in this process, on SQLite in a temporary folder: what the in-process benchmarks drive.
-import { mkdtempSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
 import { join } from "node:path"
 import type { Spec } from "@punctual/server/domain/Timer"
 import { defaultEngineOptions, Engine } from "@punctual/server/engine/Engine"
@@ -10,14 +8,12 @@ import { Ids } from "@punctual/server/ports/Ids"
 import { TimerStore } from "@punctual/server/ports/TimerStore"
 import { WallClock } from "@punctual/server/ports/WallClock"
 import { SqliteStore } from "@punctual/server/stores/sqlite/SqliteStore"
-import { Effect, Layer, ManagedRuntime } from "effect"
+import { TemporaryFolder } from "@punctual/server/testkit/TemporaryFolder"
+import { Effect, Exit, Layer, ManagedRuntime } from "effect"
 
 export interface EngineOnDisk {
   readonly scheduler: Scheduler["Service"]
-  readonly engine: Engine["Service"]
   readonly store: TimerStore["Service"]
-  readonly folder: string
-  close(): Promise<void>
 }
 
 export const handlerSpec: Spec = {
@@ -31,13 +27,21 @@ export const handlerSpec: Spec = {
   },
 }
 
-export const temporaryFolder = (): string => mkdtempSync(join(tmpdir(), "punctual-bench-"))
+/** Takes whatever comes. */
+export const noOp: Deliverer = {
+  hostOf: () => "none",
+  deliver: () => Exit.succeed({ kind: "delivered" }),
+}
 
-/** An engine that owns all its shards. */
-export const openEngine = async (deliverer: Deliverer, folder = temporaryFolder()): Promise<EngineOnDisk> => {
+/** A new engine that owns all its shards, for as long as `use` takes. */
+export const withEngine = async <A>(
+  deliverer: Deliverer,
+  use: (engine: EngineOnDisk) => Promise<A>,
+): Promise<A> => {
+  using folder = new TemporaryFolder()
   const store = SqliteStore.layer({
-    path: join(folder, "punctual.db"),
-    shards: 16,
+    path: join(folder.path, "punctual.db"),
+    shards,
     workerUrl: new URL("../../server/src/stores/sqlite/worker.ts", import.meta.url),
     onFatal: (message) => {
       throw new Error(message)
@@ -52,19 +56,18 @@ export const openEngine = async (deliverer: Deliverer, folder = temporaryFolder(
     ]),
   )
   const runtime = ManagedRuntime.make(layer)
-  const services = await runtime.runPromise(
-    Effect.gen(function* () {
-      const engine = yield* Engine
-      yield* Effect.sleep(5).pipe(Effect.repeat({ while: () => engine.status().ownedShards < 16 }))
-      return { engine, scheduler: yield* Scheduler, store: yield* TimerStore }
-    }),
-  )
-  return {
-    ...services,
-    folder,
-    close: async () => {
-      await runtime.dispose()
-      rmSync(folder, { recursive: true, force: true })
-    },
+  try {
+    const services = await runtime.runPromise(
+      Effect.gen(function* () {
+        const engine = yield* Engine
+        yield* Effect.sleep(5).pipe(Effect.repeat({ while: () => engine.status().ownedShards < shards }))
+        return { scheduler: yield* Scheduler, store: yield* TimerStore }
+      }),
+    )
+    return await use(services)
+  } finally {
+    await runtime.dispose()
   }
 }
+
+const shards = 16

@@ -1,34 +1,26 @@
 // The bare limits of P3 and P4: the store's own tables, written and emptied by prepared statements in one
 // thread, with nothing around them: no queue, no other thread, no history, no answers.
 import { Database } from "bun:sqlite"
-import { rmSync } from "node:fs"
 import { join } from "node:path"
 import type { Timer } from "@punctual/server/domain/Timer"
 import { shardOf } from "@punctual/server/domain/TimerKey"
-import { temporaryFolder } from "../EngineOnDisk.ts"
+import { migrations } from "@punctual/server/stores/sqlite/migrations/all"
+import { TemporaryFolder } from "@punctual/server/testkit/TemporaryFolder"
 
 const rowsACommit = 1_000
 
 export class BareTables {
-  readonly #folder = temporaryFolder()
+  readonly #folder = new TemporaryFolder()
   readonly #database: Database
 
-  /** Takes the tables' definitions from a store that Punctual made. */
-  constructor(storePath: string) {
-    this.#database = new Database(join(this.#folder, "bare.db"), { create: true })
+  constructor() {
+    this.#database = new Database(join(this.#folder.path, "bare.db"), { create: true })
     this.#database.run("PRAGMA journal_mode = WAL")
     this.#database.run("PRAGMA synchronous = FULL")
     // As the store has them: a cache, and a write-ahead log that may grow before it is copied back.
-    this.#database.run("PRAGMA cache_size = -65536")
-    this.#database.run("PRAGMA wal_autocheckpoint = 16384")
-    const made = new Database(storePath, { readonly: true })
-    const definitions = made
-      .query<{ sql: string }, []>(
-        "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND type IN ('table', 'index') AND tbl_name IN ('timers', 'bodies') ORDER BY type DESC",
-      )
-      .all()
-    made.close()
-    for (const { sql } of definitions) this.#database.run(sql)
+    this.#database.run("PRAGMA cache_size = -32768")
+    this.#database.run("PRAGMA wal_autocheckpoint = 16000")
+    for (const sql of migrations) this.#database.run(sql)
   }
 
   /** Rows a second. */
@@ -91,7 +83,7 @@ export class BareTables {
 
   close(): void {
     this.#database.close()
-    rmSync(this.#folder, { recursive: true, force: true })
+    this.#folder[Symbol.dispose]()
   }
 
   #timed<Row>(rows: ReadonlyArray<Row>, write: (row: Row, index: number) => void): number {

@@ -1,11 +1,10 @@
 // createMany of 1,000, in process, against bare inserts into the same tables in commits of the same size.
-import { join } from "node:path"
 import type { Timer } from "@punctual/server/domain/Timer"
 import { keyOf } from "@punctual/server/domain/TimerKey"
-import { Effect, Exit } from "effect"
+import { Effect } from "effect"
 import { atLeast, type Benchmark, compareRates, ratioOf } from "../Benchmark.ts"
 import { BareTables } from "../bare/BareTables.ts"
-import { openEngine } from "../EngineOnDisk.ts"
+import { type EngineOnDisk, noOp, withEngine } from "../EngineOnDisk.ts"
 import { command, farAhead } from "../work.ts"
 
 const callers = 4
@@ -16,30 +15,22 @@ export const P3: Benchmark = {
   title: "createMany of 1,000 (4 callers), durable, in process",
   run: async (scale, progress) => {
     const timers = scale.isQuick ? 40_000 : 200_000
-    const engine = await openEngine({
-      hostOf: () => "none",
-      deliver: () => Exit.succeed({ kind: "delivered" }),
-    })
-    try {
-      const rates = await compareRates(
-        [
-          { name: "Punctual", perSecond: () => createAll(engine.scheduler, timers) },
-          { name: "bare inserts, same tables", perSecond: async () => insertAll(engine.folder, timers) },
-        ],
-        scale,
-        progress,
-      )
-      return { rows: rates.rows, verdicts: [atLeast("of bare inserts", ratioOf(rates), 0.6)] }
-    } finally {
-      await engine.close()
-    }
+    const rates = await compareRates(
+      [
+        {
+          name: "Punctual",
+          perSecond: () => withEngine(noOp, (engine) => createAll(engine.scheduler, timers)),
+        },
+        { name: "bare inserts, same tables", perSecond: async () => insertAll(timers) },
+      ],
+      scale,
+      progress,
+    )
+    return { rows: rates.rows, verdicts: [atLeast("of bare inserts", ratioOf(rates), 0.6)] }
   },
 }
 
-const createAll = async (
-  scheduler: Awaited<ReturnType<typeof openEngine>>["scheduler"],
-  timers: number,
-): Promise<number> => {
+const createAll = async (scheduler: EngineOnDisk["scheduler"], timers: number): Promise<number> => {
   const batches = Array.from({ length: timers / batch }, () =>
     Array.from({ length: batch }, () => command(farAhead())),
   )
@@ -55,8 +46,8 @@ const createAll = async (
   return (timers / (performance.now() - startedAt)) * 1_000
 }
 
-const insertAll = (folder: string, timers: number): number => {
-  const bare = new BareTables(join(folder, "punctual.db"))
+const insertAll = (timers: number): number => {
+  const bare = new BareTables()
   try {
     return bare.insert(Array.from({ length: timers }, () => bareTimer(farAhead())))
   } finally {

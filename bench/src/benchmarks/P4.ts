@@ -1,10 +1,9 @@
 // Many timers due in the same instant, to a handler that does nothing, until the last one is settled; against
 // bare select and delete of the same rows, which keeps no history.
-import { join } from "node:path"
-import { Effect, Exit } from "effect"
+import { Effect } from "effect"
 import { atLeast, type Benchmark, compareRates, ratioOf } from "../Benchmark.ts"
 import { BareTables } from "../bare/BareTables.ts"
-import { type EngineOnDisk, openEngine } from "../EngineOnDisk.ts"
+import { type EngineOnDisk, noOp, withEngine } from "../EngineOnDisk.ts"
 import { command } from "../work.ts"
 import { bareTimer } from "./P3.ts"
 
@@ -13,28 +12,20 @@ export const P4: Benchmark = {
   title: "100,000 due at once to a no-op handler, until settled",
   run: async (scale, progress) => {
     const timers = scale.isQuick ? 20_000 : 100_000
-    const engine = await openEngine({
-      hostOf: () => "none",
-      deliver: () => Exit.succeed({ kind: "delivered" }),
-    })
-    try {
-      const rates = await compareRates(
-        [
-          { name: "Punctual", perSecond: () => fireAll(engine, timers) },
-          { name: "bare select and delete", perSecond: async () => deleteAll(engine.folder, timers) },
-        ],
-        scale,
-        progress,
-      )
-      return { rows: rates.rows, verdicts: [atLeast("of bare select and delete", ratioOf(rates), 0.5)] }
-    } finally {
-      await engine.close()
-    }
+    const rates = await compareRates(
+      [
+        { name: "Punctual", perSecond: () => withEngine(noOp, (engine) => fireAll(engine, timers)) },
+        { name: "bare select and delete", perSecond: async () => deleteAll(timers) },
+      ],
+      scale,
+      progress,
+    )
+    return { rows: rates.rows, verdicts: [atLeast("of bare select and delete", ratioOf(rates), 0.5)] }
   },
 }
 
 /** From the instant at which all are due to the commit that settles the last. */
-export const fireAll = async ({ scheduler, store }: EngineOnDisk, timers: number): Promise<number> => {
+const fireAll = async ({ scheduler, store }: EngineOnDisk, timers: number): Promise<number> => {
   const dueAt = Date.now() + 4_000 + timers / 5
   const delivered = () => Effect.runPromise(Effect.map(store.tally, (tally) => tally.delivered))
   const before = await delivered()
@@ -50,8 +41,8 @@ export const fireAll = async ({ scheduler, store }: EngineOnDisk, timers: number
   return (timers / (Date.now() - dueAt)) * 1_000
 }
 
-const deleteAll = (folder: string, timers: number): number => {
-  const bare = new BareTables(join(folder, "punctual.db"))
+const deleteAll = (timers: number): number => {
+  const bare = new BareTables()
   try {
     const dueAt = Date.now()
     bare.insert(Array.from({ length: timers }, () => bareTimer(dueAt)))

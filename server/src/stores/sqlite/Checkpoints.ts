@@ -3,7 +3,7 @@
 // log stays bounded and a restart has little to recover.
 import type { Database } from "bun:sqlite"
 
-const mostLogPages = 8_000
+const mostLogPages = 16_000
 const quietMs = 250
 
 export class Checkpoints {

@@ -159,14 +159,27 @@ export class Writer {
       const reason = `The item has ${bytes} bytes; this store holds at most ${limits.itemBytes}.`
       return { answer: { result: "unstorable", reason }, isApplied: false }
     }
-    const decided = this.#decide(item)
-    this.#carryOut(shard, keyOfItem(item), decided)
-    const { decision } = decided
+    const decision = this.#putNew(shard, item) ?? this.#decideAndCarryOut(shard, item)
     for (const name in decision.tally) {
       const of = name as keyof Tally
       tally[of] += decision.tally[of] ?? 0
     }
     return { answer: decision.answer, isApplied: decision.pending !== undefined }
+  }
+
+  /** A put of a key of which nothing is known; nothing, and nothing done, if something is. */
+  #putNew(shard: number, item: WriteItem): Decision<WriteAnswer> | undefined {
+    if (item.kind !== "put") return undefined
+    const decision = decidePut(item, { pending: undefined, last: undefined })
+    const { pending } = decision
+    if (!pending || !this.#insert(this.#sql.insertNewTimer, shard, item.timer, pending)) return undefined
+    return decision
+  }
+
+  #decideAndCarryOut(shard: number, item: WriteItem): Decision<WriteAnswer> {
+    const decided = this.#decide(item)
+    this.#carryOut(shard, keyOfItem(item), decided)
+    return decided.decision
   }
 
   #decide(item: WriteItem): Decided {
@@ -237,7 +250,7 @@ export class Writer {
     if (decision.pending === null) {
       if (stored !== undefined) this.#remove(stored.id)
     } else if (decision.pending !== undefined) {
-      if (stored === undefined) this.#insert(shard, key, decision.pending)
+      if (stored === undefined) this.#insert(this.#sql.insertTimer, shard, key, decision.pending)
       else this.#update(stored, decision.pending, decision.payloadChanged === true)
     }
     if (decision.finished === undefined) return
@@ -247,8 +260,9 @@ export class Writer {
     this.#finish(decision.finished, entry)
   }
 
-  #insert(shard: number, key: TimerKey, timer: Timer): void {
-    this.#sql.insertTimer.run(
+  /** Whether the statement inserted it. */
+  #insert(statement: Statement, shard: number, key: TimerKey, timer: Timer): boolean {
+    const { changes } = statement.run(
       shard,
       key.uuid,
       key.namespace,
@@ -264,7 +278,9 @@ export class Writer {
       timer.updatedAt,
       timer.correlationId,
     )
+    if (changes === 0) return false
     this.#sql.insertBody.run(textOfSpec(timer.spec), timer.payload ?? null)
+    return true
   }
 
   #update({ id, spec }: Stored, timer: Timer, isPayloadChanged: boolean): void {

@@ -6,6 +6,10 @@ const lastRevision = (table: "history" | "dead"): string =>
   `(SELECT revision FROM ${table} INDEXED BY ${table}_by_key WHERE namespace = ?1 AND timer_id = ?2
     ORDER BY revision DESC LIMIT 1)`
 
+const timerNames = `shard, uuid, namespace, timer_id, fire_at, fire_id, revision, execute_at, attempts,
+  first_attempt_at, last_attempt, created_at, updated_at, correlation_id`
+const timerValues = `?1, unhex(?2), ?3, ?4, ?5, unhex(?6, '-'), ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14`
+
 const lifeValues = `unhex(?1), ?2, ?3, unhex(?4, '-'), ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14`
 const lifeNames = `uuid, namespace, timer_id, fire_id, revision, execute_at, attempts, last_attempt,
   created_at, finished_at, lateness_ms, ended_by, correlation_id, spec`
@@ -27,9 +31,12 @@ export const writerSql = {
     WHERE namespace = ?1 AND timer_id = ?2 AND revision >= ?3 AND fire_id = unhex(?4, '-') LIMIT 1`,
   deadArming: `SELECT ${deadColumns} FROM dead INDEXED BY dead_by_key
     WHERE namespace = ?1 AND timer_id = ?2 AND revision >= ?3 AND fire_id = unhex(?4, '-') LIMIT 1`,
-  insertTimer: `INSERT INTO timers (shard, uuid, namespace, timer_id, fire_at, fire_id, revision, execute_at,
-    attempts, first_attempt_at, last_attempt, created_at, updated_at, correlation_id)
-    VALUES (?1, unhex(?2), ?3, ?4, ?5, unhex(?6, '-'), ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)`,
+  insertTimer: `INSERT INTO timers (${timerNames}) VALUES (${timerValues})`,
+  /** Only if nothing is known of the key: most puts are of new keys, and need no look beforehand. */
+  insertNewTimer: `INSERT INTO timers (${timerNames}) SELECT ${timerValues}
+    WHERE NOT EXISTS (SELECT 1 FROM history INDEXED BY history_by_key WHERE namespace = ?3 AND timer_id = ?4)
+      AND NOT EXISTS (SELECT 1 FROM dead INDEXED BY dead_by_key WHERE namespace = ?3 AND timer_id = ?4)
+    ON CONFLICT (namespace, timer_id) DO NOTHING`,
   insertBody: "INSERT INTO bodies (id, spec, payload) VALUES (last_insert_rowid(), ?1, ?2)",
   updateTimer: `UPDATE timers SET fire_at = ?2, fire_id = unhex(?3, '-'), revision = ?4, execute_at = ?5,
     attempts = ?6, first_attempt_at = ?7, last_attempt = ?8, created_at = ?9, updated_at = ?10,
