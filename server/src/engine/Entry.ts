@@ -1,7 +1,7 @@
 // A timer in memory, and where it stands on its way from the window to its settlement.
 import type { Timer, Uuid } from "../domain/Timer.ts"
 import { timerBytes } from "../domain/Timer.ts"
-import type { HeapItem } from "./DueHeap.ts"
+import { type HeapItem, rankOf } from "./DueHeap.ts"
 import type { Window } from "./Window.ts"
 
 /** The owned shard an entry belongs to, as those further down its way see it. */
@@ -32,6 +32,7 @@ export class Entry implements HeapItem {
   readonly home: Home
   readonly timer: Timer
   readonly uuid: Uuid
+  readonly rank: number
   readonly fireAt: number
   readonly bytes: number
 
@@ -39,6 +40,7 @@ export class Entry implements HeapItem {
     this.home = home
     this.timer = timer
     this.uuid = timer.uuid
+    this.rank = rankOf(timer.uuid)
     this.fireAt = timer.fireAt
     this.bytes = timerBytes(timer)
   }

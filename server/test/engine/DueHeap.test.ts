@@ -2,7 +2,13 @@
 import { expect, test } from "bun:test"
 import fc from "fast-check"
 import { compareDue } from "../../src/domain/DueOrder.ts"
-import { DueHeap, type HeapItem } from "../../src/engine/DueHeap.ts"
+import { DueHeap, type HeapItem, rankOf } from "../../src/engine/DueHeap.ts"
+
+/** Uuids differ in their first digits, or only in their last: by rank, or only as texts. */
+const itemOf = (fireAt: number, made: number): HeapItem => {
+  const uuid = `${(made * 7) % 3}${"0".repeat(27)}${String((made * 7919) % 10_000).padStart(4, "0")}`
+  return { fireAt, uuid, rank: rankOf(uuid), heapIndex: -1 }
+}
 
 const steps = fc.array(
   fc.record({
@@ -21,7 +27,7 @@ test("a heap gives what a sorted array gives, whatever is pushed, popped, remove
       let made = 0
       for (const { op, fireAt, place } of sequence) {
         if (op === "push") {
-          const item = { fireAt, uuid: String((made++ * 7) % 10).padStart(2, "0") + made, heapIndex: -1 }
+          const item = itemOf(fireAt, made++)
           heap.push(item)
           model = [...model, item].sort(compareDue)
         } else if (op === "pop") {
@@ -47,7 +53,7 @@ test("a heap gives what a sorted array gives, whatever is pushed, popped, remove
 
 test("an item that the heap never held is not removed from it", () => {
   const heap = new DueHeap<HeapItem>()
-  heap.push({ fireAt: 1, uuid: "a", heapIndex: -1 })
-  expect(heap.remove({ fireAt: 1, uuid: "a", heapIndex: 0 })).toBe(false)
+  heap.push(itemOf(1, 1))
+  expect(heap.remove({ ...itemOf(1, 1), heapIndex: 0 })).toBe(false)
   expect(heap.size).toBe(1)
 })
