@@ -1,13 +1,12 @@
-// The bare limits of P3 and P4: the store's own tables, written and emptied by prepared statements in one
+// The bare limits of P2, P3 and P4: the store's own tables, written and emptied by prepared statements in one
 // thread, with nothing around them: no queue, no other thread, no history, no answers.
 import { Database } from "bun:sqlite"
 import { join } from "node:path"
 import type { Timer } from "@punctual/server/domain/Timer"
-import { shardOf } from "@punctual/server/domain/TimerKey"
+import { keyOf, shardOf } from "@punctual/server/domain/TimerKey"
 import { migrations } from "@punctual/server/stores/sqlite/migrations/all"
 import { TemporaryFolder } from "@punctual/server/testkit/TemporaryFolder"
-
-const rowsACommit = 1_000
+import { command, farAhead } from "../work.ts"
 
 export class BareTables {
   readonly #folder = new TemporaryFolder()
@@ -24,12 +23,14 @@ export class BareTables {
   }
 
   /** Rows a second. */
-  insert(timers: ReadonlyArray<Timer>): number {
+  insert(timers: ReadonlyArray<Timer>, rowsACommit = 1_000): number {
     const head = this.#database.query(
-      `INSERT INTO timers (id, shard, uuid, namespace, timer_id, fire_at, fire_id, revision, execute_at, attempts, created_at, updated_at, correlation_id)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?)`,
+      `INSERT INTO timers (shard, uuid, namespace, timer_id, fire_at, fire_id, revision, execute_at, attempts, created_at, updated_at, correlation_id)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?)`,
     )
-    const body = this.#database.query("INSERT INTO bodies (id, spec, payload) VALUES (?, ?, ?)")
+    const body = this.#database.query(
+      "INSERT INTO bodies (id, spec, payload) VALUES (last_insert_rowid(), ?, ?)",
+    )
     const specText = JSON.stringify(timers[0]?.spec)
     const rows = timers.map((timer) => ({
       timer,
@@ -37,24 +38,28 @@ export class BareTables {
       uuid: Buffer.from(timer.uuid, "hex"),
       fireId: Buffer.from(timer.fireId.replaceAll("-", ""), "hex"),
     }))
-    return this.#timed(rows, (row, index) => {
-      const { timer } = row
-      head.run(
-        index + 1,
-        row.shard,
-        row.uuid,
-        timer.namespace,
-        timer.timerId,
-        timer.fireAt,
-        row.fireId,
-        timer.revision,
-        timer.executeAt,
-        timer.createdAt,
-        timer.updatedAt,
-        timer.correlationId,
-      )
-      body.run(index + 1, specText, timer.payload ?? null)
-    })
+    const startedAt = performance.now()
+    for (let first = 0; first < rows.length; first += rowsACommit) {
+      this.#database.run("BEGIN IMMEDIATE")
+      for (const { timer, shard, uuid, fireId } of rows.slice(first, first + rowsACommit)) {
+        head.run(
+          shard,
+          uuid,
+          timer.namespace,
+          timer.timerId,
+          timer.fireAt,
+          fireId,
+          timer.revision,
+          timer.executeAt,
+          timer.createdAt,
+          timer.updatedAt,
+          timer.correlationId,
+        )
+        body.run(specText, timer.payload ?? null)
+      }
+      this.#database.run("COMMIT")
+    }
+    return perSecond(rows.length, startedAt)
   }
 
   /** Selects what is due, page by page, with its payload, and deletes it; rows a second. */
@@ -85,17 +90,39 @@ export class BareTables {
     this.#database.close()
     this.#folder[Symbol.dispose]()
   }
-
-  #timed<Row>(rows: ReadonlyArray<Row>, write: (row: Row, index: number) => void): number {
-    const startedAt = performance.now()
-    for (let first = 0; first < rows.length; first += rowsACommit) {
-      this.#database.run("BEGIN IMMEDIATE")
-      for (const [offset, row] of rows.slice(first, first + rowsACommit).entries()) write(row, first + offset)
-      this.#database.run("COMMIT")
-    }
-    return perSecond(rows.length, startedAt)
-  }
 }
 
 const perSecond = (count: number, startedAt: number): number =>
   (count / (performance.now() - startedAt)) * 1_000
+
+/** A timer of the bench's own kind, as a row of the tables. */
+export const bareTimer = (executeAt: number): Timer => {
+  const { namespace, timerId = "", spec, payload } = command(executeAt)
+  const now = Date.now()
+  return {
+    ...keyOf(namespace, timerId),
+    fireId: crypto.randomUUID(),
+    revision: now,
+    executeAt,
+    fireAt: executeAt,
+    attempts: 0,
+    createdAt: now,
+    updatedAt: now,
+    correlationId: crypto.randomUUID(),
+    spec,
+    ...(payload === undefined ? {} : { payload }),
+  }
+}
+
+/** Into new tables; rows a second. */
+export const insertAll = (rows: number, rowsACommit?: number): number => {
+  const bare = new BareTables()
+  try {
+    return bare.insert(
+      Array.from({ length: rows }, () => bareTimer(farAhead())),
+      rowsACommit,
+    )
+  } finally {
+    bare.close()
+  }
+}

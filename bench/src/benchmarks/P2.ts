@@ -1,6 +1,7 @@
 // Durable single creates over HTTP on 64 connections, against the same runtime's echo of a JSON post.
 import { randomUUID } from "node:crypto"
 import { atLeast, type Benchmark, compareRates, ratioOf } from "../Benchmark.ts"
+import { insertAll } from "../bare/BareTables.ts"
 import { ChildServer } from "../ChildServer.ts"
 import { httpLoad } from "../HttpLoad.ts"
 import { Service } from "../Service.ts"
@@ -29,6 +30,11 @@ export const P2: Benchmark = {
       [
         { name: "Punctual", perSecond: () => load(createUrl, requests) },
         { name: "bare echo server", perSecond: () => load(echo.url, requests) },
+        // What the disk allows: half of the connections' creates share a commit while the other half is answered.
+        {
+          name: "bare inserts, 32 a commit, same tables",
+          perSecond: async () => insertAll(requests, connections / 2),
+        },
       ],
       scale,
       progress,

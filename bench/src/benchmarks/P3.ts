@@ -1,9 +1,7 @@
 // createMany of 1,000, in process, against bare inserts into the same tables in commits of the same size.
-import type { Timer } from "@punctual/server/domain/Timer"
-import { keyOf } from "@punctual/server/domain/TimerKey"
 import { Effect } from "effect"
 import { atLeast, type Benchmark, compareRates, ratioOf } from "../Benchmark.ts"
-import { BareTables } from "../bare/BareTables.ts"
+import { insertAll } from "../bare/BareTables.ts"
 import { type EngineOnDisk, noOp, withEngine } from "../EngineOnDisk.ts"
 import { command, farAhead } from "../work.ts"
 
@@ -44,31 +42,4 @@ const createAll = async (scheduler: EngineOnDisk["scheduler"], timers: number): 
   }
   await Promise.all(Array.from({ length: callers }, caller))
   return (timers / (performance.now() - startedAt)) * 1_000
-}
-
-const insertAll = (timers: number): number => {
-  const bare = new BareTables()
-  try {
-    return bare.insert(Array.from({ length: timers }, () => bareTimer(farAhead())))
-  } finally {
-    bare.close()
-  }
-}
-
-export const bareTimer = (executeAt: number): Timer => {
-  const { namespace, timerId = "", spec, payload } = command(executeAt)
-  const now = Date.now()
-  return {
-    ...keyOf(namespace, timerId),
-    fireId: crypto.randomUUID(),
-    revision: now,
-    executeAt,
-    fireAt: executeAt,
-    attempts: 0,
-    createdAt: now,
-    updatedAt: now,
-    correlationId: crypto.randomUUID(),
-    spec,
-    ...(payload === undefined ? {} : { payload }),
-  }
 }

@@ -2,10 +2,9 @@
 // bare select and delete of the same rows, which keeps no history.
 import { Effect } from "effect"
 import { atLeast, type Benchmark, compareRates, ratioOf } from "../Benchmark.ts"
-import { BareTables } from "../bare/BareTables.ts"
+import { BareTables, bareTimer } from "../bare/BareTables.ts"
 import { type EngineOnDisk, noOp, withEngine } from "../EngineOnDisk.ts"
 import { command } from "../work.ts"
-import { bareTimer } from "./P3.ts"
 
 export const P4: Benchmark = {
   id: "P4",
