@@ -44,15 +44,16 @@ export const layerLogs = (level: LogLevelName, isTerminal: boolean): Layer.Layer
   return Layer.merge(Logger.layer([logger]), Layer.succeed(References.MinimumLogLevel, logLevels[level]))
 }
 
-/** Annotations stand beside the fixed fields, which they cannot overwrite. */
-export const formatJson = (line: LogLine): string =>
-  JSON.stringify({
-    ...line.annotations,
+/** The fixed fields come first, and annotations cannot overwrite them. */
+export const formatJson = (line: LogLine): string => {
+  const fixed = {
     time: line.at.toISOString(),
     level: line.level.toLowerCase(),
     message: line.message,
     ...(line.cause === undefined ? {} : { cause: line.cause }),
-  })
+  }
+  return JSON.stringify({ ...fixed, ...line.annotations, ...fixed })
+}
 
 export const formatForPeople = (line: LogLine): string => {
   const fields = Object.entries(line.annotations)

@@ -15,10 +15,12 @@
 // Nothing here waits or reads a clock. A namespace whose due timers pile up (a slow endpoint, an open
 // breaker) is excluded: it is read through its own horizon as it gets room, so that its backlog,
 // however large, does not stand in the way of others.
-import { beginning, type Cursor, compareDue, endOf, isBefore } from "../domain/DueOrder.ts"
+import { type Cursor, compareDue, endOf } from "../domain/DueOrder.ts"
 import type { Timer, TimerHead, Uuid } from "../domain/Timer.ts"
 import { DueHeap } from "./DueHeap.ts"
 import { Entry, type Home } from "./Entry.ts"
+import { type Horizon, Horizons } from "./Horizons.ts"
+import { Tenants } from "./Tenants.ts"
 
 export interface WindowLimits {
   readonly timers: number
@@ -53,24 +55,11 @@ export interface Load extends Read {
   readonly except?: ReadonlyArray<string>
 }
 
-class Horizon {
-  cursor: Cursor = beginning
-  /** Offers beyond the cursor, while a read that will move it runs. */
-  waiting: Map<Uuid, Timer> | undefined
-}
-
-interface Tenant {
-  entries: number
-  /** Due and not yet started: ready or held. */
-  due: number
-}
-
 export class Window {
   private readonly entries = new Map<Uuid, Entry>()
   private readonly heap = new DueHeap<Entry>()
-  private readonly main = new Horizon()
-  private readonly excluded = new Map<string, Horizon>()
-  private readonly tenants = new Map<string, Tenant>()
+  private readonly horizons = new Horizons()
+  private readonly tenants = new Tenants()
   private readonly holds = new Map<Uuid, number>()
   private readonly reads = new Set<Read>()
   private readonly home: Home
@@ -94,21 +83,21 @@ export class Window {
   }
 
   get horizon(): Cursor {
-    return this.main.cursor
+    return this.horizons.main.cursor
   }
 
   /** Up to where the timers of a namespace are all here. */
   horizonFor(namespace: string): Cursor {
-    return this.horizonOf(namespace).cursor
+    return this.horizons.of(namespace).cursor
   }
 
   get excludedNamespaces(): ReadonlyArray<string> {
-    return [...this.excluded.keys()]
+    return this.horizons.excludedNamespaces
   }
 
   /** Room that becomes free would be read into at once. */
   get wantsRoom(): boolean {
-    return this.isShortOfRoom || this.excluded.size > 0
+    return this.isShortOfRoom || this.horizons.excludedCount > 0
   }
 
   entryOf(uuid: Uuid): Entry | undefined {
@@ -151,7 +140,7 @@ export class Window {
     this.holds.delete(uuid)
     const entry = this.entries.get(uuid)
     if (entry?.state !== "held") return
-    this.tenantOf(entry).due--
+    this.tenants.addDue(entry.timer.namespace, -1)
     this.wait(entry)
   }
 
@@ -167,19 +156,19 @@ export class Window {
   /** What is pending under its key now, by a write that was answered. */
   offer(timer: Timer): void {
     // An earlier offer of the key that still waits for a read is void.
-    this.stopWaiting(timer.uuid)
+    this.horizons.stopWaiting(timer.uuid)
     const existing = this.entries.get(timer.uuid)
     if (existing !== undefined) {
       if (isSameArming(existing.timer, timer)) return
       this.drop(existing)
     }
-    const horizon = this.horizonOf(timer.namespace)
-    if (isBefore(horizon.cursor, timer)) {
+    const horizon = this.horizons.of(timer.namespace)
+    if (!horizon.covers(timer)) {
       horizon.waiting?.set(timer.uuid, timer)
     } else if (this.isOverItsShare(timer.namespace)) {
       // A backlog grows in the store, not here: its own horizon ends before what it has no room for, and a
       // read that would move it is void.
-      horizon.cursor = endOf(timer.fireAt - 1)
+      horizon.pullBack(endOf(timer.fireAt - 1))
     } else {
       this.insert(timer)
       this.enforceBounds()
@@ -190,7 +179,7 @@ export class Window {
   forget(uuid: Uuid): void {
     const existing = this.entries.get(uuid)
     if (existing !== undefined) this.drop(existing)
-    this.stopWaiting(uuid)
+    this.horizons.stopWaiting(uuid)
   }
 
   /** The shard is given up: nothing of it may start any more. */
@@ -207,15 +196,15 @@ export class Window {
       const entry = this.heap.peek()
       if (entry === undefined || entry.fireAt > nowMs) break
       this.heap.remove(entry)
-      const tenant = this.tenantOf(entry)
-      tenant.due++
+      const { namespace } = entry.timer
+      this.tenants.addDue(namespace, 1)
       if (this.isHeld(entry.uuid)) {
         entry.state = "held"
       } else {
         entry.state = "ready"
         due.push(entry)
       }
-      if (tenant.due > this.limits.page) this.exclude(entry.timer.namespace)
+      if (this.tenants.dueOf(namespace) > this.limits.page) this.horizons.exclude(namespace)
     }
     return due
   }
@@ -227,13 +216,13 @@ export class Window {
 
   /** The lease is not to be trusted now: it goes back and comes due again. */
   putBack(entry: Entry): void {
-    this.tenantOf(entry).due--
+    this.tenants.addDue(entry.timer.namespace, -1)
     this.wait(entry)
   }
 
   /** Its attempt starts now. */
   start(entry: Entry): void {
-    this.tenantOf(entry).due--
+    this.tenants.addDue(entry.timer.namespace, -1)
     entry.state = "inFlight"
   }
 
@@ -251,19 +240,20 @@ export class Window {
 
   /** What the horizon does not cover may come due before anyone looks again. */
   isBehind(nowMs: number): boolean {
-    return this.main.cursor.fireAt < nowMs + Math.min(urgentMs, this.limits.lookAheadMs / 2)
+    return this.horizon.fireAt < nowMs + Math.min(urgentMs, this.limits.lookAheadMs / 2)
   }
 
   /** The next page of the main horizon, if it is near and there is room. */
   beginLoad(nowMs: number): Load | undefined {
-    if (this.main.waiting !== undefined) return undefined
+    const { main } = this.horizons
+    if (main.isBeingRead) return undefined
     // Half the look-ahead is the trigger, all of it the reach: else each millisecond would load one more.
-    if (this.main.cursor.fireAt >= nowMs + this.limits.lookAheadMs / 2) return undefined
+    if (main.cursor.fireAt >= nowMs + this.limits.lookAheadMs / 2) return undefined
     let limit = this.roomForPage()
     while (limit === 0 && this.isBehind(nowMs) && this.relieve()) limit = this.roomForPage()
     this.isShortOfRoom = limit === 0
     if (this.isShortOfRoom) return undefined
-    return this.startLoad(this.main, nowMs + this.limits.lookAheadMs, limit, {
+    return this.startLoad(main, nowMs + this.limits.lookAheadMs, limit, {
       except: this.excludedNamespaces,
     })
   }
@@ -271,26 +261,21 @@ export class Window {
   /** The next page of an excluded namespace that has drained, if any. */
   beginNamespaceLoad(): Load | undefined {
     const share = this.excludedShare
-    for (const [namespace, horizon] of this.excluded) {
-      if (horizon.waiting !== undefined || !isBefore(horizon.cursor, this.main.cursor)) continue
-      const held = this.tenants.get(namespace)?.entries ?? 0
-      const limit = Math.min(this.limits.page, share - held, this.roomForTimers())
-      if (held > share / 2 || limit <= 0) continue
-      // To the end of the turn: the next call looks at the others first.
-      this.excluded.delete(namespace)
-      this.excluded.set(namespace, horizon)
-      return this.startLoad(horizon, this.main.cursor.fireAt, limit, { only: namespace })
-    }
-    return undefined
+    const room = Math.min(this.limits.page, this.roomForTimers())
+    if (room <= 0) return undefined
+    const next = this.horizons.nextLagging((namespace) => this.tenants.entriesOf(namespace) <= share / 2)
+    if (next === undefined) return undefined
+    const { namespace, horizon } = next
+    const limit = Math.min(room, share - this.tenants.entriesOf(namespace))
+    return this.startLoad(horizon, this.horizon.fireAt, limit, { only: namespace })
   }
 
   /** Adds a page and moves its horizon, unless that was pulled back meanwhile. */
   finishLoad(load: Load, rows: ReadonlyArray<Timer>): void {
     this.endRead(load)
     const { horizon } = load
-    const waiting = horizon.waiting ?? new Map<Uuid, Timer>()
-    horizon.waiting = undefined
-    const isCurrent = load.only === undefined || this.excluded.get(load.only) === horizon
+    const waiting = this.horizons.endRead(horizon)
+    const isCurrent = load.only === undefined || this.horizons.of(load.only) === horizon
     if (!isCurrent || compareDue(horizon.cursor, load.exclusiveAfter) !== 0) return
     const last = rows.at(-1)
     horizon.cursor =
@@ -299,15 +284,15 @@ export class Window {
         : { fireAt: last.fireAt, uuid: last.uuid }
     for (const row of rows) this.admit(row, load)
     // Each is judged against the horizon its namespace has by then: an offer may make room, and that readmit.
-    for (const timer of waiting.values()) this.offer(timer)
+    for (const timer of waiting) this.offer(timer)
     this.enforceBounds()
-    this.readmit()
+    for (const namespace of this.excludedNamespaces) this.readmitIfDrained(namespace)
   }
 
   /** The read failed: offers that waited for it are beyond a horizon that has not moved. */
   abandonLoad(load: Load): void {
     this.endRead(load)
-    load.horizon.waiting = undefined
+    this.horizons.endRead(load.horizon)
   }
 
   /** Of what the store says is due, what ought to be here and is not. */
@@ -317,8 +302,8 @@ export class Window {
         !read.dirty.has(head.uuid) &&
         !this.entries.has(head.uuid) &&
         !this.isHeld(head.uuid) &&
-        !this.excluded.has(head.namespace) &&
-        !isBefore(this.main.cursor, head),
+        !this.horizons.isExcluded(head.namespace) &&
+        this.horizons.main.covers(head),
     )
   }
 
@@ -337,7 +322,7 @@ export class Window {
     limit: number,
     of: { readonly only?: string; readonly except?: ReadonlyArray<string> },
   ): Load {
-    horizon.waiting = new Map()
+    this.horizons.beginRead(horizon)
     const load: Load = {
       dirty: new Set(),
       horizon,
@@ -352,14 +337,14 @@ export class Window {
 
   private admit(row: Timer, load: Load): void {
     if (load.dirty.has(row.uuid) || this.entries.has(row.uuid)) return
-    if (this.horizonOf(row.namespace) === load.horizon) this.insert(row)
+    if (this.horizons.of(row.namespace) === load.horizon) this.insert(row)
   }
 
   private insert(timer: Timer): void {
     const entry = new Entry(timer, this.home)
     this.entries.set(timer.uuid, entry)
     this.bytesHeld += entry.bytes
-    this.tenantOf(entry).entries++
+    this.tenants.addEntry(timer.namespace)
     this.wait(entry)
   }
 
@@ -371,43 +356,15 @@ export class Window {
 
   /** Takes an entry out, wherever it stands. An attempt that runs goes on, superseded. */
   private drop(entry: Entry): void {
-    const tenant = this.tenantOf(entry)
-    switch (entry.state) {
-      case "waiting":
-        this.heap.remove(entry)
-        break
-      case "ready":
-        this.events.withdraw(entry)
-        tenant.due--
-        break
-      case "held":
-        tenant.due--
-        break
-      default:
-        entry.isSuperseded = true
-    }
+    const { namespace } = entry.timer
+    if (entry.state === "waiting") this.heap.remove(entry)
+    else if (entry.state === "ready" || entry.state === "held") this.tenants.addDue(namespace, -1)
+    else entry.isSuperseded = true
+    if (entry.state === "ready") this.events.withdraw(entry)
     this.entries.delete(entry.uuid)
     this.bytesHeld -= entry.bytes
-    tenant.entries--
-    if (tenant.entries === 0) this.tenants.delete(entry.timer.namespace)
-    this.readmit()
-  }
-
-  private stopWaiting(uuid: Uuid): void {
-    this.main.waiting?.delete(uuid)
-    for (const horizon of this.excluded.values()) horizon.waiting?.delete(uuid)
-  }
-
-  private horizonOf(namespace: string): Horizon {
-    return this.excluded.get(namespace) ?? this.main
-  }
-
-  private tenantOf(entry: Entry): Tenant {
-    const existing = this.tenants.get(entry.timer.namespace)
-    if (existing !== undefined) return existing
-    const tenant: Tenant = { entries: 0, due: 0 }
-    this.tenants.set(entry.timer.namespace, tenant)
-    return tenant
+    this.tenants.removeEntry(namespace)
+    this.readmitIfDrained(namespace)
   }
 
   /** How many timers still fit, by count and by bytes at their present average. */
@@ -422,7 +379,7 @@ export class Window {
   private roomForPage(): number {
     // While a namespace is excluded a quarter is kept free for it: what lies ahead must not crowd out
     // what is due.
-    const reserved = this.excluded.size === 0 ? 0 : this.limits.timers / 4
+    const reserved = this.horizons.excludedCount === 0 ? 0 : this.limits.timers / 4
     const room = Math.min(this.limits.page, Math.floor(this.roomForTimers() - reserved))
     return room >= Math.ceil(this.limits.page / 4) ? room : 0
   }
@@ -430,40 +387,25 @@ export class Window {
   /** How many timers an excluded namespace is read up to: two pages, less if there are many of them. */
   private get excludedShare(): number {
     const { page, timers } = this.limits
-    return Math.min(2 * page, Math.max(16, Math.floor(timers / 2 / Math.max(1, this.excluded.size))))
+    return Math.min(2 * page, Math.max(16, Math.floor(timers / 2 / Math.max(1, this.horizons.excludedCount))))
   }
 
   /** While half the window is free it may hold more than its share: some of its hosts may be well. */
   private isOverItsShare(namespace: string): boolean {
     const isCrowded = this.entries.size >= this.limits.timers / 2 || this.bytesHeld >= this.limits.bytes / 2
-    if (!isCrowded || !this.excluded.has(namespace)) return false
-    return (this.tenants.get(namespace)?.entries ?? 0) >= this.excludedShare
+    if (!isCrowded || !this.horizons.isExcluded(namespace)) return false
+    return this.tenants.entriesOf(namespace) >= this.excludedShare
   }
 
-  private exclude(namespace: string): void {
-    if (this.excluded.has(namespace)) return
-    const horizon = new Horizon()
-    horizon.cursor = this.main.cursor
-    this.excluded.set(namespace, horizon)
-  }
-
-  /** Excluded namespaces that have drained and been read up to the main horizon rejoin it. */
-  private readmit(): void {
-    if (this.main.waiting !== undefined || this.excluded.size === 0) return
-    for (const [namespace, horizon] of this.excluded) {
-      const due = this.tenants.get(namespace)?.due ?? 0
-      const isRead = horizon.waiting === undefined && !isBefore(horizon.cursor, this.main.cursor)
-      if (isRead && due <= this.limits.page / 2) this.excluded.delete(namespace)
-    }
+  private readmitIfDrained(namespace: string): void {
+    if (this.tenants.dueOf(namespace) <= this.limits.page / 2) this.horizons.readmit(namespace)
   }
 
   /** The window is full and behind: the namespace with the most due timers gives half of its room back. */
   private relieve(): boolean {
-    let largest: { readonly namespace: string; readonly due: number } = { namespace: "", due: 1 }
-    for (const [namespace, { due }] of this.tenants) if (due > largest.due) largest = { namespace, due }
-    if (largest.due < 2) return false
-    const { namespace } = largest
-    this.exclude(namespace)
+    const namespace = this.tenants.mostDue()
+    if (namespace === undefined) return false
+    this.horizons.exclude(namespace)
     const removable = [...this.entries.values()]
       .filter((entry) => entry.timer.namespace === namespace && isRemovable(entry))
       .sort(compareDue)
@@ -495,9 +437,7 @@ export class Window {
     if (firstDropped === undefined) return
     const lastKept = entries[first - 1] ?? endOf(firstDropped.fireAt - 1)
     const end: Cursor = { fireAt: lastKept.fireAt, uuid: lastKept.uuid }
-    for (const horizon of new Set(dropped.map((entry) => this.horizonOf(entry.timer.namespace)))) {
-      if (isBefore(end, horizon.cursor)) horizon.cursor = end
-    }
+    for (const { timer } of dropped) this.horizons.of(timer.namespace).pullBack(end)
     for (const entry of dropped) this.drop(entry)
     this.isShortOfRoom = true
   }

@@ -1,0 +1,48 @@
+// How much of a window each namespace holds: what decides whose backlog is read apart.
+interface Tenant {
+  entries: number
+  /** Due and not yet started: ready or held. */
+  due: number
+}
+
+export class Tenants {
+  private readonly tenants = new Map<string, Tenant>()
+
+  entriesOf(namespace: string): number {
+    return this.tenants.get(namespace)?.entries ?? 0
+  }
+
+  dueOf(namespace: string): number {
+    return this.tenants.get(namespace)?.due ?? 0
+  }
+
+  addEntry(namespace: string): void {
+    const tenant = this.tenants.get(namespace)
+    if (tenant === undefined) this.tenants.set(namespace, { entries: 1, due: 0 })
+    else tenant.entries++
+  }
+
+  removeEntry(namespace: string): void {
+    const tenant = this.tenants.get(namespace)
+    if (tenant !== undefined && --tenant.entries === 0) this.tenants.delete(namespace)
+  }
+
+  /** One of its entries came due, or is due no more. */
+  addDue(namespace: string, change: 1 | -1): void {
+    const tenant = this.tenants.get(namespace)
+    if (tenant !== undefined) tenant.due += change
+  }
+
+  /** The namespace with the most due timers, if any has more than one. */
+  mostDue(): string | undefined {
+    let most: string | undefined
+    let mostDue = 1
+    for (const [namespace, { due }] of this.tenants) {
+      if (due > mostDue) {
+        most = namespace
+        mostDue = due
+      }
+    }
+    return most
+  }
+}
