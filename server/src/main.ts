@@ -49,6 +49,7 @@ const engineOptions = (configuration: Configuration): EngineOptions => ({
     inFlightPerHost: configuration.maxInFlightPerHost,
   },
   historyRetentionMs: configuration.historyRetentionMs,
+  onBroken: (message) => fail(`The engine has failed, so the service ends: ${message}`),
 })
 
 const serviceLayer = (configuration: Configuration): ServiceLayer =>
@@ -65,11 +66,11 @@ const runService = async (): Promise<number> => {
   }
   const { configuration, warnings, effective } = read
   // Told once the service runs: a start that fails says why in one line, and nothing else.
-  const onListening = (listening: Listening) =>
+  const onListening = (listening: Listening, isWaiting: boolean) =>
     Effect.gen(function* () {
       for (const warning of warnings) yield* Effect.logWarning(warning)
       yield* Effect.annotateLogs(Effect.logInfo("settings in force"), effective)
-      welcome(listening, configuration)
+      process.stdout.write(welcome(listening, configuration, isWaiting))
     })
   const program = Effect.gen(function* () {
     const untilAsked = yield* untilSignal
@@ -87,16 +88,23 @@ const runService = async (): Promise<number> => {
   return 1
 }
 
-const welcome = ({ url }: Listening, { store }: Configuration): void => {
+const welcome = ({ url }: Listening, { store }: Configuration, isWaiting: boolean): string => {
   const data = store.kind === "memory" ? "in memory only: it is gone when the service ends" : store.path
-  process.stdout.write(`Punctual ${manifest.version} listens on ${url}
+  const place = `Punctual ${manifest.version} listens on ${url}
   data       ${data}
   reference  ${url}/docs
-
+`
+  if (isWaiting) {
+    return `${place}
+It waits: another process owns this data. Until that one ends, and this one takes over, API calls are
+answered 503 here.
+`
+  }
+  return `${place}
 Try it: in a second terminal run  npm run listen  and in a third
   curl -s ${url}/api/v1/timers/create -H 'content-type: application/json' \\
     -d '{"namespace":"demo","timerId":"hello","delay":"2s","callbackUrl":"http://127.0.0.1:9000/hook","payload":{"n":1}}'
-`)
+`
 }
 
 const main = async ([command = "serve", ...args]: ReadonlyArray<string>): Promise<number> => {

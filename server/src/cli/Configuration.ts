@@ -83,7 +83,10 @@ export const readConfiguration = (environment: Environment): ConfigurationRead =
   for (const setting of limitSettings) {
     if (texts[setting.name] !== undefined) limits[setting.key] = valueIn(setting, setting.byDefault) ?? 1
   }
-  if (problems.length === 0) problems.push(...contradictionsOf(limits))
+  if (problems.length === 0) {
+    problems.push(...contradictionsOf(limits))
+    problems.push(...beyondRuntime(Number(values["maxInFlight"]), environment))
+  }
   if (problems.length > 0) return { problems }
 
   // Every key of the table has been read, each by its own parser, and none has failed.
@@ -193,6 +196,23 @@ const contradictionsOf = (limits: Limits): ReadonlyArray<string> => {
   return ascending
     .filter(([lower, upper]) => limits[lower] > limits[upper])
     .map(([lower, upper]) => `${nameOf(lower)} must not be greater than ${nameOf(upper)}.`)
+}
+
+const runtimeRequestsName = "BUN_CONFIG_MAX_HTTP_REQUESTS"
+const runtimeRequestsDefault = 256
+
+/**
+ * Deliveries beyond what the runtime sends at once would wait inside it, and their time-outs run. It reads
+ * its bound from the environment when it starts, so a line in the file comes too late.
+ */
+const beyondRuntime = (maxInFlight: number, environment: Environment): ReadonlyArray<string> => {
+  const text = environment[runtimeRequestsName] ?? ""
+  const atOnce = /^[1-9]\d{0,4}$/.test(text) ? Number(text) : runtimeRequestsDefault
+  return maxInFlight > atOnce
+    ? [
+        `${settings.maxInFlight.name} is ${maxInFlight}, but the runtime makes at most ${atOnce} requests at once: also set ${runtimeRequestsName}=${maxInFlight} in the environment (not in the file), or lower it.`,
+      ]
+    : []
 }
 
 /** A password in a URL must not end up in a log, not even that of a refused setting. */

@@ -24,14 +24,14 @@ const setting = <A>(
   parse: (text: string) => Parsed<A>,
 ): Setting<A> => ({ name, byDefault, meaning, parse })
 
-/** A whole number from `min` to `max`, both included. */
+/** A whole number from `min` to `max`, both included; `why` ends the sentence if the bound needs a reason. */
 export const wholeNumber =
-  (min: number, max: number) =>
+  (min: number, max: number, why = "") =>
   (text: string): Parsed<number> => {
     const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN
     return value >= min && value <= max
       ? { value }
-      : { problem: `must be a whole number from ${min} to ${max}` }
+      : { problem: `must be a whole number from ${min} to ${max}${why}` }
   }
 
 /** A duration from `minMs` to `maxMs`; a bare number is milliseconds. */
@@ -160,7 +160,8 @@ export const settings = {
     "TIMER_BODY_TIMEOUT",
     "30s",
     "how long a request's body may take to arrive",
-    duration(100, 600_000),
+    // The listener closes a connection that is silent for 255 s, without an answer.
+    duration(100, 240_000),
   ),
 } as const
 
@@ -169,20 +170,27 @@ export type SettingKey = keyof typeof settings
 /** The file that holds the same names as the environment, one NAME=value a line. */
 export const configFileName = "TIMER_CONFIG"
 
+/** With room for its ids, target and headers, a payload must fit into the 1 MiB that the store gives a timer. */
+const storablePayloadBytes = 1_000_000
+
+const numericLimit = (key: keyof Limits): Setting<number>["parse"] =>
+  key === "payloadBytes"
+    ? wholeNumber(1, storablePayloadBytes, ", since the store holds at most 1 MiB a timer")
+    : wholeNumber(1, key.endsWith("Bytes") ? 256 * mebibyte : 1_000_000)
+
 /** Limits of the contract: TIMER_LIMIT_ and the limit's name, durations without their unit. */
 export const limitSettings: ReadonlyArray<Setting<number> & { readonly key: keyof Limits }> = (
   Object.keys(defaultLimits) as Array<keyof Limits>
 ).map((key) => {
   const isDuration = key.endsWith("Ms")
   const words = key.replace(/Ms$/, "").replace(/[A-Z]/g, (letter) => `_${letter}`)
-  const most = key.endsWith("Bytes") ? 256 * mebibyte : 1_000_000
   return {
     key,
     ...setting(
       `TIMER_LIMIT_${words.toUpperCase()}`,
       isDuration ? formatDuration(defaultLimits[key]) : String(defaultLimits[key]),
       "a limit of the contract",
-      isDuration ? duration(1, 3653 * dayMs) : wholeNumber(1, most),
+      isDuration ? duration(1, 3653 * dayMs) : numericLimit(key),
     ),
   }
 })

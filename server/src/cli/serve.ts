@@ -23,7 +23,8 @@ export interface ServeOptions {
   readonly layer: ServiceLayer
   /** Completes when the process is asked to stop. */
   readonly untilAsked: Effect.Effect<unknown>
-  readonly onListening: (listening: Listening) => Effect.Effect<void>
+  /** `isWaiting`: another process owns the store, so that the API answers 503 for now. */
+  readonly onListening: (listening: Listening, isWaiting: boolean) => Effect.Effect<void>
 }
 
 /** Calls that may be under way at once. Each holds a connection and at most one body. */
@@ -52,7 +53,7 @@ export const serve = Effect.fn("serve")(function* (
   service = opened
   yield* untilOwning(engine)
   yield* Effect.logInfo("listening").pipe(Effect.annotateLogs({ url: listening.url, port: listening.port }))
-  yield* options.onListening(listening)
+  yield* options.onListening(listening, engine.status().isWaiting)
 
   yield* options.untilAsked
   yield* Effect.logInfo("draining")

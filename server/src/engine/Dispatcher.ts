@@ -135,6 +135,14 @@ export class Dispatcher {
   pump(): void {
     if (this.isPumping || this.isStopped) return
     this.isPumping = true
+    try {
+      this.startAll()
+    } finally {
+      this.isPumping = false
+    }
+  }
+
+  private startAll(): void {
     this.releaseProbes()
     let turnsWithoutStart = 0
     while (this.hasRoom() && turnsWithoutStart < this.turns.size) {
@@ -149,7 +157,6 @@ export class Dispatcher {
         if (!hasStarted) turnsWithoutStart++
       } else this.tidy(namespace, undefined)
     }
-    this.isPumping = false
   }
 
   private hasRoom(): boolean {

@@ -9,6 +9,7 @@ import { TimerStore } from "../ports/TimerStore.ts"
 import { WallClock } from "../ports/WallClock.ts"
 import { Dispatcher, type DispatcherLimits } from "./Dispatcher.ts"
 import { EngineMetrics } from "./EngineMetrics.ts"
+import { makeGuard } from "./Guard.ts"
 import { Ownership, type OwnershipOptions } from "./Ownership.ts"
 import { makeScheduler, Scheduler } from "./Scheduler.ts"
 import { Settler } from "./Settler.ts"
@@ -25,6 +26,8 @@ export interface EngineOptions {
   readonly dispatch: DispatcherLimits
   readonly queue: WriteQueueLimits
   readonly historyRetentionMs: number
+  /** A loop broke: the process should end. */
+  readonly onBroken?: (message: string) => void
 }
 
 export const defaultEngineOptions: EngineOptions = {
@@ -56,8 +59,9 @@ export interface EngineStatus {
 const stalledAfterMs = 10_000
 const pruneEveryMs = 60_000
 const pruneBatch = 500
-const pruneBatchesAtOnce = 200
-/** How long a drain waits for outcomes to be stored once nothing is in flight. */
+/** Between batches, so that commits have their turn. */
+const prunePauseMs = 20
+/** How long a drain waits for outcomes to be stored, and then for shards to be released. */
 const settleWithinMs = 5_000
 
 export class Engine extends Context.Service<
@@ -90,7 +94,8 @@ const make = Effect.fnUntraced(function* (options: EngineOptions) {
   const runFork = Effect.runForkWith(context)
   let isDraining = false
 
-  const queue = yield* WriteQueue.make(store, options.queue, metrics)
+  const guard = makeGuard(options.onBroken ?? (() => {}))
+  const queue = yield* WriteQueue.make(store, options.queue, metrics, guard)
   const settler = new Settler({
     queue,
     wall,
@@ -128,6 +133,7 @@ const make = Effect.fnUntraced(function* (options: EngineOptions) {
     leases,
     queue,
     clock,
+    guard,
     makeLoop: (lease, trustedUntilNanos) =>
       new ShardLoop(lease, trustedUntilNanos, share(), {
         store,
@@ -143,7 +149,7 @@ const make = Effect.fnUntraced(function* (options: EngineOptions) {
     },
   })
   yield* Effect.addFinalizer(() => ownership.abandonAll)
-  const keeping = yield* Effect.forkScoped(ownership.keepForever)
+  const keeping = yield* Effect.forkScoped(guard("ownership", ownership.keepForever))
   yield* Effect.forkScoped(pruneForever(store, wall, options.historyRetentionMs))
 
   const scheduler = makeScheduler({
@@ -211,7 +217,7 @@ const make = Effect.fnUntraced(function* (options: EngineOptions) {
     )
     yield* Effect.timeoutOption(queue.awaitIdle, settleWithinMs)
     yield* Fiber.interrupt(keeping)
-    yield* ownership.releaseAll
+    yield* ownership.releaseAll(settleWithinMs)
   })
 
   const engine = Engine.of({
@@ -240,16 +246,13 @@ const pendingOf = (tally: Tally): number =>
 const pruneForever = (store: TimerStore["Service"], wall: WallClock["Service"], retentionMs: number) =>
   Effect.gen(function* () {
     for (;;) {
-      yield* Effect.sleep(pruneEveryMs)
-      for (let batch = 0; batch < pruneBatchesAtOnce; batch++) {
-        const removed = yield* store
-          .prune(wall.now() - retentionMs, pruneBatch)
-          .pipe(
-            Effect.catch((error) =>
-              Effect.as(Effect.logWarning(`history was not pruned: ${error.message}`), 0),
-            ),
-          )
-        if (removed < pruneBatch) break
-      }
+      const removed = yield* store
+        .prune(wall.now() - retentionMs, pruneBatch)
+        .pipe(
+          Effect.catch((error) =>
+            Effect.as(Effect.logWarning(`history was not pruned: ${error.message}`), 0),
+          ),
+        )
+      yield* Effect.sleep(removed < pruneBatch ? pruneEveryMs : prunePauseMs)
     }
   })

@@ -10,6 +10,7 @@
 import { type Clock, Effect, Exit, Scope } from "effect"
 import type { Lease, ShardLeases } from "../ports/ShardLeases.ts"
 import type { StoreError } from "../ports/TimerStore.ts"
+import type { Guard } from "./Guard.ts"
 import type { ShardLoop } from "./ShardLoop.ts"
 import type { WriteQueue } from "./WriteQueue.ts"
 
@@ -27,6 +28,8 @@ export interface OwnershipParts {
   readonly clock: Clock.Clock
   /** Makes the loop of a shard that was claimed. */
   readonly makeLoop: (lease: Lease, trustedUntilNanos: bigint) => ShardLoop
+  /** Runs a loop that must not end: a defect in it is reported as fatal. */
+  readonly guard: Guard
   /** The number of owned shards changed: shares of the node's bounds change with it. */
   readonly onOwnedChanged: () => void
 }
@@ -84,15 +87,30 @@ export class Ownership {
     })
   })
 
-  /** Hands every shard over: what could not be settled is repeated by the next owner. */
-  readonly releaseAll: Effect.Effect<void> = Effect.suspend(() =>
-    Effect.forEach([...this.owned.values()], ({ loop }) =>
-      this.giveUp(loop).pipe(
-        Effect.andThen(this.parts.leases.release(loop.shard, loop.epoch)),
-        Effect.catch((error) => Effect.logWarning(`shard ${loop.shard} was not released: ${error.message}`)),
+  /**
+   * Hands every shard over: what could not be settled is repeated by the next owner. A store that does not
+   * answer within the bound is left to notice by itself.
+   */
+  releaseAll(withinMs: number): Effect.Effect<void> {
+    return Effect.suspend(() =>
+      Effect.forEach(
+        this.loops(),
+        (loop) =>
+          this.giveUp(loop).pipe(
+            Effect.andThen(this.parts.leases.release(loop.shard, loop.epoch)),
+            Effect.catch((error) =>
+              Effect.logWarning(`shard ${loop.shard} was not released: ${error.message}`),
+            ),
+          ),
+        { concurrency: "unbounded", discard: true },
       ),
-    ),
-  )
+    ).pipe(
+      Effect.timeoutOrElse({
+        duration: withinMs,
+        orElse: () => Effect.logWarning("the store did not answer: its shards were not released"),
+      }),
+    )
+  }
 
   /** Ends all loops and leaves the leases to run out, as a crash would. */
   readonly abandonAll: Effect.Effect<void> = Effect.suspend(() =>
@@ -185,8 +203,8 @@ export class Ownership {
         },
       })
       self.parts.onOwnedChanged()
-      yield* Effect.forkIn(loop.readForever, scope)
-      yield* Effect.forkIn(loop.fireForever, scope)
+      yield* Effect.forkIn(self.parts.guard("reading", loop.readForever), scope)
+      yield* Effect.forkIn(self.parts.guard("firing", loop.fireForever), scope)
     })
   }
 

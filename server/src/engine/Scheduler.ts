@@ -119,6 +119,8 @@ export interface SchedulerParts {
 }
 
 const retryAfterMs = 1_000
+/** Writes of one key go one a commit: more of them at once would only wait. */
+const queuedPerKey = 100
 /** Counting stops here and says so. */
 const countAtMost = 100_000
 /** How many timers one `cancelMany` cancels at most. */
@@ -131,7 +133,8 @@ export const makeScheduler = (parts: SchedulerParts): Scheduler["Service"] => {
   const ownerOf = (key: TimerKey): ShardLoop | OwnerUnavailable | Overloaded => {
     const loop = loopOf(key)
     if (loop === undefined || parts.isDraining()) return notOwned()
-    return queue.isFull ? new Overloaded({ retryAfterMs }) : loop
+    const isTooMuch = queue.isFull || loop.window.writesQueuedOf(key.uuid) >= queuedPerKey
+    return isTooMuch ? new Overloaded({ retryAfterMs }) : loop
   }
 
   const loopOf = ({ uuid }: TimerKey): ShardLoop | undefined =>
@@ -150,8 +153,8 @@ export const makeScheduler = (parts: SchedulerParts): Scheduler["Service"] => {
     }
     const running = loop.window.entryOf(key.uuid)
     const item = itemFor(running?.state === "inFlight" ? running.timer.fireId : undefined)
-    loop.window.hold(key.uuid)
-    const isQueued = queue.push(loop.shard, {
+    loop.window.expectAnswer(item, key.uuid, mayMove(item, running?.timer))
+    const isQueued = queue.push(loop, {
       item,
       onAnswer: (answer) => {
         if (answer === undefined) onAnswer(notOwned())
@@ -289,10 +292,12 @@ export const makeScheduler = (parts: SchedulerParts): Scheduler["Service"] => {
       const { found, more } = yield* matching(namespace, filter)
       const answers = yield* Effect.forEach(
         found,
-        (key) =>
+        ({ namespace, timerId, uuid, revision }) =>
           Effect.callback<CancelAnswer, RefusedWrite>((resume) => {
             metrics.received("cancel")
-            write<Cancel, CancelAnswer>(key, cancelFor(key, undefined), (answer) => resume(asEffect(answer)))
+            const key = { namespace, timerId, uuid }
+            // Only as it was found: what was changed since may no longer match.
+            write<Cancel, CancelAnswer>(key, cancelFor(key, revision), (answer) => resume(asEffect(answer)))
           }),
         { concurrency: "unbounded" },
       )
@@ -308,6 +313,10 @@ export const makeScheduler = (parts: SchedulerParts): Scheduler["Service"] => {
     isInFlight,
   })
 }
+
+/** Whether a due timer must wait for the write's answer. A create again of what is there changes nothing. */
+const mayMove = (item: Put | Change | Cancel, known: Timer | undefined): boolean =>
+  item.kind !== "put" || (item.onExisting === "replace" && item.timer.executeAt !== known?.executeAt)
 
 const notOwned = (): OwnerUnavailable =>
   new OwnerUnavailable({ message: "this process does not own the timer's shard now", retryAfterMs })

@@ -77,7 +77,7 @@ export class Settler {
       onStored(isStale)
     }
     // A shard given up meanwhile takes no more: its next owner repeats the attempt.
-    if (!this.parts.queue.push(home.shard, { item, onAnswer })) onStored(false)
+    if (!this.parts.queue.push(home, { item, onAnswer })) onStored(false)
   }
 
   /** The key has moved on: what came of the attempt is noted in history and touches nothing else. */
@@ -97,7 +97,7 @@ export class Settler {
       lastAttempt: made,
       ...(isDelivered ? { latenessMs: Math.max(0, made.at - timer.executeAt) } : {}),
     }
-    const queued = this.parts.queue.push(home.shard, { item: { kind: "record", life }, onAnswer: onStored })
+    const queued = this.parts.queue.push(home, { item: { kind: "record", life }, onAnswer: onStored })
     if (!queued) onStored()
   }
 

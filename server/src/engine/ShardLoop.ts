@@ -132,7 +132,7 @@ export class ShardLoop implements Home {
         break
       default:
     }
-    if (item.kind !== "outcome" && item.kind !== "record") this.window.unhold(uuid)
+    if (item.kind !== "outcome" && item.kind !== "record") this.window.noteAnswer(item, uuid)
   }
 
   readonly fireForever: Effect.Effect<never> = Effect.suspend(() => {
@@ -165,8 +165,10 @@ export class ShardLoop implements Home {
     const self = this
     return Effect.gen(function* () {
       for (;;) {
-        const hasRead = yield* self.readOnce.pipe(Effect.catch((error) => self.afterFailedRead(error)))
-        self.readingProgressNanos = self.parts.clock.monotonicTimeNanosUnsafe()
+        const hasRead = yield* self.readOnce.pipe(
+          Effect.tap(() => Effect.sync(() => self.noteReadingProgress())),
+          Effect.catch((error) => self.afterFailedRead(error)),
+        )
         // After each page the firing loop has its turn: what it takes tells whose backlog this is.
         if (hasRead) yield* Effect.yieldNow
         else yield* self.readSignal.waitAtMost(longestSleepMs)
@@ -252,6 +254,10 @@ export class ShardLoop implements Home {
       self.sweepDueNanos = endedNanos + BigInt(parts.pollingIntervalMs) * 1_000_000n
     })
   })
+
+  private noteReadingProgress(): void {
+    this.readingProgressNanos = this.parts.clock.monotonicTimeNanosUnsafe()
+  }
 
   private afterFailedRead(error: StoreError): Effect.Effect<boolean> {
     // After a fatal error the process is ending.

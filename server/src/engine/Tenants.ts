@@ -33,10 +33,10 @@ export class Tenants {
     if (tenant !== undefined) tenant.due += change
   }
 
-  /** The namespace with the most due timers, if any has more than one. */
+  /** The namespace with the most due timers, if any has one. */
   mostDue(): string | undefined {
     let most: string | undefined
-    let mostDue = 1
+    let mostDue = 0
     for (const [namespace, { due }] of this.tenants) {
       if (due > mostDue) {
         most = namespace

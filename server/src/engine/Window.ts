@@ -60,17 +60,21 @@ export class Window {
   private readonly heap = new DueHeap<Entry>()
   private readonly horizons = new Horizons()
   private readonly tenants = new Tenants()
+  private readonly queued = new Map<Uuid, number>()
+  private readonly holding = new Set<object>()
   private readonly holds = new Map<Uuid, number>()
   private readonly reads = new Set<Read>()
   private readonly home: Home
   private readonly events: WindowEvents
   private limits: WindowLimits
   private bytesHeld = 0
+  private flying = 0
+  private bytesFlying = 0
   private isShortOfRoom = false
 
   constructor(home: Home, limits: WindowLimits, events: WindowEvents) {
     this.home = home
-    this.limits = limits
+    this.limits = fitting(limits)
     this.events = events
   }
 
@@ -120,13 +124,32 @@ export class Window {
 
   /** Shares of the node's bound change as shards come and go. */
   resize(limits: WindowLimits): void {
-    this.limits = limits
+    this.limits = fitting(limits)
     this.enforceBounds()
   }
 
   // ── Writes: what their answers do ─────────────────────────────────────────────────────────────
 
-  /** A change of the key is queued: nothing of it starts until `unhold`. */
+  /** A write of the key is queued. One that may move or end the timer holds it back until it is answered. */
+  expectAnswer(write: object, uuid: Uuid, holdsBack: boolean): void {
+    this.queued.set(uuid, this.writesQueuedOf(uuid) + 1)
+    if (!holdsBack) return
+    this.holding.add(write)
+    this.hold(uuid)
+  }
+
+  /** To be called once for each `expectAnswer`, after what the answer did. */
+  noteAnswer(write: object, uuid: Uuid): void {
+    const others = this.writesQueuedOf(uuid) - 1
+    if (others > 0) this.queued.set(uuid, others)
+    else this.queued.delete(uuid)
+    if (this.holding.delete(write)) this.unhold(uuid)
+  }
+
+  writesQueuedOf(uuid: Uuid): number {
+    return this.queued.get(uuid) ?? 0
+  }
+
   hold(uuid: Uuid): void {
     this.holds.set(uuid, (this.holds.get(uuid) ?? 0) + 1)
   }
@@ -224,6 +247,8 @@ export class Window {
   start(entry: Entry): void {
     this.tenants.addDue(entry.timer.namespace, -1)
     entry.state = "inFlight"
+    this.flying++
+    this.bytesFlying += entry.bytes
   }
 
   // ── Reads ─────────────────────────────────────────────────────────────────────────────────────
@@ -249,8 +274,9 @@ export class Window {
     if (main.isBeingRead) return undefined
     // Half the look-ahead is the trigger, all of it the reach: else each millisecond would load one more.
     if (main.cursor.fireAt >= nowMs + this.limits.lookAheadMs / 2) return undefined
-    let limit = this.roomForPage()
-    while (limit === 0 && this.isBehind(nowMs) && this.relieve()) limit = this.roomForPage()
+    const isBehind = this.isBehind(nowMs)
+    let limit = this.roomForPage(isBehind)
+    while (limit === 0 && isBehind && this.relieve()) limit = this.roomForPage(isBehind)
     this.isShortOfRoom = limit === 0
     if (this.isShortOfRoom) return undefined
     return this.startLoad(main, nowMs + this.limits.lookAheadMs, limit, {
@@ -301,6 +327,8 @@ export class Window {
       (head) =>
         !read.dirty.has(head.uuid) &&
         !this.entries.has(head.uuid) &&
+        // What is being written need not be here yet: its answer decides.
+        !this.queued.has(head.uuid) &&
         !this.isHeld(head.uuid) &&
         !this.horizons.isExcluded(head.namespace) &&
         this.horizons.main.covers(head),
@@ -359,7 +387,7 @@ export class Window {
     const { namespace } = entry.timer
     if (entry.state === "waiting") this.heap.remove(entry)
     else if (entry.state === "ready" || entry.state === "held") this.tenants.addDue(namespace, -1)
-    else entry.isSuperseded = true
+    else this.supersede(entry)
     if (entry.state === "ready") this.events.withdraw(entry)
     this.entries.delete(entry.uuid)
     this.bytesHeld -= entry.bytes
@@ -367,21 +395,35 @@ export class Window {
     this.readmitIfDrained(namespace)
   }
 
+  private supersede(entry: Entry): void {
+    entry.isSuperseded = true
+    this.flying--
+    this.bytesFlying -= entry.bytes
+  }
+
+  /** What waits here or is ready. Attempts under way have a bound of their own, and must not keep others out. */
+  private get timersAtRest(): number {
+    return this.entries.size - this.flying
+  }
+
+  private get bytesAtRest(): number {
+    return this.bytesHeld - this.bytesFlying
+  }
+
   /** How many timers still fit, by count and by bytes at their present average. */
   private roomForTimers(): number {
     const averageBytes = this.entries.size === 0 ? 600 : this.bytesHeld / this.entries.size
-    return Math.floor(
-      Math.min(this.limits.timers - this.entries.size, (this.limits.bytes - this.bytesHeld) / averageBytes),
-    )
+    const { timers, bytes } = this.limits
+    return Math.floor(Math.min(timers - this.timersAtRest, (bytes - this.bytesAtRest) / averageBytes))
   }
 
-  /** A page's worth, or a good part of it; 0 if a read would not be worth its while. */
-  private roomForPage(): number {
+  /** A page's worth, or a good part of it; less only if what is due may lie beyond; 0 if that is not to be had. */
+  private roomForPage(isBehind: boolean): number {
     // While a namespace is excluded a quarter is kept free for it: what lies ahead must not crowd out
     // what is due.
     const reserved = this.horizons.excludedCount === 0 ? 0 : this.limits.timers / 4
     const room = Math.min(this.limits.page, Math.floor(this.roomForTimers() - reserved))
-    return room >= Math.ceil(this.limits.page / 4) ? room : 0
+    return room >= (isBehind ? 1 : Math.ceil(this.limits.page / 4)) ? room : 0
   }
 
   /** How many timers an excluded namespace is read up to: two pages, less if there are many of them. */
@@ -392,7 +434,8 @@ export class Window {
 
   /** While half the window is free it may hold more than its share: some of its hosts may be well. */
   private isOverItsShare(namespace: string): boolean {
-    const isCrowded = this.entries.size >= this.limits.timers / 2 || this.bytesHeld >= this.limits.bytes / 2
+    const { timers, bytes } = this.limits
+    const isCrowded = this.timersAtRest >= timers / 2 || this.bytesAtRest >= bytes / 2
     if (!isCrowded || !this.horizons.isExcluded(namespace)) return false
     return this.tenants.entriesOf(namespace) >= this.excludedShare
   }
@@ -409,18 +452,18 @@ export class Window {
     const removable = [...this.entries.values()]
       .filter((entry) => entry.timer.namespace === namespace && isRemovable(entry))
       .sort(compareDue)
-    this.letGo(removable, Math.ceil(removable.length / 2))
+    this.letGo(removable, Math.floor(removable.length / 2))
     return true
   }
 
   /** Past the bound the farthest are let go, an eighth at a time, and horizons pulled back. */
   private enforceBounds(): void {
-    if (this.entries.size <= this.limits.timers && this.bytesHeld <= this.limits.bytes) return
+    if (this.timersAtRest <= this.limits.timers && this.bytesAtRest <= this.limits.bytes) return
     const waiting = [...this.heap.values()].sort(compareDue)
     const keptTimers = this.limits.timers - Math.ceil(this.limits.timers / 8)
     const keptBytes = this.limits.bytes - Math.ceil(this.limits.bytes / 8)
-    let timers = this.entries.size
-    let bytes = this.bytesHeld
+    let timers = this.timersAtRest
+    let bytes = this.bytesAtRest
     let first = waiting.length
     while (first > 0 && (timers > keptTimers || bytes > keptBytes)) {
       first--
@@ -442,6 +485,12 @@ export class Window {
     this.isShortOfRoom = true
   }
 }
+
+/** A page is a small part of the window, whatever was set: else a share of many shards could never load one. */
+const fitting = (limits: WindowLimits): WindowLimits => ({
+  ...limits,
+  page: Math.max(1, Math.min(limits.page, Math.floor(limits.timers / 4))),
+})
 
 const isRemovable = (entry: Entry): boolean =>
   entry.state === "waiting" || entry.state === "ready" || entry.state === "held"

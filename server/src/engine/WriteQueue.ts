@@ -10,6 +10,7 @@ import type { WriteAnswer, WriteItem } from "../domain/WriteItem.ts"
 import { itemBytes, keyOfItem } from "../domain/WriteItem.ts"
 import type { BatchAnswer, ShardBatch, StoreError, TimerStore } from "../ports/TimerStore.ts"
 import type { EngineMetrics } from "./EngineMetrics.ts"
+import type { Guard } from "./Guard.ts"
 
 export interface QueuedWrite {
   readonly item: WriteItem
@@ -85,12 +86,13 @@ export class WriteQueue {
     store: TimerStore["Service"],
     limits: WriteQueueLimits,
     metrics: EngineMetrics,
+    guard: Guard,
   ): Effect.Effect<WriteQueue, never, Scope.Scope> {
     return Effect.gen(function* () {
       const clock = yield* Clock.clockWith(Effect.succeed)
       const queue = new WriteQueue(store, limits, metrics, clock.monotonicTimeNanosUnsafe())
       for (let committer = 0; committer < store.limits.concurrentWrites; committer++) {
-        yield* Effect.forkScoped(queue.commitForever(clock))
+        yield* Effect.forkScoped(guard("committing", queue.commitForever(clock)))
       }
       return queue
     })
@@ -115,10 +117,10 @@ export class WriteQueue {
     this.noteIdle()
   }
 
-  /** False if the queue is full or the shard is not open; nothing was queued then. */
-  push(shard: number, write: QueuedWrite): boolean {
+  /** False if the shard is not open under this epoch; nothing was queued then. Whether it is full, callers ask. */
+  push({ shard, epoch }: Pick<Lane, "shard" | "epoch">, write: QueuedWrite): boolean {
     const open = this.lanes.get(shard)
-    if (open === undefined) return false
+    if (open?.lane.epoch !== epoch) return false
     open.queued.push(write)
     this.queuedItems++
     this.queuedBytes += itemBytes(write.item)
@@ -181,28 +183,18 @@ export class WriteQueue {
     for (let index = 0; index < open.length && items < batchItems && bytes < batchBytes; index++) {
       const lane = open[(this.turn + index) % open.length]
       if (lane === undefined || lane.queued.length === 0 || lane.isAtStore) continue
-      let count = 0
-      const keys = new Set<Uuid>()
-      for (const { item } of lane.queued) {
-        // A commit holds a key once, or it could not be repeated as it was: a create that was replaced and
-        // cancelled after it in the same commit would find its key free again.
-        const { uuid } = keyOfItem(item)
-        if (keys.has(uuid)) break
-        keys.add(uuid)
+      const writes = takeFrom(lane, batchItems - items, batchBytes - bytes)
+      if (writes.length === 0) {
         // The first item of a commit goes alone if it must: a store answers `unstorable` if it is too large.
-        const isFirst = items + count === 0
-        const added = itemBytes(item)
-        if (items + count >= batchItems || (bytes + added > batchBytes && !isFirst)) break
-        bytes += added
-        count++
+        const first = items === 0 ? lane.queued.shift() : undefined
+        if (first === undefined) break
+        writes.push(first)
       }
-      if (count === 0) break
-      const isAll = count === lane.queued.length
-      const part: Part = { open: lane, writes: isAll ? lane.queued : lane.queued.slice(0, count) }
-      lane.queued = isAll ? [] : lane.queued.slice(count)
+      for (const { item } of writes) bytes += itemBytes(item)
+      const part: Part = { open: lane, writes }
       lane.isAtStore = true
       lane.unanswered.add(part)
-      items += count
+      items += writes.length
       gathered.push(part)
     }
     this.turn = open.length === 0 ? 0 : (this.turn + 1) % open.length
@@ -265,6 +257,35 @@ export class WriteQueue {
   private noteIdle(): void {
     if (this.queuedItems === 0) this.idle.openUnsafe()
   }
+}
+
+/**
+ * Takes what fits into a commit, in order, each key once: else the commit could not be repeated as it was,
+ * because a create that was replaced and cancelled after it would find its key free again. Later writes of a
+ * key that is taken stay behind, and keep nobody else's waiting.
+ */
+const takeFrom = (lane: OpenLane, mostItems: number, mostBytes: number): Array<QueuedWrite> => {
+  const taken: Array<QueuedWrite> = []
+  const left: Array<QueuedWrite> = []
+  const keys = new Set<Uuid>()
+  let bytes = 0
+  let next = 0
+  for (; next < lane.queued.length && taken.length < mostItems; next++) {
+    const write = lane.queued[next]
+    if (write === undefined) break
+    const { uuid } = keyOfItem(write.item)
+    if (keys.has(uuid)) {
+      left.push(write)
+      continue
+    }
+    const added = itemBytes(write.item)
+    if (bytes + added > mostBytes) break
+    keys.add(uuid)
+    bytes += added
+    taken.push(write)
+  }
+  lane.queued = next === lane.queued.length ? left : left.concat(lane.queued.slice(next))
+  return taken
 }
 
 const batchOf = ({ open: { lane }, writes }: Part): ShardBatch => ({

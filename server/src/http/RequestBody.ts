@@ -1,12 +1,18 @@
 // Reads a request's body within bounds: of its size, of the time it takes to arrive, and of all bodies
-// held at once. The runtime's own bound answers without a problem document, so it is set far above
+// held at once. What counts is what has arrived, never what was announced: else a few connections that
+// announce much and send nothing would keep everyone out. The runtime's own bound answers without a problem document, so it is set far above
 // these, and what it would have refused is read and thrown away here, within bounds of its own.
 import { BodyTooLarge, InvalidJson, Overloaded, type Problem, RequestTimeout } from "@punctual/api/Problem"
 
 export interface RequestBodyOptions {
   /** From the end of the headers to the end of the body. */
   readonly timeoutMs: number
-  /** Bodies of all requests under way, together. */
+  /**
+   * A body declared to be at most this long is read in one go and never refused for want of room: the
+   * bound on calls under way bounds all of these together (4,096 of 16 KiB are 64 MiB).
+   */
+  readonly smallBytes: number
+  /** What has arrived of all other bodies of requests under way, together. */
   readonly heldBytesMax: number
   /** How much of a body that is too large is read before the connection is closed on it. */
   readonly discardBytesMax: number
@@ -14,6 +20,7 @@ export interface RequestBodyOptions {
 
 export const defaultBodyOptions: RequestBodyOptions = {
   timeoutMs: 30_000,
+  smallBytes: 16 * 1024,
   heldBytesMax: 256 * 1024 * 1024,
   // A client that is still writing when its connection closes often reports that, and not the answer.
   discardBytesMax: 128 * 1024 * 1024,
@@ -40,30 +47,43 @@ export class RequestBodies {
     if (declaredBytes !== undefined && declaredBytes > maxBytes) {
       return use(await this.#refuseTooLarge(request, maxBytes))
     }
-    // Without a declared length the body may turn out to be as large as is allowed.
-    const heldBytes = declaredBytes ?? maxBytes
-    if (this.#heldBytes + heldBytes > this.#options.heldBytesMax) return use(tooManyBodies())
-    this.#heldBytes += heldBytes
+    if (declaredBytes !== undefined && declaredBytes <= this.#options.smallBytes) {
+      return use(await this.#deadlines.within(readAtOnce(request), this.#tooSlow, brokenOff))
+    }
+    const holding: Holding = { bytes: 0, isOver: false }
     try {
-      const read =
-        declaredBytes === undefined ? this.#readUndeclared(request, maxBytes) : readDeclared(request)
+      const read = this.#readAsItArrives(request, maxBytes, holding)
       return await use(await this.#deadlines.within(read, this.#tooSlow, brokenOff))
     } finally {
-      this.#heldBytes -= heldBytes
+      holding.isOver = true
+      this.#hold(holding, 0)
     }
   }
 
-  async #readUndeclared(request: Request, maxBytes: number): Promise<BodyRead> {
+  async #readAsItArrives(request: Request, maxBytes: number, holding: Holding): Promise<BodyRead> {
     if (request.body === null) return { bytes: new Uint8Array(0) }
     const chunks: Array<Uint8Array> = []
     let bytes = 0
     for await (const chunk of request.body) {
+      // The wait for it has ended, and with it the count: nothing more may be kept.
+      if (holding.isOver) break
       bytes += chunk.byteLength
       if (bytes > this.#options.discardBytesMax) return tooLarge(maxBytes, false)
-      if (bytes > maxBytes) chunks.length = 0
-      else chunks.push(chunk)
+      if (bytes > maxBytes) {
+        chunks.length = 0
+        this.#hold(holding, 0)
+      } else {
+        if (this.#heldBytes + chunk.byteLength > this.#options.heldBytesMax) return tooManyBodies()
+        chunks.push(chunk)
+        this.#hold(holding, bytes)
+      }
     }
     return bytes > maxBytes ? tooLarge(maxBytes, true) : { bytes: Buffer.concat(chunks, bytes) }
+  }
+
+  #hold(holding: Holding, bytes: number): void {
+    this.#heldBytes += bytes - holding.bytes
+    holding.bytes = bytes
   }
 
   async #refuseTooLarge(request: Request, maxBytes: number): Promise<BodyRead> {
@@ -91,7 +111,13 @@ export class RequestBodies {
   })
 }
 
-const readDeclared = async (request: Request): Promise<BodyRead> => ({ bytes: await request.bytes() })
+/** What one request has of the bytes held in all. */
+interface Holding {
+  bytes: number
+  isOver: boolean
+}
+
+const readAtOnce = async (request: Request): Promise<BodyRead> => ({ bytes: await request.bytes() })
 
 const tooLarge = (maxBytes: number, isConsumed: boolean): BodyRead => ({
   problem: new BodyTooLarge({ detail: `The body must be at most ${maxBytes} bytes.` }),

@@ -13,14 +13,30 @@ import type { Route } from "./Route.ts"
 export const makeSiteRoutes = (
   reference: Reference,
   isStopping: () => boolean,
+  monotonicMs: () => number = () => performance.now(),
 ): Effect.Effect<ReadonlyMap<string, Route>, never, Engine> =>
   Effect.gen(function* () {
     const engine = yield* Engine
     const context = yield* Effect.context<never>()
     const run = Effect.runPromiseWith(context)
 
+    const stalls = new LastingStalls()
+    /** Every look at health counts as one at the loops, whichever page was asked for. */
+    const looked = () => {
+      const status = engine.status()
+      const isEnding = isStopping() || status.isDraining
+      // Loops come to rest in a drain, which is bounded: a restart would only cut it short.
+      return { status, isEnding, lasting: stalls.look(isEnding ? [] : status.stalledLoops, monotonicMs()) }
+    }
+    const live = (): Response => {
+      const reasons = looked().lasting.map((loop) => `The loop ${loop} stays stalled: restart the service.`)
+      return Response.json(reasons.length === 0 ? { status: "live" } : { status: "stalled", reasons }, {
+        status: reasons.length === 0 ? 200 : 503,
+      })
+    }
     const ready = (): Response => {
-      const reasons = whyNotReady(engine.status(), isStopping())
+      const { status, isEnding } = looked()
+      const reasons = whyNotReady(status, isEnding)
       return Response.json(reasons.length === 0 ? { status: "ready" } : { status: "notReady", reasons }, {
         status: reasons.length === 0 ? 200 : 503,
       })
@@ -32,7 +48,7 @@ export const makeSiteRoutes = (
       )
     const answers: Record<string, () => Response | Promise<Response>> = {
       "/": () => new Response(null, { status: 302, headers: { location: "/docs" } }),
-      "/health/live": () => Response.json({ status: "live" }),
+      "/health/live": live,
       "/health/ready": ready,
       "/metrics": metrics,
       "/openapi.json": reference.openApi,
@@ -46,9 +62,26 @@ export const makeSiteRoutes = (
     )
   })
 
-export const whyNotReady = (status: EngineStatus, isStopping: boolean): ReadonlyArray<string> => {
+/** A loop that every look for this long has found stalled will hardly move again by itself. */
+export const lastingAfterMs = 60_000
+
+/**
+ * Tells a stall that lasts, for which a restart is the cure, from one that passes, for which it is not. It
+ * knows no more than the looks at it: a probe should look several times within `lastingAfterMs`.
+ */
+class LastingStalls {
+  #seenSince = new Map<string, number>()
+
+  /** The loops that this and every earlier look, for long enough, have found stalled. */
+  look(stalledLoops: ReadonlyArray<string>, nowMs: number): ReadonlyArray<string> {
+    this.#seenSince = new Map(stalledLoops.map((loop) => [loop, this.#seenSince.get(loop) ?? nowMs]))
+    return stalledLoops.filter((loop) => nowMs - (this.#seenSince.get(loop) ?? nowMs) >= lastingAfterMs)
+  }
+}
+
+const whyNotReady = (status: EngineStatus, isStopping: boolean): ReadonlyArray<string> => {
   const reasons: Array<string> = []
-  if (isStopping || status.isDraining) reasons.push("The service is draining: it is about to stop.")
+  if (isStopping) reasons.push("The service is draining: it is about to stop.")
   if (status.isWaiting) reasons.push("Another process owns the store: this one waits to take over.")
   // One process fires all shards of its store: until it owns them all, some keys have nobody to write them.
   else if (status.ownedShards < Math.max(1, status.shards)) {

@@ -27,7 +27,7 @@ import { Deliverers } from "../ports/Deliverer.ts"
 import type { ListFilter } from "../ports/TimerStore.ts"
 import type { ApiCall, ApiHandler } from "./ApiCall.ts"
 import { problemJson } from "./problemResponse.ts"
-import { refusal, refuse } from "./refusal.ts"
+import { refusal, refuse, refuseSome } from "./refusal.ts"
 import { finishedJson, pendingJson, timerJson } from "./TimerJson.ts"
 import { type CommandTerms, createCommand, updateCommand } from "./timerCommand.ts"
 
@@ -146,7 +146,7 @@ const changing = (scheduler: Asked, terms: CommandTerms) => {
 
   const deleteMany: ApiHandler<DeleteManyTimers> = ({ body }) =>
     Effect.matchEffect(scheduler.cancelMany(body.namespace, filterOf(body.filter ?? {})), {
-      onFailure: refuse,
+      onFailure: refuseSome,
       onSuccess: ({ cancelled, inFlight, more }) =>
         Effect.succeed(JSON.stringify({ cancelled, inFlight, ...(more ? { more: true } : {}) })),
     })

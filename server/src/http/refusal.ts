@@ -11,6 +11,30 @@ export const refuse = (error: RefusedWrite | StoreError): Effect.Effect<never, P
     ? Effect.andThen(Effect.logError(`the store failed: ${error.message}`), Effect.fail(refusal(error)))
     : Effect.fail(refusal(error))
 
+/** As `refuse`, for a call that makes many writes: some may be stored when another is refused. */
+export const refuseSome = (error: RefusedWrite | StoreError): Effect.Effect<never, Problem> => {
+  switch (error._tag) {
+    case "Overloaded":
+      return Effect.fail(
+        new Overloaded({
+          detail: `Too many writes are waiting. ${mayBePartial}`,
+          retryAfterSeconds: wholeSeconds(error.retryAfterMs),
+        }),
+      )
+    case "OwnerUnavailable":
+      return Effect.fail(
+        new OwnerUnavailable({
+          detail: `${error.message}. ${mayBePartial}`,
+          retryAfterSeconds: wholeSeconds(error.retryAfterMs),
+        }),
+      )
+    default:
+      return refuse(error)
+  }
+}
+
+const mayBePartial = "Some of the timers may have been cancelled: repeat the call after the pause."
+
 export const refusal = (error: RefusedWrite | StoreError): Problem => {
   switch (error._tag) {
     case "Overloaded":

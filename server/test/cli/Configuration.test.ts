@@ -73,9 +73,25 @@ describe("values", () => {
   test("limits of the contract have names of their own", () => {
     const { limits } = accepted({ TIMER_LIMIT_PAYLOAD_BYTES: "1024", TIMER_LIMIT_AHEAD: "30d" }).configuration
     expect(limits).toEqual({ ...defaultLimits, payloadBytes: 1_024, aheadMs: 30 * 86_400_000 })
-    expect(problemsOf({ TIMER_LIMIT_PAYLOAD_BYTES: "2000000" })).toEqual([
+    expect(problemsOf({ TIMER_LIMIT_PAYLOAD_BYTES: "1000000", TIMER_LIMIT_BODY_BYTES: "999999" })).toEqual([
       "TIMER_LIMIT_PAYLOAD_BYTES must not be greater than TIMER_LIMIT_BODY_BYTES.",
     ])
+  })
+
+  test("a payload may not be allowed to be larger than the store can hold", () => {
+    expect(accepted({ TIMER_LIMIT_PAYLOAD_BYTES: "1000000" }).configuration.limits.payloadBytes).toBe(1e6)
+    expect(problemsOf({ TIMER_LIMIT_PAYLOAD_BYTES: "1000001" })).toEqual([expect.stringContaining("1 MiB")])
+  })
+
+  test("more deliveries at once than the runtime can send are refused, with what to set", () => {
+    expect(accepted({ TIMER_MAX_IN_FLIGHT: "256" }).configuration.maxInFlight).toBe(256)
+    const runtime = "BUN_CONFIG_MAX_HTTP_REQUESTS"
+    for (const set of [undefined, "", "256", "299", "many"]) {
+      expect(problemsOf({ TIMER_MAX_IN_FLIGHT: "300", [runtime]: set })).toEqual([
+        expect.stringContaining(`${runtime}=300`),
+      ])
+    }
+    expect(accepted({ TIMER_MAX_IN_FLIGHT: "300", [runtime]: "300" }).configuration.maxInFlight).toBe(300)
   })
 
   const wrong: Record<string, ReadonlyArray<string>> = {
@@ -91,6 +107,7 @@ describe("values", () => {
     TIMER_CLOCK: ["manual", "manual:2030-01-01T00:00:00Z"],
     TIMER_EGRESS: ["", "public,10.0.0.0/33"],
     TIMER_LOG: ["verbose", "INFO"],
+    TIMER_BODY_TIMEOUT: ["99", "240001", "5m"],
     TIMER_LIMIT_CREATE_MANY: ["0", "x"],
   }
   for (const [name, texts] of Object.entries(wrong)) {

@@ -33,6 +33,24 @@ const run = (args: ReadonlyArray<string>, settings: Record<string, string> = {})
   return new Promise((resolve) => child.on("close", (code) => resolve({ code, stdout, stderr })))
 }
 
+/** What a start writes to stdout; it is stopped right after. */
+const saidAtStart = async (settings: Record<string, string>): Promise<string> => {
+  const child = spawn(process.execPath, [mainFile], {
+    env: { ...process.env, TIMER_HTTP_PORT: "0", ...settings },
+    stdio: ["ignore", "pipe", "ignore"],
+  })
+  const exited = new Promise<void>((resolve) => child.on("exit", () => resolve()))
+  let stdout = ""
+  child.stdout.on("data", (chunk) => (stdout += chunk))
+  try {
+    // It is written at once, as a whole.
+    return await eventually("the start-up text", () => (stdout === "" ? undefined : stdout))
+  } finally {
+    child.kill("SIGTERM")
+    await exited
+  }
+}
+
 /** One line, for people, that names what is to be mended. */
 const failsWith = (ended: Ended, ...words: ReadonlyArray<string>) => {
   expect(ended.stderr.trimEnd().split("\n")).toEqual([expect.stringMatching(/^punctual: .+/)])
@@ -112,6 +130,12 @@ describe("a start", () => {
     const { port } = busy.address() as AddressInfo
     failsWith(await run(["serve"], { TIMER_HTTP_PORT: String(port) }), `Port ${port}`, "TIMER_HTTP_PORT")
     busy.close()
+  })
+
+  test("on a host that is none of this machine's ends with one line that says so", async () => {
+    const started = (host: string) => run([], { TIMER_HTTP_HOST: host })
+    failsWith(await started("nosuch.invalid"), "nosuch.invalid cannot be resolved", "TIMER_HTTP_HOST")
+    failsWith(await started("192.0.2.1"), "192.0.2.1 is not an address of this machine", "TIMER_HTTP_HOST")
   })
 
   test("with wrong or misspelt settings ends with a line for each", async () => {
@@ -242,6 +266,10 @@ describe("two processes on one file", () => {
     expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "5"])
     expect(await refused.json()).toMatchObject({ code: "ownerUnavailable" })
     expect(second.hasLogged("waiting")).toBe(true)
+    // A third one, for what it says to whoever started it.
+    const third = await saidAtStart(onSqlite(ServiceProcess.databaseIn(folder.path)))
+    expect(third).toContain("another process owns this data")
+    expect(third).not.toContain("Try it")
     await first.kill9()
     await eventually("the takeover", async () =>
       (await second.statusOf("/health/ready")) === 200 ? true : undefined,

@@ -2,7 +2,6 @@
 // Every test here fails when the remedy it is about is taken out of the engine.
 import { describe, expect } from "bun:test"
 import { Effect, Fiber } from "effect"
-import { compareDue } from "../../src/domain/DueOrder.ts"
 import { delivered, type EngineHarness, engineTest, refused } from "../../testkit/EngineHarness.ts"
 import { at } from "../../testkit/StoreFixture.ts"
 import { changeOf, putOf, sampleTimer } from "../../testkit/timers.ts"
@@ -63,59 +62,6 @@ describe("a write during a read", () => {
       yield* engine.advance(60_000)
       expect(engine.fires).toEqual([])
     }),
-  )
-
-  engineTest(
-    "a timer settled while a load that saw it runs is not delivered again",
-    { window: { timers: 8, page: 3 } },
-    (engine) =>
-      Effect.gen(function* () {
-        const hanging = engine.hang()
-        const names = Array.from({ length: 8 }, (_, index) => `t${index}`)
-        const dueAt = engine.now()
-        // One after the other: many due at once would make a congested namespace of them.
-        for (const timerId of names) {
-          yield* engine.create({ timerId, executeAt: dueAt })
-          yield* engine.still
-        }
-        expect(engine.fires.length).toBe(8)
-        // Eight in flight fill the window: an earlier timer does not fit and pulls the horizon back, before
-        // the eight. Each that ends makes room to read one row on.
-        yield* engine.create({ timerId: "early", executeAt: dueAt - 1_000 })
-        yield* hanging.end("t0")
-        expect(engine.firesOf("early").length).toBe(1)
-        const next = names.slice(2).map((timerId) => at([engine.stored(timerId).pending], 0))
-        const seen = at(next.flatMap((timer) => (timer === undefined ? [] : [timer])).sort(compareDue), 0)
-        const load = engine.faults.holdReply("due")
-        yield* hanging.end("t1")
-        yield* load.reached
-        yield* hanging.end(seen.timerId)
-        expect(engine.stored(seen.timerId).last?.state).toBe("delivered")
-        yield* load.release
-        yield* engine.advance(5_000)
-        yield* hanging.endAll()
-        yield* engine.advance(5_000)
-        expect(engine.fires.map((fire) => fire.timerId).sort()).toEqual(["early", ...names])
-      }),
-  )
-})
-
-describe("a change queued while its timer comes due", () => {
-  engineTest(
-    "a cancel that is queued when its timer comes due keeps the attempt from starting",
-    {},
-    (engine) =>
-      Effect.gen(function* () {
-        yield* engine.create({ timerId: "a", inMs: 1_000 })
-        const commit = engine.faults.holdCall("write", { when: isCancel })
-        const cancel = yield* Effect.forkChild(engine.cancel("a"))
-        yield* engine.advance(2_000)
-        expect(engine.fires).toEqual([])
-        yield* commit.release
-        expect(yield* Fiber.join(cancel)).toEqual({ result: "cancelled" })
-        yield* engine.advance(10_000)
-        expect(engine.fires).toEqual([])
-      }),
   )
 
   engineTest(

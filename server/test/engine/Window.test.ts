@@ -2,6 +2,9 @@
 // replies, what lies within the horizon is in memory, fires once, and nothing else does.
 import { expect, test } from "bun:test"
 import fc from "fast-check"
+import type { Home } from "../../src/engine/Entry.ts"
+import { Window } from "../../src/engine/Window.ts"
+import { sampleTimer } from "../../testkit/timers.ts"
 import { modelLimits, WindowModel } from "../../testkit/WindowModel.ts"
 
 interface Step {
@@ -121,4 +124,68 @@ test("a full window does not begin a load", () => {
   }
   expect(loads).toBeLessThanOrEqual(modelLimits.timers)
   expect(model.isReading).toBe(false)
+})
+
+const windowOf = (limits: {
+  readonly timers: number
+  readonly bytes: number
+  readonly page: number
+}): Window => {
+  const home: Home = {
+    shard: 0,
+    epoch: 1,
+    get window() {
+      return window
+    },
+    mayStart: () => true,
+    readAgain: () => {},
+  }
+  const window: Window = new Window(
+    home,
+    { lookAheadMs: 60_000, ...limits },
+    { withdraw: () => {}, wake: () => {} },
+  )
+  return window
+}
+
+test("a timer that fired and was settled while a load that saw it runs is not taken from its page", () => {
+  const window = windowOf({ timers: 100, bytes: 1 << 20, page: 10 })
+  const timer = sampleTimer({ executeAt: 1_000 })
+  const load = window.beginLoad(2_000)
+  const read = window.beginRead()
+  expect(window.rescue(timer, read)).toBe(true)
+  window.endRead(read)
+  for (const entry of window.takeDue(2_000, 1)) window.start(entry)
+  expect(window.entryOf(timer.uuid)?.state).toBe("inFlight")
+  window.touch(timer.uuid)
+  window.forget(timer.uuid)
+  if (load !== undefined) window.finishLoad(load, [timer])
+  expect(window.entryOf(timer.uuid)).toBeUndefined()
+})
+
+test("a window that is behind and not full loads, however small its share of the bounds is", () => {
+  for (const timers of [1, 4, 39, 781]) {
+    for (const payloadBytes of [0, 65_536]) {
+      for (const page of [1, 500, 10_000]) {
+        const window = windowOf({ timers, bytes: 1 << 20, page })
+        const fired: Array<string> = []
+        // Whatever is in flight hangs, and must not keep the next from being loaded.
+        for (let round = 0; round < 5; round++) {
+          const load = window.beginLoad(10_000)
+          expect(load?.limit).toBeGreaterThanOrEqual(1)
+          if (load === undefined) break
+          window.finishLoad(load, [
+            sampleTimer({ executeAt: 1_000 + round, payload: new Uint8Array(payloadBytes) }),
+          ])
+          // The page was short, so this is all up to its end: more comes only from further on.
+          for (const entry of window.takeDue(10_000, 10)) {
+            fired.push(entry.uuid)
+            window.start(entry)
+          }
+          if (window.horizon.fireAt >= 10_000) break
+        }
+        expect(fired.length).toBeGreaterThanOrEqual(1)
+      }
+    }
+  }
 })

@@ -82,6 +82,7 @@ const queueOver = Effect.fnUntraced(function* (store: Pick<TimerStore["Service"]
     store as TimerStore["Service"],
     { queuedItems: 1_000, queuedBytes: 1 << 20 },
     metrics,
+    (_, loop) => loop,
   )
   const pushed = new Map<number, Array<string>>()
   const seen = new Map<number, Array<string>>()
@@ -99,14 +100,17 @@ const queueOver = Effect.fnUntraced(function* (store: Pick<TimerStore["Service"]
   const push = (shard: number, payloadBytes = 0, then: () => void = () => {}): string | undefined => {
     const item = samplePut({ payload: new Uint8Array(payloadBytes) })
     const { timerId } = item.timer
-    const isQueued = queue.push(shard, {
-      item,
-      onAnswer: (answer) => {
-        if (answer === undefined) unanswered.push(timerId)
-        else note(answered, shard, timerId)
-        then()
+    const isQueued = queue.push(
+      { shard, epoch: 1 },
+      {
+        item,
+        onAnswer: (answer) => {
+          if (answer === undefined) unanswered.push(timerId)
+          else note(answered, shard, timerId)
+          then()
+        },
       },
-    })
+    )
     if (isQueued) note(pushed, shard, timerId)
     return isQueued ? timerId : undefined
   }

@@ -1,7 +1,9 @@
 // Bodies within their bounds of size and time, and beyond them: each refusal is a problem document, and
 // the service goes on as before.
 import { describe, expect, test } from "bun:test"
+import { connect, type Socket } from "node:net"
 import { defaultLimits } from "@punctual/api/Limits"
+import { type BodyRead, defaultBodyOptions, RequestBodies } from "../../src/http/RequestBody.ts"
 import { refused, succeeded } from "./answers.ts"
 import { createHead, rawRequest } from "./rawRequest.ts"
 import { type RunningService, withService } from "./ServiceFixture.ts"
@@ -71,6 +73,100 @@ describe("time", () => {
       refused(await slow(), "requestTimeout")
       await isUnharmed(running)
     }))
+})
+
+describe("all bodies together", () => {
+  /** Announces a body, is asked for it, and sends no more than its first byte. */
+  const announce = (port: number, bytes: number): Promise<Socket> =>
+    new Promise((resolve) => {
+      const socket = connect(port, "127.0.0.1")
+      socket.on("error", () => undefined)
+      socket.once("data", () => {
+        socket.write("{")
+        resolve(socket)
+      })
+      socket.write(
+        createHead(bytes).replace("create ", "createMany ").replace("host:", "expect: 100-continue\r\nhost:"),
+      )
+    })
+
+  test("large bodies that are announced and do not come keep nobody out", () =>
+    withService({}, async (running) => {
+      const { createManyBodyBytes } = defaultLimits
+      const count = defaultBodyOptions.heldBytesMax / createManyBodyBytes + 1
+      const slow = await Promise.all(
+        Array.from({ length: count }, () => announce(running.port, createManyBodyBytes)),
+      )
+      try {
+        await isUnharmed(running)
+        succeeded("create", await running.call("create", createOf(defaultBodyOptions.smallBytes + 1)))
+      } finally {
+        for (const socket of slow) socket.destroy()
+      }
+    }))
+
+  const options = { timeoutMs: 10_000, smallBytes: 10, heldBytesMax: 100, discardBytesMax: 1_000 }
+
+  /** A request whose body comes when the test says so. */
+  const pacedRequest = (declaredBytes: number | undefined) => {
+    const pipe = new TransformStream<Uint8Array, Uint8Array>()
+    const writer = pipe.writable.getWriter()
+    const headers = declaredBytes === undefined ? {} : { "content-length": String(declaredBytes) }
+    return {
+      request: new Request("http://h/", { method: "POST", headers, body: pipe.readable }),
+      /** Settles when it has been taken. */
+      send: (bytes: number) => writer.write(new Uint8Array(bytes)),
+      end: () => writer.close(),
+    }
+  }
+  const outcomeOf = (read: BodyRead) => ("bytes" in read ? read.bytes.byteLength : read.problem.code)
+  const read = (bodies: RequestBodies, request: Request) =>
+    bodies.withBody(request, 80, async (body) => outcomeOf(body))
+
+  test("what has arrived counts, up to the bound, until its request is answered", async () => {
+    const bodies = new RequestBodies(options)
+    const first = pacedRequest(80)
+    const held = read(bodies, first.request)
+    await first.send(60)
+    await first.send(1)
+    const second = pacedRequest(undefined)
+    const refusedRead = read(bodies, second.request)
+    await second.send(50).catch(() => undefined)
+    expect(await refusedRead).toBe("overloaded")
+    // Small ones have room of their own.
+    const small = pacedRequest(10)
+    const smallRead = read(bodies, small.request)
+    await small.send(10)
+    await small.end()
+    expect(await smallRead).toBe(10)
+    await first.send(19)
+    await first.end()
+    expect(await held).toBe(80)
+    const third = pacedRequest(80)
+    const thirdRead = read(bodies, third.request)
+    await third.send(80)
+    await third.end()
+    expect(await thirdRead).toBe(80)
+  })
+
+  test("a body that is given up, or too large, leaves its room to others", async () => {
+    const bodies = new RequestBodies({ ...options, timeoutMs: 20 })
+    const slow = pacedRequest(80)
+    const givenUp = read(bodies, slow.request)
+    await slow.send(80)
+    expect(await givenUp).toBe("requestTimeout")
+    const large = pacedRequest(undefined)
+    const tooLarge = read(bodies, large.request)
+    await large.send(70)
+    await large.send(70)
+    const next = pacedRequest(80)
+    const nextRead = read(bodies, next.request)
+    await next.send(80)
+    await next.end()
+    expect(await nextRead).toBe(80)
+    await large.end()
+    expect(await tooLarge).toBe("bodyTooLarge")
+  })
 })
 
 test("a client that wants to be asked for its body is served", () =>

@@ -1,8 +1,10 @@
 // Health, metrics and the reference, in every condition of the service.
 import { describe, expect, test } from "bun:test"
 import { PunctualApi } from "@punctual/api/PunctualApi"
+import { Effect } from "effect"
 import { OpenApi } from "effect/http-api"
-import type { EngineStatus } from "../../src/engine/Engine.ts"
+import { Engine, type EngineStatus } from "../../src/engine/Engine.ts"
+import { lastingAfterMs, makeSiteRoutes } from "../../src/http/SiteRoutes.ts"
 import { refused, succeeded } from "./answers.ts"
 import { withService } from "./ServiceFixture.ts"
 
@@ -39,6 +41,41 @@ describe("health", () => {
         expect(ready.json.reasons).toEqual([expect.stringContaining(reason)])
       }))
   }
+
+  test("only a loop that every look has found stalled, for long, ends being live; a drain never does", async () => {
+    let status: EngineStatus = well
+    let nowMs = 0
+    const routes = await Effect.runPromise(
+      makeSiteRoutes(
+        { openApi: () => new Response(), page: async () => new Response() },
+        () => false,
+        () => nowMs,
+      ).pipe(
+        Effect.provideService(Engine, {
+          status: () => status,
+          sample: Effect.void,
+          drain: () => Effect.void,
+        }),
+      ),
+    )
+    const look = async (page: string, change: Partial<EngineStatus>, afterMs: number) => {
+      status = { ...well, ...change }
+      nowMs += afterMs
+      return (await routes.get(page)?.handle(new Request(`http://h${page}`)))?.status
+    }
+    const live = "/health/live"
+    const firing = { stalledLoops: ["firing"] }
+    expect(await look("/health/ready", firing, 0)).toBe(503)
+    expect(await look(live, firing, lastingAfterMs - 1)).toBe(200)
+    expect(await look(live, firing, 1)).toBe(503)
+    expect(await look(live, well, 1)).toBe(200)
+    expect(await look(live, firing, 1)).toBe(200)
+    // Another loop's stall is another stall, and one look without it ends it.
+    expect(await look(live, { stalledLoops: ["reading"] }, lastingAfterMs)).toBe(200)
+    expect(await look(live, { stalledLoops: ["reading", "firing"] }, lastingAfterMs)).toBe(503)
+    expect(await look(live, { ...firing, isDraining: true }, lastingAfterMs)).toBe(200)
+    expect(await look(live, { isWaiting: true, ownedShards: 0 }, lastingAfterMs)).toBe(200)
+  })
 
   test("while another process owns the store the API answers 503, and writes nothing", () =>
     withService({ engine: { status: () => ({ ...well, isWaiting: true }) } }, async ({ call, pendingIn }) => {

@@ -411,6 +411,20 @@ describe("what the engine refuses", () => {
     })
   })
 
+  test("a deleteMany that is refused halfway does not say that nothing was written", async () => {
+    for (const error of [
+      new Overloaded({ retryAfterMs: 1_000 }),
+      new OwnerUnavailable({ message: "moving", retryAfterMs: 1_000 }),
+    ]) {
+      await withService({ scheduler: { cancelMany: () => Effect.fail(error) } }, async ({ call }) => {
+        const answered = await call("deleteMany", { namespace: "billing", all: true })
+        const { detail } = refused(answered, error._tag === "Overloaded" ? "overloaded" : "ownerUnavailable")
+        expect(detail).not.toContain("Nothing")
+        expect(detail).toContain("may have been cancelled")
+      })
+    }
+  })
+
   test("what can never be stored is the caller's to mend", () =>
     withService(refusing(new TimerUnstorable({ reason: "is too large" })), async ({ call }) => {
       expect(refused(await call("create", pending), "invalidRequest").detail).toContain("is too large")

@@ -1,5 +1,6 @@
 // Where HTTP meets the runtime: the only module that knows its server. It listens, hands every request
 // on, and closes; what is answered is decided elsewhere.
+import { lookup } from "node:dns/promises"
 import { Internal } from "@punctual/api/Problem"
 import { Effect, Schema, type Scope } from "effect"
 import { problemResponse } from "../problemResponse.ts"
@@ -28,7 +29,9 @@ export interface ListenOptions {
 export const listen = (options: ListenOptions): Effect.Effect<Listening, CannotListen, Scope.Scope> =>
   Effect.map(
     Effect.acquireRelease(
-      Effect.try({ try: () => startServer(options), catch: (error) => cannotListen(options, error) }),
+      Effect.try({ try: () => startServer(options), catch: (error) => error }).pipe(
+        Effect.catch((error) => Effect.flatMap(cannotListen(options, error), Effect.fail)),
+      ),
       (server) => Effect.promise(() => server.stop(true)),
     ),
     (server): Listening => ({
@@ -49,7 +52,7 @@ const startServer = (options: ListenOptions) =>
     reusePort: false,
     // Bodies are bounded where they are read, with an answer that says so.
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
-    // In seconds; longer than any bound on a body, which answers before it closes.
+    // In seconds, and the most there is; longer than any TIMER_BODY_TIMEOUT, which answers before it closes.
     idleTimeout: 255,
     fetch: options.handle,
     error: (error) => {
@@ -66,14 +69,33 @@ const urlOf = (host: string, port: number): string => {
   return `http://${reachable.includes(":") ? `[${reachable}]` : reachable}:${port}`
 }
 
-const cannotListen = ({ host, port }: ListenOptions, error: unknown): CannotListen => {
+/**
+ * For a name without an address the runtime reports whatever error the system saw last, be it that a port
+ * is in use: so names are looked up before its code is believed.
+ */
+const cannotListen = ({ host, port }: ListenOptions, error: unknown): Effect.Effect<CannotListen> =>
+  Effect.tryPromise(() => lookup(host)).pipe(
+    Effect.timeout(lookupWithinMs),
+    Effect.match({
+      onFailure: () => `The host ${host} cannot be resolved to an address: ${setHost}`,
+      onSuccess: () => whyNotListening(host, port, error),
+    }),
+    Effect.map((message) => new CannotListen({ message })),
+  )
+
+const whyNotListening = (host: string, port: number, error: unknown): string => {
   const code = error instanceof Error && "code" in error ? String(error.code) : ""
-  const place = `${host}:${port}`
-  const message =
-    code === "EADDRINUSE"
-      ? `Port ${port} on ${host} is in use by another program: stop it, or set TIMER_HTTP_PORT to another port (0 picks a free one).`
-      : code === "EACCES"
-        ? `Listening on ${place} is not permitted: set TIMER_HTTP_PORT to a port above 1023.`
-        : `Listening on ${place} failed${code === "" ? "" : ` (${code})`}: check TIMER_HTTP_HOST and TIMER_HTTP_PORT.`
-  return new CannotListen({ message })
+  switch (code) {
+    case "EADDRINUSE":
+      return `Port ${port} on ${host} is in use by another program: stop it, or set TIMER_HTTP_PORT to another port (0 picks a free one).`
+    case "EACCES":
+      return `Listening on ${host}:${port} is not permitted: set TIMER_HTTP_PORT to a port above 1023.`
+    case "EADDRNOTAVAIL":
+      return `The host ${host} is not an address of this machine: ${setHost}`
+    default:
+      return `Listening on ${host}:${port} failed${code === "" ? "" : ` (${code})`}: check TIMER_HTTP_HOST and TIMER_HTTP_PORT.`
+  }
 }
+
+const setHost = "set TIMER_HTTP_HOST to one of this machine's, such as 127.0.0.1 or 0.0.0.0."
+const lookupWithinMs = 5_000
