@@ -20,6 +20,9 @@ const holdNextLoad = Effect.fnUntraced(function* (engine: EngineHarness) {
 const isCancel = (batches: ReadonlyArray<{ readonly items: ReadonlyArray<{ readonly kind: string }> }>) =>
   batches.some(({ items }) => items.some(({ kind }) => kind === "cancel"))
 
+const isPut = (batches: ReadonlyArray<{ readonly items: ReadonlyArray<{ readonly kind: string }> }>) =>
+  batches.some(({ items }) => items.some(({ kind }) => kind === "put"))
+
 const isOutcome = (batches: ReadonlyArray<{ readonly items: ReadonlyArray<{ readonly kind: string }> }>) =>
   batches.some(({ items }) => items.some(({ kind }) => kind === "outcome"))
 
@@ -98,6 +101,34 @@ describe("a write during a read", () => {
       expect((yield* Fiber.join(cancel)).result).toBe("revisionMismatch")
       yield* engine.still
       expect(engine.fires.map((fire) => fire.at)).toEqual([answeredAt])
+    }),
+  )
+})
+
+describe("a create queued while its key comes due", () => {
+  engineTest("holds the timer back if it may move it", {}, (engine) =>
+    Effect.gen(function* () {
+      yield* engine.create({ timerId: "a", inMs: 1_000 })
+      const commit = engine.faults.holdReply("write", { when: isPut })
+      const moving = yield* Effect.forkChild(engine.create({ timerId: "a", inMs: 60_000 }))
+      yield* engine.advance(2_000)
+      yield* commit.release
+      expect((yield* Fiber.join(moving)).result).toBe("replaced")
+      yield* engine.advance(5_000)
+      expect(engine.fires).toEqual([])
+    }),
+  )
+
+  engineTest("does not if it is the same create again, or keeps what is there", {}, (engine) =>
+    Effect.gen(function* () {
+      const executeAt = engine.now() + 1_000
+      yield* engine.create({ timerId: "a", executeAt })
+      for (const onExisting of ["replace", "keep", "fail"] as const) {
+        engine.faults.holdReply("write", { when: isPut })
+        yield* Effect.forkChild(engine.create({ timerId: "a", executeAt, onExisting }))
+      }
+      yield* engine.advance(1_000)
+      expect(engine.fires.map((fire) => fire.at)).toEqual([executeAt])
     }),
   )
 })

@@ -1,6 +1,6 @@
 // What a caller is told, and that it is so.
 import { describe, expect } from "bun:test"
-import { Effect } from "effect"
+import { Effect, Fiber } from "effect"
 import type { TimerView } from "../../src/engine/Scheduler.ts"
 import { delivered, type EngineHarness, engineTest, refused } from "../../testkit/EngineHarness.ts"
 import { at } from "../../testkit/StoreFixture.ts"
@@ -221,6 +221,42 @@ describe("cancel", () => {
         count: 0,
         capped: false,
       })
+      yield* engine.advance(10_000)
+      expect(engine.fires.length).toBe(1)
+    }),
+  )
+})
+
+describe("many writes", () => {
+  engineTest("a timer that was moved since it was found is not cancelled with the others", {}, (engine) =>
+    Effect.gen(function* () {
+      const { scheduler } = engine.node
+      yield* engine.create({ timerId: "moved", inMs: 5_000 })
+      yield* engine.create({ timerId: "other", inMs: 5_000 })
+      const found = engine.faults.holdReply("list")
+      const cancelling = yield* Effect.forkChild(scheduler.cancelMany("shop", {}))
+      yield* found.reached
+      const executeAt = engine.now() + 60_000
+      yield* scheduler.update({ namespace: "shop", timerId: "moved", set: { executeAt } })
+      yield* found.release
+      expect(yield* Fiber.join(cancelling)).toEqual({ cancelled: 1, inFlight: 0, more: false })
+      yield* engine.advance(60_000)
+      expect(engine.fires.map((fire) => [fire.timerId, fire.at])).toEqual([["moved", executeAt]])
+    }),
+  )
+
+  engineTest("of one key are bounded, and told so", {}, (engine) =>
+    Effect.gen(function* () {
+      const commands = Array.from({ length: 150 }, (_, index) =>
+        engine.command({ timerId: "same", inMs: 1_000 + index }),
+      )
+      const answers = yield* engine.node.scheduler.createMany(commands)
+      const told = answers.map((answer): string => ("result" in answer ? answer.result : answer._tag))
+      expect(told).toEqual([
+        "created",
+        ...Array.from({ length: 99 }, () => "replaced"),
+        ...Array.from({ length: 50 }, () => "Overloaded"),
+      ])
       yield* engine.advance(10_000)
       expect(engine.fires.length).toBe(1)
     }),

@@ -281,3 +281,43 @@ engineTest(
       expect((yield* engine.create({ timerId: "c", inMs: 1_000 })).result).toBe("created")
     }),
 )
+
+engineTest("writes of one key go one a commit, and keep nobody else's waiting", { isEmpty: true }, (engine) =>
+  Effect.gen(function* () {
+    const store = new SteppedStore({ ...limits, batchItems: 100, batchBytes: 1 << 20 })
+    const { queue, open } = yield* queueOver(store.service)
+    open(0)
+    const answered: Array<string> = []
+    const push = (timerId: string, fireId: string) => {
+      const item = samplePut({ timerId, fireId })
+      queue.push({ shard: 0, epoch: 1 }, { item, onAnswer: () => answered.push(fireId) })
+    }
+    for (const [timerId, fireId] of [
+      ["a", "a1"],
+      ["a", "a2"],
+      ["b", "b1"],
+      ["a", "a3"],
+      ["c", "c1"],
+      ["b", "b2"],
+    ] as const) {
+      push(timerId, fireId)
+    }
+    for (let commit = 0; commit < 3; commit++) {
+      yield* engine.still
+      for (const underWay of [...store.commits]) underWay.reply("done")
+    }
+    yield* engine.still
+    expect(answered).toEqual(["a1", "b1", "c1", "a2", "b2", "a3"])
+  }),
+)
+
+engineTest("a write under another epoch than the lane's is refused", { isEmpty: true }, () =>
+  Effect.gen(function* () {
+    const { queue, open } = yield* queueOver(new SteppedStore().service)
+    open(0)
+    const write = { item: samplePut(), onAnswer: () => {} }
+    expect(queue.push({ shard: 0, epoch: 2 }, write)).toBe(false)
+    expect(queue.push({ shard: 1, epoch: 1 }, write)).toBe(false)
+    expect(queue.push({ shard: 0, epoch: 1 }, write)).toBe(true)
+  }),
+)
