@@ -30,6 +30,7 @@ import {
 import { HttpApi } from "effect/http-api"
 import { WallClock } from "../ports/WallClock.ts"
 import type { ApiCall, ApiHandler } from "./ApiCall.ts"
+import type { Deadlines } from "./Deadlines.ts"
 import { type RouteMetrics, routeMetrics } from "./HttpMetrics.ts"
 import { problemResponse } from "./problemResponse.ts"
 import type { BodyRead, RequestBodies } from "./RequestBody.ts"
@@ -40,6 +41,8 @@ export interface ApiRoutesOptions {
   /** A handler for every endpoint of the contract, by its name. */
   readonly handlers: { readonly [name: string]: ApiHandler<never> }
   readonly bodies: RequestBodies
+  /** How long a call may wait for its answer. */
+  readonly answers: Deadlines
   /** Calls that may be under way at once; more are told to come back. */
   readonly callsMax: number
   /** Why no call can be served now, if so: the service waits, or is stopping. */
@@ -149,7 +152,11 @@ class ApiRoute implements Route {
     if ("problem" in read) return problemResponse(read.problem, { closes: !read.isConsumed })
     const call = this.#decode(read.bytes)
     if (!("text" in call)) return problemResponse(call)
-    const exit = await this.#run(Effect.suspend(() => this.#endpoint.handler(call)))
+    const exit = await this.#options.answers.within(
+      this.#run(Effect.suspend(() => this.#endpoint.handler(call))),
+      unanswered,
+      unanswered,
+    )
     const answer = Exit.isSuccess(exit) ? exit.value : this.#problemOf(exit.cause, call)
     if (this.#tellsCalls) this.#tell(call, typeof answer === "string" ? "succeeded" : answer.code)
     return typeof answer === "string" ? new Response(answer, jsonResponse) : problemResponse(answer)
@@ -216,6 +223,15 @@ const correlationOf = (call: ApiCall<unknown> | undefined): { correlationId?: st
 
 const hasBody = (request: Request): boolean =>
   request.headers.get("content-length") !== "0" || request.headers.has("transfer-encoding")
+
+/** The store does not answer: what becomes of the call is not known, and it goes on. */
+const unanswered = (): Exit.Exit<never, Problem> =>
+  Exit.fail(
+    new Overloaded({
+      detail: "The store has not answered in time. It is not known whether this was done: repeat the call.",
+      retryAfterSeconds: 5,
+    }),
+  )
 
 const tooManyCalls = (): Problem =>
   new Overloaded({ detail: "Too many calls are under way: try again.", retryAfterSeconds: 1 })

@@ -9,6 +9,7 @@ import type { Deliverers } from "../ports/Deliverer.ts"
 import type { WallClock } from "../ports/WallClock.ts"
 import type { ApiHandler } from "./ApiCall.ts"
 import { makeApiRoutes } from "./ApiRoutes.ts"
+import { Deadlines } from "./Deadlines.ts"
 import { routeMetrics } from "./HttpMetrics.ts"
 import { problemResponse } from "./problemResponse.ts"
 import { makeReference } from "./Reference.ts"
@@ -21,6 +22,8 @@ export interface HttpServiceOptions {
   readonly limits: Limits
   readonly bodyTimeoutMs: number
   readonly callsMax: number
+  /** How long a call may wait for its answer; 60 s unless a test says otherwise. */
+  readonly answerTimeoutMs?: number
 }
 
 export interface HttpService {
@@ -53,6 +56,7 @@ export const makeHttpService = (
       limits: options.limits,
       handlers: { ...(yield* makeTimerHandlers(options.limits)) } satisfies Record<string, ApiHandler<never>>,
       bodies: new RequestBodies({ ...defaultBodyOptions, timeoutMs: options.bodyTimeoutMs }),
+      answers: new Deadlines(options.answerTimeoutMs ?? answerTimeoutMs),
       callsMax: options.callsMax,
       whyClosed,
     })
@@ -86,6 +90,7 @@ export const pathOf = (url: string): string => {
 const SLASH = 47
 
 const statusAgeMs = 50
+const answerTimeoutMs = 60_000
 
 const optionsOf = ({ methods }: Route): Response =>
   new Response(null, { status: 204, headers: { allow: [...methods, "OPTIONS"].join(", ") } })

@@ -3,6 +3,7 @@
 // announce much and send nothing would keep everyone out. The runtime's own bound answers without a problem document, so it is set far above
 // these, and what it would have refused is read and thrown away here, within bounds of its own.
 import { BodyTooLarge, InvalidJson, Overloaded, type Problem, RequestTimeout } from "@punctual/api/Problem"
+import { Deadlines } from "./Deadlines.ts"
 
 export interface RequestBodyOptions {
   /** From the end of the headers to the end of the body. */
@@ -137,58 +138,3 @@ const tooManyBodies = (): BodyRead => ({
   }),
   isConsumed: false,
 })
-
-/**
- * One time-out for many waits. All waits are equally long, so they end in the order in which they began,
- * and one system timer for the oldest serves them all.
- */
-class Deadlines {
-  readonly #timeoutMs: number
-  readonly #waits = new Set<{ readonly endsAt: number; readonly end: () => void }>()
-  #isArmed = false
-
-  constructor(timeoutMs: number) {
-    this.#timeoutMs = timeoutMs
-  }
-
-  within<A>(work: Promise<A>, onTimeout: () => A, onFailure: () => A): Promise<A> {
-    return new Promise((resolve) => {
-      const wait = {
-        endsAt: performance.now() + this.#timeoutMs,
-        end: () => resolve(onTimeout()),
-      }
-      this.#waits.add(wait)
-      if (!this.#isArmed) this.#arm(this.#timeoutMs)
-      // Every call waits here once, so this makes do without the promises that `finally` would add.
-      work.then(
-        (value) => {
-          this.#waits.delete(wait)
-          resolve(value)
-        },
-        () => {
-          this.#waits.delete(wait)
-          resolve(onFailure())
-        },
-      )
-    })
-  }
-
-  #arm(inMs: number): void {
-    this.#isArmed = true
-    // An idle service must be able to end: waiting for bodies keeps no process alive.
-    setTimeout(() => this.#endOverdue(), inMs).unref()
-  }
-
-  #endOverdue(): void {
-    const now = performance.now()
-    this.#isArmed = false
-    for (const wait of this.#waits) {
-      if (wait.endsAt > now) {
-        this.#arm(Math.ceil(wait.endsAt - now))
-        return
-      }
-      this.#waits.delete(wait)
-      wait.end()
-    }
-  }
-}

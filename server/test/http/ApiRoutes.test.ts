@@ -10,6 +10,7 @@ import { HttpApiBuilder } from "effect/http-api"
 import fc from "fast-check"
 import type { ApiHandler } from "../../src/http/ApiCall.ts"
 import { makeApiRoutes } from "../../src/http/ApiRoutes.ts"
+import { Deadlines } from "../../src/http/Deadlines.ts"
 import { defaultBodyOptions, RequestBodies } from "../../src/http/RequestBody.ts"
 import { WallClock } from "../../src/ports/WallClock.ts"
 
@@ -32,6 +33,7 @@ const sendToRoutes = async (): Promise<Send> => {
       limits: defaultLimits,
       handlers: Object.fromEntries(calls.map((call) => [call, accept])),
       bodies: new RequestBodies(defaultBodyOptions),
+      answers: new Deadlines(60_000),
       callsMax: 10,
       whyClosed: () => undefined,
     }).pipe(Effect.provide(WallClock.system)),

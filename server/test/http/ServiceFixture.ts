@@ -35,6 +35,7 @@ export interface ServiceOptions {
   readonly limits?: Partial<Limits>
   readonly bodyTimeoutMs?: number
   readonly callsMax?: number
+  readonly answerTimeoutMs?: number
   readonly deliver?: (fire: Fire) => Effect.Effect<Delivery>
   /** In place of the engine's scheduler, to have it refuse. */
   readonly scheduler?: Partial<Scheduler["Service"]>
@@ -53,6 +54,7 @@ export const withService = (
         limits: { ...defaultLimits, ...options.limits },
         bodyTimeoutMs: options.bodyTimeoutMs ?? 10_000,
         callsMax: options.callsMax ?? 4_096,
+        ...(options.answerTimeoutMs === undefined ? {} : { answerTimeoutMs: options.answerTimeoutMs }),
       })
       const listening = yield* listen({
         host: "127.0.0.1",

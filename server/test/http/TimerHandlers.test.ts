@@ -442,6 +442,13 @@ describe("what the engine refuses", () => {
     })
   })
 
+  test("a store that does not answer: the caller is told that the result is not known", () =>
+    withService({ answerTimeoutMs: 50, scheduler: { create: () => Effect.never } }, async ({ call }) => {
+      const answered = await call("create", pending)
+      expect(refused(answered, "overloaded").detail).toContain("not known whether")
+      expect(answered.headers.get("retry-after")).toBe("5")
+    }))
+
   test("a defect is 500 without its cause", () =>
     withService({ scheduler: { get: () => Effect.die(new Error("secret")) } }, async ({ call }) => {
       const answered = await call("get", key)
