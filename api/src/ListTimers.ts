@@ -13,8 +13,6 @@ import { endsAfterItBegins, timerFilterFields } from "./TimerFilter.ts"
 
 export const listStates = ["pending", "delivered", "cancelled", "dead"] as const
 
-export type ListState = (typeof listStates)[number]
-
 const orders = ["asc", "desc"] as const
 
 const filterFields = {

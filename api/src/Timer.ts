@@ -9,8 +9,6 @@ import { Target } from "./Target.ts"
 
 export const timerStates = ["pending", "inFlight", "delivered", "cancelled", "dead"] as const
 
-export type TimerState = (typeof timerStates)[number]
-
 /** An integer that only grows for a key, across its lives. */
 export const Revision = Schema.Number.annotate({ message: "must be a revision: a whole number" }).check(
   Schema.isInt({ message: "must be a revision: a whole number" }),

@@ -1,15 +1,16 @@
 // Punctual's engine in this process, on SQLite in a temporary folder: what the in-process benchmarks drive.
 import { join } from "node:path"
+import { makeHandlerDeliverer } from "@punctual/server/deliverers/handler/HandlerDeliverer"
 import type { Spec } from "@punctual/server/domain/Timer"
 import { defaultEngineOptions, Engine } from "@punctual/server/engine/Engine"
 import { Scheduler } from "@punctual/server/engine/Scheduler"
-import { type Deliverer, Deliverers } from "@punctual/server/ports/Deliverer"
+import { Deliverers } from "@punctual/server/ports/Deliverer"
 import { Ids } from "@punctual/server/ports/Ids"
 import { TimerStore } from "@punctual/server/ports/TimerStore"
 import { WallClock } from "@punctual/server/ports/WallClock"
 import { SqliteStore } from "@punctual/server/stores/sqlite/SqliteStore"
 import { TemporaryFolder } from "@punctual/server/testkit/TemporaryFolder"
-import { Effect, Exit, Layer, ManagedRuntime } from "effect"
+import { Effect, Layer, ManagedRuntime } from "effect"
 
 export interface EngineOnDisk {
   readonly scheduler: Scheduler["Service"]
@@ -27,17 +28,10 @@ export const handlerSpec: Spec = {
   },
 }
 
-/** Takes whatever comes. */
-export const noOp: Deliverer = {
-  hostOf: () => "none",
-  deliver: () => Exit.succeed({ kind: "delivered" }),
-}
-
-/** A new engine that owns all its shards, for as long as `use` takes. */
-export const withEngine = async <A>(
-  deliverer: Deliverer,
-  use: (engine: EngineOnDisk) => Promise<A>,
-): Promise<A> => {
+/** A new engine that owns all its shards, with a handler that does nothing, for as long as `use` takes. */
+export const withEngine = async <A>(use: (engine: EngineOnDisk) => Promise<A>): Promise<A> => {
+  const deliverer = makeHandlerDeliverer()
+  deliverer.on(namespace, () => {})
   using folder = new TemporaryFolder()
   const store = SqliteStore.layer({
     path: join(folder.path, "punctual.db"),
@@ -71,3 +65,6 @@ export const withEngine = async <A>(
 }
 
 const shards = 16
+
+/** Of all timers of the in-process benchmarks. */
+export const namespace = "bench"

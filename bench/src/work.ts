@@ -1,7 +1,7 @@
 // The work that both sides of a comparison get: the same payload, random ids, due times spread alike.
 import { randomUUID } from "node:crypto"
 import type { CreateCommand } from "@punctual/server/engine/Scheduler"
-import { handlerSpec } from "./EngineOnDisk.ts"
+import { handlerSpec, namespace } from "./EngineOnDisk.ts"
 
 export const payload = Buffer.from(
   JSON.stringify({
@@ -14,7 +14,7 @@ export const payload = Buffer.from(
 )
 
 export const command = (executeAt: number): CreateCommand => ({
-  namespace: "bench",
+  namespace,
   timerId: randomUUID(),
   executeAt,
   spec: handlerSpec,

@@ -2,7 +2,7 @@
 import { Effect } from "effect"
 import { atLeast, type Benchmark, compareRates, ratioOf } from "../Benchmark.ts"
 import { insertAll } from "../bare/BareTables.ts"
-import { type EngineOnDisk, noOp, withEngine } from "../EngineOnDisk.ts"
+import { type EngineOnDisk, withEngine } from "../EngineOnDisk.ts"
 import { command, farAhead } from "../work.ts"
 
 const callers = 4
@@ -17,7 +17,7 @@ export const P3: Benchmark = {
       [
         {
           name: "Punctual",
-          perSecond: () => withEngine(noOp, (engine) => createAll(engine.scheduler, timers)),
+          perSecond: () => withEngine((engine) => createAll(engine.scheduler, timers)),
         },
         { name: "bare inserts, same tables", perSecond: async () => insertAll(timers) },
       ],

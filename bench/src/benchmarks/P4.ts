@@ -3,7 +3,7 @@
 import { Effect } from "effect"
 import { atLeast, type Benchmark, compareRates, ratioOf } from "../Benchmark.ts"
 import { BareTables, bareTimer } from "../bare/BareTables.ts"
-import { type EngineOnDisk, noOp, withEngine } from "../EngineOnDisk.ts"
+import { type EngineOnDisk, withEngine } from "../EngineOnDisk.ts"
 import { command } from "../work.ts"
 
 export const P4: Benchmark = {
@@ -13,7 +13,7 @@ export const P4: Benchmark = {
     const timers = scale.isQuick ? 20_000 : 100_000
     const rates = await compareRates(
       [
-        { name: "Punctual", perSecond: () => withEngine(noOp, (engine) => fireAll(engine, timers)) },
+        { name: "Punctual", perSecond: () => withEngine((engine) => fireAll(engine, timers)) },
         { name: "bare select and delete", perSecond: async () => deleteAll(timers) },
       ],
       scale,

@@ -165,8 +165,6 @@ export const settings = {
   ),
 } as const
 
-export type SettingKey = keyof typeof settings
-
 /** The file that holds the same names as the environment, one NAME=value a line. */
 export const configFileName = "TIMER_CONFIG"
 

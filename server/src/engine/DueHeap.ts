@@ -1,6 +1,6 @@
 // A binary heap in due order whose items know their place, so that a cancelled or moved timer leaves
 // it in logarithmic time and nothing dead stays behind.
-import { type Cursor, compareDue, isBefore } from "../domain/DueOrder.ts"
+import { type Cursor, isBefore } from "../domain/DueOrder.ts"
 
 export interface HeapItem extends Cursor {
   /** The start of its uuid as a number: of timers due in the same instant most are told apart by it. */
@@ -43,19 +43,6 @@ export class DueHeap<Item extends HeapItem> {
       this.siftUp(last.heapIndex)
     }
     return true
-  }
-
-  /** Keeps the `count` nearest and returns the others, in due order. */
-  keepNearest(count: number): Array<Item> {
-    // A sorted array is a heap, so what is kept needs no sifting.
-    this.items.sort(compareDue)
-    const dropped = this.items.splice(count)
-    for (let index = 0; index < this.items.length; index++) {
-      const item = this.items[index]
-      if (item !== undefined) item.heapIndex = index
-    }
-    for (const item of dropped) item.heapIndex = -1
-    return dropped
   }
 
   /** In no order. */

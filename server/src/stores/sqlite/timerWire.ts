@@ -1,13 +1,7 @@
 // Timers and finished lives as fields of a pack: writers and readers side by side, field for field.
 import type { Attempt, FinishedLife, FinishedState, Timer, TimerHead, TimerKey } from "../../domain/Timer.ts"
-import { type Pack, PackReader, PackWriter } from "./Pack.ts"
+import { type Pack, PackReader, type PackWriter } from "./Pack.ts"
 import { specOfText, textOfSpec } from "./SpecText.ts"
-
-export const packTimers = (timers: ReadonlyArray<Timer>): Pack => {
-  const out = new PackWriter()
-  for (const timer of timers) writeTimer(out, timer)
-  return out.finish()
-}
 
 export const writeHead = (out: PackWriter, head: TimerHead): void => {
   writeKey(out, head)
