@@ -33,6 +33,8 @@ export class DispatcherRig {
   /** Timer ids in the order their attempts started. */
   readonly started: Array<string> = []
   /** Due and not started yet. */
+  /** Changes in the queue, each of which holds its key back. */
+  private readonly changes: Array<{ readonly timerId: string }> = []
   readonly waiting = new Map<string, Timer>()
   /** Outcomes that are not stored yet. */
   readonly unstored: Array<() => void> = []
@@ -126,12 +128,18 @@ export class DispatcherRig {
   /** A change of a timer that waits is queued, and refused later. */
   hold(timerId: string): void {
     const timer = this.waiting.get(timerId)
-    if (timer !== undefined) this.window.hold(timer.uuid)
+    if (timer === undefined) return
+    const change = { timerId }
+    this.changes.push(change)
+    this.window.expectAnswer(change, timer.uuid, true)
   }
 
   unhold(timerId: string): void {
     const timer = this.waiting.get(timerId)
-    if (timer !== undefined) this.window.unhold(timer.uuid)
+    const change = this.changes.find((queued) => queued.timerId === timerId)
+    if (timer === undefined || change === undefined) return
+    this.changes.splice(this.changes.indexOf(change), 1)
+    this.window.noteAnswer(change, timer.uuid)
     this.pump()
   }
 

@@ -20,6 +20,7 @@ import type { Timer, TimerHead, Uuid } from "../domain/Timer.ts"
 import { DueHeap } from "./DueHeap.ts"
 import { Entry, type Home } from "./Entry.ts"
 import { type Horizon, Horizons } from "./Horizons.ts"
+import { QueuedWrites } from "./QueuedWrites.ts"
 import { Tenants } from "./Tenants.ts"
 
 export interface WindowLimits {
@@ -60,9 +61,7 @@ export class Window {
   private readonly heap = new DueHeap<Entry>()
   private readonly horizons = new Horizons()
   private readonly tenants = new Tenants()
-  private readonly queued = new Map<Uuid, number>()
-  private readonly holding = new Set<object>()
-  private readonly holds = new Map<Uuid, number>()
+  private readonly queued = new QueuedWrites()
   private readonly reads = new Set<Read>()
   private readonly home: Home
   private readonly events: WindowEvents
@@ -132,43 +131,24 @@ export class Window {
 
   /** A write of the key is queued. One that may move or end the timer holds it back until it is answered. */
   expectAnswer(write: object, uuid: Uuid, holdsBack: boolean): void {
-    this.queued.set(uuid, this.writesQueuedOf(uuid) + 1)
-    if (!holdsBack) return
-    this.holding.add(write)
-    this.hold(uuid)
+    this.queued.add(write, uuid, holdsBack)
   }
 
   /** To be called once for each `expectAnswer`, after what the answer did. */
   noteAnswer(write: object, uuid: Uuid): void {
-    const others = this.writesQueuedOf(uuid) - 1
-    if (others > 0) this.queued.set(uuid, others)
-    else this.queued.delete(uuid)
-    if (this.holding.delete(write)) this.unhold(uuid)
-  }
-
-  writesQueuedOf(uuid: Uuid): number {
-    return this.queued.get(uuid) ?? 0
-  }
-
-  hold(uuid: Uuid): void {
-    this.holds.set(uuid, (this.holds.get(uuid) ?? 0) + 1)
-  }
-
-  unhold(uuid: Uuid): void {
-    const count = this.holds.get(uuid) ?? 0
-    if (count > 1) {
-      this.holds.set(uuid, count - 1)
-      return
-    }
-    this.holds.delete(uuid)
+    if (!this.queued.remove(write, uuid)) return
     const entry = this.entries.get(uuid)
     if (entry?.state !== "held") return
     this.tenants.addDue(entry.timer.namespace, -1)
     this.wait(entry)
   }
 
+  writesQueuedOf(uuid: Uuid): number {
+    return this.queued.of(uuid)
+  }
+
   isHeld(uuid: Uuid): boolean {
-    return this.holds.has(uuid)
+    return this.queued.isHeld(uuid)
   }
 
   /** The key was written: rows of reads that began before are void. */
@@ -328,8 +308,7 @@ export class Window {
         !read.dirty.has(head.uuid) &&
         !this.entries.has(head.uuid) &&
         // What is being written need not be here yet: its answer decides.
-        !this.queued.has(head.uuid) &&
-        !this.isHeld(head.uuid) &&
+        this.queued.of(head.uuid) === 0 &&
         !this.horizons.isExcluded(head.namespace) &&
         this.horizons.main.covers(head),
     )
