@@ -1,0 +1,18 @@
+// A proxy in the environment must not stand between the egress rules and the connection they judge.
+import { expect, test } from "bun:test"
+import { ProcessRun } from "./ProcessRun.ts"
+
+test("webhooks go straight to their target, whatever proxy the environment names", async () => {
+  const nobody = "http://127.0.0.1:9"
+  const settings = { HTTP_PROXY: nobody, http_proxy: nobody, NO_PROXY: "", no_proxy: "" }
+  await using run = await ProcessRun.start({ settings })
+  await run.createAll([
+    {
+      key: { namespace: "shop", timerId: "direct" },
+      executeAtMs: Date.now(),
+      callbackUrl: run.receiver.url,
+    },
+  ])
+  await run.receiver.until("the delivery", ({ length }) => length > 0)
+  expect(run.receiver.deliveries.map(({ attempt }) => attempt)).toEqual([1])
+})
