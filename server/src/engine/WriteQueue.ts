@@ -33,8 +33,8 @@ interface OpenLane {
   queued: Array<QueuedWrite>
   /** Its parts of commits that are under way, or whose answers have come and are not handed on yet. */
   readonly unanswered: Set<Part>
-  /** A commit of this shard is under way. */
-  isAtStore: boolean
+  /** The committer that has unanswered parts of it. Others leave it alone, so that answers keep their order. */
+  heldBy: number | undefined
   isOpen: boolean
 }
 
@@ -92,14 +92,14 @@ export class WriteQueue {
       const clock = yield* Clock.clockWith(Effect.succeed)
       const queue = new WriteQueue(store, limits, metrics, clock.monotonicTimeNanosUnsafe())
       for (let committer = 0; committer < store.limits.concurrentWrites; committer++) {
-        yield* Effect.forkScoped(guard("committing", queue.commitForever(clock)))
+        yield* Effect.forkScoped(guard("committing", queue.commitForever(committer, clock)))
       }
       return queue
     })
   }
 
   open(lane: Lane): void {
-    this.lanes.set(lane.shard, { lane, queued: [], unanswered: new Set(), isAtStore: false, isOpen: true })
+    this.lanes.set(lane.shard, { lane, queued: [], unanswered: new Set(), heldBy: undefined, isOpen: true })
   }
 
   /** Gives a shard up: whatever has no answer yet gets none. */
@@ -147,17 +147,16 @@ export class WriteQueue {
    * As soon as one commit is answered the next sets out, with all that was queued meanwhile; only then are
    * the answers handed on, so that the store works while this thread does.
    */
-  private commitForever(clock: Clock.Clock): Effect.Effect<never> {
+  private commitForever(committer: number, clock: Clock.Clock): Effect.Effect<never> {
     const self = this
     return Effect.gen(function* () {
       let answered: Answered | undefined
       for (;;) {
-        const parts = self.gather()
+        const parts = self.gather(committer)
         if (parts.length > 0) {
           const commit = yield* Effect.forkChild(self.writeUntilKnown(parts), { startImmediately: true })
           if (answered !== undefined) self.answer(answered)
           const answers = yield* Fiber.join(commit)
-          for (const { open } of parts) open.isAtStore = false
           answered = { parts, answers }
         } else if (answered !== undefined) {
           self.answer(answered)
@@ -173,8 +172,8 @@ export class WriteQueue {
     })
   }
 
-  /** The next commit: from each idle lane in turn, up to what the store takes at once. */
-  private gather(): ReadonlyArray<Part> {
+  /** The next commit: from each lane in turn that is free, or is its own, up to what the store takes at once. */
+  private gather(committer: number): ReadonlyArray<Part> {
     const { batchItems, batchBytes } = this.store.limits
     const open = [...this.lanes.values()]
     const gathered: Array<Part> = []
@@ -182,7 +181,8 @@ export class WriteQueue {
     let bytes = 0
     for (let index = 0; index < open.length && items < batchItems && bytes < batchBytes; index++) {
       const lane = open[(this.turn + index) % open.length]
-      if (lane === undefined || lane.queued.length === 0 || lane.isAtStore) continue
+      if (lane === undefined || lane.queued.length === 0) continue
+      if (lane.heldBy !== undefined && lane.heldBy !== committer) continue
       const writes = takeFrom(lane, batchItems - items, batchBytes - bytes)
       if (writes.length === 0) {
         // The first item of a commit goes alone if it must: a store answers `unstorable` if it is too large.
@@ -192,7 +192,7 @@ export class WriteQueue {
       }
       for (const { item } of writes) bytes += itemBytes(item)
       const part: Part = { open: lane, writes }
-      lane.isAtStore = true
+      lane.heldBy = committer
       lane.unanswered.add(part)
       items += writes.length
       gathered.push(part)
@@ -239,6 +239,7 @@ export class WriteQueue {
         continue
       }
       open.unanswered.delete(part)
+      if (open.unanswered.size === 0) open.heldBy = undefined
       for (const [place, write] of writes.entries()) {
         this.forgetQueued(write)
         const answer = batch.answers[place]
