@@ -50,9 +50,9 @@ export class DispatcherRig {
       epoch: 1,
       mayStart: () => this.isTrusted,
       readAgain: () => {},
+      // Each refers to the other: it is set below.
       window: undefined as unknown as Window,
     }
-    // Each refers to the other.
     this.window = new Window(
       home,
       { timers: 1e9, bytes: 1e15, page: 1e9, lookAheadMs: 1e12 },

@@ -60,6 +60,7 @@ const loopAge = Metric.gauge("timer_loop_progress_age_seconds", {
 
 export type GaugeName = keyof typeof gauges
 
+/** `Object.fromEntries` forgets its keys: the names given are the names that come back. */
 const labelled = <Names extends string, Input, State>(
   metric: Metric.Metric<Input, State>,
   label: string,
@@ -69,7 +70,6 @@ const labelled = <Names extends string, Input, State>(
     names.map((name) => [name, Metric.withAttributes(metric, { [label]: name })]),
   ) as unknown as { readonly [name in Names]: Metric.Metric<Input, State> }
 
-// `Object.fromEntries` forgets its keys: `labelled` gives back the names it was given.
 const byCommand = labelled(commandsReceived, "command", ["create", "update", "cancel"])
 const byOutcome = labelled(deliveries, "outcome", ["delivered", "rearmed", "retry", "dead", "superseded"])
 const byLoop = labelled(loopAge, "loop", ["firing", "reading", "ownership", "committing"])

@@ -18,6 +18,7 @@ export const decodeCursor = (query: ListQuery): SortKey | undefined => {
     })
   }
   if (!hasShapeOf(orderOf(query), key)) throw malformed()
+  // Its shape has just been checked, part by part.
   return key as unknown as SortKey
 }
 

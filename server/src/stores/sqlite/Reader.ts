@@ -143,9 +143,8 @@ const dueValues = (query: DueQuery): Array<string | number | Uint8Array> => {
   return except === undefined || except.length === 0 ? values : [...values, JSON.stringify(except)]
 }
 
-/** Cursors may lie before or after every uuid: no digits at all, or a letter beyond them. */
-const bytesOfCursor = (uuid: string): Uint8Array =>
-  /^[0-9a-f]*$/.test(uuid) ? Buffer.from(uuid, "hex") : new Uint8Array(17).fill(0xff)
+const bytesOfCursor = (uuid: string): Uint8Array => Buffer.from(uuid, "hex")
 
+/** The columns that the walk's own statement sorts by. */
 const keyOf = (row: ReadonlyArray<unknown>, second: string): SortKey =>
   (second === "0" ? [row[1]] : [row[1], row[2]]) as unknown as SortKey

@@ -60,6 +60,7 @@ export class Writer {
 
   constructor(database: Database) {
     this.#database = database
+    // `Object.fromEntries` forgets its keys.
     this.#sql = Object.fromEntries(
       Object.entries(writerSql).map(([name, sql]) => [name, database.prepare(sql)]),
     ) as unknown as Statements
@@ -262,41 +263,14 @@ export class Writer {
 
   /** Whether the statement inserted it. */
   #insert(statement: Statement, shard: number, key: TimerKey, timer: Timer): boolean {
-    const { changes } = statement.run(
-      shard,
-      key.uuid,
-      key.namespace,
-      key.timerId,
-      timer.fireAt,
-      timer.fireId,
-      timer.revision,
-      timer.executeAt,
-      timer.attempts,
-      timer.firstAttemptAt ?? null,
-      attemptText(timer.lastAttempt),
-      timer.createdAt,
-      timer.updatedAt,
-      timer.correlationId,
-    )
+    const { changes } = statement.run(shard, key.uuid, key.namespace, key.timerId, ...changingValues(timer))
     if (changes === 0) return false
     this.#sql.insertBody.run(textOfSpec(timer.spec), timer.payload ?? null)
     return true
   }
 
   #update({ id, spec }: Stored, timer: Timer, isPayloadChanged: boolean): void {
-    this.#sql.updateTimer.run(
-      id,
-      timer.fireAt,
-      timer.fireId,
-      timer.revision,
-      timer.executeAt,
-      timer.attempts,
-      timer.firstAttemptAt ?? null,
-      attemptText(timer.lastAttempt),
-      timer.createdAt,
-      timer.updatedAt,
-      timer.correlationId,
-    )
+    this.#sql.updateTimer.run(id, ...changingValues(timer))
     const text = textOfSpec(timer.spec)
     if (isPayloadChanged) this.#sql.updateBody.run(id, text, timer.payload ?? null)
     else if (text !== spec) this.#sql.updateSpec.run(id, text)
@@ -335,3 +309,18 @@ export class Writer {
     }
   }
 }
+
+/** What of a timer's row an insert and an update both write, in the order in which both name it. */
+const changingValues = (timer: Timer) =>
+  [
+    timer.fireAt,
+    timer.fireId,
+    timer.revision,
+    timer.executeAt,
+    timer.attempts,
+    timer.firstAttemptAt ?? null,
+    attemptText(timer.lastAttempt),
+    timer.createdAt,
+    timer.updatedAt,
+    timer.correlationId,
+  ] as const
