@@ -163,29 +163,51 @@ test("a timer that fired and was settled while a load that saw it runs is not ta
   expect(window.entryOf(timer.uuid)).toBeUndefined()
 })
 
-test("a window that is behind and not full loads, however small its share of the bounds is", () => {
-  for (const timers of [1, 4, 39, 781]) {
-    for (const payloadBytes of [0, 65_536]) {
-      for (const page of [1, 500, 10_000]) {
-        const window = windowOf({ timers, bytes: 1 << 20, page })
-        const fired: Array<string> = []
-        // Whatever is in flight hangs, and must not keep the next from being loaded.
-        for (let round = 0; round < 5; round++) {
-          const load = window.beginLoad(10_000)
-          expect(load?.limit).toBeGreaterThanOrEqual(1)
-          if (load === undefined) break
-          window.finishLoad(load, [
-            sampleTimer({ executeAt: 1_000 + round, payload: new Uint8Array(payloadBytes) }),
-          ])
-          // The page was short, so this is all up to its end: more comes only from further on.
-          for (const entry of window.takeDue(10_000, 10)) {
-            fired.push(entry.uuid)
-            window.start(entry)
-          }
-          if (window.horizon.fireAt >= 10_000) break
-        }
-        expect(fired.length).toBeGreaterThanOrEqual(1)
-      }
-    }
-  }
+/** A shard's share of the bounds where there are many shards: a page of large timers is more than all of it. */
+const smallShare = { timers: 781, bytes: 1 << 20, page: 10_000 }
+const largeTimer = (executeAt: number) => sampleTimer({ executeAt, payload: new Uint8Array(65_536) })
+
+const put = (window: Window, timers: ReadonlyArray<ReturnType<typeof sampleTimer>>): void => {
+  const read = window.beginRead()
+  for (const timer of timers) expect(window.rescue(timer, read)).toBe(true)
+  window.endRead(read)
+}
+
+test("a window that is behind loads into what room there is, however little", () => {
+  const window = windowOf(smallShare)
+  put(
+    window,
+    Array.from({ length: 12 }, () => largeTimer(60_000)),
+  )
+  expect(window.beginLoad(10_000)?.limit).toBe(3)
+})
+
+test("a window that is not behind waits for the room of a good part of a page", () => {
+  const window = windowOf(smallShare)
+  const first = window.beginLoad(10_000)
+  if (first !== undefined) window.finishLoad(first, [])
+  const nearlyThere = window.horizon.fireAt - 20_000
+  put(
+    window,
+    Array.from({ length: 12 }, () => largeTimer(window.horizon.fireAt)),
+  )
+  expect(window.beginLoad(nearlyThere)).toBeUndefined()
+})
+
+test("a page is never more than a part of the window, so that an empty one reads ahead", () => {
+  const window = windowOf(smallShare)
+  const first = window.beginLoad(10_000)
+  if (first !== undefined) window.finishLoad(first, [])
+  expect(window.beginLoad(window.horizon.fireAt - 20_000)?.limit).toBe(195)
+})
+
+test("what is in flight takes no room from what is to be loaded", () => {
+  const window = windowOf(smallShare)
+  put(
+    window,
+    Array.from({ length: 20 }, () => largeTimer(1_000)),
+  )
+  for (const entry of window.takeDue(10_000, 20)) window.start(entry)
+  expect(window.bytes).toBeGreaterThan(smallShare.bytes)
+  expect(window.beginLoad(10_000)?.limit).toBeGreaterThanOrEqual(1)
 })
