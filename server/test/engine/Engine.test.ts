@@ -56,6 +56,15 @@ describe("drain", () => {
   )
 })
 
+engineTest("a drain ends within its bounds though the store does not answer", { shards: 2 }, (engine) =>
+  Effect.gen(function* () {
+    engine.faults.holdCall("release", { times: 2 })
+    const draining = yield* Effect.forkChild(engine.node.engine.drain(3_000))
+    yield* engine.advance(20_000)
+    expect(draining.pollUnsafe()).toBeDefined()
+  }),
+)
+
 engineTest("a killed node starts nothing more and writes nothing of what it was doing", {}, (engine) =>
   Effect.gen(function* () {
     engine.hang()
@@ -84,6 +93,15 @@ engineTest("a loop that makes no progress is named", {}, (engine) =>
     yield* read.release
     yield* engine.still
     expect(engine.node.engine.status().stalledLoops).toEqual([])
+  }),
+)
+
+engineTest("a loop whose every read fails makes no progress", {}, (engine) =>
+  Effect.gen(function* () {
+    engine.faults.fail("due", { times: 1_000 })
+    engine.faults.fail("dueHeads", { times: 1_000 })
+    yield* engine.advance(45_000)
+    expect(engine.node.engine.status().stalledLoops).toEqual(["reading"])
   }),
 )
 
