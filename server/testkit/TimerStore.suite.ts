@@ -7,6 +7,7 @@ import type { WriteItem } from "../src/domain/WriteItem.ts"
 import { at, lawsOf, owned, type Store, type StoreFixture, timerIn } from "./StoreFixture.ts"
 import { timerStoreModelSuite } from "./TimerStoreModel.suite.ts"
 import { timerStoreReadsSuite } from "./TimerStoreReads.suite.ts"
+import { timerStoreSchedulesSuite } from "./TimerStoreSchedules.suite.ts"
 import {
   cancelOf,
   changeOf,
@@ -17,6 +18,7 @@ import {
   sampleNow,
   samplePut,
   sampleTimer,
+  scheduleOf,
 } from "./timers.ts"
 
 export const timerStoreSuite = (fixture: StoreFixture): void => {
@@ -26,6 +28,7 @@ export const timerStoreSuite = (fixture: StoreFixture): void => {
     describe("repeats", () => repeatLaws(fixture))
     describe("payloads", () => payloadLaws(fixture))
     describe("durability", () => durabilityLaws(fixture))
+    timerStoreSchedulesSuite(fixture)
     timerStoreReadsSuite(fixture)
     timerStoreModelSuite(fixture)
   })
@@ -284,6 +287,22 @@ const repeatLaws = (fixture: StoreFixture): void => {
       samplePut({ timerId: "repeated", createdAt: sampleNow + 1, fireAt: sampleNow + 4 }),
     ],
     ["change", before, changeOf(timer, { executeAt: sampleNow + 5 })],
+    ["schedule of a free key", [], scheduleOf(timer)],
+    [
+      "schedule that moves",
+      before,
+      scheduleOf(sampleTimer({ timerId: "repeated", createdAt: sampleNow + 1, fireAt: sampleNow + 4 })),
+    ],
+    [
+      "schedule of what is there",
+      before,
+      scheduleOf(sampleTimer({ timerId: "repeated", createdAt: sampleNow + 1, fireAt: timer.fireAt })),
+    ],
+    [
+      "schedule that is outdated",
+      before,
+      scheduleOf(sampleTimer({ timerId: "repeated", askedAt: sampleNow - 1, fireAt: sampleNow + 4 })),
+    ],
     ["cancel", before, cancelOf(timer)],
     ["outcome delivered", before, outcomeOf(timer, delivered)],
     ["outcome retry", before, outcomeOf(timer, { to: "retry", fireAt: timer.fireAt + 9 })],

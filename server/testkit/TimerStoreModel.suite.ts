@@ -11,6 +11,7 @@ import {
   decideOutcome,
   decidePut,
   decideRecord,
+  decideSchedule,
   emptyTally,
   type Tally,
 } from "../src/domain/decide.ts"
@@ -19,11 +20,21 @@ import { keyOf } from "../src/domain/TimerKey.ts"
 import { keyOfItem, type Then, type WriteAnswer, type WriteItem } from "../src/domain/WriteItem.ts"
 import { TimerStore } from "../src/ports/TimerStore.ts"
 import { at, owned, type StoreFixture } from "./StoreFixture.ts"
-import { cancelOf, changeOf, outcomeOf, putOf, sampleId, sampleNow, sampleTimer } from "./timers.ts"
+import {
+  cancelOf,
+  changeOf,
+  outcomeOf,
+  putOf,
+  sampleId,
+  sampleNow,
+  sampleSpec,
+  sampleTimer,
+  scheduleOf,
+} from "./timers.ts"
 
 /** What happens next, as numbers that a shrinking run can make small. */
 interface Step {
-  readonly op: "put" | "change" | "cancel" | "outcome" | "record" | "repeat"
+  readonly op: "put" | "change" | "schedule" | "cancel" | "outcome" | "record" | "repeat"
   readonly key: number
   readonly a: number
   readonly b: number
@@ -35,6 +46,8 @@ const steps = fc.array(
       "put",
       "put",
       "change",
+      "schedule",
+      "schedule",
       "cancel",
       "outcome",
       "outcome",
@@ -149,6 +162,8 @@ class Model {
         return decidePut(item, known)
       case "change":
         return decideChange(item, known)
+      case "schedule":
+        return decideSchedule(item, known)
       case "cancel":
         return decideCancel(item, known)
       case "outcome":
@@ -187,6 +202,20 @@ class Model {
             ...ifRevision,
           },
         )
+      case "schedule": {
+        const timer = sampleTimer({
+          namespace: this.namespace,
+          timerId: `k${key}`,
+          executeAt: a % 4 === 0 ? (pending?.executeAt ?? this.#now) : this.#now + a * 1_000,
+          createdAt: this.#now,
+          updatedAt: this.#now,
+          // Some were sent before what is there, some at its very millisecond.
+          askedAt: this.#now + (a % 3) - 1,
+          correlationId: `c-${a % 2}`,
+          spec: { ...sampleSpec, target: { type: "event" } },
+        })
+        return scheduleOf(timer, { madeCorrelationId: b % 2 === 0, ...inFlight })
+      }
       case "cancel":
         return cancelOf(named, { at: this.#now, ...inFlight, ...ifRevision })
       case "outcome":
@@ -207,7 +236,14 @@ class Model {
   #recordOf(a: number): WriteItem | undefined {
     const timer = this.#replaced.at(-1 - (a % Math.max(1, this.#replaced.length)))
     const ended = this.#lives.filter(({ state }) => state === "cancelled").at(-1)
-    const { fireAt: _, updatedAt: __, payload: ___, firstAttemptAt: ____, ...kept } = timer ?? sampleTimer()
+    const {
+      fireAt: _,
+      updatedAt: __,
+      askedAt: ___,
+      payload: ____,
+      firstAttemptAt: _____,
+      ...kept
+    } = timer ?? sampleTimer()
     // An arming that a retry or a re-arming moved on is not a replaced one.
     const isOpen = timer !== undefined && this.pending.get(timer.uuid)?.fireId !== timer.fireId
     const wasReplaced = isOpen && !this.#lives.some(({ fireId }) => fireId === timer.fireId)

@@ -13,6 +13,12 @@ export const modelLimits: WindowLimits = { timers: 8, bytes: 1 << 20, page: 3, l
 
 type Write =
   | { readonly kind: "put"; readonly timer: Timer }
+  | {
+      readonly kind: "schedule"
+      readonly timer: Timer
+      readonly inFlight: string | undefined
+      readonly isOutdated: boolean
+    }
   | { readonly kind: "cancel"; readonly uuid: Uuid }
   | { readonly kind: "outcome"; readonly entry: Entry; readonly retryAt: number | undefined }
 
@@ -20,9 +26,20 @@ type Answer =
   | { readonly kind: "offer"; readonly timer: Timer }
   | { readonly kind: "forget" }
   | { readonly kind: "stale"; readonly entry: Entry }
+  /** The store was not changed, and does not say what it has. */
+  | { readonly kind: "ignored" }
 
-const uuidOf = (write: Write): Uuid =>
-  write.kind === "put" ? write.timer.uuid : write.kind === "cancel" ? write.uuid : write.entry.uuid
+const uuidOf = (write: Write): Uuid => {
+  switch (write.kind) {
+    case "put":
+    case "schedule":
+      return write.timer.uuid
+    case "cancel":
+      return write.uuid
+    case "outcome":
+      return write.entry.uuid
+  }
+}
 
 const armingOf = ({ fireId, attempts }: Timer): string => `${fireId}/${attempts}`
 
@@ -62,14 +79,25 @@ export class WindowModel {
   // ── Writes ────────────────────────────────────────────────────────────────────────────────────
 
   put(key: number, inMs: number): void {
-    const fireAt = this.nowMs + inMs
-    const namespace = key % 3 === 0 ? "small" : "large"
-    this.enqueue({ kind: "put", timer: sampleTimer({ namespace, timerId: `t${key}`, executeAt: fireAt }) })
+    this.enqueue({ kind: "put", timer: this.timer(key, inMs) })
+  }
+
+  /** Creates it, or moves it unless it has begun to fire, or is later news than this. */
+  schedule(key: number, inMs: number, isOutdated = false): void {
+    const timer = this.timer(key, inMs)
+    const running = this.window.entryOf(timer.uuid)
+    const inFlight = running?.state === "inFlight" ? running.timer.fireId : undefined
+    this.enqueue({ kind: "schedule", timer, inFlight, isOutdated })
   }
 
   cancel(key: number): void {
     const { uuid } = keyOf(key % 3 === 0 ? "small" : "large", `t${key}`)
     this.enqueue({ kind: "cancel", uuid })
+  }
+
+  private timer(key: number, inMs: number): Timer {
+    const namespace = key % 3 === 0 ? "small" : "large"
+    return sampleTimer({ namespace, timerId: `t${key}`, executeAt: this.nowMs + inMs })
   }
 
   private enqueue(write: Write): void {
@@ -87,6 +115,16 @@ export class WindowModel {
     if (write.kind === "put") {
       this.store.set(write.timer.uuid, write.timer)
       return { kind: "offer", timer: write.timer }
+    }
+    if (write.kind === "schedule") {
+      const { timer, inFlight, isOutdated } = write
+      const row = this.store.get(timer.uuid)
+      const hasBegun = row !== undefined && (row.fireId === inFlight || row.attempts > 0)
+      if (hasBegun || (row !== undefined && isOutdated)) return { kind: "ignored" }
+      // A write before it may have armed it anew: that must not have started since.
+      expect(row === undefined || !this.fired.includes(armingOf(row))).toBe(true)
+      this.store.set(timer.uuid, timer)
+      return { kind: "offer", timer }
     }
     if (write.kind === "cancel") {
       this.store.delete(write.uuid)
@@ -110,7 +148,7 @@ export class WindowModel {
     const { write, answer } = this.committed
     this.committed = undefined
     const uuid = uuidOf(write)
-    this.window.touch(uuid)
+    if (answer.kind !== "ignored") this.window.touch(uuid)
     if (answer.kind === "offer") this.window.offer(answer.timer)
     if (answer.kind === "forget") this.window.forget(uuid)
     // Only a write of the same key can have made it stale, so its entry is superseded by now.

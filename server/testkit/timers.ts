@@ -2,7 +2,7 @@
 // of chance, so that a failing test reads the same each time.
 import type { Spec, Timer, TimerKey } from "../src/domain/Timer.ts"
 import { keyOf } from "../src/domain/TimerKey.ts"
-import type { Cancel, Change, OnExisting, Outcome, Put, Then } from "../src/domain/WriteItem.ts"
+import type { Cancel, Change, OnExisting, Outcome, Put, Schedule, Then } from "../src/domain/WriteItem.ts"
 
 /** The instant at which samples are created. */
 export const sampleNow = 1_750_000_000_000
@@ -64,6 +64,14 @@ export const putOf = (timer: Timer, onExisting: OnExisting = "replace"): Put => 
   timer,
   onExisting,
   madeCorrelationId: false,
+})
+
+/** Asked for when it is received, unless said otherwise. */
+export const scheduleOf = (timer: Timer, rest: Partial<Omit<Schedule, "timer">> = {}): Schedule => ({
+  kind: "schedule",
+  timer: { ...timer, askedAt: timer.askedAt ?? timer.createdAt },
+  madeCorrelationId: false,
+  ...rest,
 })
 
 export const changeOf = (key: TimerKey, set: Change["set"], rest: Partial<Change> = {}): Change => ({

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises"
 import { parseArgs } from "node:util"
 import { parseDuration } from "@punctual/api/DurationMs"
 import { parseInstant } from "@punctual/api/Instant"
-import { memberSpan } from "../domain/JsonSpan.ts"
+import { memberSpan } from "@punctual/api/JsonSpan"
 
 /** Where the command speaks, and what ends it. */
 export interface Terminal {

@@ -58,6 +58,11 @@ export interface Timer extends TimerKey {
   readonly lastAttempt?: Attempt
   readonly createdAt: number
   readonly updatedAt: number
+  /**
+   * The sender's own time stamp of the command that last set the due time; absent if that was not set over the
+   * bus. A command that was sent earlier, and comes later, is known by it.
+   */
+  readonly askedAt?: number
   readonly correlationId: string
   readonly spec: Spec
   readonly payload?: Uint8Array

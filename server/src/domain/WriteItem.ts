@@ -33,6 +33,17 @@ export interface Change {
   }
 }
 
+/** A due time asked for over the bus: it creates the timer, or moves it as long as it has not begun to fire. */
+export interface Schedule {
+  readonly kind: "schedule"
+  /** What is stored if the key has neither a pending life nor a finished one; its `createdAt` is the receipt. */
+  readonly timer: Timer & { readonly askedAt: number }
+  /** The correlation id was made, not given: a move keeps the one that is there. */
+  readonly madeCorrelationId: boolean
+  /** The arming whose attempt is running as this is queued, if one is. */
+  readonly inFlight?: string
+}
+
 /** A delete. `cancelId` lets a repeat be told from a second cancel. */
 export interface Cancel {
   readonly kind: "cancel"
@@ -80,7 +91,7 @@ export interface Record {
   readonly life: FinishedLife
 }
 
-export type WriteItem = Put | Change | Cancel | Outcome | Record
+export type WriteItem = Put | Change | Schedule | Cancel | Outcome | Record
 
 export type PutAnswer =
   | { readonly result: "created" | "replaced" | "unchanged" | "exists"; readonly timer: Timer }
@@ -89,6 +100,13 @@ export type ChangeAnswer =
   | { readonly result: "changed"; readonly timer: Timer }
   | { readonly result: "revisionMismatch"; readonly revision: number }
   | { readonly result: "inFlight" | "notFound" }
+/** `ignored` says what the command came too late for. */
+export type ScheduleAnswer =
+  | { readonly result: "created" | "moved" | "unchanged"; readonly timer: Timer }
+  | {
+      readonly result: "ignored"
+      readonly because: "outdated" | "inFlight" | "retrying" | "finished"
+    }
 export type CancelAnswer =
   | {
       readonly result:
@@ -109,10 +127,26 @@ export type RecordAnswer = { readonly result: "recorded" }
 /** The item cannot be stored (too large for this store); its neighbours are not affected. */
 export type Unstorable = { readonly result: "unstorable"; readonly reason: string }
 
-export type WriteAnswer = PutAnswer | ChangeAnswer | CancelAnswer | OutcomeAnswer | RecordAnswer | Unstorable
+export type WriteAnswer =
+  | PutAnswer
+  | ChangeAnswer
+  | ScheduleAnswer
+  | CancelAnswer
+  | OutcomeAnswer
+  | RecordAnswer
+  | Unstorable
 
-export const keyOfItem = (item: WriteItem): TimerKey =>
-  item.kind === "put" ? item.timer : item.kind === "record" ? item.life : item.key
+export const keyOfItem = (item: WriteItem): TimerKey => {
+  switch (item.kind) {
+    case "put":
+    case "schedule":
+      return item.timer
+    case "record":
+      return item.life
+    default:
+      return item.key
+  }
+}
 
 /** What an item weighs in a batch: its payload and a round sum for the rest. */
 export const itemBytes = (item: WriteItem): number => 500 + (payloadOf(item)?.byteLength ?? 0)
@@ -120,6 +154,7 @@ export const itemBytes = (item: WriteItem): number => 500 + (payloadOf(item)?.by
 const payloadOf = (item: WriteItem): Uint8Array | null | undefined => {
   switch (item.kind) {
     case "put":
+    case "schedule":
       return item.timer.payload
     case "change":
       return item.set.payload

@@ -14,6 +14,8 @@ import type {
   PutAnswer,
   Record,
   RecordAnswer,
+  Schedule,
+  ScheduleAnswer,
 } from "./WriteItem.ts"
 
 /** Armings by how they began and how they ended: `begun` minus all ends is what is pending. */
@@ -71,16 +73,7 @@ export const decidePut = (put: Put, { pending, last }: Known): Decision<PutAnswe
   if (last !== undefined && timer.executeAt <= timer.createdAt && last.executeAt === timer.executeAt) {
     return { answer: { result: "alreadyFinished", life: last } }
   }
-  if (pending === undefined) {
-    const revision = Math.max(timer.createdAt, (last?.revision ?? 0) + 1)
-    const created: Timer = { ...timer, revision }
-    return {
-      answer: { result: "created", timer: created },
-      pending: created,
-      payloadChanged: true,
-      tally: { created: 1 },
-    }
-  }
+  if (pending === undefined) return create(timer, last)
   if (put.onExisting === "fail") return { answer: { result: "exists", timer: pending } }
   if (put.onExisting === "keep" || asksForSame(put, pending)) {
     return { answer: { result: "unchanged", timer: pending } }
@@ -101,35 +94,40 @@ export const decideChange = (change: Change, { pending }: Known): Decision<Chang
     return { answer: { result: "revisionMismatch", revision: pending.revision } }
   }
   if (pending.fireId === change.inFlight) return { answer: { result: "inFlight" } }
-  const { set } = change
-  const executeAt = set.executeAt ?? pending.executeAt
-  const expireAfterMs = set.expireAfterMs === undefined ? pending.spec.expireAfterMs : set.expireAfterMs
-  const payload = set.payload === undefined ? pending.payload : set.payload
-  const changed: Timer = {
-    namespace: pending.namespace,
-    timerId: pending.timerId,
-    uuid: pending.uuid,
-    fireId: change.fireId,
-    revision: pending.revision + 1,
-    executeAt,
-    fireAt: executeAt,
-    attempts: 0,
-    createdAt: pending.createdAt,
-    updatedAt: change.at,
-    correlationId: set.correlationId ?? pending.correlationId,
-    spec: {
-      target: set.target ?? pending.spec.target,
-      retryPolicy: set.retryPolicy ?? pending.spec.retryPolicy,
-      ...(expireAfterMs === null || expireAfterMs === undefined ? {} : { expireAfterMs }),
-    },
-    ...(payload === null || payload === undefined ? {} : { payload }),
-  }
+  const changed = armAnew(pending, change)
   return {
     answer: { result: "changed", timer: changed },
     pending: changed,
-    payloadChanged: set.payload !== undefined,
+    payloadChanged: change.set.payload !== undefined,
     tally: { created: 1, replaced: 1 },
   }
+}
+
+export const decideSchedule = (schedule: Schedule, { pending, last }: Known): Decision<ScheduleAnswer> => {
+  const { timer } = schedule
+  // A sender that hears nothing sends again, for as long as it likes: what has finished is not armed anew.
+  if (pending === undefined) return last === undefined ? create(timer, last) : ignore("finished")
+  // The same item again: its effect is there already. Revisions start at the creation time and rise with a move.
+  if (pending.fireId === timer.fireId) {
+    return { answer: { result: pending.revision > pending.createdAt ? "moved" : "created", timer: pending } }
+  }
+  if (pending.fireId === schedule.inFlight) return ignore("inFlight")
+  if (pending.attempts > 0) return ignore("retrying")
+  // What was set by other means was set as the store has it: a command from before must not undo it.
+  if (timer.askedAt < (pending.askedAt ?? pending.updatedAt)) return ignore("outdated")
+  const { executeAt, askedAt } = timer
+  const correlationId = schedule.madeCorrelationId ? pending.correlationId : timer.correlationId
+  if (executeAt === pending.executeAt && correlationId === pending.correlationId) {
+    const confirmed: Timer = { ...pending, askedAt }
+    return {
+      answer: { result: "unchanged", timer: confirmed },
+      // Nothing is armed, but a command from between the two must not move it any more.
+      ...(askedAt === pending.askedAt ? {} : { pending: confirmed }),
+    }
+  }
+  const { fireId, createdAt: at } = timer
+  const moved: Timer = { ...armAnew(pending, { fireId, at, set: { executeAt, correlationId } }), askedAt }
+  return { answer: { result: "moved", timer: moved }, pending: moved, tally: { created: 1, replaced: 1 } }
 }
 
 export const decideCancel = (cancel: Cancel, { pending, last }: Known): Decision<CancelAnswer> => {
@@ -188,7 +186,7 @@ export const decideOutcome = (outcome: Outcome, { pending, last }: Known): Decis
         tally: { delivered: 1 },
       }
     case "rearmed": {
-      const { firstAttemptAt: _, ...kept } = pending
+      const { firstAttemptAt: _, askedAt: __, ...kept } = pending
       const next: Timer = {
         ...kept,
         fireId: then.fireId,
@@ -242,6 +240,50 @@ export const decideRecord = (record: Record, prior: FinishedLife | undefined): D
         }
   return { answer, finished: corrected, corrects: prior !== undefined, tally: moved }
 }
+
+/** The first arming of a life, with a revision above those of all lives before it. */
+const create = (
+  timer: Timer,
+  last: FinishedLife | undefined,
+): Decision<{ readonly result: "created"; readonly timer: Timer }> => {
+  const created: Timer = { ...timer, revision: Math.max(timer.createdAt, (last?.revision ?? 0) + 1) }
+  return {
+    answer: { result: "created", timer: created },
+    pending: created,
+    payloadChanged: true,
+    tally: { created: 1 },
+  }
+}
+
+/** What is pending, armed again under a new fireId with what is set: what was asked for before is void. */
+const armAnew = (pending: Timer, { fireId, at, set }: Pick<Change, "fireId" | "at" | "set">): Timer => {
+  const executeAt = set.executeAt ?? pending.executeAt
+  const expireAfterMs = set.expireAfterMs === undefined ? pending.spec.expireAfterMs : set.expireAfterMs
+  const payload = set.payload === undefined ? pending.payload : set.payload
+  return {
+    namespace: pending.namespace,
+    timerId: pending.timerId,
+    uuid: pending.uuid,
+    fireId,
+    revision: pending.revision + 1,
+    executeAt,
+    fireAt: executeAt,
+    attempts: 0,
+    createdAt: pending.createdAt,
+    updatedAt: at,
+    correlationId: set.correlationId ?? pending.correlationId,
+    spec: {
+      target: set.target ?? pending.spec.target,
+      retryPolicy: set.retryPolicy ?? pending.spec.retryPolicy,
+      ...(expireAfterMs === null || expireAfterMs === undefined ? {} : { expireAfterMs }),
+    },
+    ...(payload === null || payload === undefined ? {} : { payload }),
+  }
+}
+
+const ignore = (
+  because: Extract<ScheduleAnswer, { result: "ignored" }>["because"],
+): Decision<ScheduleAnswer> => ({ answer: { result: "ignored", because } })
 
 /** The life of a timer that ends now, as history keeps it. */
 export const endOfLife = (timer: Timer, state: FinishedState, finishedAt: number): FinishedLife => ({

@@ -3,13 +3,13 @@
 import { type Context, Effect, Metric } from "effect"
 
 export type DeliveryOutcome = "delivered" | "rearmed" | "retry" | "dead" | "superseded"
-export type CommandName = "create" | "update" | "cancel"
+export type CommandName = "create" | "update" | "cancel" | "schedule"
 export type LoopName = "firing" | "reading" | "ownership" | "committing"
 
 const seconds = [0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300]
 
 const commandsReceived = Metric.counter("timer_commands_received_total", {
-  description: "Creates, updates and cancels that reached the engine",
+  description: "Creates, updates, cancels and schedules that reached the engine",
   incremental: true,
 })
 const schedulesProcessed = Metric.counter("timer_schedules_processed_total", {
@@ -70,7 +70,7 @@ const labelled = <Names extends string, Input, State>(
     names.map((name) => [name, Metric.withAttributes(metric, { [label]: name })]),
   ) as unknown as { readonly [name in Names]: Metric.Metric<Input, State> }
 
-const byCommand = labelled(commandsReceived, "command", ["create", "update", "cancel"])
+const byCommand = labelled(commandsReceived, "command", ["create", "update", "cancel", "schedule"])
 const byOutcome = labelled(deliveries, "outcome", ["delivered", "rearmed", "retry", "dead", "superseded"])
 const byLoop = labelled(loopAge, "loop", ["firing", "reading", "ownership", "committing"])
 

@@ -11,6 +11,8 @@ import type {
   OnExisting,
   Put,
   PutAnswer,
+  Schedule,
+  ScheduleAnswer,
   Unstorable,
   WriteAnswer,
 } from "../domain/WriteItem.ts"
@@ -67,6 +69,19 @@ export interface UpdateCommand {
   readonly set: Change["set"]
 }
 
+/** A due time asked for over the bus. */
+export interface ScheduleCommand {
+  readonly namespace: string
+  readonly timerId: string
+  readonly executeAt: number
+  /** Of the timer that it creates; one that is there keeps its own. */
+  readonly spec: Spec
+  /** Made (UUID v7) when absent. */
+  readonly correlationId?: string
+  /** The sender's own time stamp of the command. */
+  readonly askedAt: number
+}
+
 /** A timer as a caller sees it: what is stored, and whether an attempt is running now. */
 export type TimerView =
   | { readonly state: "pending" | "inFlight"; readonly timer: Timer }
@@ -80,6 +95,8 @@ export class Scheduler extends Context.Service<
     createMany(commands: ReadonlyArray<CreateCommand>): Effect.Effect<ReadonlyArray<PutAnswer | RefusedWrite>>
     get(namespace: string, timerId: string): Effect.Effect<TimerView | undefined, StoreError>
     update(command: UpdateCommand): Effect.Effect<ChangeAnswer, RefusedWrite>
+    /** Creates the timer, or moves it as long as it has not begun to fire; else it is ignored. */
+    schedule(command: ScheduleCommand): Effect.Effect<ScheduleAnswer, RefusedWrite>
     cancel(
       namespace: string,
       timerId: string,
@@ -141,7 +158,7 @@ export const makeScheduler = (parts: SchedulerParts): Scheduler["Service"] => {
     ownership.shards === undefined ? undefined : ownership.loopOf(shardOf(uuid, ownership.shards))
 
   /** Queues what `itemFor` makes of the running attempt's fireId, if there is one; answers once. */
-  const write = <Item extends Put | Change | Cancel, Answer extends WriteAnswer>(
+  const write = <Item extends CallersItem, Answer extends WriteAnswer>(
     key: TimerKey,
     itemFor: (inFlight: string | undefined) => Item,
     onAnswer: (answer: Exclude<Answer, Unstorable> | RefusedWrite) => void,
@@ -166,34 +183,49 @@ export const makeScheduler = (parts: SchedulerParts): Scheduler["Service"] => {
     if (!isQueued) onAnswer(notOwned())
   }
 
-  const putFor = (command: CreateCommand): Put => {
+  const timerFor = (command: Omit<CreateCommand, "onExisting">): Timer => {
     const now = wall.now()
     const timerId = command.timerId ?? ids.uuidV7(now)
     const { executeAt } = command
     return {
-      kind: "put",
-      onExisting: command.onExisting,
-      madeCorrelationId: command.correlationId === undefined,
-      timer: {
-        ...keyOf(command.namespace, timerId),
-        fireId: ids.uuidV7(now),
-        revision: now,
-        executeAt,
-        fireAt: executeAt,
-        attempts: 0,
-        createdAt: now,
-        updatedAt: now,
-        correlationId: command.correlationId ?? ids.uuidV7(now),
-        spec: command.spec,
-        ...(command.payload === undefined ? {} : { payload: command.payload }),
-      },
+      ...keyOf(command.namespace, timerId),
+      fireId: ids.uuidV7(now),
+      revision: now,
+      executeAt,
+      fireAt: executeAt,
+      attempts: 0,
+      createdAt: now,
+      updatedAt: now,
+      correlationId: command.correlationId ?? ids.uuidV7(now),
+      spec: command.spec,
+      ...(command.payload === undefined ? {} : { payload: command.payload }),
     }
   }
 
   const create = (command: CreateCommand, onAnswer: (answer: PutAnswer | RefusedWrite) => void): void => {
     metrics.received("create")
-    const put = putFor(command)
+    const put: Put = {
+      kind: "put",
+      onExisting: command.onExisting,
+      madeCorrelationId: command.correlationId === undefined,
+      timer: timerFor(command),
+    }
     write<Put, PutAnswer>(put.timer, () => put, onAnswer)
+  }
+
+  const schedule = (
+    command: ScheduleCommand,
+    onAnswer: (answer: ScheduleAnswer | RefusedWrite) => void,
+  ): void => {
+    metrics.received("schedule")
+    const timer = { ...timerFor(command), askedAt: command.askedAt }
+    const itemFor = (inFlight: string | undefined): Schedule => ({
+      kind: "schedule",
+      timer,
+      madeCorrelationId: command.correlationId === undefined,
+      ...(inFlight === undefined ? {} : { inFlight }),
+    })
+    write<Schedule, ScheduleAnswer>(timer, itemFor, onAnswer)
   }
 
   const cancelFor =
@@ -282,6 +314,8 @@ export const makeScheduler = (parts: SchedulerParts): Scheduler["Service"] => {
           (answer) => resume(asEffect(answer)),
         )
       }),
+    schedule: (command) =>
+      Effect.callback((resume) => schedule(command, (answer) => resume(asEffect(answer)))),
     cancel: (namespace, timerId, ifRevision) =>
       Effect.callback((resume) => {
         metrics.received("cancel")
@@ -314,8 +348,14 @@ export const makeScheduler = (parts: SchedulerParts): Scheduler["Service"] => {
   })
 }
 
-/** Whether a due timer must wait for the write's answer. A create again of what is there changes nothing. */
-const mayMove = (item: Put | Change | Cancel, known: Timer | undefined): boolean =>
+type CallersItem = Put | Change | Schedule | Cancel
+
+/**
+ * Whether a due timer must wait for the write's answer. A create again of what is there changes nothing. A
+ * schedule always may: one queued before it may have moved what is known here, and what has begun to fire by
+ * the time it is decided must not be moved.
+ */
+const mayMove = (item: CallersItem, known: Timer | undefined): boolean =>
   item.kind !== "put" || (item.onExisting === "replace" && item.timer.executeAt !== known?.executeAt)
 
 const notOwned = (): OwnerUnavailable =>

@@ -109,13 +109,15 @@ export class ShardLoop implements Home {
   /** The answer of a write of this shard, in queue order. */
   onAnswer(item: WriteItem, answer: WriteAnswer): void {
     const { uuid } = keyOfItem(item)
-    this.window.touch(uuid)
+    // What was refused changed nothing: the row that a running read has of it stands, for nobody offers it.
+    if (answer.result !== "ignored" && answer.result !== "revisionMismatch") this.window.touch(uuid)
     switch (answer.result) {
       case "created":
       case "replaced":
       case "unchanged":
       case "exists":
       case "changed":
+      case "moved":
         this.window.offer(answer.timer)
         break
       case "cancelled":

@@ -3,11 +3,11 @@
 import { type CreateTimer, targetOf } from "@punctual/api/CreateTimer"
 import { formatDuration } from "@punctual/api/DurationMs"
 import { invalidField } from "@punctual/api/invalidRequest"
+import { type JsonSpan, spanBytes } from "@punctual/api/JsonSpan"
 import type { Limits } from "@punctual/api/Limits"
 import type { InvalidRequest } from "@punctual/api/Problem"
 import { completeRetryPolicy, defaultRetryPolicy } from "@punctual/api/RetryPolicy"
 import type { UpdateTimer } from "@punctual/api/UpdateTimer"
-import { type JsonSpan, spanBytes } from "../domain/JsonSpan.ts"
 import type { Spec, Target } from "../domain/Timer.ts"
 import type { CreateCommand, UpdateCommand } from "../engine/Scheduler.ts"
 

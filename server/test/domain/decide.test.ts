@@ -7,11 +7,12 @@ import {
   decideOutcome,
   decidePut,
   decideRecord,
+  decideSchedule,
   endOfLife,
   type Known,
 } from "../../src/domain/decide.ts"
 import type { FinishedLife, Timer } from "../../src/domain/Timer.ts"
-import type { Then } from "../../src/domain/WriteItem.ts"
+import type { ScheduleAnswer, Then } from "../../src/domain/WriteItem.ts"
 import {
   cancelOf,
   changeOf,
@@ -22,6 +23,7 @@ import {
   sampleNow,
   sampleSpec,
   sampleTimer,
+  scheduleOf,
 } from "../../testkit/timers.ts"
 
 const nothing: Known = { pending: undefined, last: undefined }
@@ -154,6 +156,126 @@ describe("change and cancel", () => {
     })
     expect(next).not.toHaveProperty("lastAttempt")
     expect(next).not.toHaveProperty("firstAttemptAt")
+  })
+})
+
+type Because = Extract<ScheduleAnswer, { result: "ignored" }>["because"]
+
+describe("schedule", () => {
+  const askedAt = sampleNow + 100
+  const later = sampleNow + 7_200_000
+  const asking = (given: Partial<Timer> = {}, rest: Parameters<typeof scheduleOf>[1] = {}) =>
+    scheduleOf(pendingTimer({ createdAt: sampleNow + 9, updatedAt: sampleNow + 9, askedAt, ...given }), rest)
+  const ignored = (because: Because) => ({ answer: { result: "ignored", because } }) as const
+
+  test("of a key of which nothing is known creates it, as a put does", () => {
+    const item = asking()
+    const put = decidePut(putOf(item.timer), nothing)
+    expect(decideSchedule(item, nothing)).toEqual({
+      ...put,
+      answer: { result: "created", timer: { ...item.timer, revision: sampleNow + 9 } },
+    })
+    expect(put.tally).toEqual({ created: 1 })
+  })
+
+  test("moves what is pending, and keeps all but its due time", () => {
+    const pending = pendingTimer({
+      payload: new Uint8Array([1]),
+      spec: { ...sampleSpec, expireAfterMs: 5 },
+      createdAt: sampleNow - 99,
+    })
+    const item = asking({ executeAt: later, correlationId: "given" })
+    const decision = decideSchedule(item, { pending, last: lifeOf(pending) })
+    expect(decision.pending).toEqual({
+      ...pending,
+      executeAt: later,
+      fireAt: later,
+      fireId: item.timer.fireId,
+      revision: pending.revision + 1,
+      updatedAt: sampleNow + 9,
+      askedAt,
+      correlationId: "given",
+    })
+    expect(decision.answer).toEqual({ result: "moved", timer: decision.pending ?? pending })
+    expect(decision.tally).toEqual({ created: 1, replaced: 1 })
+    expect(decision.payloadChanged ?? false).toBe(false)
+    const made = decideSchedule({ ...item, madeCorrelationId: true }, { pending, last: undefined })
+    expect(made.pending?.correlationId).toBe(pending.correlationId)
+  })
+
+  test("of the due time that is there arms nothing, and is remembered if it is the newer one", () => {
+    const pending = pendingTimer({ askedAt: askedAt - 1 })
+    const known = { pending, last: undefined }
+    const confirmed = { ...pending, askedAt }
+    const answer = { result: "unchanged", timer: confirmed } as const
+    expect(decideSchedule(asking(), known)).toEqual({ answer, pending: confirmed })
+    expect(decideSchedule(asking(), { ...known, pending: confirmed })).toEqual({ answer })
+    const other = { correlationId: "other" }
+    expect(decideSchedule(asking(other, { madeCorrelationId: true }), known).answer).toEqual(answer)
+    expect(decideSchedule(asking(other), known)).toMatchObject({
+      answer: { result: "moved" },
+      pending: { executeAt: pending.executeAt, correlationId: "other" },
+    })
+  })
+
+  test("of what has begun to fire, or has finished, is ignored", () => {
+    const pending = pendingTimer()
+    const inFlight = pending.fireId
+    const item = asking({ executeAt: later }, { inFlight })
+    expect(decideSchedule(item, { pending, last: undefined })).toEqual(ignored("inFlight"))
+    // The attempt that ran as it was queued was another arming's.
+    const armedSince = { pending: pendingTimer(), last: lifeOf(pending) }
+    expect(decideSchedule(item, armedSince).answer.result).toBe("moved")
+    const retrying = { pending: pendingTimer({ attempts: 1 }), last: undefined }
+    expect(decideSchedule(item, retrying)).toEqual(ignored("retrying"))
+    for (const state of ["delivered", "cancelled", "dead"] as const) {
+      for (const ended of [pendingTimer(), pendingTimer({ fireId: item.timer.fireId, executeAt: later })]) {
+        const known = { pending: undefined, last: lifeOf(ended, state) }
+        expect(decideSchedule(item, known)).toEqual(ignored("finished"))
+      }
+    }
+  })
+
+  test("is outdated if what is pending was asked for, or set by other means, after it was sent", () => {
+    fc.assert(
+      fc.property(
+        instants,
+        fc.option(instants, { nil: undefined }),
+        instants,
+        fc.boolean(),
+        (sent, before, updatedAt, isSame) => {
+          const pending = pendingTimer({ updatedAt, ...(before === undefined ? {} : { askedAt: before }) })
+          const item = asking({ askedAt: sent, executeAt: isSame ? pending.executeAt : later })
+          const decision = decideSchedule(item, { pending, last: undefined })
+          if (sent < (before ?? updatedAt)) expect(decision).toEqual(ignored("outdated"))
+          else expect(decision.answer).toMatchObject({ timer: { askedAt: sent } })
+        },
+      ),
+    )
+  })
+
+  test("repeated as it was gets the answer that it got, whatever runs by then", () => {
+    for (const [known, result] of [
+      [nothing, "created"],
+      [{ pending: pendingTimer(), last: undefined }, "moved"],
+    ] as const) {
+      const item = asking({ executeAt: later })
+      const { answer, pending } = decideSchedule(item, known)
+      expect(answer.result).toBe(result)
+      const repeated = { ...item, inFlight: item.timer.fireId }
+      expect(decideSchedule(repeated, { pending: pending ?? undefined, last: undefined })).toEqual({ answer })
+    }
+  })
+
+  test("is void once another arming has taken its place; a retry is the same arming", () => {
+    const pending = pendingTimer({ askedAt })
+    const known = { pending, last: undefined }
+    const next = { to: "rearmed", executeAt: later, fireId: sampleId(), latenessMs: 0 } as const
+    expect(decidePut(putOf(pendingTimer({ executeAt: later })), known).pending).not.toHaveProperty("askedAt")
+    expect(decideChange(changeOf(pending, { executeAt: later }), known).pending).not.toHaveProperty("askedAt")
+    expect(decideOutcome(outcomeOf(pending, next), known).pending).not.toHaveProperty("askedAt")
+    const retry = decideOutcome(outcomeOf(pending, { to: "retry", fireAt: later }), known)
+    expect(retry.pending?.askedAt).toBe(askedAt)
   })
 })
 

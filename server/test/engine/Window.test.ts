@@ -16,6 +16,12 @@ interface Step {
 const operations: { readonly [op: string]: (model: WindowModel, step: Step) => void } = {
   put: (model, { a, b }) => model.put(a, b),
   putSoon: (model, { a, b }) => model.put(a, b % 4),
+  schedule: (model, { a, b }) => model.schedule(a, b),
+  scheduleSoon: (model, { a, b }) => model.schedule(a, b % 4),
+  scheduleLate: (model, { a, b }) => {
+    model.schedule(a, b, true)
+    model.writeAll()
+  },
   cancel: (model, { a }) => model.cancel(a),
   commit: (model) => model.commit(),
   answer: (model) => model.answer(),

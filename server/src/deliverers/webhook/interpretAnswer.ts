@@ -7,7 +7,7 @@
 // the status has said all.
 import { parseDuration } from "@punctual/api/DurationMs"
 import { parseInstant } from "@punctual/api/Instant"
-import { memberSpan, spanBytes } from "../../domain/JsonSpan.ts"
+import { memberSpan, spanBytes } from "@punctual/api/JsonSpan"
 import type { Delivery, NextTime } from "../../ports/Deliverer.ts"
 
 export interface Answer {

@@ -10,6 +10,7 @@ import {
   decideOutcome,
   decidePut,
   decideRecord,
+  decideSchedule,
   emptyTally,
   type Known,
   type Tally,
@@ -127,6 +128,8 @@ export class MemoryDatabase {
         return decidePut(item, known)
       case "change":
         return decideChange(item, known)
+      case "schedule":
+        return decideSchedule(item, known)
       case "cancel":
         return decideCancel(item, known)
       case "outcome":

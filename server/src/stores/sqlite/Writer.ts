@@ -10,7 +10,9 @@ import {
   decideOutcome,
   decidePut,
   decideRecord,
+  decideSchedule,
   emptyTally,
+  type Known,
   type Tally,
 } from "../../domain/decide.ts"
 import type { FinishedLife, Timer, TimerKey } from "../../domain/Timer.ts"
@@ -135,7 +137,7 @@ export class Writer {
     for (const item of batch.items) {
       const { answer, isApplied } = apply(batch.shard, item, tally)
       answers.push(answer)
-      applied.push(isApplied && item.kind === "put")
+      applied.push(isApplied && isStoredAsSent(item, answer))
     }
     this.#addTally(batch.shard, tally)
     return { answers, applied }
@@ -160,7 +162,7 @@ export class Writer {
       const reason = `The item has ${bytes} bytes; this store holds at most ${limits.itemBytes}.`
       return { answer: { result: "unstorable", reason }, isApplied: false }
     }
-    const decision = this.#putNew(shard, item) ?? this.#decideAndCarryOut(shard, item)
+    const decision = this.#createNew(shard, item) ?? this.#decideAndCarryOut(shard, item)
     for (const name in decision.tally) {
       const of = name as keyof Tally
       tally[of] += decision.tally[of] ?? 0
@@ -168,10 +170,10 @@ export class Writer {
     return { answer: decision.answer, isApplied: decision.pending !== undefined }
   }
 
-  /** A put of a key of which nothing is known; nothing, and nothing done, if something is. */
-  #putNew(shard: number, item: WriteItem): Decision<WriteAnswer> | undefined {
-    if (item.kind !== "put") return undefined
-    const decision = decidePut(item, { pending: undefined, last: undefined })
+  /** A timer of a key of which nothing is known; nothing, and nothing done, if something is. */
+  #createNew(shard: number, item: WriteItem): Decision<WriteAnswer> | undefined {
+    if (item.kind !== "put" && item.kind !== "schedule") return undefined
+    const decision = item.kind === "put" ? decidePut(item, nothing) : decideSchedule(item, nothing)
     const { pending } = decision
     if (!pending || !this.#insert(this.#sql.insertNewTimer, shard, item.timer, pending)) return undefined
     return decision
@@ -192,6 +194,10 @@ export class Writer {
       case "change": {
         const stored = this.#stored(item.key, true)
         return { decision: decideChange(item, { pending: stored?.timer, last: undefined }), stored }
+      }
+      case "schedule": {
+        const known = this.#known(item.timer, true)
+        return { decision: decideSchedule(item, known), stored: known.stored }
       }
       case "cancel": {
         const known = this.#known(item.key, false)
@@ -322,5 +328,12 @@ const changingValues = (timer: Timer) =>
     attemptText(timer.lastAttempt),
     timer.createdAt,
     timer.updatedAt,
+    timer.askedAt ?? null,
     timer.correlationId,
   ] as const
+
+const nothing: Known = { pending: undefined, last: undefined }
+
+/** Whether an applied item's own timer is what is pending now, but for its revision and its creation time. */
+const isStoredAsSent = (item: WriteItem, answer: WriteAnswer): boolean =>
+  item.kind === "put" || (item.kind === "schedule" && answer.result === "created")

@@ -15,6 +15,7 @@ export interface TimerRow {
   readonly last_attempt: string | null
   readonly created_at: number
   readonly updated_at: number
+  readonly asked_at: number | null
   readonly correlation_id: string
 }
 
@@ -44,7 +45,7 @@ export interface LifeRow extends KeyRow {
 
 /** The columns of a TimerRow, of the table `timers AS t`. */
 export const timerColumns = `t.id, t.fire_at, lower(hex(t.fire_id)) AS fire_id, t.revision, t.execute_at,
-  t.attempts, t.first_attempt_at, t.last_attempt, t.created_at, t.updated_at, t.correlation_id`
+  t.attempts, t.first_attempt_at, t.last_attempt, t.created_at, t.updated_at, t.asked_at, t.correlation_id`
 
 export const keyColumns = "lower(hex(t.uuid)) AS uuid, t.namespace, t.timer_id"
 
@@ -78,6 +79,7 @@ export const timerOf = (
   }
   const lastAttempt = attemptOfText(row.last_attempt)
   if (row.first_attempt_at !== null) timer.firstAttemptAt = row.first_attempt_at
+  if (row.asked_at !== null) timer.askedAt = row.asked_at
   if (lastAttempt !== undefined) timer.lastAttempt = lastAttempt
   if (payload !== null && payload !== undefined) timer.payload = payload
   return timer

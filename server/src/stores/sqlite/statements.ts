@@ -7,8 +7,8 @@ const lastRevision = (table: "history" | "dead"): string =>
     ORDER BY revision DESC LIMIT 1)`
 
 const timerNames = `shard, uuid, namespace, timer_id, fire_at, fire_id, revision, execute_at, attempts,
-  first_attempt_at, last_attempt, created_at, updated_at, correlation_id`
-const timerValues = `?1, unhex(?2), ?3, ?4, ?5, unhex(?6, '-'), ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14`
+  first_attempt_at, last_attempt, created_at, updated_at, asked_at, correlation_id`
+const timerValues = `?1, unhex(?2), ?3, ?4, ?5, unhex(?6, '-'), ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15`
 
 const lifeValues = `unhex(?1), ?2, ?3, unhex(?4, '-'), ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14`
 const lifeNames = `uuid, namespace, timer_id, fire_id, revision, execute_at, attempts, last_attempt,
@@ -40,7 +40,7 @@ export const writerSql = {
   insertBody: "INSERT INTO bodies (id, spec, payload) VALUES (last_insert_rowid(), ?1, ?2)",
   updateTimer: `UPDATE timers SET fire_at = ?2, fire_id = unhex(?3, '-'), revision = ?4, execute_at = ?5,
     attempts = ?6, first_attempt_at = ?7, last_attempt = ?8, created_at = ?9, updated_at = ?10,
-    correlation_id = ?11 WHERE id = ?1`,
+    asked_at = ?11, correlation_id = ?12 WHERE id = ?1`,
   updateBody: "UPDATE bodies SET spec = ?2, payload = ?3 WHERE id = ?1",
   updateSpec: "UPDATE bodies SET spec = ?2 WHERE id = ?1",
   deleteTimer: "DELETE FROM timers WHERE id = ?1",
@@ -87,8 +87,8 @@ export const readerSql = {
   /** In the order in which timerWire.ts writes a timer. */
   due: duePages(
     `t.namespace, t.timer_id, lower(hex(t.uuid)), lower(hex(t.fire_id)), t.revision, t.execute_at, t.fire_at,
-    t.attempts, t.first_attempt_at, t.last_attempt, t.created_at, t.updated_at, t.correlation_id, b.spec,
-    b.payload`,
+    t.attempts, t.first_attempt_at, t.last_attempt, t.created_at, t.updated_at, t.asked_at, t.correlation_id,
+    b.spec, b.payload`,
     withBody,
   ),
   heads: duePages(`${keyColumns}, lower(hex(t.fire_id)) AS fire_id, t.fire_at`, ""),

@@ -34,6 +34,7 @@ export const writeTimer = (out: PackWriter, timer: Timer): void => {
   out.field(attemptText(timer.lastAttempt))
   out.field(timer.createdAt)
   out.field(timer.updatedAt)
+  out.field(timer.askedAt)
   out.field(timer.correlationId)
   out.field(textOfSpec(timer.spec))
   out.bytes(timer.payload)
@@ -50,6 +51,9 @@ export const readTimer = (input: PackReader): Timer => {
   const attempts = input.number()
   const firstAttemptAt = input.optionalNumber()
   const lastAttempt = attemptOfText(input.optionalText())
+  const createdAt = input.number()
+  const updatedAt = input.number()
+  const askedAt = input.optionalNumber()
   const timer: Mutable<Timer> = {
     namespace,
     timerId,
@@ -59,14 +63,15 @@ export const readTimer = (input: PackReader): Timer => {
     executeAt,
     fireAt,
     attempts,
-    createdAt: input.number(),
-    updatedAt: input.number(),
+    createdAt,
+    updatedAt,
     correlationId: input.text(),
     spec: specOfText(input.text()),
   }
   const payload = input.bytes()
   if (firstAttemptAt !== undefined) timer.firstAttemptAt = firstAttemptAt
   if (lastAttempt !== undefined) timer.lastAttempt = lastAttempt
+  if (askedAt !== undefined) timer.askedAt = askedAt
   if (payload !== undefined) timer.payload = payload
   return timer
 }

@@ -1,12 +1,13 @@
 // Items of a write and their answers as packs, there and back. An answer carries only what the asking
-// side does not know: of an applied put its revision and creation time, of everything else what the
-// store had.
+// side does not know: of a timer that was stored as it was sent its revision and creation time, of
+// everything else what the store had.
 import type { Timer } from "../../domain/Timer.ts"
 import type {
   Change,
   OnExisting,
   Outcome,
   Put,
+  Schedule,
   Then,
   WriteAnswer,
   WriteItem,
@@ -48,7 +49,7 @@ export const unpackBatches = (pack: Pack): ReadonlyArray<ShardBatch> => {
   return batches
 }
 
-/** A worker's answer to a batch: whether each item was applied tells how much must be sent. */
+/** A worker's answer to a batch: whether each item's timer was stored as it was sent tells how much must be. */
 export type AppliedBatch =
   | { readonly answers: ReadonlyArray<WriteAnswer>; readonly applied: ReadonlyArray<boolean> }
   | undefined
@@ -78,6 +79,11 @@ const writeItem = (out: PackWriter, item: WriteItem): void => {
     case "put":
       out.field(item.onExisting)
       out.field(item.madeCorrelationId ? 1 : 0)
+      writeTimer(out, item.timer)
+      return
+    case "schedule":
+      out.field(item.madeCorrelationId ? 1 : 0)
+      out.field(item.inFlight)
       writeTimer(out, item.timer)
       return
     case "change":
@@ -117,6 +123,14 @@ const readItem = (input: PackReader): WriteItem => {
         onExisting: input.text() as OnExisting,
         madeCorrelationId: input.number() === 1,
         timer: readTimer(input),
+      }
+    case "schedule":
+      return {
+        kind,
+        madeCorrelationId: input.number() === 1,
+        ...present("inFlight", input.optionalText()),
+        // It was written from one that has its `askedAt`.
+        timer: readTimer(input) as Schedule["timer"],
       }
     case "change":
       return {
@@ -208,12 +222,12 @@ const readThen = (input: PackReader): Then => {
   }
 }
 
-/** What follows the result: nothing, what an applied put became, or a timer, life, revision, reason. */
-const form = { bare: 0, applied: 1, timer: 2, next: 3, life: 4, revision: 5, reason: 6 } as const
+/** What follows the result: nothing, what the sent timer became, or a timer, life, revision, reason, cause. */
+const form = { bare: 0, applied: 1, timer: 2, next: 3, life: 4, revision: 5, reason: 6, because: 7 } as const
 
-const writeAnswer = (out: PackWriter, answer: WriteAnswer, isAppliedPut: boolean): void => {
+const writeAnswer = (out: PackWriter, answer: WriteAnswer, isStoredAsSent: boolean): void => {
   out.field(answer.result)
-  if (isAppliedPut && "timer" in answer) {
+  if (isStoredAsSent && "timer" in answer) {
     out.field(form.applied)
     out.field(answer.timer.revision)
     out.field(answer.timer.createdAt)
@@ -232,6 +246,9 @@ const writeAnswer = (out: PackWriter, answer: WriteAnswer, isAppliedPut: boolean
   } else if ("reason" in answer) {
     out.field(form.reason)
     out.field(answer.reason)
+  } else if ("because" in answer) {
+    out.field(form.because)
+    out.field(answer.because)
   } else out.field(form.bare)
 }
 
@@ -239,7 +256,10 @@ const readAnswer = (input: PackReader, item: WriteItem): WriteAnswer => {
   const result = input.text()
   switch (input.number()) {
     case form.applied:
-      return { result, timer: appliedTimer(item as Put, input.number(), input.number()) } as WriteAnswer
+      return {
+        result,
+        timer: appliedTimer(item as Put | Schedule, input.number(), input.number()),
+      } as WriteAnswer
     case form.timer:
       return { result, timer: readTimer(input) } as WriteAnswer
     case form.next:
@@ -250,12 +270,14 @@ const readAnswer = (input: PackReader, item: WriteItem): WriteAnswer => {
       return { result, revision: input.number() } as WriteAnswer
     case form.reason:
       return { result, reason: input.text() } as WriteAnswer
+    case form.because:
+      return { result, because: input.text() } as WriteAnswer
     default:
       return { result } as WriteAnswer
   }
 }
 
-const appliedTimer = ({ timer }: Put, revision: number, createdAt: number): Timer =>
+const appliedTimer = ({ timer }: Put | Schedule, revision: number, createdAt: number): Timer =>
   timer.revision === revision && timer.createdAt === createdAt ? timer : { ...timer, revision, createdAt }
 
 const present = <Name extends string, T>(name: Name, value: T | undefined): { [n in Name]?: T } =>

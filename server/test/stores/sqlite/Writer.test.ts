@@ -12,6 +12,7 @@ import {
   sampleNow,
   samplePut,
   sampleTimer,
+  scheduleOf,
 } from "../../../testkit/timers.ts"
 
 let folder: TemporaryFolder
@@ -49,7 +50,7 @@ describe("the SQLite writer", () => {
       ),
     ))
 
-  test("a retry, a re-arming and a delivery touch no payload", () =>
+  test("a retry, a re-arming, a move and a delivery touch no payload", () =>
     withStore(
       Effect.scoped(
         Effect.gen(function* () {
@@ -76,7 +77,14 @@ describe("the SQLite writer", () => {
           } as const
           const rearmed = timerIn(at(yield* write([outcomeOf(retried, again)]), 0))
           expect(rearmed.payload).toEqual(payload)
-          yield* write([outcomeOf(rearmed, delivered)])
+          const later = sampleTimer({
+            timerId: timer.timerId,
+            askedAt: rearmed.updatedAt,
+            fireAt: sampleNow + 999,
+          })
+          const moved = timerIn(at(yield* write([scheduleOf(later)]), 0))
+          expect(moved.payload).toEqual(payload)
+          yield* write([outcomeOf(moved, delivered)])
           expect(other.query("SELECT what FROM seen").values()).toEqual([["insert"]])
           expect(other.query("SELECT count(*) FROM bodies").values()).toEqual([[0]])
         }),

@@ -3,9 +3,13 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test"
 import { existsSync, mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { Effect } from "effect"
+import type { Timer } from "../../../src/domain/Timer.ts"
 import { ShardLeases } from "../../../src/ports/ShardLeases.ts"
+import { migrations } from "../../../src/stores/sqlite/migrations/all.ts"
 import { isOlder } from "../../../src/stores/sqlite/openDatabase.ts"
+import { owned } from "../../../testkit/StoreFixture.ts"
 import { sqliteAt, type TemporaryFolder, temporaryFolder } from "../../../testkit/sqlite.ts"
+import { sampleNow, sampleTimer, scheduleOf } from "../../../testkit/timers.ts"
 
 let folder: TemporaryFolder
 beforeEach(() => {
@@ -38,6 +42,35 @@ const edit = (change: (database: Database) => void): void => {
   database.close()
 }
 
+/** A file as the program left it when it knew the first migration only, with one timer in it. */
+const fillAsVersionOne = (database: Database, timer: Timer): void => {
+  database.run("PRAGMA journal_mode = WAL")
+  database.run(migrations[0] ?? "")
+  database.run(`PRAGMA application_id = ${0x50554e43}`)
+  database.run("PRAGMA user_version = 1")
+  database.run("INSERT INTO shards (shard) VALUES (0)")
+  database.run("INSERT INTO tally (shard, created) VALUES (0, 1)")
+  database.run(
+    `INSERT INTO timers (shard, uuid, namespace, timer_id, fire_at, fire_id, revision, execute_at, attempts,
+      created_at, updated_at, correlation_id)
+     VALUES (0, unhex(?1), ?2, ?3, ?4, unhex(?5, '-'), ?6, ?4, 0, ?7, ?7, ?8)`,
+    [
+      timer.uuid,
+      timer.namespace,
+      timer.timerId,
+      timer.fireAt,
+      timer.fireId,
+      timer.revision,
+      timer.createdAt,
+      timer.correlationId,
+    ],
+  )
+  database.run("INSERT INTO bodies (id, spec, payload) VALUES (last_insert_rowid(), ?1, ?2)", [
+    JSON.stringify(timer.spec),
+    timer.payload ?? null,
+  ])
+}
+
 describe("opening an SQLite store", () => {
   test("creates missing folders, the file and all shards, and opens it again", async () => {
     const path = join(folder.path, "a", "b", "timers.db")
@@ -53,7 +86,34 @@ describe("opening an SQLite store", () => {
     edit((database) => {
       expect(database.query("PRAGMA journal_mode").values()).toEqual([["wal"]])
       expect(database.query("PRAGMA application_id").values()).toEqual([[0x50554e43]])
-      expect(database.query("PRAGMA user_version").values()).toEqual([[1]])
+      expect(database.query("PRAGMA user_version").values()).toEqual([[2]])
+    })
+  })
+
+  test("brings a database of the version before up to date, and what it holds with it", async () => {
+    const timer = sampleTimer({ timerId: "old", payload: new TextEncoder().encode("1") })
+    edit((database) => fillAsVersionOne(database, timer))
+    const [found, moved, shown] = await Effect.runPromise(
+      Effect.gen(function* () {
+        const { store, write } = yield* owned
+        const found = yield* store.find(timer)
+        const later = sampleTimer({ timerId: "old", executeAt: timer.executeAt + 1, askedAt: sampleNow + 1 })
+        const [answer] = yield* write([scheduleOf(later)])
+        return [found, answer, yield* store.tally] as const
+      }).pipe(Effect.provide(sqliteAt(folder.database, { shards: 1 })), Effect.scoped),
+    )
+    expect(found).toEqual({ pending: timer, last: undefined })
+    expect(moved).toMatchObject({
+      result: "moved",
+      timer: { askedAt: sampleNow + 1, payload: timer.payload },
+    })
+    expect(shown).toMatchObject({ created: 2, replaced: 1 })
+    edit((database) => {
+      expect(database.query("PRAGMA user_version").values()).toEqual([[2]])
+      const asked = new Date(sampleNow + 1).toISOString()
+      expect(database.query("SELECT timer_id, asked_at FROM timers_readable").values()).toEqual([
+        ["old", asked],
+      ])
     })
   })
 

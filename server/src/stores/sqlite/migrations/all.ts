@@ -1,5 +1,6 @@
 // Every migration, in order: entry n brings the schema from version n to n + 1. A released one is
 // never edited; a change of the schema is a new file.
 import timers from "./0001-timers.sql" with { type: "text" }
+import askedAt from "./0002-asked-at.sql" with { type: "text" }
 
-export const migrations: ReadonlyArray<string> = [timers]
+export const migrations: ReadonlyArray<string> = [timers, askedAt]

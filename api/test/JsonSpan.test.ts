@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
-import { elementSpans, memberSpan, spanBytes } from "../../src/domain/JsonSpan.ts"
+import { elementSpans, memberSpan, spanBytes } from "../src/JsonSpan.ts"
 
 const cut = (text: string, name: string): string | undefined => {
   const span = memberSpan(text, name)

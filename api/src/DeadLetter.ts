@@ -1,0 +1,107 @@
+/**
+ * A message that could not be handled, as it is kept for people: the message itself, byte for byte, why it is
+ * here, and how often it was tried. A message that is a sound envelope stands in the record as it is; any other
+ * is kept as base64.
+ */
+import { Result, Schema, SchemaParser } from "effect"
+import { Count } from "./Count.ts"
+import { decodeEnvelope, Envelope, parseJson } from "./Envelope.ts"
+import { formatInstant, Instant } from "./Instant.ts"
+import { memberSpan, spanBytes } from "./JsonSpan.ts"
+import { malformedMessage } from "./malformedMessage.ts"
+
+/** The tenant of dead letters that name none that could be read. No caller can have it. */
+export const unknownTenant = "_unknown"
+
+export const deadLetterReasons = ["malformed", "refused", "deliveriesExhausted"] as const
+
+const Failure = Schema.Struct({
+  at: Instant,
+  error: Schema.String,
+}).annotate({ description: "When handling failed, and of what." })
+
+export type Failure = typeof Failure.Type
+
+export const DeadLetter = Schema.Struct({
+  reason: Schema.Literals(deadLetterReasons).annotate({
+    description:
+      "malformed: it is no envelope; refused: no retry can mend it; deliveriesExhausted: it failed too often.",
+  }),
+  deliveries: Count.annotate({ description: "How often it was delivered before it came here." }),
+  firstFailure: Failure,
+  lastFailure: Failure,
+  envelope: Schema.optionalKey(Envelope),
+  raw: Schema.optionalKey(Schema.String.annotate({ description: "The message as base64." })),
+  isCut: Schema.optionalKey(
+    Schema.Boolean.annotate({ description: "The message was too large to be kept whole." }),
+  ),
+}).annotate({
+  message: "must be a JSON object",
+  identifier: "DeadLetter",
+  description: "A message that could not be handled, and why.",
+})
+
+export type DeadLetter = typeof DeadLetter.Type
+
+/** Why a message is dead; the message itself goes with it as bytes. */
+export type DeadLetterFacts = Omit<DeadLetter, "envelope" | "raw">
+
+export const encodeDeadLetter = (facts: DeadLetterFacts, original: Uint8Array): Uint8Array => {
+  const rest = JSON.stringify({
+    reason: facts.reason,
+    deliveries: facts.deliveries,
+    firstFailure: failureJson(facts.firstFailure),
+    lastFailure: failureJson(facts.lastFailure),
+    isCut: facts.isCut,
+  })
+  const isEnvelope = facts.isCut !== true && isBare(original) && Result.isSuccess(decodeEnvelope(original))
+  const message = isEnvelope
+    ? `"envelope":${decoder.decode(original)}`
+    : `"raw":"${btoa(Array.from(original, (byte) => String.fromCharCode(byte)).join(""))}"`
+  return encoder.encode(`${rest.slice(0, -1)},${message}}`)
+}
+
+export interface OpenedDeadLetter {
+  readonly letter: DeadLetter
+  /** The message as it came. */
+  readonly original: Uint8Array
+}
+
+export const decodeDeadLetter = (bytes: Uint8Array): Result.Result<OpenedDeadLetter, string> =>
+  Result.flatMap(Result.flatMap(parseJson(bytes), deadLetterOf), (letter) => {
+    const original = letter.raw === undefined ? envelopeBytes(bytes) : bytesOfBase64(letter.raw)
+    return original === undefined
+      ? Result.fail("the dead letter must hold the message, as envelope or as raw base64")
+      : Result.succeed({ letter, original })
+  })
+
+const deadLetterOf = (json: unknown): Result.Result<DeadLetter, string> =>
+  Result.mapError(decodeUnknown(json), malformedMessage)
+
+const failureJson = ({ at, error }: Failure) => ({ at: formatInstant(at), error: error.slice(0, errorChars) })
+
+const errorChars = 1_000
+
+/** Without white space around it, which would be lost in the record. */
+const isBare = (json: Uint8Array): boolean => json[0] === OPEN_OBJECT && json.at(-1) === CLOSE_OBJECT
+
+const OPEN_OBJECT = 0x7b
+const CLOSE_OBJECT = 0x7d
+
+const envelopeBytes = (bytes: Uint8Array): Uint8Array | undefined => {
+  const text = decoder.decode(bytes)
+  const span = memberSpan(text, "envelope")
+  return span === undefined ? undefined : spanBytes(text, span)
+}
+
+const bytesOfBase64 = (base64: string): Uint8Array | undefined => {
+  try {
+    return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0))
+  } catch {
+    return undefined
+  }
+}
+
+const decodeUnknown = SchemaParser.decodeUnknownResult(DeadLetter, { errors: "all" })
+const encoder = new TextEncoder()
+const decoder = new TextDecoder("utf-8", { ignoreBOM: true })

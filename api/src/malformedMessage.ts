@@ -1,0 +1,9 @@
+/** What is wrong with bytes that should have been a message, in one bounded sentence for logs and dead letters. */
+import type { SchemaIssue } from "effect"
+import { fieldErrors } from "./invalidRequest.ts"
+
+export const malformedMessage = (issue: SchemaIssue.Issue): string =>
+  fieldErrors(issue)
+    .slice(0, 3)
+    .map(({ pointer, detail }) => `${pointer === "" ? "the message" : pointer} ${detail}`)
+    .join("; ")

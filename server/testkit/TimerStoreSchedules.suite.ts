@@ -1,0 +1,224 @@
+// The laws of the TimerStore port that concern due times asked for over a bus: such a command may come twice,
+// late, or after another that was sent after it, and sets the due time only of what has not begun to fire.
+import { describe, expect, test } from "bun:test"
+import { Effect } from "effect"
+import type { Timer } from "../src/domain/Timer.ts"
+import type { ScheduleAnswer, WriteItem } from "../src/domain/WriteItem.ts"
+import { at, lawsOf, owned, type Store, type StoreFixture, timerIn } from "./StoreFixture.ts"
+import { isConserved } from "./TimerStoreModel.suite.ts"
+import {
+  cancelOf,
+  changeOf,
+  delivered,
+  outcomeOf,
+  putOf,
+  type SampleTimer,
+  sampleId,
+  sampleNow,
+  sampleSpec,
+  sampleTimer,
+  scheduleOf,
+} from "./timers.ts"
+
+const asked = sampleNow + 100
+
+/** Of the same key each time, and another target than what a put makes. */
+const schedule = (given: SampleTimer = {}, rest: Parameters<typeof scheduleOf>[1] = {}) =>
+  scheduleOf(
+    sampleTimer({
+      timerId: "asked",
+      createdAt: sampleNow + 50,
+      updatedAt: sampleNow + 50,
+      askedAt: asked,
+      spec: { ...sampleSpec, target: { type: "event" } },
+      ...given,
+    }),
+    rest,
+  )
+
+const due = sampleNow + 60_000
+
+export const timerStoreSchedulesSuite = (fixture: StoreFixture): void => {
+  describe("schedules", () => {
+    setting(fixture)
+    ignoring(fixture)
+    orderOfSenders(fixture)
+    durability(fixture)
+  })
+}
+
+const setting = (fixture: StoreFixture): void => {
+  const law = lawsOf(fixture)
+
+  law("of a key of which nothing is known creates it, as every way of reading shows", () =>
+    Effect.gen(function* () {
+      const { store, write, shardOf } = yield* owned
+      const item = schedule({ executeAt: due })
+      expect(yield* write([item])).toEqual([{ result: "created", timer: item.timer }])
+      expect(yield* store.find(item.timer)).toEqual({ pending: item.timer, last: undefined })
+      const page = { exclusiveAfter: { fireAt: -1, uuid: "" }, inclusiveUntilMs: due, limit: 10 }
+      expect(yield* store.due({ shard: shardOf(item.timer), ...page })).toEqual([item.timer])
+      const query = { namespace: "shop", state: "pending", reversed: false, includePayload: true } as const
+      expect((yield* store.list({ ...query, limit: 10 })).items).toEqual([
+        { state: "pending", timer: item.timer },
+      ])
+      expect(yield* store.tally).toMatchObject({ created: 1, replaced: 0 })
+    }),
+  )
+
+  law("moves what is pending: a new arming, with the spec, payload and creation time that it had", () =>
+    Effect.gen(function* () {
+      const { store, write, shardOf } = yield* owned
+      const timer = sampleTimer({ timerId: "asked", payload: new Uint8Array([1, 2]), executeAt: due })
+      yield* write([putOf(timer)])
+      const item = schedule({ executeAt: due + 5, correlationId: "c-2" })
+      const moved = {
+        ...timer,
+        executeAt: due + 5,
+        fireAt: due + 5,
+        fireId: item.timer.fireId,
+        revision: timer.revision + 1,
+        updatedAt: item.timer.createdAt,
+        askedAt: asked,
+        correlationId: "c-2",
+      }
+      expect(yield* write([item])).toEqual([{ result: "moved", timer: moved }])
+      expect((yield* store.find(timer)).pending).toEqual(moved)
+      const page = { exclusiveAfter: { fireAt: -1, uuid: "" }, inclusiveUntilMs: due + 9, limit: 10 }
+      expect(yield* store.due({ shard: shardOf(timer), ...page })).toEqual([moved])
+      const tally = yield* store.tally
+      expect(tally).toMatchObject({ created: 2, replaced: 1 })
+      expect(isConserved(tally, 1)).toBe(true)
+    }),
+  )
+
+  law("of the due time that is there arms nothing, and remembers when it was asked for", () =>
+    Effect.gen(function* () {
+      const { store, write } = yield* owned
+      const timer = sampleTimer({ timerId: "asked", payload: new Uint8Array([1]), executeAt: due })
+      yield* write([putOf(timer)])
+      const answers = yield* write([schedule({ executeAt: due, correlationId: timer.correlationId })])
+      expect(answers).toEqual([{ result: "unchanged", timer: { ...timer, askedAt: asked } }])
+      expect((yield* store.find(timer)).pending).toEqual({ ...timer, askedAt: asked })
+      const late = schedule({ executeAt: due + 5, askedAt: asked - 1 })
+      expect(yield* write([late])).toEqual([{ result: "ignored", because: "outdated" }])
+      expect(yield* store.tally).toMatchObject({ created: 1, replaced: 0 })
+    }),
+  )
+}
+
+const ignoring = (fixture: StoreFixture): void => {
+  const law = lawsOf(fixture)
+  const timer = sampleTimer({ timerId: "asked", payload: new Uint8Array([1]), executeAt: due })
+  const later = schedule({ executeAt: due + 5 })
+  type Because = Extract<ScheduleAnswer, { result: "ignored" }>["because"]
+  const cases: ReadonlyArray<readonly [string, Because, ReadonlyArray<WriteItem>, WriteItem]> = [
+    ["whose attempt runs", "inFlight", [], schedule({ executeAt: due + 5 }, { inFlight: timer.fireId })],
+    ["between attempts", "retrying", [outcomeOf(timer, { to: "retry", fireAt: due + 99 })], later],
+    ["that was delivered", "finished", [outcomeOf(timer, delivered)], later],
+    ["that was cancelled", "finished", [cancelOf(timer)], later],
+    ["that is dead", "finished", [outcomeOf(timer, { to: "dead", reason: "refused" })], later],
+    ["set since it was sent", "outdated", [], schedule({ executeAt: due + 5, askedAt: sampleNow - 1 })],
+  ]
+  for (const [title, because, before, item] of cases) {
+    law(`of a timer ${title} is ignored and changes nothing`, () =>
+      Effect.gen(function* () {
+        const { store, write } = yield* owned
+        yield* write([putOf(timer)])
+        yield* write(before)
+        const state = { found: yield* store.find(timer), tally: yield* store.tally }
+        expect(yield* write([item, item])).toEqual([
+          { result: "ignored", because },
+          { result: "ignored", because },
+        ])
+        expect({ found: yield* store.find(timer), tally: yield* store.tally }).toEqual(state)
+      }),
+    )
+  }
+
+  law("that created a life which has ended is not a new one when it comes again", () =>
+    Effect.gen(function* () {
+      const { store, write } = yield* owned
+      const item = schedule({ executeAt: due })
+      yield* write([item, outcomeOf(item.timer, delivered)])
+      expect(yield* write([item])).toEqual([{ result: "ignored", because: "finished" }])
+      expect((yield* store.find(item.timer)).pending).toBeUndefined()
+      expect((yield* store.find(item.timer)).last).not.toHaveProperty("askedAt")
+      expect(yield* store.tally).toMatchObject({ created: 1, delivered: 1 })
+    }),
+  )
+}
+
+const orderOfSenders = (fixture: StoreFixture): void => {
+  const law = lawsOf(fixture)
+
+  law("in whatever order commands come, the one sent last has its way", () =>
+    Effect.gen(function* () {
+      const { store, write } = yield* owned
+      const sent = [3, 1, 4, 2, 4].map((order) =>
+        schedule({ executeAt: due + order, askedAt: asked + order, correlationId: "c-1" }),
+      )
+      const answers = yield* write(sent)
+      expect(answers.map((answer) => ("because" in answer ? answer.because : answer.result))).toEqual([
+        "created",
+        "outdated",
+        "moved",
+        "outdated",
+        "unchanged",
+      ])
+      const { pending } = yield* store.find(at(sent, 0).timer)
+      expect(pending).toMatchObject({ executeAt: due + 4, askedAt: asked + 4 })
+    }),
+  )
+
+  law("a replacement, a change and a re-arming take the place of what was asked for; a retry does not", () =>
+    Effect.gen(function* () {
+      const { store, write } = yield* owned
+      const rearmed = { to: "rearmed", executeAt: due + 9, fireId: sampleId(), latenessMs: 0 } as const
+      const nexts: ReadonlyArray<readonly [(timer: Timer) => WriteItem, number | undefined]> = [
+        [({ timerId }) => putOf(sampleTimer({ timerId, executeAt: due + 5 })), undefined],
+        [(timer) => changeOf(timer, { executeAt: due + 5 }), undefined],
+        [(timer) => outcomeOf(timer, rearmed), undefined],
+        [(timer) => outcomeOf(timer, { to: "retry", fireAt: due + 9 }), asked],
+      ]
+      for (const [index, [next, askedAt]] of nexts.entries()) {
+        const first = schedule({ timerId: `next-${index}`, executeAt: due })
+        const answers = yield* write([first, next(first.timer)])
+        expect(timerIn(answers[1]).askedAt).toBe(askedAt)
+        expect((yield* store.find(first.timer)).pending).toEqual(timerIn(answers[1]))
+      }
+    }),
+  )
+}
+
+const durability = (fixture: StoreFixture): void => {
+  const { reopened } = fixture
+  const title = "what was asked for, and when, is there when the store is opened again"
+  if (typeof reopened !== "function") {
+    test.skip(`${title} (skipped: ${reopened.skipped})`, () => {})
+    return
+  }
+  test(title, async () => {
+    const { first, second, dispose } = reopened({ shards: 4 })
+    try {
+      const run = <A>(layer: typeof first, body: Effect.Effect<A, unknown, Store>) =>
+        Effect.runPromise(body.pipe(Effect.provide(layer), Effect.scoped))
+      const item = schedule({ executeAt: due })
+      await run(
+        first,
+        Effect.flatMap(owned, ({ write }) => write([item])),
+      )
+      await run(
+        second,
+        Effect.gen(function* () {
+          const { store, write } = yield* owned
+          expect((yield* store.find(item.timer)).pending).toEqual(item.timer)
+          const late = schedule({ executeAt: due + 5, askedAt: asked - 1 })
+          expect(yield* write([late])).toEqual([{ result: "ignored", because: "outdated" }])
+        }),
+      )
+    } finally {
+      dispose()
+    }
+  })
+}
