@@ -21,7 +21,7 @@ const offenders = (
 
 describe("the house", () => {
   test("only adapters know the runtime", () => {
-    const adapters = /^server\/src\/(stores\/sqlite|http\/listener|deliverers\/webhook)\//
+    const adapters = /^server\/src\/(stores\/(sqlite|postgres)|http\/listener|deliverers\/webhook)\//
     const isBunOnly = /\bBun\.|from "bun/
     expect(offenders("server/src", ({ path, text }) => !adapters.test(path) && isBunOnly.test(text))).toEqual(
       [],

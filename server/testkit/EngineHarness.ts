@@ -11,9 +11,11 @@ import { defaultEngineOptions, Engine, type EngineOptions } from "../src/engine/
 import { type CreateCommand, Scheduler } from "../src/engine/Scheduler.ts"
 import { type Deliverer, Deliverers, type Delivery, type Fire } from "../src/ports/Deliverer.ts"
 import { Ids } from "../src/ports/Ids.ts"
+import { PeerError, Peers } from "../src/ports/Peers.ts"
 import { ShardLeases } from "../src/ports/ShardLeases.ts"
 import { type Found, TimerStore } from "../src/ports/TimerStore.ts"
 import { WallClock } from "../src/ports/WallClock.ts"
+import { MemberList } from "../src/stores/MemberList.ts"
 import { type MemoryDatabase, makeMemoryDatabase } from "../src/stores/memory/MemoryDatabase.ts"
 import { MemoryStore } from "../src/stores/memory/MemoryStore.ts"
 import { StoreFaults } from "./StoreFaults.ts"
@@ -26,6 +28,10 @@ export interface HarnessOptions extends Omit<Sections, "pollingIntervalMs" | "hi
   readonly pollingIntervalMs?: number
   /** No node is started: the test fills the database first, or starts several itself. */
   readonly isEmpty?: boolean
+  /** Each node sees no other member, as processes do that share an SQLite file. */
+  readonly areStrangers?: boolean
+  /** Nodes reach one another: what lands on the wrong one is carried, and who releases a shard tells. */
+  readonly areLinked?: boolean
 }
 
 /** An attempt as it started. */
@@ -44,6 +50,7 @@ export interface EngineNode {
   readonly faults: StoreFaults
   /** Ends the node as a kill would: nothing is settled, nothing is released. */
   readonly kill: Effect.Effect<void>
+  readonly isUp: () => boolean
 }
 
 /** Attempts that hang, in the test's hand. */
@@ -109,6 +116,8 @@ export class EngineHarness {
   private script: Script = () => Effect.succeed(delivered)
   private wallOffsetMs = 0
   private nodes: Array<EngineNode> = []
+  /** Addresses that refuse connections, though a node may live there. */
+  readonly unreachable = new Set<string>()
 
   constructor(options: HarnessOptions, clock: Clock.Clock, fibers: CountingScheduler) {
     this.options = options
@@ -252,7 +261,8 @@ export class EngineHarness {
       const faults = yield* Effect.provideContext(
         Effect.map(
           Effect.all([TimerStore, ShardLeases]),
-          ([store, leases]) => new StoreFaults(store, leases),
+          ([store, leases]) =>
+            new StoreFaults(store, self.options.areStrangers === true ? amongStrangers(leases) : leases),
         ),
         stores,
       )
@@ -264,6 +274,7 @@ export class EngineHarness {
           Layer.succeed(Deliverers, { byType: self.deliverers(name) }),
           Layer.succeed(WallClock, { now: () => self.now() }),
           Ids.fromRandom,
+          self.options.areLinked === true ? self.links : Layer.empty,
         ]),
       )
       const services = yield* Layer.buildWithScope(layer, scope)
@@ -271,10 +282,37 @@ export class EngineHarness {
         Effect.map(Effect.all([Scheduler, Engine]), ([scheduler, engine]) => ({ scheduler, engine })),
         services,
       )
-      const started: EngineNode = { ...node, name, faults, kill: Scope.close(scope, Exit.void) }
+      let isUp = true
+      const kill = Effect.suspend(() => {
+        isUp = false
+        return Scope.close(scope, Exit.void)
+      })
+      const started: EngineNode = { ...node, name, faults, kill, isUp: () => isUp }
       self.nodes.push(started)
       yield* self.still
       return started
+    })
+  }
+
+  /** Every node's name is its address; one that was killed or drained is not reached. */
+  private get links(): Layer.Layer<Peers> {
+    const reached = <A>(
+      address: string,
+      ask: (node: EngineNode) => Effect.Effect<A>,
+    ): Effect.Effect<A, PeerError> =>
+      Effect.suspend(() => {
+        const isThere = ({ name, isUp }: EngineNode) =>
+          name === address && isUp() && !this.unreachable.has(address)
+        const node = this.nodes.find(isThere)
+        return node === undefined
+          ? new PeerError({ message: `${address} is not there`, isUndelivered: true })
+          : ask(node)
+      })
+    return Layer.succeed(Peers, {
+      write: (address, items) => reached(address, ({ scheduler }) => scheduler.accept(items)),
+      inFlight: (address, fireIds) =>
+        reached(address, ({ scheduler }) => Effect.sync(() => scheduler.isInFlightHere(fireIds))),
+      nudge: (address) => reached(address, ({ engine }) => Effect.sync(() => engine.lookNow())),
     })
   }
 
@@ -338,12 +376,22 @@ export const runVirtually = (
   )
 }
 
+const amongStrangers = (leases: ShardLeases["Service"]): ShardLeases["Service"] => {
+  const members = new MemberList()
+  return {
+    ...leases,
+    announce: (member) => Effect.sync(() => members.announce(member)),
+    members: Effect.sync(() => members.all()),
+    retire: (node) => Effect.sync(() => members.retire(node)),
+  }
+}
+
 const engineOptions = (options: HarnessOptions, node: string): EngineOptions => {
   const { ownership, window, dispatch, queue } = defaultEngineOptions
   return {
     ...defaultEngineOptions,
     pollingIntervalMs: options.pollingIntervalMs ?? defaultEngineOptions.pollingIntervalMs,
-    ownership: { ...ownership, ...options.ownership, node },
+    ownership: { ...ownership, ...options.ownership, node, address: node },
     window: { ...window, ...options.window },
     dispatch: { ...dispatch, ...options.dispatch },
     queue: { ...queue, ...options.queue },

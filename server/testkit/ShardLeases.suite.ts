@@ -101,5 +101,52 @@ export const shardLeasesSuite = (fixture: StoreFixture): void => {
         expect(yield* leases.renew([])).toEqual([])
       }),
     )
+
+    law("members are in the order of their names, each with the address it announced", () =>
+      Effect.gen(function* () {
+        const leases = yield* ShardLeases
+        expect(yield* leases.members).toEqual([])
+        for (const node of ["b", "é", "a", "B"]) {
+          yield* leases.announce({ node, address: `${node}:1`, isLeaving: false })
+        }
+        const members = yield* leases.members
+        expect(members.map(({ node, address }) => [node, address])).toEqual([
+          ["B", "B:1"],
+          ["a", "a:1"],
+          ["b", "b:1"],
+          ["é", "é:1"],
+        ])
+      }),
+    )
+
+    law("each announcement raises its node's beat, and nobody else's", () =>
+      Effect.gen(function* () {
+        const leases = yield* ShardLeases
+        yield* leases.announce({ node: "a", address: "a:1", isLeaving: false })
+        yield* leases.announce({ node: "b", address: "b:1", isLeaving: false })
+        const before = yield* leases.members
+        yield* leases.announce({ node: "a", address: "a:2", isLeaving: true })
+        const after = yield* leases.members
+        expect(after[0]).toMatchObject({ node: "a", address: "a:2", isLeaving: true })
+        expect(at(after, 0).beat).toBeGreaterThan(at(before, 0).beat)
+        expect(at(after, 1)).toEqual(at(before, 1))
+      }),
+    )
+
+    law("a retired node is forgotten, keeps its leases, and joins anew when it announces itself", () =>
+      Effect.gen(function* () {
+        const leases = yield* ShardLeases
+        yield* leases.announce({ node: "a", address: "a:1", isLeaving: true })
+        yield* leases.announce({ node: "b", address: "b:1", isLeaving: false })
+        const held = yield* leases.claim(at(yield* leases.owners, 0), "a")
+        yield* leases.retire("a")
+        yield* leases.retire("never here")
+        expect((yield* leases.members).map(({ node }) => node)).toEqual(["b"])
+        expect(at(yield* leases.owners, 0).epoch).toBe(held?.epoch ?? Number.NaN)
+        expect(at(yield* leases.owners, 0).node).toBe("a")
+        yield* leases.announce({ node: "a", address: "a:2", isLeaving: false })
+        expect(at(yield* leases.members, 0)).toMatchObject({ node: "a", address: "a:2", isLeaving: false })
+      }),
+    )
   })
 }

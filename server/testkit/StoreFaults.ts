@@ -4,7 +4,7 @@
 // reply, do that, let it go" and never as a wait.
 import { Effect, Latch } from "effect"
 import type { TimerKey } from "../src/domain/Timer.ts"
-import type { Lease, ShardLeases } from "../src/ports/ShardLeases.ts"
+import type { Lease, Member, ShardLeases } from "../src/ports/ShardLeases.ts"
 import {
   type DueQuery,
   type ListQuery,
@@ -28,6 +28,9 @@ export interface StoreCalls {
   readonly claim: Lease
   readonly renew: ReadonlyArray<{ readonly shard: number; readonly epoch: number }>
   readonly release: number
+  readonly announce: Omit<Member, "beat">
+  readonly members: undefined
+  readonly retire: string
 }
 
 export type StoreMethod = keyof StoreCalls
@@ -189,6 +192,9 @@ export class StoreFaults {
       claim: (expected, node) => this.disturbed("claim", expected, leases.claim(expected, node)),
       renew: (held) => this.disturbed("renew", held, leases.renew(held)),
       release: (shard, epoch) => this.disturbed("release", shard, leases.release(shard, epoch)),
+      announce: (member) => this.disturbed("announce", member, leases.announce(member)),
+      members: this.disturbed("members", undefined, leases.members),
+      retire: (node) => this.disturbed("retire", node, leases.retire(node)),
     }
   }
 }

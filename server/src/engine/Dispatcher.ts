@@ -82,8 +82,8 @@ export class Dispatcher {
   private readonly open = new Map<HostQueue, NamespaceQueue>()
   /** When a host that timers wait for may be probed next, by the monotonic clock. */
   private probeDueMs = Number.POSITIVE_INFINITY
+  private readonly flights = new Set<Flight>()
   private hostCount = 0
-  private running = 0
   private unsettled = 0
   private isPumping = false
   private isStopped = false
@@ -93,7 +93,12 @@ export class Dispatcher {
   }
 
   get inFlight(): number {
-    return this.running
+    return this.flights.size
+  }
+
+  /** Of the attempts that run now. */
+  runningFireIds(): ReadonlySet<string> {
+    return new Set([...this.flights].map(({ entry }) => entry.timer.fireId))
   }
 
   get openBreakers(): number {
@@ -161,12 +166,12 @@ export class Dispatcher {
 
   private hasRoom(): boolean {
     const { limits } = this.parts
-    return this.running < limits.inFlight && this.unsettled < limits.unsettled
+    return this.flights.size < limits.inFlight && this.unsettled < limits.unsettled
   }
 
   private startNextOf(namespace: NamespaceQueue): boolean {
     const { limits } = this.parts
-    const share = Math.min(limits.inFlightPerNamespace, limits.inFlight - this.running)
+    const share = Math.min(limits.inFlightPerNamespace, limits.inFlight - this.flights.size)
     if (namespace.inFlight >= share) return false
     for (;;) {
       const entry = namespace.ready.pop()
@@ -201,6 +206,7 @@ export class Dispatcher {
     this.unsettled++
     const onStored = () => {
       this.unsettled--
+      home.window.noteStored()
       this.pump()
     }
     const { expireAfterMs } = timer.spec
@@ -210,14 +216,14 @@ export class Dispatcher {
       return
     }
     const flight: Flight = { entry, attempt: timer.attempts + 1, startedAt }
-    this.running++
+    this.flights.add(flight)
     namespace.inFlight++
     host.inFlight++
     host.breaker.started()
     if (flight.attempt === 1)
       parts.metrics.started(Math.max(0, startedAt - Math.max(timer.fireAt, timer.updatedAt)))
     parts.run(this.deliver(flight), (exit) => {
-      this.running--
+      this.flights.delete(flight)
       namespace.inFlight--
       host.inFlight--
       const delivery = deliveryOf(exit)

@@ -1,16 +1,21 @@
 // The engine put together, and as those around it see it: is it well, what does it measure, how does it
 // stop. ARCHITECTURE.md tells the way of one timer through the stages that are wired here.
-import { Clock, Context, Effect, Fiber, Layer, Random } from "effect"
+import { Clock, Context, Effect, Fiber, Layer, Option, Random } from "effect"
 import type { Tally } from "../domain/decide.ts"
 import { Deliverers } from "../ports/Deliverer.ts"
 import { Ids } from "../ports/Ids.ts"
+import { Peers } from "../ports/Peers.ts"
 import { ShardLeases } from "../ports/ShardLeases.ts"
 import { TimerStore } from "../ports/TimerStore.ts"
 import { WallClock } from "../ports/WallClock.ts"
+import type { ClusterState } from "./ClusterView.ts"
 import { Dispatcher, type DispatcherLimits } from "./Dispatcher.ts"
 import { EngineMetrics } from "./EngineMetrics.ts"
+import { FlightViews } from "./FlightViews.ts"
+import { Forwarder } from "./Forwarder.ts"
 import { makeGuard } from "./Guard.ts"
 import { Ownership, type OwnershipOptions } from "./Ownership.ts"
+import { OwnWrites } from "./OwnWrites.ts"
 import { makeScheduler, Scheduler } from "./Scheduler.ts"
 import { Settler } from "./Settler.ts"
 import { ShardLoop } from "./ShardLoop.ts"
@@ -31,7 +36,7 @@ export interface EngineOptions {
 }
 
 export const defaultEngineOptions: EngineOptions = {
-  ownership: { node: "local", leaseMs: 5_000, renewEveryMs: 1_000, marginMs: 1_000 },
+  ownership: { node: "local", address: "", leaseMs: 5_000, renewEveryMs: 1_000, marginMs: 1_000 },
   pollingIntervalMs: 5_000,
   window: { timers: 200_000, bytes: 256 * 1024 * 1024, page: 500, lookAheadMs: 60_000 },
   dispatch: {
@@ -48,7 +53,9 @@ export const defaultEngineOptions: EngineOptions = {
 export interface EngineStatus {
   readonly shards: number
   readonly ownedShards: number
-  /** Another process holds the store: this one waits to take over. */
+  /** Shards of other nodes that live. */
+  readonly shardsElsewhere: number
+  /** It owns nothing though something is meant for it, or though it cannot tell who owns the rest. */
   readonly isWaiting: boolean
   readonly isDraining: boolean
   /** Loops that made no progress for too long, by name; empty on a healthy node. */
@@ -70,7 +77,14 @@ export class Engine extends Context.Service<
     status(): EngineStatus
     /** Brings gauges (pending, in flight, oldest due age …) up to date, for a scrape. */
     readonly sample: Effect.Effect<void>
-    /** Starts no new attempt, lets those in flight finish within the bound, settles, releases. */
+    /** The cluster as this node sees it. */
+    cluster(): ClusterState
+    /** Another node released a shard that may be meant for this one. */
+    lookNow(): void
+    /**
+     * Hands shards over to other nodes, if there are any; else starts no new attempt, lets those in flight finish
+     * within the bound, settles, releases.
+     */
     drain(withinMs: number): Effect.Effect<void>
   }
 >()("punctual/engine/Engine") {
@@ -92,7 +106,10 @@ const make = Effect.fnUntraced(function* (options: EngineOptions) {
   const metrics = yield* EngineMetrics.make
   const context = yield* Effect.context<never>()
   const runFork = Effect.runForkWith(context)
+  const peers = yield* Effect.serviceOption(Peers)
   let isDraining = false
+  /** A node that hands its shards to others takes writes of each until that one is gone. */
+  let takesWrites = true
 
   const guard = makeGuard(options.onBroken ?? (() => {}))
   const queue = yield* WriteQueue.make(store, options.queue, metrics, guard)
@@ -133,6 +150,7 @@ const make = Effect.fnUntraced(function* (options: EngineOptions) {
     leases,
     queue,
     clock,
+    metrics,
     guard,
     makeLoop: (lease, trustedUntilNanos) =>
       new ShardLoop(lease, trustedUntilNanos, share(), {
@@ -147,19 +165,26 @@ const make = Effect.fnUntraced(function* (options: EngineOptions) {
     onOwnedChanged: () => {
       for (const loop of ownership.loops()) loop.window.resize(share())
     },
+    // It looks by itself soon, so a nudge that does not arrive is not repeated.
+    onReleased: (address) =>
+      Option.isNone(peers) || address === "" ? Effect.void : Effect.ignore(peers.value.nudge(address)),
   })
   yield* Effect.addFinalizer(() => ownership.abandonAll)
   const keeping = yield* Effect.forkScoped(guard("ownership", ownership.keepForever))
   yield* Effect.forkScoped(pruneForever(store, wall, options.historyRetentionMs))
 
+  const own = new OwnWrites({ ownership, queue })
+  const cluster = Option.isNone(peers) ? undefined : { view: ownership, peers: peers.value }
   const scheduler = makeScheduler({
     store,
-    ownership,
-    queue,
+    own,
+    forwarder:
+      cluster === undefined ? undefined : yield* Forwarder.make({ ...cluster, store, own, metrics, guard }),
+    flights: new FlightViews({ own, dispatcher, wall, cluster }),
     wall,
     ids,
     metrics,
-    isDraining: () => isDraining,
+    isDraining: () => !takesWrites,
   })
 
   const ageMs = (sinceNanos: bigint) => Number(clock.monotonicTimeNanosUnsafe() - sinceNanos) / 1e6
@@ -209,11 +234,15 @@ const make = Effect.fnUntraced(function* (options: EngineOptions) {
   })
 
   const drain = Effect.fnUntraced(function* (withinMs: number) {
+    const startedNanos = clock.monotonicTimeNanosUnsafe()
     isDraining = true
+    if (ownership.hasTakers) yield* ownership.leave(withinMs)
+    takesWrites = false
     dispatcher.stop()
+    // Attempts whose shard is another's by now have nowhere to be settled.
     yield* Effect.sleep(20).pipe(
-      Effect.repeat({ while: () => dispatcher.inFlight > 0 }),
-      Effect.timeoutOption(withinMs),
+      Effect.repeat({ while: () => dispatcher.inFlight > 0 && ownership.ownedCount > 0 }),
+      Effect.timeoutOption(Math.max(0, withinMs - ageMs(startedNanos))),
     )
     yield* Effect.timeoutOption(queue.awaitIdle, settleWithinMs)
     yield* Fiber.interrupt(keeping)
@@ -224,13 +253,16 @@ const make = Effect.fnUntraced(function* (options: EngineOptions) {
     status: () => ({
       shards: ownership.shards ?? 0,
       ownedShards: ownership.ownedCount,
-      isWaiting: !isDraining && ownership.ownedCount === 0,
+      shardsElsewhere: ownership.ownedElsewhere,
+      isWaiting: !isDraining && ownership.isWaiting,
       isDraining,
       stalledLoops: Object.entries(loopAgesMs()).flatMap(([loop, age]) =>
         age > stalledAfterMs ? [loop] : [],
       ),
     }),
     sample,
+    cluster: () => ownership.state(wall.now()),
+    lookNow: () => ownership.lookNow(),
     drain,
   })
   return Context.make(Engine, engine).pipe(Context.add(Scheduler, scheduler))

@@ -4,7 +4,10 @@ import { type Context, Effect, Metric } from "effect"
 
 export type DeliveryOutcome = "delivered" | "rearmed" | "retry" | "dead" | "superseded"
 export type CommandName = "create" | "update" | "cancel" | "schedule"
-export type LoopName = "firing" | "reading" | "ownership" | "committing"
+export type OwnershipChange = "claimed" | "handedOver" | "lost"
+export type LoopName = "firing" | "reading" | "ownership" | "committing" | "forwarding"
+/** What became of a write that this node did not own: done elsewhere, or stored for whoever will own it. */
+export type ForwardedResult = "answered" | "inserted" | "refused" | "unknown"
 
 const seconds = [0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300]
 
@@ -20,8 +23,20 @@ const deliveries = Metric.counter("timer_deliveries_total", {
   description: "Attempts by outcome",
   incremental: true,
 })
+const forwardedRequests = Metric.counter("timer_forwarded_requests_total", {
+  description: "Writes of shards that another node owns, by what became of them",
+  incremental: true,
+})
 const sweepRescued = Metric.counter("timer_sweep_rescued_total", {
   description: "Due timers that no window held and the sweep found; 0 on a healthy node",
+  incremental: true,
+})
+const ownershipChanges = Metric.counter("timer_ownership_changes_total", {
+  description: "Shards that this process claimed, handed to another or lost to one",
+  incremental: true,
+})
+const fencedWrites = Metric.counter("timer_fenced_writes_total", {
+  description: "Writes the store refused because another process owns their shard",
   incremental: true,
 })
 const lateness = Metric.histogram("timer_lateness_seconds", {
@@ -72,7 +87,9 @@ const labelled = <Names extends string, Input, State>(
 
 const byCommand = labelled(commandsReceived, "command", ["create", "update", "cancel", "schedule"])
 const byOutcome = labelled(deliveries, "outcome", ["delivered", "rearmed", "retry", "dead", "superseded"])
-const byLoop = labelled(loopAge, "loop", ["firing", "reading", "ownership", "committing"])
+const byChange = labelled(ownershipChanges, "change", ["claimed", "handedOver", "lost"])
+const byLoop = labelled(loopAge, "loop", ["firing", "reading", "ownership", "committing", "forwarding"])
+const byForwarded = labelled(forwardedRequests, "result", ["answered", "inserted", "refused", "unknown"])
 
 export class EngineMetrics {
   private readonly context: Context.Context<never>
@@ -80,9 +97,10 @@ export class EngineMetrics {
   private constructor(context: Context.Context<never>) {
     this.context = context
     // So that a scrape shows them before they first happen.
-    for (const metric of [...Object.values(byCommand), ...Object.values(byOutcome)])
-      metric.updateUnsafe(0, context)
+    for (const metrics of [byCommand, byOutcome, byForwarded, byChange])
+      for (const metric of Object.values(metrics)) metric.updateUnsafe(0, context)
     sweepRescued.updateUnsafe(0, context)
+    fencedWrites.updateUnsafe(0, context)
     schedulesProcessed.updateUnsafe(0, context)
   }
 
@@ -95,6 +113,10 @@ export class EngineMetrics {
   settled(outcome: DeliveryOutcome): void {
     schedulesProcessed.updateUnsafe(1, this.context)
     byOutcome[outcome].updateUnsafe(1, this.context)
+  }
+
+  forwarded(result: ForwardedResult): void {
+    byForwarded[result].updateUnsafe(1, this.context)
   }
 
   started(latenessMs: number): void {
@@ -111,6 +133,14 @@ export class EngineMetrics {
 
   rescued(timers: number): void {
     sweepRescued.updateUnsafe(timers, this.context)
+  }
+
+  ownershipChanged(change: OwnershipChange): void {
+    byChange[change].updateUnsafe(1, this.context)
+  }
+
+  fenced(writes: number): void {
+    fencedWrites.updateUnsafe(writes, this.context)
   }
 
   gauge(name: GaugeName, value: number): void {

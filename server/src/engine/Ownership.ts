@@ -1,143 +1,212 @@
 // Which shards this process fires. The store is the only coordinator: a lease is a counter that its owner
-// keeps raising. Whoever wants a shard watches the counter by its own monotonic clock; unchanged for the
-// lease time, counted from the receipt of the read that first showed it, its owner is dead, and the claim
-// names the counter that was watched. An owner in turn stops trusting its lease a margin before anyone
-// could take it, counted from the start of its last successful renewal, and asks that before each attempt:
-// a process that was frozen starts nothing when it wakes.
+// keeps raising. Whoever wants a shard watches the counter by its own monotonic clock (ClusterWatch); unchanged
+// for the lease time, its owner is dead, and the claim names the counter that was watched. An owner in turn
+// stops trusting its lease a margin before anyone could take it, counted from the start of its last successful
+// renewal, and asks that before each attempt: a process that was frozen starts nothing when it wakes.
 //
-// One node claims all shards that are free or whose owner is dead. On SQLite a file lock proves a
-// predecessor dead, so that a restart finds its shards free; a second process finds them held, and waits.
-import { type Clock, Effect, Exit, Scope } from "effect"
-import type { Lease, ShardLeases } from "../ports/ShardLeases.ts"
+// Two loops. One renews and then announces this node, so that its beat vouches for its renewals. The other looks
+// at leases and members, works out which shards are meant for whom (Assignment), claims what is meant for this
+// node and is free or whose owner is dead, and hands over what is meant for another that lives (Handover).
+// Handovers are few at a time and never undone: what was released is anyone's again, by the next look.
+//
+// On SQLite a file lock proves a predecessor dead, so that a restart finds its shards free; a second process finds
+// them held, sees no other member, and waits.
+import { type Clock, Effect, Latch } from "effect"
+import type { Lease } from "../ports/ShardLeases.ts"
 import type { StoreError } from "../ports/TimerStore.ts"
-import type { Guard } from "./Guard.ts"
+import { assign } from "./Assignment.ts"
+import type { ClusterState, ClusterView } from "./ClusterView.ts"
+import { ClusterWatch, nanosOf } from "./ClusterWatch.ts"
+import { comeToRest } from "./Handover.ts"
+import { type OwnedShard, OwnedShards, type OwnedShardsParts } from "./OwnedShards.ts"
 import type { ShardLoop } from "./ShardLoop.ts"
-import type { WriteQueue } from "./WriteQueue.ts"
+import { Signal } from "./Signal.ts"
 
 export interface OwnershipOptions {
   readonly node: string
+  /** Where other nodes reach this one; empty where there are none. */
+  readonly address: string
   readonly leaseMs: number
   readonly renewEveryMs: number
   /** How long before a lease could be taken its owner stops trusting it. */
   readonly marginMs: number
 }
 
-export interface OwnershipParts {
-  readonly leases: ShardLeases["Service"]
-  readonly queue: WriteQueue
+export interface OwnershipParts extends OwnedShardsParts {
   readonly clock: Clock.Clock
-  /** Makes the loop of a shard that was claimed. */
-  readonly makeLoop: (lease: Lease, trustedUntilNanos: bigint) => ShardLoop
-  /** Runs a loop that must not end: a defect in it is reported as fatal. */
-  readonly guard: Guard
-  /** The number of owned shards changed: shares of the node's bounds change with it. */
-  readonly onOwnedChanged: () => void
+  /** A shard was released for the node at this address, which should look at once. */
+  readonly onReleased?: (address: string) => Effect.Effect<void>
 }
 
-interface Watched {
-  readonly epoch: number
-  readonly counter: number
-  readonly sinceNanos: bigint
-}
-
-interface Owned {
-  readonly loop: ShardLoop
-  readonly scope: Scope.Closeable
-}
-
-/** While others hold shards that this process would take, it looks for them this often. */
+/** How often a node looks whether something is meant for it, or no longer. */
 const lookEveryMs = 250
+/** However often it is asked to. */
+const looksApartMs = 10
+const claimsAtOnce = 4
+const handoversAtOnce = 4
+/** A node that leaves has nothing else to do. */
+const handoversAtOnceLeaving = 16
+const retireAfterMs = 60_000
+/** Past this a store that does not answer is left to itself. */
+const askWithinMs = 1_000
 
-export class Ownership {
+export class Ownership implements ClusterView {
+  readonly node: string
   /** How many shards the store has; unknown until it has answered. */
   shards: number | undefined
-  progressNanos: bigint
-  private readonly owned = new Map<number, Owned>()
-  private readonly watched = new Map<number, Watched>()
+  private readonly owned: OwnedShards
+  /** Shards whose claim failed, and may have been granted all the same. */
+  private readonly unsure = new Set<number>()
   private readonly options: OwnershipOptions
   private readonly parts: OwnershipParts
-  private renewalDueNanos = 0n
+  private readonly watch: ClusterWatch
+  private readonly hasAnnounced = Latch.makeUnsafe(false)
+  private readonly lookSignal = new Signal()
+  /** Opened when a look that begins from now on has ended. */
+  private nextLook = Latch.makeUnsafe(false)
+  /** By shard: whom it is meant for. */
+  private intended: ReadonlyArray<string | undefined> = []
+  private mustLook = true
+  /** The others are told that nothing is meant for this node any more. */
+  private isLeaving = false
+  /** They have been told: what this node has goes to them. */
+  private givesAll = false
+  private announcedNanos: bigint
+  private renewedNanos: bigint
+  private lookedNanos: bigint
   private hasSaidThatItWaits = false
 
   constructor(options: OwnershipOptions, parts: OwnershipParts) {
+    const now = parts.clock.monotonicTimeNanosUnsafe()
+    this.node = options.node
     this.options = options
     this.parts = parts
-    this.progressNanos = parts.clock.monotonicTimeNanosUnsafe()
+    this.owned = new OwnedShards(parts)
+    this.watch = new ClusterWatch(options)
+    this.announcedNanos = now
+    this.renewedNanos = now
+    this.lookedNanos = now
   }
+
+  // ── What others ask ───────────────────────────────────────────────────────────────────────────
 
   get ownedCount(): number {
     return this.owned.size
   }
 
+  /** When the loop that lags behind the other last made progress. */
+  get progressNanos(): bigint {
+    return this.renewedNanos < this.lookedNanos ? this.renewedNanos : this.lookedNanos
+  }
+
+  /** The loop of a shard that this node owns and takes writes of. */
   loopOf(shard: number): ShardLoop | undefined {
-    return this.owned.get(shard)?.loop
+    const loop = this.owned.get(shard)?.loop
+    return loop === undefined || this.parts.queue.isSealed(loop) ? undefined : loop
   }
 
   loops(): ReadonlyArray<ShardLoop> {
-    return [...this.owned.values()].map(({ loop }) => loop)
+    return this.owned.loops()
   }
 
-  readonly keepForever: Effect.Effect<never> = Effect.suspend(() => {
+  /** Shards of other nodes that live. */
+  get ownedElsewhere(): number {
+    return this.watch.leases.filter(({ shard }) => this.otherOwnerOf(shard) !== undefined).length
+  }
+
+  /** It owns nothing though something is meant for it, or though it cannot tell who owns the rest. */
+  get isWaiting(): boolean {
+    if (this.owned.size > 0) return false
+    return this.intended.includes(this.node) || this.ownedElsewhere < (this.shards ?? 1)
+  }
+
+  /** Whether another node is there to take what this one has. */
+  get hasTakers(): boolean {
+    return this.watch.others.length > 0
+  }
+
+  ownerAddress(shard: number): string | undefined {
+    const owner = this.otherOwnerOf(shard)
+    const address = owner === undefined ? undefined : this.watch.memberOf(owner)?.address
+    return address === "" ? undefined : address
+  }
+
+  /** Someone released a shard that may be this node's. */
+  lookNow(): void {
+    this.mustLook = true
+    this.lookSignal.raise()
+  }
+
+  /** Ends when a look that began after it has ended, or when the store takes too long. */
+  readonly refresh: Effect.Effect<void> = Effect.suspend(() => {
+    this.lookNow()
+    return Effect.asVoid(Effect.timeoutOption(this.nextLook.await, askWithinMs))
+  })
+
+  /** For operators. */
+  state(nowMs: number): ClusterState {
+    const ageMs = (sinceNanos: bigint) =>
+      Math.round(Number(this.parts.clock.monotonicTimeNanosUnsafe() - sinceNanos) / 1e6)
+    return {
+      node: this.node,
+      members: this.watch.members.map(({ node, address, isLeaving, isLive, sinceNanos }) =>
+        node === this.node
+          ? { node, address, beatAgeMs: ageMs(this.announcedNanos), isLeaving: this.isLeaving, isLive: true }
+          : { node, address, beatAgeMs: ageMs(sinceNanos), isLeaving, isLive },
+      ),
+      shards: this.watch.leases.map(({ shard, epoch, node }) => {
+        const loop = this.owned.get(shard)?.loop
+        if (loop !== undefined) {
+          const lagMs = nowMs - (loop.window.oldestDue(nowMs) ?? nowMs)
+          return { shard, epoch: loop.epoch, isMine: true, owner: this.node, lagMs }
+        }
+        // A lease in this node's name that it does not fire is as good as free.
+        const isOthers = node !== undefined && node !== this.node
+        return { shard, epoch, isMine: false, ...(isOthers ? { owner: node } : {}) }
+      }),
+    }
+  }
+
+  // ── The loops ─────────────────────────────────────────────────────────────────────────────────
+
+  readonly keepForever: Effect.Effect<never> = Effect.suspend(() =>
+    Effect.raceFirst(this.renewForever, this.lookForever),
+  )
+
+  private readonly renewForever: Effect.Effect<never> = Effect.suspend(() => {
     const self = this
+    const { clock } = this.parts
     return Effect.gen(function* () {
       for (;;) {
-        yield* Effect.catch(self.keepOnce, (error) => self.afterFailure(error))
-        yield* Effect.sleep(Math.min(lookEveryMs, self.options.renewEveryMs))
+        const startedNanos = clock.monotonicTimeNanosUnsafe()
+        const isDone = yield* Effect.matchEffect(Effect.andThen(self.renew, self.announce), {
+          onSuccess: () => Effect.succeed(true),
+          onFailure: (error) => Effect.as(self.afterFailure(error), false),
+        })
+        const tookMs = Number(clock.monotonicTimeNanosUnsafe() - startedNanos) / 1e6
+        const { renewEveryMs } = self.options
+        if (isDone) self.renewedNanos = clock.monotonicTimeNanosUnsafe()
+        yield* Effect.sleep(isDone ? Math.max(1, renewEveryMs - tookMs) : Math.min(lookEveryMs, renewEveryMs))
       }
     })
   })
 
-  /**
-   * Hands every shard over: what could not be settled is repeated by the next owner. A store that does not
-   * answer within the bound is left to notice by itself.
-   */
-  releaseAll(withinMs: number): Effect.Effect<void> {
-    return Effect.suspend(() =>
-      Effect.forEach(
-        this.loops(),
-        (loop) =>
-          this.giveUp(loop).pipe(
-            Effect.andThen(this.parts.leases.release(loop.shard, loop.epoch)),
-            Effect.catch((error) =>
-              Effect.logWarning(`shard ${loop.shard} was not released: ${error.message}`),
-            ),
-          ),
-        { concurrency: "unbounded", discard: true },
-      ),
-    ).pipe(
-      Effect.timeoutOrElse({
-        duration: withinMs,
-        orElse: () => Effect.logWarning("the store did not answer: its shards were not released"),
-      }),
-    )
-  }
-
-  /** Ends all loops and leaves the leases to run out, as a crash would. */
-  readonly abandonAll: Effect.Effect<void> = Effect.suspend(() =>
-    Effect.forEach(this.loops(), (loop) => this.giveUp(loop), { discard: true }),
-  )
-
-  /** Stops a shard's loops; its callers learn that nothing is known. */
-  giveUp(loop: ShardLoop): Effect.Effect<void> {
-    return Effect.suspend(() => {
-      const owned = this.owned.get(loop.shard)
-      if (owned?.loop !== loop) return Effect.void
-      this.owned.delete(loop.shard)
-      this.watched.delete(loop.shard)
-      loop.stop()
-      this.parts.queue.close(loop.shard)
-      this.parts.onOwnedChanged()
-      return Scope.close(owned.scope, Exit.void)
-    })
-  }
-
-  private readonly keepOnce: Effect.Effect<void, StoreError> = Effect.suspend(() => {
+  private readonly lookForever: Effect.Effect<never> = Effect.suspend(() => {
     const self = this
     return Effect.gen(function* () {
-      const now = self.parts.clock.monotonicTimeNanosUnsafe()
-      if (self.owned.size > 0 && now >= self.renewalDueNanos) yield* self.renew
-      if (self.shards === undefined || self.owned.size < self.shards) yield* self.claimWhatIsFree
-      self.progressNanos = self.parts.clock.monotonicTimeNanosUnsafe()
+      // First the others must be able to see this node: else two that start at once would each take all.
+      yield* self.hasAnnounced.await
+      for (;;) {
+        const look = self.nextLook
+        self.nextLook = Latch.makeUnsafe(false)
+        yield* Effect.catch(self.look, (error) => {
+          self.mustLook = true
+          return self.afterFailure(error)
+        })
+        look.openUnsafe()
+        yield* Effect.sleep(looksApartMs)
+        yield* self.lookSignal.waitAtMost(lookEveryMs - looksApartMs)
+      }
     })
   })
 
@@ -147,84 +216,201 @@ export class Ownership {
     return Effect.gen(function* () {
       const startedNanos = clock.monotonicTimeNanosUnsafe()
       const loops = self.loops()
+      if (loops.length === 0) return
       const renewals = yield* leases.renew(loops.map(({ shard, epoch }) => ({ shard, epoch })))
-      self.renewalDueNanos = startedNanos + nanos(self.options.renewEveryMs)
       for (const [index, loop] of loops.entries()) {
         const renewal = renewals[index]
         if (renewal !== undefined) loop.renewed(self.trustFrom(startedNanos), renewal.foreign)
-        else yield* self.lost(loop)
+        else self.owned.lose(loop)
       }
+      yield* self.owned.endOrphans
     })
   })
 
-  private readonly claimWhatIsFree: Effect.Effect<void, StoreError> = Effect.suspend(() => {
+  private readonly announce: Effect.Effect<void, StoreError> = Effect.suspend(() => {
+    const { node, address } = this.options
+    return Effect.map(this.parts.leases.announce({ node, address, isLeaving: this.isLeaving }), () => {
+      this.announcedNanos = this.parts.clock.monotonicTimeNanosUnsafe()
+      this.hasAnnounced.openUnsafe()
+    })
+  })
+
+  /** A node that owns all there is, alone, only looks for company, and as seldom as it renews. */
+  private readonly look: Effect.Effect<void, StoreError> = Effect.suspend(() => {
     const self = this
     const { clock, leases } = this.parts
     return Effect.gen(function* () {
-      const seen = yield* leases.owners
-      const seenNanos = clock.monotonicTimeNanosUnsafe()
-      self.shards = seen.length
-      for (const lease of seen) {
-        if (self.owned.has(lease.shard) || !self.mayClaim(lease, seenNanos)) continue
-        const startedNanos = clock.monotonicTimeNanosUnsafe()
-        const claimed = yield* leases.claim(lease, self.options.node)
-        if (claimed !== undefined) yield* self.take(claimed, startedNanos)
+      yield* self.owned.endOrphans
+      const nowNanos = clock.monotonicTimeNanosUnsafe()
+      const isAlone = self.owned.size === self.shards && self.watch.members.length <= 1
+      const isAtRest = isAlone && !self.mustLook
+      if (isAtRest && nowNanos - self.lookedNanos < nanosOf(self.options.renewEveryMs)) return
+      self.mustLook = false
+      self.watch.noteMembers(yield* leases.members, clock.monotonicTimeNanosUnsafe())
+      if (!isAtRest || self.watch.members.length > 1) {
+        const seen = yield* leases.owners
+        self.watch.noteLeases(seen, clock.monotonicTimeNanosUnsafe())
+        self.owned.noteSeen(seen, self.node)
+        self.shards = seen.length
+        self.intended = self.assignment(seen.length)
+        yield* self.claimWhatIsMeant
+        yield* self.handOverWhatIsNot
+        yield* self.owned.releaseGivenUp
+        yield* self.retireTheSilent
+        yield* self.sayIfWaiting
       }
-      yield* self.sayIfWaiting(seen)
+      self.lookedNanos = clock.monotonicTimeNanosUnsafe()
     })
   })
 
-  /** A free shard, or one whose counter has not moved for the lease time. */
-  private mayClaim(lease: Lease, seenNanos: bigint): boolean {
-    if (lease.node === undefined) return true
-    const watched = this.watched.get(lease.shard)
-    if (watched?.epoch !== lease.epoch || watched.counter !== lease.counter) {
-      this.watched.set(lease.shard, { epoch: lease.epoch, counter: lease.counter, sinceNanos: seenNanos })
-      return false
-    }
-    return seenNanos - watched.sinceNanos >= nanos(this.options.leaseMs)
+  private assignment(shards: number): ReadonlyArray<string | undefined> {
+    const members = this.watch.others.map(({ node }) => node)
+    if (!this.givesAll) members.push(this.node)
+    const owners = Array.from({ length: shards }, (_, shard) => {
+      const owned = this.owned.get(shard)
+      return owned === undefined ? this.otherOwnerOf(shard) : (owned.goesTo ?? this.node)
+    })
+    return assign({ shards, members, owners })
   }
 
-  private take(lease: Lease, startedNanos: bigint): Effect.Effect<void> {
-    const self = this
-    return Effect.gen(function* () {
-      self.watched.delete(lease.shard)
-      const loop = self.parts.makeLoop(lease, self.trustFrom(startedNanos))
-      const scope = yield* Scope.make()
-      self.owned.set(lease.shard, { loop, scope })
-      self.parts.queue.open({
-        shard: lease.shard,
-        epoch: lease.epoch,
-        onAnswer: (item, answer) => loop.onAnswer(item, answer),
-        // The next renewal finds it lost as well and ends its loops; until then nothing more starts.
-        onOwnershipLost: () => {
-          loop.stop()
-          self.parts.queue.close(lease.shard)
+  // ── Coming and going of shards ────────────────────────────────────────────────────────────────
+
+  private readonly claimWhatIsMeant: Effect.Effect<void, StoreError> = Effect.suspend(() => {
+    const claims = this.watch.leases.filter(({ shard }) => this.intended[shard] === this.node)
+    return Effect.forEach(
+      claims.filter((lease) => !this.owned.has(lease.shard) && this.mayClaim(lease)),
+      (lease) => this.claim(lease),
+      { concurrency: claimsAtOnce, discard: true },
+    )
+  })
+
+  /** A free shard, one whose counter has not moved for the lease time, or one that was perhaps granted already. */
+  private mayClaim({ shard, node }: Lease): boolean {
+    if (this.owned.isUnreleased(shard)) return false
+    return node === undefined || this.watch.isSilent(shard) || (node === this.node && this.unsure.has(shard))
+  }
+
+  private claim(lease: Lease): Effect.Effect<void, StoreError> {
+    const { clock, leases } = this.parts
+    return Effect.suspend(() => {
+      const startedNanos = clock.monotonicTimeNanosUnsafe()
+      return Effect.matchEffect(leases.claim(lease, this.node), {
+        onSuccess: (claimed) => {
+          this.unsure.delete(lease.shard)
+          return claimed === undefined
+            ? Effect.void
+            : this.owned.take(claimed, this.trustFrom(startedNanos), () => this.lookNow())
+        },
+        // One claim that fails does not keep the others from being made.
+        onFailure: (error) => {
+          this.unsure.add(lease.shard)
+          return this.afterFailure(error)
         },
       })
-      self.parts.onOwnedChanged()
-      yield* Effect.forkIn(self.parts.guard("reading", loop.readForever), scope)
-      yield* Effect.forkIn(self.parts.guard("firing", loop.fireForever), scope)
     })
   }
 
-  private lost(loop: ShardLoop): Effect.Effect<void> {
-    return Effect.logWarning(`shard ${loop.shard} was taken over by another process`).pipe(
-      Effect.andThen(this.giveUp(loop)),
+  private readonly handOverWhatIsNot: Effect.Effect<void> = Effect.suspend(() => {
+    const all = this.owned.all()
+    const mostAtOnce = this.givesAll ? handoversAtOnceLeaving : handoversAtOnce
+    let free = mostAtOnce - all.filter(({ goesTo }) => goesTo !== undefined).length
+    const begun: Array<OwnedShard> = []
+    for (const owned of all) {
+      const to = this.intended[owned.loop.shard]
+      if (owned.goesTo !== undefined || to === undefined || to === this.node) continue
+      if (free === 0 || !this.watch.mayBeGiven(to)) continue
+      free--
+      owned.goesTo = to
+      begun.push(owned)
+    }
+    return Effect.forEach(begun, (owned) => Effect.forkChild(this.handOver(owned)), { discard: true })
+  })
+
+  private handOver({ loop, goesTo }: OwnedShard): Effect.Effect<void> {
+    const self = this
+    return Effect.gen(function* () {
+      yield* comeToRest(loop, self.parts.queue)
+      // Lost meanwhile: it is no longer this node's to give.
+      if (self.owned.get(loop.shard)?.loop !== loop) return
+      yield* self.owned.giveUp(loop)
+      self.parts.metrics.ownershipChanged("handedOver")
+      yield* self.owned.release(loop.shard, loop.epoch)
+      yield* Effect.logInfo(`shard ${loop.shard} was handed to ${goesTo}`)
+      self.lookNow()
+      const address = goesTo === undefined ? undefined : self.watch.memberOf(goesTo)?.address
+      if (address === undefined || self.parts.onReleased === undefined) return
+      yield* Effect.timeoutOption(self.parts.onReleased(address), askWithinMs)
+    })
+  }
+
+  /** Nodes that are long silent are forgotten by whoever sees it first. */
+  private readonly retireTheSilent: Effect.Effect<void, StoreError> = Effect.suspend(() => {
+    const silent = this.watch.silentFor(retireAfterMs, this.parts.clock.monotonicTimeNanosUnsafe())
+    return Effect.forEach(silent, (node) => this.parts.leases.retire(node), { discard: true })
+  })
+
+  // ── Leaving ───────────────────────────────────────────────────────────────────────────────────
+
+  /** Hands every shard to others as long as there are any to take them; ends when it has, or with the time. */
+  leave(withinMs: number): Effect.Effect<void> {
+    const self = this
+    return Effect.gen(function* () {
+      self.isLeaving = true
+      // Else a shard might be released that the others still mean for this node.
+      yield* Effect.ignore(self.announce).pipe(Effect.timeoutOption(askWithinMs))
+      self.givesAll = true
+      yield* self.refresh
+      while (self.owned.size > 0 && self.hasTakers) yield* Effect.sleep(looksApartMs)
+    }).pipe(Effect.timeoutOption(withinMs), Effect.asVoid)
+  }
+
+  /**
+   * Releases what is left, once nothing keeps it any more: what could not be settled is repeated by the next owner.
+   * A store that does not answer within the bound is left to notice by itself.
+   */
+  releaseAll(withinMs: number): Effect.Effect<void> {
+    const self = this
+    return Effect.gen(function* () {
+      yield* self.owned.abandonAll
+      yield* self.owned.releaseGivenUp
+      yield* Effect.catch(self.parts.leases.retire(self.node), (error) =>
+        Effect.logWarning(`this node stays a member until others forget it: ${error.message}`),
+      )
+    }).pipe(
+      Effect.timeoutOrElse({
+        duration: withinMs,
+        orElse: () => Effect.logWarning("the store did not answer: its shards were not released"),
+      }),
     )
   }
 
-  private sayIfWaiting(seen: ReadonlyArray<Lease>): Effect.Effect<void> {
-    const holders = new Set(seen.flatMap(({ shard, node }) => (node && !this.owned.has(shard) ? [node] : [])))
-    const isWaiting = this.owned.size === 0 && holders.size > 0
+  /** Ends all loops and leaves the leases to run out, as a crash would. */
+  get abandonAll(): Effect.Effect<void> {
+    return this.owned.abandonAll
+  }
+
+  // ── Within ────────────────────────────────────────────────────────────────────────────────────
+
+  /** The other node that owns the shard and lives, as far as was seen. */
+  private otherOwnerOf(shard: number): string | undefined {
+    if (this.owned.has(shard)) return undefined
+    const owner = this.watch.liveOwnerOf(shard)
+    return owner === this.node ? undefined : owner
+  }
+
+  private readonly sayIfWaiting: Effect.Effect<void> = Effect.suspend(() => {
+    const holders = new Set(this.watch.leases.flatMap(({ node }) => (node === this.node ? [] : (node ?? []))))
+    const isWaiting = this.isWaiting && holders.size > 0
     if (isWaiting === this.hasSaidThatItWaits) return Effect.void
     this.hasSaidThatItWaits = isWaiting
-    return isWaiting
-      ? Effect.logWarning(
-          `waiting: ${[...holders].join(", ")} holds the store; this process takes over when it is gone`,
-        )
-      : Effect.logInfo("the wait is over: this process fires now")
-  }
+    if (!isWaiting) return Effect.logInfo("the wait is over: this process fires now")
+    const names = [...holders].join(", ")
+    return Effect.logWarning(
+      [...holders].some((node) => this.watch.memberOf(node) !== undefined)
+        ? `waiting: ${names} still holds shards that are meant for this process`
+        : `waiting: ${names} holds the store; this process takes over when it is gone`,
+    )
+  })
 
   private afterFailure(error: StoreError): Effect.Effect<void> {
     // After a fatal error the process is ending.
@@ -233,8 +419,6 @@ export class Ownership {
   }
 
   private trustFrom(startedNanos: bigint): bigint {
-    return startedNanos + nanos(this.options.leaseMs - this.options.marginMs)
+    return startedNanos + nanosOf(this.options.leaseMs - this.options.marginMs)
   }
 }
-
-const nanos = (ms: number): bigint => BigInt(Math.round(ms)) * 1_000_000n

@@ -1,8 +1,9 @@
 // The front of the engine: what HTTP, the bus and in-process callers ask of it. It turns a request into
-// an item of the owning shard's write queue and answers when that is on stable storage.
+// an item of the owning shard's write queue and answers when that is on stable storage. In a cluster the owner may
+// be another node: the item is carried there, and what others carry here comes in by `accept`.
 import { Context, Effect, Schema } from "effect"
 import type { FinishedLife, FinishedState, Spec, Timer, TimerKey } from "../domain/Timer.ts"
-import { keyOf, shardOf } from "../domain/TimerKey.ts"
+import { keyOf } from "../domain/TimerKey.ts"
 import type {
   Cancel,
   CancelAnswer,
@@ -16,7 +17,9 @@ import type {
   Unstorable,
   WriteAnswer,
 } from "../domain/WriteItem.ts"
+import { keyOfItem } from "../domain/WriteItem.ts"
 import type { Ids } from "../ports/Ids.ts"
+import type { CarriedAnswer, CarriedItem } from "../ports/Peers.ts"
 import type {
   InvalidCursor,
   Listed,
@@ -27,20 +30,26 @@ import type {
   TimerStore,
 } from "../ports/TimerStore.ts"
 import type { WallClock } from "../ports/WallClock.ts"
+import type { CarriedResult } from "./CarriedWrite.ts"
 import type { EngineMetrics } from "./EngineMetrics.ts"
-import type { Ownership } from "./Ownership.ts"
-import type { ShardLoop } from "./ShardLoop.ts"
-import type { WriteQueue } from "./WriteQueue.ts"
+import type { FlightViews } from "./FlightViews.ts"
+import type { Forwarder } from "./Forwarder.ts"
+import { type OwnWrites, retryAfterMs } from "./OwnWrites.ts"
 
 /** The queue is full: nothing was written, ask again after the pause. */
 export class Overloaded extends Schema.TaggedError<Overloaded>()("Overloaded", {
   retryAfterMs: Schema.Number,
 }) {}
 
-/** This process does not own the key's shard (it waits, drains, or lost it): ask again after the pause. */
+/**
+ * No owner of the key's shard could do it (this process waits, drains, or lost the shard, or the node that owns it is
+ * not in reach): ask again after the pause. `message` is a clause without an end, for others to go on.
+ */
 export class OwnerUnavailable extends Schema.TaggedError<OwnerUnavailable>()("OwnerUnavailable", {
   message: Schema.String,
   retryAfterMs: Schema.Number,
+  /** The result is not known; absent or false: nothing was written. */
+  mayBeDone: Schema.optionalKey(Schema.Boolean),
 }) {}
 
 /** The store cannot hold this timer, and never will. */
@@ -119,15 +128,21 @@ export class Scheduler extends Context.Service<
     count(
       query: ListFilter & Pick<ListQuery, "namespace" | "state">,
     ): Effect.Effect<{ readonly count: number; readonly capped: boolean }, StoreError>
-    /** Whether an attempt is running for the arming a write answered with. */
+    /** Whether an attempt is running here for the arming a write answered with. */
     isInFlight(timer: Timer): boolean
+    /** Writes that another node carried here because this one owns their shards; an answer for each, in order. */
+    accept(items: ReadonlyArray<CarriedItem>): Effect.Effect<ReadonlyArray<CarriedAnswer>>
+    /** For each in order, whether an attempt of it is running here. */
+    isInFlightHere(fireIds: ReadonlyArray<string>): ReadonlyArray<boolean>
   }
 >()("punctual/engine/Scheduler") {}
 
 export interface SchedulerParts {
   readonly store: TimerStore["Service"]
-  readonly ownership: Ownership
-  readonly queue: WriteQueue
+  readonly own: Pick<OwnWrites, "put" | "isInFlight">
+  /** Absent where one process has the store to itself. */
+  readonly forwarder: Pick<Forwarder, "holds" | "carry"> | undefined
+  readonly flights: Pick<FlightViews, "inFlightAmong" | "areHere">
   readonly wall: WallClock["Service"]
   readonly ids: Ids["Service"]
   readonly metrics: EngineMetrics
@@ -135,52 +150,41 @@ export interface SchedulerParts {
   readonly isDraining: () => boolean
 }
 
-const retryAfterMs = 1_000
-/** Writes of one key go one a commit: more of them at once would only wait. */
-const queuedPerKey = 100
 /** Counting stops here and says so. */
 const countAtMost = 100_000
 /** How many timers one `cancelMany` cancels at most. */
 const cancelsAtOnce = 1_000
 
 export const makeScheduler = (parts: SchedulerParts): Scheduler["Service"] => {
-  const { store, ownership, queue, wall, ids, metrics } = parts
+  const { store, own, forwarder, flights, wall, ids, metrics } = parts
 
-  /** The loop that may take a write of this key now, or why none may. */
-  const ownerOf = (key: TimerKey): ShardLoop | OwnerUnavailable | Overloaded => {
-    const loop = loopOf(key)
-    if (loop === undefined || parts.isDraining()) return notOwned()
-    const isTooMuch = queue.isFull || loop.window.writesQueuedOf(key.uuid) >= queuedPerKey
-    return isTooMuch ? new Overloaded({ retryAfterMs }) : loop
-  }
-
-  const loopOf = ({ uuid }: TimerKey): ShardLoop | undefined =>
-    ownership.shards === undefined ? undefined : ownership.loopOf(shardOf(uuid, ownership.shards))
-
-  /** Queues what `itemFor` makes of the running attempt's fireId, if there is one; answers once. */
-  const write = <Item extends CallersItem, Answer extends WriteAnswer>(
-    key: TimerKey,
-    itemFor: (inFlight: string | undefined) => Item,
+  /** Hands the item to the owner of its shard, this node or another; answers once. */
+  const write = <Answer extends WriteAnswer>(
+    item: CarriedItem,
     onAnswer: (answer: Exclude<Answer, Unstorable> | RefusedWrite) => void,
   ): void => {
-    const loop = ownerOf(key)
-    if ("_tag" in loop) {
-      onAnswer(loop)
+    const settle = (result: CarriedResult): void => {
+      if ("_tag" in result) onAnswer(result)
+      else if (result.result === "unstorable") onAnswer(new TimerUnstorable({ reason: result.reason }))
+      // Each item is answered with an answer of its own kind.
+      else onAnswer(result as Exclude<Answer, Unstorable>)
+    }
+    if (parts.isDraining()) {
+      settle(notOwned())
       return
     }
-    const running = loop.window.entryOf(key.uuid)
-    const item = itemFor(running?.state === "inFlight" ? running.timer.fireId : undefined)
-    loop.window.expectAnswer(item, key.uuid, mayMove(item, running?.timer))
-    const isQueued = queue.push(loop, {
-      item,
-      onAnswer: (answer) => {
-        if (answer === undefined) onAnswer(notOwned())
-        else if (answer.result === "unstorable") onAnswer(new TimerUnstorable({ reason: answer.reason }))
-        // The queue answers each item with the answer of its own kind.
-        else onAnswer(answer as Exclude<Answer, Unstorable>)
-      },
+    // Behind what is on its way already, so that the writes of a key keep their order.
+    if (forwarder?.holds(keyOfItem(item).uuid) === true) {
+      forwarder.carry(item, settle)
+      return
+    }
+    own.put(item, (answer) => {
+      if (answer.kind === "answered") settle(answer.answer)
+      else if (answer.kind === "overloaded") settle(new Overloaded({ retryAfterMs: answer.retryAfterMs }))
+      else if (forwarder !== undefined && !parts.isDraining()) {
+        forwarder.carry(item, settle, { mayBeDone: answer.kind === "unknown" })
+      } else settle(answer.kind === "notOwner" ? notOwned() : lost())
     })
-    if (!isQueued) onAnswer(notOwned())
   }
 
   const timerFor = (command: Omit<CreateCommand, "onExisting">): Timer => {
@@ -210,7 +214,7 @@ export const makeScheduler = (parts: SchedulerParts): Scheduler["Service"] => {
       madeCorrelationId: command.correlationId === undefined,
       timer: timerFor(command),
     }
-    write<Put, PutAnswer>(put.timer, () => put, onAnswer)
+    write<PutAnswer>(put, onAnswer)
   }
 
   const schedule = (
@@ -219,36 +223,25 @@ export const makeScheduler = (parts: SchedulerParts): Scheduler["Service"] => {
   ): void => {
     metrics.received("schedule")
     const timer = { ...timerFor(command), askedAt: command.askedAt }
-    const itemFor = (inFlight: string | undefined): Schedule => ({
-      kind: "schedule",
-      timer,
-      madeCorrelationId: command.correlationId === undefined,
-      ...(inFlight === undefined ? {} : { inFlight }),
-    })
-    write<Schedule, ScheduleAnswer>(timer, itemFor, onAnswer)
+    const madeCorrelationId = command.correlationId === undefined
+    const item: Schedule = { kind: "schedule", timer, madeCorrelationId }
+    write<ScheduleAnswer>(item, onAnswer)
   }
 
-  const cancelFor =
-    (key: TimerKey, ifRevision: number | undefined) =>
-    (inFlight: string | undefined): Cancel => {
-      const at = wall.now()
-      return {
-        kind: "cancel",
-        key,
-        cancelId: ids.uuidV7(at),
-        at,
-        ...(ifRevision === undefined ? {} : { ifRevision }),
-        ...(inFlight === undefined ? {} : { inFlight }),
-      }
+  const cancelOf = ({ namespace, timerId, uuid }: TimerKey, ifRevision: number | undefined): Cancel => {
+    metrics.received("cancel")
+    const at = wall.now()
+    return {
+      kind: "cancel",
+      key: { namespace, timerId, uuid },
+      cancelId: ids.uuidV7(at),
+      at,
+      ...(ifRevision === undefined ? {} : { ifRevision }),
     }
-
-  const isInFlight = (timer: Timer): boolean => {
-    const entry = loopOf(timer)?.window.entryOf(timer.uuid)
-    return entry?.state === "inFlight" && entry.timer.fireId === timer.fireId
   }
 
-  const view = (listed: Listed): TimerView =>
-    listed.state === "pending" && isInFlight(listed.timer)
+  const view = (listed: Listed, inFlight: ReadonlySet<string>): TimerView =>
+    listed.state === "pending" && inFlight.has(listed.timer.fireId)
       ? { state: "inFlight", timer: listed.timer }
       : listed
 
@@ -292,46 +285,40 @@ export const makeScheduler = (parts: SchedulerParts): Scheduler["Service"] => {
       }),
     get: Effect.fnUntraced(function* (namespace, timerId) {
       const { pending, last } = yield* store.find(keyOf(namespace, timerId))
-      if (pending !== undefined) return view({ state: "pending", timer: pending })
+      if (pending !== undefined) {
+        return view({ state: "pending", timer: pending }, yield* flights.inFlightAmong([pending]))
+      }
       return last === undefined ? undefined : { state: last.state, life: last }
     }),
     update: ({ namespace, timerId, ifRevision, set }) =>
       Effect.callback((resume) => {
         metrics.received("update")
-        const key = keyOf(namespace, timerId)
         const at = wall.now()
-        write<Change, ChangeAnswer>(
-          key,
-          (inFlight) => ({
-            kind: "change",
-            key,
-            fireId: ids.uuidV7(at),
-            at,
-            set,
-            ...(ifRevision === undefined ? {} : { ifRevision }),
-            ...(inFlight === undefined ? {} : { inFlight }),
-          }),
-          (answer) => resume(asEffect(answer)),
-        )
+        const change: Change = {
+          kind: "change",
+          key: keyOf(namespace, timerId),
+          fireId: ids.uuidV7(at),
+          at,
+          set,
+          ...(ifRevision === undefined ? {} : { ifRevision }),
+        }
+        write<ChangeAnswer>(change, (answer) => resume(asEffect(answer)))
       }),
     schedule: (command) =>
       Effect.callback((resume) => schedule(command, (answer) => resume(asEffect(answer)))),
     cancel: (namespace, timerId, ifRevision) =>
       Effect.callback((resume) => {
-        metrics.received("cancel")
-        const key = keyOf(namespace, timerId)
-        write<Cancel, CancelAnswer>(key, cancelFor(key, ifRevision), (answer) => resume(asEffect(answer)))
+        const cancel = cancelOf(keyOf(namespace, timerId), ifRevision)
+        write<CancelAnswer>(cancel, (answer) => resume(asEffect(answer)))
       }),
     cancelMany: Effect.fnUntraced(function* (namespace, filter) {
       const { found, more } = yield* matching(namespace, filter)
       const answers = yield* Effect.forEach(
         found,
-        ({ namespace, timerId, uuid, revision }) =>
+        (timer) =>
           Effect.callback<CancelAnswer, RefusedWrite>((resume) => {
-            metrics.received("cancel")
-            const key = { namespace, timerId, uuid }
             // Only as it was found: what was changed since may no longer match.
-            write<Cancel, CancelAnswer>(key, cancelFor(key, revision), (answer) => resume(asEffect(answer)))
+            write<CancelAnswer>(cancelOf(timer, timer.revision), (answer) => resume(asEffect(answer)))
           }),
         { concurrency: "unbounded" },
       )
@@ -341,25 +328,38 @@ export const makeScheduler = (parts: SchedulerParts): Scheduler["Service"] => {
     }),
     list: Effect.fnUntraced(function* (query) {
       const { items, next } = yield* store.list(query)
-      return { timers: items.map(view), ...(next === undefined ? {} : { next }) }
+      const pending = items.flatMap((item) => (item.state === "pending" ? [item.timer] : []))
+      const inFlight = yield* flights.inFlightAmong(pending)
+      const timers = items.map((item) => view(item, inFlight))
+      return { timers, ...(next === undefined ? {} : { next }) }
     }),
     count: (query) => store.count({ ...query, limit: countAtMost }),
-    isInFlight,
+    isInFlight: (timer) => own.isInFlight(timer),
+    accept: (items) =>
+      Effect.callback((resume) => {
+        const answers = new Array<CarriedAnswer>(items.length)
+        let missing = items.length
+        if (missing === 0) resume(Effect.succeed(answers))
+        for (const [index, item] of items.entries()) {
+          own.put(item, (answer) => {
+            answers[index] = answer
+            if (--missing === 0) resume(Effect.succeed(answers))
+          })
+        }
+      }),
+    isInFlightHere: (fireIds) => flights.areHere(fireIds),
   })
 }
 
-type CallersItem = Put | Change | Schedule | Cancel
-
-/**
- * Whether a due timer must wait for the write's answer. A create again of what is there changes nothing. A
- * schedule always may: one queued before it may have moved what is known here, and what has begun to fire by
- * the time it is decided must not be moved.
- */
-const mayMove = (item: CallersItem, known: Timer | undefined): boolean =>
-  item.kind !== "put" || (item.onExisting === "replace" && item.timer.executeAt !== known?.executeAt)
-
 const notOwned = (): OwnerUnavailable =>
   new OwnerUnavailable({ message: "this process does not own the timer's shard now", retryAfterMs })
+
+const lost = (): OwnerUnavailable =>
+  new OwnerUnavailable({
+    message: "this process lost the timer's shard before the write was confirmed",
+    retryAfterMs,
+    mayBeDone: true,
+  })
 
 const asEffect = <Answer extends WriteAnswer>(
   answer: Answer | RefusedWrite,

@@ -49,6 +49,7 @@ export class ShardLoop implements Home {
   private readonly rereads = new Map<Uuid, TimerKey>()
   private trustedUntilNanos: bigint
   private isActive = true
+  private isPaused = false
   private sweepDueNanos: bigint
   private hasJustSwept = false
   private sweepFrom: Cursor = beginning
@@ -78,7 +79,9 @@ export class ShardLoop implements Home {
   }
 
   mayStart(): boolean {
-    return this.isActive && this.parts.clock.monotonicTimeNanosUnsafe() < this.trustedUntilNanos
+    return (
+      this.isActive && !this.isPaused && this.parts.clock.monotonicTimeNanosUnsafe() < this.trustedUntilNanos
+    )
   }
 
   /** A renewal succeeded; `foreign` has changed if someone inserted behind this owner's back. */
@@ -92,7 +95,12 @@ export class ShardLoop implements Home {
     this.readSignal.raise()
   }
 
-  /** Starts nothing more; what runs goes on. */
+  /** Starts nothing more for now; what runs goes on, writes are taken, and the window is kept up with them. */
+  pause(): void {
+    this.isPaused = true
+  }
+
+  /** The shard is given up: starts nothing more, and forgets what it had; what runs goes on. */
   stop(): void {
     this.isActive = false
     this.window.clear()

@@ -69,6 +69,7 @@ export class Window {
   private bytesHeld = 0
   private flying = 0
   private bytesFlying = 0
+  private begun = 0
   private isShortOfRoom = false
 
   constructor(home: Home, limits: WindowLimits, events: WindowEvents) {
@@ -83,6 +84,11 @@ export class Window {
 
   get bytes(): number {
     return this.bytesHeld
+  }
+
+  /** Attempts that began and whose outcome is not stored yet, those of keys that have moved on included. */
+  get unsettled(): number {
+    return this.begun
   }
 
   get horizon(): Cursor {
@@ -227,8 +233,14 @@ export class Window {
   start(entry: Entry): void {
     this.tenants.addDue(entry.timer.namespace, -1)
     entry.state = "inFlight"
+    this.begun++
     this.flying++
     this.bytesFlying += entry.bytes
+  }
+
+  /** To be called once for each `start`, when the outcome is stored, or no longer can be. */
+  noteStored(): void {
+    this.begun--
   }
 
   // ── Reads ─────────────────────────────────────────────────────────────────────────────────────

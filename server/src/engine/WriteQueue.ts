@@ -36,6 +36,8 @@ interface OpenLane {
   /** The committer that has unanswered parts of it. Others leave it alone, so that answers keep their order. */
   heldBy: number | undefined
   isOpen: boolean
+  /** Takes no more; what it has is still written. */
+  isSealed: boolean
 }
 
 /** What one lane has in a commit. */
@@ -99,7 +101,31 @@ export class WriteQueue {
   }
 
   open(lane: Lane): void {
-    this.lanes.set(lane.shard, { lane, queued: [], unanswered: new Set(), heldBy: undefined, isOpen: true })
+    this.lanes.set(lane.shard, {
+      lane,
+      queued: [],
+      unanswered: new Set(),
+      heldBy: undefined,
+      isOpen: true,
+      isSealed: false,
+    })
+  }
+
+  /** The shard is about to be given up: nothing more is taken, and what was taken is still written. */
+  seal({ shard, epoch }: Pick<Lane, "shard" | "epoch">): void {
+    const open = this.lanes.get(shard)
+    if (open?.lane.epoch === epoch) open.isSealed = true
+  }
+
+  isSealed({ shard, epoch }: Pick<Lane, "shard" | "epoch">): boolean {
+    const open = this.lanes.get(shard)
+    return open?.lane.epoch === epoch && open.isSealed
+  }
+
+  /** Whether everything the shard was given under this epoch has been answered. */
+  isFlushed({ shard, epoch }: Pick<Lane, "shard" | "epoch">): boolean {
+    const open = this.lanes.get(shard)
+    return open?.lane.epoch !== epoch || (open.queued.length === 0 && open.unanswered.size === 0)
   }
 
   /** Gives a shard up: whatever has no answer yet gets none. */
@@ -120,7 +146,7 @@ export class WriteQueue {
   /** False if the shard is not open under this epoch; nothing was queued then. Whether it is full, callers ask. */
   push({ shard, epoch }: Pick<Lane, "shard" | "epoch">, write: QueuedWrite): boolean {
     const open = this.lanes.get(shard)
-    if (open?.lane.epoch !== epoch) return false
+    if (open?.lane.epoch !== epoch || open.isSealed) return false
     open.queued.push(write)
     this.queuedItems++
     this.queuedBytes += itemBytes(write.item)
@@ -235,6 +261,7 @@ export class WriteQueue {
       const batch = answers[index]
       if (!open.isOpen || batch === undefined) continue
       if (batch.result === "ownershipLost") {
+        this.metrics.fenced(writes.length)
         open.lane.onOwnershipLost()
         continue
       }

@@ -24,6 +24,8 @@ export interface HttpServiceOptions {
   readonly callsMax: number
   /** How long a call may wait for its answer; 60 s unless a test says otherwise. */
   readonly answerTimeoutMs?: number
+  /** What else is measured, as Prometheus text. */
+  readonly moreMetrics?: Effect.Effect<string>
 }
 
 export interface HttpService {
@@ -60,7 +62,11 @@ export const makeHttpService = (
       callsMax: options.callsMax,
       whyClosed,
     })
-    const siteRoutes = yield* makeSiteRoutes(makeReference(options.limits), () => isClosed)
+    const siteRoutes = yield* makeSiteRoutes({
+      reference: makeReference(options.limits),
+      isStopping: () => isClosed,
+      ...(options.moreMetrics === undefined ? {} : { moreMetrics: options.moreMetrics }),
+    })
     const routes = new Map<string, Route>([...apiRoutes, ...siteRoutes])
     const unknown = routeMetrics("other", context)
     return {

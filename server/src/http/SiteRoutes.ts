@@ -9,14 +9,22 @@ import { problemResponse } from "./problemResponse.ts"
 import type { Reference } from "./Reference.ts"
 import type { Route } from "./Route.ts"
 
+export interface SiteOptions {
+  readonly reference: Reference
+  readonly isStopping: () => boolean
+  /** What else is measured, as Prometheus text. */
+  readonly moreMetrics?: Effect.Effect<string>
+  readonly monotonicMs?: () => number
+}
+
 /** By path. */
 export const makeSiteRoutes = (
-  reference: Reference,
-  isStopping: () => boolean,
-  monotonicMs: () => number = () => performance.now(),
+  options: SiteOptions,
 ): Effect.Effect<ReadonlyMap<string, Route>, never, Engine> =>
   Effect.gen(function* () {
     const engine = yield* Engine
+    const { reference, isStopping, moreMetrics = Effect.succeed("") } = options
+    const monotonicMs = options.monotonicMs ?? (() => performance.now())
     const context = yield* Effect.context<never>()
     const run = Effect.runPromiseWith(context)
 
@@ -42,9 +50,11 @@ export const makeSiteRoutes = (
       })
     }
     const metrics = () =>
-      run(Effect.andThen(engine.sample, PrometheusMetrics.format())).then(
-        (text) =>
-          new Response(text, { headers: { "content-type": "text/plain; version=0.0.4; charset=utf-8" } }),
+      run(Effect.andThen(engine.sample, Effect.all([PrometheusMetrics.format(), moreMetrics]))).then(
+        (texts) =>
+          new Response(texts.join(""), {
+            headers: { "content-type": "text/plain; version=0.0.4; charset=utf-8" },
+          }),
       )
     const answers: Record<string, () => Response | Promise<Response>> = {
       "/": () => new Response(null, { status: 302, headers: { location: "/docs" } }),
@@ -82,10 +92,13 @@ class LastingStalls {
 const whyNotReady = (status: EngineStatus, isStopping: boolean): ReadonlyArray<string> => {
   const reasons: Array<string> = []
   if (isStopping) reasons.push("The service is draining: it is about to stop.")
-  if (status.isWaiting) reasons.push("Another process owns the store: this one waits to take over.")
-  // One process fires all shards of its store: until it owns them all, some keys have nobody to write them.
-  else if (status.ownedShards < Math.max(1, status.shards)) {
-    reasons.push(`The service owns ${status.ownedShards} of ${status.shards} shards so far.`)
+  const { shards, ownedShards, shardsElsewhere } = status
+  if (status.isWaiting)
+    reasons.push("Another process owns what is meant for this one: it waits to take over.")
+  // Writes of a shard go to its owner: while one has none in sight, some keys have nobody to write them.
+  else if (ownedShards + shardsElsewhere < Math.max(1, shards)) {
+    const owners = shardsElsewhere === 0 ? "" : `, and other nodes ${shardsElsewhere}`
+    reasons.push(`The service owns ${ownedShards} of ${shards} shards so far${owners}.`)
   }
   for (const loop of status.stalledLoops) reasons.push(`The loop ${loop} has stopped making progress.`)
   return reasons

@@ -24,7 +24,7 @@ export const refuseSome = (error: RefusedWrite | StoreError): Effect.Effect<neve
     case "OwnerUnavailable":
       return Effect.fail(
         new OwnerUnavailable({
-          detail: `${error.message}. ${mayBePartial}`,
+          detail: `${sentence(error.message)} ${mayBePartial}`,
           retryAfterSeconds: wholeSeconds(error.retryAfterMs),
         }),
       )
@@ -32,6 +32,14 @@ export const refuseSome = (error: RefusedWrite | StoreError): Effect.Effect<neve
       return refuse(error)
   }
 }
+
+const nothingWritten = "Nothing was written: try again after the pause."
+
+/** A create that is repeated with its executeAt is one firing; everything else can be looked at first. */
+const notKnown =
+  "Whether it was written is not known: after the pause repeat the call, or read the timer to see what came of it."
+
+const sentence = (clause: string): string => `${clause.charAt(0).toUpperCase()}${clause.slice(1)}.`
 
 const mayBePartial = "Some of the timers may have been cancelled: repeat the call after the pause."
 
@@ -44,7 +52,7 @@ export const refusal = (error: RefusedWrite | StoreError): Problem => {
       })
     case "OwnerUnavailable":
       return new OwnerUnavailable({
-        detail: error.message,
+        detail: `${sentence(error.message)} ${error.mayBeDone === true ? notKnown : nothingWritten}`,
         retryAfterSeconds: wholeSeconds(error.retryAfterMs),
       })
     case "TimerUnstorable":

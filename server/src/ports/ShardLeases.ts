@@ -8,6 +8,8 @@
 //  - After a claim, renewals and releases under an older epoch change nothing.
 //  - A free shard (no node) is claimed like any other; a release frees it and keeps the epoch.
 //  - An adapter that can prove a predecessor dead frees its shards at once (a file lock can).
+//  - `announce` raises the node's beat and keeps its address; a node that was retired joins anew. Members
+//    serve the spreading of shards only: nothing is fenced by them.
 import { Context, type Effect } from "effect"
 import type { StoreError } from "./TimerStore.ts"
 
@@ -19,6 +21,16 @@ export interface Lease {
   readonly foreign: number
   /** Absent: free. */
   readonly node?: string
+}
+
+/** A node that takes part. Whether it lives is judged by those who watch its beat, by their own clocks. */
+export interface Member {
+  readonly node: string
+  /** Where the other nodes reach it. */
+  readonly address: string
+  readonly beat: number
+  /** It drains: no shard is meant for it any more. */
+  readonly isLeaving: boolean
 }
 
 export class ShardLeases extends Context.Service<
@@ -33,5 +45,10 @@ export class ShardLeases extends Context.Service<
       held: ReadonlyArray<{ readonly shard: number; readonly epoch: number }>,
     ): Effect.Effect<ReadonlyArray<{ readonly foreign: number } | undefined>, StoreError>
     release(shard: number, epoch: number): Effect.Effect<void, StoreError>
+    announce(member: Omit<Member, "beat">): Effect.Effect<void, StoreError>
+    /** In the order of their names. */
+    readonly members: Effect.Effect<ReadonlyArray<Member>, StoreError>
+    /** Forgets a node: itself when it stops, another that has been silent for long. */
+    retire(node: string): Effect.Effect<void, StoreError>
   }
 >()("punctual/ports/ShardLeases") {}

@@ -1,5 +1,6 @@
-// Who fires a shard, told with two nodes on one database. Leases are measured by each node's monotonic
-// clock; nothing compares wall clocks.
+// Who fires a shard, told with two processes on one store that know nothing of each other, as on an SQLite file.
+// Leases are measured by each node's monotonic clock; nothing compares wall clocks. Cluster.test.ts tells of nodes
+// that share their shards.
 import { describe, expect } from "bun:test"
 import { Effect, Fiber } from "effect"
 import type { EngineHarness, HarnessOptions } from "../../testkit/EngineHarness.ts"
@@ -10,7 +11,7 @@ import { samplePut } from "../../testkit/timers.ts"
 const shards = 4
 const leaseMs = 5_000
 const marginMs = 1_000
-const options: HarnessOptions = { shards, ownership: { leaseMs, marginMs } }
+const options: HarnessOptions = { shards, ownership: { leaseMs, marginMs }, areStrangers: true }
 
 const epochs = (engine: EngineHarness) => engine.database.shards.map(({ epoch }) => epoch)
 const owners = (engine: EngineHarness) => new Set(engine.database.shards.map(({ node }) => node))
@@ -29,6 +30,7 @@ describe("claims", () => {
       expect(engine.node.engine.status()).toEqual({
         shards,
         ownedShards: shards,
+        shardsElsewhere: 0,
         isWaiting: false,
         isDraining: false,
         stalledLoops: [],
@@ -36,6 +38,8 @@ describe("claims", () => {
       expect(owners(engine)).toEqual(new Set(["node-1"]))
       yield* engine.advance(60_000)
       expect(engine.node.engine.status().stalledLoops).toEqual([])
+      // What it owns it need not look for: renewals tell if it is lost.
+      expect(engine.faults.calls("owners")).toBe(1)
     }),
   )
 
@@ -73,6 +77,26 @@ describe("claims", () => {
         expect(engine.fires.length).toBe(80)
         expect(engine.fires.every(({ at }) => at - killedAt <= 10_000)).toBe(true)
         for (const fire of engine.fires) expect([fire.node, fire.epoch]).toEqual(["node-2", 2])
+      }),
+  )
+
+  engineTest(
+    "a read that was long under way condemns nobody: the claim names what it saw",
+    options,
+    (engine) =>
+      Effect.gen(function* () {
+        const second = yield* engine.startNode("node-2")
+        yield* engine.advance(1_300)
+        // Its reads had shown this counter before: by the reply's receipt it has stood still for the lease time.
+        const reply = second.faults.holdReply("owners")
+        yield* engine.advance(leaseMs + 1_000)
+        expect(reply.standing()).toBe(1)
+        const claims = second.faults.calls("claim")
+        yield* reply.release
+        yield* engine.advance(300)
+        expect(second.faults.calls("claim")).toBeGreaterThan(claims)
+        expect(epochs(engine)).toEqual([1, 1, 1, 1])
+        expect(owners(engine)).toEqual(new Set(["node-1"]))
       }),
   )
 
@@ -164,6 +188,7 @@ describe("a node that cannot renew", () => {
       const before = engine.database.tally
       const refusal = yield* Effect.flip(engine.create({ timerId: "late", inMs: 60_000 }))
       expect(refusal._tag).toBe("OwnerUnavailable")
+      expect(yield* engine.metric("timer_fenced_writes_total")).toBe(1)
       expect(engine.database.tally).toEqual(before)
       // The attempt was repeated by the next owner, with the same fireId.
       expect(engine.firesOf("slow").map(({ node, epoch }) => [node, epoch])).toEqual([

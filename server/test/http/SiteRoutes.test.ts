@@ -11,6 +11,7 @@ import { withService } from "./ServiceFixture.ts"
 const well: EngineStatus = {
   shards: 4,
   ownedShards: 4,
+  shardsElsewhere: 0,
   isWaiting: false,
   isDraining: false,
   stalledLoops: [],
@@ -30,6 +31,7 @@ describe("health", () => {
     waiting: [{ isWaiting: true, ownedShards: 0 }, "Another process"],
     "owning nothing yet": [{ ownedShards: 0 }, "0 of 4"],
     "owning a part only": [{ ownedShards: 3 }, "3 of 4"],
+    "without an owner for one shard": [{ ownedShards: 1, shardsElsewhere: 2 }, "1 of 4"],
     stalled: [{ stalledLoops: ["firing"] }, "firing"],
   }
   for (const [name, [status, reason]] of Object.entries(unready)) {
@@ -42,18 +44,28 @@ describe("health", () => {
       }))
   }
 
+  for (const ownedShards of [0, 1]) {
+    test(`a service that owns ${ownedShards} shards, other nodes the rest, is ready`, () =>
+      withService(
+        { engine: { status: () => ({ ...well, ownedShards, shardsElsewhere: 4 - ownedShards }) } },
+        async ({ fetch }) => expect((await fetch("/health/ready")).json).toEqual({ status: "ready" }),
+      ))
+  }
+
   test("only a loop that every look has found stalled, for long, ends being live; a drain never does", async () => {
     let status: EngineStatus = well
     let nowMs = 0
     const routes = await Effect.runPromise(
-      makeSiteRoutes(
-        { openApi: () => new Response(), page: async () => new Response() },
-        () => false,
-        () => nowMs,
-      ).pipe(
+      makeSiteRoutes({
+        reference: { openApi: () => new Response(), page: async () => new Response() },
+        isStopping: () => false,
+        monotonicMs: () => nowMs,
+      }).pipe(
         Effect.provideService(Engine, {
           status: () => status,
           sample: Effect.void,
+          cluster: () => ({ node: "a", members: [], shards: [] }),
+          lookNow: () => {},
           drain: () => Effect.void,
         }),
       ),

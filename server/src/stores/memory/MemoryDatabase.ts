@@ -18,6 +18,7 @@ import {
 import type { FinishedLife, FinishedState, Timer, TimerKey, Uuid } from "../../domain/Timer.ts"
 import { keyOfItem, type WriteAnswer, type WriteItem } from "../../domain/WriteItem.ts"
 import type { DueQuery } from "../../ports/TimerStore.ts"
+import { MemberList } from "../MemberList.ts"
 import { compareUtf8 } from "../Utf8Order.ts"
 import { SortedList } from "./SortedList.ts"
 
@@ -53,6 +54,8 @@ export interface EndedIndex {
 
 export class MemoryDatabase {
   readonly shards: ReadonlyArray<ShardState>
+  /** The nodes that share this database. */
+  readonly members = new MemberList()
   readonly #pending = new Map<Uuid, Pending>()
   readonly #due: ReadonlyArray<SortedList<Pending>>
   /** The lives of a key, by revision. */

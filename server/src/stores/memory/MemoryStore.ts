@@ -84,6 +84,9 @@ const leasesOver = (database: MemoryDatabase): ShardLeases["Service"] => ({
       const state = database.shards[shard]
       if (state?.epoch === epoch) state.node = undefined
     }),
+  announce: (member) => Effect.sync(() => database.members.announce(member)),
+  members: Effect.sync(() => database.members.all()),
+  retire: (node) => Effect.sync(() => database.members.retire(node)),
 })
 
 const leaseOf = ({ epoch, counter, foreign, node }: ShardState, shard: number): Lease => ({

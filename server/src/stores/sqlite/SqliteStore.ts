@@ -13,6 +13,7 @@ import {
 } from "../../ports/TimerStore.ts"
 import { decodeCursor, encodeCursor } from "../ListCursor.ts"
 import type { SortKey } from "../ListOrder.ts"
+import { MemberList } from "../MemberList.ts"
 import type { ReaderCalls, WriterCalls } from "./calls.ts"
 import { limits } from "./limits.ts"
 import { OpenFailure } from "./OpenFailure.ts"
@@ -47,7 +48,7 @@ export const SqliteStore = {
         const writer = yield* openThread<WriterCalls>("writer", options, fate)
         const reader = yield* openThread<ReaderCalls>("reader", options, fate)
         return Context.make(TimerStore, timerStoreOver(writer, reader)).pipe(
-          Context.add(ShardLeases, leasesOver(writer)),
+          Context.add(ShardLeases, leasesOver(writer, new MemberList())),
         )
       }),
     ),
@@ -102,7 +103,8 @@ const timerStoreOver = (
   tally: reader.call("tally", null),
 })
 
-const leasesOver = (writer: StoreThread<WriterCalls>): ShardLeases["Service"] => ({
+/** One process fires all shards of a file, so that membership is its own business: no other reads it. */
+const leasesOver = (writer: StoreThread<WriterCalls>, members: MemberList): ShardLeases["Service"] => ({
   owners: writer.call("owners", null),
   claim: (expected, node) => writer.call("claim", { expected, node }),
   renew: (held) =>
@@ -111,6 +113,9 @@ const leasesOver = (writer: StoreThread<WriterCalls>): ShardLeases["Service"] =>
       held.map(({ shard, epoch }) => ({ shard, epoch })),
     ),
   release: (shard, epoch) => writer.call("release", { shard, epoch }),
+  announce: (member) => Effect.sync(() => members.announce(member)),
+  members: Effect.sync(() => members.all()),
+  retire: (node) => Effect.sync(() => members.retire(node)),
 })
 
 const afterOf = (query: ListQuery): Effect.Effect<SortKey | undefined, InvalidCursor> =>

@@ -1,0 +1,172 @@
+// Other nodes over HTTP: one POST for each question, with the cluster's secret. What counts is telling a call that
+// surely did nothing (no connection, or a peer that says it refused) from one that may have been done.
+//
+// A call that was given up may still lie in a socket somewhere and be read later, when others have followed it. So
+// each names its number and the lowest that is still waited for: a peer refuses what its caller has given up.
+import { randomUUID } from "node:crypto"
+import { Effect, Layer, Result } from "effect"
+import { type CarriedAnswer, PeerError, Peers } from "../../ports/Peers.ts"
+import {
+  decodeInFlightReply,
+  decodeWriteReply,
+  encodeInFlightCall,
+  encodeWriteCall,
+  wireVersion,
+} from "./peerWire.ts"
+
+export interface HttpPeersOptions {
+  /** Shared by all nodes of the cluster. */
+  readonly secret: string
+  readonly timeoutMs: number
+}
+
+export const versionHeader = "punctual-wire"
+export const callHeader = "punctual-call"
+/** How much of an answer is read: as much as the same items may weigh as a call. */
+const replyBytesMax = 16 * 1024 * 1024
+
+export const HttpPeers = {
+  layer: (options: HttpPeersOptions): Layer.Layer<Peers> =>
+    Layer.sync(Peers, () => {
+      // The runtime's fetch heeds HTTP_PROXY and its like; nodes speak to each other directly.
+      process.env["NO_PROXY"] = "*"
+      const caller = new Caller(options)
+      return {
+        write: (address, items) =>
+          Effect.flatMap(
+            caller.post(address, "write", () => encodeWriteCall(items)),
+            (text): Effect.Effect<ReadonlyArray<CarriedAnswer>, PeerError> =>
+              understood(decodeWriteReply(text, items)),
+          ),
+        inFlight: (address, fireIds) =>
+          Effect.flatMap(
+            caller.post(address, "inFlight", () => encodeInFlightCall(fireIds)),
+            (text) => understood(decodeInFlightReply(text)),
+          ),
+        nudge: (address) => Effect.asVoid(caller.post(address, "nudge", () => "{}")),
+      }
+    }),
+} as const
+
+/** Whatever the peer did, it was not said in a way that this node understands. */
+const understood = <A>(reply: Result.Result<A, string>): Effect.Effect<A, PeerError> =>
+  Result.isSuccess(reply)
+    ? Effect.succeed(reply.success)
+    : new PeerError({ message: `its answer was not understood: ${reply.failure}`, isUndelivered: false })
+
+class Caller {
+  readonly #options: HttpPeersOptions
+  readonly #name = randomUUID()
+  #calls = 0
+  /** The calls that are waited for, by address. */
+  readonly #open = new Map<string, Set<number>>()
+
+  constructor(options: HttpPeersOptions) {
+    this.#options = options
+  }
+
+  post(address: string, path: string, body: () => string): Effect.Effect<string, PeerError> {
+    return Effect.acquireUseRelease(
+      Effect.sync(() => this.#begin(address)),
+      (number) =>
+        Effect.tryPromise({
+          try: (signal) =>
+            this.#exchange(`${address}/internal/v1/${path}`, body(), this.#header(address, number), signal),
+          catch: asPeerError,
+        }),
+      (number) => Effect.sync(() => this.#end(address, number)),
+    ).pipe(
+      Effect.timeoutOrElse({
+        duration: this.#options.timeoutMs,
+        orElse: () =>
+          new PeerError({ message: `no answer within ${this.#options.timeoutMs} ms`, isUndelivered: false }),
+      }),
+    )
+  }
+
+  async #exchange(url: string, body: string, call: string, signal: AbortSignal): Promise<string> {
+    const response = await fetch(url, {
+      method: "POST",
+      body,
+      headers: {
+        "content-type": "application/json",
+        authorization: `Bearer ${this.#options.secret}`,
+        [versionHeader]: String(wireVersion),
+        [callHeader]: call,
+      },
+      redirect: "manual",
+      signal,
+    })
+    const text = await readBounded(response)
+    if (response.status === 200) return text
+    const refusal = refusalIn(text)
+    throw new PeerError({
+      message: `it answered ${response.status}${refusal === undefined ? "" : `: ${refusal}`}`,
+      // Only a peer says so; a proxy in between may have given up on one that goes on.
+      isUndelivered: refusal !== undefined || response.status === 401 || response.status === 404,
+    })
+  }
+
+  #header(address: string, number: number): string {
+    return `${this.#name} ${number} ${Math.min(...(this.#open.get(address) ?? [number]))}`
+  }
+
+  #begin(address: string): number {
+    const number = ++this.#calls
+    const open = this.#open.get(address)
+    if (open === undefined) this.#open.set(address, new Set([number]))
+    else open.add(number)
+    return number
+  }
+
+  #end(address: string, number: number): void {
+    const open = this.#open.get(address)
+    open?.delete(number)
+    if (open?.size === 0) this.#open.delete(address)
+  }
+}
+
+/** Codes of failures that come before anything is sent. */
+const notConnected = new Set([
+  "ECONNREFUSED",
+  "ConnectionRefused",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "ERR_INVALID_URL",
+])
+
+const asPeerError = (error: unknown): PeerError => {
+  if (error instanceof PeerError) return error
+  const code = codeOf(error) ?? codeOf(error instanceof Error ? error.cause : undefined)
+  return new PeerError({
+    message: error instanceof Error ? error.message : String(error),
+    isUndelivered: code !== undefined && notConnected.has(code),
+  })
+}
+
+const codeOf = (error: unknown): string | undefined =>
+  error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined
+
+const readBounded = async (response: Response): Promise<string> => {
+  const chunks: Array<Uint8Array> = []
+  let bytes = 0
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.byteLength
+    if (bytes > replyBytesMax) throw new Error(`its answer has more than ${replyBytesMax} bytes`)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks, bytes).toString("utf8")
+}
+
+/** Why the peer did nothing, if it says so. */
+const refusalIn = (text: string): string | undefined => {
+  try {
+    const json: unknown = JSON.parse(text)
+    const isRefusal = typeof json === "object" && json !== null && "refused" in json
+    return isRefusal && typeof json.refused === "string" ? json.refused : undefined
+  } catch {
+    return undefined
+  }
+}

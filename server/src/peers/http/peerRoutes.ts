@@ -1,0 +1,146 @@
+// What other nodes ask of this one: to take writes of shards that it owns, which attempts run here, and to look for
+// shards that were released. Only nodes that know the cluster's secret are heard, and a call that is refused has done
+// nothing, and says so: `{ "refused": why }`.
+import { createHash, timingSafeEqual } from "node:crypto"
+import { Effect, Result } from "effect"
+import type { Scheduler } from "../../engine/Scheduler.ts"
+import { defaultBodyOptions, RequestBodies } from "../../http/RequestBody.ts"
+import { callHeader, versionHeader } from "./HttpPeers.ts"
+import {
+  decodeInFlightCall,
+  decodeWriteCall,
+  encodeInFlightReply,
+  encodeWriteReply,
+  wireVersion,
+} from "./peerWire.ts"
+
+export interface PeerRoutesOptions {
+  readonly scheduler: Pick<Scheduler["Service"], "accept" | "isInFlightHere">
+  /** Shards were released that may be this node's. */
+  readonly nudge: Effect.Effect<void>
+  /** Shared by all nodes of the cluster; without one there is nothing here. */
+  readonly secret: string | undefined
+  /** Longer than any caller waits. */
+  readonly answerWithinMs?: number
+}
+
+/** Everything below this path. */
+export const peerPath = "/internal/v1/"
+export const bodyBytesMax = 8 * 1024 * 1024
+/** Bodies under way, together. */
+const heldBytesMax = 64 * 1024 * 1024
+const bodyTimeoutMs = 5_000
+const answerWithinMs = 10_000
+/** Callers whose last call is remembered. */
+const callersMax = 1_000
+
+type Answer = (text: string) => Effect.Effect<Response>
+
+export const makePeerRoutes = (
+  options: PeerRoutesOptions,
+): Effect.Effect<(request: Request) => Promise<Response>> =>
+  Effect.map(Effect.context<never>(), (context) => {
+    const run = Effect.runPromiseWith(context)
+    const bodies = new RequestBodies({ ...defaultBodyOptions, timeoutMs: bodyTimeoutMs, heldBytesMax })
+    const callers = new Callers()
+    const answers = answersOf(options)
+    const isSecret = secretCheck(options.secret)
+    const withinMs = options.answerWithinMs ?? answerWithinMs
+    const answer = (path: string, text: string): Promise<Response> =>
+      run(
+        (answers.get(path) ?? notThere)(text).pipe(
+          // It may be done yet: nothing is refused.
+          Effect.timeoutOrElse({
+            duration: withinMs,
+            orElse: () => Effect.succeed(new Response(null, { status: 504 })),
+          }),
+        ),
+      )
+    return async (request) => {
+      const path = new URL(request.url, "http://peer").pathname.slice(peerPath.length)
+      if (options.secret === undefined || !answers.has(path)) return refused(404, "there is nothing here")
+      if (!isSecret(request.headers.get("authorization")))
+        return refused(401, "the cluster's secret is missing or wrong")
+      if (request.method !== "POST") return refused(405, "use POST")
+      const version = request.headers.get(versionHeader)
+      if (version !== String(wireVersion)) {
+        const theirs = version ?? "none"
+        return refused(
+          400,
+          `this node speaks version ${wireVersion} of the cluster's language, not ${theirs}: run one release on all nodes`,
+        )
+      }
+      const why = callers.whyNot(request.headers.get(callHeader))
+      if (why !== undefined) return refused(409, why)
+      return bodies.withBody(request, bodyBytesMax, async (read) =>
+        "problem" in read
+          ? refused(read.problem.status, read.problem.detail ?? read.problem.title)
+          : answer(path, decoder.decode(read.bytes)),
+      )
+    }
+  })
+
+const decoder = new TextDecoder()
+
+const answersOf = ({ scheduler, nudge }: PeerRoutesOptions): ReadonlyMap<string, Answer> =>
+  new Map<string, Answer>([
+    [
+      "write",
+      (text) => {
+        const items = decodeWriteCall(text)
+        if (Result.isFailure(items)) return Effect.succeed(refused(400, items.failure))
+        return Effect.map(scheduler.accept(items.success), (answers) =>
+          json(encodeWriteReply(items.success, answers)),
+        )
+      },
+    ],
+    [
+      "inFlight",
+      (text) => {
+        const fireIds = decodeInFlightCall(text)
+        return Effect.succeed(
+          Result.isFailure(fireIds)
+            ? refused(400, fireIds.failure)
+            : json(encodeInFlightReply(scheduler.isInFlightHere(fireIds.success))),
+        )
+      },
+    ],
+    ["nudge", () => Effect.map(nudge, () => json("{}"))],
+  ])
+
+const notThere: Answer = () => Effect.succeed(refused(404, "there is nothing here"))
+
+/** Digests have one length, whatever is compared: neither the time nor an error tells how near a guess was. */
+const secretCheck = (secret: string | undefined): ((authorization: string | null) => boolean) => {
+  const digest = (text: string) => createHash("sha256").update(text).digest()
+  const expected = digest(`Bearer ${secret ?? ""}`)
+  return (authorization) => timingSafeEqual(digest(authorization ?? ""), expected)
+}
+
+/** The lowest call that each caller still waits for: what comes below it has been given up. */
+class Callers {
+  readonly #lowest = new Map<string, number>()
+
+  whyNot(header: string | null): string | undefined {
+    const [name = "", number = "", lowest = ""] = (header ?? "").split(" ")
+    if (!/^[\w-]{1,64} \d{1,15} \d{1,15}$/.test(header ?? ""))
+      return `the header ${callHeader} is missing or malformed`
+    const known = this.#lowest.get(name) ?? 0
+    // Those that called last are remembered longest.
+    this.#lowest.delete(name)
+    this.#lowest.set(name, Math.max(known, Number(lowest)))
+    const [oldest] = this.#lowest.keys()
+    if (this.#lowest.size > callersMax && oldest !== undefined) this.#lowest.delete(oldest)
+    return Number(number) < known ? "its caller has given it up" : undefined
+  }
+}
+
+const json = (text: string): Response =>
+  new Response(text, { headers: { "content-type": "application/json" } })
+
+/** The connection ends with it: the rest of a body that was not read must not be taken for a request. */
+const refused = (status: number, why: string): Response =>
+  new Response(JSON.stringify({ refused: why }), {
+    status,
+    headers: { "content-type": "application/json", connection: "close" },
+  })

@@ -1,0 +1,371 @@
+// What nodes of a cluster say to each other, as JSON: carried writes and their answers. What follows from something
+// else is not sent, so that it cannot contradict it: uuids are worked out anew, and a payload that the asking side
+// has sent itself does not come back. Specs, of which a batch has few, stand once beside the timers that name them.
+//
+// Nodes of one cluster may be of two releases for a while: `wireVersion` rises with every change that an older node
+// would misread, and a node refuses to be spoken to in another version than its own.
+import { malformedMessage } from "@punctual/api/malformedMessage"
+import { Result, Schema, SchemaParser } from "effect"
+import type { FinishedLife, Spec, Timer } from "../../domain/Timer.ts"
+import { keyOf } from "../../domain/TimerKey.ts"
+import type { Change } from "../../domain/WriteItem.ts"
+import type { CarriedAnswer, CarriedItem } from "../../ports/Peers.ts"
+
+export const wireVersion = 1
+
+const { optionalKey } = Schema
+const Instant = Schema.Int
+const Count = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
+const Payload = Schema.String.check(Schema.isBase64())
+
+const Target = Schema.Union([
+  Schema.Struct({
+    type: Schema.Literal("webhook"),
+    url: Schema.String,
+    method: Schema.Literals(["POST", "PUT", "PATCH", "GET", "DELETE"]),
+    headers: optionalKey(Schema.Record(Schema.String, Schema.String)),
+    timeoutMs: Schema.Number,
+    body: Schema.Literals(["envelope", "payload"]),
+  }),
+  Schema.Struct({ type: Schema.Literals(["event", "handler"]) }),
+])
+
+const RetryPolicy = Schema.Struct({
+  maxAttempts: Schema.Number,
+  initialIntervalMs: Schema.Number,
+  backoffMultiplier: Schema.Number,
+  maxIntervalMs: Schema.Number,
+  jitter: Schema.Number,
+  maxDurationMs: optionalKey(Schema.Number),
+})
+
+const SpecOnWire = Schema.Struct({
+  target: Target,
+  retryPolicy: RetryPolicy,
+  expireAfterMs: optionalKey(Schema.Number),
+})
+
+const Attempt = Schema.Struct({
+  at: Instant,
+  durationMs: Schema.Number,
+  status: optionalKey(Schema.Number),
+  error: optionalKey(Schema.String),
+})
+
+const key = { namespace: Schema.NonEmptyString, timerId: Schema.NonEmptyString }
+
+const TimerOnWire = Schema.Struct({
+  ...key,
+  fireId: Schema.NonEmptyString,
+  revision: Schema.Int,
+  executeAt: Instant,
+  fireAt: Instant,
+  attempts: Count,
+  firstAttemptAt: optionalKey(Instant),
+  lastAttempt: optionalKey(Attempt),
+  createdAt: Instant,
+  updatedAt: Instant,
+  askedAt: optionalKey(Instant),
+  correlationId: Schema.String,
+  spec: Count,
+  payload: optionalKey(Payload),
+})
+
+const LifeOnWire = Schema.Struct({
+  ...key,
+  state: Schema.Literals(["delivered", "cancelled", "dead"]),
+  fireId: Schema.NonEmptyString,
+  revision: Schema.Int,
+  executeAt: Instant,
+  attempts: Count,
+  lastAttempt: optionalKey(Attempt),
+  createdAt: Instant,
+  finishedAt: Instant,
+  latenessMs: optionalKey(Schema.Number),
+  reason: optionalKey(Schema.String),
+  endedBy: optionalKey(Schema.String),
+  correlationId: Schema.String,
+  spec: Count,
+  payload: optionalKey(Payload),
+})
+
+const ItemOnWire = Schema.Union([
+  Schema.Struct({
+    kind: Schema.Literal("put"),
+    timer: TimerOnWire,
+    onExisting: Schema.Literals(["replace", "keep", "fail"]),
+    madeCorrelationId: Schema.Boolean,
+  }),
+  Schema.Struct({
+    kind: Schema.Literal("schedule"),
+    timer: Schema.Struct({ ...TimerOnWire.fields, askedAt: Instant }),
+    madeCorrelationId: Schema.Boolean,
+  }),
+  Schema.Struct({
+    kind: Schema.Literal("change"),
+    ...key,
+    fireId: Schema.NonEmptyString,
+    at: Instant,
+    ifRevision: optionalKey(Schema.Int),
+    set: Schema.Struct({
+      executeAt: optionalKey(Instant),
+      target: optionalKey(Target),
+      retryPolicy: optionalKey(RetryPolicy),
+      expireAfterMs: optionalKey(Schema.NullOr(Schema.Number)),
+      payload: optionalKey(Schema.NullOr(Payload)),
+      correlationId: optionalKey(Schema.String),
+    }),
+  }),
+  Schema.Struct({
+    kind: Schema.Literal("cancel"),
+    ...key,
+    cancelId: Schema.NonEmptyString,
+    at: Instant,
+    ifRevision: optionalKey(Schema.Int),
+  }),
+])
+
+const WriteAnswerOnWire = Schema.Union([
+  Schema.Struct({
+    result: Schema.Literals(["created", "replaced", "unchanged", "exists", "changed", "moved"]),
+    timer: TimerOnWire,
+  }),
+  Schema.Struct({ result: Schema.Literal("alreadyFinished"), life: LifeOnWire }),
+  Schema.Struct({ result: Schema.Literal("revisionMismatch"), revision: Schema.Int }),
+  Schema.Struct({
+    result: Schema.Literal("ignored"),
+    because: Schema.Literals(["outdated", "inFlight", "retrying", "finished"]),
+  }),
+  Schema.Struct({ result: Schema.Literal("unstorable"), reason: Schema.String }),
+  Schema.Struct({
+    result: Schema.Literals([
+      "inFlight",
+      "notFound",
+      "cancelled",
+      "alreadyDelivered",
+      "alreadyCancelled",
+      "alreadyDead",
+    ]),
+  }),
+])
+
+const AnswerOnWire = Schema.Union([
+  Schema.Struct({ kind: Schema.Literal("answered"), answer: WriteAnswerOnWire }),
+  Schema.Struct({ kind: Schema.Literal("overloaded"), retryAfterMs: Schema.Number }),
+  Schema.Struct({ kind: Schema.Literals(["notOwner", "unknown"]) }),
+])
+
+/** How many items one call may hold, whatever they weigh. */
+export const itemsMax = 1_000
+
+const WriteCall = Schema.Struct({
+  specs: Schema.Array(SpecOnWire),
+  items: Schema.Array(ItemOnWire).check(Schema.isMaxLength(itemsMax)),
+})
+const WriteReply = Schema.Struct({ specs: Schema.Array(SpecOnWire), answers: Schema.Array(AnswerOnWire) })
+const InFlightCall = Schema.Struct({
+  fireIds: Schema.Array(Schema.String).check(Schema.isMaxLength(itemsMax)),
+})
+const InFlightReply = Schema.Struct({ inFlight: Schema.Array(Schema.Boolean) })
+
+type TimerOnWire = typeof TimerOnWire.Type
+type LifeOnWire = typeof LifeOnWire.Type
+type ItemOnWire = typeof ItemOnWire.Type
+type WriteAnswerOnWire = typeof WriteAnswerOnWire.Type
+type Decoded<A> = Result.Result<A, string>
+
+export const encodeWriteCall = (items: ReadonlyArray<CarriedItem>): string => {
+  const specs = new Specs()
+  const wire: typeof WriteCall.Type = {
+    items: items.map((item) => itemToWire(item, specs)),
+    specs: specs.all,
+  }
+  return JSON.stringify(wire)
+}
+
+export const decodeWriteCall = (text: string): Decoded<ReadonlyArray<CarriedItem>> =>
+  decoded(decodeCall, text, ({ items, specs }) => items.map((item) => itemFromWire(item, specs)))
+
+export const encodeWriteReply = (
+  items: ReadonlyArray<CarriedItem>,
+  answers: ReadonlyArray<CarriedAnswer>,
+): string => {
+  const specs = new Specs()
+  const wire = answers.map((answer, index) => answerToWire(answer, items[index], specs))
+  return JSON.stringify({ answers: wire, specs: specs.all })
+}
+
+/** The answers to these items, one for each. */
+export const decodeWriteReply = (
+  text: string,
+  items: ReadonlyArray<CarriedItem>,
+): Decoded<ReadonlyArray<CarriedAnswer>> =>
+  decoded(decodeReply, text, ({ answers, specs }) => {
+    if (answers.length !== items.length) throw new WireMismatch("it has another number of answers than items")
+    return answers.map((wire, index): CarriedAnswer => {
+      if (wire.kind !== "answered") return wire
+      return { kind: "answered", answer: answerFromWire(wire.answer, items[index], specs) }
+    })
+  })
+
+export const encodeInFlightCall = (fireIds: ReadonlyArray<string>): string => JSON.stringify({ fireIds })
+
+export const decodeInFlightCall = (text: string): Decoded<ReadonlyArray<string>> =>
+  decoded(decodeFireIds, text, ({ fireIds }) => fireIds)
+
+export const encodeInFlightReply = (inFlight: ReadonlyArray<boolean>): string => JSON.stringify({ inFlight })
+
+export const decodeInFlightReply = (text: string): Decoded<ReadonlyArray<boolean>> =>
+  decoded(decodeInFlight, text, ({ inFlight }) => inFlight)
+
+const strictly = { onExcessProperty: "error" } as const
+const decodeCall = SchemaParser.decodeUnknownResult(WriteCall, strictly)
+const decodeReply = SchemaParser.decodeUnknownResult(WriteReply, strictly)
+const decodeFireIds = SchemaParser.decodeUnknownResult(InFlightCall, strictly)
+const decodeInFlight = SchemaParser.decodeUnknownResult(InFlightReply, strictly)
+
+/** Well-formed, and still not what it should be. */
+class WireMismatch extends Error {}
+
+const decoded = <Wire, A>(
+  decode: (json: unknown) => Result.Result<Wire, Parameters<typeof malformedMessage>[0]>,
+  text: string,
+  use: (wire: Wire) => A,
+): Decoded<A> => {
+  let json: unknown
+  try {
+    json = JSON.parse(text)
+  } catch {
+    return Result.fail("it is not JSON")
+  }
+  const wire = decode(json)
+  if (Result.isFailure(wire)) return Result.fail(malformedMessage(wire.failure))
+  try {
+    return Result.succeed(use(wire.success))
+  } catch (error) {
+    if (error instanceof WireMismatch) return Result.fail(error.message)
+    throw error
+  }
+}
+
+/** The specs of one message, each once. */
+class Specs {
+  readonly all: Array<Spec> = []
+  readonly #places = new Map<Spec, number>()
+
+  placeOf(spec: Spec): number {
+    const known = this.#places.get(spec)
+    if (known !== undefined) return known
+    this.#places.set(spec, this.all.length)
+    return this.all.push(spec) - 1
+  }
+}
+
+const specAt = (specs: ReadonlyArray<Spec>, place: number): Spec => {
+  const spec = specs[place]
+  if (spec === undefined) throw new WireMismatch(`it has no spec ${place}`)
+  return spec
+}
+
+const itemToWire = (item: CarriedItem, specs: Specs): ItemOnWire => {
+  if (item.kind === "put") return { ...item, timer: timerToWire(item.timer, specs) }
+  if (item.kind === "schedule") {
+    const { inFlight: _, timer, ...rest } = item
+    return { ...rest, timer: { ...timerToWire(timer, specs), askedAt: timer.askedAt } }
+  }
+  const { inFlight: _, key, ...rest } = item
+  const named = { namespace: key.namespace, timerId: key.timerId }
+  return rest.kind === "cancel" ? { ...rest, ...named } : { ...rest, ...named, set: setToWire(rest.set) }
+}
+
+const itemFromWire = (item: ItemOnWire, specs: ReadonlyArray<Spec>): CarriedItem => {
+  switch (item.kind) {
+    case "put":
+      return { ...item, timer: timerFromWire(item.timer, specs) }
+    case "schedule":
+      return { ...item, timer: { ...timerFromWire(item.timer, specs), askedAt: item.timer.askedAt } }
+    case "change": {
+      const { namespace, timerId, set, ...rest } = item
+      return { ...rest, key: keyOf(namespace, timerId), set: setFromWire(set) }
+    }
+    case "cancel": {
+      const { namespace, timerId, ...rest } = item
+      return { ...rest, key: keyOf(namespace, timerId) }
+    }
+  }
+}
+
+type SetOnWire = Extract<ItemOnWire, { kind: "change" }>["set"]
+
+const setToWire = ({ payload, ...rest }: Change["set"]): SetOnWire =>
+  payload === undefined ? rest : { ...rest, payload: payload === null ? null : textOf(payload) }
+
+const setFromWire = ({ payload, ...rest }: SetOnWire): Change["set"] =>
+  payload === undefined ? rest : { ...rest, payload: payload === null ? null : bytesOf(payload) }
+
+const timerToWire = ({ uuid: _, spec, payload, ...rest }: Timer, specs: Specs): TimerOnWire => ({
+  ...rest,
+  spec: specs.placeOf(spec),
+  ...(payload === undefined ? {} : { payload: textOf(payload) }),
+})
+
+const timerFromWire = (wire: TimerOnWire, specs: ReadonlyArray<Spec>): Timer => {
+  const { spec, payload, ...rest } = wire
+  const found = { ...rest, ...keyOf(rest.namespace, rest.timerId), spec: specAt(specs, spec) }
+  return payload === undefined ? found : { ...found, payload: bytesOf(payload) }
+}
+
+const lifeToWire = ({ uuid: _, spec, payload, ...rest }: FinishedLife, specs: Specs): LifeOnWire => ({
+  ...rest,
+  spec: specs.placeOf(spec),
+  ...(payload === undefined ? {} : { payload: textOf(payload) }),
+})
+
+const lifeFromWire = (wire: LifeOnWire, specs: ReadonlyArray<Spec>): FinishedLife => {
+  const { spec, payload, ...rest } = wire
+  const found = { ...rest, ...keyOf(rest.namespace, rest.timerId), spec: specAt(specs, spec) }
+  return payload === undefined ? found : { ...found, payload: bytesOf(payload) }
+}
+
+const answerToWire = (
+  carried: CarriedAnswer,
+  item: CarriedItem | undefined,
+  specs: Specs,
+): typeof AnswerOnWire.Type => {
+  if (carried.kind !== "answered") return carried
+  const { answer } = carried
+  if ("timer" in answer) {
+    const { payload: _, ...bare } = answer.timer
+    const timer = isArmedBy(item, answer.timer) ? bare : answer.timer
+    return { kind: "answered", answer: { ...answer, timer: timerToWire(timer, specs) } }
+  }
+  if ("life" in answer) {
+    return { kind: "answered", answer: { ...answer, life: lifeToWire(answer.life, specs) } }
+  }
+  // Only outcomes and records have the answers that remain, and they are not carried.
+  return { kind: "answered", answer: answer as WriteAnswerOnWire }
+}
+
+const answerFromWire = (
+  answer: WriteAnswerOnWire,
+  item: CarriedItem | undefined,
+  specs: ReadonlyArray<Spec>,
+): Extract<CarriedAnswer, { kind: "answered" }>["answer"] => {
+  if ("life" in answer) return { ...answer, life: lifeFromWire(answer.life, specs) }
+  if (!("timer" in answer)) return answer
+  const timer = timerFromWire(answer.timer, specs)
+  if (!isArmedBy(item, timer) || item.timer.payload === undefined) return { ...answer, timer }
+  return { ...answer, timer: { ...timer, payload: item.timer.payload } }
+}
+
+/** An arming keeps its payload: what this create armed has the one that came with it. */
+const isArmedBy = (
+  item: CarriedItem | undefined,
+  timer: Timer,
+): item is Extract<CarriedItem, { kind: "put" }> => item?.kind === "put" && item.timer.fireId === timer.fireId
+
+const textOf = (payload: Uint8Array): string =>
+  Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength).toString("base64")
+
+/** A copy of its own: small buffers of the runtime share one that they would keep alive. */
+const bytesOf = (text: string): Uint8Array => Uint8Array.from(Buffer.from(text, "base64"))

@@ -1,0 +1,46 @@
+// The other nodes of the cluster. A write that lands on a node that does not own its shard is carried to the
+// owner as the item it is, ids and instants included, so that carrying it twice is harmless.
+//
+// Laws:
+//  - `write` answers each item in order with the owner's own answer, or with why the owner refused it.
+//  - A failure says whether the items surely did not arrive (`isUndelivered`: no connection could be made, or the
+//    peer refused the call before reading it) or may have been done (a time-out, a connection that broke off).
+//  - A write that its caller has given up does nothing once a later call of that caller has arrived: the repeat of a
+//    write must not be followed by its first copy.
+//  - Every call is bounded in time and in size.
+import { Context, type Effect, Schema } from "effect"
+import type { Cancel, Change, Put, Schedule, WriteAnswer } from "../domain/WriteItem.ts"
+
+/** What may be carried: outcomes and records are the owner's own. `inFlight` is filled in by the owner. */
+export type CarriedItem = Put | Change | Cancel | Schedule
+
+export type CarriedAnswer =
+  | { readonly kind: "answered"; readonly answer: WriteAnswer }
+  /** The peer does not own the shard (any more): ask who does. Nothing was done. */
+  | { readonly kind: "notOwner" }
+  /** The peer owns it and cannot take the write now. Nothing was done. */
+  | { readonly kind: "overloaded"; readonly retryAfterMs: number }
+  /** The peer took it and lost the shard before it knew the result: it may have been done. */
+  | { readonly kind: "unknown" }
+
+export class PeerError extends Schema.TaggedError<PeerError>()("PeerError", {
+  message: Schema.String,
+  isUndelivered: Schema.Boolean,
+}) {}
+
+export class Peers extends Context.Service<
+  Peers,
+  {
+    write(
+      address: string,
+      items: ReadonlyArray<CarriedItem>,
+    ): Effect.Effect<ReadonlyArray<CarriedAnswer>, PeerError>
+    /** For each fireId in order: whether an attempt of it runs there now. */
+    inFlight(
+      address: string,
+      fireIds: ReadonlyArray<string>,
+    ): Effect.Effect<ReadonlyArray<boolean>, PeerError>
+    /** Shards were released that may be the peer's: it shall look at once. */
+    nudge(address: string): Effect.Effect<void, PeerError>
+  }
+>()("punctual/ports/Peers") {}

@@ -1,0 +1,21 @@
+// The nodes that take part, for stores that have no table for them: all nodes over one memory database, and the
+// one process that an SQLite file has.
+import type { Member } from "../ports/ShardLeases.ts"
+import { compareUtf8 } from "./Utf8Order.ts"
+
+export class MemberList {
+  readonly #members = new Map<string, Member>()
+
+  announce({ node, address, isLeaving }: Omit<Member, "beat">): void {
+    const beat = (this.#members.get(node)?.beat ?? 0) + 1
+    this.#members.set(node, { node, address, beat, isLeaving })
+  }
+
+  all(): ReadonlyArray<Member> {
+    return [...this.#members.values()].sort((a, b) => compareUtf8(a.node, b.node))
+  }
+
+  retire(node: string): void {
+    this.#members.delete(node)
+  }
+}

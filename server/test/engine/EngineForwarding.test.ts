@@ -1,0 +1,338 @@
+// Two nodes over one database: whichever is asked, about whatever key, the answer is the owner's.
+import { describe, expect } from "bun:test"
+import { Effect, Fiber } from "effect"
+import { keyOf, shardOf } from "../../src/domain/TimerKey.ts"
+import { keyOfItem } from "../../src/domain/WriteItem.ts"
+import { EngineMetrics } from "../../src/engine/EngineMetrics.ts"
+import { makeScheduler } from "../../src/engine/Scheduler.ts"
+import { Ids } from "../../src/ports/Ids.ts"
+import {
+  type EngineHarness,
+  type EngineNode,
+  engineTest,
+  type HarnessOptions,
+} from "../../testkit/EngineHarness.ts"
+import { samplePut } from "../../testkit/timers.ts"
+
+const shards = 8
+
+const twoNodes = (
+  title: string,
+  body: (engine: EngineHarness, one: EngineNode, two: EngineNode) => Effect.Effect<void, unknown>,
+  options: HarnessOptions = {},
+) =>
+  engineTest(title, { isEmpty: true, areLinked: true, shards, ...options }, (engine) =>
+    Effect.gen(function* () {
+      const one = yield* engine.startNode("one")
+      const two = yield* engine.startNode("two")
+      // Until the shards are spread over both.
+      yield* engine.advance(10_000)
+      expect(engine.database.shards.map(({ node }) => node).sort()).toEqual([
+        ...Array.from({ length: 4 }, () => "one"),
+        ...Array.from({ length: 4 }, () => "two"),
+      ])
+      yield* body(engine, one, two)
+    }),
+  )
+
+/** A timer id whose shard the node owns. */
+const idOwnedBy = (engine: EngineHarness, node: EngineNode, prefix = ""): string => {
+  for (let number = 0; ; number++) {
+    const timerId = `${prefix}${number}`
+    const { uuid } = keyOf("shop", timerId)
+    if (engine.database.shards[shardOf(uuid, shards)]?.node === node.name) return timerId
+  }
+}
+
+/** While time passes: what waits for pauses goes on. */
+const during = Effect.fnUntraced(function* <A, E>(
+  engine: EngineHarness,
+  ms: number,
+  effect: Effect.Effect<A, E>,
+) {
+  const fiber = yield* Effect.forkChild(Effect.result(effect))
+  yield* engine.advance(ms)
+  const result = yield* Fiber.join(fiber)
+  return result._tag === "Success" ? result.success : result.failure
+})
+
+describe("any node", () => {
+  twoNodes(
+    "creates, changes, cancels and shows any timer, and it fires once, where it is owned",
+    (engine, one, two) =>
+      Effect.gen(function* () {
+        for (const [asked, owner] of [
+          [one, two],
+          [two, one],
+          [one, one],
+        ] as const) {
+          const timerId = idOwnedBy(engine, owner, asked.name)
+          const id = { namespace: "shop", timerId }
+          const { scheduler } = asked
+          const command = engine.command({ timerId, inMs: 60_000, payload: new TextEncoder().encode("1") })
+          const created = yield* scheduler.create(command)
+          expect(created.result).toBe("created")
+          expect((yield* scheduler.create(command)).result).toBe("unchanged")
+          const revision = "timer" in created ? created.timer.revision : 0
+          expect(yield* scheduler.update({ ...id, ifRevision: 1, set: {} })).toEqual({
+            result: "revisionMismatch",
+            revision,
+          })
+          const executeAt = engine.now() + 1_000
+          expect((yield* scheduler.update({ ...id, set: { executeAt } })).result).toBe("changed")
+          expect((yield* scheduler.get("shop", timerId))?.state).toBe("pending")
+          yield* engine.advance(1_000)
+          expect(engine.firesOf(timerId)).toMatchObject([{ node: owner.name, at: executeAt }])
+          expect((yield* scheduler.get("shop", timerId))?.state).toBe("delivered")
+          expect((yield* scheduler.cancel("shop", timerId, undefined)).result).toBe("alreadyDelivered")
+          yield* scheduler.create({ ...command, executeAt: engine.now() + 60_000 })
+          expect((yield* scheduler.cancel("shop", timerId, undefined)).result).toBe("cancelled")
+          expect((yield* scheduler.update({ ...id, set: {} })).result).toBe("notFound")
+          expect(
+            (yield* scheduler.schedule({ ...id, executeAt, askedAt: executeAt, spec: command.spec })).result,
+          ).toBe("ignored")
+        }
+        expect(engine.fires.length).toBe(3)
+        expect(yield* engine.rescued).toBe(0)
+      }),
+  )
+
+  twoNodes("many at once are answered in order, wherever they belong", (engine, one) =>
+    Effect.gen(function* () {
+      const commands = Array.from({ length: 1_000 }, (_, index) =>
+        engine.command({ timerId: `t${index % 500}`, inMs: 60_000 + (index < 500 ? 0 : 1) }),
+      )
+      const answers = yield* one.scheduler.createMany(commands)
+      const told = answers.map((answer) => ("result" in answer ? answer.result : answer._tag))
+      expect(told.slice(0, 500).every((result) => result === "created")).toBe(true)
+      expect(told.slice(500).every((result) => result === "replaced")).toBe(true)
+      const { cancelled } = yield* one.scheduler.cancelMany("shop", {})
+      expect(cancelled).toBe(500)
+    }),
+  )
+
+  twoNodes("knows of attempts that run on another: shown, not changed, not called back", (engine, one, two) =>
+    Effect.gen(function* () {
+      const timerId = idOwnedBy(engine, two)
+      const hanging = engine.hang()
+      yield* one.scheduler.create(engine.command({ timerId }))
+      yield* engine.advance(10)
+      const stateOf = (node: EngineNode) =>
+        Effect.map(node.scheduler.get("shop", timerId), (view) => view?.state)
+      expect(yield* stateOf(two)).toBe("inFlight")
+      expect(yield* stateOf(one)).toBe("inFlight")
+      const page = {
+        namespace: "shop",
+        state: "pending",
+        reversed: false,
+        includePayload: false,
+        limit: 10,
+      } as const
+      expect((yield* one.scheduler.list(page)).timers.map(({ state }) => state)).toEqual(["inFlight"])
+      const set = { executeAt: engine.now() + 1_000 }
+      expect((yield* one.scheduler.update({ namespace: "shop", timerId, set })).result).toBe("inFlight")
+      engine.unreachable.add("two")
+      // Nobody tells: it is shown as it is stored.
+      expect(yield* stateOf(one)).toBe("pending")
+      engine.unreachable.clear()
+      expect((yield* one.scheduler.cancel("shop", timerId, undefined)).result).toBe("inFlight")
+      yield* hanging.endAll()
+    }),
+  )
+})
+
+describe("a node that is away", () => {
+  twoNodes(
+    "creates go on, and fire once its shards have a new owner; changes are refused",
+    (engine, one, two) =>
+      Effect.gen(function* () {
+        const timerId = idOwnedBy(engine, two)
+        yield* two.kill
+        const created = yield* during(
+          engine,
+          100,
+          one.scheduler.create(engine.command({ timerId, inMs: 1_000 })),
+        )
+        expect(created).toMatchObject({ result: "created" })
+        expect(yield* during(engine, 100, one.scheduler.cancel("shop", timerId, undefined))).toMatchObject({
+          _tag: "OwnerUnavailable",
+          mayBeDone: false,
+        })
+        yield* engine.advance(10_000)
+        expect(engine.firesOf(timerId).map(({ node }) => node)).toEqual(["one"])
+        expect((yield* one.scheduler.cancel("shop", timerId, undefined)).result).toBe("alreadyDelivered")
+      }),
+  )
+
+  twoNodes(
+    "an owner that lives and cannot be reached finds what was stored behind its back",
+    (engine, one, two) =>
+      Effect.gen(function* () {
+        const timerId = idOwnedBy(engine, two)
+        engine.unreachable.add("two")
+        const executeAt = engine.now() + 2_500
+        const created = yield* during(
+          engine,
+          100,
+          one.scheduler.create(engine.command({ timerId, executeAt })),
+        )
+        expect(created).toMatchObject({ result: "created" })
+        yield* engine.advance(2_400)
+        expect(engine.firesOf(timerId)).toMatchObject([{ node: "two", at: executeAt }])
+      }),
+  )
+
+  twoNodes(
+    "a planned leave loses no write: each is answered, by the old owner or the new one",
+    (engine, one, two) =>
+      Effect.gen(function* () {
+        const answers: Array<string> = []
+        const draining = yield* Effect.forkChild(two.engine.drain(5_000))
+        for (let turn = 0; turn < 60; turn++) {
+          const { scheduler } = one
+          const write = scheduler.create(engine.command({ timerId: `t${turn}`, inMs: 600_000 }))
+          yield* Effect.forkChild(
+            Effect.match(write, {
+              onSuccess: ({ result }) => answers.push(result),
+              onFailure: ({ _tag }) => answers.push(_tag),
+            }),
+          )
+          yield* engine.advance(5)
+        }
+        yield* engine.advance(5_000)
+        yield* Fiber.join(draining)
+        expect(answers).toEqual(Array.from({ length: 60 }, () => "created"))
+        expect(engine.database.shards.every(({ node }) => node === "one")).toBe(true)
+      }),
+  )
+})
+
+describe("what is carried to a node", () => {
+  twoNodes("that does not own it is refused, and nothing is done", (engine, one, two) =>
+    Effect.gen(function* () {
+      const timerId = idOwnedBy(engine, two)
+      const mine = idOwnedBy(engine, one)
+      const answers = yield* one.scheduler.accept([samplePut({ timerId }), samplePut({ timerId: mine })])
+      expect(answers).toMatchObject([
+        { kind: "notOwner" },
+        { kind: "answered", answer: { result: "created" } },
+      ])
+      expect(engine.stored(timerId).pending).toBeUndefined()
+      expect(yield* one.scheduler.accept([])).toEqual([])
+    }),
+  )
+
+  for (const [what, leaseMs, told] of [
+    ["has it settled by the next owner", 1_500, { success: { result: "created" } }],
+    ["is not known if none comes in time", 9_000, { failure: { _tag: "OwnerUnavailable", mayBeDone: true } }],
+  ] as const) {
+    twoNodes(
+      `and taken by it when it goes under ${what}`,
+      (engine, one, two) =>
+        Effect.gen(function* () {
+          yield* engine.advance(20_000)
+          const timerId = idOwnedBy(engine, two)
+          const gate = two.faults.holdReply("write")
+          const creating = yield* Effect.forkChild(
+            Effect.result(one.scheduler.create(engine.command({ timerId, inMs: 60_000 }))),
+          )
+          yield* engine.still
+          expect(gate.standing()).toBe(1)
+          // The write is done, its answer is not.
+          yield* two.kill
+          yield* engine.advance(5_000)
+          expect(yield* Fiber.join(creating)).toMatchObject(told)
+          yield* engine.advance(20_000)
+          expect((yield* one.scheduler.get("shop", timerId))?.state).toBe("pending")
+          expect(engine.database.tally.created).toBe(1)
+        }),
+      { ownership: { leaseMs, renewEveryMs: 300, marginMs: 300 } },
+    )
+  }
+})
+
+const shortLease: HarnessOptions = { ownership: { leaseMs: 1_500, renewEveryMs: 300, marginMs: 300 } }
+
+describe("a shard that moves under a write", () => {
+  engineTest("what is on its way keeps later writes of its key behind it, and no others", {}, (engine) =>
+    Effect.gen(function* () {
+      const carried: Array<string> = []
+      const onTheWay = keyOf("shop", "on its way").uuid
+      const { store } = engine.faults
+      const scheduler = makeScheduler({
+        store,
+        own: {
+          put: (_, onAnswer) => onAnswer({ kind: "answered", answer: { result: "notFound" } }),
+          isInFlight: () => false,
+        },
+        forwarder: {
+          holds: (uuid) => uuid === onTheWay,
+          carry: (item, onAnswer) => {
+            carried.push(keyOfItem(item).timerId)
+            onAnswer({ result: "cancelled" })
+          },
+        },
+        flights: { inFlightAmong: () => Effect.succeed(new Set()), areHere: () => [] },
+        wall: { now: () => engine.now() },
+        ids: yield* Effect.provide(Ids, Ids.fromRandom),
+        metrics: yield* EngineMetrics.make,
+        isDraining: () => false,
+      })
+      expect((yield* scheduler.cancel("shop", "on its way", undefined)).result).toBe("cancelled")
+      expect((yield* scheduler.cancel("shop", "other", undefined)).result).toBe("notFound")
+      expect(carried).toEqual(["on its way"])
+    }),
+  )
+
+  twoNodes(
+    "what comes later of the same key goes behind it, on whichever node that is",
+    (engine, one, two) =>
+      Effect.gen(function* () {
+        const timerId = idOwnedBy(engine, two)
+        const shard = shardOf(keyOf("shop", timerId).uuid, shards)
+        const create = (inMs: number) => one.scheduler.create(engine.command({ timerId, inMs }))
+        two.faults.holdReply("write")
+        const first = yield* Effect.forkChild(create(60_000))
+        yield* engine.still
+        yield* two.kill
+        while (engine.database.shards[shard]?.node !== "one") yield* engine.advance(10)
+        // This node owns the shard now, and the first write has not noticed yet.
+        const second = yield* Effect.forkChild(create(90_000))
+        yield* engine.advance(1_000)
+        expect([(yield* Fiber.join(first)).result, (yield* Fiber.join(second)).result]).toEqual([
+          "created",
+          "replaced",
+        ])
+      }),
+    shortLease,
+  )
+
+  for (const [what, isReachable, told] of [
+    ["is settled by its new owner", true, { success: { result: "created" } }],
+    [
+      "is not known if that cannot be asked",
+      false,
+      { failure: { _tag: "OwnerUnavailable", mayBeDone: true } },
+    ],
+  ] as const) {
+    twoNodes(
+      `a write of its old owner ${what}`,
+      (engine, one, two) =>
+        Effect.gen(function* () {
+          const timerId = idOwnedBy(engine, one)
+          // For longer than the lease; then it learns that the shard is gone.
+          one.faults.fail("renew", { times: 10 })
+          if (!isReachable) engine.unreachable.add(two.name)
+          one.faults.holdReply("write")
+          const creating = yield* Effect.forkChild(
+            Effect.result(one.scheduler.create(engine.command({ timerId, inMs: 60_000 }))),
+          )
+          yield* engine.advance(10_000)
+          expect(yield* Fiber.join(creating)).toMatchObject(told)
+          expect(engine.stored(timerId).pending).toBeDefined()
+          expect(engine.database.tally.created).toBe(1)
+        }),
+      shortLease,
+    )
+  }
+})

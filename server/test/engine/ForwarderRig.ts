@@ -1,0 +1,151 @@
+// A forwarder among peers that a test scripts, over a memory store that it can disturb, in virtual time.
+import { Effect, Layer, type Scope } from "effect"
+import { shardOf } from "../../src/domain/TimerKey.ts"
+import { keyOfItem } from "../../src/domain/WriteItem.ts"
+import type { CarriedResult } from "../../src/engine/CarriedWrite.ts"
+import { EngineMetrics } from "../../src/engine/EngineMetrics.ts"
+import { Forwarder } from "../../src/engine/Forwarder.ts"
+import { type CarriedAnswer, type CarriedItem, PeerError } from "../../src/ports/Peers.ts"
+import { ShardLeases } from "../../src/ports/ShardLeases.ts"
+import { TimerStore } from "../../src/ports/TimerStore.ts"
+import { MemoryStore } from "../../src/stores/memory/MemoryStore.ts"
+import type { EngineHarness } from "../../testkit/EngineHarness.ts"
+import { StoreFaults } from "../../testkit/StoreFaults.ts"
+
+export interface Call {
+  readonly atMs: number
+  readonly address: string
+  readonly items: ReadonlyArray<CarriedItem>
+}
+
+type Peer = (items: ReadonlyArray<CarriedItem>) => Effect.Effect<ReadonlyArray<CarriedAnswer>, PeerError>
+
+export const refusing: Peer = () => new PeerError({ message: "connection refused", isUndelivered: true })
+export const breaking: Peer = () => new PeerError({ message: "connection broken", isUndelivered: false })
+export const silent: Peer = () => Effect.never
+
+/** Creates everything: the answer an owner with an empty shard gives. */
+export const creating: Peer = (items) => Effect.succeed(items.map(created))
+
+export const created = (item: CarriedItem): CarriedAnswer =>
+  "timer" in item
+    ? { kind: "answered", answer: { result: "created", timer: item.timer } }
+    : { kind: "answered", answer: { result: "cancelled" } }
+
+export const allWith =
+  (answer: CarriedAnswer): Peer =>
+  (items) =>
+    Effect.succeed(items.map(() => answer))
+
+export class ForwarderRig {
+  readonly calls: Array<Call> = []
+  readonly answers = new Map<string, CarriedResult>()
+  readonly answeredAtMs = new Map<string, number>()
+  readonly ownQueue: Array<CarriedItem> = []
+  readonly faults: StoreFaults
+  readonly harness: EngineHarness
+  refreshes = 0
+  /** What the view shows: one owner of all shards, or nobody. */
+  owner: string | undefined = "a"
+  isOwnedHere = false
+  onRefresh: () => void = () => {}
+  onOwnPut: (item: CarriedItem) => CarriedAnswer = created
+  private readonly peers = new Map<string, Peer>()
+  private readonly startedMs: number
+  private forwarder: Forwarder | undefined
+
+  private constructor(harness: EngineHarness, faults: StoreFaults) {
+    this.harness = harness
+    this.faults = faults
+    this.startedMs = harness.now()
+  }
+
+  static make(harness: EngineHarness): Effect.Effect<ForwarderRig, never, Scope.Scope> {
+    return Effect.gen(function* () {
+      const stores = yield* Layer.build(MemoryStore.over(harness.database))
+      const faults = yield* Effect.provideContext(
+        Effect.map(
+          Effect.all([TimerStore, ShardLeases]),
+          ([store, leases]) => new StoreFaults(store, leases),
+        ),
+        stores,
+      )
+      const rig = new ForwarderRig(harness, faults)
+      rig.forwarder = yield* Forwarder.make({
+        view: {
+          node: "here",
+          ownerAddress: () => (rig.isOwnedHere ? undefined : rig.owner),
+          refresh: Effect.sync(() => {
+            rig.refreshes++
+            rig.onRefresh()
+          }),
+        },
+        peers: { write: (address, items) => rig.call(address, items) },
+        store: faults.store,
+        own: {
+          shardOf: ({ uuid }) => shardOf(uuid, harness.database.shards.length),
+          owns: () => rig.isOwnedHere,
+          put: (item, onAnswer) => {
+            rig.ownQueue.push(item)
+            onAnswer(rig.onOwnPut(item))
+          },
+        },
+        metrics: yield* EngineMetrics.make,
+        guard: (_, effect) => effect,
+      })
+      return rig
+    })
+  }
+
+  /** How the peer at this address answers from now on; `then` after that, call by call. */
+  peer(address: string, first: Peer, ...then: ReadonlyArray<Peer>): void {
+    const script = [first, ...then]
+    this.peers.set(address, (items) => {
+      const next = script.length > 1 ? script.shift() : script[0]
+      return (next ?? first)(items)
+    })
+  }
+
+  carry(item: CarriedItem, options?: { readonly mayBeDone: boolean }): void {
+    const { timerId } = keyOfItem(item)
+    const name = `${item.kind} ${timerId}`
+    this.carrying.carry(
+      item,
+      (result) => {
+        if (this.answers.has(name)) throw new Error(`${name} was answered twice`)
+        this.answers.set(name, result)
+        this.answeredAtMs.set(name, this.elapsedMs())
+      },
+      options,
+    )
+  }
+
+  get carrying(): Forwarder {
+    if (this.forwarder === undefined) throw new Error("the rig was not made")
+    return this.forwarder
+  }
+
+  /** In short: the result, or the refusal and whether it says that something may have been done. */
+  told(name: string): string | undefined {
+    const answer = this.answers.get(name)
+    if (answer === undefined) return undefined
+    if (!("_tag" in answer)) return answer.result
+    return answer._tag === "Overloaded"
+      ? "overloaded"
+      : answer.mayBeDone === true
+        ? "unknown"
+        : "nothing written"
+  }
+
+  elapsedMs(): number {
+    return this.harness.now() - this.startedMs
+  }
+
+  private call(
+    address: string,
+    items: ReadonlyArray<CarriedItem>,
+  ): Effect.Effect<ReadonlyArray<CarriedAnswer>, PeerError> {
+    this.calls.push({ atMs: this.elapsedMs(), address, items })
+    return (this.peers.get(address) ?? creating)(items)
+  }
+}

@@ -1,0 +1,25 @@
+// What a caller is told about a write that had no owner to do it.
+import { describe, expect, test } from "bun:test"
+import { OwnerUnavailable } from "../../src/engine/Scheduler.ts"
+import { refusal } from "../../src/http/refusal.ts"
+
+const told = (mayBeDone?: boolean) =>
+  refusal(
+    new OwnerUnavailable({
+      message: "no owner is in reach",
+      retryAfterMs: 1_200,
+      ...(mayBeDone === undefined ? {} : { mayBeDone }),
+    }),
+  )
+
+describe("a write without an owner", () => {
+  test("is refused with a pause, and says that nothing was written only if that is sure", () => {
+    for (const sure of [told(), told(false)]) {
+      expect(sure).toMatchObject({ status: 503, code: "ownerUnavailable", retryAfterSeconds: 2 })
+      expect(sure.detail).toBe("No owner is in reach. Nothing was written: try again after the pause.")
+    }
+    expect(told(true)).toMatchObject({ status: 503, code: "ownerUnavailable", retryAfterSeconds: 2 })
+    expect(told(true).detail).not.toContain("Nothing")
+    expect(told(true).detail).toContain("not known")
+  })
+})

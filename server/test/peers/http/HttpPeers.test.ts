@@ -1,0 +1,354 @@
+// Two nodes that speak to each other over real connections on the loopback interface.
+import { describe, expect, test } from "bun:test"
+import { createServer } from "node:http"
+import { Effect, type Scope } from "effect"
+import { listen } from "../../../src/http/listener/Listener.ts"
+import { HttpPeers } from "../../../src/peers/http/HttpPeers.ts"
+import { bodyBytesMax, makePeerRoutes, type PeerRoutesOptions } from "../../../src/peers/http/peerRoutes.ts"
+import { type CarriedAnswer, type CarriedItem, type PeerError, Peers } from "../../../src/ports/Peers.ts"
+import { cancelOf, changeOf, samplePut, sampleTimer, scheduleOf } from "../../../testkit/timers.ts"
+import { answerText, deadPort, rawPeer } from "../../deliverers/webhook/peer.ts"
+
+const secret = "among ourselves"
+
+interface Far {
+  readonly url: string
+  /** What it was given to write, call by call. */
+  readonly taken: Array<ReadonlyArray<CarriedItem>>
+  nudges: number
+  answer: (items: ReadonlyArray<CarriedItem>) => Effect.Effect<ReadonlyArray<CarriedAnswer>>
+}
+
+const created = (item: CarriedItem): CarriedAnswer =>
+  "timer" in item
+    ? { kind: "answered", answer: { result: "created", timer: item.timer } }
+    : { kind: "answered", answer: { result: "notFound" } }
+
+/** The other node. */
+const startFar = (options: Partial<PeerRoutesOptions> = {}): Effect.Effect<Far, unknown, Scope.Scope> =>
+  Effect.gen(function* () {
+    const far = {
+      taken: [] as Far["taken"],
+      nudges: 0,
+      answer: (items: ReadonlyArray<CarriedItem>) => Effect.succeed(items.map(created)),
+    }
+    const handle = yield* makePeerRoutes({
+      scheduler: {
+        accept: (items) =>
+          Effect.suspend(() => {
+            far.taken.push(items)
+            return far.answer(items)
+          }),
+        isInFlightHere: (fireIds) => fireIds.map((fireId) => fireId === "running"),
+      },
+      nudge: Effect.sync(() => {
+        far.nudges++
+      }),
+      secret,
+      ...options,
+    })
+    const { url } = yield* listen({ host: "127.0.0.1", port: 0, handle, onDefect: () => {} })
+    return Object.assign(far, { url })
+  })
+
+const here = (timeoutMs = 5_000, known = secret) => HttpPeers.layer({ secret: known, timeoutMs })
+
+const withFar = (
+  body: (far: Far, peers: Peers["Service"]) => Effect.Effect<void, unknown, Scope.Scope>,
+  options: Partial<PeerRoutesOptions> = {},
+  layer = here(),
+): Promise<void> =>
+  Effect.runPromise(
+    Effect.gen(function* () {
+      yield* body(yield* startFar(options), yield* Peers)
+    }).pipe(Effect.scoped, Effect.provide(layer)),
+  )
+
+/** Fails the test if the call succeeds. */
+const failure = <A>(call: Effect.Effect<A, PeerError>): Effect.Effect<PeerError> =>
+  Effect.orDie(Effect.flip(call))
+
+const post = (far: Far, path: string, headers: Record<string, string>, body = "{}") =>
+  Effect.promise(() =>
+    fetch(`${far.url}/internal/v1/${path}`, { method: "POST", headers: { ...valid, ...headers }, body }),
+  )
+
+let calls = 0
+const valid = {
+  authorization: `Bearer ${secret}`,
+  "punctual-wire": "1",
+  get "punctual-call"() {
+    return `test-${++calls} 1 1`
+  },
+}
+
+describe("a call", () => {
+  test("carries items as they are and brings back their answers, in order", () =>
+    withFar((far, peers) =>
+      Effect.gen(function* () {
+        const payload = Uint8Array.from({ length: 256 }, (_, byte) => byte)
+        const put = samplePut({ timerId: 'ü"\\€', payload }, "keep")
+        const sent: ReadonlyArray<CarriedItem> = [
+          put,
+          samplePut({ payload: new Uint8Array(0) }),
+          scheduleOf(
+            sampleTimer({ spec: { ...sampleTimer().spec, target: { type: "event" }, expireAfterMs: 5 } }),
+          ),
+          changeOf(put.timer, { payload: null, expireAfterMs: null, executeAt: 7 }, { ifRevision: 3 }),
+          changeOf(put.timer, { payload, correlationId: "c", target: put.timer.spec.target }),
+          cancelOf(put.timer),
+        ]
+        const life = {
+          ...put.timer,
+          state: "dead",
+          finishedAt: 9,
+          reason: "expired",
+          endedBy: "x",
+          latenessMs: 1.5,
+        } as const
+        const { fireAt: _, updatedAt: __, ...finished } = life
+        const changed = sampleTimer({
+          payload,
+          attempts: 1,
+          lastAttempt: { at: 1, durationMs: 2, error: "e" },
+          firstAttemptAt: 1,
+        })
+        const answers: ReadonlyArray<CarriedAnswer> = [
+          { kind: "answered", answer: { result: "created", timer: put.timer } },
+          { kind: "answered", answer: { result: "alreadyFinished", life: finished } },
+          { kind: "answered", answer: { result: "ignored", because: "outdated" } },
+          { kind: "answered", answer: { result: "changed", timer: changed } },
+          { kind: "answered", answer: { result: "revisionMismatch", revision: 4 } },
+          { kind: "answered", answer: { result: "unstorable", reason: "too large" } },
+        ]
+        far.answer = () => Effect.succeed(answers)
+        expect(yield* peers.write(far.url, sent)).toEqual(answers)
+        expect(far.taken).toEqual([sent])
+        far.answer = () =>
+          Effect.succeed([{ kind: "notOwner" }, { kind: "unknown" }, { kind: "overloaded", retryAfterMs: 5 }])
+        expect(yield* peers.write(far.url, sent.slice(0, 3))).toEqual([
+          { kind: "notOwner" },
+          { kind: "unknown" },
+          { kind: "overloaded", retryAfterMs: 5 },
+        ])
+      }),
+    ))
+
+  test("leaves it to the owner to say which attempts run", () =>
+    withFar((far, peers) =>
+      Effect.gen(function* () {
+        yield* peers.write(far.url, [cancelOf(sampleTimer(), { inFlight: "claimed" })])
+        expect(far.taken[0]?.[0]).not.toHaveProperty("inFlight")
+        expect(yield* peers.inFlight(far.url, ["running", "other"])).toEqual([true, false])
+        yield* peers.nudge(far.url)
+        expect(far.nudges).toBe(1)
+      }),
+    ))
+
+  test("keeps one spec one object, however many timers have it", () =>
+    withFar((far, peers) =>
+      Effect.gen(function* () {
+        yield* peers.write(far.url, [samplePut(), samplePut()])
+        const specs = new Set(far.taken[0]?.map((item) => ("timer" in item ? item.timer.spec : undefined)))
+        expect(specs.size).toBe(1)
+      }),
+    ))
+})
+
+describe("a failure", () => {
+  test("to connect surely did nothing", () =>
+    withFar((_, peers) =>
+      Effect.gen(function* () {
+        const dead = `http://127.0.0.1:${yield* Effect.promise(deadPort)}`
+        expect(yield* failure(peers.write(dead, [samplePut()]))).toMatchObject({ isUndelivered: true })
+        expect(yield* failure(peers.nudge("not an address"))).toMatchObject({ isUndelivered: true })
+      }),
+    ))
+
+  test("to answer in time may have done it", () =>
+    withFar(
+      (far, peers) =>
+        Effect.gen(function* () {
+          far.answer = () => Effect.never
+          const error = yield* failure(peers.write(far.url, [samplePut()]))
+          expect(error).toMatchObject({ isUndelivered: false })
+          expect(error.message).toContain("50 ms")
+          expect(far.taken.length).toBe(1)
+        }),
+      {},
+      here(50),
+    ))
+
+  test("after the request was sent may have done it, whatever it is", () =>
+    withFar((_, peers) =>
+      Effect.gen(function* () {
+        const answers: ReadonlyArray<string | undefined> = [
+          undefined,
+          answerText(502, {}, "bad gateway"),
+          answerText(504),
+          answerText(302, { location: "http://127.0.0.1:1/" }),
+          answerText(200, {}, "not JSON"),
+          answerText(200, {}, '{"answers":[],"specs":[]}'),
+          answerText(200, {}, '{"answers":[{"kind":"answered","answer":{"result":"created"}}],"specs":[]}'),
+        ]
+        for (const answer of answers) {
+          const peer = yield* Effect.promise(() =>
+            rawPeer((socket) => {
+              if (answer === undefined) socket.destroy()
+              else socket.end(answer)
+            }),
+          )
+          const url = `http://127.0.0.1:${peer.port}`
+          expect(yield* failure(peers.write(url, [samplePut()]))).toMatchObject({ isUndelivered: false })
+          yield* Effect.promise(() => peer[Symbol.asyncDispose]())
+        }
+      }),
+    ))
+
+  test("on the far side's own part answers nothing that could be believed", () =>
+    withFar(
+      (far, peers) =>
+        Effect.gen(function* () {
+          far.answer = () => Effect.never
+          expect(yield* failure(peers.write(far.url, [samplePut()]))).toMatchObject({ isUndelivered: false })
+        }),
+      { answerWithinMs: 20 },
+    ))
+})
+
+describe("the far side", () => {
+  test("hears only those who know the secret, and does nothing for others", () =>
+    withFar((far, peers) =>
+      Effect.gen(function* () {
+        for (const authorization of ["", "Bearer ", "Bearer wrong", secret, `Bearer ${secret}x`]) {
+          for (const path of ["write", "inFlight", "nudge"]) {
+            expect((yield* post(far, path, { authorization })).status).toBe(401)
+          }
+        }
+        const stranger = yield* Effect.provide(Peers, here(1_000, "wrong"))
+        expect(yield* failure(stranger.write(far.url, [samplePut()]))).toMatchObject({
+          isUndelivered: true,
+          message: expect.stringContaining("secret"),
+        })
+        expect(far.taken).toEqual([])
+        expect(far.nudges).toBe(0)
+        yield* peers.nudge(far.url)
+        expect(far.nudges).toBe(1)
+      }),
+    ))
+
+  test("is not there without a secret, nor below other paths", () =>
+    withFar(
+      (far) =>
+        Effect.gen(function* () {
+          expect((yield* post(far, "nudge", { authorization: "Bearer undefined" })).status).toBe(404)
+          expect((yield* post(far, "nudge", { authorization: "Bearer " })).status).toBe(404)
+        }),
+      { secret: undefined },
+    ).then(() =>
+      withFar((far) =>
+        Effect.gen(function* () {
+          expect((yield* post(far, "elsewhere", {})).status).toBe(404)
+          const got = yield* Effect.promise(() => fetch(`${far.url}/internal/v1/nudge`, { headers: valid }))
+          expect(got.status).toBe(405)
+          expect(far.nudges).toBe(0)
+        }),
+      ),
+    ))
+
+  test("refuses another version, and says what to do", () =>
+    withFar((far) =>
+      Effect.gen(function* () {
+        for (const version of ["2", "0", ""]) {
+          const response = yield* post(far, "nudge", { "punctual-wire": version })
+          expect(response.status).toBe(400)
+          expect(yield* Effect.promise(() => response.text())).toContain("one release on all nodes")
+        }
+        expect(far.nudges).toBe(0)
+      }),
+    ))
+
+  test("refuses what it does not understand, and says where; nothing of it is done", () =>
+    withFar((far) =>
+      Effect.gen(function* () {
+        const timer = { ...sampleTimer(), spec: 0, uuid: undefined }
+        const spec = sampleTimer().spec
+        const put = { kind: "put", onExisting: "keep", madeCorrelationId: false, timer }
+        const bad: ReadonlyArray<readonly [unknown, string]> = [
+          ["", "JSON"],
+          [{}, "/specs"],
+          [{ items: [], specs: [], more: 1 }, "/more"],
+          [{ items: [put, { kind: "outcome" }], specs: [spec] }, "/items/1"],
+          [{ items: [put], specs: [] }, "spec 0"],
+          [{ items: [{ ...put, timer: { ...timer, executeAt: 1.5 } }], specs: [spec] }, "executeAt"],
+          [{ items: [{ ...put, timer: { ...timer, uuid: "0".repeat(32) } }], specs: [spec] }, "uuid"],
+          [{ items: [{ ...put, timer: { ...timer, payload: "no base64!" } }], specs: [spec] }, "payload"],
+          [{ items: [{ ...put, inFlight: "x" }], specs: [spec] }, "inFlight"],
+          [{ items: Array.from({ length: 1_001 }, () => put), specs: [spec] }, "/items"],
+        ]
+        for (const [body, where] of bad) {
+          const text = body === "" ? "{" : JSON.stringify(body)
+          const response = yield* post(far, "write", {}, text)
+          const answer = yield* Effect.promise(() => response.text())
+          expect([response.status, answer]).toEqual([400, expect.stringContaining(where)])
+          expect(answer).toContain("refused")
+        }
+        expect((yield* post(far, "inFlight", {}, '{"fireIds":[1]}')).status).toBe(400)
+        expect(far.taken).toEqual([])
+        expect((yield* post(far, "write", {}, JSON.stringify({ items: [put], specs: [spec] }))).status).toBe(
+          200,
+        )
+      }),
+    ))
+
+  test("reads no more than it may", () =>
+    withFar((far) =>
+      Effect.gen(function* () {
+        const response = yield* post(far, "write", {}, `"${"x".repeat(bodyBytesMax)}"`)
+        expect(response.status).toBe(413)
+        expect(far.taken).toEqual([])
+      }),
+    ))
+
+  test("does not do what its caller has given up, however late it comes", () =>
+    withFar((far) =>
+      Effect.gen(function* () {
+        const call = (number: number, lowest: number, name = "caller") =>
+          Effect.map(
+            post(far, "nudge", { "punctual-call": `${name} ${number} ${lowest}` }),
+            ({ status }) => status,
+          )
+        expect(yield* call(5, 5)).toBe(200)
+        // Sent before it, and still waited for.
+        expect(yield* call(7, 6)).toBe(200)
+        expect(yield* call(6, 6)).toBe(200)
+        expect(yield* call(5, 5)).toBe(409)
+        expect(yield* call(5, 5, "another")).toBe(200)
+        expect(far.nudges).toBe(4)
+        expect((yield* post(far, "nudge", { "punctual-call": "" })).status).toBe(409)
+      }),
+    ))
+
+  test("a call that was given up is not waited for by the next", () =>
+    withFar(
+      (far, peers) =>
+        Effect.gen(function* () {
+          const heads: Array<string> = []
+          const server = createServer((request, response) => {
+            heads.push(String(request.headers["punctual-call"]).split(" ").slice(1).join(" "))
+            if (heads.length > 1) response.end("{}")
+          })
+          yield* Effect.promise(() => new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve)))
+          const address = server.address()
+          const url = typeof address === "object" ? `http://127.0.0.1:${address?.port}` : ""
+          yield* failure(peers.nudge(url))
+          yield* peers.nudge(url)
+          server.closeAllConnections()
+          server.close()
+          expect(heads).toEqual(["1 1", "2 2"])
+          expect(far.nudges).toBe(0)
+        }),
+      {},
+      here(100),
+    ))
+})
