@@ -1,5 +1,6 @@
 // Installs what is missing, and only then: a stamp in node_modules remembers which lockfile it was
-// installed from, so that a start with nothing to do costs one small read.
+// installed from, so that a start with nothing to do costs one small read. With `--runtime` only what the
+// service itself needs is installed: checks and tests need much more, a database server among it.
 import { spawnSync } from "node:child_process"
 import { createHash } from "node:crypto"
 import { existsSync, readFileSync, writeFileSync } from "node:fs"
@@ -20,14 +21,19 @@ for (const file of ["package-lock.json", ".npmrc"]) wanted.update(readFileSync(j
 wanted.update(`${process.platform}-${process.arch}`)
 const stamp = wanted.digest("hex")
 
-const isInstalled = existsSync(stampFile) && readFileSync(stampFile, "utf8") === stamp
+const isRuntimeOnly = process.argv.includes("--runtime")
+const full = `${stamp} full`
+const wantedStamps = isRuntimeOnly ? [`${stamp} runtime`, full] : [full]
+
+const isInstalled = existsSync(stampFile) && wantedStamps.includes(readFileSync(stampFile, "utf8"))
 if (!isInstalled) {
   console.error("Installing dependencies (once) …")
   const npm = process.env.npm_execpath
   const [command, prefix] = npm ? [process.execPath, [npm]] : ["npm", []]
   // A `npm test --silent` or `--json` would hand its flags down through the environment.
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^npm_config_/i.test(name)))
-  const installed = spawnSync(command, [...prefix, "ci", "--loglevel=error"], {
+  const omitted = isRuntimeOnly ? ["--omit=dev"] : []
+  const installed = spawnSync(command, [...prefix, "ci", "--loglevel=error", ...omitted], {
     cwd: root,
     env,
     stdio: ["ignore", 2, 2],
@@ -36,5 +42,5 @@ if (!isInstalled) {
     console.error("`npm ci` failed; its message is above. Mend that and run the same command again.")
     process.exit(1)
   }
-  writeFileSync(stampFile, stamp)
+  writeFileSync(stampFile, wantedStamps[0])
 }

@@ -1,0 +1,67 @@
+// Shard leases and members as rows: a claim goes through the fence, everything else leaves it alone.
+import type { Lease, Member } from "../../ports/ShardLeases.ts"
+import { leaseSql } from "./statements.ts"
+
+interface LeaseRow {
+  readonly shard: number
+  readonly epoch: number
+  readonly counter: number
+  readonly foreign_writes: number
+  readonly node: string | null
+}
+
+export const readOwners = async (sql: Bun.SQL): Promise<ReadonlyArray<Lease>> => {
+  const rows: ReadonlyArray<LeaseRow> = await sql.unsafe(leaseSql.owners)
+  return rows.map(leaseOf)
+}
+
+export const claim = async (sql: Bun.SQL, expected: Lease, node: string): Promise<Lease | undefined> => {
+  const { shard, epoch, counter } = expected
+  const rows: ReadonlyArray<LeaseRow> = await sql.unsafe(leaseSql.claim, [shard, epoch, counter, node])
+  return rows[0] === undefined ? undefined : leaseOf(rows[0])
+}
+
+export const renew = async (
+  sql: Bun.SQL,
+  held: ReadonlyArray<{ readonly shard: number; readonly epoch: number }>,
+): Promise<ReadonlyArray<{ readonly foreign: number } | undefined>> => {
+  if (held.length === 0) return []
+  const rows: ReadonlyArray<Pick<LeaseRow, "shard" | "foreign_writes">> = await sql.unsafe(leaseSql.renew, [
+    held.map(({ shard }) => shard),
+    held.map(({ epoch }) => epoch),
+  ])
+  const foreign = new Map(rows.map((row) => [row.shard, row.foreign_writes]))
+  return held.map(({ shard }) => {
+    const count = foreign.get(shard)
+    return count === undefined ? undefined : { foreign: count }
+  })
+}
+
+export const release = async (sql: Bun.SQL, shard: number, epoch: number): Promise<void> => {
+  await sql.unsafe(leaseSql.release, [shard, epoch])
+}
+
+export const announce = async (sql: Bun.SQL, member: Omit<Member, "beat">): Promise<void> => {
+  await sql.unsafe(leaseSql.announce, [member.node, member.address, member.isLeaving])
+}
+
+interface MemberRow extends Pick<Member, "node" | "address" | "beat"> {
+  readonly is_leaving: boolean
+}
+
+export const readMembers = async (sql: Bun.SQL): Promise<ReadonlyArray<Member>> => {
+  const rows: ReadonlyArray<MemberRow> = await sql.unsafe(leaseSql.members)
+  return rows.map(({ node, address, beat, is_leaving }) => ({ node, address, beat, isLeaving: is_leaving }))
+}
+
+export const retire = async (sql: Bun.SQL, node: string): Promise<void> => {
+  await sql.unsafe(leaseSql.retire, [node])
+}
+
+const leaseOf = (row: LeaseRow): Lease => ({
+  shard: row.shard,
+  epoch: row.epoch,
+  counter: row.counter,
+  foreign: row.foreign_writes,
+  ...(row.node === null ? {} : { node: row.node }),
+})

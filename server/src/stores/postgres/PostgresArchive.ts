@@ -1,0 +1,115 @@
+// The schema read for an archive: on one connection, in one transaction that sees the database as it was when it
+// began and writes nothing, so that services may run on it meanwhile. Until the archive is closed, vacuum keeps what
+// it may still read.
+import { Effect, type Scope } from "effect"
+import type { ArchivedItem } from "../../domain/decideRestore.ts"
+import type { ArchivePage, ArchivePlace, TimerArchive } from "../../ports/TimerArchive.ts"
+import { StoreError } from "../../ports/TimerStore.ts"
+import { connectionTo } from "./Connections.ts"
+import { describe } from "./failures.ts"
+import { archiveTimeoutMs } from "./limits.ts"
+import { OpenFailure, openForArchive } from "./openDatabase.ts"
+import { PostgresOpenError } from "./PostgresStore.ts"
+import { type KeyRow, keyOfRow, type LifeRow, lifeOf, type TimerRow, timerOf } from "./rows.ts"
+import { archiveSql } from "./statements.ts"
+
+type PendingRow = KeyRow & TimerRow & { readonly payload: Uint8Array | null }
+type EndedRow = KeyRow & LifeRow & { readonly payload: Uint8Array | null; readonly id: number }
+
+export const PostgresArchive = {
+  /** Closed with the scope. */
+  open: (url: string): Effect.Effect<TimerArchive, PostgresOpenError, Scope.Scope> =>
+    Effect.gen(function* () {
+      const { place, shards } = yield* opening(() => openForArchive(url))
+      const sql = yield* Effect.acquireRelease(
+        Effect.sync(() => connectionTo(place)),
+        (connection) => Effect.promise(() => connection.close({ timeout: 0 }).catch(() => {})),
+      )
+      // Reserved, a connection that is lost fails instead of being made anew, outside the transaction.
+      const session = yield* opening(() => sql.reserve())
+      yield* opening(() => session.unsafe("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"))
+      // The transaction sees the database as it is at its first statement.
+      yield* opening(() => session.unsafe("SELECT 1 FROM shards LIMIT 1"))
+      return archiveOf(session, shards)
+    }),
+} as const
+
+const opening = <A>(open: () => PromiseLike<A>): Effect.Effect<A, PostgresOpenError> =>
+  Effect.tryPromise({
+    try: async () => open(),
+    catch: (error) =>
+      new PostgresOpenError({
+        reason: error instanceof OpenFailure ? error.reason : "failed",
+        message: error instanceof OpenFailure ? error.message : describe(error),
+      }),
+  })
+
+const archiveOf = (session: Bun.SQL, shards: number): TimerArchive => ({
+  shards,
+  page: (after, limit) =>
+    Effect.tryPromise({
+      try: () => pageOf(session, after, limit),
+      catch: (error) => new StoreError({ message: describe(error), isFatal: false }),
+    }).pipe(
+      Effect.timeoutOrElse({
+        duration: archiveTimeoutMs,
+        orElse: () => Effect.fail(new StoreError({ message: "a page took too long", isFatal: false })),
+      }),
+    ),
+})
+
+interface Part {
+  readonly name: ArchivePlace["part"]
+  /** Before every key. */
+  readonly first: ReadonlyArray<string | number>
+  readonly text: string
+  /** Each is given the rows of its own statement. */
+  readonly read: (row: never) => { readonly item: ArchivedItem; readonly key: ReadonlyArray<string | number> }
+}
+
+const endedItem = (row: EndedRow): ArchivedItem => ({
+  kind: "ended",
+  life: lifeOf(keyOfRow(row), row, row.payload),
+})
+
+const parts: ReadonlyArray<Part> = [
+  {
+    name: "pending",
+    first: ["", ""],
+    text: archiveSql.pending,
+    read: (row: PendingRow) => ({
+      item: { kind: "pending", timer: timerOf(keyOfRow(row), row, row.payload) },
+      key: [row.namespace, row.timer_id],
+    }),
+  },
+  {
+    name: "history",
+    first: [Number.MIN_SAFE_INTEGER, 0],
+    text: archiveSql.history,
+    read: (row: EndedRow) => ({ item: endedItem(row), key: [row.finished_at, row.id] }),
+  },
+  {
+    name: "dead",
+    first: ["", 0, 0],
+    text: archiveSql.dead,
+    read: (row: EndedRow) => ({ item: endedItem(row), key: [row.namespace, row.finished_at, row.id] }),
+  },
+]
+
+/** A page is of one part; the next one begins where a part has ended. */
+const pageOf = async (
+  session: Bun.SQL,
+  after: ArchivePlace | undefined,
+  limit: number,
+): Promise<ArchivePage> => {
+  const index = after === undefined ? 0 : parts.findIndex(({ name }) => name === after.part)
+  const part = parts[index]
+  if (part === undefined) return { items: [] }
+  const rows: ReadonlyArray<unknown> = await session.unsafe(part.text, [...(after?.key ?? part.first), limit])
+  const read = rows.map((row) => part.read(row as never))
+  const items = read.map(({ item }) => item)
+  const last = read.at(-1)
+  if (last !== undefined && rows.length === limit) return { items, next: { part: part.name, key: last.key } }
+  const following = parts[index + 1]
+  return following === undefined ? { items } : { items, next: { part: following.name, key: following.first } }
+}

@@ -1,0 +1,198 @@
+// The cluster's default: a schema in a PostgreSQL database that several nodes share. Writes, reads, claims and
+// renewals each have connections of their own, so that neither a slow write, nor a long list, nor a claim that waits
+// for a fence delays a renewal. The ports' calls are bounded and their failures named here; what they mean is in
+// Writer.ts, Reader.ts and Leases.ts.
+import { Context, Duration, Effect, Layer, Schedule, Schema } from "effect"
+import { ShardLeases } from "../../ports/ShardLeases.ts"
+import { TimerRestore } from "../../ports/TimerArchive.ts"
+import { type InvalidCursor, type ListQuery, StoreError, TimerStore } from "../../ports/TimerStore.ts"
+import { decodeCursor } from "../ListCursor.ts"
+import type { SortKey } from "../ListOrder.ts"
+import { Connections, type Place } from "./Connections.ts"
+import { describe, isFatal, isTransient } from "./failures.ts"
+import { announce, claim, readMembers, readOwners, release, renew, retire } from "./Leases.ts"
+import {
+  defaultConnections,
+  fewestConnections,
+  readRetries,
+  readRetryDelayMs,
+  writeLimits,
+} from "./limits.ts"
+import { OpenFailure, openDatabase } from "./openDatabase.ts"
+import { readCount, readDue, readFound, readHeads, readPage, readTally } from "./Reader.ts"
+import { restoreBatches } from "./restoring.ts"
+import { insertPuts, prune, writeBatches } from "./Writer.ts"
+
+export interface PostgresStoreOptions {
+  /** postgres://user:password@host:5432/database?schema=punctual */
+  readonly url: string
+  /** Fixed when the store is created. */
+  readonly shards: number
+  /** At most this many, at least 4. */
+  readonly connections?: number
+  /** Called once when the store can no longer be trusted: the process should end. */
+  readonly onFatal?: (message: string) => void
+}
+
+/** Why the store could not be opened, in a sentence that says what to do. */
+export class PostgresOpenError extends Schema.TaggedError<PostgresOpenError>()("PostgresOpenError", {
+  reason: Schema.String,
+  message: Schema.String,
+}) {}
+
+export const PostgresStore = {
+  layer: (
+    options: PostgresStoreOptions,
+  ): Layer.Layer<TimerStore | ShardLeases | TimerRestore, PostgresOpenError> =>
+    Layer.effectContext(
+      Effect.gen(function* () {
+        const { place, warnings } = yield* opened(options)
+        for (const warning of warnings) yield* Effect.logWarning(warning)
+        const total = Math.max(fewestConnections, options.connections ?? defaultConnections)
+        const writers = Math.floor((total - 2) / 2)
+        const lanes: Lanes = {
+          writes: yield* connected(place, writers),
+          reads: yield* connected(place, total - 2 - writers),
+          claims: yield* connected(place, 1),
+          renewals: yield* connected(place, 1),
+        }
+        const calls = new Calls(options.onFatal ?? (() => {}))
+        return Context.make(TimerStore, timerStoreOver(lanes, calls, options.shards, writers)).pipe(
+          Context.add(ShardLeases, leasesOver(lanes, calls)),
+          Context.add(TimerRestore, {
+            restore: (batches) =>
+              withShards(
+                options.shards,
+                batches,
+                calls.once(lanes.writes, (sql) => restoreBatches(sql, batches)),
+              ),
+          }),
+        )
+      }),
+    ),
+} as const
+
+interface Lanes {
+  readonly writes: Connections
+  readonly reads: Connections
+  readonly claims: Connections
+  readonly renewals: Connections
+}
+
+const opened = ({ url, shards }: PostgresStoreOptions) =>
+  Effect.tryPromise({
+    try: () => openDatabase(url, shards),
+    catch: (error) =>
+      error instanceof OpenFailure
+        ? new PostgresOpenError({ reason: error.reason, message: error.message })
+        : new PostgresOpenError({ reason: "failed", message: String(error) }),
+  })
+
+const connected = (place: Place, size: number) =>
+  Effect.acquireRelease(
+    Effect.sync(() => new Connections(place, size)),
+    (connections) => Effect.promise(() => connections.close()),
+  )
+
+interface Failure {
+  readonly error: unknown
+}
+
+/** Runs calls on connections; after a failure that nothing may be acknowledged after, none is run any more. */
+class Calls {
+  readonly #onFatal: (message: string) => void
+  #fate: string | undefined
+
+  constructor(onFatal: (message: string) => void) {
+    this.#onFatal = onFatal
+  }
+
+  /** Never repeated here: of a write that failed nobody knows the result. */
+  once<A>(connections: Connections, use: (sql: Bun.SQL) => Promise<A>): Effect.Effect<A, StoreError> {
+    return Effect.catch(this.#attempt(connections, use), (failure) => this.#failing(failure))
+  }
+
+  /** Reading twice is harmless. */
+  again<A>(connections: Connections, use: (sql: Bun.SQL) => Promise<A>): Effect.Effect<A, StoreError> {
+    const delayed = Schedule.spaced(Duration.millis(readRetryDelayMs))
+    return this.#attempt(connections, use).pipe(
+      Effect.retry({ times: readRetries, schedule: delayed, while: ({ error }) => isTransient(error) }),
+      Effect.catch((failure) => this.#failing(failure)),
+    )
+  }
+
+  #attempt<A>(connections: Connections, use: (sql: Bun.SQL) => Promise<A>): Effect.Effect<A, Failure> {
+    return Effect.tryPromise({
+      try: () => {
+        if (this.#fate !== undefined) throw new Error(this.#fate)
+        return connections.run(use)
+      },
+      catch: (error): Failure => ({ error }),
+    })
+  }
+
+  #failing({ error }: Failure): Effect.Effect<never, StoreError> {
+    return Effect.suspend(() => {
+      const message = describe(error)
+      if (this.#fate === undefined && isFatal(error)) {
+        this.#fate = message
+        this.#onFatal(message)
+      }
+      return new StoreError({ message, isFatal: this.#fate !== undefined })
+    })
+  }
+}
+
+const timerStoreOver = (
+  { writes, reads }: Lanes,
+  calls: Calls,
+  shards: number,
+  concurrentWrites: number,
+): TimerStore["Service"] => ({
+  limits: { ...writeLimits, concurrentWrites },
+  write: (batches) =>
+    withShards(
+      shards,
+      batches,
+      calls.once(writes, (sql) => writeBatches(sql, batches)),
+    ),
+  insertIfAbsent: (shard, puts) =>
+    withShards(
+      shards,
+      [{ shard }],
+      calls.once(writes, (sql) => insertPuts(sql, shard, puts)),
+    ),
+  due: (query) => calls.again(reads, (sql) => readDue(sql, query)),
+  dueHeads: (query) => calls.again(reads, (sql) => readHeads(sql, query)),
+  find: (key) => calls.again(reads, (sql) => readFound(sql, key)),
+  list: (query) =>
+    Effect.flatMap(afterOf(query), (after) => calls.again(reads, (sql) => readPage(sql, query, after))),
+  count: (query) => calls.again(reads, (sql) => readCount(sql, query)),
+  prune: (exclusiveBeforeMs, limit) => calls.once(writes, (sql) => prune(sql, exclusiveBeforeMs, limit)),
+  tally: calls.again(reads, readTally),
+})
+
+const leasesOver = ({ claims, renewals }: Lanes, calls: Calls): ShardLeases["Service"] => ({
+  owners: calls.again(renewals, readOwners),
+  claim: (expected, node) => calls.once(claims, (sql) => claim(sql, expected, node)),
+  renew: (held) => calls.once(renewals, (sql) => renew(sql, held)),
+  release: (shard, epoch) => calls.once(renewals, (sql) => release(sql, shard, epoch)),
+  announce: (member) => calls.once(renewals, (sql) => announce(sql, member)),
+  members: calls.again(renewals, readMembers),
+  retire: (node) => calls.once(renewals, (sql) => retire(sql, node)),
+})
+
+const afterOf = (query: ListQuery): Effect.Effect<SortKey | undefined, InvalidCursor> =>
+  Effect.try({ try: () => decodeCursor(query), catch: (error) => error as InvalidCursor })
+
+/** Asking for a shard that does not exist is a mistake of the program, not of a caller. */
+const withShards = <A>(
+  shards: number,
+  named: ReadonlyArray<{ readonly shard: number }>,
+  run: Effect.Effect<A, StoreError>,
+): Effect.Effect<A, StoreError> => {
+  const unknown = named.find(({ shard }) => !(shard >= 0 && shard < shards))
+  return unknown === undefined
+    ? run
+    : Effect.fail(new StoreError({ message: `The store has no shard ${unknown.shard}.`, isFatal: false }))
+}

@@ -1,0 +1,47 @@
+// What PostgreSQL's errors mean to the store. Its server looks after its own disk: after a failed fsync it ends
+// and recovers, which looks like a lost connection from here, and is waited out. What ends the process is data
+// that cannot be trusted: corruption, or a schema that is gone.
+
+/** Classes and codes of SQLSTATE, as prefixes. */
+const fatalStates = ["XX001", "XX002", "42P01", "42703", "42883", "3F000"]
+
+/** The same call may succeed on a new connection, or a moment later. */
+const transientStates = ["08", "40", "53", "55P03", "57P", "25006"]
+
+/** This connection will not do any more: the server ends, or has become a standby. */
+const brokenStates = ["08", "57P", "25006"]
+
+/** A call that took longer than it may: nobody knows what became of it. */
+export class TimedOut extends Error {}
+
+/** The driver's own codes, of which most tell of a lost connection, begin so. */
+const driverPrefix = "ERR_POSTGRES_"
+
+export const stateOf = (error: unknown): string => textIn(error, "errno")
+
+export const isFatal = (error: unknown): boolean => isAmong(fatalStates, error)
+
+export const isTransient = (error: unknown): boolean =>
+  error instanceof TimedOut || isOfDriver(error) || isAmong(transientStates, error)
+
+export const isBroken = (error: unknown): boolean =>
+  error instanceof TimedOut || isOfDriver(error) || isAmong(brokenStates, error)
+
+export const describe = (error: unknown): string => {
+  const message = error instanceof Error ? error.message : String(error)
+  const code = stateOf(error) || textIn(error, "code")
+  return code === "" || message.includes(code) ? message : `${message} (${code})`
+}
+
+const isAmong = (states: ReadonlyArray<string>, error: unknown): boolean => {
+  const state = stateOf(error)
+  return states.some((prefix) => state.startsWith(prefix))
+}
+
+const isOfDriver = (error: unknown): boolean =>
+  stateOf(error) === "" && textIn(error, "code").startsWith(driverPrefix)
+
+const textIn = (error: unknown, field: "errno" | "code"): string => {
+  const value: unknown = error instanceof Error ? Reflect.get(error, field) : undefined
+  return typeof value === "string" ? value : ""
+}

@@ -1,0 +1,6 @@
+// Every migration, in order: entry n brings the schema from version n to n + 1. A released one is never
+// edited; a change of the schema, or of a function, is a new file.
+import timers from "./0001-timers.sql" with { type: "text" }
+import writing from "./0002-writing.sql" with { type: "text" }
+
+export const migrations: ReadonlyArray<string> = [timers, writing]

@@ -1,0 +1,271 @@
+// Opening the store: the server is new enough and keeps what it has acknowledged, the schema is ours, not newer than
+// this program, and up to date, its shard count is the one asked for. Everything that can be wrong is said in one
+// sentence that names the place and what to do.
+import { connectionTo, type Place } from "./Connections.ts"
+import { describe, stateOf } from "./failures.ts"
+import { archiveTimeoutMs } from "./limits.ts"
+import { migrations } from "./migrations/all.ts"
+import { searchPathOf, sessionSettings } from "./sessionSettings.ts"
+
+export type OpenFailureReason =
+  | "invalidUrl"
+  | "unreachable"
+  | "refused"
+  | "serverTooOld"
+  | "notDurable"
+  | "standby"
+  | "otherEncoding"
+  | "otherProgram"
+  | "missing"
+  | "newerSchema"
+  | "olderSchema"
+  | "otherShardCount"
+  | "failed"
+
+export class OpenFailure extends Error {
+  readonly reason: OpenFailureReason
+
+  constructor(reason: OpenFailureReason, message: string) {
+    super(message)
+    this.reason = reason
+  }
+}
+
+export interface OpenedDatabase {
+  readonly place: Place
+  /** What an operator should know, though it works. */
+  readonly warnings: ReadonlyArray<string>
+}
+
+const oldestVersion = 15
+const defaultSchema = "punctual"
+
+/** Building an index over a full table takes its time; waiting for another node that migrates, too. */
+const migrationTimeoutMs = 600_000
+
+interface Target {
+  readonly schema: string
+  /** Without the password. */
+  readonly name: string
+  readonly url: string
+  readonly database: string
+}
+
+export const openDatabase = async (url: string, shards: number): Promise<OpenedDatabase> => {
+  const target = targetOf(url)
+  const timeouts = {
+    statement_timeout: String(migrationTimeoutMs),
+    lock_timeout: String(migrationTimeoutMs),
+    idle_in_transaction_session_timeout: String(migrationTimeoutMs),
+  }
+  const sql = connectionTo({ ...target, settings: { application_name: "punctual", ...timeouts } })
+  try {
+    const isCommitAsynchronous = await checkServer(sql, target)
+    await sql.begin((tx) => migrate(tx, target, shards))
+    await checkShards(sql, target, shards)
+    const settings = sessionSettings(target.schema)
+    return isCommitAsynchronous
+      ? {
+          place: { ...target, settings: { ...settings, synchronous_commit: "on" } },
+          warnings: [asynchronous],
+        }
+      : { place: { ...target, settings }, warnings: [] }
+  } catch (error) {
+    throw explained(error, target)
+  } finally {
+    await sql.close({ timeout: 0 }).catch(() => {})
+  }
+}
+
+/**
+ * For an archive: beside services, or without them. Nothing is created or migrated: that is the business of whoever
+ * runs on it. A session may say nothing for as long as whoever reads the archive takes.
+ */
+export const openForArchive = async (
+  url: string,
+): Promise<{ readonly place: Place; readonly shards: number }> => {
+  const target = targetOf(url)
+  const settings = {
+    ...sessionSettings(target.schema),
+    statement_timeout: String(archiveTimeoutMs),
+    idle_in_transaction_session_timeout: "0",
+  }
+  const sql = connectionTo({ ...target, settings })
+  try {
+    const version = await versionOf(sql, target)
+    if (version === 0) {
+      throw new OpenFailure("missing", `There is no store in ${target.name}: name the database that has one.`)
+    }
+    if (version > migrations.length) throw newerSchema(target, version)
+    if (version < migrations.length) {
+      throw new OpenFailure(
+        "olderSchema",
+        `${target.name} has schema version ${version}, and this program reads ${migrations.length}: run the ` +
+          "service on it once, which brings it up to date.",
+      )
+    }
+    return { place: { ...target, settings }, shards: await storedShards(sql, target) }
+  } catch (error) {
+    throw explained(error, target)
+  } finally {
+    await sql.close({ timeout: 0 }).catch(() => {})
+  }
+}
+
+const asynchronous =
+  "synchronous_commit is off at the PostgreSQL server, and would lose acknowledged timers when it fails: the " +
+  "store's own sessions turn it on."
+
+/** `?schema=name` is the store's own; all else is the driver's. */
+const targetOf = (text: string): Target => {
+  if (!URL.canParse(text)) {
+    throw new OpenFailure(
+      "invalidUrl",
+      "The store's URL cannot be read: write it as postgres://user:password@host:5432/database.",
+    )
+  }
+  const url = new URL(text)
+  const schema = url.searchParams.get("schema") ?? defaultSchema
+  url.searchParams.delete("schema")
+  const database = decodeURIComponent(url.pathname.slice(1)) || decodeURIComponent(url.username) || "postgres"
+  const name = `postgres://${url.host}/${database} (schema ${schema})`
+  if (!/^[a-z_][a-z0-9_]{0,62}$/.test(schema) || schema.startsWith("pg_")) {
+    throw new OpenFailure(
+      "invalidUrl",
+      `${name}: a schema is named by at most 63 of a-z, 0-9 and _, beginning with a letter, not with pg_.`,
+    )
+  }
+  return { schema, name, url: url.toString(), database }
+}
+
+/** What a server says of itself. */
+export interface ServerRow {
+  readonly version: number
+  readonly fsync: string
+  readonly full_page_writes: string
+  readonly synchronous_commit: string
+  readonly encoding: string
+  readonly is_standby: boolean
+}
+
+/** Whether commits are answered before they are on the disk. */
+const checkServer = async (sql: Bun.SQL, { name }: Target): Promise<boolean> => {
+  const rows: ReadonlyArray<ServerRow> = await sql.unsafe(`SELECT
+    current_setting('server_version_num')::integer / 10000 AS version, current_setting('fsync') AS fsync,
+    current_setting('full_page_writes') AS full_page_writes,
+    current_setting('synchronous_commit') AS synchronous_commit,
+    current_setting('server_encoding') AS encoding, pg_is_in_recovery() AS is_standby`)
+  const server = rows[0]
+  if (server === undefined) throw new Error("the server does not say what it is")
+  const unfit = whyUnfit(server, name)
+  if (unfit !== undefined) throw unfit
+  return server.synchronous_commit === "off"
+}
+
+export const whyUnfit = (server: ServerRow, name: string): OpenFailure | undefined => {
+  if (server.version < oldestVersion) {
+    return new OpenFailure(
+      "serverTooOld",
+      `${name} is on PostgreSQL ${server.version}: ${oldestVersion} or newer is needed.`,
+    )
+  }
+  for (const setting of ["fsync", "full_page_writes"] as const) {
+    if (server[setting] === "off") {
+      return new OpenFailure(
+        "notDurable",
+        `${name} has ${setting}=off and would lose, or spoil, acknowledged timers when it fails: turn it on.`,
+      )
+    }
+  }
+  if (server.is_standby) {
+    return new OpenFailure("standby", `${name} is a standby, which cannot be written: name the primary.`)
+  }
+  return server.encoding === "UTF8"
+    ? undefined
+    : new OpenFailure(
+        "otherEncoding",
+        `${name} is encoded in ${server.encoding}: name a database that is encoded in UTF8.`,
+      )
+}
+
+/** In one transaction, one node at a time: a program that dies in the middle leaves the old schema. */
+const migrate = async (sql: Bun.SQL, target: Target, shards: number): Promise<void> => {
+  const { schema } = target
+  await sql.unsafe("SELECT pg_advisory_xact_lock(hashtext('punctual'), hashtext($1::text))", [schema])
+  const version = await versionOf(sql, target)
+  if (version > migrations.length) throw newerSchema(target, version)
+  if (version === migrations.length) return
+  await sql.unsafe(`CREATE SCHEMA IF NOT EXISTS "${schema}"`)
+  await sql.unsafe(`SET LOCAL search_path TO ${searchPathOf(schema)}`)
+  await sql.unsafe(`CREATE TABLE IF NOT EXISTS migrations (
+    version integer PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now())`)
+  for (const [index, text] of migrations.entries()) {
+    if (index < version) continue
+    await sql.unsafe(text).simple()
+    await sql.unsafe("INSERT INTO migrations (version) VALUES ($1::integer)", [index + 1])
+  }
+  if (version > 0) return
+  const numbers = "SELECT generate_series(0, $1::integer - 1)"
+  await sql.unsafe(`INSERT INTO shards (shard) ${numbers}`, [shards])
+  await sql.unsafe(`INSERT INTO leases (shard) ${numbers}`, [shards])
+}
+
+const newerSchema = ({ name }: Target, version: number): OpenFailure =>
+  new OpenFailure(
+    "newerSchema",
+    `${name} has schema version ${version}, and this program knows ${migrations.length} at most: ` +
+      "start the newer program that made it, or name another schema.",
+  )
+
+const versionOf = async (sql: Bun.SQL, { schema, name }: Target): Promise<number> => {
+  const tables: ReadonlyArray<{ relname: string }> = await sql.unsafe(
+    "SELECT relname FROM pg_class WHERE relnamespace = to_regnamespace($1::text) AND relkind IN ('r', 'p')",
+    [`"${schema}"`],
+  )
+  if (tables.length === 0) return 0
+  if (!["migrations", "timers", "shards"].every((own) => tables.some(({ relname }) => relname === own))) {
+    throw new OpenFailure(
+      "otherProgram",
+      `${name} is a schema of another program: name another one by ?schema=… for the timers.`,
+    )
+  }
+  const rows: ReadonlyArray<{ version: number }> = await sql.unsafe(
+    `SELECT coalesce(max(version), 0) AS version FROM "${schema}".migrations`,
+  )
+  return rows[0]?.version ?? 0
+}
+
+const storedShards = async (sql: Bun.SQL, { schema }: Target): Promise<number> => {
+  const rows: ReadonlyArray<{ stored: number }> = await sql.unsafe(
+    `SELECT count(*)::integer AS stored FROM "${schema}".shards`,
+  )
+  return rows[0]?.stored ?? 0
+}
+
+const checkShards = async (sql: Bun.SQL, target: Target, shards: number): Promise<void> => {
+  const stored = await storedShards(sql, target)
+  if (stored === shards) return
+  throw new OpenFailure(
+    "otherShardCount",
+    `${target.name} has ${stored} shards and ${shards} were asked for: the number is fixed when the store is ` +
+      `created; set TIMER_SHARDS to ${stored}, or name another schema.`,
+  )
+}
+
+const explained = (error: unknown, { name }: Target): OpenFailure => {
+  if (error instanceof OpenFailure) return error
+  const state = stateOf(error)
+  if (/^(28|3D|42501)/.test(state)) {
+    return new OpenFailure(
+      "refused",
+      `${name} cannot be used (${describe(error)}): the user must exist, and may create a schema there or own it.`,
+    )
+  }
+  if (state === "" || /^(08|57P|53)/.test(state)) {
+    return new OpenFailure(
+      "unreachable",
+      `${name} cannot be reached (${describe(error)}): the server must run, and take connections from here.`,
+    )
+  }
+  return new OpenFailure("failed", `${name} cannot be opened: ${describe(error)}.`)
+}

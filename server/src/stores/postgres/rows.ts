@@ -1,0 +1,134 @@
+// Rows as they are selected, and the timers and lives they stand for. Times and counters leave SQL as float8,
+// which holds every millisecond that a JavaScript number can, and needs no parsing; bigint would come as text.
+import type { FinishedLife, FinishedState, Timer, TimerHead, TimerKey } from "../../domain/Timer.ts"
+import { specOfText } from "../sqlite/SpecText.ts"
+
+export interface TimerRow {
+  readonly fire_id: string
+  readonly revision: number
+  readonly execute_at: number
+  readonly fire_at: number
+  readonly attempts: number
+  readonly first_attempt_at: number | null
+  readonly last_attempt: string | null
+  readonly created_at: number
+  readonly updated_at: number
+  readonly asked_at: number | null
+  readonly correlation_id: string
+  readonly spec: string
+}
+
+export interface KeyRow {
+  readonly uuid: string
+  readonly namespace: string
+  readonly timer_id: string
+}
+
+export interface LifeRow {
+  readonly state: FinishedState
+  readonly fire_id: string
+  readonly revision: number
+  readonly execute_at: number
+  readonly attempts: number
+  readonly last_attempt: string | null
+  readonly created_at: number
+  readonly finished_at: number
+  readonly lateness_ms: number | null
+  readonly reason: string | null
+  readonly ended_by: string | null
+  readonly correlation_id: string
+  readonly spec: string
+}
+
+export interface HeadRow extends KeyRow {
+  readonly fire_id: string
+  readonly fire_at: number
+}
+
+const numbers = (...names: ReadonlyArray<string>): string =>
+  names.map((name) => `${name}::float8 AS ${name}`).join(", ")
+
+export const keyColumns = "uuid, namespace, timer_id"
+
+/** The columns of a TimerRow. */
+export const timerColumns = `fire_id, attempts, last_attempt, correlation_id, spec, ${numbers(
+  "revision",
+  "execute_at",
+  "fire_at",
+  "first_attempt_at",
+  "created_at",
+  "updated_at",
+  "asked_at",
+)}`
+
+/** The columns of a LifeRow. */
+export const lifeColumns = `state, fire_id, attempts, last_attempt, reason, ended_by, correlation_id, spec, ${numbers(
+  "revision",
+  "execute_at",
+  "created_at",
+  "finished_at",
+  "lateness_ms",
+)}`
+
+export const keyOfRow = (row: KeyRow): TimerKey => ({
+  namespace: row.namespace,
+  timerId: row.timer_id,
+  uuid: row.uuid.replaceAll("-", ""),
+})
+
+export const headOf = (row: HeadRow): TimerHead => ({
+  ...keyOfRow(row),
+  fireId: row.fire_id,
+  fireAt: row.fire_at,
+})
+
+export const timerOf = (
+  { namespace, timerId, uuid }: TimerKey,
+  row: TimerRow,
+  payload: Uint8Array | null,
+): Timer => ({
+  namespace,
+  timerId,
+  uuid,
+  fireId: row.fire_id,
+  revision: row.revision,
+  executeAt: row.execute_at,
+  fireAt: row.fire_at,
+  attempts: row.attempts,
+  ...(row.first_attempt_at === null ? {} : { firstAttemptAt: row.first_attempt_at }),
+  ...(row.last_attempt === null ? {} : { lastAttempt: JSON.parse(row.last_attempt) }),
+  createdAt: row.created_at,
+  updatedAt: row.updated_at,
+  ...(row.asked_at === null ? {} : { askedAt: row.asked_at }),
+  correlationId: row.correlation_id,
+  spec: specOfText(row.spec),
+  ...(payload === null ? {} : { payload: plainBytes(payload) }),
+})
+
+export const lifeOf = (
+  { namespace, timerId, uuid }: TimerKey,
+  row: LifeRow,
+  payload: Uint8Array | null,
+): FinishedLife => ({
+  namespace,
+  timerId,
+  uuid,
+  state: row.state,
+  fireId: row.fire_id,
+  revision: row.revision,
+  executeAt: row.execute_at,
+  attempts: row.attempts,
+  ...(row.last_attempt === null ? {} : { lastAttempt: JSON.parse(row.last_attempt) }),
+  createdAt: row.created_at,
+  finishedAt: row.finished_at,
+  ...(row.lateness_ms === null ? {} : { latenessMs: row.lateness_ms }),
+  ...(row.reason === null ? {} : { reason: row.reason }),
+  ...(row.ended_by === null ? {} : { endedBy: row.ended_by }),
+  correlationId: row.correlation_id,
+  spec: specOfText(row.spec),
+  ...(payload === null ? {} : { payload: plainBytes(payload) }),
+})
+
+/** The driver answers Buffers; the domain's payloads are plain. */
+const plainBytes = (bytes: Uint8Array): Uint8Array =>
+  new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength)

@@ -1,0 +1,180 @@
+// The fence between the writes of a shard's owner and the claim of the next: whichever comes second waits for the
+// first, and finds what it did. Transactions are held open here by hand, at the very points where a race would be.
+import { expect, test } from "bun:test"
+import { Effect, ManagedRuntime } from "effect"
+import { ShardLeases } from "../../../src/ports/ShardLeases.ts"
+import { connectionTo } from "../../../src/stores/postgres/Connections.ts"
+import { openDatabase } from "../../../src/stores/postgres/openDatabase.ts"
+import { PostgresStore } from "../../../src/stores/postgres/PostgresStore.ts"
+import { writeBatches } from "../../../src/stores/postgres/Writer.ts"
+import { eventually } from "../../../testkit/eventually.ts"
+import { describePostgres } from "../../../testkit/PostgresBinaries.ts"
+import { serverForTests } from "../../../testkit/postgres.ts"
+import { at, owned, timerIn } from "../../../testkit/StoreFixture.ts"
+import { sampleNow, samplePut } from "../../../testkit/timers.ts"
+
+describePostgres("installed", "the fence of a shard", () => {
+  const server = serverForTests("installed")
+
+  /** An owner of one shard, its store, and another session beside it, whose transactions the test holds. */
+  const setUp = async () => {
+    const { url } = server().database()
+    const runtime = ManagedRuntime.make(PostgresStore.layer({ url, shards: 1 }))
+    const { store, leases, epochs } = await runtime.runPromise(owned)
+    const { place } = await openDatabase(url, 1)
+    // Inside a transaction the view of what others do stands still, so a third one looks.
+    const [other, observer] = [connectionTo(place), connectionTo(place)]
+    return {
+      runtime,
+      store,
+      leases,
+      other,
+      epoch: at(epochs, 0),
+      run: <A, E>(effect: Effect.Effect<A, E, never>) => runtime.runPromise(effect),
+      /** A call that was sent, and whether it has been answered. */
+      send: <A, E>(effect: Effect.Effect<A, E, never>) => {
+        const call = { isAnswered: false, answer: runtime.runPromise(effect) }
+        const answered = () => {
+          call.isAnswered = true
+        }
+        call.answer.then(answered, answered)
+        return call
+      },
+      untilSomeoneWaits: () =>
+        eventually("a session waits for a lock", async () => {
+          const rows: ReadonlyArray<unknown> = await observer.unsafe(
+            "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'",
+          )
+          return rows.length > 0 ? true : undefined
+        }),
+      [Symbol.asyncDispose]: async () => {
+        for (const session of [other, observer]) await session.close({ timeout: 0 })
+        await runtime.dispose()
+      },
+    }
+  }
+
+  test("a claim waits for a write that is under way; after it, the old epoch writes nothing", async () => {
+    await using rig = await setUp()
+    const { store, leases, other, epoch } = rig
+    const [written, late] = [samplePut(), samplePut()]
+    await other.unsafe("BEGIN")
+    await writeBatches(other, [{ shard: 0, epoch, items: [written] }])
+    const lease = at(await rig.run(leases.owners), 0)
+    const claim = rig.send(leases.claim(lease, "node-2"))
+    await rig.untilSomeoneWaits()
+    expect(claim.isAnswered).toBe(false)
+    await other.unsafe("COMMIT")
+    expect((await claim.answer)?.epoch).toBe(epoch + 1)
+    expect((await rig.run(store.find(written.timer))).pending?.fireId).toBe(written.timer.fireId)
+    expect(await rig.run(store.write([{ shard: 0, epoch, items: [late] }]))).toEqual([
+      { result: "ownershipLost" },
+    ])
+    expect((await rig.run(store.find(late.timer))).pending).toBeUndefined()
+  })
+
+  test("a write waits for a claim that is under way, and is refused once that commits", async () => {
+    await using rig = await setUp()
+    const { store, leases, other, epoch } = rig
+    const { counter } = at(await rig.run(leases.owners), 0)
+    for (const [end, expected] of [
+      ["ROLLBACK", "written"],
+      ["COMMIT", "ownershipLost"],
+    ] as const) {
+      const put = samplePut()
+      await other.unsafe("BEGIN")
+      await other.unsafe("SELECT * FROM claim_shard(0, $1::bigint, $2::bigint, 'node-2')", [epoch, counter])
+      const write = rig.send(store.write([{ shard: 0, epoch, items: [put] }]))
+      await rig.untilSomeoneWaits()
+      expect(write.isAnswered).toBe(false)
+      await other.unsafe(end)
+      expect((await write.answer).map(({ result }) => result)).toEqual([expected])
+      const { pending } = await rig.run(store.find(put.timer))
+      expect(pending !== undefined).toBe(expected === "written")
+    }
+  })
+
+  test("a renewal does not wait for a write that is under way", async () => {
+    await using rig = await setUp()
+    const { leases, other, epoch } = rig
+    await other.unsafe("BEGIN")
+    await writeBatches(other, [{ shard: 0, epoch, items: [samplePut()] }])
+    const before = at(await rig.run(leases.owners), 0).counter
+    expect(await rig.run(leases.renew([{ shard: 0, epoch }]))).toEqual([{ foreign: 0 }])
+    expect(at(await rig.run(leases.owners), 0).counter).toBe(before + 1)
+    await other.unsafe("ROLLBACK")
+  })
+
+  test("a renewal does not wait for a claim of this node that waits for a fence", async () => {
+    await using rig = await setUp()
+    const { leases, other, epoch } = rig
+    await other.unsafe("BEGIN")
+    await other.unsafe("SELECT FROM shards FOR UPDATE")
+    const claim = rig.send(leases.claim(at(await rig.run(leases.owners), 0), "node-1"))
+    await rig.untilSomeoneWaits()
+    expect(await rig.run(leases.renew([{ shard: 0, epoch }]))).toEqual([{ foreign: 0 }])
+    expect(claim.isAnswered).toBe(false)
+    await other.unsafe("ROLLBACK")
+    // The counter it watched has moved on.
+    expect(await claim.answer).toBeUndefined()
+  })
+
+  test("an unfenced insert of a key that the owner is just writing waits, and keeps the owner's", async () => {
+    await using rig = await setUp()
+    const { store, leases, other, epoch } = rig
+    const [own, foreign] = [
+      samplePut({ timerId: "both" }),
+      samplePut({ timerId: "both", fireAt: sampleNow + 9 }),
+    ]
+    await other.unsafe("BEGIN")
+    await writeBatches(other, [{ shard: 0, epoch, items: [own] }])
+    const insert = rig.send(store.insertIfAbsent(0, [foreign]))
+    await rig.untilSomeoneWaits()
+    expect(insert.isAnswered).toBe(false)
+    await other.unsafe("COMMIT")
+    const answers = await insert.answer
+    expect(answers.map(({ result }) => result)).toEqual(["exists"])
+    expect(timerIn(answers[0]).fireId).toBe(own.timer.fireId)
+    expect(at(await rig.run(leases.owners), 0).foreign).toBe(0)
+    expect(await rig.run(store.tally)).toMatchObject({ created: 1 })
+  })
+
+  test("a session that froze with a fence in its hands holds up a claim for less than a lease", async () => {
+    await using rig = await setUp()
+    const { leases, other } = rig
+    await other.unsafe("BEGIN")
+    await other.unsafe("SELECT FROM shards WHERE shard = 0 FOR UPDATE")
+    const startedAt = performance.now()
+    const claimed = await rig.run(leases.claim(at(await rig.run(leases.owners), 0), "node-2"))
+    expect(claimed?.node).toBe("node-2")
+    expect(performance.now() - startedAt).toBeLessThan(4_000)
+  })
+
+  test("writes of several nodes over many shards, in whatever order, never deadlock", async () => {
+    const { url } = server().database()
+    const shards = 8
+    const layer = () => PostgresStore.layer({ url, shards, connections: 6 })
+    const [first, second] = [ManagedRuntime.make(layer()), ManagedRuntime.make(layer())]
+    try {
+      const { store, epochs } = await first.runPromise(owned)
+      const stores = [store, (await second.runPromise(owned.pipe(Effect.flatMap(() => owned)))).store]
+      const current = await first.runPromise(Effect.flatMap(ShardLeases, (leases) => leases.owners))
+      expect(current.map(({ shard }) => shard)).toEqual(epochs.map((_, shard) => shard))
+      const rounds = Array.from({ length: 40 }, (_, round) => {
+        const order = current.map((_, index) => (index * 3 + round) % shards)
+        const batches = (round % 2 === 0 ? order : order.reverse()).map((shard) => ({
+          shard,
+          epoch: at(current, shard).epoch,
+          items: [samplePut()],
+        }))
+        return Effect.runPromise(at(stores, round % 2).write(batches))
+      })
+      for (const answers of await Promise.all(rounds)) {
+        expect(answers.every(({ result }) => result === "written")).toBe(true)
+      }
+    } finally {
+      await first.dispose()
+      await second.dispose()
+    }
+  })
+})

@@ -1,0 +1,178 @@
+import { describe, expect, test } from "bun:test"
+import { Effect } from "effect"
+import { ShardLeases } from "../../../src/ports/ShardLeases.ts"
+import { migrations } from "../../../src/stores/postgres/migrations/all.ts"
+import { openDatabase, whyUnfit } from "../../../src/stores/postgres/openDatabase.ts"
+import { PostgresStore } from "../../../src/stores/postgres/PostgresStore.ts"
+import { describePostgres } from "../../../testkit/PostgresBinaries.ts"
+import { PostgresServer } from "../../../testkit/PostgresServer.ts"
+import { serverForTests } from "../../../testkit/postgres.ts"
+
+const open = (url: string, shards = 2) =>
+  Effect.runPromise(
+    Effect.flatMap(ShardLeases, (leases) => leases.owners).pipe(
+      Effect.provide(PostgresStore.layer({ url, shards })),
+      Effect.scoped,
+      Effect.result,
+    ),
+  )
+
+const refusal = async (url: string, shards = 2) => {
+  const opened = await open(url, shards)
+  if (opened._tag === "Success") throw new Error("the store was opened")
+  const error = opened.failure
+  if (error._tag !== "PostgresOpenError") throw new Error(`not an opening error: ${error.message}`)
+  expect(error.message).not.toContain("\n")
+  return error
+}
+
+const using = async <A>(url: string, use: (sql: Bun.SQL) => Promise<A>): Promise<A> => {
+  const sql = new Bun.SQL({ url, max: 1 })
+  try {
+    return await use(sql)
+  } finally {
+    await sql.close()
+  }
+}
+
+describePostgres("installed", "opening a PostgreSQL store", () => {
+  const server = serverForTests("installed")
+
+  test("creates the schema and all shards, and opens it again", async () => {
+    const { url } = server().database()
+    for (let time = 0; time < 2; time++) {
+      const opened = await open(url, 5)
+      expect(opened._tag === "Success" && opened.success.map(({ shard }) => shard)).toEqual([0, 1, 2, 3, 4])
+    }
+  })
+
+  test("the schema is named punctual unless the URL names another", async () => {
+    expect((await open(server().url))._tag).toBe("Success")
+    const [row] = await using(server().url, (sql) =>
+      sql.unsafe("SELECT version FROM punctual.migrations ORDER BY 1 DESC"),
+    )
+    expect(row).toEqual({ version: migrations.length })
+  })
+
+  test("nodes that start together make it once", async () => {
+    const { url } = server().database()
+    const opened = await Promise.all(Array.from({ length: 4 }, () => open(url, 3)))
+    expect(opened.map(({ _tag }) => _tag)).toEqual(["Success", "Success", "Success", "Success"])
+  })
+
+  test("migrates what an older program made, and keeps what is in it", async () => {
+    const { url, schema } = server().database()
+    await using(server().url, (sql) =>
+      sql.begin(async (tx) => {
+        await tx.unsafe(`CREATE SCHEMA ${schema}`)
+        await tx.unsafe(`SET LOCAL search_path TO ${schema}`)
+        await tx.unsafe(
+          "CREATE TABLE migrations (version integer PRIMARY KEY, applied_at timestamptz DEFAULT now())",
+        )
+        await tx.unsafe(migrations[0] ?? "").simple()
+        await tx.unsafe("INSERT INTO migrations (version) VALUES (1)")
+        await tx.unsafe("INSERT INTO shards (shard, epoch) VALUES (0, 7), (1, 8)")
+        await tx.unsafe("INSERT INTO leases (shard, epoch) VALUES (0, 7), (1, 8)")
+      }),
+    )
+    const opened = await open(url, 2)
+    expect(opened._tag === "Success" && opened.success.map(({ epoch }) => epoch)).toEqual([7, 8])
+  })
+
+  test("refuses a newer schema and names both versions", async () => {
+    const { url, schema } = server().database()
+    await open(url)
+    await using(server().url, (sql) => sql.unsafe(`INSERT INTO ${schema}.migrations (version) VALUES (99)`))
+    const { reason, message } = await refusal(url)
+    expect(reason).toBe("newerSchema")
+    expect(message).toContain("schema version 99")
+  })
+
+  test("refuses another shard count, which is fixed when the store is created", async () => {
+    const { url } = server().database()
+    await open(url, 2)
+    const { reason, message } = await refusal(url, 3)
+    expect(reason).toBe("otherShardCount")
+    expect(message).toContain(
+      "has 2 shards and 3 were asked for: the number is fixed when the store is created",
+    )
+  })
+
+  test("refuses another program's schema", async () => {
+    const { url, schema } = server().database()
+    await using(server().url, (sql) =>
+      sql.unsafe(`CREATE SCHEMA ${schema}; CREATE TABLE ${schema}.notes (text text)`).simple(),
+    )
+    expect((await refusal(url)).reason).toBe("otherProgram")
+  })
+
+  test("refuses a server that is not there, a database that is not there, and a user without rights", async () => {
+    const { host, port, url } = server()
+    const away = await refusal(`postgres://someone:secret@${host}:1/timers`)
+    expect(away.reason).toBe("unreachable")
+    expect(away.message).toContain(`${host}:1/timers`)
+    expect(away.message).not.toContain("secret")
+    expect((await refusal(`postgres://postgres@${host}:${port}/nowhere`)).reason).toBe("refused")
+    await using(url, (sql) => sql.unsafe("CREATE ROLE guest LOGIN"))
+    expect((await refusal(`postgres://guest@${host}:${port}/postgres?schema=guests`)).reason).toBe("refused")
+  })
+
+  test("refuses what is no URL, and a schema with an odd name", async () => {
+    expect((await refusal("nonsense")).reason).toBe("invalidUrl")
+    expect((await refusal(`${server().url}?schema=a"b`)).reason).toBe("invalidUrl")
+    expect((await refusal(`${server().url}?schema=pg_own`)).reason).toBe("invalidUrl")
+  })
+
+  test("shows times to people", async () => {
+    const { url, schema } = server().database()
+    await open(url)
+    const rows: ReadonlyArray<Record<string, unknown>> = await using(server().url, (sql) =>
+      sql
+        .unsafe(`INSERT INTO ${schema}.timers VALUES (1750000000123, 1, 1, 1, 1, NULL, NULL, 0, 0, gen_random_uuid(),
+        gen_random_uuid(), 'shop', 'a', 'c', NULL, '{}', '{"n":"é"}'::text::bytea);
+        SELECT fire_at AT TIME ZONE 'UTC' AS shown, payload FROM ${schema}.timers_readable`)
+        .simple(),
+    ).then((results: ReadonlyArray<ReadonlyArray<Record<string, unknown>>>) => results[1] ?? [])
+    expect(String(rows[0]?.["payload"])).toContain('{"n":')
+    expect(new Date(String(rows[0]?.["shown"])).toISOString()).toContain("2025-06-15")
+  })
+})
+
+describePostgres("installed", "a PostgreSQL server that may lose what it has acknowledged", () => {
+  test("is refused if it does not sync, or writes half pages", async () => {
+    for (const setting of ["fsync", "full_page_writes"]) {
+      await using server = await PostgresServer.start("installed", { settings: { [setting]: "off" } })
+      const { reason, message } = await refusal(server.url)
+      expect(reason).toBe("notDurable")
+      expect(message).toContain(`${setting}=off`)
+    }
+  }, 20_000)
+
+  test("is used with commits that wait for the disk, though its default is not to", async () => {
+    await using server = await PostgresServer.start("installed", { settings: { synchronous_commit: "off" } })
+    const { place, warnings } = await openDatabase(server.url, 1)
+    expect(place.settings["synchronous_commit"]).toBe("on")
+    expect(warnings.join()).toContain("synchronous_commit is off")
+  }, 20_000)
+})
+
+describe("what a server says of itself", () => {
+  const sound = {
+    version: 15,
+    fsync: "on",
+    full_page_writes: "on",
+    synchronous_commit: "on",
+    encoding: "UTF8",
+    is_standby: false,
+  }
+
+  test("is enough from version 15 on", () => {
+    expect(whyUnfit(sound, "here")).toBeUndefined()
+    expect(whyUnfit({ ...sound, version: 14 }, "here")?.reason).toBe("serverTooOld")
+  })
+
+  test("is not enough of a standby, nor in another encoding", () => {
+    expect(whyUnfit({ ...sound, is_standby: true }, "here")?.reason).toBe("standby")
+    expect(whyUnfit({ ...sound, encoding: "LATIN1" }, "here")?.reason).toBe("otherEncoding")
+  })
+})

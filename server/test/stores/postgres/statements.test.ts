@@ -1,0 +1,198 @@
+// The query planner's word on every hot statement: each goes by the index that was meant for it, and none scans a
+// table, neither while the tables are empty, which is when plans are made that are kept, nor when they are full.
+import { afterAll, beforeAll, describe, expect, test } from "bun:test"
+import { type Effect, ManagedRuntime } from "effect"
+import type { ListQuery } from "../../../src/ports/TimerStore.ts"
+import { connectionTo } from "../../../src/stores/postgres/Connections.ts"
+import { openDatabase } from "../../../src/stores/postgres/openDatabase.ts"
+import { PostgresStore } from "../../../src/stores/postgres/PostgresStore.ts"
+import { leaseSql, readerSql, writerSql } from "../../../src/stores/postgres/statements.ts"
+import { countSql, pageSql, walkOf } from "../../../src/stores/postgres/walks.ts"
+import { eventually } from "../../../testkit/eventually.ts"
+import { describePostgres, type PostgresKind } from "../../../testkit/PostgresBinaries.ts"
+import { PostgresServer } from "../../../testkit/PostgresServer.ts"
+import { at, owned } from "../../../testkit/StoreFixture.ts"
+import {
+  cancelOf,
+  changeOf,
+  delivered,
+  outcomeOf,
+  sampleNow,
+  samplePut,
+  scheduleOf,
+} from "../../../testkit/timers.ts"
+
+/** Logs the plan of every statement, those inside functions too. */
+const explaining = {
+  session_preload_libraries: "auto_explain",
+  "auto_explain.log_min_duration": "0",
+  "auto_explain.log_nested_statements": "on",
+}
+
+const rowsWhenFull = 30_000
+
+for (const kind of ["installed", "packaged"] satisfies ReadonlyArray<PostgresKind>) {
+  describePostgres(kind, `plans of the ${kind} server`, () => {
+    let server: PostgresServer
+    let schema: string
+    let sql: Bun.SQL
+    let runtime: ManagedRuntime.ManagedRuntime<Effect.Services<typeof owned>, unknown>
+    let store: Effect.Success<typeof owned>["store"]
+    let epoch: number
+
+    beforeAll(async () => {
+      server = await PostgresServer.start(kind, { settings: explaining })
+      const database = server.database()
+      schema = database.schema
+      runtime = ManagedRuntime.make(PostgresStore.layer({ url: database.url, shards: 1, connections: 4 }))
+      const mine = await runtime.runPromise(owned)
+      store = mine.store
+      epoch = at(mine.epochs, 0)
+      sql = connectionTo((await openDatabase(database.url, 1)).place)
+    })
+    afterAll(async () => {
+      await sql.close()
+      await runtime.dispose()
+      await server[Symbol.asyncDispose]()
+    })
+
+    let statements = 0
+    /** The generic plan, which does not depend on the values. */
+    const planOf = async (text: string): Promise<string> => {
+      const name = `explained_${++statements}`
+      const parameters = new Set(text.match(/\$\d+/g)).size
+      await sql.unsafe(`PREPARE ${name} AS ${text}`).simple()
+      const values =
+        parameters === 0 ? "" : `(${Array.from({ length: parameters }, () => "NULL").join(", ")})`
+      const rows: ReadonlyArray<{ "QUERY PLAN": string }> = await sql
+        .unsafe(`EXPLAIN (COSTS OFF) EXECUTE ${name}${values}`)
+        .simple()
+      return rows.map((row) => row["QUERY PLAN"].trim()).join("\n")
+    }
+
+    const expectIndexed = async (text: string, ...used: ReadonlyArray<string>): Promise<void> => {
+      const plan = await planOf(text)
+      for (const step of used) expect(plan).toContain(step)
+      expect(plan).not.toMatch(/Seq Scan on (timers|history)|Hash Join|Merge Join/)
+      expect(plan).not.toMatch(/Sort Key: .*(finished_at|timer_id)/)
+    }
+
+    /** The plans of what the functions of the schema run meanwhile. */
+    const plansDuring = async (work: () => Promise<unknown>): Promise<string> => {
+      const before = server.logs.length
+      await work()
+      const marker = `marker_${++statements}`
+      await sql.unsafe(`SELECT 1 AS ${marker}`)
+      await eventually("the plans are logged", () =>
+        server.logs.slice(before).some((line) => line.includes(marker)) ? true : undefined,
+      )
+      return server.logs.slice(before).join("\n")
+    }
+
+    const writes = async () => {
+      const puts = Array.from({ length: 5 }, (_, index) =>
+        samplePut({ timerId: `planned-${index}-${++statements}`, fireAt: sampleNow + index }),
+      )
+      const [first, second, third, fourth, fifth] = puts.map(({ timer }) => timer)
+      if (!first || !second || !third || !fourth || !fifth) throw new Error("unreachable")
+      const { fireAt: _, updatedAt: __, ...life } = fifth
+      const write = (items: Parameters<typeof store.write>[0][number]["items"]) =>
+        runtime.runPromise(store.write([{ shard: 0, epoch, items }]))
+      await write(puts)
+      await write([
+        outcomeOf(first, delivered),
+        outcomeOf(second, { to: "retry", fireAt: sampleNow + 99 }),
+        cancelOf(third),
+        changeOf(fourth, { executeAt: sampleNow + 77 }),
+        { kind: "record", life: { ...life, state: "delivered", finishedAt: sampleNow } },
+        scheduleOf(samplePut().timer),
+      ])
+    }
+
+    const everyPlan = async () => {
+      for (const pages of [readerSql.due, readerSql.heads]) {
+        await expectIndexed(pages.all, "Index Scan using timers_by_due")
+        await expectIndexed(
+          pages.only,
+          "Index Only Scan using timers_by_namespace",
+          "Index Scan using timers_by_due",
+        )
+        await expectIndexed(
+          pages.except,
+          "Index Only Scan using timers_by_due",
+          "Index Scan using timers_by_due",
+        )
+      }
+      await expectIndexed(
+        readerSql.find,
+        "Index Scan using timers_pkey on timers",
+        "Index Scan Backward using history_by_key on history",
+      )
+      await expectIndexed(
+        writerSql.prune,
+        "Index Scan using history_prunable on history",
+        "Tid Scan on history",
+      )
+      await expectIndexed(leaseSql.renew, "using leases_pkey on leases", "using shards_pkey on shards")
+      const plans = await plansDuring(writes)
+      expect(plans).toContain("Index Scan using timers_pkey on timers p")
+      expect(plans).toContain("Index Scan Backward using history_by_key on history h")
+      expect(plans).toContain("Index Scan using history_by_key on history h")
+      expect(plans).toContain("Tid Scan on timers t")
+      expect(plans).not.toMatch(
+        /Seq Scan on (timers|history|shards)|(timers_by_namespace|timers_by_due|history_pkey) on/,
+      )
+    }
+
+    const everyWalk = async () => {
+      const base = { namespace: "shop", limit: 1, reversed: false, includePayload: false }
+      const page = { limit: 10, examined: 100, includePayload: true }
+      const cases: ReadonlyArray<readonly [Partial<ListQuery>, string]> = [
+        [{ state: "pending" }, "timers_by_namespace on timers"],
+        [{ state: "pending", idPrefix: "a" }, "timers_pkey on timers"],
+        [{ state: "delivered" }, "history_pkey on history"],
+        [{ state: "cancelled", idPrefix: "a" }, "history_by_key on history"],
+        [{ state: "dead" }, "history_pkey on history"],
+        [{ state: "dead", idPrefix: "a" }, "history_by_key on history"],
+      ]
+      for (const [shape, used] of cases) {
+        for (const bounds of [{}, { inclusiveFromMs: 1, exclusiveUntilMs: 2 }, { correlationId: "c" }]) {
+          const query = { ...base, ...shape, ...bounds } as ListQuery
+          const isPending = query.state === "pending"
+          const after =
+            query.idPrefix === undefined
+              ? ([1, isPending ? "0" : 1] as [number, number])
+              : isPending
+                ? (["a"] as const)
+                : (["a", 1] as const)
+          for (const isDescending of [false, true]) {
+            await expectIndexed(pageSql(walkOf(query), { ...page, after: undefined, isDescending }), used)
+            await expectIndexed(pageSql(walkOf(query), { ...page, after, isDescending }), used)
+          }
+          await expectIndexed(countSql(walkOf(query), 100), used)
+        }
+      }
+    }
+
+    describe("of empty tables", () => {
+      test("go by the index that was meant, in functions too", everyPlan)
+      test("walk lists and counts along an index", everyWalk)
+    })
+
+    describe("of full tables", () => {
+      test("are the same before anything is known of what they hold, and after", async () => {
+        // Two namespaces over many shards: by their numbers, the wrong index looks better for due reads of one namespace.
+        await sql.unsafe(`INSERT INTO timers SELECT i, i, i, i, i, NULL, NULL, i % 16, 0, gen_random_uuid(),
+          gen_random_uuid(), CASE i % 2 WHEN 0 THEN 'shop' ELSE 'other' END, 'filled-' || i, 'c', NULL, '{}', NULL
+          FROM generate_series(1, ${rowsWhenFull}) AS i`)
+        await sql.unsafe(`INSERT INTO history (finished_at, execute_at, revision, created_at, attempts, uuid, fire_id,
+          namespace, timer_id, state, correlation_id, spec) SELECT i, i, i, i, 1, gen_random_uuid(), gen_random_uuid(),
+          'shop', 'ended-' || i, 'delivered', 'c', '{}' FROM generate_series(1, ${rowsWhenFull}) AS i`)
+        await everyPlan()
+        await sql.unsafe(`ANALYZE ${schema}.timers, ${schema}.history`)
+        await everyPlan()
+        await everyWalk()
+      }, 20_000)
+    })
+  })
+}

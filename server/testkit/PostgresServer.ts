@@ -1,0 +1,254 @@
+// A real PostgreSQL server as a process of its own: on a free loopback port, its data in a temporary folder,
+// stopped or killed and started again on both. Whatever a test leaves running is killed when the object is
+// disposed of, or at the latest when the test runner ends.
+import { type ChildProcess, execFileSync, spawn } from "node:child_process"
+import { chownSync, cpSync, existsSync, mkdirSync, readFileSync, statSync, symlinkSync } from "node:fs"
+import { createServer } from "node:net"
+import { basename, dirname, join } from "node:path"
+import { eventually } from "./eventually.ts"
+import { type PostgresKind, postgresBinaries } from "./PostgresBinaries.ts"
+import { TemporaryFolder } from "./TemporaryFolder.ts"
+
+export interface PostgresServerOptions {
+  /** Off where a test is not about durability, and has much to write. */
+  readonly isFsyncOn?: boolean
+  /** Further settings of the server, by name. */
+  readonly settings?: Readonly<Record<string, string>>
+}
+
+/** Where one test keeps its data, apart from all others. */
+export interface PostgresDatabase {
+  /** Names the schema too. */
+  readonly url: string
+  readonly schema: string
+}
+
+const linesKept = 10_000
+const startsTried = 20
+
+export class PostgresServer implements AsyncDisposable {
+  /** What it wrote, over all its runs; the oldest lines go first. */
+  readonly logs: Array<string> = []
+  readonly #options: PostgresServerOptions
+  readonly #folder = new TemporaryFolder()
+  readonly #binaries: string
+  #child: ChildProcess | undefined
+  #exit: Promise<void> = Promise.resolve()
+  #port = 0
+  #databases = 0
+
+  private constructor(kind: PostgresKind, folder: string, options: PostgresServerOptions) {
+    this.#options = options
+    if (servant !== undefined) chownSync(this.#folder.path, servant.uid, servant.gid)
+    this.#binaries = kind === "packaged" ? runnable(folder, join(this.#folder.path, "native")) : folder
+  }
+
+  /** Started and taking connections. */
+  static async start(kind: PostgresKind, options: PostgresServerOptions = {}): Promise<PostgresServer> {
+    const binaries = postgresBinaries(kind)
+    if ("missing" in binaries) throw new Error(binaries.missing)
+    const server = new PostgresServer(kind, binaries.folder, options)
+    try {
+      server.#initialise()
+      await server.#launch()
+    } catch (error) {
+      await server[Symbol.asyncDispose]()
+      throw error
+    }
+    return server
+  }
+
+  get host(): string {
+    return "127.0.0.1"
+  }
+
+  /** The same over restarts. */
+  get port(): number {
+    return this.#port
+  }
+
+  get url(): string {
+    return `postgres://postgres@${this.host}:${this.#port}/postgres`
+  }
+
+  /** A schema that is not there yet: the store makes it. That is ten times cheaper than a database. */
+  database(): PostgresDatabase {
+    const schema = `test_${++this.#databases}`
+    return { url: `${this.url}?schema=${schema}`, schema }
+  }
+
+  /** Ends it, and every process of it, without any notice. */
+  async kill9(): Promise<void> {
+    const child = this.#child
+    if (child?.pid === undefined) return
+    const children = childrenOf(child.pid)
+    child.kill("SIGKILL")
+    for (const pid of children) killIfThere(pid)
+    await this.#exit
+  }
+
+  /** Ends it in good order, without waiting for its clients. */
+  async stop(): Promise<void> {
+    this.#child?.kill("SIGINT")
+    await this.#exit
+  }
+
+  /** Starts it again, on the same port and data. */
+  async restart(): Promise<void> {
+    await this.stop()
+    await this.#launch()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.kill9()
+    this.#folder[Symbol.dispose]()
+  }
+
+  get #data(): string {
+    return join(this.#folder.path, "data")
+  }
+
+  #initialise(): void {
+    // An order of texts other than bytewise, so that nothing rests on the database's default.
+    const locale = ["--encoding=UTF8", "--locale=C", "--locale-provider=icu", "--icu-locale=en-US"]
+    execFileSync(
+      join(this.#binaries, "initdb"),
+      ["-D", this.#data, "-U", "postgres", "-A", "trust", "--no-sync", ...locale],
+      { stdio: ["ignore", "ignore", "inherit"], cwd: this.#folder.path, ...servant },
+    )
+  }
+
+  /** Another program may take the port in between, or a killed predecessor still hold its memory. */
+  async #launch(): Promise<void> {
+    for (let tried = 1; ; tried++) {
+      const port = this.#port === 0 ? await freePort() : this.#port
+      if (await this.#isStarted(port)) {
+        this.#port = port
+        return
+      }
+      if (tried === startsTried) {
+        throw new Error(`PostgreSQL does not start:\n${this.logs.slice(-20).join("\n")}`)
+      }
+    }
+  }
+
+  async #isStarted(port: number): Promise<boolean> {
+    const child = spawn(join(this.#binaries, "postgres"), ["-D", this.#data, ...this.#settings(port)], {
+      stdio: ["ignore", "ignore", "pipe"],
+      cwd: this.#folder.path,
+      ...servant,
+    })
+    this.#child = child
+    running.add(child)
+    this.#exit = new Promise((resolve) => {
+      child.once("exit", () => {
+        running.delete(child)
+        this.#child = undefined
+        resolve()
+      })
+    })
+    const seen = this.logs.length
+    this.#captureLogs(child)
+    return eventually("PostgreSQL takes connections", () => {
+      if (this.#child !== child) return false
+      const isReady = this.logs
+        .slice(seen)
+        .some((line) => line.includes("database system is ready to accept connections"))
+      return isReady ? true : undefined
+    })
+  }
+
+  #settings(port: number): ReadonlyArray<string> {
+    const settings: Record<string, string> = {
+      listen_addresses: this.host,
+      port: String(port),
+      unix_socket_directories: "",
+      max_connections: "60",
+      shared_buffers: "64MB",
+      fsync: this.#options.isFsyncOn === false ? "off" : "on",
+      ...this.#options.settings,
+    }
+    return Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`])
+  }
+
+  #captureLogs(child: ChildProcess): void {
+    let rest = ""
+    child.stderr?.on("data", (chunk: Buffer) => {
+      const lines = (rest + chunk.toString()).split("\n")
+      rest = lines.pop() ?? ""
+      this.logs.push(...lines)
+      if (this.logs.length > linesKept) this.logs.splice(0, this.logs.length - linesKept)
+    })
+  }
+}
+
+interface Servant {
+  readonly uid: number
+  readonly gid: number
+}
+
+/** PostgreSQL refuses to run as root: then another user does it. */
+const findServant = (): Servant | undefined => {
+  if (process.getuid?.() !== 0) return undefined
+  const users = readFileSync("/etc/passwd", "utf8")
+    .split("\n")
+    .map((line) => line.split(":"))
+  const user = ["postgres", "nobody"].flatMap((name) => users.filter((fields) => fields[0] === name))[0]
+  if (user === undefined) throw new Error("PostgreSQL does not run as root: make a user named postgres")
+  return { uid: Number(user[2]), gid: Number(user[3]) }
+}
+
+const servant = findServant()
+
+/**
+ * The package's binaries where the server's user can reach them, with the links that archives of npm cannot
+ * hold: where they lie if that will do, else a copy.
+ */
+const runnable = (folder: string, copy: string): string => {
+  const native = dirname(folder)
+  const listed: ReadonlyArray<{ source: string; target: string }> = JSON.parse(
+    readFileSync(join(native, "pg-symlinks.json"), "utf8"),
+  )
+  const isWhole = listed.every(({ target }) => existsSync(join(dirname(native), target)))
+  if (isWhole && (servant === undefined || isOpenToAll(folder))) return folder
+  mkdirSync(copy)
+  cpSync(native, copy, { recursive: true, verbatimSymlinks: true })
+  for (const { source, target } of listed) {
+    const link = join(copy, "..", target)
+    if (!existsSync(link)) symlinkSync(basename(source), link)
+  }
+  return join(copy, "bin")
+}
+
+const isOpenToAll = (folder: string): boolean =>
+  (statSync(folder).mode & 0o001) !== 0 && (dirname(folder) === folder || isOpenToAll(dirname(folder)))
+
+const freePort = (): Promise<number> =>
+  new Promise((resolve, reject) => {
+    const server = createServer()
+    server.once("error", reject)
+    server.listen(0, "127.0.0.1", () => {
+      const address = server.address()
+      server.close(() => resolve(address !== null && typeof address === "object" ? address.port : 0))
+    })
+  })
+
+const childrenOf = (pid: number): ReadonlyArray<number> =>
+  execFileSync("ps", ["-A", "-o", "pid=,ppid="], { encoding: "utf8" })
+    .split("\n")
+    .map((line) => line.trim().split(/\s+/).map(Number))
+    .flatMap(([child, parent]) => (child !== undefined && parent === pid ? [child] : []))
+
+const killIfThere = (pid: number): void => {
+  try {
+    process.kill(pid, "SIGKILL")
+  } catch {
+    // It had gone by itself.
+  }
+}
+
+const running = new Set<ChildProcess>()
+
+process.once("exit", () => {
+  for (const child of running) child.kill("SIGKILL")
+})
