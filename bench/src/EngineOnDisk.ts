@@ -28,10 +28,18 @@ export const handlerSpec: Spec = {
   },
 }
 
-/** A new engine that owns all its shards, with a handler that does nothing, for as long as `use` takes. */
-export const withEngine = async <A>(use: (engine: EngineOnDisk) => Promise<A>): Promise<A> => {
+/** To a handler that does nothing. */
+const toNothing = Layer.sync(Deliverers, () => {
   const deliverer = makeHandlerDeliverer()
   deliverer.on(namespace, () => {})
+  return { byType: new Map([["handler" as const, deliverer]]) }
+})
+
+/** A new engine that owns all its shards, for as long as `use` takes. */
+export const withEngine = async <A>(
+  use: (engine: EngineOnDisk) => Promise<A>,
+  deliverers: Layer.Layer<Deliverers, { readonly message: string }> = toNothing,
+): Promise<A> => {
   using folder = new TemporaryFolder()
   const store = SqliteStore.layer({
     path: join(folder.path, "punctual.db"),
@@ -43,11 +51,7 @@ export const withEngine = async <A>(use: (engine: EngineOnDisk) => Promise<A>): 
   })
   const layer = Engine.layer(defaultEngineOptions).pipe(
     Layer.provideMerge(store),
-    Layer.provide([
-      Layer.succeed(Deliverers, { byType: new Map([["handler" as const, deliverer]]) }),
-      WallClock.system,
-      Ids.system,
-    ]),
+    Layer.provide([deliverers, WallClock.system, Ids.system]),
   )
   const runtime = ManagedRuntime.make(layer)
   try {

@@ -7,10 +7,11 @@ import { Isolation } from "./benchmarks/Isolation.ts"
 import { P2 } from "./benchmarks/P2.ts"
 import { P3 } from "./benchmarks/P3.ts"
 import { P4 } from "./benchmarks/P4.ts"
+import { P5 } from "./benchmarks/P5.ts"
 import { P6 } from "./benchmarks/P6.ts"
 import { P7 } from "./benchmarks/P7.ts"
 
-const benchmarks: ReadonlyArray<Benchmark> = [P2, P3, P4, P6, P7, Isolation]
+const benchmarks: ReadonlyArray<Benchmark> = [P2, P3, P4, P5, P6, P7, Isolation]
 const ids = benchmarks.map(({ id }) => id).join(", ")
 const usage = `npm run bench -- [--only ${ids}] [--quick] [--rounds N]`
 

@@ -1,5 +1,6 @@
 // The work that both sides of a comparison get: the same payload, random ids, due times spread alike.
 import { randomUUID } from "node:crypto"
+import type { Spec } from "@punctual/server/domain/Timer"
 import type { CreateCommand } from "@punctual/server/engine/Scheduler"
 import { handlerSpec, namespace } from "./EngineOnDisk.ts"
 
@@ -13,11 +14,11 @@ export const payload = Buffer.from(
   }),
 )
 
-export const command = (executeAt: number): CreateCommand => ({
+export const command = (executeAt: number, spec: Spec = handlerSpec): CreateCommand => ({
   namespace,
   timerId: randomUUID(),
   executeAt,
-  spec: handlerSpec,
+  spec,
   payload,
   onExisting: "replace",
 })

@@ -6,14 +6,23 @@ import { writeSync } from "node:fs"
 import { hostname } from "node:os"
 import { Cause, Effect, Exit, Layer, Result } from "effect"
 import manifest from "../package.json" with { type: "json" }
+import { defaultIntakeOptions } from "./buses/Intake.ts"
+import { LocalBus } from "./buses/local/LocalBus.ts"
+import { NatsBus } from "./buses/nats/NatsBus.ts"
+import { NatsDeadLetters } from "./buses/nats/NatsDeadLetters.ts"
 import { type Configuration, readConfiguration } from "./cli/Configuration.ts"
+import { dlq, localDeadLetters, type OpenDeadLetters } from "./cli/dlq.ts"
 import { help } from "./cli/help.ts"
 import { type ServiceLayer, serve, untilSignal } from "./cli/serve.ts"
+import { makeEventDeliverer } from "./deliverers/event/EventDeliverer.ts"
 import { makeWebhookDeliverer } from "./deliverers/webhook/WebhookDeliverer.ts"
+import type { Target } from "./domain/Timer.ts"
 import { defaultEngineOptions, Engine, type EngineOptions } from "./engine/Engine.ts"
 import type { Listening } from "./http/listener/Listener.ts"
 import { layerLogs } from "./Logs.ts"
-import { Deliverers } from "./ports/Deliverer.ts"
+import { TimerCommands } from "./messaging/TimerCommands.ts"
+import { Bus, BusError } from "./ports/Bus.ts"
+import { type Deliverer, Deliverers } from "./ports/Deliverer.ts"
 import { Ids } from "./ports/Ids.ts"
 import { WallClock } from "./ports/WallClock.ts"
 import { MemoryStore } from "./stores/memory/MemoryStore.ts"
@@ -30,12 +39,25 @@ const storeLayer = ({ store, shards }: Configuration) =>
         onFatal: (message) => fail(`The store has failed, so the service ends: ${message}`),
       })
 
-const deliverersLayer = ({ egress, limits }: Configuration) =>
-  Layer.sync(Deliverers, () => ({
-    byType: new Map([
-      ["webhook" as const, makeWebhookDeliverer({ egress, payloadBytes: limits.payloadBytes })],
-    ]),
-  }))
+const busLayer = ({ broker }: Configuration) =>
+  broker.kind === "local"
+    ? LocalBus.layer()
+    : NatsBus.layer({ ...broker, ...brokerBounds, intake: defaultIntakeOptions })
+
+const brokerBounds = { connectTimeoutMs: 10_000, publishTimeoutMs: 10_000 }
+
+const deliverersLayer = ({ egress, limits, broker }: Configuration) =>
+  Layer.effect(
+    Deliverers,
+    Effect.map(Bus, (bus) => {
+      const byType = new Map<Target["type"], Deliverer>([
+        ["webhook", makeWebhookDeliverer({ egress, payloadBytes: limits.payloadBytes })],
+      ])
+      // On the local bus nobody listens but this process: an event would be told to nobody.
+      if (broker.kind !== "local") byType.set("event", makeEventDeliverer(bus))
+      return { byType }
+    }),
+  )
 
 const engineOptions = (configuration: Configuration): EngineOptions => ({
   ...defaultEngineOptions,
@@ -53,8 +75,11 @@ const engineOptions = (configuration: Configuration): EngineOptions => ({
 })
 
 const serviceLayer = (configuration: Configuration): ServiceLayer =>
-  Engine.layer(engineOptions(configuration)).pipe(
-    Layer.provideMerge(Layer.mergeAll(deliverersLayer(configuration), WallClock.system)),
+  TimerCommands.layer({ aheadMs: configuration.limits.aheadMs }).pipe(
+    Layer.provideMerge(Engine.layer(engineOptions(configuration))),
+    Layer.provideMerge(deliverersLayer(configuration)),
+    Layer.provide(busLayer(configuration)),
+    Layer.provideMerge(WallClock.system),
     Layer.provide(Layer.merge(storeLayer(configuration), Ids.system)),
   )
 
@@ -88,6 +113,14 @@ const runService = async (): Promise<number> => {
   return 1
 }
 
+/** Settings are read when the dead letters are opened: help is to be had whatever they say. */
+const openDeadLetters: OpenDeadLetters = Effect.suspend(() => {
+  const read = readConfiguration(process.env)
+  if ("problems" in read) return Effect.fail(new BusError({ message: read.problems.join(" ") }))
+  const { broker } = read.configuration
+  return broker.kind === "local" ? localDeadLetters : NatsDeadLetters.open({ ...broker, ...brokerBounds })
+})
+
 const welcome = ({ url }: Listening, { store }: Configuration, isWaiting: boolean): string => {
   const data = store.kind === "memory" ? "in memory only: it is gone when the service ends" : store.path
   const place = `Punctual ${manifest.version} listens on ${url}
@@ -115,6 +148,8 @@ const main = async ([command = "serve", ...args]: ReadonlyArray<string>): Promis
       return misuse(`serve takes no arguments; it is configured by settings: ${args[0]}`)
     case "listen":
       return (await import("./cli/listen.ts")).listen(args)
+    case "dlq":
+      return dlq(args, openDeadLetters)
     case "--help":
     case "-h":
     case "help":

@@ -44,6 +44,32 @@ export class ServiceProcess implements AsyncDisposable {
     return service
   }
 
+  /** One of the other commands, run to its end. */
+  static command(
+    args: ReadonlyArray<string>,
+    settings: Readonly<Record<string, string>> = {},
+  ): Promise<{ readonly code: number | undefined; readonly stdout: string; readonly stderr: string }> {
+    const child = spawn(process.execPath, [mainFile, ...args], {
+      env: { ...inheritedEnvironment(), ...settings },
+      stdio: ["ignore", "pipe", "pipe"],
+    })
+    running.add(child)
+    let stdout = ""
+    let stderr = ""
+    child.stdout.on("data", (chunk: Buffer) => {
+      stdout += chunk.toString()
+    })
+    child.stderr.on("data", (chunk: Buffer) => {
+      stderr += chunk.toString()
+    })
+    return new Promise((resolve) => {
+      child.once("close", (code) => {
+        running.delete(child)
+        resolve({ code: code ?? undefined, stdout, stderr })
+      })
+    })
+  }
+
   static databaseIn(folder: string): string {
     return join(folder, "punctual.db")
   }
@@ -150,13 +176,9 @@ export class ServiceProcess implements AsyncDisposable {
     return this.#options.name ?? "service"
   }
 
-  /** The settings of whoever runs the tests are not the service's. */
   #environment(): Record<string, string> {
-    const inherited = Object.entries(process.env).flatMap(([name, value]) =>
-      value === undefined || name.startsWith("TIMER_") ? [] : [[name, value] as const],
-    )
     return {
-      ...Object.fromEntries(inherited),
+      ...inheritedEnvironment(),
       TIMER_HTTP_PORT: "0",
       TIMER_DB_PATH: ServiceProcess.databaseIn(this.#options.folder),
       ...this.#options.settings,
@@ -181,6 +203,14 @@ export class ServiceProcess implements AsyncDisposable {
     return `its last words:\n${this.logs.slice(-20).join("\n")}`
   }
 }
+
+/** The settings of whoever runs the tests are not the service's. */
+const inheritedEnvironment = (): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(process.env).flatMap(([name, value]) =>
+      value === undefined || name.startsWith("TIMER_") ? [] : [[name, value] as const],
+    ),
+  )
 
 const running = new Set<ChildProcess>()
 

@@ -6,16 +6,18 @@ import { readFileSync } from "node:fs"
 import { isIP } from "node:net"
 import { resolve } from "node:path"
 import { defaultLimits, type Limits } from "@punctual/api/Limits"
+import type { BrokerChoice } from "./BrokerChoice.ts"
 import {
   configFileName,
   limitSettings,
   type Parsed,
+  type Setting,
   type StoreChoice,
   settingNames,
   settings,
 } from "./Settings.ts"
 
-type Values = {
+type Parsings = {
   readonly [key in keyof typeof settings]: (typeof settings)[key]["parse"] extends (
     text: string,
   ) => Parsed<infer A>
@@ -23,9 +25,16 @@ type Values = {
     : never
 }
 
-export interface Configuration extends Omit<Values, "storeUrl" | "databasePath" | "brokerUrl" | "clock"> {
+/** The file of the broker's authority is the one setting that may be left open. */
+type Values = Omit<Parsings, "brokerCaFile"> & { readonly brokerCaFile?: string | undefined }
+
+type BrokerValues = Pick<Values, "brokerUrl" | "brokerCaFile" | "brokerReplicas" | "brokerSync">
+
+export interface Configuration
+  extends Omit<Values, "storeUrl" | "databasePath" | "clock" | keyof BrokerValues> {
   /** The file of an SQLite store is an absolute path. */
   readonly store: StoreChoice
+  readonly broker: BrokerChoice
   readonly limits: Limits
 }
 
@@ -48,24 +57,22 @@ export const readConfiguration = (environment: Environment): ConfigurationRead =
   const effective: Record<string, string> = {}
 
   const valueIn = <A>(
-    { name, parse }: { readonly name: string; readonly parse: (text: string) => Parsed<A> },
+    { name, parse, shown }: Pick<Setting<A>, "name" | "parse" | "shown">,
     byDefault: string,
   ): A | undefined => {
     const text = texts[name] ?? byDefault
     const parsed = parse(text)
     if ("problem" in parsed) {
-      problems.push(
-        `${name} ${parsed.problem}; it is ${JSON.stringify(withoutCredentials(text).slice(0, 100))}.`,
-      )
+      problems.push(`${name} ${parsed.problem}; it is ${JSON.stringify(shown(text).slice(0, 100))}.`)
       return undefined
     }
-    effective[name] = text
+    effective[name] = shown(text)
     return parsed.value
   }
 
   const values: Record<string, unknown> = {}
   for (const [key, setting] of Object.entries(settings)) {
-    if (key === "databasePath" || key === "egress") continue
+    if (key === "databasePath" || key === "egress" || key === "brokerCaFile") continue
     values[key] = valueIn<unknown>(setting, setting.byDefault)
   }
   // What callbacks may reach by default depends on who can reach the service.
@@ -79,19 +86,25 @@ export const readConfiguration = (environment: Environment): ConfigurationRead =
     delete effective[settings.storeUrl.name]
     values["storeUrl"] = valueIn(settings.databasePath, byPath)
   }
+  // Without it the system's own authorities are trusted, which is no file's name.
+  const caFile = texts[settings.brokerCaFile.name]
+  if (caFile !== undefined) values["brokerCaFile"] = valueIn(settings.brokerCaFile, caFile)
   const limits = { ...defaultLimits }
   for (const setting of limitSettings) {
     if (texts[setting.name] !== undefined) limits[setting.key] = valueIn(setting, setting.byDefault) ?? 1
   }
   if (problems.length === 0) {
     problems.push(...contradictionsOf(limits))
+    problems.push(...brokerContradictions(values as BrokerValues))
     problems.push(...beyondRuntime(Number(values["maxInFlight"]), environment))
   }
   if (problems.length > 0) return { problems }
 
   // Every key of the table has been read, each by its own parser, and none has failed.
-  const { storeUrl, databasePath: _, brokerUrl: __, clock: ___, ...rest } = values as Values
-  return { configuration: { ...rest, store: absolute(storeUrl), limits }, warnings, effective }
+  const { storeUrl, databasePath: _, clock: __, ...others } = values as Values
+  const { brokerUrl, brokerCaFile, brokerReplicas, brokerSync, ...rest } = others
+  const broker = brokerChoice({ brokerUrl, brokerCaFile, brokerReplicas, brokerSync })
+  return { configuration: { ...rest, store: absolute(storeUrl), broker, limits }, warnings, effective }
 }
 
 /** Lines of NAME=value; blank lines and those that begin with # are skipped. */
@@ -198,6 +211,34 @@ const contradictionsOf = (limits: Limits): ReadonlyArray<string> => {
     .map(([lower, upper]) => `${nameOf(lower)} must not be greater than ${nameOf(upper)}.`)
 }
 
+/** A setting that would have no effect is refused: whoever set it expects one. */
+const brokerContradictions = (values: BrokerValues): ReadonlyArray<string> => {
+  const { brokerUrl, brokerCaFile, brokerReplicas, brokerSync } = values
+  const found: Array<string> = []
+  const isLocal = brokerUrl.kind === "local"
+  if (brokerCaFile !== undefined && (isLocal || !brokerUrl.isTls)) {
+    found.push(
+      `${settings.brokerCaFile.name} is for a broker reached over TLS: set ${settings.brokerUrl.name} to tls://host:port, or leave it out.`,
+    )
+  }
+  const ofStream = `but ${settings.brokerUrl.name} is local:, a bus in the process with nothing on disk: name a broker there, such as nats://host:4222, or leave it out.`
+  if (isLocal && String(brokerReplicas) !== settings.brokerReplicas.byDefault) {
+    found.push(`${settings.brokerReplicas.name} is ${brokerReplicas}, ${ofStream}`)
+  }
+  if (isLocal && brokerSync !== settings.brokerSync.byDefault) {
+    found.push(`${settings.brokerSync.name} is ${brokerSync}, ${ofStream}`)
+  }
+  return found
+}
+
+const brokerChoice = (values: BrokerValues): BrokerChoice => {
+  const { brokerUrl, brokerCaFile, brokerReplicas, brokerSync } = values
+  if (brokerUrl.kind === "local") return brokerUrl
+  const { isTls, ...address } = brokerUrl
+  const tls = isTls ? { tls: brokerCaFile === undefined ? {} : { caFile: brokerCaFile } } : {}
+  return { ...address, ...tls, replicas: brokerReplicas, isSynced: brokerSync === "always" }
+}
+
 const runtimeRequestsName = "BUN_CONFIG_MAX_HTTP_REQUESTS"
 const runtimeRequestsDefault = 256
 
@@ -214,9 +255,6 @@ const beyondRuntime = (maxInFlight: number, environment: Environment): ReadonlyA
       ]
     : []
 }
-
-/** A password in a URL must not end up in a log, not even that of a refused setting. */
-const withoutCredentials = (text: string): string => text.replace(/\/\/[^/@]*@/, "//…@")
 
 const isLoopback = (host: string): boolean =>
   host === "localhost" || host === "::1" || (isIP(host) === 4 && host.startsWith("127."))

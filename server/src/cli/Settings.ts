@@ -1,10 +1,14 @@
 // Every setting of the service: its name, its default, what it may say. One table serves validation,
 // `--help` and the log of effective values, so that none of them can drift from the others.
+import { X509Certificate } from "node:crypto"
+import { readFileSync } from "node:fs"
+import { resolve } from "node:path"
 import { formatDuration, parseDuration } from "@punctual/api/DurationMs"
 import { defaultLimits, type Limits } from "@punctual/api/Limits"
 import { Result } from "effect"
 import { type EgressRules, parseEgress } from "../deliverers/webhook/Egress.ts"
 import { type LogLevelName, logLevels } from "../Logs.ts"
+import { brokerUrlShown, parseBrokerUrl } from "./BrokerChoice.ts"
 
 /** Either a value, or what is wrong and how to mend it, to be read after the setting's name. */
 export type Parsed<A> = { readonly value: A } | { readonly problem: string }
@@ -15,6 +19,8 @@ export interface Setting<A> {
   readonly byDefault: string
   readonly meaning: string
   readonly parse: (text: string) => Parsed<A>
+  /** As it may stand in a log or a message: without credentials. */
+  readonly shown: (text: string) => string
 }
 
 const setting = <A>(
@@ -22,7 +28,21 @@ const setting = <A>(
   byDefault: string,
   meaning: string,
   parse: (text: string) => Parsed<A>,
-): Setting<A> => ({ name, byDefault, meaning, parse })
+  shown = withoutCredentials,
+): Setting<A> => ({ name, byDefault, meaning, parse, shown })
+
+/**
+ * A password in a URL must not end up in a log, not even that of a refused setting. Hidden is all before the
+ * last @, because a password that was not encoded may have an @ or a / in it.
+ */
+const withoutCredentials = (text: string): string =>
+  text.startsWith("sqlite:") ? text : text.replace(/:\/\/.*@/s, "://…@")
+
+/** Also where its scheme was forgotten. */
+const storeUrlShown = (url: string): string => {
+  const hidden = withoutCredentials(url)
+  return hidden === url && !url.startsWith("sqlite:") ? url.replace(/^.*@/s, "…@") : hidden
+}
 
 /** A whole number from `min` to `max`, both included; `why` ends the sentence if the bound needs a reason. */
 export const wholeNumber =
@@ -71,10 +91,22 @@ const storeUrl = (url: string): Parsed<StoreChoice> => {
 const databasePath = (path: string): Parsed<StoreChoice> =>
   path === "" ? { problem: "must name a file" } : { value: { kind: "sqlite", path } }
 
-const localBroker = (url: string): Parsed<"local:"> =>
-  url === "local:"
-    ? { value: url }
-    : { problem: "must be local: (in process); other brokers are not part of this version" }
+/** Read at start, so that a wrong file is told of by its setting and not by a handshake that fails. */
+const certificateFile = (file: string): Parsed<string> => {
+  if (file === "") return { problem: "must name a file" }
+  try {
+    new X509Certificate(readFileSync(file))
+    return { value: resolve(file) }
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? String(error.code) : ""
+    return /^E[A-Z]+$/.test(code)
+      ? { problem: `must name a file that can be read (${code})` }
+      : { problem: "must name a PEM file, one that holds -----BEGIN CERTIFICATE-----" }
+  }
+}
+
+const brokerSync = (sync: string): Parsed<"lazy" | "always"> =>
+  sync === "lazy" || sync === "always" ? { value: sync } : { problem: "must be lazy or always" }
 
 const systemClock = (clock: string): Parsed<"system"> =>
   clock === "system"
@@ -100,9 +132,34 @@ export const settings = {
     "sqlite:./data/punctual.db",
     "where timers are kept: sqlite:<file> or memory:",
     storeUrl,
+    storeUrlShown,
   ),
   databasePath: setting("TIMER_DB_PATH", "", "short for TIMER_STORE_URL=sqlite:<file>", databasePath),
-  brokerUrl: setting("TIMER_BROKER_URL", "local:", "the message bus: local: (in process)", localBroker),
+  brokerUrl: setting(
+    "TIMER_BROKER_URL",
+    "local:",
+    "the message bus: local: (in process), or NATS JetStream:\nnats://[user:password@ or token@]host[:4222][,host:port …]; tls://… demands TLS",
+    parseBrokerUrl,
+    brokerUrlShown,
+  ),
+  brokerCaFile: setting(
+    "TIMER_BROKER_CA_FILE",
+    "",
+    "with tls://: the PEM file of the authority that the broker's certificate is checked by;\nthe system's own authorities if it is not set",
+    certificateFile,
+  ),
+  brokerReplicas: setting(
+    "TIMER_BROKER_REPLICAS",
+    "1",
+    "of the broker's stream, when the service creates it",
+    wholeNumber(1, 5),
+  ),
+  brokerSync: setting(
+    "TIMER_BROKER_SYNC",
+    "lazy",
+    "always: the server syncs every write (its sync_interval: always), so no warning at start",
+    brokerSync,
+  ),
   httpHost: setting("TIMER_HTTP_HOST", "127.0.0.1", "the address it listens on", host),
   httpPort: setting(
     "TIMER_HTTP_PORT",

@@ -7,6 +7,7 @@ export const help = (): string =>
     "",
     "  punctual [serve]   run the service (the default)",
     "  punctual listen    run a receiver that prints what timers deliver; see punctual listen --help",
+    "  punctual dlq       dead letters of the broker: list, show, replay, discard; see punctual dlq --help",
     "  punctual --help    show this text",
     "  punctual --version show the version",
     "",

@@ -8,13 +8,14 @@ import type { Scheduler } from "../engine/Scheduler.ts"
 import { type HttpService, makeHttpService } from "../http/HttpService.ts"
 import { type Listening, listen } from "../http/listener/Listener.ts"
 import { problemResponse } from "../http/problemResponse.ts"
+import { TimerCommands } from "../messaging/TimerCommands.ts"
 import type { Deliverers } from "../ports/Deliverer.ts"
 import type { WallClock } from "../ports/WallClock.ts"
 import type { Configuration } from "./Configuration.ts"
 
 /** Everything below HTTP, put together by main.ts. Its error says in one sentence why it cannot start. */
 export type ServiceLayer = Layer.Layer<
-  Scheduler | Engine | Deliverers | WallClock,
+  Scheduler | Engine | Deliverers | WallClock | TimerCommands,
   { readonly message: string }
 >
 
@@ -48,8 +49,12 @@ export const serve = Effect.fn("serve")(function* (
   })
   const services = yield* Layer.build(options.layer)
   const engine = yield* Effect.provide(Engine, services)
+  const commands = yield* Effect.provide(TimerCommands, services)
   const { limits, bodyTimeoutMs, drainMs } = configuration
-  const opened = yield* Effect.provide(makeHttpService({ limits, bodyTimeoutMs, callsMax }), services)
+  const opened = yield* Effect.provide(
+    makeHttpService({ limits, bodyTimeoutMs, callsMax, moreMetrics: commands.metrics }),
+    services,
+  )
   service = opened
   yield* untilOwning(engine)
   yield* Effect.logInfo("listening").pipe(Effect.annotateLogs({ url: listening.url, port: listening.port }))
@@ -58,6 +63,7 @@ export const serve = Effect.fn("serve")(function* (
   yield* options.untilAsked
   yield* Effect.logInfo("draining")
   opened.close()
+  yield* commands.stop
   yield* engine.drain(drainMs)
   yield* listening.close(closeWithinMs)
   yield* Effect.logInfo("stopped")

@@ -2,7 +2,8 @@
 import { describe, expect, test } from "bun:test"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
-import { join, resolve } from "node:path"
+import { join, relative, resolve } from "node:path"
+import { rootCertificates } from "node:tls"
 import { defaultLimits } from "@punctual/api/Limits"
 import { type Environment, nearestName, readConfiguration } from "../../src/cli/Configuration.ts"
 import { help } from "../../src/cli/help.ts"
@@ -19,12 +20,24 @@ const problemsOf = (environment: Environment): ReadonlyArray<string> => {
   return "problems" in read ? read.problems : []
 }
 
+const withFile = (text: string, use: (file: string) => void) => {
+  const folder = mkdtempSync(join(tmpdir(), "punctual-configuration-"))
+  try {
+    const file = join(folder, "punctual.conf")
+    writeFileSync(file, text)
+    use(file)
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}
+
 describe("defaults", () => {
   test("are those that are documented", () => {
     const { configuration, warnings } = accepted({})
     expect(warnings).toEqual([])
     expect(configuration).toMatchObject({
       store: { kind: "sqlite", path: resolve("data/punctual.db") },
+      broker: { kind: "local" },
       httpHost: "127.0.0.1",
       httpPort: 8080,
       pollingIntervalMs: 5_000,
@@ -103,7 +116,35 @@ describe("values", () => {
     TIMER_HISTORY_RETENTION: ["forever"],
     TIMER_STORE_URL: ["", "postgres://h/db", "sqlite:", "sqlite::memory:", "/var/p.db"],
     TIMER_DB_PATH: [""],
-    TIMER_BROKER_URL: ["nats://localhost:4222"],
+    TIMER_BROKER_URL: [
+      "",
+      "local",
+      "localhost:4222",
+      "amqp://localhost",
+      "nats:localhost",
+      "nats://",
+      "nats://h:0",
+      "nats://h:65536",
+      "nats://h:port",
+      "nats://h,",
+      "nats://h1,nats://h2",
+      "nats://h/stream",
+      "nats://h?tls=true",
+      "nats://::1",
+      "nats://[::1",
+      "nats://[h]:4222",
+      "nats://-h",
+      "nats://a b",
+      "nats://@h",
+      "nats://:secret@h",
+      "nats://user:@h",
+      "nats://user:100%@h",
+      "nats://u:p@h1,u:p@h2",
+      `nats://${Array.from({ length: 17 }, (_, index) => `h${index}`).join(",")}`,
+    ],
+    TIMER_BROKER_CA_FILE: [""],
+    TIMER_BROKER_REPLICAS: ["", "0", "6", "three"],
+    TIMER_BROKER_SYNC: ["", "never", "ALWAYS"],
     TIMER_CLOCK: ["manual", "manual:2030-01-01T00:00:00Z"],
     TIMER_EGRESS: ["", "public,10.0.0.0/33"],
     TIMER_LOG: ["verbose", "INFO"],
@@ -123,10 +164,144 @@ describe("values", () => {
   test("everything that is wrong is told at once", () => {
     expect(problemsOf({ TIMER_HTTP_PORT: "x", TIMER_LOG: "x", TIMER_SHARDS: "x" }).length).toBe(3)
   })
+})
 
-  test("a password in a refused URL is not repeated", () => {
-    const [problem] = problemsOf({ TIMER_STORE_URL: "postgres://user:hunter2@h/db" })
-    expect(problem).not.toContain("hunter2")
+describe("the broker", () => {
+  const brokerOf = (url: string, environment: Environment = {}) =>
+    accepted({ TIMER_BROKER_URL: url, ...environment }).configuration.broker
+  const nats = { kind: "nats" as const, replicas: 1, isSynced: false }
+
+  test("is named by its host or hosts, each with its port or the usual one", () => {
+    expect(brokerOf("nats://broker")).toEqual({ ...nats, servers: ["broker:4222"] })
+    expect(brokerOf("nats://127.0.0.1:4333/")).toEqual({ ...nats, servers: ["127.0.0.1:4333"] })
+    expect(brokerOf("nats://a.example,b_2:1,[::1],[fe80::1]:65535")).toEqual({
+      ...nats,
+      servers: ["a.example:4222", "b_2:1", "[::1]:4222", "[fe80::1]:65535"],
+    })
+  })
+
+  test("is told a user and a password, or a token, as they are when percent-decoded", () => {
+    const authOf = (credentials: string) => {
+      const broker = brokerOf(`nats://${credentials}@h1,h2`)
+      expect(broker).toMatchObject({ servers: ["h1:4222", "h2:4222"] })
+      return broker.kind === "nats" ? broker.auth : undefined
+    }
+    expect(authOf("ann:pw")).toEqual({ user: "ann", password: "pw" })
+    expect(authOf("a%3Ann:p:%40%2F%3F%23%2C%20%25%C3%A9")).toEqual({ user: "a:nn", password: "p:@/?#, %é" })
+    expect(authOf("s3%2Fcret")).toEqual({ token: "s3/cret" })
+    expect(brokerOf("nats://h")).not.toHaveProperty("auth")
+  })
+
+  test("is reached over TLS when the URL demands it, checked by an authority of the operator's", () => {
+    expect(brokerOf("tls://h")).toEqual({ ...nats, servers: ["h:4222"], tls: {} })
+    withFile(rootCertificates[0] ?? "", (file) => {
+      expect(brokerOf("tls://ann:pw@h", { TIMER_BROKER_CA_FILE: relative(".", file) })).toEqual({
+        ...nats,
+        servers: ["h:4222"],
+        auth: { user: "ann", password: "pw" },
+        tls: { caFile: file },
+      })
+    })
+  })
+
+  test("an authority's file must be there and must be one", () => {
+    const problemsWith = (file: string) =>
+      problemsOf({ TIMER_BROKER_URL: "tls://h", TIMER_BROKER_CA_FILE: file })
+    expect(problemsWith(join(tmpdir(), "punctual-no-such-file"))).toEqual([
+      expect.stringMatching(/^TIMER_BROKER_CA_FILE .*ENOENT/),
+    ])
+    expect(problemsWith(tmpdir())).toEqual([expect.stringMatching(/^TIMER_BROKER_CA_FILE .*EISDIR/)])
+    withFile("not a certificate", (file) =>
+      expect(problemsWith(file)).toEqual([expect.stringContaining("BEGIN CERTIFICATE")]),
+    )
+  })
+
+  test("how its stream is made and kept is the operator's to say", () => {
+    expect(brokerOf("nats://h", { TIMER_BROKER_REPLICAS: "3", TIMER_BROKER_SYNC: "always" })).toEqual({
+      kind: "nats",
+      servers: ["h:4222"],
+      replicas: 3,
+      isSynced: true,
+    })
+  })
+
+  test("a setting that would have no effect is refused, and the default said aloud is not", () => {
+    withFile(rootCertificates[0] ?? "", (file) => {
+      for (const url of ["local:", "nats://h"]) {
+        expect(problemsOf({ TIMER_BROKER_URL: url, TIMER_BROKER_CA_FILE: file })).toEqual([
+          expect.stringMatching(/^TIMER_BROKER_CA_FILE .*tls:\/\//),
+        ])
+      }
+    })
+    expect(problemsOf({ TIMER_BROKER_REPLICAS: "3", TIMER_BROKER_SYNC: "always" })).toEqual([
+      expect.stringMatching(/^TIMER_BROKER_REPLICAS is 3, but TIMER_BROKER_URL is local:/),
+      expect.stringMatching(/^TIMER_BROKER_SYNC is always, but TIMER_BROKER_URL is local:/),
+    ])
+    expect(brokerOf("local:", { TIMER_BROKER_REPLICAS: "1", TIMER_BROKER_SYNC: "lazy" })).toEqual({
+      kind: "local",
+    })
+  })
+})
+
+describe("credentials", () => {
+  test("are not in the log of what is in force", () => {
+    const shown = (url: string) => accepted({ TIMER_BROKER_URL: url }).effective["TIMER_BROKER_URL"]
+    expect(shown("nats://ann:hunter2@h1:4222,h2")).toBe("nats://…@h1:4222,h2")
+    expect(shown("tls://hunter2@h")).toBe("tls://…@h")
+    expect(shown("nats://ann:hun%40ter2@h")).toBe("nats://…@h")
+    expect(shown("nats://h1,h2:5")).toBe("nats://h1,h2:5")
+    expect(shown("local:")).toBe("local:")
+    // A path that reads like a URL is no store's name, but it is accepted, and may have been meant as one.
+    for (const path of ["postgres://ann:hunter2@h/db", "postgres://ann:hun/t@er2@h/db"]) {
+      expect(accepted({ TIMER_DB_PATH: path }).effective["TIMER_DB_PATH"]).toBe("postgres://…@h/db")
+    }
+  })
+
+  test("a file's name is not taken for one", () => {
+    const url = "sqlite:///home/me@work/p.db"
+    expect(accepted({ TIMER_STORE_URL: url }).effective["TIMER_STORE_URL"]).toBe(url)
+  })
+
+  test("are not repeated when the URL is refused, however it is wrong", () => {
+    const refused = [
+      "nats://ann:hun/ter2@h",
+      "nats://ann:hun@ter2@h",
+      "nats://ann:hun?ter2@h",
+      "nats://ann:hun#ter2@h",
+      "nats://ann:hun,ter2@h",
+      "nats://ann:hun\nter2@h",
+      "nats://ann:hun%ter2@h",
+      "nats://ann:hunter2@",
+      "nats://ann:hunter2@h/path",
+      "nats://ann:hunter2@h1,ann:hunter2@h2",
+      "nats://ann:hunter2@h:99999",
+      "nats://ann:hunter2",
+      "nats://h?password=hunter2",
+      "nats://h/hunter2",
+      "nats:ann:hunter2@h",
+      "ann:hunter2@h",
+      "amqp://ann:hunter2@h/vhost",
+      "local:hunter2@h",
+    ]
+    for (const url of refused) {
+      const problems = problemsOf({ TIMER_BROKER_URL: url })
+      expect(problems).toEqual([expect.stringContaining("TIMER_BROKER_URL")])
+      expect(problems.join()).not.toMatch(/hun|ter2/)
+    }
+    for (const url of ["postgres://ann:hunter2@h/db", "postgres://ann:hun/t@er2@h/db", "ann:hunter2@h"]) {
+      const problems = problemsOf({ TIMER_STORE_URL: url })
+      expect(problems).toEqual([expect.stringContaining("TIMER_STORE_URL")])
+      expect(problems.join()).not.toMatch(/hun|er2/)
+    }
+  })
+
+  test("that cannot be read are refused with how to write them", () => {
+    for (const password of ["a/b", "a@b", "a?b", "a#b", "a,b", "a b"]) {
+      expect(problemsOf({ TIMER_BROKER_URL: `nats://ann:${password}@h` })).toEqual([
+        expect.stringContaining("percent-encoded (%40 %2F %3F %23 %2C %20)"),
+      ])
+    }
+    expect(problemsOf({ TIMER_BROKER_URL: "nats://ann:100%@h" })).toEqual([expect.stringContaining("%25")])
   })
 })
 
@@ -160,17 +335,6 @@ describe("names", () => {
 })
 
 describe("the file that TIMER_CONFIG names", () => {
-  const withFile = (text: string, use: (file: string) => void) => {
-    const folder = mkdtempSync(join(tmpdir(), "punctual-configuration-"))
-    try {
-      const file = join(folder, "punctual.conf")
-      writeFileSync(file, text)
-      use(file)
-    } finally {
-      rmSync(folder, { recursive: true })
-    }
-  }
-
   test("holds the same names, and the environment wins", () => {
     withFile('# a comment\n\nTIMER_SHARDS = 4\r\nTIMER_LOG="warn"\nTIMER_HTTP_PORT=1\n', (file) => {
       const { configuration, effective } = accepted({ TIMER_CONFIG: file, TIMER_HTTP_PORT: "2" })

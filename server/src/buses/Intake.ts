@@ -1,0 +1,395 @@
+// What handling a message means, whatever broker it comes from: the laws of ports/Bus.ts, kept here once. An
+// adapter takes messages from its broker as far as there is room, and does with each what it is told through
+// `Delivered`.
+//
+//   take → judge → lane → handler → answer to the broker
+//
+// Messages of one key wait in a lane behind each other; the broker is kept waiting for all that are held. A
+// handler that says it cannot work pauses the whole intake: the message that learnt it asks again until it
+// gets through, and meanwhile no other handler starts and nothing more is taken.
+import { CorrelationId } from "@punctual/api/CorrelationId"
+import type { DeadLetterFacts } from "@punctual/api/DeadLetter"
+import type { Envelope } from "@punctual/api/Envelope"
+import { Cause, type Context, Effect, Exit, type Fiber, Latch, Option, type Scope } from "effect"
+import type { HandlerFailure, Observed, Subscription } from "../ports/Bus.ts"
+import { MessageMetadata } from "../ports/MessageMetadata.ts"
+import { WallClock } from "../ports/WallClock.ts"
+import type { Delivered } from "./Delivered.ts"
+import { FailureMemory } from "./FailureMemory.ts"
+import { type Judgement, judge } from "./judge.ts"
+import { KeyLanes } from "./KeyLanes.ts"
+
+export interface IntakeOptions {
+  /** How long the broker waits for an answer before it delivers a message again. */
+  readonly ackWaitMs: number
+  /** After the first failure, the second, …; one more failure than there are delays buries the message. */
+  readonly retryDelaysMs: ReadonlyArray<number>
+  /** Messages taken from the broker and not answered. */
+  readonly heldAtMost: number
+  /** Handlers at work at once. */
+  readonly handlersAtMost: number
+  /** How long handlers at work may take to finish when the intake closes. */
+  readonly closeWithinMs: number
+}
+
+export const defaultIntakeOptions: IntakeOptions = {
+  ackWaitMs: 30_000,
+  retryDelaysMs: [1_000, 5_000, 25_000, 25_000],
+  heldAtMost: 1_000,
+  handlersAtMost: 256,
+  closeWithinMs: 5_000,
+}
+
+export interface Intake {
+  /** How many more messages may be taken now; 0 while the handler is unavailable, and once it is closed. */
+  room(): number
+  /** Waits until there is room for at least `count`; for ever once it is closed. */
+  awaitRoom(count: number): Effect.Effect<void>
+  /** Never waits; the caller obeyed `room`. What was on its way when a pause began may be taken, too. */
+  take(delivered: Delivered): void
+  /**
+   * Takes no more. Handlers at work may finish within `closeWithinMs`, then they are interrupted; all else is
+   * handed back by `redeliverIn(0)`. Idempotent.
+   */
+  readonly close: Effect.Effect<void>
+}
+
+/** Closes with the scope, too. */
+export const makeIntake = Effect.fnUntraced(function* (
+  subscription: Subscription,
+  options: IntakeOptions,
+): Effect.fn.Return<Intake, never, Scope.Scope | WallClock> {
+  const wall = yield* WallClock
+  const intake = new LaneIntake(subscription, options, wall, yield* Effect.context<never>())
+  yield* Effect.forkScoped(intake.keepBrokerWaiting)
+  // After the fork, so that it runs before that fibre ends: the broker is kept waiting while handlers finish.
+  yield* Effect.addFinalizer(() => intake.close)
+  return intake
+})
+
+/** A handler leaves this part of the broker's patience for its answer to arrive. */
+const handlerShare = 0.8
+/** More often than needed, so that one that is lost does no harm. */
+const waitsPerAckWait = 3
+const shortestPauseMs = 100
+const longestPauseMs = 10_000
+/** How long an interrupted handler may take to come to its end. */
+const unwindWithinMs = 1_000
+const failuresRemembered = 10_000
+
+interface Held {
+  readonly delivered: Delivered
+  readonly judgement: Exclude<Judgement, { readonly kind: "otherType" }>
+  readonly lane: string
+  /** Its handler is interrupted because the intake closes: it did not fail. */
+  isCutShort: boolean
+}
+
+type Outcome =
+  | { readonly kind: "done" }
+  | { readonly kind: "failed" | "refused"; readonly error: string }
+  | { readonly kind: "unavailable"; readonly error: string; readonly retryAfterMs: number }
+
+interface Done {
+  readonly kind: "processed" | "deadLettered"
+}
+
+type Answer = Done | { readonly kind: "putBack" } | { readonly kind: "redeliver"; readonly delayMs: number }
+
+class LaneIntake implements Intake {
+  private readonly subscription: Subscription
+  private readonly options: IntakeOptions
+  private readonly wall: WallClock["Service"]
+  private readonly runFork: <A>(effect: Effect.Effect<A>) => Fiber.Fiber<A>
+  private readonly lanes = new KeyLanes<Held>()
+  /** All that was taken and not answered, in the order taken. */
+  private readonly held = new Set<Held>()
+  private readonly running = new Map<Held, Fiber.Fiber<Answer>>()
+  private readonly failures = new FailureMemory(failuresRemembered)
+  private readonly roomMade = Latch.makeUnsafe(false)
+  private readonly idle = Latch.makeUnsafe(false)
+  private readonly closing = Latch.makeUnsafe(false)
+  /** The message that asks for all others whether the handler can work again. */
+  private pausedBy: Held | undefined
+  private isPumping = false
+  private isClosed = false
+
+  constructor(
+    subscription: Subscription,
+    options: IntakeOptions,
+    wall: WallClock["Service"],
+    context: Context.Context<never>,
+  ) {
+    this.subscription = subscription
+    this.options = options
+    this.wall = wall
+    this.runFork = Effect.runForkWith(context)
+  }
+
+  room(): number {
+    return this.isClosed || this.pausedBy !== undefined
+      ? 0
+      : Math.max(0, this.options.heldAtMost - this.held.size)
+  }
+
+  awaitRoom(count: number): Effect.Effect<void> {
+    const self = this
+    const wanted = Math.min(count, this.options.heldAtMost)
+    return Effect.gen(function* () {
+      while (self.room() < wanted) {
+        self.roomMade.closeUnsafe()
+        yield* self.roomMade.await
+        // In a turn of its own, not inside whoever made room.
+        yield* Effect.yieldNow
+      }
+    })
+  }
+
+  take(delivered: Delivered): void {
+    if (this.isClosed) {
+      this.tell(() => delivered.redeliverIn(0))
+      return
+    }
+    const judgement = judge(delivered, this.subscription.types)
+    const { tenant } = judgement
+    if (judgement.kind === "otherType") {
+      this.tell(() => delivered.acknowledge())
+      this.observe({ event: "otherType", tenant, type: judgement.type })
+      return
+    }
+    this.observe({ event: delivered.delivery > 1 ? "redelivered" : "received", tenant })
+    const held: Held = { delivered, judgement, lane: laneOf(delivered, judgement), isCutShort: false }
+    this.held.add(held)
+    this.lanes.push(held.lane, held)
+    this.pump()
+  }
+
+  /** For ever; ends with the scope. */
+  get keepBrokerWaiting(): Effect.Effect<never> {
+    return Effect.sleep(this.options.ackWaitMs / waitsPerAckWait).pipe(
+      Effect.andThen(
+        Effect.sync(() => {
+          for (const { delivered } of this.held) this.tell(() => delivered.keepWaiting())
+        }),
+      ),
+      Effect.forever,
+    )
+  }
+
+  get close(): Effect.Effect<void> {
+    const self = this
+    return Effect.gen(function* () {
+      self.isClosed = true
+      self.closing.openUnsafe()
+      // What waits behind a handler at work goes back after it: nobody else shall overtake that.
+      for (const held of [...self.held]) if (!self.lanes.isBusy(held.lane)) self.handBack(held)
+      yield* self.idleWithin(self.options.closeWithinMs)
+      for (const [held, fiber] of [...self.running]) {
+        held.isCutShort = true
+        fiber.interruptUnsafe()
+      }
+      yield* self.idleWithin(unwindWithinMs)
+      for (const held of [...self.held]) self.handBack(held)
+    })
+  }
+
+  private idleWithin(withinMs: number): Effect.Effect<void> {
+    if (this.running.size === 0) return Effect.void
+    this.idle.closeUnsafe()
+    return Effect.asVoid(Effect.timeoutOption(this.idle.await, withinMs))
+  }
+
+  /** Starts as many handlers as the bounds allow. */
+  private pump(): void {
+    if (this.isPumping) return
+    this.isPumping = true
+    while (!this.isClosed && this.pausedBy === undefined && this.running.size < this.options.handlersAtMost) {
+      const held = this.lanes.next()
+      if (held === undefined) break
+      this.start(held)
+    }
+    this.isPumping = false
+  }
+
+  private start(held: Held): void {
+    const fiber = this.runFork(this.work(held))
+    this.running.set(held, fiber)
+    fiber.addObserver((exit) => {
+      this.running.delete(held)
+      this.settle(held, exit)
+      if (this.running.size === 0) this.idle.openUnsafe()
+      this.pump()
+    })
+  }
+
+  private settle(held: Held, exit: Exit.Exit<Answer>): void {
+    // It was handed back already if it took longer to unwind than the intake could wait.
+    if (!this.held.has(held)) return
+    const { delivered, lane, judgement } = held
+    const answer = this.answerOf(held, exit)
+    if (answer.kind === "putBack" && !this.isClosed) {
+      this.lanes.putBack(lane, held)
+      return
+    }
+    this.lanes.finish(lane)
+    this.release(held)
+    if (!isDone(answer)) {
+      this.tell(() => delivered.redeliverIn(answer.kind === "redeliver" ? answer.delayMs : 0))
+      return
+    }
+    this.failures.forget(delivered.messageKey)
+    this.tell(() => delivered.acknowledge())
+    this.observe({ event: answer.kind, tenant: judgement.tenant })
+  }
+
+  private answerOf(held: Held, exit: Exit.Exit<Answer>): Answer {
+    if (Exit.isSuccess(exit)) return exit.value
+    return held.isCutShort ? { kind: "putBack" } : { kind: "redeliver", delayMs: this.longestDelayMs }
+  }
+
+  private handBack(held: Held): void {
+    this.release(held)
+    this.tell(() => held.delivered.redeliverIn(0))
+  }
+
+  private release(held: Held): void {
+    this.held.delete(held)
+    if (!this.isClosed) this.roomMade.openUnsafe()
+  }
+
+  private work(held: Held): Effect.Effect<Answer> {
+    const { delivered, judgement } = held
+    if (judgement.kind === "unfit") {
+      this.failures.note(delivered.messageKey, { at: this.wall.now(), error: judgement.error })
+      return this.bury(held, judgement.reason)
+    }
+    // Its handler may be what keeps ending the process: it is not tried again.
+    if (delivered.delivery > this.options.retryDelaysMs.length + 1)
+      return this.bury(held, "deliveriesExhausted")
+    return Effect.flatMap(this.askUntilAvailable(held, judgement.envelope), (outcome) => {
+      if (outcome.kind === "done") return Effect.succeed<Answer>({ kind: "processed" })
+      if (outcome.kind === "unavailable") return Effect.succeed<Answer>({ kind: "putBack" })
+      this.failures.note(delivered.messageKey, { at: this.wall.now(), error: outcome.error })
+      if (outcome.kind === "refused") return this.bury(held, "refused")
+      const delayMs = this.options.retryDelaysMs[delivered.delivery - 1]
+      return delayMs === undefined
+        ? this.bury(held, "deliveriesExhausted")
+        : Effect.succeed<Answer>({ kind: "redeliver", delayMs })
+    })
+  }
+
+  /** Unavailable only if another message asks for all, or the intake closes. */
+  private askUntilAvailable(held: Held, envelope: Envelope): Effect.Effect<Outcome> {
+    const self = this
+    return Effect.gen(function* () {
+      for (;;) {
+        const outcome = yield* self.ask(envelope, held.delivered.delivery)
+        if (outcome.kind !== "unavailable") {
+          if (self.pausedBy === held) {
+            self.pausedBy = undefined
+            self.roomMade.openUnsafe()
+            self.pump()
+            yield* Effect.logInfo("messages are handled again")
+          }
+          return outcome
+        }
+        if (self.pausedBy === undefined) {
+          self.pausedBy = held
+          yield* Effect.logWarning(`no messages are handled until it is mended: ${outcome.error}`)
+        }
+        if (self.pausedBy !== held) return outcome
+        yield* Effect.timeoutOption(self.closing.await, pauseMs(outcome.retryAfterMs))
+        if (self.isClosed) return outcome
+      }
+    })
+  }
+
+  /** One call of the handler, which may take no longer than the broker waits; then it has failed. */
+  private ask(envelope: Envelope, delivery: number): Effect.Effect<Outcome> {
+    const withinMs = this.options.ackWaitMs * handlerShare
+    return Effect.suspend(() => this.subscription.handle({ envelope, delivery })).pipe(
+      Effect.provideService(MessageMetadata, {
+        ...(envelope.correlationId === undefined ? {} : { correlationId: envelope.correlationId }),
+        causationId: CorrelationId.make(envelope.id),
+      }),
+      Effect.timeoutOption(withinMs),
+      Effect.exit,
+      Effect.map((exit): Outcome => {
+        if (Exit.isFailure(exit)) return outcomeOf(exit.cause)
+        return Option.isSome(exit.value)
+          ? { kind: "done" }
+          : { kind: "failed", error: `the handler did not finish within ${withinMs} ms` }
+      }),
+    )
+  }
+
+  private bury(held: Held, reason: DeadLetterFacts["reason"]): Effect.Effect<Answer> {
+    const { delivered, judgement } = held
+    const { delivery, messageKey } = delivered
+    const { first, last } =
+      this.failures.of(messageKey) ??
+      this.failures.note(messageKey, { at: this.wall.now(), error: unexplained(delivery) })
+    const facts = { reason, deliveries: delivery, firstFailure: first, lastFailure: last }
+    const { tenant } = judgement
+    return Effect.suspend(() => delivered.bury(tenant, facts)).pipe(
+      Effect.timeout(this.options.ackWaitMs * handlerShare),
+      Effect.andThen(
+        Effect.logWarning(`a message of tenant ${tenant} is a dead letter, ${reason}: ${last.error}`),
+      ),
+      Effect.as<Answer>({ kind: "deadLettered" }),
+      Effect.catchCause((cause) =>
+        Effect.as(
+          Effect.logWarning(`a dead letter of tenant ${tenant} could not be stored, and comes again`, cause),
+          { kind: "redeliver", delayMs: this.longestDelayMs } satisfies Answer,
+        ),
+      ),
+    )
+  }
+
+  private get longestDelayMs(): number {
+    return Math.max(shortestPauseMs, ...this.options.retryDelaysMs)
+  }
+
+  /** Neither a broker that cannot be told, nor one who counts and breaks, may stop the messages behind. */
+  private tell(what: () => void): void {
+    try {
+      what()
+    } catch (error) {
+      this.runFork(Effect.logWarning("a broker could not be told about a message", error))
+    }
+  }
+
+  private observe(observed: Observed): void {
+    this.tell(() => this.subscription.observe(observed))
+  }
+}
+
+/** A namespace contains neither character, so no two keys share a lane. What has no key waits for nobody. */
+const laneOf = (delivered: Delivered, judgement: Held["judgement"]): string =>
+  judgement.kind === "fit"
+    ? `${judgement.tenant}/${judgement.envelope.aggregateId}`
+    : `\u0000${delivered.messageKey}`
+
+const isDone = (answer: Answer): answer is Done =>
+  answer.kind === "processed" || answer.kind === "deadLettered"
+
+const outcomeOf = (cause: Cause.Cause<HandlerFailure>): Outcome => {
+  const failure = Option.getOrUndefined(Cause.findErrorOption(cause))
+  if (failure === undefined) return { kind: "failed", error: `the handler broke off: ${Cause.pretty(cause)}` }
+  const { message: error } = failure
+  switch (failure._tag) {
+    case "MessageFailed":
+      return { kind: "failed", error }
+    case "MessageRefused":
+      return { kind: "refused", error }
+    case "HandlerUnavailable":
+      return { kind: "unavailable", error, retryAfterMs: failure.retryAfterMs }
+  }
+}
+
+const pauseMs = (retryAfterMs: number): number =>
+  Math.min(longestPauseMs, Math.max(shortestPauseMs, retryAfterMs || 0))
+
+/** What a dead letter says when the process that saw its failures is gone. */
+const unexplained = (delivery: number): string =>
+  `delivery ${delivery} of it came without an answer to those before; no failure of it is remembered here`

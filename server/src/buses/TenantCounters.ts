@@ -1,0 +1,88 @@
+// Counts by event and tenant, with a bound on the tenants that are told apart: those counted most have series
+// of their own, the rest share `other`. What is counted is never lost: the series of an event add up to its
+// total, and none decreases while it is shown.
+//
+// A tenant that overtakes the least of those shown takes its slot. It must have been counted twice as often:
+// else two tenants that are nearly even would take the slot from each other for ever. What the one that leaves
+// had counted joins `other`; the newcomer begins at nothing, since what it had counted before is in `other`.
+import { SpaceSaving } from "./SpaceSaving.ts"
+
+export interface TenantSample<Event extends string> {
+  readonly event: Event
+  readonly tenant: string
+  readonly value: number
+}
+
+export interface TenantCountersOptions {
+  /** How many tenants have series of their own. */
+  readonly shown: number
+}
+
+/** The label of all tenants that are not shown. A tenant of that name is counted here, too. */
+export const otherTenants = "other"
+
+const candidatesAtLeast = 500
+const overtakesBy = 2
+
+export class TenantCounters<Event extends string> {
+  private readonly shownAtMost: number
+  private readonly shown = new Map<string, Map<Event, number>>()
+  private readonly others = new Map<Event, number>()
+  private readonly totals = new Map<Event, number>()
+  private readonly ranking: SpaceSaving
+
+  constructor({ shown }: TenantCountersOptions) {
+    this.shownAtMost = shown
+    // Those shown are never given up, so there must be more places than they take.
+    this.ranking = new SpaceSaving(Math.max(candidatesAtLeast, 2 * shown))
+  }
+
+  count(event: Event, tenant: string): void {
+    add(this.totals, event, 1)
+    add(this.seriesOf(tenant), event, 1)
+  }
+
+  total(event: Event): number {
+    return this.totals.get(event) ?? 0
+  }
+
+  *samples(): Iterable<TenantSample<Event>> {
+    for (const [tenant, series] of this.shown) {
+      for (const [event, value] of series) yield { event, tenant, value }
+    }
+    for (const [event, value] of this.others) yield { event, tenant: otherTenants, value }
+  }
+
+  private seriesOf(tenant: string): Map<Event, number> {
+    if (tenant === otherTenants) return this.others
+    this.ranking.count(tenant, (name) => this.shown.has(name))
+    const series = this.shown.get(tenant)
+    if (series !== undefined) return series
+    return this.shown.size < this.shownAtMost || this.hasTakenSlot(tenant) ? this.show(tenant) : this.others
+  }
+
+  private show(tenant: string): Map<Event, number> {
+    const series = new Map<Event, number>()
+    this.shown.set(tenant, series)
+    return series
+  }
+
+  private hasTakenSlot(tenant: string): boolean {
+    let least: string | undefined
+    let leastCount = Number.POSITIVE_INFINITY
+    for (const name of this.shown.keys()) {
+      const count = this.ranking.countAtMost(name)
+      if (count >= leastCount) continue
+      least = name
+      leastCount = count
+    }
+    if (least === undefined || this.ranking.countAtLeast(tenant) < overtakesBy * leastCount) return false
+    for (const [event, value] of this.shown.get(least) ?? []) add(this.others, event, value)
+    this.shown.delete(least)
+    return true
+  }
+}
+
+const add = <Event>(series: Map<Event, number>, event: Event, value: number): void => {
+  series.set(event, (series.get(event) ?? 0) + value)
+}

@@ -1,0 +1,76 @@
+// What went wrong between us and the broker, in a sentence that says where and what to do. The server is named
+// by its address only: credentials never reach a message.
+import { JetStreamApiError } from "@nats-io/jetstream"
+import { errors } from "@nats-io/transport-node"
+
+/** Codes of the broker's own answers that mean something to us. */
+export const apiCodes = {
+  consumerNotFound: 10014,
+  noMessageFound: 10037,
+  jetStreamNotEnabledForAccount: 10039,
+  messageTooLarge: 10054,
+  messageDeleteFailed: 10057,
+  streamNameInUse: 10058,
+  streamNotFound: 10059,
+  subjectsOverlap: 10065,
+  jetStreamNotEnabled: 10076,
+} as const
+
+export const apiCodeOf = (error: unknown): number | undefined =>
+  error instanceof JetStreamApiError ? error.code : undefined
+
+/** No use to try again: who asks is not let in. */
+export const isAuthorizationFailure = (error: unknown): boolean =>
+  chainOf(error).some((cause) => cause instanceof errors.AuthorizationError)
+
+export const failureText = (error: unknown): string => {
+  const chain = chainOf(error)
+  const violation = chain.find((cause) => cause instanceof errors.PermissionViolationError)
+  if (violation !== undefined) {
+    return `this user lacks the permission to ${violation.operation === "publish" ? "publish to" : "subscribe to"} ${violation.subject}; grant it`
+  }
+  if (isAuthorizationFailure(error)) {
+    return "it refuses the user and password, or the token, that were given; correct them"
+  }
+  if (isWithoutJetStream(error, chain)) {
+    return "JetStream is not enabled there; start the server with it (-js), or allow this account to use it"
+  }
+  if (chain.some((cause) => cause instanceof errors.TimeoutError)) return "it did not answer in time"
+  const [first] = chain
+  if (first === undefined) return "the connection ended"
+  const tlsCode = codeOf(first)
+  if (tlsCode === "ERR_TLS_CERT_ALTNAME_INVALID") {
+    return `its certificate is for another host (${first.message}); connect by a name that it bears`
+  }
+  if (tlsCode !== undefined && /CERT|VERIFY|SSL|TLS/.test(tlsCode)) {
+    return `its certificate cannot be trusted (${first.message}); name the file of the authority that signed it`
+  }
+  if (/does not support 'tls'/.test(first.message)) {
+    return "it offers no encryption (TLS), which the settings demand"
+  }
+  return first.message
+}
+
+const isWithoutJetStream = (error: unknown, chain: ReadonlyArray<Error>): boolean => {
+  const code = apiCodeOf(error)
+  return (
+    code === apiCodes.jetStreamNotEnabled ||
+    code === apiCodes.jetStreamNotEnabledForAccount ||
+    chain.some((cause) => cause.name === "JetStreamNotEnabled" || cause instanceof errors.NoRespondersError)
+  )
+}
+
+const chainMost = 10
+
+const chainOf = (error: unknown): ReadonlyArray<Error> => {
+  const chain: Array<Error> = []
+  let cause = error
+  while (cause instanceof Error && chain.length < chainMost) {
+    chain.push(cause)
+    cause = cause.cause
+  }
+  return chain
+}
+
+const codeOf = (error: Error): string | undefined =>
+  "code" in error && typeof error.code === "string" ? error.code : undefined

@@ -1,0 +1,98 @@
+// One delivery as the broker makes it: what its reply address tells of the message, and the words by which it is
+// answered. They go out at once and are not confirmed: one that is lost means another delivery.
+
+import type { Msg } from "@nats-io/transport-node"
+import type { DeadLetterFacts } from "@punctual/api/DeadLetter"
+import type { Effect } from "effect"
+import type { BusError } from "../../ports/Bus.ts"
+import type { Delivered } from "../Delivered.ts"
+import { tenantOf } from "./Routing.ts"
+
+/** Where a message stands in the stream; the time tells it from one of a stream that was made anew. */
+export interface StreamPlace {
+  readonly sequence: string
+  readonly storedAtNanos: string
+}
+
+export interface Burial {
+  readonly tenant: string
+  readonly facts: DeadLetterFacts
+  readonly message: Msg
+  readonly place: StreamPlace
+}
+
+/** What a delivery needs of those who made it. */
+export interface DeliveryContext {
+  bury(burial: Burial): Effect.Effect<void, BusError>
+  /** Says that a message shall come again at once, when the time for that has come. */
+  handBack(say: () => void): void
+}
+
+export class NatsDelivered implements Delivered {
+  readonly bytes: Uint8Array
+  readonly delivery: number
+  readonly addressedTenant: string | undefined
+  readonly messageKey: string
+  readonly #message: Msg
+  readonly #place: StreamPlace
+  readonly #context: DeliveryContext
+
+  private constructor(message: Msg, info: DeliveryInfo, context: DeliveryContext) {
+    this.bytes = message.data
+    this.delivery = info.delivery
+    this.addressedTenant = tenantOf(message.subject)
+    this.messageKey = `${info.place.sequence}-${info.place.storedAtNanos}`
+    this.#message = message
+    this.#place = info.place
+    this.#context = context
+  }
+
+  /** Nothing if it is no delivery of a stream's message. */
+  static of(message: Msg, context: DeliveryContext): NatsDelivered | undefined {
+    const info = parseReply(message.reply ?? "")
+    return info === undefined ? undefined : new NatsDelivered(message, info, context)
+  }
+
+  acknowledge(): void {
+    this.#say("+ACK")
+  }
+
+  redeliverIn(delayMs: number): void {
+    if (delayMs > 0) this.#say(`-NAK {"delay":${Math.ceil(delayMs * 1e6)}}`)
+    else this.#context.handBack(() => this.#say("-NAK"))
+  }
+
+  keepWaiting(): void {
+    this.#say("+WPI")
+  }
+
+  bury(tenant: string, facts: DeadLetterFacts): Effect.Effect<void, BusError> {
+    return this.#context.bury({ tenant, facts, message: this.#message, place: this.#place })
+  }
+
+  #say(word: string): void {
+    try {
+      this.#message.respond(word)
+    } catch {
+      // The connection is closed: the message comes again, to whoever is there then.
+    }
+  }
+}
+
+interface DeliveryInfo {
+  readonly delivery: number
+  readonly place: StreamPlace
+}
+
+/**
+ * `$JS.ACK.<stream>.<consumer>.<delivery>.<sequence>.<consumer sequence>.<stored at>.<pending>`; newer servers may
+ * put a domain and an account before the stream, and a token at the end.
+ */
+export const parseReply = (reply: string): DeliveryInfo | undefined => {
+  const tokens = reply.split(".")
+  if (tokens[0] !== "$JS" || tokens[1] !== "ACK" || tokens.length < 9) return undefined
+  const first = tokens.length === 9 ? 4 : 6
+  const [delivery, sequence, , storedAtNanos] = tokens.slice(first)
+  if (delivery === undefined || sequence === undefined || storedAtNanos === undefined) return undefined
+  return { delivery: Number(delivery), place: { sequence, storedAtNanos } }
+}

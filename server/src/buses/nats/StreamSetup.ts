@@ -1,0 +1,231 @@
+// The stream and the consumer on the broker: made if they are missing, and never changed if they are there. What
+// an operator set up otherwise is either harmless, or risky and warned of, or it would break a promise: then the
+// start is refused, and each setting is named with what it is and what it must be.
+import {
+  AckPolicy,
+  type ConsumerConfig,
+  DeliverPolicy,
+  ReplayPolicy,
+  RetentionPolicy,
+  StorageType,
+  type StreamConfig,
+} from "@nats-io/jetstream"
+import { millis, nanos } from "@nats-io/transport-node"
+import { Effect } from "effect"
+import { BusError, type Topic } from "../../ports/Bus.ts"
+import type { IntakeOptions } from "../Intake.ts"
+import { apiCodeOf, apiCodes } from "./BrokerFailure.ts"
+import type { Connection } from "./Connection.ts"
+import { streamName, streamSubjects, subjectsOf } from "./Routing.ts"
+
+/** The durable consumer that all nodes of the service share. */
+export const consumerName = "punctual"
+
+export interface StreamOptions {
+  /** Of the stream, if it must be made. */
+  readonly replicas: number
+  /** The operator says that the server syncs every write to the disk. */
+  readonly isSynced: boolean
+}
+
+/** How far the consumer may be ahead of the answers, in multiples of what one node holds. */
+const pendingPerHeld = 10
+
+/** What the checks look at; the broker tells more. */
+export type StreamFacts = Partial<StreamConfig>
+export type ConsumerFacts = Partial<ConsumerConfig>
+
+/** Makes the stream, or checks the one that is there. */
+export const ensureStream = Effect.fn("StreamSetup.ensureStream")(function* (
+  connection: Connection,
+  options: StreamOptions,
+): Effect.fn.Return<StreamFacts, BusError> {
+  const existing = yield* findStream(connection)
+  const config = existing ?? (yield* makeStream(connection, options))
+  yield* refuse(`the stream ${streamName}`, streamContradictions(config))
+  return config
+})
+
+/** For those who only read and remove: the stream must be there. */
+export const requireStream = Effect.fn("StreamSetup.requireStream")(function* (
+  connection: Connection,
+): Effect.fn.Return<StreamFacts, BusError> {
+  const config = yield* findStream(connection)
+  if (config !== undefined) return config
+  return yield* new BusError({
+    message: `There is no stream ${streamName} at this NATS server: the service makes it when it first starts with this broker.`,
+  })
+})
+
+/** Makes the consumer, or checks the one that is there. */
+export const ensureConsumer = Effect.fn("StreamSetup.ensureConsumer")(function* (
+  connection: Connection,
+  topic: Topic,
+  intake: IntakeOptions,
+): Effect.fn.Return<void, BusError> {
+  // Asked first, because an older server takes the making of one that is there for a change of it.
+  const existing = yield* connection
+    .attempt((manager) => manager.consumers.info(streamName, consumerName))
+    .pipe(
+      Effect.map(({ config }): ConsumerFacts | undefined => config),
+      Effect.catch((error) =>
+        apiCodeOf(error) === apiCodes.consumerNotFound
+          ? Effect.undefined
+          : Effect.fail(connection.refused(`asking for the consumer ${consumerName}`, error)),
+      ),
+    )
+  if (existing === undefined) {
+    yield* connection.ask(`making the consumer ${consumerName}`, (manager) =>
+      manager.consumers.add(streamName, consumerConfig(topic, intake)),
+    )
+    yield* Effect.logInfo(`made the consumer ${consumerName} of the stream ${streamName} at NATS`)
+    return
+  }
+  yield* refuse(
+    `the consumer ${consumerName} of the stream ${streamName}`,
+    consumerContradictions(existing, topic, intake),
+  )
+})
+
+export const consumerConfig = (topic: Topic, intake: IntakeOptions): ConsumerFacts => ({
+  durable_name: consumerName,
+  ack_policy: AckPolicy.Explicit,
+  ack_wait: nanos(intake.ackWaitMs),
+  max_deliver: -1,
+  deliver_policy: DeliverPolicy.All,
+  replay_policy: ReplayPolicy.Instant,
+  filter_subject: subjectsOf(topic),
+  // What waits for its next delivery after a failure counts, too: it must not keep the others from coming.
+  max_ack_pending: intake.heldAtMost * pendingPerHeld,
+})
+
+/** What breaks a promise of the bus, a sentence each. */
+export const streamContradictions = (config: StreamFacts): ReadonlyArray<string> =>
+  [
+    config.mirror !== undefined && "mirror is set: it must be a stream of its own, not the mirror of another",
+    !coversAll(config.subjects ?? []) &&
+      config.mirror === undefined &&
+      `subjects is ${JSON.stringify(config.subjects ?? [])}: it must hold "${streamSubjects}"`,
+    config.retention !== undefined &&
+      config.retention !== RetentionPolicy.Limits &&
+      `retention is "${config.retention}": it must be "limits", or messages vanish that others still have to read`,
+    config.no_ack === true && "no_ack is true: it must be false, or nobody knows what was stored",
+    config.sealed === true && "sealed is true: it must be false, or nothing can be published",
+    (config.max_msgs_per_subject ?? -1) > 0 &&
+      `max_msgs_per_subject is ${config.max_msgs_per_subject}: it must be -1, or a tenant's messages push each other out`,
+    config.deny_delete === true &&
+      "deny_delete is true: it must be false, or dead letters can be neither replayed nor discarded",
+  ].filter((contradiction) => contradiction !== false)
+
+/** What an operator should know, a sentence each. */
+export const streamWarnings = (config: StreamFacts, { isSynced }: StreamOptions): ReadonlyArray<string> => {
+  const limits = (["max_age", "max_msgs", "max_bytes"] as const).filter((limit) => (config[limit] ?? 0) > 0)
+  const isDiscardingOld = config.discard !== "new" || limits.includes("max_age")
+  return [
+    limits.length > 0 &&
+      isDiscardingOld &&
+      `the stream ${streamName} has ${limits.join(" and ")}: when it is reached, messages are dropped, read or not`,
+    config.storage === StorageType.Memory &&
+      `the stream ${streamName} is kept in memory: a restart of the broker loses its messages`,
+    config.storage !== StorageType.Memory &&
+      (config.num_replicas ?? 1) === 1 &&
+      !isSynced &&
+      `the stream ${streamName} has one replica: if the broker's machine fails, messages of the last minutes can be lost that were acknowledged. Either give it 3 replicas, or set sync_interval: always at the server and TIMER_BROKER_SYNC=always here (a server older than 2.10 cannot)`,
+  ].filter((warning) => warning !== false)
+}
+
+/** What breaks a promise of the bus, a sentence each. */
+export const consumerContradictions = (
+  config: ConsumerFacts,
+  topic: Topic,
+  intake: IntakeOptions,
+): ReadonlyArray<string> => {
+  const filters =
+    config.filter_subjects ?? (config.filter_subject === undefined ? [] : [config.filter_subject])
+  const ackWaitMs = millis(config.ack_wait ?? 0)
+  const mostPending = config.max_ack_pending ?? -1
+  return [
+    config.deliver_subject !== undefined &&
+      `deliver_subject is "${config.deliver_subject}": it must be absent, the service pulls`,
+    config.ack_policy !== AckPolicy.Explicit && `ack_policy is "${config.ack_policy}": it must be "explicit"`,
+    (config.backoff ?? []).length > 0 &&
+      "backoff is set: it must be absent, it overrides ack_wait, and the service asks for its delays itself",
+    (config.backoff ?? []).length === 0 &&
+      ackWaitMs !== intake.ackWaitMs &&
+      `ack_wait is ${ackWaitMs} ms: it must be ${intake.ackWaitMs} ms`,
+    (config.max_deliver ?? -1) > 0 &&
+      `max_deliver is ${config.max_deliver}: it must be -1, or a crash in the last delivery loses the message`,
+    (filters.length !== 1 || filters[0] !== subjectsOf(topic)) &&
+      `filter_subject is ${JSON.stringify(filters)}: it must be "${subjectsOf(topic)}"`,
+    mostPending > 0 &&
+      mostPending < intake.heldAtMost &&
+      `max_ack_pending is ${mostPending}: it must be at least ${intake.heldAtMost}`,
+    config.headers_only === true &&
+      "headers_only is true: it must be false, or messages come without content",
+    config.replay_policy === ReplayPolicy.Original &&
+      `replay_policy is "original": it must be "instant", or messages are held back`,
+  ].filter((contradiction) => contradiction !== false)
+}
+
+const coversAll = (subjects: ReadonlyArray<string>): boolean =>
+  subjects.includes(streamSubjects) || subjects.includes(">")
+
+const findStream = (connection: Connection): Effect.Effect<StreamFacts | undefined, BusError> =>
+  connection
+    .attempt((manager) => manager.streams.info(streamName))
+    .pipe(
+      Effect.map(({ config }): StreamFacts | undefined => config),
+      Effect.catch((error) =>
+        apiCodeOf(error) === apiCodes.streamNotFound
+          ? Effect.undefined
+          : Effect.fail(connection.refused(`asking for the stream ${streamName}`, error)),
+      ),
+    )
+
+/** Another node may make it at the same time: then that one counts. */
+const makeStream = (connection: Connection, options: StreamOptions): Effect.Effect<StreamFacts, BusError> =>
+  connection
+    .attempt((manager) =>
+      manager.streams.add({
+        name: streamName,
+        subjects: [streamSubjects],
+        storage: StorageType.File,
+        retention: RetentionPolicy.Limits,
+        num_replicas: options.replicas,
+      }),
+    )
+    .pipe(
+      Effect.map(({ config }): StreamFacts => config),
+      Effect.tap(() => Effect.logInfo(`made the stream ${streamName} at NATS`)),
+      Effect.catch((error) =>
+        apiCodeOf(error) === apiCodes.streamNameInUse
+          ? requireStream(connection)
+          : Effect.flatMap(overlapping(connection, error), (other) => Effect.fail(other)),
+      ),
+    )
+
+/** Why the stream could not be made; one that has its subjects already is named. */
+const overlapping = (connection: Connection, error: unknown): Effect.Effect<BusError> => {
+  const plain = connection.refused(`making the stream ${streamName}`, error)
+  if (apiCodeOf(error) !== apiCodes.subjectsOverlap) return Effect.succeed(plain)
+  return connection
+    .attempt((manager) => manager.streams.names(streamSubjects).next())
+    .pipe(
+      Effect.map(
+        (names) =>
+          new BusError({
+            message: `The stream ${streamName} over ${streamSubjects} cannot be made, because ${names.length === 0 ? "another stream" : `the stream ${names.join(", ")}`} holds subjects of it. Remove those subjects there, or name that stream ${streamName}.`,
+          }),
+      ),
+      Effect.catch(() => Effect.succeed(plain)),
+    )
+}
+
+const refuse = (what: string, contradictions: ReadonlyArray<string>): Effect.Effect<void, BusError> =>
+  contradictions.length === 0
+    ? Effect.void
+    : Effect.fail(
+        new BusError({
+          message: `NATS: ${what} is set up in a way that breaks what the service promises. ${contradictions.join("; ")}. Change that, or remove it: then the service makes its own.`,
+        }),
+      )

@@ -1,0 +1,52 @@
+// Delivers a timer as a DueTimeReached on the bus. It has been delivered when the broker has the event, and
+// only then is that settled: a crash between the two repeats the event, under the same id. The other way round
+// would lose it.
+import type { CorrelationId } from "@punctual/api/CorrelationId"
+import { dueTimeReachedJson, dueTimeReachedType } from "@punctual/api/DueTimeReached"
+import type { MessageType } from "@punctual/api/Envelope"
+import type { EnvelopeId } from "@punctual/api/EnvelopeId"
+import type { Namespace } from "@punctual/api/Namespace"
+import type { TimerId } from "@punctual/api/TimerId"
+import { Effect } from "effect"
+import type { Bus, PublishError } from "../../ports/Bus.ts"
+import type { Deliverer, Delivery, Fire } from "../../ports/Deliverer.ts"
+import { enclose, MessageMetadata } from "../../ports/MessageMetadata.ts"
+
+export const makeEventDeliverer = (bus: Bus["Service"]): Deliverer => ({
+  deliver: (fire) =>
+    // The event belongs to the work that asked for the timer, and time has caused it: no message did.
+    enclose(dueTimeReached(fire)).pipe(
+      Effect.provideService(MessageMetadata, { correlationId: fire.correlationId as CorrelationId }),
+      Effect.flatMap((envelope) => bus.publish([envelope])),
+      Effect.match({ onSuccess: () => delivered, onFailure: deliveryOf }),
+    ),
+  hostOf: () => "bus",
+})
+
+/** The ids of a timer have passed the contract's schemas when it was made. */
+const dueTimeReached = (fire: Fire) => {
+  const tenantId = fire.namespace as Namespace
+  const serviceCallId = fire.timerId as TimerId
+  const payloadJson = fire.payload === undefined ? undefined : decoder.decode(fire.payload)
+  return {
+    // The broker drops repeats by it.
+    id: fire.fireId as EnvelopeId,
+    type: dueTimeReachedType as MessageType,
+    tenantId,
+    aggregateId: serviceCallId,
+    timestampMs: fire.firedAt,
+    payloadJson: dueTimeReachedJson({ tenantId, serviceCallId, reachedAt: fire.firedAt }, payloadJson),
+  }
+}
+
+const decoder = new TextDecoder("utf-8", { ignoreBOM: true })
+
+/** A repeat that the broker has already is delivered as well. */
+const delivered: Delivery = { kind: "delivered" }
+
+const deliveryOf = (error: PublishError): Delivery =>
+  error.isPermanent
+    ? { kind: "dead", reason: "refused", error: error.message.slice(0, errorChars) }
+    : { kind: "retry", error: error.message.slice(0, errorChars), isHostFailure: true }
+
+const errorChars = 200

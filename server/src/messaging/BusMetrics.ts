@@ -1,0 +1,117 @@
+// What is measured about messages, as Prometheus text. Tenants are many, and a label for each would grow
+// without bound: those that send most have a series of their own, the rest share `other`.
+import { dueTimeReachedType } from "@punctual/api/DueTimeReached"
+import { Effect } from "effect"
+import { TenantCounters } from "../buses/TenantCounters.ts"
+import type { Bus, BusSample, Observed } from "../ports/Bus.ts"
+import type { WallClock } from "../ports/WallClock.ts"
+
+/** What others say to each other where the timer listens too: none of its business, and nothing unknown. */
+const elsewhere = new Set<string>([
+  dueTimeReachedType,
+  "StartExecution",
+  "SubmitServiceCall",
+  "ServiceCallSubmitted",
+  "ServiceCallScheduled",
+])
+
+type Counted = Exclude<Observed["event"], "otherType">
+
+const counters: { readonly [event in Counted]: { readonly name: string; readonly help: string } } = {
+  received: { name: "timer_bus_received_total", help: "Commands received, without redeliveries" },
+  redelivered: { name: "timer_bus_redelivered_total", help: "Deliveries of commands after their first" },
+  processed: { name: "timer_bus_processed_total", help: "Commands handled and acknowledged" },
+  deadLettered: { name: "timer_bus_dead_lettered_total", help: "Messages put to the dead letters" },
+}
+
+/** Types that were told of in the log already. */
+const typesTold = 100
+
+export class BusMetrics {
+  private readonly tenants = new TenantCounters<Counted>({ shown: 50 })
+  private readonly told = new Set<string>()
+  private readonly tell: (type: string) => void
+  private unknownTypes = 0
+
+  private constructor(tell: (type: string) => void) {
+    this.tell = tell
+  }
+
+  static readonly make = Effect.map(Effect.context<never>(), (context) => {
+    const runFork = Effect.runForkWith(context)
+    return new BusMetrics((type) => {
+      runFork(
+        Effect.logInfo(`messages of the unknown type ${JSON.stringify(type)} are acknowledged and left`),
+      )
+    })
+  })
+
+  count({ event, tenant, type = "" }: Observed): void {
+    if (event !== "otherType") {
+      this.tenants.count(event, tenant)
+      return
+    }
+    if (elsewhere.has(type)) return
+    this.unknownTypes++
+    const shown = type.slice(0, 100)
+    if (this.told.size === typesTold || this.told.has(shown)) return
+    this.told.add(shown)
+    this.tell(shown)
+  }
+
+  /** Gauges are left out while the broker does not answer. */
+  readonly text = (bus: Bus["Service"], wall: WallClock["Service"]): Effect.Effect<string> =>
+    bus.sample.pipe(
+      Effect.catch((error) =>
+        Effect.as(Effect.logWarning(`the bus could not be measured: ${error.message}`), undefined),
+      ),
+      Effect.map((sample) => [...this.counterLines(), ...gaugeLines(sample, wall.now()), ""].join("\n")),
+    )
+
+  private counterLines(): ReadonlyArray<string> {
+    const samples = [...this.tenants.samples()]
+    return [
+      ...Object.entries(counters).flatMap(([event, { name, help }]) => [
+        ...heading(name, help, "counter"),
+        ...samples
+          .filter((sample) => sample.event === event)
+          .map(({ tenant, value }) => `${name}{tenant="${tenant}"} ${value}`),
+      ]),
+      ...heading(
+        "timer_bus_unknown_types_total",
+        "Messages of an unknown type, acknowledged and left",
+        "counter",
+      ),
+      `timer_bus_unknown_types_total ${this.unknownTypes}`,
+    ]
+  }
+}
+
+const gaugeLines = (sample: BusSample | undefined, nowMs: number): ReadonlyArray<string> => {
+  const gauge = (name: string, help: string, value: number) => [
+    ...heading(name, help, "gauge"),
+    `${name} ${value}`,
+  ]
+  const connected = gauge(
+    "timer_bus_connected",
+    "1 while the broker is in reach",
+    sample?.isConnected === true ? 1 : 0,
+  )
+  if (sample === undefined) return connected
+  const oldestAgeMs =
+    sample.oldestDeadLetterAt === undefined ? 0 : Math.max(0, nowMs - sample.oldestDeadLetterAt)
+  return [
+    ...connected,
+    ...gauge("timer_bus_lag_messages", "Messages on the topic that were not acknowledged yet", sample.lag),
+    ...gauge(
+      "timer_bus_oldest_dead_letter_age_seconds",
+      "Age of the oldest dead letter of all tenants; 0 without any",
+      oldestAgeMs / 1_000,
+    ),
+  ]
+}
+
+const heading = (name: string, help: string, type: "counter" | "gauge"): ReadonlyArray<string> => [
+  `# HELP ${name} ${help}`,
+  `# TYPE ${name} ${type}`,
+]

@@ -1,0 +1,245 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
+import { AckPolicy, DiscardPolicy, ReplayPolicy, RetentionPolicy, StorageType } from "@nats-io/jetstream"
+import { nanos } from "@nats-io/transport-node"
+import { Effect, Exit, Layer } from "effect"
+import { defaultIntakeOptions } from "../../../src/buses/Intake.ts"
+import {
+  type ConsumerFacts,
+  consumerConfig,
+  consumerContradictions,
+  type StreamFacts,
+  streamContradictions,
+  streamWarnings,
+} from "../../../src/buses/nats/StreamSetup.ts"
+import { Bus } from "../../../src/ports/Bus.ts"
+import { Listener } from "../../../testkit/BusFixture.ts"
+import { describeNats } from "../../../testkit/NatsBinary.ts"
+import { keptLogs, NatsRig } from "../../../testkit/NatsRig.ts"
+import { NatsServer } from "../../../testkit/NatsServer.ts"
+
+const soundStream: StreamFacts = {
+  subjects: ["svc.>"],
+  retention: RetentionPolicy.Limits,
+  storage: StorageType.File,
+  num_replicas: 3,
+  max_age: 0,
+  max_msgs: -1,
+  max_bytes: -1,
+  max_msgs_per_subject: -1,
+  discard: DiscardPolicy.Old,
+}
+
+const soundConsumer = consumerConfig("serviceCall", defaultIntakeOptions)
+
+describe("what a stream may be", () => {
+  test("one as the service makes it is taken without a word", () => {
+    expect(streamContradictions(soundStream)).toEqual([])
+    expect(streamWarnings(soundStream, { replicas: 3, isSynced: false })).toEqual([])
+  })
+
+  const contradictions: ReadonlyArray<readonly [string, StreamFacts]> = [
+    ["subjects", { subjects: ["svc.acme.>"] }],
+    ["retention", { retention: RetentionPolicy.Workqueue }],
+    ["retention", { retention: RetentionPolicy.Interest }],
+    ["no_ack", { no_ack: true }],
+    ["sealed", { sealed: true }],
+    ["mirror", { mirror: { name: "other" } }],
+    ["max_msgs_per_subject", { max_msgs_per_subject: 10 }],
+    ["deny_delete", { deny_delete: true }],
+  ]
+  for (const [setting, facts] of contradictions) {
+    test(`${JSON.stringify(facts)} is refused, and nothing else is named`, () => {
+      const found = streamContradictions({ ...soundStream, ...facts })
+      expect(found).toHaveLength(1)
+      expect(found[0]).toStartWith(`${setting} is `)
+      expect(found[0]).toContain("must")
+    })
+  }
+
+  const warnings: ReadonlyArray<readonly [string, StreamFacts]> = [
+    ["max_age", { max_age: nanos(1_000) }],
+    ["max_age", { max_age: nanos(1_000), discard: DiscardPolicy.New }],
+    ["max_msgs", { max_msgs: 10 }],
+    ["max_bytes", { max_bytes: 10 }],
+    ["in memory", { storage: StorageType.Memory }],
+    ["one replica", { num_replicas: 1 }],
+  ]
+  for (const [words, facts] of warnings) {
+    test(`${JSON.stringify(facts)} is warned of`, () => {
+      const found = streamWarnings({ ...soundStream, ...facts }, { replicas: 3, isSynced: false })
+      expect(found).toHaveLength(1)
+      expect(found[0]).toContain(words)
+    })
+  }
+
+  test("a full stream that refuses new messages loses none, so nothing is said", () => {
+    const facts = { ...soundStream, max_msgs: 10, discard: DiscardPolicy.New }
+    expect(streamWarnings(facts, { replicas: 3, isSynced: false })).toEqual([])
+  })
+
+  test("one replica is enough when the operator says that the server syncs every write", () => {
+    expect(streamWarnings({ ...soundStream, num_replicas: 1 }, { replicas: 1, isSynced: true })).toEqual([])
+  })
+})
+
+describe("what a consumer may be", () => {
+  const contradictionsOf = (facts: ConsumerFacts) =>
+    consumerContradictions({ ...soundConsumer, ...facts }, "serviceCall", defaultIntakeOptions)
+
+  test("one as the service makes it is taken", () => {
+    expect(contradictionsOf({})).toEqual([])
+    expect(contradictionsOf({ max_ack_pending: defaultIntakeOptions.heldAtMost })).toEqual([])
+  })
+
+  const contradictions: ReadonlyArray<readonly [string, ConsumerFacts]> = [
+    ["deliver_subject", { deliver_subject: "push.here" }],
+    ["ack_policy", { ack_policy: AckPolicy.None }],
+    ["ack_policy", { ack_policy: AckPolicy.All }],
+    ["ack_wait", { ack_wait: nanos(29_999) }],
+    ["backoff", { backoff: [nanos(1_000)] }],
+    ["max_deliver", { max_deliver: 5 }],
+    ["filter_subject", { filter_subject: "svc.>" }],
+    ["max_ack_pending", { max_ack_pending: defaultIntakeOptions.heldAtMost - 1 }],
+    ["headers_only", { headers_only: true }],
+    ["replay_policy", { replay_policy: ReplayPolicy.Original }],
+  ]
+  for (const [setting, facts] of contradictions) {
+    test(`${JSON.stringify(facts)} is refused, and nothing else is named`, () => {
+      const found = contradictionsOf(facts)
+      expect(found).toHaveLength(1)
+      expect(found[0]).toStartWith(`${setting} is `)
+      expect(found[0]).toContain("must")
+    })
+  }
+})
+
+describeNats("setting up at a real broker", () => {
+  let rig: NatsRig
+  beforeAll(async () => {
+    rig = await NatsRig.start()
+  })
+  beforeEach(() => rig.renew())
+  afterAll(() => rig[Symbol.asyncDispose]())
+
+  const subscribed = Effect.gen(function* () {
+    const bus = yield* Bus
+    yield* bus.subscribe(new Listener().subscription)
+  }).pipe(Effect.scoped)
+
+  const starting = (logs = keptLogs()) =>
+    Effect.runPromise(
+      subscribed.pipe(Effect.provide(rig.bus()), Effect.provide(logs.layer), Effect.scoped, Effect.exit),
+    )
+
+  const refusalOf = async (): Promise<string> => {
+    const exit = await starting()
+    if (Exit.isSuccess(exit)) throw new Error("it started")
+    return String(exit.cause)
+  }
+
+  test("what is missing is made as promised, and taken at the next start", async () => {
+    expect(Exit.isSuccess(await starting())).toBe(true)
+    const { config: stream } = await rig.manager.streams.info("svc")
+    expect(stream).toMatchObject({
+      subjects: ["svc.>"],
+      retention: "limits",
+      storage: "file",
+      max_msgs: -1,
+      max_bytes: -1,
+      max_age: 0,
+      num_replicas: 1,
+      duplicate_window: nanos(120_000),
+    })
+    const { config: consumer } = await rig.manager.consumers.info("svc", "punctual")
+    expect(consumer).toMatchObject({
+      durable_name: "punctual",
+      filter_subject: "svc.*.serviceCall",
+      ack_policy: "explicit",
+      ack_wait: nanos(30_000),
+      max_deliver: -1,
+      deliver_policy: "all",
+    })
+    expect(consumer.max_ack_pending).toBeGreaterThanOrEqual(2 * defaultIntakeOptions.heldAtMost)
+    expect(consumer.backoff).toBeUndefined()
+    expect(consumer.deliver_subject).toBeUndefined()
+    expect(Exit.isSuccess(await starting())).toBe(true)
+  })
+
+  test("a stream that contradicts is refused by each setting's name, and left as it is", async () => {
+    await rig.manager.streams.add({
+      name: "svc",
+      subjects: ["svc.acme.>"],
+      retention: RetentionPolicy.Workqueue,
+      max_msgs_per_subject: 5,
+    })
+    const refusal = await refusalOf()
+    for (const setting of ["subjects is", "retention is", "max_msgs_per_subject is 5"]) {
+      expect(refusal).toContain(setting)
+    }
+    expect((await rig.manager.streams.info("svc")).config.subjects).toEqual(["svc.acme.>"])
+  })
+
+  test("a consumer that contradicts is refused by each setting's name, and left as it is", async () => {
+    await rig.manager.streams.add({ name: "svc", subjects: ["svc.>"] })
+    await rig.manager.consumers.add("svc", {
+      durable_name: "punctual",
+      ack_policy: AckPolicy.Explicit,
+      ack_wait: nanos(5_000),
+      max_deliver: 3,
+      max_ack_pending: 10,
+    })
+    const refusal = await refusalOf()
+    for (const setting of [
+      "ack_wait is 5000 ms",
+      "max_deliver is 3",
+      "filter_subject is",
+      "max_ack_pending",
+    ]) {
+      expect(refusal).toContain(setting)
+    }
+    const { config } = await rig.manager.consumers.info("svc", "punctual")
+    expect(config.ack_wait).toBe(nanos(5_000))
+  })
+
+  test("a push consumer, and one with a back-off, are refused", async () => {
+    await rig.manager.streams.add({ name: "svc", subjects: ["svc.>"] })
+    await rig.manager.consumers.add("svc", {
+      durable_name: "punctual",
+      ack_policy: AckPolicy.Explicit,
+      filter_subject: "svc.*.serviceCall",
+      deliver_subject: "push.here",
+      max_deliver: 3,
+      backoff: [nanos(1_000), nanos(2_000)],
+    })
+    const refusal = await refusalOf()
+    expect(refusal).toContain("deliver_subject is")
+    expect(refusal).toContain("backoff is")
+  })
+
+  test("another stream that holds the subjects is named", async () => {
+    await rig.manager.streams.add({ name: "theirs", subjects: ["svc.acme.>"] })
+    expect(await refusalOf()).toContain("theirs")
+  })
+
+  test("risks are told at the start, once", async () => {
+    await rig.manager.streams.add({ name: "svc", subjects: ["svc.>"], max_age: nanos(3_600_000_000) })
+    const logs = keptLogs()
+    expect(Exit.isSuccess(await starting(logs))).toBe(true)
+    expect(logs.lines.filter((line) => line.includes("max_age"))).toHaveLength(1)
+    expect(logs.lines.filter((line) => line.includes("TIMER_BROKER_SYNC"))).toHaveLength(1)
+  })
+
+  test("a broker without JetStream is told from one that cannot be reached", async () => {
+    const failureAt = async (address: string) => {
+      const bus = rig.bus({ servers: [address], connectTimeoutMs: 500 })
+      const exit = await Effect.runPromise(Effect.exit(Effect.scoped(Layer.build(bus))))
+      return Exit.isFailure(exit) ? String(exit.cause) : "it started"
+    }
+    await using plain = await NatsServer.start({ isJetStreamOn: false })
+    expect(await failureAt(plain.address)).toContain("JetStream is not enabled")
+    await plain.stop()
+    const refused = await failureAt(plain.address)
+    expect(refused).toContain(plain.address)
+    expect(refused).toContain("connection refused")
+  })
+})

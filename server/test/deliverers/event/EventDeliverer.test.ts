@@ -1,0 +1,103 @@
+import { describe, expect, test } from "bun:test"
+import type { SealedEnvelope } from "@punctual/api/Envelope"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { LocalBus } from "../../../src/buses/local/LocalBus.ts"
+import { makeEventDeliverer } from "../../../src/deliverers/event/EventDeliverer.ts"
+import { Bus, type Message, PublishError } from "../../../src/ports/Bus.ts"
+import type { Fire } from "../../../src/ports/Deliverer.ts"
+import { MessageMetadata } from "../../../src/ports/MessageMetadata.ts"
+import { WallClock } from "../../../src/ports/WallClock.ts"
+
+const fire: Fire = {
+  namespace: "orders",
+  timerId: "call-1",
+  fireId: "01890a5d-ac96-774b-bcce-b302099a8057",
+  attempt: 2,
+  epoch: 7,
+  revision: 3,
+  executeAt: 1_800_000_000_000,
+  firedAt: 1_800_000_000_005,
+  correlationId: "flow-1",
+  target: { type: "event" },
+  payload: new TextEncoder().encode('{ "n": 12345678901234567890.10 }'),
+}
+
+/** A bus whose publishing ends as the test says; what it was given is kept. */
+const busThat = (publishing: Effect.Effect<void, PublishError>) => {
+  const published: Array<SealedEnvelope> = []
+  const bus = {
+    publish: (envelopes: ReadonlyArray<SealedEnvelope>) => {
+      published.push(...envelopes)
+      return Effect.as(
+        publishing,
+        envelopes.map(() => ({ isDuplicate: false })),
+      )
+    },
+    subscribe: () => Effect.void,
+    sample: Effect.never,
+    deadLetters: { list: Effect.die, find: Effect.die, replay: Effect.die, discard: Effect.die },
+  } as const
+  return { published, deliverer: makeEventDeliverer(bus) }
+}
+
+describe("a timer for the bus", () => {
+  test("is a DueTimeReached under its fireId, with its correlation id and no cause, the payload as it was", async () => {
+    const { published, deliverer } = busThat(Effect.void)
+    // The work at hand has metadata of its own, which is not the timer's.
+    const delivery = await Effect.runPromise(
+      Effect.provideService(deliverer.deliver(fire), MessageMetadata, { causationId: "other" as never }),
+    )
+    expect(delivery).toEqual({ kind: "delivered" })
+    expect(published as ReadonlyArray<unknown>).toEqual([
+      {
+        id: fire.fireId,
+        type: "DueTimeReached",
+        tenantId: "orders",
+        aggregateId: "call-1",
+        timestampMs: fire.firedAt,
+        correlationId: "flow-1",
+        payloadJson:
+          '{"tenantId":"orders","serviceCallId":"call-1","reachedAt":"2027-01-15T08:00:00.005Z","payload":{ "n": 12345678901234567890.10 }}',
+      },
+    ])
+  })
+
+  test("that the broker did not take is retried, and the breaker counts it; what it never will is dead", async () => {
+    const outcomeOf = (isPermanent: boolean) =>
+      Effect.runPromise(
+        busThat(Effect.fail(new PublishError({ message: "no answer", isPermanent }))).deliverer.deliver(fire),
+      )
+    expect(await outcomeOf(false)).toEqual({ kind: "retry", error: "no answer", isHostFailure: true })
+    expect(await outcomeOf(true)).toEqual({ kind: "dead", reason: "refused", error: "no answer" })
+  })
+
+  test("is delivered only when the bus has it: not before a subscriber in process has handled it", () =>
+    Effect.gen(function* () {
+      const bus = yield* Bus
+      const handled: Array<Message> = []
+      yield* bus.subscribe({
+        topic: "serviceCall",
+        types: new Set(["DueTimeReached"]),
+        handle: (message) =>
+          Effect.andThen(
+            Effect.sleep(500),
+            Effect.sync(() => handled.push(message)),
+          ),
+        observe: () => {},
+      })
+      const delivering = yield* Effect.forkChild(makeEventDeliverer(bus).deliver(fire))
+      yield* TestClock.adjust(499)
+      expect(delivering.pollUnsafe()).toBeUndefined()
+      yield* TestClock.adjust(1)
+      yield* Effect.yieldNow
+      expect(handled[0]?.envelope.payload).toMatchObject({ serviceCallId: "call-1" })
+      expect(delivering.pollUnsafe()).toBeDefined()
+    }).pipe(
+      Effect.scoped,
+      Effect.provide(LocalBus.layer()),
+      Effect.provide(WallClock.fromClock),
+      Effect.provide(TestClock.layer()),
+      Effect.runPromise,
+    ))
+})

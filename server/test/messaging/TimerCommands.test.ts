@@ -1,0 +1,182 @@
+import { describe, expect, test } from "bun:test"
+import type { Envelope } from "@punctual/api/Envelope"
+import { seal } from "@punctual/api/Envelope"
+import { Context, Effect, Layer, Scope } from "effect"
+import { TestClock } from "effect/testing"
+import { LocalBus } from "../../src/buses/local/LocalBus.ts"
+import {
+  Overloaded,
+  OwnerUnavailable,
+  type ScheduleCommand,
+  Scheduler,
+  TimerUnstorable,
+} from "../../src/engine/Scheduler.ts"
+import { TimerCommands } from "../../src/messaging/TimerCommands.ts"
+import { Bus } from "../../src/ports/Bus.ts"
+import { WallClock } from "../../src/ports/WallClock.ts"
+
+const nowMs = 1_800_000_000_000
+const hourMs = 3_600_000
+const dueAt = new Date(nowMs + hourMs).toISOString()
+
+let made = 0
+
+const envelope = (overrides: Partial<Record<keyof Envelope, unknown>> = {}) =>
+  seal({
+    id: `01890a5d-ac96-774b-bcce-${String(made++).padStart(12, "0")}`,
+    type: "ScheduleTimer",
+    tenantId: "orders",
+    aggregateId: "call-1",
+    timestampMs: nowMs - 5,
+    correlationId: "flow-1",
+    payload: { tenantId: "orders", serviceCallId: "call-1", dueAt },
+    ...overrides,
+  } as unknown as Envelope)
+
+interface Rig {
+  readonly bus: Bus["Service"]
+  readonly commands: TimerCommands["Service"]
+  /** What the scheduler was asked. */
+  readonly asked: Array<ScheduleCommand>
+  /** What it says from now on; undefined: ignored. */
+  answer: Effect.Effect<never, Overloaded | OwnerUnavailable | TimerUnstorable> | undefined
+}
+
+const withCommands = (body: (rig: Rig) => Effect.Effect<void, unknown>): Promise<void> =>
+  Effect.gen(function* () {
+    yield* TestClock.setTime(nowMs)
+    const rig: { -readonly [key in keyof Rig]?: Rig[key] } & Pick<Rig, "asked"> = { asked: [] }
+    const scheduler = {
+      schedule: (command: ScheduleCommand) =>
+        Effect.suspend(() => {
+          rig.asked.push(command)
+          return rig.answer ?? Effect.succeed({ result: "ignored", because: "finished" } as const)
+        }),
+    }
+    const layer = TimerCommands.layer({ aheadMs: 10 * hourMs }).pipe(
+      Layer.provideMerge(LocalBus.layer()),
+      Layer.provide(WallClock.fromClock),
+      // Only `schedule` is asked of it here; the engine behind it has tests of its own.
+      Layer.provide(Layer.succeed(Scheduler, scheduler as unknown as Scheduler["Service"])),
+    )
+    const services = yield* Layer.buildWithScope(layer, yield* Scope.Scope)
+    yield* body(
+      Object.assign(rig, {
+        bus: Context.get(services, Bus),
+        commands: Context.get(services, TimerCommands),
+        answer: undefined,
+      }),
+    )
+  }).pipe(Effect.scoped, Effect.provide(TestClock.layer()), Effect.runPromise)
+
+const lettersOf = (bus: Bus["Service"]) =>
+  Effect.map(bus.deadLetters.list("orders", { limit: 10 }), ({ entries }) =>
+    entries.map(({ letter }) => `${letter.reason}: ${letter.lastFailure.error}`),
+  )
+
+describe("a ScheduleTimer", () => {
+  test("asks the scheduler in the product's words, with the sender's time and the metadata of the work", () =>
+    withCommands(({ bus, asked }) =>
+      Effect.gen(function* () {
+        yield* bus.publish([envelope()])
+        expect(asked).toEqual([
+          {
+            namespace: "orders",
+            timerId: "call-1",
+            executeAt: nowMs + hourMs,
+            askedAt: nowMs - 5,
+            correlationId: "flow-1",
+            spec: expect.objectContaining({ target: { type: "event" } }),
+          },
+        ])
+      }),
+    ))
+
+  test("without a correlation id lets one be made; due before the epoch it is due at the epoch", () =>
+    withCommands(({ bus, asked }) =>
+      Effect.gen(function* () {
+        const payload = { tenantId: "orders", serviceCallId: "call-1", dueAt: "1960-01-01T00:00:00Z" }
+        yield* bus.publish([envelope({ correlationId: undefined, payload })])
+        expect(asked[0]).not.toHaveProperty("correlationId")
+        expect(asked[0]?.executeAt).toBe(0)
+      }),
+    ))
+
+  test("that no retry can mend is a dead letter at once, and asks nothing", () =>
+    withCommands(({ bus, asked }) =>
+      Effect.gen(function* () {
+        const sound = { tenantId: "orders", serviceCallId: "call-1", dueAt }
+        const tooFar = new Date(nowMs + 10 * hourMs + 1).toISOString()
+        yield* bus.publish([
+          envelope({ payload: { ...sound, dueAt: "tomorrow" } }),
+          envelope({ payload: { ...sound, tenantId: "billing" } }),
+          envelope({ payload: { ...sound, serviceCallId: "call-2" } }),
+          envelope({ payload: { ...sound, dueAt: tooFar } }),
+        ])
+        expect(asked).toEqual([])
+        expect(yield* lettersOf(bus)).toEqual([
+          expect.stringContaining("refused: /dueAt must be an instant"),
+          "refused: /tenantId differs from that of the envelope",
+          "refused: /serviceCallId differs from the envelope's aggregateId",
+          "refused: dueAt must lie at most 10h ahead",
+        ])
+      }),
+    ))
+
+  test("that the store can never hold is a dead letter", () =>
+    withCommands((rig) =>
+      Effect.gen(function* () {
+        rig.answer = Effect.fail(new TimerUnstorable({ reason: "too large" }))
+        yield* rig.bus.publish([envelope()])
+        expect(yield* lettersOf(rig.bus)).toEqual(["refused: the store cannot hold this timer: too large"])
+      }),
+    ))
+
+  test("waits for a queue that is full and for a shard without an owner, and that costs no delivery", () =>
+    withCommands((rig) =>
+      Effect.gen(function* () {
+        for (const refusal of [
+          new Overloaded({ retryAfterMs: 1_000 }),
+          new OwnerUnavailable({ message: "not here", retryAfterMs: 1_000 }),
+        ]) {
+          rig.answer = Effect.fail(refusal)
+          const publishing = yield* Effect.forkChild(rig.bus.publish([envelope()]))
+          // Much longer than a message has deliveries for.
+          for (let waited = 0; waited < 20; waited++) yield* TestClock.adjust(5_000)
+          expect(publishing.pollUnsafe()).toBeUndefined()
+          rig.answer = undefined
+          yield* TestClock.adjust(1_000)
+          yield* Effect.yieldNow
+          expect(publishing.pollUnsafe()).toBeDefined()
+        }
+        expect(yield* lettersOf(rig.bus)).toEqual([])
+        expect(yield* rig.commands.metrics).not.toContain("timer_bus_redelivered_total{")
+      }),
+    ))
+
+  test("is counted by tenant; other types are not, and only those nobody knows are called unknown", () =>
+    withCommands(({ bus, commands }) =>
+      Effect.gen(function* () {
+        yield* bus.publish([envelope(), envelope(), envelope({ payload: {} })])
+        yield* Effect.yieldNow
+        const text = yield* commands.metrics
+        expect(text).toContain('timer_bus_received_total{tenant="orders"} 3\n')
+        expect(text).toContain('timer_bus_processed_total{tenant="orders"} 2\n')
+        expect(text).toContain('timer_bus_dead_lettered_total{tenant="orders"} 1\n')
+        expect(text).toContain("timer_bus_unknown_types_total 0\n")
+        expect(text).toContain("timer_bus_connected 1\n")
+        yield* TestClock.adjust(90_000)
+        expect(yield* commands.metrics).toContain("timer_bus_oldest_dead_letter_age_seconds 90\n")
+      }),
+    ))
+
+  test("is not taken once the service stops", () =>
+    withCommands(({ bus, commands, asked }) =>
+      Effect.gen(function* () {
+        yield* commands.stop
+        const refused = yield* Effect.flip(bus.publish([envelope()]))
+        expect(refused._tag).toBe("PublishError")
+        expect(asked).toEqual([])
+      }),
+    ))
+})

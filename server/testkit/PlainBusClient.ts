@@ -1,0 +1,147 @@
+// Another service on the broker, as its authors would write it: a NATS client, JSON, and the words of the bus
+// contract. It shares no code with the product, so that what it is told and what it hears is the wire itself.
+import { randomUUID } from "node:crypto"
+import { AckPolicy, type JetStreamManager, jetstream, jetstreamManager } from "@nats-io/jetstream"
+import { connect, headers, type NatsConnection } from "@nats-io/transport-node"
+import { eventually } from "./eventually.ts"
+
+export interface Heard {
+  readonly subject: string
+  readonly messageId: string
+  /** When the broker took it, in ms. */
+  readonly storedAtMs: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly envelope: {
+    readonly id: string
+    readonly type: string
+    readonly tenantId: string
+    readonly aggregateId: string
+    readonly timestampMs: number
+    readonly correlationId?: string
+    readonly causationId?: string
+    readonly payload: {
+      readonly serviceCallId: string
+      readonly reachedAt: string
+      readonly payload?: unknown
+    }
+  }
+  /** The message as it was on the wire. */
+  readonly text: string
+}
+
+export interface Scheduling {
+  readonly tenant: string
+  readonly serviceCallId: string
+  readonly dueAtMs: number
+  readonly correlationId?: string
+  /** Now, unless said otherwise. */
+  readonly timestampMs?: number
+}
+
+const consumerName = "listener"
+
+export class PlainBusClient implements AsyncDisposable {
+  /** Every DueTimeReached on the broker, in its order. */
+  readonly reached: Array<Heard> = []
+  readonly manager: JetStreamManager
+  readonly #connection: NatsConnection
+  #listening: Promise<void> = Promise.resolve()
+  #isClosing = false
+
+  private constructor(connection: NatsConnection, manager: JetStreamManager) {
+    this.#connection = connection
+    this.manager = manager
+  }
+
+  static async connected(address: string): Promise<PlainBusClient> {
+    const connection = await connect({ servers: address, maxReconnectAttempts: -1, reconnectTimeWait: 100 })
+    return new PlainBusClient(connection, await jetstreamManager(connection, { checkAPI: false }))
+  }
+
+  /** Hears every event from the first on; the stream must be there. */
+  async listen(): Promise<void> {
+    await this.manager.consumers.add("svc", {
+      durable_name: consumerName,
+      filter_subject: "svc.*.serviceCall",
+      ack_policy: AckPolicy.None,
+    })
+    const consumer = await jetstream(this.#connection).consumers.get("svc", consumerName)
+    const messages = await consumer.consume({ max_messages: 1_000 })
+    this.#listening = (async () => {
+      for await (const message of messages) {
+        const text = message.string()
+        const envelope = parsed(text)
+        if (envelope?.type === "DueTimeReached") {
+          this.reached.push({
+            subject: message.subject,
+            messageId: message.headers?.get("Nats-Msg-Id") ?? "",
+            storedAtMs: message.time.getTime(),
+            headers: Object.fromEntries(
+              (message.headers?.keys() ?? []).map((key) => [key, message.headers?.get(key) ?? ""]),
+            ),
+            envelope,
+            text,
+          })
+        }
+        if (this.#isClosing) break
+      }
+    })()
+  }
+
+  async schedule(scheduling: Scheduling): Promise<void> {
+    const { tenant, serviceCallId, dueAtMs, correlationId, timestampMs = Date.now() } = scheduling
+    const id = randomUUID()
+    await this.send(
+      tenant,
+      JSON.stringify({
+        id,
+        type: "ScheduleTimer",
+        tenantId: tenant,
+        aggregateId: serviceCallId,
+        timestampMs,
+        correlationId,
+        payload: { tenantId: tenant, serviceCallId, dueAt: new Date(dueAtMs).toISOString() },
+      }),
+      id,
+    )
+  }
+
+  /** Any text at all, to the tenant's subject; under the same id again while the broker does not answer. */
+  async send(tenant: string, text: string, id: string = randomUUID()): Promise<void> {
+    const head = headers()
+    head.set("tenantId", tenant)
+    const stream = jetstream(this.#connection)
+    await eventually(`the broker takes a message of ${tenant}`, () =>
+      stream.publish(`svc.${tenant}.serviceCall`, text, { msgID: id, headers: head, timeout: 1_000 }).then(
+        () => true,
+        () => undefined,
+      ),
+    )
+  }
+
+  reachedFor(serviceCallId: string): ReadonlyArray<Heard> {
+    return this.reached.filter(({ envelope }) => envelope.aggregateId === serviceCallId)
+  }
+
+  /** Waits until the timer consumer has nothing left to do. */
+  async untilHandled(): Promise<void> {
+    await eventually("all commands are handled", async () => {
+      const { num_pending, num_ack_pending } = await this.manager.consumers.info("svc", "punctual")
+      return num_pending === 0 && num_ack_pending === 0 ? true : undefined
+    })
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosing = true
+    await this.#connection.close()
+    await this.#listening
+  }
+}
+
+const parsed = (text: string): Heard["envelope"] | undefined => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
