@@ -34,6 +34,10 @@ test("of two processes on one file one fires; the other says that it waits, and 
 
   await createAll(run, "by-the-first", Date.now())
   await receiver.until("all of the first's", ({ length }) => length === timers)
+  // What is delivered but not stored yet would be repeated by the second.
+  await eventually("all of the first's are stored", async () =>
+    (await first.metric('timer_deliveries_total{outcome="delivered"}')) === timers ? true : undefined,
+  )
   const dueAtMs = Date.now() + 2_500
   await createAll(run, "by-the-second", dueAtMs)
   await first.kill9()
