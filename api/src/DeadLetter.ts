@@ -55,9 +55,7 @@ export const encodeDeadLetter = (facts: DeadLetterFacts, original: Uint8Array): 
     isCut: facts.isCut,
   })
   const isEnvelope = facts.isCut !== true && isBare(original) && Result.isSuccess(decodeEnvelope(original))
-  const message = isEnvelope
-    ? `"envelope":${decoder.decode(original)}`
-    : `"raw":"${btoa(Array.from(original, (byte) => String.fromCharCode(byte)).join(""))}"`
+  const message = isEnvelope ? `"envelope":${decoder.decode(original)}` : `"raw":"${base64Of(original)}"`
   return encoder.encode(`${rest.slice(0, -1)},${message}}`)
 }
 
@@ -93,6 +91,17 @@ const envelopeBytes = (bytes: Uint8Array): Uint8Array | undefined => {
   const span = memberSpan(text, "envelope")
   return span === undefined ? undefined : spanBytes(text, span)
 }
+
+/** In pieces: a call takes only so many arguments, and an array of a message's single characters costs far more. */
+const base64Of = (bytes: Uint8Array): string => {
+  let characters = ""
+  for (let at = 0; at < bytes.length; at += pieceBytes) {
+    characters += String.fromCharCode(...bytes.subarray(at, at + pieceBytes))
+  }
+  return btoa(characters)
+}
+
+const pieceBytes = 8_192
 
 const bytesOfBase64 = (base64: string): Uint8Array | undefined => {
   try {

@@ -41,7 +41,7 @@ export const defaultIntakeOptions: IntakeOptions = {
 }
 
 export interface Intake {
-  /** How many more messages may be taken now; 0 while the handler is unavailable, and once it is closed. */
+  /** How many more messages may be taken now; 0 while the handler is unavailable or much is held, and once it is closed. */
   room(): number
   /** Waits until there is room for at least `count`; for ever once it is closed. */
   awaitRoom(count: number): Effect.Effect<void>
@@ -76,6 +76,8 @@ const longestPauseMs = 10_000
 /** How long an interrupted handler may take to come to its end. */
 const unwindWithinMs = 1_000
 const failuresRemembered = 10_000
+/** Of all messages held; past it no more are taken, however few they are. */
+const heldBytesAtMost = 64 * 1_024 * 1_024
 
 interface Held {
   readonly delivered: Delivered
@@ -104,6 +106,7 @@ class LaneIntake implements Intake {
   private readonly lanes = new KeyLanes<Held>()
   /** All that was taken and not answered, in the order taken. */
   private readonly held = new Set<Held>()
+  private heldBytes = 0
   private readonly running = new Map<Held, Fiber.Fiber<Answer>>()
   private readonly failures = new FailureMemory(failuresRemembered)
   private readonly roomMade = Latch.makeUnsafe(false)
@@ -127,7 +130,7 @@ class LaneIntake implements Intake {
   }
 
   room(): number {
-    return this.isClosed || this.pausedBy !== undefined
+    return this.isClosed || this.pausedBy !== undefined || this.heldBytes >= heldBytesAtMost
       ? 0
       : Math.max(0, this.options.heldAtMost - this.held.size)
   }
@@ -160,6 +163,7 @@ class LaneIntake implements Intake {
     this.observe({ event: delivered.delivery > 1 ? "redelivered" : "received", tenant })
     const held: Held = { delivered, judgement, lane: laneOf(delivered, judgement), isCutShort: false }
     this.held.add(held)
+    this.heldBytes += delivered.bytes.length
     this.lanes.push(held.lane, held)
     this.pump()
   }
@@ -253,7 +257,7 @@ class LaneIntake implements Intake {
   }
 
   private release(held: Held): void {
-    this.held.delete(held)
+    if (this.held.delete(held)) this.heldBytes -= held.delivered.bytes.length
     if (!this.isClosed) this.roomMade.openUnsafe()
   }
 

@@ -61,10 +61,13 @@ interface Fields {
 const fieldsOf = (json: unknown): Fields | undefined =>
   typeof json === "object" && json !== null && !Array.isArray(json) ? json : undefined
 
-/** The broker's own address is believed first; a name that no tenant can have is nobody's. */
+/**
+ * Where there is an address, it alone is believed: what a message says of itself must not put it among another
+ * tenant's dead letters. A name that no tenant can have is nobody's.
+ */
 const tenantOf = (addressedTenant: string | undefined, tenantId: unknown): string => {
-  if (isNamespace(addressedTenant)) return addressedTenant
-  return isNamespace(tenantId) ? tenantId : unknownTenant
+  const tenant = addressedTenant ?? tenantId
+  return isNamespace(tenant) ? tenant : unknownTenant
 }
 
 const isNamespace = Schema.is(Namespace)

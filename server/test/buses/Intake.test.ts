@@ -194,6 +194,24 @@ describe("room", () => {
       }),
   )
 
+  intakeTest("is nothing while much is held, in bytes", { handle: () => gate.await }, ({ intake, advance }) =>
+    Effect.gen(function* () {
+      gate.closeUnsafe()
+      const payloadJson = JSON.stringify("x".repeat(33 * 1_024 * 1_024))
+      intake.take(new ToldDelivery({ ...sampleMessage({ key: "a" }), payloadJson }))
+      expect(intake.room()).toBe(999)
+      intake.take(new ToldDelivery({ ...sampleMessage({ key: "b" }), payloadJson }))
+      expect(intake.room()).toBe(0)
+      const room = yield* Effect.forkScoped(intake.awaitRoom(1))
+      yield* advance(1)
+      expect(room.pollUnsafe()).toBeUndefined()
+      gate.openUnsafe()
+      yield* advance(1)
+      expect(intake.room()).toBe(1_000)
+      expect(room.pollUnsafe()).toBeDefined()
+    }),
+  )
+
   intakeTest(
     "handlers at work at once are bounded, and the keys take turns",
     { handlersAtMost: 2, handle: () => Effect.sleep(10) },

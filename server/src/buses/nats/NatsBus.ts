@@ -2,12 +2,14 @@
 // nodes of the service, and dead letters are messages of the same stream. What the broker calls things stays in
 // this folder.
 
+import type { ConsumerInfo } from "@nats-io/jetstream"
 import { headers } from "@nats-io/transport-node"
 import { encodeEnvelope, type SealedEnvelope } from "@punctual/api/Envelope"
-import { Effect, Layer, Option } from "effect"
+import { Effect, Layer } from "effect"
 import { Bus, type BusError, type BusSample, PublishError, type Published } from "../../ports/Bus.ts"
 import { WallClock } from "../../ports/WallClock.ts"
 import type { IntakeOptions } from "../Intake.ts"
+import { AckFloor } from "./AckFloor.ts"
 import { apiCodeOf, apiCodes } from "./BrokerFailure.ts"
 import { Connection, type ConnectionSettings } from "./Connection.ts"
 import { NatsDeadLetters } from "./NatsDeadLetters.ts"
@@ -37,22 +39,26 @@ export const NatsBus = {
       Effect.gen(function* () {
         const wallClock = yield* WallClock
         const connection = yield* Connection.open(options)
-        const stream = yield* ensureStream(connection, options)
-        for (const warning of streamWarnings(stream, options)) yield* Effect.logWarning(warning)
+        const { config } = yield* ensureStream(connection, options)
+        for (const warning of streamWarnings(config, options)) yield* Effect.logWarning(warning)
         const publisher = yield* NatsPublisher.make(connection, options.publishTimeoutMs)
-        const deadLetters = new NatsDeadLetters(connection, publisher, stream.max_msg_size)
+        const deadLetters = new NatsDeadLetters(connection, publisher, config.max_msg_size)
+        const floor = new AckFloor()
         return Bus.of({
           publish: (envelopes) => publishEnvelopes(publisher, envelopes),
           subscribe: (subscription) =>
             subscribeNats(connection, subscription, {
               intake: options.intake,
               bury: (burial) => deadLetters.bury(burial),
-              setUp: Effect.andThen(
-                ensureStream(connection, options),
-                ensureConsumer(connection, subscription.topic, options.intake),
+              setUp: Effect.flatMap(ensureStream(connection, options), (stream) =>
+                ensureConsumer(connection, subscription.topic, options.intake, stream, floor),
               ),
-            }).pipe(Effect.provideService(WallClock, wallClock)),
-          sample: sampler(connection, deadLetters),
+            }).pipe(
+              Effect.provideService(WallClock, wallClock),
+              Effect.andThen(Effect.forkScoped(keepNoting(connection, floor))),
+              Effect.asVoid,
+            ),
+          sample: sampler(connection, deadLetters, floor),
           deadLetters,
         })
       }),
@@ -89,37 +95,55 @@ const outgoingOf = (envelope: SealedEnvelope): Outgoing | PublishError => {
   return { subject, headers: head, bytes: encodeEnvelope(envelope) }
 }
 
-/** While the broker cannot be asked, the lag is the one it told last. */
+const noteEveryMs = 30_000
+
+/** For ever; what cannot be asked now is asked the next time. */
+const keepNoting = (connection: Connection, floor: AckFloor): Effect.Effect<never> =>
+  Effect.sleep(noteEveryMs).pipe(
+    Effect.andThen(connection.attempt((manager) => manager.consumers.info(streamName, consumerName))),
+    Effect.map((info) => floor.note(info)),
+    Effect.ignore,
+    Effect.forever,
+  )
+
+/**
+ * While the broker cannot be asked, all is as it told last: dead letters are not gone because it is. Older servers
+ * look for the oldest of them message by message, and keep others waiting meanwhile: so it is looked for from where
+ * it was found last, or from where there was none yet.
+ */
 const sampler = (
   connection: Connection,
   deadLetters: NatsDeadLetters,
+  floor: AckFloor,
 ): Effect.Effect<BusSample, BusError> => {
-  let lag = 0
+  let told: Omit<BusSample, "isConnected"> = { lag: 0 }
+  let consumerCreated: string | undefined
+  let searchFrom = 1
   const ask = Effect.gen(function* () {
-    lag = yield* lagOf(connection)
-    const oldestDeadLetterAt = yield* deadLetters.oldestAt
-    const sample: BusSample = { isConnected: true, lag }
-    return oldestDeadLetterAt === undefined ? sample : { ...sample, oldestDeadLetterAt }
+    const info = yield* consumerInfo(connection)
+    if (info !== undefined) floor.note(info)
+    // Another consumer may be one of another stream, where the places mean other messages.
+    if (info?.created !== consumerCreated) searchFrom = 1
+    consumerCreated = info?.created
+    const oldest = yield* deadLetters.oldestFrom(searchFrom)
+    searchFrom = oldest?.sequence ?? Math.max(searchFrom, (info?.delivered.stream_seq ?? 0) + 1)
+    // What no delivery was made of yet, and what was delivered and not answered.
+    const lag = info === undefined ? 0 : info.num_pending + info.num_ack_pending
+    told = oldest === undefined ? { lag } : { lag, oldestDeadLetterAt: oldest.diedAt }
   })
   return Effect.suspend(() =>
-    connection.isConnected
-      ? Effect.map(
-          Effect.timeoutOption(ask, sampleWithinMs),
-          Option.getOrElse((): BusSample => ({ isConnected: connection.isConnected, lag })),
-        )
-      : Effect.succeed({ isConnected: false, lag }),
-  )
+    connection.isConnected ? Effect.timeoutOption(ask, sampleWithinMs) : Effect.void,
+  ).pipe(Effect.map(() => ({ isConnected: connection.isConnected, ...told })))
 }
 
-/** What no delivery was made of yet, and what was delivered and not answered. */
-const lagOf = (connection: Connection): Effect.Effect<number, BusError> =>
+/** Nothing if there is no consumer. */
+const consumerInfo = (connection: Connection): Effect.Effect<ConsumerInfo | undefined, BusError> =>
   connection
     .attempt((manager) => manager.consumers.info(streamName, consumerName))
     .pipe(
-      Effect.map((info) => info.num_pending + info.num_ack_pending),
       Effect.catch((error) =>
         apiCodeOf(error) === apiCodes.consumerNotFound
-          ? Effect.succeed(0)
+          ? Effect.undefined
           : Effect.fail(connection.refused("asking for the lag", error)),
       ),
     )

@@ -46,9 +46,9 @@ export class NatsDeadLetters implements DeadLetters {
     settings: ConnectionSettings & { readonly publishTimeoutMs: number },
   ): Effect.fn.Return<DeadLetters, BusError, Scope.Scope> {
     const connection = yield* Connection.open(settings)
-    const { max_msg_size } = yield* requireStream(connection)
+    const { config } = yield* requireStream(connection)
     const publisher = yield* NatsPublisher.make(connection, settings.publishTimeoutMs)
-    return new NatsDeadLetters(connection, publisher, max_msg_size)
+    return new NatsDeadLetters(connection, publisher, config.max_msg_size)
   })
 
   /** Resolves when it is stored. Repeated for the same message, it is stored once, as far as the broker remembers. */
@@ -106,9 +106,14 @@ export class NatsDeadLetters implements DeadLetters {
         : Effect.map(this.#remove(stored.seq), (isRemoved) => (isRemoved ? "discarded" : "notFound")),
     )
 
-  /** When the oldest of all tenants came here. */
-  get oldestAt(): Effect.Effect<number | undefined, BusError> {
-    return Effect.map(this.#nextOn(allDeadLetters, 1), (stored) => stored?.time.getTime())
+  /** The oldest of all tenants from that place in the stream on: where it is, and when it came there. */
+  oldestFrom(
+    sequence: number,
+  ): Effect.Effect<{ readonly sequence: number; readonly diedAt: number } | undefined, BusError> {
+    return Effect.map(
+      this.#nextOn(allDeadLetters, sequence),
+      (stored) => stored && { sequence: stored.seq, diedAt: stored.time.getTime() },
+    )
   }
 
   /** Whether it was a duplicate. */
@@ -155,7 +160,10 @@ export class NatsDeadLetters implements DeadLetters {
   }
 }
 
-/** Cut to what the broker takes, if it must be: first the message, and then the headers it came with. */
+/**
+ * Cut to what the broker takes, if it must be: first the message, then the headers it came with, and then what is
+ * said of its failures. It must fit in any case: else the message would come again for ever.
+ */
 export const deadLetterFor = (
   subject: string,
   id: string,
@@ -165,24 +173,49 @@ export const deadLetterFor = (
 ): Outgoing => {
   const whole = { subject, headers: letterHeaders(message, id), bytes: encodeDeadLetter(facts, message.data) }
   if (weightBytes(whole) <= mostBytes) return whole
-  const cutFacts: DeadLetterFacts = { ...facts, isCut: true }
-  const emptyBytes = encodeDeadLetter(cutFacts, new Uint8Array(0))
-  const bare = { subject, headers: letterHeaders({ subject: message.subject }, id), bytes: emptyBytes }
-  const withHeaders = { ...bare, headers: whole.headers }
-  const frame = weightBytes(withHeaders) <= mostBytes / 2 ? withHeaders : bare
+  const framed = (kept: DeadLetterFacts, head: MsgHdrs, data: Uint8Array = new Uint8Array(0)): Outgoing => ({
+    subject,
+    headers: head,
+    bytes: encodeDeadLetter({ ...kept, isCut: true }, data),
+  })
+  const bareHeaders = letterHeaders({ subject: message.subject }, id)
+  const [kept, head] =
+    [[facts, whole.headers] as const, [facts, bareHeaders] as const].find(
+      ([some, its]) => weightBytes(framed(some, its)) <= mostBytes / 2,
+    ) ?? ([inBrief(facts), bareHeaders] as const)
   // Four characters of base64 stand for three bytes.
-  const room = Math.max(0, Math.floor((mostBytes - weightBytes(frame)) / 4) * 3)
-  return { ...frame, bytes: encodeDeadLetter(cutFacts, message.data.subarray(0, room)) }
+  const room = Math.max(0, Math.floor((mostBytes - weightBytes(framed(kept, head))) / 4) * 3)
+  return framed(kept, head, message.data.subarray(0, room))
 }
+
+const briefChars = 20
+
+const inBrief = (facts: DeadLetterFacts): DeadLetterFacts => ({
+  ...facts,
+  firstFailure: { ...facts.firstFailure, error: facts.firstFailure.error.slice(0, briefChars) },
+  lastFailure: { ...facts.lastFailure, error: facts.lastFailure.error.slice(0, briefChars) },
+})
 
 const letterHeaders = (
   message: { readonly subject: string; readonly headers?: MsgHdrs },
   id: string,
 ): MsgHdrs => {
-  const kept = headersOf(message.headers)
+  const kept = headersOf(readable(() => message.headers))
   kept.set(cameToHeader, message.subject)
   kept.set(messageIdHeader, id)
   return kept
+}
+
+/**
+ * Headers are read when they are first asked for, and the client throws at those it would not send itself, such as
+ * a name with a space in it. Others do send them: a message shall not be kept from the dead letters by that.
+ */
+const readable = (read: () => MsgHdrs | undefined): MsgHdrs | undefined => {
+  try {
+    return read()
+  } catch {
+    return undefined
+  }
 }
 
 /** Those that are not the broker's own. */
@@ -198,7 +231,8 @@ const headersOf = (original: MsgHdrs | undefined): MsgHdrs => {
 /** The message as it first came. Its id is new, and the same for every replay of this dead letter. */
 const replayOf = (tenant: string, stored: StoredMsg): Effect.Effect<Outgoing, BusError> => {
   const opened = openedIn(stored)
-  const subject = stored.header.get(cameToHeader)
+  const came = readable(() => stored.header)
+  const subject = came?.get(cameToHeader) ?? ""
   if (opened === undefined) return Effect.fail(unreplayable(stored.seq, "it is no dead letter"))
   if (opened.letter.isCut === true) {
     return Effect.fail(unreplayable(stored.seq, "it was too large to be kept whole"))
@@ -207,7 +241,7 @@ const replayOf = (tenant: string, stored: StoredMsg): Effect.Effect<Outgoing, Bu
     const where = subject === "" ? "it does not say where it came to" : `it came to ${subject}`
     return Effect.fail(unreplayable(stored.seq, `${where}, which is no address of ${tenant}`))
   }
-  const outgoingHeaders = headersOf(stored.header)
+  const outgoingHeaders = headersOf(came)
   outgoingHeaders.set(messageIdHeader, `replay-${stored.seq}-${stored.time.getTime()}`)
   return Effect.succeed({ subject, headers: outgoingHeaders, bytes: opened.original })
 }

@@ -2,6 +2,10 @@
 // once, so that a message that comes to an idle service is here at once and a full one never starves between two
 // pulls; all of them are answered over one connection, so the broker's order is kept.
 //
+// A pull is bounded in bytes, too. The broker ends a connection for which more waits than it keeps (64 MB unless
+// told otherwise), and every message on its way then costs a delivery: a few hundred large messages of others on
+// the same subjects would be enough to make dead letters of commands that no handler saw.
+//
 // A pull ends when it is used up, when its time is over, or when it is void: the connection was lost, the consumer
 // or the stream is gone, or the broker fell silent (it sends heartbeats while a pull waits). After that the
 // stream and the consumer are looked at again, and made again if they must be.
@@ -13,7 +17,7 @@ import { type Intake, type IntakeOptions, makeIntake } from "../Intake.ts"
 import type { Connection } from "./Connection.ts"
 import { type Burial, type DeliveryContext, NatsDelivered } from "./NatsDelivered.ts"
 import { streamName } from "./Routing.ts"
-import { consumerName } from "./StreamSetup.ts"
+import { consumerName, largestPull, pullExpiresMs } from "./StreamSetup.ts"
 
 export interface SubscriptionOptions {
   readonly intake: IntakeOptions
@@ -22,11 +26,13 @@ export interface SubscriptionOptions {
   readonly setUp: Effect.Effect<void, BusError>
 }
 
-const pullExpiresMs = 30_000
 const heartbeatMs = 2_000
 /** Two heartbeats and then some. */
 const silentAfterMs = 5_000
-const largestPull = 256
+/** Of one pull; more where the broker takes larger messages. */
+const pullBytes = 4 * 1_024 * 1_024
+/** What the broker counts of a message beside its content and headers: its subject and the address of the answer. */
+const addressBytes = 16_384
 const pullsAtOnce = 4
 const firstPauseMs = 250
 const longestPauseMs = 5_000
@@ -36,6 +42,7 @@ interface Pull {
   readonly inbox: Inbox
   /** What it may still bring. */
   left: number
+  hasBrought: boolean
   heardAt: number
 }
 
@@ -77,6 +84,8 @@ class Puller implements DeliveryContext {
   #isClosing = false
   #pauseMs = 0
   #trouble: string | undefined
+  /** The next message is larger than a pull may bring, as those may be that the broker took under other settings. */
+  #isNextLarge = false
   /** While pulls are withdrawn: what is to be said when that is done. Bounded by what the intake holds. */
   #heldBack: Array<() => void> | undefined
 
@@ -185,6 +194,15 @@ class Puller implements DeliveryContext {
     }
   }
 
+  /** What is larger than the bound is pulled alone. */
+  #boundOf(count: number): { readonly batch: number; readonly max_bytes?: number } {
+    if (this.#isNextLarge) {
+      this.#isNextLarge = false
+      return { batch: 1 }
+    }
+    return { batch: count, max_bytes: Math.max(pullBytes, this.#connection.maxPayloadBytes + addressBytes) }
+  }
+
   /** A handful is pulled only if nothing else is on its way. */
   #worthPulling(requested: number): number {
     return requested === 0 ? 1 : this.#pullSize
@@ -192,9 +210,11 @@ class Puller implements DeliveryContext {
 
   #pull(count: number): void {
     const address = createInbox()
-    const request = { batch: count, expires: nanos(pullExpiresMs), idle_heartbeat: nanos(heartbeatMs) }
+    const bound = this.#boundOf(count)
+    const request = { ...bound, expires: nanos(pullExpiresMs), idle_heartbeat: nanos(heartbeatMs) }
     const pull: Pull = {
-      left: count,
+      left: bound.batch,
+      hasBrought: false,
       heardAt: performance.now(),
       inbox: this.#connection.client.subscribe(address, {
         callback: (error, message) => {
@@ -211,6 +231,7 @@ class Puller implements DeliveryContext {
 
   #take(pull: Pull, message: Msg): void {
     pull.heardAt = performance.now()
+    pull.hasBrought = true
     this.#pauseMs = 0
     const delivered = NatsDelivered.of(message, this)
     if (this.#isClosing) delivered?.redeliverIn(0)
@@ -223,13 +244,16 @@ class Puller implements DeliveryContext {
   #noteStatus(pull: Pull, message: Msg): void {
     pull.heardAt = performance.now()
     const code = message.headers?.code ?? 0
+    const description = message.headers?.description.toLowerCase() ?? ""
     if (code === statusCodes.heartbeat || this.#isClosing) return
-    if (code === statusCodes.noMessages || code === statusCodes.expired) {
+    const isFull = fullPulls.has(description)
+    if (isFull || code === statusCodes.noMessages || code === statusCodes.expired) {
+      if (isFull && !pull.hasBrought) this.#isNextLarge = true
       this.#pauseMs = 0
       this.#end(pull)
     } else if (code === statusCodes.noResponders) {
       this.#fail(pull, "the consumer or the stream is gone")
-    } else this.#fail(pull, message.headers?.description.toLowerCase() ?? "a status without a name")
+    } else this.#fail(pull, description === "" ? "a status without a name" : description)
   }
 
   #dropSilent(): void {
@@ -261,5 +285,8 @@ class Puller implements DeliveryContext {
 }
 
 const nextSubject = `$JS.API.CONSUMER.MSG.NEXT.${streamName}.${consumerName}`
+
+/** What the broker says when a pull can bring no more within its bytes. */
+const fullPulls: ReadonlySet<string> = new Set(["message size exceeds maxbytes", "batch completed"])
 
 const statusCodes = { heartbeat: 100, noMessages: 404, expired: 408, noResponders: 503 } as const

@@ -4,6 +4,7 @@
 import {
   AckPolicy,
   type ConsumerConfig,
+  type ConsumerInfo,
   DeliverPolicy,
   ReplayPolicy,
   RetentionPolicy,
@@ -14,6 +15,7 @@ import { millis, nanos } from "@nats-io/transport-node"
 import { Effect } from "effect"
 import { BusError, type Topic } from "../../ports/Bus.ts"
 import type { IntakeOptions } from "../Intake.ts"
+import type { AckFloor } from "./AckFloor.ts"
 import { apiCodeOf, apiCodes } from "./BrokerFailure.ts"
 import type { Connection } from "./Connection.ts"
 import { streamName, streamSubjects, subjectsOf } from "./Routing.ts"
@@ -28,6 +30,10 @@ export interface StreamOptions {
   readonly isSynced: boolean
 }
 
+/** The most that is asked for at once, and how long that stands. */
+export const largestPull = 256
+export const pullExpiresMs = 30_000
+
 /** How far the consumer may be ahead of the answers, in multiples of what one node holds. */
 const pendingPerHeld = 10
 
@@ -35,39 +41,48 @@ const pendingPerHeld = 10
 export type StreamFacts = Partial<StreamConfig>
 export type ConsumerFacts = Partial<ConsumerConfig>
 
+/** A stream that is there. */
+export interface FoundStream {
+  readonly config: StreamFacts
+  /** Tells it from another of its name. */
+  readonly created: string
+}
+
 /** Makes the stream, or checks the one that is there. */
 export const ensureStream = Effect.fn("StreamSetup.ensureStream")(function* (
   connection: Connection,
   options: StreamOptions,
-): Effect.fn.Return<StreamFacts, BusError> {
+): Effect.fn.Return<FoundStream, BusError> {
   const existing = yield* findStream(connection)
-  const config = existing ?? (yield* makeStream(connection, options))
-  yield* refuse(`the stream ${streamName}`, streamContradictions(config))
-  return config
+  const stream = existing ?? (yield* makeStream(connection, options))
+  yield* refuse(`the stream ${streamName}`, streamContradictions(stream.config))
+  return stream
 })
 
 /** For those who only read and remove: the stream must be there. */
 export const requireStream = Effect.fn("StreamSetup.requireStream")(function* (
   connection: Connection,
-): Effect.fn.Return<StreamFacts, BusError> {
-  const config = yield* findStream(connection)
-  if (config !== undefined) return config
+): Effect.fn.Return<FoundStream, BusError> {
+  const stream = yield* findStream(connection)
+  if (stream !== undefined) return stream
   return yield* new BusError({
     message: `There is no stream ${streamName} at this NATS server: the service makes it when it first starts with this broker.`,
   })
 })
 
-/** Makes the consumer, or checks the one that is there. */
+/** Makes the consumer, from where the last one had come to, or checks the one that is there. */
 export const ensureConsumer = Effect.fn("StreamSetup.ensureConsumer")(function* (
   connection: Connection,
   topic: Topic,
   intake: IntakeOptions,
+  stream: FoundStream,
+  floor: AckFloor,
 ): Effect.fn.Return<void, BusError> {
   // Asked first, because an older server takes the making of one that is there for a change of it.
   const existing = yield* connection
     .attempt((manager) => manager.consumers.info(streamName, consumerName))
     .pipe(
-      Effect.map(({ config }): ConsumerFacts | undefined => config),
+      Effect.map((info): ConsumerInfo | undefined => info),
       Effect.catch((error) =>
         apiCodeOf(error) === apiCodes.consumerNotFound
           ? Effect.undefined
@@ -75,17 +90,24 @@ export const ensureConsumer = Effect.fn("StreamSetup.ensureConsumer")(function* 
       ),
     )
   if (existing === undefined) {
-    yield* connection.ask(`making the consumer ${consumerName}`, (manager) =>
-      manager.consumers.add(streamName, consumerConfig(topic, intake)),
+    const first = floor.firstSequenceIn(stream.created)
+    const made = yield* connection.ask(`making the consumer ${consumerName}`, (manager) =>
+      manager.consumers.add(streamName, { ...consumerConfig(topic, intake), ...startingAt(first) }),
     )
-    yield* Effect.logInfo(`made the consumer ${consumerName} of the stream ${streamName} at NATS`)
+    floor.follow(stream.created, made)
+    const from = first === 1 ? "" : `, from message ${first} on`
+    yield* Effect.logInfo(`made the consumer ${consumerName} of the stream ${streamName} at NATS${from}`)
     return
   }
   yield* refuse(
     `the consumer ${consumerName} of the stream ${streamName}`,
-    consumerContradictions(existing, topic, intake),
+    consumerContradictions(existing.config, topic, intake),
   )
+  floor.follow(stream.created, existing)
 })
+
+const startingAt = (sequence: number): ConsumerFacts =>
+  sequence === 1 ? {} : { deliver_policy: DeliverPolicy.StartSequence, opt_start_seq: sequence }
 
 export const consumerConfig = (topic: Topic, intake: IntakeOptions): ConsumerFacts => ({
   durable_name: consumerName,
@@ -160,6 +182,18 @@ export const consumerContradictions = (
     mostPending > 0 &&
       mostPending < intake.heldAtMost &&
       `max_ack_pending is ${mostPending}: it must be at least ${intake.heldAtMost}`,
+    (config.inactive_threshold ?? 0) > 0 &&
+      `inactive_threshold is ${millis(config.inactive_threshold ?? 0)} ms: it must be absent, or what was acknowledged is forgotten while the service is away, and all of it comes again`,
+    config.mem_storage === true &&
+      "mem_storage is true: it must be false, or a restart of the broker forgets what was acknowledged, and all of it comes again",
+    (config.max_batch ?? 0) > 0 &&
+      (config.max_batch ?? 0) < largestPull &&
+      `max_batch is ${config.max_batch}: it must be absent, or at least ${largestPull}`,
+    (config.max_expires ?? 0) > 0 &&
+      millis(config.max_expires ?? 0) < pullExpiresMs &&
+      `max_expires is ${millis(config.max_expires ?? 0)} ms: it must be absent, or at least ${pullExpiresMs} ms`,
+    (config.max_bytes ?? 0) > 0 &&
+      `max_bytes is ${config.max_bytes}: it must be absent, or messages larger than that are never pulled`,
     config.headers_only === true &&
       "headers_only is true: it must be false, or messages come without content",
     config.replay_policy === ReplayPolicy.Original &&
@@ -170,11 +204,11 @@ export const consumerContradictions = (
 const coversAll = (subjects: ReadonlyArray<string>): boolean =>
   subjects.includes(streamSubjects) || subjects.includes(">")
 
-const findStream = (connection: Connection): Effect.Effect<StreamFacts | undefined, BusError> =>
+const findStream = (connection: Connection): Effect.Effect<FoundStream | undefined, BusError> =>
   connection
     .attempt((manager) => manager.streams.info(streamName))
     .pipe(
-      Effect.map(({ config }): StreamFacts | undefined => config),
+      Effect.map(({ config, created }): FoundStream | undefined => ({ config, created })),
       Effect.catch((error) =>
         apiCodeOf(error) === apiCodes.streamNotFound
           ? Effect.undefined
@@ -183,7 +217,7 @@ const findStream = (connection: Connection): Effect.Effect<StreamFacts | undefin
     )
 
 /** Another node may make it at the same time: then that one counts. */
-const makeStream = (connection: Connection, options: StreamOptions): Effect.Effect<StreamFacts, BusError> =>
+const makeStream = (connection: Connection, options: StreamOptions): Effect.Effect<FoundStream, BusError> =>
   connection
     .attempt((manager) =>
       manager.streams.add({
@@ -195,7 +229,7 @@ const makeStream = (connection: Connection, options: StreamOptions): Effect.Effe
       }),
     )
     .pipe(
-      Effect.map(({ config }): StreamFacts => config),
+      Effect.map(({ config, created }): FoundStream => ({ config, created })),
       Effect.tap(() => Effect.logInfo(`made the stream ${streamName} at NATS`)),
       Effect.catch((error) =>
         apiCodeOf(error) === apiCodes.streamNameInUse

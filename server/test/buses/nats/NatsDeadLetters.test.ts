@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
+import { connect } from "node:net"
 import { headers } from "@nats-io/transport-node"
 import { decodeDeadLetter } from "@punctual/api/DeadLetter"
 import { encodeEnvelope } from "@punctual/api/Envelope"
@@ -36,19 +37,22 @@ describe("a dead letter for the broker", () => {
   })
 
   test("is cut to what the broker takes, message first, and says so", () => {
+    const failure = { at: 1_750_000_000_000, error: "no ".repeat(200) }
+    const wordy = { ...facts, firstFailure: failure, lastFailure: failure }
     const data = Uint8Array.from({ length: 10_000 }, (_, index) => index % 256)
     for (const [headerBytes, mostBytes] of [
       [10, 4_096],
       [10, 10_001],
       [100_000, 4_096],
+      [10, 512],
     ] as const) {
-      const letter = deadLetterFor("svc.acme.dlq", "dead-1", came(data, headerBytes), facts, mostBytes)
+      const letter = deadLetterFor("svc.acme.dlq", "dead-1", came(data, headerBytes), wordy, mostBytes)
       expect(weightBytes(letter)).toBeLessThanOrEqual(mostBytes)
       expect(weightBytes(letter)).toBeGreaterThan(mostBytes - 8)
       const opened = Result.getOrThrow(decodeDeadLetter(letter.bytes))
       expect(opened.letter.isCut).toBe(true)
       expect(opened.original).toEqual(data.subarray(0, opened.original.length))
-      expect(letter.headers.has("Their-Own")).toBe(headerBytes === 10)
+      expect(letter.headers.has("Their-Own")).toBe(headerBytes === 10 && mostBytes > 512)
       expect(letter.headers.get(cameToHeader)).toBe("svc.acme.serviceCall")
     }
   })
@@ -61,6 +65,24 @@ describeNats("dead letters at the broker", () => {
   })
   beforeEach(() => rig.renew())
   afterAll(() => rig[Symbol.asyncDispose]())
+
+  /** Sends a message with its headers as they are: other clients check less than ours. */
+  const publishRaw = (head: string, body: string): Promise<void> => {
+    const { auth } = rig.options()
+    if (auth === undefined || !("user" in auth)) throw new Error("the rig has users")
+    const sizes = `${Buffer.byteLength(head)} ${Buffer.byteLength(head + body)}`
+    return new Promise((resolve, reject) => {
+      const socket = connect(rig.server.port, rig.server.host)
+      let heard = ""
+      socket.on("error", reject)
+      socket.on("data", (chunk) => {
+        heard += chunk.toString()
+        if (heard.includes("PONG")) socket.end(() => resolve())
+      })
+      socket.write(`CONNECT ${JSON.stringify({ user: auth.user, pass: auth.password, headers: true })}\r\n`)
+      socket.write(`HPUB svc.acme.serviceCall ${sizes}\r\n${head}${body}\r\nPING\r\n`)
+    })
+  }
 
   const refusing: Handle = () => Effect.fail(new MessageRefused({ message: "never" }))
 
@@ -187,6 +209,19 @@ describeNats("dead letters at the broker", () => {
       }),
     ))
 
+  test("headers that the client cannot read do not keep a message from the dead letters", () =>
+    withBus((bus) =>
+      Effect.gen(function* () {
+        for (const header of ["A Name: x", "Name: a\nb", "Ümlaut: x", ": x"]) {
+          yield* Effect.promise(() => publishRaw(`NATS/1.0\r\n${header}\r\n\r\n`, header))
+        }
+        const entries = yield* buryAll(bus, "acme", 4)
+        const originals = entries.map(({ original }) => new TextDecoder().decode(original))
+        expect(originals).toEqual(["A Name: x", "Name: a\nb", "Ümlaut: x", ": x"])
+        for (const { id } of entries) expect(yield* bus.deadLetters.replay("acme", id)).toBe("replayed")
+      }),
+    ))
+
   test("the sample tells when the oldest dead letter died, of whatever tenant", () =>
     withBus((bus) =>
       Effect.gen(function* () {
@@ -196,6 +231,14 @@ describeNats("dead letters at the broker", () => {
         const [acme] = yield* buryAll(bus, "acme", 1)
         const oldest = Math.min(globex?.diedAt ?? 0, acme?.diedAt ?? 0)
         expect((yield* bus.sample).oldestDeadLetterAt).toBe(oldest)
+        const [first, second] = globex?.diedAt === oldest ? [globex, acme] : [acme, globex]
+        yield* bus.deadLetters.discard(first?.tenant ?? "", first?.id ?? "")
+        expect((yield* bus.sample).oldestDeadLetterAt).toBe(second?.diedAt)
+        yield* bus.deadLetters.discard(second?.tenant ?? "", second?.id ?? "")
+        expect((yield* bus.sample).oldestDeadLetterAt).toBeUndefined()
+        yield* bus.publish([sampleMessage({ tenant: "acme" })])
+        const [later] = yield* buryAll(bus, "acme", 1)
+        expect((yield* bus.sample).oldestDeadLetterAt).toBe(later?.diedAt)
       }),
     ))
 

@@ -4,7 +4,7 @@ import { encodeEnvelope, type SealedEnvelope } from "@punctual/api/Envelope"
 import { Effect, Exit, Layer, Logger, Scope } from "effect"
 import type { IntakeOptions } from "../../../src/buses/Intake.ts"
 import type { NatsOptions } from "../../../src/buses/nats/NatsBus.ts"
-import { Bus, MessageFailed, type PublishError } from "../../../src/ports/Bus.ts"
+import { Bus, MessageFailed, MessageRefused, type PublishError } from "../../../src/ports/Bus.ts"
 import { Listener, quickIntake, sampleMessage } from "../../../testkit/BusFixture.ts"
 import { eventually } from "../../../testkit/eventually.ts"
 import { describeNats } from "../../../testkit/NatsBinary.ts"
@@ -59,6 +59,13 @@ describeNats("when things fail", () => {
       const { num_pending, num_ack_pending } = await consumerInfo()
       return num_pending + num_ack_pending === 0 ? true : undefined
     }),
+  )
+
+  /** A pull that comes after its consumer was removed is answered by newer servers only; else silence tells. */
+  const untilPullsWait = Effect.promise(() =>
+    eventually("pulls wait at the broker", async () =>
+      (await consumerInfo()).num_waiting > 0 ? true : undefined,
+    ),
   )
 
   test("a broker that is killed twice loses nothing that it took, and each key keeps its order", async () => {
@@ -127,11 +134,42 @@ describeNats("when things fail", () => {
           expect((yield* bus.sample).isConnected).toBe(false)
           yield* Effect.promise(() => rig.server.restart())
           yield* publishUntilTaken(bus, [message], () => {})
+          // What the rig's own client asks before it is connected again is lost.
+          yield* Effect.promise(() =>
+            eventually("the rig is connected again", () =>
+              rig.client.rtt().then(
+                () => true,
+                () => undefined,
+              ),
+            ),
+          )
           const { state } = yield* Effect.promise(() => rig.manager.streams.info("svc"))
           expect(state.messages).toBe(1)
           expect(yield* bus.sample).toEqual({ isConnected: true, lag: 0 })
         }),
       { publishTimeoutMs: 300 },
+    ))
+
+  test("a broker that is away takes no dead letters out of the sample", () =>
+    withBus((bus) =>
+      Effect.gen(function* () {
+        yield* bus.subscribe(
+          new Listener(() => Effect.fail(new MessageRefused({ message: "never" }))).subscription,
+        )
+        yield* bus.publish([sampleMessage()])
+        yield* untilNothingIsLeft
+        const told = yield* bus.sample
+        expect(told.oldestDeadLetterAt).toBeNumber()
+        yield* Effect.promise(() => rig.server.kill9())
+        const away = Effect.promise(() =>
+          eventually("the loss is noticed", async () => {
+            const sample = await Effect.runPromise(bus.sample)
+            return sample.isConnected ? undefined : sample
+          }),
+        )
+        expect(yield* away).toEqual({ ...told, isConnected: false })
+        yield* Effect.promise(() => rig.server.restart())
+      }),
     ))
 
   test("a publish whose answer is lost may be repeated, and is stored once", async () => {
@@ -172,9 +210,11 @@ describeNats("when things fail", () => {
       Effect.gen(function* () {
         const listener = new Listener()
         yield* bus.subscribe(listener.subscription)
+        yield* untilPullsWait
         yield* Effect.promise(() => rig.manager.consumers.delete("svc", "punctual"))
         yield* publishUntilTaken(bus, [sampleMessage()], () => {})
         yield* until("the message is handled", () => listener.asked.length === 1)
+        yield* untilPullsWait
         yield* Effect.promise(() => rig.manager.streams.delete("svc"))
         yield* publishUntilTaken(bus, [sampleMessage()], () => {})
         yield* until("the next is handled, too", () => listener.asked.length === 2)

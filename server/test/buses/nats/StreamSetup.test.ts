@@ -100,6 +100,11 @@ describe("what a consumer may be", () => {
     ["max_deliver", { max_deliver: 5 }],
     ["filter_subject", { filter_subject: "svc.>" }],
     ["max_ack_pending", { max_ack_pending: defaultIntakeOptions.heldAtMost - 1 }],
+    ["inactive_threshold", { inactive_threshold: nanos(1_000) }],
+    ["mem_storage", { mem_storage: true }],
+    ["max_batch", { max_batch: 255 }],
+    ["max_expires", { max_expires: nanos(29_999) }],
+    ["max_bytes", { max_bytes: 1_000_000 }],
     ["headers_only", { headers_only: true }],
     ["replay_policy", { replay_policy: ReplayPolicy.Original }],
   ]
