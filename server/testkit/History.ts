@@ -32,7 +32,15 @@ export type Answer =
     }
   | { readonly result: "cancelled" | "inFlight" }
   /** It did nothing, and said so: `unchanged`, `alreadyDelivered`, a 4xx. */
-  | { readonly result: "nothingDone"; readonly because: string }
+  | {
+      readonly result: "nothingDone"
+      readonly because: string
+      /**
+       * Of a create that is told `alreadyFinished`: the arming that was found. It may be its own: a service that had
+       * to repeat the write inside may find that what it wrote has been delivered since.
+       */
+      readonly finishedAs?: string
+    }
 
 export interface Attempt {
   readonly key: Key
@@ -92,6 +100,8 @@ export interface History {
   readonly final: StoreContents
   /** What was due by then had its chance: it must not be pending any more. */
   readonly dueUntilMs: number
+  /** How many shards the store has, where epochs are to be compared: then all nodes must have had one clock. */
+  readonly shards?: number
 }
 
 /** Numbers asks and deliveries, and keeps events in the order in which they are told to it. */

@@ -120,8 +120,10 @@ const keyHistory = (gathered: Gathered): KeyHistory => {
   const unseen = unknownArmings.flatMap(({ request }) => termsOf(request, []))
   const armings: Array<Arming> = []
   for (const [fireId, traces] of byRevision) {
-    const earlier = [...armings.flatMap(({ terms }) => terms), ...unseen]
+    const seen = distinct([...armings.flatMap(({ terms }) => terms), ...unseen])
     const rearmed = attempts.flatMap(({ reply }) => (reply?.result === "rearmed" ? [reply] : []))
+    // A re-arming too may have been updated before anything was seen of it.
+    const earlier = distinct([...seen, ...rearmed.flatMap((reply) => termsAfterRearm(reply, seen))])
     const terms =
       traces.madeBy === undefined
         ? [
@@ -133,7 +135,7 @@ const keyHistory = (gathered: Gathered): KeyHistory => {
             // What came before an update is certain if nothing unknown may have come in between.
             unknownArmings.length === 0 && rearmed.length === 0 ? (armings.at(-1)?.terms ?? []) : earlier,
           )
-    armings.push({ fireId, ...traces, terms })
+    armings.push({ fireId, ...traces, terms: distinct(terms) })
   }
   const rearms = attempts.filter(({ reply }) => reply?.result === "rearmed").length
   return { key, asks, armings, unknownArmings, rearms }
@@ -177,6 +179,16 @@ const termsOf = (request: Ask, earlier: ReadonlyArray<Terms>): ReadonlyArray<Ter
     executeAtMs: executeAtMs ?? before.executeAtMs,
     payload: payload === undefined ? before.payload : (payload ?? undefined),
   }))
+}
+
+/** Each once: a timer that is re-armed over and over would else have all terms before it twice over each time. */
+const distinct = (terms: ReadonlyArray<Terms>): ReadonlyArray<Terms> => {
+  const byContent = new Map<string, Terms>()
+  for (const each of terms) {
+    const payload = each.payload === undefined ? "none" : Buffer.from(each.payload).toString("latin1")
+    byContent.set(`${each.executeAtMs} ${payload}`, each)
+  }
+  return [...byContent.values()]
 }
 
 const termsAfterRearm = (

@@ -3,6 +3,7 @@
 //
 // An unknown ask excuses what it may have caused, and no more: a timer that an unanswered cancel may have
 // ended must be found cancelled, one that an unanswered create may have replaced must have a successor.
+import { keyOf, shardOf } from "../src/domain/TimerKey.ts"
 import type { History, StoreContents } from "./History.ts"
 import {
   type Arming,
@@ -19,6 +20,7 @@ export type Invariant =
   | "noLoss"
   | "neverEarly"
   | "boundedRepeats"
+  | "fencing"
   | "definiteAnswers"
   | "integrity"
   | "conservation"
@@ -34,12 +36,14 @@ export const checkInvariants = (history: History): ReadonlyArray<Violation> => {
   return [
     ...index.keys.flatMap((key) => [
       ...lost(key, history.dueUntilMs),
+      ...confirmedInVain(key),
       ...early(key),
       ...repeated(key, index.faults),
       ...answeredFalsely(key, index.faults),
       ...altered(key),
     ]),
     ...fireIdsUsedTwice(index),
+    ...startedByOldOwners(index, history.shards),
     ...notConserved(index, history.final),
   ]
 }
@@ -54,15 +58,19 @@ export const describeViolations = (violations: ReadonlyArray<Violation>): string
 
 // ── No loss ─────────────────────────────────────────────────────────────────────────────────────────
 
-/** An acknowledged arming is delivered, dead, not yet due, or ended by someone who asked for that. */
+/**
+ * An acknowledged arming is delivered, dead, not yet due, or ended by someone who asked for that. What is due is not
+ * pending any more, whether or not anyone was told of it.
+ */
 const lost = (history: KeyHistory, dueUntilMs: number): ReadonlyArray<Violation> =>
   history.armings.flatMap((arming) => {
-    if (arming.madeBy === undefined || isDelivered(arming) || arming.finished?.state === "dead") return []
-    const who = `${nameOf(history.key)} (${arming.fireId}), acknowledged,`
+    const isAcknowledged = arming.madeBy !== undefined
+    const who = `${nameOf(history.key)} (${arming.fireId}), ${isAcknowledged ? "acknowledged" : "unknown"},`
     if (arming.pending !== undefined) {
       if (arming.pending.fireAtMs > dueUntilMs) return []
       return [violation("noLoss", `${who} is still pending, though it was due at ${arming.pending.fireAtMs}`)]
     }
+    if (!isAcknowledged || isDelivered(arming) || arming.finished?.state === "dead") return []
     if (arming.finished?.state === "delivered") {
       return [
         violation("noLoss", `${who} is delivered by the store's account, but its target did not get it`),
@@ -71,6 +79,22 @@ const lost = (history: KeyHistory, dueUntilMs: number): ReadonlyArray<Violation>
     if (isCancelledAsAsked(history, arming) || isReplacedAsAsked(history, arming)) return []
     return [violation("noLoss", `${who} was neither delivered nor cancelled, and is not in the store`)]
   })
+
+/** Whoever repeats a create and is told that it is there already, or was, may rely on that. */
+const confirmedInVain = ({ key, asks, armings }: KeyHistory): ReadonlyArray<Violation> => {
+  const confirmed = asks.find(
+    ({ request, answer }) =>
+      request.op === "create" &&
+      answer?.result === "nothingDone" &&
+      (answer.because === "unchanged" || answer.because === "alreadyFinished"),
+  )
+  const isSeen = armings.some(({ attempts, pending, finished }) =>
+    [...attempts, pending, finished].some((trace) => trace !== undefined),
+  )
+  return confirmed === undefined || isSeen
+    ? []
+    : [violation("noLoss", `${nameOf(key)}, which a create was told of, has left no trace`)]
+}
 
 const isDelivered = ({ attempts }: Arming): boolean =>
   attempts.some(({ reply }) => reply?.result === "delivered" || reply?.result === "rearmed")
@@ -172,14 +196,20 @@ const triedAfterItsEnd = (attempts: ReadonlyArray<Attempted>): ReadonlyArray<Vio
   })
 
 /** What nobody was told of must be explained by an unknown ask or a re-arming, each of them once. */
-const firedUnasked = ({ key, armings, unknownArmings, rearms }: KeyHistory): ReadonlyArray<Violation> => {
-  const unexplained = armings.filter(({ madeBy }) => madeBy === undefined)
+const firedUnasked = (history: KeyHistory): ReadonlyArray<Violation> => {
+  const { key, armings, unknownArmings, rearms } = history
+  const told = new Set(foundFinished(history))
+  const unexplained = armings.filter(({ madeBy, fireId }) => madeBy === undefined && !told.has(fireId))
   const explained = unknownArmings.length + rearms
   if (unexplained.length <= explained) return []
   const fireIds = unexplained.map(({ fireId }) => fireId).join(", ")
   const message = `${nameOf(key)} was armed ${unexplained.length} times (${fireIds}) where ${explained} asks can explain it`
   return [violation("boundedRepeats", message)]
 }
+
+/** What creates were told of as finished: each may be what the create itself has armed. */
+const foundFinished = ({ asks }: KeyHistory): ReadonlyArray<string> =>
+  asks.flatMap(({ answer }) => (answer?.result === "nothingDone" ? (answer.finishedAs ?? []) : []))
 
 const fireIdsUsedTwice = ({ keys }: HistoryIndex): ReadonlyArray<Violation> => {
   const users = new Map<string, string>()
@@ -201,6 +231,33 @@ const fireIdsUsedTwice = ({ keys }: HistoryIndex): ReadonlyArray<Violation> => {
     for (const { fireId } of armings) use(fireId, nameOf(key))
   }
   return violations
+}
+
+// ── Fencing ─────────────────────────────────────────────────────────────────────────────────────────
+
+/**
+ * Once an owner has started an attempt, no earlier owner of the shard starts one. What a frozen node had begun may
+ * still arrive afterwards, so it is beginnings that count.
+ */
+const startedByOldOwners = ({ keys }: HistoryIndex, shards: number | undefined): ReadonlyArray<Violation> => {
+  if (shards === undefined) return []
+  const attempts = keys.flatMap(({ key, armings }) => {
+    const shard = shardOf(keyOf(key.namespace, key.timerId).uuid, shards)
+    return armings.flatMap((arming) => arming.attempts.map((attempt) => ({ ...attempt, shard })))
+  })
+  return groupsOf(attempts, ({ shard }) => String(shard)).flatMap((ofShard) => {
+    let newest: Attempted | undefined
+    const violations: Array<Violation> = []
+    for (const attempt of [...ofShard].sort((a, b) => a.beganAtMs - b.beganAtMs || a.epoch - b.epoch)) {
+      if (newest === undefined || attempt.epoch >= newest.epoch) newest = attempt
+      else {
+        const afterMs = attempt.beganAtMs - newest.beganAtMs
+        const message = `${attemptName(attempt)} started ${afterMs} ms after ${attemptName(newest)} in shard ${attempt.shard}`
+        violations.push(violation("fencing", message))
+      }
+    }
+    return violations
+  })
 }
 
 // ── Definite answers ────────────────────────────────────────────────────────────────────────────────
@@ -255,7 +312,12 @@ const cancelledArming = ({ asks, armings }: KeyHistory, cancel: Asked): Arming |
   if (isAlone)
     return armings.findLast(({ madeBy }) => madeBy !== undefined && madeBy.answeredAt < cancel.sentAt)
   const isOnlyCancel = asks.filter(({ request }) => request.op === "cancel").length === 1
-  return isOnlyCancel ? armings.findLast(({ finished }) => finished?.state === "cancelled") : undefined
+  if (!isOnlyCancel) return undefined
+  // What is replaced while an attempt of it runs goes into history as cancelled too: it may be of a later time.
+  return armings.findLast(
+    ({ finished, madeBy }) =>
+      finished?.state === "cancelled" && (madeBy === undefined || madeBy.sentAt < cancel.answeredAt),
+  )
 }
 
 // ── Integrity ───────────────────────────────────────────────────────────────────────────────────────
@@ -302,7 +364,7 @@ const notConserved = ({ keys }: HistoryIndex, final: StoreContents): ReadonlyArr
       : [violation("conservation", `${counted} ${what} in the store, ${inTally} by the tally`)],
   )
   const acknowledged = sum(keys, ({ asks }) => asks.filter(({ answer }) => isArming(answer?.result)).length)
-  const unknown = sum(keys, ({ unknownArmings }) => unknownArmings.length)
+  const unknown = sum(keys, (key) => key.unknownArmings.length + foundFinished(key).length)
   if (tally.created < acknowledged || tally.created > acknowledged + unknown) {
     const message = `${tally.created} created by the tally, where ${acknowledged} were acknowledged and ${unknown} are unknown`
     violations.push(violation("conservation", message))

@@ -5,9 +5,23 @@ import type { Answer, Ask, HistoryRecorder, Key } from "./History.ts"
 
 export interface RecordingClientOptions {
   readonly recorder: HistoryRecorder
-  /** Asked for each request: a restarted service is elsewhere. */
+  /** Asked for each request: a restarted service is elsewhere, and of several each may have its turn. */
   readonly url: () => string
   readonly timeoutMs?: number
+  /** Told of every request when it has ended, however it did. */
+  readonly onExchange?: (exchange: Exchange) => void
+}
+
+/** One request and what came back: a status, or why nothing did. */
+export interface Exchange {
+  readonly url: string
+  readonly call: string
+  readonly sentAtMs: number
+  readonly tookMs: number
+  readonly status?: number
+  readonly retryAfter?: string
+  /** The problem's code and detail, or the runtime's word for a connection that failed. */
+  readonly failure?: string
 }
 
 export interface CreateRequest {
@@ -105,15 +119,30 @@ export class RecordingClient {
   }
 
   async #post(call: string, body: string): Promise<{ status: number; body: unknown } | undefined> {
+    const { onExchange, timeoutMs = 10_000 } = this.#options
+    const url = this.#options.url()
+    const sentAtMs = Date.now()
+    const startedAt = performance.now()
+    const ended = (how: Pick<Exchange, "status" | "retryAfter" | "failure">): void =>
+      onExchange?.({ url, call, sentAtMs, tookMs: performance.now() - startedAt, ...how })
     try {
-      const response = await fetch(`${this.#options.url()}/api/v1/timers/${call}`, {
+      const response = await fetch(`${url}/api/v1/timers/${call}`, {
         method: "POST",
         headers: { "content-type": "application/json" },
         body,
-        signal: AbortSignal.timeout(this.#options.timeoutMs ?? 10_000),
+        signal: AbortSignal.timeout(timeoutMs),
       })
-      return { status: response.status, body: await response.json() }
-    } catch {
+      const { status } = response
+      const answered: unknown = await response.json()
+      const retryAfter = response.headers.get("retry-after")
+      ended({
+        status,
+        ...(retryAfter === null ? {} : { retryAfter }),
+        ...(status === 200 ? {} : { failure: codeOf(answered as Problem) }),
+      })
+      return { status, body: answered }
+    } catch (error) {
+      ended({ failure: reasonOf(error) })
       return undefined
     }
   }
@@ -149,10 +178,11 @@ const askOf = ({ key, executeAtMs, payload }: CreateRequest): Ask => ({
   ...(payload === undefined ? {} : { payload: encoder.encode(payload) }),
 })
 
-const createAnswer = (result: string, { fireId, revision }: TimerBody): Answer =>
-  result === "created" || result === "replaced"
-    ? { result, fireId, revision }
-    : { result: "nothingDone", because: result }
+const createAnswer = (result: string, { fireId, revision }: TimerBody): Answer => {
+  if (result === "created" || result === "replaced") return { result, fireId, revision }
+  const nothing = { result: "nothingDone", because: result } as const
+  return result === "alreadyFinished" ? { ...nothing, finishedAs: fireId } : nothing
+}
 
 const itemAnswer = (item: ItemResult): Answer | undefined => {
   if (!("problem" in item)) return createAnswer(item.result, item)
@@ -160,3 +190,8 @@ const itemAnswer = (item: ItemResult): Answer | undefined => {
 }
 
 const codeOf = ({ code, detail }: Problem): string => (detail === undefined ? code : `${code}: ${detail}`)
+
+const reasonOf = (error: unknown): string => {
+  if (!(error instanceof Error)) return String(error)
+  return "code" in error && typeof error.code === "string" ? error.code : error.name
+}

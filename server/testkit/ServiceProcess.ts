@@ -8,7 +8,7 @@ import { eventually } from "./eventually.ts"
 import type { HistoryRecorder } from "./History.ts"
 
 export interface ServiceProcessOptions {
-  /** Where its database is. Processes with the same folder share it. */
+  /** Where its database is, unless its settings name another. Processes with the same folder share it. */
   readonly folder: string
   /** What the history calls it. */
   readonly name?: string
@@ -180,7 +180,9 @@ export class ServiceProcess implements AsyncDisposable {
     return {
       ...inheritedEnvironment(),
       TIMER_HTTP_PORT: "0",
-      TIMER_DB_PATH: ServiceProcess.databaseIn(this.#options.folder),
+      ...(this.#options.settings?.["TIMER_STORE_URL"] === undefined
+        ? { TIMER_DB_PATH: ServiceProcess.databaseIn(this.#options.folder) }
+        : {}),
       ...this.#options.settings,
     }
   }

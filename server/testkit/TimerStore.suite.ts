@@ -1,5 +1,5 @@
-// The laws of the TimerStore port that concern writing, as one suite that every adapter runs. Reading
-// and the comparison with a model are suites of their own, and run from here.
+// The laws of the TimerStore port that concern writing, as one suite that every adapter runs. Repeats,
+// reading and the comparison with a model are suites of their own, and run from here.
 import { describe, expect, test } from "bun:test"
 import { Effect } from "effect"
 import type { FinishedLife } from "../src/domain/Timer.ts"
@@ -7,6 +7,7 @@ import type { WriteItem } from "../src/domain/WriteItem.ts"
 import { at, lawsOf, owned, type Store, type StoreFixture, timerIn } from "./StoreFixture.ts"
 import { timerStoreModelSuite } from "./TimerStoreModel.suite.ts"
 import { timerStoreReadsSuite } from "./TimerStoreReads.suite.ts"
+import { timerStoreRepeatsSuite } from "./TimerStoreRepeats.suite.ts"
 import { timerStoreSchedulesSuite } from "./TimerStoreSchedules.suite.ts"
 import {
   cancelOf,
@@ -18,16 +19,15 @@ import {
   sampleNow,
   samplePut,
   sampleTimer,
-  scheduleOf,
 } from "./timers.ts"
 
 export const timerStoreSuite = (fixture: StoreFixture): void => {
   describe(`TimerStore: ${fixture.name}`, () => {
     describe("fence", () => fenceLaws(fixture))
     describe("items", () => itemLaws(fixture))
-    describe("repeats", () => repeatLaws(fixture))
     describe("payloads", () => payloadLaws(fixture))
     describe("durability", () => durabilityLaws(fixture))
+    timerStoreRepeatsSuite(fixture)
     timerStoreSchedulesSuite(fixture)
     timerStoreReadsSuite(fixture)
     timerStoreModelSuite(fixture)
@@ -271,72 +271,6 @@ const itemLaws = (fixture: StoreFixture): void => {
         revision = created.revision
         yield* write([life % 2 === 0 ? cancelOf(put.timer) : outcomeOf(created, delivered)])
       }
-    }),
-  )
-}
-
-const repeatLaws = (fixture: StoreFixture): void => {
-  const law = lawsOf(fixture)
-  const timer = sampleTimer({ timerId: "repeated", payload: new Uint8Array([1]) })
-  const before = [putOf(timer)]
-  const kinds: ReadonlyArray<readonly [string, ReadonlyArray<WriteItem>, WriteItem]> = [
-    ["put of a free key", [], putOf(timer)],
-    [
-      "put that replaces",
-      before,
-      samplePut({ timerId: "repeated", createdAt: sampleNow + 1, fireAt: sampleNow + 4 }),
-    ],
-    ["change", before, changeOf(timer, { executeAt: sampleNow + 5 })],
-    ["schedule of a free key", [], scheduleOf(timer)],
-    [
-      "schedule that moves",
-      before,
-      scheduleOf(sampleTimer({ timerId: "repeated", createdAt: sampleNow + 1, fireAt: sampleNow + 4 })),
-    ],
-    [
-      "schedule of what is there",
-      before,
-      scheduleOf(sampleTimer({ timerId: "repeated", createdAt: sampleNow + 1, fireAt: timer.fireAt })),
-    ],
-    [
-      "schedule that is outdated",
-      before,
-      scheduleOf(sampleTimer({ timerId: "repeated", askedAt: sampleNow - 1, fireAt: sampleNow + 4 })),
-    ],
-    ["cancel", before, cancelOf(timer)],
-    ["outcome delivered", before, outcomeOf(timer, delivered)],
-    ["outcome retry", before, outcomeOf(timer, { to: "retry", fireAt: timer.fireAt + 9 })],
-    [
-      "outcome re-armed",
-      before,
-      outcomeOf(timer, { to: "rearmed", executeAt: timer.fireAt + 9, fireId: sampleId(), latenessMs: 0 }),
-    ],
-    ["outcome dead", before, outcomeOf(timer, { to: "dead", reason: "refused" })],
-  ]
-  for (const [title, prepared, item] of kinds) {
-    law(`a repeated ${title} is harmless and gets the same answer`, () =>
-      Effect.gen(function* () {
-        const { store, write } = yield* owned
-        yield* write(prepared)
-        const first = yield* write([item])
-        const state = { found: yield* store.find(timer), tally: yield* store.tally }
-        const again = [yield* write([item]), (yield* write([item, item])).slice(1)]
-        expect(again).toEqual([first, first])
-        expect({ found: yield* store.find(timer), tally: yield* store.tally }).toEqual(state)
-      }),
-    )
-  }
-
-  law("a create repeated after its life has ended arms nothing", () =>
-    Effect.gen(function* () {
-      const { store, write } = yield* owned
-      const past = { timerId: "late", executeAt: sampleNow - 5, fireAt: sampleNow - 5 }
-      const first = samplePut(past)
-      yield* write([first, outcomeOf(first.timer, delivered)])
-      const answers = yield* write([samplePut(past), first])
-      expect(answers.map(({ result }) => result)).toEqual(["alreadyFinished", "alreadyFinished"])
-      expect((yield* store.find(first.timer)).pending).toBeUndefined()
-      expect((yield* store.tally).created).toBe(1)
     }),
   )
 }

@@ -34,7 +34,7 @@ import {
 
 /** What happens next, as numbers that a shrinking run can make small. */
 interface Step {
-  readonly op: "put" | "change" | "schedule" | "cancel" | "outcome" | "record" | "repeat"
+  readonly op: "put" | "change" | "schedule" | "cancel" | "outcome" | "record" | "repeat" | "carried"
   readonly key: number
   readonly a: number
   readonly b: number
@@ -53,6 +53,7 @@ const steps = fc.array(
       "outcome",
       "record",
       "repeat",
+      "carried",
     ),
     key: fc.nat(2),
     a: fc.nat(11),
@@ -229,7 +230,18 @@ class Model {
         return this.#recordOf(a)
       case "repeat":
         return this.#items[this.#items.length - 1 - (a % Math.max(1, this.#items.length))]
+      case "carried":
+        return this.#carried({ op, key, a, b })
     }
+  }
+
+  /** A write of which an owner may have heard before: at times it was done, long ago or just now, at times not. */
+  #carried({ key, a, b }: Step): WriteItem | undefined {
+    const op = at(["put", "change", "cancel", "repeat", "repeat"] as const, b)
+    const item = this.#itemOf({ op, key, a, b: a % 5 })
+    return item?.kind === "put" || item?.kind === "change" || item?.kind === "cancel"
+      ? { ...item, isRepeat: true }
+      : undefined
   }
 
   /** An attempt that outlived its arming: replaced, or cancelled while it ran. */

@@ -147,6 +147,17 @@ const ignoring = (fixture: StoreFixture): void => {
       expect(yield* store.tally).toMatchObject({ created: 1, delivered: 1 })
     }),
   )
+
+  law("whose arming has ended does not use its fireId again, even if its sender's clock is ahead", () =>
+    Effect.gen(function* () {
+      const { store, write } = yield* owned
+      const item = schedule({ executeAt: due, askedAt: due + 1_000_000 })
+      const next = putOf(sampleTimer({ timerId: "asked", executeAt: due + 9 }))
+      yield* write([item, outcomeOf(item.timer, delivered), next])
+      expect(yield* write([item])).toEqual([{ result: "ignored", because: "finished" }])
+      expect((yield* store.find(item.timer)).pending?.fireId).toBe(next.timer.fireId)
+    }),
+  )
 }
 
 const orderOfSenders = (fixture: StoreFixture): void => {

@@ -1,6 +1,7 @@
 // What may be asked of a shard's write queue, and what is answered. Each item carries its own
 // instant (`at`) and its own ids, made once by whoever first saw the request: a repeated item is the
-// same item, and is harmless.
+// same item, and is harmless as long as nobody else has written its key since. Where others may have, the
+// repeat is marked (`isRepeat`), and is done only if it surely was not done before; else its answer is `unknown`.
 import type { Attempt, FinishedLife, Spec, Timer, TimerKey } from "./Timer.ts"
 
 export type OnExisting = "replace" | "keep" | "fail"
@@ -12,6 +13,8 @@ export interface Put {
   readonly onExisting: OnExisting
   /** The correlation id was made, not given: it does not count when comparing with what is pending. */
   readonly madeCorrelationId: boolean
+  /** It may have been done already, and others may have written its key since. */
+  readonly isRepeat?: true
 }
 
 /** An update: what is absent stays, `null` clears. It arms anew under `fireId`. */
@@ -23,6 +26,8 @@ export interface Change {
   readonly ifRevision?: number
   /** The arming whose attempt is running as this is queued, if one is. */
   readonly inFlight?: string
+  /** It may have been done already, and others may have written its key since. */
+  readonly isRepeat?: true
   readonly set: {
     readonly executeAt?: number
     readonly target?: Spec["target"]
@@ -53,6 +58,8 @@ export interface Cancel {
   readonly ifRevision?: number
   /** The arming whose attempt is running as this is queued, if one is. */
   readonly inFlight?: string
+  /** It may have been done already, and others may have written its key since. */
+  readonly isRepeat?: true
 }
 
 export type Then =
@@ -127,6 +134,9 @@ export type RecordAnswer = { readonly result: "recorded" }
 /** The item cannot be stored (too large for this store); its neighbours are not affected. */
 export type Unstorable = { readonly result: "unstorable"; readonly reason: string }
 
+/** Of a marked repeat only: nothing tells whether it was done before, and nothing was done now. */
+export type Unknown = { readonly result: "unknown" }
+
 export type WriteAnswer =
   | PutAnswer
   | ChangeAnswer
@@ -135,6 +145,7 @@ export type WriteAnswer =
   | OutcomeAnswer
   | RecordAnswer
   | Unstorable
+  | Unknown
 
 export const keyOfItem = (item: WriteItem): TimerKey => {
   switch (item.kind) {

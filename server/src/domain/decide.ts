@@ -16,6 +16,7 @@ import type {
   RecordAnswer,
   Schedule,
   ScheduleAnswer,
+  Unknown,
 } from "./WriteItem.ts"
 
 /** Armings by how they began and how they ended: `begun` minus all ends is what is pending. */
@@ -60,7 +61,7 @@ export interface Known {
   readonly last: FinishedLife | undefined
 }
 
-export const decidePut = (put: Put, { pending, last }: Known): Decision<PutAnswer> => {
+export const decidePut = (put: Put, { pending, last }: Known): Decision<PutAnswer | Unknown> => {
   const { timer } = put
   // The same put again: its effect is there already, or has even ended (and must not be armed again).
   if (pending?.fireId === timer.fireId) {
@@ -69,6 +70,8 @@ export const decidePut = (put: Put, { pending, last }: Known): Decision<PutAnswe
     }
   }
   if (last?.fireId === timer.fireId) return { answer: { result: "alreadyFinished", life: last } }
+  // What it armed may have been replaced since: only if nothing was ever there, it was surely not done.
+  if (put.isRepeat && (pending !== undefined || last !== undefined)) return unknown
   // The same create again, by a client that repeats after a time-out: one firing, not two.
   if (last !== undefined && timer.executeAt <= timer.createdAt && last.executeAt === timer.executeAt) {
     return { answer: { result: "alreadyFinished", life: last } }
@@ -87,9 +90,12 @@ export const decidePut = (put: Put, { pending, last }: Known): Decision<PutAnswe
   }
 }
 
-export const decideChange = (change: Change, { pending }: Known): Decision<ChangeAnswer> => {
+/** What last ended counts only for a marked repeat. */
+export const decideChange = (change: Change, { pending, last }: Known): Decision<ChangeAnswer | Unknown> => {
+  if (pending?.fireId === change.fireId) return { answer: { result: "changed", timer: pending } }
+  // What it armed may have been replaced, or have ended, since: then there is no timer to answer with.
+  if (change.isRepeat && (pending !== undefined || last !== undefined)) return unknown
   if (pending === undefined) return { answer: { result: "notFound" } }
-  if (pending.fireId === change.fireId) return { answer: { result: "changed", timer: pending } }
   if (change.ifRevision !== undefined && change.ifRevision !== pending.revision) {
     return { answer: { result: "revisionMismatch", revision: pending.revision } }
   }
@@ -105,6 +111,8 @@ export const decideChange = (change: Change, { pending }: Known): Decision<Chang
 
 export const decideSchedule = (schedule: Schedule, { pending, last }: Known): Decision<ScheduleAnswer> => {
   const { timer } = schedule
+  // The same item again, after its arming has ended and another has taken its place: its fireId is used up.
+  if (last?.fireId === timer.fireId) return ignore("finished")
   // A sender that hears nothing sends again, for as long as it likes: what has finished is not armed anew.
   if (pending === undefined) return last === undefined ? create(timer, last) : ignore("finished")
   // The same item again: its effect is there already. Revisions start at the creation time and rise with a move.
@@ -130,10 +138,12 @@ export const decideSchedule = (schedule: Schedule, { pending, last }: Known): De
   return { answer: { result: "moved", timer: moved }, pending: moved, tally: { created: 1, replaced: 1 } }
 }
 
-export const decideCancel = (cancel: Cancel, { pending, last }: Known): Decision<CancelAnswer> => {
+export const decideCancel = (cancel: Cancel, { pending, last }: Known): Decision<CancelAnswer | Unknown> => {
   if (last?.endedBy === cancel.cancelId) {
     return { answer: { result: last.fireId === cancel.inFlight ? "inFlight" : "cancelled" } }
   }
+  // What is there now may be newer than what it has cancelled already.
+  if (cancel.isRepeat && (pending !== undefined || last !== undefined)) return unknown
   if (pending === undefined) {
     if (last === undefined) return { answer: { result: "notFound" } }
     return { answer: { result: alreadyEnded[last.state] } }
@@ -153,6 +163,8 @@ export const decideCancel = (cancel: Cancel, { pending, last }: Known): Decision
     tally: { cancelled: 1 },
   }
 }
+
+const unknown: Decision<Unknown> = { answer: { result: "unknown" } }
 
 const alreadyEnded = {
   delivered: "alreadyDelivered",

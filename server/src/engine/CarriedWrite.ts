@@ -15,9 +15,9 @@ export class CarriedWrite {
   readonly room: Room
   readonly deadlineNanos: bigint
   readonly onAnswer: (result: CarriedResult) => void
-  /** An owner may have done it: it is repeated to whoever owns the shard, and never inserted. */
+  /** An owner may have done it: it is repeated, marked, to whoever owns the shard, and never inserted. */
   mayBeDone: boolean
-  /** It may have been inserted: inserting it again is harmless. */
+  /** It may have been inserted: it may be inserted again, marked. */
   mayBeInserted = false
   /** Someone is at work on it: the key's next write waits until that ends, even if the caller has gone. */
   isUnderWay = false
@@ -49,6 +49,14 @@ export class CarriedWrite {
 
   get isUnknown(): boolean {
     return this.mayBeDone || this.mayBeInserted
+  }
+
+  /**
+   * The item as it is to be sent now. Between an unknown result and its repeat others may write the key: the mark
+   * keeps the repeat from being done twice. A schedule has none: its `askedAt` says whether it is still wanted.
+   */
+  get outgoing(): CarriedItem {
+    return this.isUnknown && this.item.kind !== "schedule" ? { ...this.item, isRepeat: true } : this.item
   }
 }
 

@@ -3,6 +3,10 @@
 // value, and whatever has not moved for the lease time is silent. No wall clocks are compared, and nothing here
 // reads a clock or the store: it is told what was read, and when.
 //
+// Time in which this node could not look counts little: a store that was away for longer than the lease time has kept
+// everyone from raising anything, and nobody is dead for that. Were it counted, all shards would change hands when it
+// is back, and whatever was delivered meanwhile would be delivered again.
+//
 // Silence decides about claims, which the store fences; a mistake here costs a move, never a timer.
 import type { Lease, Member } from "../ports/ShardLeases.ts"
 
@@ -27,6 +31,9 @@ interface WatchedLease {
   readonly isSilent: boolean
 }
 
+/** What part of the lease time counts at most between two looks: so slow looks delay a takeover, and no more. */
+const countedBetweenLooks = 1 / 5
+
 /** Someone who came is acted upon from its second beat on: one may be all that it had in it. */
 const beatsToBeCounted = 2
 
@@ -35,26 +42,34 @@ export class ClusterWatch {
   private watchedLeases: ReadonlyArray<WatchedLease> = []
   private watchedMembers = new Map<string, WatchedMember>()
   private hasSeenMembers = false
+  private leasesSeenNanos: bigint | undefined
+  private membersSeenNanos: bigint | undefined
 
   constructor(options: ClusterWatchOptions) {
     this.options = options
   }
 
   noteLeases(leases: ReadonlyArray<Lease>, seenNanos: bigint): void {
+    const blindNanos = this.blindFor(this.leasesSeenNanos, seenNanos)
+    this.leasesSeenNanos = seenNanos
     this.watchedLeases = leases.map((lease, shard) => {
       const before = this.watchedLeases[shard]
       const isSame = before?.lease.epoch === lease.epoch && before.lease.counter === lease.counter
-      const sinceNanos = isSame ? before.sinceNanos : seenNanos
+      const sinceNanos = isSame ? before.sinceNanos + blindNanos : seenNanos
       return { lease, sinceNanos, isSilent: this.isOver(sinceNanos, seenNanos) }
     })
   }
 
   noteMembers(members: ReadonlyArray<Member>, seenNanos: bigint): void {
+    const blindNanos = this.blindFor(this.membersSeenNanos, seenNanos)
+    this.membersSeenNanos = seenNanos
     this.watchedMembers = new Map(
-      members.map((member) => [
-        member.node,
-        this.watchedMember(member, this.watchedMembers.get(member.node), seenNanos),
-      ]),
+      members.map((member) => {
+        const before = this.watchedMembers.get(member.node)
+        const shifted =
+          before === undefined ? undefined : { ...before, sinceNanos: before.sinceNanos + blindNanos }
+        return [member.node, this.watchedMember(member, shifted, seenNanos)]
+      }),
     )
     this.hasSeenMembers = true
   }
@@ -120,6 +135,13 @@ export class ClusterWatch {
       wasHereFirst: wasHereFirst && before.isLive,
       isLive: true,
     }
+  }
+
+  /** How much of the time since the look before must not count. */
+  private blindFor(beforeNanos: bigint | undefined, nowNanos: bigint): bigint {
+    if (beforeNanos === undefined) return 0n
+    const uncounted = nowNanos - beforeNanos - nanosOf(this.options.leaseMs * countedBetweenLooks)
+    return uncounted > 0n ? uncounted : 0n
   }
 
   private isOver(sinceNanos: bigint, nowNanos: bigint): boolean {

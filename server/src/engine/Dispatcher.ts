@@ -182,7 +182,9 @@ export class Dispatcher {
         this.moveUp(namespace, entry)
         continue
       }
-      if (!home.mayStart()) {
+      // The clock may have been set back since the entry was due.
+      const nowMs = this.parts.wall.now()
+      if (nowMs < entry.fireAt || !home.mayStart()) {
         home.window.putBack(entry)
         this.moveUp(namespace, entry)
         continue
@@ -193,15 +195,14 @@ export class Dispatcher {
         this.expectProbe(host)
         continue
       }
-      this.start(namespace, host, entry)
+      this.start(namespace, host, entry, nowMs)
       return true
     }
   }
 
-  private start(namespace: NamespaceQueue, host: HostQueue, entry: Entry): void {
+  private start(namespace: NamespaceQueue, host: HostQueue, entry: Entry, startedAt: number): void {
     const { parts } = this
     const { timer, home } = entry
-    const startedAt = parts.wall.now()
     home.window.start(entry)
     this.unsettled++
     const onStored = () => {

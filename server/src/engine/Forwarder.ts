@@ -8,15 +8,15 @@
 //  - It surely did not arrive, and no owner is in reach (the shard is free for longer than a handover takes, or the
 //    owner's address still refuses): a create is inserted if its key is free, which needs no owner; for anything
 //    else only the owner's word would do, and the caller is refused.
-//  - It may have been done: it is repeated as it was, ids included, to whoever owns the shard, until its result is
-//    known or its time is over. It is never inserted: what it armed may have been replaced and have ended since, and
-//    nothing would tell.
+//  - It may have been done: it is repeated, ids included, to whoever owns the shard, until its result is known or its
+//    time is over. The repeat is marked, for others may have written the key since: where nothing tells any more
+//    whether it was done, it is not done, and the caller is told so. It is never inserted: an owner may still be at it.
 //
 // Every request is answered within its bound. Past it the caller is told whether the result is unknown; a call that
 // is still out then holds the later writes of its keys back until it ends, so that none overtakes another.
 import { Clock, Effect, Fiber, Latch, type Scope } from "effect"
 import type { Uuid } from "../domain/Timer.ts"
-import { keyOfItem } from "../domain/WriteItem.ts"
+import { keyOfItem, type WriteAnswer } from "../domain/WriteItem.ts"
 import { type CarriedAnswer, type CarriedItem, PeerError, type Peers } from "../ports/Peers.ts"
 import type { TimerStore } from "../ports/TimerStore.ts"
 import { type CarriedResult, CarriedWrite, carriedBytes, Room } from "./CarriedWrite.ts"
@@ -78,7 +78,7 @@ export class Forwarder {
     this.clock = clock
     this.run = run
     this.inserts = new ForeignInserts(parts.store, run, callWithinMs, {
-      answered: (carried, answer) => this.finish(carried, answer, "inserted"),
+      answered: (carried, answer) => this.conclude(carried, answer, "inserted"),
       over: (carried) => this.release(carried),
       differs: (carried) =>
         this.refuse(carried, "its timer exists with other content, and no owner is in reach"),
@@ -170,10 +170,10 @@ export class Forwarder {
       this.release(carried)
       return
     }
-    const { item, shard } = carried
+    const { shard } = carried
     if (this.parts.own.owns(shard)) {
       carried.isUnderWay = true
-      this.parts.own.put(item, (answer) => this.answered(carried, answer))
+      this.parts.own.put(carried.outgoing, (answer) => this.answered(carried, answer))
       return
     }
     const address = this.parts.view.ownerAddress(shard)
@@ -194,10 +194,11 @@ export class Forwarder {
   }
 
   private doWithoutOwner(carried: CarriedWrite): void {
+    const { outgoing } = carried
     if (carried.mayBeDone) {
       carried.refusedBy = undefined
       this.again(carried)
-    } else if (carried.item.kind === "put") this.inserts.add(carried, carried.item)
+    } else if (outgoing.kind === "put") this.inserts.add(carried, outgoing)
     else this.refuse(carried, "no owner of the timer's shard is in reach")
   }
 
@@ -232,7 +233,7 @@ export class Forwarder {
     return Effect.suspend(() =>
       this.parts.peers.write(
         address,
-        batch.map(({ item }) => item),
+        batch.map(({ outgoing }) => outgoing),
       ),
     ).pipe(
       Effect.timeoutOrElse({
@@ -263,7 +264,7 @@ export class Forwarder {
     carried.isUnderWay = false
     if (answer.kind === "unknown") carried.mayBeDone = true
     if (carried.isOver) this.release(carried)
-    else if (answer.kind === "answered") this.finish(carried, answer.answer, "answered")
+    else if (answer.kind === "answered") this.conclude(carried, answer.answer, "answered")
     // To say that nothing was written, nothing may have been tried before.
     else if (answer.kind === "overloaded" && !carried.isUnknown) {
       this.finish(carried, new Overloaded({ retryAfterMs: answer.retryAfterMs }), "refused")
@@ -340,6 +341,11 @@ export class Forwarder {
     this.release(carried)
   }
 
+  private conclude(carried: CarriedWrite, answer: WriteAnswer, label: ForwardedResult): void {
+    if (answer.result === "unknown") this.finish(carried, unavailable(writtenSince, true), "unknown")
+    else this.finish(carried, answer, label)
+  }
+
   private finish(carried: CarriedWrite, result: CarriedResult, label: ForwardedResult): void {
     this.end(carried, result, label)
     this.release(carried)
@@ -384,6 +390,7 @@ export class Forwarder {
 }
 
 const stopping = "this process is stopping"
+const writtenSince = "the owner's answer was lost, and the timer may have been written by others since"
 
 const unavailable = (message: string, mayBeDone: boolean): OwnerUnavailable =>
   new OwnerUnavailable({ message, retryAfterMs, mayBeDone })

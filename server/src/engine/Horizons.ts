@@ -1,12 +1,14 @@
 // Up to where the timers of a shard are all in memory: one cursor for all namespaces, and one of its own for
 // each that is excluded (its due timers pile up), so that it is read as it gets room and keeps nobody waiting.
-import { beginning, type Cursor, isBefore } from "../domain/DueOrder.ts"
+import { beginning, type Cursor, endOf, isBefore } from "../domain/DueOrder.ts"
 import type { Timer, Uuid } from "../domain/Timer.ts"
 
 export class Horizon {
   cursor: Cursor = beginning
   /** Offers beyond the cursor, while a read that will move it runs. */
   waiting: Map<Uuid, Timer> | undefined
+  /** What the next timer beyond the cursor weighs, if it is known: it was let go, and needs that much room. */
+  nextBytes = 0
 
   get isBeingRead(): boolean {
     return this.waiting !== undefined
@@ -16,9 +18,16 @@ export class Horizon {
     return !isBefore(this.cursor, timer)
   }
 
-  /** Ends no later than there. */
-  pullBack(end: Cursor): void {
-    if (isBefore(end, this.cursor)) this.cursor = end
+  /** Ends before the timer, which is not in memory, and next to it. */
+  endBefore(timer: Cursor, bytes: number): void {
+    if (!this.covers(timer)) return
+    this.cursor = justBefore(timer)
+    this.nextBytes = bytes
+  }
+
+  advance(end: Cursor): void {
+    this.cursor = end
+    this.nextBytes = 0
   }
 }
 
@@ -58,15 +67,19 @@ export class Horizons {
     if (horizon.covers(this.main.cursor)) this.excluded.delete(namespace)
   }
 
-  /** The first excluded namespace that lags behind the main horizon and that `mayRead`; its turn is then over. */
-  nextLagging(mayRead: (namespace: string) => boolean): { namespace: string; horizon: Horizon } | undefined {
-    for (const [namespace, horizon] of this.excluded) {
-      if (horizon.isBeingRead || horizon.covers(this.main.cursor) || !mayRead(namespace)) continue
-      this.excluded.delete(namespace)
-      this.excluded.set(namespace, horizon)
-      return { namespace, horizon }
-    }
-    return undefined
+  /** Excluded namespaces that lag behind the main horizon, in turn. */
+  lagging(): Array<{ readonly namespace: string; readonly horizon: Horizon }> {
+    return [...this.excluded].flatMap(([namespace, horizon]) =>
+      horizon.isBeingRead || horizon.covers(this.main.cursor) ? [] : [{ namespace, horizon }],
+    )
+  }
+
+  /** The namespace has had its turn: the others come first. */
+  endTurn(namespace: string): void {
+    const horizon = this.excluded.get(namespace)
+    if (horizon === undefined) return
+    this.excluded.delete(namespace)
+    this.excluded.set(namespace, horizon)
   }
 
   /** A read that will move the horizon begins: offers beyond it wait. */
@@ -87,4 +100,14 @@ export class Horizons {
   stopWaiting(uuid: Uuid): void {
     for (const horizon of this.beingRead) horizon.waiting?.delete(uuid)
   }
+}
+
+/** The cursor next to that of the timer, below it. */
+const justBefore = ({ fireAt, uuid }: Cursor): Cursor => {
+  const before = uuid.replace(
+    /([1-9a-f])(0*)$/,
+    (_, digit: string, zeros: string) =>
+      (Number.parseInt(digit, 16) - 1).toString(16) + "f".repeat(zeros.length),
+  )
+  return before === uuid ? endOf(fireAt - 1) : { fireAt, uuid: before }
 }

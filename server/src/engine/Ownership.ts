@@ -399,6 +399,7 @@ export class Ownership implements ClusterView {
   }
 
   private readonly sayIfWaiting: Effect.Effect<void> = Effect.suspend(() => {
+    if (this.isLeaving) return Effect.void
     const holders = new Set(this.watch.leases.flatMap(({ node }) => (node === this.node ? [] : (node ?? []))))
     const isWaiting = this.isWaiting && holders.size > 0
     if (isWaiting === this.hasSaidThatItWaits) return Effect.void

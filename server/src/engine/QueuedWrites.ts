@@ -5,7 +5,8 @@ import type { Uuid } from "../domain/Timer.ts"
 export class QueuedWrites {
   private readonly counts = new Map<Uuid, number>()
   private readonly holds = new Map<Uuid, number>()
-  private readonly holding = new Set<object>()
+  /** How often each write that holds its key back is queued: the same one may be asked for again. */
+  private readonly holding = new Map<object, number>()
 
   of(uuid: Uuid): number {
     return this.counts.get(uuid) ?? 0
@@ -18,25 +19,26 @@ export class QueuedWrites {
   add(write: object, uuid: Uuid, holdsBack: boolean): void {
     raise(this.counts, uuid)
     if (!holdsBack) return
-    this.holding.add(write)
+    raise(this.holding, write)
     raise(this.holds, uuid)
   }
 
   /** Whether the key is held no more by this. */
   remove(write: object, uuid: Uuid): boolean {
     lower(this.counts, uuid)
-    if (!this.holding.delete(write)) return false
+    if (!this.holding.has(write)) return false
+    lower(this.holding, write)
     lower(this.holds, uuid)
     return !this.isHeld(uuid)
   }
 }
 
-const raise = (counts: Map<Uuid, number>, uuid: Uuid): void => {
-  counts.set(uuid, (counts.get(uuid) ?? 0) + 1)
+const raise = <Key>(counts: Map<Key, number>, key: Key): void => {
+  counts.set(key, (counts.get(key) ?? 0) + 1)
 }
 
-const lower = (counts: Map<Uuid, number>, uuid: Uuid): void => {
-  const left = (counts.get(uuid) ?? 0) - 1
-  if (left > 0) counts.set(uuid, left)
-  else counts.delete(uuid)
+const lower = <Key>(counts: Map<Key, number>, key: Key): void => {
+  const left = (counts.get(key) ?? 0) - 1
+  if (left > 0) counts.set(key, left)
+  else counts.delete(key)
 }

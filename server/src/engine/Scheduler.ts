@@ -150,6 +150,8 @@ export interface SchedulerParts {
   readonly isDraining: () => boolean
 }
 
+/** From the receipt of a write to its answer, whoever does it; a little more than the forwarder takes by itself. */
+const ownAnswerWithinMs = 5_500
 /** Counting stops here and says so. */
 const countAtMost = 100_000
 /** How many timers one `cancelMany` cancels at most. */
@@ -185,6 +187,20 @@ export const makeScheduler = (parts: SchedulerParts): Scheduler["Service"] => {
         forwarder.carry(item, settle, { mayBeDone: answer.kind === "unknown" })
       } else settle(answer.kind === "notOwner" ? notOwned() : lost())
     })
+  }
+
+  /**
+   * One write, begun and waited for. A store that does not answer this node may answer another: where there are
+   * others, the caller is told in time to ask one of them. On a store of its own there is nobody else to ask.
+   */
+  const answerOf = <Answer extends WriteAnswer>(
+    begin: (onAnswer: (answer: Answer | RefusedWrite) => void) => void,
+  ): Effect.Effect<Answer, RefusedWrite> => {
+    const answer = Effect.callback<Answer, RefusedWrite>((resume) =>
+      begin((given) => resume(asEffect(given))),
+    )
+    if (forwarder === undefined) return answer
+    return Effect.timeoutOrElse(answer, { duration: ownAnswerWithinMs, orElse: () => Effect.fail(late()) })
   }
 
   const timerFor = (command: Omit<CreateCommand, "onExisting">): Timer => {
@@ -270,10 +286,10 @@ export const makeScheduler = (parts: SchedulerParts): Scheduler["Service"] => {
   })
 
   return Scheduler.of({
-    create: (command) => Effect.callback((resume) => create(command, (answer) => resume(asEffect(answer)))),
-    createMany: (commands) =>
-      Effect.callback((resume) => {
-        const answers = new Array<PutAnswer | RefusedWrite>(commands.length)
+    create: (command) => answerOf((onAnswer) => create(command, onAnswer)),
+    createMany: (commands) => {
+      const answers = commands.map((): PutAnswer | RefusedWrite => late())
+      const all = Effect.callback<typeof answers>((resume) => {
         let missing = commands.length
         if (missing === 0) resume(Effect.succeed(answers))
         for (const [index, command] of commands.entries()) {
@@ -282,7 +298,14 @@ export const makeScheduler = (parts: SchedulerParts): Scheduler["Service"] => {
             if (--missing === 0) resume(Effect.succeed(answers))
           })
         }
-      }),
+      })
+      if (forwarder === undefined) return all
+      return Effect.timeoutOrElse(all, {
+        duration: ownAnswerWithinMs,
+        // As they are now: those that come later come too late.
+        orElse: () => Effect.sync(() => [...answers]),
+      })
+    },
     get: Effect.fnUntraced(function* (namespace, timerId) {
       const { pending, last } = yield* store.find(keyOf(namespace, timerId))
       if (pending !== undefined) {
@@ -291,7 +314,7 @@ export const makeScheduler = (parts: SchedulerParts): Scheduler["Service"] => {
       return last === undefined ? undefined : { state: last.state, life: last }
     }),
     update: ({ namespace, timerId, ifRevision, set }) =>
-      Effect.callback((resume) => {
+      answerOf<ChangeAnswer>((onAnswer) => {
         metrics.received("update")
         const at = wall.now()
         const change: Change = {
@@ -302,24 +325,22 @@ export const makeScheduler = (parts: SchedulerParts): Scheduler["Service"] => {
           set,
           ...(ifRevision === undefined ? {} : { ifRevision }),
         }
-        write<ChangeAnswer>(change, (answer) => resume(asEffect(answer)))
+        write<ChangeAnswer>(change, onAnswer)
       }),
-    schedule: (command) =>
-      Effect.callback((resume) => schedule(command, (answer) => resume(asEffect(answer)))),
+    schedule: (command) => answerOf((onAnswer) => schedule(command, onAnswer)),
     cancel: (namespace, timerId, ifRevision) =>
-      Effect.callback((resume) => {
-        const cancel = cancelOf(keyOf(namespace, timerId), ifRevision)
-        write<CancelAnswer>(cancel, (answer) => resume(asEffect(answer)))
-      }),
+      answerOf<CancelAnswer>((onAnswer) =>
+        write<CancelAnswer>(cancelOf(keyOf(namespace, timerId), ifRevision), onAnswer),
+      ),
     cancelMany: Effect.fnUntraced(function* (namespace, filter) {
       const { found, more } = yield* matching(namespace, filter)
       const answers = yield* Effect.forEach(
         found,
         (timer) =>
-          Effect.callback<CancelAnswer, RefusedWrite>((resume) => {
+          answerOf<CancelAnswer>((onAnswer) =>
             // Only as it was found: what was changed since may no longer match.
-            write<CancelAnswer>(cancelOf(timer, timer.revision), (answer) => resume(asEffect(answer)))
-          }),
+            write<CancelAnswer>(cancelOf(timer, timer.revision), onAnswer),
+          ),
         { concurrency: "unbounded" },
       )
       const count = (result: CancelAnswer["result"]) =>
@@ -357,6 +378,13 @@ const notOwned = (): OwnerUnavailable =>
 const lost = (): OwnerUnavailable =>
   new OwnerUnavailable({
     message: "this process lost the timer's shard before the write was confirmed",
+    retryAfterMs,
+    mayBeDone: true,
+  })
+
+const late = (): OwnerUnavailable =>
+  new OwnerUnavailable({
+    message: "the store did not confirm the write in time",
     retryAfterMs,
     mayBeDone: true,
   })

@@ -3,11 +3,11 @@
 // The reading loop makes one read at a time, so that reads of a shard never overlap.
 //
 // The sweep is the guarantee under the optimisation: lose every window, and timers are late by at most one
-// sweep, never lost. It reads heads without payloads, in bounded pages, up to the horizon: beyond it nothing
-// is missing, only not loaded yet.
+// sweep, never lost. It reads heads without payloads, in bounded pages, up to the horizon, and those of each
+// excluded namespace up to its own: beyond it nothing is missing, only not loaded yet.
 import { type Clock, Effect } from "effect"
 import { beginning, type Cursor } from "../domain/DueOrder.ts"
-import type { TimerKey, Uuid } from "../domain/Timer.ts"
+import type { Timer, TimerHead, TimerKey, Uuid } from "../domain/Timer.ts"
 import type { WriteAnswer, WriteItem } from "../domain/WriteItem.ts"
 import { keyOfItem } from "../domain/WriteItem.ts"
 import type { StoreError, TimerStore } from "../ports/TimerStore.ts"
@@ -53,8 +53,13 @@ export class ShardLoop implements Home {
   private sweepDueNanos: bigint
   private hasJustSwept = false
   private sweepFrom: Cursor = beginning
+  /** The excluded namespace that is being looked through; none while it is the others' turn, which come first. */
+  private sweepOf: string | undefined
+  private readonly sweepNext = new Set<string>()
   /** The next sweep looks at all up to the horizon, not only at what is due. */
   private sweepsAhead = false
+  /** How often a sweep was asked for: one that is under way then may have read too early to see why. */
+  private sweepsAsked = 0
   private foreign: number
 
   constructor(
@@ -89,8 +94,10 @@ export class ShardLoop implements Home {
     this.trustedUntilNanos = trustedUntilNanos
     if (foreign === this.foreign) return
     this.foreign = foreign
+    this.sweepsAsked++
     this.sweepsAhead = true
     this.sweepFrom = beginning
+    this.sweepOf = undefined
     this.sweepDueNanos = 0n
     this.readSignal.raise()
   }
@@ -107,6 +114,8 @@ export class ShardLoop implements Home {
   }
 
   readAgain(entry: Entry): void {
+    // A read that runs may have seen what the entry said as well.
+    this.window.touch(entry.uuid)
     if (this.window.entryOf(entry.uuid) === entry) this.window.forget(entry.uuid)
     // Past the bound the sweep finds it.
     const { namespace, timerId, uuid } = entry.timer
@@ -114,11 +123,12 @@ export class ShardLoop implements Home {
     this.readSignal.raise()
   }
 
-  /** The answer of a write of this shard, in queue order. */
+  /**
+   * The answer of a write of this shard, in queue order. What changed nothing under its key touches nothing: the
+   * row that a running read has of it stands, for nobody offers it.
+   */
   onAnswer(item: WriteItem, answer: WriteAnswer): void {
     const { uuid } = keyOfItem(item)
-    // What was refused changed nothing: the row that a running read has of it stands, for nobody offers it.
-    if (answer.result !== "ignored" && answer.result !== "revisionMismatch") this.window.touch(uuid)
     switch (answer.result) {
       case "created":
       case "replaced":
@@ -126,23 +136,29 @@ export class ShardLoop implements Home {
       case "exists":
       case "changed":
       case "moved":
-        this.window.offer(answer.timer)
+        this.take(uuid, answer.timer)
         break
       case "cancelled":
-        this.window.forget(uuid)
+        this.take(uuid, undefined)
         break
       case "inFlight":
         // Of a cancel: the attempt cannot be called back, and there will be no other. A change is refused.
-        if (item.kind === "cancel") this.window.forget(uuid)
+        if (item.kind === "cancel") this.take(uuid, undefined)
         break
       case "settled":
-        if (answer.next === undefined) this.window.forget(uuid)
-        else this.window.offer(answer.next)
-        if (this.window.wantsRoom) this.readSignal.raise()
+        this.take(uuid, answer.next)
         break
       default:
     }
     if (item.kind !== "outcome" && item.kind !== "record") this.window.noteAnswer(item, uuid)
+  }
+
+  /** What is pending under the key from now on. */
+  private take(uuid: Uuid, pending: Timer | undefined): void {
+    this.window.touch(uuid)
+    if (pending === undefined) this.window.forget(uuid)
+    else this.window.offer(pending)
+    if (this.window.wantsRoom) this.readSignal.raise()
   }
 
   readonly fireForever: Effect.Effect<never> = Effect.suspend(() => {
@@ -188,12 +204,14 @@ export class ShardLoop implements Home {
 
   /** The most urgent read there is, if any. Pages of a sweep and loads take turns. */
   private readonly readOnce: Effect.Effect<boolean, StoreError> = Effect.suspend(() => {
+    if (!this.isActive) return Effect.succeed(false)
     const [reread] = this.rereads.values()
     if (reread !== undefined) return Effect.as(this.readKey(reread), true)
     const isSweepDue = this.parts.clock.monotonicTimeNanosUnsafe() >= this.sweepDueNanos
     if (isSweepDue && !this.hasJustSwept) return Effect.as(this.sweepPage, true)
     this.hasJustSwept = false
-    const load = this.window.beginLoad(this.parts.wall.now()) ?? this.window.beginNamespaceLoad()
+    const now = this.parts.wall.now()
+    const load = this.window.beginLoad(now) ?? this.window.beginNamespaceLoad(now)
     if (load !== undefined) return Effect.as(this.load(load), true)
     return isSweepDue ? Effect.as(this.sweepPage, true) : Effect.succeed(false)
   })
@@ -210,7 +228,11 @@ export class ShardLoop implements Home {
         ...(except === undefined || except.length === 0 ? {} : { except }),
       })
       .pipe(
-        Effect.tap((rows) => Effect.sync(() => this.window.finishLoad(load, rows))),
+        Effect.tap((rows) =>
+          Effect.sync(() =>
+            this.isActive ? this.window.finishLoad(load, rows) : this.window.abandonLoad(load),
+          ),
+        ),
         Effect.onError(() => Effect.sync(() => this.window.abandonLoad(load))),
         Effect.asVoid,
       )
@@ -223,8 +245,9 @@ export class ShardLoop implements Home {
       const read = window.beginRead()
       return this.parts.store.find(key).pipe(
         Effect.map(({ pending }) => {
-          rereads.delete(key.uuid)
-          return pending !== undefined && window.rescue(pending, read)
+          // What was asked for again since then is read again.
+          if (!read.dirty.has(key.uuid)) rereads.delete(key.uuid)
+          return this.isActive && pending !== undefined && window.rescue(pending, read)
         }),
         Effect.ensuring(Effect.sync(() => window.endRead(read))),
       )
@@ -233,12 +256,13 @@ export class ShardLoop implements Home {
 
   private readonly sweepPage: Effect.Effect<void, StoreError> = Effect.suspend(() => {
     const self = this
-    const { window, parts } = this
+    const { window, parts, sweepOf } = this
     return Effect.gen(function* () {
       const startedNanos = parts.clock.monotonicTimeNanosUnsafe()
       self.hasJustSwept = true
+      const asked = self.sweepsAsked
       const read = window.beginRead()
-      const horizonMs = window.horizon.fireAt
+      const horizonMs = (sweepOf === undefined ? window.horizon : window.horizonFor(sweepOf)).fireAt
       const except = window.excludedNamespaces
       const heads = yield* parts.store
         .dueHeads({
@@ -246,24 +270,36 @@ export class ShardLoop implements Home {
           exclusiveAfter: self.sweepFrom,
           inclusiveUntilMs: self.sweepsAhead ? horizonMs : Math.min(parts.wall.now(), horizonMs),
           limit: parts.page,
-          ...(except.length === 0 ? {} : { except }),
+          ...(sweepOf === undefined ? {} : { only: sweepOf }),
+          ...(sweepOf !== undefined || except.length === 0 ? {} : { except }),
         })
         .pipe(Effect.ensuring(Effect.sync(() => window.endRead(read))))
+      // A window that was cleared, for the shard is lost, misses nothing.
+      if (!self.isActive) return
       for (const head of window.missing(heads, read)) {
         if (yield* self.readKey(head)) parts.metrics.rescued(1)
       }
       const endedNanos = parts.clock.monotonicTimeNanosUnsafe()
       parts.metrics.swept(Number(endedNanos - startedNanos) / 1e6)
-      const last = heads.at(-1)
-      if (heads.length === parts.page && last !== undefined) {
-        self.sweepFrom = { fireAt: last.fireAt, uuid: last.uuid }
-        return
-      }
-      self.sweepFrom = beginning
-      self.sweepsAhead = false
-      self.sweepDueNanos = endedNanos + BigInt(parts.pollingIntervalMs) * 1_000_000n
+      if (self.sweepsAsked !== asked) return
+      if (sweepOf === undefined) for (const namespace of except) self.sweepNext.add(namespace)
+      self.sweepOn(heads.length === parts.page ? heads.at(-1) : undefined, endedNanos)
     })
   })
+
+  /** Where the sweep goes on: after the last of a full page, with the next namespace, or when it is due again. */
+  private sweepOn(last: TimerHead | undefined, nowNanos: bigint): void {
+    this.sweepFrom = last === undefined ? beginning : { fireAt: last.fireAt, uuid: last.uuid }
+    if (last !== undefined) return
+    const [next] = this.sweepNext
+    this.sweepOf = next
+    if (next !== undefined) {
+      this.sweepNext.delete(next)
+      return
+    }
+    this.sweepsAhead = false
+    this.sweepDueNanos = nowNanos + BigInt(this.parts.pollingIntervalMs) * 1_000_000n
+  }
 
   private noteReadingProgress(): void {
     this.readingProgressNanos = this.parts.clock.monotonicTimeNanosUnsafe()

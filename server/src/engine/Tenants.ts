@@ -1,8 +1,10 @@
-// How much of a window each namespace holds: what decides whose backlog is read apart.
+// How much of a window each namespace holds: what decides whose backlog is read apart, and who gives room back.
 interface Tenant {
   entries: number
   /** Due and not yet started: ready or held. */
   due: number
+  /** Started, and not settled yet. */
+  flying: number
 }
 
 export class Tenants {
@@ -16,9 +18,15 @@ export class Tenants {
     return this.tenants.get(namespace)?.due ?? 0
   }
 
+  /** What takes room: what is under way does not. */
+  atRestOf(namespace: string): number {
+    const tenant = this.tenants.get(namespace)
+    return tenant === undefined ? 0 : tenant.entries - tenant.flying
+  }
+
   addEntry(namespace: string): void {
     const tenant = this.tenants.get(namespace)
-    if (tenant === undefined) this.tenants.set(namespace, { entries: 1, due: 0 })
+    if (tenant === undefined) this.tenants.set(namespace, { entries: 1, due: 0, flying: 0 })
     else tenant.entries++
   }
 
@@ -33,15 +41,27 @@ export class Tenants {
     if (tenant !== undefined) tenant.due += change
   }
 
-  /** The namespace with the most due timers, if any has one. */
+  /** One that was due takes off. */
+  takeOff(namespace: string): void {
+    const tenant = this.tenants.get(namespace)
+    if (tenant === undefined) return
+    tenant.due--
+    tenant.flying++
+  }
+
+  land(namespace: string): void {
+    const tenant = this.tenants.get(namespace)
+    if (tenant !== undefined) tenant.flying--
+  }
+
+  /** Of those that could do with less, the one with the most due timers, if any has one. */
   mostDue(): string | undefined {
     let most: string | undefined
     let mostDue = 0
-    for (const [namespace, { due }] of this.tenants) {
-      if (due > mostDue) {
-        most = namespace
-        mostDue = due
-      }
+    for (const [namespace, { due, entries, flying }] of this.tenants) {
+      if (due <= mostDue || entries - flying < 2) continue
+      most = namespace
+      mostDue = due
     }
     return most
   }

@@ -12,27 +12,24 @@
 //  - a key with a change in the queue is held: its attempt does not start until that is answered;
 //  - a full window does not load: it would let go of what it loaded, for ever.
 //
+// Room goes to what is due: a horizon that is behind pushes out what is due later, then takes half from the
+// namespace with the most due timers. Nobody is left without any, so what was pushed out is not read again until
+// something has gone: else a full window would read in circles.
+//
 // Nothing here waits or reads a clock. A namespace whose due timers pile up (a slow endpoint, an open
 // breaker) is excluded: it is read through its own horizon as it gets room, so that its backlog,
 // however large, does not stand in the way of others.
 import { type Cursor, compareDue, endOf } from "../domain/DueOrder.ts"
-import type { Timer, TimerHead, Uuid } from "../domain/Timer.ts"
+import { type Timer, type TimerHead, timerBytes, type Uuid } from "../domain/Timer.ts"
+import { Allotment } from "./Allotment.ts"
 import { DueHeap } from "./DueHeap.ts"
 import { Entry, type Home } from "./Entry.ts"
 import { type Horizon, Horizons } from "./Horizons.ts"
 import { QueuedWrites } from "./QueuedWrites.ts"
+import { Room, type WindowLimits } from "./Room.ts"
 import { Tenants } from "./Tenants.ts"
 
-export interface WindowLimits {
-  readonly timers: number
-  readonly bytes: number
-  /** How many rows one read asks for. */
-  readonly page: number
-  readonly lookAheadMs: number
-}
-
-/** Longer than the loops of a shard sleep. */
-const urgentMs = 2_000
+export type { WindowLimits } from "./Room.ts"
 
 export interface WindowEvents {
   /** A ready entry is ready no more: the dispatcher must let go of it. */
@@ -65,16 +62,17 @@ export class Window {
   private readonly reads = new Set<Read>()
   private readonly home: Home
   private readonly events: WindowEvents
-  private limits: WindowLimits
-  private bytesHeld = 0
-  private flying = 0
-  private bytesFlying = 0
+  private readonly room: Room
+  private readonly allotment: Allotment
   private begun = 0
   private isShortOfRoom = false
+  /** Nothing that waits is due later than this. */
+  private latestWaitingMs = Number.NEGATIVE_INFINITY
 
   constructor(home: Home, limits: WindowLimits, events: WindowEvents) {
     this.home = home
-    this.limits = fitting(limits)
+    this.room = new Room(limits)
+    this.allotment = new Allotment(this.room, this.tenants, this.horizons)
     this.events = events
   }
 
@@ -83,7 +81,7 @@ export class Window {
   }
 
   get bytes(): number {
-    return this.bytesHeld
+    return this.room.bytes
   }
 
   /** Attempts that began and whose outcome is not stored yet, those of keys that have moved on included. */
@@ -129,7 +127,7 @@ export class Window {
 
   /** Shares of the node's bound change as shards come and go. */
   resize(limits: WindowLimits): void {
-    this.limits = fitting(limits)
+    this.room.resize(limits)
     this.enforceBounds()
   }
 
@@ -174,10 +172,10 @@ export class Window {
     const horizon = this.horizons.of(timer.namespace)
     if (!horizon.covers(timer)) {
       horizon.waiting?.set(timer.uuid, timer)
-    } else if (this.isOverItsShare(timer.namespace)) {
+    } else if (this.allotment.isOverItsShare(timer.namespace)) {
       // A backlog grows in the store, not here: its own horizon ends before what it has no room for, and a
       // read that would move it is void.
-      horizon.pullBack(endOf(timer.fireAt - 1))
+      horizon.endBefore(timer, timerBytes(timer))
     } else {
       this.insert(timer)
       this.enforceBounds()
@@ -213,7 +211,7 @@ export class Window {
         entry.state = "ready"
         due.push(entry)
       }
-      if (this.tenants.dueOf(namespace) > this.limits.page) this.horizons.exclude(namespace)
+      if (this.tenants.dueOf(namespace) > this.room.limits.page) this.horizons.exclude(namespace)
     }
     return due
   }
@@ -223,7 +221,7 @@ export class Window {
     entry.state = "held"
   }
 
-  /** The lease is not to be trusted now: it goes back and comes due again. */
+  /** The lease is not to be trusted now, or the clock was set back: it goes back and comes due again. */
   putBack(entry: Entry): void {
     this.tenants.addDue(entry.timer.namespace, -1)
     this.wait(entry)
@@ -231,11 +229,10 @@ export class Window {
 
   /** Its attempt starts now. */
   start(entry: Entry): void {
-    this.tenants.addDue(entry.timer.namespace, -1)
+    this.tenants.takeOff(entry.timer.namespace)
+    this.room.takeOff(entry)
     entry.state = "inFlight"
     this.begun++
-    this.flying++
-    this.bytesFlying += entry.bytes
   }
 
   /** To be called once for each `start`, when the outcome is stored, or no longer can be. */
@@ -257,35 +254,38 @@ export class Window {
 
   /** What the horizon does not cover may come due before anyone looks again. */
   isBehind(nowMs: number): boolean {
-    return this.horizon.fireAt < nowMs + Math.min(urgentMs, this.limits.lookAheadMs / 2)
+    return this.allotment.isBehind(nowMs)
   }
 
   /** The next page of the main horizon, if it is near and there is room. */
   beginLoad(nowMs: number): Load | undefined {
     const { main } = this.horizons
     if (main.isBeingRead) return undefined
+    const { lookAheadMs } = this.room.limits
     // Half the look-ahead is the trigger, all of it the reach: else each millisecond would load one more.
-    if (main.cursor.fireAt >= nowMs + this.limits.lookAheadMs / 2) return undefined
-    const isBehind = this.isBehind(nowMs)
-    let limit = this.roomForPage(isBehind)
-    while (limit === 0 && isBehind && this.relieve()) limit = this.roomForPage(isBehind)
+    if (main.cursor.fireAt >= nowMs + lookAheadMs / 2) return undefined
+    let limit = this.allotment.forPage(nowMs)
+    while (limit === 0 && this.makeRoomForMain(nowMs)) limit = this.allotment.forPage(nowMs)
     this.isShortOfRoom = limit === 0
     if (this.isShortOfRoom) return undefined
-    return this.startLoad(main, nowMs + this.limits.lookAheadMs, limit, {
-      except: this.excludedNamespaces,
-    })
+    return this.startLoad(main, nowMs + lookAheadMs, limit, { except: this.excludedNamespaces })
   }
 
   /** The next page of an excluded namespace that has drained, if any. */
-  beginNamespaceLoad(): Load | undefined {
-    const share = this.excludedShare
-    const room = Math.min(this.limits.page, this.roomForTimers())
-    if (room <= 0) return undefined
-    const next = this.horizons.nextLagging((namespace) => this.tenants.entriesOf(namespace) <= share / 2)
-    if (next === undefined) return undefined
-    const { namespace, horizon } = next
-    const limit = Math.min(room, share - this.tenants.entriesOf(namespace))
-    return this.startLoad(horizon, this.horizon.fireAt, limit, { only: namespace })
+  beginNamespaceLoad(nowMs: number): Load | undefined {
+    const isDueTaken = (this.nextFireAt ?? Number.POSITIVE_INFINITY) > nowMs
+    for (const { namespace, horizon } of this.horizons.lagging()) {
+      const claim = this.allotment.claimOf(namespace, horizon, nowMs, isDueTaken)
+      if (claim.timers <= 0) continue
+      const free = claim.isOverdue
+        ? this.makeRoomFor(horizon, claim.isInNeed, nowMs)
+        : this.room.free(horizon.nextBytes)
+      const limit = Math.min(claim.timers, free)
+      if (limit <= 0) continue
+      this.horizons.endTurn(namespace)
+      return this.startLoad(horizon, this.horizon.fireAt, limit, { only: namespace })
+    }
+    return undefined
   }
 
   /** Adds a page and moves its horizon, unless that was pulled back meanwhile. */
@@ -296,14 +296,15 @@ export class Window {
     const isCurrent = load.only === undefined || this.horizons.of(load.only) === horizon
     if (!isCurrent || compareDue(horizon.cursor, load.exclusiveAfter) !== 0) return
     const last = rows.at(-1)
-    horizon.cursor =
+    horizon.advance(
       rows.length < load.limit || last === undefined
         ? endOf(load.inclusiveUntilMs)
-        : { fireAt: last.fireAt, uuid: last.uuid }
+        : { fireAt: last.fireAt, uuid: last.uuid },
+    )
     for (const row of rows) this.admit(row, load)
     // Each is judged against the horizon its namespace has by then: an offer may make room, and that readmit.
     for (const timer of waiting) this.offer(timer)
-    this.enforceBounds()
+    this.fitIn(horizon)
     for (const namespace of this.excludedNamespaces) this.readmitIfDrained(namespace)
   }
 
@@ -321,8 +322,7 @@ export class Window {
         !this.entries.has(head.uuid) &&
         // What is being written need not be here yet: its answer decides.
         this.queued.of(head.uuid) === 0 &&
-        !this.horizons.isExcluded(head.namespace) &&
-        this.horizons.main.covers(head),
+        this.horizons.of(head.namespace).covers(head),
     )
   }
 
@@ -362,7 +362,7 @@ export class Window {
   private insert(timer: Timer): void {
     const entry = new Entry(timer, this.home)
     this.entries.set(timer.uuid, entry)
-    this.bytesHeld += entry.bytes
+    this.room.add(entry)
     this.tenants.addEntry(timer.namespace)
     this.wait(entry)
   }
@@ -370,6 +370,7 @@ export class Window {
   private wait(entry: Entry): void {
     entry.state = "waiting"
     this.heap.push(entry)
+    if (entry.fireAt > this.latestWaitingMs) this.latestWaitingMs = entry.fireAt
     if (this.heap.peek() === entry) this.events.wake()
   }
 
@@ -381,61 +382,46 @@ export class Window {
     else this.supersede(entry)
     if (entry.state === "ready") this.events.withdraw(entry)
     this.entries.delete(entry.uuid)
-    this.bytesHeld -= entry.bytes
+    this.room.remove(entry)
     this.tenants.removeEntry(namespace)
     this.readmitIfDrained(namespace)
   }
 
   private supersede(entry: Entry): void {
     entry.isSuperseded = true
-    this.flying--
-    this.bytesFlying -= entry.bytes
+    this.room.land(entry)
+    this.tenants.land(entry.timer.namespace)
   }
 
-  /** What waits here or is ready. Attempts under way have a bound of their own, and must not keep others out. */
-  private get timersAtRest(): number {
-    return this.entries.size - this.flying
+  // ── Room ──────────────────────────────────────────────────────────────────────────────────────
+
+  /** What is due pushes out what is not, and then takes from who has the most; what is due soon, what is not. */
+  private makeRoomForMain(nowMs: number): boolean {
+    const { allotment } = this
+    if (allotment.isOverdue(this.horizons.main, nowMs)) return this.letLaterGo(nowMs) || this.relieve()
+    if (!allotment.isBehind(nowMs) || allotment.mainPartFree <= 0) return false
+    return this.letLaterGo(nowMs + allotment.urgentMs)
   }
 
-  private get bytesAtRest(): number {
-    return this.bytesHeld - this.bytesFlying
-  }
-
-  /** How many timers still fit, by count and by bytes at their present average. */
-  private roomForTimers(): number {
-    const averageBytes = this.entries.size === 0 ? 600 : this.bytesHeld / this.entries.size
-    const { timers, bytes } = this.limits
-    return Math.floor(Math.min(timers - this.timersAtRest, (bytes - this.bytesAtRest) / averageBytes))
-  }
-
-  /** A page's worth, or a good part of it; less only if what is due may lie beyond; 0 if that is not to be had. */
-  private roomForPage(isBehind: boolean): number {
-    // While a namespace is excluded a quarter is kept free for it: what lies ahead must not crowd out
-    // what is due.
-    const reserved = this.horizons.excludedCount === 0 ? 0 : this.limits.timers / 4
-    const room = Math.min(this.limits.page, Math.floor(this.roomForTimers() - reserved))
-    return room >= (isBehind ? 1 : Math.ceil(this.limits.page / 4)) ? room : 0
-  }
-
-  /** How many timers an excluded namespace is read up to: two pages, less if there are many of them. */
-  private get excludedShare(): number {
-    const { page, timers } = this.limits
-    return Math.min(2 * page, Math.max(16, Math.floor(timers / 2 / Math.max(1, this.horizons.excludedCount))))
-  }
-
-  /** While half the window is free it may hold more than its share: some of its hosts may be well. */
-  private isOverItsShare(namespace: string): boolean {
-    const { timers, bytes } = this.limits
-    const isCrowded = this.timersAtRest >= timers / 2 || this.bytesAtRest >= bytes / 2
-    if (!isCrowded || !this.horizons.isExcluded(namespace)) return false
-    return this.tenants.entriesOf(namespace) >= this.excludedShare
+  /**
+   * Something due of an excluded namespace is missing. It pushes out what is due later, but does not put the others
+   * behind, unless it has none or what is kept for it is not used; and having none, it takes from who has the most.
+   * How many fit then.
+   */
+  private makeRoomFor({ nextBytes }: Horizon, isInNeed: boolean, nowMs: number): number {
+    const { allotment, room } = this
+    for (let free = room.free(nextBytes); ; free = room.free(nextBytes)) {
+      const comesFirst = isInNeed || allotment.reserveFree >= 1
+      const keepUntilMs = comesFirst ? nowMs : nowMs + 2 * allotment.urgentMs
+      if (free > 0 || !(this.letLaterGo(keepUntilMs) || (isInNeed && this.relieve()))) return free
+    }
   }
 
   private readmitIfDrained(namespace: string): void {
-    if (this.tenants.dueOf(namespace) <= this.limits.page / 2) this.horizons.readmit(namespace)
+    if (this.tenants.dueOf(namespace) <= this.room.limits.page / 2) this.horizons.readmit(namespace)
   }
 
-  /** The window is full and behind: the namespace with the most due timers gives half of its room back. */
+  /** The namespace with the most due timers gives half of its room back; what it has left is its own. */
   private relieve(): boolean {
     const namespace = this.tenants.mostDue()
     if (namespace === undefined) return false
@@ -443,45 +429,50 @@ export class Window {
     const removable = [...this.entries.values()]
       .filter((entry) => entry.timer.namespace === namespace && isRemovable(entry))
       .sort(compareDue)
-    this.letGo(removable, Math.floor(removable.length / 2))
+    this.letGo(removable, Math.ceil(removable.length / 2))
     return true
   }
 
-  /** Past the bound the farthest are let go, an eighth at a time, and horizons pulled back. */
-  private enforceBounds(): void {
-    if (this.timersAtRest <= this.limits.timers && this.bytesAtRest <= this.limits.bytes) return
-    const waiting = [...this.heap.values()].sort(compareDue)
-    const keptTimers = this.limits.timers - Math.ceil(this.limits.timers / 8)
-    const keptBytes = this.limits.bytes - Math.ceil(this.limits.bytes / 8)
-    let timers = this.timersAtRest
-    let bytes = this.bytesAtRest
-    let first = waiting.length
-    while (first > 0 && (timers > keptTimers || bytes > keptBytes)) {
-      first--
-      timers--
-      bytes -= waiting[first]?.bytes ?? 0
-    }
-    this.letGo(waiting, first)
+  /** Lets go of the latest of what waits and is due after this, an eighth of the window at most. */
+  private letLaterGo(keepUntilMs: number): boolean {
+    if (this.latestWaitingMs <= keepUntilMs) return false
+    const later = [...this.heap.values()].filter(({ fireAt }) => fireAt > keepUntilMs).sort(compareDue)
+    const kept = Math.max(0, later.length - Math.ceil(this.room.capacity / 8))
+    this.latestWaitingMs = later[kept - 1]?.fireAt ?? keepUntilMs
+    this.letGo(later, kept)
+    return later.length > 0
   }
 
-  /** Of entries in due order, lets go of those from `first` on; their horizons end at the last one kept. */
+  /** Past the bound the farthest are let go, an eighth at a time: else each write at a full window would. */
+  private enforceBounds(): void {
+    if (this.room.isOverfull) this.letGoOf([...this.heap.values()], 7 / 8)
+  }
+
+  /**
+   * A page weighed more than its room: the last of its horizon are let go, and no more than must. Others stay as
+   * they are, and what went is not read again until there is room for its weight.
+   */
+  private fitIn(horizon: Horizon): void {
+    if (!this.room.isOverfull) return
+    const isOfPage = ({ timer }: Entry) => this.horizons.of(timer.namespace) === horizon
+    this.letGoOf([...this.heap.values()].filter(isOfPage), 1)
+  }
+
+  /** Lets go of the latest of these until no more than a part of the bounds is used. */
+  private letGoOf(waiting: Array<Entry>, part: number): void {
+    waiting.sort(compareDue)
+    this.letGo(waiting, this.room.keepable(waiting, part))
+  }
+
+  /** Of entries in due order, lets go of those from `first` on; their horizons end before them. */
   private letGo(entries: ReadonlyArray<Entry>, first: number): void {
     const dropped = entries.slice(first)
-    const firstDropped = dropped[0]
-    if (firstDropped === undefined) return
-    const lastKept = entries[first - 1] ?? endOf(firstDropped.fireAt - 1)
-    const end: Cursor = { fireAt: lastKept.fireAt, uuid: lastKept.uuid }
-    for (const { timer } of dropped) this.horizons.of(timer.namespace).pullBack(end)
+    if (dropped.length === 0) return
+    for (const entry of dropped) this.horizons.of(entry.timer.namespace).endBefore(entry, entry.bytes)
     for (const entry of dropped) this.drop(entry)
     this.isShortOfRoom = true
   }
 }
-
-/** A page is a small part of the window, whatever was set: else a share of many shards could never load one. */
-const fitting = (limits: WindowLimits): WindowLimits => ({
-  ...limits,
-  page: Math.max(1, Math.min(limits.page, Math.floor(limits.timers / 4))),
-})
 
 const isRemovable = (entry: Entry): boolean =>
   entry.state === "waiting" || entry.state === "ready" || entry.state === "held"

@@ -1,5 +1,6 @@
 // The other nodes of the cluster. A write that lands on a node that does not own its shard is carried to the
-// owner as the item it is, ids and instants included, so that carrying it twice is harmless.
+// owner as the item it is, ids and instants included; carried again after an unknown result it is marked as a repeat,
+// so that carrying it twice is harmless whatever others have written in between.
 //
 // Laws:
 //  - `write` answers each item in order with the owner's own answer, or with why the owner refused it.

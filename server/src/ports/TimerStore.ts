@@ -10,7 +10,9 @@
 //    one of the two fails. A mere read of the epoch is not a fence.
 //  - Batches stand or fall each alone, items of a batch apply in order, and one item that cannot be
 //    stored (`unstorable`) does not fail its neighbours.
-//  - A repeated write is harmless and gets the answer it got, or would have got, at first.
+//  - A repeated write is harmless and gets the answer it got, or would have got, at first. That holds as long as nobody
+//    else has written its key since; one that is marked (`isRepeat`) is harmless whatever was written, and is
+//    answered `unknown`, with nothing done, where nothing tells any more whether it was done before.
 //  - Payloads are bytes and come back the same. A retry does not rewrite them. History keeps none of
 //    what was delivered or cancelled; dead letters keep theirs.
 import { Context, type Effect, Schema } from "effect"

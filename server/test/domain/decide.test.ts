@@ -159,6 +159,80 @@ describe("change and cancel", () => {
   })
 })
 
+describe("a marked repeat", () => {
+  const executeAt = sampleNow + 9
+  const put = { ...putOf(pendingTimer({ executeAt })), isRepeat: true } as const
+  const change = changeOf(put.timer, { executeAt }, { isRepeat: true })
+  const cancel = cancelOf(put.timer, { isRepeat: true })
+  const unknown = { answer: { result: "unknown" } } as const
+  /** Of any key that others may have written, with nothing of these items in it. */
+  const known = fc
+    .record({
+      pending: fc.option(
+        fc.nat(9).map((n) => pendingTimer({ executeAt: executeAt + n })),
+        { nil: undefined },
+      ),
+      last: fc.option(
+        fc
+          .tuple(fc.constantFrom("delivered", "cancelled", "dead"), fc.nat(9))
+          .map(([state, n]) => lifeOf(pendingTimer({ executeAt: executeAt + n }), state)),
+        { nil: undefined },
+      ),
+    })
+    .filter(({ pending, last }) => pending !== undefined || last !== undefined)
+
+  test("with no trace of it where something is, or was, is not done, and its answer is unknown", () => {
+    fc.assert(
+      fc.property(
+        known,
+        fc.constantFrom("replace", "keep", "fail"),
+        fc.boolean(),
+        (there, onExisting, isInFlight) => {
+          const inFlight = isInFlight && there.pending ? { inFlight: there.pending.fireId } : {}
+          expect(decidePut({ ...put, onExisting }, there)).toEqual(unknown)
+          expect(decideChange({ ...change, ...inFlight }, there)).toEqual(unknown)
+          expect(decideCancel({ ...cancel, ...inFlight }, there)).toEqual(unknown)
+        },
+      ),
+    )
+  })
+
+  test("of a key that never was is as it would have been at first", () => {
+    expect(decidePut(put, nothing)).toEqual(decidePut(putOf(put.timer), nothing))
+    expect(decideChange(change, nothing)).toEqual({ answer: { result: "notFound" } })
+    expect(decideCancel(cancel, nothing)).toEqual({ answer: { result: "notFound" } })
+  })
+
+  test("that finds its own trace gets the answer that it got, and does nothing more", () => {
+    fc.assert(
+      fc.property(known, ({ pending: next, last: before }) => {
+        const mine = { pending: put.timer, last: before }
+        expect(decidePut(put, mine)).toEqual({ answer: { result: "created", timer: put.timer } })
+        const ended = { pending: next, last: lifeOf(put.timer) }
+        expect(decidePut(put, ended)).toEqual({ answer: { result: "alreadyFinished", life: ended.last } })
+        const changed = { ...put.timer, fireId: change.fireId }
+        expect(decideChange(change, { ...mine, pending: changed })).toEqual({
+          answer: { result: "changed", timer: changed },
+        })
+        const cancelled = { ...lifeOf(put.timer, "cancelled"), endedBy: cancel.cancelId }
+        expect(decideCancel(cancel, { pending: next, last: cancelled })).toEqual({
+          answer: { result: "cancelled" },
+        })
+        expect(
+          decideCancel({ ...cancel, inFlight: put.timer.fireId }, { pending: next, last: cancelled }),
+        ).toEqual({
+          answer: { result: "inFlight" },
+        })
+      }),
+    )
+  })
+
+  test("of a change whose arming has ended has no timer to answer with", () => {
+    const ended = lifeOf({ ...put.timer, fireId: change.fireId })
+    expect(decideChange(change, { pending: undefined, last: ended })).toEqual(unknown)
+  })
+})
+
 type Because = Extract<ScheduleAnswer, { result: "ignored" }>["because"]
 
 describe("schedule", () => {

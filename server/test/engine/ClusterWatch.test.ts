@@ -12,6 +12,11 @@ const member = (beat: number, isLeaving = false): ReadonlyArray<Member> => [
   { node: "me", address: "me:1", beat: beat * 7, isLeaving: false },
   { node: "other", address: "other:1", beat, isLeaving },
 ]
+/** Looks often enough from one instant to the other, both included, that all of the time counts. */
+const lookingOn = (fromMs: number, toMs: number, look: (seenNanos: bigint) => void): void => {
+  for (let atMs = fromMs; atMs < toMs; atMs += 250) look(nanosOf(atMs))
+  look(nanosOf(toMs))
+}
 const othersOf = (watch: ClusterWatch) => watch.others.map(({ node }) => node)
 
 describe("a lease", () => {
@@ -19,10 +24,33 @@ describe("a lease", () => {
     const watch = newWatch()
     watch.noteLeases(lease(7), nanosOf(1_000))
     expect(watch.liveOwnerOf(0)).toBe("other")
-    watch.noteLeases(lease(7), nanosOf(1_000 + leaseMs - 1))
+    lookingOn(1_000, 1_000 + leaseMs - 1, (seenNanos) => watch.noteLeases(lease(7), seenNanos))
     expect([watch.isSilent(0), watch.liveOwnerOf(0)]).toEqual([false, "other"])
     watch.noteLeases(lease(7), nanosOf(1_000 + leaseMs))
     expect([watch.isSilent(0), watch.liveOwnerOf(0)]).toEqual([true, undefined])
+  })
+
+  test("is not silent for the time in which this node could not look, which counts little", () => {
+    const watch = newWatch()
+    watch.noteLeases(lease(7), 0n)
+    watch.noteMembers(member(7), 0n)
+    // The store was away for an hour: nobody could raise anything.
+    watch.noteLeases(lease(7), nanosOf(3_600_000))
+    watch.noteMembers(member(7), nanosOf(3_600_000))
+    expect([watch.liveOwnerOf(0), othersOf(watch)]).toEqual(["other", ["other"]])
+    lookingOn(3_600_000, 3_600_000 + leaseMs, (seenNanos) => {
+      watch.noteLeases(lease(7), seenNanos)
+      watch.noteMembers(member(7), seenNanos)
+    })
+    expect([watch.isSilent(0), othersOf(watch)]).toEqual([true, []])
+  })
+
+  test("falls silent by slow looks, too", () => {
+    const watch = newWatch()
+    for (let look = 0; look < 5; look++) watch.noteLeases(lease(7), nanosOf(look * 3_000))
+    expect(watch.isSilent(0)).toBe(false)
+    watch.noteLeases(lease(7), nanosOf(15_000))
+    expect(watch.isSilent(0)).toBe(true)
   })
 
   test("lives again when its counter or its epoch moves", () => {
@@ -51,7 +79,7 @@ describe("a member", () => {
     expect(othersOf(watch)).toEqual(["other"])
     // But nothing is given to it before it has been seen to beat.
     expect(watch.mayBeGiven("other")).toBe(false)
-    watch.noteMembers(member(3), nanosOf(leaseMs - 1))
+    lookingOn(0, leaseMs - 1, (seenNanos) => watch.noteMembers(member(3), seenNanos))
     expect(othersOf(watch)).toEqual(["other"])
     watch.noteMembers(member(3), nanosOf(leaseMs))
     expect(othersOf(watch)).toEqual([])
@@ -70,8 +98,7 @@ describe("a member", () => {
   test("that was silent comes anew, even if it was here first", () => {
     const watch = newWatch()
     watch.noteMembers(member(1), 0n)
-    watch.noteMembers(member(2), nanosOf(1_000))
-    watch.noteMembers(member(2), nanosOf(1_000 + leaseMs))
+    lookingOn(1_000, 1_000 + leaseMs, (seenNanos) => watch.noteMembers(member(2), seenNanos))
     expect(othersOf(watch)).toEqual([])
     watch.noteMembers(member(3), nanosOf(20_000))
     expect([othersOf(watch), watch.mayBeGiven("other")]).toEqual([[], false])

@@ -58,6 +58,22 @@ const steps = fc.array(
   { maxLength: 120, size: "max" },
 )
 
+test("what is ready or parked when the clock is set back does not start before its time", () => {
+  const rig = new DispatcherRig({ inFlight: 3, inFlightPerHost: 1 })
+  rig.submit("a", "h", 2)
+  rig.submit("b", "h", 2)
+  const [first, second] = [...rig.running]
+  expect(rig.started.length).toBe(2)
+  rig.nowMs -= 1
+  first?.end(delivered)
+  second?.end(delivered)
+  expect(rig.running.size).toBe(0)
+  expect(rig.dispatcher.readyCount).toBe(0)
+  rig.nowMs += 1
+  rig.pump()
+  expect(rig.started.length).toBe(4)
+})
+
 describe("bounds", () => {
   test("in total, per namespace, per host and unsettled are never passed, and room is never left unused", () => {
     fc.assert(

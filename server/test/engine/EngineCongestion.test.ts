@@ -133,12 +133,89 @@ describe("a namespace with a large overdue backlog at an endpoint that hangs", (
   )
 })
 
+describe("a window that is small for what is due", () => {
+  const small = { window: { timers: 40, page: 10, lookAheadMs: 5_000 }, dispatch: { inFlightPerHost: 2 } }
+
+  for (const [filledBy, window] of Object.entries({
+    count: small.window,
+    weight: { ...small.window, timers: 400, bytes: 40 * 800 },
+  })) {
+    engineTest(
+      `reads no page in vain while all endpoints hang; bounds by ${filledBy}`,
+      { ...small, window, isEmpty: true },
+      (engine) =>
+        Effect.gen(function* () {
+          const start = engine.now()
+          for (let index = 0; index < 240; index++) {
+            const timer = sampleTimer({
+              namespace: `n${index % 6}`,
+              timerId: `t${index}`,
+              executeAt: start - 1_000 + index * 25,
+              payload: new Uint8Array(index % 5 === 0 ? 900 : 50),
+            })
+            engine.database.apply(0, putOf(timer))
+          }
+          const hanging = engine.hang()
+          yield* engine.startNode("node-1")
+          for (let step = 0; step < 80; step++) {
+            const before = engine.faults.calls("due")
+            yield* engine.advance(100)
+            expect(engine.faults.calls("due") - before).toBeLessThan(40)
+          }
+          yield* hanging.endAll()
+          for (let second = 0; second < 10; second++) yield* engine.advance(1_000)
+          expect(engine.database.tally.delivered).toBe(240)
+          expect(yield* engine.rescued).toBe(0)
+        }),
+    )
+  }
+
+  engineTest(
+    "what is due does not wait behind what its namespace has there and is due later",
+    small,
+    (engine) =>
+      Effect.gen(function* () {
+        const hanging = engine.hang()
+        for (let index = 0; index < 25; index++)
+          yield* engine.create({ timerId: `later-${index}`, inMs: 4_000 + index })
+        for (let index = 0; index < 30; index++) {
+          yield* engine.create({ timerId: `due-${index}` })
+          yield* engine.still
+        }
+        yield* engine.advance(100)
+        yield* hanging.endAll()
+        yield* engine.advance(1_000)
+        const due = engine.fires.filter(({ timerId }) => timerId.startsWith("due-"))
+        expect(new Set(due.map(({ timerId }) => timerId)).size).toBe(30)
+        yield* engine.advance(10_000)
+        expect(engine.fires.length).toBe(55)
+        expect(yield* engine.rescued).toBe(0)
+      }),
+  )
+})
+
 describe("one host of a namespace that hangs", () => {
+  const at = (host: string) =>
+    ({ ...sampleSpec.target, url: `https://${host}.test/` }) as typeof sampleSpec.target
+
+  engineTest(
+    "what is inserted behind the owner's back for another host fires at its time",
+    { window: { timers: 400, page: 10 } },
+    (engine) =>
+      Effect.gen(function* () {
+        engine.hang(({ target }) => "url" in target && target.url.includes("stuck"))
+        for (let index = 0; index < 160; index++) yield* engine.create({ target: at("stuck") })
+        const spec = { ...sampleSpec, target: at("well") }
+        const timer = sampleTimer({ timerId: "well", executeAt: engine.now() + 3_000, spec })
+        yield* engine.faults.store.insertIfAbsent(0, [putOf(timer)])
+        yield* engine.advance(3_000)
+        expect(engine.firesOf("well").map((fire) => fire.at)).toEqual([timer.executeAt])
+      }),
+  )
+
   engineTest("does not keep the others of the namespace waiting", bounds, (engine) =>
     Effect.gen(function* () {
       engine.hang(({ target }) => "url" in target && target.url.includes("stuck"))
-      const at = (host: string) =>
-        ({ ...sampleSpec.target, url: `https://${host}.test/` }) as typeof sampleSpec.target
       for (let index = 0; index < 160; index++)
         yield* engine.create({ timerId: `s${index}`, target: at("stuck") })
       yield* engine.create({ timerId: "well", inMs: 250, target: at("well") })

@@ -207,6 +207,32 @@ describe("a node that is away", () => {
   )
 })
 
+describe("an owner whose store does not answer", () => {
+  twoNodes("tells callers in time that the result is not known", (engine, one, two) =>
+    Effect.gen(function* () {
+      const timerId = idOwnedBy(engine, one)
+      const commits = one.faults.holdCall("write", { times: Number.POSITIVE_INFINITY })
+      const { scheduler } = one
+      const notKnown = { _tag: "OwnerUnavailable", mayBeDone: true }
+      const command = engine.command({ timerId, inMs: 600_000 })
+      expect(yield* during(engine, 5_500, scheduler.create(command))).toMatchObject(notKnown)
+      const set = { executeAt: engine.now() + 1_000 }
+      const asked = { namespace: "shop", timerId, set }
+      expect(yield* during(engine, 5_500, scheduler.update(asked))).toMatchObject(notKnown)
+      expect(yield* during(engine, 5_500, scheduler.cancel("shop", timerId, undefined))).toMatchObject(
+        notKnown,
+      )
+      // Of many, those that were answered keep their answers.
+      const theirs = engine.command({ timerId: idOwnedBy(engine, two), inMs: 600_000 })
+      expect(yield* during(engine, 5_500, scheduler.createMany([command, theirs]))).toMatchObject([
+        notKnown,
+        { result: "created" },
+      ])
+      yield* commits.release
+    }),
+  )
+})
+
 describe("what is carried to a node", () => {
   twoNodes("that does not own it is refused, and nothing is done", (engine, one, two) =>
     Effect.gen(function* () {

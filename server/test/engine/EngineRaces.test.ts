@@ -68,6 +68,48 @@ describe("a write during a read", () => {
   )
 
   engineTest(
+    "what came of an attempt goes on record without touching the arming a load has seen",
+    {},
+    (engine) =>
+      Effect.gen(function* () {
+        const hanging = engine.hang()
+        const dueAt = engine.now() + 70_000
+        yield* engine.create({ timerId: "a" })
+        yield* engine.still
+        yield* engine.create({ timerId: "a", executeAt: dueAt })
+        const load = yield* holdNextLoad(engine)
+        yield* hanging.end("a")
+        expect(engine.stored("a").last?.state).toBe("delivered")
+        yield* load.release
+        yield* engine.advance(60_000)
+        expect(engine.fires.slice(1).map((fire) => fire.at)).toEqual([dueAt])
+        expect(yield* engine.rescued).toBe(0)
+      }),
+  )
+
+  engineTest("nor does an outcome that comes too late for its own arming", {}, (engine) =>
+    Effect.gen(function* () {
+      const hanging = engine.hang()
+      const dueAt = engine.now() + 70_000
+      yield* engine.create({ timerId: "a" })
+      yield* engine.still
+      const replacing = engine.faults.holdCall("write", { when: isPut })
+      yield* Effect.forkChild(engine.create({ timerId: "a", executeAt: dueAt }))
+      yield* replacing.reached
+      yield* hanging.end("a")
+      const settling = engine.faults.holdCall("write", { when: isOutcome })
+      yield* replacing.release
+      const load = yield* holdNextLoad(engine)
+      yield* settling.release
+      yield* engine.still
+      yield* load.release
+      yield* engine.advance(60_000)
+      expect(engine.fires.slice(1).map((fire) => fire.at)).toEqual([dueAt])
+      expect(yield* engine.rescued).toBe(0)
+    }),
+  )
+
+  engineTest(
     "a timer that is due but waits for its turn can still be cancelled",
     { dispatch: { inFlight: 2 } },
     (engine) =>
@@ -321,6 +363,29 @@ describe("what the window holds", () => {
 })
 
 describe("a shard that another has claimed", () => {
+  engineTest(
+    "a sweep that is under way then misses nothing in the window that was cleared",
+    { ownership: { renewEveryMs: 3_000 } },
+    (engine) =>
+      Effect.gen(function* () {
+        engine.hang()
+        yield* engine.create({ timerId: "a" })
+        const { leases } = engine.faults
+        const lease = at(yield* leases.owners, 0)
+        const sweep = engine.faults.holdReply("dueHeads")
+        // Who would end the loops of a lost shard is busy: they go on for a while.
+        for (const method of ["renew", "members", "owners"] as const)
+          engine.faults.holdCall(method, { times: Number.POSITIVE_INFINITY })
+        yield* engine.advance(5_000)
+        yield* sweep.reached
+        expect(yield* leases.claim(lease, "node-2")).toBeDefined()
+        expect((yield* Effect.flip(engine.create({ timerId: "b" })))._tag).toBe("OwnerUnavailable")
+        yield* sweep.release
+        yield* engine.still
+        expect(yield* engine.rescued).toBe(0)
+      }),
+  )
+
   engineTest("the first refused write stops it at once", { ownership: { renewEveryMs: 3_000 } }, (engine) =>
     Effect.gen(function* () {
       // The renewal that would tell it as well is two seconds away.

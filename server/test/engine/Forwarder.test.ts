@@ -369,7 +369,9 @@ describe("a result that is not known", () => {
           expect(rig.answeredAtMs.get("put 1")).toBe(5_000)
           expect(rig.faults.calls("insertIfAbsent")).toBe(0)
           expect(rig.calls.length).toBeGreaterThan(2)
-          for (const { items } of rig.calls) expect(items).toEqual([put])
+          const [first, ...repeats] = rig.calls
+          expect(first?.items).toEqual([put])
+          for (const { items } of repeats) expect(items).toEqual([{ ...put, isRepeat: true }])
         }),
     )
   }
@@ -387,10 +389,76 @@ describe("a result that is not known", () => {
   forwarderTest("of a write that this node had begun itself is handled the same way", (rig) =>
     Effect.gen(function* () {
       rig.owner = undefined
-      rig.carry(samplePut({ timerId: "1" }), { mayBeDone: true })
+      const put = samplePut({ timerId: "1" })
+      rig.carry(put, { mayBeDone: true })
       yield* rig.harness.advance(5_000)
       expect(rig.told("put 1")).toBe("unknown")
       expect(rig.faults.calls("insertIfAbsent")).toBe(0)
+      rig.owner = "a"
+      const cancel = cancelOf(key("2"))
+      rig.carry(cancel, { mayBeDone: true })
+      yield* rig.harness.still
+      expect(rig.calls.map(({ items }) => items)).toEqual([[{ ...cancel, isRepeat: true }]])
+    }),
+  )
+
+  forwarderTest("marks its repeats, whoever they go to; what was refused comes again as it was", (rig) =>
+    Effect.gen(function* () {
+      rig.peer("a", notOwner, breaking, notOwner)
+      const change = changeOf(key("change"), { executeAt: 5 })
+      const schedule = scheduleOf(sampleTimer({ timerId: "schedule" }))
+      rig.carry(change)
+      rig.carry(schedule)
+      rig.onRefresh = () => {
+        rig.isOwnedHere = rig.calls.length === 3
+      }
+      yield* rig.harness.advance(500)
+      const marked = { ...change, isRepeat: true } as const
+      expect(rig.calls.map(({ items }) => items[0])).toEqual([change, change, marked])
+      // A schedule's own time stamp says whether it is still wanted.
+      expect(rig.calls.map(({ items }) => items[1])).toEqual([schedule, schedule, schedule])
+      expect(rig.ownQueue).toEqual([marked, schedule])
+    }),
+  )
+
+  forwarderTest("stays unknown if nothing tells the owner whether the write was done", (rig) =>
+    Effect.gen(function* () {
+      rig.peer("a", breaking, allWith({ kind: "answered", answer: { result: "unknown" } }))
+      rig.carry(samplePut({ timerId: "put" }))
+      rig.carry(changeOf(key("change"), { executeAt: 5 }))
+      rig.carry(cancelOf(key("cancel")))
+      yield* rig.harness.advance(40)
+      for (const name of ["put put", "change change", "cancel cancel"]) {
+        expect(rig.answers.get(name)).toMatchObject({ _tag: "OwnerUnavailable", mayBeDone: true })
+      }
+      expect(rig.calls.length).toBe(2)
+    }),
+  )
+
+  forwarderTest("of an insert is repeated with a mark, as an insert and to an owner", (rig) =>
+    Effect.gen(function* () {
+      rig.peer("a", refusing)
+      const put = samplePut({ timerId: "1" })
+      rig.faults.failReply("insertIfAbsent")
+      // Others have replaced what was inserted, and cancelled that, before it is inserted again.
+      rig.onRefresh = () => {
+        if (rig.harness.stored("1").pending?.fireId !== put.timer.fireId) return
+        rig.harness.database.apply(0, samplePut({ timerId: "1", executeAt: 7 }))
+        rig.harness.database.apply(0, cancelOf(key("1")))
+      }
+      rig.carry(put)
+      yield* rig.harness.advance(200)
+      expect(rig.faults.calls("insertIfAbsent")).toBe(2)
+      expect(rig.answers.get("put 1")).toMatchObject({ _tag: "OwnerUnavailable", mayBeDone: true })
+      expect(rig.harness.stored("1").pending).toBeUndefined()
+      const second = samplePut({ timerId: "2" })
+      rig.faults.failReply("insertIfAbsent")
+      rig.onRefresh = () => {
+        if (rig.faults.calls("insertIfAbsent") === 3) rig.owner = "b"
+      }
+      rig.carry(second)
+      yield* rig.harness.advance(200)
+      expect(rig.calls.at(-1)).toMatchObject({ address: "b", items: [{ ...second, isRepeat: true }] })
     }),
   )
 })

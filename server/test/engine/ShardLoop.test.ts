@@ -26,6 +26,23 @@ describe("the sweep", () => {
   )
 
   engineTest(
+    "a timer inserted while a sweep that has not seen it is under way fires at its time as well",
+    {},
+    (engine) =>
+      Effect.gen(function* () {
+        const sweep = engine.faults.holdReply("dueHeads")
+        yield* engine.advance(5_000)
+        yield* sweep.reached
+        const timer = sampleTimer({ timerId: "a", executeAt: engine.now() + 3_000 })
+        yield* engine.faults.store.insertIfAbsent(0, [putOf(timer)])
+        yield* engine.advance(1_500)
+        yield* sweep.release
+        yield* engine.advance(1_500)
+        expect(engine.fires.map(({ at }) => at)).toEqual([timer.executeAt])
+      }),
+  )
+
+  engineTest(
     "a due timer that no window holds fires within the polling interval, and is counted",
     {},
     (engine) =>
@@ -124,6 +141,27 @@ describe("a wall clock that jumps", () => {
         expect(fire.at - fire.executeAt).toBeLessThanOrEqual(1_000)
       }
     }),
+  )
+
+  engineTest(
+    "back: what was due and waits for its turn waits for its time again",
+    { dispatch: { inFlight: 2, inFlightPerHost: 1 } },
+    (engine) =>
+      Effect.gen(function* () {
+        const hanging = engine.hang()
+        // One runs, one is parked at its host, and those of another namespace have no room.
+        for (const namespace of ["a", "a", "b", "b", "c"]) yield* engine.create({ namespace, inMs: 1_000 })
+        yield* engine.advance(1_000)
+        const started = engine.fires.length
+        expect(started).toBeLessThan(5)
+        engine.jumpWallClock(-30_000)
+        yield* hanging.endAll()
+        yield* engine.advance(29_000)
+        expect(engine.fires.length).toBe(started)
+        yield* engine.advance(1_000)
+        expect(engine.fires.length).toBe(5)
+        for (const fire of engine.fires) expect(fire.at - fire.executeAt).toBe(0)
+      }),
   )
 
   engineTest("ahead: what became due fires within a second", {}, (engine) =>

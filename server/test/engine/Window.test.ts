@@ -5,7 +5,7 @@ import fc from "fast-check"
 import type { Home } from "../../src/engine/Entry.ts"
 import { Window } from "../../src/engine/Window.ts"
 import { sampleTimer } from "../../testkit/timers.ts"
-import { modelLimits, WindowModel } from "../../testkit/WindowModel.ts"
+import { heavyLimits, modelLimits, WindowModel } from "../../testkit/WindowModel.ts"
 
 interface Step {
   readonly op: string
@@ -43,6 +43,8 @@ const operations: { readonly [op: string]: (model: WindowModel, step: Step) => v
     model.snapshot()
   },
   pass: (model, { b }) => model.pass(b % 8),
+  setBack: (model, { b }) => model.setBack(b % 30),
+  readOn: (model) => model.readOn(),
   takeDue: (model, { a }) => model.takeDue(1 + (a % 6)),
   start: (model, { a }) => model.start(a % 4),
   deliver: (model, { a }) => model.finishAttempt(a, undefined),
@@ -92,25 +94,28 @@ const run = (model: WindowModel, step: Step): void => {
   model.check()
 }
 
-test("what lies within the horizon is in memory, fires once and in time, and nothing cancelled does", () => {
-  let congested = 0
-  let fired = 0
-  fc.assert(
-    fc.property(steps, (sequence) => {
-      const model = new WindowModel()
-      for (const step of sequence) {
-        run(model, step)
-        if (model.window.excludedNamespaces.length > 0) congested++
-      }
-      model.runOut()
-      fired += model.fired.length
-    }),
-    { numRuns: 4_000, examples: [[readmittedAmidOffers]] },
-  )
-  // The property is about something: windows were congested, and timers fired.
-  expect(congested).toBeGreaterThan(100)
-  expect(fired).toBeGreaterThan(1_000)
-}, 30_000)
+for (const [filledBy, limits] of Object.entries({ count: modelLimits, weight: heavyLimits })) {
+  test(`what lies within the horizon is in memory, fires once and in time, and nothing cancelled does; bounds by ${filledBy}`, () => {
+    let congested = 0
+    let fired = 0
+    fc.assert(
+      fc.property(steps, (sequence) => {
+        const model = new WindowModel(limits)
+        for (const step of sequence) {
+          run(model, step)
+          if (model.window.excludedNamespaces.length > 0) congested++
+        }
+        model.readOn()
+        model.runOut()
+        fired += model.fired.length
+      }),
+      { numRuns: 4_000, examples: [[readmittedAmidOffers]] },
+    )
+    // The property is about something: windows were congested, and timers fired.
+    expect(congested).toBeGreaterThan(100)
+    expect(fired).toBeGreaterThan(1_000)
+  }, 30_000)
+}
 
 test("a full window does not begin a load", () => {
   const model = new WindowModel()

@@ -162,6 +162,43 @@ describe("a good run passes", () => {
     expect(finds(run.ends({ finished, tally }))).toEqual([])
   })
 
+  test("when a re-arming is moved before anything was seen of it", () => {
+    const next = bytesOf('{"n":2}')
+    const run = new Run()
+      .creates("f1")
+      .attempts({ fireId: "f1" }, { result: "rearmed", payload: next })
+      .asks(moveTo(13_000), { result: "changed", fireId: "f3", revision: 3 })
+      .attempts({ fireId: "f3", revision: 3, executeAtMs: 13_000, payload: next }, delivered)
+    const finished = [life("f1", "delivered"), life("f3", "delivered", 3)]
+    const tally = { created: 2, rearmed: 1, replaced: 1, delivered: 2 }
+    expect(finds(run.ends({ finished, tally }))).toEqual([])
+  })
+
+  test("when a timer is armed again a hundred times, and moved in between", () => {
+    const run = new Run().creates("f1")
+    for (let n = 1; n < 200; n += 2) {
+      run.attempts({ fireId: `f${n}`, revision: n }, { result: "rearmed" })
+      run.asks(moveTo(due), { result: "changed", fireId: `f${n + 2}`, revision: n + 2 })
+    }
+    run.attempts({ fireId: "f201", revision: 201 }, delivered)
+    const finished = Array.from({ length: 101 }, (_, n) => life(`f${2 * n + 1}`, "delivered", 2 * n + 1))
+    const tally = { created: 101, rearmed: 100, replaced: 100, delivered: 101 }
+    expect(finds(run.ends({ finished, tally }))).toEqual([])
+  })
+
+  test("when one that is replaced in flight stands in history as cancelled, long after a cancel", () => {
+    const run = new Run()
+      .asks(create())
+      .asks(cancel, { result: "cancelled" })
+      .asks(create(), { result: "created", fireId: "f2", revision: 2 })
+      .attempts({ fireId: "f2", revision: 2 }, { result: "retry" })
+      .creates("f3", 3)
+      .attempts({ fireId: "f3", revision: 3 }, delivered)
+    const finished = [life("f1", "cancelled"), life("f2", "cancelled", 2), life("f3", "delivered", 3)]
+    const tally = { created: 3, cancelled: 2, delivered: 1 }
+    expect(finds(run.ends({ finished, tally }))).toEqual([])
+  })
+
   test("when the attempt of a cancelled timer had begun on a process that was killed", () => {
     const run = new Run().creates("f1")
     run.nowMs = due
@@ -207,6 +244,16 @@ describe("no loss", () => {
       .attempts({ fireId: "f2", revision: 2, executeAtMs: 20_000 }, delivered)
     const tally = { created: 2, replaced: 1, delivered: 1 }
     expect(finds(run.ends({ finished: [life("f2", "delivered", 2)], tally }))).toEqual(["noLoss"])
+  })
+
+  test("what a repeated create was told of must have left a trace", () => {
+    const run = new Run().asks(create()).asks(create(), { result: "nothingDone", because: "unchanged" })
+    expect(finds(run.ends({ tally: {} }))).toEqual(["noLoss"])
+  })
+
+  test("what is due must not be pending, whether or not its create was answered", () => {
+    const run = new Run().asks(create())
+    expect(finds(run.ends({ pending: [waiting("f1", due)], tally: { created: 1 } }))).toEqual(["noLoss"])
   })
 })
 
@@ -281,6 +328,18 @@ describe("bounded repeats", () => {
     ])
   })
 
+  test("a create that is told what has finished explains that, and nothing else", () => {
+    const told = (finishedAs: string): Answer => ({
+      result: "nothingDone",
+      because: "alreadyFinished",
+      finishedAs,
+    })
+    const run = (finishedAs: string) =>
+      new Run().asks(create(), told(finishedAs)).attempts({ fireId: "f1" }, delivered).ends(deliveredOnce)
+    expect(finds(run("f1"))).toEqual([])
+    expect(finds(run("f2"))).toEqual(["boundedRepeats"])
+  })
+
   test("a fireId is used for one arming of one key", () => {
     const other: Key = { namespace: "shop", timerId: "t-2" }
     const run = new Run()
@@ -295,6 +354,25 @@ describe("bounded repeats", () => {
     expect(finds(run.ends({ finished: both, tally: { created: 2, delivered: 2 } }))).toEqual([
       "boundedRepeats",
     ])
+  })
+})
+
+describe("fencing", () => {
+  const fencing = (first: Partial<Attempt>, second: Partial<Attempt>) => {
+    const run = new Run()
+      .creates("f1")
+      .restarts()
+      .attempts({ fireId: "f1", ...first }, delivered)
+      .attempts({ fireId: "f1", ...second }, delivered)
+    return finds({ ...run.ends(deliveredOnce), shards: 4 })
+  }
+
+  test("an owner that starts an attempt after its successor did is found out", () => {
+    expect(fencing({ epoch: 2, beganAtMs: due + 1 }, { epoch: 1, beganAtMs: due + 2 })).toEqual(["fencing"])
+  })
+
+  test("what an owner had begun before its successor did may arrive after it", () => {
+    expect(fencing({ epoch: 2, beganAtMs: due + 2 }, { epoch: 1, beganAtMs: due + 1 })).toEqual([])
   })
 })
 

@@ -4,10 +4,12 @@
 // A call that was given up may still lie in a socket somewhere and be read later, when others have followed it. So
 // each names its number and the lowest that is still waited for: a peer refuses what its caller has given up.
 import { randomUUID } from "node:crypto"
-import { Effect, Layer, Result } from "effect"
+import { Context, Effect, Layer, Result } from "effect"
 import { type CarriedAnswer, PeerError, Peers } from "../../ports/Peers.ts"
+import { ShardLags } from "../../ports/ShardLags.ts"
 import {
   decodeInFlightReply,
+  decodeLagsReply,
   decodeWriteReply,
   encodeInFlightCall,
   encodeWriteCall,
@@ -26,12 +28,12 @@ export const callHeader = "punctual-call"
 const replyBytesMax = 16 * 1024 * 1024
 
 export const HttpPeers = {
-  layer: (options: HttpPeersOptions): Layer.Layer<Peers> =>
-    Layer.sync(Peers, () => {
+  layer: (options: HttpPeersOptions): Layer.Layer<Peers | ShardLags> =>
+    Layer.syncContext(() => {
       // The runtime's fetch heeds HTTP_PROXY and its like; nodes speak to each other directly.
       process.env["NO_PROXY"] = "*"
       const caller = new Caller(options)
-      return {
+      const peers = Peers.of({
         write: (address, items) =>
           Effect.flatMap(
             caller.post(address, "write", () => encodeWriteCall(items)),
@@ -44,7 +46,15 @@ export const HttpPeers = {
             (text) => understood(decodeInFlightReply(text)),
           ),
         nudge: (address) => Effect.asVoid(caller.post(address, "nudge", () => "{}")),
-      }
+      })
+      const lags = ShardLags.of({
+        of: (address) =>
+          Effect.flatMap(
+            caller.post(address, "lags", () => "{}"),
+            (text) => understood(decodeLagsReply(text)),
+          ),
+      })
+      return Context.make(Peers, peers).pipe(Context.add(ShardLags, lags))
     }),
 } as const
 

@@ -1,15 +1,17 @@
-// What other nodes ask of this one: to take writes of shards that it owns, which attempts run here, and to look for
-// shards that were released. Only nodes that know the cluster's secret are heard, and a call that is refused has done
+// What other nodes ask of this one: to take writes of shards that it owns, which attempts run here, how far it lags,
+// and to look for shards that were released. Only nodes that know the cluster's secret are heard, and a call that is refused has done
 // nothing, and says so: `{ "refused": why }`.
 import { createHash, timingSafeEqual } from "node:crypto"
 import { Effect, Result } from "effect"
 import type { Scheduler } from "../../engine/Scheduler.ts"
 import { defaultBodyOptions, RequestBodies } from "../../http/RequestBody.ts"
+import type { ShardLag } from "../../ports/ShardLags.ts"
 import { callHeader, versionHeader } from "./HttpPeers.ts"
 import {
   decodeInFlightCall,
   decodeWriteCall,
   encodeInFlightReply,
+  encodeLagsReply,
   encodeWriteReply,
   wireVersion,
 } from "./peerWire.ts"
@@ -18,6 +20,8 @@ export interface PeerRoutesOptions {
   readonly scheduler: Pick<Scheduler["Service"], "accept" | "isInFlightHere">
   /** Shards were released that may be this node's. */
   readonly nudge: Effect.Effect<void>
+  /** Of the shards that this node owns. */
+  readonly lags: () => ReadonlyArray<ShardLag>
   /** Shared by all nodes of the cluster; without one there is nothing here. */
   readonly secret: string | undefined
   /** Longer than any caller waits. */
@@ -82,7 +86,7 @@ export const makePeerRoutes = (
 
 const decoder = new TextDecoder()
 
-const answersOf = ({ scheduler, nudge }: PeerRoutesOptions): ReadonlyMap<string, Answer> =>
+const answersOf = ({ scheduler, nudge, lags }: PeerRoutesOptions): ReadonlyMap<string, Answer> =>
   new Map<string, Answer>([
     [
       "write",
@@ -106,6 +110,7 @@ const answersOf = ({ scheduler, nudge }: PeerRoutesOptions): ReadonlyMap<string,
       },
     ],
     ["nudge", () => Effect.map(nudge, () => json("{}"))],
+    ["lags", () => Effect.sync(() => json(encodeLagsReply(lags())))],
   ])
 
 const notThere: Answer = () => Effect.succeed(refused(404, "there is nothing here"))

@@ -10,6 +10,15 @@ import type { FinishedLife, Spec, Timer } from "../../domain/Timer.ts"
 import { keyOf } from "../../domain/TimerKey.ts"
 import type { Change } from "../../domain/WriteItem.ts"
 import type { CarriedAnswer, CarriedItem } from "../../ports/Peers.ts"
+import type { ShardLag } from "../../ports/ShardLags.ts"
+import {
+  keyFields,
+  lifeFields,
+  RetryPolicyShape,
+  SpecShape,
+  TargetShape,
+  timerFields,
+} from "../../wire/timerShapes.ts"
 
 export const wireVersion = 1
 
@@ -18,76 +27,9 @@ const Instant = Schema.Int
 const Count = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
 const Payload = Schema.String.check(Schema.isBase64())
 
-const Target = Schema.Union([
-  Schema.Struct({
-    type: Schema.Literal("webhook"),
-    url: Schema.String,
-    method: Schema.Literals(["POST", "PUT", "PATCH", "GET", "DELETE"]),
-    headers: optionalKey(Schema.Record(Schema.String, Schema.String)),
-    timeoutMs: Schema.Number,
-    body: Schema.Literals(["envelope", "payload"]),
-  }),
-  Schema.Struct({ type: Schema.Literals(["event", "handler"]) }),
-])
+const TimerOnWire = Schema.Struct({ ...timerFields, spec: Count, payload: optionalKey(Payload) })
 
-const RetryPolicy = Schema.Struct({
-  maxAttempts: Schema.Number,
-  initialIntervalMs: Schema.Number,
-  backoffMultiplier: Schema.Number,
-  maxIntervalMs: Schema.Number,
-  jitter: Schema.Number,
-  maxDurationMs: optionalKey(Schema.Number),
-})
-
-const SpecOnWire = Schema.Struct({
-  target: Target,
-  retryPolicy: RetryPolicy,
-  expireAfterMs: optionalKey(Schema.Number),
-})
-
-const Attempt = Schema.Struct({
-  at: Instant,
-  durationMs: Schema.Number,
-  status: optionalKey(Schema.Number),
-  error: optionalKey(Schema.String),
-})
-
-const key = { namespace: Schema.NonEmptyString, timerId: Schema.NonEmptyString }
-
-const TimerOnWire = Schema.Struct({
-  ...key,
-  fireId: Schema.NonEmptyString,
-  revision: Schema.Int,
-  executeAt: Instant,
-  fireAt: Instant,
-  attempts: Count,
-  firstAttemptAt: optionalKey(Instant),
-  lastAttempt: optionalKey(Attempt),
-  createdAt: Instant,
-  updatedAt: Instant,
-  askedAt: optionalKey(Instant),
-  correlationId: Schema.String,
-  spec: Count,
-  payload: optionalKey(Payload),
-})
-
-const LifeOnWire = Schema.Struct({
-  ...key,
-  state: Schema.Literals(["delivered", "cancelled", "dead"]),
-  fireId: Schema.NonEmptyString,
-  revision: Schema.Int,
-  executeAt: Instant,
-  attempts: Count,
-  lastAttempt: optionalKey(Attempt),
-  createdAt: Instant,
-  finishedAt: Instant,
-  latenessMs: optionalKey(Schema.Number),
-  reason: optionalKey(Schema.String),
-  endedBy: optionalKey(Schema.String),
-  correlationId: Schema.String,
-  spec: Count,
-  payload: optionalKey(Payload),
-})
+const LifeOnWire = Schema.Struct({ ...lifeFields, spec: Count, payload: optionalKey(Payload) })
 
 const ItemOnWire = Schema.Union([
   Schema.Struct({
@@ -95,6 +37,7 @@ const ItemOnWire = Schema.Union([
     timer: TimerOnWire,
     onExisting: Schema.Literals(["replace", "keep", "fail"]),
     madeCorrelationId: Schema.Boolean,
+    isRepeat: optionalKey(Schema.Literal(true)),
   }),
   Schema.Struct({
     kind: Schema.Literal("schedule"),
@@ -103,14 +46,15 @@ const ItemOnWire = Schema.Union([
   }),
   Schema.Struct({
     kind: Schema.Literal("change"),
-    ...key,
+    ...keyFields,
     fireId: Schema.NonEmptyString,
     at: Instant,
     ifRevision: optionalKey(Schema.Int),
+    isRepeat: optionalKey(Schema.Literal(true)),
     set: Schema.Struct({
       executeAt: optionalKey(Instant),
-      target: optionalKey(Target),
-      retryPolicy: optionalKey(RetryPolicy),
+      target: optionalKey(TargetShape),
+      retryPolicy: optionalKey(RetryPolicyShape),
       expireAfterMs: optionalKey(Schema.NullOr(Schema.Number)),
       payload: optionalKey(Schema.NullOr(Payload)),
       correlationId: optionalKey(Schema.String),
@@ -118,10 +62,11 @@ const ItemOnWire = Schema.Union([
   }),
   Schema.Struct({
     kind: Schema.Literal("cancel"),
-    ...key,
+    ...keyFields,
     cancelId: Schema.NonEmptyString,
     at: Instant,
     ifRevision: optionalKey(Schema.Int),
+    isRepeat: optionalKey(Schema.Literal(true)),
   }),
 ])
 
@@ -145,6 +90,7 @@ const WriteAnswerOnWire = Schema.Union([
       "alreadyDelivered",
       "alreadyCancelled",
       "alreadyDead",
+      "unknown",
     ]),
   }),
 ])
@@ -159,14 +105,19 @@ const AnswerOnWire = Schema.Union([
 export const itemsMax = 1_000
 
 const WriteCall = Schema.Struct({
-  specs: Schema.Array(SpecOnWire),
+  specs: Schema.Array(SpecShape),
   items: Schema.Array(ItemOnWire).check(Schema.isMaxLength(itemsMax)),
 })
-const WriteReply = Schema.Struct({ specs: Schema.Array(SpecOnWire), answers: Schema.Array(AnswerOnWire) })
+const WriteReply = Schema.Struct({ specs: Schema.Array(SpecShape), answers: Schema.Array(AnswerOnWire) })
 const InFlightCall = Schema.Struct({
   fireIds: Schema.Array(Schema.String).check(Schema.isMaxLength(itemsMax)),
 })
 const InFlightReply = Schema.Struct({ inFlight: Schema.Array(Schema.Boolean) })
+const LagsReply = Schema.Struct({
+  lags: Schema.Array(Schema.Struct({ shard: Count, epoch: Count, lagMs: Count })).check(
+    Schema.isMaxLength(itemsMax),
+  ),
+})
 
 type TimerOnWire = typeof TimerOnWire.Type
 type LifeOnWire = typeof LifeOnWire.Type
@@ -218,11 +169,17 @@ export const encodeInFlightReply = (inFlight: ReadonlyArray<boolean>): string =>
 export const decodeInFlightReply = (text: string): Decoded<ReadonlyArray<boolean>> =>
   decoded(decodeInFlight, text, ({ inFlight }) => inFlight)
 
+export const encodeLagsReply = (lags: ReadonlyArray<ShardLag>): string => JSON.stringify({ lags })
+
+export const decodeLagsReply = (text: string): Decoded<ReadonlyArray<ShardLag>> =>
+  decoded(decodeLags, text, ({ lags }) => lags)
+
 const strictly = { onExcessProperty: "error" } as const
 const decodeCall = SchemaParser.decodeUnknownResult(WriteCall, strictly)
 const decodeReply = SchemaParser.decodeUnknownResult(WriteReply, strictly)
 const decodeFireIds = SchemaParser.decodeUnknownResult(InFlightCall, strictly)
 const decodeInFlight = SchemaParser.decodeUnknownResult(InFlightReply, strictly)
+const decodeLags = SchemaParser.decodeUnknownResult(LagsReply, strictly)
 
 /** Well-formed, and still not what it should be. */
 class WireMismatch extends Error {}

@@ -15,6 +15,12 @@ import {
   type Known,
   type Tally,
 } from "../../domain/decide.ts"
+import {
+  type ArchivedItem,
+  decideRestore,
+  keyOfArchived,
+  type RestoreResult,
+} from "../../domain/decideRestore.ts"
 import type { FinishedLife, FinishedState, Timer, TimerKey, Uuid } from "../../domain/Timer.ts"
 import { keyOfItem, type WriteAnswer, type WriteItem } from "../../domain/WriteItem.ts"
 import type { DueQuery } from "../../ports/TimerStore.ts"
@@ -125,6 +131,29 @@ export class MemoryDatabase {
     return old.length
   }
 
+  /** All that is there now: pending timers, then lives in the order in which they were stored. */
+  contents(): ReadonlyArray<ArchivedItem> {
+    const ended = [...this.#ended.values()].flatMap((lives) => [...lives.upFrom(() => true)])
+    return [
+      ...[...this.#pending.values()].map(({ timer }) => ({ kind: "pending" as const, timer })),
+      ...ended.sort((a, b) => a.entry - b.entry).map(({ life }) => ({ kind: "ended" as const, life })),
+    ]
+  }
+
+  restore(shard: number, item: ArchivedItem): RestoreResult {
+    const { uuid, fireId, revision } = keyOfArchived(item)
+    const { result, tally } = decideRestore(item, {
+      pending: this.#pending.get(uuid)?.timer,
+      lastRevision: this.#lastOf(uuid)?.life.revision,
+      hasEnded: this.#lifeOf({ uuid, fireId, revision }) !== undefined,
+    })
+    if (tally === undefined) return { result }
+    if (item.kind === "pending") this.#add({ timer: item.timer, shard })
+    else this.#remember({ life: item.life, entry: ++this.#entries })
+    this.#tally = addTallies(this.#tally, tally)
+    return { result }
+  }
+
   #decide(item: WriteItem, known: Known): Decision<WriteAnswer> {
     switch (item.kind) {
       case "put":
@@ -201,7 +230,7 @@ export class MemoryDatabase {
   }
 
   /** A life keeps its revision, or has a higher one from its cancel: none below needs a look. */
-  #lifeOf({ uuid, fireId, revision }: FinishedLife): Ended | undefined {
+  #lifeOf({ uuid, fireId, revision }: Pick<FinishedLife, "uuid" | "fireId" | "revision">): Ended | undefined {
     for (const ended of this.#ended.get(uuid)?.upFrom(({ life }) => life.revision >= revision) ?? []) {
       if (ended.life.fireId === fireId) return ended
     }

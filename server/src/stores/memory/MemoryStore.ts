@@ -2,9 +2,11 @@
 // durability. All its effects are synchronous, so that a simulation that owns the scheduler owns the
 // store as well.
 import { Context, Effect, Layer } from "effect"
+import { whyTooLarge } from "../../domain/decideRestore.ts"
 import type { Timer } from "../../domain/Timer.ts"
 import { itemBytes, type Put, type WriteAnswer, type WriteItem } from "../../domain/WriteItem.ts"
 import { type Lease, ShardLeases } from "../../ports/ShardLeases.ts"
+import { type ArchivePage, type TimerArchive, TimerRestore } from "../../ports/TimerArchive.ts"
 import {
   type BatchAnswer,
   type DueQuery,
@@ -21,15 +23,50 @@ const limits = { batchItems: 1_000, batchBytes: 4 << 20, itemBytes: 1 << 20, con
 
 export const MemoryStore = {
   /** A database of its own, empty, gone with the layer. */
-  layer: (options: { readonly shards: number }): Layer.Layer<TimerStore | ShardLeases> =>
+  layer: (options: { readonly shards: number }): Layer.Layer<MemoryServices> =>
     Layer.syncContext(() => servicesOver(makeMemoryDatabase(options))),
   /** Over a database that others use too: one node of several in this process. */
-  over: (database: MemoryDatabase): Layer.Layer<TimerStore | ShardLeases> =>
+  over: (database: MemoryDatabase): Layer.Layer<MemoryServices> =>
     Layer.syncContext(() => servicesOver(database)),
+  /** All that the database holds now. */
+  archive: (database: MemoryDatabase): TimerArchive => {
+    const items = database.contents()
+    return {
+      shards: database.shards.length,
+      page: (after, limit) =>
+        Effect.sync((): ArchivePage => {
+          const from = Number(after?.key[0] ?? 0)
+          const page = items.slice(from, from + limit)
+          const end = from + page.length
+          return end < items.length ? { items: page, next: { part: "pending", key: [end] } } : { items: page }
+        }),
+    }
+  },
 } as const
 
-const servicesOver = (database: MemoryDatabase): Context.Context<TimerStore | ShardLeases> =>
-  Context.make(TimerStore, timerStoreOver(database)).pipe(Context.add(ShardLeases, leasesOver(database)))
+type MemoryServices = TimerStore | ShardLeases | TimerRestore
+
+const servicesOver = (database: MemoryDatabase): Context.Context<MemoryServices> =>
+  Context.make(TimerStore, timerStoreOver(database)).pipe(
+    Context.add(ShardLeases, leasesOver(database)),
+    Context.add(TimerRestore, restoreOver(database)),
+  )
+
+const restoreOver = (database: MemoryDatabase): TimerRestore["Service"] => ({
+  restore: (batches) =>
+    withShards(database, batches, () =>
+      batches.map(({ shard, epoch, items }) =>
+        database.shards[shard]?.epoch === epoch
+          ? {
+              result: "restored",
+              results: items.map(
+                (item) => whyTooLarge(item, limits.itemBytes) ?? database.restore(shard, item),
+              ),
+            }
+          : { result: "ownershipLost" },
+      ),
+    ),
+})
 
 const timerStoreOver = (database: MemoryDatabase): TimerStore["Service"] => ({
   limits,

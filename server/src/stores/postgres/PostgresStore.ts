@@ -4,11 +4,13 @@
 // Writer.ts, Reader.ts and Leases.ts.
 import { Context, Duration, Effect, Layer, Schedule, Schema } from "effect"
 import { ShardLeases } from "../../ports/ShardLeases.ts"
+import { StoreClock } from "../../ports/StoreClock.ts"
 import { TimerRestore } from "../../ports/TimerArchive.ts"
 import { type InvalidCursor, type ListQuery, StoreError, TimerStore } from "../../ports/TimerStore.ts"
 import { decodeCursor } from "../ListCursor.ts"
 import type { SortKey } from "../ListOrder.ts"
 import { Connections, type Place } from "./Connections.ts"
+import { readClockOffset } from "./clockOffset.ts"
 import { describe, isFatal, isTransient } from "./failures.ts"
 import { announce, claim, readMembers, readOwners, release, renew, retire } from "./Leases.ts"
 import {
@@ -43,7 +45,7 @@ export class PostgresOpenError extends Schema.TaggedError<PostgresOpenError>()("
 export const PostgresStore = {
   layer: (
     options: PostgresStoreOptions,
-  ): Layer.Layer<TimerStore | ShardLeases | TimerRestore, PostgresOpenError> =>
+  ): Layer.Layer<TimerStore | ShardLeases | TimerRestore | StoreClock, PostgresOpenError> =>
     Layer.effectContext(
       Effect.gen(function* () {
         const { place, warnings } = yield* opened(options)
@@ -59,6 +61,9 @@ export const PostgresStore = {
         const calls = new Calls(options.onFatal ?? (() => {}))
         return Context.make(TimerStore, timerStoreOver(lanes, calls, options.shards, writers)).pipe(
           Context.add(ShardLeases, leasesOver(lanes, calls)),
+          Context.add(StoreClock, {
+            offsetMs: (nowMs) => calls.again(lanes.reads, (sql) => readClockOffset(sql, nowMs)),
+          }),
           Context.add(TimerRestore, {
             restore: (batches) =>
               withShards(

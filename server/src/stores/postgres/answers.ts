@@ -7,6 +7,7 @@ import {
   type Put,
   type Schedule,
   type ScheduleAnswer,
+  type Unknown,
   type WriteAnswer,
   type WriteItem,
 } from "../../domain/WriteItem.ts"
@@ -34,6 +35,7 @@ export const answerOf = (item: WriteItem, row: RulingRow): WriteAnswer => {
           return { result: "changed", timer: toldTimer(item.key, row) }
         case "inFlight":
         case "notFound":
+        case "unknown":
           return { result: row.ruling }
         default:
           return { result: "revisionMismatch", revision: row.revision ?? 0 }
@@ -63,6 +65,8 @@ const putAnswer = (put: Put, row: RulingRow): WriteAnswer => {
     case "unchanged":
     case "exists":
       return { result: row.ruling, timer: toldTimer(timer, row) }
+    case "unknown":
+      return { result: "unknown" }
     default:
       throw unknownRuling(put, row)
   }
@@ -91,7 +95,7 @@ const scheduleAnswer = (schedule: Schedule, row: RulingRow): ScheduleAnswer => {
   }
 }
 
-const cancelAnswer = (row: RulingRow): CancelAnswer => {
+const cancelAnswer = (row: RulingRow): CancelAnswer | Unknown => {
   switch (row.ruling) {
     case "cancel":
     case "cancelled":
@@ -104,6 +108,7 @@ const cancelAnswer = (row: RulingRow): CancelAnswer => {
     case "alreadyDelivered":
     case "alreadyCancelled":
     case "alreadyDead":
+    case "unknown":
       return { result: row.ruling }
     default:
       return { result: "notFound" }

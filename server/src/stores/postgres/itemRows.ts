@@ -55,7 +55,12 @@ export const rowOf = (item: WriteItem, luggage: Luggage): ItemRow => {
 const bodyOf = (item: WriteItem, luggage: Luggage): ItemRow => {
   switch (item.kind) {
     case "put":
-      return { ...timerFields(item.timer, luggage), mode: item.onExisting, is_made: item.madeCorrelationId }
+      return {
+        ...timerFields(item.timer, luggage),
+        mode: item.onExisting,
+        is_made: item.madeCorrelationId,
+        is_repeat: item.isRepeat,
+      }
     case "schedule":
       return {
         ...timerFields(item.timer, luggage),
@@ -70,6 +75,7 @@ const bodyOf = (item: WriteItem, luggage: Luggage): ItemRow => {
         ended_by: item.cancelId,
         revision: item.ifRevision,
         in_flight: uuidOrNothing(item.inFlight),
+        is_repeat: item.isRepeat,
       }
     case "outcome":
       return outcomeFields(item, luggage)
@@ -118,6 +124,7 @@ const changeFields = (change: Change, luggage: Luggage): ItemRow => {
     at: change.at,
     revision: change.ifRevision,
     in_flight: uuidOrNothing(change.inFlight),
+    is_repeat: change.isRepeat,
     execute_at: executeAt,
     correlation_id: correlationId,
     spec_number: parts === undefined ? undefined : luggage.spec(parts),

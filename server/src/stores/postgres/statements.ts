@@ -73,6 +73,9 @@ export const readerSql = {
     sum(dead)::float8 AS dead, sum(discarded)::float8 AS discarded FROM shards`,
 } as const
 
+/** The clock itself: that of a transaction stands still. */
+export const clockSql = "SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS now_ms"
+
 const endedColumns = `${keyColumns}, ${lifeColumns}, payload, id::float8 AS id`
 
 /** Of everything there is, each part in the order of an index; lives of one instant by their ids. */

@@ -3,6 +3,7 @@
 // back here; what they mean is in Writer.ts, Reader.ts and Leases.ts.
 import { Context, Effect, Layer, Schema } from "effect"
 import { ShardLeases } from "../../ports/ShardLeases.ts"
+import { TimerRestore } from "../../ports/TimerArchive.ts"
 import {
   type Found,
   type InvalidCursor,
@@ -18,6 +19,7 @@ import type { ReaderCalls, WriterCalls } from "./calls.ts"
 import { limits } from "./limits.ts"
 import { OpenFailure } from "./OpenFailure.ts"
 import { type Pack, PackReader } from "./Pack.ts"
+import { packRestores } from "./restoreWire.ts"
 import { Fate, StoreThread } from "./StoreThread.ts"
 import { readLife, readTimer, unpackHeads, unpackTimers } from "./timerWire.ts"
 import { packBatches, unpackAnswers } from "./writeWire.ts"
@@ -40,7 +42,9 @@ export class SqliteOpenError extends Schema.TaggedError<SqliteOpenError>()("Sqli
 }) {}
 
 export const SqliteStore = {
-  layer: (options: SqliteStoreOptions): Layer.Layer<TimerStore | ShardLeases, SqliteOpenError> =>
+  layer: (
+    options: SqliteStoreOptions,
+  ): Layer.Layer<TimerStore | ShardLeases | TimerRestore, SqliteOpenError> =>
     Layer.effectContext(
       Effect.gen(function* () {
         const fate = new Fate(options.onFatal ?? (() => {}))
@@ -49,6 +53,7 @@ export const SqliteStore = {
         const reader = yield* openThread<ReaderCalls>("reader", options, fate)
         return Context.make(TimerStore, timerStoreOver(writer, reader)).pipe(
           Context.add(ShardLeases, leasesOver(writer, new MemberList())),
+          Context.add(TimerRestore, restoreOver(writer)),
         )
       }),
     ),
@@ -101,6 +106,14 @@ const timerStoreOver = (
   count: (query) => reader.call("count", query),
   prune: (exclusiveBeforeMs, limit) => writer.call("prune", { exclusiveBeforeMs, limit }),
   tally: reader.call("tally", null),
+})
+
+const restoreOver = (writer: StoreThread<WriterCalls>): TimerRestore["Service"] => ({
+  restore: (batches) =>
+    Effect.suspend(() => {
+      const pack = packRestores(batches)
+      return writer.call("restore", pack, [pack.bytes.buffer])
+    }),
 })
 
 /** One process fires all shards of a file, so that membership is its own business: no other reads it. */

@@ -20,10 +20,9 @@ import { itemBytes, keyOfItem, type Put, type WriteAnswer, type WriteItem } from
 import type { ShardBatch } from "../../ports/TimerStore.ts"
 import { describe, isOfItem } from "./failures.ts"
 import { limits } from "./limits.ts"
-import { type LifeRow, lifeOf, type TimerRow, timerOf } from "./rows.ts"
+import { changingValues, type LifeRow, lifeOf, lifeValues, type TimerRow, timerOf } from "./rows.ts"
 import { textOfSpec } from "./SpecText.ts"
 import { writerSql } from "./statements.ts"
-import { attemptText } from "./timerWire.ts"
 import type { AppliedBatch } from "./writeWire.ts"
 
 type Statements = { readonly [name in keyof typeof writerSql]: Statement }
@@ -192,8 +191,9 @@ export class Writer {
         return { decision: decidePut(item, known), stored: known.stored }
       }
       case "change": {
-        const stored = this.#stored(item.key, true)
-        return { decision: decideChange(item, { pending: stored?.timer, last: undefined }), stored }
+        // Only a marked repeat asks what has ended: others are spared the look.
+        const known = item.isRepeat ? this.#known(item.key, true) : this.#pendingOnly(item.key)
+        return { decision: decideChange(item, known), stored: known.stored }
       }
       case "schedule": {
         const known = this.#known(item.timer, true)
@@ -225,10 +225,7 @@ export class Writer {
     }
   }
 
-  #known(
-    key: TimerKey,
-    withPayload: boolean,
-  ): { stored: Stored | undefined; pending: Timer | undefined; last: FinishedLife | undefined } {
+  #known(key: TimerKey, withPayload: boolean): Known & { readonly stored: Stored | undefined } {
     const found = this.#sql.probe.get(key.namespace, key.timerId) as {
       pending: number | null
       ended: number | null
@@ -241,6 +238,11 @@ export class Writer {
     const select = revision === found.dead ? this.#sql.deadLife : this.#sql.endedLife
     const row = select.get(key.namespace, key.timerId, revision) as LifeRow | null
     return { stored, pending: stored?.timer, last: row === null ? undefined : lifeOf(row) }
+  }
+
+  #pendingOnly(key: TimerKey): Known & { readonly stored: Stored | undefined } {
+    const stored = this.#stored(key, true)
+    return { stored, pending: stored?.timer, last: undefined }
   }
 
   #stored(key: TimerKey, withPayload: boolean): Stored | undefined {
@@ -288,22 +290,7 @@ export class Writer {
   }
 
   #finish(life: FinishedLife, entry: number | undefined): void {
-    const values = [
-      life.uuid,
-      life.namespace,
-      life.timerId,
-      life.fireId,
-      life.revision,
-      life.executeAt,
-      life.attempts,
-      attemptText(life.lastAttempt),
-      life.createdAt,
-      life.finishedAt,
-      life.latenessMs ?? null,
-      life.endedBy ?? null,
-      life.correlationId,
-      textOfSpec(life.spec),
-    ] as const
+    const values = lifeValues(life)
     if (life.state === "dead") this.#sql.insertDead.run(...values, life.reason ?? null, life.payload ?? null)
     else this.#sql.insertEnded.run(...values, life.state, entry ?? null)
   }
@@ -315,22 +302,6 @@ export class Writer {
     }
   }
 }
-
-/** What of a timer's row an insert and an update both write, in the order in which both name it. */
-const changingValues = (timer: Timer) =>
-  [
-    timer.fireAt,
-    timer.fireId,
-    timer.revision,
-    timer.executeAt,
-    timer.attempts,
-    timer.firstAttemptAt ?? null,
-    attemptText(timer.lastAttempt),
-    timer.createdAt,
-    timer.updatedAt,
-    timer.askedAt ?? null,
-    timer.correlationId,
-  ] as const
 
 const nothing: Known = { pending: undefined, last: undefined }
 

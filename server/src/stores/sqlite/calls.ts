@@ -2,6 +2,7 @@
 import type { Tally } from "../../domain/decide.ts"
 import type { TimerKey } from "../../domain/Timer.ts"
 import type { Lease } from "../../ports/ShardLeases.ts"
+import type { RestoreAnswer } from "../../ports/TimerArchive.ts"
 import type { DueQuery, ListQuery } from "../../ports/TimerStore.ts"
 import type { SortKey } from "../ListOrder.ts"
 import type { OpenFailureReason } from "./OpenFailure.ts"
@@ -12,6 +13,7 @@ import type { Walked } from "./walks.ts"
 export interface WriterCalls {
   write(batches: Pack): Pack
   insertIfAbsent(batch: Pack): Pack
+  restore(batches: Pack): ReadonlyArray<RestoreAnswer>
   prune(asked: { readonly exclusiveBeforeMs: number; readonly limit: number }): number
   owners(nothing: null): ReadonlyArray<Lease>
   claim(asked: { readonly expected: Lease; readonly node: string }): Lease | undefined

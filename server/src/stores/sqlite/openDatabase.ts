@@ -2,7 +2,7 @@
 // program, its schema is up to date, its shard count is the one asked for. Everything that can be
 // wrong is said in one sentence that names the file and what to do.
 import { Database } from "bun:sqlite"
-import { mkdirSync } from "node:fs"
+import { existsSync, mkdirSync } from "node:fs"
 import { dirname } from "node:path"
 import { codeOf, describe } from "./failures.ts"
 import { migrations } from "./migrations/all.ts"
@@ -54,6 +54,35 @@ export const openForReading = ({ path }: OpenOptions): Database =>
     database.run("PRAGMA cache_size = -8192")
     return database
   })
+
+/**
+ * For an archive: beside a service, or without one, and in a transaction that sees the file as it is now. Nothing is
+ * created or migrated: that is the business of whoever runs on it.
+ */
+export const openForArchive = (path: string): Database => {
+  checkLibrary()
+  if (!existsSync(path)) throw new OpenFailure("missing", `There is no store at ${path}: name its file.`)
+  const database = openForReading({ path, shards: 0 })
+  try {
+    explaining(path, () => {
+      checkOrigin(database, path)
+      const version = versionOf(database)
+      if (version < migrations.length) {
+        throw new OpenFailure(
+          "olderSchema",
+          `${path} has schema version ${version}, and this program reads ${migrations.length}: run the service on it once, which brings it up to date.`,
+        )
+      }
+      database.run("BEGIN")
+      // The transaction sees the file as it is at its first read.
+      numberIn(database, "SELECT count(*) FROM shards")
+    })
+    return database
+  } catch (error) {
+    database.close()
+    throw error
+  }
+}
 
 export const numberIn = (database: Database, sql: string): number =>
   Number(database.query(sql).values()[0]?.[0] ?? 0)

@@ -1,8 +1,8 @@
 // Rows as they are selected, and the timers and lives they stand for. Uuids and fireIds leave SQL as
 // hex digits, because text crosses into JavaScript cheaper than small byte arrays do.
 import type { FinishedLife, FinishedState, Timer, TimerKey } from "../../domain/Timer.ts"
-import { specOfText } from "./SpecText.ts"
-import { attemptOfText, type Mutable } from "./timerWire.ts"
+import { specOfText, textOfSpec } from "./SpecText.ts"
+import { attemptOfText, attemptText, type Mutable } from "./timerWire.ts"
 
 export interface TimerRow {
   readonly id: number
@@ -116,3 +116,38 @@ export const lifeOf = (row: LifeRow): FinishedLife => {
 /** 32 hex digits as a UUID is written. */
 export const dashed = (hex: string): string =>
   `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
+
+/** What of a timer's row an insert and an update both write, in the order in which both name it. */
+export const changingValues = (timer: Timer) =>
+  [
+    timer.fireAt,
+    timer.fireId,
+    timer.revision,
+    timer.executeAt,
+    timer.attempts,
+    timer.firstAttemptAt ?? null,
+    attemptText(timer.lastAttempt),
+    timer.createdAt,
+    timer.updatedAt,
+    timer.askedAt ?? null,
+    timer.correlationId,
+  ] as const
+
+/** What of a life's row both tables of finished lives have, in the order in which statements name it. */
+export const lifeValues = (life: FinishedLife) =>
+  [
+    life.uuid,
+    life.namespace,
+    life.timerId,
+    life.fireId,
+    life.revision,
+    life.executeAt,
+    life.attempts,
+    attemptText(life.lastAttempt),
+    life.createdAt,
+    life.finishedAt,
+    life.latenessMs ?? null,
+    life.endedBy ?? null,
+    life.correlationId,
+    textOfSpec(life.spec),
+  ] as const

@@ -105,3 +105,11 @@ export const readerSql = {
     sum(delivered) AS delivered, sum(cancelled) AS cancelled, sum(replaced) AS replaced, sum(dead) AS dead,
     sum(discarded) AS discarded FROM tally`,
 } as const
+
+/** Of everything there is, in the order of a key that does not change: ids of lives rise as they end. */
+export const archiveSql = {
+  pending: `SELECT ${timerColumns}, ${keyColumns}, b.spec, b.payload FROM timers AS t INDEXED BY timers_by_key
+    ${withBody} WHERE (t.namespace, t.timer_id) > (?1, ?2) ORDER BY t.namespace, t.timer_id LIMIT ?3`,
+  history: `SELECT ${historyColumns} FROM history WHERE id > ?1 ORDER BY id LIMIT ?2`,
+  dead: `SELECT ${deadColumns} FROM dead WHERE id > ?1 ORDER BY id LIMIT ?2`,
+} as const

@@ -9,6 +9,8 @@ import { Leases } from "./Leases.ts"
 import { OpenFailure } from "./OpenFailure.ts"
 import { openForReading, openForWriting } from "./openDatabase.ts"
 import { Reader } from "./Reader.ts"
+import { Restorer } from "./Restorer.ts"
+import { unpackRestores } from "./restoreWire.ts"
 import { Writer } from "./Writer.ts"
 import { packAnswers, unpackBatches } from "./writeWire.ts"
 
@@ -33,12 +35,18 @@ const serveWriter = (): Served => {
   const writer = new Writer(database)
   const leases = new Leases(database, writer, lock)
   const checkpoints = new Checkpoints(database)
+  // Few processes ever restore anything.
+  let restorer: Restorer | undefined
   const calls: WriterCalls = {
     write: (pack) => packAnswers(writer.write(unpackBatches(pack))),
     insertIfAbsent: (pack) =>
       packAnswers(
         unpackBatches(pack).map(({ shard, items }) => writer.insertIfAbsent(shard, items as Array<Put>)),
       ),
+    restore: (pack) => {
+      restorer ??= new Restorer(database, writer)
+      return restorer.restore(unpackRestores(pack))
+    },
     prune: ({ exclusiveBeforeMs, limit }) => writer.prune(exclusiveBeforeMs, limit),
     owners: () => leases.owners(),
     claim: ({ expected, node }) => leases.claim(expected, node),

@@ -79,6 +79,7 @@ const writeItem = (out: PackWriter, item: WriteItem): void => {
     case "put":
       out.field(item.onExisting)
       out.field(item.madeCorrelationId ? 1 : 0)
+      out.field(item.isRepeat ? 1 : 0)
       writeTimer(out, item.timer)
       return
     case "schedule":
@@ -92,6 +93,7 @@ const writeItem = (out: PackWriter, item: WriteItem): void => {
       out.field(item.at)
       out.field(item.ifRevision)
       out.field(item.inFlight)
+      out.field(item.isRepeat ? 1 : 0)
       writeSet(out, item.set)
       return
     case "cancel":
@@ -100,6 +102,7 @@ const writeItem = (out: PackWriter, item: WriteItem): void => {
       out.field(item.at)
       out.field(item.ifRevision)
       out.field(item.inFlight)
+      out.field(item.isRepeat ? 1 : 0)
       return
     case "outcome":
       writeKey(out, item.key)
@@ -122,6 +125,7 @@ const readItem = (input: PackReader): WriteItem => {
         kind,
         onExisting: input.text() as OnExisting,
         madeCorrelationId: input.number() === 1,
+        ...readIsRepeat(input),
         timer: readTimer(input),
       }
     case "schedule":
@@ -140,6 +144,7 @@ const readItem = (input: PackReader): WriteItem => {
         at: input.number(),
         ...present("ifRevision", input.optionalNumber()),
         ...present("inFlight", input.optionalText()),
+        ...readIsRepeat(input),
         set: readSet(input),
       }
     case "cancel":
@@ -150,6 +155,7 @@ const readItem = (input: PackReader): WriteItem => {
         at: input.number(),
         ...present("ifRevision", input.optionalNumber()),
         ...present("inFlight", input.optionalText()),
+        ...readIsRepeat(input),
       }
     case "outcome":
       return readOutcome(input)
@@ -157,6 +163,9 @@ const readItem = (input: PackReader): WriteItem => {
       return { kind, life: readLife(input) }
   }
 }
+
+const readIsRepeat = (input: PackReader): { readonly isRepeat?: true } =>
+  input.number() === 1 ? { isRepeat: true } : {}
 
 const readOutcome = (input: PackReader): Outcome => {
   const key = readKey(input)

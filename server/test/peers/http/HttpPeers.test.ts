@@ -6,6 +6,7 @@ import { listen } from "../../../src/http/listener/Listener.ts"
 import { HttpPeers } from "../../../src/peers/http/HttpPeers.ts"
 import { bodyBytesMax, makePeerRoutes, type PeerRoutesOptions } from "../../../src/peers/http/peerRoutes.ts"
 import { type CarriedAnswer, type CarriedItem, type PeerError, Peers } from "../../../src/ports/Peers.ts"
+import { ShardLags } from "../../../src/ports/ShardLags.ts"
 import { cancelOf, changeOf, samplePut, sampleTimer, scheduleOf } from "../../../testkit/timers.ts"
 import { answerText, deadPort, rawPeer } from "../../deliverers/webhook/peer.ts"
 
@@ -44,6 +45,7 @@ const startFar = (options: Partial<PeerRoutesOptions> = {}): Effect.Effect<Far, 
       nudge: Effect.sync(() => {
         far.nudges++
       }),
+      lags: () => [{ shard: 3, epoch: 7, lagMs: 12 }],
       secret,
       ...options,
     })
@@ -97,6 +99,9 @@ describe("a call", () => {
           changeOf(put.timer, { payload: null, expireAfterMs: null, executeAt: 7 }, { ifRevision: 3 }),
           changeOf(put.timer, { payload, correlationId: "c", target: put.timer.spec.target }),
           cancelOf(put.timer),
+          { ...put, isRepeat: true },
+          changeOf(put.timer, {}, { isRepeat: true }),
+          cancelOf(put.timer, { isRepeat: true }),
         ]
         const life = {
           ...put.timer,
@@ -120,6 +125,9 @@ describe("a call", () => {
           { kind: "answered", answer: { result: "changed", timer: changed } },
           { kind: "answered", answer: { result: "revisionMismatch", revision: 4 } },
           { kind: "answered", answer: { result: "unstorable", reason: "too large" } },
+          { kind: "answered", answer: { result: "unknown" } },
+          { kind: "answered", answer: { result: "notFound" } },
+          { kind: "answered", answer: { result: "cancelled" } },
         ]
         far.answer = () => Effect.succeed(answers)
         expect(yield* peers.write(far.url, sent)).toEqual(answers)
@@ -142,6 +150,16 @@ describe("a call", () => {
         expect(yield* peers.inFlight(far.url, ["running", "other"])).toEqual([true, false])
         yield* peers.nudge(far.url)
         expect(far.nudges).toBe(1)
+      }),
+    ))
+
+  test("says how far it lags with the shards that it owns", () =>
+    withFar((far) =>
+      Effect.gen(function* () {
+        const lags = yield* Effect.provide(ShardLags, here())
+        expect(yield* lags.of(far.url)).toEqual([{ shard: 3, epoch: 7, lagMs: 12 }])
+        const stranger = yield* Effect.provide(ShardLags, here(1_000, "wrong"))
+        expect(yield* failure(stranger.of(far.url))).toMatchObject({ isUndelivered: true })
       }),
     ))
 
@@ -221,7 +239,7 @@ describe("the far side", () => {
     withFar((far, peers) =>
       Effect.gen(function* () {
         for (const authorization of ["", "Bearer ", "Bearer wrong", secret, `Bearer ${secret}x`]) {
-          for (const path of ["write", "inFlight", "nudge"]) {
+          for (const path of ["write", "inFlight", "nudge", "lags"]) {
             expect((yield* post(far, path, { authorization })).status).toBe(401)
           }
         }

@@ -45,6 +45,7 @@ BEGIN
       WHEN 'put' THEN CASE
         WHEN p.fire_id = i.fire_id THEN CASE WHEN p.created_at = i.created_at THEN 'created' ELSE 'replaced' END
         WHEN l.fire_id = i.fire_id THEN 'alreadyFinished'
+        WHEN i.is_repeat AND (p.fire_id IS NOT NULL OR l.fire_id IS NOT NULL) THEN 'unknown'
         WHEN i.execute_at <= i.created_at AND l.execute_at = i.execute_at THEN 'alreadyFinished'
         WHEN p.fire_id IS NULL THEN 'create'
         WHEN i.mode = 'fail' THEN 'exists'
@@ -54,12 +55,14 @@ BEGIN
           AND (i.spec = p.spec OR i.spec::jsonb = p.spec::jsonb) THEN 'unchanged'
         ELSE 'replace' END
       WHEN 'change' THEN CASE
-        WHEN p.fire_id IS NULL THEN 'notFound'
         WHEN p.fire_id = i.fire_id THEN 'changed'
+        WHEN i.is_repeat AND (p.fire_id IS NOT NULL OR l.fire_id IS NOT NULL) THEN 'unknown'
+        WHEN p.fire_id IS NULL THEN 'notFound'
         WHEN i.revision <> p.revision THEN 'revisionMismatch'
         WHEN p.fire_id = i.in_flight THEN 'inFlight'
         ELSE 'change' END
       WHEN 'schedule' THEN CASE
+        WHEN l.fire_id = i.fire_id THEN 'finished'
         WHEN p.fire_id IS NULL THEN CASE WHEN l.fire_id IS NULL THEN 'create' ELSE 'finished' END
         WHEN p.fire_id = i.fire_id THEN CASE WHEN p.created_at = i.created_at THEN 'created' ELSE 'moved' END
         WHEN p.fire_id = i.in_flight THEN 'inFlight'
@@ -70,6 +73,7 @@ BEGIN
         ELSE 'move' END
       WHEN 'cancel' THEN CASE
         WHEN l.ended_by = i.ended_by THEN CASE WHEN l.fire_id = i.in_flight THEN 'inFlight' ELSE 'cancelled' END
+        WHEN i.is_repeat AND (p.fire_id IS NOT NULL OR l.fire_id IS NOT NULL) THEN 'unknown'
         WHEN p.fire_id IS NULL THEN CASE l.state
           WHEN 'delivered' THEN 'alreadyDelivered'
           WHEN 'cancelled' THEN 'alreadyCancelled'
@@ -94,7 +98,7 @@ BEGIN
         namespace text, timer_id text, uuid uuid, fire_id uuid, next_fire_id uuid, in_flight uuid,
         at bigint, execute_at bigint, fire_at bigint, created_at bigint, updated_at bigint, asked_at bigint,
         attempts integer, first_attempt_at bigint, last_attempt text, lateness_ms bigint, reason text, ended_by text,
-        revision bigint, correlation_id text, is_made boolean, spec_number integer,
+        revision bigint, correlation_id text, is_made boolean, is_repeat boolean, spec_number integer,
         sets_payload boolean, payload_from integer, payload_bytes integer
       )
       WHERE wave = the_wave AND shard = ANY (held) AND kind <> 'record'
@@ -102,7 +106,7 @@ BEGIN
     LEFT JOIN timers AS p ON p.namespace = i.namespace AND p.timer_id = i.timer_id
     LEFT JOIN LATERAL (
       SELECT h.fire_id, h.revision, h.execute_at, h.state, h.ended_by FROM history AS h
-      WHERE i.kind <> 'change'
+      WHERE (i.kind <> 'change' OR i.is_repeat)
         AND (i.kind <> 'outcome' OR (p.fire_id = i.fire_id AND p.attempts = i.attempts - 1) IS NOT TRUE)
         AND h.namespace = i.namespace AND h.timer_id = i.timer_id
       ORDER BY h.revision DESC LIMIT 1

@@ -1,0 +1,54 @@
+// Keeps an eye on this node's clock against that of the database it shares with others. Timers fire by the clock of
+// the node that owns them, so a clock that is off makes them early or late by as much; nothing else here notices it.
+import { Context, Effect, Layer, Metric } from "effect"
+import { StoreClock } from "../ports/StoreClock.ts"
+import { WallClock } from "../ports/WallClock.ts"
+
+const readEveryMs = 10_000
+/** Past this an operator should know. */
+const warnPastMs = 500
+
+const offsetSeconds = Metric.gauge("timer_clock_offset_seconds", {
+  description: "How far this node's clock is ahead of the database's; negative if it is behind",
+})
+
+export class ClockWatch extends Context.Service<
+  ClockWatch,
+  {
+    /** As last read: how far this node's clock is ahead of the database's. */
+    offsetMs(): number | undefined
+  }
+>()("punctual/stores/ClockWatch") {
+  static readonly layer: Layer.Layer<ClockWatch, never, StoreClock | WallClock> = Layer.effect(
+    ClockWatch,
+    Effect.gen(function* () {
+      const storeClock = yield* StoreClock
+      const wall = yield* WallClock
+      let last: number | undefined
+      const read = Effect.flatMap(
+        storeClock.offsetMs(() => wall.now()),
+        (offsetMs) => {
+          const before = last
+          last = offsetMs
+          return Effect.andThen(Metric.update(offsetSeconds, offsetMs / 1_000), told(before ?? 0, offsetMs))
+        },
+      ).pipe(
+        // A database that is away is told of by all who need it.
+        Effect.catch(({ message }) => Effect.logDebug(`the database's clock could not be read: ${message}`)),
+      )
+      yield* Effect.forkScoped(Effect.forever(Effect.andThen(read, Effect.sleep(readEveryMs))))
+      return { offsetMs: () => last }
+    }),
+  )
+}
+
+/** Once each time that the bound is crossed. */
+const told = (beforeMs: number, offsetMs: number): Effect.Effect<void> => {
+  const [wasOff, isOff] = [Math.abs(beforeMs) > warnPastMs, Math.abs(offsetMs) > warnPastMs]
+  if (wasOff === isOff) return Effect.void
+  if (!isOff) return Effect.logInfo("this node's clock agrees with the database's again")
+  const way = offsetMs > 0 ? "ahead of" : "behind"
+  return Effect.logWarning(
+    `this node's clock is ${Math.abs(offsetMs)} ms ${way} the database's, and its timers fire by it: synchronise it, as by NTP`,
+  )
+}

@@ -1,0 +1,87 @@
+// The file read for an archive: on a connection of its own that can only read, in one transaction, so that a service
+// may run on the file meanwhile. Its log grows until the archive is closed, because what the archive still reads
+// cannot be moved out of it.
+import type { Database, Statement } from "bun:sqlite"
+import { Effect, type Scope } from "effect"
+import type { ArchivedItem } from "../../domain/decideRestore.ts"
+import type { ArchivePage, ArchivePlace, TimerArchive } from "../../ports/TimerArchive.ts"
+import { StoreError } from "../../ports/TimerStore.ts"
+import { describe } from "./failures.ts"
+import { OpenFailure } from "./OpenFailure.ts"
+import { numberIn, openForArchive } from "./openDatabase.ts"
+import { type KeyRow, keyOfRow, type LifeRow, lifeOf, type TimerRow, timerOf } from "./rows.ts"
+import { SqliteOpenError } from "./SqliteStore.ts"
+import { archiveSql } from "./statements.ts"
+
+type PendingRow = TimerRow & KeyRow & { readonly spec: string; readonly payload: Uint8Array | null }
+
+export const SqliteArchive = {
+  /** Closed with the scope. */
+  open: (path: string): Effect.Effect<TimerArchive, SqliteOpenError, Scope.Scope> =>
+    Effect.map(
+      Effect.acquireRelease(
+        Effect.try({
+          try: () => openForArchive(path),
+          catch: (error) =>
+            new SqliteOpenError({
+              reason: error instanceof OpenFailure ? error.reason : "failed",
+              message: describe(error),
+            }),
+        }),
+        (database) => Effect.sync(() => database.close()),
+      ),
+      archiveOf,
+    ),
+} as const
+
+const archiveOf = (database: Database): TimerArchive => {
+  const parts: ReadonlyArray<Part> = [
+    {
+      name: "pending",
+      first: ["", ""],
+      statement: database.prepare(archiveSql.pending),
+      read: (row: PendingRow) => ({
+        item: { kind: "pending", timer: timerOf(keyOfRow(row), row, row.spec, row.payload) },
+        key: [row.namespace, row.timer_id],
+      }),
+    },
+    { name: "history", first: [0], statement: database.prepare(archiveSql.history), read: readLifeRow },
+    { name: "dead", first: [0], statement: database.prepare(archiveSql.dead), read: readLifeRow },
+  ]
+  return {
+    shards: numberIn(database, "SELECT count(*) FROM shards"),
+    page: (after, limit) =>
+      Effect.try({
+        try: () => pageOf(parts, after, limit),
+        catch: (error) => new StoreError({ message: describe(error), isFatal: false }),
+      }),
+  }
+}
+
+interface Part {
+  readonly name: ArchivePlace["part"]
+  /** Before every key. */
+  readonly first: ReadonlyArray<string | number>
+  readonly statement: Statement
+  /** Each is given the rows of its own statement. */
+  readonly read: (row: never) => { readonly item: ArchivedItem; readonly key: ReadonlyArray<string | number> }
+}
+
+const readLifeRow = (row: LifeRow): { item: ArchivedItem; key: ReadonlyArray<number> } => ({
+  item: { kind: "ended", life: lifeOf(row) },
+  key: [row.id],
+})
+
+/** A page is of one part; the next one begins where a part has ended. */
+const pageOf = (parts: ReadonlyArray<Part>, after: ArchivePlace | undefined, limit: number): ArchivePage => {
+  const index = after === undefined ? 0 : parts.findIndex(({ name }) => name === after.part)
+  const part = parts[index]
+  if (part === undefined) return { items: [] }
+  const rows = part.statement.all(...(after?.key ?? part.first), limit)
+  const read = rows.map((row) => part.read(row as never))
+  const items = read.map(({ item }) => item)
+  const last = read.at(-1)
+  if (last !== undefined && rows.length === limit) return { items, next: { part: part.name, key: last.key } }
+  const following = parts[index + 1]
+  return following === undefined ? { items } : { items, next: { part: following.name, key: following.first } }
+}

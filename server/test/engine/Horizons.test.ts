@@ -1,0 +1,28 @@
+// Where horizons end.
+import { expect, test } from "bun:test"
+import fc from "fast-check"
+import { endOf, isBefore } from "../../src/domain/DueOrder.ts"
+import { Horizon } from "../../src/engine/Horizons.ts"
+
+const cursors = fc.record({
+  fireAt: fc.integer({ min: 0, max: 3 }),
+  uuid: fc
+    .tuple(fc.nat(20), fc.constantFrom("0", "1", "9", "a", "f"), fc.constantFrom("0", "f"))
+    .map(([place, digit, rest]) => "0".repeat(place) + digit + rest.repeat(31 - place)),
+})
+
+test("a horizon that ends before a timer covers all that is due before it, and not the timer", () => {
+  fc.assert(
+    fc.property(cursors, cursors, (timer, other) => {
+      const horizon = new Horizon()
+      horizon.advance(endOf(5))
+      horizon.endBefore(timer, 700)
+      expect(horizon.covers(other)).toBe(isBefore(other, timer))
+      expect(horizon.nextBytes).toBe(700)
+      // One that ends there already stays as it is.
+      horizon.endBefore(timer, 900)
+      expect(horizon.nextBytes).toBe(700)
+    }),
+    { numRuns: 2_000 },
+  )
+})

@@ -1,0 +1,48 @@
+// The engine, several nodes of it, in worlds that go wrong: see docs/simulation.md. A seed that fails is replayed
+// by `npm run simulate -- --seed N --trace`.
+import { expect, test } from "bun:test"
+import { mutations } from "../../testkit/simulation/mutations.ts"
+import { mutate, sourceOf } from "../../testkit/simulation/runMutations.ts"
+import { simulate } from "../../testkit/simulation/Simulation.ts"
+
+const seedsAtMost = 300
+/** The seeds take as long as the machine makes them take: however slow it is, the test ends. */
+const withinMs = 60_000
+
+test(
+  "no promise is broken in any of some hundred worlds",
+  () => {
+    const startedMs = performance.now()
+    let seed = 1
+    for (; seed <= seedsAtMost && performance.now() - startedMs < withinMs; seed++) {
+      const { violations } = simulate(seed)
+      expect({ seed, violations }).toEqual({ seed, violations: [] })
+    }
+    process.stderr.write(`${seed - 1} worlds simulated\n`)
+  },
+  withinMs + 60_000,
+)
+
+test("a seed takes the same steps each time", () => {
+  for (const seed of [7, 12, 51]) {
+    const [first, second] = [simulate(seed), simulate(seed, { isTraced: true })]
+    expect(first.steps).toBeGreaterThan(1_000)
+    expect([second.steps, second.traceHash]).toEqual([first.steps, first.traceHash])
+  }
+})
+
+test("seeds differ", () => {
+  expect(simulate(1).traceHash).not.toBe(simulate(2).traceHash)
+})
+
+test("a trace is readable, and made only when asked for", () => {
+  expect(simulate(5).trace).toEqual([])
+  expect(simulate(5, { isTraced: true }).trace.join("\n")).toContain("claims shard 0, epoch 1")
+})
+
+for (const mutation of mutations) {
+  test(`${mutation.name} can be taken out of the sources as they are`, () => {
+    const source = sourceOf(mutation)
+    expect(mutate(source, mutation)).not.toBe(source)
+  })
+}

@@ -1,0 +1,59 @@
+// The PostgreSQL store's archives, by the laws of the port on both servers, and by what only a connection can do: end.
+import { describe, expect, test } from "bun:test"
+import { SQL } from "bun"
+import { Effect, Layer } from "effect"
+import { PostgresArchive } from "../../../src/stores/postgres/PostgresArchive.ts"
+import { PostgresStore } from "../../../src/stores/postgres/PostgresStore.ts"
+import { describePostgres, type PostgresKind } from "../../../testkit/PostgresBinaries.ts"
+import { serverForTests } from "../../../testkit/postgres.ts"
+import { ArchiveOpening, timerArchiveSuite } from "../../../testkit/TimerArchive.suite.ts"
+
+for (const kind of ["installed", "packaged"] satisfies ReadonlyArray<PostgresKind>) {
+  describePostgres(kind, `on the ${kind} server`, () => {
+    const server = serverForTests(kind)
+    timerArchiveSuite({
+      name: `postgres (${kind})`,
+      fresh: ({ shards }) =>
+        Layer.unwrap(
+          Effect.sync(() => {
+            const { url } = server().database()
+            return Layer.merge(
+              PostgresStore.layer({ url, shards, connections: 4 }),
+              Layer.succeed(ArchiveOpening, { open: PostgresArchive.open(url) }),
+            )
+          }),
+        ),
+    })
+
+    describe("the archive of a schema", () => {
+      test("makes no schema where there is none", async () => {
+        const { url } = server().database()
+        const failure = await Effect.runPromise(Effect.scoped(Effect.flip(PostgresArchive.open(url))))
+        expect(failure).toMatchObject({ reason: "missing" })
+      })
+
+      test("fails when its connection ends, rather than to go on at another instant", async () => {
+        const { url } = server().database()
+        const failure = await Effect.runPromise(
+          Effect.gen(function* () {
+            yield* Layer.build(PostgresStore.layer({ url, shards: 1, connections: 4 }))
+            const archive = yield* PostgresArchive.open(url)
+            yield* archive.page(undefined, 10)
+            const plainUrl = url.replace(/\?.*$/, "")
+            const sql = yield* Effect.acquireRelease(
+              Effect.sync(() => new SQL({ url: plainUrl, max: 1 })),
+              (connection) => Effect.promise(() => connection.close()),
+            )
+            yield* Effect.promise(() =>
+              sql.unsafe(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE state = 'idle in transaction'",
+              ),
+            )
+            return yield* Effect.flip(archive.page(undefined, 10))
+          }).pipe(Effect.scoped),
+        )
+        expect(failure._tag).toBe("StoreError")
+      })
+    })
+  })
+}

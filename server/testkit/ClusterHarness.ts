@@ -1,0 +1,314 @@
+// Several real nodes on one real PostgreSQL, each behind a network of its own, with a target for their webhooks and
+// a client that goes from one to the next. The harness owns what happens to them (kill, freeze, cut, drain), so that
+// tests only say when, and assert. Whatever still runs ends when it is disposed of.
+import { keyOf, shardOf as shardOfUuid } from "../src/domain/TimerKey.ts"
+import { eventually } from "./eventually.ts"
+import { HistoryRecorder, type Key, type StoreContents } from "./History.ts"
+import { checkInvariants, describeViolations } from "./InvariantChecker.ts"
+import { PostgresContents, type StoredLease } from "./PostgresContents.ts"
+import { PostgresServer } from "./PostgresServer.ts"
+import { Receiver, type ReceiverOptions } from "./Receiver.ts"
+import { type Exchange, RecordingClient } from "./RecordingClient.ts"
+import { ServiceProcess } from "./ServiceProcess.ts"
+import { TcpProxy } from "./TcpProxy.ts"
+import { TemporaryFolder } from "./TemporaryFolder.ts"
+
+export interface ClusterHarnessOptions {
+  readonly nodes?: number
+  readonly settings?: Readonly<Record<string, string>>
+  readonly reply?: ReceiverOptions["reply"]
+}
+
+export const clusterSecret = "a-secret-that-all-nodes-of-the-test-know"
+/** The service's default; shards of keys are worked out by it. */
+export const shards = 16
+/** Longer than a node takes to answer that it cannot: only a node that does not answer at all is given up. */
+const clientTimeoutMs = 8_000
+const probeEveryMs = 100
+const probeTimeoutMs = 500
+
+interface NodeParts {
+  readonly name: string
+  readonly process: ServiceProcess
+  readonly network: TcpProxy
+  readonly recorder: HistoryRecorder
+}
+
+export class ClusterNode {
+  readonly name: string
+  readonly process: ServiceProcess
+  /** Its last probe was answered as a load balancer wants it. */
+  isInRotation = false
+  readonly #network: TcpProxy
+  readonly #recorder: HistoryRecorder
+  #isProbing = false
+
+  constructor({ name, process, network, recorder }: NodeParts) {
+    this.name = name
+    this.process = process
+    this.#network = network
+    this.#recorder = recorder
+  }
+
+  get url(): string {
+    return this.process.url
+  }
+
+  /** Ends it without any notice. */
+  kill(): Promise<void> {
+    return this.process.kill9()
+  }
+
+  /** Starts it under its old name, on another port, and waits until it is ready. */
+  start(): Promise<void> {
+    return this.process.start()
+  }
+
+  /** Asks it to stop, waits until it has, and answers its exit code. */
+  terminate(): Promise<number | undefined> {
+    return this.process.terminate()
+  }
+
+  /** Stops it in the middle of whatever it does. */
+  freeze(): void {
+    this.#recorder.node("ownershipMoved", this.name)
+    this.process.signal("SIGSTOP")
+  }
+
+  thaw(): void {
+    this.process.signal("SIGCONT")
+  }
+
+  /** From the database, not from clients or other nodes. */
+  cut(): void {
+    this.#recorder.node("ownershipMoved", this.name)
+    this.#network.cut()
+  }
+
+  /** Its database answers so much later, in each direction. */
+  slow(delayMs: number): void {
+    this.#network.slow(delayMs)
+  }
+
+  heal(): void {
+    this.#network.heal()
+  }
+
+  /** One probe at a time: a late answer must not be taken for news. */
+  async probe(path: string): Promise<void> {
+    if (this.#isProbing) return
+    this.#isProbing = true
+    this.isInRotation = await isAnswered(`${this.url}${path}`)
+    this.#isProbing = false
+  }
+}
+
+/** The database of all nodes: what happens to it may move every shard once. */
+class ClusterDatabase {
+  readonly #server: PostgresServer
+  readonly #recorder: HistoryRecorder
+
+  constructor(server: PostgresServer, recorder: HistoryRecorder) {
+    this.#server = server
+    this.#recorder = recorder
+  }
+
+  /** Stopped in good order, without waiting for its clients, and started again. */
+  async restart(): Promise<void> {
+    this.#recorder.node("ownershipMoved", "database")
+    await this.#server.restart()
+  }
+
+  /** Ended without notice, all its processes at once; `start` recovers it. */
+  async kill9(): Promise<void> {
+    this.#recorder.node("ownershipMoved", "database")
+    await this.#server.kill9()
+  }
+
+  async start(): Promise<void> {
+    await this.#server.restart()
+  }
+}
+
+export class ClusterHarness implements AsyncDisposable {
+  readonly recorder: HistoryRecorder
+  readonly receiver: Receiver
+  readonly database: ClusterDatabase
+  readonly nodes: ReadonlyArray<ClusterNode>
+  /** Sends each request to the next node in rotation. */
+  readonly client: RecordingClient
+  /** Every request of the client, in the order in which they ended. */
+  readonly exchanges: Array<Exchange> = []
+  readonly #contents: PostgresContents
+  readonly #stack: AsyncDisposableStack
+  #turn = 0
+  #probed = "/health/live"
+
+  private constructor(
+    recorder: HistoryRecorder,
+    receiver: Receiver,
+    server: PostgresServer,
+    nodes: ReadonlyArray<ClusterNode>,
+    contents: PostgresContents,
+    stack: AsyncDisposableStack,
+  ) {
+    this.recorder = recorder
+    this.receiver = receiver
+    this.database = new ClusterDatabase(server, recorder)
+    this.nodes = nodes
+    this.#contents = contents
+    this.#stack = stack
+    this.client = new RecordingClient({
+      recorder,
+      url: () => this.#nextUrl(),
+      timeoutMs: clientTimeoutMs,
+      onExchange: (exchange) => this.exchanges.push(exchange),
+    })
+  }
+
+  /** With all nodes ready, and the shards spread over them. */
+  static async start(options: ClusterHarnessOptions = {}): Promise<ClusterHarness> {
+    const stack = new AsyncDisposableStack()
+    try {
+      const recorder = new HistoryRecorder(() => Date.now())
+      const folder = stack.use(new TemporaryFolder()).path
+      const receiver = stack.use(await Receiver.listening({ recorder, ...replying(options.reply) }))
+      const server = stack.use(await PostgresServer.start("installed"))
+      const { schema } = server.database()
+      const nodes: Array<ClusterNode> = []
+      for (let number = 1; number <= (options.nodes ?? 3); number++) {
+        const network = stack.use(await TcpProxy.before(server))
+        const name = `node-${number}`
+        const settings = {
+          TIMER_STORE_URL: `postgres://postgres@${network.address}/postgres?schema=${schema}`,
+          TIMER_CLUSTER_SECRET: clusterSecret,
+          TIMER_NODE_NAME: name,
+          // So that a timer which no window holds is found, and counted, before it is much too late.
+          TIMER_POLLING_INTERVAL: "500ms",
+          ...options.settings,
+        }
+        const process = stack.use(new ServiceProcess({ folder, name, settings, recorder }))
+        nodes.push(new ClusterNode({ name, process, network, recorder }))
+      }
+      const contents = stack.use(new PostgresContents(server.url, schema))
+      const harness = new ClusterHarness(recorder, receiver, server, nodes, contents, stack)
+      await Promise.all(nodes.map((node) => node.start()))
+      harness.#probeAlways()
+      await harness.spread()
+      return harness
+    } catch (error) {
+      await stack.disposeAsync()
+      throw error
+    }
+  }
+
+  node(number: number): ClusterNode {
+    const node = this.nodes[number - 1]
+    if (node === undefined) throw new Error(`there is no node ${number}`)
+    return node
+  }
+
+  /** From now on the client goes only where a load balancer would: to nodes that say that they are ready. */
+  balanceByReadiness(): void {
+    this.#probed = "/health/ready"
+  }
+
+  /** Who holds which shard, by the database. */
+  leases(): Promise<ReadonlyArray<StoredLease>> {
+    return this.#contents.leases()
+  }
+
+  /** What the database holds. */
+  contents(): Promise<StoreContents> {
+    return this.#contents.read()
+  }
+
+  shardOf({ namespace, timerId }: Key): number {
+    return shardOfUuid(keyOf(namespace, timerId).uuid, shards)
+  }
+
+  /** Waits until the shards are spread over these nodes, as evenly as they can be. */
+  async spread(nodes: ReadonlyArray<ClusterNode> = this.nodes, withinMs = 30_000): Promise<void> {
+    const fewest = Math.floor(shards / nodes.length)
+    await eventually(
+      `the shards are spread over ${nodes.map(({ name }) => name).join(", ")}`,
+      async () => {
+        const leases = await this.leases()
+        const counts = nodes.map(({ name }) => leases.filter(({ node }) => node === name).length)
+        const total = counts.reduce((sum, count) => sum + count, 0)
+        return total === shards && counts.every((count) => count - fewest <= 1) ? true : undefined
+      },
+      withinMs,
+    )
+  }
+
+  /** Asks all that run to stop, and answers their exit codes. */
+  async terminateAll(): Promise<ReadonlyArray<number | undefined>> {
+    return Promise.all(this.nodes.map((node) => node.terminate()))
+  }
+
+  /**
+   * What is wrong with the run by the checker, empty if nothing is. To be asked when no node runs any more. What
+   * was due by `dueUntilMs` must not be pending any more.
+   */
+  async violations(dueUntilMs: number): Promise<string> {
+    const final = await this.#contents.read()
+    return describeViolations(checkInvariants({ events: this.recorder.events, final, dueUntilMs, shards }))
+  }
+
+  /** Everything that was recorded of the timers that the text names, for whoever must find out what went wrong. */
+  storyOf(text: string): string {
+    const { events } = this.recorder
+    const asks = new Set<number>()
+    return events
+      .filter((event) => {
+        if (event.kind === "answered") return asks.has(event.ask)
+        if (event.kind === "replied") return false
+        if (event.kind !== "asked" && event.kind !== "attempted") return true
+        const { timerId } = event.kind === "asked" ? event.request.key : event.attempt.key
+        const isNamed = text.includes(timerId)
+        if (isNamed && event.kind === "asked") asks.add(event.ask)
+        return isNamed
+      })
+      .map((event) => JSON.stringify(event, (name, value) => (name === "payload" ? undefined : value)))
+      .join("\n")
+  }
+
+  /** The counter over all nodes that run. */
+  async total(metric: string): Promise<number> {
+    const values = await Promise.all(this.nodes.map(({ process }) => process.metric(metric)))
+    return values.reduce((sum, value) => sum + value, 0)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#stack.disposeAsync()
+  }
+
+  #nextUrl(): string {
+    // A node that has not told yet where it listens is nowhere.
+    const known = this.nodes.filter(({ url }) => url !== "")
+    const inRotation = known.filter((node) => node.isInRotation)
+    const candidates = inRotation.length === 0 ? known : inRotation
+    return candidates[this.#turn++ % candidates.length]?.url ?? ""
+  }
+
+  #probeAlways(): void {
+    const probing = setInterval(() => {
+      for (const node of this.nodes) void node.probe(this.#probed)
+    }, probeEveryMs)
+    this.#stack.defer(() => clearInterval(probing))
+  }
+}
+
+const replying = (reply: ReceiverOptions["reply"]): Pick<ReceiverOptions, "reply"> =>
+  reply === undefined ? {} : { reply }
+
+const isAnswered = async (url: string): Promise<boolean> => {
+  try {
+    const response = await fetch(url, { signal: AbortSignal.timeout(probeTimeoutMs) })
+    await response.arrayBuffer()
+    return response.status === 200
+  } catch {
+    return false
+  }
+}

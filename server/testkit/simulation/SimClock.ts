@@ -1,0 +1,85 @@
+// Time as one machine sees it. Its monotonic clock runs a little fast or slow and never jumps; its wall clock
+// does both. Sleeps are measured by the monotonic clock, as a kernel does, and end a little late, as they do.
+import { type Clock, Duration, Effect } from "effect"
+import type { Chance } from "./Chance.ts"
+import type { SimProcess } from "./SimProcess.ts"
+import type { World } from "./World.ts"
+
+/** The wall clock at the start of every world. */
+export const startMs = 1_750_000_000_000
+const latestWakeUs = 1_500
+
+/** The two clocks of a machine: they go on while its processes come and go. */
+export class MachineClock {
+  /** How far the wall clock is from the truth, beside its drift. */
+  offsetMs = 0
+  private readonly world: World
+  private readonly wallRate: number
+  private readonly monotonicRate: number
+
+  constructor(world: World, rates: { readonly wall: number; readonly monotonic: number }) {
+    this.world = world
+    this.wallRate = rates.wall
+    this.monotonicRate = rates.monotonic
+  }
+
+  /** A machine whose clocks are as wrong as quartz is: at most 1 %. */
+  static drifting(world: World, chance: Chance, drift = 0.01): MachineClock {
+    const rate = () => 1 + drift * (2 * chance.next() - 1)
+    return new MachineClock(world, { wall: rate(), monotonic: rate() })
+  }
+
+  wallMs(): number {
+    return Math.floor(startMs + (this.world.nowUs / 1_000) * this.wallRate + this.offsetMs)
+  }
+
+  monotonicNanos(): bigint {
+    return BigInt(Math.round(this.world.nowUs * 1_000 * this.monotonicRate))
+  }
+
+  /** True time that passes while the monotonic clock counts this much. */
+  trueUs(ms: number): number {
+    return Math.ceil((ms * 1_000) / this.monotonicRate)
+  }
+}
+
+export class SimClock implements Clock.Clock {
+  readonly currentTimeMillis = Effect.sync(() => this.currentTimeMillisUnsafe())
+  readonly currentTimeNanos = Effect.sync(() => this.currentTimeNanosUnsafe())
+  readonly monotonicTimeNanos = Effect.sync(() => this.monotonicTimeNanosUnsafe())
+  private readonly process: SimProcess
+  private readonly machine: MachineClock
+
+  constructor(process: SimProcess, machine: MachineClock) {
+    this.process = process
+    this.machine = machine
+  }
+
+  currentTimeMillisUnsafe(): number {
+    return this.machine.wallMs()
+  }
+
+  currentTimeNanosUnsafe(): bigint {
+    return BigInt(this.machine.wallMs()) * 1_000_000n
+  }
+
+  monotonicTimeNanosUnsafe(): bigint {
+    return this.machine.monotonicNanos()
+  }
+
+  sleep(duration: Duration.Duration): Effect.Effect<void> {
+    const ms = Duration.toMillis(duration)
+    if (ms <= 0) return Effect.yieldNow
+    if (!Number.isFinite(ms)) return Effect.never
+    const { process, machine } = this
+    return Effect.callback((resume) => {
+      const lateUs = process.chance.below(latestWakeUs)
+      const wake = process.world.after(machine.trueUs(ms) + lateUs, () =>
+        process.post(() => resume(Effect.void)),
+      )
+      return Effect.sync(() => {
+        wake.run = undefined
+      })
+    })
+  }
+}

@@ -1,0 +1,211 @@
+// One machine of the cluster: its clocks and its ways to the store and to the others, and the process that
+// runs the real engine there, when one does.
+import { Context, Effect, Layer, Metric } from "effect"
+import type { Target } from "../../src/domain/Timer.ts"
+import { Engine } from "../../src/engine/Engine.ts"
+import { Scheduler } from "../../src/engine/Scheduler.ts"
+import { Deliverers } from "../../src/ports/Deliverer.ts"
+import { Ids } from "../../src/ports/Ids.ts"
+import { Peers } from "../../src/ports/Peers.ts"
+import { ShardLeases } from "../../src/ports/ShardLeases.ts"
+import { TimerStore } from "../../src/ports/TimerStore.ts"
+import { WallClock } from "../../src/ports/WallClock.ts"
+import type { MemoryDatabase } from "../../src/stores/memory/MemoryDatabase.ts"
+import { MemoryStore } from "../../src/stores/memory/MemoryStore.ts"
+import type { HistoryRecorder } from "../History.ts"
+import type { Scenario } from "./Scenario.ts"
+import { MachineClock } from "./SimClock.ts"
+import type { Reachable, SimPeers } from "./SimPeers.ts"
+import { SimProcess } from "./SimProcess.ts"
+import { SimStore, StoreLink, type StoreWitness } from "./SimStore.ts"
+import type { Targets } from "./Targets.ts"
+import type { World } from "./World.ts"
+
+export interface SimNodeParts {
+  readonly world: World
+  readonly scenario: Scenario
+  readonly database: MemoryDatabase
+  readonly witness: StoreWitness
+  readonly targets: Targets
+  readonly recorder: HistoryRecorder
+  readonly peers: SimPeers
+}
+
+interface Running {
+  readonly process: SimProcess
+  isLeaving: boolean
+  services: Context.Context<Engine | Scheduler> | undefined
+}
+
+export class SimNode {
+  readonly name: string
+  readonly link = new StoreLink()
+  readonly clock: MachineClock
+  /** Nothing was wrong with the machine, its clock or its way to the store since then. */
+  wellSinceUs = 0
+  private readonly parts: SimNodeParts
+  private running: Running | undefined
+  private starts = 0
+
+  constructor(name: string, parts: SimNodeParts) {
+    this.name = name
+    this.parts = parts
+    const { world, scenario } = parts
+    this.clock = MachineClock.drifting(world, world.chance(`clock of ${name}`), scenario.driftOfClocks)
+  }
+
+  get process(): SimProcess | undefined {
+    return this.running?.process
+  }
+
+  /** It drains: what is left to it is its end. */
+  get isLeaving(): boolean {
+    return this.running?.isLeaving ?? false
+  }
+
+  /** What the engine there offers, once it has started. */
+  get services(): Context.Context<Engine | Scheduler> | undefined {
+    return this.running?.services
+  }
+
+  /** As the others find it, under its name. */
+  get reachable(): Reachable | undefined {
+    if (this.running?.services === undefined) return undefined
+    const { process, services } = this.running
+    return { process, scheduler: Context.get(services, Scheduler), engine: Context.get(services, Engine) }
+  }
+
+  /** Whether it has been well all the time since then. */
+  isWellSince(thenUs: number): boolean {
+    return this.wellSinceUs <= thenUs && !this.link.isTroubledAt(this.parts.world.nowUs)
+  }
+
+  /** Something is or was wrong up to that instant. */
+  noteTrouble(untilUs: number): void {
+    this.wellSinceUs = Math.max(this.wellSinceUs, untilUs)
+  }
+
+  start(): void {
+    if (this.running !== undefined) return
+    const { world, recorder, scenario } = this.parts
+    this.starts++
+    const member = scenario.isRenamedOnRestart && this.starts > 1 ? `${this.name}.${this.starts}` : this.name
+    const process = new SimProcess(
+      this.name,
+      world,
+      this.clock,
+      world.chance(`process ${this.name} ${this.starts}`),
+    )
+    const running: Running = { process, isLeaving: false, services: undefined }
+    this.running = running
+    this.noteTrouble(world.nowUs)
+    recorder.node("started", this.name)
+    world.trace.note(this.name, () => `starts as ${member}`)
+    process.post(() => {
+      const life = Effect.gen({ self: this }, function* () {
+        running.services = yield* Layer.build(this.engine(process, member))
+        return yield* Effect.never
+      })
+      process.run(Effect.scoped(life))
+    })
+  }
+
+  crash(): void {
+    const { world, recorder } = this.parts
+    if (this.running === undefined) return
+    world.trace.note(this.name, () => "crashes")
+    this.running.process.crash()
+    this.running = undefined
+    recorder.node("killed", this.name)
+  }
+
+  pause(): void {
+    this.parts.world.trace.note(this.name, () => "is paused")
+    this.running?.process.pause()
+    this.noteTrouble(Number.POSITIVE_INFINITY)
+  }
+
+  resume(): void {
+    const { world } = this.parts
+    if (this.running?.process.isPaused !== true) return
+    world.trace.note(this.name, () => "goes on")
+    this.running.process.resume()
+    this.wellSinceUs = world.nowUs
+  }
+
+  /** Stops as it should: no more attempts, everything settled and released, then its end. */
+  drain(withinMs: number): void {
+    const running = this.running
+    const { world, recorder } = this.parts
+    if (running?.services === undefined) {
+      this.crash()
+      return
+    }
+    const engine = Context.get(running.services, Engine)
+    running.isLeaving = true
+    world.trace.note(this.name, () => "drains")
+    this.noteTrouble(Number.POSITIVE_INFINITY)
+    running.process.post(() =>
+      running.process.run(engine.drain(withinMs)).addObserver(() => {
+        world.trace.note(this.name, () => "has drained and stops")
+        recorder.node("stopped", this.name)
+        running.process.crash()
+        if (this.running === running) this.running = undefined
+      }),
+    )
+  }
+
+  /** The wall clock is set, by someone who may be wrong. */
+  setClock(offsetMs: number): void {
+    this.clock.offsetMs = offsetMs
+    this.noteTrouble(this.parts.world.nowUs)
+  }
+
+  /** The sum of a counter since the last start, over its labels or for one of them. */
+  counter(id: string, label?: string): number {
+    if (this.running === undefined) return 0
+    let sum = 0
+    for (const { id: found, type, state, attributes } of Effect.runSync(
+      Effect.provideContext(Metric.snapshot, this.running.process.context),
+    )) {
+      const isMeant = label === undefined || Object.values(attributes ?? {}).includes(label)
+      if (found === id && type === "Counter" && isMeant) sum += Number(state.count)
+    }
+    return sum
+  }
+
+  private engine(process: SimProcess, member: string): Layer.Layer<Engine | Scheduler> {
+    const { scenario, database, witness, targets, world, peers } = this.parts
+    const { batchItems, concurrentWrites } = scenario
+    const stores = Layer.effectContext(
+      Effect.gen({ self: this }, function* () {
+        const simulated = new SimStore(yield* TimerStore, yield* ShardLeases, {
+          process,
+          link: this.link,
+          chance: world.chance(`store of ${process.name} ${this.starts}`),
+          witness,
+          limits: { batchItems, concurrentWrites },
+        })
+        return Context.make(TimerStore, simulated.store).pipe(Context.add(ShardLeases, simulated.leases))
+      }),
+    ).pipe(Layer.provide(MemoryStore.over(database)))
+    const deliverer = targets.reachedFrom(process)
+    const byType = new Map<Target["type"], typeof deliverer>([["webhook", deliverer]])
+    const engine = Engine.layer({
+      ...scenario.engine,
+      ownership: { ...scenario.engine.ownership, node: member, address: this.name },
+      onBroken: (message) => world.stop(message),
+    })
+    // A node that is alone by its settings knows no others.
+    const clustered =
+      scenario.nodes === 1 ? engine : Layer.provide(engine, Layer.succeed(Peers, peers.seenFrom(process)))
+    return clustered.pipe(
+      Layer.provide([
+        stores,
+        Layer.succeed(Deliverers, { byType }),
+        Layer.succeed(WallClock, { now: () => this.clock.wallMs() }),
+        Ids.fromRandom,
+      ]),
+    )
+  }
+}

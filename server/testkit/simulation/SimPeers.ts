@@ -1,0 +1,126 @@
+// The ways between the nodes: calls take their time, and are lost before they arrive or on the way back when a
+// way is cut or lossy. Only a call that found no connection is known not to have arrived.
+import { Effect, Exit } from "effect"
+import type { Engine } from "../../src/engine/Engine.ts"
+import type { Scheduler } from "../../src/engine/Scheduler.ts"
+import { PeerError, type Peers } from "../../src/ports/Peers.ts"
+import type { Chance } from "./Chance.ts"
+import type { SimProcess } from "./SimProcess.ts"
+import type { World } from "./World.ts"
+
+/** A node as the others find it under its address. */
+export interface Reachable {
+  readonly process: SimProcess
+  readonly scheduler: Scheduler["Service"]
+  readonly engine: Engine["Service"]
+}
+
+/** What one process has asked of others. Numbers tell a call that was given up from those that came after it. */
+class Caller {
+  readonly open = new Set<number>()
+  /** By process: the lowest call that was still waited for, when one arrived there. */
+  readonly seen = new Map<SimProcess, number>()
+  calls = 0
+}
+
+const longestTripUs = 2_000
+const answerWithinUs = 2_000_000
+
+export class SimPeers {
+  /** Every way loses calls until then. */
+  flakyUntilUs = 0
+  private readonly world: World
+  private readonly chance: Chance
+  private readonly reachable: (address: string) => Reachable | undefined
+  private readonly cuts = new Map<string, number>()
+  private readonly callers = new WeakMap<SimProcess, Caller>()
+
+  constructor(world: World, reachable: (address: string) => Reachable | undefined) {
+    this.world = world
+    this.chance = world.chance("peers")
+    this.reachable = reachable
+  }
+
+  /** Nothing passes between the two until then. */
+  cut(node: string, other: string, untilUs: number): void {
+    this.cuts.set(wayOf(node, other), untilUs)
+  }
+
+  heal(): void {
+    this.cuts.clear()
+    this.flakyUntilUs = 0
+  }
+
+  /** The peers as a process on one of the machines sees them. */
+  seenFrom(process: SimProcess): Peers["Service"] {
+    return {
+      // What arrives is a copy, as on any wire, and another one each time.
+      write: (address, items) =>
+        this.call(process, address, ({ scheduler }) => scheduler.accept(structuredClone(items))),
+      inFlight: (address, fireIds) =>
+        this.call(process, address, ({ scheduler }) => Effect.succeed(scheduler.isInFlightHere(fireIds))),
+      nudge: (address) => this.call(process, address, ({ engine }) => Effect.sync(() => engine.lookNow())),
+    }
+  }
+
+  private call<A>(
+    from: SimProcess,
+    address: string,
+    run: (peer: Reachable) => Effect.Effect<A>,
+  ): Effect.Effect<A, PeerError> {
+    const { world } = this
+    const caller = this.callers.get(from) ?? new Caller()
+    this.callers.set(from, caller)
+    return Effect.callback((resume) => {
+      const number = caller.calls++
+      caller.open.add(number)
+      const lowestAwaited = Math.min(...caller.open)
+      const answer = (exit: Exit.Exit<A, PeerError>, afterUs: number) =>
+        world.after(afterUs, () => {
+          if (!caller.open.delete(number)) return
+          from.post(() => resume(exit))
+        })
+      const fail = (message: string, isUndelivered: boolean, afterUs: number) => {
+        answer(Exit.fail(new PeerError({ message, isUndelivered })), afterUs)
+      }
+      world.after(this.tripUs(), () => {
+        const to = this.reachable(address)
+        if (to === undefined || this.isCut(from.name, to.process.name)) {
+          fail("no connection", true, this.chance.happens(0.7) ? this.tripUs() : answerWithinUs)
+          return
+        }
+        // From here on the caller cannot know.
+        fail("no answer in time", false, answerWithinUs)
+        if (this.loses()) return
+        const hangsUp = to.process.whenCrashed(() => fail("broken off", false, this.tripUs()))
+        to.process.post(() => {
+          // One that was given up and comes behind later ones is refused: it must not undo what they did.
+          const seen = Math.max(lowestAwaited, caller.seen.get(to.process) ?? 0)
+          caller.seen.set(to.process, seen)
+          if (number < seen) return
+          to.process.run(run(to)).addObserver((exit) => {
+            hangsUp()
+            if (!this.loses() && !this.isCut(from.name, to.process.name)) answer(exit, this.tripUs())
+          })
+        })
+      })
+      return Effect.sync(() => caller.open.delete(number))
+    })
+  }
+
+  private isCut(node: string, other: string): boolean {
+    return this.world.nowUs < (this.cuts.get(wayOf(node, other)) ?? 0)
+  }
+
+  private loses(): boolean {
+    return this.world.nowUs < this.flakyUntilUs && this.chance.happens(0.15)
+  }
+
+  private tripUs(): number {
+    const isSlow = this.world.nowUs < this.flakyUntilUs && this.chance.happens(0.3)
+    return isSlow ? this.chance.skewed(10_000, 1_500_000) : this.chance.between(50, longestTripUs)
+  }
+}
+
+const wayOf = (node: string, other: string): string =>
+  node < other ? `${node} ${other}` : `${other} ${node}`

@@ -1,0 +1,185 @@
+// A node's way to the store. The memory store itself is never wrong; what lies between it and a node is: calls
+// are slow before their effect or after it, fail with nothing done, or are done and reported as failed, and
+// while the node is cut off none gets through. A call that has left is carried out whatever becomes of the node
+// that made it, or is lost, when that crashes before it has arrived.
+import { Effect, Exit } from "effect"
+import type { WriteAnswer } from "../../src/domain/WriteItem.ts"
+import type { Lease, ShardLeases } from "../../src/ports/ShardLeases.ts"
+import { type BatchAnswer, type ShardBatch, StoreError, type TimerStore } from "../../src/ports/TimerStore.ts"
+import type { Chance } from "./Chance.ts"
+import type { SimProcess } from "./SimProcess.ts"
+import type { World } from "./World.ts"
+
+/** How the way to the store is for one machine, until when, in true time. */
+export class StoreLink {
+  cutUntilUs = 0
+  flakyUntilUs = 0
+  slowUntilUs = 0
+
+  isTroubledAt(nowUs: number): boolean {
+    return nowUs < Math.max(this.cutUntilUs, this.flakyUntilUs, this.slowUntilUs)
+  }
+
+  heal(nowUs: number): void {
+    this.cutUntilUs = Math.min(this.cutUntilUs, nowUs)
+    this.flakyUntilUs = Math.min(this.flakyUntilUs, nowUs)
+    this.slowUntilUs = Math.min(this.slowUntilUs, nowUs)
+  }
+}
+
+/** Sees what calls do, at the instant of their effect: `run` carries them out. */
+export interface StoreWitness {
+  write(node: string, batches: ReadonlyArray<ShardBatch>, run: () => Written): Written
+  claim(node: string, expected: Lease, run: () => Claimed): Claimed
+  insert(node: string, shard: number, run: () => Inserted): Inserted
+  /** A page is read. */
+  read(node: string): void
+}
+
+export type Written = Exit.Exit<ReadonlyArray<BatchAnswer>, StoreError>
+export type Claimed = Exit.Exit<Lease | undefined, StoreError>
+export type Inserted = Exit.Exit<ReadonlyArray<WriteAnswer>, StoreError>
+
+export interface SimStoreParts {
+  readonly process: SimProcess
+  readonly link: StoreLink
+  readonly chance: Chance
+  readonly witness: StoreWitness
+  readonly limits: { readonly batchItems: number; readonly concurrentWrites: number }
+}
+
+const longestTripUs = 1_500
+export const slowestUs = 4_000_000
+/** After which a caller that hears nothing gives up. */
+const answerWithinUs = 3_000_000
+
+export class SimStore {
+  readonly store: TimerStore["Service"]
+  readonly leases: ShardLeases["Service"]
+  private readonly parts: SimStoreParts
+  private readonly world: World
+
+  constructor(store: TimerStore["Service"], leases: ShardLeases["Service"], parts: SimStoreParts) {
+    this.parts = parts
+    this.world = parts.process.world
+    this.store = this.overWire(store)
+    this.leases = this.leasesOverWire(leases)
+  }
+
+  private overWire(store: TimerStore["Service"]): TimerStore["Service"] {
+    const { witness, process, limits } = this.parts
+    return {
+      limits: { ...store.limits, ...limits },
+      write: (batches) =>
+        this.call(
+          "write",
+          () => witness.write(process.name, batches, () => done(store.write(batches))),
+          // Batches stand or fall each alone: of a commit that broke off some may be there.
+          () => {
+            const some = batches.slice(0, this.parts.chance.below(batches.length + 1))
+            witness.write(process.name, some, () => done(store.write(some)))
+          },
+        ),
+      due: (query) =>
+        this.call("due", () => {
+          witness.read(process.name)
+          return done(store.due(query))
+        }),
+      dueHeads: (query) => this.call("dueHeads", () => done(store.dueHeads(query))),
+      insertIfAbsent: (shard, puts) =>
+        this.call("insertIfAbsent", () =>
+          witness.insert(process.name, shard, () => done(store.insertIfAbsent(shard, puts))),
+        ),
+      find: (key) =>
+        this.call("find", () => {
+          this.world.trace.note(process.name, () => `reads ${key.namespace}/${key.timerId}`)
+          return done(store.find(key))
+        }),
+      list: (query) => this.call("list", () => done(store.list(query))),
+      count: (query) => this.call("count", () => done(store.count(query))),
+      prune: (beforeMs, limit) => this.call("prune", () => done(store.prune(beforeMs, limit))),
+      tally: this.call("tally", () => done(store.tally)),
+    }
+  }
+
+  private leasesOverWire(leases: ShardLeases["Service"]): ShardLeases["Service"] {
+    const { witness, process } = this.parts
+    return {
+      owners: this.call("owners", () => done(leases.owners)),
+      claim: (expected, node) =>
+        this.call("claim", () =>
+          witness.claim(process.name, expected, () => done(leases.claim(expected, node))),
+        ),
+      renew: (held) => this.call("renew", () => done(leases.renew(held))),
+      release: (shard, epoch) => this.call("release", () => done(leases.release(shard, epoch))),
+      announce: (member) => this.call("announce", () => done(leases.announce(member))),
+      members: this.call("members", () => done(leases.members)),
+      retire: (node) => this.call("retire", () => done(leases.retire(node))),
+    }
+  }
+
+  /** There, the effect, and back. `inPart` is what a call that breaks off may still have done. */
+  private call<A, E>(
+    method: string,
+    effect: () => Exit.Exit<A, E>,
+    inPart: () => void = effect,
+  ): Effect.Effect<A, E | StoreError> {
+    const { process, link, chance } = this.parts
+    const { world } = this
+    return Effect.callback((resume) => {
+      const answer = (exit: Exit.Exit<A, E | StoreError>, afterUs: number) =>
+        world.after(afterUs, () => process.post(() => resume(exit)))
+      const fail = (what: string, afterUs: number) => {
+        world.trace.note(process.name, () => `${method} fails: ${what}`)
+        answer(Exit.fail(new StoreError({ message: `${method}: ${what}`, isFatal: false })), afterUs)
+      }
+      let isLost = false
+      // Of what a crash leaves on the wire a part arrives.
+      const arrives = process.whenCrashed(() => {
+        isLost = chance.happens(0.5)
+      })
+      world.after(this.tripUs(), () => {
+        arrives()
+        if (isLost) return
+        const breaksWhere = this.breaksWhere()
+        if (world.nowUs < link.cutUntilUs || breaksWhere === "before") {
+          fail("nothing was done", this.noticedAfterUs())
+          return
+        }
+        if (breaksWhere === "during") {
+          inPart()
+          fail("it may have been done", this.noticedAfterUs())
+          return
+        }
+        const exit = effect()
+        const backUs = this.tripUs()
+        if (world.nowUs + backUs < link.cutUntilUs) fail("done, but unheard", this.noticedAfterUs())
+        else answer(exit, backUs)
+      })
+    })
+  }
+
+  private tripUs(): number {
+    const { link, chance } = this.parts
+    const isSlow = this.world.nowUs < link.slowUntilUs && chance.happens(0.3)
+    return isSlow ? chance.skewed(20_000, slowestUs) : chance.between(50, longestTripUs)
+  }
+
+  private breaksWhere(): "before" | "during" | undefined {
+    if (this.world.nowUs >= this.parts.link.flakyUntilUs) return undefined
+    return this.parts.chance.weighted([
+      [12, "before"],
+      [12, "during"],
+      [76, undefined],
+    ])
+  }
+
+  /** A refused connection is noticed at once, a silent one when time is up. */
+  private noticedAfterUs(): number {
+    const { chance } = this.parts
+    return chance.happens(0.5) ? chance.between(50, longestTripUs) : answerWithinUs
+  }
+}
+
+/** The memory store answers at once. */
+export const done = <A, E>(effect: Effect.Effect<A, E>): Exit.Exit<A, E> => Effect.runSyncExit(effect)

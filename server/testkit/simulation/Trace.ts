@@ -1,0 +1,39 @@
+// What a run did, step by step: always as a hash, by which two runs are told to be the same, and for people as
+// lines of text when asked for.
+import { startMs } from "./SimClock.ts"
+import type { World } from "./World.ts"
+
+export class Trace {
+  readonly lines: Array<string> = []
+  private readonly world: World
+  private readonly isKept: boolean
+  private state = 0x811c_9dc5
+
+  constructor(world: World, isKept: boolean) {
+    this.world = world
+    this.isKept = isKept
+  }
+
+  get hash(): string {
+    return (this.state >>> 0).toString(16).padStart(8, "0")
+  }
+
+  /** A choice of the run. */
+  mix(value: number): void {
+    this.state = Math.imul(this.state ^ value ^ (this.world.nowUs | 0), 0x0100_0193)
+    this.state ^= this.state >>> 15
+  }
+
+  /** Something worth reading; the text is only made if somebody will. */
+  note(who: string, what: () => string): void {
+    this.mix(who.length)
+    if (!this.isKept) return
+    const { nowUs, steps } = this.world
+    this.lines.push(
+      `${(nowUs / 1_000).toFixed(3).padStart(11)} ${String(steps).padStart(7)} ${who.padEnd(8)} ${what()}`,
+    )
+  }
+}
+
+/** An instant of a wall clock as the trace tells time. */
+export const sinceStart = (wallMs: number): string => `+${((wallMs - startMs) / 1_000).toFixed(3)}s`

@@ -1,0 +1,340 @@
+// Looks on while a world runs, and stops it at the first promise that is broken: there the trace ends, and the
+// mistake is near. What only shows over a whole run is judged at its end, in Verdict.ts.
+import { Exit } from "effect"
+import { beginning, isBefore } from "../../src/domain/DueOrder.ts"
+import type { Timer } from "../../src/domain/Timer.ts"
+import { keyOf, shardOf } from "../../src/domain/TimerKey.ts"
+import { keyOfItem, type WriteAnswer, type WriteItem } from "../../src/domain/WriteItem.ts"
+import type { Fire } from "../../src/ports/Deliverer.ts"
+import type { Lease } from "../../src/ports/ShardLeases.ts"
+import type { ShardBatch } from "../../src/ports/TimerStore.ts"
+import type { MemoryDatabase } from "../../src/stores/memory/MemoryDatabase.ts"
+import type { HistoryRecorder, Key } from "../History.ts"
+import type { Scenario } from "./Scenario.ts"
+import type { SimNode } from "./SimNode.ts"
+import type { SimProcess } from "./SimProcess.ts"
+import type { Claimed, Inserted, StoreWitness, Written } from "./SimStore.ts"
+import type { AttemptWitness } from "./Targets.ts"
+import { sinceStart } from "./Trace.ts"
+import type { World } from "./World.ts"
+
+export type Promised =
+  | "fencing"
+  | "neverEarly"
+  | "horizon"
+  | "definiteAnswers"
+  | "isolation"
+  | "order"
+  | "idempotence"
+  | "liveness"
+  | "history"
+
+export interface WatchParts {
+  readonly world: World
+  readonly scenario: Scenario
+  readonly database: MemoryDatabase
+  readonly recorder: HistoryRecorder
+  nodeOf(process: SimProcess): SimNode | undefined
+}
+
+interface Running {
+  readonly process: SimProcess
+  readonly epoch: number
+  readonly key: Key
+}
+
+/** How late an attempt may start on a node that is well. */
+const lateByAtMostMs = 250
+/** More pages than all there is to read would fill, within this time. */
+const pagesInACircle = 400
+const circleUs = 1_000_000
+/** What an owner must have had in peace before it is held to that. */
+const settledInUs = 10_000_000
+/** Within which an owner must have noticed an insert behind its back: a renewal, and a sweep. */
+const foreignNoticedWithinUs = 3_000_000
+
+export class Watch implements StoreWitness, AttemptWitness {
+  firings = 0
+  foreignInserts = 0
+  readonly violations: Array<{ readonly promised: Promised; readonly message: string }> = []
+  private readonly parts: WatchParts
+  private readonly epochs: Array<number>
+  private readonly ownedSinceUs: Array<number>
+  private readonly running = new Map<string, Set<Running>>()
+  /** Every arming that ever had an attempt. */
+  private readonly started = new Set<string>()
+  private readonly reads = new Map<string, { sinceUs: number; firings: number; pages: number }>()
+  private readonly armedAtUs = new Map<string, number>()
+  private readonly foreign = new Set<string>()
+  /** Keys that someone is asking something of. */
+  private readonly asked = new Map<string, number>()
+
+  constructor(parts: WatchParts) {
+    this.parts = parts
+    this.epochs = parts.database.shards.map(({ epoch }) => epoch)
+    this.ownedSinceUs = parts.database.shards.map(() => 0)
+  }
+
+  broken(promised: Promised, message: string): void {
+    const { world } = this.parts
+    this.violations.push({ promised, message })
+    world.trace.note("watch", () => `${promised} is broken: ${message}`)
+    world.stop(`${promised}: ${message}`)
+  }
+
+  isRunning(fireId: string): boolean {
+    return this.running.has(fireId)
+  }
+
+  /** Timers of the namespace whose attempts run now, but for those of which nothing else may be asked. */
+  runningIn(namespace: string): ReadonlyArray<string> {
+    return [...this.running.values()].flatMap((flights) =>
+      [...flights].flatMap(({ key }) =>
+        key.namespace === namespace && !key.timerId.startsWith(onceOnly) ? [key.timerId] : [],
+      ),
+    )
+  }
+
+  /** A client asks something of the key; what is returned ends that. */
+  asking(uuid: string): () => void {
+    this.asked.set(uuid, (this.asked.get(uuid) ?? 0) + 1)
+    return () => this.asked.set(uuid, (this.asked.get(uuid) ?? 1) - 1)
+  }
+
+  // ── The store ─────────────────────────────────────────────────────────────────────────────────
+
+  write(node: string, batches: ReadonlyArray<ShardBatch>, run: () => Written): Written {
+    const { database, world } = this.parts
+    const before = batches.map(({ items }) => items.map((item) => database.known(keyOfItem(item))))
+    const written = run()
+    if (Exit.isFailure(written)) return written
+    for (const [place, batch] of batches.entries()) {
+      const answered = written.value[place]
+      const current = database.shards[batch.shard]?.epoch
+      if (answered?.result !== "written") continue
+      if (batch.epoch !== current) {
+        const message = `${node} wrote to shard ${batch.shard} under epoch ${batch.epoch}, when ${current} had been granted`
+        this.broken("fencing", message)
+      }
+      for (const [index, item] of batch.items.entries()) {
+        const answer = answered.answers[index]
+        const known = before[place]?.[index]
+        if (answer === undefined || known === undefined) continue
+        world.trace.note(
+          node,
+          () => `writes ${itemName(item)}: ${answer.result} (shard ${batch.shard}, epoch ${batch.epoch})`,
+        )
+        this.judgeAnswer(item, answer, known.pending, batch.epoch)
+        this.noteArming(item, answer, known)
+      }
+    }
+    this.checkEpochs()
+    return written
+  }
+
+  claim(node: string, expected: Lease, run: () => Claimed): Claimed {
+    const { world, recorder } = this.parts
+    const before = this.parts.database.shards[expected.shard]?.epoch ?? 0
+    const claimed = run()
+    if (Exit.isFailure(claimed) || claimed.value === undefined) return claimed
+    const { epoch, shard } = claimed.value
+    if (epoch <= before) this.broken("fencing", `shard ${shard} was claimed under ${epoch} after ${before}`)
+    recorder.node("ownershipMoved", node)
+    this.ownedSinceUs[shard] = world.nowUs
+    world.trace.note(node, () => `claims shard ${shard}, epoch ${epoch}`)
+    this.checkEpochs()
+    return claimed
+  }
+
+  insert(node: string, shard: number, run: () => Inserted): Inserted {
+    const { world } = this.parts
+    const inserted = run()
+    if (Exit.isFailure(inserted)) return inserted
+    for (const answer of inserted.value) {
+      if (answer.result !== "created") continue
+      this.foreignInserts++
+      this.foreign.add(answer.timer.fireId)
+      this.armedAtUs.set(answer.timer.fireId, world.nowUs)
+      world.trace.note(node, () => `inserts ${timerName(answer.timer)} (shard ${shard})`)
+    }
+    return inserted
+  }
+
+  /** A node that reads without end, and fires nothing for it, is running in circles. */
+  read(node: string): void {
+    const { world } = this.parts
+    const reads = this.reads.get(node) ?? { sinceUs: world.nowUs, firings: this.firings, pages: 0 }
+    this.reads.set(node, reads)
+    if (world.nowUs - reads.sinceUs > circleUs || this.firings !== reads.firings) {
+      reads.sinceUs = world.nowUs
+      reads.firings = this.firings
+      reads.pages = 0
+    }
+    if (++reads.pages > pagesInACircle)
+      this.broken("liveness", `${node} read ${reads.pages} pages within 1 s and fired nothing`)
+  }
+
+  // ── Attempts ──────────────────────────────────────────────────────────────────────────────────
+
+  began(process: SimProcess, fire: Fire): void {
+    const { world, database } = this.parts
+    this.firings++
+    this.started.add(fire.fireId)
+    const { uuid } = keyOf(fire.namespace, fire.timerId)
+    const shard = shardOf(uuid, database.shards.length)
+    const flights = this.running.get(fire.fireId) ?? new Set()
+    this.running.set(fire.fireId, flights.add({ process, epoch: fire.epoch, key: fire }))
+    const name = fireName(fire)
+    world.trace.note(process.name, () => `starts ${name}, due ${sinceStart(fire.executeAt)}`)
+    const current = database.shards[shard]?.epoch
+    if (fire.epoch !== current)
+      this.broken("fencing", `${process.name} started ${name} when epoch ${current} had been granted`)
+    const row = database.known({ namespace: fire.namespace, timerId: fire.timerId, uuid }).pending
+    this.judgePayload(fire)
+    if (row === undefined || (row.fireId !== fire.fireId && row.executeAt !== fire.executeAt)) {
+      this.broken("definiteAnswers", `${process.name} started ${name}, which is not pending`)
+      return
+    }
+    if (row.fireId !== fire.fireId) return
+    const node = this.parts.nodeOf(process)
+    if (node !== undefined) this.judgeTime(node, shard, fire, row)
+  }
+
+  ended(process: SimProcess, fire: Fire): void {
+    const flights = this.running.get(fire.fireId)
+    for (const flight of flights ?? [])
+      if (flight.process === process && flight.epoch === fire.epoch) flights?.delete(flight)
+    if (flights?.size === 0) this.running.delete(fire.fireId)
+  }
+
+  // ── Within ────────────────────────────────────────────────────────────────────────────────────
+
+  private checkEpochs(): void {
+    for (const [shard, { epoch }] of this.parts.database.shards.entries()) {
+      if (epoch < (this.epochs[shard] ?? 0)) this.broken("fencing", `the epoch of shard ${shard} fell`)
+      this.epochs[shard] = epoch
+    }
+  }
+
+  /** What was just cancelled or moved with a definite answer must be at rest. */
+  private judgeAnswer(item: WriteItem, answer: WriteAnswer, pending: Timer | undefined, epoch: number): void {
+    if (pending === undefined || !endsAtRest(item, answer)) return
+    if ("timer" in answer && answer.timer.fireId === pending.fireId) return
+    for (const flight of this.running.get(pending.fireId) ?? []) {
+      if (flight.epoch !== epoch || !flight.process.isAlive) continue
+      const message = `${timerName(pending)} was ${answer.result} while an attempt of it ran`
+      this.broken("definiteAnswers", message)
+    }
+  }
+
+  private noteArming(
+    item: WriteItem,
+    answer: WriteAnswer,
+    { pending, last }: ReturnType<MemoryDatabase["known"]>,
+  ): void {
+    const { world } = this.parts
+    const armed = armedBy(answer)
+    if (armed === undefined || armed.fireId === pending?.fireId) return
+    if (this.armedAtUs.has(armed.fireId))
+      this.broken("idempotence", `${timerName(armed)} was armed twice under one fireId`)
+    this.armedAtUs.set(armed.fireId, world.nowUs)
+    // Of some timers only one create was ever sent, again and again: it fires once. A node whose clock says
+    // that its time is still to come cannot tell a repeat from a wish for another life.
+    if (item.kind !== "put" || !armed.timerId.startsWith(onceOnly) || last === undefined) return
+    if (item.timer.createdAt >= armed.executeAt)
+      this.broken("idempotence", `${timerName(armed)} was armed again by a repeat of its create`)
+  }
+
+  private judgePayload({ namespace, timerId, payload }: Fire): void {
+    if (payload === undefined) return
+    const { for: owner } = JSON.parse(decoder.decode(payload)) as { readonly for?: unknown }
+    if (owner !== `${namespace}/${timerId}`)
+      this.broken("isolation", `${namespace}/${timerId} was delivered with the payload of ${String(owner)}`)
+  }
+
+  private judgeTime(node: SimNode, shard: number, fire: Fire, row: Timer): void {
+    const nowMs = node.clock.wallMs()
+    const { scenario } = this.parts
+    if (fire.firedAt < row.fireAt || nowMs < row.fireAt)
+      this.broken("neverEarly", `${fireName(fire)} started ${row.fireAt - nowMs} ms before its time`)
+    if (row.attempts !== fire.attempt - 1)
+      this.broken("history", `${fireName(fire)} started after ${row.attempts} stored attempts`)
+    const isCalm = scenario.tenants.some((t) => t.namespace === fire.namespace && t.temper === "calm")
+    if (!isCalm || !scenario.isAmple || fire.attempt > 1) return
+    this.judgeLateness(node, shard, fire, row, nowMs)
+    this.judgeOrder(node, shard, fire, row)
+  }
+
+  /** On a node that is well, what was written through it, or has long been there, starts when it is due. */
+  private judgeLateness(node: SimNode, shard: number, fire: Fire, row: Timer, nowMs: number): void {
+    const { world } = this.parts
+    const armedAtUs = this.armedAtUs.get(fire.fireId) ?? 0
+    const knownSinceUs = this.foreign.has(fire.fireId) ? armedAtUs + foreignNoticedWithinUs : armedAtUs
+    const lateMs = Math.min(nowMs - row.fireAt, (world.nowUs - knownSinceUs) / 1_000)
+    if (lateMs <= lateByAtMostMs) return
+    const peaceSinceUs = world.nowUs - lateMs * 1_000 - settledInUs
+    if (!this.isSettled(node, shard, peaceSinceUs)) return
+    this.broken("horizon", `${fireName(fire)} started ${Math.round(lateMs)} ms late on ${node.name}`)
+  }
+
+  /** Of one namespace on one shard, nothing that is due earlier waits while this one starts. */
+  private judgeOrder(node: SimNode, shard: number, fire: Fire, row: Timer): void {
+    const { world, database } = this.parts
+    if (!this.isSettled(node, shard, world.nowUs - settledInUs)) return
+    const earlier = { shard, exclusiveAfter: beginning, limit: 1_000, only: fire.namespace }
+    for (const timer of database.due({ ...earlier, inclusiveUntilMs: row.fireAt })) {
+      if (!isBefore(timer, row)) return
+      const armedAtUs = this.armedAtUs.get(timer.fireId) ?? 0
+      const isExcused =
+        timer.attempts > 0 ||
+        this.started.has(timer.fireId) ||
+        this.foreign.has(timer.fireId) ||
+        (this.asked.get(timer.uuid) ?? 0) > 0 ||
+        world.nowUs - armedAtUs < 1_000_000
+      if (!isExcused) {
+        this.broken("order", `${fireName(fire)} started before ${timerName(timer)}, which was due earlier`)
+        return
+      }
+    }
+  }
+
+  private isSettled(node: SimNode, shard: number, sinceUs: number): boolean {
+    return node.isWellSince(sinceUs) && (this.ownedSinceUs[shard] ?? 0) <= sinceUs
+  }
+}
+
+/** Timers whose ids begin like this are created, again and again, and nothing else is ever asked of them. */
+export const onceOnly = "once-"
+
+const decoder = new TextDecoder()
+
+const endsAtRest = (item: WriteItem, answer: WriteAnswer): boolean =>
+  (item.kind === "cancel" && answer.result === "cancelled") ||
+  (item.kind === "change" && answer.result === "changed") ||
+  (item.kind === "schedule" && answer.result === "moved")
+
+const armedBy = (answer: WriteAnswer): Timer | undefined => {
+  switch (answer.result) {
+    case "created":
+    case "replaced":
+    case "changed":
+    case "moved":
+      return answer.timer
+    case "settled":
+      return answer.next
+    default:
+      return undefined
+  }
+}
+
+const fireName = ({ namespace, timerId, fireId, attempt, epoch }: Fire): string =>
+  `attempt ${attempt} of ${namespace}/${timerId} (${fireId.slice(-6)}, epoch ${epoch})`
+
+const timerName = ({ namespace, timerId, fireId, fireAt }: Timer): string =>
+  `${namespace}/${timerId} (${fireId.slice(-6)}, due ${sinceStart(fireAt)})`
+
+const itemName = (item: WriteItem): string => {
+  const { namespace, timerId } = keyOfItem(item)
+  const what = item.kind === "outcome" ? `outcome ${item.then.to} of ${item.fireId.slice(-6)}` : item.kind
+  return `${what} to ${namespace}/${timerId}`
+}

@@ -1,0 +1,121 @@
+// The simulated world: true time, what is going to happen, and whose turn it is. One thread and one seed:
+// nothing here waits for anything real, so that a seed takes the same steps each time it is run.
+import { Chance } from "./Chance.ts"
+import { EventQueue, type SimEvent } from "./EventQueue.ts"
+import type { SimProcess } from "./SimProcess.ts"
+import type { SimDispatcher } from "./SimScheduler.ts"
+import { Trace } from "./Trace.ts"
+
+/** Past this many steps at one instant something is running in circles. */
+const stepsAtOnce = 200_000
+
+export class World {
+  readonly seed: number
+  readonly trace: Trace
+  /** True time since the start. */
+  nowUs = 0
+  steps = 0
+  private readonly turns: Chance
+  private readonly events = new EventQueue()
+  private readonly ready: Array<SimDispatcher> = []
+  private readonly parked = new Map<SimProcess, Set<SimDispatcher>>()
+  private stopped: string | undefined
+
+  constructor(seed: number, options: { readonly isTraced: boolean }) {
+    this.seed = seed
+    this.turns = this.chance("turns")
+    this.trace = new Trace(this, options.isTraced)
+  }
+
+  chance(name: string): Chance {
+    return Chance.of(this.seed, name)
+  }
+
+  get nowMs(): number {
+    return this.nowUs / 1_000
+  }
+
+  /** Why the run was stopped before its time, if it was. */
+  get whyStopped(): string | undefined {
+    return this.stopped
+  }
+
+  after(delayUs: number, run: () => void): SimEvent {
+    return this.events.add(this.nowUs + Math.max(1, Math.round(delayUs)), run)
+  }
+
+  afterMs(delayMs: number, run: () => void): SimEvent {
+    return this.after(delayMs * 1_000, run)
+  }
+
+  /** Nothing more happens: the state is as whoever stopped it found it. */
+  stop(why: string): void {
+    this.stopped ??= why
+  }
+
+  /** Lets the world go on until then, or until it is stopped. */
+  runUntil(endUs: number): void {
+    let stepsNow = 0
+    while (this.stopped === undefined) {
+      if (this.ready.length > 0) {
+        this.takeTurn()
+        if (++stepsNow > stepsAtOnce) this.stop(`no rest after ${stepsAtOnce} steps at one instant`)
+        continue
+      }
+      const nextAtUs = this.events.nextAtUs
+      if (nextAtUs === undefined || nextAtUs > endUs) break
+      if (nextAtUs > this.nowUs) stepsNow = 0
+      this.nowUs = nextAtUs
+      const event = this.events.take()
+      if (event?.run === undefined) continue
+      this.steps++
+      this.trace.mix(event.order)
+      event.run()
+    }
+    this.nowUs = Math.max(this.nowUs, this.stopped === undefined ? endUs : 0)
+  }
+
+  isReady(dispatcher: SimDispatcher): void {
+    const parked = this.parked.get(dispatcher.process)
+    if (parked === undefined) this.ready.push(dispatcher)
+    else parked.add(dispatcher)
+  }
+
+  /** The process has no turns any more. */
+  park(process: SimProcess): void {
+    const parked = this.parked.get(process) ?? new Set()
+    this.parked.set(process, parked)
+    for (let index = this.ready.length - 1; index >= 0; index--) {
+      const dispatcher = this.ready[index]
+      if (dispatcher?.process !== process) continue
+      parked.add(dispatcher)
+      this.ready.splice(index, 1)
+    }
+  }
+
+  unpark(process: SimProcess): void {
+    const parked = this.parked.get(process)
+    this.parked.delete(process)
+    for (const dispatcher of parked ?? []) if (dispatcher.size > 0) this.ready.push(dispatcher)
+  }
+
+  forget(process: SimProcess): void {
+    this.parked.delete(process)
+  }
+
+  /** One step of one fibre, picked by the seed. */
+  private takeTurn(): void {
+    const index = this.turns.below(this.ready.length)
+    const dispatcher = this.ready[index]
+    if (dispatcher === undefined) return
+    this.steps++
+    this.trace.mix(index * 8_191 + this.ready.length)
+    // Taken out while it runs: what it does may pause its own process. If it was its only step, whatever it
+    // does next makes it ready again by itself.
+    const last = this.ready.pop()
+    if (last !== undefined && last !== dispatcher) this.ready[index] = last
+    const hasMore = dispatcher.size > 1
+    dispatcher.runNext()
+    if (hasMore && dispatcher.process.isAlive) this.isReady(dispatcher)
+  }
+}

@@ -1,0 +1,83 @@
+// Mistakes that the simulation must find: each takes one safeguard out of the service. They are applied to a copy
+// of the sources, one at a time; a test sees to it that each still fits them.
+
+export interface Mutation {
+  /** The safeguard that is taken out. */
+  readonly name: string
+  /** Below server/src. */
+  readonly file: string
+  /** Found exactly once in it. */
+  readonly search: string
+  readonly replacement: string
+}
+
+export const mutations: ReadonlyArray<Mutation> = [
+  {
+    name: "the fence on outcomes",
+    file: "stores/memory/MemoryStore.ts",
+    search: "database.shards[batch.shard]?.epoch === batch.epoch",
+    replacement:
+      'database.shards[batch.shard]?.epoch === batch.epoch || batch.items.every(({ kind }) => kind === "outcome")',
+  },
+  {
+    name: "the fence on puts",
+    file: "stores/memory/MemoryStore.ts",
+    search: "database.shards[batch.shard]?.epoch === batch.epoch",
+    replacement:
+      'database.shards[batch.shard]?.epoch === batch.epoch || batch.items.every(({ kind }) => kind === "put")',
+  },
+  {
+    name: "the counter in the claim",
+    file: "stores/memory/MemoryStore.ts",
+    search: "state?.epoch !== expected.epoch || state.counter !== expected.counter",
+    replacement: "state?.epoch !== expected.epoch",
+  },
+  {
+    name: "the lease check before an attempt",
+    file: "engine/Dispatcher.ts",
+    search: " || !home.mayStart()",
+    replacement: "",
+  },
+  {
+    name: "the end of trust in a lease",
+    file: "engine/ShardLoop.ts",
+    search: "this.parts.clock.monotonicTimeNanosUnsafe() < this.trustedUntilNanos",
+    replacement: "this.trustedUntilNanos > 0n",
+  },
+  {
+    name: "offers waiting for a read",
+    file: "engine/Window.ts",
+    search: "horizon.waiting?.set(timer.uuid, timer)",
+    replacement: "horizon.waiting?.delete(timer.uuid)",
+  },
+  {
+    name: "reads dropping keys written meanwhile",
+    file: "engine/Window.ts",
+    search: "if (load.dirty.has(row.uuid) || this.entries.has(row.uuid)) return",
+    replacement: "if (this.entries.has(row.uuid)) return",
+  },
+  {
+    name: "keys held while a cancel is queued",
+    file: "engine/QueuedWrites.ts",
+    search: "return this.holds.has(uuid)",
+    replacement: "return this.holds.has(uuid) && uuid.length === 0",
+  },
+  {
+    name: "the fireId in an outcome",
+    file: "domain/decide.ts",
+    search: "pending.fireId !== outcome.fireId ||",
+    replacement: "",
+  },
+  {
+    name: "the foreign counter",
+    file: "engine/ShardLoop.ts",
+    search: "if (foreign === this.foreign) return",
+    replacement: "if (foreign >= 0) return",
+  },
+  {
+    name: "the sweep",
+    file: "engine/ShardLoop.ts",
+    search: "for (const head of window.missing(heads, read)) {",
+    replacement: "for (const head of window.missing(heads, read).slice(0, 0)) {",
+  },
+]

@@ -1,0 +1,67 @@
+// Shows that the simulation bites: takes one safeguard out of a copy of the service at a time and runs seeds until
+// one of them fails. The copy lies below node_modules, so that it finds the same packages and nobody else finds it.
+import { spawnSync } from "node:child_process"
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { type Mutation, mutations } from "./mutations.ts"
+
+export interface Found {
+  readonly mutation: Mutation
+  /** How many seeds it took, from the first on; nothing if all passed. */
+  readonly seeds: number | undefined
+  /** What was broken, in short. */
+  readonly broken: string
+}
+
+const server = fileURLToPath(new URL("../..", import.meta.url))
+const cache = join(server, "..", "node_modules", ".cache", "punctual-mutants")
+
+export const sourceOf = ({ file }: Mutation): string => readFileSync(join(server, "src", file), "utf8")
+
+/** The source with the safeguard taken out; it must be there once. */
+export const mutate = (source: string, { name, file, search, replacement }: Mutation): string => {
+  const parts = source.split(search)
+  if (parts.length !== 2)
+    throw new Error(`"${name}" is found ${parts.length - 1} times in ${file}, not once: ${search}`)
+  return parts.join(replacement)
+}
+
+/** One after the other; those whose names contain `only`, if it is given. */
+export const runMutations = (
+  seedsAtMost: number,
+  only: string | undefined,
+  report: (found: Found) => void,
+): ReadonlyArray<Found> =>
+  mutations
+    .filter(({ name }) => only === undefined || name.includes(only))
+    .map((mutation) => {
+      const found = hunt(mutation, seedsAtMost)
+      report(found)
+      return found
+    })
+
+const hunt = (mutation: Mutation, seedsAtMost: number): Found => {
+  const copy = join(cache, mutation.name.replaceAll(" ", "-"), "server")
+  rmSync(copy, { recursive: true, force: true })
+  mkdirSync(copy, { recursive: true })
+  try {
+    for (const folder of ["src", "testkit"])
+      cpSync(join(server, folder), join(copy, folder), { recursive: true })
+    writeFileSync(join(copy, "src", mutation.file), mutate(sourceOf(mutation), mutation))
+    const main = join(copy, "testkit", "simulation", "main.ts")
+    const { stdout } = spawnSync(process.execPath, [main, "--seeds", String(seedsAtMost)], {
+      encoding: "utf8",
+    })
+    const failed = /^seed (\d+) fails.*\n\s+broken: (.*)$/m.exec(stdout)
+    const hasRunAll = new RegExp(`\\b${seedsAtMost} seeds\\b`).test(stdout)
+    if (failed === null && !hasRunAll) throw new Error(`the mutant did not run:\n${stdout}`)
+    return {
+      mutation,
+      seeds: failed === null ? undefined : Number(failed[1]),
+      broken: failed?.[2] ?? "",
+    }
+  } finally {
+    rmSync(join(copy, ".."), { recursive: true, force: true })
+  }
+}
