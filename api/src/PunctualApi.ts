@@ -4,6 +4,7 @@
  * JSON body, so that ids need no escaping and never appear in access logs.
  */
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+import { ClusterAnswer, GetCluster } from "./Cluster.ts"
 import { CreateManyTimersAnswer, makeCreateManyTimers } from "./CreateManyTimers.ts"
 import { CreateTimerAnswer, makeCreateTimer } from "./CreateTimer.ts"
 import { DeleteManyTimers, DeleteManyTimersAnswer } from "./DeleteManyTimers.ts"
@@ -103,6 +104,25 @@ const makeTimersGroup = (limits: Limits) =>
       OpenApi.annotations({ title: "Timers", description: "Create, read, change and cancel timers." }),
     )
 
+const clusterGroup = () =>
+  HttpApiGroup.make("cluster")
+    .add(
+      HttpApiEndpoint.post("cluster", "/cluster", {
+        payload: GetCluster,
+        success: ClusterAnswer,
+        error: commonProblems,
+      }).annotateMerge(
+        describe(
+          "Show the cluster",
+          {},
+          "The nodes that share the store, and who fires which shard, as the node that is asked sees it.",
+        ),
+      ),
+    )
+    .annotateMerge(
+      OpenApi.annotations({ title: "Cluster", description: "What operators see of several nodes." }),
+    )
+
 const describe = (summary: string, example: Readonly<Record<string, unknown>>, description: string) =>
   OpenApi.annotations({ summary, description, transform: finishOperation(example) })
 
@@ -112,7 +132,7 @@ const created = { ...key, executeAt: "2030-01-01T09:00:00Z", callbackUrl: "https
 /** The contract under an operator's own limits. */
 export const makePunctualApi = (limits: Limits) =>
   HttpApi.make("punctual")
-    .add(makeTimersGroup(limits))
+    .add(makeTimersGroup(limits), clusterGroup())
     .prefix("/api/v1")
     .annotate(HttpApi.PayloadParseOptions, requestParseOptions)
     .annotateMerge(

@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test"
 import { Effect, Layer, Schema } from "effect"
 import { HttpClient, HttpClientResponse } from "effect/http"
 import { HttpApiClient, OpenApi } from "effect/http-api"
+import { GetCluster } from "../src/Cluster.ts"
 import { makeCreateManyTimers } from "../src/CreateManyTimers.ts"
 import { makeCreateTimer } from "../src/CreateTimer.ts"
 import { DeleteManyTimers } from "../src/DeleteManyTimers.ts"
@@ -28,11 +29,14 @@ const requests = {
   deleteMany: DeleteManyTimers,
   list: makeListTimers(defaultLimits),
   count: CountTimers,
+  cluster: GetCluster,
 }
 const names = Object.keys(requests) as Array<keyof typeof requests>
 
+const pathOf = (name: string): `/${string}` => `/api/v1/${name === "cluster" ? "" : "timers/"}${name}`
+
 const operationOf = (name: string) => {
-  const operation = document.paths[`/api/v1/timers/${name}`]?.post
+  const operation = document.paths[pathOf(name)]?.post
   if (operation === undefined) throw new Error(`no operation ${name}`)
   return operation
 }
@@ -45,17 +49,17 @@ const walk = (value: unknown, visit: (node: Record<string, unknown>) => void): v
 }
 
 describe("the OpenAPI document", () => {
-  test("is version 3.1 with exactly the eight calls, each a POST with a JSON body", () => {
+  test("is version 3.1 with exactly the nine calls, each a POST with a JSON body", () => {
     expect(document.openapi).toBe("3.1.0")
     expect(document.info).toMatchObject({ title: "Punctual", version: "1" })
-    expect(Object.keys(document.paths)).toEqual(names.map((name) => `/api/v1/timers/${name}`))
+    expect(Object.keys(document.paths)).toEqual(names.map(pathOf))
     for (const [path, item] of Object.entries(document.paths)) {
       expect([path, Object.keys(item)]).toEqual([path, ["post"]])
       expect(Object.keys(item.post?.requestBody?.content ?? {})).toEqual(["application/json"])
       expect(item.post?.summary).toBeString()
       expect(item.post?.description).toBeString()
     }
-    expect(new Set(names.map((name) => operationOf(name).operationId)).size).toBe(8)
+    expect(new Set(names.map((name) => operationOf(name).operationId)).size).toBe(9)
   })
 
   test("resolves every reference, and names nothing twice", () => {

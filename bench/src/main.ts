@@ -10,8 +10,10 @@ import { P4 } from "./benchmarks/P4.ts"
 import { P5 } from "./benchmarks/P5.ts"
 import { P6 } from "./benchmarks/P6.ts"
 import { P7 } from "./benchmarks/P7.ts"
+import { P10 } from "./benchmarks/P10.ts"
+import { Vacuum } from "./benchmarks/Vacuum.ts"
 
-const benchmarks: ReadonlyArray<Benchmark> = [P2, P3, P4, P5, P6, P7, Isolation]
+const benchmarks: ReadonlyArray<Benchmark> = [P2, P3, P4, P5, P6, P7, P10, Isolation, Vacuum]
 const ids = benchmarks.map(({ id }) => id).join(", ")
 const usage = `npm run bench -- [--only ${ids}] [--quick] [--rounds N]`
 

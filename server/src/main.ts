@@ -2,42 +2,72 @@
 // from starting is told in one line and an exit code: 1 if it could not start or had to end, 2 if it was
 // called wrongly.
 import "effect/schema/SchemaJITCompiler/enable"
+import { randomBytes } from "node:crypto"
 import { writeSync } from "node:fs"
 import { hostname } from "node:os"
-import { Cause, Effect, Exit, Layer, Result } from "effect"
+import { Cause, Context, Effect, Exit, Layer, Result } from "effect"
 import manifest from "../package.json" with { type: "json" }
 import { defaultIntakeOptions } from "./buses/Intake.ts"
 import { LocalBus } from "./buses/local/LocalBus.ts"
 import { NatsBus } from "./buses/nats/NatsBus.ts"
 import { NatsDeadLetters } from "./buses/nats/NatsDeadLetters.ts"
-import { type Configuration, readConfiguration } from "./cli/Configuration.ts"
+import { type Configuration, readConfiguration, readStore } from "./cli/Configuration.ts"
+import { cluster } from "./cli/cluster.ts"
 import { dlq, localDeadLetters, type OpenDeadLetters } from "./cli/dlq.ts"
+import { exportArchive, type OpenArchive } from "./cli/exportArchive.ts"
 import { help } from "./cli/help.ts"
+import { importArchive, type OpenImportTarget } from "./cli/importArchive.ts"
+import { stdinLines } from "./cli/LineSource.ts"
+import { nodeUrl, type StoreChoice, storeUrlShown } from "./cli/StoreChoice.ts"
 import { type ServiceLayer, serve, untilSignal } from "./cli/serve.ts"
 import { makeEventDeliverer } from "./deliverers/event/EventDeliverer.ts"
 import { makeWebhookDeliverer } from "./deliverers/webhook/WebhookDeliverer.ts"
 import type { Target } from "./domain/Timer.ts"
-import { defaultEngineOptions, Engine, type EngineOptions } from "./engine/Engine.ts"
+import { defaultEngineOptions, Engine, type EngineOptions, type EngineStatus } from "./engine/Engine.ts"
 import type { Listening } from "./http/listener/Listener.ts"
 import { layerLogs } from "./Logs.ts"
 import { TimerCommands } from "./messaging/TimerCommands.ts"
+import { HttpPeers } from "./peers/http/HttpPeers.ts"
 import { Bus, BusError } from "./ports/Bus.ts"
 import { type Deliverer, Deliverers } from "./ports/Deliverer.ts"
 import { Ids } from "./ports/Ids.ts"
+import { ShardLeases } from "./ports/ShardLeases.ts"
+import { TimerRestore } from "./ports/TimerArchive.ts"
+import type { TimerStore } from "./ports/TimerStore.ts"
 import { WallClock } from "./ports/WallClock.ts"
+import { ClockWatch } from "./stores/ClockWatch.ts"
 import { MemoryStore } from "./stores/memory/MemoryStore.ts"
+import { PostgresArchive } from "./stores/postgres/PostgresArchive.ts"
+import { PostgresStore } from "./stores/postgres/PostgresStore.ts"
 import { SqliteStore } from "./stores/sqlite/SqliteStore.ts"
 
-const storeLayer = ({ store, shards }: Configuration) =>
-  store.kind === "memory"
-    ? MemoryStore.layer({ shards })
-    : SqliteStore.layer({
-        path: store.path,
-        shards,
-        // Formed here, so that a compiled executable finds it.
-        workerUrl: new URL("./stores/sqlite/worker.ts", import.meta.url),
-        onFatal: (message) => fail(`The store has failed, so the service ends: ${message}`),
-      })
+// Formed here, so that a compiled executable finds it.
+const sqliteWorkerUrl = new URL("./stores/sqlite/worker.ts", import.meta.url)
+
+const onFatal = (message: string) => fail(`The store has failed, so the service ends: ${message}`)
+
+type StoreLayer = Layer.Layer<TimerStore | ShardLeases, { readonly message: string }>
+
+const storeLayer = ({ store, shards }: Configuration): StoreLayer => {
+  switch (store.kind) {
+    case "memory":
+      return MemoryStore.layer({ shards })
+    case "sqlite":
+      return SqliteStore.layer({ path: store.path, shards, workerUrl: sqliteWorkerUrl, onFatal })
+    case "postgres":
+      // Beside the store itself, its clock is watched.
+      return Layer.provideMerge(
+        ClockWatch.layer,
+        PostgresStore.layer({ url: store.url, shards, onFatal }),
+      ).pipe(Layer.provide(WallClock.system))
+  }
+}
+
+/** The ways to other nodes, where there are any. */
+const peersLayer = ({ cluster }: Configuration): Layer.Layer<never> =>
+  cluster === undefined ? Layer.empty : HttpPeers.layer({ secret: cluster.secret, timeoutMs: peerTimeoutMs })
+
+const peerTimeoutMs = 2_000
 
 const busLayer = ({ broker }: Configuration) =>
   broker.kind === "local"
@@ -59,9 +89,17 @@ const deliverersLayer = ({ egress, limits, broker }: Configuration) =>
     }),
   )
 
-const engineOptions = (configuration: Configuration): EngineOptions => ({
+/** Unlike that of any other node, and of this one's own predecessor. */
+const nodeName = ({ nodeName: given }: Configuration): string =>
+  given ?? `${hostname()}:${process.pid}-${randomBytes(2).toString("hex")}`
+
+const engineOptions = (configuration: Configuration, { port }: Listening): EngineOptions => ({
   ...defaultEngineOptions,
-  ownership: { ...defaultEngineOptions.ownership, node: `${hostname()}:${process.pid}` },
+  ownership: {
+    ...defaultEngineOptions.ownership,
+    node: nodeName(configuration),
+    address: configuration.cluster === undefined ? "" : nodeUrl(configuration.cluster.address, port),
+  },
   pollingIntervalMs: configuration.pollingIntervalMs,
   window: { ...defaultEngineOptions.window, page: configuration.batchSize },
   dispatch: {
@@ -74,14 +112,18 @@ const engineOptions = (configuration: Configuration): EngineOptions => ({
   onBroken: (message) => fail(`The engine has failed, so the service ends: ${message}`),
 })
 
-const serviceLayer = (configuration: Configuration): ServiceLayer =>
-  TimerCommands.layer({ aheadMs: configuration.limits.aheadMs }).pipe(
-    Layer.provideMerge(Engine.layer(engineOptions(configuration))),
-    Layer.provideMerge(deliverersLayer(configuration)),
-    Layer.provide(busLayer(configuration)),
-    Layer.provideMerge(WallClock.system),
-    Layer.provide(Layer.merge(storeLayer(configuration), Ids.system)),
-  )
+const serviceLayer =
+  (configuration: Configuration) =>
+  (listening: Listening): ServiceLayer =>
+    TimerCommands.layer({ aheadMs: configuration.limits.aheadMs }).pipe(
+      Layer.provideMerge(Engine.layer(engineOptions(configuration, listening))),
+      Layer.provideMerge(deliverersLayer(configuration)),
+      Layer.provide(busLayer(configuration)),
+      Layer.provideMerge(WallClock.system),
+      Layer.provideMerge(peersLayer(configuration)),
+      Layer.provideMerge(storeLayer(configuration)),
+      Layer.provide(Ids.system),
+    )
 
 const runService = async (): Promise<number> => {
   const read = readConfiguration(process.env)
@@ -91,11 +133,11 @@ const runService = async (): Promise<number> => {
   }
   const { configuration, warnings, effective } = read
   // Told once the service runs: a start that fails says why in one line, and nothing else.
-  const onListening = (listening: Listening, isWaiting: boolean) =>
+  const onListening = (listening: Listening, status: EngineStatus) =>
     Effect.gen(function* () {
       for (const warning of warnings) yield* Effect.logWarning(warning)
       yield* Effect.annotateLogs(Effect.logInfo("settings in force"), effective)
-      process.stdout.write(welcome(listening, configuration, isWaiting))
+      process.stdout.write(welcome(listening, configuration, status))
     })
   const program = Effect.gen(function* () {
     const untilAsked = yield* untilSignal
@@ -121,13 +163,19 @@ const openDeadLetters: OpenDeadLetters = Effect.suspend(() => {
   return broker.kind === "local" ? localDeadLetters : NatsDeadLetters.open({ ...broker, ...brokerBounds })
 })
 
-const welcome = ({ url }: Listening, { store }: Configuration, isWaiting: boolean): string => {
-  const data = store.kind === "memory" ? "in memory only: it is gone when the service ends" : store.path
+const welcome = ({ url }: Listening, { store, cluster }: Configuration, status: EngineStatus): string => {
   const place = `Punctual ${manifest.version} listens on ${url}
-  data       ${data}
+  data       ${dataShown(store)}
   reference  ${url}/docs
 `
-  if (isWaiting) {
+  if (cluster !== undefined) {
+    const { shards, ownedShards, shardsElsewhere } = status
+    return `${place}
+One of a cluster: it fires ${ownedShards} of ${shards} shards, and other nodes ${shardsElsewhere}; shards move until each
+has its share. To see who fires what:  punctual cluster --url ${url}
+`
+  }
+  if (status.isWaiting) {
     return `${place}
 It waits: another process owns this data. Until that one ends, and this one takes over, API calls are
 answered 503 here.
@@ -140,6 +188,54 @@ Try it: in a second terminal run  npm run listen  and in a third
 `
 }
 
+/** Neither a secret nor anything else of a service is asked of a command that only needs its store. */
+const storeOfCommand = (storeUrl: string | undefined) =>
+  Effect.suspend(() => {
+    const read = readStore(process.env, storeUrl)
+    if ("problems" in read) return Effect.fail({ message: read.problems.join(" ") })
+    if (read.store.kind === "memory") return Effect.fail({ message: inMemory })
+    return Effect.succeed({ store: read.store, shards: read.shards })
+  })
+
+const inMemory =
+  "memory: is in the service's own memory, where no command can reach it: name a store by --store, or by TIMER_STORE_URL."
+
+const openArchive: OpenArchive = (storeUrl) =>
+  Effect.gen(function* () {
+    const { store } = yield* storeOfCommand(storeUrl)
+    if (store.kind === "postgres") return yield* PostgresArchive.open(store.url)
+    // The service's main thread does without the database library, which this loads.
+    const { SqliteArchive } = yield* Effect.promise(() => import("./stores/sqlite/SqliteArchive.ts"))
+    return yield* SqliteArchive.open(store.path)
+  })
+
+const openImportTarget: OpenImportTarget = (storeUrl) =>
+  Effect.gen(function* () {
+    const { store, shards } = yield* storeOfCommand(storeUrl)
+    const layer: Layer.Layer<ShardLeases | TimerRestore, { readonly message: string }> =
+      store.kind === "postgres"
+        ? PostgresStore.layer({ url: store.url, shards, connections: 4 })
+        : SqliteStore.layer({ path: store.path, shards, workerUrl: sqliteWorkerUrl })
+    const services = yield* Layer.build(layer)
+    const { restore } = Context.get(services, TimerRestore)
+    return {
+      leases: Context.get(services, ShardLeases),
+      restore,
+      node: `import:${hostname()}:${process.pid}`,
+    }
+  })
+
+const dataShown = (store: StoreChoice): string => {
+  switch (store.kind) {
+    case "memory":
+      return "in memory only: it is gone when the service ends"
+    case "sqlite":
+      return store.path
+    case "postgres":
+      return storeUrlShown(store.url)
+  }
+}
+
 const main = async ([command = "serve", ...args]: ReadonlyArray<string>): Promise<number> => {
   switch (command) {
     case "serve":
@@ -150,6 +246,12 @@ const main = async ([command = "serve", ...args]: ReadonlyArray<string>): Promis
       return (await import("./cli/listen.ts")).listen(args)
     case "dlq":
       return dlq(args, openDeadLetters)
+    case "cluster":
+      return cluster(args, process.env)
+    case "export":
+      return exportArchive(args, openArchive)
+    case "import":
+      return importArchive(args, openImportTarget, stdinLines())
     case "--help":
     case "-h":
     case "help":

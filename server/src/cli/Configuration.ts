@@ -12,10 +12,10 @@ import {
   limitSettings,
   type Parsed,
   type Setting,
-  type StoreChoice,
   settingNames,
   settings,
 } from "./Settings.ts"
+import { isUnspecified, makeSecret, type NodeAddress, type StoreChoice } from "./StoreChoice.ts"
 
 type Parsings = {
   readonly [key in keyof typeof settings]: (typeof settings)[key]["parse"] extends (
@@ -25,17 +25,35 @@ type Parsings = {
     : never
 }
 
-/** The file of the broker's authority is the one setting that may be left open. */
-type Values = Omit<Parsings, "brokerCaFile"> & { readonly brokerCaFile?: string | undefined }
+/** What may be left open: each has a default that is no text. */
+const open = ["brokerCaFile", "nodeAddress", "clusterSecret", "nodeName"] as const
+
+type Open = (typeof open)[number]
+
+type Values = Omit<Parsings, Open> & { readonly [key in Open]?: Parsings[key] | undefined }
 
 type BrokerValues = Pick<Values, "brokerUrl" | "brokerCaFile" | "brokerReplicas" | "brokerSync">
 
+type ClusterValues = Pick<Values, "storeUrl" | "nodeAddress" | "clusterSecret" | "httpHost">
+
 export interface Configuration
-  extends Omit<Values, "storeUrl" | "databasePath" | "clock" | keyof BrokerValues> {
+  extends Omit<
+    Values,
+    "storeUrl" | "databasePath" | "clock" | "nodeAddress" | "clusterSecret" | keyof BrokerValues
+  > {
   /** The file of an SQLite store is an absolute path. */
   readonly store: StoreChoice
+  /** Where several nodes share the store. */
+  readonly cluster?: ClusterChoice
   readonly broker: BrokerChoice
   readonly limits: Limits
+}
+
+export interface ClusterChoice {
+  /** Where other nodes reach this one. */
+  readonly address: NodeAddress
+  /** What nodes know each other by. */
+  readonly secret: string
 }
 
 export type Environment = Readonly<Record<string, string | undefined>>
@@ -72,7 +90,7 @@ export const readConfiguration = (environment: Environment): ConfigurationRead =
 
   const values: Record<string, unknown> = {}
   for (const [key, setting] of Object.entries(settings)) {
-    if (key === "databasePath" || key === "egress" || key === "brokerCaFile") continue
+    if (key === "databasePath" || key === "egress" || isOpen(key)) continue
     values[key] = valueIn<unknown>(setting, setting.byDefault)
   }
   // What callbacks may reach by default depends on who can reach the service.
@@ -86,9 +104,10 @@ export const readConfiguration = (environment: Environment): ConfigurationRead =
     delete effective[settings.storeUrl.name]
     values["storeUrl"] = valueIn(settings.databasePath, byPath)
   }
-  // Without it the system's own authorities are trusted, which is no file's name.
-  const caFile = texts[settings.brokerCaFile.name]
-  if (caFile !== undefined) values["brokerCaFile"] = valueIn(settings.brokerCaFile, caFile)
+  for (const key of open) {
+    const text = texts[settings[key].name]
+    if (text !== undefined) values[key] = valueIn<unknown>(settings[key], text)
+  }
   const limits = { ...defaultLimits }
   for (const setting of limitSettings) {
     if (texts[setting.name] !== undefined) limits[setting.key] = valueIn(setting, setting.byDefault) ?? 1
@@ -96,16 +115,52 @@ export const readConfiguration = (environment: Environment): ConfigurationRead =
   if (problems.length === 0) {
     problems.push(...contradictionsOf(limits))
     problems.push(...brokerContradictions(values as BrokerValues))
+    problems.push(...clusterContradictions(values as ClusterValues))
     problems.push(...beyondRuntime(Number(values["maxInFlight"]), environment))
   }
   if (problems.length > 0) return { problems }
 
   // Every key of the table has been read, each by its own parser, and none has failed.
-  const { storeUrl, databasePath: _, clock: __, ...others } = values as Values
+  const { storeUrl, databasePath: _, clock: __, nodeAddress, clusterSecret, ...others } = values as Values
   const { brokerUrl, brokerCaFile, brokerReplicas, brokerSync, ...rest } = others
   const broker = brokerChoice({ brokerUrl, brokerCaFile, brokerReplicas, brokerSync })
-  return { configuration: { ...rest, store: absolute(storeUrl), broker, limits }, warnings, effective }
+  const cluster =
+    storeUrl.kind === "postgres" && clusterSecret !== undefined
+      ? { cluster: { address: nodeAddress ?? { host: rest.httpHost }, secret: clusterSecret } }
+      : {}
+  return {
+    configuration: { ...rest, store: absolute(storeUrl), ...cluster, broker, limits },
+    warnings: [...warnings, ...clusterWarnings(values as ClusterValues)],
+    effective,
+  }
 }
+
+/** The store alone, for commands that work on it without a service: `byFlag` wins over what is set. */
+export const readStore = (
+  environment: Environment,
+  byFlag?: string,
+):
+  | { readonly store: StoreChoice; readonly shards: number }
+  | { readonly problems: ReadonlyArray<string> } => {
+  const problems: Array<string> = []
+  const texts = { ...readConfigFile(environment[configFileName], problems), ...definedOf(environment) }
+  const { storeUrl, databasePath, shards } = settings
+  const byPath = byFlag === undefined ? texts[databasePath.name] : undefined
+  const [named, text] =
+    byPath === undefined
+      ? [storeUrl, byFlag ?? texts[storeUrl.name] ?? storeUrl.byDefault]
+      : [databasePath, byPath]
+  const store = named.parse(text)
+  const count = shards.parse(texts[shards.name] ?? shards.byDefault)
+  const name = byFlag === undefined ? named.name : "--store"
+  if ("problem" in store)
+    problems.push(`${name} ${store.problem}; it is ${JSON.stringify(named.shown(text))}.`)
+  if ("problem" in count) problems.push(`${shards.name} ${count.problem}.`)
+  if (problems.length > 0 || "problem" in store || "problem" in count) return { problems }
+  return { store: absolute(store.value), shards: count.value }
+}
+
+const isOpen = (key: string): key is Open => (open as ReadonlyArray<string>).includes(key)
 
 /** Lines of NAME=value; blank lines and those that begin with # are skipped. */
 export const parseConfigFile = (
@@ -230,6 +285,44 @@ const brokerContradictions = (values: BrokerValues): ReadonlyArray<string> => {
   }
   return found
 }
+
+/** A cluster's settings have no effect on one node, and a cluster cannot do without them. */
+const clusterContradictions = (values: ClusterValues): ReadonlyArray<string> => {
+  const { storeUrl, nodeAddress, clusterSecret, httpHost } = values
+  const names = {
+    store: settings.storeUrl.name,
+    address: settings.nodeAddress.name,
+    secret: settings.clusterSecret.name,
+  }
+  if (storeUrl.kind !== "postgres") {
+    return [
+      ...(nodeAddress === undefined ? [] : [names.address]),
+      ...(clusterSecret === undefined ? [] : [names.secret]),
+    ].map(
+      (name) =>
+        `${name} is for nodes that share a store, and that of this one is ${storeUrl.kind}: set ${names.store} to postgres://…, or leave it out.`,
+    )
+  }
+  const found: Array<string> = []
+  if (clusterSecret === undefined) {
+    found.push(
+      `${names.secret} is missing: nodes that share a store know each other by it. Make one by ${makeSecret}, and set it on all of them.`,
+    )
+  }
+  if (nodeAddress === undefined && isUnspecified(httpHost)) {
+    found.push(
+      `${names.address} is missing: ${settings.httpHost.name} is ${httpHost}, which other nodes cannot reach this one by. Set it to this machine's own address, such as 10.0.0.11:8080.`,
+    )
+  }
+  return found
+}
+
+const clusterWarnings = ({ storeUrl, nodeAddress, httpHost }: ClusterValues): ReadonlyArray<string> =>
+  storeUrl.kind === "postgres" && isLoopback(nodeAddress?.host ?? httpHost)
+    ? [
+        `other nodes are told to reach this one at ${nodeAddress?.host ?? httpHost}, which works on this machine only: set ${settings.nodeAddress.name} where they run on others.`,
+      ]
+    : []
 
 const brokerChoice = (values: BrokerValues): BrokerChoice => {
   const { brokerUrl, brokerCaFile, brokerReplicas, brokerSync } = values

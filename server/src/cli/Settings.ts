@@ -9,6 +9,14 @@ import { Result } from "effect"
 import { type EgressRules, parseEgress } from "../deliverers/webhook/Egress.ts"
 import { type LogLevelName, logLevels } from "../Logs.ts"
 import { brokerUrlShown, parseBrokerUrl } from "./BrokerChoice.ts"
+import {
+  parseClusterSecret,
+  parseNodeAddress,
+  parseNodeName,
+  parseStoreUrl,
+  type StoreChoice,
+  storeUrlShown,
+} from "./StoreChoice.ts"
 
 /** Either a value, or what is wrong and how to mend it, to be read after the setting's name. */
 export type Parsed<A> = { readonly value: A } | { readonly problem: string }
@@ -31,18 +39,8 @@ const setting = <A>(
   shown = withoutCredentials,
 ): Setting<A> => ({ name, byDefault, meaning, parse, shown })
 
-/**
- * A password in a URL must not end up in a log, not even that of a refused setting. Hidden is all before the
- * last @, because a password that was not encoded may have an @ or a / in it.
- */
-const withoutCredentials = (text: string): string =>
-  text.startsWith("sqlite:") ? text : text.replace(/:\/\/.*@/s, "://…@")
-
-/** Also where its scheme was forgotten. */
-const storeUrlShown = (url: string): string => {
-  const hidden = withoutCredentials(url)
-  return hidden === url && !url.startsWith("sqlite:") ? url.replace(/^.*@/s, "…@") : hidden
-}
+/** A password in a URL must not end up in a log, not even that of a setting which should have none. */
+const withoutCredentials = (text: string): string => text.replace(/:\/\/.*@/s, "://…@")
 
 /** A whole number from `min` to `max`, both included; `why` ends the sentence if the bound needs a reason. */
 export const wholeNumber =
@@ -72,20 +70,6 @@ const egress = (text: string): Parsed<EgressRules> => {
   return Result.isSuccess(rules)
     ? { value: rules.success }
     : { problem: rules.failure.message.replace(/^TIMER_EGRESS:? */, "") }
-}
-
-export type StoreChoice = { readonly kind: "sqlite"; readonly path: string } | { readonly kind: "memory" }
-
-const storeUrl = (url: string): Parsed<StoreChoice> => {
-  if (url === "memory:") return { value: { kind: "memory" } }
-  if (url.startsWith("sqlite:")) {
-    const path = url.slice("sqlite:".length).replace(/^\/\//, "")
-    if (path === "" || path === ":memory:") {
-      return { problem: "must name a file, such as sqlite:./data/punctual.db (memory: keeps nothing)" }
-    }
-    return { value: { kind: "sqlite", path } }
-  }
-  return { problem: "must begin with sqlite: or be memory:; other stores are not part of this version" }
 }
 
 const databasePath = (path: string): Parsed<StoreChoice> =>
@@ -130,11 +114,30 @@ export const settings = {
   storeUrl: setting(
     "TIMER_STORE_URL",
     "sqlite:./data/punctual.db",
-    "where timers are kept: sqlite:<file> or memory:",
-    storeUrl,
+    "where timers are kept: sqlite:<file>, memory:, or, for several nodes,\npostgres://user:password@host:5432/database",
+    parseStoreUrl,
     storeUrlShown,
   ),
   databasePath: setting("TIMER_DB_PATH", "", "short for TIMER_STORE_URL=sqlite:<file>", databasePath),
+  nodeAddress: setting(
+    "TIMER_NODE_ADDRESS",
+    "",
+    "with postgres: where the other nodes reach this one, host:port; what it listens on if it is not set",
+    parseNodeAddress,
+  ),
+  clusterSecret: setting(
+    "TIMER_CLUSTER_SECRET",
+    "",
+    "with postgres: what nodes know each other by, the same on all; make one by openssl rand -hex 32",
+    parseClusterSecret,
+    () => "…",
+  ),
+  nodeName: setting(
+    "TIMER_NODE_NAME",
+    "",
+    "what this node is called, unlike any other; made of host, process and chance if it is not set",
+    parseNodeName,
+  ),
   brokerUrl: setting(
     "TIMER_BROKER_URL",
     "local:",
@@ -250,9 +253,13 @@ export const limitSettings: ReadonlyArray<Setting<number> & { readonly key: keyo
   }
 })
 
+/** Where commands find the service: nothing to the service itself, and still no stranger to it. */
+export const urlName = "TIMER_URL"
+
 /** Every name that may be set. */
 export const settingNames: ReadonlyArray<string> = [
   configFileName,
+  urlName,
   ...Object.values(settings).map(({ name }) => name),
   ...limitSettings.map(({ name }) => name),
 ]

@@ -2,18 +2,24 @@
 // reported before the store is touched, and goes last, so that health and metrics answer until the end.
 
 import { OwnerUnavailable } from "@punctual/api/Problem"
-import { Deferred, Effect, Layer, type Scope } from "effect"
-import { Engine } from "../engine/Engine.ts"
-import type { Scheduler } from "../engine/Scheduler.ts"
-import { type HttpService, makeHttpService } from "../http/HttpService.ts"
+import { Deferred, Effect, Layer, Option, type Scope } from "effect"
+import { Engine, type EngineStatus } from "../engine/Engine.ts"
+import { Scheduler } from "../engine/Scheduler.ts"
+import { type HttpService, type HttpServiceOptions, makeHttpService } from "../http/HttpService.ts"
 import { type Listening, listen } from "../http/listener/Listener.ts"
 import { problemResponse } from "../http/problemResponse.ts"
 import { TimerCommands } from "../messaging/TimerCommands.ts"
+import { makePeerRoutes, peerPath } from "../peers/http/peerRoutes.ts"
 import type { Deliverers } from "../ports/Deliverer.ts"
+import { ShardLags } from "../ports/ShardLags.ts"
 import type { WallClock } from "../ports/WallClock.ts"
+import { ClockWatch } from "../stores/ClockWatch.ts"
 import type { Configuration } from "./Configuration.ts"
 
-/** Everything below HTTP, put together by main.ts. Its error says in one sentence why it cannot start. */
+/**
+ * Everything below HTTP, put together by main.ts. Its error says in one sentence why it cannot start. Where several
+ * nodes share a store, it brings what they say to each other, too.
+ */
 export type ServiceLayer = Layer.Layer<
   Scheduler | Engine | Deliverers | WallClock | TimerCommands,
   { readonly message: string }
@@ -21,15 +27,19 @@ export type ServiceLayer = Layer.Layer<
 
 export interface ServeOptions {
   readonly configuration: Configuration
-  readonly layer: ServiceLayer
+  /** Made when it is known where the service listens: other nodes are told. */
+  readonly layer: (listening: Listening) => ServiceLayer
   /** Completes when the process is asked to stop. */
   readonly untilAsked: Effect.Effect<unknown>
-  /** `isWaiting`: another process owns the store, so that the API answers 503 for now. */
-  readonly onListening: (listening: Listening, isWaiting: boolean) => Effect.Effect<void>
+  /** `status.isWaiting`: others own what is meant for this process, for now. */
+  readonly onListening: (listening: Listening, status: EngineStatus) => Effect.Effect<void>
 }
 
 /** Calls that may be under way at once. Each holds a connection and at most one body. */
 const callsMax = 4_096
+
+/** How long a node of several goes on to say that it stops, after its shards are handed over. */
+const noticedWithinMs = 1_000
 
 /** How long answers under way may take to leave once everything else has ended. */
 const closeWithinMs = 2_000
@@ -47,27 +57,58 @@ export const serve = Effect.fn("serve")(function* (
     handle: (request) => service?.handle(request) ?? Promise.resolve(starting()),
     onDefect: (error) => runFork(Effect.logError("A request failed for an unforeseen reason.", error)),
   })
-  const services = yield* Layer.build(options.layer)
+  const services = yield* Layer.build(options.layer(listening))
   const engine = yield* Effect.provide(Engine, services)
   const commands = yield* Effect.provide(TimerCommands, services)
   const { limits, bodyTimeoutMs, drainMs } = configuration
+  const cluster = yield* Effect.provide(clusterOf(configuration), services)
   const opened = yield* Effect.provide(
-    makeHttpService({ limits, bodyTimeoutMs, callsMax, moreMetrics: commands.metrics }),
+    makeHttpService({ limits, bodyTimeoutMs, callsMax, moreMetrics: commands.metrics, ...cluster }),
     services,
   )
   service = opened
   yield* untilOwning(engine)
   yield* Effect.logInfo("listening").pipe(Effect.annotateLogs({ url: listening.url, port: listening.port }))
-  yield* options.onListening(listening, engine.status().isWaiting)
+  yield* options.onListening(listening, engine.status())
 
   yield* options.untilAsked
   yield* Effect.logInfo("draining")
   opened.close()
   yield* commands.stop
-  yield* engine.drain(drainMs)
+  // Where others can answer instead, whoever spreads calls over the nodes gets the time to notice, by /health/ready.
+  const noticeMs = configuration.cluster === undefined ? 0 : Math.min(drainMs, noticedWithinMs)
+  yield* Effect.all([engine.drain(drainMs), Effect.sleep(noticeMs)], { concurrency: 2, discard: true })
   yield* listening.close(closeWithinMs)
   yield* Effect.logInfo("stopped")
 })
+
+/** What HTTP needs to know where several nodes share the store. */
+const clusterOf = (
+  configuration: Configuration,
+): Effect.Effect<Pick<HttpServiceOptions, "cluster">, never, Scheduler | Engine> =>
+  Effect.gen(function* () {
+    if (configuration.cluster === undefined) return {}
+    const engine = yield* Engine
+    const clock = yield* Effect.serviceOption(ClockWatch)
+    const handle = yield* makePeerRoutes({
+      scheduler: yield* Scheduler,
+      nudge: Effect.sync(() => engine.lookNow()),
+      lags: () =>
+        engine
+          .cluster()
+          .shards.flatMap(({ shard, epoch, lagMs }) =>
+            lagMs === undefined ? [] : [{ shard, epoch, lagMs: Math.max(0, Math.round(lagMs)) }],
+          ),
+      secret: configuration.cluster.secret,
+    })
+    return {
+      cluster: {
+        peers: { path: peerPath, handle },
+        lags: Option.getOrUndefined(yield* Effect.serviceOption(ShardLags)),
+        clockOffsetMs: () => (Option.isSome(clock) ? clock.value.offsetMs() : undefined),
+      },
+    }
+  })
 
 /**
  * Completes at the first signal to stop. Later ones change nothing: a signal to a process group arrives
@@ -93,13 +134,13 @@ export const untilSignal: Effect.Effect<Effect.Effect<void>, never, Scope.Scope>
   return Deferred.await(asked)
 })
 
-/** Shards that are free are claimed at once, so a start that is announced can be used; others are waited for. */
+/** Shards that are free are claimed at once, so a start that is announced can be used; others are other nodes' business. */
 const untilOwning = (engine: Engine["Service"]): Effect.Effect<void> =>
   Effect.sleep(5).pipe(
     Effect.repeat({
       while: () => {
-        const { ownedShards, shards } = engine.status()
-        return ownedShards < Math.max(1, shards)
+        const { ownedShards, shardsElsewhere, shards } = engine.status()
+        return ownedShards + shardsElsewhere < Math.max(1, shards)
       },
     }),
     Effect.timeoutOption(ownWithinMs),

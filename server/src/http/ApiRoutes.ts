@@ -45,8 +45,8 @@ export interface ApiRoutesOptions {
   readonly answers: Deadlines
   /** Calls that may be under way at once; more are told to come back. */
   readonly callsMax: number
-  /** Why no call can be served now, if so: the service waits, or is stopping. */
-  readonly whyClosed: () => Problem | undefined
+  /** Why a call of this name cannot be served now, if so: the service waits, or is stopping. */
+  readonly whyClosed: (name: string) => Problem | undefined
 }
 
 /** By path. */
@@ -67,6 +67,7 @@ export const makeApiRoutes = (
         }
         const { bodyBytes, createManyBodyBytes } = options.limits
         const route = new ApiRoute(options, context, calls, {
+          name: endpoint.identifier,
           path: endpoint.path,
           maxBodyBytes: endpoint.identifier === "createMany" ? createManyBodyBytes : bodyBytes,
           // The contract's schemas need no services: they decode text that is at hand.
@@ -88,6 +89,7 @@ interface PureDecoder {
 }
 
 interface Endpoint {
+  readonly name: string
   readonly path: string
   readonly maxBodyBytes: number
   readonly decode: (input: unknown) => Result.Result<unknown, SchemaIssue.Issue>
@@ -136,7 +138,9 @@ class ApiRoute implements Route {
       return problemResponse(new MethodNotAllowed({ detail }), { allow: "POST" })
     }
     const { whyClosed, callsMax, bodies } = this.#options
-    const closed = whyClosed() ?? (this.#calls.underWay >= callsMax ? tooManyCalls() : whyNotJson(request))
+    const closed =
+      whyClosed(this.#endpoint.name) ??
+      (this.#calls.underWay >= callsMax ? tooManyCalls() : whyNotJson(request))
     if (closed !== undefined) return problemResponse(closed, { closes: hasBody(request) })
     this.#calls.underWay++
     try {

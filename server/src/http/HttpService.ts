@@ -3,12 +3,13 @@
 import type { Limits } from "@punctual/api/Limits"
 import { NotFound, OwnerUnavailable, type Problem } from "@punctual/api/Problem"
 import { Effect } from "effect"
-import { Engine } from "../engine/Engine.ts"
+import { Engine, type EngineStatus } from "../engine/Engine.ts"
 import type { Scheduler } from "../engine/Scheduler.ts"
 import type { Deliverers } from "../ports/Deliverer.ts"
 import type { WallClock } from "../ports/WallClock.ts"
 import type { ApiHandler } from "./ApiCall.ts"
 import { makeApiRoutes } from "./ApiRoutes.ts"
+import { type ClusterParts, makeClusterHandlers } from "./ClusterHandlers.ts"
 import { Deadlines } from "./Deadlines.ts"
 import { routeMetrics } from "./HttpMetrics.ts"
 import { problemResponse } from "./problemResponse.ts"
@@ -26,11 +27,16 @@ export interface HttpServiceOptions {
   readonly answerTimeoutMs?: number
   /** What else is measured, as Prometheus text. */
   readonly moreMetrics?: Effect.Effect<string>
+  /** Where this node is one of several that share a store. */
+  readonly cluster?: ClusterParts & {
+    /** Answers what other nodes ask, below `path`: also while this one stops, for as long as it owns anything. */
+    readonly peers: { readonly path: string; readonly handle: (request: Request) => Promise<Response> }
+  }
 }
 
 export interface HttpService {
   handle(request: Request): Promise<Response>
-  /** From now on the API answers 503; health, metrics and the reference keep answering. */
+  /** From now on timers are answered 503; what others see of the cluster, health, metrics and the reference keep answering. */
   close(): void
 }
 
@@ -38,25 +44,31 @@ export const makeHttpService = (
   options: HttpServiceOptions,
 ): Effect.Effect<HttpService, never, Scheduler | Deliverers | Engine | WallClock> =>
   Effect.gen(function* () {
+    const { cluster } = options
     const engine = yield* Engine
     const context = yield* Effect.context<never>()
     let isClosed = false
-    let isWaiting = false
+    let waits: Problem | undefined
     let lookedAt = Number.NEGATIVE_INFINITY
-    const whyClosed = (): Problem | undefined => {
+    const whyClosed = (name: string): Problem | undefined => {
+      // Most of all when it waits or stops, operators want to see who does not.
+      if (name === "cluster") return undefined
       if (isClosed) return stopping()
       // A status costs more than a call should: it is asked for once in a while, and the engine refuses
       // by itself what it cannot take in between.
       const now = performance.now()
       if (now - lookedAt > statusAgeMs) {
         lookedAt = now
-        isWaiting = engine.status().isWaiting
+        waits = whyWaiting(engine.status(), cluster !== undefined)
       }
-      return isWaiting ? waiting() : undefined
+      return waits
     }
     const apiRoutes = yield* makeApiRoutes({
       limits: options.limits,
-      handlers: { ...(yield* makeTimerHandlers(options.limits)) } satisfies Record<string, ApiHandler<never>>,
+      handlers: {
+        ...(yield* makeTimerHandlers(options.limits)),
+        ...(yield* makeClusterHandlers(cluster ?? {})),
+      } satisfies Record<string, ApiHandler<never>>,
       bodies: new RequestBodies({ ...defaultBodyOptions, timeoutMs: options.bodyTimeoutMs }),
       answers: new Deadlines(options.answerTimeoutMs ?? answerTimeoutMs),
       callsMax: options.callsMax,
@@ -71,8 +83,11 @@ export const makeHttpService = (
     const unknown = routeMetrics("other", context)
     return {
       handle: (request) => {
-        const route = routes.get(pathOf(request.url))
+        const path = pathOf(request.url)
+        const route = routes.get(path)
         if (route === undefined) {
+          if (cluster !== undefined && path.startsWith(cluster.peers.path))
+            return cluster.peers.handle(request)
           unknown.answered(404, 0)
           return Promise.resolve(notFound())
         }
@@ -110,8 +125,24 @@ const stopping = (): Problem =>
     retryAfterSeconds: 5,
   })
 
-const waiting = (): Problem =>
+/**
+ * A node that owns nothing carries calls to those that do, and knows what to do with those of a shard that has no owner
+ * for the moment, as one that is being handed over: it only needs to have seen the shards at all.
+ */
+const whyWaiting = (status: EngineStatus, isOneOfSeveral: boolean): Problem | undefined => {
+  if (!status.isWaiting) return undefined
+  if (!isOneOfSeveral) return waitingToTakeOver()
+  return status.shards > 0 ? undefined : waitingForShards()
+}
+
+const waitingToTakeOver = (): Problem =>
   new OwnerUnavailable({
     detail: "Another process owns the store and this one waits to take over. Nothing was written.",
     retryAfterSeconds: 5,
+  })
+
+const waitingForShards = (): Problem =>
+  new OwnerUnavailable({
+    detail: "This node has not seen the shards of its store yet. Nothing was written: try again.",
+    retryAfterSeconds: 1,
   })

@@ -114,7 +114,7 @@ describe("values", () => {
     TIMER_BATCH_SIZE: ["0", "10001", "1.5"],
     TIMER_SHARDS: ["0", "257", "many"],
     TIMER_HISTORY_RETENTION: ["forever"],
-    TIMER_STORE_URL: ["", "postgres://h/db", "sqlite:", "sqlite::memory:", "/var/p.db"],
+    TIMER_STORE_URL: ["", "mysql://h/db", "sqlite:", "sqlite::memory:", "/var/p.db"],
     TIMER_DB_PATH: [""],
     TIMER_BROKER_URL: [
       "",
@@ -288,7 +288,7 @@ describe("credentials", () => {
       expect(problems).toEqual([expect.stringContaining("TIMER_BROKER_URL")])
       expect(problems.join()).not.toMatch(/hun|ter2/)
     }
-    for (const url of ["postgres://ann:hunter2@h/db", "postgres://ann:hun/t@er2@h/db", "ann:hunter2@h"]) {
+    for (const url of ["mysql://ann:hunter2@h/db", "postgres://ann:hun/t@er2@h/db", "ann:hunter2@h"]) {
       const problems = problemsOf({ TIMER_STORE_URL: url })
       expect(problems).toEqual([expect.stringContaining("TIMER_STORE_URL")])
       expect(problems.join()).not.toMatch(/hun|er2/)

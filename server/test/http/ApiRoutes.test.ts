@@ -14,12 +14,24 @@ import { Deadlines } from "../../src/http/Deadlines.ts"
 import { defaultBodyOptions, RequestBodies } from "../../src/http/RequestBody.ts"
 import { WallClock } from "../../src/ports/WallClock.ts"
 
-const calls = ["create", "createMany", "get", "update", "delete", "deleteMany", "list", "count"] as const
+const calls = [
+  "create",
+  "createMany",
+  "get",
+  "update",
+  "delete",
+  "deleteMany",
+  "list",
+  "count",
+  "cluster",
+] as const
 type Call = (typeof calls)[number]
 type Send = (call: Call, body: string) => Promise<number>
 
+const pathOf = (call: Call): string => `/api/v1/${call === "cluster" ? "" : "timers/"}${call}`
+
 const requestOf = (call: Call, body: string): Request =>
-  new Request(`http://localhost/api/v1/timers/${call}`, {
+  new Request(`http://localhost${pathOf(call)}`, {
     method: "POST",
     headers: { "content-type": "application/json", "content-length": String(Buffer.byteLength(body)) },
     body,
@@ -39,7 +51,7 @@ const sendToRoutes = async (): Promise<Send> => {
     }).pipe(Effect.provide(WallClock.system)),
   )
   return async (call, body) => {
-    const route = routes.get(`/api/v1/timers/${call}`)
+    const route = routes.get(pathOf(call))
     if (route === undefined) throw new Error(`no route for ${call}`)
     return (await route.handle(requestOf(call, body))).status
   }
@@ -63,8 +75,12 @@ const generatedServer = (): { readonly send: Send; readonly dispose: () => Promi
       count: accept,
     }),
   )
+  const clusterGroup = HttpApiBuilder.group(api, "cluster", (handlers) => handlers.handle("cluster", accept))
   const { handler, dispose } = HttpRouter.toWebHandler(
-    HttpApiBuilder.layer(api).pipe(Layer.provide(group), Layer.provide(HttpServer.layerServices)),
+    HttpApiBuilder.layer(api).pipe(
+      Layer.provide([group, clusterGroup]),
+      Layer.provide(HttpServer.layerServices),
+    ),
     { disableLogger: true },
   )
   // A handler that was reached answers with nothing, which no success schema encodes: that is a 500.
@@ -114,6 +130,7 @@ const corpus: Record<Call, ReadonlyArray<unknown>> = {
     { namespace: "n", filter: {} },
   ],
   list: [{ namespace: "n", state: "dead", limit: 1_000, order: "asc", include: ["payload"], cursor: "x" }],
+  cluster: [{}],
   count: [
     { namespace: "n", from: "2030-01-01T00:00:00Z", until: "2031-01-01T00:00:00+01:00", correlationId: "c" },
   ],

@@ -14,7 +14,7 @@ test("the generated client speaks with the service", () =>
   withService({}, ({ url }) =>
     Effect.runPromise(
       Effect.gen(function* () {
-        const { timers } = yield* HttpApiClient.make(PunctualApi, { baseUrl: url })
+        const { timers, cluster } = yield* HttpApiClient.make(PunctualApi, { baseUrl: url })
         const namespace = Namespace.make("client")
         const key = { namespace, timerId: TimerId.make("one") }
         const executeAt = Date.parse("2031-01-01T00:00:00Z")
@@ -44,6 +44,8 @@ test("the generated client speaks with the service", () =>
         expect(listed.timers.length).toBe(1)
         expect((yield* timers.delete({ payload: key })).result).toBe("cancelled")
         expect((yield* timers.deleteMany({ payload: { namespace, all: true } })).cancelled).toBe(1)
+        const seen = yield* cluster.cluster({ payload: {} })
+        expect(seen.shards.map(({ owner }) => owner)).toEqual([seen.node, seen.node, seen.node, seen.node])
         const missing = yield* Effect.flip(timers.get({ payload: { ...key, timerId: TimerId.make("none") } }))
         expect(missing).toBeInstanceOf(TimerNotFound)
       }).pipe(Effect.provide(FetchHttpClient.layer)),

@@ -4,7 +4,7 @@ import { defaultLimits, type Limits } from "@punctual/api/Limits"
 import { Context, Effect, Layer } from "effect"
 import { Engine } from "../../src/engine/Engine.ts"
 import { Scheduler } from "../../src/engine/Scheduler.ts"
-import { type HttpService, makeHttpService } from "../../src/http/HttpService.ts"
+import { type HttpService, type HttpServiceOptions, makeHttpService } from "../../src/http/HttpService.ts"
 import { listen } from "../../src/http/listener/Listener.ts"
 import { layerLogs } from "../../src/Logs.ts"
 import { Deliverers, type Delivery, type Fire } from "../../src/ports/Deliverer.ts"
@@ -37,6 +37,8 @@ export interface ServiceOptions {
   readonly callsMax?: number
   readonly answerTimeoutMs?: number
   readonly deliver?: (fire: Fire) => Effect.Effect<Delivery>
+  /** As one of several nodes. */
+  readonly cluster?: HttpServiceOptions["cluster"]
   /** In place of the engine's scheduler, to have it refuse. */
   readonly scheduler?: Partial<Scheduler["Service"]>
   /** In place of the engine, to have it say how it is. */
@@ -55,6 +57,7 @@ export const withService = (
         bodyTimeoutMs: options.bodyTimeoutMs ?? 10_000,
         callsMax: options.callsMax ?? 4_096,
         ...(options.answerTimeoutMs === undefined ? {} : { answerTimeoutMs: options.answerTimeoutMs }),
+        ...(options.cluster === undefined ? {} : { cluster: options.cluster }),
       })
       const listening = yield* listen({
         host: "127.0.0.1",

@@ -1,0 +1,83 @@
+// `punctual export`: everything a store holds, as lines on stdout. It reads as of one instant, beside whatever runs on
+// the store, and takes nothing from it.
+import { Effect, Option, type Scope } from "effect"
+import { Command, Flag } from "effect/cli"
+import type { ArchivePlace, TimerArchive } from "../ports/TimerArchive.ts"
+import { endLine, headLine, itemLine } from "./ArchiveLine.ts"
+import { CommandFailed, Output, runCommand, type Surroundings } from "./CommandRuntime.ts"
+import { told } from "./ShardHold.ts"
+
+/** Opens the store that the flag names, or the settings. */
+export type OpenArchive = (
+  storeUrl: string | undefined,
+) => Effect.Effect<TimerArchive, { readonly message: string }, Scope.Scope>
+
+/** Runs `punctual export <args>` and answers the exit code. */
+export const exportArchive = (
+  args: ReadonlyArray<string>,
+  open: OpenArchive,
+  surroundings?: Surroundings,
+): Promise<number> => runCommand(exportCommand(open), args, surroundings)
+
+/** With the largest payloads a page still fits into memory with ease. */
+const pageItems = 100
+const progressEvery = 10_000
+
+export const storeFlag = Flag.String("store").pipe(
+  Flag.withMetavar("URL"),
+  Flag.withDescription(
+    "The store: sqlite:<file> or postgres://… (default TIMER_STORE_URL, or TIMER_DB_PATH)",
+  ),
+  Flag.optional,
+)
+
+const exportCommand = (open: OpenArchive) =>
+  Command.make("export", { store: storeFlag }, ({ store }) =>
+    Effect.gen(function* () {
+      const archive = yield* Effect.mapError(
+        open(Option.getOrUndefined(store)),
+        ({ message }) => new CommandFailed({ message }),
+      )
+      yield* written(archive)
+    }).pipe(Effect.scoped),
+  ).pipe(
+    Command.withDescription(
+      [
+        "Write pending timers, history and dead letters to stdout, as JSON lines, for punctual import.",
+        "  A service may run on the store: what is written is what there was when the export began. Timers that",
+        "  fire or change after that do so in the old store only, so stop the service first to move to a new one.",
+      ].join("\n"),
+    ),
+    Command.withExamples([
+      { command: "punctual export --store sqlite:./data/punctual.db > punctual.jsonl" },
+      { command: "punctual export --store sqlite:old.db | punctual import --store postgres://host/timers" },
+    ]),
+  )
+
+const written = (archive: TimerArchive) =>
+  Effect.gen(function* () {
+    const { answer, remark } = yield* Output
+    const counts = { pending: 0, history: 0, dead: 0 }
+    let items = 0
+    yield* answer(headLine)
+    let after: ArchivePlace | undefined
+    do {
+      const page = yield* told(archive.page(after, pageItems))
+      for (const item of page.items) {
+        if (item.kind === "pending") counts.pending++
+        else if (item.life.state === "dead") counts.dead++
+        else counts.history++
+      }
+      const before = items
+      items += page.items.length
+      if (page.items.length > 0) yield* answer(page.items.map(itemLine).join("\n"))
+      if (Math.floor(items / progressEvery) > Math.floor(before / progressEvery)) {
+        yield* remark(`${items} lines …`)
+      }
+      after = page.next
+    } while (after !== undefined)
+    yield* answer(endLine(items))
+    yield* remark(
+      `Exported ${counts.pending} pending timers, ${counts.history} that have ended, ${counts.dead} dead letters.`,
+    )
+  })

@@ -1,0 +1,80 @@
+// The cluster for operators, as this node sees it. Of how far other nodes lag only they know: each is asked once,
+// briefly, and what is not answered is left out.
+import type { ClusterAnswer, GetCluster } from "@punctual/api/Cluster"
+import { Effect } from "effect"
+import type { ClusterState } from "../engine/ClusterView.ts"
+import { Engine } from "../engine/Engine.ts"
+import type { ShardLag, ShardLags } from "../ports/ShardLags.ts"
+import type { ApiHandler } from "./ApiCall.ts"
+
+export interface ClusterParts {
+  /** Absent where one process has the store to itself. */
+  readonly lags?: ShardLags["Service"] | undefined
+  /** How far this node's clock is ahead of the database's, if there is one to compare it with. */
+  readonly clockOffsetMs?: (() => number | undefined) | undefined
+}
+
+const askWithinMs = 300
+const askedAtOnce = 16
+
+export const makeClusterHandlers = (
+  parts: ClusterParts,
+): Effect.Effect<{ readonly cluster: ApiHandler<GetCluster> }, never, Engine> =>
+  Effect.map(Engine, (engine) => ({
+    cluster: () =>
+      Effect.suspend(() => {
+        const state = engine.cluster()
+        return Effect.map(lagsElsewhere(state, parts.lags), (lags) =>
+          JSON.stringify(answerOf(state, lags, parts.clockOffsetMs?.())),
+        )
+      }),
+  }))
+
+/** By shard, as their owners say. */
+const lagsElsewhere = (
+  state: ClusterState,
+  lags: ShardLags["Service"] | undefined,
+): Effect.Effect<ReadonlyMap<number, ShardLag>> => {
+  const owners = new Set(state.shards.flatMap(({ owner, isMine }) => (isMine ? [] : (owner ?? []))))
+  const others = state.members.filter(
+    ({ node, address, isLive }) => isLive && address !== "" && owners.has(node),
+  )
+  if (lags === undefined || others.length === 0) return Effect.succeed(new Map())
+  const asked = Effect.forEach(
+    others,
+    ({ address }) =>
+      lags.of(address).pipe(
+        Effect.timeoutOrElse({ duration: askWithinMs, orElse: () => Effect.succeed([]) }),
+        Effect.catch(() => Effect.succeed([])),
+      ),
+    { concurrency: askedAtOnce },
+  )
+  return Effect.map(asked, (answers) => new Map(answers.flat().map((lag) => [lag.shard, lag])))
+}
+
+const answerOf = (
+  { node, members, shards }: ClusterState,
+  lags: ReadonlyMap<number, ShardLag>,
+  clockOffsetMs: number | undefined,
+): ClusterAnswer => ({
+  node,
+  nodes: members.map(({ beatAgeMs, ...member }) => ({
+    ...member,
+    heartbeatAgeMs: atLeastZero(beatAgeMs),
+    shards: shards.filter(({ owner }) => owner === member.node).length,
+  })),
+  shards: shards.map(({ shard, owner, epoch, lagMs }) => {
+    const told = lags.get(shard)
+    // An owner that has gone tells of an epoch that is over.
+    const lag = lagMs ?? (told?.epoch === epoch ? told.lagMs : undefined)
+    return {
+      shard,
+      ...(owner === undefined ? {} : { owner }),
+      epoch,
+      ...(lag === undefined ? {} : { lagMs: atLeastZero(lag) }),
+    }
+  }),
+  ...(clockOffsetMs === undefined ? {} : { clockOffsetMs }),
+})
+
+const atLeastZero = (ms: number): number => Math.max(0, Math.round(ms))

@@ -1,0 +1,229 @@
+// `punctual export` and `punctual import`, from one store into another, and what they say when something is in the way.
+import { describe, expect, test } from "bun:test"
+import { Context, Effect } from "effect"
+import type { Surroundings } from "../../src/cli/CommandRuntime.ts"
+import { exportArchive } from "../../src/cli/exportArchive.ts"
+import { type ImportTarget, importArchive } from "../../src/cli/importArchive.ts"
+import type { LineSource } from "../../src/cli/LineSource.ts"
+import { type ArchivedItem, keyOfArchived } from "../../src/domain/decideRestore.ts"
+import { shardOf } from "../../src/domain/TimerKey.ts"
+import { ShardLeases } from "../../src/ports/ShardLeases.ts"
+import { TimerRestore } from "../../src/ports/TimerArchive.ts"
+import { type MemoryDatabase, makeMemoryDatabase } from "../../src/stores/memory/MemoryDatabase.ts"
+import { MemoryStore } from "../../src/stores/memory/MemoryStore.ts"
+import { sampleTimer } from "../../testkit/timers.ts"
+
+interface Ended {
+  readonly exitCode: number
+  readonly out: string
+  readonly err: string
+}
+
+const caught = async (run: (surroundings: Surroundings) => Promise<number>): Promise<Ended> => {
+  const out: Array<string> = []
+  const err: Array<string> = []
+  const exitCode = await run({
+    columns: undefined,
+    out: async (text) => void out.push(text),
+    err: async (text) => void err.push(text),
+    onStop: () => () => {},
+  })
+  return { exitCode, out: out.join(""), err: err.join("") }
+}
+
+const exported = (database: MemoryDatabase) =>
+  caught((surroundings) =>
+    exportArchive([], () => Effect.sync(() => MemoryStore.archive(database)), surroundings),
+  )
+
+const targetOf = (database: MemoryDatabase): ImportTarget => {
+  const services = Effect.runSync(
+    Effect.provide(Effect.context<ShardLeases | TimerRestore>(), MemoryStore.over(database)),
+  )
+  return {
+    leases: Context.get(services, ShardLeases),
+    restore: Context.get(services, TimerRestore).restore,
+    node: "import",
+  }
+}
+
+/** In pieces that break lines anywhere. */
+const given = (text: string, more: Partial<LineSource> = {}): LineSource => {
+  const bytes = new TextEncoder().encode(text)
+  async function* pieces() {
+    for (let at = 0; at < bytes.byteLength; at += 1_000) yield bytes.subarray(at, at + 1_000)
+  }
+  return { isTerminal: false, chunks: pieces(), ...more }
+}
+
+const imported = (target: ImportTarget, source: LineSource, ...args: ReadonlyArray<string>) =>
+  caught((surroundings) => importArchive(args, () => Effect.succeed(target), source, surroundings))
+
+const put = (database: MemoryDatabase, item: ArchivedItem) =>
+  database.restore(shardOf(keyOfArchived(item).uuid, database.shards.length), item)
+
+const pending = (given: Parameters<typeof sampleTimer>[0] = {}): ArchivedItem => ({
+  kind: "pending",
+  timer: sampleTimer(given),
+})
+
+const filled = (timers: number): MemoryDatabase => {
+  const database = makeMemoryDatabase({ shards: 4 })
+  for (let index = 0; index < timers; index++) {
+    put(database, pending({ timerId: `t-${index}`, payload: new TextEncoder().encode(`{"n":${index}}`) }))
+  }
+  const { fireAt: _, updatedAt: __, ...rest } = sampleTimer({ timerId: "ended" })
+  put(database, { kind: "ended", life: { ...rest, state: "delivered", finishedAt: 9 } })
+  put(database, {
+    kind: "ended",
+    life: { ...rest, fireId: crypto.randomUUID(), state: "dead", finishedAt: 9 },
+  })
+  return database
+}
+
+const sorted = (database: MemoryDatabase) =>
+  [...database.contents()].sort((a, b) => (keyOfArchived(a).fireId < keyOfArchived(b).fireId ? -1 : 1))
+
+describe("export and import", () => {
+  test("carry everything from one store into another, in pages", async () => {
+    const source = filled(1_234)
+    const { exitCode, out, err } = await exported(source)
+    expect([exitCode, err]).toEqual([0, "Exported 1234 pending timers, 1 that have ended, 1 dead letters.\n"])
+    expect(out.trimEnd().split("\n")).toHaveLength(1_234 + 2 + 2)
+    const database = makeMemoryDatabase({ shards: 3 })
+    expect(await imported(targetOf(database), given(out))).toEqual({
+      exitCode: 0,
+      out: "",
+      err: "Imported 1236; 0 were there already, 0 differ from what is there, 0 cannot be stored.\n",
+    })
+    expect(sorted(database)).toEqual(sorted(source))
+    expect(database.shards.map(({ node }) => node)).toEqual([undefined, undefined, undefined])
+  })
+
+  test("say how far they are", async () => {
+    const source = filled(10_000)
+    const { out, err } = await exported(source)
+    expect(err).toContain("10000 lines …\n")
+    const { err: said } = await imported(targetOf(makeMemoryDatabase({ shards: 1 })), given(out))
+    expect(said).toContain("10000 lines …\n")
+  })
+
+  test("may be run again with the same file", async () => {
+    const { out } = await exported(filled(3))
+    const database = makeMemoryDatabase({ shards: 2 })
+    await imported(targetOf(database), given(out))
+    const before = [sorted(database), database.tally]
+    const again = await imported(targetOf(database), given(out))
+    expect([again.exitCode, again.err]).toEqual([
+      0,
+      expect.stringContaining("Imported 0; 5 were there already"),
+    ])
+    expect([sorted(database), database.tally]).toEqual(before)
+  })
+
+  test("of an empty store are an archive, too", async () => {
+    const { exitCode, out } = await exported(makeMemoryDatabase({ shards: 1 }))
+    expect(exitCode).toBe(0)
+    const { exitCode: imports } = await imported(targetOf(makeMemoryDatabase({ shards: 1 })), given(out))
+    expect(imports).toBe(0)
+  })
+})
+
+describe("export", () => {
+  test("says why a store cannot be opened", async () => {
+    const open = () => Effect.fail({ message: "There is no store at x." })
+    const { exitCode, out, err } = await caught((surroundings) => exportArchive([], open, surroundings))
+    expect([exitCode, out, err]).toEqual([1, "", "punctual export: There is no store at x.\n"])
+  })
+})
+
+describe("import", () => {
+  test("names what differs, leaves it, and does the rest", async () => {
+    const { out } = await exported(filled(3))
+    const database = makeMemoryDatabase({ shards: 2 })
+    put(database, pending({ timerId: "t-1" }))
+    const { exitCode, err } = await imported(targetOf(database), given(out))
+    expect(exitCode).toBe(1)
+    expect(err.split("\n").slice(0, 2)).toEqual([
+      "shop/t-1 differs from what is there",
+      "Imported 4; 0 were there already, 1 differ from what is there, 0 cannot be stored.",
+    ])
+  })
+
+  test("does not begin with a file that was cut off", async () => {
+    const { out } = await exported(filled(3))
+    const cut = out.split("\n").slice(0, 3).join("\n")
+    const database = makeMemoryDatabase({ shards: 1 })
+    const lastLine = cut.split("\n")[2] ?? ""
+    const { exitCode, err } = await imported(targetOf(database), given(cut, { lastLine }))
+    expect([exitCode, err]).toEqual([1, expect.stringContaining("Nothing was imported")])
+    expect(database.contents()).toEqual([])
+    const whole = given(out, { lastLine: '{"kind":"end","items":5}' })
+    expect((await imported(targetOf(database), whole)).exitCode).toBe(0)
+  })
+
+  test("tells at the end of a pipe that it was cut off, unless that is meant", async () => {
+    const { out } = await exported(filled(3))
+    const cut = out.split("\n").slice(0, 3).join("\n")
+    const database = makeMemoryDatabase({ shards: 1 })
+    const { exitCode, err } = await imported(targetOf(database), given(cut))
+    expect([exitCode, err]).toEqual([1, expect.stringContaining("of its first 2 timers and lives stays")])
+    expect(database.contents()).toHaveLength(2)
+    expect((await imported(targetOf(database), given(cut), "--partial")).exitCode).toBe(0)
+  })
+
+  test("misses lines, knows others by their number, and keeps what came before them", async () => {
+    const { out } = await exported(filled(3))
+    const lines = out.trimEnd().split("\n")
+    const missing = lines.filter((_, index) => index !== 2).join("\n")
+    const few = await imported(targetOf(makeMemoryDatabase({ shards: 1 })), given(missing))
+    expect([few.exitCode, few.err]).toEqual([1, expect.stringContaining("has 4 items, and 5 were written")])
+
+    const database = makeMemoryDatabase({ shards: 1 })
+    const spoilt = lines.map((line, index) => (index === 2 ? "{}" : line)).join("\n")
+    const { exitCode, err } = await imported(targetOf(database), given(spoilt))
+    expect([exitCode, err]).toEqual([1, expect.stringContaining("line 3 is wrong")])
+    expect(database.contents()).toHaveLength(1)
+    const more = await imported(targetOf(makeMemoryDatabase({ shards: 1 })), given(`${out}${out}`))
+    expect(more.err).toContain("nothing may follow")
+  })
+
+  test("takes nothing that is no archive", async () => {
+    const never: ImportTarget = new Proxy({} as ImportTarget, {
+      get: () => {
+        throw new Error("the store was used")
+      },
+    })
+    for (const text of ["", "hello\n", "{}\n"]) {
+      expect((await imported(never, given(text))).exitCode).toBe(1)
+    }
+    expect((await imported(never, given("", { isTerminal: true }))).exitCode).toBe(2)
+  })
+
+  test("does not begin while a service runs on the store", async () => {
+    const { out } = await exported(filled(1))
+    const database = makeMemoryDatabase({ shards: 1 })
+    const { leases, ...target } = targetOf(database)
+    const live: ShardLeases["Service"] = {
+      ...leases,
+      owners: Effect.sync(() => {
+        const state = database.shards[0]
+        if (state !== undefined) Object.assign(state, { node: "node-1", counter: state.counter + 1 })
+      }).pipe(Effect.andThen(leases.owners)),
+    }
+    const { exitCode, err } = await imported({ ...target, leases: live }, given(out))
+    expect([exitCode, err]).toEqual([1, expect.stringContaining("node-1 runs on this store")])
+    expect(database.contents()).toEqual([])
+  })
+
+  test("stops when a service takes the store over", async () => {
+    const { out } = await exported(filled(1))
+    const target = targetOf(makeMemoryDatabase({ shards: 1 }))
+    const lost: ImportTarget = {
+      ...target,
+      restore: (batches) => Effect.succeed(batches.map(() => ({ result: "ownershipLost" }))),
+    }
+    const { exitCode, err } = await imported(lost, given(out))
+    expect([exitCode, err]).toEqual([1, expect.stringContaining("taken the store over")])
+  })
+})

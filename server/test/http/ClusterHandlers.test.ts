@@ -1,0 +1,157 @@
+// What a node answers about its cluster, and how it treats calls and other nodes when it is one of several.
+import { describe, expect, test } from "bun:test"
+import { Effect } from "effect"
+import type { ClusterState } from "../../src/engine/ClusterView.ts"
+import type { EngineStatus } from "../../src/engine/Engine.ts"
+import type { HttpServiceOptions } from "../../src/http/HttpService.ts"
+import { PeerError } from "../../src/ports/Peers.ts"
+import type { ShardLag, ShardLags } from "../../src/ports/ShardLags.ts"
+import { type RunningService, type ServiceOptions, withService } from "./ServiceFixture.ts"
+
+const member = (node: string, more: Partial<ClusterState["members"][number]> = {}) => ({
+  node,
+  address: `http://${node}`,
+  beatAgeMs: 120,
+  isLeaving: false,
+  isLive: true,
+  ...more,
+})
+
+const state: ClusterState = {
+  node: "a",
+  members: [member("a"), member("b"), member("c", { isLive: false, beatAgeMs: 9_000 })],
+  shards: [
+    { shard: 0, owner: "a", epoch: 4, isMine: true, lagMs: 2.4 },
+    { shard: 1, owner: "b", epoch: 7, isMine: false },
+    { shard: 2, epoch: 1, isMine: false },
+    { shard: 3, owner: "c", epoch: 2, isMine: false },
+  ],
+}
+
+const clusterOf = (
+  lags: ShardLags["Service"]["of"],
+  more: Partial<HttpServiceOptions["cluster"]> = {},
+): NonNullable<HttpServiceOptions["cluster"]> => ({
+  lags: { of: lags },
+  peers: { path: "/internal/v1/", handle: async (request) => new Response(`heard ${request.url}`) },
+  ...more,
+})
+
+const telling =
+  (...lags: ReadonlyArray<ShardLag>) =>
+  () =>
+    Effect.succeed(lags)
+
+const ask = (service: RunningService) =>
+  service.fetch("/api/v1/cluster", {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: "{}",
+  })
+
+const answered = async (options: ServiceOptions) => {
+  let json: unknown
+  await withService(options, async (service) => {
+    const { status, json: answer } = await ask(service)
+    expect(status).toBe(200)
+    json = answer
+  })
+  return json
+}
+
+describe("the cluster", () => {
+  test("is told with the lag that each owner says", async () => {
+    const asked: Array<string> = []
+    const cluster = clusterOf((address) =>
+      Effect.sync(() => {
+        asked.push(address)
+        return [{ shard: 1, epoch: 7, lagMs: 35 }]
+      }),
+    )
+    const json = await answered({ engine: { cluster: () => state }, cluster })
+    expect(json).toEqual({
+      node: "a",
+      nodes: [
+        { node: "a", address: "http://a", isLive: true, isLeaving: false, heartbeatAgeMs: 120, shards: 1 },
+        { node: "b", address: "http://b", isLive: true, isLeaving: false, heartbeatAgeMs: 120, shards: 1 },
+        { node: "c", address: "http://c", isLive: false, isLeaving: false, heartbeatAgeMs: 9_000, shards: 1 },
+      ],
+      shards: [
+        { shard: 0, owner: "a", epoch: 4, lagMs: 2 },
+        { shard: 1, owner: "b", epoch: 7, lagMs: 35 },
+        { shard: 2, epoch: 1 },
+        { shard: 3, owner: "c", epoch: 2 },
+      ],
+    })
+    // Neither itself nor one that is silent.
+    expect(asked).toEqual(["http://b"])
+  })
+
+  test("leaves out what an owner does not say, says of another epoch, or does not say in time", async () => {
+    const silent = [
+      () => Effect.fail(new PeerError({ message: "no", isUndelivered: true })),
+      telling({ shard: 1, epoch: 6, lagMs: 35 }),
+      () => Effect.never,
+    ]
+    for (const of of silent) {
+      const json = await answered({ engine: { cluster: () => state }, cluster: clusterOf(of) })
+      expect(json).toMatchObject({ shards: { 1: { shard: 1, owner: "b", epoch: 7 } } })
+      expect(JSON.stringify(json)).not.toContain("35")
+    }
+  })
+
+  test("tells how far the clock is from the database's, once that is known", async () => {
+    const known = clusterOf(telling(), { clockOffsetMs: () => -12 })
+    expect(await answered({ cluster: known })).toMatchObject({ clockOffsetMs: -12 })
+    const unknown = clusterOf(telling(), { clockOffsetMs: () => undefined })
+    expect(await answered({ cluster: unknown })).not.toHaveProperty("clockOffsetMs")
+  })
+
+  test("of one node is that node", async () => {
+    expect(await answered({})).toMatchObject({ nodes: [{ isLive: true, shards: 4 }], shards: { length: 4 } })
+  })
+})
+
+describe("one of several nodes", () => {
+  const well: EngineStatus = {
+    shards: 4,
+    ownedShards: 0,
+    shardsElsewhere: 4,
+    isWaiting: true,
+    isDraining: false,
+    stalledLoops: [],
+  }
+  const cluster = clusterOf(telling())
+  const get = { namespace: "n", timerId: "none" }
+
+  test("answers calls before it owns anything, also while a shard is between two owners", async () => {
+    for (const status of [well, { ...well, shardsElsewhere: 3 }]) {
+      await withService({ engine: { status: () => status }, cluster }, async ({ call }) => {
+        expect((await call("get", get)).status).toBe(404)
+      })
+    }
+  })
+
+  test("answers 503 until it has seen the shards", async () => {
+    const status = { ...well, shards: 0, shardsElsewhere: 0 }
+    await withService({ engine: { status: () => status }, cluster }, async ({ call }) => {
+      const { status: code, headers, json } = await call("get", get)
+      expect([code, headers.get("retry-after")]).toEqual([503, "1"])
+      expect(json.detail).toContain("has not seen the shards")
+    })
+  })
+
+  test("hears other nodes, and is seen by operators, also while it stops", () =>
+    withService({ cluster }, async (running) => {
+      running.service.close()
+      expect((await running.call("get", get)).status).toBe(503)
+      const heard = await running.fetch("/internal/v1/nudge", { method: "POST" })
+      expect([heard.status, heard.text]).toEqual([200, `heard ${running.url}/internal/v1/nudge`])
+      expect((await ask(running)).status).toBe(200)
+    }))
+
+  test("a node alone has nothing below the path of nodes", () =>
+    withService({}, async ({ fetch: get_ }) => {
+      expect((await get_("/internal/v1/nudge", { method: "POST" })).status).toBe(404)
+    }))
+})

@@ -1,0 +1,128 @@
+// What a client may rely on in a cluster without any fault: whichever node it asks, the answer is the same, and nobody
+// speaks to nodes as a node without the cluster's secret.
+import { afterAll, beforeAll, expect, test } from "bun:test"
+import { ClusterHarness, type ClusterNode, clusterSecret } from "../../testkit/ClusterHarness.ts"
+import type { Key } from "../../testkit/History.ts"
+import { describePostgres } from "../../testkit/PostgresBinaries.ts"
+
+const inAnHour = () => new Date(Date.now() + 3_600_000).toISOString()
+
+const ask = async (
+  { url }: ClusterNode,
+  call: string,
+  body: object,
+): Promise<{ readonly status: number; readonly body: unknown }> => {
+  const response = await fetch(`${url}/api/v1/timers/${call}`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(body),
+  })
+  return { status: response.status, body: await response.json() }
+}
+
+describePostgres("installed", "a cluster of three", () => {
+  let cluster: ClusterHarness
+  beforeAll(async () => {
+    cluster = await ClusterHarness.start()
+  }, 60_000)
+  afterAll(() => cluster[Symbol.asyncDispose]())
+
+  /** A key whose shard the node owns. */
+  const keyOwnedBy = async ({ name }: ClusterNode, prefix: string): Promise<Key> => {
+    const leases = await cluster.leases()
+    for (let number = 0; ; number++) {
+      const key = { namespace: "shop", timerId: `${prefix}-${number}` }
+      if (leases[cluster.shardOf(key)]?.node === name) return key
+    }
+  }
+
+  test("creates on one node, owns on another, cancels through a third, and shows the same on all", async () => {
+    const [a, b, c] = [cluster.node(1), cluster.node(2), cluster.node(3)]
+    const key = await keyOwnedBy(b, "travelled")
+    const onAll = async () => {
+      const answers = await Promise.all(cluster.nodes.map((node) => ask(node, "get", key)))
+      expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1)
+      return answers[0]
+    }
+    const timer = { ...key, executeAt: inAnHour(), callbackUrl: cluster.receiver.url, payload: { n: 1 } }
+    const created = await ask(a, "create", timer)
+    expect(created).toMatchObject({ status: 200, body: { result: "created", timer: { state: "pending" } } })
+    expect(await onAll()).toMatchObject({
+      status: 200,
+      body: { timer: { state: "pending", payload: { n: 1 } } },
+    })
+    expect(await ask(c, "create", timer)).toMatchObject({ status: 200, body: { result: "unchanged" } })
+
+    const executeAt = inAnHour()
+    const moved = await ask(c, "update", { ...key, executeAt, payload: { n: 2 } })
+    expect(moved).toMatchObject({ status: 200, body: { timer: { executeAt } } })
+    expect(await onAll()).toMatchObject({ body: { timer: { executeAt, payload: { n: 2 } } } })
+
+    expect(await ask(c, "delete", key)).toEqual({ status: 200, body: { result: "cancelled" } })
+    expect(await onAll()).toMatchObject({ status: 200, body: { timer: { state: "cancelled" } } })
+    for (const node of cluster.nodes) {
+      expect(await ask(node, "delete", key)).toEqual({ status: 200, body: { result: "alreadyCancelled" } })
+      expect(await ask(node, "update", { ...key, payload: 3 })).toMatchObject({ status: 404 })
+    }
+  })
+
+  test("fires a timer once, whichever node took it", async () => {
+    const keys = await Promise.all(
+      cluster.nodes.flatMap((asked) =>
+        cluster.nodes.map(async (owner) => {
+          const key = await keyOwnedBy(owner, `${asked.name}-to-${owner.name}`)
+          const executeAt = new Date(Date.now() + 500).toISOString()
+          const timer = { ...key, executeAt, callbackUrl: `${cluster.receiver.url}/once` }
+          expect(await ask(asked, "create", timer)).toMatchObject({
+            status: 200,
+            body: { result: "created" },
+          })
+          return key
+        }),
+      ),
+    )
+    const fired = () => cluster.receiver.deliveries.filter(({ path }) => path === "/once")
+    await cluster.receiver.until("all have fired", () => fired().length >= keys.length)
+    expect(
+      fired()
+        .map(({ key }) => key.timerId)
+        .sort(),
+    ).toEqual(keys.map(({ timerId }) => timerId).sort())
+    // They fired at their time, and not because someone looked for what is late.
+    expect(await cluster.total("timer_sweep_rescued_total")).toBe(0)
+  })
+
+  test("answers no one as a node who does not know the cluster's secret", async () => {
+    const speak = (secret: string | undefined, call: string, body: string) =>
+      fetch(`${cluster.node(1).url}/internal/v1/${call}`, {
+        method: "POST",
+        headers: {
+          "content-type": "application/json",
+          "punctual-wire": "1",
+          "punctual-call": "a-test 1 1",
+          ...(secret === undefined ? {} : { authorization: `Bearer ${secret}` }),
+        },
+        body,
+      })
+    const key = await keyOwnedBy(cluster.node(1), "smuggled")
+    const cancel = {
+      kind: "cancel",
+      ...key,
+      cancelId: "01890000-0000-7000-8000-000000000000",
+      at: Date.now(),
+    }
+    const smuggled = JSON.stringify({ specs: [], items: [cancel] })
+    await ask(cluster.node(1), "create", { ...key, executeAt: inAnHour(), callbackUrl: cluster.receiver.url })
+    for (const secret of [undefined, "", "wrong", `${clusterSecret}x`, clusterSecret.slice(1)]) {
+      for (const call of ["write", "inFlight", "nudge", "lags"]) {
+        const response = await speak(secret, call, call === "write" ? smuggled : "{}")
+        expect(response.status).toBe(401)
+        expect(await response.text()).not.toContain(clusterSecret)
+      }
+    }
+    expect(await ask(cluster.node(2), "get", key)).toMatchObject({ body: { timer: { state: "pending" } } })
+    // Said by one who knows it, the same would have been done.
+    expect((await speak(clusterSecret, "write", smuggled)).status).toBe(200)
+    expect(await ask(cluster.node(2), "get", key)).toMatchObject({ body: { timer: { state: "cancelled" } } })
+  })
+})

@@ -1,0 +1,39 @@
+// Three real nodes, timers arriving all the time, and all of them restarted one after another: as an update is done.
+import { expect, test } from "bun:test"
+import { describePostgres } from "../../testkit/PostgresBinaries.ts"
+import { ClusterRun } from "./ClusterRun.ts"
+
+/** The longest that a handover may keep a due timer waiting. */
+const handoverMs = 2_500
+
+describePostgres("installed", "a cluster under load", () => {
+  test("is restarted node by node, and its clients notice nothing", async () => {
+    await using run = await ClusterRun.start("a rolling restart")
+    const { cluster } = run
+    cluster.balanceByReadiness()
+    await run.until(2_000)
+    const drains: Array<{ readonly url: string; readonly fromMs: number; readonly tookMs: number }> = []
+    for (const node of cluster.nodes) {
+      const { url } = node
+      const fromMs = Date.now()
+      expect(await node.terminate()).toBe(0)
+      drains.push({ url, fromMs, tookMs: Date.now() - fromMs })
+      await node.start()
+      await cluster.spread()
+    }
+    await run.until(14_000)
+    await run.finish()
+
+    await run.expectInvariants([])
+    run.tell(`drains took ${drains.map(({ tookMs }) => tookMs).join(", ")} ms`)
+    // A node that drains says so until clients go elsewhere, and only then cannot be connected to.
+    const unexpected = run.refusedOutside([], 0).filter((exchange) => {
+      const { url, sentAtMs, tookMs, status, retryAfter } = exchange
+      const isDraining = drains.some((drain) => drain.url === url && sentAtMs + tookMs >= drain.fromMs)
+      return !isDraining || status !== 503 || retryAfter === undefined
+    })
+    expect(unexpected).toEqual([])
+    expect(run.repeats).toBe(0)
+    expect(run.longestWaitMs([])).toBeLessThanOrEqual(handoverMs)
+  }, 90_000)
+})
