@@ -39,6 +39,12 @@ export const mutations: ReadonlyArray<Mutation> = [
     replacement: "",
   },
   {
+    name: "the clock check before an attempt",
+    file: "engine/Dispatcher.ts",
+    search: "nowMs < entry.fireAt || ",
+    replacement: "",
+  },
+  {
     name: "the end of trust in a lease",
     file: "engine/ShardLoop.ts",
     search: "this.parts.clock.monotonicTimeNanosUnsafe() < this.trustedUntilNanos",
@@ -67,6 +73,12 @@ export const mutations: ReadonlyArray<Mutation> = [
     file: "domain/decide.ts",
     search: "pending.fireId !== outcome.fireId ||",
     replacement: "",
+  },
+  {
+    name: "what is due before what is due later",
+    file: "engine/Allotment.ts",
+    search: "isOverdue ? this.tenants.dueOf(namespace) : this.tenants.entriesOf(namespace)",
+    replacement: "this.tenants.entriesOf(namespace)",
   },
   {
     name: "the foreign counter",
