@@ -2,7 +2,7 @@
 import { Effect } from "effect"
 import { atLeast, type Benchmark, compareRates, ratioOf } from "../Benchmark.ts"
 import { insertAll } from "../bare/BareTables.ts"
-import { type EngineOnDisk, withEngine } from "../EngineOnDisk.ts"
+import { type EngineOnDisk, withEngine, withEngineOnPostgres } from "../EngineOnDisk.ts"
 import { command, farAhead } from "../work.ts"
 
 const callers = 4
@@ -16,10 +16,14 @@ export const P3: Benchmark = {
     const rates = await compareRates(
       [
         {
-          name: "Punctual",
+          name: "Punctual on SQLite",
           perSecond: () => withEngine((engine) => createAll(engine.scheduler, timers)),
         },
         { name: "bare inserts, same tables", perSecond: async () => insertAll(timers) },
+        {
+          name: "Punctual on PostgreSQL",
+          perSecond: () => withEngineOnPostgres((engine) => createAll(engine.scheduler, timers)),
+        },
       ],
       scale,
       progress,

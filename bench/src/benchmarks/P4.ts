@@ -2,7 +2,7 @@
 // bare select and delete of the same rows, which keeps no history.
 import { atLeast, type Benchmark, compareRates, ratioOf } from "../Benchmark.ts"
 import { BareTables, bareTimer } from "../bare/BareTables.ts"
-import { withEngine } from "../EngineOnDisk.ts"
+import { withEngine, withEngineOnPostgres } from "../EngineOnDisk.ts"
 import { fireAll } from "../fireAll.ts"
 
 export const P4: Benchmark = {
@@ -12,8 +12,12 @@ export const P4: Benchmark = {
     const timers = scale.isQuick ? 20_000 : 100_000
     const rates = await compareRates(
       [
-        { name: "Punctual", perSecond: () => withEngine((engine) => fireAll(engine, timers)) },
+        { name: "Punctual on SQLite", perSecond: () => withEngine((engine) => fireAll(engine, timers)) },
         { name: "bare select and delete", perSecond: async () => deleteAll(timers) },
+        {
+          name: "Punctual on PostgreSQL",
+          perSecond: () => withEngineOnPostgres((engine) => fireAll(engine, timers)),
+        },
       ],
       scale,
       progress,

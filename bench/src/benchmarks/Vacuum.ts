@@ -82,13 +82,17 @@ const churn = Effect.fnUntraced(function* (
   for (const lease of yield* leases.owners) {
     epochs[lease.shard] = (yield* leases.claim(lease, "bench"))?.epoch ?? 0
   }
+  let number = 0
   const write = (items: ReadonlyArray<{ readonly timer: Timer; readonly item: WriteItem }>) => {
     const byShard = new Map<number, Array<WriteItem>>()
     for (const { timer, item } of items) {
       const shard = shardOf(timer.uuid, shards)
       byShard.set(shard, [...(byShard.get(shard) ?? []), item])
     }
-    return store.write([...byShard].map(([shard, items]) => ({ shard, epoch: epochs[shard] ?? 0, items })))
+    number++
+    return store.write(
+      [...byShard].map(([shard, items]) => ({ shard, epoch: epochs[shard] ?? 0, number, items })),
+    )
   }
   const dueMs = Effect.gen(function* () {
     const took: Array<number> = []
