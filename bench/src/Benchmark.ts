@@ -17,6 +17,8 @@ export interface Scale {
   readonly rounds: number
   /** Shrinks the work for a quick look. */
   readonly isQuick: boolean
+  /** Also runs the systems that Punctual is compared with. */
+  readonly withPeers: boolean
 }
 
 export interface Benchmark {

@@ -1,9 +1,11 @@
 // `npm run bench`: Punctual and the bare limits on the same work, in turns, on this machine; one table.
 //   --only P2,P4   some of them          --quick   smaller work, one round          --rounds N   (3)
+//   --peers        with the systems that it is compared with
 import { cpus, totalmem } from "node:os"
 import { parseArgs } from "node:util"
 import type { Benchmark, Report, Scale } from "./Benchmark.ts"
 import { Isolation } from "./benchmarks/Isolation.ts"
+import { P1 } from "./benchmarks/P1.ts"
 import { P2 } from "./benchmarks/P2.ts"
 import { P3 } from "./benchmarks/P3.ts"
 import { P4 } from "./benchmarks/P4.ts"
@@ -13,9 +15,9 @@ import { P7 } from "./benchmarks/P7.ts"
 import { P10 } from "./benchmarks/P10.ts"
 import { Vacuum } from "./benchmarks/Vacuum.ts"
 
-const benchmarks: ReadonlyArray<Benchmark> = [P2, P3, P4, P5, P6, P7, P10, Isolation, Vacuum]
+const benchmarks: ReadonlyArray<Benchmark> = [P1, P2, P3, P4, P5, P6, P7, P10, Isolation, Vacuum]
 const ids = benchmarks.map(({ id }) => id).join(", ")
-const usage = `npm run bench -- [--only ${ids}] [--quick] [--rounds N]`
+const usage = `npm run bench -- [--only ${ids}] [--quick] [--peers] [--rounds N]`
 
 const say = (text: string) => process.stderr.write(`${text}\n`)
 
@@ -24,6 +26,7 @@ const readArguments = (): { readonly chosen: ReadonlyArray<Benchmark>; readonly 
     options: {
       only: { type: "string" },
       quick: { type: "boolean", default: false },
+      peers: { type: "boolean", default: false },
       rounds: { type: "string" },
       help: { type: "boolean", short: "h", default: false },
     },
@@ -40,7 +43,7 @@ const readArguments = (): { readonly chosen: ReadonlyArray<Benchmark>; readonly 
     throw new Error("--rounds takes a whole number, 1 to 50")
   return {
     chosen: benchmarks.filter(({ id }) => wanted === undefined || wanted.includes(id)),
-    scale: { rounds, isQuick: values.quick },
+    scale: { rounds, isQuick: values.quick, withPeers: values.peers },
   }
 }
 
