@@ -4,12 +4,9 @@
  */
 import { Schema } from "effect"
 import { Count } from "./Count.ts"
+import { emptyBody } from "./emptyBody.ts"
 
-export const GetCluster = Schema.Struct({}).annotate({
-  message: "must be a JSON object",
-  identifier: "GetCluster",
-  description: "Nothing is asked for: the body is {}.",
-})
+export const GetCluster = emptyBody("GetCluster")
 
 export type GetCluster = typeof GetCluster.Type
 

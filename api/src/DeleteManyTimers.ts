@@ -6,24 +6,11 @@ import { Schema } from "effect"
 import { Count } from "./Count.ts"
 import { Namespace } from "./Namespace.ts"
 import { exactlyOneOf } from "./oneOf.ts"
-import { endsAfterItBegins, timerFilterFields } from "./TimerFilter.ts"
-
-const filterFields = Object.keys(timerFilterFields)
-
-const selectsSomething = Schema.makeFilter((filter: Readonly<Record<string, unknown>>) =>
-  filterFields.some((field) => field in filter)
-    ? undefined
-    : `must have at least one of ${filterFields.join(", ")}; to cancel every timer send all: true instead`,
-)
+import { TimerFilter } from "./TimerFilter.ts"
 
 export const DeleteManyTimers = Schema.Struct({
   namespace: Namespace,
-  filter: Schema.optionalKey(
-    Schema.Struct(timerFilterFields)
-      .annotate({ message: "must be an object of filters", description: "Which pending timers to cancel." })
-      .check(selectsSomething, endsAfterItBegins)
-      .annotate({ identifier: "TimerFilter" }),
-  ),
+  filter: Schema.optionalKey(TimerFilter),
   all: Schema.optionalKey(Schema.Literal(true).annotate({ message: "must be true" })),
 })
   .annotate({ message: "must be a JSON object", description: "Exactly one of filter and all." })

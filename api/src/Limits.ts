@@ -16,6 +16,8 @@ export interface Limits {
   readonly createManyBodyBytes: number
   readonly listPage: number
   readonly listPageDefault: number
+  /** How many namespaces one list answers. */
+  readonly namespacePage: number
   readonly cursorLength: number
   /**
    * How far ahead a timer may lie. A schema checks `delay` against it; `executeAt` needs the time of
@@ -43,6 +45,7 @@ export const defaultLimits: Limits = {
   createManyBodyBytes: 16 * 1024 * 1024,
   listPage: 1000,
   listPageDefault: 100,
+  namespacePage: 100,
   cursorLength: 1024,
   // Ten years with the most leap days ten years can hold.
   aheadMs: 3653 * dayMs,

@@ -4,7 +4,8 @@
  * URN made of the code; it identifies and is not meant to be fetched.
  *
  * The codes are those of the contract, and three more for requests that reach no call of it: `notFound`
- * (404, no such path), `methodNotAllowed` (405) and `requestTimeout` (408, the body came too slowly).
+ * (404, no such path), `methodNotAllowed` (405) and `requestTimeout` (408, the body came too slowly); and
+ * `restoredFromBackup` (409), for a service that does not go on firing after a restore without being told to.
  */
 import { Schema } from "effect"
 import { HttpApiError } from "effect/http-api"
@@ -26,6 +27,7 @@ export const problemCodes = {
   revisionMismatch: { status: 409, title: "The timer has another revision" },
   timerInFlight: { status: 409, title: "The timer is being delivered" },
   clockNotManual: { status: 409, title: "The clock cannot be moved" },
+  restoredFromBackup: { status: 409, title: "The store was restored from a backup" },
   bodyTooLarge: { status: 413, title: "The body is too large" },
   unsupportedMediaType: { status: 415, title: "The body must be application/json" },
   quotaExceeded: { status: 429, title: "A quota is used up" },
@@ -133,6 +135,12 @@ export class ClockNotManual extends HttpApiError.Problem<ClockNotManual>()(
   members("clockNotManual"),
 ) {}
 
+export class RestoredFromBackup extends HttpApiError.Problem<RestoredFromBackup>()(
+  "RestoredFromBackup",
+  declare("restoredFromBackup"),
+  members("restoredFromBackup"),
+) {}
+
 export class BodyTooLarge extends HttpApiError.Problem<BodyTooLarge>()(
   "BodyTooLarge",
   declare("bodyTooLarge"),
@@ -185,6 +193,7 @@ export type Problem =
   | RevisionMismatch
   | TimerInFlight
   | ClockNotManual
+  | RestoredFromBackup
   | BodyTooLarge
   | UnsupportedMediaType
   | QuotaExceeded

@@ -4,6 +4,7 @@
  * JSON body, so that ids need no escaping and never appear in access logs.
  */
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+import { AdvanceClock, AdvanceClockAnswer } from "./AdvanceClock.ts"
 import { ClusterAnswer, GetCluster } from "./Cluster.ts"
 import { CreateManyTimersAnswer, makeCreateManyTimers } from "./CreateManyTimers.ts"
 import { CreateTimerAnswer, makeCreateTimer } from "./CreateTimer.ts"
@@ -12,9 +13,36 @@ import { DeleteTimer, DeleteTimerAnswer } from "./DeleteTimer.ts"
 import { GetTimer, TimerAnswer } from "./GetTimer.ts"
 import { defaultLimits, type Limits } from "./Limits.ts"
 import { CountTimers, CountTimersAnswer, ListTimersAnswer, makeListTimers } from "./ListTimers.ts"
+import {
+  GetNamespace,
+  ListNamespacesAnswer,
+  makeListNamespaces,
+  makePutNamespace,
+  NamespaceAnswer,
+  PutNamespaceAnswer,
+} from "./NamespaceSettings.ts"
 import { finishDocument, finishOperation } from "./openApiDocument.ts"
-import { commonProblems, RevisionMismatch, TimerExists, TimerInFlight, TimerNotFound } from "./Problem.ts"
+import {
+  ClockNotManual,
+  commonProblems,
+  RestoredFromBackup,
+  RevisionMismatch,
+  TimerExists,
+  TimerInFlight,
+  TimerNotFound,
+} from "./Problem.ts"
+import { DiscardTimers, DiscardTimersAnswer, ReplayTimers, ReplayTimersAnswer } from "./ReplayTimers.ts"
 import { requestParseOptions } from "./requestParseOptions.ts"
+import {
+  GetService,
+  ListBreakers,
+  ListBreakersAnswer,
+  PauseService,
+  ResetBreakers,
+  ResetBreakersAnswer,
+  ResumeService,
+  ServiceAnswer,
+} from "./Service.ts"
 import { makeUpdateTimer } from "./UpdateTimer.ts"
 
 const makeTimersGroup = (limits: Limits) =>
@@ -98,6 +126,28 @@ const makeTimersGroup = (limits: Limits) =>
           "Counting stops at a bound, and the answer says so.",
         ),
       ),
+      HttpApiEndpoint.post("replay", "/replay", {
+        payload: ReplayTimers,
+        success: ReplayTimersAnswer,
+        error: [...commonProblems, TimerNotFound],
+      }).annotateMerge(
+        describe(
+          "Replay dead letters",
+          { namespace: "billing", filter: { idPrefix: "invoice-4711-" }, dryRun: true },
+          "Each is armed for now, its attempts anew, and is no dead letter any more; one whose key is pending is skipped. Of a timerId the latest is replayed, of filters those that died first come first. In bounded batches: repeat the call while the answer says more, with until set to when you began if they may die again meanwhile.",
+        ),
+      ),
+      HttpApiEndpoint.post("discard", "/discard", {
+        payload: DiscardTimers,
+        success: DiscardTimersAnswer,
+        error: [...commonProblems, TimerNotFound],
+      }).annotateMerge(
+        describe(
+          "Discard dead letters",
+          { namespace: "billing", timerId: "invoice-4711-reminder" },
+          "They are removed for good, payload and all. In bounded batches: repeat the call while the answer says more.",
+        ),
+      ),
     )
     .prefix("/timers")
     .annotateMerge(
@@ -123,6 +173,125 @@ const clusterGroup = () =>
       OpenApi.annotations({ title: "Cluster", description: "What operators see of several nodes." }),
     )
 
+const clockGroup = () =>
+  HttpApiGroup.make("clock")
+    .add(
+      HttpApiEndpoint.post("advance", "/advance", {
+        payload: AdvanceClock,
+        success: AdvanceClockAnswer,
+        error: [...commonProblems, ClockNotManual],
+      }).annotateMerge(
+        describe(
+          "Move the clock",
+          { by: "31d" },
+          "Only where the service was started with TIMER_CLOCK=manual. Everything that comes due on the way is fired at its own instant, in order, retries and re-armed timers included, and stored before the answer.",
+        ),
+      ),
+    )
+    .prefix("/clock")
+    .annotateMerge(
+      OpenApi.annotations({ title: "Clock", description: "Time, for those who test against the service." }),
+    )
+
+const makeNamespacesGroup = (limits: Limits) =>
+  HttpApiGroup.make("namespaces")
+    .add(
+      HttpApiEndpoint.post("put", "/put", {
+        payload: makePutNamespace(limits),
+        success: PutNamespaceAnswer,
+        error: commonProblems,
+      }).annotateMerge(
+        describe(
+          "Set a namespace's terms",
+          { namespace: "billing", maxPending: 100_000, createsPerSecond: 200 },
+          "What is left out stays as it is, null resets it. In force on all nodes within a second. Secrets are stored sealed, and shown by their fingerprints only.",
+        ),
+      ),
+      HttpApiEndpoint.post("get", "/get", {
+        payload: GetNamespace,
+        success: NamespaceAnswer,
+        error: commonProblems,
+      }).annotateMerge(
+        describe(
+          "Get a namespace's terms",
+          { namespace: "billing" },
+          "What was set for it, and how many pending timers and dead letters it has. One that was never set has the defaults.",
+        ),
+      ),
+      HttpApiEndpoint.post("list", "/list", {
+        payload: makeListNamespaces(limits),
+        success: ListNamespacesAnswer,
+        error: commonProblems,
+      }).annotateMerge(
+        describe(
+          "List namespaces",
+          { limit: 50 },
+          "Those that have settings, pending timers, history or dead letters, by name.",
+        ),
+      ),
+    )
+    .prefix("/namespaces")
+    .annotateMerge(
+      OpenApi.annotations({ title: "Namespaces", description: "What operators set for a tenant." }),
+    )
+
+const serviceGroup = () =>
+  HttpApiGroup.make("service")
+    .add(
+      HttpApiEndpoint.post("get", "/get", {
+        payload: GetService,
+        success: ServiceAnswer,
+        error: commonProblems,
+      }).annotateMerge(describe("Show the service", {}, "Its time, and whether its firing is stopped.")),
+      HttpApiEndpoint.post("pause", "/pause", {
+        payload: PauseService,
+        success: ServiceAnswer,
+        error: commonProblems,
+      }).annotateMerge(
+        describe(
+          "Stop all firing",
+          { reason: "the receivers are being moved" },
+          "In all namespaces and on all nodes, within a second, until it is resumed, restarts included. Timers are accepted all the same, and attempts that run may finish. That time does not count against timers.",
+        ),
+      ),
+      HttpApiEndpoint.post("resume", "/resume", {
+        payload: ResumeService,
+        success: ServiceAnswer,
+        error: [...commonProblems, RestoredFromBackup],
+      }).annotateMerge(
+        describe("Fire again", {}, "What fell due meanwhile starts at once, within the bounds in flight."),
+      ),
+    )
+    .prefix("/service")
+    .annotateMerge(OpenApi.annotations({ title: "Service", description: "The service as a whole." }))
+
+const breakersGroup = () =>
+  HttpApiGroup.make("breakers")
+    .add(
+      HttpApiEndpoint.post("list", "/list", {
+        payload: ListBreakers,
+        success: ListBreakersAnswer,
+        error: commonProblems,
+      }).annotateMerge(
+        describe("List open breakers", {}, "Of the node that is asked: every node has breakers of its own."),
+      ),
+      HttpApiEndpoint.post("reset", "/reset", {
+        payload: ResetBreakers,
+        success: ResetBreakersAnswer,
+        error: commonProblems,
+      }).annotateMerge(
+        describe(
+          "Close a host's breakers",
+          { host: "hooks.example.com:443" },
+          "On the node that is asked, in all namespaces: what waits for the host starts at once.",
+        ),
+      ),
+    )
+    .prefix("/breakers")
+    .annotateMerge(
+      OpenApi.annotations({ title: "Breakers", description: "Hosts that failed too often in a row." }),
+    )
+
 const describe = (summary: string, example: Readonly<Record<string, unknown>>, description: string) =>
   OpenApi.annotations({ summary, description, transform: finishOperation(example) })
 
@@ -132,7 +301,14 @@ const created = { ...key, executeAt: "2030-01-01T09:00:00Z", callbackUrl: "https
 /** The contract under an operator's own limits. */
 export const makePunctualApi = (limits: Limits) =>
   HttpApi.make("punctual")
-    .add(makeTimersGroup(limits), clusterGroup())
+    .add(
+      makeTimersGroup(limits),
+      clusterGroup(),
+      clockGroup(),
+      makeNamespacesGroup(limits),
+      serviceGroup(),
+      breakersGroup(),
+    )
     .prefix("/api/v1")
     .annotate(HttpApi.PayloadParseOptions, requestParseOptions)
     .annotateMerge(

@@ -18,12 +18,12 @@ export const Revision = Schema.Number.annotate({ message: "must be a revision: a
   }),
 )
 
-const LastAttempt = Schema.Struct({
+const Attempt = Schema.Struct({
   at: Instant,
   status: Schema.optionalKey(Count),
   error: Schema.optionalKey(Schema.String),
   durationMs: Count,
-}).annotate({ identifier: "LastAttempt" })
+}).annotate({ identifier: "Attempt" })
 
 /**
  * Ids are plain text here: what the service answers has been checked when it came in, and a client must be
@@ -38,7 +38,12 @@ export const Timer = Schema.Struct({
   executeAt: Instant,
   fireAt: Schema.optionalKey(Instant),
   attempts: Count,
-  lastAttempt: Schema.optionalKey(LastAttempt),
+  lastAttempt: Schema.optionalKey(Attempt),
+  attemptLog: Schema.optionalKey(
+    Schema.Array(Attempt).annotate({
+      description: "The latest 20 attempts since it was armed, oldest first.",
+    }),
+  ),
   target: Target,
   payload: Schema.optionalKey(
     AnyJson.annotate({ description: "In what `get` answers, and in lists that ask for it by `include`." }),

@@ -1,4 +1,4 @@
-/** The filter that list, count and deleteMany share. */
+/** The filter that lists, counts and the calls on many timers share. */
 import { Schema } from "effect"
 import { CorrelationId } from "./CorrelationId.ts"
 import { Instant } from "./Instant.ts"
@@ -28,3 +28,20 @@ export const endsAfterItBegins = Schema.makeFilter(
       ? { path: ["until"], issue: "must be after from" }
       : undefined,
 )
+
+const fieldNames = Object.keys(timerFilterFields)
+
+const selectsSomething = Schema.makeFilter((filter: Readonly<Record<string, unknown>>) =>
+  fieldNames.some((field) => field in filter)
+    ? undefined
+    : `must have at least one of ${fieldNames.join(", ")}; for every timer send all: true instead`,
+)
+
+/** For calls that change what it selects: it must select something. */
+export const TimerFilter = Schema.Struct(timerFilterFields)
+  .annotate({
+    message: "must be an object of filters",
+    description: "Which timers are meant: all filters must match.",
+  })
+  .check(selectsSomething, endsAfterItBegins)
+  .annotate({ identifier: "TimerFilter" })

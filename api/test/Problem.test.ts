@@ -17,6 +17,7 @@ const one: Readonly<Record<ProblemCode, Problems.Problem>> = {
   revisionMismatch: new Problems.RevisionMismatch({ detail, currentRevision: 7 }),
   timerInFlight: new Problems.TimerInFlight({ detail }),
   clockNotManual: new Problems.ClockNotManual({ detail }),
+  restoredFromBackup: new Problems.RestoredFromBackup({ detail }),
   bodyTooLarge: new Problems.BodyTooLarge({ detail }),
   unsupportedMediaType: new Problems.UnsupportedMediaType({ detail }),
   quotaExceeded: new Problems.QuotaExceeded({ detail, quota: "maxPending", retryAfterSeconds: 1 }),

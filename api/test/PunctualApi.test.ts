@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test"
 import { Effect, Layer, Schema } from "effect"
 import { HttpClient, HttpClientResponse } from "effect/http"
 import { HttpApiClient, OpenApi } from "effect/http-api"
+import { AdvanceClock } from "../src/AdvanceClock.ts"
 import { GetCluster } from "../src/Cluster.ts"
 import { makeCreateManyTimers } from "../src/CreateManyTimers.ts"
 import { makeCreateTimer } from "../src/CreateTimer.ts"
@@ -11,9 +12,12 @@ import { GetTimer } from "../src/GetTimer.ts"
 import { defaultLimits } from "../src/Limits.ts"
 import { CountTimers, makeListTimers } from "../src/ListTimers.ts"
 import { Namespace } from "../src/Namespace.ts"
+import { GetNamespace, makeListNamespaces, makePutNamespace } from "../src/NamespaceSettings.ts"
 import { problemCodes, TimerNotFound, toProblemDocument } from "../src/Problem.ts"
 import { makePunctualApi, PunctualApi } from "../src/PunctualApi.ts"
+import { DiscardTimers, ReplayTimers } from "../src/ReplayTimers.ts"
 import { defaultRetryPolicy } from "../src/RetryPolicy.ts"
+import { GetService, ListBreakers, PauseService, ResetBreakers, ResumeService } from "../src/Service.ts"
 import { Timer } from "../src/Timer.ts"
 import { TimerId } from "../src/TimerId.ts"
 import { makeUpdateTimer } from "../src/UpdateTimer.ts"
@@ -29,11 +33,25 @@ const requests = {
   deleteMany: DeleteManyTimers,
   list: makeListTimers(defaultLimits),
   count: CountTimers,
+  replay: ReplayTimers,
+  discard: DiscardTimers,
   cluster: GetCluster,
+  advance: AdvanceClock,
+  "namespaces.put": makePutNamespace(defaultLimits),
+  "namespaces.get": GetNamespace,
+  "namespaces.list": makeListNamespaces(defaultLimits),
+  "service.get": GetService,
+  "service.pause": PauseService,
+  "service.resume": ResumeService,
+  "breakers.list": ListBreakers,
+  "breakers.reset": ResetBreakers,
 }
 const names = Object.keys(requests) as Array<keyof typeof requests>
 
-const pathOf = (name: string): `/${string}` => `/api/v1/${name === "cluster" ? "" : "timers/"}${name}`
+const folders: Readonly<Record<string, string>> = { cluster: "", advance: "clock/" }
+
+const pathOf = (name: string): `/${string}` =>
+  name.includes(".") ? `/api/v1/${name.replace(".", "/")}` : `/api/v1/${folders[name] ?? "timers/"}${name}`
 
 const operationOf = (name: string) => {
   const operation = document.paths[pathOf(name)]?.post
@@ -49,7 +67,7 @@ const walk = (value: unknown, visit: (node: Record<string, unknown>) => void): v
 }
 
 describe("the OpenAPI document", () => {
-  test("is version 3.1 with exactly the nine calls, each a POST with a JSON body", () => {
+  test("is version 3.1 with exactly these calls, each a POST with a JSON body", () => {
     expect(document.openapi).toBe("3.1.0")
     expect(document.info).toMatchObject({ title: "Punctual", version: "1" })
     expect(Object.keys(document.paths)).toEqual(names.map(pathOf))
@@ -59,7 +77,7 @@ describe("the OpenAPI document", () => {
       expect(item.post?.summary).toBeString()
       expect(item.post?.description).toBeString()
     }
-    expect(new Set(names.map((name) => operationOf(name).operationId)).size).toBe(9)
+    expect(new Set(names.map((name) => operationOf(name).operationId)).size).toBe(names.length)
   })
 
   test("resolves every reference, and names nothing twice", () => {
@@ -78,6 +96,10 @@ describe("the OpenAPI document", () => {
       get: [404],
       update: [404, 409],
       delete: [404, 409],
+      replay: [404],
+      discard: [404],
+      advance: [409],
+      "service.resume": [409],
     }
     for (const name of names) {
       const { 200: success, ...failures } = operationOf(name).responses
@@ -93,7 +115,7 @@ describe("the OpenAPI document", () => {
       if (code?.enum !== undefined) codes.add(code.enum[0])
     })
     for (const code of codes) expect(Object.keys(problemCodes)).toContain(String(code))
-    expect(codes.size).toBe(15)
+    expect(codes.size).toBe(17)
   })
 
   test("closes requests and leaves answers open, since those may gain fields", () => {
@@ -114,7 +136,7 @@ describe("the OpenAPI document", () => {
       "EventTarget",
       "RetryPolicy",
       "TimerNotFoundProblem",
-      "LastAttempt",
+      "Attempt",
     ])
       expect([name, isClosed(name)]).toEqual([name, false])
   })

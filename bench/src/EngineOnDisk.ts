@@ -4,9 +4,11 @@ import { join } from "node:path"
 import { makeHandlerDeliverer } from "@punctual/server/deliverers/handler/HandlerDeliverer"
 import type { Spec } from "@punctual/server/domain/Timer"
 import { defaultEngineOptions, Engine } from "@punctual/server/engine/Engine"
+import { NamespaceDirectory } from "@punctual/server/engine/NamespaceDirectory"
 import { Scheduler } from "@punctual/server/engine/Scheduler"
 import { Deliverers } from "@punctual/server/ports/Deliverer"
 import { Ids } from "@punctual/server/ports/Ids"
+import type { NamespaceStore } from "@punctual/server/ports/NamespaceStore"
 import type { ShardLeases } from "@punctual/server/ports/ShardLeases"
 import { TimerStore } from "@punctual/server/ports/TimerStore"
 import { WallClock } from "@punctual/server/ports/WallClock"
@@ -68,11 +70,12 @@ const onFatal = (message: string) => {
 
 /** Begins once the engine owns all its shards. */
 const withEngineOn = async <A>(
-  store: Layer.Layer<TimerStore | ShardLeases, { readonly message: string }>,
+  store: Layer.Layer<TimerStore | ShardLeases | NamespaceStore, { readonly message: string }>,
   use: (engine: EngineOnDisk) => Promise<A>,
   deliverers: DeliverersLayer,
 ): Promise<A> => {
   const layer = Engine.layer(defaultEngineOptions).pipe(
+    Layer.provide(NamespaceDirectory.layer()),
     Layer.provideMerge(store),
     Layer.provide([deliverers, WallClock.system, Ids.system]),
   )

@@ -6,24 +6,23 @@ import { randomBytes } from "node:crypto"
 import { writeSync } from "node:fs"
 import { hostname } from "node:os"
 import { Cause, Context, Effect, Exit, Layer, Result } from "effect"
-import manifest from "../package.json" with { type: "json" }
 import { defaultIntakeOptions } from "./buses/Intake.ts"
 import { LocalBus } from "./buses/local/LocalBus.ts"
 import { NatsBus } from "./buses/nats/NatsBus.ts"
 import { NatsDeadLetters } from "./buses/nats/NatsDeadLetters.ts"
+import { build, versionJson, versionLine } from "./cli/Build.ts"
 import { type Configuration, readConfiguration, readStore } from "./cli/Configuration.ts"
-import { cluster } from "./cli/cluster.ts"
-import { dlq, localDeadLetters, type OpenDeadLetters } from "./cli/dlq.ts"
-import { exportArchive, type OpenArchive } from "./cli/exportArchive.ts"
-import { help } from "./cli/help.ts"
-import { importArchive, type OpenImportTarget } from "./cli/importArchive.ts"
-import { stdinLines } from "./cli/LineSource.ts"
+import type { OpenDeadLetters } from "./cli/dlq.ts"
+import type { OpenArchive } from "./cli/exportArchive.ts"
+import type { OpenImportTarget } from "./cli/importArchive.ts"
+import { urlName } from "./cli/Settings.ts"
 import { nodeUrl, type StoreChoice, storeUrlShown } from "./cli/StoreChoice.ts"
 import { type ServiceLayer, serve, untilSignal } from "./cli/serve.ts"
 import { makeEventDeliverer } from "./deliverers/event/EventDeliverer.ts"
 import { makeWebhookDeliverer } from "./deliverers/webhook/WebhookDeliverer.ts"
 import type { Target } from "./domain/Timer.ts"
 import { defaultEngineOptions, Engine, type EngineOptions, type EngineStatus } from "./engine/Engine.ts"
+import { NamespaceDirectory } from "./engine/NamespaceDirectory.ts"
 import type { Listening } from "./http/listener/Listener.ts"
 import { layerLogs } from "./Logs.ts"
 import { TimerCommands } from "./messaging/TimerCommands.ts"
@@ -31,10 +30,12 @@ import { HttpPeers } from "./peers/http/HttpPeers.ts"
 import { Bus, BusError } from "./ports/Bus.ts"
 import { type Deliverer, Deliverers } from "./ports/Deliverer.ts"
 import { Ids } from "./ports/Ids.ts"
+import { NamespaceStore } from "./ports/NamespaceStore.ts"
 import { ShardLeases } from "./ports/ShardLeases.ts"
 import { TimerRestore } from "./ports/TimerArchive.ts"
 import type { TimerStore } from "./ports/TimerStore.ts"
 import { WallClock } from "./ports/WallClock.ts"
+import { storeKeeping } from "./storeKeeping.ts"
 import { ClockWatch } from "./stores/ClockWatch.ts"
 import { MemoryStore } from "./stores/memory/MemoryStore.ts"
 import { PostgresArchive } from "./stores/postgres/PostgresArchive.ts"
@@ -46,7 +47,7 @@ const sqliteWorkerUrl = new URL("./stores/sqlite/worker.ts", import.meta.url)
 
 const onFatal = (message: string) => fail(`The store has failed, so the service ends: ${message}`)
 
-type StoreLayer = Layer.Layer<TimerStore | ShardLeases, { readonly message: string }>
+type StoreLayer = Layer.Layer<TimerStore | ShardLeases | NamespaceStore, { readonly message: string }>
 
 const storeLayer = ({ store, shards }: Configuration): StoreLayer => {
   switch (store.kind) {
@@ -69,6 +70,20 @@ const peersLayer = ({ cluster }: Configuration): Layer.Layer<never> =>
 
 const peerTimeoutMs = 2_000
 
+/** A manual clock begins where it is told to, or at the real time; from then on it stands until it is moved. */
+const manualStartMs = ({ clock }: Configuration): number | undefined =>
+  clock.kind === "manual" ? (clock.startMs ?? processStartMs) : undefined
+
+const processStartMs = Date.now()
+
+const clockLayer = (configuration: Configuration): Layer.Layer<WallClock> => {
+  const startMs = manualStartMs(configuration)
+  return startMs === undefined ? WallClock.system : WallClock.manual(startMs)
+}
+
+const clockShown = (startMs: number): string =>
+  `the clock stands at ${new Date(startMs).toISOString()}; move it by /api/v1/clock/advance`
+
 const busLayer = ({ broker }: Configuration) =>
   broker.kind === "local"
     ? LocalBus.layer()
@@ -79,9 +94,12 @@ const brokerBounds = { connectTimeoutMs: 10_000, publishTimeoutMs: 10_000 }
 const deliverersLayer = ({ egress, limits, broker }: Configuration) =>
   Layer.effect(
     Deliverers,
-    Effect.map(Bus, (bus) => {
+    Effect.gen(function* () {
+      const bus = yield* Bus
+      const directory = yield* NamespaceDirectory
+      const secretsOf = (namespace: string) => directory.of(namespace).secrets
       const byType = new Map<Target["type"], Deliverer>([
-        ["webhook", makeWebhookDeliverer({ egress, payloadBytes: limits.payloadBytes })],
+        ["webhook", makeWebhookDeliverer({ egress, secretsOf, payloadBytes: limits.payloadBytes })],
       ])
       // On the local bus nobody listens but this process: an event would be told to nobody.
       if (broker.kind !== "local") byType.set("event", makeEventDeliverer(bus))
@@ -119,7 +137,8 @@ const serviceLayer =
       Layer.provideMerge(Engine.layer(engineOptions(configuration, listening))),
       Layer.provideMerge(deliverersLayer(configuration)),
       Layer.provide(busLayer(configuration)),
-      Layer.provideMerge(WallClock.system),
+      Layer.provideMerge(NamespaceDirectory.layer({ secretKeys: configuration.secretKeys ?? [] })),
+      Layer.provideMerge(clockLayer(configuration)),
       Layer.provideMerge(peersLayer(configuration)),
       Layer.provideMerge(storeLayer(configuration)),
       Layer.provide(Ids.system),
@@ -136,6 +155,8 @@ const runService = async (): Promise<number> => {
   const onListening = (listening: Listening, status: EngineStatus) =>
     Effect.gen(function* () {
       for (const warning of warnings) yield* Effect.logWarning(warning)
+      const startMs = manualStartMs(configuration)
+      if (startMs !== undefined) yield* Effect.logWarning(clockShown(startMs))
       yield* Effect.annotateLogs(Effect.logInfo("settings in force"), effective)
       process.stdout.write(welcome(listening, configuration, status))
     })
@@ -160,11 +181,16 @@ const openDeadLetters: OpenDeadLetters = Effect.suspend(() => {
   const read = readConfiguration(process.env)
   if ("problems" in read) return Effect.fail(new BusError({ message: read.problems.join(" ") }))
   const { broker } = read.configuration
-  return broker.kind === "local" ? localDeadLetters : NatsDeadLetters.open({ ...broker, ...brokerBounds })
+  if (broker.kind !== "local") return NatsDeadLetters.open({ ...broker, ...brokerBounds })
+  return Effect.flatMap(
+    Effect.promise(() => import("./cli/dlq.ts")),
+    ({ localDeadLetters }) => localDeadLetters,
+  )
 })
 
-const welcome = ({ url }: Listening, { store, cluster }: Configuration, status: EngineStatus): string => {
-  const place = `Punctual ${manifest.version} listens on ${url}
+const welcome = ({ url }: Listening, configuration: Configuration, status: EngineStatus): string => {
+  const { store, cluster } = configuration
+  const place = `Punctual ${build.version} listens on ${url}
   data       ${dataShown(store)}
   reference  ${url}/docs
 `
@@ -181,8 +207,15 @@ It waits: another process owns this data. Until that one ends, and this one take
 answered 503 here.
 `
   }
+  const startMs = manualStartMs(configuration)
+  if (startMs !== undefined) {
+    return `${place}
+Nothing fires by itself: ${clockShown(startMs)}, as in
+  curl -s ${url}/api/v1/clock/advance -H 'content-type: application/json' -d '{"by":"1d"}'
+`
+  }
   return `${place}
-Try it: in a second terminal run  npm run listen  and in a third
+Try it: in a second terminal run  ${build.built === undefined ? "npm run listen" : "punctual listen"}  and in a third
   curl -s ${url}/api/v1/timers/create -H 'content-type: application/json' \\
     -d '{"namespace":"demo","timerId":"hello","delay":"2s","callbackUrl":"http://127.0.0.1:9000/hook","payload":{"n":1}}'
 `
@@ -212,7 +245,7 @@ const openArchive: OpenArchive = (storeUrl) =>
 const openImportTarget: OpenImportTarget = (storeUrl) =>
   Effect.gen(function* () {
     const { store, shards } = yield* storeOfCommand(storeUrl)
-    const layer: Layer.Layer<ShardLeases | TimerRestore, { readonly message: string }> =
+    const layer: Layer.Layer<ShardLeases | NamespaceStore | TimerRestore, { readonly message: string }> =
       store.kind === "postgres"
         ? PostgresStore.layer({ url: store.url, shards, connections: 4 })
         : SqliteStore.layer({ path: store.path, shards, workerUrl: sqliteWorkerUrl })
@@ -220,10 +253,13 @@ const openImportTarget: OpenImportTarget = (storeUrl) =>
     const { restore } = Context.get(services, TimerRestore)
     return {
       leases: Context.get(services, ShardLeases),
+      namespaces: Context.get(services, NamespaceStore),
       restore,
       node: `import:${hostname()}:${process.pid}`,
     }
   })
+
+const keeping = storeKeeping({ storeOf: storeOfCommand, workerUrl: sqliteWorkerUrl })
 
 const dataShown = (store: StoreChoice): string => {
   switch (store.kind) {
@@ -236,43 +272,26 @@ const dataShown = (store: StoreChoice): string => {
   }
 }
 
-const main = async ([command = "serve", ...args]: ReadonlyArray<string>): Promise<number> => {
-  switch (command) {
-    case "serve":
-      if (args.length === 0) return runService()
-      if (args[0] === "--help") return say(help())
-      return misuse(`serve takes no arguments; it is configured by settings: ${args[0]}`)
-    case "listen":
-      return (await import("./cli/listen.ts")).listen(args)
-    case "dlq":
-      return dlq(args, openDeadLetters)
-    case "cluster":
-      return cluster(args, process.env)
-    case "export":
-      return exportArchive(args, openArchive)
-    case "import":
-      return importArchive(args, openImportTarget, stdinLines())
-    case "--help":
-    case "-h":
-    case "help":
-      return say(help())
-    case "--version":
-    case "-v":
-      return say(`${manifest.version}\n`)
-    default:
-      return misuse(`There is no command ${command}.`)
+const main = async (args: ReadonlyArray<string>): Promise<number> => {
+  const [first = "serve", second] = args
+  if (first === "serve" && second === undefined) return runService()
+  if (first === "--version" || first === "-v") {
+    return say(second === "--json" ? versionJson(build) : versionLine(build))
   }
+  // The service's start does without the commands and what they load.
+  const { runPunctual } = await import("./cli/commands.ts")
+  return runPunctual(args, {
+    input: { environmentUrl: process.env[urlName], stdin: () => process.stdin },
+    openDeadLetters,
+    openArchive,
+    openImportTarget,
+    keeping,
+  })
 }
 
 const say = (text: string): number => {
   process.stdout.write(text)
   return 0
-}
-
-const misuse = (message: string): number => {
-  writeError(message)
-  writeSync(2, `\n${help()}`)
-  return 2
 }
 
 const writeError = (message: string): void => {

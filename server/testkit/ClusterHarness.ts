@@ -85,12 +85,24 @@ export class ClusterNode {
     this.#network.cut()
   }
 
+  /** Its database hears it and is not heard: what it asks for is done, the answers vanish, the connections stay. */
+  deafen(): void {
+    this.#recorder.node("ownershipMoved", this.name)
+    this.#network.blackholeFromServer()
+  }
+
   /** Its database answers so much later, in each direction. */
   slow(delayMs: number): void {
     this.#network.slow(delayMs)
   }
 
   heal(): void {
+    this.#network.heal()
+  }
+
+  /** What has lost bytes is of no use any more. */
+  reconnect(): void {
+    this.#network.cut()
     this.#network.heal()
   }
 

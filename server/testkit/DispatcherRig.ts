@@ -2,6 +2,7 @@
 // it, and whatever the dispatcher starts is noted with the bounds it was started under. Entries come from
 // a real window, so that holds and withdrawals are the real ones.
 import { Clock, Effect, Exit, Metric } from "effect"
+import type { PastPause } from "../src/domain/NamespaceSettings.ts"
 import type { Timer } from "../src/domain/Timer.ts"
 import { Dispatcher, type DispatcherLimits } from "../src/engine/Dispatcher.ts"
 import { EngineMetrics } from "../src/engine/EngineMetrics.ts"
@@ -38,6 +39,9 @@ export class DispatcherRig {
   readonly waiting = new Map<string, Timer>()
   /** Outcomes that are not stored yet. */
   readonly unstored: Array<() => void> = []
+  /** What operators have set: none is a pause. */
+  readonly mostInFlight = new Map<string, number>()
+  pauses: ReadonlyArray<PastPause> = []
   nowMs = sampleNow
   isTrusted = true
   storesAtOnce = true
@@ -72,6 +76,10 @@ export class DispatcherRig {
     }
     this.dispatcher = new Dispatcher({
       limits: { ...rigLimits, ...limits },
+      terms: {
+        mostInFlight: (namespace) => this.mostInFlight.get(namespace) ?? Number.POSITIVE_INFINITY,
+        pausesOf: () => this.pauses,
+      },
       deliverers: new Map([["webhook", deliverer]]),
       wall: { now: () => this.nowMs },
       clock: this.clock(),
@@ -154,9 +162,20 @@ export class DispatcherRig {
     ).length
   }
 
+  /** What an operator sets: so many attempts at once, none for a pause. */
+  set(namespace: string, mostInFlight: number): void {
+    this.mostInFlight.set(namespace, mostInFlight)
+    this.dispatcher.noteTerms()
+  }
+
   private run(onExit: (exit: Exit.Exit<Delivery>) => void): void {
     const fire = this.lastFire
     if (fire === undefined || !("url" in fire.target)) throw new Error("nothing was delivered")
+    if (
+      this.inFlightOf(fire.namespace) >= (this.mostInFlight.get(fire.namespace) ?? Number.POSITIVE_INFINITY)
+    ) {
+      throw new Error(`${fire.timerId} was started though its namespace runs all that it may`)
+    }
     const running: Running = {
       namespace: fire.namespace,
       host: new URL(fire.target.url).host.replace(".test", ""),

@@ -2,19 +2,26 @@
 // moves, deliveries that the test scripts and that are recorded as they start. Nothing here sleeps:
 // `advance` runs every sleep that ends in the time it covers, in order, and returns when all is still.
 import { test } from "bun:test"
-import { Clock, Effect, Exit, Scheduler as Fibers, Layer, Logger, Metric, Scope } from "effect"
+import { Clock, Context, Effect, Exit, Scheduler as Fibers, Layer, Logger, Metric, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import type { Spec, Target } from "../src/domain/Timer.ts"
 import { keyOf } from "../src/domain/TimerKey.ts"
 import type { OnExisting } from "../src/domain/WriteItem.ts"
 import { defaultEngineOptions, Engine, type EngineOptions } from "../src/engine/Engine.ts"
+import { NamespaceDirectory } from "../src/engine/NamespaceDirectory.ts"
 import { type CreateCommand, Scheduler } from "../src/engine/Scheduler.ts"
-import { type Deliverer, Deliverers, type Delivery, type Fire } from "../src/ports/Deliverer.ts"
+import {
+  type Deliverer,
+  Deliverers,
+  type Delivery,
+  type Fire,
+  type Presence,
+} from "../src/ports/Deliverer.ts"
 import { Ids } from "../src/ports/Ids.ts"
 import { PeerError, Peers } from "../src/ports/Peers.ts"
 import { ShardLeases } from "../src/ports/ShardLeases.ts"
 import { type Found, TimerStore } from "../src/ports/TimerStore.ts"
-import { WallClock } from "../src/ports/WallClock.ts"
+import { ManualClock, WallClock } from "../src/ports/WallClock.ts"
 import { MemberList } from "../src/stores/MemberList.ts"
 import { type MemoryDatabase, makeMemoryDatabase } from "../src/stores/memory/MemoryDatabase.ts"
 import { MemoryStore } from "../src/stores/memory/MemoryStore.ts"
@@ -30,6 +37,8 @@ export interface HarnessOptions extends Omit<Sections, "pollingIntervalMs" | "hi
   readonly isEmpty?: boolean
   /** Each node sees no other member, as processes do that share an SQLite file. */
   readonly areStrangers?: boolean
+  /** The wall clock stands still until the engine moves it. */
+  readonly isManual?: boolean
   /** Nodes reach one another: what lands on the wrong one is carried, and who releases a shard tells. */
   readonly areLinked?: boolean
 }
@@ -47,6 +56,7 @@ export interface EngineNode {
   readonly name: string
   readonly scheduler: Scheduler["Service"]
   readonly engine: Engine["Service"]
+  readonly directory: NamespaceDirectory["Service"]
   readonly faults: StoreFaults
   /** Ends the node as a kill would: nothing is settled, nothing is released. */
   readonly kill: Effect.Effect<void>
@@ -115,7 +125,11 @@ export class EngineHarness {
   private readonly fibers: CountingScheduler
   private script: Script = () => Effect.succeed(delivered)
   private wallOffsetMs = 0
+  private manualMs: number | undefined
   private nodes: Array<EngineNode> = []
+  /** Namespaces that have no handler. */
+  readonly absent = new Set<string>()
+  private readonly arrivals: Array<(namespace: string) => void> = []
   /** Addresses that refuse connections, though a node may live there. */
   readonly unreachable = new Set<string>()
 
@@ -124,6 +138,7 @@ export class EngineHarness {
     this.clock = clock
     this.fibers = fibers
     this.database = makeMemoryDatabase({ shards: options.shards ?? 1 })
+    if (options.isManual === true) this.manualMs = sampleNow
   }
 
   /** What the deliverers do from now on. */
@@ -168,7 +183,7 @@ export class EngineHarness {
 
   /** Wall time. */
   now(): number {
-    return this.clock.currentTimeMillisUnsafe() + this.wallOffsetMs
+    return (this.manualMs ?? this.clock.currentTimeMillisUnsafe()) + this.wallOffsetMs
   }
 
   /** Moves the wall clock alone, as an administrator or a bad time server would. */
@@ -267,6 +282,10 @@ export class EngineHarness {
         stores,
       )
       disturb(faults)
+      const directory = yield* Layer.buildWithScope(
+        Layer.provide(NamespaceDirectory.layer(), Layer.succeedContext(stores)),
+        scope,
+      ).pipe(Effect.map(Context.get(NamespaceDirectory)))
       const layer = Engine.layer(engineOptions(self.options, name)).pipe(
         Layer.provide([
           Layer.succeed(TimerStore, faults.store),
@@ -274,7 +293,9 @@ export class EngineHarness {
           Layer.succeed(Deliverers, { byType: self.deliverers(name) }),
           Layer.succeed(WallClock, { now: () => self.now() }),
           Ids.fromRandom,
+          Layer.succeed(NamespaceDirectory, directory),
           self.options.areLinked === true ? self.links : Layer.empty,
+          self.options.isManual === true ? self.hand : Layer.empty,
         ]),
       )
       const services = yield* Layer.buildWithScope(layer, scope)
@@ -287,11 +308,18 @@ export class EngineHarness {
         isUp = false
         return Scope.close(scope, Exit.void)
       })
-      const started: EngineNode = { ...node, name, faults, kill, isUp: () => isUp }
+      const started: EngineNode = { ...node, name, directory, faults, kill, isUp: () => isUp }
       self.nodes.push(started)
       yield* self.still
       return started
     })
+  }
+
+  private get hand(): Layer.Layer<ManualClock> {
+    const moveTo = (ms: number) => {
+      this.manualMs = Math.max(ms, this.manualMs ?? ms)
+    }
+    return Layer.succeed(ManualClock, { moveTo })
   }
 
   /** Every node's name is its address; one that was killed or drained is not reached. */
@@ -309,11 +337,24 @@ export class EngineHarness {
           : ask(node)
       })
     return Layer.succeed(Peers, {
-      write: (address, items) => reached(address, ({ scheduler }) => scheduler.accept(items)),
-      inFlight: (address, fireIds) =>
+      write: ({ address }, items) => reached(address, ({ scheduler }) => scheduler.accept(items)),
+      inFlight: ({ address }, fireIds) =>
         reached(address, ({ scheduler }) => Effect.sync(() => scheduler.isInFlightHere(fireIds))),
-      nudge: (address) => reached(address, ({ engine }) => Effect.sync(() => engine.lookNow())),
+      nudge: ({ address }) => reached(address, ({ engine }) => Effect.sync(() => engine.lookNow())),
     })
+  }
+
+  /** A handler of the namespace is there from now on. */
+  arrive(namespace: string): void {
+    this.absent.delete(namespace)
+    for (const listener of this.arrivals) listener(namespace)
+  }
+
+  private readonly presence: Presence = {
+    isThere: (namespace) => !this.absent.has(namespace),
+    onArrival: (listener) => {
+      this.arrivals.push(listener)
+    },
   }
 
   private deliverers(node: string): ReadonlyMap<Target["type"], Deliverer> {
@@ -330,7 +371,7 @@ export class EngineHarness {
         )
       })
     return new Map<Target["type"], Deliverer>([
-      ["handler", { deliver, hostOf: () => "handler" }],
+      ["handler", { deliver, hostOf: () => "handler", presence: this.presence }],
       [
         "webhook",
         { deliver, hostOf: (target) => ("url" in target ? new URL(target.url).host : target.type) },

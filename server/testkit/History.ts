@@ -22,6 +22,8 @@ export type Ask =
       readonly payload?: Uint8Array | null
     }
   | { readonly op: "cancel"; readonly key: Key }
+  /** Of the dead letters of the key. */
+  | { readonly op: "replay" | "discard"; readonly key: Key }
 
 export type Answer =
   /** It armed the key anew: the first under a free key, the others in place of what was pending. */
@@ -31,6 +33,8 @@ export type Answer =
       readonly revision: number
     }
   | { readonly result: "cancelled" | "inFlight" }
+  /** Dead letters were armed again, or removed; which, and as what, is not said. */
+  | { readonly result: "replayed" | "discarded" }
   /** It did nothing, and said so: `unchanged`, `alreadyDelivered`, a 4xx. */
   | {
       readonly result: "nothingDone"

@@ -42,6 +42,10 @@ export interface KeyHistory {
   readonly armings: ReadonlyArray<Arming>
   /** Creates and updates that may have armed it without anyone being told. */
   readonly unknownArmings: ReadonlyArray<Asked>
+  /** Those that armed a dead letter again, or may have. */
+  readonly replays: ReadonlyArray<Asked>
+  /** Those that removed dead letters, or may have. */
+  readonly discards: ReadonlyArray<Asked>
   /** How often targets asked for it to be armed again. */
   readonly rearms: number
 }
@@ -114,7 +118,10 @@ interface Traces {
 
 const keyHistory = (gathered: Gathered): KeyHistory => {
   const { key, asks, attempts } = gathered
-  const unknownArmings = asks.filter(({ request, answer }) => request.op !== "cancel" && answer === undefined)
+  const unknownArmings = asks.filter(({ request, answer }) => armsAnew(request) && answer === undefined)
+  const effective = (op: Ask["op"]) =>
+    asks.filter(({ request, answer }) => request.op === op && answer?.result !== "nothingDone")
+  const replays = effective("replay")
   const byRevision = [...tracesOf(gathered)].sort(([, a], [, b]) => a.revision - b.revision)
   // An unknown create may have been there and been updated or replaced before anything was seen of it.
   const unseen = unknownArmings.flatMap(({ request }) => termsOf(request, []))
@@ -122,24 +129,34 @@ const keyHistory = (gathered: Gathered): KeyHistory => {
   for (const [fireId, traces] of byRevision) {
     const seen = distinct([...armings.flatMap(({ terms }) => terms), ...unseen])
     const rearmed = attempts.flatMap(({ reply }) => (reply?.result === "rearmed" ? [reply] : []))
-    // A re-arming too may have been updated before anything was seen of it.
-    const earlier = distinct([...seen, ...rearmed.flatMap((reply) => termsAfterRearm(reply, seen))])
+    const replayed = (from: ReadonlyArray<Terms>) => (replays.length === 0 ? [] : atAnotherTime(from))
+    // A re-arming or a replay too may have been updated before anything was seen of it.
+    const earlier = distinct([
+      ...seen,
+      ...rearmed.flatMap((reply) => termsAfterRearm(reply, seen)),
+      ...replayed(seen),
+    ])
     const terms =
       traces.madeBy === undefined
         ? [
             ...unknownArmings.flatMap(({ request }) => termsOf(request, earlier)),
             ...rearmed.flatMap((reply) => termsAfterRearm(reply, earlier)),
+            ...replayed(earlier),
           ]
         : termsOf(
             traces.madeBy.request,
             // What came before an update is certain if nothing unknown may have come in between.
-            unknownArmings.length === 0 && rearmed.length === 0 ? (armings.at(-1)?.terms ?? []) : earlier,
+            unknownArmings.length === 0 && rearmed.length === 0 && replays.length === 0
+              ? (armings.at(-1)?.terms ?? [])
+              : earlier,
           )
     armings.push({ fireId, ...traces, terms: distinct(terms) })
   }
   const rearms = attempts.filter(({ reply }) => reply?.result === "rearmed").length
-  return { key, asks, armings, unknownArmings, rearms }
+  return { key, asks, armings, unknownArmings, replays, discards: effective("discard"), rearms }
 }
+
+const armsAnew = ({ op }: Ask): boolean => op === "create" || op === "update"
 
 const tracesOf = ({ asks, attempts, pending, finished }: Gathered): Map<string, Traces> => {
   const byFireId = new Map<string, Traces>()
@@ -170,7 +187,7 @@ const tracesOf = ({ asks, attempts, pending, finished }: Gathered): Map<string, 
 }
 
 const termsOf = (request: Ask, earlier: ReadonlyArray<Terms>): ReadonlyArray<Terms> => {
-  if (request.op === "cancel") return []
+  if (request.op !== "create" && request.op !== "update") return []
   if (request.op === "create") return [{ executeAtMs: request.executeAtMs, payload: request.payload }]
   const { executeAtMs, payload } = request
   if (executeAtMs !== undefined && payload !== undefined)
@@ -195,6 +212,7 @@ const termsAfterRearm = (
   reply: Extract<Reply, { result: "rearmed" }>,
   earlier: ReadonlyArray<Terms>,
 ): ReadonlyArray<Terms> =>
-  reply.payload === undefined
-    ? earlier.map(({ payload }) => ({ executeAtMs: undefined, payload }))
-    : [{ executeAtMs: undefined, payload: reply.payload }]
+  reply.payload === undefined ? atAnotherTime(earlier) : [{ executeAtMs: undefined, payload: reply.payload }]
+
+const atAnotherTime = (earlier: ReadonlyArray<Terms>): ReadonlyArray<Terms> =>
+  earlier.map(({ payload }) => ({ executeAtMs: undefined, payload }))

@@ -15,28 +15,15 @@ import {
   nameOf,
   sameBytes,
 } from "./HistoryIndex.ts"
-
-export type Invariant =
-  | "noLoss"
-  | "neverEarly"
-  | "boundedRepeats"
-  | "fencing"
-  | "definiteAnswers"
-  | "integrity"
-  | "conservation"
-
-export interface Violation {
-  readonly invariant: Invariant
-  readonly message: string
-}
+import { losses } from "./losses.ts"
+import { type Violation, violation } from "./Violation.ts"
 
 /** Every violation there is; none in a good run. */
 export const checkInvariants = (history: History): ReadonlyArray<Violation> => {
   const index = indexHistory(history)
   return [
     ...index.keys.flatMap((key) => [
-      ...lost(key, history.dueUntilMs),
-      ...confirmedInVain(key),
+      ...losses(key, history.dueUntilMs),
       ...early(key),
       ...repeated(key, index.faults),
       ...answeredFalsely(key, index.faults),
@@ -54,69 +41,6 @@ export const describeViolations = (violations: ReadonlyArray<Violation>): string
   const lines = violations.slice(0, shown).map(({ invariant, message }) => `${invariant}: ${message}`)
   if (violations.length > shown) lines.push(`… and ${violations.length - shown} more`)
   return lines.join("\n")
-}
-
-// ── No loss ─────────────────────────────────────────────────────────────────────────────────────────
-
-/**
- * An acknowledged arming is delivered, dead, not yet due, or ended by someone who asked for that. What is due is not
- * pending any more, whether or not anyone was told of it.
- */
-const lost = (history: KeyHistory, dueUntilMs: number): ReadonlyArray<Violation> =>
-  history.armings.flatMap((arming) => {
-    const isAcknowledged = arming.madeBy !== undefined
-    const who = `${nameOf(history.key)} (${arming.fireId}), ${isAcknowledged ? "acknowledged" : "unknown"},`
-    if (arming.pending !== undefined) {
-      if (arming.pending.fireAtMs > dueUntilMs) return []
-      return [violation("noLoss", `${who} is still pending, though it was due at ${arming.pending.fireAtMs}`)]
-    }
-    if (!isAcknowledged || isDelivered(arming) || arming.finished?.state === "dead") return []
-    if (arming.finished?.state === "delivered") {
-      return [
-        violation("noLoss", `${who} is delivered by the store's account, but its target did not get it`),
-      ]
-    }
-    if (isCancelledAsAsked(history, arming) || isReplacedAsAsked(history, arming)) return []
-    return [violation("noLoss", `${who} was neither delivered nor cancelled, and is not in the store`)]
-  })
-
-/** Whoever repeats a create and is told that it is there already, or was, may rely on that. */
-const confirmedInVain = ({ key, asks, armings }: KeyHistory): ReadonlyArray<Violation> => {
-  const confirmed = asks.find(
-    ({ request, answer }) =>
-      request.op === "create" &&
-      answer?.result === "nothingDone" &&
-      (answer.because === "unchanged" || answer.because === "alreadyFinished"),
-  )
-  const isSeen = armings.some(({ attempts, pending, finished }) =>
-    [...attempts, pending, finished].some((trace) => trace !== undefined),
-  )
-  return confirmed === undefined || isSeen
-    ? []
-    : [violation("noLoss", `${nameOf(key)}, which a create was told of, has left no trace`)]
-}
-
-const isDelivered = ({ attempts }: Arming): boolean =>
-  attempts.some(({ reply }) => reply?.result === "delivered" || reply?.result === "rearmed")
-
-const isCancelledAsAsked = ({ asks }: KeyHistory, { finished, madeBy }: Arming): boolean =>
-  finished?.state === "cancelled" &&
-  asks.some(
-    (asked) =>
-      asked.request.op === "cancel" &&
-      asked.answeredAt > (madeBy?.sentAt ?? 0) &&
-      (asked.answer === undefined ||
-        asked.answer.result === "cancelled" ||
-        asked.answer.result === "inFlight"),
-  )
-
-/** By the next arming of its key, unless that one was told that it found the key free. */
-const isReplacedAsAsked = ({ armings, unknownArmings }: KeyHistory, arming: Arming): boolean => {
-  const successor = armings.find(({ revision }) => revision > arming.revision)
-  if (successor === undefined) return false
-  const answer = successor.madeBy?.answer
-  if (answer !== undefined) return answer.result !== "created"
-  return unknownArmings.some(({ answeredAt }) => answeredAt > (arming.madeBy?.sentAt ?? 0))
 }
 
 // ── Never early ─────────────────────────────────────────────────────────────────────────────────────
@@ -197,10 +121,10 @@ const triedAfterItsEnd = (attempts: ReadonlyArray<Attempted>): ReadonlyArray<Vio
 
 /** What nobody was told of must be explained by an unknown ask or a re-arming, each of them once. */
 const firedUnasked = (history: KeyHistory): ReadonlyArray<Violation> => {
-  const { key, armings, unknownArmings, rearms } = history
+  const { key, armings, unknownArmings, replays, rearms } = history
   const told = new Set(foundFinished(history))
   const unexplained = armings.filter(({ madeBy, fireId }) => madeBy === undefined && !told.has(fireId))
-  const explained = unknownArmings.length + rearms
+  const explained = unknownArmings.length + replays.length + rearms
   if (unexplained.length <= explained) return []
   const fireIds = unexplained.map(({ fireId }) => fireId).join(", ")
   const message = `${nameOf(key)} was armed ${unexplained.length} times (${fireIds}) where ${explained} asks can explain it`
@@ -290,10 +214,10 @@ interface Ended {
 
 const endedBy = (history: KeyHistory, asked: Asked): ReadonlyArray<Ended> => {
   const { answer } = asked
-  if (answer === undefined || answer.result === "nothingDone") return []
+  if (answer === undefined || endsNothing.has(answer.result)) return []
   if ("revision" in answer) {
     const before = history.armings.filter(({ revision }) => revision < answer.revision)
-    const isCertain = history.unknownArmings.length === 0
+    const isCertain = history.unknownArmings.length === 0 && history.replays.length === 0
     return before.map((arming) => ({
       arming,
       wasAtRest: answer.result === "changed" && isCertain && arming === before.at(-1),
@@ -302,6 +226,8 @@ const endedBy = (history: KeyHistory, asked: Asked): ReadonlyArray<Ended> => {
   const arming = cancelledArming(history, asked)
   return arming === undefined ? [] : [{ arming, wasAtRest: answer.result === "cancelled" }]
 }
+
+const endsNothing: ReadonlySet<string> = new Set(["nothingDone", "replayed", "discarded"])
 
 /** Which arming a cancel hit; nothing where others asked at the same time and the store cannot tell. */
 const cancelledArming = ({ asks, armings }: KeyHistory, cancel: Asked): Arming | undefined => {
@@ -376,8 +302,6 @@ const isArming = (result: string | undefined): boolean =>
   result === "created" || result === "replaced" || result === "changed"
 
 // ── Small parts ─────────────────────────────────────────────────────────────────────────────────────
-
-const violation = (invariant: Invariant, message: string): Violation => ({ invariant, message })
 
 const attemptName = ({ key, fireId, attempt, epoch }: Attempted): string =>
   `attempt ${attempt} of ${nameOf(key)} (${fireId}, epoch ${epoch})`

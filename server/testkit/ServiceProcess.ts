@@ -7,6 +7,14 @@ import { fileURLToPath } from "node:url"
 import { eventually } from "./eventually.ts"
 import type { HistoryRecorder } from "./History.ts"
 
+/** A command that is the service, to be followed by the service's own arguments. */
+export interface Program {
+  readonly command: string
+  readonly args: ReadonlyArray<string>
+  /** All that it finds in its environment beside its settings; without it, what the tests themselves find in theirs. */
+  readonly environment?: Readonly<Record<string, string>>
+}
+
 export interface ServiceProcessOptions {
   /** Where its database is, unless its settings name another. Processes with the same folder share it. */
   readonly folder: string
@@ -14,9 +22,14 @@ export interface ServiceProcessOptions {
   readonly name?: string
   readonly settings?: Readonly<Record<string, string>>
   readonly recorder?: HistoryRecorder
+  /** What is run unless a start names another; by default its sources. */
+  readonly program?: Program
 }
 
 const mainFile = fileURLToPath(new URL("../src/main.ts", import.meta.url))
+
+export const fromSource: Program = { command: process.execPath, args: [mainFile] }
+
 const linesKept = 10_000
 
 export class ServiceProcess implements AsyncDisposable {
@@ -48,9 +61,10 @@ export class ServiceProcess implements AsyncDisposable {
   static command(
     args: ReadonlyArray<string>,
     settings: Readonly<Record<string, string>> = {},
+    { command, args: first, environment = inheritedEnvironment() }: Program = fromSource,
   ): Promise<{ readonly code: number | undefined; readonly stdout: string; readonly stderr: string }> {
-    const child = spawn(process.execPath, [mainFile, ...args], {
-      env: { ...inheritedEnvironment(), ...settings },
+    const child = spawn(command, [...first, ...args], {
+      env: { ...environment, ...settings },
       stdio: ["ignore", "pipe", "pipe"],
     })
     running.add(child)
@@ -90,8 +104,8 @@ export class ServiceProcess implements AsyncDisposable {
   }
 
   /** Starts it, again if it ran before, and waits until it is ready. */
-  async start(): Promise<void> {
-    await this.launch()
+  async start(program?: Program): Promise<void> {
+    await this.launch(program)
     await eventually("the service is ready", async () => {
       this.#mustRun()
       return (await this.statusOf("/health/ready")) === 200 ? true : undefined
@@ -101,11 +115,11 @@ export class ServiceProcess implements AsyncDisposable {
   }
 
   /** Starts it and waits only until it listens. */
-  async launch(): Promise<void> {
+  async launch(program: Program = this.#options.program ?? fromSource): Promise<void> {
     if (this.#child !== undefined) throw new Error("the service is running already")
-    const child = spawn(process.execPath, [mainFile, "serve"], {
+    const child = spawn(program.command, [...program.args, "serve"], {
       cwd: this.#options.folder,
-      env: this.#environment(),
+      env: this.#environment(program),
       stdio: ["ignore", "pipe", "pipe"],
     })
     this.#child = child
@@ -144,6 +158,18 @@ export class ServiceProcess implements AsyncDisposable {
     return this.#exit
   }
 
+  /** Waits until it ends by itself, and answers its exit code. */
+  async fallen(withinMs = 30_000): Promise<number | undefined> {
+    const exit = this.#exit.then((code) => ({ code }))
+    const never = AbortSignal.timeout(withinMs)
+    const late = new Promise<never>((_, reject) => {
+      never.onabort = () => reject(new Error(`the service still runs, ${this.#lastWords()}`))
+    })
+    const { code } = await Promise.race([exit, late])
+    this.#options.recorder?.node("killed", this.#name)
+    return code
+  }
+
   signal(signal: NodeJS.Signals): void {
     this.#mustRun()
     this.#child?.kill(signal)
@@ -176,9 +202,9 @@ export class ServiceProcess implements AsyncDisposable {
     return this.#options.name ?? "service"
   }
 
-  #environment(): Record<string, string> {
+  #environment({ environment = inheritedEnvironment() }: Program): Record<string, string> {
     return {
-      ...inheritedEnvironment(),
+      ...environment,
       TIMER_HTTP_PORT: "0",
       ...(this.#options.settings?.["TIMER_STORE_URL"] === undefined
         ? { TIMER_DB_PATH: ServiceProcess.databaseIn(this.#options.folder) }

@@ -3,11 +3,12 @@ import { expect, test } from "bun:test"
 import { Effect, type Layer } from "effect"
 import type { Timer } from "../src/domain/Timer.ts"
 import { shardOf } from "../src/domain/TimerKey.ts"
-import { keyOfItem, type WriteAnswer, type WriteItem } from "../src/domain/WriteItem.ts"
+import { type InsertAnswer, keyOfItem, type WriteAnswer, type WriteItem } from "../src/domain/WriteItem.ts"
+import type { NamespaceStore } from "../src/ports/NamespaceStore.ts"
 import { ShardLeases } from "../src/ports/ShardLeases.ts"
-import { type ListPage, type ListQuery, TimerStore } from "../src/ports/TimerStore.ts"
+import { type ListPage, type ListQuery, type ShardBatch, TimerStore } from "../src/ports/TimerStore.ts"
 
-export type Store = TimerStore | ShardLeases
+export type Store = TimerStore | ShardLeases | NamespaceStore
 
 export interface StoreFixture {
   readonly name: string
@@ -42,6 +43,13 @@ export const owned = Effect.gen(function* () {
     const claimed = yield* leases.claim(lease, "node-1")
     epochs[lease.shard] = claimed?.epoch ?? Number.NaN
   }
+  const numbers = new Map<number, number>()
+  /** The owner's next call of the shard. */
+  const batchOf = (shard: number, items: ReadonlyArray<WriteItem>): ShardBatch => {
+    const number = (numbers.get(shard) ?? 0) + 1
+    numbers.set(shard, number)
+    return { shard, epoch: epochs[shard] ?? Number.NaN, number, items }
+  }
   const write = Effect.fnUntraced(function* (items: ReadonlyArray<WriteItem>) {
     const byShard = new Map<number, Array<number>>()
     items.forEach((item, index) => {
@@ -49,11 +57,12 @@ export const owned = Effect.gen(function* () {
       byShard.set(shard, [...(byShard.get(shard) ?? []), index])
     })
     const groups = [...byShard]
-    const batches = groups.map(([shard, indexes]) => ({
-      shard,
-      epoch: epochs[shard] ?? Number.NaN,
-      items: indexes.map((index) => at(items, index)),
-    }))
+    const batches = groups.map(([shard, indexes]) =>
+      batchOf(
+        shard,
+        indexes.map((index) => at(items, index)),
+      ),
+    )
     const answered = yield* store.write(batches)
     const answers: Array<WriteAnswer> = []
     answered.forEach((batch, group) => {
@@ -64,7 +73,14 @@ export const owned = Effect.gen(function* () {
     })
     return answers
   })
-  return { store, leases, epochs, write, shardOf: (timer: Timer) => shardOf(timer.uuid, owners.length) }
+  return {
+    store,
+    leases,
+    epochs,
+    write,
+    batchOf,
+    shardOf: (timer: Timer) => shardOf(timer.uuid, owners.length),
+  }
 })
 
 /** Every page of a list, to its end; `between` runs after each page. */
@@ -98,7 +114,7 @@ export const at = <T>(items: ReadonlyArray<T>, index: number): T => {
 }
 
 /** The timer an answer carries. */
-export const timerIn = (answer: WriteAnswer | undefined): Timer => {
+export const timerIn = (answer: InsertAnswer | undefined): Timer => {
   if (answer !== undefined && "timer" in answer) return answer.timer
   if (answer !== undefined && "next" in answer && answer.next !== undefined) return answer.next
   throw new Error(`no timer in ${JSON.stringify(answer)}`)

@@ -1,5 +1,6 @@
 // A network that fails on demand, between a client and any server: connections cut, bytes that vanish on the way
-// there or back, bytes that come late. It knows no protocol.
+// there or back, bytes that come late, even after their sender has given them up. It knows no protocol.
+import { once } from "node:events"
 import { connect, createServer, type Server, type Socket } from "node:net"
 
 export interface TcpProxyTarget {
@@ -12,6 +13,8 @@ type Direction = "toServer" | "fromServer"
 interface Link {
   readonly client: Socket
   readonly server: Socket
+  /** What the client has sent and the server has not got; absent where everything passes. */
+  held?: Array<Buffer>
 }
 
 export class TcpProxy implements AsyncDisposable {
@@ -79,6 +82,36 @@ export class TcpProxy implements AsyncDisposable {
     this.#delayMs = delayMs
   }
 
+  /** What clients send from now on, over the connections there are, stays here; new connections are as ever. */
+  hold(): void {
+    for (const link of this.#links) link.held ??= []
+  }
+
+  /** Whether this text is among what is held. */
+  isHolding(text: string): boolean {
+    return [...this.#links].some(({ held }) => Buffer.concat(held ?? []).includes(text))
+  }
+
+  /** Ends the connections that are held, for their clients only. */
+  cutHeld(): void {
+    for (const { client, held } of this.#links) if (held !== undefined) client.destroy()
+  }
+
+  /** Passes on what is held, and answers what the servers said to it. For connections whose clients are gone. */
+  async release(): Promise<string> {
+    const held = [...this.#links].filter((link) => link.held !== undefined && link.held.length > 0)
+    const answers = await Promise.all(
+      held.map(async ({ server, held }) => {
+        const answered = once(server, "data")
+        server.write(Buffer.concat(held ?? []))
+        const [answer]: ReadonlyArray<Buffer> = await answered
+        return answer?.toString("latin1") ?? ""
+      }),
+    )
+    for (const link of held) this.#end(link)
+    return answers.join("\n")
+  }
+
   /** All is well again for new connections; those that lost bytes should be cut first. */
   heal(): void {
     this.#isCut = false
@@ -107,11 +140,16 @@ export class TcpProxy implements AsyncDisposable {
   #pass(direction: Direction, link: Link, source: Socket, sink: Socket): void {
     source.setNoDelay(true)
     source.on("data", (chunk: Buffer) => {
+      if (direction === "toServer" && link.held !== undefined) {
+        link.held.push(chunk)
+        return
+      }
       if (this.#isDropping[direction]) {
         this.#droppedBytes += chunk.length
         return
       }
       if (this.#delayMs === 0) {
+        if (sink.destroyed) return
         // A sink that is slow holds its source back: the proxy keeps no queue of its own.
         if (!sink.write(chunk)) this.#holdUntilDrained(source, sink)
         return
@@ -122,8 +160,12 @@ export class TcpProxy implements AsyncDisposable {
         if (!source.destroyed) source.resume()
       }, this.#delayMs)
     })
-    source.on("error", () => this.#end(link))
-    source.on("close", () => this.#end(link))
+    const ended = () => {
+      // What is held outlives its sender.
+      if (direction === "fromServer" || link.held === undefined) this.#end(link)
+    }
+    source.on("error", ended)
+    source.on("close", ended)
   }
 
   #holdUntilDrained(source: Socket, sink: Socket): void {

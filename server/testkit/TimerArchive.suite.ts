@@ -5,6 +5,7 @@ import type { Tally } from "../src/domain/decide.ts"
 import { type ArchivedItem, keyOfArchived } from "../src/domain/decideRestore.ts"
 import type { FinishedLife, Timer } from "../src/domain/Timer.ts"
 import { shardOf } from "../src/domain/TimerKey.ts"
+import { NamespaceStore } from "../src/ports/NamespaceStore.ts"
 import { ShardLeases } from "../src/ports/ShardLeases.ts"
 import {
   type ArchivePlace,
@@ -116,7 +117,11 @@ const fill = Effect.gen(function* () {
   yield* write([
     outcomeOf(again, delivered),
     cancelOf(cancelled),
-    outcomeOf(dead, { to: "dead", reason: "refused" }, { made: { at: 5, durationMs: 1, error: "no" } }),
+    outcomeOf(
+      dead,
+      { to: "dead", reason: "refused" },
+      { attemptLog: [{ at: 5, durationMs: 1, error: "no" }] },
+    ),
   ])
   yield* write([samplePut({ timerId: "again", createdAt: sampleNow + 200, fireAt: sampleNow + 5_000 })])
 })
@@ -197,6 +202,23 @@ const readingLaws = (law: Law): void => {
       yield* write([samplePut({ timerId: "later" }), cancelOf(sampleTimer({ timerId: "retried" }))])
       expect(sorted(yield* contentsOf(archive, 2))).toEqual([...before])
       expect(sorted(yield* contents(1_000))).not.toEqual([...before])
+    }),
+  )
+
+  law("what operators had set when it was opened is in it, by versions, whatever is set meanwhile", () =>
+    Effect.gen(function* () {
+      const store = yield* NamespaceStore
+      const set = Effect.fnUntraced(function* (namespace: string, maxPending: number) {
+        return yield* store.put({ ...(yield* store.get(namespace)), settings: { maxPending }, updatedAt: 1 })
+      })
+      for (const name of ["b", "a", "c"]) yield* set(name, 1)
+      const before = yield* store.changesAfter(0, 10)
+      const archive = yield* (yield* ArchiveOpening).open
+      yield* set("b", 2)
+      yield* set("d", 2)
+      const first = yield* archive.settings(0, 2)
+      const rest = yield* archive.settings(first.at(-1)?.version ?? 0, 2)
+      expect([...first, ...rest]).toEqual([...before])
     }),
   )
 

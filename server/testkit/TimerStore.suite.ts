@@ -5,6 +5,7 @@ import { Effect } from "effect"
 import type { FinishedLife } from "../src/domain/Timer.ts"
 import type { WriteItem } from "../src/domain/WriteItem.ts"
 import { at, lawsOf, owned, type Store, type StoreFixture, timerIn } from "./StoreFixture.ts"
+import { timerStoreDeadLettersSuite } from "./TimerStoreDeadLetters.suite.ts"
 import { timerStoreModelSuite } from "./TimerStoreModel.suite.ts"
 import { timerStoreReadsSuite } from "./TimerStoreReads.suite.ts"
 import { timerStoreRepeatsSuite } from "./TimerStoreRepeats.suite.ts"
@@ -24,11 +25,13 @@ import {
 export const timerStoreSuite = (fixture: StoreFixture): void => {
   describe(`TimerStore: ${fixture.name}`, () => {
     describe("fence", () => fenceLaws(fixture))
+    describe("order of calls", () => orderLaws(fixture))
     describe("items", () => itemLaws(fixture))
     describe("payloads", () => payloadLaws(fixture))
     describe("durability", () => durabilityLaws(fixture))
     timerStoreRepeatsSuite(fixture)
     timerStoreSchedulesSuite(fixture)
+    timerStoreDeadLettersSuite(fixture)
     timerStoreReadsSuite(fixture)
     timerStoreModelSuite(fixture)
   })
@@ -41,13 +44,13 @@ const fenceLaws = (fixture: StoreFixture): void => {
     "a batch under another epoch than the shard's changes nothing",
     () =>
       Effect.gen(function* () {
-        const { store, leases, epochs } = yield* owned
+        const { store, leases, epochs, batchOf } = yield* owned
         const before = yield* leases.owners
         yield* leases.claim(at(before, 0), "node-2")
         const put = samplePut()
         const tallyBefore = yield* store.tally
         for (const epoch of [at(epochs, 0), at(epochs, 0) + 2, 0, -1]) {
-          const answers = yield* store.write([{ shard: 0, epoch, items: [put] }])
+          const answers = yield* store.write([{ ...batchOf(0, [put]), epoch }])
           expect(answers).toEqual([{ result: "ownershipLost" }])
         }
         expect(yield* store.find(put.timer)).toEqual({ pending: undefined, last: undefined })
@@ -58,11 +61,11 @@ const fenceLaws = (fixture: StoreFixture): void => {
 
   law("batches of one write stand or fall each alone", () =>
     Effect.gen(function* () {
-      const { store, epochs } = yield* owned
+      const { store, epochs, batchOf } = yield* owned
       const [lost, kept] = [samplePut(), samplePut()]
       const answers = yield* store.write([
-        { shard: 1, epoch: at(epochs, 1) - 1, items: [lost] },
-        { shard: 2, epoch: at(epochs, 2), items: [kept] },
+        { ...batchOf(1, [lost]), epoch: at(epochs, 1) - 1 },
+        batchOf(2, [kept]),
       ])
       expect(answers.map(({ result }) => result)).toEqual(["ownershipLost", "written"])
       expect((yield* store.find(lost.timer)).pending).toBeUndefined()
@@ -72,11 +75,9 @@ const fenceLaws = (fixture: StoreFixture): void => {
 
   law("an empty write is answered with nothing, an empty batch with no answers", () =>
     Effect.gen(function* () {
-      const { store, epochs } = yield* owned
+      const { store, batchOf } = yield* owned
       expect(yield* store.write([])).toEqual([])
-      expect(yield* store.write([{ shard: 0, epoch: at(epochs, 0), items: [] }])).toEqual([
-        { result: "written", answers: [] },
-      ])
+      expect(yield* store.write([batchOf(0, [])])).toEqual([{ result: "written", answers: [] }])
     }),
   )
 
@@ -100,6 +101,119 @@ const fenceLaws = (fixture: StoreFixture): void => {
         expect((yield* store.find(there.timer)).pending).toEqual(there.timer)
       }),
     1,
+  )
+
+  law(
+    "insertIfAbsent begins no other life of a key, however late it comes",
+    () =>
+      Effect.gen(function* () {
+        const { store, leases, write } = yield* owned
+        const late = samplePut({ timerId: "late" })
+        const [replacing, another] = [samplePut({ timerId: "late", fireAt: sampleNow + 9 }), samplePut()]
+        // The insert was given up and repeated by an owner; what came after has left no trace of its fireId.
+        yield* write([late, replacing, cancelOf(late.timer), another, cancelOf(another.timer)])
+        const before = yield* store.find(late.timer)
+        const tally = yield* store.tally
+        const neighbour = samplePut()
+        const { executeAt, timerId } = another.timer
+        // What is due by then, and was due at that time before, is the same create again.
+        const again = samplePut({ timerId, executeAt, createdAt: executeAt + 1 })
+        const answers = yield* store.insertIfAbsent(0, [late, neighbour, another, again])
+        expect(answers.map(({ result }) => result)).toEqual([
+          "livedBefore",
+          "created",
+          "alreadyFinished",
+          "alreadyFinished",
+        ])
+        expect(yield* store.find(late.timer)).toEqual(before)
+        expect(yield* store.insertIfAbsent(0, [late, late])).toEqual([
+          { result: "livedBefore" },
+          { result: "livedBefore" },
+        ])
+        expect(yield* store.tally).toEqual({ ...tally, created: tally.created + 1 })
+        expect(at(yield* leases.owners, 0).foreign).toBe(1)
+        // An owner may.
+        expect((yield* write([late])).map(({ result }) => result)).toEqual(["created"])
+      }),
+    1,
+  )
+}
+
+const orderLaws = (fixture: StoreFixture): void => {
+  const law = lawsOf(fixture)
+
+  law(
+    "a call whose number is not above the last one taken changes nothing; a higher one is taken",
+    () =>
+      Effect.gen(function* () {
+        const { store, batchOf } = yield* owned
+        const { timer } = samplePut({ timerId: "contended" })
+        const numbered = (number: number, ...items: ReadonlyArray<WriteItem>) =>
+          store.write([{ ...batchOf(0, items), number }])
+        expect(yield* numbered(5, putOf(timer))).toMatchObject([{ result: "written" }])
+        const replacing = samplePut({ timerId: "contended", fireAt: sampleNow + 9 })
+        expect(yield* numbered(7, replacing, cancelOf(timer))).toMatchObject([{ result: "written" }])
+        const tally = yield* store.tally
+        const before = yield* store.find(timer)
+        for (const number of [7, 6, 5, 1, 0]) {
+          expect(yield* numbered(number, putOf(timer))).toEqual([{ result: "overtaken" }])
+          expect(yield* numbered(number)).toEqual([{ result: "overtaken" }])
+        }
+        expect(yield* store.find(timer)).toEqual(before)
+        expect(yield* store.tally).toEqual(tally)
+        expect(yield* numbered(8, putOf(timer))).toMatchObject([{ answers: [{ result: "created" }] }])
+      }),
+    1,
+  )
+
+  law(
+    "outcomes and records obey it too",
+    () =>
+      Effect.gen(function* () {
+        const { store, batchOf } = yield* owned
+        const { timer } = samplePut()
+        yield* store.write([batchOf(0, [putOf(timer)])])
+        const retry = outcomeOf(timer, { to: "retry", fireAt: sampleNow + 99 })
+        const late = batchOf(0, [outcomeOf(timer, delivered)])
+        yield* store.write([batchOf(0, [retry])])
+        const { pending, last } = yield* store.find(timer)
+        expect(yield* store.write([late])).toEqual([{ result: "overtaken" }])
+        const { fireAt: _, updatedAt: __, ...same } = timer
+        const life: FinishedLife = { ...same, state: "delivered", attempts: 1, finishedAt: sampleNow + 80 }
+        const record = { ...late, items: [{ kind: "record", life } as const] }
+        expect(yield* store.write([record])).toEqual([{ result: "overtaken" }])
+        expect(yield* store.find(timer)).toEqual({ pending, last })
+      }),
+    1,
+  )
+
+  law("each shard has numbers of its own, and batches of a call are taken each alone", () =>
+    Effect.gen(function* () {
+      const { store, batchOf } = yield* owned
+      const [old, current, elsewhere] = [samplePut(), samplePut(), samplePut()]
+      const overtaken = batchOf(1, [old])
+      yield* store.write([batchOf(1, [current])])
+      const answers = yield* store.write([overtaken, batchOf(2, [elsewhere])])
+      expect(answers.map(({ result }) => result)).toEqual(["overtaken", "written"])
+      expect((yield* store.find(old.timer)).pending).toBeUndefined()
+      expect((yield* store.find(elsewhere.timer)).pending).toEqual(elsewhere.timer)
+    }),
+  )
+
+  law("a claim begins anew, and what is refused for its epoch takes no number", () =>
+    Effect.gen(function* () {
+      const { store, leases, batchOf } = yield* owned
+      yield* store.write([{ ...batchOf(0, [samplePut()]), number: 1_000 }])
+      const lease = at(yield* leases.owners, 0)
+      const epoch = (yield* leases.claim(lease, "node-2"))?.epoch ?? Number.NaN
+      const late = { ...batchOf(0, [samplePut()]), number: 2_000 }
+      expect(yield* store.write([late])).toEqual([{ result: "ownershipLost" }])
+      for (const number of [1, 2]) {
+        const batch = { shard: 0, epoch, number, items: [samplePut()] }
+        expect(yield* store.write([batch])).toMatchObject([{ result: "written" }])
+        expect(yield* store.write([batch])).toEqual([{ result: "overtaken" }])
+      }
+    }),
   )
 }
 
@@ -163,7 +277,7 @@ const itemLaws = (fixture: StoreFixture): void => {
           attempts: 1,
           finishedAt: a.timer.fireAt + 30,
           latenessMs: 5,
-          lastAttempt: { at: a.timer.fireAt + 5, durationMs: 25, status: 200 },
+          attemptLog: [{ at: a.timer.fireAt + 5, durationMs: 25, status: 200 }],
         } as FinishedLife)
         expect(cancelled?.last?.state).toBe("cancelled")
         expect(cancelled?.last?.payload).toBeUndefined()

@@ -15,16 +15,25 @@ import {
   emptyTally,
   type Tally,
 } from "../src/domain/decide.ts"
+import { decideDiscard, decideReplay } from "../src/domain/decideDead.ts"
 import type { FinishedLife, Timer } from "../src/domain/Timer.ts"
 import { keyOf } from "../src/domain/TimerKey.ts"
-import { keyOfItem, type Then, type WriteAnswer, type WriteItem } from "../src/domain/WriteItem.ts"
+import {
+  keyOfItem,
+  type NamedDead,
+  type Then,
+  type WriteAnswer,
+  type WriteItem,
+} from "../src/domain/WriteItem.ts"
 import { TimerStore } from "../src/ports/TimerStore.ts"
 import { at, owned, type StoreFixture } from "./StoreFixture.ts"
 import {
   cancelOf,
   changeOf,
+  discardOf,
   outcomeOf,
   putOf,
+  replayOf,
   sampleId,
   sampleNow,
   sampleSpec,
@@ -34,7 +43,17 @@ import {
 
 /** What happens next, as numbers that a shrinking run can make small. */
 interface Step {
-  readonly op: "put" | "change" | "schedule" | "cancel" | "outcome" | "record" | "repeat" | "carried"
+  readonly op:
+    | "put"
+    | "change"
+    | "schedule"
+    | "cancel"
+    | "outcome"
+    | "record"
+    | "replay"
+    | "discard"
+    | "repeat"
+    | "carried"
   readonly key: number
   readonly a: number
   readonly b: number
@@ -52,6 +71,9 @@ const steps = fc.array(
       "outcome",
       "outcome",
       "record",
+      "replay",
+      "replay",
+      "discard",
       "repeat",
       "carried",
     ),
@@ -110,7 +132,19 @@ const assertSame = Effect.fnUntraced(function* (model: Model) {
       last: model.last(key.uuid),
     })
   }
+  const { items } = yield* store.list({
+    namespace: model.namespace,
+    state: "dead",
+    reversed: false,
+    includePayload: true,
+    limit: 100,
+  })
+  const letters = items.flatMap((item) => (item.state === "dead" ? [item.life] : []))
+  expect(byFireId(letters)).toEqual(byFireId(model.letters))
 })
+
+const byFireId = (lives: ReadonlyArray<FinishedLife>): ReadonlyArray<FinishedLife> =>
+  [...lives].sort((a, b) => (a.fireId < b.fireId ? -1 : 1))
 
 class Model {
   readonly namespace: string
@@ -118,6 +152,8 @@ class Model {
   readonly answers: Array<WriteAnswer> = []
   tally: Tally = emptyTally
   readonly #lives: Array<FinishedLife> = []
+  /** Dead letters that are gone. */
+  readonly #gone: Array<FinishedLife> = []
   readonly #replaced: Array<Timer> = []
   readonly #items: Array<WriteItem> = []
   #now = sampleNow
@@ -128,6 +164,10 @@ class Model {
 
   last(uuid: string): FinishedLife | undefined {
     return this.#lives.filter((life) => life.uuid === uuid).sort((a, b) => b.revision - a.revision)[0]
+  }
+
+  get letters(): ReadonlyArray<FinishedLife> {
+    return this.#lives.filter(({ state }) => state === "dead")
   }
 
   /** The item that the step stands for in the present state, applied; nothing if it makes no sense. */
@@ -144,6 +184,10 @@ class Model {
       this.pending.set(uuid, decision.pending)
     }
     if (decision.finished !== undefined) this.#finish(decision.finished)
+    if (decision.removesDead !== undefined) {
+      this.#lives.splice(this.#lives.indexOf(decision.removesDead), 1)
+      this.#gone.push(decision.removesDead)
+    }
     this.tally = sum(this.tally, decision.tally ?? {})
     this.answers.push(decision.answer)
     this.#items.push(item)
@@ -174,7 +218,15 @@ class Model {
           item,
           this.#lives.find((life) => life.uuid === uuid && life.fireId === item.life.fireId),
         )
+      case "replay":
+        return decideReplay(item, known, this.#letter(item))
+      case "discard":
+        return decideDiscard(item, this.#letter(item))
     }
+  }
+
+  #letter({ key, deadFireId }: NamedDead): FinishedLife | undefined {
+    return this.letters.find(({ uuid, fireId }) => uuid === key.uuid && fireId === deadFireId)
   }
 
   #itemOf({ op, key, a, b }: Step): WriteItem | undefined {
@@ -228,6 +280,13 @@ class Model {
             })
       case "record":
         return this.#recordOf(a)
+      case "replay":
+      case "discard": {
+        const lives = (b === 4 ? this.#gone : this.letters).filter(({ uuid }) => uuid === named.uuid)
+        const dead = lives[a % Math.max(1, lives.length)]
+        if (dead === undefined) return undefined
+        return op === "replay" ? replayOf(dead, { at: this.#now }) : discardOf(dead, { at: this.#now })
+      }
       case "repeat":
         return this.#items[this.#items.length - 1 - (a % Math.max(1, this.#items.length))]
       case "carried":
@@ -237,11 +296,11 @@ class Model {
 
   /** A write of which an owner may have heard before: at times it was done, long ago or just now, at times not. */
   #carried({ key, a, b }: Step): WriteItem | undefined {
-    const op = at(["put", "change", "cancel", "repeat", "repeat"] as const, b)
-    const item = this.#itemOf({ op, key, a, b: a % 5 })
-    return item?.kind === "put" || item?.kind === "change" || item?.kind === "cancel"
-      ? { ...item, isRepeat: true }
-      : undefined
+    const ops = ["put", "change", "cancel", "replay", "discard", "repeat", "repeat", "repeat"] as const
+    const item = this.#itemOf({ op: at(ops, (a + b) % ops.length), key, a, b: a % 5 })
+    return item === undefined || item.kind === "schedule" || item.kind === "outcome" || item.kind === "record"
+      ? undefined
+      : { ...item, isRepeat: true }
   }
 
   /** An attempt that outlived its arming: replaced, or cancelled while it ran. */

@@ -1,8 +1,20 @@
 // Sample timers and items for suites and tests: complete, valid, and told apart by a counter instead
 // of chance, so that a failing test reads the same each time.
-import type { Spec, Timer, TimerKey } from "../src/domain/Timer.ts"
+import { withAttempt } from "../src/domain/AttemptLog.ts"
+import type { FinishedLife, Spec, Timer, TimerKey } from "../src/domain/Timer.ts"
 import { keyOf } from "../src/domain/TimerKey.ts"
-import type { Cancel, Change, OnExisting, Outcome, Put, Schedule, Then } from "../src/domain/WriteItem.ts"
+import type {
+  Cancel,
+  Change,
+  Discard,
+  NamedDead,
+  OnExisting,
+  Outcome,
+  Put,
+  Replay,
+  Schedule,
+  Then,
+} from "../src/domain/WriteItem.ts"
 
 /** The instant at which samples are created. */
 export const sampleNow = 1_750_000_000_000
@@ -98,8 +110,30 @@ export const outcomeOf = (timer: Timer, then: Then, rest: Partial<Outcome> = {})
   fireId: timer.fireId,
   attempt: timer.attempts + 1,
   at: timer.fireAt + 30,
-  made: { at: timer.fireAt + 5, durationMs: 25, status: 200 },
+  attemptLog: withAttempt(timer.attemptLog, { at: timer.fireAt + 5, durationMs: 25, status: 200 }),
   then,
+  ...rest,
+})
+
+/** The dead letter of a timer, or of a life that ended dead. */
+export const namedDead = (dead: Timer | FinishedLife): NamedDead => ({
+  key: onlyKey(dead),
+  deadFireId: dead.fireId,
+  deadRevision: dead.revision,
+})
+
+export const replayOf = (dead: Timer | FinishedLife, rest: Partial<Replay> = {}): Replay => ({
+  kind: "replay",
+  ...namedDead(dead),
+  fireId: sampleId(),
+  at: sampleNow + 7_200_000,
+  ...rest,
+})
+
+export const discardOf = (dead: Timer | FinishedLife, rest: Partial<Discard> = {}): Discard => ({
+  kind: "discard",
+  ...namedDead(dead),
+  at: sampleNow + 7_200_000,
   ...rest,
 })
 

@@ -5,7 +5,9 @@ import { malformedMessage } from "@punctual/api/malformedMessage"
 import { Result, Schema, SchemaParser } from "effect"
 import type { ArchivedItem } from "../domain/decideRestore.ts"
 import { keyOf } from "../domain/TimerKey.ts"
-import { lifeFields, SpecShape, timerFields } from "../wire/timerShapes.ts"
+import type { SettingsRecord } from "../ports/NamespaceStore.ts"
+import { SettingsShape } from "../wire/settingsShape.ts"
+import { lifeFields, SpecShape, timerFields, withOneLog } from "../wire/timerShapes.ts"
 
 /** Rises with every change that an older program would misread. */
 const version = 1
@@ -23,6 +25,13 @@ const ItemLine = Schema.Union([
   Schema.Struct({ kind: Schema.Literal("ended"), ...lifeFields, ...bodyFields }),
 ])
 
+const SettingsLine = Schema.Struct({
+  kind: Schema.Literal("settings"),
+  namespace: Schema.String,
+  updatedAt: Schema.Int,
+  settings: SettingsShape,
+})
+
 const HeadLine = Schema.Struct({ kind: Schema.Literal("punctualArchive"), version: Schema.Int })
 
 const EndLine = Schema.Struct({
@@ -30,8 +39,12 @@ const EndLine = Schema.Struct({
   items: Schema.Int.check(Schema.isGreaterThanOrEqualTo(0)),
 })
 
+/** Versions are a store's own. */
+export type ArchivedSettings = Omit<SettingsRecord, "version">
+
 export type ArchiveLine =
   | { readonly kind: "item"; readonly item: ArchivedItem }
+  | { readonly kind: "settings"; readonly record: ArchivedSettings }
   | { readonly kind: "end"; readonly items: number }
 
 export const headLine = JSON.stringify({ kind: "punctualArchive", version })
@@ -42,6 +55,9 @@ export const itemLine = (item: ArchivedItem): string => {
   const { uuid: _, payload, ...rest } = item.kind === "pending" ? item.timer : item.life
   return JSON.stringify({ kind: item.kind, ...rest, ...payloadFields(payload) })
 }
+
+export const settingsLine = ({ namespace, updatedAt, settings }: ArchivedSettings): string =>
+  JSON.stringify({ kind: "settings", namespace, updatedAt, settings })
 
 /** Why the first line of a file is not that of an archive; nothing if it is. */
 export const whyNoArchive = (line: string): string | undefined => {
@@ -58,6 +74,12 @@ export const readLine = (line: string): Result.Result<ArchiveLine, string> => {
   if (json === undefined) return Result.fail("it is not JSON")
   const end = decodeEnd(json)
   if (Result.isSuccess(end)) return Result.succeed({ kind: "end", items: end.success.items })
+  if (isSettings(json)) {
+    const settings = decodeSettings(json)
+    if (Result.isFailure(settings)) return Result.fail(malformedMessage(settings.failure))
+    const { kind, ...record } = settings.success
+    return Result.succeed({ kind, record })
+  }
   const decoded = decodeItem(json)
   if (Result.isFailure(decoded)) return Result.fail(malformedMessage(decoded.failure))
   return Result.succeed({ kind: "item", item: itemOf(decoded.success) })
@@ -66,7 +88,11 @@ export const readLine = (line: string): Result.Result<ArchiveLine, string> => {
 const strictly = { onExcessProperty: "error" } as const
 const decodeHead = SchemaParser.decodeUnknownResult(HeadLine, strictly)
 const decodeEnd = SchemaParser.decodeUnknownResult(EndLine, strictly)
+const decodeSettings = SchemaParser.decodeUnknownResult(SettingsLine, strictly)
 const decodeItem = SchemaParser.decodeUnknownResult(ItemLine, strictly)
+
+const isSettings = (json: unknown): boolean =>
+  typeof json === "object" && json !== null && "kind" in json && json.kind === "settings"
 
 const itemOf = (line: typeof ItemLine.Type): ArchivedItem => {
   const { payload: text, payloadBase64, ...rest } = line
@@ -75,10 +101,10 @@ const itemOf = (line: typeof ItemLine.Type): ArchivedItem => {
   const body = { ...key, ...(payload === undefined ? {} : { payload }) }
   if (rest.kind === "pending") {
     const { kind, ...timer } = rest
-    return { kind, timer: { ...timer, ...body } }
+    return { kind, timer: { ...withOneLog(timer), ...body } }
   }
   const { kind, ...life } = rest
-  return { kind, life: { ...life, ...body } }
+  return { kind, life: { ...withOneLog(life), ...body } }
 }
 
 const encoder = new TextEncoder()

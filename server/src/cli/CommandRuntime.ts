@@ -6,6 +6,7 @@ import { Cause, Context, Effect, Exit, Fiber, FileSystem, Layer, Path, Schema, S
 import { CliConfig, CliError, CliOutput, Command, Flag, GlobalFlag, type HelpDoc } from "effect/cli"
 import { ChildProcessSpawner } from "effect/process"
 import { layerLogs } from "../Logs.ts"
+import { build, versionLine } from "./Build.ts"
 
 /** The command did not do all it was asked: why, or how much of it. */
 export class CommandFailed extends Schema.TaggedError<CommandFailed>()("CommandFailed", {
@@ -24,11 +25,19 @@ export class Output extends Context.Service<
     answer(text: string): Effect.Effect<void, OutputClosed>
     /** What is to be said beside it. */
     remark(text: string): Effect.Effect<void, OutputClosed>
+    /**
+     * Commands are interrupted when they shall stop. One that takes this is not, from then on: it waits for what it
+     * was given, and ends by itself, which is how it is meant to end.
+     */
+    readonly untilStopped: Effect.Effect<Effect.Effect<void>>
   }
 >()("punctual/cli/Output") {}
 
+/** How a command may fail. */
+export type CommandFailure = CommandFailed | OutputClosed | CliError.CliError
+
 /** What a command's handler is to the frame. */
-export type CommandRun = Effect.Effect<void, CommandFailed | OutputClosed | CliError.CliError, Output>
+export type CommandRun = Effect.Effect<void, CommandFailure, Output>
 
 /** Where a command is run: the process, or a test. */
 export interface Surroundings {
@@ -40,26 +49,34 @@ export interface Surroundings {
   onStop(stop: () => void): () => void
 }
 
-/** Runs `punctual <command> <args>` and answers the exit code. */
-export const runCommand = async <const Name extends string, Input, Shared>(
-  command: Command.Command<Name, Input, Shared, CommandFailed | OutputClosed | CliError.CliError, Output>,
+/** Runs `punctual <args>`, where `root` knows every command there is, and answers the exit code. */
+export const runTree = async <Input, Shared>(
+  root: Command.Command<"punctual", Input, Shared, CommandFailure, Output>,
   args: ReadonlyArray<string>,
   surroundings: Surroundings = processSurroundings,
 ): Promise<number> => {
-  const output = outputTo(surroundings)
-  const root = Command.make("punctual").pipe(Command.withSubcommands([command]))
-  const program = Command.runWith(root, { version: "" })([command.name, ...args]).pipe(
+  const stopping = Promise.withResolvers<void>()
+  let isTaken = false
+  const untilStopped = Effect.sync(() => {
+    isTaken = true
+    return Effect.promise(() => stopping.promise)
+  })
+  const output = { ...outputTo(surroundings), untilStopped }
+  const program = Command.runWith(root, { version: build.version })(args).pipe(
     Effect.as(0),
-    Effect.catch((failure) => told(command.name, failure, output)),
+    Effect.catch((failure) => told(commandPath(root, args), failure, output)),
     Effect.provideService(Output, output),
     Effect.provideService(CliOutput.Presenter, presenterTo(output)),
-    Effect.provideService(CliConfig.CliConfig, { builtIns: [GlobalFlag.Help] }),
+    Effect.provideService(CliConfig.CliConfig, { builtIns: [GlobalFlag.Help, GlobalFlag.Version] }),
     Effect.provide(platform),
     // Effect's own logger writes to stdout, among the answers.
     Effect.provide(layerLogs("warn", process.stderr.isTTY === true)),
   )
   const fiber = Effect.runFork(program)
-  const release = surroundings.onStop(() => fiber.interruptUnsafe())
+  const release = surroundings.onStop(() => {
+    if (isTaken) stopping.resolve()
+    else fiber.interruptUnsafe()
+  })
   const exit = await Effect.runPromise(Fiber.await(fiber))
   release()
   if (Exit.isSuccess(exit)) return exit.value
@@ -105,7 +122,7 @@ const escaped = (text: string, pattern: RegExp): string =>
     return shortEscapes[character] ?? units.map((unit) => `\\u${unit.toString(16).padStart(4, "0")}`).join("")
   })
 
-const outputTo = ({ columns, out, err }: Surroundings): Output["Service"] => {
+const outputTo = ({ columns, out, err }: Surroundings) => {
   const writing = (write: (text: string) => Promise<void>) => (text: string) =>
     Effect.tryPromise({
       try: () => write(`${printableLines(text)}\n`),
@@ -114,16 +131,24 @@ const outputTo = ({ columns, out, err }: Surroundings): Output["Service"] => {
   return { columns, answer: writing(out), remark: writing(err) }
 }
 
+/** The names that lead to the command that is called: a command's own flags come after them. */
+const commandPath = (root: Command.Command.Any, args: ReadonlyArray<string>): string => {
+  const path = [root.name]
+  let current: Command.Command.Any | undefined = root
+  for (const name of args) {
+    current = current.subcommands.flatMap(({ commands }) => commands).find((command) => command.name === name)
+    if (current === undefined) break
+    path.push(name)
+  }
+  return path.join(" ")
+}
+
 /** Says why the command failed, unless that has been said, and answers the exit code. */
-const told = (
-  name: string,
-  failure: CommandFailed | OutputClosed | CliError.CliError,
-  output: Output["Service"],
-): Effect.Effect<number> => {
+const told = (path: string, failure: CommandFailure, output: Output["Service"]): Effect.Effect<number> => {
   // The presenter has told of these.
   if (CliError.isCliError(failure)) return Effect.succeed(2)
   if (failure._tag === "OutputClosed") return Effect.succeed(1)
-  return output.remark(`punctual ${name}: ${failure.message}`).pipe(Effect.ignore, Effect.as(1))
+  return output.remark(`${path}: ${failure.message}`).pipe(Effect.ignore, Effect.as(1))
 }
 
 /** Help that was asked for is the answer; a wrong call is told of in a line, and where its help is. */
@@ -131,7 +156,7 @@ const presenterTo = (output: Output["Service"]): CliOutput.Presenter => {
   const formatter = CliOutput.defaultFormatter({ colors: false, globalFlags: "none" })
   return {
     present: (event) => {
-      if (event._tag === "Version") return Effect.void
+      if (event._tag === "Version") return Effect.ignore(output.answer(versionLine(build).trimEnd()))
       const name = event.commandPath.join(" ")
       if (event._tag === "Help") {
         const say = event.reason === "Requested" ? output.answer : output.remark

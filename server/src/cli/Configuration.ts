@@ -26,7 +26,7 @@ type Parsings = {
 }
 
 /** What may be left open: each has a default that is no text. */
-const open = ["brokerCaFile", "nodeAddress", "clusterSecret", "nodeName"] as const
+const open = ["brokerCaFile", "nodeAddress", "clusterSecret", "secretKeys", "nodeName"] as const
 
 type Open = (typeof open)[number]
 
@@ -34,13 +34,10 @@ type Values = Omit<Parsings, Open> & { readonly [key in Open]?: Parsings[key] | 
 
 type BrokerValues = Pick<Values, "brokerUrl" | "brokerCaFile" | "brokerReplicas" | "brokerSync">
 
-type ClusterValues = Pick<Values, "storeUrl" | "nodeAddress" | "clusterSecret" | "httpHost">
+type ClusterValues = Pick<Values, "storeUrl" | "nodeAddress" | "clusterSecret" | "httpHost" | "clock">
 
 export interface Configuration
-  extends Omit<
-    Values,
-    "storeUrl" | "databasePath" | "clock" | "nodeAddress" | "clusterSecret" | keyof BrokerValues
-  > {
+  extends Omit<Values, "storeUrl" | "databasePath" | "nodeAddress" | "clusterSecret" | keyof BrokerValues> {
   /** The file of an SQLite store is an absolute path. */
   readonly store: StoreChoice
   /** Where several nodes share the store. */
@@ -121,7 +118,7 @@ export const readConfiguration = (environment: Environment): ConfigurationRead =
   if (problems.length > 0) return { problems }
 
   // Every key of the table has been read, each by its own parser, and none has failed.
-  const { storeUrl, databasePath: _, clock: __, nodeAddress, clusterSecret, ...others } = values as Values
+  const { storeUrl, databasePath: _, nodeAddress, clusterSecret, ...others } = values as Values
   const { brokerUrl, brokerCaFile, brokerReplicas, brokerSync, ...rest } = others
   const broker = brokerChoice({ brokerUrl, brokerCaFile, brokerReplicas, brokerSync })
   const cluster =
@@ -288,7 +285,7 @@ const brokerContradictions = (values: BrokerValues): ReadonlyArray<string> => {
 
 /** A cluster's settings have no effect on one node, and a cluster cannot do without them. */
 const clusterContradictions = (values: ClusterValues): ReadonlyArray<string> => {
-  const { storeUrl, nodeAddress, clusterSecret, httpHost } = values
+  const { storeUrl, nodeAddress, clusterSecret, httpHost, clock } = values
   const names = {
     store: settings.storeUrl.name,
     address: settings.nodeAddress.name,
@@ -304,6 +301,11 @@ const clusterContradictions = (values: ClusterValues): ReadonlyArray<string> => 
     )
   }
   const found: Array<string> = []
+  if (clock.kind === "manual") {
+    found.push(
+      `${settings.clock.name} is manual, but nodes that share a store would disagree on the time: use sqlite:<file> or memory: in ${names.store}, or the system's clock.`,
+    )
+  }
   if (clusterSecret === undefined) {
     found.push(
       `${names.secret} is missing: nodes that share a store know each other by it. Make one by ${makeSecret}, and set it on all of them.`,

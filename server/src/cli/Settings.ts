@@ -4,6 +4,7 @@ import { X509Certificate } from "node:crypto"
 import { readFileSync } from "node:fs"
 import { resolve } from "node:path"
 import { formatDuration, parseDuration } from "@punctual/api/DurationMs"
+import { parseInstant } from "@punctual/api/Instant"
 import { defaultLimits, type Limits } from "@punctual/api/Limits"
 import { Result } from "effect"
 import { type EgressRules, parseEgress } from "../deliverers/webhook/Egress.ts"
@@ -89,13 +90,45 @@ const certificateFile = (file: string): Parsed<string> => {
   }
 }
 
+/** The first seals, all of them open. */
+const parseSecretKeys = (text: string): Parsed<ReadonlyArray<Uint8Array>> => {
+  const keys = text.split(",").map((key) => bytesOfKey(key.trim()))
+  const whole = keys.filter((key) => key !== undefined)
+  return whole.length === keys.length && whole.length <= 2
+    ? { value: whole }
+    : {
+        problem:
+          "must be 32 bytes, as 64 hex digits or in base64, or two such keys with a comma between them; one is made by openssl rand -hex 32",
+      }
+}
+
+const bytesOfKey = (text: string): Uint8Array | undefined => {
+  if (/^[0-9a-f]{64}$/i.test(text)) return Buffer.from(text, "hex")
+  return /^[A-Za-z0-9+/_-]{43}=?$/.test(text) ? Buffer.from(text, "base64") : undefined
+}
+
 const brokerSync = (sync: string): Parsed<"lazy" | "always"> =>
   sync === "lazy" || sync === "always" ? { value: sync } : { problem: "must be lazy or always" }
 
-const systemClock = (clock: string): Parsed<"system"> =>
-  clock === "system"
-    ? { value: clock }
-    : { problem: "must be system; a manual clock is not part of this version" }
+export type ClockChoice =
+  | { readonly kind: "system" }
+  /** It stands still until it is moved; without a start it begins at the real time. */
+  | { readonly kind: "manual"; readonly startMs?: number }
+
+const clock = (text: string): Parsed<ClockChoice> => {
+  if (text === "system") return { value: { kind: "system" } }
+  if (text === "manual") return { value: { kind: "manual" } }
+  const startMs = text.startsWith("manual:") ? parseInstant(text.slice("manual:".length)) : undefined
+  return startMs !== undefined && startMs >= 0 && startMs <= latestStartMs
+    ? { value: { kind: "manual", startMs } }
+    : {
+        problem:
+          "must be system, manual, or manual:<instant> with an offset, such as manual:2030-01-01T00:00:00Z",
+      }
+}
+
+/** Far enough from the last year that four digits can write. */
+const latestStartMs = Date.UTC(8900, 0, 1)
 
 const logLevel = (level: string): Parsed<LogLevelName> =>
   Object.hasOwn(logLevels, level)
@@ -130,6 +163,13 @@ export const settings = {
     "",
     "with postgres: what nodes know each other by, the same on all; make one by openssl rand -hex 32",
     parseClusterSecret,
+    () => "…",
+  ),
+  secretKeys: setting(
+    "TIMER_SECRET_KEY",
+    "",
+    "what webhook secrets are stored under, the same on all nodes: 32 bytes in hex or base64; make one by\nopenssl rand -hex 32; during a rotation the new one, a comma and the old one",
+    parseSecretKeys,
     () => "…",
   ),
   nodeName: setting(
@@ -190,7 +230,12 @@ export const settings = {
     "what callbacks may reach: open, or a list such as public,10.0.0.0/8,*.internal;\nopen on a loopback address, else public",
     egress,
   ),
-  clock: setting("TIMER_CLOCK", "system", "the clock timers fire by", systemClock),
+  clock: setting(
+    "TIMER_CLOCK",
+    "system",
+    "the clock timers fire by; for tests: manual, or manual:<instant> to begin at,\nand only /api/v1/clock/advance moves it",
+    clock,
+  ),
   logLevel: setting("TIMER_LOG", "info", "trace, debug, info, warn, error or none", logLevel),
   maxInFlight: setting(
     "TIMER_MAX_IN_FLIGHT",

@@ -6,27 +6,11 @@ import { Namespace } from "@punctual/api/Namespace"
 import { Effect, Option, Schema, type Scope } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { BusError, type DeadLetters } from "../ports/Bus.ts"
-import {
-  CommandFailed,
-  type CommandRun,
-  misuse,
-  Output,
-  printable,
-  runCommand,
-  type Surroundings,
-  switchFlag,
-} from "./CommandRuntime.ts"
+import { CommandFailed, type CommandRun, misuse, Output, printable, switchFlag } from "./CommandRuntime.ts"
 import { type Disposal, disposeOfAll, disposeOfSome } from "./DeadLetterDisposal.ts"
 import { deadLetterJson, deadLetterPage, deadLetterSummary, deadLetterTable } from "./DeadLetterView.ts"
 
 export type OpenDeadLetters = Effect.Effect<DeadLetters, BusError, Scope.Scope>
-
-/** Runs `punctual dlq <args>` and answers the exit code. */
-export const dlq = (
-  args: ReadonlyArray<string>,
-  openDeadLetters: OpenDeadLetters,
-  surroundings?: Surroundings,
-): Promise<number> => runCommand(dlqCommand(openDeadLetters), args, surroundings)
 
 /** What there is to open where the broker is `local:`. */
 export const localDeadLetters: OpenDeadLetters = Effect.fail(
@@ -36,7 +20,7 @@ export const localDeadLetters: OpenDeadLetters = Effect.fail(
   }),
 )
 
-const dlqCommand = (open: OpenDeadLetters) =>
+export const dlqCommand = (open: OpenDeadLetters) =>
   Command.make("dlq").pipe(
     Command.withDescription(
       [
@@ -45,6 +29,7 @@ const dlqCommand = (open: OpenDeadLetters) =>
         "  The exit code is 0 if all was done, 1 if something was not, 2 for wrong usage.",
       ].join("\n"),
     ),
+    Command.withShortDescription("Messages of the broker that could not be handled"),
     Command.withSubcommands([
       listCommand(open),
       showCommand(open),

@@ -3,21 +3,14 @@
 import { Effect, Option, type Scope } from "effect"
 import { Command, Flag } from "effect/cli"
 import type { ArchivePlace, TimerArchive } from "../ports/TimerArchive.ts"
-import { endLine, headLine, itemLine } from "./ArchiveLine.ts"
-import { CommandFailed, Output, runCommand, type Surroundings } from "./CommandRuntime.ts"
+import { endLine, headLine, itemLine, settingsLine } from "./ArchiveLine.ts"
+import { CommandFailed, Output } from "./CommandRuntime.ts"
 import { told } from "./ShardHold.ts"
 
 /** Opens the store that the flag names, or the settings. */
 export type OpenArchive = (
   storeUrl: string | undefined,
 ) => Effect.Effect<TimerArchive, { readonly message: string }, Scope.Scope>
-
-/** Runs `punctual export <args>` and answers the exit code. */
-export const exportArchive = (
-  args: ReadonlyArray<string>,
-  open: OpenArchive,
-  surroundings?: Surroundings,
-): Promise<number> => runCommand(exportCommand(open), args, surroundings)
 
 /** With the largest payloads a page still fits into memory with ease. */
 const pageItems = 100
@@ -31,7 +24,7 @@ export const storeFlag = Flag.String("store").pipe(
   Flag.optional,
 )
 
-const exportCommand = (open: OpenArchive) =>
+export const exportCommand = (open: OpenArchive) =>
   Command.make("export", { store: storeFlag }, ({ store }) =>
     Effect.gen(function* () {
       const archive = yield* Effect.mapError(
@@ -43,11 +36,12 @@ const exportCommand = (open: OpenArchive) =>
   ).pipe(
     Command.withDescription(
       [
-        "Write pending timers, history and dead letters to stdout, as JSON lines, for punctual import.",
+        "Write pending timers, history, dead letters and settings to stdout, as JSON lines, for punctual import.",
         "  A service may run on the store: what is written is what there was when the export began. Timers that",
         "  fire or change after that do so in the old store only, so stop the service first to move to a new one.",
       ].join("\n"),
     ),
+    Command.withShortDescription("Write all that a store holds to stdout"),
     Command.withExamples([
       { command: "punctual export --store sqlite:./data/punctual.db > punctual.jsonl" },
       { command: "punctual export --store sqlite:old.db | punctual import --store postgres://host/timers" },
@@ -58,8 +52,9 @@ const written = (archive: TimerArchive) =>
   Effect.gen(function* () {
     const { answer, remark } = yield* Output
     const counts = { pending: 0, history: 0, dead: 0 }
-    let items = 0
     yield* answer(headLine)
+    const settings = yield* writtenSettings(archive)
+    let items = settings
     let after: ArchivePlace | undefined
     do {
       const page = yield* told(archive.page(after, pageItems))
@@ -78,6 +73,21 @@ const written = (archive: TimerArchive) =>
     } while (after !== undefined)
     yield* answer(endLine(items))
     yield* remark(
-      `Exported ${counts.pending} pending timers, ${counts.history} that have ended, ${counts.dead} dead letters.`,
+      `Exported ${counts.pending} pending timers, ${counts.history} that have ended, ${counts.dead} dead letters, and ${settings} records of settings.`,
     )
+  })
+
+/** Before all timers, so that what was paused is known to be before there is anything to fire. How many there were. */
+const writtenSettings = (archive: TimerArchive) =>
+  Effect.gen(function* () {
+    const { answer } = yield* Output
+    let count = 0
+    let version = 0
+    for (;;) {
+      const records = yield* told(archive.settings(version, pageItems))
+      if (records.length > 0) yield* answer(records.map(settingsLine).join("\n"))
+      count += records.length
+      version = records.at(-1)?.version ?? version
+      if (records.length < pageItems) return count
+    }
   })

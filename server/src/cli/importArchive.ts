@@ -1,21 +1,15 @@
 // `punctual import`: the lines of an archive into a store that no service runs on. Nothing that is there is overwritten,
 // and what is there already is passed over, so that an import that was broken off is simply run again.
+import { isDeepStrictEqual } from "node:util"
 import { Effect, Option, Result, Schedule, type Scope } from "effect"
 import { Command } from "effect/cli"
 import { type ArchivedItem, keyOfArchived, type RestoreResult } from "../domain/decideRestore.ts"
 import { shardOf } from "../domain/TimerKey.ts"
+import type { NamespaceStore } from "../ports/NamespaceStore.ts"
 import type { ShardLeases } from "../ports/ShardLeases.ts"
 import type { RestoreBatch, TimerRestore } from "../ports/TimerArchive.ts"
-import { readLine, whyNoArchive } from "./ArchiveLine.ts"
-import {
-  CommandFailed,
-  misuse,
-  Output,
-  printable,
-  runCommand,
-  type Surroundings,
-  switchFlag,
-} from "./CommandRuntime.ts"
+import { type ArchivedSettings, readLine, whyNoArchive } from "./ArchiveLine.ts"
+import { CommandFailed, misuse, Output, printable, switchFlag } from "./CommandRuntime.ts"
 import { storeFlag } from "./exportArchive.ts"
 import { type LineSource, linesOf } from "./LineSource.ts"
 import { holdShards, told } from "./ShardHold.ts"
@@ -23,6 +17,7 @@ import { holdShards, told } from "./ShardHold.ts"
 export interface ImportTarget {
   readonly leases: ShardLeases["Service"]
   readonly restore: TimerRestore["Service"]["restore"]
+  readonly namespaces: Pick<NamespaceStore["Service"], "get" | "put">
   /** What the import is called where others see who holds the store. */
   readonly node: string
 }
@@ -31,14 +26,6 @@ export interface ImportTarget {
 export type OpenImportTarget = (
   storeUrl: string | undefined,
 ) => Effect.Effect<ImportTarget, { readonly message: string }, Scope.Scope>
-
-/** Runs `punctual import <args>` and answers the exit code. */
-export const importArchive = (
-  args: ReadonlyArray<string>,
-  open: OpenImportTarget,
-  source: LineSource,
-  surroundings?: Surroundings,
-): Promise<number> => runCommand(importCommand(open, source), args, surroundings)
 
 const batchItems = 500
 const batchBytes = 2 * 1024 * 1024
@@ -49,7 +36,7 @@ const retryEveryMs = 1_000
 /** More than this many that were left out are only counted. */
 const namedMax = 20
 
-const importCommand = (open: OpenImportTarget, source: LineSource) =>
+export const importCommand = (open: OpenImportTarget, givenLines: () => LineSource) =>
   Command.make(
     "import",
     {
@@ -58,6 +45,7 @@ const importCommand = (open: OpenImportTarget, source: LineSource) =>
     },
     ({ store, partial }) =>
       Effect.gen(function* () {
+        const source = givenLines()
         if (source.isTerminal) {
           return yield* Effect.fail(
             misuse(["import"], "Give it an archive: punctual import < punctual.jsonl"),
@@ -93,6 +81,7 @@ const importCommand = (open: OpenImportTarget, source: LineSource) =>
         "  The exit code is 0 if all of it is in the store, 1 if something is not, 2 for wrong usage.",
       ].join("\n"),
     ),
+    Command.withShortDescription("Read what export wrote from stdin into a store"),
     Command.withExamples([{ command: "punctual import --store postgres://host/timers < punctual.jsonl" }]),
   )
 
@@ -146,6 +135,7 @@ class ImportRun {
           return yield* new CommandFailed({ message })
         }
         if (read.success.kind === "item") yield* self.#take(read.success.item)
+        else if (read.success.kind === "settings") yield* self.#set(read.success.record)
         else if (read.success.items === self.seen) isWhole = true
         else {
           const message = `the archive has ${self.seen} items, and ${read.success.items} were written to it: lines of it are missing.`
@@ -172,6 +162,28 @@ class ImportRun {
     this.#bytes += keyOfArchived(item).payload?.byteLength ?? 0
     this.seen++
     return this.#items.length < batchItems && this.#bytes < batchBytes ? Effect.void : this.#flush
+  }
+
+  /** Where nothing was ever set. What is set there stands. */
+  #set(record: ArchivedSettings) {
+    return Effect.gen({ self: this }, function* () {
+      const { namespaces } = this.#target
+      this.seen++
+      const there = yield* told(namespaces.get(record.namespace))
+      const stored = there.version > 0 ? undefined : yield* told(namespaces.put({ ...record, version: 0 }))
+      if (stored !== undefined) {
+        this.#counts.restored++
+        return
+      }
+      if (isDeepStrictEqual(there.settings, record.settings)) {
+        this.#counts.present++
+        return
+      }
+      this.#counts.differs++
+      yield* (yield* Output).remark(
+        printable(`the settings of ${record.namespace} differ from what is there`),
+      )
+    })
   }
 
   get #flush() {

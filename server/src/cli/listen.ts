@@ -1,121 +1,147 @@
 // A receiver to try timers against: it prints each delivery on one line and answers as it is told to, so
-// that retries, slow endpoints and refusals can be watched without writing a server first.
+// that retries, slow endpoints, refusals and signatures can be watched without writing a server first.
 import { once } from "node:events"
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
 import { setTimeout as sleep } from "node:timers/promises"
-import { parseArgs } from "node:util"
 import { parseDuration } from "@punctual/api/DurationMs"
 import { parseInstant } from "@punctual/api/Instant"
 import { memberSpan } from "@punctual/api/JsonSpan"
-
-/** Where the command speaks, and what ends it. */
-export interface Terminal {
-  readonly out: (line: string) => void
-  readonly err: (line: string) => void
-  readonly untilStopped: () => Promise<void>
-}
+import { secretBytes } from "@punctual/api/WebhookSecret"
+import { Effect, Option, type Scope } from "effect"
+import { Command, Flag } from "effect/cli"
+import { CommandFailed, misuse, Output, switchFlag } from "./CommandRuntime.ts"
+import { type SignatureFinding, verifySignature } from "./verifySignature.ts"
 
 interface ListenOptions {
-  readonly port: number
   readonly answer: number
   readonly failFirst: number
   readonly delayMs: number
-}
-
-/** Runs until it is stopped. Answers the exit code: 1 if it could not listen, 2 if it was called wrongly. */
-export const listen = async (
-  args: ReadonlyArray<string>,
-  terminal: Terminal = processTerminal,
-): Promise<number> => {
-  if (args.includes("--help") || args.includes("-h")) {
-    for (const line of help) terminal.out(line)
-    return 0
-  }
-  const options = readOptions(args)
-  if (typeof options === "string") {
-    terminal.err(`punctual listen: ${options} See punctual listen --help.`)
-    return 2
-  }
-  const server = makeServer(options, terminal.out)
-  try {
-    server.listen(options.port, "127.0.0.1")
-    await once(server, "listening")
-  } catch (error) {
-    terminal.err(`punctual listen: ${whyNotListening(error, options.port)}`)
-    return 1
-  }
-  const { port } = server.address() as AddressInfo
-  terminal.out(`Listening on http://127.0.0.1:${port}/ (Ctrl-C ends it)`)
-  await terminal.untilStopped()
-  server.closeAllConnections()
-  server.close()
-  return 0
-}
-
-const help = [
-  "punctual listen: print what timers deliver, and answer.",
-  "",
-  "  --port 9000      the port on 127.0.0.1; 0 picks a free one",
-  "  --answer 200     the status to answer with",
-  "  --fail-first 0   answer 500 to this many first attempts of each timer",
-  "  --delay 0        wait before answering: 250ms, 2s, or a bare number of milliseconds",
-  "  --help           show this text",
-]
-
-/** The options, or what is wrong with them. */
-const readOptions = (args: ReadonlyArray<string>): ListenOptions | string => {
-  let values: Record<string, string | undefined>
-  try {
-    values = parseArgs({ args: [...args], options: flags, strict: true }).values
-  } catch (error) {
-    const message = error instanceof Error ? error.message : String(error)
-    return `${message.split(/[.\n]/, 1)[0]}.`
-  }
-  const port = wholeNumber(values["port"] ?? "9000", 0, 65_535)
-  if (port === undefined) return "--port must be a whole number from 0 to 65535."
-  const answer = wholeNumber(values["answer"] ?? "200", 200, 599)
-  if (answer === undefined) return "--answer must be a status from 200 to 599."
-  const failFirst = wholeNumber(values["fail-first"] ?? "0", 0, 100)
-  if (failFirst === undefined) return "--fail-first must be a whole number from 0 to 100."
-  const delay = values["delay"] ?? "0"
-  const delayMs = wholeNumber(delay, 0, maxDelayMs) ?? parseDuration(delay)
-  if (delayMs === undefined || delayMs > maxDelayMs) return "--delay must be a duration of at most 10m."
-  return { port, answer, failFirst, delayMs }
+  /** What deliveries have to be signed by; not looked at if there are none. */
+  readonly secrets: ReadonlyArray<Uint8Array>
+  readonly reject: boolean
 }
 
 const maxDelayMs = 600_000
+const maxSecrets = 10
+
+const wholeNumberFlag = (name: string, byDefault: number, min: number, max: number, description: string) =>
+  Flag.Int(name).pipe(
+    Flag.withMetavar("N"),
+    Flag.withDescription(`${description} (default ${byDefault})`),
+    Flag.filter(
+      (value) => value >= min && value <= max,
+      () => `a whole number from ${min} to ${max}`,
+    ),
+    Flag.withDefault(byDefault),
+  )
 
 const flags = {
-  port: { type: "string" },
-  answer: { type: "string" },
-  "fail-first": { type: "string" },
-  delay: { type: "string" },
-} as const
-
-const wholeNumber = (text: string, min: number, max: number): number | undefined => {
-  const value = /^\d{1,9}$/.test(text) ? Number(text) : -1
-  return value >= min && value <= max ? value : undefined
+  port: wholeNumberFlag("port", 9000, 0, 65_535, "The port on 127.0.0.1; 0 picks a free one"),
+  answer: wholeNumberFlag("answer", 200, 200, 599, "The status to answer with"),
+  failFirst: wholeNumberFlag("fail-first", 0, 0, 100, "Answer 500 to this many first attempts of each timer"),
+  delayMs: Flag.String("delay").pipe(
+    Flag.withMetavar("DURATION"),
+    Flag.withDescription("Wait before answering: 250ms, 2s, or a bare number of milliseconds"),
+    Flag.withDefault("0"),
+    Flag.filterMap(
+      (text) => Option.filter(Option.fromUndefinedOr(delayOf(text)), (delayMs) => delayMs <= maxDelayMs),
+      () => "a duration of at most 10m",
+    ),
+  ),
+  secret: Flag.String("secret").pipe(
+    Flag.withMetavar("whsec_…"),
+    Flag.withDescription(
+      "Check signatures by this secret; may be given again: one of them has to have signed",
+    ),
+    Flag.atMost(maxSecrets),
+  ),
+  reject: switchFlag("reject", "Answer 401 to what is not signed by a secret"),
 }
 
-const makeServer = ({ answer, failFirst, delayMs }: ListenOptions, out: (line: string) => void): Server =>
+const delayOf = (text: string): number | undefined =>
+  /^\d{1,9}$/.test(text) ? Number(text) : parseDuration(text)
+
+/** Runs until it is stopped; its exit code is 1 if it could not listen. */
+export const listenCommand = Command.make("listen", flags, ({ port, secret, ...options }) =>
+  Effect.gen(function* () {
+    const secrets = secret.flatMap((one) => secretBytes(one) ?? [])
+    if (secrets.length < secret.length) {
+      return yield* Effect.fail(misuse(["listen"], "A secret is whsec_ and 24 to 64 bytes in base64."))
+    }
+    if (options.reject && secrets.length === 0) {
+      return yield* Effect.fail(misuse(["listen"], "--reject needs a --secret to judge by."))
+    }
+    const { answer, untilStopped } = yield* Output
+    const stopped = yield* untilStopped
+    const out = (line: string) => Effect.runPromise(Effect.ignore(answer(line)))
+    const bound = yield* listening(makeServer({ ...options, secrets }, out), port)
+    yield* answer(`Listening on http://127.0.0.1:${bound}/ (Ctrl-C ends it)`)
+    yield* stopped
+  }).pipe(Effect.scoped),
+).pipe(
+  Command.withDescription(
+    [
+      "Print what timers deliver, one line each, and answer.",
+      "  With --secret a line also says whether the signature is ok, wrong, missing or too old.",
+    ].join("\n"),
+  ),
+  Command.withShortDescription("Run a receiver that prints what timers deliver"),
+  Command.withExamples([
+    { command: "punctual listen --fail-first 2" },
+    { command: "punctual listen --port 9001 --secret whsec_… --reject" },
+  ]),
+)
+
+/** The port that it listens on until the scope ends. */
+const listening = (server: Server, port: number): Effect.Effect<number, CommandFailed, Scope.Scope> =>
+  Effect.acquireRelease(
+    Effect.tryPromise({
+      try: async () => {
+        server.listen(port, "127.0.0.1")
+        await once(server, "listening")
+        return (server.address() as AddressInfo).port
+      },
+      catch: (error) => new CommandFailed({ message: whyNotListening(error, port) }),
+    }),
+    () =>
+      Effect.sync(() => {
+        server.closeAllConnections()
+        server.close()
+      }),
+  )
+
+const makeServer = (
+  { answer, failFirst, delayMs, secrets, reject }: ListenOptions,
+  out: (line: string) => Promise<void>,
+): Server =>
   createServer(async (request, response) => {
     const receivedAt = new Date()
-    const text = await textOf(request)
-    if (text === undefined) {
+    const body = await bodyOf(request).catch(() => "cut off" as const)
+    // The caller has gone: there is nobody to answer.
+    if (body === "cut off") return
+    if (body === undefined) {
       response.writeHead(413).end()
       return
     }
     const { "punctual-attempt": attemptText, "webhook-id": webhookId } = request.headers
-    const attempt = Number(attemptText ?? 1)
-    const status = attempt <= failFirst ? 500 : answer
-    out(describe({ receivedAt, attempt, status, text, webhookId: webhookId?.toString() }))
+    const attempt = attemptOf(attemptText)
+    const signature =
+      secrets.length === 0 ? undefined : verifySignature(request.headers, body, secrets, receivedAt.getTime())
+    const isRejected = reject && signature !== "ok"
+    const status = isRejected ? 401 : attempt <= failFirst ? 500 : answer
+    const text = body.toString()
+    await out(describe({ receivedAt, attempt, status, text, webhookId: webhookId?.toString(), signature }))
     if (delayMs > 0) await pause(delayMs, response)
     response.writeHead(status).end()
   })
 
+/** Whoever sends none, or nonsense, tries for the first time. */
+const attemptOf = (header: string | ReadonlyArray<string> | undefined): number =>
+  typeof header === "string" && /^\d{1,6}$/.test(header) ? Number(header) : 1
+
 /** The body, unless it is larger than any that a timer sends. */
-const textOf = async (request: IncomingMessage): Promise<string | undefined> => {
+const bodyOf = async (request: IncomingMessage): Promise<Buffer | undefined> => {
   const chunks: Array<Buffer> = []
   let bytes = 0
   for await (const chunk of request as AsyncIterable<Buffer>) {
@@ -123,7 +149,7 @@ const textOf = async (request: IncomingMessage): Promise<string | undefined> => 
     if (bytes > maxBodyBytes) return undefined
     chunks.push(chunk)
   }
-  return Buffer.concat(chunks).toString()
+  return Buffer.concat(chunks)
 }
 
 const maxBodyBytes = 1024 * 1024
@@ -141,10 +167,12 @@ interface Received {
   readonly status: number
   readonly text: string
   readonly webhookId: string | undefined
+  readonly signature: SignatureFinding | undefined
 }
 
 /** One line, whatever was received: nothing of it may reach the terminal as a command. */
-const describe = ({ receivedAt, attempt, status, text, webhookId }: Received): string => {
+const describe = (received: Received): string => {
+  const { receivedAt, attempt, status, text, webhookId, signature } = received
   const envelope = envelopeOf(text)
   const id =
     envelope === undefined
@@ -154,7 +182,9 @@ const describe = ({ receivedAt, attempt, status, text, webhookId }: Received): s
   const span = envelope === undefined ? { start: 0, end: text.length } : memberSpan(text, "payload")
   const payload = span === undefined ? "" : text.slice(span.start, span.end)
   const time = receivedAt.toISOString().slice(11, 23)
-  const parts = [time, lateness(envelope), id, `attempt ${attempt}`, `answered ${status}`, short(payload)]
+  const signed = signature === undefined ? [] : [`signature ${signature}`]
+  const outcome = [`attempt ${attempt}`, ...signed, `answered ${status}`]
+  const parts = [time, lateness(envelope), id, ...outcome, short(payload)]
   return parts
     .join("  ")
     .replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ")
@@ -187,15 +217,4 @@ const whyNotListening = (error: unknown, port: number): string => {
   if (code === "EADDRINUSE") return `port ${port} is in use; pick another with --port, or 0 for a free one.`
   if (code === "EACCES") return `port ${port} needs more rights; pick one above 1023 with --port.`
   return `cannot listen on port ${port}: ${error instanceof Error ? error.message : String(error)}`
-}
-
-const processTerminal: Terminal = {
-  out: (line) => process.stdout.write(`${line}\n`),
-  err: (line) => process.stderr.write(`${line}\n`),
-  untilStopped: () =>
-    new Promise((resolve) => {
-      // Not `once`: a signal to the process group arrives a second time and must not kill.
-      process.on("SIGINT", resolve)
-      process.on("SIGTERM", resolve)
-    }),
 }

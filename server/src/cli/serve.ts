@@ -4,6 +4,7 @@
 import { OwnerUnavailable } from "@punctual/api/Problem"
 import { Deferred, Effect, Layer, Option, type Scope } from "effect"
 import { Engine, type EngineStatus } from "../engine/Engine.ts"
+import type { NamespaceDirectory } from "../engine/NamespaceDirectory.ts"
 import { Scheduler } from "../engine/Scheduler.ts"
 import { type HttpService, type HttpServiceOptions, makeHttpService } from "../http/HttpService.ts"
 import { type Listening, listen } from "../http/listener/Listener.ts"
@@ -21,7 +22,7 @@ import type { Configuration } from "./Configuration.ts"
  * nodes share a store, it brings what they say to each other, too.
  */
 export type ServiceLayer = Layer.Layer<
-  Scheduler | Engine | Deliverers | WallClock | TimerCommands,
+  Scheduler | Engine | NamespaceDirectory | Deliverers | WallClock | TimerCommands,
   { readonly message: string }
 >
 
@@ -91,6 +92,7 @@ const clusterOf = (
     const engine = yield* Engine
     const clock = yield* Effect.serviceOption(ClockWatch)
     const handle = yield* makePeerRoutes({
+      node: engine.cluster().node,
       scheduler: yield* Scheduler,
       nudge: Effect.sync(() => engine.lookNow()),
       lags: () =>

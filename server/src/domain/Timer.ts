@@ -1,6 +1,7 @@
 // The words of the product as plain data: a pending timer, a finished life, and what they are made
 // of. Times are epoch milliseconds, uuids are 32 lower-case hex digits (their string order is the
 // byte order of the 16 bytes), payloads are the caller's JSON text as bytes and never parsed here.
+import { type AttemptLog, attemptLogBytes } from "./AttemptLog.ts"
 
 /** The stable identity of a key: hex of the first 16 bytes of SHA-256. */
 export type Uuid = string
@@ -55,7 +56,8 @@ export interface Timer extends TimerKey {
   /** Attempts made and settled since this arming. */
   readonly attempts: number
   readonly firstAttemptAt?: number
-  readonly lastAttempt?: Attempt
+  /** The latest of them, oldest first. */
+  readonly attemptLog?: AttemptLog
   readonly createdAt: number
   readonly updatedAt: number
   /**
@@ -83,7 +85,8 @@ export interface FinishedLife extends TimerKey {
   readonly revision: number
   readonly executeAt: number
   readonly attempts: number
-  readonly lastAttempt?: Attempt
+  /** The latest of them, oldest first. */
+  readonly attemptLog?: AttemptLog
   readonly createdAt: number
   readonly finishedAt: number
   readonly latenessMs?: number
@@ -96,5 +99,6 @@ export interface FinishedLife extends TimerKey {
   readonly payload?: Uint8Array
 }
 
-/** How much memory a timer is counted as: its payload and a round sum for the rest. */
-export const timerBytes = (timer: Timer): number => 600 + (timer.payload?.byteLength ?? 0)
+/** How much memory a timer is counted as: its payload, what was logged of it, and a round sum for the rest. */
+export const timerBytes = (timer: Timer): number =>
+  600 + (timer.payload?.byteLength ?? 0) + attemptLogBytes(timer.attemptLog)

@@ -2,7 +2,8 @@
 // instant (`at`) and its own ids, made once by whoever first saw the request: a repeated item is the
 // same item, and is harmless as long as nobody else has written its key since. Where others may have, the
 // repeat is marked (`isRepeat`), and is done only if it surely was not done before; else its answer is `unknown`.
-import type { Attempt, FinishedLife, Spec, Timer, TimerKey } from "./Timer.ts"
+import { type AttemptLog, attemptLogBytes } from "./AttemptLog.ts"
+import type { FinishedLife, Spec, Timer, TimerKey } from "./Timer.ts"
 
 export type OnExisting = "replace" | "keep" | "fail"
 
@@ -77,7 +78,7 @@ export type Then =
 
 /**
  * What came of attempt number `attempt` of the arming `fireId`. It applies only to the row that still
- * has that fireId and `attempt - 1` attempts. Without `made` the attempt was never started (expired).
+ * has that fireId and `attempt - 1` attempts.
  */
 export interface Outcome {
   readonly kind: "outcome"
@@ -85,7 +86,11 @@ export interface Outcome {
   readonly fireId: string
   readonly attempt: number
   readonly at: number
-  readonly made?: Attempt
+  /**
+   * What the arming's log is from now on, this attempt last. It is exact: whoever makes the outcome has the timer as
+   * the row must be for it to apply. Absent: the attempt was never started (expired).
+   */
+  readonly attemptLog?: AttemptLog
   readonly then: Then
 }
 
@@ -98,7 +103,31 @@ export interface Record {
   readonly life: FinishedLife
 }
 
-export type WriteItem = Put | Change | Schedule | Cancel | Outcome | Record
+/** Which dead letter: its arming, and the revision that it ended with, by which stores look it up. */
+export interface NamedDead {
+  readonly key: TimerKey
+  readonly deadFireId: string
+  readonly deadRevision: number
+}
+
+/** Arms the timer of a dead letter again, for now, under `fireId`; the dead letter is gone with that. */
+export interface Replay extends NamedDead {
+  readonly kind: "replay"
+  readonly fireId: string
+  readonly at: number
+  /** It may have been done already, and others may have written its key since. */
+  readonly isRepeat?: true
+}
+
+/** Removes a dead letter. */
+export interface Discard extends NamedDead {
+  readonly kind: "discard"
+  readonly at: number
+  /** It may have been done already, and others may have written its key since. */
+  readonly isRepeat?: true
+}
+
+export type WriteItem = Put | Change | Schedule | Cancel | Outcome | Record | Replay | Discard
 
 export type PutAnswer =
   | { readonly result: "created" | "replaced" | "unchanged" | "exists"; readonly timer: Timer }
@@ -130,6 +159,14 @@ export type OutcomeAnswer =
   | { readonly result: "settled"; readonly next?: Timer }
   | { readonly result: "stale" }
 export type RecordAnswer = { readonly result: "recorded" }
+/**
+ * `alreadyReplayed`: it was done, and what it armed has ended since. `skipped`: the key is pending. `notFound`: the dead
+ * letter is gone.
+ */
+export type ReplayAnswer =
+  | { readonly result: "replayed"; readonly timer: Timer }
+  | { readonly result: "alreadyReplayed" | "skipped" | "notFound" }
+export type DiscardAnswer = { readonly result: "discarded" | "notFound" }
 
 /** The item cannot be stored (too large for this store); its neighbours are not affected. */
 export type Unstorable = { readonly result: "unstorable"; readonly reason: string }
@@ -144,8 +181,13 @@ export type WriteAnswer =
   | CancelAnswer
   | OutcomeAnswer
   | RecordAnswer
+  | ReplayAnswer
+  | DiscardAnswer
   | Unstorable
   | Unknown
+
+/** Of an insert without an owner: its key has had lives, and only an owner may begin another. */
+export type InsertAnswer = WriteAnswer | { readonly result: "livedBefore" }
 
 export const keyOfItem = (item: WriteItem): TimerKey => {
   switch (item.kind) {
@@ -159,8 +201,9 @@ export const keyOfItem = (item: WriteItem): TimerKey => {
   }
 }
 
-/** What an item weighs in a batch: its payload and a round sum for the rest. */
-export const itemBytes = (item: WriteItem): number => 500 + (payloadOf(item)?.byteLength ?? 0)
+/** What an item weighs in a batch: its payload, what it logs, and a round sum for the rest. */
+export const itemBytes = (item: WriteItem): number =>
+  500 + (payloadOf(item)?.byteLength ?? 0) + (item.kind === "outcome" ? attemptLogBytes(item.attemptLog) : 0)
 
 const payloadOf = (item: WriteItem): Uint8Array | null | undefined => {
   switch (item.kind) {

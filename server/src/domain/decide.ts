@@ -8,6 +8,7 @@ import type {
   CancelAnswer,
   Change,
   ChangeAnswer,
+  InsertAnswer,
   Outcome,
   OutcomeAnswer,
   Put,
@@ -52,6 +53,8 @@ export interface Decision<Answer> {
   readonly finished?: FinishedLife
   /** The finished life corrects the history entry of the same fireId instead of adding one. */
   readonly corrects?: boolean
+  /** A dead letter that is no more. */
+  readonly removesDead?: FinishedLife
   readonly tally?: Partial<Tally>
 }
 
@@ -88,6 +91,16 @@ export const decidePut = (put: Put, { pending, last }: Known): Decision<PutAnswe
     payloadChanged: true,
     tally: { created: 1, replaced: 1 },
   }
+}
+
+/**
+ * A put by someone who does not own the shard. It may take effect long after it was given up: if anything was ever
+ * under its key, that may have come of a repeat, and have been replaced and cancelled since.
+ */
+export const decideInsert = (put: Put, known: Known): Decision<InsertAnswer> => {
+  const decision = decidePut({ ...put, onExisting: "fail" }, known)
+  const isNextLife = decision.pending !== undefined && known.last !== undefined
+  return isNextLife ? { answer: { result: "livedBefore" } } : decision
 }
 
 /** What last ended counts only for a marked repeat. */
@@ -164,7 +177,7 @@ export const decideCancel = (cancel: Cancel, { pending, last }: Known): Decision
   }
 }
 
-const unknown: Decision<Unknown> = { answer: { result: "unknown" } }
+export const unknown: Decision<Unknown> = { answer: { result: "unknown" } }
 
 const alreadyEnded = {
   delivered: "alreadyDelivered",
@@ -180,7 +193,7 @@ export const decideOutcome = (outcome: Outcome, { pending, last }: Known): Decis
   ) {
     return { answer: answerIfSettledBefore(outcome, pending, last) }
   }
-  const { then, made } = outcome
+  const { then } = outcome
   const ended = { ...pending, ...attemptsAfter(pending, outcome) }
   switch (then.to) {
     case "retry": {
@@ -198,7 +211,8 @@ export const decideOutcome = (outcome: Outcome, { pending, last }: Known): Decis
         tally: { delivered: 1 },
       }
     case "rearmed": {
-      const { firstAttemptAt: _, askedAt: __, ...kept } = pending
+      // What was logged is of the arming that ends here.
+      const { firstAttemptAt: _, askedAt: __, attemptLog: ___, ...kept } = pending
       const next: Timer = {
         ...kept,
         fireId: then.fireId,
@@ -207,7 +221,6 @@ export const decideOutcome = (outcome: Outcome, { pending, last }: Known): Decis
         fireAt: then.executeAt,
         attempts: 0,
         updatedAt: outcome.at,
-        ...(made === undefined ? {} : { lastAttempt: made }),
         ...(then.payload === undefined ? {} : { payload: then.payload }),
       }
       return {
@@ -307,7 +320,7 @@ export const endOfLife = (timer: Timer, state: FinishedState, finishedAt: number
   revision: timer.revision,
   executeAt: timer.executeAt,
   attempts: timer.attempts,
-  ...(timer.lastAttempt === undefined ? {} : { lastAttempt: timer.lastAttempt }),
+  ...(timer.attemptLog === undefined ? {} : { attemptLog: timer.attemptLog }),
   createdAt: timer.createdAt,
   finishedAt,
   correlationId: timer.correlationId,
@@ -320,10 +333,12 @@ export const withoutPayload = (life: FinishedLife): FinishedLife => {
   return rest
 }
 
-const attemptsAfter = (timer: Timer, { attempt, made }: Outcome): Partial<Timer> =>
-  made === undefined
+const attemptsAfter = (timer: Timer, { attempt, attemptLog }: Outcome): Partial<Timer> => {
+  const made = attemptLog?.at(-1)
+  return attemptLog === undefined || made === undefined
     ? {}
-    : { attempts: attempt, lastAttempt: made, firstAttemptAt: timer.firstAttemptAt ?? made.at }
+    : { attempts: attempt, attemptLog, firstAttemptAt: timer.firstAttemptAt ?? made.at }
+}
 
 const answerIfSettledBefore = (
   outcome: Outcome,

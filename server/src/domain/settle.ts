@@ -1,5 +1,7 @@
 // From what a deliverer saw to what is written: the outcome of one attempt under its retry policy.
 import type { Delivery, NextTime } from "./Delivery.ts"
+import type { PastPause } from "./NamespaceSettings.ts"
+import { pausedMs } from "./pausedTime.ts"
 import type { RetryPolicy, Timer } from "./Timer.ts"
 import type { Then } from "./WriteItem.ts"
 
@@ -17,6 +19,8 @@ export interface Settling {
   readonly endedAt: number
   /** In [0, 1): spreads retries. */
   readonly random: number
+  /** When nothing of the timer's namespace was fired, up to now or, while it is, without an end. */
+  readonly pauses: ReadonlyArray<PastPause>
   /** The fireId of the next arming, if there is to be one. */
   readonly nextFireId: () => string
 }
@@ -45,7 +49,8 @@ export const settle = (timer: Timer, settling: Settling): Then => {
           ? endedAt + waitMs(policy, attempt, settling.random, delivery.retryAfterMs)
           : instantOf(delivery.next, endedAt)
       const firstAttemptAt = timer.firstAttemptAt ?? startedAt
-      if (policy.maxDurationMs !== undefined && fireAt > firstAttemptAt + policy.maxDurationMs) {
+      const counted = fireAt - firstAttemptAt - pausedMs(settling.pauses, firstAttemptAt, fireAt)
+      if (policy.maxDurationMs !== undefined && counted > policy.maxDurationMs) {
         return { to: "dead", reason: "durationExhausted" }
       }
       return { to: "retry", fireAt }

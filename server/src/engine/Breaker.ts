@@ -23,6 +23,11 @@ export class Breaker {
     return this.openUntilMs === undefined || (!this.isProbing && nowMs >= this.openUntilMs)
   }
 
+  /** In a row, up to now. */
+  get failures(): number {
+    return this.failuresInARow
+  }
+
   get isOpen(): boolean {
     return this.openUntilMs !== undefined
   }

@@ -28,7 +28,7 @@ export class CarriedWrite {
   dueNanos = 0n
   /** Since when nobody has been seen to own the shard. */
   freeSinceNanos: bigint | undefined
-  /** The address that did not take it when it was last tried. */
+  /** Who did not take it when it was last tried. */
   refusedBy: string | undefined
 
   constructor(
@@ -63,12 +63,12 @@ export class CarriedWrite {
 /** What is on its way to one peer, by count and weight. */
 export class Room {
   /** Absent: whose owner was not in sight. */
-  readonly address: string | undefined
+  readonly peer: string | undefined
   items = 0
   bytes = 0
 
-  constructor(address: string | undefined) {
-    this.address = address
+  constructor(peer: string | undefined) {
+    this.peer = peer
   }
 
   add(bytes: number): void {
@@ -91,5 +91,4 @@ export const carriedBytes = (item: CarriedItem): number => {
   return itemBytes(item) + 2 * characters
 }
 
-const targetSet = (item: Extract<CarriedItem, { kind: "change" | "cancel" }>) =>
-  item.kind === "change" ? item.set.target : undefined
+const targetSet = (item: CarriedItem) => (item.kind === "change" ? item.set.target : undefined)

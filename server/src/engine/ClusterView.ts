@@ -1,11 +1,12 @@
 // What one node last saw of the cluster. Whoever must find the owner of a shard asks here and nowhere else, and
 // is told from memory: a request never waits for a read of the leases unless it asks for one.
 import type { Effect } from "effect"
+import type { PeerNode } from "../ports/Peers.ts"
 
 /** What this node last saw of the cluster, for those who must find an owner. */
 export interface ClusterView {
-  /** Where the shard's owner is reached: undefined if this node owns it, if it is free, or if its owner is silent for the lease time. */
-  ownerAddress(shard: number): string | undefined
+  /** The shard's owner: undefined if that is this node, if it is free, or if its owner is silent for the lease time. */
+  ownerOf(shard: number): PeerNode | undefined
   /** This node itself. */
   readonly node: string
   /** Reads leases and members again, soon; many calls at once are one read. */

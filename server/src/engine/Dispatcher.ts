@@ -4,12 +4,14 @@
 // and per namespace and host; and a namespace may hold at most as many as are still free, so that however
 // many of them hang, whoever comes next finds room. A host that is full or whose breaker is open has its
 // timers parked, and those for other hosts of the namespace go on. Within a namespace the order is the
-// due order.
+// due order. A namespace that is paused rests: it takes no turns until the terms have changed.
 import { Cause, type Clock, type Effect, Exit } from "effect"
+import { hasExpired } from "../domain/pausedTime.ts"
 import type { Deliverer, Delivery, Fire } from "../ports/Deliverer.ts"
 import type { WallClock } from "../ports/WallClock.ts"
-import { Breaker, type BreakerPolicy } from "./Breaker.ts"
-import { DueHeap } from "./DueHeap.ts"
+import type { BreakerPolicy } from "./Breaker.ts"
+import { HostQueue, NamespaceQueue } from "./DispatchQueues.ts"
+import type { DispatchTerms } from "./DispatchTerms.ts"
 import type { EngineMetrics } from "./EngineMetrics.ts"
 import type { Entry } from "./Entry.ts"
 
@@ -22,6 +24,16 @@ export interface DispatcherLimits {
   readonly breaker: BreakerPolicy
 }
 
+/** A host that failed too often in a row, as a namespace sees it. */
+export interface OpenBreaker {
+  readonly host: string
+  readonly namespace: string
+  readonly failures: number
+  /** Due timers in memory that wait for it. */
+  readonly waiting: number
+  readonly probeInMs: number
+}
+
 /** An attempt that is running. */
 export interface Flight {
   readonly entry: Entry
@@ -31,6 +43,7 @@ export interface Flight {
 
 export interface DispatcherParts {
   readonly limits: DispatcherLimits
+  readonly terms: DispatchTerms
   readonly deliverers: ReadonlyMap<string, Deliverer>
   readonly wall: WallClock["Service"]
   readonly clock: Clock.Clock
@@ -46,38 +59,13 @@ export interface DispatcherParts {
 /** Hosts remembered for their breakers' sake, over all namespaces. */
 const hostsAtMost = 10_000
 
-class HostQueue {
-  readonly name: string
-  readonly parked = new DueHeap<Entry>()
-  readonly breaker: Breaker
-  inFlight = 0
-
-  constructor(name: string, policy: BreakerPolicy) {
-    this.name = name
-    this.breaker = new Breaker(policy)
-  }
-
-  get isIdle(): boolean {
-    return this.inFlight === 0 && this.parked.size === 0
-  }
-}
-
-class NamespaceQueue {
-  readonly ready = new DueHeap<Entry>()
-  readonly hosts = new Map<string, HostQueue>()
-  readonly name: string
-  inFlight = 0
-
-  constructor(name: string) {
-    this.name = name
-  }
-}
-
 export class Dispatcher {
   private readonly parts: DispatcherParts
   private readonly namespaces = new Map<string, NamespaceQueue>()
   /** Namespaces with ready timers, in turn. */
   private readonly turns = new Set<NamespaceQueue>()
+  /** Those that may start nothing by the terms. */
+  private readonly resting = new Set<NamespaceQueue>()
   /** Hosts with an open breaker. */
   private readonly open = new Map<HostQueue, NamespaceQueue>()
   /** When a host that timers wait for may be probed next, by the monotonic clock. */
@@ -131,6 +119,46 @@ export class Dispatcher {
     this.tidy(namespace, host)
   }
 
+  /** Someone came to deliver to: what waited for them takes its turn. */
+  noteArrival(name: string): void {
+    const namespace = this.namespaces.get(name)
+    if (namespace === undefined) return
+    for (const host of namespace.hosts.values()) this.unpark(namespace, host)
+    this.pump()
+  }
+
+  /** The terms have changed: whoever rests may start again. */
+  noteTerms(): void {
+    for (const namespace of this.resting) this.turns.add(namespace)
+    this.resting.clear()
+    this.pump()
+  }
+
+  /** Hosts that failed too often in a row, at most so many. */
+  breakers(limit: number): ReadonlyArray<OpenBreaker> {
+    const nowMs = this.monotonicMs()
+    return [...this.open].slice(0, limit).map(([{ name, breaker, parked }, namespace]) => ({
+      host: name,
+      namespace: namespace.name,
+      failures: breaker.failures,
+      waiting: parked.size,
+      probeInMs: Math.max(0, (breaker.probeAtMs ?? nowMs) - nowMs),
+    }))
+  }
+
+  /** The host is well again, whatever it did before: how many breakers were closed. */
+  closeBreakers(name: string): number {
+    const closed = [...this.open].filter(([host]) => host.name === name)
+    for (const [host, namespace] of closed) {
+      host.breaker.succeeded()
+      this.open.delete(host)
+      this.unpark(namespace, host)
+      this.tidy(namespace, host)
+    }
+    this.pump()
+    return closed.length
+  }
+
   /** Starts no more attempts. */
   stop(): void {
     this.isStopped = true
@@ -154,7 +182,12 @@ export class Dispatcher {
       const [namespace] = this.turns
       if (namespace === undefined) break
       this.turns.delete(namespace)
-      const hasStarted = this.startNextOf(namespace)
+      const most = this.parts.terms.mostInFlight(namespace.name)
+      if (most === 0) {
+        this.resting.add(namespace)
+        continue
+      }
+      const hasStarted = this.startNextOf(namespace, most)
       if (hasStarted) turnsWithoutStart = 0
       if (namespace.ready.size > 0) {
         this.turns.add(namespace)
@@ -169,9 +202,9 @@ export class Dispatcher {
     return this.flights.size < limits.inFlight && this.unsettled < limits.unsettled
   }
 
-  private startNextOf(namespace: NamespaceQueue): boolean {
+  private startNextOf(namespace: NamespaceQueue, most: number): boolean {
     const { limits } = this.parts
-    const share = Math.min(limits.inFlightPerNamespace, limits.inFlight - this.flights.size)
+    const share = Math.min(most, limits.inFlightPerNamespace, limits.inFlight - this.flights.size)
     if (namespace.inFlight >= share) return false
     for (;;) {
       const entry = namespace.ready.pop()
@@ -210,8 +243,7 @@ export class Dispatcher {
       home.window.noteStored()
       this.pump()
     }
-    const { expireAfterMs } = timer.spec
-    if (expireAfterMs !== undefined && timer.attempts === 0 && startedAt > timer.executeAt + expireAfterMs) {
+    if (hasExpired(timer, startedAt, parts.terms.pausesOf(timer.namespace))) {
       parts.expire(entry, onStored)
       this.moveUp(namespace, entry)
       return
@@ -320,7 +352,9 @@ export class Dispatcher {
         // It may have been forgotten as well, with its only timer in our hands.
         this.namespaces.set(namespace.name, namespace)
       }
-      host = new HostQueue(name, this.parts.limits.breaker)
+      const presence = this.parts.deliverers.get(entry.timer.spec.target.type)?.presence
+      const isThere = () => presence?.isThere(namespace.name) ?? true
+      host = new HostQueue(name, this.parts.limits.breaker, isThere)
       namespace.hosts.set(name, host)
       this.hostCount++
     }
@@ -332,6 +366,7 @@ export class Dispatcher {
     if (host?.isIdle && host.breaker.isAtRest) this.forgetHost(namespace, host)
     if (namespace.ready.size > 0) return
     this.turns.delete(namespace)
+    this.resting.delete(namespace)
     if (namespace.inFlight === 0 && namespace.hosts.size === 0) this.namespaces.delete(namespace.name)
   }
 
@@ -348,8 +383,8 @@ export class Dispatcher {
     this.hostCount--
   }
 
-  private isAllowed({ breaker }: HostQueue): boolean {
-    return !breaker.isOpen || breaker.allows(this.monotonicMs())
+  private isAllowed({ breaker, isThere }: HostQueue): boolean {
+    return isThere() && (!breaker.isOpen || breaker.allows(this.monotonicMs()))
   }
 
   private monotonicMs(): number {

@@ -7,15 +7,20 @@ import { Ids } from "../ports/Ids.ts"
 import { Peers } from "../ports/Peers.ts"
 import { ShardLeases } from "../ports/ShardLeases.ts"
 import { TimerStore } from "../ports/TimerStore.ts"
-import { WallClock } from "../ports/WallClock.ts"
+import { ManualClock, WallClock } from "../ports/WallClock.ts"
+import { ClockAdvance } from "./ClockAdvance.ts"
 import type { ClusterState } from "./ClusterView.ts"
-import { Dispatcher, type DispatcherLimits } from "./Dispatcher.ts"
+import { Dispatcher, type DispatcherLimits, type OpenBreaker } from "./Dispatcher.ts"
+import { makeDispatchTerms } from "./DispatchTerms.ts"
 import { EngineMetrics } from "./EngineMetrics.ts"
 import { FlightViews } from "./FlightViews.ts"
 import { Forwarder } from "./Forwarder.ts"
 import { makeGuard } from "./Guard.ts"
+import { NamespaceDirectory } from "./NamespaceDirectory.ts"
 import { Ownership, type OwnershipOptions } from "./Ownership.ts"
 import { OwnWrites } from "./OwnWrites.ts"
+import { withQuotas } from "./QuotaGate.ts"
+import { Quotas } from "./Quotas.ts"
 import { makeScheduler, Scheduler } from "./Scheduler.ts"
 import { Settler } from "./Settler.ts"
 import { ShardLoop } from "./ShardLoop.ts"
@@ -66,10 +71,14 @@ export interface EngineStatus {
 const stalledAfterMs = 10_000
 const pruneEveryMs = 60_000
 const pruneBatch = 500
+/** The rest of a million goes with the next of its rounds. */
+const prunesAtOnce = 2_000
 /** Between batches, so that commits have their turn. */
 const prunePauseMs = 20
 /** How long a drain waits for outcomes to be stored, and then for shards to be released. */
 const settleWithinMs = 5_000
+
+export type EngineNeeds = TimerStore | ShardLeases | NamespaceDirectory | Deliverers | WallClock | Ids
 
 export class Engine extends Context.Service<
   Engine,
@@ -81,6 +90,12 @@ export class Engine extends Context.Service<
     cluster(): ClusterState
     /** Another node released a shard that may be meant for this one. */
     lookNow(): void
+    /** Hosts that failed too often in a row, at most so many. */
+    breakers(limit: number): ReadonlyArray<OpenBreaker>
+    /** Takes a host for well again, in all namespaces: how many breakers were closed. */
+    closeBreakers(host: string): number
+    /** Moves the clock, where it does not go by itself. */
+    readonly clock?: ClockAdvance | undefined
     /**
      * Hands shards over to other nodes, if there are any; else starts no new attempt, lets those in flight finish
      * within the bound, settles, releases.
@@ -90,14 +105,17 @@ export class Engine extends Context.Service<
 >()("punctual/engine/Engine") {
   static layer(
     options: EngineOptions = defaultEngineOptions,
-  ): Layer.Layer<Engine | Scheduler, never, TimerStore | ShardLeases | Deliverers | WallClock | Ids> {
+  ): Layer.Layer<Engine | Scheduler, never, EngineNeeds> {
     return Layer.effectContext(make(options))
   }
 }
 
-const make = Effect.fnUntraced(function* (options: EngineOptions) {
+const make = Effect.fnUntraced(function* (given: EngineOptions) {
+  const manual = Option.getOrUndefined(yield* Effect.serviceOption(ManualClock))
+  const options = manual === undefined ? given : underManualClock(given)
   const store = yield* TimerStore
   const leases = yield* ShardLeases
+  const directory = yield* NamespaceDirectory
   const deliverers = yield* Deliverers
   const wall = yield* WallClock
   const ids = yield* Ids
@@ -113,8 +131,13 @@ const make = Effect.fnUntraced(function* (options: EngineOptions) {
 
   const guard = makeGuard(options.onBroken ?? (() => {}))
   const queue = yield* WriteQueue.make(store, options.queue, metrics, guard)
+  const terms = makeDispatchTerms(directory, () => ({
+    ownedShards: ownership.ownedCount,
+    shards: ownership.shards ?? 0,
+  }))
   const settler = new Settler({
     queue,
+    terms,
     wall,
     ids,
     metrics,
@@ -124,6 +147,7 @@ const make = Effect.fnUntraced(function* (options: EngineOptions) {
   const flights = new Set<Fiber.Fiber<unknown>>()
   const dispatcher = new Dispatcher({
     limits: options.dispatch,
+    terms,
     deliverers: deliverers.byType,
     wall,
     clock,
@@ -136,9 +160,21 @@ const make = Effect.fnUntraced(function* (options: EngineOptions) {
         onExit(exit)
       })
     },
-    settle: (flight, delivery, onStored) => settler.settle(flight, delivery, onStored),
-    expire: (entry, onStored) => settler.expire(entry, onStored),
+    settle: (flight, delivery, onStored) =>
+      settler.settle(flight, delivery, () => {
+        onStored()
+        advance?.noteStored()
+      }),
+    expire: (entry, onStored) =>
+      settler.expire(entry, () => {
+        onStored()
+        advance?.noteTurn()
+      }),
   })
+  for (const { presence } of deliverers.byType.values()) {
+    presence?.onArrival((namespace) => dispatcher.noteArrival(namespace))
+  }
+  directory.onChange(() => dispatcher.noteTerms())
   yield* Effect.addFinalizer(() => Fiber.interruptAll([...flights]))
 
   const share = (): WindowLimits => {
@@ -161,17 +197,32 @@ const make = Effect.fnUntraced(function* (options: EngineOptions) {
         metrics,
         pollingIntervalMs: options.pollingIntervalMs,
         page: options.window.page,
+        onTurn: () => advance?.noteTurn(),
       }),
     onOwnedChanged: () => {
       for (const loop of ownership.loops()) loop.window.resize(share())
     },
     // It looks by itself soon, so a nudge that does not arrive is not repeated.
-    onReleased: (address) =>
-      Option.isNone(peers) || address === "" ? Effect.void : Effect.ignore(peers.value.nudge(address)),
+    onReleased: (to) => (Option.isNone(peers) ? Effect.void : Effect.ignore(peers.value.nudge(to))),
   })
   yield* Effect.addFinalizer(() => ownership.abandonAll)
+  const prune = pruneBatchOf(store, wall, options.historyRetentionMs)
+  const advance: ClockAdvance | undefined =
+    manual === undefined
+      ? undefined
+      : new ClockAdvance({
+          wall,
+          manual,
+          clock,
+          store,
+          dispatcher,
+          shards: () => ownership.shards,
+          loops: () => ownership.loops(),
+          isStopping: () => isDraining,
+          prune: Effect.repeat(prune, { while: (removed) => removed === pruneBatch, times: prunesAtOnce }),
+        })
   const keeping = yield* Effect.forkScoped(guard("ownership", ownership.keepForever))
-  yield* Effect.forkScoped(pruneForever(store, wall, options.historyRetentionMs))
+  yield* Effect.forkScoped(pruneForever(prune))
 
   const own = new OwnWrites({ ownership, queue })
   const cluster = Option.isNone(peers) ? undefined : { view: ownership, peers: peers.value }
@@ -186,6 +237,8 @@ const make = Effect.fnUntraced(function* (options: EngineOptions) {
     metrics,
     isDraining: () => !takesWrites,
   })
+
+  const quotas = new Quotas({ directory, store, clock, nodes: () => ownership.nodes })
 
   const ageMs = (sinceNanos: bigint) => Number(clock.monotonicTimeNanosUnsafe() - sinceNanos) / 1e6
   const loopAgesMs = () => {
@@ -224,6 +277,10 @@ const make = Effect.fnUntraced(function* (options: EngineOptions) {
       sum((window) => window.excludedNamespaces.length),
     )
     metrics.gauge("ownedShards", ownership.ownedCount)
+    const { paused, sealed } = directory.counts()
+    metrics.gauge("pausedNamespaces", paused)
+    metrics.gauge("servicePaused", directory.service().pause === undefined ? 0 : 1)
+    metrics.gauge("sealedNamespaces", sealed)
     for (const [loop, age] of Object.entries(loopAgesMs())) {
       metrics.loopAge(loop as keyof ReturnType<typeof loopAgesMs>, age / 1_000)
     }
@@ -263,9 +320,12 @@ const make = Effect.fnUntraced(function* (options: EngineOptions) {
     sample,
     cluster: () => ownership.state(wall.now()),
     lookNow: () => ownership.lookNow(),
+    breakers: (limit) => dispatcher.breakers(limit),
+    closeBreakers: (host) => dispatcher.closeBreakers(host),
+    clock: advance,
     drain,
   })
-  return Context.make(Engine, engine).pipe(Context.add(Scheduler, scheduler))
+  return Context.make(Engine, engine).pipe(Context.add(Scheduler, withQuotas(scheduler, quotas)))
 })
 
 const pendingOf = (tally: Tally): number =>
@@ -274,17 +334,33 @@ const pendingOf = (tally: Tally): number =>
   tally.replayed -
   (tally.delivered + tally.cancelled + tally.replaced + tally.dead + tally.discarded)
 
-/** History past its retention goes in small batches, so that no commit waits long for it. */
-const pruneForever = (store: TimerStore["Service"], wall: WallClock["Service"], retentionMs: number) =>
+/**
+ * A clock that is moved comes to far instants at once, so the window looks as far as timers may lie. And a host that is
+ * down must not hold the clock up: breakers wait in real time, and stay closed.
+ */
+const underManualClock = (options: EngineOptions): EngineOptions => ({
+  ...options,
+  window: { ...options.window, lookAheadMs: 20 * 366 * 86_400_000 },
+  dispatch: {
+    ...options.dispatch,
+    breaker: { ...options.dispatch.breaker, failures: Number.POSITIVE_INFINITY },
+  },
+})
+
+/** How many went. History past its retention goes in small batches, so that no commit waits long for it. */
+const pruneBatchOf = (
+  store: TimerStore["Service"],
+  wall: WallClock["Service"],
+  retentionMs: number,
+): Effect.Effect<number> =>
+  Effect.suspend(() => store.prune(wall.now() - retentionMs, pruneBatch)).pipe(
+    Effect.catch((error) => Effect.as(Effect.logWarning(`history was not pruned: ${error.message}`), 0)),
+  )
+
+const pruneForever = (prune: Effect.Effect<number>): Effect.Effect<never> =>
   Effect.gen(function* () {
     for (;;) {
-      const removed = yield* store
-        .prune(wall.now() - retentionMs, pruneBatch)
-        .pipe(
-          Effect.catch((error) =>
-            Effect.as(Effect.logWarning(`history was not pruned: ${error.message}`), 0),
-          ),
-        )
+      const removed = yield* prune
       yield* Effect.sleep(removed < pruneBatch ? pruneEveryMs : prunePauseMs)
     }
   })

@@ -3,7 +3,7 @@
 import { type Context, Effect, Metric } from "effect"
 
 export type DeliveryOutcome = "delivered" | "rearmed" | "retry" | "dead" | "superseded"
-export type CommandName = "create" | "update" | "cancel" | "schedule"
+export type CommandName = "create" | "update" | "cancel" | "schedule" | "replay" | "discard"
 export type OwnershipChange = "claimed" | "handedOver" | "lost"
 export type LoopName = "firing" | "reading" | "ownership" | "committing" | "forwarding"
 /** What became of a write that this node did not own: done elsewhere, or stored for whoever will own it. */
@@ -12,7 +12,7 @@ export type ForwardedResult = "answered" | "inserted" | "refused" | "unknown"
 const seconds = [0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300]
 
 const commandsReceived = Metric.counter("timer_commands_received_total", {
-  description: "Creates, updates, cancels and schedules that reached the engine",
+  description: "Creates, updates, cancels, schedules, replays and discards that reached the engine",
   incremental: true,
 })
 const schedulesProcessed = Metric.counter("timer_schedules_processed_total", {
@@ -66,6 +66,15 @@ const gauges = {
     description: "Namespaces read through a horizon of their own, summed over shards",
   }),
   openBreakers: Metric.gauge("timer_open_breakers", { description: "Hosts whose breaker is open" }),
+  pausedNamespaces: Metric.gauge("timer_paused_namespaces", {
+    description: "Namespaces that an operator has paused",
+  }),
+  servicePaused: Metric.gauge("timer_service_paused", {
+    description: "1 while all firing is stopped, by an operator or after a restore from a backup",
+  }),
+  sealedNamespaces: Metric.gauge("timer_sealed_namespaces", {
+    description: "Namespaces whose webhook secrets cannot be opened here, so that their webhooks fail",
+  }),
   ownedShards: Metric.gauge("timer_owned_shards", { description: "Shards this process fires" }),
 } as const
 
@@ -85,7 +94,14 @@ const labelled = <Names extends string, Input, State>(
     names.map((name) => [name, Metric.withAttributes(metric, { [label]: name })]),
   ) as unknown as { readonly [name in Names]: Metric.Metric<Input, State> }
 
-const byCommand = labelled(commandsReceived, "command", ["create", "update", "cancel", "schedule"])
+const byCommand = labelled(commandsReceived, "command", [
+  "create",
+  "update",
+  "cancel",
+  "schedule",
+  "replay",
+  "discard",
+])
 const byOutcome = labelled(deliveries, "outcome", ["delivered", "rearmed", "retry", "dead", "superseded"])
 const byChange = labelled(ownershipChanges, "change", ["claimed", "handedOver", "lost"])
 const byLoop = labelled(loopAge, "loop", ["firing", "reading", "ownership", "committing", "forwarding"])

@@ -2,7 +2,7 @@
 // it is asked, briefly, and what it does not tell is shown as pending.
 import { Effect } from "effect"
 import type { Timer } from "../domain/Timer.ts"
-import type { Peers } from "../ports/Peers.ts"
+import type { PeerNode, Peers } from "../ports/Peers.ts"
 import type { WallClock } from "../ports/WallClock.ts"
 import type { ClusterView } from "./ClusterView.ts"
 import type { Dispatcher } from "./Dispatcher.ts"
@@ -19,11 +19,20 @@ export interface FlightViewsParts {
 }
 
 const askWithinMs = 300
+/** Of one owner. Past it a look is not worth a connection: were it silent, they would soon be all there are. */
+const asksAtOnce = 16
 /** What is due later than this is not asked about: no owner's clock should be that far ahead. */
 const soonMs = 60_000
 
+interface Question {
+  readonly to: PeerNode
+  readonly fireIds: Array<string>
+}
+
 export class FlightViews {
   private readonly parts: FlightViewsParts
+  /** How many questions are under way, by the owner's address. */
+  private readonly asking = new Map<string, number>()
 
   constructor(parts: FlightViewsParts) {
     this.parts = parts
@@ -41,7 +50,8 @@ export class FlightViews {
       const found = new Set(timers.flatMap((timer) => (own.isInFlight(timer) ? [timer.fireId] : [])))
       const elsewhere = this.byOwner(timers)
       if (elsewhere.size === 0) return Effect.succeed(found)
-      const asked = Effect.forEach(elsewhere, ([address, fireIds]) => this.ask(address, fireIds), {
+      // As many as there are owners.
+      const asked = Effect.forEach(elsewhere.values(), ({ to, fireIds }) => this.ask(to, fireIds), {
         concurrency: "unbounded",
       })
       return Effect.map(asked, (answers) => {
@@ -51,30 +61,42 @@ export class FlightViews {
     })
   }
 
-  private byOwner(timers: ReadonlyArray<Timer>): ReadonlyMap<string, Array<string>> {
+  private byOwner(timers: ReadonlyArray<Timer>): ReadonlyMap<string, Question> {
     const { cluster, own, wall } = this.parts
-    const byOwner = new Map<string, Array<string>>()
+    const byOwner = new Map<string, Question>()
     if (cluster === undefined) return byOwner
     const latest = wall.now() + soonMs
     for (const timer of timers) {
       const shard = timer.fireAt > latest ? undefined : own.shardOf(timer)
       if (shard === undefined) continue
       // Of this node itself it tells nothing: its own were found already.
-      const address = cluster.view.ownerAddress(shard)
-      if (address === undefined) continue
-      const fireIds = byOwner.get(address)
-      if (fireIds === undefined) byOwner.set(address, [timer.fireId])
-      else fireIds.push(timer.fireId)
+      const to = cluster.view.ownerOf(shard)
+      if (to === undefined) continue
+      const question = byOwner.get(to.address)
+      if (question === undefined) byOwner.set(to.address, { to, fireIds: [timer.fireId] })
+      else question.fireIds.push(timer.fireId)
     }
     return byOwner
   }
 
-  private ask(address: string, fireIds: ReadonlyArray<string>): Effect.Effect<ReadonlyArray<string>> {
-    const asked = this.parts.cluster?.peers.inFlight(address, fireIds) ?? Effect.succeed([])
-    return asked.pipe(
-      Effect.map((answers) => fireIds.filter((_, index) => answers[index] === true)),
-      Effect.timeoutOrElse({ duration: askWithinMs, orElse: () => Effect.succeed([]) }),
-      Effect.catch(() => Effect.succeed([])),
-    )
+  private ask(to: PeerNode, fireIds: ReadonlyArray<string>): Effect.Effect<ReadonlyArray<string>> {
+    return Effect.suspend(() => {
+      const { cluster } = this.parts
+      const underWay = this.asking.get(to.address) ?? 0
+      if (cluster === undefined || underWay >= asksAtOnce) return Effect.succeed([])
+      this.asking.set(to.address, underWay + 1)
+      return cluster.peers.inFlight(to, fireIds).pipe(
+        Effect.map((answers) => fireIds.filter((_, index) => answers[index] === true)),
+        Effect.timeoutOrElse({ duration: askWithinMs, orElse: () => Effect.succeed([]) }),
+        Effect.catch(() => Effect.succeed([])),
+        Effect.ensuring(Effect.sync(() => this.endAsking(to.address))),
+      )
+    })
+  }
+
+  private endAsking(address: string): void {
+    const underWay = this.asking.get(address) ?? 1
+    if (underWay === 1) this.asking.delete(address)
+    else this.asking.set(address, underWay - 1)
   }
 }

@@ -1,9 +1,10 @@
-// Creates for shards that nobody owns, stored without an owner: the store takes each whose key is free and counts
-// them, so that the next owner looks for them at once. A create that finds its key taken is answered if it asks for
-// nothing that only an owner may do.
+// Creates for shards that nobody owns, stored without an owner: the store takes each of whose key nothing is known
+// and counts them, so that the next owner looks for them at once. A create that finds its key taken is answered if it
+// asks for nothing that only an owner may do. A call that was given up may still arrive, after the create has been
+// repeated, replaced and cancelled: then it finds the key's past, and does nothing.
 import { Effect } from "effect"
 import { decidePut } from "../domain/decide.ts"
-import { itemBytes, type Put, type WriteAnswer } from "../domain/WriteItem.ts"
+import { type InsertAnswer, itemBytes, type Put, type WriteAnswer } from "../domain/WriteItem.ts"
 import type { StoreError, TimerStore } from "../ports/TimerStore.ts"
 import type { CarriedWrite } from "./CarriedWrite.ts"
 
@@ -11,6 +12,8 @@ export interface InsertEvents {
   answered(carried: CarriedWrite, answer: WriteAnswer): void
   /** Its key is taken, by something that it would replace. */
   differs(carried: CarriedWrite): void
+  /** Its key has had lives before, and the next is for an owner to begin. */
+  livedBefore(carried: CarriedWrite): void
   /** It may have been stored or not. */
   failed(carried: CarriedWrite, message: string): void
   /** Its caller was answered before its turn came. */
@@ -106,6 +109,8 @@ export class ForeignInserts {
           duration: this.withinMs,
           orElse: () => Effect.fail({ message: `the store did not answer within ${this.withinMs} ms` }),
         }),
+        // An adapter that breaks has done nobody knows what.
+        Effect.catchDefect((defect) => Effect.fail({ message: String(defect) })),
         Effect.match({
           onFailure: (error: StoreError | { readonly message: string }) => failed(error.message),
           onSuccess: (answers) => {
@@ -118,9 +123,10 @@ export class ForeignInserts {
       )
   }
 
-  private judge(carried: CarriedWrite, put: Put, answer: WriteAnswer | undefined): void {
+  private judge(carried: CarriedWrite, put: Put, answer: InsertAnswer | undefined): void {
     if (carried.isOver) this.events.over(carried)
     else if (answer === undefined) this.events.failed(carried, "the store left a create without an answer")
+    else if (answer.result === "livedBefore") this.events.livedBefore(carried)
     else if (answer.result !== "exists") this.events.answered(carried, answer)
     else {
       // The store was asked to insert only. What the create itself asks for of what is there, it is told.

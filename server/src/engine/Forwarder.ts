@@ -17,7 +17,7 @@
 import { Clock, Effect, Fiber, Latch, type Scope } from "effect"
 import type { Uuid } from "../domain/Timer.ts"
 import { keyOfItem, type WriteAnswer } from "../domain/WriteItem.ts"
-import { type CarriedAnswer, type CarriedItem, PeerError, type Peers } from "../ports/Peers.ts"
+import { type CarriedAnswer, type CarriedItem, PeerError, type PeerNode, type Peers } from "../ports/Peers.ts"
 import type { TimerStore } from "../ports/TimerStore.ts"
 import { type CarriedResult, CarriedWrite, carriedBytes, Room } from "./CarriedWrite.ts"
 import type { ClusterView } from "./ClusterView.ts"
@@ -82,6 +82,8 @@ export class Forwarder {
       over: (carried) => this.release(carried),
       differs: (carried) =>
         this.refuse(carried, "its timer exists with other content, and no owner is in reach"),
+      livedBefore: (carried) =>
+        this.refuse(carried, "its timer has lived before, and no owner is in reach to begin it anew"),
       failed: (carried, message) => {
         this.warn(`timers without an owner in reach could not be stored: ${message}`)
         this.again(carried)
@@ -96,7 +98,7 @@ export class Forwarder {
       const runFork = Effect.runForkWith(yield* Effect.context<never>())
       const fibers = new Set<Fiber.Fiber<void>>()
       const forwarder = new Forwarder(parts, clock, (effect) => {
-        const fiber = runFork(effect)
+        const fiber = runFork(parts.guard("forwarding", effect))
         fibers.add(fiber)
         fiber.addObserver(() => fibers.delete(fiber))
       })
@@ -130,8 +132,9 @@ export class Forwarder {
       onAnswer(unavailable(this.isClosed ? stopping : "this process has not seen the store yet", mayBeDone))
       return
     }
-    const address = this.parts.view.ownerAddress(shard)
-    const room = this.rooms.get(address) ?? new Room(address)
+    const owner = this.parts.view.ownerOf(shard)
+    const peer = owner === undefined ? undefined : nameOf(owner)
+    const room = this.rooms.get(peer) ?? new Room(peer)
     const behind = this.keys.get(key.uuid)
     if (room.items >= roomItems || room.bytes >= roomBytes || (behind?.length ?? 0) >= queuedPerKey) {
       this.parts.metrics.forwarded(mayBeDone ? "unknown" : "refused")
@@ -152,7 +155,7 @@ export class Forwarder {
       onAnswer,
       mayBeDone,
     })
-    this.rooms.set(address, room)
+    this.rooms.set(peer, room)
     room.add(carried.bytes)
     this.open.add(carried)
     this.hasOpen.openUnsafe()
@@ -176,8 +179,8 @@ export class Forwarder {
       this.parts.own.put(carried.outgoing, (answer) => this.answered(carried, answer))
       return
     }
-    const address = this.parts.view.ownerAddress(shard)
-    if (address === undefined) {
+    const owner = this.parts.view.ownerOf(shard)
+    if (owner === undefined) {
       carried.refusedBy = undefined
       carried.freeSinceNanos ??= this.now()
       if (this.now() - carried.freeSinceNanos < nanos(freeForMs)) this.again(carried)
@@ -185,12 +188,12 @@ export class Forwarder {
       return
     }
     carried.freeSinceNanos = undefined
-    if (carried.refusedBy === address) {
+    if (carried.refusedBy === nameOf(owner)) {
       this.doWithoutOwner(carried)
       return
     }
     carried.refusedBy = undefined
-    this.send(carried, address)
+    this.send(carried, owner)
   }
 
   private doWithoutOwner(carried: CarriedWrite): void {
@@ -202,9 +205,9 @@ export class Forwarder {
     else this.refuse(carried, "no owner of the timer's shard is in reach")
   }
 
-  private send(carried: CarriedWrite, address: string): void {
-    const peer = this.peers.get(address) ?? new PeerQueue(address)
-    this.peers.set(address, peer)
+  private send(carried: CarriedWrite, to: PeerNode): void {
+    const peer = this.peers.get(nameOf(to)) ?? new PeerQueue(to)
+    this.peers.set(nameOf(to), peer)
     peer.push(carried)
     if (peer.senders === callsPerPeer) return
     peer.senders++
@@ -221,18 +224,18 @@ export class Forwarder {
         const taken = peer.take(batchLimits)
         const batch = taken.filter((carried) => !carried.isOver)
         for (const carried of taken) if (carried.isOver) self.release(carried)
-        if (batch.length > 0) yield* self.call(peer.address, batch)
+        if (batch.length > 0) yield* self.call(peer.to, batch)
       }
       peer.senders--
-      if (peer.senders === 0) self.peers.delete(peer.address)
+      if (peer.senders === 0) self.peers.delete(nameOf(peer.to))
     })
   }
 
-  private call(address: string, batch: ReadonlyArray<CarriedWrite>): Effect.Effect<void> {
+  private call(to: PeerNode, batch: ReadonlyArray<CarriedWrite>): Effect.Effect<void> {
     for (const carried of batch) carried.isUnderWay = true
     return Effect.suspend(() =>
       this.parts.peers.write(
-        address,
+        to,
         batch.map(({ outgoing }) => outgoing),
       ),
     ).pipe(
@@ -250,9 +253,9 @@ export class Forwarder {
           }
         },
         onFailure: (error) => {
-          this.warn(`the node at ${address} could not be asked: ${error.message}`)
+          this.warn(`${nameOf(to)} could not be asked: ${error.message}`)
           for (const carried of batch) {
-            if (error.isUndelivered) carried.refusedBy = address
+            if (error.isUndelivered) carried.refusedBy = nameOf(to)
             this.answered(carried, { kind: error.isUndelivered ? "notOwner" : "unknown" })
           }
         },
@@ -373,7 +376,7 @@ export class Forwarder {
 
   private leaveRoom({ room, bytes }: CarriedWrite): void {
     room.remove(bytes)
-    if (room.items === 0) this.rooms.delete(room.address)
+    if (room.items === 0) this.rooms.delete(room.peer)
   }
 
   /** A peer that is away fails many calls: it is told of once in a while. */
@@ -388,6 +391,9 @@ export class Forwarder {
     return this.clock.monotonicTimeNanosUnsafe()
   }
 }
+
+/** One that is found elsewhere, or another that is found in its place, is another. */
+const nameOf = ({ node, address }: PeerNode): string => `${node} at ${address}`
 
 const stopping = "this process is stopping"
 const writtenSince = "the owner's answer was lost, and the timer may have been written by others since"

@@ -74,6 +74,13 @@ export class Horizons {
     )
   }
 
+  /** Up to where nothing is missing, of whichever namespace. */
+  get nearestMs(): number {
+    let nearest = this.main.cursor.fireAt
+    for (const { cursor } of this.excluded.values()) nearest = Math.min(nearest, cursor.fireAt)
+    return nearest
+  }
+
   /** The namespace has had its turn: the others come first. */
   endTurn(namespace: string): void {
     const horizon = this.excluded.get(namespace)

@@ -3,7 +3,7 @@
 // learns of them.
 import type { Timer, TimerKey } from "../domain/Timer.ts"
 import { shardOf } from "../domain/TimerKey.ts"
-import { keyOfItem } from "../domain/WriteItem.ts"
+import { type Discard, keyOfItem, type Replay } from "../domain/WriteItem.ts"
 import type { CarriedAnswer, CarriedItem } from "../ports/Peers.ts"
 import type { Ownership } from "./Ownership.ts"
 import type { ShardLoop } from "./ShardLoop.ts"
@@ -66,7 +66,10 @@ export class OwnWrites {
     loop.window.expectAnswer(told, key.uuid, mayMove(told, entry?.timer))
     const isQueued = queue.push(loop, {
       item: told,
-      onAnswer: (answer) => onAnswer(answer === undefined ? unknown : { kind: "answered", answer }),
+      onAnswer: (answer) => {
+        if (answer === "notWritten") onAnswer(notOwner)
+        else onAnswer(answer === "unknown" ? unknown : { kind: "answered", answer })
+      },
     })
     if (!isQueued) onAnswer(notOwner)
   }
@@ -75,9 +78,15 @@ export class OwnWrites {
 const notOwner: CarriedAnswer = { kind: "notOwner" }
 const unknown: CarriedAnswer = { kind: "unknown" }
 
-/** A create does not ask: it starts the next life, whatever runs. */
-const tellInFlight = (item: CarriedItem, inFlight: string | undefined): CarriedItem =>
-  item.kind === "put" || inFlight === undefined ? item : { ...item, inFlight }
+/** A create does not ask: it starts the next life, whatever runs. What is dead does not run. */
+const tellInFlight = (item: CarriedItem, inFlight: string | undefined): CarriedItem => {
+  if (inFlight === undefined) return item
+  return item.kind === "put" || isOfDead(item) ? item : { ...item, inFlight }
+}
+
+/** Of a key that is pending these change nothing. */
+const isOfDead = (item: CarriedItem): item is Replay | Discard =>
+  item.kind === "replay" || item.kind === "discard"
 
 /**
  * Whether a due timer must wait for the write's answer. A create again of what is there changes nothing. A
@@ -85,4 +94,6 @@ const tellInFlight = (item: CarriedItem, inFlight: string | undefined): CarriedI
  * the time it is decided must not be moved.
  */
 const mayMove = (item: CarriedItem, known: Timer | undefined): boolean =>
-  item.kind !== "put" || (item.onExisting === "replace" && item.timer.executeAt !== known?.executeAt)
+  item.kind !== "put"
+    ? !isOfDead(item)
+    : item.onExisting === "replace" && item.timer.executeAt !== known?.executeAt

@@ -12,6 +12,7 @@
 // On SQLite a file lock proves a predecessor dead, so that a restart finds its shards free; a second process finds
 // them held, sees no other member, and waits.
 import { type Clock, Effect, Latch } from "effect"
+import type { PeerNode } from "../ports/Peers.ts"
 import type { Lease } from "../ports/ShardLeases.ts"
 import type { StoreError } from "../ports/TimerStore.ts"
 import { assign } from "./Assignment.ts"
@@ -34,8 +35,8 @@ export interface OwnershipOptions {
 
 export interface OwnershipParts extends OwnedShardsParts {
   readonly clock: Clock.Clock
-  /** A shard was released for the node at this address, which should look at once. */
-  readonly onReleased?: (address: string) => Effect.Effect<void>
+  /** A shard was released for the node, which should look at once. */
+  readonly onReleased?: (to: PeerNode) => Effect.Effect<void>
 }
 
 /** How often a node looks whether something is meant for it, or no longer. */
@@ -120,15 +121,19 @@ export class Ownership implements ClusterView {
     return this.intended.includes(this.node) || this.ownedElsewhere < (this.shards ?? 1)
   }
 
+  /** How many nodes take part, this one included. */
+  get nodes(): number {
+    return this.watch.others.length + 1
+  }
+
   /** Whether another node is there to take what this one has. */
   get hasTakers(): boolean {
     return this.watch.others.length > 0
   }
 
-  ownerAddress(shard: number): string | undefined {
+  ownerOf(shard: number): PeerNode | undefined {
     const owner = this.otherOwnerOf(shard)
-    const address = owner === undefined ? undefined : this.watch.memberOf(owner)?.address
-    return address === "" ? undefined : address
+    return owner === undefined ? undefined : this.peerOf(owner)
   }
 
   /** Someone released a shard that may be this node's. */
@@ -277,10 +282,15 @@ export class Ownership implements ClusterView {
 
   private readonly claimWhatIsMeant: Effect.Effect<void, StoreError> = Effect.suspend(() => {
     const claims = this.watch.leases.filter(({ shard }) => this.intended[shard] === this.node)
-    return Effect.forEach(
+    const takenFrom = new Map<string, number>()
+    const claimAll = Effect.forEach(
       claims.filter((lease) => !this.owned.has(lease.shard) && this.mayClaim(lease)),
-      (lease) => this.claim(lease),
+      (lease) => this.claim(lease, takenFrom),
       { concurrency: claimsAtOnce, discard: true },
+    )
+    return Effect.andThen(
+      claimAll,
+      Effect.suspend(() => Effect.forEach(takenFrom, sayTakenOver, { discard: true })),
     )
   })
 
@@ -290,16 +300,18 @@ export class Ownership implements ClusterView {
     return node === undefined || this.watch.isSilent(shard) || (node === this.node && this.unsure.has(shard))
   }
 
-  private claim(lease: Lease): Effect.Effect<void, StoreError> {
+  /** Counts in `takenFrom` what silent nodes had. */
+  private claim(lease: Lease, takenFrom: Map<string, number>): Effect.Effect<void, StoreError> {
     const { clock, leases } = this.parts
     return Effect.suspend(() => {
       const startedNanos = clock.monotonicTimeNanosUnsafe()
       return Effect.matchEffect(leases.claim(lease, this.node), {
         onSuccess: (claimed) => {
           this.unsure.delete(lease.shard)
-          return claimed === undefined
-            ? Effect.void
-            : this.owned.take(claimed, this.trustFrom(startedNanos), () => this.lookNow())
+          if (claimed === undefined) return Effect.void
+          const { node } = lease
+          if (node !== undefined && node !== this.node) takenFrom.set(node, (takenFrom.get(node) ?? 0) + 1)
+          return this.owned.take(claimed, this.trustFrom(startedNanos), () => this.lookNow())
         },
         // One claim that fails does not keep the others from being made.
         onFailure: (error) => {
@@ -323,7 +335,11 @@ export class Ownership implements ClusterView {
       owned.goesTo = to
       begun.push(owned)
     }
-    return Effect.forEach(begun, (owned) => Effect.forkChild(this.handOver(owned)), { discard: true })
+    // One that broke off would leave its shard at rest, and nobody to take it.
+    const { guard } = this.parts
+    return Effect.forEach(begun, (owned) => Effect.forkChild(guard("ownership", this.handOver(owned))), {
+      discard: true,
+    })
   })
 
   private handOver({ loop, goesTo }: OwnedShard): Effect.Effect<void> {
@@ -337,9 +353,9 @@ export class Ownership implements ClusterView {
       yield* self.owned.release(loop.shard, loop.epoch)
       yield* Effect.logInfo(`shard ${loop.shard} was handed to ${goesTo}`)
       self.lookNow()
-      const address = goesTo === undefined ? undefined : self.watch.memberOf(goesTo)?.address
-      if (address === undefined || self.parts.onReleased === undefined) return
-      yield* Effect.timeoutOption(self.parts.onReleased(address), askWithinMs)
+      const to = goesTo === undefined ? undefined : self.peerOf(goesTo)
+      if (to === undefined || self.parts.onReleased === undefined) return
+      yield* Effect.timeoutOption(self.parts.onReleased(to), askWithinMs)
     })
   }
 
@@ -398,6 +414,12 @@ export class Ownership implements ClusterView {
     return owner === this.node ? undefined : owner
   }
 
+  /** Where another node is reached, if it takes part and can be. */
+  private peerOf(node: string): PeerNode | undefined {
+    const address = this.watch.memberOf(node)?.address ?? ""
+    return address === "" ? undefined : { node, address }
+  }
+
   private readonly sayIfWaiting: Effect.Effect<void> = Effect.suspend(() => {
     if (this.isLeaving) return Effect.void
     const holders = new Set(this.watch.leases.flatMap(({ node }) => (node === this.node ? [] : (node ?? []))))
@@ -423,3 +445,9 @@ export class Ownership implements ClusterView {
     return startedNanos + nanosOf(this.options.leaseMs - this.options.marginMs)
   }
 }
+
+/** One line for each node and takeover, however many shards it had. */
+const sayTakenOver = ([node, shards]: readonly [string, number]): Effect.Effect<void> =>
+  Effect.logWarning(
+    `${node} has gone silent: this process has taken over ${shards === 1 ? "a shard" : `${shards} shards`} of it`,
+  )

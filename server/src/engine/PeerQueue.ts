@@ -1,5 +1,6 @@
 // What is on its way to one peer: a queue from which calls take batches. The queue is bounded by who fills it;
 // a batch by what one call may hold.
+import type { PeerNode } from "../ports/Peers.ts"
 import type { CarriedWrite } from "./CarriedWrite.ts"
 
 export interface BatchLimits {
@@ -8,13 +9,13 @@ export interface BatchLimits {
 }
 
 export class PeerQueue {
-  readonly address: string
+  readonly to: PeerNode
   /** How many loops send from it now. */
   senders = 0
   private queued: Array<CarriedWrite> = []
 
-  constructor(address: string) {
-    this.address = address
+  constructor(to: PeerNode) {
+    this.to = to
   }
 
   get isEmpty(): boolean {

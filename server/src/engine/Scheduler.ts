@@ -31,10 +31,12 @@ import type {
 } from "../ports/TimerStore.ts"
 import type { WallClock } from "../ports/WallClock.ts"
 import type { CarriedResult } from "./CarriedWrite.ts"
+import { type DeadLetterCalls, makeDeadLetters } from "./DeadLetters.ts"
 import type { EngineMetrics } from "./EngineMetrics.ts"
 import type { FlightViews } from "./FlightViews.ts"
 import type { Forwarder } from "./Forwarder.ts"
 import { type OwnWrites, retryAfterMs } from "./OwnWrites.ts"
+import type { QuotaExceeded } from "./Quotas.ts"
 
 /** The queue is full: nothing was written, ask again after the pause. */
 export class Overloaded extends Schema.TaggedError<Overloaded>()("Overloaded", {
@@ -57,7 +59,7 @@ export class TimerUnstorable extends Schema.TaggedError<TimerUnstorable>()("Time
   reason: Schema.String,
 }) {}
 
-export type RefusedWrite = Overloaded | OwnerUnavailable | TimerUnstorable
+export type RefusedWrite = Overloaded | OwnerUnavailable | TimerUnstorable | QuotaExceeded
 
 export interface CreateCommand {
   readonly namespace: string
@@ -98,7 +100,7 @@ export type TimerView =
 
 export class Scheduler extends Context.Service<
   Scheduler,
-  {
+  DeadLetterCalls & {
     create(command: CreateCommand): Effect.Effect<PutAnswer, RefusedWrite>
     /** In order; each gets its own answer or refusal. */
     createMany(commands: ReadonlyArray<CreateCommand>): Effect.Effect<ReadonlyArray<PutAnswer | RefusedWrite>>
@@ -125,11 +127,12 @@ export class Scheduler extends Context.Service<
       { readonly timers: ReadonlyArray<TimerView>; readonly next?: string },
       StoreError | InvalidCursor
     >
+    /** Counting stops at the limit, which is the scheduler's own if none is given. */
     count(
-      query: ListFilter & Pick<ListQuery, "namespace" | "state">,
+      query: ListFilter & Pick<ListQuery, "namespace" | "state"> & { readonly limit?: number },
     ): Effect.Effect<{ readonly count: number; readonly capped: boolean }, StoreError>
-    /** Whether an attempt is running here for the arming a write answered with. */
-    isInFlight(timer: Timer): boolean
+    /** Whether an attempt of the arming is running now; where another node owns it, by that node's word. */
+    isInFlight(timer: Timer): Effect.Effect<boolean>
     /** Writes that another node carried here because this one owns their shards; an answer for each, in order. */
     accept(items: ReadonlyArray<CarriedItem>): Effect.Effect<ReadonlyArray<CarriedAnswer>>
     /** For each in order, whether an attempt of it is running here. */
@@ -139,7 +142,7 @@ export class Scheduler extends Context.Service<
 
 export interface SchedulerParts {
   readonly store: TimerStore["Service"]
-  readonly own: Pick<OwnWrites, "put" | "isInFlight">
+  readonly own: Pick<OwnWrites, "put">
   /** Absent where one process has the store to itself. */
   readonly forwarder: Pick<Forwarder, "holds" | "carry"> | undefined
   readonly flights: Pick<FlightViews, "inFlightAmong" | "areHere">
@@ -354,8 +357,8 @@ export const makeScheduler = (parts: SchedulerParts): Scheduler["Service"] => {
       const timers = items.map((item) => view(item, inFlight))
       return { timers, ...(next === undefined ? {} : { next }) }
     }),
-    count: (query) => store.count({ ...query, limit: countAtMost }),
-    isInFlight: (timer) => own.isInFlight(timer),
+    count: (query) => store.count({ limit: countAtMost, ...query }),
+    isInFlight: (timer) => Effect.map(flights.inFlightAmong([timer]), (running) => running.has(timer.fireId)),
     accept: (items) =>
       Effect.callback((resume) => {
         const answers = new Array<CarriedAnswer>(items.length)
@@ -369,6 +372,13 @@ export const makeScheduler = (parts: SchedulerParts): Scheduler["Service"] => {
         }
       }),
     isInFlightHere: (fireIds) => flights.areHere(fireIds),
+    ...makeDeadLetters({
+      store,
+      wall,
+      ids,
+      metrics,
+      write: (item) => answerOf((onAnswer) => write(item, onAnswer)),
+    }),
   })
 }
 

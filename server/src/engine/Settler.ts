@@ -1,6 +1,7 @@
 // From the end of an attempt to what is stored of it. The outcome goes through the shard's write queue,
 // fenced by its epoch; it is repeated as a settle until its result is known, never as a delivery.
 import { Effect } from "effect"
+import { type AttemptLog, withAttempt } from "../domain/AttemptLog.ts"
 import { endOfLife, withoutPayload } from "../domain/decide.ts"
 import { settle } from "../domain/settle.ts"
 import type { Attempt, FinishedLife } from "../domain/Timer.ts"
@@ -9,15 +10,17 @@ import type { Delivery } from "../ports/Deliverer.ts"
 import type { Ids } from "../ports/Ids.ts"
 import type { WallClock } from "../ports/WallClock.ts"
 import type { Flight } from "./Dispatcher.ts"
+import type { DispatchTerms } from "./DispatchTerms.ts"
 import type { EngineMetrics } from "./EngineMetrics.ts"
 import type { Entry } from "./Entry.ts"
-import type { WriteQueue } from "./WriteQueue.ts"
+import type { Unanswered, WriteQueue } from "./WriteQueue.ts"
 
 export interface SettlerParts {
   readonly queue: WriteQueue
   readonly wall: WallClock["Service"]
   readonly ids: Ids["Service"]
   readonly metrics: EngineMetrics
+  readonly terms: Pick<DispatchTerms, "pausesOf">
   /** In [0, 1). */
   readonly random: () => number
   readonly log: (effect: Effect.Effect<void>) => void
@@ -34,6 +37,7 @@ export class Settler {
     const { entry, attempt, startedAt } = flight
     const endedAt = this.parts.wall.now()
     const made = attemptOf(delivery, startedAt, endedAt)
+    const attemptLog = withAttempt(entry.timer.attemptLog, made)
     if (entry.isSuperseded) {
       this.record(entry, delivery, attempt, made, endedAt, onStored)
       return
@@ -44,10 +48,11 @@ export class Settler {
       startedAt,
       endedAt,
       random: this.parts.random(),
+      pauses: this.parts.terms.pausesOf(entry.timer.namespace),
       nextFireId: () => this.parts.ids.uuidV7(endedAt),
     })
     this.report(entry, attempt, then, delivery)
-    this.store(entry, { attempt, at: endedAt, made, then }, (isStale) => {
+    this.store(entry, { attempt, at: endedAt, attemptLog, then }, (isStale) => {
       // Cancelled or replaced while it was being settled.
       if (isStale && entry.isSuperseded) this.record(entry, delivery, attempt, made, endedAt, onStored)
       else onStored()
@@ -63,17 +68,18 @@ export class Settler {
 
   private store(
     entry: Entry,
-    outcome: Pick<Outcome, "attempt" | "at" | "then"> & { readonly made?: Attempt },
+    outcome: Pick<Outcome, "attempt" | "at" | "then"> & { readonly attemptLog?: AttemptLog },
     onStored: (isStale: boolean) => void,
   ): void {
     entry.state = "settling"
     const { timer, home } = entry
     const { namespace, timerId, uuid, fireId } = timer
     const item: Outcome = { kind: "outcome", key: { namespace, timerId, uuid }, fireId, ...outcome }
-    const onAnswer = (answer: WriteAnswer | undefined) => {
-      const isStale = answer?.result === "stale"
+    const onAnswer = (answer: WriteAnswer | Unanswered) => {
+      const result = typeof answer === "string" ? undefined : answer.result
+      const isStale = result === "stale"
       if (isStale && !entry.isSuperseded) home.readAgain(entry)
-      if (answer?.result === "settled") this.parts.metrics.settled(outcome.then.to)
+      if (result === "settled") this.parts.metrics.settled(outcome.then.to)
       onStored(isStale)
     }
     // A shard given up meanwhile takes no more: its next owner repeats the attempt.
@@ -94,7 +100,7 @@ export class Settler {
     const life: FinishedLife = {
       ...withoutPayload(endOfLife(timer, isDelivered ? "delivered" : "cancelled", endedAt)),
       attempts: attempt,
-      lastAttempt: made,
+      attemptLog: withAttempt(timer.attemptLog, made),
       ...(isDelivered ? { latenessMs: Math.max(0, made.at - timer.executeAt) } : {}),
     }
     const queued = this.parts.queue.push(home, { item: { kind: "record", life }, onAnswer: onStored })

@@ -35,6 +35,8 @@ export interface ShardLoopParts {
   readonly metrics: EngineMetrics
   readonly pollingIntervalMs: number
   readonly page: number
+  /** One of its loops has gone round, or a write was answered. */
+  readonly onTurn?: () => void
 }
 
 export class ShardLoop implements Home {
@@ -113,6 +115,19 @@ export class ShardLoop implements Home {
     this.window.clear()
   }
 
+  /** The wall clock was moved, or what was held back may start. */
+  wake(): void {
+    this.fireSignal.raise()
+    this.readSignal.raise()
+  }
+
+  /** Whether all that is due is in the dispatcher's hands, and the outcome of every attempt is stored. */
+  isAtRest(nowMs: number): boolean {
+    const { window, rereads } = this
+    if (rereads.size > 0 || window.unsettled > 0) return false
+    return (window.nextFireAt ?? Number.POSITIVE_INFINITY) > nowMs && window.hasAllDue(nowMs)
+  }
+
   readAgain(entry: Entry): void {
     // A read that runs may have seen what the entry said as well.
     this.window.touch(entry.uuid)
@@ -136,14 +151,14 @@ export class ShardLoop implements Home {
       case "exists":
       case "changed":
       case "moved":
+      case "replayed":
         this.take(uuid, answer.timer)
         break
       case "cancelled":
-        this.take(uuid, undefined)
-        break
       case "inFlight":
-        // Of a cancel: the attempt cannot be called back, and there will be no other. A change is refused.
-        if (item.kind === "cancel") this.take(uuid, undefined)
+        // Of a cancel: an attempt cannot be called back, and there will be no other. A change is refused. A marked
+        // repeat is told what it did before, and does nothing: what is pending by now has come after it.
+        if (item.kind === "cancel" && !item.isRepeat) this.take(uuid, undefined)
         break
       case "settled":
         this.take(uuid, answer.next)
@@ -151,6 +166,7 @@ export class ShardLoop implements Home {
       default:
     }
     if (item.kind !== "outcome" && item.kind !== "record") this.window.noteAnswer(item, uuid)
+    this.parts.onTurn?.()
   }
 
   /** What is pending under the key from now on. */
@@ -177,6 +193,7 @@ export class ShardLoop implements Home {
         parts.dispatcher.pump()
         // A backlog has pulled the horizon back: others' timers are to be read now.
         if (window.isBehind(now)) self.readSignal.raise()
+        parts.onTurn?.()
         if (due.length === dueAtOnce) {
           yield* Effect.yieldNow
           continue
@@ -303,6 +320,7 @@ export class ShardLoop implements Home {
 
   private noteReadingProgress(): void {
     this.readingProgressNanos = this.parts.clock.monotonicTimeNanosUnsafe()
+    this.parts.onTurn?.()
   }
 
   private afterFailedRead(error: StoreError): Effect.Effect<boolean> {

@@ -9,6 +9,12 @@ interface Tenant {
 
 export class Tenants {
   private readonly tenants = new Map<string, Tenant>()
+  private dueInAll = 0
+
+  /** Due and not yet started, over all namespaces. */
+  get due(): number {
+    return this.dueInAll
+  }
 
   entriesOf(namespace: string): number {
     return this.tenants.get(namespace)?.entries ?? 0
@@ -38,7 +44,9 @@ export class Tenants {
   /** One of its entries came due, or is due no more. */
   addDue(namespace: string, change: 1 | -1): void {
     const tenant = this.tenants.get(namespace)
-    if (tenant !== undefined) tenant.due += change
+    if (tenant === undefined) return
+    tenant.due += change
+    this.dueInAll += change
   }
 
   /** One that was due takes off. */
@@ -46,6 +54,7 @@ export class Tenants {
     const tenant = this.tenants.get(namespace)
     if (tenant === undefined) return
     tenant.due--
+    this.dueInAll--
     tenant.flying++
   }
 

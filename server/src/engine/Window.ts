@@ -12,9 +12,7 @@
 //  - a key with a change in the queue is held: its attempt does not start until that is answered;
 //  - a full window does not load: it would let go of what it loaded, for ever.
 //
-// Room goes to what is due: a horizon that is behind pushes out what is due later, then takes half from the
-// namespace with the most due timers. Nobody is left without any, so what was pushed out is not read again until
-// something has gone: else a full window would read in circles.
+// Who gets room when there is none is told in Evictions.ts.
 //
 // Nothing here waits or reads a clock. A namespace whose due timers pile up (a slow endpoint, an open
 // breaker) is excluded: it is read through its own horizon as it gets room, so that its backlog,
@@ -24,6 +22,7 @@ import { type Timer, type TimerHead, timerBytes, type Uuid } from "../domain/Tim
 import { Allotment } from "./Allotment.ts"
 import { DueHeap } from "./DueHeap.ts"
 import { Entry, type Home } from "./Entry.ts"
+import { Evictions } from "./Evictions.ts"
 import { type Horizon, Horizons } from "./Horizons.ts"
 import { QueuedWrites } from "./QueuedWrites.ts"
 import { Room, type WindowLimits } from "./Room.ts"
@@ -64,15 +63,22 @@ export class Window {
   private readonly events: WindowEvents
   private readonly room: Room
   private readonly allotment: Allotment
+  private readonly evictions: Evictions
   private begun = 0
-  private isShortOfRoom = false
-  /** Nothing that waits is due later than this. */
-  private latestWaitingMs = Number.NEGATIVE_INFINITY
 
   constructor(home: Home, limits: WindowLimits, events: WindowEvents) {
     this.home = home
     this.room = new Room(limits)
     this.allotment = new Allotment(this.room, this.tenants, this.horizons)
+    this.evictions = new Evictions({
+      entries: this.entries,
+      heap: this.heap,
+      horizons: this.horizons,
+      tenants: this.tenants,
+      room: this.room,
+      allotment: this.allotment,
+      drop: (entry) => this.drop(entry),
+    })
     this.events = events
   }
 
@@ -104,7 +110,7 @@ export class Window {
 
   /** Room that becomes free would be read into at once. */
   get wantsRoom(): boolean {
-    return this.isShortOfRoom || this.horizons.excludedCount > 0
+    return this.evictions.isShortOfRoom || this.horizons.excludedCount > 0
   }
 
   entryOf(uuid: Uuid): Entry | undefined {
@@ -114,6 +120,26 @@ export class Window {
   /** When the earliest waiting timer is due. */
   get nextFireAt(): number | undefined {
     return this.heap.peek()?.fireAt
+  }
+
+  /** How many timers are due and have not started. */
+  get due(): number {
+    return this.tenants.due
+  }
+
+  /** Up to this instant whatever is pending is here; beyond it only the store can tell. */
+  get knownUntilMs(): number {
+    return this.horizons.nearestMs
+  }
+
+  /** Whether all that is due is here, but for namespaces that have due timers here and start none of them. */
+  hasAllDue(nowMs: number): boolean {
+    const end = endOf(nowMs)
+    if (!this.horizons.main.covers(end)) return false
+    if (this.horizons.nearestMs > nowMs) return true
+    return this.excludedNamespaces.every(
+      (namespace) => this.horizons.of(namespace).covers(end) || this.tenants.dueOf(namespace) > 0,
+    )
   }
 
   /** The due time of the earliest timer that has not been settled, if it has passed. */
@@ -128,7 +154,7 @@ export class Window {
   /** Shares of the node's bound change as shards come and go. */
   resize(limits: WindowLimits): void {
     this.room.resize(limits)
-    this.enforceBounds()
+    this.evictions.enforceBounds()
   }
 
   // ── Writes: what their answers do ─────────────────────────────────────────────────────────────
@@ -178,7 +204,7 @@ export class Window {
       horizon.endBefore(timer, timerBytes(timer))
     } else {
       this.insert(timer)
-      this.enforceBounds()
+      this.evictions.enforceBounds()
     }
   }
 
@@ -265,9 +291,9 @@ export class Window {
     // Half the look-ahead is the trigger, all of it the reach: else each millisecond would load one more.
     if (main.cursor.fireAt >= nowMs + lookAheadMs / 2) return undefined
     let limit = this.allotment.forPage(nowMs)
-    while (limit === 0 && this.makeRoomForMain(nowMs)) limit = this.allotment.forPage(nowMs)
-    this.isShortOfRoom = limit === 0
-    if (this.isShortOfRoom) return undefined
+    while (limit === 0 && this.evictions.makeRoomForMain(nowMs)) limit = this.allotment.forPage(nowMs)
+    this.evictions.isShortOfRoom = limit === 0
+    if (limit === 0) return undefined
     return this.startLoad(main, nowMs + lookAheadMs, limit, { except: this.excludedNamespaces })
   }
 
@@ -278,7 +304,7 @@ export class Window {
       const claim = this.allotment.claimOf(namespace, horizon, nowMs, isDueTaken)
       if (claim.timers <= 0) continue
       const free = claim.isOverdue
-        ? this.makeRoomFor(horizon, claim.isInNeed, nowMs)
+        ? this.evictions.makeRoomFor(horizon, claim.isInNeed, nowMs)
         : this.room.free(horizon.nextBytes)
       const limit = Math.min(claim.timers, free)
       if (limit <= 0) continue
@@ -304,7 +330,7 @@ export class Window {
     for (const row of rows) this.admit(row, load)
     // Each is judged against the horizon its namespace has by then: an offer may make room, and that readmit.
     for (const timer of waiting) this.offer(timer)
-    this.fitIn(horizon)
+    this.evictions.fitIn(horizon)
     for (const namespace of this.excludedNamespaces) this.readmitIfDrained(namespace)
   }
 
@@ -370,7 +396,7 @@ export class Window {
   private wait(entry: Entry): void {
     entry.state = "waiting"
     this.heap.push(entry)
-    if (entry.fireAt > this.latestWaitingMs) this.latestWaitingMs = entry.fireAt
+    this.evictions.noteWaiting(entry)
     if (this.heap.peek() === entry) this.events.wake()
   }
 
@@ -393,89 +419,10 @@ export class Window {
     this.tenants.land(entry.timer.namespace)
   }
 
-  // ── Room ──────────────────────────────────────────────────────────────────────────────────────
-
-  /** What is due pushes out what is not, and then takes from who has the most; what is due soon, what is not. */
-  private makeRoomForMain(nowMs: number): boolean {
-    const { allotment } = this
-    if (allotment.isOverdue(this.horizons.main, nowMs)) return this.letLaterGo(nowMs) || this.relieve()
-    if (!allotment.isBehind(nowMs) || allotment.mainPartFree <= 0) return false
-    return this.letLaterGo(nowMs + allotment.urgentMs)
-  }
-
-  /**
-   * Something due of an excluded namespace is missing. It pushes out what is due later, but does not put the others
-   * behind, unless it has none or what is kept for it is not used; and having none, it takes from who has the most.
-   * How many fit then.
-   */
-  private makeRoomFor({ nextBytes }: Horizon, isInNeed: boolean, nowMs: number): number {
-    const { allotment, room } = this
-    for (let free = room.free(nextBytes); ; free = room.free(nextBytes)) {
-      const comesFirst = isInNeed || allotment.reserveFree >= 1
-      const keepUntilMs = comesFirst ? nowMs : nowMs + 2 * allotment.urgentMs
-      if (free > 0 || !(this.letLaterGo(keepUntilMs) || (isInNeed && this.relieve()))) return free
-    }
-  }
-
   private readmitIfDrained(namespace: string): void {
     if (this.tenants.dueOf(namespace) <= this.room.limits.page / 2) this.horizons.readmit(namespace)
   }
-
-  /** The namespace with the most due timers gives half of its room back; what it has left is its own. */
-  private relieve(): boolean {
-    const namespace = this.tenants.mostDue()
-    if (namespace === undefined) return false
-    this.horizons.exclude(namespace)
-    const removable = [...this.entries.values()]
-      .filter((entry) => entry.timer.namespace === namespace && isRemovable(entry))
-      .sort(compareDue)
-    this.letGo(removable, Math.ceil(removable.length / 2))
-    return true
-  }
-
-  /** Lets go of the latest of what waits and is due after this, an eighth of the window at most. */
-  private letLaterGo(keepUntilMs: number): boolean {
-    if (this.latestWaitingMs <= keepUntilMs) return false
-    const later = [...this.heap.values()].filter(({ fireAt }) => fireAt > keepUntilMs).sort(compareDue)
-    const kept = Math.max(0, later.length - Math.ceil(this.room.capacity / 8))
-    this.latestWaitingMs = later[kept - 1]?.fireAt ?? keepUntilMs
-    this.letGo(later, kept)
-    return later.length > 0
-  }
-
-  /** Past the bound the farthest are let go, an eighth at a time: else each write at a full window would. */
-  private enforceBounds(): void {
-    if (this.room.isOverfull) this.letGoOf([...this.heap.values()], 7 / 8)
-  }
-
-  /**
-   * A page weighed more than its room: the last of its horizon are let go, and no more than must. Others stay as
-   * they are, and what went is not read again until there is room for its weight.
-   */
-  private fitIn(horizon: Horizon): void {
-    if (!this.room.isOverfull) return
-    const isOfPage = ({ timer }: Entry) => this.horizons.of(timer.namespace) === horizon
-    this.letGoOf([...this.heap.values()].filter(isOfPage), 1)
-  }
-
-  /** Lets go of the latest of these until no more than a part of the bounds is used. */
-  private letGoOf(waiting: Array<Entry>, part: number): void {
-    waiting.sort(compareDue)
-    this.letGo(waiting, this.room.keepable(waiting, part))
-  }
-
-  /** Of entries in due order, lets go of those from `first` on; their horizons end before them. */
-  private letGo(entries: ReadonlyArray<Entry>, first: number): void {
-    const dropped = entries.slice(first)
-    if (dropped.length === 0) return
-    for (const entry of dropped) this.horizons.of(entry.timer.namespace).endBefore(entry, entry.bytes)
-    for (const entry of dropped) this.drop(entry)
-    this.isShortOfRoom = true
-  }
 }
-
-const isRemovable = (entry: Entry): boolean =>
-  entry.state === "waiting" || entry.state === "ready" || entry.state === "held"
 
 const isSameArming = (a: Timer, b: Timer): boolean =>
   a.fireId === b.fireId && a.attempts === b.attempts && a.fireAt === b.fireAt

@@ -3,7 +3,9 @@
 //
 // At most one commit of a shard is under way, and its answers reach the shard's window, then the
 // callers, in queue order. A commit whose result is unknown is repeated as it was, ids included, until
-// its result is known or the shard is given up: the items are made so that this is harmless.
+// its result is known or the shard is given up: the items are made so that this is harmless. Each call has
+// a number of its own, and the store takes none after a higher one: a call that was given up and is still
+// on its way does nothing any more once its repeat has arrived.
 import { Clock, Effect, Fiber, Latch, type Scope } from "effect"
 import type { Uuid } from "../domain/Timer.ts"
 import type { WriteAnswer, WriteItem } from "../domain/WriteItem.ts"
@@ -12,10 +14,13 @@ import type { BatchAnswer, ShardBatch, StoreError, TimerStore } from "../ports/T
 import type { EngineMetrics } from "./EngineMetrics.ts"
 import type { Guard } from "./Guard.ts"
 
+/** The shard was given up before there was an answer: surely nothing was written, or nobody knows. */
+export type Unanswered = "notWritten" | "unknown"
+
 export interface QueuedWrite {
   readonly item: WriteItem
-  /** Called once: with the store's answer, or with nothing if the shard was given up first. */
-  readonly onAnswer: (answer: WriteAnswer | undefined) => void
+  /** Called once: with the store's answer, or with why there is none. */
+  readonly onAnswer: (answer: WriteAnswer | Unanswered) => void
 }
 
 /** The queue of one owned shard. */
@@ -33,6 +38,8 @@ interface OpenLane {
   queued: Array<QueuedWrite>
   /** Its parts of commits that are under way, or whose answers have come and are not handed on yet. */
   readonly unanswered: Set<Part>
+  /** How many calls of the store it has had a part in. */
+  calls: number
   /** The committer that has unanswered parts of it. Others leave it alone, so that answers keep their order. */
   heldBy: number | undefined
   isOpen: boolean
@@ -44,6 +51,8 @@ interface OpenLane {
 interface Part {
   readonly open: OpenLane
   readonly writes: ReadonlyArray<QueuedWrite>
+  /** A call of it has set out that is not known to have done nothing. */
+  mayBeDone: boolean
 }
 
 interface Answered {
@@ -105,6 +114,7 @@ export class WriteQueue {
       lane,
       queued: [],
       unanswered: new Set(),
+      calls: 0,
       heldBy: undefined,
       isOpen: true,
       isSealed: false,
@@ -128,18 +138,18 @@ export class WriteQueue {
     return open?.lane.epoch !== epoch || (open.queued.length === 0 && open.unanswered.size === 0)
   }
 
-  /** Gives a shard up: whatever has no answer yet gets none. */
+  /** Gives a shard up: whatever has no answer yet gets none. What never set out was surely not written. */
   close(shard: number): void {
     const open = this.lanes.get(shard)
     if (open === undefined) return
     this.lanes.delete(shard)
     open.isOpen = false
-    const unanswered = [...open.unanswered].flatMap(({ writes }) => writes).concat(open.queued)
+    const { queued } = open
     open.queued = []
-    for (const write of unanswered) {
-      this.forgetQueued(write)
-      write.onAnswer(undefined)
+    for (const { writes, mayBeDone } of open.unanswered) {
+      for (const write of writes) this.leave(write, mayBeDone ? "unknown" : "notWritten")
     }
+    for (const write of queued) this.leave(write, "notWritten")
     this.noteIdle()
   }
 
@@ -217,7 +227,7 @@ export class WriteQueue {
         writes.push(first)
       }
       for (const { item } of writes) bytes += itemBytes(item)
-      const part: Part = { open: lane, writes }
+      const part: Part = { open: lane, writes, mayBeDone: false }
       lane.heldBy = committer
       lane.unanswered.add(part)
       items += writes.length
@@ -234,15 +244,22 @@ export class WriteQueue {
       const answers = new Array<BatchAnswer | undefined>(parts.length).fill(undefined)
       let delayMs = firstRepeatDelayMs
       for (;;) {
-        // Lanes given up meanwhile are left out: their callers have been told that nothing is known.
-        const open = parts.flatMap((part, index) => (part.open.isOpen ? [{ part, index }] : []))
-        if (open.length === 0) return answers
-        const written = yield* self.store.write(open.map(({ part }) => batchOf(part))).pipe(Effect.result)
+        // Lanes given up meanwhile are left out: their callers have been told so.
+        const trials = parts.flatMap((part, index) =>
+          part.open.isOpen && answers[index] === undefined ? [new Trial(part, index)] : [],
+        )
+        if (trials.length === 0) return answers
+        const written = yield* self.store.write(trials.map(({ batch }) => batch)).pipe(Effect.result)
         if (written._tag === "Success") {
-          for (const [place, { index }] of open.entries()) answers[index] = written.success[place]
-          return answers
-        }
-        yield* self.reportUnknown(written.failure)
+          for (const [place, trial] of trials.entries()) {
+            const answer = trial.ends(written.success[place])
+            // It has done nothing, and the shard is still this owner's: the next number will be above all others.
+            answers[trial.index] = answer?.result === "overtaken" ? undefined : answer
+          }
+          const hasAll = trials.every(({ index }) => answers[index] !== undefined)
+          if (hasAll) return answers
+          yield* Effect.logWarning("a commit was refused as an older one, and is repeated")
+        } else yield* self.reportUnknown(written.failure)
         yield* Effect.sleep(delayMs)
         delayMs = Math.min(longestRepeatDelayMs, delayMs * 2)
       }
@@ -260,7 +277,7 @@ export class WriteQueue {
       const { open, writes } = part
       const batch = answers[index]
       if (!open.isOpen || batch === undefined) continue
-      if (batch.result === "ownershipLost") {
+      if (batch.result !== "written") {
         this.metrics.fenced(writes.length)
         open.lane.onOwnershipLost()
         continue
@@ -271,10 +288,15 @@ export class WriteQueue {
         this.forgetQueued(write)
         const answer = batch.answers[place]
         if (answer !== undefined) open.lane.onAnswer(write.item, answer)
-        write.onAnswer(answer)
+        write.onAnswer(answer ?? "unknown")
       }
     }
     this.noteIdle()
+  }
+
+  private leave(write: QueuedWrite, why: Unanswered): void {
+    this.forgetQueued(write)
+    write.onAnswer(why)
   }
 
   private forgetQueued(write: QueuedWrite): void {
@@ -316,8 +338,30 @@ const takeFrom = (lane: OpenLane, mostItems: number, mostBytes: number): Array<Q
   return taken
 }
 
-const batchOf = ({ open: { lane }, writes }: Part): ShardBatch => ({
-  shard: lane.shard,
-  epoch: lane.epoch,
-  items: writes.map((write) => write.item),
-})
+/** One call's share of a lane: what it is numbered, and what it leaves known. */
+class Trial {
+  readonly batch: ShardBatch
+  readonly index: number
+  private readonly part: Part
+  private readonly wasTried: boolean
+
+  constructor(part: Part, index: number) {
+    const { lane } = part.open
+    this.part = part
+    this.index = index
+    this.wasTried = part.mayBeDone
+    part.mayBeDone = true
+    this.batch = {
+      shard: lane.shard,
+      epoch: lane.epoch,
+      number: ++part.open.calls,
+      items: part.writes.map((write) => write.item),
+    }
+  }
+
+  /** A call that was refused has done nothing: of its writes no more is unknown than before it. */
+  ends(answer: BatchAnswer | undefined): BatchAnswer | undefined {
+    if (answer !== undefined && answer.result !== "written") this.part.mayBeDone = this.wasTried
+    return answer
+  }
+}

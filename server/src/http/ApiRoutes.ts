@@ -38,11 +38,13 @@ import type { Route } from "./Route.ts"
 
 export interface ApiRoutesOptions {
   readonly limits: Limits
-  /** A handler for every endpoint of the contract, by its name. */
+  /** A handler for every endpoint of the contract, by its name, or by `group.name` where groups share one. */
   readonly handlers: { readonly [name: string]: ApiHandler<never> }
   readonly bodies: RequestBodies
   /** How long a call may wait for its answer. */
   readonly answers: Deadlines
+  /** The same for calls that bound their own time, by name. */
+  readonly longAnswers?: { readonly [name: string]: Deadlines }
   /** Calls that may be under way at once; more are told to come back. */
   readonly callsMax: number
   /** Why a call of this name cannot be served now, if so: the service waits, or is stopping. */
@@ -59,17 +61,20 @@ export const makeApiRoutes = (
     const calls = { underWay: 0 }
     HttpApi.reflect(makePunctualApi(options.limits), {
       onGroup: () => undefined,
-      onEndpoint: ({ endpoint }) => {
-        const handler = options.handlers[endpoint.identifier]
+      onEndpoint: ({ group, endpoint }) => {
+        const withGroup = `${group.identifier}.${endpoint.identifier}`
+        const name = Object.hasOwn(options.handlers, withGroup) ? withGroup : endpoint.identifier
+        const handler = options.handlers[name]
         const schema = endpoint.payload.get("application/json")?.schemas[0]
         if (handler === undefined || schema === undefined) {
-          throw new Error(`the endpoint ${endpoint.identifier} has no handler or no JSON body`)
+          throw new Error(`the endpoint ${withGroup} has no handler or no JSON body`)
         }
         const { bodyBytes, createManyBodyBytes } = options.limits
         const route = new ApiRoute(options, context, calls, {
-          name: endpoint.identifier,
+          name,
           path: endpoint.path,
-          maxBodyBytes: endpoint.identifier === "createMany" ? createManyBodyBytes : bodyBytes,
+          answers: options.longAnswers?.[name] ?? options.answers,
+          maxBodyBytes: name === "createMany" ? createManyBodyBytes : bodyBytes,
           // The contract's schemas need no services: they decode text that is at hand.
           decode: SchemaParser.decodeUnknownResult(
             schema as typeof schema & PureDecoder,
@@ -91,6 +96,7 @@ interface PureDecoder {
 interface Endpoint {
   readonly name: string
   readonly path: string
+  readonly answers: Deadlines
   readonly maxBodyBytes: number
   readonly decode: (input: unknown) => Result.Result<unknown, SchemaIssue.Issue>
   readonly handler: ApiHandler<unknown>
@@ -156,7 +162,7 @@ class ApiRoute implements Route {
     if ("problem" in read) return problemResponse(read.problem, { closes: !read.isConsumed })
     const call = this.#decode(read.bytes)
     if (!("text" in call)) return problemResponse(call)
-    const exit = await this.#options.answers.within(
+    const exit = await this.#endpoint.answers.within(
       this.#run(Effect.suspend(() => this.#endpoint.handler(call))),
       unanswered,
       unanswered,

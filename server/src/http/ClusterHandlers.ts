@@ -42,8 +42,8 @@ const lagsElsewhere = (
   if (lags === undefined || others.length === 0) return Effect.succeed(new Map())
   const asked = Effect.forEach(
     others,
-    ({ address }) =>
-      lags.of(address).pipe(
+    ({ node, address }) =>
+      lags.of({ node, address }).pipe(
         Effect.timeoutOrElse({ duration: askWithinMs, orElse: () => Effect.succeed([]) }),
         Effect.catch(() => Effect.succeed([])),
       ),

@@ -3,19 +3,25 @@
 import type { Limits } from "@punctual/api/Limits"
 import { NotFound, OwnerUnavailable, type Problem } from "@punctual/api/Problem"
 import { Effect } from "effect"
+import { longestAdvanceMs } from "../engine/ClockAdvance.ts"
 import { Engine, type EngineStatus } from "../engine/Engine.ts"
+import type { NamespaceDirectory } from "../engine/NamespaceDirectory.ts"
 import type { Scheduler } from "../engine/Scheduler.ts"
 import type { Deliverers } from "../ports/Deliverer.ts"
 import type { WallClock } from "../ports/WallClock.ts"
 import type { ApiHandler } from "./ApiCall.ts"
 import { makeApiRoutes } from "./ApiRoutes.ts"
+import { makeClockHandlers } from "./ClockHandlers.ts"
 import { type ClusterParts, makeClusterHandlers } from "./ClusterHandlers.ts"
+import { makeDeadLetterHandlers } from "./DeadLetterHandlers.ts"
 import { Deadlines } from "./Deadlines.ts"
 import { routeMetrics } from "./HttpMetrics.ts"
+import { makeNamespaceHandlers } from "./NamespaceHandlers.ts"
 import { problemResponse } from "./problemResponse.ts"
 import { makeReference } from "./Reference.ts"
 import { defaultBodyOptions, RequestBodies } from "./RequestBody.ts"
 import type { Route } from "./Route.ts"
+import { makeServiceHandlers } from "./ServiceHandlers.ts"
 import { makeSiteRoutes } from "./SiteRoutes.ts"
 import { makeTimerHandlers } from "./TimerHandlers.ts"
 
@@ -42,7 +48,7 @@ export interface HttpService {
 
 export const makeHttpService = (
   options: HttpServiceOptions,
-): Effect.Effect<HttpService, never, Scheduler | Deliverers | Engine | WallClock> =>
+): Effect.Effect<HttpService, never, Scheduler | Deliverers | Engine | NamespaceDirectory | WallClock> =>
   Effect.gen(function* () {
     const { cluster } = options
     const engine = yield* Engine
@@ -67,16 +73,23 @@ export const makeHttpService = (
       limits: options.limits,
       handlers: {
         ...(yield* makeTimerHandlers(options.limits)),
+        ...(yield* makeDeadLetterHandlers),
         ...(yield* makeClusterHandlers(cluster ?? {})),
+        ...(yield* makeClockHandlers),
+        ...(yield* makeNamespaceHandlers(options.limits)),
+        ...(yield* makeServiceHandlers),
       } satisfies Record<string, ApiHandler<never>>,
       bodies: new RequestBodies({ ...defaultBodyOptions, timeoutMs: options.bodyTimeoutMs }),
       answers: new Deadlines(options.answerTimeoutMs ?? answerTimeoutMs),
+      // It ends by itself before that, and says how far it has come.
+      longAnswers: { advance: new Deadlines(longestAdvanceMs + answerTimeoutMs) },
       callsMax: options.callsMax,
       whyClosed,
     })
     const siteRoutes = yield* makeSiteRoutes({
       reference: makeReference(options.limits),
       isStopping: () => isClosed,
+      isOneOfSeveral: cluster !== undefined,
       ...(options.moreMetrics === undefined ? {} : { moreMetrics: options.moreMetrics }),
     })
     const routes = new Map<string, Route>([...apiRoutes, ...siteRoutes])

@@ -12,6 +12,8 @@ import type { Route } from "./Route.ts"
 export interface SiteOptions {
   readonly reference: Reference
   readonly isStopping: () => boolean
+  /** Other nodes share the store, and what one does not own it carries to them. */
+  readonly isOneOfSeveral?: boolean
   /** What else is measured, as Prometheus text. */
   readonly moreMetrics?: Effect.Effect<string>
   readonly monotonicMs?: () => number
@@ -23,7 +25,7 @@ export const makeSiteRoutes = (
 ): Effect.Effect<ReadonlyMap<string, Route>, never, Engine> =>
   Effect.gen(function* () {
     const engine = yield* Engine
-    const { reference, isStopping, moreMetrics = Effect.succeed("") } = options
+    const { reference, isStopping, isOneOfSeveral = false, moreMetrics = Effect.succeed("") } = options
     const monotonicMs = options.monotonicMs ?? (() => performance.now())
     const context = yield* Effect.context<never>()
     const run = Effect.runPromiseWith(context)
@@ -44,7 +46,7 @@ export const makeSiteRoutes = (
     }
     const ready = (): Response => {
       const { status, isEnding } = looked()
-      const reasons = whyNotReady(status, isEnding)
+      const reasons = whyNotReady(status, isEnding, isOneOfSeveral)
       return Response.json(reasons.length === 0 ? { status: "ready" } : { status: "notReady", reasons }, {
         status: reasons.length === 0 ? 200 : 503,
       })
@@ -89,16 +91,20 @@ class LastingStalls {
   }
 }
 
-const whyNotReady = (status: EngineStatus, isStopping: boolean): ReadonlyArray<string> => {
+const whyNotReady = (
+  status: EngineStatus,
+  isStopping: boolean,
+  isOneOfSeveral: boolean,
+): ReadonlyArray<string> => {
   const reasons: Array<string> = []
   if (isStopping) reasons.push("The service is draining: it is about to stop.")
-  const { shards, ownedShards, shardsElsewhere } = status
-  if (status.isWaiting)
+  const { shards, ownedShards } = status
+  if (status.isWaiting) {
     reasons.push("Another process owns what is meant for this one: it waits to take over.")
-  // Writes of a shard go to its owner: while one has none in sight, some keys have nobody to write them.
-  else if (ownedShards + shardsElsewhere < Math.max(1, shards)) {
-    const owners = shardsElsewhere === 0 ? "" : `, and other nodes ${shardsElsewhere}`
-    reasons.push(`The service owns ${ownedShards} of ${shards} shards so far${owners}.`)
+  } else if (!isOneOfSeveral && ownedShards < Math.max(1, shards)) {
+    // Alone, it must have them all. One of several fires what it has and carries the rest: were a shard without an
+    // owner a reason, every node would go out of rotation for it at once, and nobody would answer for the others.
+    reasons.push(`The service owns ${ownedShards} of ${shards} shards so far.`)
   }
   for (const loop of status.stalledLoops) reasons.push(`The loop ${loop} has stopped making progress.`)
   return reasons

@@ -17,11 +17,13 @@ import {
   TimerInFlight,
   TimerNotFound,
 } from "@punctual/api/Problem"
+import { defaultRetryPolicy } from "@punctual/api/RetryPolicy"
 import { requestParseOptions } from "@punctual/api/requestParseOptions"
 import type { UpdateTimer } from "@punctual/api/UpdateTimer"
 import { Effect, Result, SchemaParser } from "effect"
 import type { Timer } from "../domain/Timer.ts"
 import type { PutAnswer } from "../domain/WriteItem.ts"
+import { NamespaceDirectory } from "../engine/NamespaceDirectory.ts"
 import { type CreateCommand, type RefusedWrite, Scheduler } from "../engine/Scheduler.ts"
 import { Deliverers } from "../ports/Deliverer.ts"
 import type { ListFilter } from "../ports/TimerStore.ts"
@@ -45,11 +47,17 @@ export interface TimerHandlers {
 
 export const makeTimerHandlers = (
   limits: Limits,
-): Effect.Effect<TimerHandlers, never, Scheduler | Deliverers> =>
+): Effect.Effect<TimerHandlers, never, Scheduler | NamespaceDirectory | Deliverers> =>
   Effect.gen(function* () {
     const scheduler = yield* Scheduler
     const { byType } = yield* Deliverers
-    const terms: CommandTerms = { limits, targetTypes: new Set(byType.keys()), plainSpecs: new Map() }
+    const directory = yield* NamespaceDirectory
+    const terms: CommandTerms = {
+      limits,
+      targetTypes: new Set(byType.keys()),
+      retryPolicyOf: (namespace) => directory.of(namespace).settings.retryPolicy ?? defaultRetryPolicy,
+      plainSpecs: new Map(),
+    }
     return {
       ...creating(scheduler, terms),
       ...changing(scheduler, terms),
@@ -70,7 +78,10 @@ const creating = (scheduler: Asked, terms: CommandTerms) => {
       onSuccess: (answer) =>
         answer.result === "exists"
           ? Effect.fail(timerExists(answer.timer))
-          : Effect.succeed(`{"result":"${answer.result}","timer":${createdJson(scheduler, answer)}}`),
+          : Effect.map(
+              createdJson(scheduler, answer),
+              (timer) => `{"result":"${answer.result}","timer":${timer}}`,
+            ),
     })
   }
 
@@ -115,9 +126,7 @@ const changing = (scheduler: Asked, terms: CommandTerms) => {
       onSuccess: (answer): Effect.Effect<string, Problem> => {
         switch (answer.result) {
           case "changed":
-            return Effect.succeed(
-              `{"timer":${pendingJson(answer.timer, stateOf(scheduler, answer.timer), false)}}`,
-            )
+            return Effect.succeed(`{"timer":${pendingJson(answer.timer, "pending", false)}}`)
           case "revisionMismatch":
             return Effect.fail(revisionMismatch(answer.revision))
           case "inFlight":
@@ -146,7 +155,7 @@ const changing = (scheduler: Asked, terms: CommandTerms) => {
 
   const deleteMany: ApiHandler<DeleteManyTimers> = ({ body }) =>
     Effect.matchEffect(scheduler.cancelMany(body.namespace, filterOf(body.filter ?? {})), {
-      onFailure: refuseSome,
+      onFailure: (error) => refuseSome(error, "cancelled"),
       onSuccess: ({ cancelled, inFlight, more }) =>
         Effect.succeed(JSON.stringify({ cancelled, inFlight, ...(more ? { more: true } : {}) })),
     })
@@ -211,7 +220,7 @@ const receivedAs = (call: ApiCall<unknown>, payload: JsonSpan | undefined) => ({
   pointer: "",
 })
 
-const filterOf = (filter: {
+export const filterOf = (filter: {
   readonly from?: number
   readonly until?: number
   readonly idPrefix?: string
@@ -223,13 +232,17 @@ const filterOf = (filter: {
   ...(filter.correlationId === undefined ? {} : { correlationId: filter.correlationId }),
 })
 
-const stateOf = (scheduler: Asked, timer: Timer): "pending" | "inFlight" =>
-  scheduler.isInFlight(timer) ? "inFlight" : "pending"
-
-const createdJson = (scheduler: Asked, answer: PutAnswer): string =>
-  answer.result === "alreadyFinished"
-    ? finishedJson(answer.life, answer.life.state, false)
-    : pendingJson(answer.timer, stateOf(scheduler, answer.timer), false)
+/** What was armed just now is pending, as it was stored; what was there already may be on its way. */
+const createdJson = (scheduler: Asked, answer: PutAnswer): Effect.Effect<string> => {
+  if (answer.result === "alreadyFinished") {
+    return Effect.succeed(finishedJson(answer.life, answer.life.state, false))
+  }
+  const { timer } = answer
+  if (answer.result !== "unchanged") return Effect.succeed(pendingJson(timer, "pending", false))
+  return Effect.map(scheduler.isInFlight(timer), (isInFlight) =>
+    pendingJson(timer, isInFlight ? "inFlight" : "pending", false),
+  )
+}
 
 const itemJson = (answer: PutAnswer | RefusedWrite): string => {
   if ("_tag" in answer) return `{"problem":${problemJson(refusal(answer))}}`

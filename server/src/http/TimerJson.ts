@@ -2,6 +2,7 @@
 // a payload goes into them as the text it came in. Tests read every answer back with the contract's own
 // schema, which keeps this file and that schema from drifting apart.
 import { formatDuration } from "@punctual/api/DurationMs"
+import type { AttemptLog } from "../domain/AttemptLog.ts"
 import type { Attempt, FinishedLife, RetryPolicy, Spec, Target, Timer } from "../domain/Timer.ts"
 import type { TimerView } from "../engine/Scheduler.ts"
 
@@ -18,7 +19,7 @@ export const pendingJson = (timer: Timer, state: "pending" | "inFlight", withPay
   let json = identityJson(timer, state)
   json += `,"executeAt":${instantJson(timer.executeAt)}`
   if (state === "pending") json += `,"fireAt":${instantJson(timer.fireAt)}`
-  json += attemptsJson(timer.attempts, timer.lastAttempt)
+  json += attemptsJson(timer.attempts, timer.attemptLog)
   json += termsJson(timer, withPayload)
   json += `,"createdAt":${instantJson(timer.createdAt)},"updatedAt":${instantJson(timer.updatedAt)}}`
   return json
@@ -27,7 +28,7 @@ export const pendingJson = (timer: Timer, state: "pending" | "inFlight", withPay
 export const finishedJson = (life: FinishedLife, state: string, withPayload: boolean): string => {
   let json = identityJson(life, state)
   json += `,"executeAt":${instantJson(life.executeAt)}`
-  json += attemptsJson(life.attempts, life.lastAttempt)
+  json += attemptsJson(life.attempts, life.attemptLog)
   json += termsJson(life, withPayload)
   // What ended a life was the last change of it.
   const finishedAt = instantJson(life.finishedAt)
@@ -43,11 +44,16 @@ const identityJson = (shown: Shown, state: string): string =>
   `{"namespace":${JSON.stringify(shown.namespace)},"timerId":${JSON.stringify(shown.timerId)}` +
   `,"state":"${state}","revision":${shown.revision},"fireId":${JSON.stringify(shown.fireId)}`
 
-const attemptsJson = (attempts: number, last: Attempt | undefined): string => {
-  if (last === undefined) return `,"attempts":${attempts}`
-  const status = last.status === undefined ? "" : `,"status":${last.status}`
-  const error = last.error === undefined ? "" : `,"error":${JSON.stringify(last.error)}`
-  return `,"attempts":${attempts},"lastAttempt":{"at":${instantJson(last.at)}${status}${error},"durationMs":${last.durationMs}}`
+const attemptsJson = (attempts: number, log: AttemptLog | undefined): string => {
+  if (log === undefined || log.length === 0) return `,"attempts":${attempts}`
+  const shown = log.map(attemptJson)
+  return `,"attempts":${attempts},"lastAttempt":${shown.at(-1)},"attemptLog":[${shown.join(",")}]`
+}
+
+const attemptJson = ({ at, durationMs, status, error }: Attempt): string => {
+  const answered = status === undefined ? "" : `,"status":${status}`
+  const failed = error === undefined ? "" : `,"error":${JSON.stringify(error)}`
+  return `{"at":${instantJson(at)}${answered}${failed},"durationMs":${durationMs}}`
 }
 
 const termsJson = (shown: Shown, withPayload: boolean): string => {

@@ -1,6 +1,6 @@
 // What the engine and the store refuse, in the words of the contract.
 import { invalidField } from "@punctual/api/invalidRequest"
-import { Internal, Overloaded, OwnerUnavailable, type Problem } from "@punctual/api/Problem"
+import { Internal, Overloaded, OwnerUnavailable, type Problem, QuotaExceeded } from "@punctual/api/Problem"
 import { Effect } from "effect"
 import type { RefusedWrite } from "../engine/Scheduler.ts"
 import type { StoreError } from "../ports/TimerStore.ts"
@@ -12,19 +12,22 @@ export const refuse = (error: RefusedWrite | StoreError): Effect.Effect<never, P
     : Effect.fail(refusal(error))
 
 /** As `refuse`, for a call that makes many writes: some may be stored when another is refused. */
-export const refuseSome = (error: RefusedWrite | StoreError): Effect.Effect<never, Problem> => {
+export const refuseSome = (
+  error: RefusedWrite | StoreError,
+  deed: "cancelled" | "replayed" | "discarded",
+): Effect.Effect<never, Problem> => {
   switch (error._tag) {
     case "Overloaded":
       return Effect.fail(
         new Overloaded({
-          detail: `Too many writes are waiting. ${mayBePartial}`,
+          detail: `Too many writes are waiting. ${mayBePartial(deed)}`,
           retryAfterSeconds: wholeSeconds(error.retryAfterMs),
         }),
       )
     case "OwnerUnavailable":
       return Effect.fail(
         new OwnerUnavailable({
-          detail: `${sentence(error.message)} ${mayBePartial}`,
+          detail: `${sentence(error.message)} ${mayBePartial(deed)}`,
           retryAfterSeconds: wholeSeconds(error.retryAfterMs),
         }),
       )
@@ -39,9 +42,17 @@ const nothingWritten = "Nothing was written: try again after the pause."
 const notKnown =
   "Whether it was written is not known: after the pause repeat the call, or read the timer to see what came of it."
 
+const quotaDetail = {
+  maxPending: (limit: number) =>
+    `The namespace may have ${limit} pending timers, and has them. Nothing was written: try again when some have fired, or raise maxPending.`,
+  createsPerSecond: (limit: number) =>
+    `The namespace may create ${limit} timers a second. Nothing was written: try again after the pause, or raise createsPerSecond.`,
+}
+
 const sentence = (clause: string): string => `${clause.charAt(0).toUpperCase()}${clause.slice(1)}.`
 
-const mayBePartial = "Some of the timers may have been cancelled: repeat the call after the pause."
+const mayBePartial = (deed: string): string =>
+  `Some of the timers may have been ${deed}: repeat the call after the pause.`
 
 export const refusal = (error: RefusedWrite | StoreError): Problem => {
   switch (error._tag) {
@@ -53,6 +64,12 @@ export const refusal = (error: RefusedWrite | StoreError): Problem => {
     case "OwnerUnavailable":
       return new OwnerUnavailable({
         detail: `${sentence(error.message)} ${error.mayBeDone === true ? notKnown : nothingWritten}`,
+        retryAfterSeconds: wholeSeconds(error.retryAfterMs),
+      })
+    case "QuotaExceeded":
+      return new QuotaExceeded({
+        detail: quotaDetail[error.quota](error.limit),
+        quota: error.quota,
         retryAfterSeconds: wholeSeconds(error.retryAfterMs),
       })
     case "TimerUnstorable":

@@ -6,7 +6,7 @@ import { invalidField } from "@punctual/api/invalidRequest"
 import { type JsonSpan, spanBytes } from "@punctual/api/JsonSpan"
 import type { Limits } from "@punctual/api/Limits"
 import type { InvalidRequest } from "@punctual/api/Problem"
-import { completeRetryPolicy, defaultRetryPolicy } from "@punctual/api/RetryPolicy"
+import { completeRetryPolicy, defaultRetryPolicy, type RetryPolicy } from "@punctual/api/RetryPolicy"
 import type { UpdateTimer } from "@punctual/api/UpdateTimer"
 import type { Spec, Target } from "../domain/Timer.ts"
 import type { CreateCommand, UpdateCommand } from "../engine/Scheduler.ts"
@@ -15,7 +15,12 @@ export interface CommandTerms {
   readonly limits: Limits
   /** The target types that this process can deliver to. */
   readonly targetTypes: ReadonlySet<Target["type"]>
-  /** Specs of creates that name only a URL, by it: most timers share a few, and what is made of them. */
+  /** What a namespace's timers have where they say nothing else. */
+  readonly retryPolicyOf: (namespace: string) => RetryPolicy
+  /**
+   * Specs of creates that name only a URL, by it: most timers share a few, and what is made of them. Only of namespaces
+   * without a retry policy of their own, which may change.
+   */
   readonly plainSpecs: Map<string, Spec>
 }
 
@@ -57,15 +62,20 @@ export const createCommand = (
 }
 
 const specOf = (request: CreateTimer, terms: CommandTerms): Spec | undefined => {
-  const { callbackUrl, retryPolicy, expireAfter } = request
-  const isPlain = callbackUrl !== undefined && retryPolicy === undefined && expireAfter === undefined
+  const { namespace, callbackUrl, retryPolicy, expireAfter } = request
+  const defaults = terms.retryPolicyOf(namespace)
+  const isPlain =
+    callbackUrl !== undefined &&
+    retryPolicy === undefined &&
+    expireAfter === undefined &&
+    defaults === defaultRetryPolicy
   const known = isPlain ? terms.plainSpecs.get(callbackUrl) : undefined
   if (known !== undefined) return known
   const target = targetOf(request, terms.limits)
   if (target === undefined) return undefined
   const spec: Spec = {
     target,
-    retryPolicy: completeRetryPolicy(retryPolicy),
+    retryPolicy: completeRetryPolicy(retryPolicy, defaults),
     ...(expireAfter === undefined ? {} : { expireAfterMs: expireAfter }),
   }
   if (isPlain) {
@@ -100,7 +110,12 @@ export const updateCommand = (
       ...(target === undefined ? {} : { target }),
       ...(request.retryPolicy === undefined
         ? {}
-        : { retryPolicy: completeRetryPolicy(request.retryPolicy ?? undefined, defaultRetryPolicy) }),
+        : {
+            retryPolicy: completeRetryPolicy(
+              request.retryPolicy ?? undefined,
+              terms.retryPolicyOf(request.namespace),
+            ),
+          }),
       ...(request.expireAfter === undefined ? {} : { expireAfterMs: request.expireAfter }),
       ...(request.payload === null ? { payload: null } : payload === undefined ? {} : { payload }),
       ...(request.correlationId === undefined ? {} : { correlationId: request.correlationId }),

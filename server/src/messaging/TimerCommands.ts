@@ -1,10 +1,11 @@
 // Timers as other services ask for them over the bus. The words of the messages (tenantId, serviceCallId,
 // dueAt) are mapped to the product's own here, on the way in, and in the event deliverer, on the way out.
 import { formatDuration } from "@punctual/api/DurationMs"
-import { defaultRetryPolicy } from "@punctual/api/RetryPolicy"
+import { defaultRetryPolicy, type RetryPolicy } from "@punctual/api/RetryPolicy"
 import { decodeScheduleTimer, scheduleTimerType } from "@punctual/api/ScheduleTimer"
 import { Context, Effect, Exit, Layer, Result, Scope } from "effect"
 import type { Spec } from "../domain/Timer.ts"
+import { NamespaceDirectory } from "../engine/NamespaceDirectory.ts"
 import { type RefusedWrite, type ScheduleCommand, Scheduler } from "../engine/Scheduler.ts"
 import {
   Bus,
@@ -34,12 +35,13 @@ export class TimerCommands extends Context.Service<
 >()("punctual/messaging/TimerCommands") {
   static readonly layer = (
     options: TimerCommandsOptions,
-  ): Layer.Layer<TimerCommands, BusError, Bus | Scheduler | WallClock> =>
+  ): Layer.Layer<TimerCommands, BusError, Bus | Scheduler | NamespaceDirectory | WallClock> =>
     Layer.effect(
       TimerCommands,
       Effect.gen(function* () {
         const bus = yield* Bus
         const scheduler = yield* Scheduler
+        const directory = yield* NamespaceDirectory
         const wall = yield* WallClock
         const metrics = yield* BusMetrics.make
         const scope = yield* Effect.acquireRelease(Scope.make(), (scope, exit) => Scope.close(scope, exit))
@@ -47,7 +49,7 @@ export class TimerCommands extends Context.Service<
           .subscribe({
             topic: "serviceCall",
             types: new Set([scheduleTimerType]),
-            handle: (message) => handle(scheduler, message, wall.now() + options.aheadMs, options),
+            handle: (message) => handle(scheduler, directory, message, wall.now() + options.aheadMs, options),
             observe: (observed) => metrics.count(observed),
           })
           .pipe(Scope.provide(scope))
@@ -57,16 +59,20 @@ export class TimerCommands extends Context.Service<
 }
 
 /** A timer asked for over the bus fires on the bus. */
-const spec: Spec = { target: { type: "event" }, retryPolicy: defaultRetryPolicy }
+const specOf = (retryPolicy: RetryPolicy): Spec => ({ target: { type: "event" }, retryPolicy })
+
+const defaultSpec = specOf(defaultRetryPolicy)
 
 const handle = (
   scheduler: Scheduler["Service"],
+  directory: Pick<NamespaceDirectory["Service"], "of">,
   message: Message,
   latestMs: number,
   options: TimerCommandsOptions,
 ): Effect.Effect<void, HandlerFailure> =>
   Effect.flatMap(MessageMetadata, ({ correlationId }) => {
-    const command = commandOf(message)
+    const { retryPolicy } = directory.of(message.envelope.tenantId).settings
+    const command = commandOf(message, retryPolicy === undefined ? defaultSpec : specOf(retryPolicy))
     if (Result.isFailure(command)) return Effect.fail(new MessageRefused({ message: command.failure }))
     if (command.success.executeAt > latestMs) {
       const message = `dueAt must lie at most ${formatDuration(options.aheadMs)} ahead`
@@ -77,7 +83,7 @@ const handle = (
       .pipe(Effect.mapError(failureOf), Effect.asVoid)
   })
 
-const commandOf = ({ envelope }: Message): Result.Result<ScheduleCommand, string> =>
+const commandOf = ({ envelope }: Message, spec: Spec): Result.Result<ScheduleCommand, string> =>
   Result.flatMap(decodeScheduleTimer(envelope.payload), ({ tenantId, serviceCallId, dueAt }) => {
     if (tenantId !== envelope.tenantId) return Result.fail("/tenantId differs from that of the envelope")
     if (serviceCallId !== envelope.aggregateId) {
@@ -103,6 +109,11 @@ const failureOf = (refused: RefusedWrite): HandlerFailure => {
       })
     case "OwnerUnavailable":
       return new HandlerUnavailable({ message: refused.message, retryAfterMs: refused.retryAfterMs })
+    case "QuotaExceeded":
+      return new HandlerUnavailable({
+        message: `the tenant's quota ${refused.quota} of ${refused.limit} is used up`,
+        retryAfterMs: refused.retryAfterMs,
+      })
     case "TimerUnstorable":
       return new MessageRefused({ message: `the store cannot hold this timer: ${refused.reason}` })
   }

@@ -26,6 +26,13 @@ export interface Deliverer {
   deliver(fire: Fire): Effect.Effect<Delivery>
   /** What bounds in flight and breakers are counted by, beside the namespace. */
   hostOf(target: Target): string
+  /** Where a namespace may have nobody to deliver to yet: its timers wait for them, and no attempt is counted. */
+  readonly presence?: Presence
+}
+
+export interface Presence {
+  isThere(namespace: string): boolean
+  onArrival(listener: (namespace: string) => void): void
 }
 
 /** The deliverers of this process by target type: a type without one is refused at the contract. */

@@ -3,17 +3,26 @@
 // so that carrying it twice is harmless whatever others have written in between.
 //
 // Laws:
-//  - `write` answers each item in order with the owner's own answer, or with why the owner refused it.
+//  - `write` answers each item in order with the owner's own answer, or with why the owner refused it. What an answer
+//    tells of a timer or a life may come without its payload, unless the item itself has armed it.
 //  - A failure says whether the items surely did not arrive (`isUndelivered`: no connection could be made, or the
 //    peer refused the call before reading it) or may have been done (a time-out, a connection that broke off).
 //  - A write that its caller has given up does nothing once a later call of that caller has arrived: the repeat of a
 //    write must not be followed by its first copy.
+//  - Only the node that is meant answers. Another that is found at its address, one of another cluster perhaps, refuses
+//    to: it would write into another store, and its word would be taken for the owner's.
 //  - Every call is bounded in time and in size.
 import { Context, type Effect, Schema } from "effect"
-import type { Cancel, Change, Put, Schedule, WriteAnswer } from "../domain/WriteItem.ts"
+import type { Cancel, Change, Discard, Put, Replay, Schedule, WriteAnswer } from "../domain/WriteItem.ts"
+
+/** Another node, and where it is reached. */
+export interface PeerNode {
+  readonly node: string
+  readonly address: string
+}
 
 /** What may be carried: outcomes and records are the owner's own. `inFlight` is filled in by the owner. */
-export type CarriedItem = Put | Change | Cancel | Schedule
+export type CarriedItem = Put | Change | Cancel | Schedule | Replay | Discard
 
 export type CarriedAnswer =
   | { readonly kind: "answered"; readonly answer: WriteAnswer }
@@ -33,15 +42,12 @@ export class Peers extends Context.Service<
   Peers,
   {
     write(
-      address: string,
+      to: PeerNode,
       items: ReadonlyArray<CarriedItem>,
     ): Effect.Effect<ReadonlyArray<CarriedAnswer>, PeerError>
     /** For each fireId in order: whether an attempt of it runs there now. */
-    inFlight(
-      address: string,
-      fireIds: ReadonlyArray<string>,
-    ): Effect.Effect<ReadonlyArray<boolean>, PeerError>
+    inFlight(to: PeerNode, fireIds: ReadonlyArray<string>): Effect.Effect<ReadonlyArray<boolean>, PeerError>
     /** Shards were released that may be the peer's: it shall look at once. */
-    nudge(address: string): Effect.Effect<void, PeerError>
+    nudge(to: PeerNode): Effect.Effect<void, PeerError>
   }
 >()("punctual/ports/Peers") {}

@@ -1,7 +1,7 @@
 // How far other nodes lag with their shards: only the owner of a shard knows. For operators; apart from Peers, because
 // no timer depends on it.
 import { Context, type Effect } from "effect"
-import type { PeerError } from "./Peers.ts"
+import type { PeerError, PeerNode } from "./Peers.ts"
 
 export interface ShardLag {
   readonly shard: number
@@ -14,7 +14,7 @@ export interface ShardLag {
 export class ShardLags extends Context.Service<
   ShardLags,
   {
-    /** Of the shards that the node at this address owns. Bounded in time. */
-    of(address: string): Effect.Effect<ReadonlyArray<ShardLag>, PeerError>
+    /** Of the shards that the node owns. Bounded in time. */
+    of(to: PeerNode): Effect.Effect<ReadonlyArray<ShardLag>, PeerError>
   }
 >()("punctual/ports/ShardLags") {}

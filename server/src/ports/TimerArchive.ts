@@ -1,5 +1,5 @@
-// Everything that a store holds, to be carried to another: pending timers, history and dead letters, read as of one
-// instant in pages, and restored as they were, ids and instants included.
+// Everything that a store holds, to be carried to another: pending timers, history, dead letters and what operators
+// have set, read as of one instant in pages, and restored as they were, ids and instants included.
 //
 // Laws, which testkit/TimerArchive.suite.ts checks for every adapter:
 //  - An archive is of the instant at which it was opened: every timer and every life of that instant is in its pages
@@ -11,6 +11,7 @@
 //  - Every restored arming is counted as created, and by its end if it has one, so that the tally balances.
 import { Context, type Effect } from "effect"
 import type { ArchivedItem, RestoreResult } from "../domain/decideRestore.ts"
+import type { SettingsRecord } from "./NamespaceStore.ts"
 import type { StoreError } from "./TimerStore.ts"
 
 /** Where a page ended. It means something only to the archive that answered it. */
@@ -29,6 +30,8 @@ export interface ArchivePage {
 export interface TimerArchive {
   readonly shards: number
   page(after: ArchivePlace | undefined, limit: number): Effect.Effect<ArchivePage, StoreError>
+  /** What operators had set, in the order of versions. */
+  settings(afterVersion: number, limit: number): Effect.Effect<ReadonlyArray<SettingsRecord>, StoreError>
 }
 
 export interface RestoreBatch {

@@ -13,4 +13,24 @@ export class WallClock extends Context.Service<WallClock, { now(): number }>()("
       (clock) => ({ now: () => clock.currentTimeMillisUnsafe() }),
     ),
   )
+
+  /** Wall time that stands still until somebody moves it. */
+  static manual(startMs: number): Layer.Layer<WallClock | ManualClock> {
+    return Layer.syncContext(() => {
+      let nowMs = startMs
+      const moveTo = (ms: number) => {
+        nowMs = Math.max(nowMs, ms)
+      }
+      return Context.make(WallClock, { now: () => nowMs }).pipe(Context.add(ManualClock, { moveTo }))
+    })
+  }
 }
+
+/** The hand that moves a wall clock which stands still; absent where the clock goes by itself. */
+export class ManualClock extends Context.Service<
+  ManualClock,
+  {
+    /** Never back: what is in the past stays there. Whoever sleeps until an instant is to be woken by the caller. */
+    moveTo(ms: number): void
+  }
+>()("punctual/ports/ManualClock") {}

@@ -57,6 +57,7 @@ const fingerprint = (query: ListQuery): string =>
         query.inclusiveFromMs,
         query.exclusiveUntilMs,
         query.idPrefix,
+        query.timerId,
         query.correlationId,
       ]),
     )

@@ -20,14 +20,18 @@ export type SortKey =
   | readonly [number, number]
   | readonly [string, number]
 
-export const orderOf = (query: Pick<ListQuery, "state" | "idPrefix">): ListOrder =>
-  query.state === "pending"
-    ? query.idPrefix === undefined
-      ? "due"
-      : "pendingId"
-    : query.idPrefix === undefined
-      ? "end"
+export const orderOf = (query: Pick<ListQuery, "state" | "idPrefix" | "timerId">): ListOrder =>
+  isById(query)
+    ? query.state === "pending"
+      ? "pendingId"
       : "finishedId"
+    : query.state === "pending"
+      ? "due"
+      : "end"
+
+/** Whether ids bound the walk, and not times. */
+export const isById = (query: Pick<ListQuery, "idPrefix" | "timerId">): boolean =>
+  query.idPrefix !== undefined || query.timerId !== undefined
 
 /** Latest first is natural for finished lives, earliest first for everything else. */
 export const isDescending = (query: ListQuery): boolean => (orderOf(query) === "end") !== query.reversed

@@ -3,6 +3,7 @@
 //
 // Whatever changes here changes both: see the versions in peers/http/peerWire.ts and cli/ArchiveLine.ts.
 import { Schema } from "effect"
+import { type AttemptLog, attemptsLogged } from "../domain/AttemptLog.ts"
 
 const { optionalKey } = Schema
 const Instant = Schema.Int
@@ -42,6 +43,24 @@ const Attempt = Schema.Struct({
   error: optionalKey(Schema.String),
 })
 
+/** As they were written before there was a log, of the last attempt alone, they are still read. */
+const logFields = {
+  attemptLog: optionalKey(Schema.Array(Attempt).check(Schema.isMaxLength(attemptsLogged))),
+  lastAttempt: optionalKey(Attempt),
+}
+
+/** What was read, its log in one form. */
+export const withOneLog = <
+  Read extends { readonly attemptLog?: AttemptLog; readonly lastAttempt?: typeof Attempt.Type },
+>({
+  attemptLog,
+  lastAttempt,
+  ...rest
+}: Read): Omit<Read, "attemptLog" | "lastAttempt"> & { readonly attemptLog?: AttemptLog } => {
+  const log = attemptLog ?? (lastAttempt === undefined ? undefined : [lastAttempt])
+  return log === undefined ? rest : { ...rest, attemptLog: log }
+}
+
 /** Its uuid follows from it, and is worked out anew. */
 export const keyFields = { namespace: Schema.NonEmptyString, timerId: Schema.NonEmptyString }
 
@@ -53,7 +72,7 @@ export const timerFields = {
   fireAt: Instant,
   attempts: Count,
   firstAttemptAt: optionalKey(Instant),
-  lastAttempt: optionalKey(Attempt),
+  ...logFields,
   createdAt: Instant,
   updatedAt: Instant,
   askedAt: optionalKey(Instant),
@@ -67,7 +86,7 @@ export const lifeFields = {
   revision: Schema.Int,
   executeAt: Instant,
   attempts: Count,
-  lastAttempt: optionalKey(Attempt),
+  ...logFields,
   createdAt: Instant,
   finishedAt: Instant,
   latenessMs: optionalKey(Schema.Number),

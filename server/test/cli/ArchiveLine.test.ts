@@ -2,7 +2,14 @@
 import { describe, expect, test } from "bun:test"
 import { Result } from "effect"
 import fc from "fast-check"
-import { endLine, headLine, itemLine, readLine, whyNoArchive } from "../../src/cli/ArchiveLine.ts"
+import {
+  endLine,
+  headLine,
+  itemLine,
+  readLine,
+  settingsLine,
+  whyNoArchive,
+} from "../../src/cli/ArchiveLine.ts"
 import type { ArchivedItem } from "../../src/domain/decideRestore.ts"
 import { sampleTimer } from "../../testkit/timers.ts"
 
@@ -13,7 +20,10 @@ const pending = (payload?: Uint8Array): ArchivedItem => ({
     fireId: "01976f5e-7c00-7000-8000-000000000000",
     attempts: 2,
     firstAttemptAt: 5,
-    lastAttempt: { at: 7, durationMs: 3, status: 500, error: "no" },
+    attemptLog: [
+      { at: 5, durationMs: 4 },
+      { at: 7, durationMs: 3, status: 500, error: "no" },
+    ],
     askedAt: 9,
     ...(payload === undefined ? {} : { payload }),
   }),
@@ -55,10 +65,35 @@ describe("a line", () => {
         latenessMs: 4,
         reason: "expired",
         endedBy: "c",
-        lastAttempt: { at: 1, durationMs: 2 },
+        attemptLog: [{ at: 1, durationMs: 2 }],
       },
     }
     expect(readBack(ended)).toEqual(ended)
+  })
+
+  test("of a file from before there was a log: the last attempt is a log of one", () => {
+    const { attemptLog: _, ...line } = JSON.parse(itemLine(pending()))
+    const read = Result.getOrThrow(
+      readLine(JSON.stringify({ ...line, lastAttempt: { at: 7, durationMs: 3 } })),
+    )
+    expect(read).toMatchObject({ item: { timer: { attemptLog: [{ at: 7, durationMs: 3 }] } } })
+    expect(JSON.stringify(read)).not.toContain("lastAttempt")
+  })
+
+  test("brings back settings, of a namespace or of the service", () => {
+    const record = {
+      namespace: "_service",
+      updatedAt: 5,
+      settings: {
+        webhookSecrets: [{ sealed: "s", fingerprint: "f" }],
+        maxPending: 0,
+        pastPauses: [{ fromMs: 1, untilMs: 2 }],
+        pause: { sinceMs: 3, kind: "restored" as const, reason: "r" },
+      },
+    }
+    expect(Result.getOrThrow(readLine(settingsLine(record)))).toEqual({ kind: "settings", record })
+    const wrong = readLine(settingsLine({ ...record, settings: { ...record.settings, maxPending: -1 } }))
+    expect(Result.isFailure(wrong) ? wrong.failure : "").toContain("maxPending")
   })
 
   test("that ends an archive says how much there was", () => {

@@ -5,15 +5,20 @@ import { Argument, Command } from "effect/cli"
 import fc from "fast-check"
 import {
   CommandFailed,
+  type CommandFailure,
   type CommandRun,
   misuse,
   Output,
   printable,
   printableLines,
-  runCommand,
+  runTree,
   type Surroundings,
   switchFlag,
 } from "../../src/cli/CommandRuntime.ts"
+
+/** A tree of one command. */
+const treeOf = <Input>(command: Command.Command<"try", Input, object, CommandFailure, Output>) =>
+  Command.make("punctual").pipe(Command.withSubcommands([command]))
 
 const running = async (
   run: CommandRun,
@@ -22,17 +27,13 @@ const running = async (
 ) => {
   const out: Array<string> = []
   const err: Array<string> = []
-  const exitCode = await runCommand(
-    Command.make("try", {}, () => run),
-    args,
-    {
-      columns: undefined,
-      out: async (text) => void out.push(text),
-      err: async (text) => void err.push(text),
-      onStop: () => () => {},
-      ...surroundings,
-    },
-  )
+  const exitCode = await runTree(treeOf(Command.make("try", {}, () => run)), ["try", ...args], {
+    columns: undefined,
+    out: async (text) => void out.push(text),
+    err: async (text) => void err.push(text),
+    onStop: () => () => {},
+    ...surroundings,
+  })
   return { exitCode, out: out.join(""), err: err.join("") }
 }
 
@@ -80,6 +81,24 @@ describe("a command", () => {
     expect([exitCode, events]).toEqual([130, ["closed", "released"]])
   })
 
+  test("that waits to be stopped goes on from there, and ends as it likes", async () => {
+    let stop = () => {}
+    const waiting = Effect.gen(function* () {
+      const { answer, untilStopped } = yield* Output
+      const stopped = yield* untilStopped
+      yield* Effect.sync(() => stop())
+      yield* stopped
+      yield* answer("stopped")
+    })
+    const onStop = (asked: () => void) => {
+      stop = asked
+      return () => {}
+    }
+    // The command begins when it is known how to stop it.
+    const ended = await running(Effect.andThen(Effect.yieldNow, waiting), [], { onStop })
+    expect([ended.exitCode, ended.out]).toEqual([0, "stopped\n"])
+  })
+
   test("whose answer nobody reads stops there, with 1 and without a word", async () => {
     let isBeyond = false
     const beyond = Effect.sync(() => {
@@ -102,7 +121,9 @@ describe("a command", () => {
       (input) => Effect.sync(() => void seen.push(input)),
     )
     const quiet = { columns: undefined, out: async () => {}, err: async () => {}, onStop: () => () => {} }
-    for (const word of ["1", "0", "true", "no", "off"]) await runCommand(command, ["--all", word], quiet)
+    for (const word of ["1", "0", "true", "no", "off"]) {
+      await runTree(treeOf(command), ["try", "--all", word], quiet)
+    }
     expect(seen).toEqual(["1", "0", "true", "no", "off"].map((word) => ({ all: true, ids: [word] })))
   })
 })

@@ -6,7 +6,7 @@ import { join, relative, resolve } from "node:path"
 import { rootCertificates } from "node:tls"
 import { defaultLimits } from "@punctual/api/Limits"
 import { type Environment, nearestName, readConfiguration } from "../../src/cli/Configuration.ts"
-import { help } from "../../src/cli/help.ts"
+import { settingsHelp } from "../../src/cli/help.ts"
 import { settingNames } from "../../src/cli/Settings.ts"
 
 const accepted = (environment: Environment) => {
@@ -60,7 +60,7 @@ describe("defaults", () => {
   })
 
   test("stand in the help, each under its name", () => {
-    for (const name of settingNames) expect(help()).toContain(name)
+    for (const name of settingNames) expect(settingsHelp()).toContain(name)
   })
 })
 
@@ -145,7 +145,22 @@ describe("values", () => {
     TIMER_BROKER_CA_FILE: [""],
     TIMER_BROKER_REPLICAS: ["", "0", "6", "three"],
     TIMER_BROKER_SYNC: ["", "never", "ALWAYS"],
-    TIMER_CLOCK: ["manual", "manual:2030-01-01T00:00:00Z"],
+    TIMER_CLOCK: [
+      "",
+      "Manual",
+      "manual:",
+      "manual:2030-01-01",
+      "manual:1969-12-31T23:59:59Z",
+      "manual:9999-01-01T00:00:00Z",
+    ],
+    TIMER_SECRET_KEY: [
+      "",
+      "hunter2",
+      `${"a".repeat(64)},`,
+      "a".repeat(63),
+      "b".repeat(66),
+      ["c", "d", "e"].map((digit) => digit.repeat(64)).join(),
+    ],
     TIMER_EGRESS: ["", "public,10.0.0.0/33"],
     TIMER_LOG: ["verbose", "INFO"],
     TIMER_BODY_TIMEOUT: ["99", "240001", "5m"],
@@ -243,6 +258,26 @@ describe("the broker", () => {
   })
 })
 
+describe("the secret key", () => {
+  const [first, second] = [Buffer.alloc(32, 0xfb), Buffer.alloc(32, 0xab)]
+  const keysOf = (text: string) => accepted({ TIMER_SECRET_KEY: text }).configuration.secretKeys
+
+  test("is 32 bytes in hex or base64", () => {
+    const texts = [
+      first.toString("hex"),
+      first.toString("hex").toUpperCase(),
+      first.toString("base64"),
+      first.toString("base64url"),
+    ]
+    for (const text of texts) expect(keysOf(text)).toEqual([first])
+    expect(accepted({}).configuration.secretKeys).toBeUndefined()
+  })
+
+  test("may be two during a rotation, the one that seals first", () => {
+    expect(keysOf(`${second.toString("hex")}, ${first.toString("base64")}`)).toEqual([second, first])
+  })
+})
+
 describe("credentials", () => {
   test("are not in the log of what is in force", () => {
     const shown = (url: string) => accepted({ TIMER_BROKER_URL: url }).effective["TIMER_BROKER_URL"]
@@ -255,6 +290,13 @@ describe("credentials", () => {
     for (const path of ["postgres://ann:hunter2@h/db", "postgres://ann:hun/t@er2@h/db"]) {
       expect(accepted({ TIMER_DB_PATH: path }).effective["TIMER_DB_PATH"]).toBe("postgres://…@h/db")
     }
+  })
+
+  test("a secret key is in no message, neither in force nor refused", () => {
+    const key = "0f".repeat(32)
+    expect(accepted({ TIMER_SECRET_KEY: key }).effective["TIMER_SECRET_KEY"]).toBe("…")
+    expect(accepted({}).effective).not.toHaveProperty("TIMER_SECRET_KEY")
+    expect(problemsOf({ TIMER_SECRET_KEY: `${key}0` }).join()).not.toContain("0f0f")
   })
 
   test("a file's name is not taken for one", () => {
@@ -302,6 +344,26 @@ describe("credentials", () => {
       ])
     }
     expect(problemsOf({ TIMER_BROKER_URL: "nats://ann:100%@h" })).toEqual([expect.stringContaining("%25")])
+  })
+})
+
+describe("the clock", () => {
+  const instant = "2030-01-01T00:00:00Z"
+
+  test("is the system's unless it is to stand still, from an instant or from the real time", () => {
+    expect(accepted({}).configuration.clock).toEqual({ kind: "system" })
+    expect(accepted({ TIMER_CLOCK: "manual" }).configuration.clock).toEqual({ kind: "manual" })
+    const { configuration, effective } = accepted({ TIMER_CLOCK: `manual:${instant}` })
+    expect(configuration.clock).toEqual({ kind: "manual", startMs: Date.parse(instant) })
+    expect(effective["TIMER_CLOCK"]).toBe(`manual:${instant}`)
+  })
+
+  test("cannot stand still on nodes that share a store: they would disagree on the time", () => {
+    const shared = { TIMER_STORE_URL: "postgres://h/db", TIMER_CLUSTER_SECRET: "a".repeat(64) }
+    expect(accepted(shared).configuration.clock).toEqual({ kind: "system" })
+    expect(problemsOf({ ...shared, TIMER_CLOCK: "manual" })).toEqual([
+      expect.stringMatching(/^TIMER_CLOCK is manual, .* TIMER_STORE_URL/),
+    ])
   })
 })
 

@@ -54,7 +54,7 @@ describe("dlq replay", () => {
     expect(await rig.run("replay", "--tenant", "billing", "2", "1")).toEqual({
       exitCode: 1,
       out: "2  not found\n1  replayed\n",
-      err: "punctual dlq: 1 of 2 replayed, 1 not found.\n",
+      err: "punctual dlq replay: 1 of 2 replayed, 1 not found.\n",
     })
     expect(await rig.ids("other")).toEqual(["2"])
   })
@@ -171,7 +171,7 @@ describe("dlq replay --all", () => {
       "failed: no answer",
       undefined,
     ])
-    expect(err).toBe("punctual dlq: 2 of 9 replayed, 4 failed, 3 not tried.\n")
+    expect(err).toBe("punctual dlq replay: 2 of 9 replayed, 4 failed, 3 not tried.\n")
   })
 
   test("tells how far it came when a page cannot be read", async () => {
@@ -190,7 +190,7 @@ describe("dlq replay --all", () => {
     }
     const { exitCode, err } = await rig.runOn(letters, "replay", "--tenant", "billing", "--all")
     expect(exitCode).toBe(1)
-    expect(err).toBe("punctual dlq: The broker is away. 100 of 150 replayed, 50 not tried.\n")
+    expect(err).toBe("punctual dlq replay: The broker is away. 100 of 150 replayed, 50 not tried.\n")
   })
 
   test("stopped by a signal, it finishes the one it is at, says how far it came, and exits with 130", async () => {
@@ -234,7 +234,7 @@ describe("dlq discard", () => {
     expect(await rig.run("discard", "--tenant", "billing", "1", "9")).toEqual({
       exitCode: 1,
       out: "1  discarded\n9  not found\n",
-      err: "punctual dlq: 1 of 2 discarded, 1 not found.\n",
+      err: "punctual dlq discard: 1 of 2 discarded, 1 not found.\n",
     })
     expect([await rig.ids("billing"), rig.handled]).toEqual([["2", "3"], []])
   })

@@ -7,9 +7,10 @@ import { TimerId } from "@punctual/api/TimerId"
 import { Context, Effect, Exit, Layer, Logger, Scope } from "effect"
 import { LocalBus } from "../../src/buses/local/LocalBus.ts"
 import type { Surroundings } from "../../src/cli/CommandRuntime.ts"
-import { dlq } from "../../src/cli/dlq.ts"
+import type { OpenDeadLetters } from "../../src/cli/dlq.ts"
 import { Bus, type DeadLetters, type HandlerFailure, MessageRefused } from "../../src/ports/Bus.ts"
 import { WallClock } from "../../src/ports/WallClock.ts"
+import { type Ended, run } from "./CommandFixture.ts"
 
 /** Where the clock of the dead letters starts. */
 const startMs = Date.UTC(2030, 0, 1)
@@ -32,12 +33,6 @@ interface Sent {
   readonly serviceCallId: string
   /** Put into the message as it is, whether it is JSON or not. */
   readonly payloadJson: string
-}
-
-export interface Ended {
-  readonly exitCode: number
-  readonly out: string
-  readonly err: string
 }
 
 const busWith = (tickMs: number) =>
@@ -93,22 +88,12 @@ export const deadLetterRig = async ({ tickMs = 1 } = {}): Promise<DeadLetterRig>
   return rig
 }
 
-export const runDlq = async (
+/** Runs `punctual dlq <args>`. */
+export const runDlq = (
   args: ReadonlyArray<string>,
-  open: Parameters<typeof dlq>[1],
+  openDeadLetters: OpenDeadLetters,
   surroundings: Partial<Surroundings> = {},
-): Promise<Ended> => {
-  const out: Array<string> = []
-  const err: Array<string> = []
-  const exitCode = await dlq(args, open, {
-    columns: undefined,
-    out: async (text) => void out.push(text),
-    err: async (text) => void err.push(text),
-    onStop: () => () => {},
-    ...surroundings,
-  })
-  return { exitCode, out: out.join(""), err: err.join("") }
-}
+): Promise<Ended> => run(["dlq", ...args], { parts: { openDeadLetters }, ...surroundings })
 
 let sent = 0
 

@@ -20,6 +20,7 @@ const run = (body: Effect.Effect<void, CommandFailed | OutputClosed | unknown, N
         columns: undefined,
         answer: () => Effect.void,
         remark: () => Effect.void,
+        untilStopped: Effect.succeed(Effect.never),
       }),
       Effect.scoped,
       Effect.provide(TestClock.layer()),

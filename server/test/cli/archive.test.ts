@@ -1,47 +1,28 @@
 // `punctual export` and `punctual import`, from one store into another, and what they say when something is in the way.
 import { describe, expect, test } from "bun:test"
 import { Context, Effect } from "effect"
-import type { Surroundings } from "../../src/cli/CommandRuntime.ts"
-import { exportArchive } from "../../src/cli/exportArchive.ts"
-import { type ImportTarget, importArchive } from "../../src/cli/importArchive.ts"
+import type { ImportTarget } from "../../src/cli/importArchive.ts"
 import type { LineSource } from "../../src/cli/LineSource.ts"
 import { type ArchivedItem, keyOfArchived } from "../../src/domain/decideRestore.ts"
 import { shardOf } from "../../src/domain/TimerKey.ts"
+import { NamespaceStore, serviceRecord } from "../../src/ports/NamespaceStore.ts"
 import { ShardLeases } from "../../src/ports/ShardLeases.ts"
 import { TimerRestore } from "../../src/ports/TimerArchive.ts"
 import { type MemoryDatabase, makeMemoryDatabase } from "../../src/stores/memory/MemoryDatabase.ts"
 import { MemoryStore } from "../../src/stores/memory/MemoryStore.ts"
 import { sampleTimer } from "../../testkit/timers.ts"
-
-interface Ended {
-  readonly exitCode: number
-  readonly out: string
-  readonly err: string
-}
-
-const caught = async (run: (surroundings: Surroundings) => Promise<number>): Promise<Ended> => {
-  const out: Array<string> = []
-  const err: Array<string> = []
-  const exitCode = await run({
-    columns: undefined,
-    out: async (text) => void out.push(text),
-    err: async (text) => void err.push(text),
-    onStop: () => () => {},
-  })
-  return { exitCode, out: out.join(""), err: err.join("") }
-}
+import { run } from "./CommandFixture.ts"
 
 const exported = (database: MemoryDatabase) =>
-  caught((surroundings) =>
-    exportArchive([], () => Effect.sync(() => MemoryStore.archive(database)), surroundings),
-  )
+  run(["export"], { parts: { openArchive: () => Effect.sync(() => MemoryStore.archive(database)) } })
 
 const targetOf = (database: MemoryDatabase): ImportTarget => {
   const services = Effect.runSync(
-    Effect.provide(Effect.context<ShardLeases | TimerRestore>(), MemoryStore.over(database)),
+    Effect.provide(Effect.context<ShardLeases | NamespaceStore | TimerRestore>(), MemoryStore.over(database)),
   )
   return {
     leases: Context.get(services, ShardLeases),
+    namespaces: Context.get(services, NamespaceStore),
     restore: Context.get(services, TimerRestore).restore,
     node: "import",
   }
@@ -57,7 +38,9 @@ const given = (text: string, more: Partial<LineSource> = {}): LineSource => {
 }
 
 const imported = (target: ImportTarget, source: LineSource, ...args: ReadonlyArray<string>) =>
-  caught((surroundings) => importArchive(args, () => Effect.succeed(target), source, surroundings))
+  run(["import", ...args], {
+    parts: { openImportTarget: () => Effect.succeed(target), archiveLines: () => source },
+  })
 
 const put = (database: MemoryDatabase, item: ArchivedItem) =>
   database.restore(shardOf(keyOfArchived(item).uuid, database.shards.length), item)
@@ -88,7 +71,10 @@ describe("export and import", () => {
   test("carry everything from one store into another, in pages", async () => {
     const source = filled(1_234)
     const { exitCode, out, err } = await exported(source)
-    expect([exitCode, err]).toEqual([0, "Exported 1234 pending timers, 1 that have ended, 1 dead letters.\n"])
+    expect([exitCode, err]).toEqual([
+      0,
+      "Exported 1234 pending timers, 1 that have ended, 1 dead letters, and 0 records of settings.\n",
+    ])
     expect(out.trimEnd().split("\n")).toHaveLength(1_234 + 2 + 2)
     const database = makeMemoryDatabase({ shards: 3 })
     expect(await imported(targetOf(database), given(out))).toEqual({
@@ -121,6 +107,36 @@ describe("export and import", () => {
     expect([sorted(database), database.tally]).toEqual(before)
   })
 
+  test("carry what operators have set, secrets sealed as they are, and overwrite none of it", async () => {
+    const source = filled(1)
+    const settings = {
+      webhookSecrets: [{ sealed: "v1.abc", fingerprint: "0123456789abcdef" }],
+      maxPending: 5,
+      pausedSinceMs: 7,
+    }
+    const set = (database: MemoryDatabase, namespace: string, given: object) =>
+      database.settings.put({ namespace, settings: given, version: 0, updatedAt: 3 })
+    for (let index = 0; index < 250; index++) set(source, `n-${index}`, { maxPending: index })
+    set(source, "shop", settings)
+    set(source, serviceRecord, { pause: { sinceMs: 9, kind: "asked", reason: "moving" } })
+    const { out, err } = await exported(source)
+    expect(err).toContain("and 252 records of settings.")
+    const database = makeMemoryDatabase({ shards: 3 })
+    set(database, "n-1", { maxPending: 1_000 })
+    const { exitCode, err: said } = await imported(targetOf(database), given(out))
+    expect([exitCode, said]).toEqual([
+      1,
+      expect.stringContaining("the settings of n-1 differ from what is there"),
+    ])
+    expect(said).toContain("Imported 254; 0 were there already, 1 differ")
+    expect(database.settings.get("shop")).toMatchObject({ settings, updatedAt: 3 })
+    expect(database.settings.get("n-249").settings).toEqual({ maxPending: 249 })
+    expect(database.settings.get("n-1").settings).toEqual({ maxPending: 1_000 })
+    expect(database.settings.get(serviceRecord).settings.pause?.reason).toBe("moving")
+    const again = await imported(targetOf(database), given(out))
+    expect(again.err).toContain("Imported 0; 254 were there already, 1 differ")
+  })
+
   test("of an empty store are an archive, too", async () => {
     const { exitCode, out } = await exported(makeMemoryDatabase({ shards: 1 }))
     expect(exitCode).toBe(0)
@@ -131,8 +147,8 @@ describe("export and import", () => {
 
 describe("export", () => {
   test("says why a store cannot be opened", async () => {
-    const open = () => Effect.fail({ message: "There is no store at x." })
-    const { exitCode, out, err } = await caught((surroundings) => exportArchive([], open, surroundings))
+    const openArchive = () => Effect.fail({ message: "There is no store at x." })
+    const { exitCode, out, err } = await run(["export"], { parts: { openArchive } })
     expect([exitCode, out, err]).toEqual([1, "", "punctual export: There is no store at x.\n"])
   })
 })

@@ -1,9 +1,13 @@
+// `punctual listen`: a receiver for trials, called by the real deliverer.
 import { describe, expect, test } from "bun:test"
+import { createHmac } from "node:crypto"
+import { once } from "node:events"
+import { connect } from "node:net"
 import { Effect } from "effect"
-import { listen } from "../../src/cli/listen.ts"
 import { openEgress } from "../../src/deliverers/webhook/Egress.ts"
 import { makeWebhookDeliverer } from "../../src/deliverers/webhook/WebhookDeliverer.ts"
 import type { Delivery, Fire } from "../../src/ports/Deliverer.ts"
+import { run } from "./CommandFixture.ts"
 
 /** Runs the command on a free port until it is disposed of. */
 const running = async (...args: ReadonlyArray<string>) => {
@@ -11,33 +15,24 @@ const running = async (...args: ReadonlyArray<string>) => {
   const errors: Array<string> = []
   const listening = Promise.withResolvers<string>()
   const stopped = Promise.withResolvers<void>()
-  const exitCode = listen(["--port", "0", ...args], {
-    out: (line) => {
-      const url = /^Listening on (\S+) /.exec(line)?.[1]
-      if (url === undefined) lines.push(line)
+  const ended = run(["listen", "--port", "0", ...args], {
+    out: async (text) => {
+      const url = /^Listening on (\S+) /.exec(text)?.[1]
+      if (url === undefined) lines.push(...text.trimEnd().split("\n"))
       else listening.resolve(url)
     },
-    err: (line) => errors.push(line),
-    untilStopped: () => stopped.promise,
+    err: async (text) => void errors.push(text),
+    onStop: (stop) => {
+      void stopped.promise.then(stop)
+      return () => {}
+    },
   })
   const url = await listening.promise
-  const stop = () => {
+  const stop = async () => {
     stopped.resolve()
-    return exitCode
+    return (await ended).exitCode
   }
   return { url, lines, errors, stop, [Symbol.asyncDispose]: async () => void (await stop()) }
-}
-
-/** Runs the command where it is expected to end by itself. */
-const ending = async (...args: ReadonlyArray<string>) => {
-  const out: Array<string> = []
-  const errors: Array<string> = []
-  const exitCode = await listen(args, {
-    out: (line) => out.push(line),
-    err: (line) => errors.push(line),
-    untilStopped: () => Promise.reject(new Error("it did not end by itself")),
-  })
-  return { exitCode, out, errors }
 }
 
 const deliver = (url: string, fire: Partial<Fire> = {}, body: "envelope" | "payload" = "envelope") =>
@@ -112,19 +107,35 @@ describe("listen", () => {
     expect(receiver.lines.length).toBe(1)
   })
 
+  test("takes callers that go away, or talk nonsense, for what they are", async () => {
+    const unhandled: Array<unknown> = []
+    const note = (reason: unknown) => void unhandled.push(reason)
+    process.on("unhandledRejection", note)
+    await using receiver = await running()
+    const { hostname, port } = new URL(receiver.url)
+    for (const isReset of [true, false]) {
+      const socket = connect(Number(port), hostname)
+      await once(socket, "connect")
+      // The rest of the body never comes.
+      socket.write("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 9\r\nexpect: 100-continue\r\n\r\nabc")
+      await once(socket, "data")
+      if (isReset) socket.resetAndDestroy()
+      else socket.destroy()
+      await once(socket, "close")
+    }
+    const headers = { "punctual-attempt": "first" }
+    expect((await fetch(receiver.url, { method: "POST", headers, body: "null" })).status).toBe(200)
+    expect(receiver.lines).toEqual([expect.stringContaining("  attempt 1  answered 200  null")])
+    await new Promise((resolve) => setImmediate(resolve))
+    process.off("unhandledRejection", note)
+    expect([unhandled, receiver.errors]).toEqual([[], []])
+  })
+
   test("ends well when it is stopped", async () => {
     const receiver = await running()
     expect(await receiver.stop()).toBe(0)
     expect(receiver.errors).toEqual([])
     await expect(fetch(receiver.url)).rejects.toThrow()
-  })
-
-  test("explains itself", async () => {
-    const { exitCode, out } = await ending("--port", "x", "--help")
-    expect(exitCode).toBe(0)
-    for (const flag of ["--port", "--answer", "--fail-first", "--delay", "--help"]) {
-      expect(out.join("\n")).toContain(flag)
-    }
   })
 
   test("says in one line what is wrong with its flags", async () => {
@@ -138,21 +149,56 @@ describe("listen", () => {
       ["--fail-first", "-1"],
       ["--delay", "soon"],
       ["--delay", "7d"],
+      ["--secret", "whsec_short"],
+      ["--reject"],
     ]
     for (const call of calls) {
-      const { exitCode, out, errors } = await ending(...call)
-      expect([call, exitCode, out, errors.length]).toEqual([call, 2, [], 1])
-      expect(errors[0]).toMatch(/^punctual listen: [^\n]+ See punctual listen --help\.$/)
+      const { exitCode, out, err } = await run(["listen", ...call])
+      expect([call, exitCode, out]).toEqual([call, 2, ""])
+      expect(err).toMatch(/^punctual listen: [^\n]+ See punctual listen --help\.\n$/)
     }
   })
 
   test("says in one line that its port is in use", async () => {
     await using receiver = await running()
     const port = new URL(receiver.url).port
-    const { exitCode, errors } = await ending("--port", port)
-    expect(exitCode).toBe(1)
-    expect(errors).toEqual([
-      `punctual listen: port ${port} is in use; pick another with --port, or 0 for a free one.`,
+    expect(await run(["listen", "--port", port])).toEqual({
+      exitCode: 1,
+      out: "",
+      err: `punctual listen: port ${port} is in use; pick another with --port, or 0 for a free one.\n`,
+    })
+  })
+})
+
+describe("listen, given secrets", () => {
+  const secret = (fill: number) => `whsec_${Buffer.alloc(32, fill).toString("base64")}`
+  const signed = (fill: number, ageSeconds = 0) => {
+    const timestamp = String(Math.floor(Date.now() / 1_000) - ageSeconds)
+    const signature = createHmac("sha256", Buffer.alloc(32, fill))
+      .update(`f.${timestamp}.{}`)
+      .digest("base64")
+    return { "webhook-id": "f", "webhook-timestamp": timestamp, "webhook-signature": `v1,${signature}` }
+  }
+  const send = async (url: string, headers: Record<string, string>) =>
+    (await fetch(url, { method: "POST", headers, body: "{}" })).status
+  const calls = [signed(1), signed(2), signed(3), signed(1, 400), {}]
+
+  test("shows what each call's signature is worth, and answers all the same", async () => {
+    await using receiver = await running("--secret", secret(1), "--secret", secret(2))
+    for (const headers of calls) expect(await send(receiver.url, headers)).toBe(200)
+    expect(receiver.lines.map((line) => /signature (\S+(?: old)?) {2}answered 200/.exec(line)?.[1])).toEqual([
+      "ok",
+      "ok",
+      "wrong",
+      "too old",
+      "missing",
     ])
+  })
+
+  test("answers 401 to what is not signed if it is told to reject that", async () => {
+    await using receiver = await running("--secret", secret(1), "--secret", secret(2), "--reject")
+    const statuses = []
+    for (const headers of calls) statuses.push(await send(receiver.url, headers))
+    expect(statuses).toEqual([200, 200, 401, 401, 401])
   })
 })

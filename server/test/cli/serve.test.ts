@@ -76,16 +76,19 @@ const get = (url: string) =>
 
 describe("the command", () => {
   test("tells its version and its settings", async () => {
-    expect(await run(["--version"])).toEqual({ code: 0, stdout: `${manifest.version}\n`, stderr: "" })
-    const { code, stdout } = await run(["--help"])
+    const line = `punctual ${manifest.version} (from source)\n`
+    expect(await run(["--version"])).toEqual({ code: 0, stdout: line, stderr: "" })
+    const { stdout: json } = await run(["--version", "--json"])
+    expect(JSON.parse(json)).toEqual({ version: manifest.version, commit: null, builtAt: null })
+    const { code, stdout } = await run(["serve", "--help"])
     expect([code, stdout]).toEqual([0, expect.stringContaining("TIMER_HTTP_PORT")])
   })
 
-  test("answers what it does not know with its help and exit code 2", async () => {
+  test("answers what it does not know with where its help is and exit code 2", async () => {
     for (const args of [["sevre"], ["serve", "--port", "1"]]) {
       const { code, stdout, stderr } = await run(args)
       expect([code, stdout]).toEqual([2, ""])
-      expect(stderr).toContain("punctual listen")
+      expect(stderr).toMatch(/^punctual.* See punctual.* --help\.\n$/)
     }
   })
 })
@@ -141,7 +144,7 @@ describe("a start", () => {
   test("with wrong or misspelt settings ends with a line for each", async () => {
     failsWith(await run([], { TIMER_HTTP_PROT: "1" }), "did you mean TIMER_HTTP_PORT")
     failsWith(await run([], { TIMER_BROKER_URL: "amqp://h" }), "TIMER_BROKER_URL")
-    failsWith(await run([], { TIMER_CLOCK: "manual" }), "TIMER_CLOCK")
+    failsWith(await run([], { TIMER_CLOCK: "sundial" }), "TIMER_CLOCK")
     const { code, stderr } = await run([], { TIMER_LOG: "loud", TIMER_SHARDS: "0" })
     expect([code, stderr.trimEnd().split("\n").length]).toEqual([1, 2])
   })

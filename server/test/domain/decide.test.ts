@@ -145,7 +145,7 @@ describe("change and cancel", () => {
   })
 
   test("a change starts attempts anew under a new fireId", () => {
-    const pending = pendingTimer({ attempts: 4, firstAttemptAt: 1, lastAttempt: { at: 1, durationMs: 1 } })
+    const pending = pendingTimer({ attempts: 4, firstAttemptAt: 1, attemptLog: [{ at: 1, durationMs: 1 }] })
     const change = changeOf(pending, { executeAt: sampleNow + 3 })
     const { pending: next } = decideChange(change, { pending, last: undefined })
     expect(next).toMatchObject({
@@ -154,7 +154,7 @@ describe("change and cancel", () => {
       fireAt: sampleNow + 3,
       executeAt: sampleNow + 3,
     })
-    expect(next).not.toHaveProperty("lastAttempt")
+    expect(next).not.toHaveProperty("attemptLog")
     expect(next).not.toHaveProperty("firstAttemptAt")
   })
 })
@@ -391,10 +391,10 @@ describe("outcome", () => {
 
   test("an attempt that was never made is not counted", () => {
     const pending = pendingTimer({ attempts: 0 })
-    const { made: _, ...expired } = outcomeOf(pending, { to: "dead", reason: "expired" })
+    const { attemptLog: _, ...expired } = outcomeOf(pending, { to: "dead", reason: "expired" })
     const { finished } = decideOutcome(expired, { pending, last: undefined })
     expect(finished).toMatchObject({ state: "dead", reason: "expired", attempts: 0 })
-    expect(finished).not.toHaveProperty("lastAttempt")
+    expect(finished).not.toHaveProperty("attemptLog")
   })
 })
 

@@ -46,7 +46,7 @@ const timerWith = (policy: Partial<RetryPolicy>, firstAttemptAt?: number): Timer
 const startedAt = 1_000_040
 const endedAt = 1_000_100
 const settled = (delivery: Delivery, timer = timerWith({}), attempt = 1, random = 0) =>
-  settle(timer, { delivery, attempt, startedAt, endedAt, random, nextFireId: () => "next" })
+  settle(timer, { delivery, attempt, startedAt, endedAt, random, pauses: [], nextFireId: () => "next" })
 
 const retry: Delivery = { kind: "retry", error: "answered 500", isHostFailure: true }
 

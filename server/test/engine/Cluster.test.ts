@@ -127,6 +127,22 @@ describe("a node that joins", () => {
   )
 
   engineTest(
+    "is not the only one to know if the handover to it breaks off",
+    { ...linked, isEmpty: true },
+    (engine) =>
+      Effect.gen(function* () {
+        yield* engine.startNode("node-1")
+        yield* engine.advance(1_000)
+        engine.unreachable.has = () => {
+          throw new Error("a bug")
+        }
+        yield* engine.startNode("node-2")
+        yield* engine.advance(5_000)
+        expect(engine.logs).toContainEqual(expect.stringContaining("the ownership loop broke"))
+      }),
+  )
+
+  engineTest(
     "is told of what it gets: then timers are hardly late at all",
     { ...linked, isEmpty: true },
     (engine) =>

@@ -23,6 +23,9 @@ const expectWithin = (rig: DispatcherRig, limits: DispatcherLimits): void => {
   }
 }
 
+const mostOf = (rig: DispatcherRig, namespace: string): number =>
+  rig.mostInFlight.get(namespace) ?? Number.POSITIVE_INFINITY
+
 /** Nothing waits that could run: room is never left unused while a timer is ready for it. */
 const expectNoneLeftWaiting = (rig: DispatcherRig, limits: DispatcherLimits): void => {
   const free = limits.inFlight - rig.running.size
@@ -31,7 +34,7 @@ const expectNoneLeftWaiting = (rig: DispatcherRig, limits: DispatcherLimits): vo
     const host = timerId.split("-")[1] ?? ""
     const isBlocked =
       rig.window.isHeld(uuid) ||
-      rig.inFlightOf(namespace) >= Math.min(limits.inFlightPerNamespace, free) ||
+      rig.inFlightOf(namespace) >= Math.min(limits.inFlightPerNamespace, free, mostOf(rig, namespace)) ||
       rig.inFlightOf(namespace, host) >= limits.inFlightPerHost
     expect(isBlocked ? "blocked" : `${timerId} could start`).toBe("blocked")
   }
@@ -49,6 +52,7 @@ const steps = fc.array(
       "withdraw",
       "hold",
       "unhold",
+      "set",
       "pump",
     ),
     namespace: fc.constantFrom("a", "b", "c", "d"),
@@ -89,10 +93,12 @@ describe("bounds", () => {
           if (op === "withdraw") rig.withdraw([...rig.waiting.keys()][place] ?? "")
           if (op === "hold") rig.hold([...rig.waiting.keys()][place] ?? "")
           if (op === "unhold") rig.unhold([...rig.waiting.keys()][place] ?? "")
+          if (op === "set") rig.set(namespace, place % 4)
           if (op === "pump") rig.pump()
           expectWithin(rig, rigLimits)
           expectNoneLeftWaiting(rig, rigLimits)
         }
+        for (const namespace of rig.mostInFlight.keys()) rig.set(namespace, Number.POSITIVE_INFINITY)
         for (const timerId of rig.waiting.keys()) while (rig.isHeld(timerId)) rig.unhold(timerId)
         while (rig.running.size + rig.unstored.length > 0) {
           for (const running of [...rig.running]) running.end(delivered)
@@ -105,6 +111,42 @@ describe("bounds", () => {
       { numRuns: 400 },
     )
   }, 30_000)
+
+  test("a namespace that is paused rests, and others go on; resumed, it starts in due order", () => {
+    const rig = new DispatcherRig()
+    rig.submit("a", "h", 1)
+    rig.set("a", 0)
+    rig.submit("a", "h", 3, [1, 3, 2])
+    rig.submit("b", "h", 1)
+    for (let turn = 0; turn < 3; turn++) rig.pump()
+    expect(rig.started).toEqual(["a-h-0", "b-h-4"])
+    // What runs may end, and still nothing starts.
+    first(rig).end(delivered)
+    expect(rig.inFlightOf("a")).toBe(0)
+    rig.withdraw("a-h-1")
+    rig.set("a", 1)
+    expect(rig.started.slice(2)).toEqual(["a-h-2"])
+    rig.set("a", 2)
+    expect(rig.started.slice(2)).toEqual(["a-h-2", "a-h-3"])
+  })
+
+  test("a namespace that rested is forgotten with its last timer", () => {
+    const rig = new DispatcherRig()
+    rig.set("a", 0)
+    rig.submit("a", "h", 2)
+    for (const timerId of [...rig.waiting.keys()]) rig.withdraw(timerId)
+    rig.set("a", 5)
+    rig.submit("a", "h", 1)
+    expect(rig.inFlightOf("a")).toBe(1)
+  })
+
+  test("time within pauses does not count towards expireAfter", () => {
+    const rig = new DispatcherRig()
+    rig.pauses = [{ fromMs: rig.nowMs - 900, untilMs: rig.nowMs - 100 }]
+    rig.submit("a", "h", 2, [1_000, 1_001], { expireAfterMs: 200 })
+    expect(rig.started).toEqual(["a-h-0"])
+    expect(rig.waiting.size).toBe(0)
+  })
 
   test("whoever is parked at a host moves up when the one before it is held back, cancelled or expires", () => {
     for (const leave of ["hold", "withdraw", "expire"] as const) {
@@ -261,6 +303,34 @@ describe("hosts that fail", () => {
       expect(rig.started.length).toBe(before + 1)
       first(rig).end(hostFailed)
     }
+  })
+
+  test("it is listed with its namespace, its failures, what waits for it, and when a probe goes", () => {
+    const rig = openedRig()
+    rig.nowMs += 400
+    const [breaker, ...others] = rig.dispatcher.breakers(10)
+    expect(others).toEqual([])
+    expect(breaker).toEqual({
+      host: "bad.test",
+      namespace: "a",
+      failures: failing.breaker.failures,
+      waiting: rig.waiting.size,
+      probeInMs: 600,
+    })
+    rig.nowMs += 5_000
+    expect(rig.dispatcher.breakers(10)[0]?.probeInMs).toBe(0)
+    expect(rig.dispatcher.breakers(0)).toEqual([])
+  })
+
+  test("closed by an operator, what waited starts at once and failures are counted anew", () => {
+    const rig = openedRig()
+    rig.submit("a", "good", 1)
+    expect(rig.dispatcher.closeBreakers("good.test")).toBe(0)
+    expect(rig.dispatcher.closeBreakers("bad.test")).toBe(1)
+    expect(rig.dispatcher.breakers(10)).toEqual([])
+    expect(rig.inFlightOf("a", "bad")).toBe(failing.inFlightPerHost)
+    first(rig).end(hostFailed)
+    expect(rig.dispatcher.openBreakers).toBe(0)
   })
 
   test("a refusal by the far side is no failure of the host", () => {

@@ -6,13 +6,14 @@ import { keyOfItem } from "../../src/domain/WriteItem.ts"
 import { EngineMetrics } from "../../src/engine/EngineMetrics.ts"
 import { makeScheduler } from "../../src/engine/Scheduler.ts"
 import { Ids } from "../../src/ports/Ids.ts"
+import type { CarriedItem } from "../../src/ports/Peers.ts"
 import {
   type EngineHarness,
   type EngineNode,
   engineTest,
   type HarnessOptions,
 } from "../../testkit/EngineHarness.ts"
-import { samplePut } from "../../testkit/timers.ts"
+import { cancelOf, samplePut } from "../../testkit/timers.ts"
 
 const shards = 8
 
@@ -97,6 +98,48 @@ describe("any node", () => {
       }),
   )
 
+  twoNodes("a cancel that is repeated after its key was created anew leaves that alone", (engine, one) =>
+    Effect.gen(function* () {
+      const timerId = idOwnedBy(engine, one)
+      const command = engine.command({ timerId, inMs: 1_000 })
+      const cancel = cancelOf(keyOf("shop", timerId))
+      const accept = (item: CarriedItem) => one.scheduler.accept([item])
+      yield* one.scheduler.create({ ...command, executeAt: engine.now() + 60_000 })
+      const cancelled = { kind: "answered", answer: { result: "cancelled" } } as const
+      expect(yield* accept(cancel)).toEqual([cancelled])
+      yield* one.scheduler.create(command)
+      expect(yield* accept({ ...cancel, isRepeat: true })).toEqual([cancelled])
+      yield* engine.advance(1_000)
+      expect(engine.firesOf(timerId)).toMatchObject([{ at: command.executeAt }])
+      expect(yield* engine.rescued).toBe(0)
+    }),
+  )
+
+  twoNodes("what had not set out when a shard was lost is done by its next owner", (engine, one) =>
+    Effect.gen(function* () {
+      const timerId = idOwnedBy(engine, one)
+      const shard = engine.database.shards[shardOf(keyOf("shop", timerId).uuid, shards)]
+      if (shard === undefined) throw new Error("unreachable")
+      const command = engine.command({ timerId, inMs: 60_000 })
+      yield* one.scheduler.create(command)
+      const commit = engine.faults.holdCall("write")
+      const [replaced, cancelled] = [
+        yield* Effect.forkChild(Effect.flip(one.scheduler.create({ ...command, onExisting: "keep" }))),
+        yield* Effect.forkChild(one.scheduler.cancel("shop", timerId, undefined)),
+      ]
+      yield* commit.reached
+      // Someone claimed it, and is gone again.
+      shard.epoch++
+      shard.node = undefined
+      yield* engine.advance(3_000)
+      yield* commit.release
+      yield* engine.still
+      // What was on its way may have been done. What was queued behind it was surely not.
+      expect(yield* Fiber.join(replaced)).toMatchObject({ _tag: "OwnerUnavailable", mayBeDone: true })
+      expect(yield* Fiber.join(cancelled)).toEqual({ result: "cancelled" })
+    }),
+  )
+
   twoNodes("many at once are answered in order, wherever they belong", (engine, one) =>
     Effect.gen(function* () {
       const commands = Array.from({ length: 1_000 }, (_, index) =>
@@ -115,7 +158,8 @@ describe("any node", () => {
     Effect.gen(function* () {
       const timerId = idOwnedBy(engine, two)
       const hanging = engine.hang()
-      yield* one.scheduler.create(engine.command({ timerId }))
+      const command = engine.command({ timerId })
+      yield* one.scheduler.create(command)
       yield* engine.advance(10)
       const stateOf = (node: EngineNode) =>
         Effect.map(node.scheduler.get("shop", timerId), (view) => view?.state)
@@ -129,6 +173,9 @@ describe("any node", () => {
         limit: 10,
       } as const
       expect((yield* one.scheduler.list(page)).timers.map(({ state }) => state)).toEqual(["inFlight"])
+      const again = yield* one.scheduler.create(command)
+      if (again.result !== "unchanged") throw new Error(`it is ${again.result}`)
+      expect(yield* one.scheduler.isInFlight(again.timer)).toBe(true)
       const set = { executeAt: engine.now() + 1_000 }
       expect((yield* one.scheduler.update({ namespace: "shop", timerId, set })).result).toBe("inFlight")
       engine.unreachable.add("two")
@@ -289,7 +336,6 @@ describe("a shard that moves under a write", () => {
         store,
         own: {
           put: (_, onAnswer) => onAnswer({ kind: "answered", answer: { result: "notFound" } }),
-          isInFlight: () => false,
         },
         forwarder: {
           holds: (uuid) => uuid === onTheWay,

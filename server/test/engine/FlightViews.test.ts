@@ -5,6 +5,8 @@ import { FlightViews } from "../../src/engine/FlightViews.ts"
 import { engineTest } from "../../testkit/EngineHarness.ts"
 import { sampleNow, sampleTimer } from "../../testkit/timers.ts"
 
+const peerNamed = (node: string) => ({ node, address: `at-${node}` })
+
 const due = (timerId: string) => sampleTimer({ timerId, fireAt: sampleNow })
 
 engineTest(
@@ -25,13 +27,13 @@ engineTest(
         cluster: {
           view: {
             node: "here",
-            ownerAddress: (shard) => ["a", "b"].find((owner) => owner.charCodeAt(0) === shard),
+            ownerOf: (shard) => ["a", "b"].map(peerNamed).find(({ node }) => node.charCodeAt(0) === shard),
             refresh: Effect.void,
           },
           peers: {
-            inFlight: (address, fireIds) => {
-              asked.push([address, fireIds.length])
-              return address === "a" ? Effect.succeed([false, true]) : Effect.never
+            inFlight: ({ node, address }, fireIds) => {
+              asked.push([node, address, fireIds.length])
+              return node === "a" ? Effect.succeed([false, true]) : Effect.never
             },
           },
         },
@@ -44,9 +46,40 @@ engineTest(
         "a2",
       ])
       expect(asked).toEqual([
-        ["a", 2],
-        ["b", 1],
+        ["a", "at-a", 2],
+        ["b", "at-b", 1],
       ])
       expect(views.areHere(["running", "other"])).toEqual([true, false])
+    }),
+)
+
+engineTest(
+  "an owner that is silent is asked so many questions at once and no more, and asked again when they are over",
+  { isEmpty: true },
+  (engine) =>
+    Effect.gen(function* () {
+      let asked = 0
+      const views = new FlightViews({
+        own: { shardOf: () => 0, isInFlight: () => false },
+        dispatcher: { runningFireIds: () => new Set() },
+        wall: { now: () => engine.now() },
+        cluster: {
+          view: { node: "here", ownerOf: () => peerNamed("a"), refresh: Effect.void },
+          peers: {
+            inFlight: () => {
+              asked++
+              return Effect.never
+            },
+          },
+        },
+      })
+      const look = Effect.forkChild(views.inFlightAmong([due("t")]))
+      for (let round = 1; round <= 2; round++) {
+        const looks = yield* Effect.forEach(Array.from({ length: 100 }), () => look)
+        yield* engine.still
+        expect(asked).toBe(16 * round)
+        yield* engine.advance(300)
+        for (const found of yield* Fiber.joinAll(looks)) expect(found.size).toBe(0)
+      }
     }),
 )

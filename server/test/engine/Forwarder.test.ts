@@ -291,6 +291,20 @@ describe("an owner that cannot be reached", () => {
     }),
   )
 
+  forwarderTest("a create whose key has lived before is left to an owner", (rig) =>
+    Effect.gen(function* () {
+      const ended = sampleTimer({ timerId: "ended" })
+      rig.harness.database.apply(0, putOf(ended))
+      rig.harness.database.apply(0, cancelOf(ended))
+      rig.peer("a", refusing)
+      const told: Array<unknown> = []
+      rig.carrying.carry(putOf({ ...ended, fireId: "next" }), (result) => told.push(result))
+      yield* rig.harness.advance(40)
+      expect(told).toMatchObject([{ _tag: "OwnerUnavailable", mayBeDone: false }])
+      expect(rig.harness.stored("ended").pending).toBeUndefined()
+    }),
+  )
+
   forwarderTest("a store that fails, or hangs, is asked again with the same create", (rig) =>
     Effect.gen(function* () {
       rig.peer("a", refusing)
@@ -307,6 +321,20 @@ describe("an owner that cannot be reached", () => {
       rig.carry(samplePut({ timerId: "3" }))
       yield* rig.harness.advance(5_000)
       expect(rig.told("put 3")).toBe("unknown")
+    }),
+  )
+
+  forwarderTest("a store whose adapter breaks is one that failed: what comes later is stored", (rig) =>
+    Effect.gen(function* () {
+      rig.owner = undefined
+      rig.insertsBreak = true
+      rig.carry(samplePut({ timerId: "1" }))
+      yield* rig.harness.advance(1_000)
+      rig.insertsBreak = false
+      rig.carry(samplePut({ timerId: "2" }))
+      yield* rig.harness.advance(1_000)
+      expect([rig.told("put 1"), rig.told("put 2")]).toEqual(["created", "created"])
+      expect(rig.broken).toEqual([])
     }),
   )
 })
@@ -464,6 +492,16 @@ describe("a result that is not known", () => {
 })
 
 describe("the end", () => {
+  forwarderTest("a sender that breaks is told of: nobody would send to that peer any more", (rig) =>
+    Effect.gen(function* () {
+      rig.carrying.carry(samplePut(), () => {
+        throw new Error("a bug")
+      })
+      yield* rig.harness.advance(100)
+      expect(rig.broken).toEqual(["the forwarding loop broke: Error: a bug"])
+    }),
+  )
+
   engineTest("whoever waits when the node stops is told what is known", { isEmpty: true }, (harness) =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()

@@ -5,6 +5,7 @@ import { keyOfItem } from "../../src/domain/WriteItem.ts"
 import type { CarriedResult } from "../../src/engine/CarriedWrite.ts"
 import { EngineMetrics } from "../../src/engine/EngineMetrics.ts"
 import { Forwarder } from "../../src/engine/Forwarder.ts"
+import { makeGuard } from "../../src/engine/Guard.ts"
 import { type CarriedAnswer, type CarriedItem, PeerError } from "../../src/ports/Peers.ts"
 import { ShardLeases } from "../../src/ports/ShardLeases.ts"
 import { TimerStore } from "../../src/ports/TimerStore.ts"
@@ -50,6 +51,10 @@ export class ForwarderRig {
   isOwnedHere = false
   onRefresh: () => void = () => {}
   onOwnPut: (item: CarriedItem) => CarriedAnswer = created
+  /** The store's adapter breaks instead of failing. */
+  insertsBreak = false
+  /** What was told of loops that broke. */
+  readonly broken: Array<string> = []
   private readonly peers = new Map<string, Peer>()
   private readonly startedMs: number
   private forwarder: Forwarder | undefined
@@ -74,14 +79,19 @@ export class ForwarderRig {
       rig.forwarder = yield* Forwarder.make({
         view: {
           node: "here",
-          ownerAddress: () => (rig.isOwnedHere ? undefined : rig.owner),
+          ownerOf: () =>
+            rig.isOwnedHere || rig.owner === undefined ? undefined : { node: rig.owner, address: rig.owner },
           refresh: Effect.sync(() => {
             rig.refreshes++
             rig.onRefresh()
           }),
         },
-        peers: { write: (address, items) => rig.call(address, items) },
-        store: faults.store,
+        peers: { write: ({ address }, items) => rig.call(address, items) },
+        store: {
+          limits: faults.store.limits,
+          insertIfAbsent: (shard, puts) =>
+            rig.insertsBreak ? Effect.die(new Error("a bug")) : faults.store.insertIfAbsent(shard, puts),
+        },
         own: {
           shardOf: ({ uuid }) => shardOf(uuid, harness.database.shards.length),
           owns: () => rig.isOwnedHere,
@@ -91,7 +101,7 @@ export class ForwarderRig {
           },
         },
         metrics: yield* EngineMetrics.make,
-        guard: (_, effect) => effect,
+        guard: makeGuard((message) => rig.broken.push(message)),
       })
       return rig
     })

@@ -22,6 +22,9 @@ test("a horizon that ends before a timer covers all that is due before it, and n
       // One that ends there already stays as it is.
       horizon.endBefore(timer, 900)
       expect(horizon.nextBytes).toBe(700)
+      // Beyond it, nothing is known of what comes next.
+      horizon.advance(endOf(6))
+      expect(horizon.nextBytes).toBe(0)
     }),
     { numRuns: 2_000 },
   )

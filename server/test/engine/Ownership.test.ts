@@ -70,6 +70,10 @@ describe("claims", () => {
         yield* engine.advance(1_600)
         expect(second.engine.status()).toMatchObject({ isWaiting: false, ownedShards: shards })
         expect(engine.logs).toContain("the wait is over: this process fires now")
+        // Said once, not for each shard.
+        expect(engine.logs.filter((line) => line.includes("has gone silent"))).toEqual([
+          "node-1 has gone silent: this process has taken over 4 shards of it",
+        ])
         expect(epochs(engine)).toEqual([2, 2, 2, 2])
         yield* engine.advance(10_000)
         // What was due in between fires as soon as it is owned, what follows on its millisecond, and all once.

@@ -382,7 +382,7 @@ describe("what an attempt brings", () => {
       yield* engine.create({ timerId: "a", target: { type: "event" } })
       yield* engine.advance(100)
       expect(engine.stored("a").pending).toMatchObject({ attempts: 1 })
-      expect(engine.stored("a").pending?.lastAttempt?.error).toContain("no deliverer")
+      expect(engine.stored("a").pending?.attemptLog?.at(-1)?.error).toContain("no deliverer")
     }),
   )
 })

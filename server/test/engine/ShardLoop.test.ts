@@ -43,6 +43,26 @@ describe("the sweep", () => {
   )
 
   engineTest(
+    "one inserted while the sweep goes through a congested namespace does, whosever it is",
+    { window: { timers: 400, page: 10 } },
+    (engine) =>
+      Effect.gen(function* () {
+        engine.hang(({ namespace }) => namespace === "large")
+        const large = Array.from({ length: 160 }, () => engine.command({ namespace: "large" }))
+        yield* engine.node.scheduler.createMany(large)
+        const sweep = engine.faults.holdReply("dueHeads", { when: ({ only }) => only === "large" })
+        yield* engine.advance(5_000)
+        yield* sweep.reached
+        const timer = sampleTimer({ namespace: "small", timerId: "a", executeAt: engine.now() + 3_000 })
+        yield* engine.faults.store.insertIfAbsent(0, [putOf(timer)])
+        yield* engine.advance(1_500)
+        yield* sweep.release
+        yield* engine.advance(1_500)
+        expect(engine.firesOf("a").map(({ at }) => at)).toEqual([timer.executeAt])
+      }),
+  )
+
+  engineTest(
     "a due timer that no window holds fires within the polling interval, and is counted",
     {},
     (engine) =>

@@ -12,8 +12,10 @@ import { samplePut } from "../../testkit/timers.ts"
 
 interface Commit {
   readonly batches: ReadonlyArray<ShardBatch>
-  readonly reply: (answers: "done" | "unknown" | "ownershipLost") => void
+  readonly reply: (answers: Reply) => void
 }
+
+type Reply = "done" | "unknown" | "ownershipLost" | "overtaken"
 
 type Limits = TimerStore["Service"]["limits"]
 
@@ -24,6 +26,7 @@ class SteppedStore {
   readonly commits: Array<Commit> = []
   readonly written: Array<ReadonlyArray<ShardBatch>> = []
   readonly wrongs: Array<string> = []
+  private readonly numbers = new Map<number, number>()
   readonly service: Pick<TimerStore["Service"], "limits" | "write">
 
   constructor(given: Limits = limits) {
@@ -63,16 +66,20 @@ class SteppedStore {
     mustNot(items.length === 0 || items.length > batchItems, `a commit of ${items.length} items`)
     mustNot(items.length > 1 && bytes > batchBytes, `a commit of ${bytes} bytes`)
     mustNot(this.commits.length >= concurrentWrites, "too many commits under way")
+    for (const { shard, number } of batches) {
+      mustNot(number <= (this.numbers.get(shard) ?? 0), `call ${number} of shard ${shard} after a later one`)
+      this.numbers.set(shard, number)
+    }
   }
 }
 
-const answerOf = ({ items }: ShardBatch, reply: "done" | "ownershipLost"): BatchAnswer =>
-  reply === "ownershipLost"
-    ? { result: "ownershipLost" }
-    : {
+const answerOf = ({ items }: ShardBatch, reply: Exclude<Reply, "unknown">): BatchAnswer =>
+  reply === "done"
+    ? {
         result: "written",
         answers: items.map((item) => ({ result: "created", timer: (item as Put).timer })),
       }
+    : { result: reply }
 
 /** A queue over a stepped store, with what was pushed and answered by shard. */
 const queueOver = Effect.fnUntraced(function* (store: Pick<TimerStore["Service"], "limits" | "write">) {
@@ -88,6 +95,7 @@ const queueOver = Effect.fnUntraced(function* (store: Pick<TimerStore["Service"]
   const seen = new Map<number, Array<string>>()
   const answered = new Map<number, Array<string>>()
   const unanswered: Array<string> = []
+  const notWritten: Array<string> = []
   const note = (log: Map<number, Array<string>>, shard: number, id: string) =>
     log.set(shard, [...(log.get(shard) ?? []), id])
   const open = (shard: number) =>
@@ -105,7 +113,8 @@ const queueOver = Effect.fnUntraced(function* (store: Pick<TimerStore["Service"]
       {
         item,
         onAnswer: (answer) => {
-          if (answer === undefined) unanswered.push(timerId)
+          if (answer === "unknown") unanswered.push(timerId)
+          else if (answer === "notWritten") notWritten.push(timerId)
           else note(answered, shard, timerId)
           then()
         },
@@ -114,12 +123,14 @@ const queueOver = Effect.fnUntraced(function* (store: Pick<TimerStore["Service"]
     if (isQueued) note(pushed, shard, timerId)
     return isQueued ? timerId : undefined
   }
-  return { queue, open, push, pushed, seen, answered, unanswered }
+  return { queue, open, push, pushed, seen, answered, unanswered, notWritten }
 })
 
 const steps = fc.array(
   fc.record({
-    op: fc.constantFrom("push", "push", "burst", "reply", "reply", "unknown", "lost", "close", "wait"),
+    op: fc.constantFrom(
+      ...["push", "push", "burst", "reply", "reply", "unknown", "lost", "overtaken", "close", "wait"],
+    ),
     shard: fc.nat(3),
     size: fc.nat(2_500),
   }),
@@ -130,7 +141,9 @@ const law =
   (sequence: ReadonlyArray<{ op: string; shard: number; size: number }>) => (engine: EngineHarness) =>
     Effect.gen(function* () {
       const store = new SteppedStore()
-      const { queue, open, push, pushed, seen, answered, unanswered } = yield* queueOver(store.service)
+      const { queue, open, push, pushed, seen, answered, unanswered, notWritten } = yield* queueOver(
+        store.service,
+      )
       for (let shard = 0; shard < 4; shard++) open(shard)
       for (const { op, shard, size } of sequence) {
         const commit = store.commits[size % Math.max(1, store.commits.length)]
@@ -139,6 +152,7 @@ const law =
         if (op === "reply") commit?.reply("done")
         if (op === "unknown") commit?.reply("unknown")
         if (op === "lost") commit?.reply("ownershipLost")
+        if (op === "overtaken") commit?.reply("overtaken")
         if (op === "close") queue.close(shard)
         if (op === "wait") yield* engine.advance(2_000)
         yield* engine.still
@@ -154,7 +168,11 @@ const law =
       }
       yield* queue.awaitIdle
       expect(queue.stuckSinceNanos).toBeUndefined()
-      const all = [...answered.values()].flat().concat(unanswered)
+      const setOut = new Set(
+        store.written.flat().flatMap(({ items }) => items.map((item) => (item as Put).timer.timerId)),
+      )
+      for (const id of unanswered) expect(setOut.has(id)).toBe(true)
+      const all = [...answered.values()].flat().concat(unanswered, notWritten)
       expect(all.sort()).toEqual([...pushed.values()].flat().sort())
     })
 
@@ -202,26 +220,31 @@ engineTest("what is pushed in one turn shares a commit", { isEmpty: true }, (eng
   }),
 )
 
-engineTest("a commit whose result is unknown is repeated as it was, alone", { isEmpty: true }, (engine) =>
-  Effect.gen(function* () {
-    const store = new SteppedStore()
-    const { open, push, answered } = yield* queueOver(store.service)
-    open(0)
-    const first = push(0)
-    yield* engine.still
-    const later = push(0)
-    for (let repeat = 0; repeat < 5; repeat++) {
-      store.commits[0]?.reply("unknown")
-      yield* engine.advance(2_000)
-    }
-    expect(store.written.length).toBe(6)
-    for (const batches of store.written) expect(batches).toEqual(store.written[0] ?? [])
-    store.commits[0]?.reply("done")
-    yield* engine.still
-    store.commits[0]?.reply("done")
-    yield* engine.still
-    expect(answered.get(0)).toEqual([first ?? "", later ?? ""])
-  }),
+engineTest(
+  "a commit whose result is unknown is repeated as it was, as a new call",
+  { isEmpty: true },
+  (engine) =>
+    Effect.gen(function* () {
+      const store = new SteppedStore()
+      const { open, push, answered } = yield* queueOver(store.service)
+      open(0)
+      const first = push(0)
+      yield* engine.still
+      const later = push(0)
+      for (let repeat = 0; repeat < 5; repeat++) {
+        store.commits[0]?.reply("unknown")
+        yield* engine.advance(2_000)
+      }
+      expect(store.written.length).toBe(6)
+      for (const [index, batches] of store.written.entries()) {
+        expect(batches).toEqual(store.written[0]?.map((batch) => ({ ...batch, number: index + 1 })) ?? [])
+      }
+      store.commits[0]?.reply("done")
+      yield* engine.still
+      store.commits[0]?.reply("done")
+      yield* engine.still
+      expect(answered.get(0)).toEqual([first ?? "", later ?? ""])
+    }),
 )
 
 engineTest("a push from within an answer is not answered before its elders", { isEmpty: true }, (engine) =>
@@ -247,13 +270,15 @@ engineTest(
   (engine) =>
     Effect.gen(function* () {
       const store = new SteppedStore()
-      const { queue, open, push, seen, unanswered } = yield* queueOver(store.service)
+      const { queue, open, push, seen, unanswered, notWritten } = yield* queueOver(store.service)
       open(0)
       const underWay = push(0)
       yield* engine.still
       const queued = push(0)
       queue.close(0)
-      expect(unanswered).toEqual([underWay ?? "", queued ?? ""])
+      expect(unanswered).toEqual([underWay ?? ""])
+      // It never set out: whoever asked may have another do it.
+      expect(notWritten).toEqual([queued ?? ""])
       expect(push(0)).toBeUndefined()
       yield* queue.awaitIdle
       // The next claim opens it anew, while the old commit is still on its way.
@@ -261,7 +286,49 @@ engineTest(
       store.commits[0]?.reply("done")
       yield* engine.still
       expect(seen.get(0)).toBeUndefined()
-      expect(unanswered.length).toBe(2)
+      expect(unanswered.length + notWritten.length).toBe(2)
+    }),
+)
+
+engineTest(
+  "what a commit was refused for was surely not written, unless an earlier call of it failed",
+  { isEmpty: true },
+  (engine) =>
+    Effect.gen(function* () {
+      for (const isTried of [false, true]) {
+        const store = new SteppedStore()
+        const { open, push, unanswered, notWritten } = yield* queueOver(store.service)
+        open(0)
+        const id = push(0)
+        yield* engine.still
+        if (isTried) store.commits[0]?.reply("unknown")
+        yield* engine.advance(50)
+        store.commits[0]?.reply("ownershipLost")
+        yield* engine.still
+        expect({ unanswered, notWritten }).toEqual(
+          isTried ? { unanswered: [id ?? ""], notWritten: [] } : { unanswered: [], notWritten: [id ?? ""] },
+        )
+      }
+    }),
+)
+
+engineTest(
+  "a call that is refused as an old one is made again, and the shard is kept",
+  { isEmpty: true },
+  (engine) =>
+    Effect.gen(function* () {
+      const store = new SteppedStore()
+      const { open, push, answered, unanswered, notWritten } = yield* queueOver(store.service)
+      open(0)
+      const id = push(0)
+      yield* engine.still
+      store.commits[0]?.reply("overtaken")
+      yield* engine.advance(50)
+      store.commits[0]?.reply("done")
+      yield* engine.still
+      expect(store.written.flat().map(({ number }) => number)).toEqual([1, 2])
+      expect(answered.get(0)).toEqual([id ?? ""])
+      expect([...unanswered, ...notWritten]).toEqual([])
     }),
 )
 

@@ -23,12 +23,26 @@ const calls = [
   "deleteMany",
   "list",
   "count",
+  "replay",
+  "discard",
   "cluster",
+  "advance",
+  "namespaces.put",
+  "namespaces.get",
+  "namespaces.list",
+  "service.get",
+  "service.pause",
+  "service.resume",
+  "breakers.list",
+  "breakers.reset",
 ] as const
 type Call = (typeof calls)[number]
 type Send = (call: Call, body: string) => Promise<number>
 
-const pathOf = (call: Call): string => `/api/v1/${call === "cluster" ? "" : "timers/"}${call}`
+const folders: Readonly<Record<string, string>> = { cluster: "", advance: "clock/" }
+
+const pathOf = (call: Call): string =>
+  call.includes(".") ? `/api/v1/${call.replace(".", "/")}` : `/api/v1/${folders[call] ?? "timers/"}${call}`
 
 const requestOf = (call: Call, body: string): Request =>
   new Request(`http://localhost${pathOf(call)}`, {
@@ -73,12 +87,24 @@ const generatedServer = (): { readonly send: Send; readonly dispose: () => Promi
       deleteMany: accept,
       list: accept,
       count: accept,
+      replay: accept,
+      discard: accept,
     }),
   )
   const clusterGroup = HttpApiBuilder.group(api, "cluster", (handlers) => handlers.handle("cluster", accept))
+  const clockGroup = HttpApiBuilder.group(api, "clock", (handlers) => handlers.handle("advance", accept))
+  const namespacesGroup = HttpApiBuilder.group(api, "namespaces", (handlers) =>
+    handlers.handleAll({ put: accept, get: accept, list: accept }),
+  )
+  const serviceGroup = HttpApiBuilder.group(api, "service", (handlers) =>
+    handlers.handleAll({ get: accept, pause: accept, resume: accept }),
+  )
+  const breakersGroup = HttpApiBuilder.group(api, "breakers", (handlers) =>
+    handlers.handleAll({ list: accept, reset: accept }),
+  )
   const { handler, dispose } = HttpRouter.toWebHandler(
     HttpApiBuilder.layer(api).pipe(
-      Layer.provide([group, clusterGroup]),
+      Layer.provide([group, clusterGroup, clockGroup, namespacesGroup, serviceGroup, breakersGroup]),
       Layer.provide(HttpServer.layerServices),
     ),
     { disableLogger: true },
@@ -109,7 +135,16 @@ const retryPolicy = {
   backoffMultiplier: 2,
 }
 
+const secret = `whsec_${Buffer.alloc(32, 7).toString("base64")}`
+
 const corpus: Record<Call, ReadonlyArray<unknown>> = {
+  advance: [
+    { by: "31d" },
+    { by: "0s", maxFirings: 1 },
+    { to: "2031-01-01T00:00:00Z", maxFirings: 1_000_000 },
+    { by: "1s", to: "2031-01-01T00:00:00Z" },
+    { by: "1s", maxFirings: 0 },
+  ],
   create: [
     create,
     { ...create, payload: null, retryPolicy, expireAfter: "1h", correlationId: "c", onExisting: "keep" },
@@ -130,7 +165,47 @@ const corpus: Record<Call, ReadonlyArray<unknown>> = {
     { namespace: "n", filter: {} },
   ],
   list: [{ namespace: "n", state: "dead", limit: 1_000, order: "asc", include: ["payload"], cursor: "x" }],
+  replay: [
+    { namespace: "n", all: true, dryRun: true },
+    { namespace: "n", filter: { idPrefix: "a", until: "2031-01-01T00:00:00Z" } },
+    { ...key, all: true },
+    key,
+  ],
+  discard: [key, { namespace: "n", filter: {} }, { namespace: "n", all: true, dryRun: false }],
   cluster: [{}],
+  "namespaces.put": [
+    {
+      namespace: "n",
+      webhookSecrets: [secret, secret],
+      retryPolicy,
+      maxInFlight: 1,
+      maxPending: 0,
+      createsPerSecond: 1,
+      paused: true,
+    },
+    {
+      namespace: "n",
+      webhookSecrets: null,
+      retryPolicy: null,
+      maxInFlight: null,
+      maxPending: null,
+      createsPerSecond: null,
+      paused: null,
+    },
+    { namespace: "n" },
+    { namespace: "n", webhookSecrets: [] },
+    { namespace: "n", webhookSecrets: [secret, secret, secret] },
+    { namespace: "n", webhookSecrets: ["whsec_short"] },
+    { namespace: "n", maxInFlight: 0 },
+    { namespace: "n", maxPending: 1.5 },
+  ],
+  "namespaces.get": [{ namespace: "n" }],
+  "namespaces.list": [{}, { cursor: "x", limit: 100 }, { limit: 101 }],
+  "service.get": [{}],
+  "service.pause": [{}, { reason: "x" }, { reason: "" }],
+  "service.resume": [{}, { fireOverdue: true }, { fireOverdue: false }],
+  "breakers.list": [{}],
+  "breakers.reset": [{ host: "h:80" }, { host: "" }],
   count: [
     { namespace: "n", from: "2030-01-01T00:00:00Z", until: "2031-01-01T00:00:00+01:00", correlationId: "c" },
   ],

@@ -62,9 +62,9 @@ const answered = async (options: ServiceOptions) => {
 describe("the cluster", () => {
   test("is told with the lag that each owner says", async () => {
     const asked: Array<string> = []
-    const cluster = clusterOf((address) =>
+    const cluster = clusterOf(({ node, address }) =>
       Effect.sync(() => {
-        asked.push(address)
+        asked.push(`${node} at ${address}`)
         return [{ shard: 1, epoch: 7, lagMs: 35 }]
       }),
     )
@@ -84,7 +84,7 @@ describe("the cluster", () => {
       ],
     })
     // Neither itself nor one that is silent.
-    expect(asked).toEqual(["http://b"])
+    expect(asked).toEqual(["b at http://b"])
   })
 
   test("leaves out what an owner does not say, says of another epoch, or does not say in time", async () => {

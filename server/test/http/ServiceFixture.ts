@@ -3,6 +3,7 @@
 import { defaultLimits, type Limits } from "@punctual/api/Limits"
 import { Context, Effect, Layer } from "effect"
 import { Engine } from "../../src/engine/Engine.ts"
+import { NamespaceDirectory } from "../../src/engine/NamespaceDirectory.ts"
 import { Scheduler } from "../../src/engine/Scheduler.ts"
 import { type HttpService, type HttpServiceOptions, makeHttpService } from "../../src/http/HttpService.ts"
 import { listen } from "../../src/http/listener/Listener.ts"
@@ -26,6 +27,8 @@ export interface RunningService {
   readonly service: HttpService
   /** Calls the API; a body that is no text is sent as JSON. */
   call(name: string, body: unknown, headers?: Record<string, string>): Promise<Answered>
+  /** The same for calls beside those of timers, by group and name. */
+  post(path: `${string}/${string}`, body: unknown): Promise<Answered>
   fetch(path: string, init?: RequestInit): Promise<Answered>
   /** How many timers are pending in a namespace, asked of the engine itself. */
   pendingIn(namespace: string): Promise<number>
@@ -37,6 +40,12 @@ export interface ServiceOptions {
   readonly callsMax?: number
   readonly answerTimeoutMs?: number
   readonly deliver?: (fire: Fire) => Effect.Effect<Delivery>
+  /** Done before anything is asked of the service. */
+  readonly before?: Effect.Effect<unknown, never, NamespaceDirectory>
+  /** What webhook secrets are sealed by. */
+  readonly secretKeys?: ReadonlyArray<Uint8Array>
+  /** Where a manual clock begins; the system's clock if it is not given. */
+  readonly clockStartMs?: number
   /** As one of several nodes. */
   readonly cluster?: HttpServiceOptions["cluster"]
   /** In place of the engine's scheduler, to have it refuse. */
@@ -66,6 +75,7 @@ export const withService = (
         onDefect: () => undefined,
       })
       yield* ownsEverything
+      yield* options.before ?? Effect.void
       const context = yield* Effect.context<never>()
       const fetched = async (path: string, init?: RequestInit): Promise<Answered> =>
         answeredOf(await fetch(`${listening.url}${path}`, { redirect: "manual", ...init }))
@@ -81,6 +91,12 @@ export const withService = (
               headers: { "content-type": "application/json", ...headers },
               body: typeof body === "string" ? body : JSON.stringify(body),
             }),
+          post: (path, body) =>
+            fetched(`/api/v1/${path}`, {
+              method: "POST",
+              headers: { "content-type": "application/json" },
+              body: JSON.stringify(body),
+            }),
           pendingIn: (namespace) =>
             Effect.runPromiseWith(context)(
               Effect.map(scheduler.count({ namespace, state: "pending" }), ({ count }) => count),
@@ -92,8 +108,10 @@ export const withService = (
 
 const layerOf = (options: ServiceOptions) => {
   const engine = Engine.layer().pipe(
-    Layer.provideMerge(Layer.mergeAll(deliverers(options), WallClock.system)),
-    Layer.provide(Layer.merge(MemoryStore.layer({ shards: 4 }), Ids.system)),
+    Layer.provideMerge(Layer.mergeAll(deliverers(options), clockOf(options))),
+    Layer.provideMerge(NamespaceDirectory.layer({ secretKeys: options.secretKeys ?? [] })),
+    Layer.provideMerge(MemoryStore.layer({ shards: 4 })),
+    Layer.provide(Ids.system),
   )
   const replaced = Layer.effectContext(
     Effect.gen(function* () {
@@ -105,6 +123,9 @@ const layerOf = (options: ServiceOptions) => {
   )
   return Layer.provideMerge(replaced, engine)
 }
+
+const clockOf = ({ clockStartMs }: ServiceOptions): Layer.Layer<WallClock> =>
+  clockStartMs === undefined ? WallClock.system : WallClock.manual(clockStartMs)
 
 const deliverers = (options: ServiceOptions) =>
   Layer.succeed(Deliverers, {

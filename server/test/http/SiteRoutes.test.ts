@@ -29,9 +29,7 @@ describe("health", () => {
   const unready: Record<string, [Partial<EngineStatus>, string]> = {
     draining: [{ isDraining: true }, "draining"],
     waiting: [{ isWaiting: true, ownedShards: 0 }, "Another process"],
-    "owning nothing yet": [{ ownedShards: 0 }, "0 of 4"],
-    "owning a part only": [{ ownedShards: 3 }, "3 of 4"],
-    "without an owner for one shard": [{ ownedShards: 1, shardsElsewhere: 2 }, "1 of 4"],
+    "alone and owning a part only": [{ ownedShards: 3 }, "3 of 4"],
     stalled: [{ stalledLoops: ["firing"] }, "firing"],
   }
   for (const [name, [status, reason]] of Object.entries(unready)) {
@@ -44,13 +42,25 @@ describe("health", () => {
       }))
   }
 
-  for (const ownedShards of [0, 1]) {
-    test(`a service that owns ${ownedShards} shards, other nodes the rest, is ready`, () =>
+  const cluster = { peers: { path: "/internal/", handle: async () => new Response() } }
+  for (const [ownedShards, shardsElsewhere] of [
+    [0, 4],
+    [1, 3],
+    // One of the four has no owner for now: that does not keep anyone from answering for the rest.
+    [1, 2],
+  ] as const) {
+    test(`a node that owns ${ownedShards} of 4 shards, others ${shardsElsewhere}, is ready`, () =>
       withService(
-        { engine: { status: () => ({ ...well, ownedShards, shardsElsewhere: 4 - ownedShards }) } },
+        { cluster, engine: { status: () => ({ ...well, ownedShards, shardsElsewhere }) } },
         async ({ fetch }) => expect((await fetch("/health/ready")).json).toEqual({ status: "ready" }),
       ))
   }
+
+  test("a node that owns nothing of what is meant for it is not ready", () =>
+    withService(
+      { cluster, engine: { status: () => ({ ...well, ownedShards: 0, isWaiting: true }) } },
+      async ({ fetch }) => expect((await fetch("/health/ready")).status).toBe(503),
+    ))
 
   test("only a loop that every look has found stalled, for long, ends being live; a drain never does", async () => {
     let status: EngineStatus = well
@@ -65,6 +75,8 @@ describe("health", () => {
           status: () => status,
           sample: Effect.void,
           cluster: () => ({ node: "a", members: [], shards: [] }),
+          breakers: () => [],
+          closeBreakers: () => 0,
           lookNow: () => {},
           drain: () => Effect.void,
         }),

@@ -197,6 +197,7 @@ describe("get", () => {
           attempts: 1,
           payload: [1],
           lastAttempt: { status: 410, error: "gone" },
+          attemptLog: [{ status: 410, error: "gone" }],
         })
         expect(timer.finishedAt).toBeGreaterThanOrEqual(timer.executeAt)
         expect("fireAt" in timer).toBe(false)
@@ -268,8 +269,11 @@ describe("an attempt under way", () => {
       return Deferred.await(answer)
     }
     await withService({ deliver }, async ({ call }) => {
-      await call("create", { ...key, delay: "0s", callbackUrl: hook })
+      const command = { ...key, executeAt: new Date().toISOString(), callbackUrl: hook }
+      await call("create", command)
       await arrived.promise
+      const again = succeeded("create", await call("create", command))
+      expect([again.result, again.timer.state]).toEqual(["unchanged", "inFlight"])
       const { timer } = succeeded("get", await call("get", key))
       expect([timer.state, "fireAt" in timer]).toEqual(["inFlight", false])
       expect(succeeded("list", await call("list", { namespace: key.namespace })).timers[0]?.state).toBe(

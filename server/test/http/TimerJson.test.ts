@@ -56,7 +56,14 @@ const attempt: fc.Arbitrary<Attempt> = fc
   .map(([at, durationMs, status, error]) => ({ at, durationMs, ...status, ...error }))
 
 const shared = fc
-  .tuple(text, text, instant, spec, fc.json(), optional("lastAttempt", attempt))
+  .tuple(
+    text,
+    text,
+    instant,
+    spec,
+    fc.json(),
+    optional("attemptLog", fc.array(attempt, { minLength: 1, maxLength: 20 })),
+  )
   .map(([namespace, timerId, executeAt, spec, payload, rest]) => ({
     namespace,
     timerId,
@@ -84,8 +91,10 @@ const expected = ({
   payload: Uint8Array
   uuid: string
   spec: Spec
+  attemptLog?: ReadonlyArray<Attempt>
 }) => ({
   ...rest,
+  ...(rest.attemptLog === undefined ? {} : { lastAttempt: rest.attemptLog.at(-1) }),
   ...spec,
   payload: JSON.parse(payloadText),
 })

@@ -7,7 +7,10 @@ import { DeleteManyTimersAnswer } from "@punctual/api/DeleteManyTimers"
 import { DeleteTimerAnswer } from "@punctual/api/DeleteTimer"
 import { TimerAnswer } from "@punctual/api/GetTimer"
 import { CountTimersAnswer, ListTimersAnswer } from "@punctual/api/ListTimers"
+import { ListNamespacesAnswer, NamespaceAnswer, PutNamespaceAnswer } from "@punctual/api/NamespaceSettings"
 import { type ProblemCode, ProblemDocument, problemCodes } from "@punctual/api/Problem"
+import { DiscardTimersAnswer, ReplayTimersAnswer } from "@punctual/api/ReplayTimers"
+import { ListBreakersAnswer, ResetBreakersAnswer, ServiceAnswer } from "@punctual/api/Service"
 import { Schema } from "effect"
 import type { Answered } from "./ServiceFixture.ts"
 
@@ -20,6 +23,16 @@ const decoders = {
   deleteMany: Schema.decodeUnknownSync(DeleteManyTimersAnswer),
   list: Schema.decodeUnknownSync(ListTimersAnswer),
   count: Schema.decodeUnknownSync(CountTimersAnswer),
+  replay: Schema.decodeUnknownSync(ReplayTimersAnswer),
+  discard: Schema.decodeUnknownSync(DiscardTimersAnswer),
+  "namespaces/put": Schema.decodeUnknownSync(PutNamespaceAnswer),
+  "namespaces/get": Schema.decodeUnknownSync(NamespaceAnswer),
+  "namespaces/list": Schema.decodeUnknownSync(ListNamespacesAnswer),
+  "service/get": Schema.decodeUnknownSync(ServiceAnswer),
+  "service/pause": Schema.decodeUnknownSync(ServiceAnswer),
+  "service/resume": Schema.decodeUnknownSync(ServiceAnswer),
+  "breakers/list": Schema.decodeUnknownSync(ListBreakersAnswer),
+  "breakers/reset": Schema.decodeUnknownSync(ResetBreakersAnswer),
 }
 
 type Calls = typeof decoders
@@ -44,7 +57,7 @@ export const refused = (answered: Answered, code: ProblemCode): ProblemDocument 
   expect(answered.headers.get("content-type")).toBe("application/problem+json")
   expect(problem).toMatchObject({ ...problemCodes[code], type: `urn:punctual:problem:${code}` })
   expect(problem.detail.length).toBeGreaterThan(0)
-  if (answered.status === 503) {
+  if (answered.status === 503 || answered.status === 429) {
     expect(answered.headers.get("retry-after")).toBe(String(problem.retryAfterSeconds))
   }
   return problem

@@ -1,12 +1,16 @@
 import { describe, expect, test } from "bun:test"
 import type { Envelope } from "@punctual/api/Envelope"
 import { seal } from "@punctual/api/Envelope"
+import { defaultRetryPolicy } from "@punctual/api/RetryPolicy"
 import { Context, Effect, Layer, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { LocalBus } from "../../src/buses/local/LocalBus.ts"
+import { NamespaceDirectory } from "../../src/engine/NamespaceDirectory.ts"
+import { QuotaExceeded } from "../../src/engine/Quotas.ts"
 import {
   Overloaded,
   OwnerUnavailable,
+  type RefusedWrite,
   type ScheduleCommand,
   Scheduler,
   TimerUnstorable,
@@ -14,6 +18,7 @@ import {
 import { TimerCommands } from "../../src/messaging/TimerCommands.ts"
 import { Bus } from "../../src/ports/Bus.ts"
 import { WallClock } from "../../src/ports/WallClock.ts"
+import { MemoryStore } from "../../src/stores/memory/MemoryStore.ts"
 
 const nowMs = 1_800_000_000_000
 const hourMs = 3_600_000
@@ -36,10 +41,11 @@ const envelope = (overrides: Partial<Record<keyof Envelope, unknown>> = {}) =>
 interface Rig {
   readonly bus: Bus["Service"]
   readonly commands: TimerCommands["Service"]
+  readonly directory: NamespaceDirectory["Service"]
   /** What the scheduler was asked. */
   readonly asked: Array<ScheduleCommand>
   /** What it says from now on; undefined: ignored. */
-  answer: Effect.Effect<never, Overloaded | OwnerUnavailable | TimerUnstorable> | undefined
+  answer: Effect.Effect<never, RefusedWrite> | undefined
 }
 
 const withCommands = (body: (rig: Rig) => Effect.Effect<void, unknown>): Promise<void> =>
@@ -56,6 +62,8 @@ const withCommands = (body: (rig: Rig) => Effect.Effect<void, unknown>): Promise
     const layer = TimerCommands.layer({ aheadMs: 10 * hourMs }).pipe(
       Layer.provideMerge(LocalBus.layer()),
       Layer.provide(WallClock.fromClock),
+      Layer.provideMerge(NamespaceDirectory.layer()),
+      Layer.provide(MemoryStore.layer({ shards: 1 })),
       // Only `schedule` is asked of it here; the engine behind it has tests of its own.
       Layer.provide(Layer.succeed(Scheduler, scheduler as unknown as Scheduler["Service"])),
     )
@@ -64,6 +72,7 @@ const withCommands = (body: (rig: Rig) => Effect.Effect<void, unknown>): Promise
       Object.assign(rig, {
         bus: Context.get(services, Bus),
         commands: Context.get(services, TimerCommands),
+        directory: Context.get(services, NamespaceDirectory),
         answer: undefined,
       }),
     )
@@ -102,6 +111,17 @@ describe("a ScheduleTimer", () => {
       }),
     ))
 
+  test("makes a timer that is retried by its namespace's own policy, if it has one", () =>
+    withCommands(({ bus, asked, directory }) =>
+      Effect.gen(function* () {
+        const retryPolicy = { ...defaultRetryPolicy, maxAttempts: 2, maxDurationMs: 7_000 }
+        yield* bus.publish([envelope()])
+        yield* directory.change("orders", nowMs, (settings) => Effect.succeed({ ...settings, retryPolicy }))
+        yield* bus.publish([envelope()])
+        expect(asked.map(({ spec }) => spec.retryPolicy)).toEqual([defaultRetryPolicy, retryPolicy])
+      }),
+    ))
+
   test("that no retry can mend is a dead letter at once, and asks nothing", () =>
     withCommands(({ bus, asked }) =>
       Effect.gen(function* () {
@@ -132,12 +152,13 @@ describe("a ScheduleTimer", () => {
       }),
     ))
 
-  test("waits for a queue that is full and for a shard without an owner, and that costs no delivery", () =>
+  test("waits for a queue that is full, a shard without an owner and a quota, and that costs no delivery", () =>
     withCommands((rig) =>
       Effect.gen(function* () {
         for (const refusal of [
           new Overloaded({ retryAfterMs: 1_000 }),
           new OwnerUnavailable({ message: "not here", retryAfterMs: 1_000 }),
+          new QuotaExceeded({ quota: "maxPending", limit: 7, retryAfterMs: 1_000 }),
         ]) {
           rig.answer = Effect.fail(refusal)
           const publishing = yield* Effect.forkChild(rig.bus.publish([envelope()]))

@@ -93,13 +93,19 @@ describePostgres("installed", "a cluster of three", () => {
   })
 
   test("answers no one as a node who does not know the cluster's secret", async () => {
-    const speak = (secret: string | undefined, call: string, body: string) =>
+    const speak = (
+      secret: string | undefined,
+      call: string,
+      body: string,
+      { name }: ClusterNode = cluster.node(1),
+    ) =>
       fetch(`${cluster.node(1).url}/internal/v1/${call}`, {
         method: "POST",
         headers: {
           "content-type": "application/json",
           "punctual-wire": "1",
           "punctual-call": "a-test 1 1",
+          "punctual-to": name,
           ...(secret === undefined ? {} : { authorization: `Bearer ${secret}` }),
         },
         body,
@@ -120,6 +126,8 @@ describePostgres("installed", "a cluster of three", () => {
         expect(await response.text()).not.toContain(clusterSecret)
       }
     }
+    // Nor one who knows it, and means another.
+    expect((await speak(clusterSecret, "write", smuggled, cluster.node(2))).status).toBe(421)
     expect(await ask(cluster.node(2), "get", key)).toMatchObject({ body: { timer: { state: "pending" } } })
     // Said by one who knows it, the same would have been done.
     expect((await speak(clusterSecret, "write", smuggled)).status).toBe(200)

@@ -12,7 +12,8 @@ import {
   type StoredLife,
   type StoredPending,
 } from "../../testkit/History.ts"
-import { checkInvariants, describeViolations, type Invariant } from "../../testkit/InvariantChecker.ts"
+import { checkInvariants, describeViolations } from "../../testkit/InvariantChecker.ts"
+import type { Invariant } from "../../testkit/Violation.ts"
 
 const key: Key = { namespace: "shop", timerId: "t-1" }
 const due = 10_000

@@ -11,6 +11,7 @@ export const troubles = [
   "storeCut",
   "storeFlaky",
   "storeSlow",
+  "storeLate",
   "clockJump",
   "peersCut",
   "peersFlaky",

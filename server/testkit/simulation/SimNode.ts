@@ -3,9 +3,11 @@
 import { Context, Effect, Layer, Metric } from "effect"
 import type { Target } from "../../src/domain/Timer.ts"
 import { Engine } from "../../src/engine/Engine.ts"
+import { NamespaceDirectory } from "../../src/engine/NamespaceDirectory.ts"
 import { Scheduler } from "../../src/engine/Scheduler.ts"
 import { Deliverers } from "../../src/ports/Deliverer.ts"
 import { Ids } from "../../src/ports/Ids.ts"
+import { NamespaceStore } from "../../src/ports/NamespaceStore.ts"
 import { Peers } from "../../src/ports/Peers.ts"
 import { ShardLeases } from "../../src/ports/ShardLeases.ts"
 import { TimerStore } from "../../src/ports/TimerStore.ts"
@@ -186,7 +188,10 @@ export class SimNode {
           witness,
           limits: { batchItems, concurrentWrites },
         })
-        return Context.make(TimerStore, simulated.store).pipe(Context.add(ShardLeases, simulated.leases))
+        return Context.make(TimerStore, simulated.store).pipe(
+          Context.add(ShardLeases, simulated.leases),
+          Context.add(NamespaceStore, simulated.namespacesOverWire(yield* NamespaceStore)),
+        )
       }),
     ).pipe(Layer.provide(MemoryStore.over(database)))
     const deliverer = targets.reachedFrom(process)
@@ -200,6 +205,7 @@ export class SimNode {
     const clustered =
       scenario.nodes === 1 ? engine : Layer.provide(engine, Layer.succeed(Peers, peers.seenFrom(process)))
     return clustered.pipe(
+      Layer.provide(NamespaceDirectory.layer()),
       Layer.provide([
         stores,
         Layer.succeed(Deliverers, { byType }),

@@ -3,7 +3,7 @@
 import { Effect, Exit } from "effect"
 import type { Engine } from "../../src/engine/Engine.ts"
 import type { Scheduler } from "../../src/engine/Scheduler.ts"
-import { PeerError, type Peers } from "../../src/ports/Peers.ts"
+import { PeerError, type PeerNode, type Peers } from "../../src/ports/Peers.ts"
 import type { Chance } from "./Chance.ts"
 import type { SimProcess } from "./SimProcess.ts"
 import type { World } from "./World.ts"
@@ -55,17 +55,17 @@ export class SimPeers {
   seenFrom(process: SimProcess): Peers["Service"] {
     return {
       // What arrives is a copy, as on any wire, and another one each time.
-      write: (address, items) =>
-        this.call(process, address, ({ scheduler }) => scheduler.accept(structuredClone(items))),
-      inFlight: (address, fireIds) =>
-        this.call(process, address, ({ scheduler }) => Effect.succeed(scheduler.isInFlightHere(fireIds))),
-      nudge: (address) => this.call(process, address, ({ engine }) => Effect.sync(() => engine.lookNow())),
+      write: (peer, items) =>
+        this.call(process, peer, ({ scheduler }) => scheduler.accept(structuredClone(items))),
+      inFlight: (peer, fireIds) =>
+        this.call(process, peer, ({ scheduler }) => Effect.succeed(scheduler.isInFlightHere(fireIds))),
+      nudge: (peer) => this.call(process, peer, ({ engine }) => Effect.sync(() => engine.lookNow())),
     }
   }
 
   private call<A>(
     from: SimProcess,
-    address: string,
+    peer: PeerNode,
     run: (peer: Reachable) => Effect.Effect<A>,
   ): Effect.Effect<A, PeerError> {
     const { world } = this
@@ -84,9 +84,14 @@ export class SimPeers {
         answer(Exit.fail(new PeerError({ message, isUndelivered })), afterUs)
       }
       world.after(this.tripUs(), () => {
-        const to = this.reachable(address)
+        const to = this.reachable(peer.address)
         if (to === undefined || this.isCut(from.name, to.process.name)) {
           fail("no connection", true, this.chance.happens(0.7) ? this.tripUs() : answerWithinUs)
+          return
+        }
+        // It was started again, and is called something else.
+        if (to.engine.cluster().node !== peer.node) {
+          fail("another node was meant", true, this.tripUs())
           return
         }
         // From here on the caller cannot know.

@@ -1,9 +1,10 @@
 // A node's way to the store. The memory store itself is never wrong; what lies between it and a node is: calls
-// are slow before their effect or after it, fail with nothing done, or are done and reported as failed, and
-// while the node is cut off none gets through. A call that has left is carried out whatever becomes of the node
-// that made it, or is lost, when that crashes before it has arrived.
+// are slow before their effect or after it, fail with nothing done, are done and reported as failed, or reported as
+// failed and done later, and while the node is cut off none gets through. A call that has left is carried out whatever
+// becomes of the node that made it, or is lost, when that crashes before it has arrived.
 import { Effect, Exit } from "effect"
-import type { WriteAnswer } from "../../src/domain/WriteItem.ts"
+import type { InsertAnswer, Put } from "../../src/domain/WriteItem.ts"
+import type { NamespaceStore } from "../../src/ports/NamespaceStore.ts"
 import type { Lease, ShardLeases } from "../../src/ports/ShardLeases.ts"
 import { type BatchAnswer, type ShardBatch, StoreError, type TimerStore } from "../../src/ports/TimerStore.ts"
 import type { Chance } from "./Chance.ts"
@@ -15,15 +16,25 @@ export class StoreLink {
   cutUntilUs = 0
   flakyUntilUs = 0
   slowUntilUs = 0
+  lateUntilUs = 0
+  /** What lay on the way until then is lost. */
+  private lateNotAfterUs = Number.POSITIVE_INFINITY
 
   isTroubledAt(nowUs: number): boolean {
-    return nowUs < Math.max(this.cutUntilUs, this.flakyUntilUs, this.slowUntilUs)
+    return nowUs < Math.max(this.cutUntilUs, this.flakyUntilUs, this.slowUntilUs, this.lateUntilUs)
+  }
+
+  /** Whether a call that was given up still arrives. */
+  arrivesAt(nowUs: number): boolean {
+    return nowUs <= this.lateNotAfterUs
   }
 
   heal(nowUs: number): void {
     this.cutUntilUs = Math.min(this.cutUntilUs, nowUs)
     this.flakyUntilUs = Math.min(this.flakyUntilUs, nowUs)
     this.slowUntilUs = Math.min(this.slowUntilUs, nowUs)
+    this.lateUntilUs = Math.min(this.lateUntilUs, nowUs)
+    this.lateNotAfterUs = nowUs + slowestUs
   }
 }
 
@@ -31,14 +42,14 @@ export class StoreLink {
 export interface StoreWitness {
   write(node: string, batches: ReadonlyArray<ShardBatch>, run: () => Written): Written
   claim(node: string, expected: Lease, run: () => Claimed): Claimed
-  insert(node: string, shard: number, run: () => Inserted): Inserted
+  insert(node: string, shard: number, puts: ReadonlyArray<Put>, run: () => Inserted): Inserted
   /** A page is read. */
   read(node: string): void
 }
 
 export type Written = Exit.Exit<ReadonlyArray<BatchAnswer>, StoreError>
 export type Claimed = Exit.Exit<Lease | undefined, StoreError>
-export type Inserted = Exit.Exit<ReadonlyArray<WriteAnswer>, StoreError>
+export type Inserted = Exit.Exit<ReadonlyArray<InsertAnswer>, StoreError>
 
 export interface SimStoreParts {
   readonly process: SimProcess
@@ -50,6 +61,8 @@ export interface SimStoreParts {
 
 const longestTripUs = 1_500
 export const slowestUs = 4_000_000
+/** A call that was given up may lie on the way for longer than it takes others to take a shard over. */
+const latestUs = 9_000_000
 /** After which a caller that hears nothing gives up. */
 const answerWithinUs = 3_000_000
 
@@ -88,7 +101,7 @@ export class SimStore {
       dueHeads: (query) => this.call("dueHeads", () => done(store.dueHeads(query))),
       insertIfAbsent: (shard, puts) =>
         this.call("insertIfAbsent", () =>
-          witness.insert(process.name, shard, () => done(store.insertIfAbsent(shard, puts))),
+          witness.insert(process.name, shard, puts, () => done(store.insertIfAbsent(shard, puts))),
         ),
       find: (key) =>
         this.call("find", () => {
@@ -118,6 +131,17 @@ export class SimStore {
     }
   }
 
+  namespacesOverWire(namespaces: NamespaceStore["Service"]): NamespaceStore["Service"] {
+    return {
+      put: (record) => this.call("putSettings", () => done(namespaces.put(record))),
+      get: (namespace) => this.call("settingsOf", () => done(namespaces.get(namespace))),
+      changesAfter: (version, limit) =>
+        this.call("settingsAfter", () => done(namespaces.changesAfter(version, limit))),
+      names: (exclusiveAfter, limit) =>
+        this.call("namespaceNames", () => done(namespaces.names(exclusiveAfter, limit))),
+    }
+  }
+
   /** There, the effect, and back. `inPart` is what a call that breaks off may still have done. */
   private call<A, E>(
     method: string,
@@ -144,6 +168,15 @@ export class SimStore {
         const breaksWhere = this.breaksWhere()
         if (world.nowUs < link.cutUntilUs || breaksWhere === "before") {
           fail("nothing was done", this.noticedAfterUs())
+          return
+        }
+        if (world.nowUs < link.lateUntilUs && chance.happens(0.2)) {
+          world.after(chance.between(longestTripUs, latestUs), () => {
+            if (!link.arrivesAt(world.nowUs)) return
+            world.trace.note(process.name, () => `${method} arrives late`)
+            effect()
+          })
+          fail("it is still on its way", this.noticedAfterUs())
           return
         }
         if (breaksWhere === "during") {

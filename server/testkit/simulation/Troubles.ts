@@ -86,6 +86,9 @@ export class Troubles {
       case "storeSlow":
         node.link.slowUntilUs = untilUs
         break
+      case "storeLate":
+        node.link.lateUntilUs = untilUs
+        break
       case "peersCut":
         peers.cut(node.name, this.otherThan(node), untilUs)
         return

@@ -4,7 +4,7 @@ import { Exit } from "effect"
 import { beginning, isBefore } from "../../src/domain/DueOrder.ts"
 import type { Timer } from "../../src/domain/Timer.ts"
 import { keyOf, shardOf } from "../../src/domain/TimerKey.ts"
-import { keyOfItem, type WriteAnswer, type WriteItem } from "../../src/domain/WriteItem.ts"
+import { keyOfItem, type Put, type WriteAnswer, type WriteItem } from "../../src/domain/WriteItem.ts"
 import type { Fire } from "../../src/ports/Deliverer.ts"
 import type { Lease } from "../../src/ports/ShardLeases.ts"
 import type { ShardBatch } from "../../src/ports/TimerStore.ts"
@@ -95,6 +95,13 @@ export class Watch implements StoreWitness, AttemptWitness {
     )
   }
 
+  /** Whose timers have dead letters now, the earliest first. */
+  deadIn(namespace: string): ReadonlyArray<string> {
+    return [...this.parts.database.index(namespace).ended.dead.byTime.upFrom(() => true)].flatMap(
+      ({ life: { timerId } }) => (timerId.startsWith(onceOnly) ? [] : [timerId]),
+    )
+  }
+
   /** A client asks something of the key; what is returned ends that. */
   asking(uuid: string): () => void {
     this.asked.set(uuid, (this.asked.get(uuid) ?? 0) + 1)
@@ -146,16 +153,24 @@ export class Watch implements StoreWitness, AttemptWitness {
     return claimed
   }
 
-  insert(node: string, shard: number, run: () => Inserted): Inserted {
-    const { world } = this.parts
+  insert(node: string, shard: number, puts: ReadonlyArray<Put>, run: () => Inserted): Inserted {
+    const { world, database } = this.parts
+    const before = puts.map(({ timer }) => database.known(timer))
     const inserted = run()
     if (Exit.isFailure(inserted)) return inserted
-    for (const answer of inserted.value) {
-      if (answer.result !== "created") continue
+    for (const [place, answer] of inserted.value.entries()) {
+      const known = before[place]
+      // One that is there already is told of again.
+      if (answer.result !== "created" || known?.pending?.fireId === answer.timer.fireId) continue
+      const { timer } = answer
+      world.trace.note(node, () => `inserts ${timerName(timer)} (shard ${shard})`)
+      if (this.armedAtUs.has(timer.fireId))
+        this.broken("idempotence", `${timerName(timer)} was inserted after it had been armed`)
+      if (timer.timerId.startsWith(onceOnly) && known?.last !== undefined)
+        this.broken("idempotence", `${timerName(timer)} was armed again by an insert of its create`)
       this.foreignInserts++
-      this.foreign.add(answer.timer.fireId)
-      this.armedAtUs.set(answer.timer.fireId, world.nowUs)
-      world.trace.note(node, () => `inserts ${timerName(answer.timer)} (shard ${shard})`)
+      this.foreign.add(timer.fireId)
+      this.armedAtUs.set(timer.fireId, world.nowUs)
     }
     return inserted
   }
@@ -319,6 +334,7 @@ const armedBy = (answer: WriteAnswer): Timer | undefined => {
     case "replaced":
     case "changed":
     case "moved":
+    case "replayed":
       return answer.timer
     case "settled":
       return answer.next

@@ -1,9 +1,11 @@
-// What clients ask for: creates of every kind, changes, cancels, schedules over the bus, bursts due at once, and
-// creates sent again as the contract allows. They turn to any node and write down what they asked and heard.
+// What clients ask for: creates of every kind, changes, cancels, schedules over the bus, bursts due at once, dead
+// letters replayed and discarded, and creates sent again as the contract allows. They turn to any node and write down
+// what they asked and heard.
 import { Effect } from "effect"
 import type { Spec } from "../../src/domain/Timer.ts"
 import { keyOf } from "../../src/domain/TimerKey.ts"
 import type { CancelAnswer, ChangeAnswer, PutAnswer, ScheduleAnswer } from "../../src/domain/WriteItem.ts"
+import type { Discarded, Replayed } from "../../src/engine/DeadLetters.ts"
 import type { CreateCommand, Scheduler } from "../../src/engine/Scheduler.ts"
 import type { Answer, Ask, HistoryRecorder, Key } from "../History.ts"
 import type { Chance } from "./Chance.ts"
@@ -77,6 +79,8 @@ export class Workload {
       [14, () => this.change(tenant)],
       [14, () => this.cancel(tenant)],
       [6, () => this.burst(tenant)],
+      [4, () => this.dispose(tenant, "replay")],
+      [1, () => this.dispose(tenant, "discard")],
     ])
     return ask?.() ?? Effect.void
   })
@@ -197,6 +201,34 @@ export class Workload {
     )
   }
 
+  /** Turns to the dead letters of a key, often one that has some. */
+  private dispose({ namespace }: Tenant, op: "replay" | "discard"): Effect.Effect<void> {
+    const dead = this.parts.watch.deadIn(namespace)
+    const timerId = dead[this.chance.below(dead.length)] ?? this.someId(namespace)
+    return Effect.asVoid(
+      this.ask<{ readonly done: number }>(
+        { op, key: { namespace, timerId } },
+        (scheduler) => {
+          const asked: Effect.Effect<Replayed | Discarded | undefined, Failure> = scheduler[op]({
+            namespace,
+            timerId,
+            isDryRun: false,
+          })
+          return Effect.mapBoth(asked, {
+            onSuccess: (answer) => ({ done: countIn(answer) }),
+            // Of several dead letters some may have been removed before another was refused.
+            onFailure: (error) => (op === "replay" ? error : { _tag: error._tag, mayBeDone: true }),
+          })
+        },
+        ({ done }) =>
+          done > 0
+            ? { result: op === "replay" ? "replayed" : "discarded" }
+            : nothingDone("no dead letter was free"),
+        () => undefined,
+      ),
+    )
+  }
+
   /** Asks node after node until one has answered, or nobody knows. */
   private ask<A>(
     request: Ask,
@@ -303,6 +335,11 @@ export class Workload {
       ...(temper === "moody" && this.chance.happens(0.1) ? { expireAfterMs: 2_000 } : {}),
     }
   }
+}
+
+const countIn = (answer: Replayed | Discarded | undefined): number => {
+  if (answer === undefined) return 0
+  return "replayed" in answer ? answer.replayed : answer.discarded
 }
 
 const nothingDone = (because: string): Answer => ({ result: "nothingDone", because })

@@ -15,16 +15,26 @@ export const mutations: ReadonlyArray<Mutation> = [
   {
     name: "the fence on outcomes",
     file: "stores/memory/MemoryStore.ts",
-    search: "database.shards[batch.shard]?.epoch === batch.epoch",
-    replacement:
-      'database.shards[batch.shard]?.epoch === batch.epoch || batch.items.every(({ kind }) => kind === "outcome")',
+    search: "if (state?.epoch !== epoch) return",
+    replacement: 'if (state?.epoch !== epoch && items.some(({ kind }) => kind !== "outcome")) return',
   },
   {
     name: "the fence on puts",
     file: "stores/memory/MemoryStore.ts",
-    search: "database.shards[batch.shard]?.epoch === batch.epoch",
-    replacement:
-      'database.shards[batch.shard]?.epoch === batch.epoch || batch.items.every(({ kind }) => kind === "put")',
+    search: "if (state?.epoch !== epoch) return",
+    replacement: 'if (state?.epoch !== epoch && items.some(({ kind }) => kind !== "put")) return',
+  },
+  {
+    name: "the number of a write",
+    file: "stores/memory/MemoryStore.ts",
+    search: "if (number <= state.lastWrite) return",
+    replacement: "if (number < 0) return",
+  },
+  {
+    name: "the past of a key that is inserted",
+    file: "domain/decide.ts",
+    search: "decision.pending !== undefined && known.last !== undefined",
+    replacement: "decision.pending === null",
   },
   {
     name: "the counter in the claim",

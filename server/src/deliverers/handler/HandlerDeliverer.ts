@@ -27,12 +27,20 @@ export interface HandlerDeliverer extends Deliverer {
 export const makeHandlerDeliverer = (options?: { readonly timeoutMs?: number }): HandlerDeliverer => {
   const timeoutMs = options?.timeoutMs ?? 15_000
   const handlers = new Map<string, Handler>()
+  const listeners: Array<(namespace: string) => void> = []
   return {
     on: (namespace, handler) => {
       handlers.set(namespace, handler)
+      for (const listener of listeners) listener(namespace)
     },
     deliver: (fire) => Effect.suspend(() => call(handlers.get(fire.namespace), fire, timeoutMs)),
     hostOf: () => "handler",
+    presence: {
+      isThere: (namespace) => handlers.has(namespace),
+      onArrival: (listener) => {
+        listeners.push(listener)
+      },
+    },
   }
 }
 
@@ -77,7 +85,7 @@ const delivered = Effect.succeed(done)
 
 const retry = (error: string, isHostFailure: boolean): Delivery => ({ kind: "retry", error, isHostFailure })
 
-/** As if the host were down: the breaker keeps the timers waiting instead of using up their attempts. */
+/** Timers wait for a handler; this is for one that was asked to deliver all the same. */
 const missing = Effect.succeed(retry("no handler is registered for the namespace", true))
 
 /** What one timer makes a handler throw says nothing about the next: the breaker does not count it. */

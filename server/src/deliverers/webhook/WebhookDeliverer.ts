@@ -16,6 +16,10 @@ import { webhookRequest } from "./WebhookRequest.ts"
 export interface WebhookOptions {
   readonly egress: EgressRules
   readonly resolve?: Resolve
+  /**
+   * What webhooks of a namespace are signed by, none if they are not. `sealed`: they ought to be signed, and cannot be.
+   */
+  readonly secretsOf?: (namespace: string) => ReadonlyArray<Uint8Array> | "sealed"
   /** The largest payload an answer may set. */
   readonly payloadBytes?: number
   /** How much of an answer is read at most. */
@@ -29,6 +33,7 @@ export const makeWebhookDeliverer = (options: WebhookOptions): Deliverer => {
   const settings: Settings = {
     egress: options.egress,
     resolve: options.resolve ?? cachedResolve(systemResolve),
+    secretsOf: options.secretsOf ?? (() => []),
     payloadBytes: options.payloadBytes ?? defaultLimits.payloadBytes,
     answerBytes: options.answerBytes ?? 64 * 1024,
   }
@@ -60,6 +65,12 @@ const deliver = (settings: Settings, fire: Fire): Effect.Effect<Delivery> =>
       resume(Effect.succeed(invalidTarget))
       return undefined
     }
+    const secrets = settings.secretsOf(fire.namespace)
+    // Never unsigned: a receiver that checks would drop it, and one that does not would learn not to.
+    if (secrets === "sealed") {
+      resume(Effect.succeed(notSigned))
+      return undefined
+    }
     const abort = new AbortController()
     // The time-out answers by itself instead of waiting for what it cuts off: not everything that an
     // exchange waits for (a look-up, say) can be called back.
@@ -67,7 +78,7 @@ const deliver = (settings: Settings, fire: Fire): Effect.Effect<Delivery> =>
       resume(Effect.succeed(timedOut(url, target.timeoutMs)))
       abort.abort()
     }, target.timeoutMs)
-    exchange(settings, fire, target, url, abort.signal).then((delivery) => {
+    exchange(settings, fire, target, url, secrets, abort.signal).then((delivery) => {
       clearTimeout(timer)
       resume(Effect.succeed(delivery))
     })
@@ -87,13 +98,14 @@ const exchange = async (
   fire: Fire,
   target: WebhookTarget,
   url: URL,
+  secrets: ReadonlyArray<Uint8Array>,
   signal: AbortSignal,
 ): Promise<Delivery> => {
   try {
     const routed = routeOf(url, settings.egress, settings.resolve)
     const route = routed instanceof Promise ? await routed : routed
     if (route.kind === "refused") return egressRefused(url, route.address)
-    const response = await send(fire, target, route.destinations, signal)
+    const response = await send(fire, target, route.destinations, secrets, signal)
     const { status, headers } = response
     let body: AnswerBody | undefined
     if (isJsonSuccess(response)) body = await readJson(response, settings.answerBytes)
@@ -108,9 +120,10 @@ const send = (
   fire: Fire,
   target: WebhookTarget,
   destinations: Destinations,
+  secrets: ReadonlyArray<Uint8Array>,
   signal: AbortSignal,
 ): Promise<Response> => {
-  const { headers, body } = webhookRequest(fire, target, Date.now())
+  const { headers, body } = webhookRequest(fire, target, Date.now(), secrets)
   const request = ({ host, serverName }: Destination): BunFetchRequestInit => ({
     method: target.method,
     headers: host === undefined ? headers : { ...headers, host },
@@ -139,6 +152,13 @@ const invalidTarget: Delivery = {
   kind: "dead",
   reason: "invalidTarget",
   error: "the target is no http or https URL",
+}
+
+const notSigned: Delivery = {
+  kind: "retry",
+  error:
+    "not sent: the namespace's webhook secrets cannot be opened, because TIMER_SECRET_KEY is missing or not the key they were sealed by",
+  isHostFailure: true,
 }
 
 const egressRefused = (url: URL, address: string): Delivery => ({

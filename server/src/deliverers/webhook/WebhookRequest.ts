@@ -1,6 +1,7 @@
 // The request of one attempt: its headers and its body. The payload's bytes are set into the envelope as
 // they are, never parsed, so that they arrive as they were sent. Body and headers are made in one place
 // because whatever vouches for the bytes (a signature) goes into the headers.
+import { createHmac } from "node:crypto"
 import { formatInstant } from "@punctual/api/Instant"
 import type { WebhookTarget } from "../../domain/Timer.ts"
 import type { Fire } from "../../ports/Deliverer.ts"
@@ -11,9 +12,18 @@ export interface WebhookRequest {
   readonly body: Uint8Array<ArrayBuffer> | undefined
 }
 
-/** `nowMs` is real time, also where the timers follow a manual clock: receivers judge freshness by it. */
-export const webhookRequest = (fire: Fire, target: WebhookTarget, nowMs: number): WebhookRequest => {
+/**
+ * `nowMs` is real time, also where the timers follow a manual clock: receivers judge freshness by it. With several
+ * secrets, as during a rotation, each signs: a receiver needs to know only one of them.
+ */
+export const webhookRequest = (
+  fire: Fire,
+  target: WebhookTarget,
+  nowMs: number,
+  secrets: ReadonlyArray<Uint8Array>,
+): WebhookRequest => {
   const body = bodyOf(fire, target)
+  const timestamp = String(Math.floor(nowMs / 1000))
   const headers: Record<string, string> = {
     "user-agent": "punctual",
     // Without a body there is no type to name: frameworks refuse an empty body that claims to be JSON.
@@ -22,13 +32,30 @@ export const webhookRequest = (fire: Fire, target: WebhookTarget, nowMs: number)
     // What is read of an answer is bounded, so it must not come compressed.
     "accept-encoding": "identity",
     "webhook-id": fire.fireId,
-    "webhook-timestamp": String(Math.floor(nowMs / 1000)),
+    "webhook-timestamp": timestamp,
+    ...(secrets.length === 0
+      ? undefined
+      : { "webhook-signature": signaturesOf(secrets, `${fire.fireId}.${timestamp}.`, body) }),
     traceparent: traceparent(fire.fireId),
     "punctual-attempt": String(fire.attempt),
     "punctual-epoch": String(fire.epoch),
   }
   return { headers, body }
 }
+
+/** Standard Webhooks 1.0, over the very bytes that are sent. */
+const signaturesOf = (
+  secrets: ReadonlyArray<Uint8Array>,
+  head: string,
+  body: Uint8Array | undefined,
+): string =>
+  secrets
+    .map((secret) => {
+      const signing = createHmac("sha256", secret).update(head)
+      if (body !== undefined) signing.update(body)
+      return `v1,${signing.digest("base64")}`
+    })
+    .join(" ")
 
 const jsonType = { "content-type": "application/json" }
 

@@ -2,10 +2,11 @@
 // surely did nothing (no connection, or a peer that says it refused) from one that may have been done.
 //
 // A call that was given up may still lie in a socket somewhere and be read later, when others have followed it. So
-// each names its number and the lowest that is still waited for: a peer refuses what its caller has given up.
+// each names its number and the lowest that is still waited for: a peer refuses what its caller has given up. And an
+// address may be another's by now, perhaps of another cluster with the same secret: so each names whom it is for.
 import { randomUUID } from "node:crypto"
 import { Context, Effect, Layer, Result } from "effect"
-import { type CarriedAnswer, PeerError, Peers } from "../../ports/Peers.ts"
+import { type CarriedAnswer, PeerError, type PeerNode, Peers } from "../../ports/Peers.ts"
 import { ShardLags } from "../../ports/ShardLags.ts"
 import {
   decodeInFlightReply,
@@ -23,6 +24,8 @@ export interface HttpPeersOptions {
 }
 
 export const versionHeader = "punctual-wire"
+/** Whom the call is for, percent-encoded. */
+export const toHeader = "punctual-to"
 export const callHeader = "punctual-call"
 /** How much of an answer is read: as much as the same items may weigh as a call. */
 const replyBytesMax = 16 * 1024 * 1024
@@ -34,23 +37,23 @@ export const HttpPeers = {
       process.env["NO_PROXY"] = "*"
       const caller = new Caller(options)
       const peers = Peers.of({
-        write: (address, items) =>
+        write: (to, items) =>
           Effect.flatMap(
-            caller.post(address, "write", () => encodeWriteCall(items)),
+            caller.post(to, "write", () => encodeWriteCall(items)),
             (text): Effect.Effect<ReadonlyArray<CarriedAnswer>, PeerError> =>
               understood(decodeWriteReply(text, items)),
           ),
-        inFlight: (address, fireIds) =>
+        inFlight: (to, fireIds) =>
           Effect.flatMap(
-            caller.post(address, "inFlight", () => encodeInFlightCall(fireIds)),
+            caller.post(to, "inFlight", () => encodeInFlightCall(fireIds)),
             (text) => understood(decodeInFlightReply(text)),
           ),
-        nudge: (address) => Effect.asVoid(caller.post(address, "nudge", () => "{}")),
+        nudge: (to) => Effect.asVoid(caller.post(to, "nudge", () => "{}")),
       })
       const lags = ShardLags.of({
-        of: (address) =>
+        of: (to) =>
           Effect.flatMap(
-            caller.post(address, "lags", () => "{}"),
+            caller.post(to, "lags", () => "{}"),
             (text) => understood(decodeLagsReply(text)),
           ),
       })
@@ -75,13 +78,16 @@ class Caller {
     this.#options = options
   }
 
-  post(address: string, path: string, body: () => string): Effect.Effect<string, PeerError> {
+  post({ node, address }: PeerNode, path: string, body: () => string): Effect.Effect<string, PeerError> {
     return Effect.acquireUseRelease(
       Effect.sync(() => this.#begin(address)),
       (number) =>
         Effect.tryPromise({
           try: (signal) =>
-            this.#exchange(`${address}/internal/v1/${path}`, body(), this.#header(address, number), signal),
+            this.#exchange(`${address}/internal/v1/${path}`, body(), signal, {
+              [toHeader]: encodeURIComponent(node),
+              [callHeader]: this.#callOf(address, number),
+            }),
           catch: asPeerError,
         }),
       (number) => Effect.sync(() => this.#end(address, number)),
@@ -94,7 +100,12 @@ class Caller {
     )
   }
 
-  async #exchange(url: string, body: string, call: string, signal: AbortSignal): Promise<string> {
+  async #exchange(
+    url: string,
+    body: string,
+    signal: AbortSignal,
+    headers: Readonly<Record<string, string>>,
+  ): Promise<string> {
     const response = await fetch(url, {
       method: "POST",
       body,
@@ -102,7 +113,7 @@ class Caller {
         "content-type": "application/json",
         authorization: `Bearer ${this.#options.secret}`,
         [versionHeader]: String(wireVersion),
-        [callHeader]: call,
+        ...headers,
       },
       redirect: "manual",
       signal,
@@ -117,7 +128,7 @@ class Caller {
     })
   }
 
-  #header(address: string, number: number): string {
+  #callOf(address: string, number: number): string {
     return `${this.#name} ${number} ${Math.min(...(this.#open.get(address) ?? [number]))}`
   }
 

@@ -6,7 +6,7 @@ import { Effect, Result } from "effect"
 import type { Scheduler } from "../../engine/Scheduler.ts"
 import { defaultBodyOptions, RequestBodies } from "../../http/RequestBody.ts"
 import type { ShardLag } from "../../ports/ShardLags.ts"
-import { callHeader, versionHeader } from "./HttpPeers.ts"
+import { callHeader, toHeader, versionHeader } from "./HttpPeers.ts"
 import {
   decodeInFlightCall,
   decodeWriteCall,
@@ -17,6 +17,8 @@ import {
 } from "./peerWire.ts"
 
 export interface PeerRoutesOptions {
+  /** What this node is called: only what is meant for it is taken. */
+  readonly node: string
   readonly scheduler: Pick<Scheduler["Service"], "accept" | "isInFlightHere">
   /** Shards were released that may be this node's. */
   readonly nudge: Effect.Effect<void>
@@ -74,6 +76,8 @@ export const makePeerRoutes = (
           `this node speaks version ${wireVersion} of the cluster's language, not ${theirs}: run one release on all nodes`,
         )
       }
+      if (request.headers.get(toHeader) !== encodeURIComponent(options.node))
+        return refused(421, "another node was meant, which is not here any more")
       const why = callers.whyNot(request.headers.get(callHeader))
       if (why !== undefined) return refused(409, why)
       return bodies.withBody(request, bodyBytesMax, async (read) =>
@@ -93,9 +97,7 @@ const answersOf = ({ scheduler, nudge, lags }: PeerRoutesOptions): ReadonlyMap<s
       (text) => {
         const items = decodeWriteCall(text)
         if (Result.isFailure(items)) return Effect.succeed(refused(400, items.failure))
-        return Effect.map(scheduler.accept(items.success), (answers) =>
-          json(encodeWriteReply(items.success, answers)),
-        )
+        return Effect.map(scheduler.accept(items.success), (answers) => json(encodeWriteReply(answers)))
       },
     ],
     [

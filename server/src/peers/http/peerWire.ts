@@ -1,6 +1,7 @@
 // What nodes of a cluster say to each other, as JSON: carried writes and their answers. What follows from something
-// else is not sent, so that it cannot contradict it: uuids are worked out anew, and a payload that the asking side
-// has sent itself does not come back. Specs, of which a batch has few, stand once beside the timers that name them.
+// else is not sent, so that it cannot contradict it: uuids are worked out anew. Specs, of which a batch has few, stand
+// once beside the timers that name them. Answers carry no payloads: no caller is shown them, and a batch of small
+// changes may be answered with as many large timers, which would be more than any answer may weigh.
 //
 // Nodes of one cluster may be of two releases for a while: `wireVersion` rises with every change that an older node
 // would misread, and a node refuses to be spoken to in another version than its own.
@@ -18,6 +19,7 @@ import {
   SpecShape,
   TargetShape,
   timerFields,
+  withOneLog,
 } from "../../wire/timerShapes.ts"
 
 export const wireVersion = 1
@@ -29,7 +31,10 @@ const Payload = Schema.String.check(Schema.isBase64())
 
 const TimerOnWire = Schema.Struct({ ...timerFields, spec: Count, payload: optionalKey(Payload) })
 
-const LifeOnWire = Schema.Struct({ ...lifeFields, spec: Count, payload: optionalKey(Payload) })
+const AnsweredTimer = Schema.Struct({ ...timerFields, spec: Count })
+const AnsweredLife = Schema.Struct({ ...lifeFields, spec: Count })
+
+const namedDeadFields = { ...keyFields, deadFireId: Schema.NonEmptyString, deadRevision: Schema.Int }
 
 const ItemOnWire = Schema.Union([
   Schema.Struct({
@@ -68,14 +73,27 @@ const ItemOnWire = Schema.Union([
     ifRevision: optionalKey(Schema.Int),
     isRepeat: optionalKey(Schema.Literal(true)),
   }),
+  Schema.Struct({
+    kind: Schema.Literal("replay"),
+    ...namedDeadFields,
+    fireId: Schema.NonEmptyString,
+    at: Instant,
+    isRepeat: optionalKey(Schema.Literal(true)),
+  }),
+  Schema.Struct({
+    kind: Schema.Literal("discard"),
+    ...namedDeadFields,
+    at: Instant,
+    isRepeat: optionalKey(Schema.Literal(true)),
+  }),
 ])
 
 const WriteAnswerOnWire = Schema.Union([
   Schema.Struct({
-    result: Schema.Literals(["created", "replaced", "unchanged", "exists", "changed", "moved"]),
-    timer: TimerOnWire,
+    result: Schema.Literals(["created", "replaced", "unchanged", "exists", "changed", "moved", "replayed"]),
+    timer: AnsweredTimer,
   }),
-  Schema.Struct({ result: Schema.Literal("alreadyFinished"), life: LifeOnWire }),
+  Schema.Struct({ result: Schema.Literal("alreadyFinished"), life: AnsweredLife }),
   Schema.Struct({ result: Schema.Literal("revisionMismatch"), revision: Schema.Int }),
   Schema.Struct({
     result: Schema.Literal("ignored"),
@@ -90,6 +108,9 @@ const WriteAnswerOnWire = Schema.Union([
       "alreadyDelivered",
       "alreadyCancelled",
       "alreadyDead",
+      "alreadyReplayed",
+      "skipped",
+      "discarded",
       "unknown",
     ]),
   }),
@@ -120,7 +141,7 @@ const LagsReply = Schema.Struct({
 })
 
 type TimerOnWire = typeof TimerOnWire.Type
-type LifeOnWire = typeof LifeOnWire.Type
+type AnsweredLife = typeof AnsweredLife.Type
 type ItemOnWire = typeof ItemOnWire.Type
 type WriteAnswerOnWire = typeof WriteAnswerOnWire.Type
 type Decoded<A> = Result.Result<A, string>
@@ -137,12 +158,9 @@ export const encodeWriteCall = (items: ReadonlyArray<CarriedItem>): string => {
 export const decodeWriteCall = (text: string): Decoded<ReadonlyArray<CarriedItem>> =>
   decoded(decodeCall, text, ({ items, specs }) => items.map((item) => itemFromWire(item, specs)))
 
-export const encodeWriteReply = (
-  items: ReadonlyArray<CarriedItem>,
-  answers: ReadonlyArray<CarriedAnswer>,
-): string => {
+export const encodeWriteReply = (answers: ReadonlyArray<CarriedAnswer>): string => {
   const specs = new Specs()
-  const wire = answers.map((answer, index) => answerToWire(answer, items[index], specs))
+  const wire = answers.map((answer) => answerToWire(answer, specs))
   return JSON.stringify({ answers: wire, specs: specs.all })
 }
 
@@ -230,8 +248,10 @@ const itemToWire = (item: CarriedItem, specs: Specs): ItemOnWire => {
     const { inFlight: _, timer, ...rest } = item
     return { ...rest, timer: { ...timerToWire(timer, specs), askedAt: timer.askedAt } }
   }
-  const { inFlight: _, key, ...rest } = item
+  const { key, ...bare } = item
   const named = { namespace: key.namespace, timerId: key.timerId }
+  if (bare.kind === "replay" || bare.kind === "discard") return { ...bare, ...named }
+  const { inFlight: _, ...rest } = bare
   return rest.kind === "cancel" ? { ...rest, ...named } : { ...rest, ...named, set: setToWire(rest.set) }
 }
 
@@ -245,7 +265,9 @@ const itemFromWire = (item: ItemOnWire, specs: ReadonlyArray<Spec>): CarriedItem
       const { namespace, timerId, set, ...rest } = item
       return { ...rest, key: keyOf(namespace, timerId), set: setFromWire(set) }
     }
-    case "cancel": {
+    case "cancel":
+    case "replay":
+    case "discard": {
       const { namespace, timerId, ...rest } = item
       return { ...rest, key: keyOf(namespace, timerId) }
     }
@@ -267,37 +289,31 @@ const timerToWire = ({ uuid: _, spec, payload, ...rest }: Timer, specs: Specs): 
 })
 
 const timerFromWire = (wire: TimerOnWire, specs: ReadonlyArray<Spec>): Timer => {
-  const { spec, payload, ...rest } = wire
+  const { spec, payload, ...rest } = withOneLog(wire)
   const found = { ...rest, ...keyOf(rest.namespace, rest.timerId), spec: specAt(specs, spec) }
   return payload === undefined ? found : { ...found, payload: bytesOf(payload) }
 }
 
-const lifeToWire = ({ uuid: _, spec, payload, ...rest }: FinishedLife, specs: Specs): LifeOnWire => ({
+const lifeToWire = ({ uuid: _, spec, ...rest }: FinishedLife, specs: Specs): AnsweredLife => ({
   ...rest,
   spec: specs.placeOf(spec),
-  ...(payload === undefined ? {} : { payload: textOf(payload) }),
 })
 
-const lifeFromWire = (wire: LifeOnWire, specs: ReadonlyArray<Spec>): FinishedLife => {
-  const { spec, payload, ...rest } = wire
-  const found = { ...rest, ...keyOf(rest.namespace, rest.timerId), spec: specAt(specs, spec) }
-  return payload === undefined ? found : { ...found, payload: bytesOf(payload) }
+const lifeFromWire = (wire: AnsweredLife, specs: ReadonlyArray<Spec>): FinishedLife => {
+  const { spec, ...rest } = withOneLog(wire)
+  return { ...rest, ...keyOf(rest.namespace, rest.timerId), spec: specAt(specs, spec) }
 }
 
-const answerToWire = (
-  carried: CarriedAnswer,
-  item: CarriedItem | undefined,
-  specs: Specs,
-): typeof AnswerOnWire.Type => {
+const answerToWire = (carried: CarriedAnswer, specs: Specs): typeof AnswerOnWire.Type => {
   if (carried.kind !== "answered") return carried
   const { answer } = carried
   if ("timer" in answer) {
-    const { payload: _, ...bare } = answer.timer
-    const timer = isArmedBy(item, answer.timer) ? bare : answer.timer
+    const { payload: _, ...timer } = answer.timer
     return { kind: "answered", answer: { ...answer, timer: timerToWire(timer, specs) } }
   }
   if ("life" in answer) {
-    return { kind: "answered", answer: { ...answer, life: lifeToWire(answer.life, specs) } }
+    const { payload: _, ...life } = answer.life
+    return { kind: "answered", answer: { ...answer, life: lifeToWire(life, specs) } }
   }
   // Only outcomes and records have the answers that remain, and they are not carried.
   return { kind: "answered", answer: answer as WriteAnswerOnWire }

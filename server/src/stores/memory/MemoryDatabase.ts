@@ -7,6 +7,7 @@ import {
   type Decision,
   decideCancel,
   decideChange,
+  decideInsert,
   decideOutcome,
   decidePut,
   decideRecord,
@@ -15,6 +16,7 @@ import {
   type Known,
   type Tally,
 } from "../../domain/decide.ts"
+import { decideDiscard, decideReplay } from "../../domain/decideDead.ts"
 import {
   type ArchivedItem,
   decideRestore,
@@ -22,14 +24,24 @@ import {
   type RestoreResult,
 } from "../../domain/decideRestore.ts"
 import type { FinishedLife, FinishedState, Timer, TimerKey, Uuid } from "../../domain/Timer.ts"
-import { keyOfItem, type WriteAnswer, type WriteItem } from "../../domain/WriteItem.ts"
+import {
+  type InsertAnswer,
+  keyOfItem,
+  type NamedDead,
+  type Put,
+  type WriteAnswer,
+  type WriteItem,
+} from "../../domain/WriteItem.ts"
 import type { DueQuery } from "../../ports/TimerStore.ts"
 import { MemberList } from "../MemberList.ts"
 import { compareUtf8 } from "../Utf8Order.ts"
+import { SettingsRecords } from "./SettingsRecords.ts"
 import { SortedList } from "./SortedList.ts"
 
 export interface ShardState {
   epoch: number
+  /** The number of the last write that was taken under the epoch. */
+  lastWrite: number
   counter: number
   foreign: number
   node: string | undefined
@@ -62,6 +74,7 @@ export class MemoryDatabase {
   readonly shards: ReadonlyArray<ShardState>
   /** The nodes that share this database. */
   readonly members = new MemberList()
+  readonly settings = new SettingsRecords()
   readonly #pending = new Map<Uuid, Pending>()
   readonly #due: ReadonlyArray<SortedList<Pending>>
   /** The lives of a key, by revision. */
@@ -75,6 +88,7 @@ export class MemoryDatabase {
   constructor(shards: number) {
     this.shards = Array.from({ length: shards }, () => ({
       epoch: 0,
+      lastWrite: 0,
       counter: 0,
       foreign: 0,
       node: undefined,
@@ -90,6 +104,12 @@ export class MemoryDatabase {
     const key = keyOfItem(item)
     const decision = this.#decide(item, this.known(key))
     this.#carryOut(shard, key, decision)
+    return decision.answer
+  }
+
+  insert(shard: number, put: Put): InsertAnswer {
+    const decision = decideInsert(put, this.known(put.timer))
+    this.#carryOut(shard, put.timer, decision)
     return decision.answer
   }
 
@@ -119,6 +139,16 @@ export class MemoryDatabase {
       this.#namespaces.set(namespace, index)
     }
     return index
+  }
+
+  /** Of all that have anything here, in order. */
+  namespaceNames(): ReadonlyArray<string> {
+    const names = new Set(this.settings.names)
+    for (const [name, { pendingById, ended }] of this.#namespaces) {
+      const lists = [pendingById, ended.delivered.byId, ended.cancelled.byId, ended.dead.byId]
+      if (lists.some(({ size }) => size > 0)) names.add(name)
+    }
+    return [...names].sort(compareUtf8)
   }
 
   prune(exclusiveBeforeMs: number, limit: number): number {
@@ -168,10 +198,14 @@ export class MemoryDatabase {
         return decideOutcome(item, known)
       case "record":
         return decideRecord(item, this.#lifeOf(item.life)?.life)
+      case "replay":
+        return decideReplay(item, known, this.#deadLetter(item))
+      case "discard":
+        return decideDiscard(item, this.#deadLetter(item))
     }
   }
 
-  #carryOut(shard: number, key: TimerKey, decision: Decision<WriteAnswer>): void {
+  #carryOut(shard: number, key: TimerKey, decision: Decision<InsertAnswer>): void {
     if (decision.pending !== undefined) {
       const before = this.#pending.get(key.uuid)
       if (before !== undefined) this.#remove(before)
@@ -182,6 +216,8 @@ export class MemoryDatabase {
       if (corrected !== undefined) this.#forget(corrected)
       this.#remember({ life: decision.finished, entry: corrected?.entry ?? ++this.#entries })
     }
+    const removed = decision.removesDead === undefined ? undefined : this.#lifeOf(decision.removesDead)
+    if (removed !== undefined) this.#forget(removed)
     if (decision.tally !== undefined) this.#tally = addTallies(this.#tally, decision.tally)
   }
 
@@ -222,6 +258,11 @@ export class MemoryDatabase {
     index.byTime.remove(ended)
     index.byId.remove(ended)
     this.#prunable.remove(ended)
+  }
+
+  #deadLetter({ key, deadFireId, deadRevision }: NamedDead): FinishedLife | undefined {
+    const life = this.#lifeOf({ uuid: key.uuid, fireId: deadFireId, revision: deadRevision })?.life
+    return life?.state === "dead" ? life : undefined
   }
 
   #lastOf(uuid: Uuid): Ended | undefined {

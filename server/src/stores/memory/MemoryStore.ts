@@ -4,7 +4,14 @@
 import { Context, Effect, Layer } from "effect"
 import { whyTooLarge } from "../../domain/decideRestore.ts"
 import type { Timer } from "../../domain/Timer.ts"
-import { itemBytes, type Put, type WriteAnswer, type WriteItem } from "../../domain/WriteItem.ts"
+import {
+  type InsertAnswer,
+  itemBytes,
+  type Put,
+  type Unstorable,
+  type WriteItem,
+} from "../../domain/WriteItem.ts"
+import { NamespaceStore } from "../../ports/NamespaceStore.ts"
 import { type Lease, ShardLeases } from "../../ports/ShardLeases.ts"
 import { type ArchivePage, type TimerArchive, TimerRestore } from "../../ports/TimerArchive.ts"
 import {
@@ -16,6 +23,7 @@ import {
   TimerStore,
 } from "../../ports/TimerStore.ts"
 import { decodeCursor } from "../ListCursor.ts"
+import { compareUtf8 } from "../Utf8Order.ts"
 import { countIn, listFrom } from "./listing.ts"
 import { type MemoryDatabase, makeMemoryDatabase, type ShardState } from "./MemoryDatabase.ts"
 
@@ -31,8 +39,11 @@ export const MemoryStore = {
   /** All that the database holds now. */
   archive: (database: MemoryDatabase): TimerArchive => {
     const items = database.contents()
+    const settings = database.settings.changesAfter(0, Number.MAX_SAFE_INTEGER)
     return {
       shards: database.shards.length,
+      settings: (afterVersion, limit) =>
+        Effect.sync(() => settings.filter(({ version }) => version > afterVersion).slice(0, limit)),
       page: (after, limit) =>
         Effect.sync((): ArchivePage => {
           const from = Number(after?.key[0] ?? 0)
@@ -44,13 +55,27 @@ export const MemoryStore = {
   },
 } as const
 
-type MemoryServices = TimerStore | ShardLeases | TimerRestore
+type MemoryServices = TimerStore | ShardLeases | NamespaceStore | TimerRestore
 
 const servicesOver = (database: MemoryDatabase): Context.Context<MemoryServices> =>
   Context.make(TimerStore, timerStoreOver(database)).pipe(
     Context.add(ShardLeases, leasesOver(database)),
+    Context.add(NamespaceStore, namespacesOver(database)),
     Context.add(TimerRestore, restoreOver(database)),
   )
+
+const namespacesOver = (database: MemoryDatabase): NamespaceStore["Service"] => ({
+  put: (record) => Effect.sync(() => database.settings.put(record)),
+  get: (namespace) => Effect.sync(() => database.settings.get(namespace)),
+  changesAfter: (version, limit) => Effect.sync(() => database.settings.changesAfter(version, limit)),
+  names: (exclusiveAfter, limit) =>
+    Effect.sync(() =>
+      database
+        .namespaceNames()
+        .filter((name) => compareUtf8(name, exclusiveAfter) > 0 && !name.startsWith("_"))
+        .slice(0, limit),
+    ),
+})
 
 const restoreOver = (database: MemoryDatabase): TimerRestore["Service"] => ({
   restore: (batches) =>
@@ -103,6 +128,7 @@ const leasesOver = (database: MemoryDatabase): ShardLeases["Service"] => ({
       const state = database.shards[expected.shard]
       if (state?.epoch !== expected.epoch || state.counter !== expected.counter) return undefined
       state.epoch++
+      state.lastWrite = 0
       state.counter++
       state.node = node
       return leaseOf(state, expected.shard)
@@ -134,28 +160,29 @@ const leaseOf = ({ epoch, counter, foreign, node }: ShardState, shard: number): 
   ...(node === undefined ? {} : { node }),
 })
 
-const writeBatch = (database: MemoryDatabase, batch: ShardBatch): BatchAnswer =>
-  database.shards[batch.shard]?.epoch === batch.epoch
-    ? { result: "written", answers: batch.items.map((item) => applyItem(database, batch.shard, item)) }
-    : { result: "ownershipLost" }
+const writeBatch = (database: MemoryDatabase, { shard, epoch, number, items }: ShardBatch): BatchAnswer => {
+  const state = database.shards[shard]
+  if (state?.epoch !== epoch) return { result: "ownershipLost" }
+  if (number <= state.lastWrite) return { result: "overtaken" }
+  state.lastWrite = number
+  const answers = items.map((item) => whyUnstorable(item) ?? database.apply(shard, item))
+  return { result: "written", answers }
+}
 
-const applyItem = (database: MemoryDatabase, shard: number, item: WriteItem): WriteAnswer => {
+const whyUnstorable = (item: WriteItem): Unstorable | undefined => {
   const bytes = itemBytes(item)
-  return bytes > limits.itemBytes
-    ? {
-        result: "unstorable",
-        reason: `The item has ${bytes} bytes; this store holds at most ${limits.itemBytes}.`,
-      }
-    : database.apply(shard, item)
+  if (bytes <= limits.itemBytes) return undefined
+  const reason = `The item has ${bytes} bytes; this store holds at most ${limits.itemBytes}.`
+  return { result: "unstorable", reason }
 }
 
 const insertIfAbsent = (
   database: MemoryDatabase,
   shard: number,
   puts: ReadonlyArray<Put>,
-): ReadonlyArray<WriteAnswer> => {
+): ReadonlyArray<InsertAnswer> => {
   const createdBefore = database.tally.created
-  const answers = puts.map((put) => applyItem(database, shard, { ...put, onExisting: "fail" }))
+  const answers = puts.map((put) => whyUnstorable(put) ?? database.insert(shard, put))
   const state = database.shards[shard]
   if (state !== undefined && database.tally.created > createdBefore) state.foreign++
   return answers

@@ -3,7 +3,14 @@
 import { compareDue } from "../../domain/DueOrder.ts"
 import type { Listed, ListFilter, ListPage, ListQuery } from "../../ports/TimerStore.ts"
 import { encodeCursor } from "../ListCursor.ts"
-import { isDescending, mostRowsCounted, mostRowsExamined, orderOf, type SortKey } from "../ListOrder.ts"
+import {
+  isById,
+  isDescending,
+  mostRowsCounted,
+  mostRowsExamined,
+  orderOf,
+  type SortKey,
+} from "../ListOrder.ts"
 import { compareUtf8, endOfPrefix } from "../Utf8Order.ts"
 import type { Ended, NamespaceIndex, Pending } from "./MemoryDatabase.ts"
 import type { SortedList } from "./SortedList.ts"
@@ -58,9 +65,9 @@ const rows = (index: NamespaceIndex, query: ListQuery, after: SortKey | undefine
 const endedRows = (index: NamespaceIndex, query: ListQuery, after: SortKey | undefined): Iterable<Row> => {
   if (query.state === "pending") return []
   const { byTime, byId } = index.ended[query.state]
-  return query.idPrefix === undefined
-    ? walk(byTime, query, after, endedRow("end"))
-    : walk(byId, query, after, endedRow("finishedId"))
+  return isById(query)
+    ? walk(byId, query, after, endedRow("finishedId"))
+    : walk(byTime, query, after, endedRow("end"))
 }
 
 function* walk<T>(
@@ -86,6 +93,7 @@ function* walk<T>(
 
 /** Where the index can begin instead of filtering. */
 const firstKey = (query: ListQuery, descending: boolean): SortKey | undefined => {
+  if (query.timerId !== undefined) return descending ? [query.timerId, Number.MAX_VALUE] : [query.timerId]
   if (query.idPrefix !== undefined) {
     const id = descending ? endOfPrefix(query.idPrefix) : query.idPrefix
     return id === undefined ? undefined : [id]
@@ -96,9 +104,8 @@ const firstKey = (query: ListQuery, descending: boolean): SortKey | undefined =>
 
 /** No later row of this walk can match. */
 const isBeyond = ({ item, key }: Row, query: ListQuery, descending: boolean): boolean => {
-  if (query.idPrefix !== undefined) {
-    return !String(key[0]).startsWith(query.idPrefix)
-  }
+  if (query.timerId !== undefined) return key[0] !== query.timerId
+  if (query.idPrefix !== undefined) return !String(key[0]).startsWith(query.idPrefix)
   const at = timeOf(item)
   return descending
     ? query.inclusiveFromMs !== undefined && at < query.inclusiveFromMs
@@ -113,6 +120,7 @@ const matches = (item: Listed, query: ListQuery): boolean => {
     (query.inclusiveFromMs === undefined || at >= query.inclusiveFromMs) &&
     (query.exclusiveUntilMs === undefined || at < query.exclusiveUntilMs) &&
     (query.correlationId === undefined || correlationId === query.correlationId) &&
+    (query.timerId === undefined || timerId === query.timerId) &&
     (query.idPrefix === undefined || timerId.startsWith(query.idPrefix))
   )
 }

@@ -8,6 +8,7 @@ import { StoreError } from "../../ports/TimerStore.ts"
 import { connectionTo } from "./Connections.ts"
 import { describe } from "./failures.ts"
 import { archiveTimeoutMs } from "./limits.ts"
+import { readChanges } from "./Namespaces.ts"
 import { OpenFailure, openForArchive } from "./openDatabase.ts"
 import { PostgresOpenError } from "./PostgresStore.ts"
 import { type KeyRow, keyOfRow, type LifeRow, lifeOf, type TimerRow, timerOf } from "./rows.ts"
@@ -46,17 +47,20 @@ const opening = <A>(open: () => PromiseLike<A>): Effect.Effect<A, PostgresOpenEr
 
 const archiveOf = (session: Bun.SQL, shards: number): TimerArchive => ({
   shards,
-  page: (after, limit) =>
-    Effect.tryPromise({
-      try: () => pageOf(session, after, limit),
-      catch: (error) => new StoreError({ message: describe(error), isFatal: false }),
-    }).pipe(
-      Effect.timeoutOrElse({
-        duration: archiveTimeoutMs,
-        orElse: () => Effect.fail(new StoreError({ message: "a page took too long", isFatal: false })),
-      }),
-    ),
+  page: (after, limit) => inTime(() => pageOf(session, after, limit)),
+  settings: (afterVersion, limit) => inTime(() => readChanges(session, afterVersion, limit)),
 })
+
+const inTime = <A>(read: () => Promise<A>): Effect.Effect<A, StoreError> =>
+  Effect.tryPromise({
+    try: read,
+    catch: (error) => new StoreError({ message: describe(error), isFatal: false }),
+  }).pipe(
+    Effect.timeoutOrElse({
+      duration: archiveTimeoutMs,
+      orElse: () => Effect.fail(new StoreError({ message: "a page took too long", isFatal: false })),
+    }),
+  )
 
 interface Part {
   readonly name: ArchivePlace["part"]

@@ -3,6 +3,7 @@
 // for a fence delays a renewal. The ports' calls are bounded and their failures named here; what they mean is in
 // Writer.ts, Reader.ts and Leases.ts.
 import { Context, Duration, Effect, Layer, Schedule, Schema } from "effect"
+import { NamespaceStore } from "../../ports/NamespaceStore.ts"
 import { ShardLeases } from "../../ports/ShardLeases.ts"
 import { StoreClock } from "../../ports/StoreClock.ts"
 import { TimerRestore } from "../../ports/TimerArchive.ts"
@@ -20,6 +21,7 @@ import {
   readRetryDelayMs,
   writeLimits,
 } from "./limits.ts"
+import { putSettings, readChanges, readNames, readSettings } from "./Namespaces.ts"
 import { OpenFailure, openDatabase } from "./openDatabase.ts"
 import { readCount, readDue, readFound, readHeads, readPage, readTally } from "./Reader.ts"
 import { restoreBatches } from "./restoring.ts"
@@ -45,7 +47,7 @@ export class PostgresOpenError extends Schema.TaggedError<PostgresOpenError>()("
 export const PostgresStore = {
   layer: (
     options: PostgresStoreOptions,
-  ): Layer.Layer<TimerStore | ShardLeases | TimerRestore | StoreClock, PostgresOpenError> =>
+  ): Layer.Layer<TimerStore | ShardLeases | NamespaceStore | TimerRestore | StoreClock, PostgresOpenError> =>
     Layer.effectContext(
       Effect.gen(function* () {
         const { place, warnings } = yield* opened(options)
@@ -61,6 +63,7 @@ export const PostgresStore = {
         const calls = new Calls(options.onFatal ?? (() => {}))
         return Context.make(TimerStore, timerStoreOver(lanes, calls, options.shards, writers)).pipe(
           Context.add(ShardLeases, leasesOver(lanes, calls)),
+          Context.add(NamespaceStore, namespacesOver(lanes, calls)),
           Context.add(StoreClock, {
             offsetMs: (nowMs) => calls.again(lanes.reads, (sql) => readClockOffset(sql, nowMs)),
           }),
@@ -175,6 +178,13 @@ const timerStoreOver = (
   count: (query) => calls.again(reads, (sql) => readCount(sql, query)),
   prune: (exclusiveBeforeMs, limit) => calls.once(writes, (sql) => prune(sql, exclusiveBeforeMs, limit)),
   tally: calls.again(reads, readTally),
+})
+
+const namespacesOver = ({ writes, reads }: Lanes, calls: Calls): NamespaceStore["Service"] => ({
+  put: (record) => calls.once(writes, (sql) => putSettings(sql, record)),
+  get: (namespace) => calls.again(reads, (sql) => readSettings(sql, namespace)),
+  changesAfter: (version, limit) => calls.again(reads, (sql) => readChanges(sql, version, limit)),
+  names: (exclusiveAfter, limit) => calls.again(reads, (sql) => readNames(sql, exclusiveAfter, limit)),
 })
 
 const leasesOver = ({ claims, renewals }: Lanes, calls: Calls): ShardLeases["Service"] => ({

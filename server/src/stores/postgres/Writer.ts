@@ -1,7 +1,13 @@
 // What the port writes: each call one round trip and one transaction, which the server ends by itself whatever
-// becomes of this process. What the items do is decided there, by migrations/0002-writing.sql.
+// becomes of this process. What the items do is decided there, by the functions in migrations.
 import type { Uuid } from "../../domain/Timer.ts"
-import { keyOfItem, type Put, type WriteAnswer, type WriteItem } from "../../domain/WriteItem.ts"
+import {
+  type InsertAnswer,
+  keyOfItem,
+  type Put,
+  type WriteAnswer,
+  type WriteItem,
+} from "../../domain/WriteItem.ts"
 import type { BatchAnswer, ShardBatch } from "../../ports/TimerStore.ts"
 import { answerOf, type RulingRow } from "./answers.ts"
 import { type ItemRow, Luggage, rowOf, whyTooLarge, whyUnstorable } from "./itemRows.ts"
@@ -17,21 +23,26 @@ export const writeBatches = async (
   const rows: ReadonlyArray<RulingRow> = await sql.unsafe(writerSql.write, [
     batches.map(({ shard }) => shard),
     batches.map(({ epoch }) => epoch),
+    batches.map(({ number }) => number),
     sending.waves,
-    sending.hasRecords,
+    sending.hasOthers,
     ...sending.parameters,
   ])
-  const lost = sending.fill(rows)
-  return batches.map(({ shard }, index) =>
-    lost.has(shard) ? { result: "ownershipLost" } : { result: "written", answers: answers[index] ?? [] },
-  )
+  const refused = sending.fill(rows)
+  return batches.map(({ shard }, index): BatchAnswer => {
+    const result = refused.get(shard)
+    // Only an insert without an owner is told that its key has lived before.
+    return result === undefined
+      ? { result: "written", answers: (answers[index] ?? []) as ReadonlyArray<WriteAnswer> }
+      : { result }
+  })
 }
 
 export const insertPuts = async (
   sql: Bun.SQL,
   shard: number,
   puts: ReadonlyArray<Put>,
-): Promise<ReadonlyArray<WriteAnswer>> => {
+): Promise<ReadonlyArray<InsertAnswer>> => {
   if (puts.length === 0) return []
   const sending = new Sending()
   const answers = sending.take(
@@ -55,9 +66,11 @@ export const prune = async (sql: Bun.SQL, exclusiveBeforeMs: number, limit: numb
   return rows[0]?.pruned ?? 0
 }
 
+type Refusal = Exclude<BatchAnswer["result"], "written">
+
 interface Sent {
   readonly item: WriteItem
-  readonly answers: Array<WriteAnswer>
+  readonly answers: Array<InsertAnswer>
   readonly index: number
 }
 
@@ -67,11 +80,12 @@ class Sending {
   readonly #rows: Array<ItemRow> = []
   readonly #sent: Array<Sent> = []
   waves = 1
-  hasRecords = false
+  /** Whether some are not of the kinds that every write is looked through for. */
+  hasOthers = false
 
   /** The place of the answers: those that are known already are in it. */
-  take(shard: number, items: ReadonlyArray<WriteItem>): Array<WriteAnswer> {
-    const answers: Array<WriteAnswer> = []
+  take(shard: number, items: ReadonlyArray<WriteItem>): Array<InsertAnswer> {
+    const answers: Array<InsertAnswer> = []
     const waves = new Map<Uuid, number>()
     for (const [index, item] of items.entries()) {
       const tooLarge = whyTooLarge(item)
@@ -86,7 +100,7 @@ class Sending {
       const wave = (waves.get(uuid) ?? 0) + 1
       waves.set(uuid, wave)
       this.waves = Math.max(this.waves, wave)
-      if (item.kind === "record") this.hasRecords = true
+      if (item.kind === "record" || item.kind === "replay" || item.kind === "discard") this.hasOthers = true
       const place = this.#sent.push({ item, answers, index }) - 1
       this.#rows.push({ place, wave, shard, ...row })
     }
@@ -97,14 +111,15 @@ class Sending {
     return [JSON.stringify(this.#rows), this.#luggage.specs, this.#luggage.payloads]
   }
 
-  /** Answers the shards that were lost. */
-  fill(rows: ReadonlyArray<RulingRow>): ReadonlySet<number> {
-    const lost = new Set<number>()
+  /** Answers the shards of which nothing was taken, and why. */
+  fill(rows: ReadonlyArray<RulingRow>): ReadonlyMap<number, Refusal> {
+    const refused = new Map<number, Refusal>()
     for (const row of rows) {
       const sent = this.#sent[row.place]
-      if (row.ruling === "ownershipLost") lost.add(-1 - row.place)
-      else if (sent !== undefined) sent.answers[sent.index] = answerOf(sent.item, row)
+      if (row.place < 0) {
+        refused.set(-1 - row.place, row.ruling === "overtaken" ? "overtaken" : "ownershipLost")
+      } else if (sent !== undefined) sent.answers[sent.index] = answerOf(sent.item, row)
     }
-    return lost
+    return refused
   }
 }

@@ -3,12 +3,14 @@
 import type { Timer, TimerKey } from "../../domain/Timer.ts"
 import {
   type CancelAnswer,
+  type InsertAnswer,
   keyOfItem,
   type Put,
+  type Replay,
+  type ReplayAnswer,
   type Schedule,
   type ScheduleAnswer,
   type Unknown,
-  type WriteAnswer,
   type WriteItem,
 } from "../../domain/WriteItem.ts"
 import { type LifeRow, lifeOf, type TimerRow, timerOf } from "./rows.ts"
@@ -22,7 +24,7 @@ export interface RulingRow {
   readonly payload: Uint8Array | null
 }
 
-export const answerOf = (item: WriteItem, row: RulingRow): WriteAnswer => {
+export const answerOf = (item: WriteItem, row: RulingRow): InsertAnswer => {
   switch (item.kind) {
     case "put":
       return putAnswer(item, row)
@@ -47,10 +49,21 @@ export const answerOf = (item: WriteItem, row: RulingRow): WriteAnswer => {
       return row.told === null ? { result: "settled" } : { result: "settled", next: toldTimer(item.key, row) }
     case "record":
       return { result: "recorded" }
+    case "replay":
+      return replayAnswer(item, row)
+    case "discard":
+      switch (row.ruling) {
+        case "discard":
+          return { result: "discarded" }
+        case "unknown":
+          return { result: "unknown" }
+        default:
+          return { result: "notFound" }
+      }
   }
 }
 
-const putAnswer = (put: Put, row: RulingRow): WriteAnswer => {
+const putAnswer = (put: Put, row: RulingRow): InsertAnswer => {
   const { timer } = put
   switch (row.ruling) {
     case "create":
@@ -66,7 +79,8 @@ const putAnswer = (put: Put, row: RulingRow): WriteAnswer => {
     case "exists":
       return { result: row.ruling, timer: toldTimer(timer, row) }
     case "unknown":
-      return { result: "unknown" }
+    case "livedBefore":
+      return { result: row.ruling }
     default:
       throw unknownRuling(put, row)
   }
@@ -108,6 +122,20 @@ const cancelAnswer = (row: RulingRow): CancelAnswer | Unknown => {
     case "alreadyDelivered":
     case "alreadyCancelled":
     case "alreadyDead":
+    case "unknown":
+      return { result: row.ruling }
+    default:
+      return { result: "notFound" }
+  }
+}
+
+const replayAnswer = (replay: Replay, row: RulingRow): ReplayAnswer | Unknown => {
+  switch (row.ruling) {
+    case "replay":
+    case "replayed":
+      return { result: "replayed", timer: toldTimer(replay.key, row) }
+    case "alreadyReplayed":
+    case "skipped":
     case "unknown":
       return { result: row.ruling }
     default:

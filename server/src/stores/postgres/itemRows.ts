@@ -1,16 +1,20 @@
 // Write items as the rows that the schema's functions take, and the judgement whether they can be stored: one
 // item that PostgreSQL would refuse must not fail its neighbours, so it is never sent. Specs, of which most timers
 // of a program share a few, and payloads, which are bytes, travel apart from the rows.
+import type { AttemptLog } from "../../domain/AttemptLog.ts"
 import type { Spec, Timer } from "../../domain/Timer.ts"
 import {
   type Change,
+  type Discard,
   itemBytes,
   keyOfItem,
   type Outcome,
+  type Replay,
   type Unstorable,
   type WriteItem,
 } from "../../domain/WriteItem.ts"
-import { textOfSpec } from "../sqlite/SpecText.ts"
+import { textOfLog } from "../AttemptLogText.ts"
+import { textOfSpec } from "../SpecText.ts"
 import { mostKeyBytes, writeLimits } from "./limits.ts"
 
 type Field = string | number | boolean | null | undefined
@@ -88,7 +92,7 @@ const bodyOf = (item: WriteItem, luggage: Luggage): ItemRow => {
         execute_at: life.executeAt,
         created_at: life.createdAt,
         attempts: life.attempts,
-        last_attempt: textOf(life.lastAttempt),
+        last_attempt: logText(life.attemptLog),
         lateness_ms: life.latenessMs,
         reason: life.reason,
         ended_by: life.endedBy,
@@ -98,8 +102,19 @@ const bodyOf = (item: WriteItem, luggage: Luggage): ItemRow => {
         ...luggage.payload(life.payload),
       }
     }
+    case "replay":
+      return { ...deadFields(item), fire_id: item.fireId }
+    case "discard":
+      return deadFields(item)
   }
 }
+
+const deadFields = ({ deadFireId, deadRevision, at, isRepeat }: Replay | Discard): ItemRow => ({
+  dead_fire_id: uuidOrNothing(deadFireId),
+  revision: deadRevision,
+  at,
+  is_repeat: isRepeat,
+})
 
 const timerFields = (timer: Timer, luggage: Luggage): ItemRow => ({
   fire_id: timer.fireId,
@@ -107,7 +122,7 @@ const timerFields = (timer: Timer, luggage: Luggage): ItemRow => ({
   fire_at: timer.fireAt,
   attempts: timer.attempts,
   first_attempt_at: timer.firstAttemptAt,
-  last_attempt: textOf(timer.lastAttempt),
+  last_attempt: logText(timer.attemptLog),
   created_at: timer.createdAt,
   updated_at: timer.updatedAt,
   asked_at: timer.askedAt,
@@ -141,13 +156,13 @@ const partsText = ({ target, retryPolicy, expireAfterMs }: Change["set"]): strin
 
 const deeds = { delivered: "deliver", retry: "retry", rearmed: "rearm", dead: "bury" } as const
 
-const outcomeFields = ({ fireId, attempt, at, made, then }: Outcome, luggage: Luggage): ItemRow => ({
+const outcomeFields = ({ fireId, attempt, at, attemptLog, then }: Outcome, luggage: Luggage): ItemRow => ({
   mode: deeds[then.to],
   fire_id: fireId,
   attempts: attempt,
   at,
-  first_attempt_at: made?.at,
-  last_attempt: textOf(made),
+  first_attempt_at: attemptLog?.at(-1)?.at,
+  last_attempt: logText(attemptLog),
   ...(then.to === "delivered" ? { lateness_ms: then.latenessMs } : {}),
   ...(then.to === "retry" ? { fire_at: then.fireAt } : {}),
   ...(then.to === "dead" ? { reason: then.reason } : {}),
@@ -162,8 +177,8 @@ const outcomeFields = ({ fireId, attempt, at, made, then }: Outcome, luggage: Lu
     : {}),
 })
 
-const textOf = (attempt: Timer["lastAttempt"]): string | undefined =>
-  attempt === undefined ? undefined : JSON.stringify(attempt)
+const logText = (log: AttemptLog | undefined): string | undefined =>
+  log === undefined ? undefined : textOfLog(log)
 
 const uuidShape = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 const hexShape = /^[0-9a-f]{32}$/

@@ -43,7 +43,7 @@ const defaultSchema = "punctual"
 /** Building an index over a full table takes its time; waiting for another node that migrates, too. */
 const migrationTimeoutMs = 600_000
 
-interface Target {
+export interface Target {
   readonly schema: string
   /** Without the password. */
   readonly name: string
@@ -117,7 +117,7 @@ const asynchronous =
   "store's own sessions turn it on."
 
 /** `?schema=name` is the store's own; all else is the driver's. */
-const targetOf = (text: string): Target => {
+export const targetOf = (text: string): Target => {
   if (!URL.canParse(text)) {
     throw new OpenFailure(
       "invalidUrl",
@@ -210,14 +210,14 @@ const migrate = async (sql: Bun.SQL, target: Target, shards: number): Promise<vo
   await sql.unsafe(`INSERT INTO leases (shard) ${numbers}`, [shards])
 }
 
-const newerSchema = ({ name }: Target, version: number): OpenFailure =>
+export const newerSchema = ({ name }: Target, version: number): OpenFailure =>
   new OpenFailure(
     "newerSchema",
     `${name} has schema version ${version}, and this program knows ${migrations.length} at most: ` +
       "start the newer program that made it, or name another schema.",
   )
 
-const versionOf = async (sql: Bun.SQL, { schema, name }: Target): Promise<number> => {
+export const versionOf = async (sql: Bun.SQL, { schema, name }: Target): Promise<number> => {
   const tables: ReadonlyArray<{ relname: string }> = await sql.unsafe(
     "SELECT relname FROM pg_class WHERE relnamespace = to_regnamespace($1::text) AND relkind IN ('r', 'p')",
     [`"${schema}"`],
@@ -235,7 +235,7 @@ const versionOf = async (sql: Bun.SQL, { schema, name }: Target): Promise<number
   return rows[0]?.version ?? 0
 }
 
-const storedShards = async (sql: Bun.SQL, { schema }: Target): Promise<number> => {
+export const storedShards = async (sql: Bun.SQL, { schema }: Target): Promise<number> => {
   const rows: ReadonlyArray<{ stored: number }> = await sql.unsafe(
     `SELECT count(*)::integer AS stored FROM "${schema}".shards`,
   )
@@ -252,7 +252,7 @@ const checkShards = async (sql: Bun.SQL, target: Target, shards: number): Promis
   )
 }
 
-const explained = (error: unknown, { name }: Target): OpenFailure => {
+export const explained = (error: unknown, { name }: Target): OpenFailure => {
   if (error instanceof OpenFailure) return error
   const state = stateOf(error)
   if (/^(28|3D|42501)/.test(state)) {

@@ -1,7 +1,8 @@
 // Rows as they are selected, and the timers and lives they stand for. Times and counters leave SQL as float8,
 // which holds every millisecond that a JavaScript number can, and needs no parsing; bigint would come as text.
 import type { FinishedLife, FinishedState, Timer, TimerHead, TimerKey } from "../../domain/Timer.ts"
-import { specOfText } from "../sqlite/SpecText.ts"
+import { logOfText } from "../AttemptLogText.ts"
+import { specOfText } from "../SpecText.ts"
 
 export interface TimerRow {
   readonly fire_id: string
@@ -96,7 +97,7 @@ export const timerOf = (
   fireAt: row.fire_at,
   attempts: row.attempts,
   ...(row.first_attempt_at === null ? {} : { firstAttemptAt: row.first_attempt_at }),
-  ...(row.last_attempt === null ? {} : { lastAttempt: JSON.parse(row.last_attempt) }),
+  ...(row.last_attempt === null ? {} : { attemptLog: logOfText(row.last_attempt) }),
   createdAt: row.created_at,
   updatedAt: row.updated_at,
   ...(row.asked_at === null ? {} : { askedAt: row.asked_at }),
@@ -118,7 +119,7 @@ export const lifeOf = (
   revision: row.revision,
   executeAt: row.execute_at,
   attempts: row.attempts,
-  ...(row.last_attempt === null ? {} : { lastAttempt: JSON.parse(row.last_attempt) }),
+  ...(row.last_attempt === null ? {} : { attemptLog: logOfText(row.last_attempt) }),
   createdAt: row.created_at,
   finishedAt: row.finished_at,
   ...(row.lateness_ms === null ? {} : { latenessMs: row.lateness_ms }),

@@ -1,12 +1,12 @@
 // Every statement of the hot paths, by name, so that a test can ask the query planner about each. Writing is in
-// functions of the schema; see migrations/0002-writing.sql.
+// functions of the schema; see migrations/0002-writing.sql, 0003-order-of-calls.sql and 0004-dead-letters.sql.
 import { keyColumns, lifeColumns, timerColumns } from "./rows.ts"
 
 const answer =
   "place, ruling, revision::float8 AS revision, created_at::float8 AS created_at, told, payload" as const
 
 export const writerSql = {
-  write: `SELECT ${answer} FROM write_items($1::integer[], $2::bigint[], $3, $4, $5::text::json, $6::text[], $7::bytea)`,
+  write: `SELECT ${answer} FROM write_items($1::integer[], $2::bigint[], $3::bigint[], $4, $5, $6::text::json, $7::text[], $8::bytea)`,
   insertIfAbsent: `SELECT ${answer} FROM insert_if_absent($1, $2, $3::text::json, $4::text[], $5::bytea)`,
   /** Waits for nobody: what a record is just correcting is left to the next call. */
   prune: `WITH old AS MATERIALIZED (SELECT ctid AS row_id FROM history

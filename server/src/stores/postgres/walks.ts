@@ -1,7 +1,7 @@
 // Lists and counts as walks along an index: which one, from where to where, and what is left to filter. A walk
 // touches rows in sort order, so that a page can stop anywhere and go on later.
 import type { ListFilter, ListQuery } from "../../ports/TimerStore.ts"
-import { orderOf, type SortKey } from "../ListOrder.ts"
+import { isById, orderOf, type SortKey } from "../ListOrder.ts"
 import { endOfPrefix } from "../Utf8Order.ts"
 import { keyColumns, lifeColumns, timerColumns } from "./rows.ts"
 
@@ -38,12 +38,13 @@ export const walkOf = (query: Walked): Walk => {
   walk.range.push(`${namespace} = ${bind(query.namespace, "text")}`)
   if (!isPending) {
     const isState = `state = ${bind(query.state, "text")}`
-    if (query.idPrefix === undefined) walk.range.push(isState)
-    else walk.rest.push(isState)
+    if (isById(query)) walk.rest.push(isState)
+    else walk.range.push(isState)
   }
-  const times = query.idPrefix === undefined ? walk.range : walk.rest
+  const times = isById(query) ? walk.rest : walk.range
   if (query.inclusiveFromMs !== undefined) times.push(`${time} >= ${bind(query.inclusiveFromMs, "bigint")}`)
   if (query.exclusiveUntilMs !== undefined) times.push(`${time} < ${bind(query.exclusiveUntilMs, "bigint")}`)
+  if (query.timerId !== undefined) walk.range.push(`timer_id = ${bind(query.timerId, "text")}`)
   if (query.idPrefix !== undefined) {
     walk.range.push(`timer_id >= ${bind(query.idPrefix, "text")}`)
     const end = endOfPrefix(query.idPrefix)

@@ -30,6 +30,12 @@ export class Checkpoints {
     }
   }
 
+  /** All of the log, and leaves it empty; false if a reader was in the way for too long. */
+  saveAll(): boolean {
+    this.close()
+    return Number(this.#database.query("PRAGMA wal_checkpoint(TRUNCATE)").values()[0]?.[0] ?? 1) === 0
+  }
+
   close(): void {
     clearTimeout(this.#timer)
   }

@@ -11,10 +11,10 @@ import {
   whyTooLarge,
 } from "../../domain/decideRestore.ts"
 import type { RestoreAnswer, RestoreBatch } from "../../ports/TimerArchive.ts"
+import { textOfSpec } from "../SpecText.ts"
 import { describe, isOfItem } from "./failures.ts"
 import { limits } from "./limits.ts"
 import { changingValues, dashed, lifeValues } from "./rows.ts"
-import { textOfSpec } from "./SpecText.ts"
 import { writerSql } from "./statements.ts"
 import type { Writer } from "./Writer.ts"
 

@@ -7,6 +7,7 @@ import type { ArchivedItem } from "../../domain/decideRestore.ts"
 import type { ArchivePage, ArchivePlace, TimerArchive } from "../../ports/TimerArchive.ts"
 import { StoreError } from "../../ports/TimerStore.ts"
 import { describe } from "./failures.ts"
+import { NamespaceTable } from "./NamespaceTable.ts"
 import { OpenFailure } from "./OpenFailure.ts"
 import { numberIn, openForArchive } from "./openDatabase.ts"
 import { type KeyRow, keyOfRow, type LifeRow, lifeOf, type TimerRow, timerOf } from "./rows.ts"
@@ -48,13 +49,16 @@ const archiveOf = (database: Database): TimerArchive => {
     { name: "history", first: [0], statement: database.prepare(archiveSql.history), read: readLifeRow },
     { name: "dead", first: [0], statement: database.prepare(archiveSql.dead), read: readLifeRow },
   ]
+  const namespaces = new NamespaceTable(database)
+  const read = <A>(run: () => A) =>
+    Effect.try({
+      try: run,
+      catch: (error) => new StoreError({ message: describe(error), isFatal: false }),
+    })
   return {
     shards: numberIn(database, "SELECT count(*) FROM shards"),
-    page: (after, limit) =>
-      Effect.try({
-        try: () => pageOf(parts, after, limit),
-        catch: (error) => new StoreError({ message: describe(error), isFatal: false }),
-      }),
+    page: (after, limit) => read(() => pageOf(parts, after, limit)),
+    settings: (afterVersion, limit) => read(() => namespaces.changesAfter(afterVersion, limit)),
   }
 }
 

@@ -2,6 +2,7 @@
 // commit's fsync nor a long list holds up the main thread. The ports' calls are turned into packs and
 // back here; what they mean is in Writer.ts, Reader.ts and Leases.ts.
 import { Context, Effect, Layer, Schema } from "effect"
+import { NamespaceStore } from "../../ports/NamespaceStore.ts"
 import { ShardLeases } from "../../ports/ShardLeases.ts"
 import { TimerRestore } from "../../ports/TimerArchive.ts"
 import {
@@ -22,7 +23,7 @@ import { type Pack, PackReader } from "./Pack.ts"
 import { packRestores } from "./restoreWire.ts"
 import { Fate, StoreThread } from "./StoreThread.ts"
 import { readLife, readTimer, unpackHeads, unpackTimers } from "./timerWire.ts"
-import { packBatches, unpackAnswers } from "./writeWire.ts"
+import { packBatches, unpackAnswers, unpackInserted } from "./writeWire.ts"
 
 export interface SqliteStoreOptions {
   /** The database file; its folder is created if it is missing. */
@@ -44,7 +45,7 @@ export class SqliteOpenError extends Schema.TaggedError<SqliteOpenError>()("Sqli
 export const SqliteStore = {
   layer: (
     options: SqliteStoreOptions,
-  ): Layer.Layer<TimerStore | ShardLeases | TimerRestore, SqliteOpenError> =>
+  ): Layer.Layer<TimerStore | ShardLeases | NamespaceStore | TimerRestore, SqliteOpenError> =>
     Layer.effectContext(
       Effect.gen(function* () {
         const fate = new Fate(options.onFatal ?? (() => {}))
@@ -53,6 +54,7 @@ export const SqliteStore = {
         const reader = yield* openThread<ReaderCalls>("reader", options, fate)
         return Context.make(TimerStore, timerStoreOver(writer, reader)).pipe(
           Context.add(ShardLeases, leasesOver(writer, new MemberList())),
+          Context.add(NamespaceStore, namespacesOver(writer, reader)),
           Context.add(TimerRestore, restoreOver(writer)),
         )
       }),
@@ -89,10 +91,9 @@ const timerStoreOver = (
     }),
   insertIfAbsent: (shard, puts) =>
     Effect.suspend(() => {
-      const batches = [{ shard, epoch: 0, items: puts }]
-      const pack = packBatches(batches)
+      const pack = packBatches([{ shard, epoch: 0, number: 0, items: puts }])
       return Effect.map(writer.call("insertIfAbsent", pack, [pack.bytes.buffer]), (answers) =>
-        unpackAnswers(answers, batches).flatMap((batch) => (batch.result === "written" ? batch.answers : [])),
+        unpackInserted(answers, puts),
       )
     }),
   due: (query) => Effect.map(reader.call("due", query), unpackTimers),
@@ -114,6 +115,16 @@ const restoreOver = (writer: StoreThread<WriterCalls>): TimerRestore["Service"] 
       const pack = packRestores(batches)
       return writer.call("restore", pack, [pack.bytes.buffer])
     }),
+})
+
+const namespacesOver = (
+  writer: StoreThread<WriterCalls>,
+  reader: StoreThread<ReaderCalls>,
+): NamespaceStore["Service"] => ({
+  put: (record) => writer.call("putSettings", record),
+  get: (namespace) => reader.call("settingsOf", namespace),
+  changesAfter: (version, limit) => reader.call("settingsAfter", { version, limit }),
+  names: (exclusiveAfter, limit) => reader.call("namespaceNames", { exclusiveAfter, limit }),
 })
 
 /** One process fires all shards of a file, so that membership is its own business: no other reads it. */

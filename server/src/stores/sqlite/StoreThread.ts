@@ -30,8 +30,9 @@ export class Fate {
   end(message: string): void {
     if (this.#message !== undefined) return
     this.#message = message
-    for (const listener of this.#listeners) listener()
+    // Before those who wait are told: each would have something to say about it, and the process is to end.
     this.#onFatal(message)
+    for (const listener of this.#listeners) listener()
   }
 }
 

@@ -7,6 +7,7 @@ import {
   type Decision,
   decideCancel,
   decideChange,
+  decideInsert,
   decideOutcome,
   decidePut,
   decideRecord,
@@ -15,15 +16,24 @@ import {
   type Known,
   type Tally,
 } from "../../domain/decide.ts"
+import { decideDiscard, decideReplay } from "../../domain/decideDead.ts"
 import type { FinishedLife, Timer, TimerKey } from "../../domain/Timer.ts"
-import { itemBytes, keyOfItem, type Put, type WriteAnswer, type WriteItem } from "../../domain/WriteItem.ts"
+import {
+  type InsertAnswer,
+  itemBytes,
+  keyOfItem,
+  type NamedDead,
+  type Put,
+  type WriteAnswer,
+  type WriteItem,
+} from "../../domain/WriteItem.ts"
 import type { ShardBatch } from "../../ports/TimerStore.ts"
+import { textOfSpec } from "../SpecText.ts"
 import { describe, isOfItem } from "./failures.ts"
 import { limits } from "./limits.ts"
 import { changingValues, type LifeRow, lifeOf, lifeValues, type TimerRow, timerOf } from "./rows.ts"
-import { textOfSpec } from "./SpecText.ts"
 import { writerSql } from "./statements.ts"
-import type { AppliedBatch } from "./writeWire.ts"
+import type { Applied, AppliedBatch } from "./writeWire.ts"
 
 type Statements = { readonly [name in keyof typeof writerSql]: Statement }
 
@@ -35,10 +45,17 @@ interface Stored {
 }
 
 interface Decided {
-  readonly decision: Decision<WriteAnswer>
+  readonly decision: Decision<InsertAnswer>
   readonly stored: Stored | undefined
   /** The entry of history that the decision corrects. */
   readonly corrected?: LifeRow | undefined
+  /** The dead letter that the decision is about. */
+  readonly dead?: DeadLetter | undefined
+}
+
+interface DeadLetter {
+  readonly id: number
+  readonly life: FinishedLife
 }
 
 /** Lives of many shards end in nearly, not exactly, the order of their instants. */
@@ -46,18 +63,26 @@ const prunedAround = 1_000
 
 type MutableTally = { -readonly [name in keyof Tally]: number }
 
-interface Applied {
-  readonly answer: WriteAnswer
+interface AppliedItem {
+  readonly answer: InsertAnswer
   readonly isApplied: boolean
 }
 
-type Apply = (shard: number, item: WriteItem, tally: MutableTally) => Applied
+type Apply = (shard: number, item: WriteItem, tally: MutableTally) => AppliedItem
+
+/** How an item is decided when something is known of its key. */
+type Decide = (item: WriteItem) => Decided
 
 export class Writer {
   readonly #database: Database
   readonly #sql: Statements
   /** How far pruning has looked, beside the oldest entries; see `prune`. */
   #prunedUpTo = 0
+  /**
+   * By shard, the last write that was taken. All calls of a process go through this thread in the order in which
+   * they were made, so that none is ever overtaken, and only one process writes under an epoch: it need not be stored.
+   */
+  readonly #lastWrites = new Map<number, Pick<ShardBatch, "epoch" | "number">>()
 
   constructor(database: Database) {
     this.#database = database
@@ -68,19 +93,25 @@ export class Writer {
   }
 
   write(batches: ReadonlyArray<ShardBatch>): ReadonlyArray<AppliedBatch> {
-    return this.#applying((apply) =>
+    const done = this.#applying(this.#decide, (apply) =>
       batches.map((batch) => {
         const row = this.#sql.epoch.get(batch.shard) as { epoch: number } | null
-        return row?.epoch === batch.epoch ? this.#batch(batch, apply) : undefined
+        if (row?.epoch !== batch.epoch) return "ownershipLost"
+        const last = this.#lastWrites.get(batch.shard)
+        if (last?.epoch === batch.epoch && batch.number <= last.number) return "overtaken"
+        return this.#batch(batch.shard, batch.items, apply)
       }),
     )
+    for (const [index, { shard, epoch, number }] of batches.entries()) {
+      if (typeof done[index] === "object") this.#lastWrites.set(shard, { epoch, number })
+    }
+    return done
   }
 
   insertIfAbsent(shard: number, puts: ReadonlyArray<Put>): AppliedBatch {
-    const items = puts.map((put): Put => ({ ...put, onExisting: "fail" }))
-    return this.#applying((apply) => {
-      const done = this.#batch({ shard, epoch: 0, items }, apply)
-      if (done?.applied.includes(true)) this.#sql.foreign.run(shard)
+    return this.#applying(this.#decideInsert, (apply) => {
+      const done = this.#batch(shard, puts, apply)
+      if (done.applied.includes(true)) this.#sql.foreign.run(shard)
       return done
     })
   }
@@ -120,32 +151,35 @@ export class Writer {
    * Without savepoints, which would copy every page that is touched; if an item turns out to be
    * faulty, all of it again from the start, with each item alone.
    */
-  #applying<A>(body: (apply: Apply) => A): A {
+  #applying<A>(decide: Decide, body: (apply: Apply) => A): A {
+    const apply: Apply = (shard, item, tally) => this.#apply(shard, item, tally, decide)
     try {
-      return this.transaction(() => body((shard, item, tally) => this.#apply(shard, item, tally)))
+      return this.transaction(() => body(apply))
     } catch (error) {
       if (!isOfItem(error)) throw error
-      return this.transaction(() => body((shard, item, tally) => this.#applyAlone(shard, item, tally)))
+      return this.transaction(() =>
+        body((shard, item, tally) => this.#alone(() => apply(shard, item, tally))),
+      )
     }
   }
 
-  #batch(batch: ShardBatch, apply: Apply): AppliedBatch {
+  #batch(shard: number, items: ReadonlyArray<WriteItem>, apply: Apply): Applied {
     const tally: MutableTally = { ...emptyTally }
-    const answers: Array<WriteAnswer> = []
+    const answers: Array<InsertAnswer> = []
     const applied: Array<boolean> = []
-    for (const item of batch.items) {
-      const { answer, isApplied } = apply(batch.shard, item, tally)
+    for (const item of items) {
+      const { answer, isApplied } = apply(shard, item, tally)
       answers.push(answer)
       applied.push(isApplied && isStoredAsSent(item, answer))
     }
-    this.#addTally(batch.shard, tally)
+    this.#addTally(shard, tally)
     return { answers, applied }
   }
 
-  #applyAlone(shard: number, item: WriteItem, tally: MutableTally): Applied {
+  #alone(apply: () => AppliedItem): AppliedItem {
     this.#database.run("SAVEPOINT item")
     try {
-      return this.#apply(shard, item, tally)
+      return apply()
     } catch (error) {
       if (!isOfItem(error)) throw error
       this.#database.run("ROLLBACK TO item")
@@ -155,13 +189,13 @@ export class Writer {
     }
   }
 
-  #apply(shard: number, item: WriteItem, tally: MutableTally): Applied {
+  #apply(shard: number, item: WriteItem, tally: MutableTally, decide: Decide): AppliedItem {
     const bytes = itemBytes(item)
     if (bytes > limits.itemBytes) {
       const reason = `The item has ${bytes} bytes; this store holds at most ${limits.itemBytes}.`
       return { answer: { result: "unstorable", reason }, isApplied: false }
     }
-    const decision = this.#createNew(shard, item) ?? this.#decideAndCarryOut(shard, item)
+    const decision = this.#createNew(shard, item) ?? this.#carryOut(shard, keyOfItem(item), decide(item))
     for (const name in decision.tally) {
       const of = name as keyof Tally
       tally[of] += decision.tally[of] ?? 0
@@ -178,13 +212,14 @@ export class Writer {
     return decision
   }
 
-  #decideAndCarryOut(shard: number, item: WriteItem): Decision<WriteAnswer> {
-    const decided = this.#decide(item)
-    this.#carryOut(shard, keyOfItem(item), decided)
-    return decided.decision
+  /** Only puts are inserted. */
+  readonly #decideInsert: Decide = (item) => {
+    if (item.kind !== "put") return this.#decide(item)
+    const known = this.#known(item.timer, true)
+    return { decision: decideInsert(item, known), stored: known.stored }
   }
 
-  #decide(item: WriteItem): Decided {
+  readonly #decide: Decide = (item) => {
     switch (item.kind) {
       case "put": {
         const known = this.#known(item.timer, true)
@@ -222,6 +257,15 @@ export class Writer {
         const decision = decideRecord(item, prior === null ? undefined : lifeOf(prior))
         return { decision, stored: undefined, corrected: ended ?? undefined }
       }
+      case "replay": {
+        const known = this.#known(item.key, true)
+        const dead = this.#deadLetter(item)
+        return { decision: decideReplay(item, known, dead?.life), stored: known.stored, dead }
+      }
+      case "discard": {
+        const dead = this.#deadLetter(item)
+        return { decision: decideDiscard(item, dead?.life), stored: undefined, dead }
+      }
     }
   }
 
@@ -240,6 +284,12 @@ export class Writer {
     return { stored, pending: stored?.timer, last: row === null ? undefined : lifeOf(row) }
   }
 
+  #deadLetter({ key, deadRevision, deadFireId }: NamedDead): DeadLetter | undefined {
+    const named = [key.namespace, key.timerId, deadRevision, deadFireId] as const
+    const row = this.#sql.deadLetter.get(...named) as LifeRow | null
+    return row === null ? undefined : { id: row.id, life: lifeOf(row) }
+  }
+
   #pendingOnly(key: TimerKey): Known & { readonly stored: Stored | undefined } {
     const stored = this.#stored(key, true)
     return { stored, pending: stored?.timer, last: undefined }
@@ -255,18 +305,21 @@ export class Writer {
     return { id: row.id, spec: body.spec, timer: timerOf(key, row, body.spec, body.payload) }
   }
 
-  #carryOut(shard: number, key: TimerKey, { decision, stored, corrected }: Decided): void {
+  #carryOut(shard: number, key: TimerKey, decided: Decided): Decision<InsertAnswer> {
+    const { decision, stored, corrected, dead } = decided
     if (decision.pending === null) {
       if (stored !== undefined) this.#remove(stored.id)
     } else if (decision.pending !== undefined) {
       if (stored === undefined) this.#insert(this.#sql.insertTimer, shard, key, decision.pending)
       else this.#update(stored, decision.pending, decision.payloadChanged === true)
     }
-    if (decision.finished === undefined) return
+    if (decision.removesDead !== undefined && dead !== undefined) this.#sql.deleteDead.run(dead.id)
+    if (decision.finished === undefined) return decision
     // A corrected entry keeps its number, so that it keeps its place among lives of the same instant.
     const entry = decision.corrects === true ? corrected?.id : undefined
     if (entry !== undefined) this.#sql.deleteEnded.run(entry)
     this.#finish(decision.finished, entry)
+    return decision
   }
 
   /** Whether the statement inserted it. */
@@ -306,5 +359,5 @@ export class Writer {
 const nothing: Known = { pending: undefined, last: undefined }
 
 /** Whether an applied item's own timer is what is pending now, but for its revision and its creation time. */
-const isStoredAsSent = (item: WriteItem, answer: WriteAnswer): boolean =>
+const isStoredAsSent = (item: WriteItem, answer: InsertAnswer): boolean =>
   item.kind === "put" || (item.kind === "schedule" && answer.result === "created")

@@ -1,6 +1,7 @@
 // What the store's threads may be asked, and in which words they answer.
 import type { Tally } from "../../domain/decide.ts"
 import type { TimerKey } from "../../domain/Timer.ts"
+import type { SettingsRecord } from "../../ports/NamespaceStore.ts"
 import type { Lease } from "../../ports/ShardLeases.ts"
 import type { RestoreAnswer } from "../../ports/TimerArchive.ts"
 import type { DueQuery, ListQuery } from "../../ports/TimerStore.ts"
@@ -21,6 +22,7 @@ export interface WriterCalls {
     held: ReadonlyArray<{ readonly shard: number; readonly epoch: number }>,
   ): ReadonlyArray<{ readonly foreign: number } | undefined>
   release(asked: { readonly shard: number; readonly epoch: number }): void
+  putSettings(record: SettingsRecord): SettingsRecord | undefined
 }
 
 export interface ReaderCalls {
@@ -33,10 +35,13 @@ export interface ReaderCalls {
   }
   count(query: Walked & { readonly limit: number }): { readonly count: number; readonly capped: boolean }
   tally(nothing: null): Tally
+  settingsOf(namespace: string): SettingsRecord
+  settingsAfter(asked: { readonly version: number; readonly limit: number }): ReadonlyArray<SettingsRecord>
+  namespaceNames(asked: { readonly exclusiveAfter: string; readonly limit: number }): ReadonlyArray<string>
 }
 
 export interface ThreadOptions extends OpenOptions {
-  readonly role: "writer" | "reader"
+  readonly role: "writer" | "reader" | "keeper"
 }
 
 export type Request =

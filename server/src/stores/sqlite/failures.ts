@@ -27,3 +27,32 @@ export const describe = (error: unknown): string => {
   const code = codeOf(error)
   return code === "" || message.includes(code) ? message : `${message} (${code})`
 }
+
+/** An error that may pass, for the log. A lock is held by another program: the service has but one that writes. */
+export const refusal = (error: unknown, path: string): string =>
+  /^SQLITE_(BUSY|LOCKED)/.test(codeOf(error))
+    ? `${path} is locked by another program, which must let go of it (${describe(error)})`
+    : describe(error)
+
+/** A fatal error for whoever runs the service: what failed, and what to do. */
+export const explain = (error: unknown, path: string): string => {
+  const code = codeOf(error)
+  const known = remedies.find(([prefix]) => code.startsWith(prefix))
+  return known === undefined ? describe(error) : `${path}: ${known[1]} (${describe(error)}). ${known[2]}`
+}
+
+const remedies: ReadonlyArray<readonly [code: string, what: string, remedy: string]> = [
+  ["SQLITE_FULL", "there is no room left", "Make room, and start again: all that was acknowledged is there"],
+  [
+    "SQLITE_READONLY",
+    "it may not be written any more",
+    "Mend that, and start again: all that was acknowledged is there",
+  ],
+  [
+    "SQLITE_IOERR",
+    "its disk refused to read or to write",
+    "Look after the disk, and start again: what was acknowledged is recovered, what was not is unknown",
+  ],
+  ["SQLITE_CORRUPT", "it is corrupt", "Restore it from a backup"],
+  ["SQLITE_NOTADB", "it is no database any more", "Restore it from a backup"],
+]

@@ -94,6 +94,7 @@ const prepare = (database: Database, options: OpenOptions, lock: ProcessLock): v
     database.run("PRAGMA journal_mode = WAL")
     database.run("PRAGMA synchronous = FULL")
     migrate(database, options)
+    checkWritable(database)
   } else {
     awaitSchema(database, options.path)
   }
@@ -104,7 +105,7 @@ const prepare = (database: Database, options: OpenOptions, lock: ProcessLock): v
   checkShards(database, options)
 }
 
-const checkLibrary = (): void => {
+export const checkLibrary = (): void => {
   const memory = new Database(":memory:")
   const version = String(memory.query("SELECT sqlite_version()").values()[0]?.[0])
   memory.close()
@@ -125,9 +126,9 @@ export const isOlder = (version: string, than: string): boolean => {
   return false
 }
 
-const versionOf = (database: Database): number => numberIn(database, "PRAGMA user_version")
+export const versionOf = (database: Database): number => numberIn(database, "PRAGMA user_version")
 
-const checkOrigin = (database: Database, path: string): void => {
+export const checkOrigin = (database: Database, path: string): void => {
   const tables = numberIn(database, "SELECT count(*) FROM sqlite_schema")
   if (tables > 0 && numberIn(database, "PRAGMA application_id") !== applicationId) {
     throw new OpenFailure(
@@ -158,6 +159,22 @@ const migrate = (database: Database, options: OpenOptions): void => {
   } catch (error) {
     if (database.inTransaction) database.run("ROLLBACK")
     throw error
+  }
+}
+
+/** A file that may only be read is opened all the same, for reading: it is better refused now than at the first write. */
+const checkWritable = (database: Database): void => {
+  try {
+    database.run("BEGIN IMMEDIATE")
+    try {
+      // The transaction alone would not tell: it is one that only reads, on such a file.
+      database.run(`PRAGMA user_version = ${versionOf(database)}`)
+    } finally {
+      database.run("ROLLBACK")
+    }
+  } catch (error) {
+    // Another program writes just now: so it can be written.
+    if (!codeOf(error).startsWith("SQLITE_BUSY")) throw error
   }
 }
 
@@ -200,7 +217,7 @@ const checkShards = (database: Database, { path, shards }: OpenOptions): void =>
 }
 
 /** SQLite's refusals as sentences. */
-const explaining = <A>(path: string, open: () => A): A => {
+export const explaining = <A>(path: string, open: () => A): A => {
   try {
     return open()
   } catch (error) {

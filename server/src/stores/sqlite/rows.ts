@@ -1,8 +1,9 @@
 // Rows as they are selected, and the timers and lives they stand for. Uuids and fireIds leave SQL as
 // hex digits, because text crosses into JavaScript cheaper than small byte arrays do.
 import type { FinishedLife, FinishedState, Timer, TimerKey } from "../../domain/Timer.ts"
-import { specOfText, textOfSpec } from "./SpecText.ts"
-import { attemptOfText, attemptText, type Mutable } from "./timerWire.ts"
+import { logOfText } from "../AttemptLogText.ts"
+import { specOfText, textOfSpec } from "../SpecText.ts"
+import { logText, type Mutable } from "./timerWire.ts"
 
 export interface TimerRow {
   readonly id: number
@@ -77,10 +78,9 @@ export const timerOf = (
     correlationId: row.correlation_id,
     spec: specOfText(spec),
   }
-  const lastAttempt = attemptOfText(row.last_attempt)
   if (row.first_attempt_at !== null) timer.firstAttemptAt = row.first_attempt_at
   if (row.asked_at !== null) timer.askedAt = row.asked_at
-  if (lastAttempt !== undefined) timer.lastAttempt = lastAttempt
+  if (row.last_attempt !== null) timer.attemptLog = logOfText(row.last_attempt)
   if (payload !== null && payload !== undefined) timer.payload = payload
   return timer
 }
@@ -104,8 +104,7 @@ export const lifeOf = (row: LifeRow): FinishedLife => {
     correlationId: row.correlation_id,
     spec: specOfText(row.spec),
   }
-  const lastAttempt = attemptOfText(row.last_attempt)
-  if (lastAttempt !== undefined) life.lastAttempt = lastAttempt
+  if (row.last_attempt !== null) life.attemptLog = logOfText(row.last_attempt)
   if (row.lateness_ms !== null) life.latenessMs = row.lateness_ms
   if (row.reason !== null) life.reason = row.reason
   if (row.ended_by !== null) life.endedBy = row.ended_by
@@ -126,7 +125,7 @@ export const changingValues = (timer: Timer) =>
     timer.executeAt,
     timer.attempts,
     timer.firstAttemptAt ?? null,
-    attemptText(timer.lastAttempt),
+    logText(timer.attemptLog),
     timer.createdAt,
     timer.updatedAt,
     timer.askedAt ?? null,
@@ -143,7 +142,7 @@ export const lifeValues = (life: FinishedLife) =>
     life.revision,
     life.executeAt,
     life.attempts,
-    attemptText(life.lastAttempt),
+    logText(life.attemptLog),
     life.createdAt,
     life.finishedAt,
     life.latenessMs ?? null,

@@ -31,6 +31,8 @@ export const writerSql = {
     WHERE namespace = ?1 AND timer_id = ?2 AND revision >= ?3 AND fire_id = unhex(?4, '-') LIMIT 1`,
   deadArming: `SELECT ${deadColumns} FROM dead INDEXED BY dead_by_key
     WHERE namespace = ?1 AND timer_id = ?2 AND revision >= ?3 AND fire_id = unhex(?4, '-') LIMIT 1`,
+  deadLetter: `SELECT ${deadColumns} FROM dead INDEXED BY dead_by_key
+    WHERE namespace = ?1 AND timer_id = ?2 AND revision = ?3 AND fire_id = unhex(?4, '-')`,
   insertTimer: `INSERT INTO timers (${timerNames}) VALUES (${timerValues})`,
   /** Only if nothing is known of the key: most puts are of new keys, and need no look beforehand. */
   insertNewTimer: `INSERT INTO timers (${timerNames}) SELECT ${timerValues}
@@ -48,6 +50,7 @@ export const writerSql = {
   insertEnded: `INSERT INTO history (${lifeNames}, state, id) VALUES (${lifeValues}, ?15, ?16)`,
   insertDead: `INSERT INTO dead (${lifeNames}, reason, payload) VALUES (${lifeValues}, ?15, ?16)`,
   deleteEnded: "DELETE FROM history WHERE id = ?1",
+  deleteDead: "DELETE FROM dead WHERE id = ?1",
   tally: `UPDATE tally SET created = created + ?2, rearmed = rearmed + ?3, replayed = replayed + ?4,
     delivered = delivered + ?5, cancelled = cancelled + ?6, replaced = replaced + ?7, dead = dead + ?8,
     discarded = discarded + ?9 WHERE shard = ?1`,

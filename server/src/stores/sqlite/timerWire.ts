@@ -1,7 +1,9 @@
 // Timers and finished lives as fields of a pack: writers and readers side by side, field for field.
-import type { Attempt, FinishedLife, FinishedState, Timer, TimerHead, TimerKey } from "../../domain/Timer.ts"
+import type { AttemptLog } from "../../domain/AttemptLog.ts"
+import type { FinishedLife, FinishedState, Timer, TimerHead, TimerKey } from "../../domain/Timer.ts"
+import { logOfText, textOfLog } from "../AttemptLogText.ts"
+import { specOfText, textOfSpec } from "../SpecText.ts"
 import { type Pack, PackReader, type PackWriter } from "./Pack.ts"
-import { specOfText, textOfSpec } from "./SpecText.ts"
 
 export const writeHead = (out: PackWriter, head: TimerHead): void => {
   writeKey(out, head)
@@ -31,7 +33,7 @@ export const writeTimer = (out: PackWriter, timer: Timer): void => {
   out.field(timer.fireAt)
   out.field(timer.attempts)
   out.field(timer.firstAttemptAt)
-  out.field(attemptText(timer.lastAttempt))
+  out.field(logText(timer.attemptLog))
   out.field(timer.createdAt)
   out.field(timer.updatedAt)
   out.field(timer.askedAt)
@@ -50,7 +52,7 @@ export const readTimer = (input: PackReader): Timer => {
   const fireAt = input.number()
   const attempts = input.number()
   const firstAttemptAt = input.optionalNumber()
-  const lastAttempt = attemptOfText(input.optionalText())
+  const attemptLog = readLog(input)
   const createdAt = input.number()
   const updatedAt = input.number()
   const askedAt = input.optionalNumber()
@@ -70,7 +72,7 @@ export const readTimer = (input: PackReader): Timer => {
   }
   const payload = input.bytes()
   if (firstAttemptAt !== undefined) timer.firstAttemptAt = firstAttemptAt
-  if (lastAttempt !== undefined) timer.lastAttempt = lastAttempt
+  if (attemptLog !== undefined) timer.attemptLog = attemptLog
   if (askedAt !== undefined) timer.askedAt = askedAt
   if (payload !== undefined) timer.payload = payload
   return timer
@@ -83,7 +85,7 @@ export const writeLife = (out: PackWriter, life: FinishedLife): void => {
   out.field(life.revision)
   out.field(life.executeAt)
   out.field(life.attempts)
-  out.field(attemptText(life.lastAttempt))
+  out.field(logText(life.attemptLog))
   out.field(life.createdAt)
   out.field(life.finishedAt)
   out.field(life.latenessMs)
@@ -101,7 +103,7 @@ export const readLife = (input: PackReader): FinishedLife => {
   const revision = input.number()
   const executeAt = input.number()
   const attempts = input.number()
-  const lastAttempt = attemptOfText(input.optionalText())
+  const attemptLog = readLog(input)
   const createdAt = input.number()
   const finishedAt = input.number()
   const latenessMs = input.optionalNumber()
@@ -122,7 +124,7 @@ export const readLife = (input: PackReader): FinishedLife => {
     spec,
   }
   const payload = input.bytes()
-  if (lastAttempt !== undefined) life.lastAttempt = lastAttempt
+  if (attemptLog !== undefined) life.attemptLog = attemptLog
   if (latenessMs !== undefined) life.latenessMs = latenessMs
   if (reason !== undefined) life.reason = reason
   if (endedBy !== undefined) life.endedBy = endedBy
@@ -130,11 +132,13 @@ export const readLife = (input: PackReader): FinishedLife => {
   return life
 }
 
-export const attemptText = (attempt: Attempt | undefined): string | null =>
-  attempt === undefined ? null : JSON.stringify(attempt)
+export const logText = (log: AttemptLog | undefined): string | null =>
+  log === undefined ? null : textOfLog(log)
 
-export const attemptOfText = (text: string | null | undefined): Attempt | undefined =>
-  text === null || text === undefined ? undefined : JSON.parse(text)
+export const readLog = (input: PackReader): AttemptLog | undefined => {
+  const text = input.optionalText()
+  return text === undefined ? undefined : logOfText(text)
+}
 
 export type Mutable<T> = { -readonly [name in keyof T]: T[name] }
 

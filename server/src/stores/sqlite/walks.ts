@@ -1,7 +1,7 @@
 // Lists and counts as walks along an index: which one, from where to where, and what is left to
 // filter. A walk touches rows in sort order, so that a page can stop anywhere and go on later.
 import type { ListFilter, ListQuery } from "../../ports/TimerStore.ts"
-import { orderOf, type SortKey } from "../ListOrder.ts"
+import { isById, orderOf, type SortKey } from "../ListOrder.ts"
 import { endOfPrefix } from "../Utf8Order.ts"
 
 export type Value = string | number | Uint8Array
@@ -32,9 +32,10 @@ export const walkOf = (query: Walked): Walk => {
     if (order === "end") walk.range.push(isState)
     else walk.rest.push(isState)
   }
-  const times = query.idPrefix === undefined ? walk.range : walk.rest
+  const times = isById(query) ? walk.rest : walk.range
   if (query.inclusiveFromMs !== undefined) times.push(`${time} >= ${bind(query.inclusiveFromMs)}`)
   if (query.exclusiveUntilMs !== undefined) times.push(`${time} < ${bind(query.exclusiveUntilMs)}`)
+  if (query.timerId !== undefined) walk.range.push(`timer_id = ${bind(query.timerId)}`)
   if (query.idPrefix !== undefined) {
     walk.range.push(`timer_id >= ${bind(query.idPrefix)}`)
     const end = endOfPrefix(query.idPrefix)

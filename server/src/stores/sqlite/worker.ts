@@ -1,11 +1,14 @@
-// A thread of the SQLite store: the writer, or the reader. It does what it is asked in order and
+// A thread of the SQLite store: the writer, the reader, or the keeper of a command. It does what it is asked in order and
 // answers each. After a fatal error it says so and answers nothing more: the process is to end.
 import { parentPort, workerData } from "node:worker_threads"
 import type { Put } from "../../domain/WriteItem.ts"
 import { Checkpoints } from "./Checkpoints.ts"
 import type { ReaderCalls, Request, Response, ThreadOptions, WriterCalls } from "./calls.ts"
-import { describe, isFatal } from "./failures.ts"
+import { describe, explain, isFatal, refusal } from "./failures.ts"
+import { Keeper, type KeeperCalls } from "./Keeper.ts"
 import { Leases } from "./Leases.ts"
+import { NamespaceTable } from "./NamespaceTable.ts"
+import { DisplacedFiles, OpenedFiles } from "./OpenedFiles.ts"
 import { OpenFailure } from "./OpenFailure.ts"
 import { openForReading, openForWriting } from "./openDatabase.ts"
 import { Reader } from "./Reader.ts"
@@ -16,6 +19,8 @@ import { packAnswers, unpackBatches } from "./writeWire.ts"
 
 interface Served {
   readonly calls: { readonly [method: string]: (args: never) => unknown }
+  /** Breaks the thread down if what was done may not be acknowledged. */
+  readonly beforeAnswer: () => void
   readonly afterCall: () => void
   readonly close: () => void
 }
@@ -27,14 +32,30 @@ let isBroken = false
 
 const breakDown = (error: unknown): void => {
   isBroken = true
-  say({ kind: "fatal", message: describe(error) })
+  say({ kind: "fatal", message: explain(error, options.path) })
+}
+
+/**
+ * The files are not those that were opened. The log still is, for this process: its pages go into the database that was
+ * opened. So one that was moved away is whole, and no other file that took its place meets a log that is not its own.
+ */
+const saveLog = (displaced: DisplacedFiles, checkpoints: Checkpoints): Error => {
+  if (!displaced.isLogToBeSaved) return displaced
+  try {
+    if (checkpoints.saveAll()) return displaced
+    return new Error(`${displaced.message}. The latest writes are lost: a reader was in their way`)
+  } catch (error) {
+    return new Error(`${displaced.message}. The latest writes are lost: ${describe(error)}`)
+  }
 }
 
 const serveWriter = (): Served => {
   const { database, lock } = openForWriting(options)
   const writer = new Writer(database)
   const leases = new Leases(database, writer, lock)
+  const namespaces = new NamespaceTable(database)
   const checkpoints = new Checkpoints(database)
+  const files = new OpenedFiles(options.path)
   // Few processes ever restore anything.
   let restorer: Restorer | undefined
   const calls: WriterCalls = {
@@ -52,9 +73,17 @@ const serveWriter = (): Served => {
     claim: ({ expected, node }) => leases.claim(expected, node),
     renew: (held) => leases.renew(held),
     release: ({ shard, epoch }) => leases.release(shard, epoch),
+    putSettings: (record) => namespaces.put(record, writer),
   }
   return {
     calls: { ...calls },
+    beforeAnswer: () => {
+      try {
+        files.check()
+      } catch (error) {
+        breakDown(error instanceof DisplacedFiles ? saveLog(error, checkpoints) : error)
+      }
+    },
     afterCall: () => checkpoints.afterCommit(breakDown),
     close: () => {
       checkpoints.close()
@@ -67,6 +96,7 @@ const serveWriter = (): Served => {
 const serveReader = (): Served => {
   const database = openForReading(options)
   const reader = new Reader(database)
+  const namespaces = new NamespaceTable(database)
   const calls: ReaderCalls = {
     due: (query) => reader.due(query),
     dueHeads: (query) => reader.dueHeads(query),
@@ -74,9 +104,29 @@ const serveReader = (): Served => {
     list: ({ query, after }) => reader.list(query, after),
     count: (query) => reader.count(query),
     tally: () => reader.tally(),
+    settingsOf: (namespace) => namespaces.get(namespace),
+    settingsAfter: ({ version, limit }) => namespaces.changesAfter(version, limit),
+    namespaceNames: ({ exclusiveAfter, limit }) => namespaces.names(exclusiveAfter, limit),
   }
-  return { calls: { ...calls }, afterCall: () => {}, close: () => database.close() }
+  return { calls: { ...calls }, beforeAnswer: () => {}, afterCall: () => {}, close: () => database.close() }
 }
+
+const serveKeeper = (): Served => {
+  const keeper = new Keeper(options.path)
+  const calls: KeeperCalls = {
+    examine: (asked) => keeper.examine(asked),
+    copy: (asked) => keeper.copy(asked),
+    takePlace: () => keeper.takePlace(),
+    inspect: (file) => keeper.inspect(file),
+    prepare: (asked) => keeper.prepare(asked),
+    put: (asked) => keeper.put(asked),
+    versions: () => keeper.versions(),
+    migrate: (shards) => keeper.migrate(shards),
+  }
+  return { calls: { ...calls }, beforeAnswer: () => {}, afterCall: () => {}, close: () => keeper.close() }
+}
+
+const serve = { writer: serveWriter, reader: serveReader, keeper: serveKeeper } as const
 
 const answer = (served: Served, request: Request): void => {
   if ("close" in request) {
@@ -88,16 +138,18 @@ const answer = (served: Served, request: Request): void => {
   const { call, method, args } = request
   try {
     const value = served.calls[method]?.(args as never)
+    served.beforeAnswer()
+    if (isBroken) return
     say({ kind: "answer", call, value })
     served.afterCall()
   } catch (error) {
     if (isFatal(error)) breakDown(error)
-    else say({ kind: "failed", call, message: describe(error) })
+    else say({ kind: "failed", call, message: refusal(error, options.path) })
   }
 }
 
 try {
-  const served = options.role === "writer" ? serveWriter() : serveReader()
+  const served = serve[options.role]()
   port?.on("message", (request: Request) => answer(served, request))
   say({ kind: "opened" })
 } catch (error) {

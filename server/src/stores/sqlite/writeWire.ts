@@ -4,6 +4,8 @@
 import type { Timer } from "../../domain/Timer.ts"
 import type {
   Change,
+  InsertAnswer,
+  NamedDead,
   OnExisting,
   Outcome,
   Put,
@@ -15,10 +17,10 @@ import type {
 import type { BatchAnswer, ShardBatch } from "../../ports/TimerStore.ts"
 import { type Pack, PackReader, PackWriter } from "./Pack.ts"
 import {
-  attemptOfText,
-  attemptText,
+  logText,
   readKey,
   readLife,
+  readLog,
   readTimer,
   writeKey,
   writeLife,
@@ -30,6 +32,7 @@ export const packBatches = (batches: ReadonlyArray<ShardBatch>): Pack => {
   for (const batch of batches) {
     out.field(batch.shard)
     out.field(batch.epoch)
+    out.field(batch.number)
     out.field(batch.items.length)
     for (const item of batch.items) writeItem(out, item)
   }
@@ -42,23 +45,36 @@ export const unpackBatches = (pack: Pack): ReadonlyArray<ShardBatch> => {
   while (!input.isAtEnd) {
     const shard = input.number()
     const epoch = input.number()
+    const number = input.number()
     const items: Array<WriteItem> = new Array(input.number())
     for (let i = 0; i < items.length; i++) items[i] = readItem(input)
-    batches.push({ shard, epoch, items })
+    batches.push({ shard, epoch, number, items })
   }
   return batches
 }
 
 /** A worker's answer to a batch: whether each item's timer was stored as it was sent tells how much must be. */
-export type AppliedBatch =
-  | { readonly answers: ReadonlyArray<WriteAnswer>; readonly applied: ReadonlyArray<boolean> }
-  | undefined
+export type AppliedBatch = Applied | RefusedBatch
+
+export interface Applied {
+  readonly answers: ReadonlyArray<InsertAnswer>
+  readonly applied: ReadonlyArray<boolean>
+}
+
+type RefusedBatch = Exclude<BatchAnswer["result"], "written">
+
+/** In place of the number of answers. */
+const refusals: { readonly [result in RefusedBatch]: number } = { ownershipLost: -1, overtaken: -2 }
 
 export const packAnswers = (batches: ReadonlyArray<AppliedBatch>): Pack => {
   const out = new PackWriter()
   for (const batch of batches) {
-    out.field(batch === undefined ? -1 : batch.answers.length)
-    batch?.answers.forEach((answer, index) => {
+    if (typeof batch === "string") {
+      out.field(refusals[batch])
+      continue
+    }
+    out.field(batch.answers.length)
+    batch.answers.forEach((answer, index) => {
       writeAnswer(out, answer, batch.applied[index] === true)
     })
   }
@@ -68,9 +84,17 @@ export const packAnswers = (batches: ReadonlyArray<AppliedBatch>): Pack => {
 export const unpackAnswers = (pack: Pack, batches: ReadonlyArray<ShardBatch>): ReadonlyArray<BatchAnswer> => {
   const input = new PackReader(pack)
   return batches.map(({ items }): BatchAnswer => {
-    if (input.number() === -1) return { result: "ownershipLost" }
+    const count = input.number()
+    if (count === refusals.ownershipLost) return { result: "ownershipLost" }
+    if (count === refusals.overtaken) return { result: "overtaken" }
     return { result: "written", answers: items.map((item) => readAnswer(input, item)) }
   })
+}
+
+export const unpackInserted = (pack: Pack, puts: ReadonlyArray<Put>): ReadonlyArray<InsertAnswer> => {
+  const input = new PackReader(pack)
+  input.number()
+  return puts.map((put) => readAnswer(input, put))
 }
 
 const writeItem = (out: PackWriter, item: WriteItem): void => {
@@ -109,11 +133,22 @@ const writeItem = (out: PackWriter, item: WriteItem): void => {
       out.field(item.fireId)
       out.field(item.attempt)
       out.field(item.at)
-      out.field(attemptText(item.made))
+      out.field(logText(item.attemptLog))
       writeThen(out, item.then)
       return
     case "record":
       writeLife(out, item.life)
+      return
+    case "replay":
+      writeNamedDead(out, item)
+      out.field(item.fireId)
+      out.field(item.at)
+      out.field(item.isRepeat ? 1 : 0)
+      return
+    case "discard":
+      writeNamedDead(out, item)
+      out.field(item.at)
+      out.field(item.isRepeat ? 1 : 0)
   }
 }
 
@@ -161,8 +196,30 @@ const readItem = (input: PackReader): WriteItem => {
       return readOutcome(input)
     case "record":
       return { kind, life: readLife(input) }
+    case "replay":
+      return {
+        kind,
+        ...readNamedDead(input),
+        fireId: input.text(),
+        at: input.number(),
+        ...readIsRepeat(input),
+      }
+    case "discard":
+      return { kind, ...readNamedDead(input), at: input.number(), ...readIsRepeat(input) }
   }
 }
+
+const writeNamedDead = (out: PackWriter, { key, deadFireId, deadRevision }: NamedDead): void => {
+  writeKey(out, key)
+  out.field(deadFireId)
+  out.field(deadRevision)
+}
+
+const readNamedDead = (input: PackReader): NamedDead => ({
+  key: readKey(input),
+  deadFireId: input.text(),
+  deadRevision: input.number(),
+})
 
 const readIsRepeat = (input: PackReader): { readonly isRepeat?: true } =>
   input.number() === 1 ? { isRepeat: true } : {}
@@ -172,9 +229,9 @@ const readOutcome = (input: PackReader): Outcome => {
   const fireId = input.text()
   const attempt = input.number()
   const at = input.number()
-  const made = present("made", attemptOfText(input.optionalText()))
+  const log = present("attemptLog", readLog(input))
   const then = readThen(input)
-  return { kind: "outcome", key, fireId, attempt, at, ...made, then }
+  return { kind: "outcome", key, fireId, attempt, at, ...log, then }
 }
 
 /** Payload apart, what a change sets is rare and small: JSON keeps absent and null apart. */
@@ -234,7 +291,7 @@ const readThen = (input: PackReader): Then => {
 /** What follows the result: nothing, what the sent timer became, or a timer, life, revision, reason, cause. */
 const form = { bare: 0, applied: 1, timer: 2, next: 3, life: 4, revision: 5, reason: 6, because: 7 } as const
 
-const writeAnswer = (out: PackWriter, answer: WriteAnswer, isStoredAsSent: boolean): void => {
+const writeAnswer = (out: PackWriter, answer: InsertAnswer, isStoredAsSent: boolean): void => {
   out.field(answer.result)
   if (isStoredAsSent && "timer" in answer) {
     out.field(form.applied)

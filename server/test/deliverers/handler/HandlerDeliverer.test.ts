@@ -127,3 +127,14 @@ describe("a handler", () => {
     expect(Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause)).toBe(true)
   })
 })
+
+test("whether a namespace has a handler can be asked, and when it gets one is told", () => {
+  const deliverer = makeHandlerDeliverer()
+  const arrivals: Array<string> = []
+  deliverer.presence?.onArrival((namespace) => arrivals.push(namespace))
+  expect(deliverer.presence?.isThere("billing")).toBe(false)
+  deliverer.on("billing", () => {})
+  expect(deliverer.presence?.isThere("billing")).toBe(true)
+  expect(deliverer.presence?.isThere("other")).toBe(false)
+  expect(arrivals).toEqual(["billing"])
+})

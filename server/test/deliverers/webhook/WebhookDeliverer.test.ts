@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test"
 import type { Socket } from "node:net"
 import { Effect, Fiber, Result } from "effect"
+import { Webhook } from "standardwebhooks"
 import { openEgress, parseEgress } from "../../../src/deliverers/webhook/Egress.ts"
 import type { Resolve } from "../../../src/deliverers/webhook/Resolver.ts"
 import {
@@ -104,6 +105,38 @@ describe("an exchange", () => {
     for (let n = 0; n < 9; n++) await deliver(fireTo(peer.url))
     expect(peer.requests.length).toBe(9)
     expect(peer.connections()).toBe(1)
+  })
+})
+
+describe("webhook secrets", () => {
+  const secret = `whsec_${Buffer.alloc(32, 5).toString("base64")}`
+
+  test("of the timer's namespace sign what is sent, as it arrives", async () => {
+    await using peer = await rawPeer((socket) => socket.write(answerText(204)))
+    const secretsOf = (namespace: string) => (namespace === "billing" ? [Buffer.alloc(32, 5)] : [])
+    const fire = fireTo(peer.url, {}, '{"é":  1}')
+    expect(await deliver(fire, { secretsOf })).toMatchObject({ kind: "delivered" })
+    await deliver({ ...fire, namespace: "other" }, { secretsOf })
+    const [signed = "", unsigned = ""] = peer.requests
+    const body = signed.slice(signed.indexOf("\r\n\r\n") + 4)
+    const headers = Object.fromEntries(
+      [...signed.matchAll(/^(webhook-[a-z]+): (.*)\r$/gim)].map(([, name = "", value]) => [
+        name.toLowerCase(),
+        value,
+      ]),
+    ) as Record<string, string>
+    expect(new Webhook(secret).verify(body, headers)).toMatchObject({ payload: { é: 1 } })
+    expect(unsigned).not.toContain("webhook-signature")
+  })
+
+  test("that cannot be opened keep a webhook from being sent: it is tried again, and says why", async () => {
+    await using peer = await rawPeer((socket) => socket.write(answerText(204)))
+    expect(await deliver(fireTo(peer.url), { secretsOf: () => "sealed" })).toEqual({
+      kind: "retry",
+      isHostFailure: true,
+      error: expect.stringContaining("TIMER_SECRET_KEY"),
+    })
+    expect(peer.connections()).toBe(0)
   })
 })
 

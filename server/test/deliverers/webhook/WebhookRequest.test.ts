@@ -1,12 +1,19 @@
 import { describe, expect, test } from "bun:test"
+import { secretBytes } from "@punctual/api/WebhookSecret"
 import fc from "fast-check"
+import { Webhook } from "standardwebhooks"
 import { webhookRequest } from "../../../src/deliverers/webhook/WebhookRequest.ts"
 import type { WebhookTarget } from "../../../src/domain/Timer.ts"
 import type { Fire } from "../../../src/ports/Deliverer.ts"
 
 const nowMs = Date.parse("2030-01-01T00:00:05.900Z")
 
-const requestOf = (target: Partial<WebhookTarget> = {}, fire: Partial<Fire> = {}) => {
+const requestOf = (
+  target: Partial<WebhookTarget> = {},
+  fire: Partial<Fire> = {},
+  secrets: ReadonlyArray<Uint8Array> = [],
+  atMs = nowMs,
+) => {
   const whole: WebhookTarget = {
     type: "webhook",
     url: "http://127.0.0.1/hook",
@@ -31,7 +38,8 @@ const requestOf = (target: Partial<WebhookTarget> = {}, fire: Partial<Fire> = {}
       target: whole,
     },
     whole,
-    nowMs,
+    atMs,
+    secrets,
   )
   return { headers, body, text: body === undefined ? undefined : new TextDecoder().decode(body) }
 }
@@ -125,5 +133,62 @@ describe("the headers", () => {
     const { headers } = requestOf({ headers: own })
     expect(Object.keys(headers).sort()).toEqual(Object.keys(honest).sort())
     expect(Object.values(headers)).not.toContain("forged")
+  })
+})
+
+describe("the signature", () => {
+  const secretOf = (byte: number) => `whsec_${Buffer.alloc(32, byte).toString("base64")}`
+  const keyOf = (secret: string) => secretBytes(secret) ?? new Uint8Array()
+  const [first, second, other] = [secretOf(1), secretOf(2), secretOf(3)]
+
+  /** The time stamp must be near the present: receivers that check refuse what is old. */
+  const signed = (
+    secrets: ReadonlyArray<string>,
+    target: Partial<WebhookTarget> = {},
+    fire: Partial<Fire> = {},
+  ) => requestOf(target, fire, secrets.map(keyOf), Date.now())
+
+  const verify = (secret: string, { headers, text }: ReturnType<typeof requestOf>) =>
+    new Webhook(secret).verify(text ?? "", headers)
+
+  test("is absent where there is no secret", () => {
+    expect(requestOf().headers).not.toHaveProperty("webhook-signature")
+  })
+
+  test("is one that a receiver of Standard Webhooks accepts, over the very bytes that are sent", () => {
+    for (const raw of ['{ "a": 1.0,\n "b":"\\u00e9é" }', "null", '"x"']) {
+      for (const body of ["envelope", "payload"] as const) {
+        const request = signed([first], { body }, { payload: bytes(raw) })
+        expect(verify(first, request)).toEqual(JSON.parse(request.text ?? ""))
+      }
+    }
+    expect(signed([first]).headers["webhook-signature"]).toMatch(/^v1,[A-Za-z0-9+/]{43}=$/)
+  })
+
+  test("is made of an empty body where there is none", () => {
+    const { headers, body } = signed([first], { method: "GET" })
+    expect(body).toBeUndefined()
+    const timestamp = new Date(Number(headers["webhook-timestamp"]) * 1_000)
+    expect(headers["webhook-signature"]).toBe(
+      new Webhook(first).sign(headers["webhook-id"] ?? "", timestamp, ""),
+    )
+  })
+
+  test("fails for another secret, a body that was touched, another id and another time", () => {
+    const request = signed([first], {}, { payload: bytes('{"amount":10}') })
+    expect(() => verify(other, request)).toThrow()
+    expect(() => verify(first, { ...request, text: request.text?.replace("10", "11") })).toThrow()
+    for (const name of ["webhook-id", "webhook-timestamp"]) {
+      const value = request.headers[name] ?? ""
+      const touched = `${value.slice(0, -1)}${value.endsWith("1") ? "2" : "1"}`
+      expect(() => verify(first, { ...request, headers: { ...request.headers, [name]: touched } })).toThrow()
+    }
+  })
+
+  test("is given once for each of two secrets, so that either is enough during a rotation", () => {
+    const request = signed([second, first], {}, { payload: bytes("1") })
+    expect(request.headers["webhook-signature"]?.split(" ")).toHaveLength(2)
+    for (const secret of [first, second]) expect(verify(secret, request)).toMatchObject({ payload: 1 })
+    expect(() => verify(other, request)).toThrow()
   })
 })

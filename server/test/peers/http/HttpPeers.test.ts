@@ -5,20 +5,40 @@ import { Effect, type Scope } from "effect"
 import { listen } from "../../../src/http/listener/Listener.ts"
 import { HttpPeers } from "../../../src/peers/http/HttpPeers.ts"
 import { bodyBytesMax, makePeerRoutes, type PeerRoutesOptions } from "../../../src/peers/http/peerRoutes.ts"
-import { type CarriedAnswer, type CarriedItem, type PeerError, Peers } from "../../../src/ports/Peers.ts"
+import {
+  type CarriedAnswer,
+  type CarriedItem,
+  type PeerError,
+  type PeerNode,
+  Peers,
+} from "../../../src/ports/Peers.ts"
 import { ShardLags } from "../../../src/ports/ShardLags.ts"
-import { cancelOf, changeOf, samplePut, sampleTimer, scheduleOf } from "../../../testkit/timers.ts"
+import {
+  cancelOf,
+  changeOf,
+  discardOf,
+  replayOf,
+  samplePut,
+  sampleTimer,
+  scheduleOf,
+} from "../../../testkit/timers.ts"
 import { answerText, deadPort, rawPeer } from "../../deliverers/webhook/peer.ts"
 
 const secret = "among ourselves"
 
 interface Far {
   readonly url: string
+  /** As others know it. */
+  readonly peer: PeerNode
   /** What it was given to write, call by call. */
   readonly taken: Array<ReadonlyArray<CarriedItem>>
   nudges: number
   answer: (items: ReadonlyArray<CarriedItem>) => Effect.Effect<ReadonlyArray<CarriedAnswer>>
 }
+
+/** Names may have what a header cannot. */
+const farName = "fär 1"
+const peerAt = (address: string): PeerNode => ({ node: farName, address })
 
 const created = (item: CarriedItem): CarriedAnswer =>
   "timer" in item
@@ -34,6 +54,7 @@ const startFar = (options: Partial<PeerRoutesOptions> = {}): Effect.Effect<Far, 
       answer: (items: ReadonlyArray<CarriedItem>) => Effect.succeed(items.map(created)),
     }
     const handle = yield* makePeerRoutes({
+      node: farName,
       scheduler: {
         accept: (items) =>
           Effect.suspend(() => {
@@ -50,7 +71,7 @@ const startFar = (options: Partial<PeerRoutesOptions> = {}): Effect.Effect<Far, 
       ...options,
     })
     const { url } = yield* listen({ host: "127.0.0.1", port: 0, handle, onDefect: () => {} })
-    return Object.assign(far, { url })
+    return Object.assign(far, { url, peer: peerAt(url) })
   })
 
 const here = (timeoutMs = 5_000, known = secret) => HttpPeers.layer({ secret: known, timeoutMs })
@@ -79,6 +100,7 @@ let calls = 0
 const valid = {
   authorization: `Bearer ${secret}`,
   "punctual-wire": "1",
+  "punctual-to": encodeURIComponent(farName),
   get "punctual-call"() {
     return `test-${++calls} 1 1`
   },
@@ -102,6 +124,10 @@ describe("a call", () => {
           { ...put, isRepeat: true },
           changeOf(put.timer, {}, { isRepeat: true }),
           cancelOf(put.timer, { isRepeat: true }),
+          replayOf(put.timer),
+          replayOf(put.timer, { isRepeat: true }),
+          discardOf(put.timer),
+          discardOf(put.timer, { isRepeat: true }),
         ]
         const life = {
           ...put.timer,
@@ -111,11 +137,13 @@ describe("a call", () => {
           endedBy: "x",
           latenessMs: 1.5,
         } as const
-        const { fireAt: _, updatedAt: __, ...finished } = life
+        const { fireAt: _, updatedAt: __, payload: ___, ...finished } = life
         const changed = sampleTimer({
-          payload,
           attempts: 1,
-          lastAttempt: { at: 1, durationMs: 2, error: "e" },
+          attemptLog: [
+            { at: 1, durationMs: 2, error: "e" },
+            { at: 4, durationMs: 3, status: 500 },
+          ],
           firstAttemptAt: 1,
         })
         const answers: ReadonlyArray<CarriedAnswer> = [
@@ -128,13 +156,17 @@ describe("a call", () => {
           { kind: "answered", answer: { result: "unknown" } },
           { kind: "answered", answer: { result: "notFound" } },
           { kind: "answered", answer: { result: "cancelled" } },
+          { kind: "answered", answer: { result: "replayed", timer: changed } },
+          { kind: "answered", answer: { result: "alreadyReplayed" } },
+          { kind: "answered", answer: { result: "skipped" } },
+          { kind: "answered", answer: { result: "discarded" } },
         ]
         far.answer = () => Effect.succeed(answers)
-        expect(yield* peers.write(far.url, sent)).toEqual(answers)
+        expect(yield* peers.write(far.peer, sent)).toEqual(answers)
         expect(far.taken).toEqual([sent])
         far.answer = () =>
           Effect.succeed([{ kind: "notOwner" }, { kind: "unknown" }, { kind: "overloaded", retryAfterMs: 5 }])
-        expect(yield* peers.write(far.url, sent.slice(0, 3))).toEqual([
+        expect(yield* peers.write(far.peer, sent.slice(0, 3))).toEqual([
           { kind: "notOwner" },
           { kind: "unknown" },
           { kind: "overloaded", retryAfterMs: 5 },
@@ -142,13 +174,45 @@ describe("a call", () => {
       }),
     ))
 
+  test("is answered without payloads, however many large timers it has changed", () =>
+    withFar((far, peers) =>
+      Effect.gen(function* () {
+        const payload = new Uint8Array(65_536)
+        const timers = Array.from({ length: 500 }, () => sampleTimer({ payload }))
+        const [first] = timers
+        if (first === undefined) throw new Error("there is none")
+        const { fireAt: _, updatedAt: __, ...life } = first
+        far.answer = () =>
+          Effect.succeed([
+            ...timers.map(
+              (timer): CarriedAnswer => ({ kind: "answered", answer: { result: "changed", timer } }),
+            ),
+            {
+              kind: "answered",
+              answer: { result: "alreadyFinished", life: { ...life, state: "dead", finishedAt: 9 } },
+            },
+          ])
+        const sent = [...timers.map((timer) => changeOf(timer, { executeAt: 7 })), samplePut()]
+        const answers = yield* peers.write(far.peer, sent)
+        const told = answers.map((it) => (it.kind === "answered" ? it.answer : undefined))
+        expect(told.map((answer) => answer?.result)).toEqual([
+          ...timers.map(() => "changed" as const),
+          "alreadyFinished",
+        ])
+        for (const answer of told) {
+          if (answer !== undefined && "timer" in answer) expect(answer.timer).not.toHaveProperty("payload")
+          if (answer !== undefined && "life" in answer) expect(answer.life).not.toHaveProperty("payload")
+        }
+      }),
+    ))
+
   test("leaves it to the owner to say which attempts run", () =>
     withFar((far, peers) =>
       Effect.gen(function* () {
-        yield* peers.write(far.url, [cancelOf(sampleTimer(), { inFlight: "claimed" })])
+        yield* peers.write(far.peer, [cancelOf(sampleTimer(), { inFlight: "claimed" })])
         expect(far.taken[0]?.[0]).not.toHaveProperty("inFlight")
-        expect(yield* peers.inFlight(far.url, ["running", "other"])).toEqual([true, false])
-        yield* peers.nudge(far.url)
+        expect(yield* peers.inFlight(far.peer, ["running", "other"])).toEqual([true, false])
+        yield* peers.nudge(far.peer)
         expect(far.nudges).toBe(1)
       }),
     ))
@@ -157,16 +221,16 @@ describe("a call", () => {
     withFar((far) =>
       Effect.gen(function* () {
         const lags = yield* Effect.provide(ShardLags, here())
-        expect(yield* lags.of(far.url)).toEqual([{ shard: 3, epoch: 7, lagMs: 12 }])
+        expect(yield* lags.of(far.peer)).toEqual([{ shard: 3, epoch: 7, lagMs: 12 }])
         const stranger = yield* Effect.provide(ShardLags, here(1_000, "wrong"))
-        expect(yield* failure(stranger.of(far.url))).toMatchObject({ isUndelivered: true })
+        expect(yield* failure(stranger.of(far.peer))).toMatchObject({ isUndelivered: true })
       }),
     ))
 
   test("keeps one spec one object, however many timers have it", () =>
     withFar((far, peers) =>
       Effect.gen(function* () {
-        yield* peers.write(far.url, [samplePut(), samplePut()])
+        yield* peers.write(far.peer, [samplePut(), samplePut()])
         const specs = new Set(far.taken[0]?.map((item) => ("timer" in item ? item.timer.spec : undefined)))
         expect(specs.size).toBe(1)
       }),
@@ -178,8 +242,10 @@ describe("a failure", () => {
     withFar((_, peers) =>
       Effect.gen(function* () {
         const dead = `http://127.0.0.1:${yield* Effect.promise(deadPort)}`
-        expect(yield* failure(peers.write(dead, [samplePut()]))).toMatchObject({ isUndelivered: true })
-        expect(yield* failure(peers.nudge("not an address"))).toMatchObject({ isUndelivered: true })
+        expect(yield* failure(peers.write(peerAt(dead), [samplePut()]))).toMatchObject({
+          isUndelivered: true,
+        })
+        expect(yield* failure(peers.nudge(peerAt("not an address")))).toMatchObject({ isUndelivered: true })
       }),
     ))
 
@@ -188,7 +254,7 @@ describe("a failure", () => {
       (far, peers) =>
         Effect.gen(function* () {
           far.answer = () => Effect.never
-          const error = yield* failure(peers.write(far.url, [samplePut()]))
+          const error = yield* failure(peers.write(far.peer, [samplePut()]))
           expect(error).toMatchObject({ isUndelivered: false })
           expect(error.message).toContain("50 ms")
           expect(far.taken.length).toBe(1)
@@ -217,7 +283,9 @@ describe("a failure", () => {
             }),
           )
           const url = `http://127.0.0.1:${peer.port}`
-          expect(yield* failure(peers.write(url, [samplePut()]))).toMatchObject({ isUndelivered: false })
+          expect(yield* failure(peers.write(peerAt(url), [samplePut()]))).toMatchObject({
+            isUndelivered: false,
+          })
           yield* Effect.promise(() => peer[Symbol.asyncDispose]())
         }
       }),
@@ -228,7 +296,7 @@ describe("a failure", () => {
       (far, peers) =>
         Effect.gen(function* () {
           far.answer = () => Effect.never
-          expect(yield* failure(peers.write(far.url, [samplePut()]))).toMatchObject({ isUndelivered: false })
+          expect(yield* failure(peers.write(far.peer, [samplePut()]))).toMatchObject({ isUndelivered: false })
         }),
       { answerWithinMs: 20 },
     ))
@@ -244,13 +312,13 @@ describe("the far side", () => {
           }
         }
         const stranger = yield* Effect.provide(Peers, here(1_000, "wrong"))
-        expect(yield* failure(stranger.write(far.url, [samplePut()]))).toMatchObject({
+        expect(yield* failure(stranger.write(far.peer, [samplePut()]))).toMatchObject({
           isUndelivered: true,
           message: expect.stringContaining("secret"),
         })
         expect(far.taken).toEqual([])
         expect(far.nudges).toBe(0)
-        yield* peers.nudge(far.url)
+        yield* peers.nudge(far.peer)
         expect(far.nudges).toBe(1)
       }),
     ))
@@ -283,6 +351,18 @@ describe("the far side", () => {
           expect(yield* Effect.promise(() => response.text())).toContain("one release on all nodes")
         }
         expect(far.nudges).toBe(0)
+      }),
+    ))
+
+  test("refuses what is meant for another node, which was found at its address: it surely did nothing", () =>
+    withFar((far, peers) =>
+      Effect.gen(function* () {
+        const gone = { ...far.peer, node: "one of another cluster" }
+        const error = yield* failure(peers.write(gone, [samplePut()]))
+        expect(error).toMatchObject({ isUndelivered: true, message: expect.stringContaining("another node") })
+        expect(yield* failure(peers.nudge(gone))).toMatchObject({ isUndelivered: true })
+        expect((yield* post(far, "nudge", { "punctual-to": "" })).status).toBe(421)
+        expect([far.taken, far.nudges]).toEqual([[], 0])
       }),
     ))
 
@@ -359,8 +439,8 @@ describe("the far side", () => {
           yield* Effect.promise(() => new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve)))
           const address = server.address()
           const url = typeof address === "object" ? `http://127.0.0.1:${address?.port}` : ""
-          yield* failure(peers.nudge(url))
-          yield* peers.nudge(url)
+          yield* failure(peers.nudge(peerAt(url)))
+          yield* peers.nudge(peerAt(url))
           server.closeAllConnections()
           server.close()
           expect(heads).toEqual(["1 1", "2 2"])

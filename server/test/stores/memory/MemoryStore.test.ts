@@ -4,6 +4,7 @@ import { ShardLeases } from "../../../src/ports/ShardLeases.ts"
 import { TimerStore } from "../../../src/ports/TimerStore.ts"
 import { makeMemoryDatabase } from "../../../src/stores/memory/MemoryDatabase.ts"
 import { MemoryStore } from "../../../src/stores/memory/MemoryStore.ts"
+import { namespaceStoreSuite } from "../../../testkit/NamespaceStore.suite.ts"
 import { shardLeasesSuite } from "../../../testkit/ShardLeases.suite.ts"
 import { at, owned, type StoreFixture } from "../../../testkit/StoreFixture.ts"
 import { timerStoreSuite } from "../../../testkit/TimerStore.suite.ts"
@@ -17,6 +18,7 @@ const fixture: StoreFixture = {
 
 timerStoreSuite(fixture)
 shardLeasesSuite(fixture)
+namespaceStoreSuite(fixture)
 
 describe("a memory database shared by nodes", () => {
   test("what one node writes the other reads, and a claim fences the first", () => {
@@ -38,9 +40,9 @@ describe("a memory database shared by nodes", () => {
       }).pipe(Effect.provide(second)),
     )
     const late = Effect.runSync(
-      Effect.flatMap(TimerStore, (store) => store.write([{ shard: 0, epoch, items: [samplePut()] }])).pipe(
-        Effect.provide(first),
-      ),
+      Effect.flatMap(TimerStore, (store) =>
+        store.write([{ shard: 0, epoch, number: 1, items: [samplePut()] }]),
+      ).pipe(Effect.provide(first)),
     )
     expect(late).toEqual([{ result: "ownershipLost" }])
   })

@@ -1,3 +1,4 @@
+import { namespaceStoreSuite } from "../../../testkit/NamespaceStore.suite.ts"
 import { describePostgres, type PostgresKind } from "../../../testkit/PostgresBinaries.ts"
 import { postgresFixture, serverForTests } from "../../../testkit/postgres.ts"
 import { shardLeasesSuite } from "../../../testkit/ShardLeases.suite.ts"
@@ -8,5 +9,6 @@ for (const kind of ["installed", "packaged"] satisfies ReadonlyArray<PostgresKin
     const fixture = postgresFixture(kind, serverForTests(kind))
     timerStoreSuite(fixture)
     shardLeasesSuite(fixture)
+    namespaceStoreSuite(fixture)
   })
 }

@@ -20,7 +20,7 @@ describePostgres("installed", "the fence of a shard", () => {
   const setUp = async () => {
     const { url } = server().database()
     const runtime = ManagedRuntime.make(PostgresStore.layer({ url, shards: 1 }))
-    const { store, leases, epochs } = await runtime.runPromise(owned)
+    const { store, leases, epochs, batchOf } = await runtime.runPromise(owned)
     const { place } = await openDatabase(url, 1)
     // Inside a transaction the view of what others do stands still, so a third one looks.
     const [other, observer] = [connectionTo(place), connectionTo(place)]
@@ -29,6 +29,7 @@ describePostgres("installed", "the fence of a shard", () => {
       store,
       leases,
       other,
+      batchOf,
       epoch: at(epochs, 0),
       run: <A, E>(effect: Effect.Effect<A, E, never>) => runtime.runPromise(effect),
       /** A call that was sent, and whether it has been answered. */
@@ -56,10 +57,10 @@ describePostgres("installed", "the fence of a shard", () => {
 
   test("a claim waits for a write that is under way; after it, the old epoch writes nothing", async () => {
     await using rig = await setUp()
-    const { store, leases, other, epoch } = rig
+    const { store, leases, other, batchOf, epoch } = rig
     const [written, late] = [samplePut(), samplePut()]
     await other.unsafe("BEGIN")
-    await writeBatches(other, [{ shard: 0, epoch, items: [written] }])
+    await writeBatches(other, [batchOf(0, [written])])
     const lease = at(await rig.run(leases.owners), 0)
     const claim = rig.send(leases.claim(lease, "node-2"))
     await rig.untilSomeoneWaits()
@@ -67,15 +68,13 @@ describePostgres("installed", "the fence of a shard", () => {
     await other.unsafe("COMMIT")
     expect((await claim.answer)?.epoch).toBe(epoch + 1)
     expect((await rig.run(store.find(written.timer))).pending?.fireId).toBe(written.timer.fireId)
-    expect(await rig.run(store.write([{ shard: 0, epoch, items: [late] }]))).toEqual([
-      { result: "ownershipLost" },
-    ])
+    expect(await rig.run(store.write([batchOf(0, [late])]))).toEqual([{ result: "ownershipLost" }])
     expect((await rig.run(store.find(late.timer))).pending).toBeUndefined()
   })
 
   test("a write waits for a claim that is under way, and is refused once that commits", async () => {
     await using rig = await setUp()
-    const { store, leases, other, epoch } = rig
+    const { store, leases, other, batchOf, epoch } = rig
     const { counter } = at(await rig.run(leases.owners), 0)
     for (const [end, expected] of [
       ["ROLLBACK", "written"],
@@ -84,7 +83,7 @@ describePostgres("installed", "the fence of a shard", () => {
       const put = samplePut()
       await other.unsafe("BEGIN")
       await other.unsafe("SELECT * FROM claim_shard(0, $1::bigint, $2::bigint, 'node-2')", [epoch, counter])
-      const write = rig.send(store.write([{ shard: 0, epoch, items: [put] }]))
+      const write = rig.send(store.write([batchOf(0, [put])]))
       await rig.untilSomeoneWaits()
       expect(write.isAnswered).toBe(false)
       await other.unsafe(end)
@@ -96,9 +95,9 @@ describePostgres("installed", "the fence of a shard", () => {
 
   test("a renewal does not wait for a write that is under way", async () => {
     await using rig = await setUp()
-    const { leases, other, epoch } = rig
+    const { leases, other, batchOf, epoch } = rig
     await other.unsafe("BEGIN")
-    await writeBatches(other, [{ shard: 0, epoch, items: [samplePut()] }])
+    await writeBatches(other, [batchOf(0, [samplePut()])])
     const before = at(await rig.run(leases.owners), 0).counter
     expect(await rig.run(leases.renew([{ shard: 0, epoch }]))).toEqual([{ foreign: 0 }])
     expect(at(await rig.run(leases.owners), 0).counter).toBe(before + 1)
@@ -121,13 +120,13 @@ describePostgres("installed", "the fence of a shard", () => {
 
   test("an unfenced insert of a key that the owner is just writing waits, and keeps the owner's", async () => {
     await using rig = await setUp()
-    const { store, leases, other, epoch } = rig
+    const { store, leases, other, batchOf } = rig
     const [own, foreign] = [
       samplePut({ timerId: "both" }),
       samplePut({ timerId: "both", fireAt: sampleNow + 9 }),
     ]
     await other.unsafe("BEGIN")
-    await writeBatches(other, [{ shard: 0, epoch, items: [own] }])
+    await writeBatches(other, [batchOf(0, [own])])
     const insert = rig.send(store.insertIfAbsent(0, [foreign]))
     await rig.untilSomeoneWaits()
     expect(insert.isAnswered).toBe(false)
@@ -165,13 +164,15 @@ describePostgres("installed", "the fence of a shard", () => {
         const batches = (round % 2 === 0 ? order : order.reverse()).map((shard) => ({
           shard,
           epoch: at(current, shard).epoch,
+          number: round + 1,
           items: [samplePut()],
         }))
         return Effect.runPromise(at(stores, round % 2).write(batches))
       })
-      for (const answers of await Promise.all(rounds)) {
-        expect(answers.every(({ result }) => result === "written")).toBe(true)
-      }
+      // Whoever comes after a higher number is refused; nobody fails.
+      const results = (await Promise.all(rounds)).map((answers) => answers.map(({ result }) => result))
+      expect(new Set(results.flat()).difference(new Set(["written", "overtaken"]))).toEqual(new Set())
+      expect(results.at(-1)).toEqual(current.map(() => "written"))
     } finally {
       await first.dispose()
       await second.dispose()

@@ -1,12 +1,15 @@
 import { describe, expect, test } from "bun:test"
 import { Effect } from "effect"
 import { ShardLeases } from "../../../src/ports/ShardLeases.ts"
+import { connectionTo } from "../../../src/stores/postgres/Connections.ts"
 import { migrations } from "../../../src/stores/postgres/migrations/all.ts"
 import { openDatabase, whyUnfit } from "../../../src/stores/postgres/openDatabase.ts"
 import { PostgresStore } from "../../../src/stores/postgres/PostgresStore.ts"
+import { writeBatches } from "../../../src/stores/postgres/Writer.ts"
 import { describePostgres } from "../../../testkit/PostgresBinaries.ts"
 import { PostgresServer } from "../../../testkit/PostgresServer.ts"
 import { serverForTests } from "../../../testkit/postgres.ts"
+import { samplePut } from "../../../testkit/timers.ts"
 
 const open = (url: string, shards = 2) =>
   Effect.runPromise(
@@ -77,6 +80,36 @@ describePostgres("installed", "opening a PostgreSQL store", () => {
     )
     const opened = await open(url, 2)
     expect(opened._tag === "Success" && opened.success.map(({ epoch }) => epoch)).toEqual([7, 8])
+  })
+
+  test("numbers calls in a store from before, and lets nodes from before go on", async () => {
+    const { url, schema } = server().database()
+    await using(server().url, (sql) =>
+      sql.begin(async (tx) => {
+        await tx.unsafe(`CREATE SCHEMA ${schema}`)
+        await tx.unsafe(`SET LOCAL search_path TO ${schema}`)
+        await tx.unsafe(
+          "CREATE TABLE migrations (version integer PRIMARY KEY, applied_at timestamptz DEFAULT now())",
+        )
+        for (const text of migrations.slice(0, 2)) await tx.unsafe(text).simple()
+        await tx.unsafe("INSERT INTO migrations (version) VALUES (1), (2)")
+        await tx.unsafe("INSERT INTO shards (shard, epoch) VALUES (0, 7)")
+        await tx.unsafe("INSERT INTO leases (shard, epoch) VALUES (0, 7)")
+      }),
+    )
+    const { place } = await openDatabase(url, 1)
+    const sql = connectionTo(place)
+    try {
+      const numbered = (number: number) =>
+        writeBatches(sql, [{ shard: 0, epoch: 7, number, items: [samplePut()] }])
+      expect((await numbered(3)).map(({ result }) => result)).toEqual(["written"])
+      expect(
+        await sql.unsafe("SELECT ruling FROM write_items('{0}', '{7}', 1, false, '[]', '{}', '')"),
+      ).toHaveLength(0)
+      expect((await numbered(3)).map(({ result }) => result)).toEqual(["overtaken"])
+    } finally {
+      await sql.close({ timeout: 0 })
+    }
   })
 
   test("refuses a newer schema and names both versions", async () => {

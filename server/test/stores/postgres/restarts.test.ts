@@ -14,10 +14,11 @@ import { delivered, outcomeOf, samplePut } from "../../../testkit/timers.ts"
 describePostgres("installed", "a PostgreSQL store", () => {
   const storeAt = async (url: string) => {
     const runtime = ManagedRuntime.make(PostgresStore.layer({ url, shards: 1, connections: 4 }))
-    const { store, epochs, leases } = await runtime.runPromise(owned)
+    const { store, epochs, leases, batchOf } = await runtime.runPromise(owned)
     return {
       store,
       leases,
+      batchOf,
       epoch: at(epochs, 0),
       run: <A, E>(effect: Effect.Effect<A, E>) => runtime.runPromise(effect),
       [Symbol.asyncDispose]: () => runtime.dispose(),
@@ -27,12 +28,12 @@ describePostgres("installed", "a PostgreSQL store", () => {
   test("finds every answered write after the database was killed, and goes on without being opened again", async () => {
     await using server = await PostgresServer.start("installed")
     await using rig = await storeAt(server.database().url)
-    const { store, epoch, run } = rig
+    const { store, batchOf, run } = rig
     const puts = Array.from({ length: 50 }, () => samplePut({ payload: new Uint8Array(5_000).fill(7) }))
-    await run(store.write([{ shard: 0, epoch, items: puts }]))
-    await run(store.write([{ shard: 0, epoch, items: [outcomeOf(at(puts, 0).timer, delivered)] }]))
+    await run(store.write([batchOf(0, puts)]))
+    await run(store.write([batchOf(0, [outcomeOf(at(puts, 0).timer, delivered)])]))
     await server.kill9()
-    const down = await run(store.write([{ shard: 0, epoch, items: [samplePut()] }])).then(
+    const down = await run(store.write([batchOf(0, [samplePut()])])).then(
       () => "written",
       (error: { isFatal: boolean }) => `fatal: ${error.isFatal}`,
     )
@@ -41,7 +42,7 @@ describePostgres("installed", "a PostgreSQL store", () => {
     const later = samplePut()
     const items = [...puts.slice(1), later]
     await eventually("the store writes again", async () => {
-      const repeated = await run(store.write([{ shard: 0, epoch, items }])).catch(() => undefined)
+      const repeated = await run(store.write([batchOf(0, items)])).catch(() => undefined)
       const answers = repeated?.flatMap((batch) => (batch.result === "written" ? batch.answers : []))
       // What was answered before is there already, so the same items again get the same answers.
       return answers?.every(({ result }) => result === "created") ? true : undefined
@@ -54,9 +55,9 @@ describePostgres("installed", "a PostgreSQL store", () => {
   test("reads through a restart, because reading twice is harmless", async () => {
     await using server = await PostgresServer.start("installed")
     await using rig = await storeAt(server.database().url)
-    const { store, epoch, run } = rig
+    const { store, batchOf, run } = rig
     const { timer } = samplePut()
-    await run(store.write([{ shard: 0, epoch, items: [samplePut({ timerId: timer.timerId })] }]))
+    await run(store.write([batchOf(0, [samplePut({ timerId: timer.timerId })])]))
     await run(store.find(timer))
     await server.restart()
     expect((await run(store.find(timer))).pending?.timerId).toBe(timer.timerId)
@@ -67,12 +68,12 @@ describePostgres("installed", "a PostgreSQL store", () => {
     await using server = await PostgresServer.start("installed")
     await using proxy = await TcpProxy.before({ host: server.host, port: server.port })
     await using rig = await storeAt(`postgres://postgres@${proxy.address}/postgres`)
-    const { store, leases, epoch, run } = rig
+    const { store, leases, epoch, batchOf, run } = rig
     const put = samplePut()
     proxy.blackholeFromServer()
     const startedAt = performance.now()
     const calls = [
-      run(store.write([{ shard: 0, epoch, items: [put] }])),
+      run(store.write([batchOf(0, [put])])),
       run(store.insertIfAbsent(0, [samplePut()])),
       run(leases.renew([{ shard: 0, epoch }])),
     ]
@@ -82,7 +83,7 @@ describePostgres("installed", "a PostgreSQL store", () => {
     proxy.cut()
     proxy.heal()
     // The write had arrived: its answer was lost, and the same write again gets it.
-    const again = await run(store.write([{ shard: 0, epoch, items: [put] }]))
+    const again = await run(store.write([batchOf(0, [put])]))
     expect(again).toEqual([{ result: "written", answers: [{ result: "created", timer: put.timer }] }])
     expect((await run(store.tally)).created).toBeLessThanOrEqual(2)
     expect(await run(leases.renew([{ shard: 0, epoch }]))).toHaveLength(1)

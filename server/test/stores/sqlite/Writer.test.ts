@@ -34,15 +34,14 @@ describe("the SQLite writer", () => {
     withStore(
       Effect.scoped(
         Effect.gen(function* () {
-          const { store, epochs } = yield* owned
+          const { store, batchOf } = yield* owned
           const other = yield* beside
           const put = samplePut()
           other.run("BEGIN IMMEDIATE")
           other.run("UPDATE shards SET epoch = epoch + 1")
-          const writing = yield* Effect.forkChild(
-            store.write([{ shard: 0, epoch: at(epochs, 0), items: [put] }]),
-            { startImmediately: true },
-          )
+          const writing = yield* Effect.forkChild(store.write([batchOf(0, [put])]), {
+            startImmediately: true,
+          })
           other.run("COMMIT")
           expect(yield* Fiber.join(writing)).toEqual([{ result: "ownershipLost" }])
           expect((yield* store.find(put.timer)).pending).toBeUndefined()

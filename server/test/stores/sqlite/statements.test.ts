@@ -4,6 +4,7 @@ import { Database } from "bun:sqlite"
 import { describe, expect, test } from "bun:test"
 import type { ListQuery } from "../../../src/ports/TimerStore.ts"
 import { migrations } from "../../../src/stores/sqlite/migrations/all.ts"
+import { namespaceSql } from "../../../src/stores/sqlite/NamespaceTable.ts"
 import { readerSql, writerSql } from "../../../src/stores/sqlite/statements.ts"
 import { countSql, pageSql, walkOf } from "../../../src/stores/sqlite/walks.ts"
 
@@ -80,6 +81,23 @@ describe("statements of the reader", () => {
     expectIndexed(readerSql.pending, `INDEX timers_by_key ${byKey}`, "b USING INTEGER PRIMARY KEY")
     expectIndexed(readerSql.lastEnded, `INDEX history_by_key ${byKey}`)
     expectIndexed(readerSql.lastDead, `INDEX dead_by_key ${byKey}`)
+  })
+
+  test("find names from one to the next, each by one look at every index", () => {
+    const plan = planOf(namespaceSql.names)
+    for (const index of ["timers_by_key", "history_by_key", "dead_by_key"]) {
+      expect(plan.filter((step) => step.includes(`COVERING INDEX ${index} (namespace>?)`))).toHaveLength(1)
+    }
+    expect(plan.filter((step) => step.includes("namespaces USING PRIMARY KEY (namespace>?)"))).toHaveLength(1)
+    expect(plan.filter((step) => /^SCAN (timers|history|dead|namespaces)\b|TEMP B-TREE/.test(step))).toEqual(
+      [],
+    )
+  })
+
+  test("find changed settings by their versions", () => {
+    expectIndexed(namespaceSql.changes, "INDEX namespaces_by_version (version>?)")
+    expectIndexed(namespaceSql.get, "PRIMARY KEY (namespace=?)")
+    expectIndexed(namespaceSql.put, "INDEX namespaces_by_version")
   })
 
   test("walk lists and counts along an index, in either direction, from a cursor or the beginning", () => {

@@ -2,5 +2,6 @@
 // never edited; a change of the schema is a new file.
 import timers from "./0001-timers.sql" with { type: "text" }
 import askedAt from "./0002-asked-at.sql" with { type: "text" }
+import namespaces from "./0003-namespaces.sql" with { type: "text" }
 
-export const migrations: ReadonlyArray<string> = [timers, askedAt]
+export const migrations: ReadonlyArray<string> = [timers, askedAt, namespaces]

@@ -1,6 +1,6 @@
 // Specs as JSON text and back. Most timers of a program share a few specs, so both ways are
 // remembered: objects by identity, texts in a cache that is emptied when it is full.
-import type { Spec } from "../../domain/Timer.ts"
+import type { Spec } from "../domain/Timer.ts"
 
 const mostCached = 1_000
 const specs = new Map<string, Spec>()

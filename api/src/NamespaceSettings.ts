@@ -1,0 +1,151 @@
+/**
+ * `/namespaces/put`, `get` and `list`: what an operator sets for a tenant. A namespace needs no setting up; one that
+ * was never set has the defaults.
+ */
+import { Schema } from "effect"
+import { Count } from "./Count.ts"
+import { Instant } from "./Instant.ts"
+import type { Limits } from "./Limits.ts"
+import { Namespace } from "./Namespace.ts"
+import { perLimits } from "./perLimits.ts"
+import { makeRetryPolicyInput, RetryPolicy } from "./RetryPolicy.ts"
+import { WebhookSecret } from "./WebhookSecret.ts"
+
+const wholeNumber = (minimum: number, maximum: number, description: string) => {
+  const message = `must be a whole number from ${minimum} to ${maximum}, or null`
+  return Schema.optionalKey(
+    Schema.NullOr(
+      Schema.Number.annotate({ message }).check(
+        Schema.isInt({ message }),
+        Schema.isBetween({ minimum, maximum }, { message, description }),
+      ),
+    ).annotate({ message }),
+  )
+}
+
+const secretsMessage = "must be an array of 1 or 2 secrets, or null"
+
+/** What is left out stays as it is, and null resets it. */
+export const makePutNamespace = perLimits((limits: Limits) =>
+  Schema.Struct({
+    namespace: Namespace,
+    webhookSecrets: Schema.optionalKey(
+      Schema.NullOr(
+        Schema.Array(WebhookSecret)
+          .annotate({ message: secretsMessage })
+          .check(
+            Schema.isBetweenLength(1, 2, {
+              message: secretsMessage,
+              description:
+                "What webhooks are signed by. With two, during a rotation, both signatures are sent. Never shown again.",
+            }),
+          ),
+      ).annotate({ message: secretsMessage }),
+    ),
+    retryPolicy: Schema.optionalKey(
+      Schema.NullOr(makeRetryPolicyInput(limits)).annotate({
+        message: "must be an object of retry settings, or null",
+        description: "For timers that come without one, or what theirs leaves out.",
+      }),
+    ),
+    maxInFlight: wholeNumber(1, 10_000, "How many of its attempts may run at once."),
+    maxPending: wholeNumber(0, 100_000_000, "How many pending timers it may have."),
+    createsPerSecond: wholeNumber(1, 1_000_000, "How many timers it may create a second."),
+    paused: Schema.optionalKey(
+      Schema.NullOr(Schema.Boolean).annotate({
+        message: "must be true or false",
+        description:
+          "Paused, it accepts timers and starts no attempt; that time does not count against them.",
+      }),
+    ),
+  })
+    .annotate({
+      message: "must be a JSON object",
+      description: "What is to change: what is left out stays, null resets.",
+    })
+    .annotate({ identifier: "PutNamespace" }),
+)
+
+export type PutNamespace = ReturnType<typeof makePutNamespace>["Type"]
+
+export const GetNamespace = Schema.Struct({ namespace: Namespace }).annotate({
+  message: "must be a JSON object",
+  identifier: "GetNamespace",
+})
+
+export type GetNamespace = typeof GetNamespace.Type
+
+export const makeListNamespaces = perLimits((limits: Limits) => {
+  const limitMessage = `must be a whole number from 1 to ${limits.namespacePage}`
+  const cursorMessage = "must be the nextCursor of an earlier answer"
+  return Schema.Struct({
+    cursor: Schema.optionalKey(
+      Schema.String.annotate({ message: cursorMessage }).check(
+        Schema.isBetweenLength(1, limits.cursorLength, { message: cursorMessage }),
+      ),
+    ),
+    limit: Schema.optionalKey(
+      Schema.Number.annotate({ message: limitMessage }).check(
+        Schema.isInt({ message: limitMessage }),
+        Schema.isBetween(
+          { minimum: 1, maximum: limits.namespacePage },
+          { message: limitMessage, description: "The size of a page; the most when left out." },
+        ),
+      ),
+    ),
+  })
+    .annotate({ message: "must be a JSON object", description: "Namespaces by name." })
+    .annotate({ identifier: "ListNamespaces" })
+})
+
+export type ListNamespaces = ReturnType<typeof makeListNamespaces>["Type"]
+
+const settingsFields = {
+  namespace: Schema.String,
+  webhookSecrets: Schema.Array(
+    Schema.Struct({
+      fingerprint: Schema.String.annotate({
+        description: "The first 16 hex digits of the SHA-256 of the secret's bytes.",
+      }),
+    }).annotate({ identifier: "SecretFingerprint" }),
+  ),
+  retryPolicy: Schema.optionalKey(RetryPolicy),
+  maxInFlight: Schema.optionalKey(Count),
+  maxPending: Schema.optionalKey(Count),
+  createsPerSecond: Schema.optionalKey(Count),
+  paused: Schema.Boolean,
+  pausedSince: Schema.optionalKey(Instant),
+  updatedAt: Schema.optionalKey(Instant.annotate({ description: "Absent if nothing was ever set." })),
+}
+
+const CappedCount = Schema.Struct({ count: Count, capped: Schema.Boolean }).annotate({
+  identifier: "CappedCount",
+  description: "Counting stops at a bound, and then says so: there are at least count.",
+})
+
+export const PutNamespaceAnswer = Schema.Struct({ settings: Schema.Struct(settingsFields) }).annotate({
+  identifier: "PutNamespaceAnswer",
+  description: "The settings as they are now.",
+})
+
+export type PutNamespaceAnswer = typeof PutNamespaceAnswer.Type
+
+const NamespaceView = Schema.Struct({ ...settingsFields, pending: CappedCount, dead: CappedCount }).annotate({
+  identifier: "NamespaceView",
+})
+
+export const NamespaceAnswer = Schema.Struct({ settings: NamespaceView }).annotate({
+  identifier: "NamespaceAnswer",
+  description: "The settings, and how many timers the namespace has.",
+})
+
+export type NamespaceAnswer = typeof NamespaceAnswer.Type
+
+export const ListNamespacesAnswer = Schema.Struct({
+  namespaces: Schema.Array(NamespaceView),
+  nextCursor: Schema.optionalKey(
+    Schema.String.annotate({ description: "Present when there is more: send it as cursor." }),
+  ),
+}).annotate({ identifier: "ListNamespacesAnswer", description: "One page of namespaces, by name." })
+
+export type ListNamespacesAnswer = typeof ListNamespacesAnswer.Type

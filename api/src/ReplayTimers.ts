@@ -1,0 +1,62 @@
+/**
+ * `/timers/replay` and `/timers/discard`: what becomes of dead letters. They take the same selection, and as with
+ * deleteMany everything has to be asked for by name.
+ */
+import { Schema } from "effect"
+import { Count } from "./Count.ts"
+import { Namespace } from "./Namespace.ts"
+import { exactlyOneOf } from "./oneOf.ts"
+import { TimerFilter } from "./TimerFilter.ts"
+import { TimerId } from "./TimerId.ts"
+
+const selectionFields = {
+  namespace: Namespace,
+  timerId: Schema.optionalKey(TimerId),
+  filter: Schema.optionalKey(TimerFilter),
+  all: Schema.optionalKey(Schema.Literal(true).annotate({ message: "must be true" })),
+  dryRun: Schema.optionalKey(
+    Schema.Boolean.annotate({
+      message: "must be true or false",
+      description: "Only count what one call would do, and do nothing.",
+    }),
+  ),
+}
+
+export const ReplayTimers = Schema.Struct(selectionFields)
+  .annotate({
+    message: "must be a JSON object",
+    description: "Which dead letters to arm again: exactly one of timerId, filter and all.",
+  })
+  .check(exactlyOneOf("timerId", "filter", "all"))
+  .annotate({ identifier: "ReplayTimers" })
+
+export type ReplayTimers = typeof ReplayTimers.Type
+
+export const DiscardTimers = Schema.Struct(selectionFields)
+  .annotate({
+    message: "must be a JSON object",
+    description: "Which dead letters to remove: exactly one of timerId, filter and all.",
+  })
+  .check(exactlyOneOf("timerId", "filter", "all"))
+  .annotate({ identifier: "DiscardTimers" })
+
+export type DiscardTimers = typeof DiscardTimers.Type
+
+const more = Schema.optionalKey(
+  Schema.Literal(true).annotate({ description: "Present when more dead letters match: repeat the call." }),
+)
+
+export const ReplayTimersAnswer = Schema.Struct({
+  replayed: Count,
+  skipped: Count.annotate({ description: "Dead letters whose key is pending; they stay as they are." }),
+  more,
+}).annotate({ identifier: "ReplayTimersAnswer", description: "What one bounded batch came to." })
+
+export type ReplayTimersAnswer = typeof ReplayTimersAnswer.Type
+
+export const DiscardTimersAnswer = Schema.Struct({ discarded: Count, more }).annotate({
+  identifier: "DiscardTimersAnswer",
+  description: "What one bounded batch came to.",
+})
+
+export type DiscardTimersAnswer = typeof DiscardTimersAnswer.Type

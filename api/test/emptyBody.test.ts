@@ -1,0 +1,17 @@
+import { describe, expect, test } from "bun:test"
+import { emptyBody } from "../src/emptyBody.ts"
+import { refusalsOf } from "./refusals.ts"
+
+const Nothing = emptyBody("Nothing")
+
+describe("the body of a call that asks for nothing", () => {
+  test("is an empty object", () => {
+    expect(refusalsOf(Nothing, {})).toEqual([])
+  })
+
+  test("is nothing else", () => {
+    for (const body of [{ limit: 1 }, [], ["a"], "", "text", 0, true, null]) {
+      expect(refusalsOf(Nothing, body)).toHaveLength(1)
+    }
+  })
+})

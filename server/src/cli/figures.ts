@@ -1,0 +1,28 @@
+// Figures as people read them: counts with their thousands apart, bytes and spans of time in the unit that fits.
+
+export const countShown = (count: number): string => String(count).replace(/\B(?=(\d{3})+$)/g, ",")
+
+const byteUnits = ["B", "KiB", "MiB", "GiB", "TiB"] as const
+
+export const bytesShown = (bytes: number): string => {
+  const power = bytes < 1 ? 0 : Math.min(byteUnits.length - 1, Math.floor(Math.log2(bytes) / 10))
+  const amount = bytes / 1024 ** power
+  return `${power === 0 ? String(amount) : amount.toFixed(1)} ${byteUnits[power]}`
+}
+
+const spans = [
+  ["d", 86_400_000],
+  ["h", 3_600_000],
+  ["min", 60_000],
+  ["s", 1_000],
+] as const
+
+/** In its largest unit and the next: 3 d 4 h, 2 min 5 s; below a second in milliseconds. */
+export const spanShown = (spanMs: number): string => {
+  const index = spans.findIndex(([, unitMs]) => spanMs >= unitMs)
+  const [unit, unitMs] = spans[index] ?? ["ms", 1]
+  const whole = Math.floor(spanMs / unitMs)
+  const [nextUnit, nextMs] = spans[index + 1] ?? ["", 0]
+  const rest = index < 0 || nextMs === 0 ? 0 : Math.floor((spanMs - whole * unitMs) / nextMs)
+  return rest === 0 ? `${whole} ${unit}` : `${whole} ${unit} ${rest} ${nextUnit}`
+}

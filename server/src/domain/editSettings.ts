@@ -1,0 +1,61 @@
+// What becomes of settings when an operator changes some of them: what is left out stays, null resets. Nothing to do
+// leaves the very same settings, so that whoever stores them can tell.
+import {
+  type NamespaceSettings,
+  type SealedSecret,
+  type ServiceSettings,
+  withPause,
+} from "./NamespaceSettings.ts"
+import type { RetryPolicy } from "./Timer.ts"
+
+export interface SettingsEdit {
+  readonly webhookSecrets?: ReadonlyArray<SealedSecret> | null
+  readonly retryPolicy?: RetryPolicy | null
+  readonly maxInFlight?: number | null
+  readonly maxPending?: number | null
+  readonly createsPerSecond?: number | null
+  readonly paused?: boolean | null
+}
+
+export const editSettings = (
+  settings: NamespaceSettings,
+  { paused, ...plain }: SettingsEdit,
+  nowMs: number,
+): NamespaceSettings => {
+  const values = Object.entries(plain).filter(([, value]) => value !== undefined)
+  const shifted = paused === undefined ? settings : withPaused(settings, paused === true, nowMs)
+  if (values.length === 0) return shifted
+  const edited: Record<string, unknown> = { ...shifted }
+  for (const [name, value] of values) {
+    if (value === null) delete edited[name]
+    else edited[name] = value
+  }
+  // Each value went under the name that it was given for.
+  return edited as NamespaceSettings
+}
+
+/** A pause that is asked for again goes on as it began. */
+const withPaused = (settings: NamespaceSettings, isPaused: boolean, nowMs: number): NamespaceSettings => {
+  const { pausedSinceMs, ...rest } = settings
+  if (isPaused) return pausedSinceMs === undefined ? { ...settings, pausedSinceMs: nowMs } : settings
+  if (pausedSinceMs === undefined) return settings
+  return { ...rest, pastPauses: withPause(rest.pastPauses, pausedSinceMs, nowMs) }
+}
+
+/** One that a restore began stays one of those, whoever asks for another. */
+export const pauseService = (
+  settings: ServiceSettings,
+  reason: string | undefined,
+  nowMs: number,
+): ServiceSettings => {
+  const { pause } = settings
+  if (pause !== undefined && (reason === undefined || reason === pause.reason)) return settings
+  const given = reason === undefined ? {} : { reason }
+  return { ...settings, pause: { ...(pause ?? { sinceMs: nowMs, kind: "asked" }), ...given } }
+}
+
+export const resumeService = (settings: ServiceSettings, nowMs: number): ServiceSettings => {
+  const { pause, ...rest } = settings
+  if (pause === undefined) return settings
+  return { ...rest, pastPauses: withPause(rest.pastPauses, pause.sinceMs, nowMs) }
+}

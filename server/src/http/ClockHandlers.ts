@@ -1,0 +1,62 @@
+// The clock for whoever tests against the service: moved only where it does not go by itself.
+import { type AdvanceClock, type AdvanceClockAnswer, maxFiringsDefault } from "@punctual/api/AdvanceClock"
+import { formatInstant } from "@punctual/api/Instant"
+import { invalidField } from "@punctual/api/invalidRequest"
+import { ClockNotManual, Overloaded, type Problem } from "@punctual/api/Problem"
+import { Effect } from "effect"
+import type { AdvanceCommand, ClockAdvance } from "../engine/ClockAdvance.ts"
+import { Engine } from "../engine/Engine.ts"
+import type { ApiHandler } from "./ApiCall.ts"
+import { refuse } from "./refusal.ts"
+
+/** By the name that the contract gives its endpoint. */
+export interface ClockHandlers {
+  readonly advance: ApiHandler<AdvanceClock>
+}
+
+export const makeClockHandlers: Effect.Effect<ClockHandlers, never, Engine> = Effect.map(
+  Engine,
+  ({ clock }) => ({
+    advance: ({ body }) => (clock === undefined ? Effect.fail(notManual()) : advance(clock, body)),
+  }),
+)
+
+const advance = (clock: ClockAdvance, body: AdvanceClock): Effect.Effect<string, Problem> =>
+  Effect.matchEffect(clock.advance(commandOf(body)), {
+    onFailure: (error): Effect.Effect<never, Problem> => {
+      switch (error._tag) {
+        case "InvalidAdvance":
+          return Effect.fail(invalidField(body.by === undefined ? "/to" : "/by", error.message))
+        case "ClockBusy":
+          return Effect.fail(busy())
+        case "StoreError":
+          return refuse(error)
+      }
+    },
+    onSuccess: ({ nowMs, fired, isUnfinished }) => {
+      const answer: typeof AdvanceClockAnswer.Encoded = {
+        now: formatInstant(nowMs),
+        fired,
+        ...(isUnfinished ? { more: true } : {}),
+      }
+      return Effect.succeed(JSON.stringify(answer))
+    },
+  })
+
+const commandOf = ({ by, to, maxFirings = maxFiringsDefault }: AdvanceClock): AdvanceCommand => {
+  if (by !== undefined) return { to: { byMs: by }, maxFirings }
+  if (to !== undefined) return { to: { untilMs: to }, maxFirings }
+  throw new Error("an advance without a time has passed its schema")
+}
+
+const notManual = (): Problem =>
+  new ClockNotManual({
+    detail:
+      "The service follows the system's clock. To move time in tests, start it with TIMER_CLOCK=manual, or manual:<instant>.",
+  })
+
+const busy = (): Problem =>
+  new Overloaded({
+    detail: "Others are moving the clock, or the service is stopping. It was not moved: try again.",
+    retryAfterSeconds: 1,
+  })

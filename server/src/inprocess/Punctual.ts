@@ -1,0 +1,260 @@
+// Punctual inside a program: the same engine, stores and contract as the service, without HTTP. Timers are delivered to
+// functions of the program, or to webhooks. It is a composition root of its own, beside main.ts, for programs that do
+// not want another process; its calls are promises, so that they need not know how it is built.
+//
+//   await using punctual = await Punctual.open({ store: "sqlite:./timers.db" })
+//   punctual.on("billing", async ({ payload }) => remind(payload))
+//   await punctual.create({ namespace: "billing", delay: "30d", payload: { invoice: 4711 } })
+import "effect/schema/SchemaJITCompiler/enable"
+import { randomBytes } from "node:crypto"
+import { defaultLimits } from "@punctual/api/Limits"
+import { Namespace } from "@punctual/api/Namespace"
+import { Internal, OwnerUnavailable } from "@punctual/api/Problem"
+import { Cause, Effect, Exit, Layer, ManagedRuntime, Option, Result, Schema } from "effect"
+import { type HandlerDeliverer, makeHandlerDeliverer } from "../deliverers/handler/HandlerDeliverer.ts"
+import { makeWebhookDeliverer } from "../deliverers/webhook/WebhookDeliverer.ts"
+import type { Target } from "../domain/Timer.ts"
+import { defaultEngineOptions, Engine } from "../engine/Engine.ts"
+import { NamespaceDirectory } from "../engine/NamespaceDirectory.ts"
+import { makeClockHandlers } from "../http/ClockHandlers.ts"
+import { makeTimerHandlers } from "../http/TimerHandlers.ts"
+import { layerLogs } from "../Logs.ts"
+import { type Deliverer, Deliverers } from "../ports/Deliverer.ts"
+import { Ids } from "../ports/Ids.ts"
+import { WallClock } from "../ports/WallClock.ts"
+import { MemoryStore } from "../stores/memory/MemoryStore.ts"
+import { SqliteStore } from "../stores/sqlite/SqliteStore.ts"
+import {
+  type Answers,
+  type CallName,
+  type ClockMove,
+  ContractCalls,
+  type NewTimer,
+  type TimerCancel,
+  type TimerChange,
+  type TimerKey,
+  type TimerQuery,
+} from "./ContractCalls.ts"
+import { HandlerScope } from "./HandlerScope.ts"
+import { PunctualError } from "./PunctualError.ts"
+import { type OpenTerms, type PunctualOptions, readOptions } from "./PunctualOptions.ts"
+import { deliverTo, type TimerHandler } from "./TimerHandler.ts"
+
+export type {
+  Answers,
+  ClockMove,
+  NewTimer,
+  TimerCancel,
+  TimerChange,
+  TimerKey,
+  TimerQuery,
+} from "./ContractCalls.ts"
+export { PunctualError } from "./PunctualError.ts"
+export type { PunctualOptions } from "./PunctualOptions.ts"
+export type { HandlerReply, TimerFire, TimerHandler } from "./TimerHandler.ts"
+
+interface Opened {
+  readonly runtime: ManagedRuntime.ManagedRuntime<Engine, { readonly message: string }>
+  readonly engine: Engine["Service"]
+  readonly calls: ContractCalls
+  readonly handlers: HandlerDeliverer
+  /** Only where the clock is manual. */
+  readonly scope: HandlerScope | undefined
+  readonly drainMs: number
+}
+
+export class Punctual implements AsyncDisposable {
+  readonly #opened: Opened
+  #closing: Promise<void> | undefined
+
+  private constructor(opened: Opened) {
+    this.#opened = opened
+  }
+
+  /** Resolves when timers can be made; rejects if another process, or another of this one, keeps the store. */
+  static async open(options: PunctualOptions): Promise<Punctual> {
+    return new Punctual(await openWith(readOptions(options)))
+  }
+
+  /**
+   * The function that timers of the namespace are delivered to, in place of the one before. Timers that came due
+   * without one have waited for it, and start at once.
+   */
+  on(namespace: string, handler: TimerHandler): void {
+    if (!isNamespace(namespace)) {
+      throw new PunctualError("invalidRequest", "a handler's namespace is 1 to 100 of A-Z a-z 0-9 _ -")
+    }
+    if (typeof handler !== "function") {
+      throw new PunctualError("invalidRequest", `the handler of ${namespace} must be a function`)
+    }
+    const { handlers, scope } = this.#opened
+    const delivering = deliverTo(handler, limits.payloadBytes)
+    handlers.on(namespace, scope === undefined ? delivering : scope.around(delivering))
+  }
+
+  /** Resolves when the timer is on stable storage. Without target and callbackUrl it goes to the namespace's handler. */
+  create(timer: NewTimer): Promise<Answers["create"]> {
+    return this.#ask("create", toHandler(timer))
+  }
+
+  /** In order. One that fails does not spoil the rest: its result has a `problem`. */
+  createMany(timers: ReadonlyArray<NewTimer>): Promise<Answers["createMany"]> {
+    return this.#ask("createMany", { timers: timers.map(toHandler) })
+  }
+
+  /** The pending life of a key, else the last finished one; rejects with `timerNotFound`. */
+  get(key: TimerKey): Promise<Answers["get"]> {
+    return this.#ask("get", key)
+  }
+
+  /** Absent keeps, null clears; attempts start anew. */
+  update(change: TimerChange): Promise<Answers["update"]> {
+    return this.#ask("update", change)
+  }
+
+  /** After `cancelled` no attempt starts. */
+  cancel(key: TimerCancel): Promise<Answers["delete"]> {
+    return this.#ask("delete", key)
+  }
+
+  list(query: TimerQuery): Promise<Answers["list"]> {
+    return this.#ask("list", query)
+  }
+
+  /**
+   * Moves a manual clock, and resolves when all that came due on the way has been fired and stored. A handler is
+   * refused: it would wait for itself.
+   */
+  async advance(move: ClockMove): Promise<Answers["advance"]> {
+    if (this.#opened.scope?.isInside === true) throw new PunctualError("invalidRequest", waitsForItself)
+    return this.#ask("advance", move)
+  }
+
+  /**
+   * Starts nothing more, lets what runs finish within the bound, stores what came of it, and lets go of the store. A
+   * handler may call it, but must not wait for it.
+   */
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
+  async #close(): Promise<void> {
+    const { runtime, engine, drainMs } = this.#opened
+    await runtime.runPromise(engine.drain(drainMs))
+    await runtime.dispose()
+  }
+
+  async #ask<Name extends CallName>(name: Name, request: object): Promise<Answers[Name]> {
+    if (this.#closing !== undefined) throw PunctualError.from(closed())
+    const { runtime, calls } = this.#opened
+    const exit = await runtime.runPromiseExit(calls.ask(name, request))
+    if (Exit.isSuccess(exit)) return exit.value
+    const failure = Cause.findError(exit.cause)
+    if (Result.isFailure(failure)) throw PunctualError.from(unforeseen(exit.cause))
+    throw "code" in failure.success
+      ? PunctualError.from(failure.success)
+      : new PunctualError("internal", failure.success.message)
+  }
+}
+
+const limits = defaultLimits
+
+const waitsForItself =
+  "A handler cannot move the clock, which moves only when every handler has ended: let it answer with nextDelay or nextExecuteAt, or move the clock elsewhere. It was not moved."
+
+const isNamespace = Schema.is(Namespace)
+
+const toHandler = (timer: NewTimer): object =>
+  typeof timer !== "object" || timer === null || timer.target !== undefined || timer.callbackUrl !== undefined
+    ? timer
+    : { ...timer, target: { type: "handler" } }
+
+const openWith = async (terms: OpenTerms): Promise<Opened> => {
+  const handlers = makeHandlerDeliverer({ timeoutMs: terms.handlerTimeout })
+  const runtime = ManagedRuntime.make(layerOf(terms, handlers))
+  const program = Effect.gen(function* () {
+    const engine = yield* Engine
+    const wall = yield* WallClock
+    const calls = new ContractCalls({
+      limits,
+      handlers: { ...(yield* makeTimerHandlers(limits)), ...(yield* makeClockHandlers) },
+      now: () => wall.now(),
+    })
+    const isOwning = yield* untilOwning(engine).pipe(Effect.timeoutOption(terms.openTimeout))
+    if (Option.isNone(isOwning)) return yield* Effect.fail({ message: taken(terms), isTaken: true })
+    const scope = terms.clock.kind === "manual" ? new HandlerScope() : undefined
+    return { runtime, engine, calls, handlers, scope, drainMs: terms.drainTimeout }
+  })
+  const exit = await runtime.runPromiseExit(program)
+  if (Exit.isSuccess(exit)) return exit.value
+  await runtime.dispose()
+  const failure = Cause.findError(exit.cause)
+  if (Result.isFailure(failure)) throw PunctualError.from(unforeseen(exit.cause))
+  const { success: error } = failure
+  throw new PunctualError("isTaken" in error ? "ownerUnavailable" : "internal", error.message)
+}
+
+const untilOwning = (engine: Engine["Service"]): Effect.Effect<void> =>
+  Effect.sleep(5).pipe(
+    Effect.repeat({
+      while: () => {
+        const { ownedShards, shards } = engine.status()
+        return ownedShards < Math.max(1, shards)
+      },
+    }),
+    Effect.asVoid,
+  )
+
+const layerOf = (terms: OpenTerms, handlers: HandlerDeliverer) => {
+  const engine = {
+    ...defaultEngineOptions,
+    ownership: {
+      ...defaultEngineOptions.ownership,
+      node: `${process.pid}-${randomBytes(4).toString("hex")}`,
+    },
+    historyRetentionMs: terms.historyRetention,
+    onBroken: (message: string) => terms.onFatal(failed(`the engine has failed: ${message}`)),
+  }
+  const byType = new Map<Target["type"], Deliverer>([
+    ["handler", handlers],
+    ["webhook", makeWebhookDeliverer({ egress: terms.egress, payloadBytes: limits.payloadBytes })],
+  ])
+  return Engine.layer(engine).pipe(
+    Layer.provideMerge(Layer.succeed(Deliverers, { byType })),
+    Layer.provideMerge(NamespaceDirectory.layer()),
+    Layer.provideMerge(clockLayer(terms)),
+    Layer.provideMerge(storeLayer(terms)),
+    Layer.provide(Ids.system),
+    Layer.provideMerge(layerLogs(terms.log, process.stderr.isTTY === true)),
+  )
+}
+
+const clockLayer = ({ clock }: OpenTerms): Layer.Layer<WallClock> =>
+  clock.kind === "manual" ? WallClock.manual(clock.startMs ?? Date.now()) : WallClock.system
+
+const storeLayer = ({ store, shards, onFatal }: OpenTerms) =>
+  store.kind === "memory"
+    ? MemoryStore.layer({ shards })
+    : SqliteStore.layer({
+        path: store.path,
+        shards,
+        workerUrl: new URL("../stores/sqlite/worker.ts", import.meta.url),
+        onFatal: (message) => onFatal(failed(`the store has failed: ${message}`)),
+      })
+
+const failed = (message: string): PunctualError =>
+  new PunctualError("internal", `Nothing is fired any more, for ${message}`)
+
+const taken = ({ store }: OpenTerms): string =>
+  `Another process, or another Punctual of this one, has ${store.kind === "sqlite" ? store.path : "the store"} open: close that one first.`
+
+const closed = () =>
+  new OwnerUnavailable({ detail: "This Punctual is closed. Nothing was written.", retryAfterSeconds: 1 })
+
+const unforeseen = (cause: Cause.Cause<unknown>) =>
+  new Internal({ detail: `An unforeseen failure: ${String(Cause.squash(cause)).slice(0, 200)}` })

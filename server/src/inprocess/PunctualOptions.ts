@@ -1,0 +1,103 @@
+// How an in-process Punctual is opened. What an option may say is what the setting of the same name may say.
+import { resolve } from "node:path"
+import { invalidField } from "@punctual/api/invalidRequest"
+import type { FieldError } from "@punctual/api/Problem"
+import { duration, type Parsed, settings } from "../cli/Settings.ts"
+import type { LogLevelName } from "../Logs.ts"
+import { PunctualError } from "./PunctualError.ts"
+
+export interface PunctualOptions {
+  /** `memory:`, which is gone when it is closed, or `sqlite:<file>`. */
+  readonly store: string
+  /** `system`, unless a test is to move it by `advance`: `manual`, or `manual:<instant>` to begin at. */
+  readonly clock?: string
+  /** Fixed when the store is created: 16 unless given. */
+  readonly shards?: number
+  /** How long finished timers are kept: `7d` unless given. */
+  readonly historyRetention?: string
+  /** What webhooks may reach: `open` unless given; else a list such as `public,10.0.0.0/8,*.internal`. */
+  readonly egress?: string
+  /** After how long a handler that has not ended counts as failed: `15s` unless given. */
+  readonly handlerTimeout?: string
+  /** How long `close` lets running handlers and webhooks finish: `25s` unless given. */
+  readonly drainTimeout?: string
+  /** How long `open` waits for a store that another has: `5s` unless given. */
+  readonly openTimeout?: string
+  /** What is logged to stderr: `warn` and worse unless given. */
+  readonly log?: LogLevelName
+  /**
+   * The store has failed: nothing is acknowledged or fired any more. Unless given, the error is thrown outside of any
+   * call, which ends the process; a restart recovers.
+   */
+  readonly onFatal?: (error: PunctualError) => void
+}
+
+const hourMs = 3_600_000
+
+/** By option: its parser, and what it says if it is not given. */
+const readers = {
+  store: [settings.storeUrl.parse, ""],
+  clock: [settings.clock.parse, settings.clock.byDefault],
+  shards: [settings.shards.parse, settings.shards.byDefault],
+  historyRetention: [settings.historyRetentionMs.parse, settings.historyRetentionMs.byDefault],
+  egress: [settings.egress.parse, "open"],
+  handlerTimeout: [duration(1, hourMs), "15s"],
+  drainTimeout: [settings.drainMs.parse, settings.drainMs.byDefault],
+  openTimeout: [duration(0, hourMs), "5s"],
+  log: [settings.logLevel.parse, "warn"],
+} as const satisfies Record<string, readonly [(text: string) => Parsed<unknown>, string]>
+
+type Read = {
+  readonly [option in keyof typeof readers]: Extract<
+    ReturnType<(typeof readers)[option][0]>,
+    { readonly value: unknown }
+  >["value"]
+}
+
+export interface OpenTerms extends Omit<Read, "store"> {
+  readonly store: Exclude<Read["store"], { readonly kind: "postgres" }>
+  readonly onFatal: (error: PunctualError) => void
+}
+
+/** All that is wrong is told at once. */
+export const readOptions = (options: PunctualOptions): OpenTerms => {
+  const errors: Array<FieldError> = []
+  const given: Readonly<Record<string, unknown>> = { ...options }
+  const read: Record<string, unknown> = {}
+  for (const [option, [parse, byDefault]] of Object.entries(readers)) {
+    const parsed = parse(String(given[option] ?? byDefault))
+    if ("value" in parsed) read[option] = parsed.value
+    else errors.push({ pointer: `/${option}`, detail: parsed.problem })
+  }
+  for (const option of Object.keys(given)) {
+    if (!Object.hasOwn(readers, option) && option !== "onFatal") {
+      const known = [...Object.keys(readers), "onFatal"].join(", ")
+      errors.push({ pointer: `/${option}`, detail: `unknown option: remove it, or use one of ${known}` })
+    }
+  }
+  // Every option has been read by its own parser.
+  const { store, ...others } = read as Read
+  if (store?.kind === "postgres") errors.push({ pointer: "/store", detail: notShared })
+  if (errors.length > 0 || store.kind === "postgres") throw refusalOf(errors)
+  return {
+    ...others,
+    store: store.kind === "sqlite" ? { kind: "sqlite", path: resolve(store.path) } : store,
+    onFatal: options.onFatal ?? throwOutside,
+  }
+}
+
+const notShared =
+  "must be sqlite:<file> or memory:, for nodes that share a PostgreSQL store reach each other over HTTP, where nothing listens in here: run the service for that"
+
+const refusalOf = (errors: ReadonlyArray<FieldError>): PunctualError => {
+  const [first = { pointer: "", detail: "is not valid" }] = errors
+  const { detail } = invalidField(first.pointer, first.detail)
+  return new PunctualError("invalidRequest", `Punctual cannot be opened: ${detail}`, { errors })
+}
+
+/** Like an error event that nobody listens for. */
+const throwOutside = (error: PunctualError): void => {
+  queueMicrotask(() => {
+    throw error
+  })
+}

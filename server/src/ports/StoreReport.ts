@@ -1,0 +1,71 @@
+// What a store says of itself when it is examined: as of one instant, by reading only, so that a service may run on it
+// meanwhile. Everything that is counted here is counted from the rows; what a store keeps as sums stands beside it, and
+// whether the two agree is judged by whoever asks.
+import type { Effect } from "effect"
+import type { Tally } from "../domain/decide.ts"
+import type { ServicePause } from "../domain/NamespaceSettings.ts"
+import type { Attempt } from "../domain/Timer.ts"
+import type { StoreError } from "./TimerStore.ts"
+
+/** Rows of a shard, by what they stand for. */
+export interface ShardRows {
+  readonly pending: number
+  readonly delivered: number
+  readonly cancelled: number
+  readonly dead: number
+}
+
+export interface ShardReport {
+  readonly shard: number
+  readonly epoch: number
+  /** Whoever claimed it last and has not released it: it may be dead. */
+  readonly node?: string
+  /** What the store has summed up, write by write. */
+  readonly tally: Tally
+  readonly rows: ShardRows
+}
+
+export interface OverdueTimer {
+  readonly namespace: string
+  readonly timerId: string
+  readonly fireAt: number
+  readonly attempts: number
+  readonly lastAttempt?: Attempt
+}
+
+export interface StoreReport {
+  readonly store: "sqlite" | "postgres"
+  readonly schemaVersion: number
+  /** The one that this program reads and writes. */
+  readonly programVersion: number
+  readonly shards: ReadonlyArray<ShardReport>
+  readonly sizes: ReadonlyArray<{ readonly name: string; readonly bytes: number }>
+  readonly overdue: { readonly count: number; readonly worst: ReadonlyArray<OverdueTimer> }
+  /** Those with the most, at most ten. */
+  readonly deadByNamespace: ReadonlyArray<{ readonly namespace: string; readonly count: number }>
+  /** How far the file's structure was checked; a database server looks after its own. */
+  readonly integrity: "quick" | "full" | "notChecked"
+  /** What is wrong with the structure, one sentence each, at most a hundred. */
+  readonly faults: ReadonlyArray<string>
+  /** How far the clock of this machine is ahead of the database's. */
+  readonly clockOffsetMs?: number
+  readonly pause?: ServicePause
+}
+
+export interface ExamineOptions {
+  /** Pending timers that were due before this are overdue. */
+  readonly overdueBeforeMs: number
+  /** The whole structure, indexes included: it may take long. */
+  readonly isFull: boolean
+}
+
+/** A store that can be examined, for as long as the scope in which it was opened. */
+export interface StoreExamination {
+  examine(options: ExamineOptions): Effect.Effect<StoreReport, StoreError>
+}
+
+/** How many of the worst, or the most, are named. */
+export const namedMost = 10
+
+/** How many faults of the structure are named. */
+export const faultsMost = 100

@@ -1,0 +1,92 @@
+// Commands that work on the schema itself: examined on one connection, in one transaction that only reads, beside
+// whatever runs on it; or brought up to date ahead of a service that would do the same when it starts.
+import { Effect, type Scope } from "effect"
+import type { StoreExamination } from "../../ports/StoreReport.ts"
+import type { StoreSchema } from "../../ports/StoreSchema.ts"
+import { StoreError } from "../../ports/TimerStore.ts"
+import { connectionTo } from "./Connections.ts"
+import { describe } from "./failures.ts"
+import { archiveTimeoutMs } from "./limits.ts"
+import { migrations } from "./migrations/all.ts"
+import {
+  explained,
+  newerSchema,
+  OpenFailure,
+  openDatabase,
+  storedShards,
+  type Target,
+  targetOf,
+  versionOf,
+} from "./openDatabase.ts"
+import { examineSchema } from "./PostgresDoctor.ts"
+import { PostgresOpenError } from "./PostgresStore.ts"
+import { searchPathOf } from "./sessionSettings.ts"
+
+export const PostgresKeeper = {
+  /** `nowMs` is the clock that is compared with the database's. */
+  examination: (
+    url: string,
+    nowMs: () => number,
+  ): Effect.Effect<StoreExamination, PostgresOpenError, Scope.Scope> =>
+    Effect.gen(function* () {
+      const { target, sql } = yield* connected(url)
+      return {
+        examine: (options) =>
+          calling(target, async () => {
+            const version = await knownVersion(sql, target)
+            if (version === 0) {
+              const message = `There is no store in ${target.name}: name the database that has one.`
+              throw new OpenFailure("missing", message)
+            }
+            return examineSchema(sql, version, options, nowMs)
+          }),
+      }
+    }),
+
+  /** `shards` are those of a store that is made because there is none. */
+  schema: (url: string, shards: number): Effect.Effect<StoreSchema, PostgresOpenError, Scope.Scope> =>
+    Effect.gen(function* () {
+      const { target, sql } = yield* connected(url)
+      return {
+        versions: calling(target, async () => ({
+          stored: await knownVersion(sql, target),
+          program: migrations.length,
+        })),
+        migrate: calling(target, async () => {
+          const isThere = (await knownVersion(sql, target)) > 0
+          await openDatabase(url, isThere ? await storedShards(sql, target) : shards)
+        }),
+      }
+    }),
+} as const
+
+const connected = (url: string) =>
+  Effect.gen(function* () {
+    const target = yield* Effect.try({
+      try: () => targetOf(url),
+      catch: (error) => new PostgresOpenError({ reason: "invalidUrl", message: describe(error) }),
+    })
+    // Plans are the server's own: what is asked here reads whole tables.
+    const settings = {
+      application_name: "punctual",
+      search_path: searchPathOf(target.schema),
+      statement_timeout: String(archiveTimeoutMs),
+    }
+    const sql = yield* Effect.acquireRelease(
+      Effect.sync(() => connectionTo({ ...target, settings })),
+      (connection) => Effect.promise(() => connection.close({ timeout: 0 }).catch(() => {})),
+    )
+    return { target, sql }
+  })
+
+const knownVersion = async (sql: Bun.SQL, target: Target): Promise<number> => {
+  const version = await versionOf(sql, target)
+  if (version > migrations.length) throw newerSchema(target, version)
+  return version
+}
+
+const calling = <A>(target: Target, call: () => Promise<A>): Effect.Effect<A, StoreError> =>
+  Effect.tryPromise({
+    try: call,
+    catch: (error) => new StoreError({ message: explained(error, target).message, isFatal: false }),
+  })

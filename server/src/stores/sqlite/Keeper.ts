@@ -1,0 +1,71 @@
+// What the store's thread does for commands that work on the file itself: each call opens what it needs, because most
+// of them must not create, migrate or lock anything. On a thread of its own, so that a command can say how far it is,
+// and be stopped, while the database library works for minutes.
+import type { CopyFacts, CopyOptions } from "../../ports/StoreCopy.ts"
+import type { StoreReport } from "../../ports/StoreReport.ts"
+import { copyStore, inspectFile } from "./SqliteBackup.ts"
+import { type ExamineFile, examineFile } from "./SqliteDoctor.ts"
+import { migrateFile, readVersions, type SchemaVersions } from "./SqliteMigration.ts"
+import { RestorePlace } from "./SqliteRestore.ts"
+
+export interface KeeperCalls {
+  examine(options: ExamineFile): StoreReport
+  copy(options: CopyOptions): CopyFacts
+  /** Takes the store's lock, until the thread ends. Answers whether a store is there. */
+  takePlace(nothing: null): boolean
+  inspect(file: string): CopyFacts
+  prepare(asked: { readonly file: string; readonly prepared: string }): void
+  put(asked: { readonly prepared: string; readonly keepAs: string | undefined }): void
+  versions(nothing: null): SchemaVersions
+  migrate(shards: number): void
+}
+
+export class Keeper implements KeeperCalls {
+  readonly #path: string
+  #place: RestorePlace | undefined
+
+  constructor(path: string) {
+    this.#path = path
+  }
+
+  examine(options: ExamineFile): StoreReport {
+    return examineFile(this.#path, options)
+  }
+
+  copy(options: CopyOptions): CopyFacts {
+    return copyStore(this.#path, options)
+  }
+
+  takePlace(): boolean {
+    return this.#locked.isTaken
+  }
+
+  inspect(file: string): CopyFacts {
+    return inspectFile(file)
+  }
+
+  prepare({ file, prepared }: { readonly file: string; readonly prepared: string }): void {
+    this.#locked.prepare(file, prepared)
+  }
+
+  put({ prepared, keepAs }: { readonly prepared: string; readonly keepAs: string | undefined }): void {
+    this.#locked.put(prepared, keepAs)
+  }
+
+  versions(): SchemaVersions {
+    return readVersions(this.#path)
+  }
+
+  migrate(shards: number): void {
+    migrateFile(this.#path, shards)
+  }
+
+  close(): void {
+    this.#place?.close()
+  }
+
+  get #locked(): RestorePlace {
+    this.#place ??= new RestorePlace(this.#path)
+    return this.#place
+  }
+}

@@ -1,0 +1,179 @@
+// The file examined: counts by shard, sums beside them, what is overdue and what is dead, the structure. All of it in
+// one transaction that only reads, so that counts and sums are of the same instant. While it lasts, what it may still
+// read stays in the log, which grows if a service writes meanwhile.
+import type { Database } from "bun:sqlite"
+import { statSync } from "node:fs"
+import type { Tally } from "../../domain/decide.ts"
+import type { ServicePause } from "../../domain/NamespaceSettings.ts"
+import { shardOf } from "../../domain/TimerKey.ts"
+import {
+  type ExamineOptions,
+  faultsMost,
+  namedMost,
+  type OverdueTimer,
+  type ShardReport,
+  type ShardRows,
+  type StoreReport,
+} from "../../ports/StoreReport.ts"
+import { logOfText } from "../AttemptLogText.ts"
+import { codeOf, describe } from "./failures.ts"
+import { migrations } from "./migrations/all.ts"
+import { NamespaceTable } from "./NamespaceTable.ts"
+import { faultsIn, hasTable, openBeside } from "./openBeside.ts"
+import { numberIn } from "./openDatabase.ts"
+
+export interface ExamineFile extends ExamineOptions {
+  /** The name under which the settings of the service as a whole are kept. */
+  readonly serviceRecord: string
+}
+
+export const examineFile = (path: string, options: ExamineFile): StoreReport => {
+  const { database, schemaVersion } = openBeside(path)
+  try {
+    database.run("BEGIN")
+    const shards = numberIn(database, "SELECT count(*) FROM shards")
+    const structure = structureOf(database, options.isFull)
+    const counted = withFaultsTold(structure, () => ({
+      shards: shardsOf(database, shards),
+      overdue: overdueIn(database, shards, options.overdueBeforeMs),
+      deadByNamespace: deadByNamespace(database),
+      pause: pauseIn(database, options.serviceRecord),
+    }))
+    return {
+      store: "sqlite",
+      schemaVersion,
+      programVersion: migrations.length,
+      shards: counted?.shards ?? [],
+      sizes: sizesOf(path),
+      overdue: counted?.overdue ?? { count: 0, worst: [] },
+      deadByNamespace: counted?.deadByNamespace ?? [],
+      integrity: options.isFull ? "full" : "quick",
+      faults: structure.slice(0, faultsMost),
+      ...(counted?.pause === undefined ? {} : { pause: counted.pause }),
+    }
+  } finally {
+    database.close()
+  }
+}
+
+/** Timers and their bodies are written together: one without the other is a fault that SQLite cannot see. */
+const structureOf = (database: Database, isFull: boolean): Array<string> => {
+  const faults: Array<string> = []
+  withFaultsTold(faults, () => faults.push(...faultsIn(database, isFull, faultsMost)))
+  withFaultsTold(faults, () => {
+    const bodiless = numberIn(
+      database,
+      "SELECT count(*) FROM timers WHERE NOT EXISTS (SELECT 1 FROM bodies WHERE bodies.id = timers.id)",
+    )
+    const bodies = numberIn(database, "SELECT count(*) FROM bodies")
+    const timers = numberIn(database, "SELECT count(*) FROM timers")
+    if (bodiless > 0) faults.push(`${bodiless} pending timers have no body`)
+    else if (bodies !== timers)
+      faults.push(`there are ${bodies} bodies for ${timers} pending timers: some belong to none`)
+  })
+  return faults
+}
+
+/** A corrupt file fails some of its reads: then that is what is wrong, and the rest goes untold. */
+const withFaultsTold = <A>(faults: Array<string>, read: () => A): A | undefined => {
+  try {
+    return read()
+  } catch (error) {
+    if (!/^SQLITE_(CORRUPT|NOTADB)/.test(codeOf(error))) throw error
+    faults.push(describe(error))
+    return undefined
+  }
+}
+
+type MutableRows = { -readonly [name in keyof ShardRows]: number }
+
+const shardsOf = (database: Database, shards: number): ReadonlyArray<ShardReport> => {
+  const rows = Array.from(
+    { length: shards },
+    (): MutableRows => ({ pending: 0, delivered: 0, cancelled: 0, dead: 0 }),
+  )
+  const pending = database.query("SELECT shard, count(*) FROM timers INDEXED BY timers_by_due GROUP BY shard")
+  for (const [shard, count] of pending.values()) {
+    const own = rows[Number(shard)]
+    if (own !== undefined) own.pending = Number(count)
+  }
+  // Lives that have ended are not kept by shard: their keys tell.
+  const lives = (table: string, state: string) =>
+    database.query<{ uuid: string; state: keyof MutableRows }, []>(
+      `SELECT lower(hex(uuid)) AS uuid, ${state} AS state FROM ${table}`,
+    )
+  for (const statement of [lives("history", "state"), lives("dead", "'dead'")]) {
+    for (const { uuid, state } of statement.iterate()) {
+      const own = rows[shardOf(uuid, shards)]
+      if (own !== undefined) own[state]++
+    }
+  }
+  const sums = database.query<Tally & { shard: number; epoch: number; node: string | null }, []>(
+    `SELECT shard, epoch, node, created, rearmed, replayed, delivered, cancelled, replaced, dead, discarded
+     FROM shards JOIN tally USING (shard) ORDER BY shard`,
+  )
+  return sums.all().map(({ shard, epoch, node, ...tally }) => ({
+    shard,
+    epoch,
+    ...(node === null ? {} : { node }),
+    tally,
+    rows: rows[shard] ?? { pending: 0, delivered: 0, cancelled: 0, dead: 0 },
+  }))
+}
+
+interface OverdueRow {
+  readonly namespace: string
+  readonly timer_id: string
+  readonly fire_at: number
+  readonly attempts: number
+  readonly last_attempt: string | null
+}
+
+const overdueIn = (database: Database, shards: number, beforeMs: number): StoreReport["overdue"] => {
+  const ofShard = "FROM timers INDEXED BY timers_by_due WHERE shard = ?1 AND fire_at < ?2"
+  const counting = database.query<{ count: number }, [number, number]>(`SELECT count(*) AS count ${ofShard}`)
+  const naming = database.query<OverdueRow, [number, number]>(
+    `SELECT namespace, timer_id, fire_at, attempts, last_attempt ${ofShard} ORDER BY fire_at, uuid LIMIT ${namedMost}`,
+  )
+  let count = 0
+  const worst: Array<OverdueTimer> = []
+  for (let shard = 0; shard < shards; shard++) {
+    count += counting.get(shard, beforeMs)?.count ?? 0
+    worst.push(...naming.all(shard, beforeMs).map(overdueOf))
+  }
+  return { count, worst: worst.sort((a, b) => a.fireAt - b.fireAt).slice(0, namedMost) }
+}
+
+const overdueOf = (row: OverdueRow): OverdueTimer => {
+  const lastAttempt = row.last_attempt === null ? undefined : logOfText(row.last_attempt).at(-1)
+  return {
+    namespace: row.namespace,
+    timerId: row.timer_id,
+    fireAt: row.fire_at,
+    attempts: row.attempts,
+    ...(lastAttempt === undefined ? {} : { lastAttempt }),
+  }
+}
+
+const deadByNamespace = (database: Database): StoreReport["deadByNamespace"] =>
+  database
+    .query<{ namespace: string; count: number }, []>(
+      `SELECT namespace, count(*) AS count FROM dead INDEXED BY dead_by_end
+       GROUP BY namespace ORDER BY count DESC, namespace LIMIT ${namedMost}`,
+    )
+    .all()
+
+/** A file of an older schema has no settings. */
+const pauseIn = (database: Database, serviceRecord: string): ServicePause | undefined =>
+  hasTable(database, "namespaces")
+    ? new NamespaceTable(database).get(serviceRecord).settings.pause
+    : undefined
+
+const sizesOf = (path: string): StoreReport["sizes"] =>
+  [
+    ["file", path],
+    ["log", `${path}-wal`],
+  ].flatMap(([name = "", file = ""]) => {
+    const bytes = statSync(file, { throwIfNoEntry: false })?.size
+    return bytes === undefined ? [] : [{ name, bytes }]
+  })

@@ -1,0 +1,69 @@
+// Commands that work on the file itself, as the ports that they ask by. The work is done in a thread (Keeper.ts).
+import { Effect, type Scope } from "effect"
+import { serviceRecord } from "../../ports/NamespaceStore.ts"
+import type { StoreCopies, StorePlace } from "../../ports/StoreCopy.ts"
+import type { StoreExamination } from "../../ports/StoreReport.ts"
+import type { StoreSchema } from "../../ports/StoreSchema.ts"
+import type { StoreError } from "../../ports/TimerStore.ts"
+import type { KeeperCalls } from "./Keeper.ts"
+import { OpenFailure } from "./OpenFailure.ts"
+import { SqliteOpenError } from "./SqliteStore.ts"
+import { Fate, StoreThread } from "./StoreThread.ts"
+
+export interface SqliteKeeperOptions {
+  readonly path: string
+  /** The file worker.ts, as a URL formed in the program's entry: elsewhere it breaks when compiled. */
+  readonly workerUrl: URL
+}
+
+type Opened<A, E = SqliteOpenError> = Effect.Effect<A, E, Scope.Scope>
+
+export const SqliteKeeper = {
+  examination: (options: SqliteKeeperOptions): Opened<StoreExamination> =>
+    Effect.map(openThread(options), (thread) => ({
+      examine: (asked) => thread.call("examine", { ...asked, serviceRecord }),
+    })),
+
+  copies: (options: SqliteKeeperOptions): Opened<StoreCopies> =>
+    Effect.map(openThread(options), (thread) => ({
+      path: options.path,
+      copy: (asked) => thread.call("copy", asked),
+    })),
+
+  /** Fails while a service runs on the file; until the scope closes, none starts on it. */
+  place: (options: SqliteKeeperOptions): Opened<StorePlace, SqliteOpenError | StoreError> =>
+    Effect.gen(function* () {
+      const thread = yield* openThread(options)
+      const isTaken = yield* thread.call("takePlace", null)
+      const prepared = `${options.path}.restoring`
+      return {
+        path: options.path,
+        isTaken,
+        prepared,
+        inspect: (file) => thread.call("inspect", file),
+        prepare: (file) => thread.call("prepare", { file, prepared }),
+        put: (keepAs) => thread.call("put", { prepared, keepAs }),
+      }
+    }),
+
+  /** `shards` are those of a store that is made because there is none. */
+  schema: (options: SqliteKeeperOptions & { readonly shards: number }): Opened<StoreSchema> =>
+    Effect.map(openThread(options), (thread) => ({
+      versions: thread.call("versions", null),
+      migrate: thread.call("migrate", options.shards),
+    })),
+} as const
+
+const openThread = ({ path, workerUrl }: SqliteKeeperOptions) =>
+  Effect.acquireRelease(
+    Effect.tryPromise({
+      try: () =>
+        StoreThread.open<KeeperCalls>(workerUrl, { role: "keeper", path, shards: 0 }, new Fate(() => {})),
+      catch: (error) =>
+        new SqliteOpenError({
+          reason: error instanceof OpenFailure ? error.reason : "failed",
+          message: error instanceof Error ? error.message : String(error),
+        }),
+    }),
+    (thread) => Effect.promise(() => thread.close()),
+  )

@@ -1,0 +1,35 @@
+// The schema brought up to date ahead of the service, which would do the same when it starts: under the store's lock,
+// in one transaction.
+import { existsSync } from "node:fs"
+import { migrations } from "./migrations/all.ts"
+import { openBeside } from "./openBeside.ts"
+import { numberIn, openForWriting } from "./openDatabase.ts"
+
+export interface SchemaVersions {
+  /** 0: there is no store yet. */
+  readonly stored: number
+  /** The one that this program reads and writes. */
+  readonly program: number
+}
+
+export const readVersions = (path: string): SchemaVersions => ({
+  stored: existsSync(path) ? openedOnce(path).schemaVersion : 0,
+  program: migrations.length,
+})
+
+/** A store that is there keeps its number of shards; `shards` is for one that is made. */
+export const migrateFile = (path: string, shards: number): void => {
+  const stored = existsSync(path) ? openedOnce(path).shards : shards
+  const { database, lock } = openForWriting({ path, shards: stored })
+  database.close()
+  lock.close()
+}
+
+const openedOnce = (path: string): { readonly schemaVersion: number; readonly shards: number } => {
+  const { database, schemaVersion } = openBeside(path)
+  try {
+    return { schemaVersion, shards: numberIn(database, "SELECT count(*) FROM shards") }
+  } finally {
+    database.close()
+  }
+}

@@ -1,0 +1,172 @@
+// A copy put in the place of a store. Whoever does it holds the store's lock, so that no service runs on it, nor starts
+// meanwhile. The copy is made ready under another name, and takes the store's name by a rename, which happens as a
+// whole or not at all. The old store's log must be gone before: SQLite would play it back into the new file. So it is
+// first moved into the old file, which keeps everything that it had.
+import { Database } from "bun:sqlite"
+import {
+  chmodSync,
+  chownSync,
+  copyFileSync,
+  existsSync,
+  linkSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from "node:fs"
+import { dirname } from "node:path"
+import { codeOf } from "./failures.ts"
+import { OpenFailure } from "./OpenFailure.ts"
+import { openAlone, openBeside } from "./openBeside.ts"
+import { explaining, numberIn } from "./openDatabase.ts"
+import { ProcessLock } from "./ProcessLock.ts"
+import { noteTable, syncFile, syncFolderOf, vacuumInto } from "./SqliteBackup.ts"
+
+/**
+ * How far epochs move on. A shard is claimed once a start, so that they get past all that the store has claimed since
+ * the copy was made, even where the store itself is lost and cannot be asked.
+ */
+const epochsAhead = 1_000_000
+
+export class RestorePlace {
+  readonly #path: string
+  readonly #lock: ProcessLock
+
+  constructor(path: string) {
+    this.#path = path
+    if (!existsSync(dirname(path))) {
+      throw new OpenFailure("missing", `There is no folder ${dirname(path)}: make it, or name another file.`)
+    }
+    const isNewLock = !existsSync(`${path}.lock`)
+    this.#lock = explaining(`${path}.lock`, () => new ProcessLock(`${path}.lock`))
+    if (!explaining(`${path}.lock`, () => this.#lock.tryAcquire())) {
+      this.#lock.close()
+      throw new OpenFailure(
+        "inUse",
+        `A service runs on ${path}: stop it first, and start it again afterwards.`,
+      )
+    }
+    if (isNewLock) ownAs(`${path}.lock`, this.#ownerFile)
+  }
+
+  get isTaken(): boolean {
+    return existsSync(this.#path)
+  }
+
+  /** Without the log of the file it is made from, and with nothing in it that says that it was a backup. */
+  prepare(file: string, prepared: string): void {
+    const floor = this.#highestEpoch()
+    // What an earlier run may have left.
+    removeBeside(prepared)
+    for (const left of [prepared, `${prepared}.lock`]) rmSync(left, { force: true })
+    const { database } = openAlone(file)
+    try {
+      vacuumInto(database, prepared)
+    } finally {
+      database.close()
+    }
+    const copy = new Database(prepared, { readwrite: true })
+    try {
+      copy.run(`DROP TABLE IF EXISTS ${noteTable}`)
+      copy.run(
+        "UPDATE shards SET epoch = max(epoch, ?1) + ?2, counter = counter + 1, foreign_writes = foreign_writes + 1, node = NULL",
+        [floor, epochsAhead],
+      )
+    } finally {
+      copy.close()
+    }
+    ownAs(prepared, this.#ownerFile)
+  }
+
+  put(prepared: string, keepAs: string | undefined): void {
+    settleLog(prepared)
+    removeBeside(prepared)
+    rmSync(`${prepared}.lock`, { force: true })
+    syncFile(prepared)
+    if (this.isTaken) {
+      if (keepAs === undefined) throw new Error("a store that is there is replaced only if it is kept")
+      this.#keep(keepAs)
+    }
+    renameSync(prepared, this.#path)
+    syncFolderOf(this.#path)
+  }
+
+  close(): void {
+    this.#lock.close()
+  }
+
+  get #ownerFile(): string {
+    return existsSync(this.#path) ? this.#path : dirname(this.#path)
+  }
+
+  /** Of the store that is to be replaced; one that cannot be read tells none. */
+  #highestEpoch(): number {
+    if (!this.isTaken) return 0
+    try {
+      const { database } = openBeside(this.#path)
+      try {
+        return numberIn(database, "SELECT max(epoch) FROM shards")
+      } finally {
+        database.close()
+      }
+    } catch {
+      return 0
+    }
+  }
+
+  /** Until the rename, the old store stays where it was, complete. */
+  #keep(keepAs: string): void {
+    try {
+      settleLog(this.#path)
+    } catch (error) {
+      if (!/^SQLITE_(CORRUPT|NOTADB|IOERR)/.test(codeOf(error))) throw error
+      // Its log cannot be moved into it: it is kept beside it, for whoever tries to mend the two.
+      if (existsSync(`${this.#path}-wal`)) secondName(`${this.#path}-wal`, `${keepAs}-wal`)
+    }
+    secondName(this.#path, keepAs)
+    syncFolderOf(keepAs)
+    removeBeside(this.#path)
+  }
+}
+
+/** Moves what is in the file's log into the file. */
+const settleLog = (path: string): void => {
+  const database = new Database(path, { readwrite: true })
+  try {
+    const [busy] = database.query("PRAGMA wal_checkpoint(TRUNCATE)").values()[0] ?? []
+    if (Number(busy) !== 0) {
+      throw new OpenFailure(
+        "inUse",
+        `${path} is being read, by an export or a backup perhaps: wait until that is done, and try again.`,
+      )
+    }
+  } finally {
+    database.close()
+  }
+}
+
+/** The log and its index, of a file that is closed and whose log is empty, or kept elsewhere. */
+const removeBeside = (path: string): void => {
+  for (const ending of ["-wal", "-shm", "-journal"]) rmSync(`${path}${ending}`, { force: true })
+}
+
+/** A file system without second names gets a copy. */
+const secondName = (path: string, name: string): void => {
+  try {
+    linkSync(path, name)
+  } catch (error) {
+    if (!/^(EPERM|ENOTSUP|EOPNOTSUPP|ENOSYS|EMLINK)$/.test(codeOf(error))) throw error
+    copyFileSync(path, name)
+    syncFile(name)
+  }
+}
+
+/** An administrator restores, and the service that is to use the file is another user's. Nobody else may give files away. */
+const ownAs = (file: string, like: string): void => {
+  const { uid, gid, mode } = statSync(like)
+  if (statSync(like).isFile()) chmodSync(file, mode & 0o777)
+  try {
+    chownSync(file, uid, gid)
+  } catch (error) {
+    if (codeOf(error) !== "EPERM") throw error
+  }
+}

@@ -1,0 +1,124 @@
+// Commands run with their output caught, and a service that answers what a test says, to see what it was asked.
+import { once } from "node:events"
+import { createServer, type IncomingMessage } from "node:http"
+import type { AddressInfo } from "node:net"
+import { Effect } from "effect"
+import type { Surroundings } from "../../src/cli/CommandRuntime.ts"
+import { type CommandParts, runPunctual } from "../../src/cli/commands.ts"
+
+export interface Ended {
+  readonly exitCode: number
+  readonly out: string
+  readonly err: string
+}
+
+export interface Surrounded extends Partial<Surroundings> {
+  readonly environmentUrl?: string
+  readonly stdin?: string
+  readonly parts?: Partial<CommandParts>
+}
+
+/** Runs `punctual <args>`, of which nothing else is opened than what a test gives. */
+export const run = async (
+  args: ReadonlyArray<string>,
+  { environmentUrl, stdin = "", parts, ...surroundings }: Surrounded = {},
+): Promise<Ended> => {
+  const out: Array<string> = []
+  const err: Array<string> = []
+  const exitCode = await runPunctual(
+    args,
+    {
+      input: {
+        environmentUrl,
+        stdin: async function* () {
+          yield new TextEncoder().encode(stdin)
+        },
+      },
+      openDeadLetters: notOpened,
+      openArchive: () => notOpened,
+      openImportTarget: () => notOpened,
+      keeping: {
+        examination: () => notOpened,
+        copies: () => notOpened,
+        restoreTarget: () => notOpened,
+        schema: () => notOpened,
+      },
+      ...parts,
+    },
+    {
+      columns: undefined,
+      out: async (text) => void out.push(text),
+      err: async (text) => void err.push(text),
+      onStop: () => () => {},
+      ...surroundings,
+    },
+  )
+  return { exitCode, out: out.join(""), err: err.join("") }
+}
+
+const notOpened = Effect.die(new Error("something was opened that nobody asked for"))
+
+export interface Asked {
+  readonly method: string
+  readonly path: string
+  readonly body: string
+}
+
+export interface AnsweringService extends AsyncDisposable {
+  readonly url: string
+  readonly asked: ReadonlyArray<Asked>
+}
+
+interface Told {
+  readonly status?: number
+  /** Sent as JSON, unless it is text. */
+  readonly body: unknown
+}
+
+/** Answers each request with what `answer` says to it. */
+export const serviceThatAnswers = async (answer: (asked: Asked) => Told): Promise<AnsweringService> => {
+  const asked: Array<Asked> = []
+  const server = createServer(async (request, response) => {
+    const one = { method: request.method ?? "", path: request.url ?? "", body: await bodyOf(request) }
+    asked.push(one)
+    const { status = 200, body } = answer(one)
+    response
+      .writeHead(status, { "content-type": "application/json" })
+      .end(typeof body === "string" ? body : JSON.stringify(body))
+  })
+  server.listen(0, "127.0.0.1")
+  await once(server, "listening")
+  const { port } = server.address() as AddressInfo
+  return {
+    url: `http://127.0.0.1:${port}`,
+    asked,
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections()
+      server.close()
+      await once(server, "close")
+    },
+  }
+}
+
+/** What each request said, below the path of the API. */
+export const requestsTo = ({ asked }: AnsweringService): ReadonlyArray<readonly [string, unknown]> =>
+  asked.map(({ path, body }) => [path.replace(/^\/api\/v1/, ""), JSON.parse(body)] as const)
+
+/** A problem document as the service writes it. */
+export const problem = (status: number, code: string, detail: string, more: object = {}): Told => ({
+  status,
+  body: { type: `urn:punctual:problem:${code}`, title: "No", status, code, detail, ...more },
+})
+
+/** The rows of a table, by what stands between two blanks or more. */
+export const rowsOf = (text: string): ReadonlyArray<ReadonlyArray<string>> =>
+  text
+    .trimEnd()
+    .split("\n")
+    .map((line) => line.split(/ {2,}/))
+
+const bodyOf = async (request: IncomingMessage): Promise<string> => {
+  const chunks: Array<Buffer> = []
+  for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk)
+  return Buffer.concat(chunks).toString()
+}

@@ -1,0 +1,30 @@
+// The log of attempts: bounded, in order, and weighed by what it holds.
+import { expect, test } from "bun:test"
+import fc from "fast-check"
+import { type AttemptLog, attemptLogBytes, attemptsLogged, withAttempt } from "../../src/domain/AttemptLog.ts"
+import { logOfText, textOfLog } from "../../src/stores/AttemptLogText.ts"
+
+const attempt = (at: number) => ({ at, durationMs: 1, error: "x".repeat(at % 7) })
+
+test("it holds the latest attempts, oldest first", () => {
+  fc.assert(
+    fc.property(fc.nat(60), (made) => {
+      let log: AttemptLog | undefined
+      for (let at = 1; at <= made; at++) log = withAttempt(log, attempt(at))
+      const first = Math.max(1, made - attemptsLogged + 1)
+      const expected = Array.from({ length: made - first + 1 }, (_, index) => attempt(first + index))
+      expect(log ?? []).toEqual(expected)
+    }),
+  )
+})
+
+test("it weighs what it holds beyond one attempt, errors included", () => {
+  expect([undefined, [], [attempt(1)]].map(attemptLogBytes)).toEqual([0, 0, 0])
+  expect(attemptLogBytes([attempt(1), { at: 1, durationMs: 1, error: "x".repeat(500) }])).toBeGreaterThan(600)
+})
+
+test("its text comes back as it was; the text of one attempt is a log of one", () => {
+  const log = [attempt(3), attempt(4)]
+  expect(logOfText(textOfLog(log))).toEqual(log)
+  expect(logOfText(JSON.stringify(attempt(3)))).toEqual([attempt(3)])
+})

@@ -1,0 +1,318 @@
+// What a namespace may create: so many a second, so many pending at once. Refused creates write nothing and say when
+// to come back; whoever has no quota is asked nothing.
+import { describe, expect } from "bun:test"
+import { Effect, Fiber } from "effect"
+import { editSettings, type SettingsEdit } from "../../src/domain/editSettings.ts"
+import { shardOf } from "../../src/domain/TimerKey.ts"
+import type { QuotaExceeded } from "../../src/engine/Quotas.ts"
+import {
+  type EngineHarness,
+  type EngineNode,
+  engineTest,
+  type NewTimer,
+} from "../../testkit/EngineHarness.ts"
+import { putOf, sampleTimer } from "../../testkit/timers.ts"
+
+const put = (engine: EngineHarness, edit: SettingsEdit, node: EngineNode = engine.node) =>
+  node.directory.change("shop", engine.now(), (settings) =>
+    Effect.succeed(editSettings(settings, edit, engine.now())),
+  )
+
+const hour = 3_600_000
+
+/** How each create was answered: its result, or the quota that refused it. */
+const createMany = (engine: EngineHarness, timers: ReadonlyArray<NewTimer>, node: EngineNode = engine.node) =>
+  Effect.map(
+    node.scheduler.createMany(timers.map((timer) => engine.command({ inMs: hour, ...timer }))),
+    (answers) =>
+      answers.map((answer) =>
+        "result" in answer ? answer.result : answer._tag === "QuotaExceeded" ? answer.quota : answer._tag,
+      ),
+  )
+
+const some = (count: number, name = "t"): ReadonlyArray<NewTimer> =>
+  Array.from({ length: count }, (_, index) => ({ timerId: `${name}-${index}` }))
+
+const count = (results: ReadonlyArray<string>, result: string) =>
+  results.filter((one) => one === result).length
+
+const refusalOf = (engine: EngineHarness, timer: NewTimer = {}) =>
+  Effect.flip(engine.create({ inMs: hour, ...timer })) as Effect.Effect<QuotaExceeded, unknown>
+
+describe("maxPending", () => {
+  engineTest("lets in as many as there may be, and refuses the rest, each in its place", {}, (engine) =>
+    Effect.gen(function* () {
+      yield* put(engine, { maxPending: 5 })
+      yield* createMany(engine, some(3))
+      const results = yield* createMany(engine, [...some(4, "u"), { namespace: "other", timerId: "o" }])
+      expect(results).toEqual(["created", "created", "maxPending", "maxPending", "created"])
+      expect(yield* refusalOf(engine)).toMatchObject({ quota: "maxPending", limit: 5 })
+      expect(engine.database.tally.created).toBe(6)
+    }),
+  )
+
+  engineTest(
+    "counts what was there before it was set, or before the service started",
+    { isEmpty: true },
+    (engine) =>
+      Effect.gen(function* () {
+        for (let index = 0; index < 4; index++) {
+          const timer = sampleTimer({ timerId: `old-${index}` })
+          engine.database.apply(shardOf(timer.uuid, 1), putOf(timer))
+        }
+        yield* engine.startNode("node-1")
+        yield* put(engine, { maxPending: 5 })
+        expect(yield* createMany(engine, some(3))).toEqual(["created", "maxPending", "maxPending"])
+      }),
+  )
+
+  engineTest(
+    "never lets in one too many, however many come at once and however slow the count is",
+    {},
+    (engine) =>
+      Effect.gen(function* () {
+        yield* put(engine, { maxPending: 50 })
+        const gate = engine.faults.holdReply("count")
+        const calls = yield* Effect.forEach(Array.from({ length: 20 }), (_, index) =>
+          Effect.forkChild(createMany(engine, some(10, `call-${index}`))),
+        )
+        yield* gate.reached
+        yield* gate.release
+        const results = (yield* Effect.forEach(calls, Fiber.join)).flat()
+        expect(count(results, "created")).toBe(50)
+        expect(engine.database.tally.created).toBe(50)
+        for (let second = 0; second < 5; second++) {
+          yield* engine.advance(1_000)
+          expect(count(yield* createMany(engine, some(10, `later-${second}`)), "created")).toBe(0)
+        }
+      }),
+  )
+
+  engineTest("counts creates whose commit a count did not see", {}, (engine) =>
+    Effect.gen(function* () {
+      yield* put(engine, { maxPending: 10 })
+      yield* createMany(engine, some(5))
+      yield* engine.advance(5_000)
+      // Three are on their way when the count is made that the next ones need.
+      const writes = engine.faults.holdCall("write")
+      const underWay = yield* Effect.forkChild(createMany(engine, some(3, "slow")))
+      yield* writes.reached
+      const counts = engine.faults.holdReply("count")
+      const more = yield* Effect.forkChild(createMany(engine, some(9, "more")))
+      yield* counts.reached
+      yield* writes.release
+      yield* counts.release
+      expect(yield* Fiber.join(underWay)).toEqual(["created", "created", "created"])
+      expect(count(yield* Fiber.join(more), "created")).toBe(2)
+      expect(engine.database.tally.created).toBe(10)
+    }),
+  )
+
+  engineTest(
+    "lets in again what fired, as soon as it is counted: at once if that was long ago",
+    {},
+    (engine) =>
+      Effect.gen(function* () {
+        yield* put(engine, { maxPending: 2 })
+        yield* createMany(engine, [{ timerId: "soon", inMs: 5_000 }, { timerId: "later" }])
+        expect(yield* createMany(engine, some(1))).toEqual(["maxPending"])
+        yield* engine.advance(5_000)
+        expect(yield* createMany(engine, some(2))).toEqual(["created", "maxPending"])
+        // Counted a moment ago: not again within the second, whatever has ended meanwhile.
+        yield* engine.cancel("later")
+        const counted = engine.faults.calls("count")
+        expect(yield* refusalOf(engine)).toMatchObject({ retryAfterMs: 1_000 })
+        expect(engine.faults.calls("count")).toBe(counted)
+        yield* engine.advance(1_000)
+        expect(yield* createMany(engine, some(1, "v"))).toEqual(["created"])
+      }),
+  )
+
+  engineTest("is counted in at most a twentieth of the time", {}, (engine) =>
+    Effect.gen(function* () {
+      yield* put(engine, { maxPending: 1 })
+      const gate = engine.faults.holdReply("count")
+      const first = yield* Effect.forkChild(createMany(engine, some(1)))
+      yield* gate.reached
+      yield* engine.advance(1_000)
+      yield* gate.release
+      expect(yield* Fiber.join(first)).toEqual(["created"])
+      for (let second = 0; second < 19; second++) {
+        yield* engine.advance(1_000)
+        expect(yield* createMany(engine, some(1, "u"))).toEqual(["maxPending"])
+      }
+      expect(engine.faults.calls("count")).toBe(1)
+      yield* engine.advance(1_000)
+      yield* createMany(engine, some(1, "u"))
+      expect(engine.faults.calls("count")).toBe(2)
+    }),
+  )
+
+  engineTest(
+    "does not refuse what adds no timer: a key that is pending may be replaced, and repeated",
+    {},
+    (engine) =>
+      Effect.gen(function* () {
+        yield* put(engine, { maxPending: 2 })
+        yield* createMany(engine, some(2))
+        const again = [{ timerId: "t-0" }, { timerId: "t-1", inMs: 2 * hour }, { timerId: "new" }, {}]
+        expect(yield* createMany(engine, again)).toEqual([
+          "unchanged",
+          "replaced",
+          "maxPending",
+          "maxPending",
+        ])
+        expect(yield* engine.create({ timerId: "t-0", inMs: 3 * hour })).toMatchObject({ result: "replaced" })
+        // And those did not count as timers.
+        yield* engine.cancel("t-0")
+        yield* engine.advance(1_000)
+        expect(yield* createMany(engine, some(2, "u"))).toEqual(["created", "maxPending"])
+      }),
+  )
+
+  engineTest("takes no room for creates that turn out to add nothing", {}, (engine) =>
+    Effect.gen(function* () {
+      yield* put(engine, { maxPending: 4 })
+      yield* createMany(engine, some(1))
+      expect(count(yield* createMany(engine, Array(3).fill({ timerId: "t-0" })), "unchanged")).toBe(3)
+      expect(count(yield* createMany(engine, some(5, "u")), "created")).toBe(3)
+    }),
+  )
+
+  engineTest("that is raised above what was counted up to is counted anew", {}, (engine) =>
+    Effect.gen(function* () {
+      yield* createMany(engine, some(5))
+      yield* put(engine, { maxPending: 2 })
+      expect(yield* createMany(engine, some(1, "u"))).toEqual(["maxPending"])
+      yield* put(engine, { maxPending: 6 })
+      expect(yield* createMany(engine, some(2, "u"))).toEqual(["created", "maxPending"])
+    }),
+  )
+
+  engineTest("of none refuses every new timer, and counts nothing", {}, (engine) =>
+    Effect.gen(function* () {
+      yield* put(engine, { maxPending: 0 })
+      expect(yield* createMany(engine, some(2))).toEqual(["maxPending", "maxPending"])
+      expect(engine.faults.calls("count")).toBe(0)
+    }),
+  )
+
+  engineTest("that is raised or reset is in force at once", {}, (engine) =>
+    Effect.gen(function* () {
+      yield* put(engine, { maxPending: 2 })
+      expect(count(yield* createMany(engine, some(5)), "created")).toBe(2)
+      yield* put(engine, { maxPending: 4 })
+      expect(count(yield* createMany(engine, some(5, "u")), "created")).toBe(2)
+      yield* put(engine, { maxPending: null })
+      expect(count(yield* createMany(engine, some(5, "v")), "created")).toBe(5)
+      yield* put(engine, { maxPending: 10 })
+      expect(count(yield* createMany(engine, some(5, "w")), "created")).toBe(1)
+    }),
+  )
+
+  engineTest("lets creates pass, and says so, while the store cannot count", {}, (engine) =>
+    Effect.gen(function* () {
+      yield* put(engine, { maxPending: 2 })
+      engine.faults.fail("count")
+      expect(yield* createMany(engine, some(3))).toEqual(["created", "created", "maxPending"])
+      expect(engine.logs.join()).toContain("could not be counted")
+    }),
+  )
+
+  engineTest(
+    "of several nodes is kept by all of them once they have counted",
+    { isEmpty: true, shards: 4, areLinked: true },
+    (engine) =>
+      Effect.gen(function* () {
+        const first = yield* engine.startNode("node-1")
+        const second = yield* engine.startNode("node-2")
+        yield* engine.advance(10_000)
+        yield* put(engine, { maxPending: 100 }, first)
+        yield* engine.advance(1_000)
+        let created = 0
+        for (let round = 0; round < 12; round++) {
+          created += count(yield* createMany(engine, some(10, `a-${round}`), first), "created")
+          created += count(yield* createMany(engine, some(10, `b-${round}`), second), "created")
+          yield* engine.advance(1_000)
+        }
+        expect(created).toBe(100)
+      }),
+  )
+})
+
+describe("createsPerSecond", () => {
+  engineTest("lets in one second's worth at once, then as many as it says", {}, (engine) =>
+    Effect.gen(function* () {
+      yield* put(engine, { createsPerSecond: 10 })
+      expect(count(yield* createMany(engine, some(25)), "created")).toBe(10)
+      expect(yield* refusalOf(engine)).toMatchObject({
+        quota: "createsPerSecond",
+        limit: 10,
+        retryAfterMs: 100,
+      })
+      for (let second = 0; second < 5; second++) {
+        yield* engine.advance(1_000)
+        expect(count(yield* createMany(engine, some(25, `s-${second}`)), "created")).toBe(10)
+      }
+    }),
+  )
+
+  engineTest("counts repeats and replacements, and leaves changes and cancels alone", {}, (engine) =>
+    Effect.gen(function* () {
+      yield* put(engine, { createsPerSecond: 2 })
+      yield* createMany(engine, some(1))
+      expect(yield* createMany(engine, [...some(1), ...some(1)])).toEqual(["unchanged", "createsPerSecond"])
+      const set = { executeAt: engine.now() + 2 * hour }
+      expect(yield* engine.node.scheduler.update({ namespace: "shop", timerId: "t-0", set })).toMatchObject({
+        result: "changed",
+      })
+      expect(yield* engine.cancel("t-0")).toMatchObject({ result: "cancelled" })
+    }),
+  )
+
+  engineTest("takes nothing for creates that maxPending refuses", {}, (engine) =>
+    Effect.gen(function* () {
+      yield* put(engine, { createsPerSecond: 4, maxPending: 1 })
+      expect(yield* createMany(engine, some(4))).toEqual([
+        "created",
+        "maxPending",
+        "maxPending",
+        "maxPending",
+      ])
+      yield* put(engine, { maxPending: null })
+      expect(count(yield* createMany(engine, some(4, "u")), "created")).toBe(3)
+    }),
+  )
+
+  engineTest("is shared by the nodes that live", { isEmpty: true, shards: 4, areLinked: true }, (engine) =>
+    Effect.gen(function* () {
+      const first = yield* engine.startNode("node-1")
+      const second = yield* engine.startNode("node-2")
+      yield* engine.advance(10_000)
+      yield* put(engine, { createsPerSecond: 10 }, first)
+      yield* engine.advance(1_000)
+      expect(count(yield* createMany(engine, some(20, "a"), first), "created")).toBe(5)
+      expect(count(yield* createMany(engine, some(20, "b"), second), "created")).toBe(5)
+      yield* second.kill
+      yield* engine.advance(20_000)
+      expect(count(yield* createMany(engine, some(20, "c"), first), "created")).toBe(10)
+    }),
+  )
+
+  engineTest("holds for schedules over the bus as well", {}, (engine) =>
+    Effect.gen(function* () {
+      yield* put(engine, { createsPerSecond: 1 })
+      const { spec } = engine.command()
+      const schedule = (timerId: string) =>
+        engine.node.scheduler.schedule({
+          namespace: "shop",
+          timerId,
+          executeAt: engine.now() + hour,
+          spec,
+          askedAt: engine.now(),
+        })
+      expect(yield* schedule("a")).toMatchObject({ result: "created" })
+      expect(yield* Effect.flip(schedule("b"))).toMatchObject({ _tag: "QuotaExceeded", retryAfterMs: 1_000 })
+    }),
+  )
+})

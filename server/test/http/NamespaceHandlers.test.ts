@@ -1,0 +1,205 @@
+import { describe, expect, test } from "bun:test"
+import { createHash } from "node:crypto"
+import { defaultRetryPolicy } from "@punctual/api/RetryPolicy"
+import { pointersOf, refused, succeeded } from "./answers.ts"
+import { type RunningService, withService } from "./ServiceFixture.ts"
+
+const secretKeys = [new Uint8Array(32).fill(1)]
+const bytesOf = (byte: number) => Buffer.alloc(32, byte)
+const secretOf = (byte: number) => `whsec_${bytesOf(byte).toString("base64")}`
+const fingerprintOf = (byte: number) => createHash("sha256").update(bytesOf(byte)).digest("hex").slice(0, 16)
+
+const hook = "http://127.0.0.1:9/hook"
+
+const put = async ({ post }: RunningService, body: Record<string, unknown>) =>
+  succeeded("namespaces/put", await post("namespaces/put", { namespace: "shop", ...body })).settings
+
+const get = async ({ post }: RunningService, namespace = "shop") =>
+  succeeded("namespaces/get", await post("namespaces/get", { namespace })).settings
+
+describe("namespaces/put", () => {
+  test("sets what is given, keeps the rest, resets by null, and answers the settings as they are", () =>
+    withService({}, async (service) => {
+      const first = await put(service, {
+        maxInFlight: 5,
+        maxPending: 100,
+        createsPerSecond: 50,
+        retryPolicy: { maxAttempts: 3, initialInterval: "1s" },
+      })
+      expect(first).toMatchObject({
+        namespace: "shop",
+        webhookSecrets: [],
+        maxInFlight: 5,
+        maxPending: 100,
+        createsPerSecond: 50,
+        retryPolicy: { ...defaultRetryPolicy, maxAttempts: 3, initialIntervalMs: 1_000 },
+        paused: false,
+      })
+      const second = await put(service, { maxPending: null, createsPerSecond: 60 })
+      expect(second).toMatchObject({ maxInFlight: 5, createsPerSecond: 60 })
+      expect(second).not.toHaveProperty("maxPending")
+      const { updatedAt: _, ...stored } = second
+      expect(await get(service)).toMatchObject(stored)
+      expect(await get(service, "other")).toEqual({
+        namespace: "other",
+        webhookSecrets: [],
+        paused: false,
+        pending: { count: 0, capped: false },
+        dead: { count: 0, capped: false },
+      })
+    }))
+
+  test("of nothing changes nothing", () =>
+    withService({}, async (service) => {
+      expect(await put(service, {})).toEqual({ namespace: "shop", webhookSecrets: [], paused: false })
+    }))
+
+  test("pauses since when it was first asked for, and resumes", () =>
+    withService({}, async (service) => {
+      const { pausedSince, paused } = await put(service, { paused: true })
+      expect(paused).toBe(true)
+      expect(await put(service, { paused: true })).toMatchObject({ paused: true, pausedSince })
+      expect(await put(service, { paused: false })).not.toHaveProperty("pausedSince")
+    }))
+
+  test("keeps secrets, and shows them by their fingerprints and in no other way", () =>
+    withService({ secretKeys }, async (service) => {
+      const answered = await service.post("namespaces/put", {
+        namespace: "shop",
+        webhookSecrets: [secretOf(2), secretOf(3)],
+      })
+      const expected = [{ fingerprint: fingerprintOf(2) }, { fingerprint: fingerprintOf(3) }]
+      expect(succeeded("namespaces/put", answered).settings.webhookSecrets).toEqual(expected)
+      const listed = await service.post("namespaces/list", {})
+      const got = await service.post("namespaces/get", { namespace: "shop" })
+      for (const { text } of [answered, listed, got]) {
+        expect(text).toContain(fingerprintOf(2))
+        expect(text).not.toContain("sealed")
+        expect(text).not.toContain(secretOf(2).slice(6, 30))
+      }
+      expect((await put(service, { webhookSecrets: null })).webhookSecrets).toEqual([])
+    }))
+
+  test("refuses secrets where there is no key to seal them by, and names the setting", () =>
+    withService({}, async ({ post }) => {
+      const body = { namespace: "shop", webhookSecrets: [secretOf(2)], maxPending: 3 }
+      const problem = refused(await post("namespaces/put", body), "invalidRequest")
+      expect(pointersOf(problem)).toEqual(["/webhookSecrets"])
+      expect(problem.errors?.[0]?.detail).toContain("TIMER_SECRET_KEY")
+      const { settings } = succeeded("namespaces/get", await post("namespaces/get", { namespace: "shop" }))
+      expect(settings).not.toHaveProperty("maxPending")
+    }))
+
+  test("made by many at once loses no change", () =>
+    withService({}, async (service) => {
+      await Promise.all([
+        put(service, { maxInFlight: 5 }),
+        put(service, { maxPending: 6 }),
+        put(service, { createsPerSecond: 7 }),
+        put(service, { paused: true }),
+      ])
+      expect(await get(service)).toMatchObject({
+        maxInFlight: 5,
+        maxPending: 6,
+        createsPerSecond: 7,
+        paused: true,
+      })
+    }))
+})
+
+describe("namespaces/list", () => {
+  test("walks all that have anything, by name, with their settings and counts", () =>
+    withService({}, async (service) => {
+      const { call, post } = service
+      for (const namespace of ["b", "a", "c", "d"]) {
+        await call("create", { namespace, timerId: "t", delay: "1h", callbackUrl: hook })
+      }
+      await put(service, { namespace: "e", paused: true })
+      await post("service/pause", {})
+      const names: Array<string> = []
+      let cursor: string | undefined
+      do {
+        const answered = await post("namespaces/list", {
+          limit: 2,
+          ...(cursor === undefined ? {} : { cursor }),
+        })
+        const page = succeeded("namespaces/list", answered)
+        for (const { namespace, pending, paused } of page.namespaces) {
+          names.push(namespace)
+          expect([pending.count, paused]).toEqual(namespace === "e" ? [0, true] : [1, false])
+        }
+        cursor = page.nextCursor
+      } while (cursor !== undefined)
+      expect(names).toEqual(["a", "b", "c", "d", "e"])
+    }))
+
+  test("refuses a cursor that it never gave", () =>
+    withService({}, async ({ post }) => {
+      for (const cursor of ["x", "b3RoZXI", Buffer.from("1:é").toString("base64url")]) {
+        const problem = refused(await post("namespaces/list", { cursor }), "invalidRequest")
+        expect(pointersOf(problem)).toEqual(["/cursor"])
+      }
+    }))
+})
+
+describe("what is set for a namespace", () => {
+  test("gives its timers the retry policy they do not bring, and what theirs leaves out", () =>
+    withService({}, async (service) => {
+      const { call } = service
+      const policyOf = async (body: Record<string, unknown> = {}) =>
+        succeeded(
+          "create",
+          await call("create", { namespace: "shop", delay: "1h", callbackUrl: hook, ...body }),
+        ).timer.retryPolicy
+      expect(await policyOf()).toEqual(defaultRetryPolicy)
+      await put(service, { retryPolicy: { maxAttempts: 3, maxDuration: "2h" } })
+      const own = { ...defaultRetryPolicy, maxAttempts: 3, maxDurationMs: 7_200_000 }
+      expect(await policyOf()).toEqual(own)
+      expect(await policyOf()).toEqual(own)
+      expect(await policyOf({ retryPolicy: { maxAttempts: 7 } })).toEqual({ ...own, maxAttempts: 7 })
+      expect(await policyOf({ namespace: "other" })).toEqual(defaultRetryPolicy)
+      await put(service, { retryPolicy: null })
+      expect(await policyOf()).toEqual(defaultRetryPolicy)
+    }))
+
+  test("gives a timer whose own policy is cleared the namespace's, and not that of before", () =>
+    withService({}, async (service) => {
+      const key = { namespace: "shop", timerId: "t" }
+      await service.call("create", {
+        ...key,
+        delay: "1h",
+        callbackUrl: hook,
+        retryPolicy: { maxAttempts: 9 },
+      })
+      await put(service, { retryPolicy: { maxAttempts: 3 } })
+      const { timer } = succeeded("update", await service.call("update", { ...key, retryPolicy: null }))
+      expect(timer.retryPolicy.maxAttempts).toBe(3)
+    }))
+
+  test("refuses creates beyond its quotas by 429, naming the quota, with a pause; item by item in createMany", () =>
+    withService({}, async (service) => {
+      const { call } = service
+      await put(service, { maxPending: 2 })
+      const timers = ["a", "b", "c"].map((timerId) => ({
+        namespace: "shop",
+        timerId,
+        delay: "1h",
+        callbackUrl: hook,
+      }))
+      const { results } = succeeded("createMany", await call("createMany", { timers }))
+      expect(results.map((result) => ("problem" in result ? result.problem.code : result.result))).toEqual([
+        "created",
+        "created",
+        "quotaExceeded",
+      ])
+      const problem = refused(await call("create", timers[2]), "quotaExceeded")
+      expect(problem).toMatchObject({ quota: "maxPending", retryAfterSeconds: 1 })
+      expect(problem.detail).toContain("2 pending timers")
+      expect((await call("create", timers[0])).status).toBe(200)
+      await put(service, { maxPending: null, createsPerSecond: 1 })
+      const again = succeeded("createMany", await call("createMany", { timers }))
+      expect(
+        again.results.map((result) => ("problem" in result ? result.problem.quota : result.result)),
+      ).toEqual([expect.any(String), "createsPerSecond", "createsPerSecond"])
+    }))
+})

@@ -1,0 +1,99 @@
+import { afterAll, beforeAll, expect, test } from "bun:test"
+import { execFileSync } from "node:child_process"
+import { copyFileSync, mkdirSync, readdirSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import manifest from "../../package.json" with { type: "json" }
+import { Receiver } from "../../testkit/Receiver.ts"
+import { type Program, ServiceProcess } from "../../testkit/ServiceProcess.ts"
+import { TemporaryFolder } from "../../testkit/TemporaryFolder.ts"
+
+const root = fileURLToPath(new URL("../../../", import.meta.url))
+const buildWithinMs = 60_000
+
+let folder: TemporaryFolder
+let home: string
+let executable: Program
+
+beforeAll(() => {
+  folder = new TemporaryFolder()
+  const built = join(folder.path, "built", "punctual")
+  execFileSync("node", [join(root, "scripts", "build.mjs"), "--outfile", built], {
+    stdio: ["ignore", "ignore", "inherit"],
+    timeout: buildWithinMs,
+  })
+  home = join(folder.path, "home")
+  mkdirSync(home)
+  copyFileSync(built, join(home, "punctual"))
+  // Neither a runtime nor anything else is to be found from there.
+  executable = { command: join(home, "punctual"), args: [], environment: { PATH: "" } }
+}, buildWithinMs)
+
+afterAll(() => folder[Symbol.dispose]())
+
+const say = (...args: ReadonlyArray<string>) => ServiceProcess.command(args, {}, executable)
+
+test("the executable tells its version, the commit it was made from, and when", async () => {
+  const commit = "([0-9a-f]{7,}( with changes)?|unknown)"
+  const line = new RegExp(
+    `^punctual ${manifest.version} \\(commit ${commit}, built \\d{4}-\\d\\d-\\d\\dT[\\d:]+Z\\)\\n$`,
+  )
+  expect(await say("--version")).toEqual({ code: 0, stdout: expect.stringMatching(line), stderr: "" })
+  const { stdout } = await say("--version", "--json")
+  expect(JSON.parse(stdout)).toEqual({
+    version: manifest.version,
+    commit: expect.stringMatching(new RegExp(`^${commit}$`)),
+    builtAt: expect.stringMatching(/Z$/),
+  })
+})
+
+test("it is called wrongly with exit code 2, and helps without anything beside it", async () => {
+  const helps = (text: string) => ({ code: 0, stdout: expect.stringContaining(text), stderr: "" })
+  expect(await say("--help")).toEqual(helps("Punctual, a durable timer service"))
+  expect(await say("serve", "--help")).toEqual(helps("TIMER_HTTP_PORT"))
+  expect((await say("nonsense")).code).toBe(2)
+})
+
+test("alone in a folder it fires a timer, stops when asked, and finds its data again", async () => {
+  await using receiver = await Receiver.listening()
+  // What happens to lie in the folder is none of its settings.
+  writeFileSync(join(home, ".env"), "TIMER_SHARDS=nonsense\n")
+  const settings = { TIMER_DB_PATH: join(home, "data", "punctual.db") }
+  await using service = await ServiceProcess.ready({ folder: home, program: executable, settings })
+  const create = (timerId: string, delay: string) =>
+    post(service, "create", {
+      namespace: "demo",
+      timerId,
+      delay,
+      callbackUrl: receiver.url,
+      payload: { n: 1 },
+    })
+
+  expect(await create("soon", "50ms")).toMatchObject({ result: "created" })
+  expect(await create("later", "1h")).toMatchObject({ result: "created" })
+  await receiver.until("the timer fired", ({ length }) => length === 1)
+  expect(await (await fetch(`${service.url}/docs`)).text()).toContain("swagger")
+  expect(await service.terminate()).toBe(0)
+
+  // A command that opens the store itself.
+  const archive = await say("export", "--store", `sqlite:${settings.TIMER_DB_PATH}`)
+  expect(archive).toMatchObject({ code: 0, stdout: expect.stringContaining('"later"') })
+
+  await service.start()
+  const { timer } = (await post(service, "get", { namespace: "demo", timerId: "later" })) as {
+    timer: unknown
+  }
+  expect(timer).toMatchObject({ state: "pending" })
+  expect(await service.terminate()).toBe(0)
+  expect(receiver.deliveries.map(({ key }) => key.timerId)).toEqual(["soon"])
+  expect(readdirSync(home).sort()).toEqual([".env", "data", "punctual"])
+}, 60_000)
+
+const post = async (service: ServiceProcess, call: string, body: unknown): Promise<unknown> => {
+  const response = await fetch(`${service.url}/api/v1/timers/${call}`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(body),
+  })
+  return response.json()
+}

@@ -1,0 +1,222 @@
+// What operators set, on real services: it survives a kill, holds on every node within a second, and webhooks are
+// signed by a secret that no file holds in the clear.
+import { afterAll, beforeAll, expect, test } from "bun:test"
+import { randomBytes } from "node:crypto"
+import { readdirSync, readFileSync } from "node:fs"
+import { createServer } from "node:http"
+import type { AddressInfo } from "node:net"
+import { join } from "node:path"
+import { Webhook } from "standardwebhooks"
+import { ClusterHarness, type ClusterNode } from "../../testkit/ClusterHarness.ts"
+import { eventually } from "../../testkit/eventually.ts"
+import { describePostgres } from "../../testkit/PostgresBinaries.ts"
+import { ServiceProcess } from "../../testkit/ServiceProcess.ts"
+import { TemporaryFolder } from "../../testkit/TemporaryFolder.ts"
+
+interface Answer {
+  readonly status: number
+  // biome-ignore lint/suspicious/noExplicitAny: an answer is whatever came; each test says what it expects.
+  readonly body: any
+}
+
+const ask = async ({ url }: { readonly url: string }, call: string, body: object): Promise<Answer> => {
+  const response = await fetch(`${url}/api/v1/${call}`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(body),
+  })
+  return { status: response.status, body: await response.json() }
+}
+
+interface Received {
+  readonly headers: Record<string, string>
+  readonly body: string
+}
+
+/** A target that keeps requests as they came. */
+const listening = async () => {
+  const requests: Array<Received> = []
+  const server = createServer((request, response) => {
+    let body = ""
+    request.setEncoding("utf8").on("data", (chunk: string) => {
+      body += chunk
+    })
+    request.on("end", () => {
+      requests.push({ headers: request.headers as Record<string, string>, body })
+      response.writeHead(204).end()
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+  return {
+    requests,
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`,
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
+
+const keyText = () => randomBytes(32).toString("hex")
+const secret = `whsec_${randomBytes(32).toString("base64")}`
+
+test("settings and pauses survive a kill, and webhooks are signed as long as their key is there", async () => {
+  using folder = new TemporaryFolder()
+  await using target = await listening()
+  const [oldKey, newKey] = [keyText(), keyText()]
+  const withKey = (key: string | undefined) =>
+    ServiceProcess.ready({
+      folder: folder.path,
+      settings: key === undefined ? {} : { TIMER_SECRET_KEY: key },
+    })
+  const fireNow = (service: ServiceProcess, timerId: string) =>
+    ask(service, "timers/create", {
+      namespace: "shop",
+      timerId,
+      delay: "0s",
+      callbackUrl: target.url,
+      payload: { timerId },
+    })
+  const arrived = (count: number) =>
+    eventually(`${count} webhooks`, () => (target.requests.length >= count ? true : undefined))
+  const lastVerified = () => {
+    const { headers, body } = target.requests.at(-1) ?? { headers: {}, body: "" }
+    return new Webhook(secret).verify(body, headers) as { readonly timerId: string }
+  }
+
+  {
+    await using service = await withKey(oldKey)
+    const set = {
+      namespace: "shop",
+      webhookSecrets: [secret],
+      retryPolicy: { maxAttempts: 4 },
+      maxPending: 3,
+      paused: true,
+    }
+    expect((await ask(service, "namespaces/put", set)).status).toBe(200)
+    expect((await ask(service, "service/pause", { reason: "a test" })).status).toBe(200)
+    expect((await fireNow(service, "kept")).status).toBe(200)
+    await service.kill9()
+  }
+  for (const file of readdirSync(folder.path)) {
+    const bytes = readFileSync(join(folder.path, file))
+    expect(bytes.includes(secret.slice(6)) || bytes.includes(Buffer.from(secret.slice(6), "base64"))).toBe(
+      false,
+    )
+  }
+  {
+    await using service = await withKey(oldKey)
+    expect(service.hasLogged("the service is paused since")).toBe(true)
+    const { settings } = (await ask(service, "namespaces/get", { namespace: "shop" })).body
+    expect(settings).toMatchObject({
+      maxPending: 3,
+      paused: true,
+      retryPolicy: { maxAttempts: 4 },
+      pending: { count: 1 },
+    })
+    expect(settings.webhookSecrets).toEqual([{ fingerprint: expect.stringMatching(/^[0-9a-f]{16}$/) }])
+    await ask(service, "namespaces/put", { namespace: "shop", paused: false })
+    expect((await ask(service, "service/get", {})).body.pause).toMatchObject({
+      kind: "asked",
+      reason: "a test",
+    })
+    expect(target.requests).toEqual([])
+    const resumedAt = performance.now()
+    await ask(service, "service/resume", {})
+    await arrived(1)
+    expect(performance.now() - resumedAt).toBeLessThan(1_000)
+    expect(lastVerified().timerId).toBe("kept")
+    expect(service.logs.join("\n")).not.toContain(oldKey)
+    await service.terminate()
+  }
+  {
+    await using service = await withKey(undefined)
+    expect(service.hasLogged("cannot be opened")).toBe(true)
+    expect(await service.metric("timer_sealed_namespaces")).toBe(1)
+    const refused = await ask(service, "namespaces/put", { namespace: "other", webhookSecrets: [secret] })
+    expect(refused).toMatchObject({ status: 400, body: { errors: [{ pointer: "/webhookSecrets" }] } })
+    await fireNow(service, "unsigned")
+    const attempt = await eventually("an attempt was made", async () => {
+      const { timer } = (await ask(service, "timers/get", { namespace: "shop", timerId: "unsigned" })).body
+      return timer.lastAttempt
+    })
+    expect(attempt.error).toContain("TIMER_SECRET_KEY")
+    expect(target.requests).toHaveLength(1)
+    await service.terminate()
+  }
+  {
+    await using service = await withKey(`${newKey},${oldKey}`)
+    await fireNow(service, "rotated")
+    await arrived(2)
+    expect(lastVerified().timerId).toBe("rotated")
+    await service.terminate()
+  }
+}, 60_000)
+
+describePostgres("installed", "a cluster of two", () => {
+  let cluster: ClusterHarness
+  beforeAll(async () => {
+    cluster = await ClusterHarness.start({ nodes: 2, settings: { TIMER_SECRET_KEY: keyText() } })
+  }, 60_000)
+  afterAll(() => cluster[Symbol.asyncDispose]())
+
+  /** How long it took until it was so. */
+  const takes = async (what: string, isSo: () => Promise<boolean>): Promise<number> => {
+    const startedAt = performance.now()
+    await eventually(what, async () => ((await isSo()) ? true : undefined), 10_000)
+    return performance.now() - startedAt
+  }
+
+  const attemptsOn = async (node: ClusterNode, namespace: string, timerId: string) => {
+    const timer = { namespace, timerId, delay: "1h", callbackUrl: cluster.receiver.url }
+    return (await ask(node, "timers/create", timer)).body.timer.retryPolicy.maxAttempts
+  }
+
+  test("has one node's settings on the other within a second", async () => {
+    const [a, b] = [cluster.node(1), cluster.node(2)]
+    await ask(a, "namespaces/put", { namespace: "policy", retryPolicy: { maxAttempts: 3 } })
+    expect(await attemptsOn(a, "policy", "on-a")).toBe(3)
+    let number = 0
+    const tookMs = await takes(
+      "the policy is known",
+      async () => (await attemptsOn(b, "policy", `b-${number++}`)) === 3,
+    )
+    expect(tookMs).toBeLessThan(1_000)
+    const [onA, onB] = await Promise.all(
+      [a, b].map((node) => ask(node, "namespaces/get", { namespace: "policy" })),
+    )
+    expect(onA).toEqual(onB as Answer)
+  })
+
+  test("paused by one node fires on neither, and resumed by the other on both", async () => {
+    const [a, b] = [cluster.node(1), cluster.node(2)]
+    await ask(a, "namespaces/put", { namespace: "paused", paused: true })
+    // Both have asked the store by then.
+    await Promise.all(
+      [a, b].map((node) =>
+        takes("it is known", async () => (await node.process.metric("timer_paused_namespaces")) === 1),
+      ),
+    )
+    const timers = Array.from({ length: 40 }, (_, index) => ({
+      namespace: "paused",
+      timerId: `t-${index}`,
+      delay: "0s",
+      callbackUrl: cluster.receiver.url,
+    }))
+    expect((await ask(a, "timers/createMany", { timers })).status).toBe(200)
+    const firedOf = () => cluster.receiver.deliveries.filter(({ key }) => key.namespace === "paused").length
+    await ask(a, "timers/create", {
+      namespace: "others",
+      timerId: "o",
+      delay: "1s",
+      callbackUrl: cluster.receiver.url,
+    })
+    await cluster.receiver.until("another namespace fires", (all) =>
+      all.some(({ key }) => key.namespace === "others"),
+    )
+    expect(firedOf()).toBe(0)
+    await ask(b, "namespaces/put", { namespace: "paused", paused: false })
+    const tookMs = await takes("all have fired", async () => firedOf() === timers.length)
+    expect(tookMs).toBeLessThan(2_000)
+  })
+})

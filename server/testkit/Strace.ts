@@ -1,0 +1,172 @@
+// A disk that fails: the service runs under strace, which makes chosen system calls on one file fail as the kernel
+// would. It works for root as for others. strace is named by STRACE, installed, or fetched once into a cache below
+// node_modules; a machine without it, or one that forbids tracing, fails in CI, and elsewhere skips and says why.
+import { describe, test } from "bun:test"
+import { execFileSync, spawnSync } from "node:child_process"
+import {
+  closeSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  writeSync,
+} from "node:fs"
+import { delimiter, join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { fromSource, type Program } from "./ServiceProcess.ts"
+import { TemporaryFolder } from "./TemporaryFolder.ts"
+
+export interface Fault {
+  readonly call: "fsync" | "pwrite64" | "openat"
+  readonly error: "EIO" | "ENOSPC" | "EROFS"
+  readonly file: string
+  /** Which of a thread's calls on the file fail: the 60th `"60"`, from the 60th on `"60+"`. */
+  readonly when: string
+}
+
+interface Strace {
+  readonly command: string
+  /** Where its libraries are, if it was fetched. */
+  readonly libraries?: string
+}
+
+type Found = Strace | { readonly missing: string }
+
+const cacheFolder = fileURLToPath(new URL("../../node_modules/.cache/punctual/strace", import.meta.url))
+const fetchWithinMs = 120_000
+
+/** The tests that need a failing disk; without the means they are skipped by name, or fail where CI runs them. */
+export const describeFaults = (name: string, body: () => void): void => {
+  const strace = usableStrace()
+  if ("command" in strace) describe(name, body)
+  else if (process.env["CI"] === undefined) {
+    describe.skip(`${name} (skipped: ${strace.missing})`, body)
+  } else {
+    test(name, () => {
+      throw new Error(strace.missing)
+    })
+  }
+}
+
+/** The service from its sources with a disk that fails so; `traces` is a folder for what was done to the file. */
+export const failingDisk = ({ call, error, file, when }: Fault, traces: string): Program => {
+  const strace = usableStrace()
+  if ("missing" in strace) throw new Error(strace.missing)
+  const calls = [...new Set(["fsync", "pwrite64", call])].join(",")
+  const inject = ["-P", file, "-e", `trace=${calls}`, "-e", `inject=${call}:error=${error}:when=${when}`]
+  return {
+    command: strace.command,
+    args: [...tracing, "-o", join(traces, "thread"), ...inject, fromSource.command, ...fromSource.args],
+    environment: { PATH: process.env["PATH"] ?? "", ...librariesOf(strace) },
+  }
+}
+
+// The tracer is nobody's parent, so that signals and the exit code are the service's own; a trace for each thread, so
+// that no line is split.
+const tracing = ["-D", "-ff", "--seccomp-bpf", "-qq", "-s", "0"]
+
+/**
+ * What the disk never took: all that was written to the file after its last successful fsync is overwritten by zeros,
+ * as if the machine had lost its power.
+ */
+export const loseUnsynced = (file: string, traces: string): number => {
+  const descriptor = openSync(file, "r+")
+  try {
+    const unsynced = unsyncedWrites(traces)
+    for (const { offset, bytes } of unsynced) writeSync(descriptor, Buffer.alloc(bytes), 0, bytes, offset)
+    return unsynced.length
+  } finally {
+    closeSync(descriptor)
+  }
+}
+
+/** One thread writes; of the others there is nothing in the traces. */
+const unsyncedWrites = (
+  traces: string,
+): ReadonlyArray<{ readonly offset: number; readonly bytes: number }> => {
+  let unsynced: Array<{ offset: number; bytes: number }> = []
+  for (const trace of readdirSync(traces)) {
+    for (const line of readFileSync(join(traces, trace), "utf8").split("\n")) {
+      const [, offset, bytes] = /^pwrite64\(.*, (\d+)\) += (\d+)$/.exec(line) ?? []
+      if (offset !== undefined) unsynced.push({ offset: Number(offset), bytes: Number(bytes) })
+      else if (/^fsync\(\d+\) += 0$/.test(line)) unsynced = []
+    }
+  }
+  return unsynced
+}
+
+let usable: Found | undefined
+
+const usableStrace = (): Found => {
+  usable ??= locate()
+  return usable
+}
+
+const locate = (): Found => {
+  const named = process.env["STRACE"]
+  const found: Strace | undefined =
+    named !== undefined && named !== "" ? { command: named } : (installed() ?? cached() ?? fetched())
+  if (found === undefined) {
+    return { missing: "no strace: install it, name it by STRACE, or allow apt-get to fetch it" }
+  }
+  return canInject(found) ? found : { missing: "strace may not trace here: allow ptrace to this user" }
+}
+
+const installed = (): Strace | undefined => {
+  const command = (process.env["PATH"] ?? "")
+    .split(delimiter)
+    .map((folder) => join(folder, "strace"))
+    .find((path) => existsSync(path))
+  return command === undefined ? undefined : { command }
+}
+
+const cached = (): Strace | undefined => {
+  const command = join(cacheFolder, "usr", "bin", "strace")
+  if (!existsSync(command)) return undefined
+  const libraries = readdirSync(join(cacheFolder, "usr", "lib"))
+  return { command, libraries: libraries.map((folder) => join(cacheFolder, "usr", "lib", folder)).join(":") }
+}
+
+/** Debian's packages, unpacked without being installed: that needs no root. Moved to their place when they are whole. */
+const fetched = (): Strace | undefined => {
+  using folder = new TemporaryFolder()
+  process.stderr.write("The tests of a failing disk need strace: apt-get download strace libunwind8\n")
+  const run = (command: string, ...args: ReadonlyArray<string>): void => {
+    execFileSync(command, args, {
+      cwd: folder.path,
+      stdio: ["ignore", "ignore", "inherit"],
+      timeout: fetchWithinMs,
+    })
+  }
+  try {
+    run("apt-get", "download", "strace", "libunwind8")
+    const packages = readdirSync(folder.path).filter((file) => file.endsWith(".deb"))
+    for (const file of packages) run("dpkg-deb", "-x", file, "unpacked")
+    const partial = `${cacheFolder}-partial-${process.pid}`
+    mkdirSync(join(cacheFolder, ".."), { recursive: true })
+    cpSync(join(folder.path, "unpacked"), partial, { recursive: true })
+    renameSync(partial, cacheFolder)
+    return cached()
+  } catch (error) {
+    process.stderr.write(`That failed: ${error}\n`)
+    return undefined
+  }
+}
+
+/** A sync that is made to fail does fail. */
+const canInject = (strace: Strace): boolean => {
+  using folder = new TemporaryFolder()
+  const inject = ["-e", "trace=fsync", "-e", "inject=fsync:error=EIO", "-o", join(folder.path, "trace")]
+  const { status, stderr } = spawnSync(strace.command, [...tracing, ...inject, "sync", folder.path], {
+    env: { PATH: process.env["PATH"] ?? "", ...librariesOf(strace) },
+    encoding: "utf8",
+    timeout: 10_000,
+  })
+  return status === 1 && stderr.includes(folder.path)
+}
+
+const librariesOf = ({ libraries }: Strace): Readonly<Record<string, string>> =>
+  libraries === undefined ? {} : { LD_LIBRARY_PATH: libraries }
