@@ -16,11 +16,17 @@ const git = (...args) => {
   return status === 0 ? stdout.trim() : undefined
 }
 
-/** Whoever reads it must not take changed sources for those of the commit. */
+/** What the executable is made from. */
+const sources = ["api", "server", "scripts", "package.json", "package-lock.json"]
+
+/**
+ * Whoever reads it must not take changed sources for those of the commit, nor the commit of another repository that
+ * these sources lie in for theirs.
+ */
 const commit = () => {
   const head = git("rev-parse", "--short=7", "HEAD")
-  if (head === undefined) return "unknown"
-  return git("status", "--porcelain", "--untracked-files=no") === "" ? head : `${head} with changes`
+  if (head === undefined || git("rev-parse", "--show-prefix") !== "") return "unknown"
+  return git("status", "--porcelain", "--", ...sources) === "" ? head : `${head} with changes`
 }
 
 /** As others do who want the same bytes from the same sources: https://reproducible-builds.org/specs/source-date-epoch */

@@ -143,7 +143,7 @@ const textOf = async (source: AsyncIterable<Uint8Array>): Promise<string> => {
   return new TextDecoder("utf-8", { fatal: true }).decode(Buffer.concat(chunks, bytes))
 }
 
-export const placeShown = (path: string): string => (path === "-" ? "stdin" : path)
+const placeShown = (path: string): string => (path === "-" ? "stdin" : path)
 
 /** The JSON of a file that a flag names, as it stands there. */
 export const fileJson = (input: CommandInput, path: string): Effect.Effect<JsonText, CommandFailed> =>
@@ -152,3 +152,17 @@ export const fileJson = (input: CommandInput, path: string): Effect.Effect<JsonT
       ? Effect.succeed(new JsonText(text.trim()))
       : Effect.fail(new CommandFailed({ message: printable(`${placeShown(path)} is not JSON.`) })),
   )
+
+export const secretFileFlag = fileFlag(
+  "secret-file",
+  "The same from a file, one a line, so that it stands in no history",
+)
+
+/** The secrets in a file that a flag names. */
+export const secretsIn = (input: CommandInput, path: string) =>
+  Effect.flatMap(fileText(input, path), (text) => {
+    const secrets = text.split(/\s+/).filter((word) => word !== "")
+    return secrets.length > 0
+      ? Effect.succeed(secrets)
+      : Effect.fail(new CommandFailed({ message: printable(`there is no secret in ${placeShown(path)}.`) }))
+  })

@@ -33,7 +33,7 @@ export const backupCommand = (open: OpenCopies) =>
         const why = whyNot(file, copies.path, force)
         if (why !== undefined) return yield* new CommandFailed({ message: why })
         const partial = `${file}.partial-${process.pid}`
-        yield* Effect.addFinalizer(() => Effect.sync(() => rmSync(partial, { force: true })))
+        yield* Effect.addFinalizer(() => removed(partial))
         const startedMs = yield* Clock.currentTimeMillis
         yield* tellGrowth(partial, sizeOf(copies.path))
         const facts = yield* asCommandFailed(copies.copy({ file, partial, takenAtMs: startedMs }))
@@ -51,6 +51,14 @@ export const backupCommand = (open: OpenCopies) =>
     ),
     Command.withShortDescription("Copy an SQLite store into a file while it runs"),
     Command.withExamples([{ command: "punctual backup /backups/punctual-monday.db" }]),
+  )
+
+/** What is left of a copy that was broken off; where that cannot be removed, the copy has failed for the same reason. */
+const removed = (partial: string) =>
+  Effect.ignore(
+    Effect.try(() => {
+      for (const left of [partial, `${partial}-journal`]) rmSync(left, { force: true })
+    }),
   )
 
 /** Why nothing is to be written there. */

@@ -81,7 +81,7 @@ const treeWith = (parts: CommandParts, completion: ReturnType<typeof completionC
       ].join("\n"),
     ),
     Command.withSubcommands([
-      { group: "The service", commands: [serveCommand, listenCommand] },
+      { group: "The service", commands: [serveCommand, listenCommand(parts.input)] },
       {
         group: "Timers, asked of a running service",
         commands: [timersCommand(parts.input), deadCommand(parts.input), namespacesCommand(parts.input)],

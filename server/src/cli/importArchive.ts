@@ -42,8 +42,9 @@ export const importCommand = (open: OpenImportTarget, givenLines: () => LineSour
     {
       store: storeFlag,
       partial: switchFlag("partial", "Take a file that was cut off, as far as it goes"),
+      json: switchFlag("json", "Answer one JSON object"),
     },
-    ({ store, partial }) =>
+    ({ store, partial, json }) =>
       Effect.gen(function* () {
         const source = givenLines()
         if (source.isTerminal) {
@@ -64,7 +65,7 @@ export const importCommand = (open: OpenImportTarget, givenLines: () => LineSour
         const epochs = yield* holdShards(target.leases, target.node)
         const run = new ImportRun(target, epochs)
         const isWhole = yield* run.readAll(lines.next)
-        yield* run.summary
+        yield* run.summary(isWhole, json)
         if (!isWhole && !partial) return yield* cutOff(run.seen)
         if (run.isIncomplete) {
           return yield* new CommandFailed({
@@ -147,10 +148,11 @@ class ImportRun {
     })
   }
 
-  get summary() {
+  summary(isWhole: boolean, json: boolean) {
     return Effect.gen({ self: this }, function* () {
       const { restored, present, differs, unstorable } = this.#counts
-      const { remark } = yield* Output
+      const { answer, remark } = yield* Output
+      if (json) return yield* answer(JSON.stringify({ ...this.#counts, isWhole }, undefined, 2))
       yield* remark(
         `Imported ${restored}; ${present} were there already, ${differs} differ from what is there, ${unstorable} cannot be stored.`,
       )

@@ -11,6 +11,8 @@ import { secretBytes } from "@punctual/api/WebhookSecret"
 import { Effect, Option, type Scope } from "effect"
 import { Command, Flag } from "effect/cli"
 import { CommandFailed, misuse, Output, switchFlag } from "./CommandRuntime.ts"
+import type { CommandInput } from "./ServiceClient.ts"
+import { secretFileFlag, secretsIn } from "./TimerFlags.ts"
 import { type SignatureFinding, verifySignature } from "./verifySignature.ts"
 
 interface ListenOptions {
@@ -20,6 +22,7 @@ interface ListenOptions {
   /** What deliveries have to be signed by; not looked at if there are none. */
   readonly secrets: ReadonlyArray<Uint8Array>
   readonly reject: boolean
+  readonly json: boolean
 }
 
 const maxDelayMs = 600_000
@@ -56,42 +59,53 @@ const flags = {
     ),
     Flag.atMost(maxSecrets),
   ),
+  secretFile: secretFileFlag,
   reject: switchFlag("reject", "Answer 401 to what is not signed by a secret"),
+  json: switchFlag("json", "Print a JSON object a line, with bodies as they came"),
 }
 
 const delayOf = (text: string): number | undefined =>
   /^\d{1,9}$/.test(text) ? Number(text) : parseDuration(text)
 
 /** Runs until it is stopped; its exit code is 1 if it could not listen. */
-export const listenCommand = Command.make("listen", flags, ({ port, secret, ...options }) =>
-  Effect.gen(function* () {
-    const secrets = secret.flatMap((one) => secretBytes(one) ?? [])
-    if (secrets.length < secret.length) {
-      return yield* Effect.fail(misuse(["listen"], "A secret is whsec_ and 24 to 64 bytes in base64."))
-    }
-    if (options.reject && secrets.length === 0) {
-      return yield* Effect.fail(misuse(["listen"], "--reject needs a --secret to judge by."))
-    }
-    const { answer, untilStopped } = yield* Output
-    const stopped = yield* untilStopped
-    const out = (line: string) => Effect.runPromise(Effect.ignore(answer(line)))
-    const bound = yield* listening(makeServer({ ...options, secrets }, out), port)
-    yield* answer(`Listening on http://127.0.0.1:${bound}/ (Ctrl-C ends it)`)
-    yield* stopped
-  }).pipe(Effect.scoped),
-).pipe(
-  Command.withDescription(
-    [
-      "Print what timers deliver, one line each, and answer.",
-      "  With --secret a line also says whether the signature is ok, wrong, missing or too old.",
-    ].join("\n"),
-  ),
-  Command.withShortDescription("Run a receiver that prints what timers deliver"),
-  Command.withExamples([
-    { command: "punctual listen --fail-first 2" },
-    { command: "punctual listen --port 9001 --secret whsec_… --reject" },
-  ]),
-)
+export const listenCommand = (input: CommandInput) =>
+  Command.make("listen", flags, ({ port, secret, secretFile, ...options }) =>
+    Effect.gen(function* () {
+      const given = [
+        ...secret,
+        ...(Option.isSome(secretFile) ? yield* secretsIn(input, secretFile.value) : []),
+      ]
+      const secrets = given.flatMap((one) => secretBytes(one) ?? [])
+      if (secrets.length < given.length) {
+        return yield* Effect.fail(misuse(["listen"], "A secret is whsec_ and 24 to 64 bytes in base64."))
+      }
+      if (options.reject && secrets.length === 0) {
+        return yield* Effect.fail(
+          misuse(["listen"], "--reject needs a --secret, or a --secret-file, to judge by."),
+        )
+      }
+      const { answer, untilStopped } = yield* Output
+      const stopped = yield* untilStopped
+      const out = (line: string) => Effect.runPromise(Effect.ignore(answer(line)))
+      const bound = yield* listening(makeServer({ ...options, secrets }, out), port)
+      const url = `http://127.0.0.1:${bound}/`
+      yield* answer(options.json ? JSON.stringify({ url }) : `Listening on ${url} (Ctrl-C ends it)`)
+      yield* stopped
+    }).pipe(Effect.scoped),
+  ).pipe(
+    Command.withDescription(
+      [
+        "Print what timers deliver, one line each, and answer.",
+        "  With --secret a line also says whether the signature is ok, wrong, missing or too old.",
+      ].join("\n"),
+    ),
+    Command.withShortDescription("Run a receiver that prints what timers deliver"),
+    Command.withExamples([
+      { command: "punctual listen --fail-first 2" },
+      { command: "punctual listen --json | jq .body" },
+      { command: "punctual listen --port 9001 --secret-file secret.txt --reject" },
+    ]),
+  )
 
 /** The port that it listens on until the scope ends. */
 const listening = (server: Server, port: number): Effect.Effect<number, CommandFailed, Scope.Scope> =>
@@ -112,7 +126,7 @@ const listening = (server: Server, port: number): Effect.Effect<number, CommandF
   )
 
 const makeServer = (
-  { answer, failFirst, delayMs, secrets, reject }: ListenOptions,
+  { answer, failFirst, delayMs, secrets, reject, json }: ListenOptions,
   out: (line: string) => Promise<void>,
 ): Server =>
   createServer(async (request, response) => {
@@ -131,7 +145,8 @@ const makeServer = (
     const isRejected = reject && signature !== "ok"
     const status = isRejected ? 401 : attempt <= failFirst ? 500 : answer
     const text = body.toString()
-    await out(describe({ receivedAt, attempt, status, text, webhookId: webhookId?.toString(), signature }))
+    const received = { receivedAt, attempt, status, text, webhookId: webhookId?.toString(), signature }
+    await out(json ? receivedJson(received) : describe(received))
     if (delayMs > 0) await pause(delayMs, response)
     response.writeHead(status).end()
   })
@@ -170,6 +185,10 @@ interface Received {
   readonly signature: SignatureFinding | undefined
 }
 
+/** The body is a text here, since it need not be JSON. */
+const receivedJson = ({ receivedAt, attempt, status, text, webhookId, signature }: Received): string =>
+  JSON.stringify({ receivedAt, webhookId, attempt, signature, answered: status, body: text })
+
 /** One line, whatever was received: nothing of it may reach the terminal as a command. */
 const describe = (received: Received): string => {
   const { receivedAt, attempt, status, text, webhookId, signature } = received
@@ -177,7 +196,7 @@ const describe = (received: Received): string => {
   const id =
     envelope === undefined
       ? (webhookId ?? "no webhook-id")
-      : `${envelope["namespace"]}/${envelope["timerId"]}`
+      : `${envelope["namespace"] ?? "?"}/${envelope["timerId"] ?? "?"}`
   // As it was sent: parsing it and writing it again would change large numbers.
   const span = envelope === undefined ? { start: 0, end: text.length } : memberSpan(text, "payload")
   const payload = span === undefined ? "" : text.slice(span.start, span.end)

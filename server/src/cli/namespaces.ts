@@ -6,7 +6,7 @@ import { ListNamespacesAnswer, NamespaceAnswer, PutNamespaceAnswer } from "@punc
 import { secretBytes } from "@punctual/api/WebhookSecret"
 import { Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
-import { CommandFailed, type CommandRun, misuse, Output, printable, switchFlag } from "./CommandRuntime.ts"
+import { type CommandRun, misuse, Output, switchFlag } from "./CommandRuntime.ts"
 import {
   type Answered,
   answerJson,
@@ -15,7 +15,7 @@ import {
   type JsonText,
   serviceFlags,
 } from "./ServiceClient.ts"
-import { countFlag, fileFlag, fileText, jsonFlag, namespaceArgument, placeShown } from "./TimerFlags.ts"
+import { countFlag, jsonFlag, namespaceArgument, secretFileFlag, secretsIn } from "./TimerFlags.ts"
 import { factLines, retryText } from "./TimerView.ts"
 import { textTable } from "./textTable.ts"
 import { pageFlags, whyNotPaging } from "./timersList.ts"
@@ -111,7 +111,7 @@ const settingFlags = {
     Flag.withDescription("What webhooks are signed by; given twice, both sign, for a rotation"),
     Flag.atMost(2),
   ),
-  secretFile: fileFlag("secret-file", "The same from a file, one a line, so that it stands in no history"),
+  secretFile: secretFileFlag,
   newSecret: switchFlag("new-secret", "Make one, and print it, this once"),
   retry: jsonFlag("retry", "For timers that come without a retry policy, or what theirs leaves out"),
   maxInFlight: countFlag("max-in-flight", "How many of its attempts may run at once"),
@@ -209,14 +209,6 @@ const settingFields = (input: CommandInput, settings: Settings, made: string | u
       createsPerSecond: Option.getOrUndefined(createsPerSecond),
       paused: paused ? true : unpaused ? false : undefined,
     }
-  })
-
-const secretsIn = (input: CommandInput, path: string) =>
-  Effect.flatMap(fileText(input, path), (text) => {
-    const secrets = text.split(/\s+/).filter((word) => word !== "")
-    return secrets.length > 0
-      ? Effect.succeed(secrets)
-      : Effect.fail(new CommandFailed({ message: printable(`there is no secret in ${placeShown(path)}.`) }))
   })
 
 const secretLengthBytes = 32

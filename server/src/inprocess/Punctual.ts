@@ -220,19 +220,33 @@ const layerOf = (terms: OpenTerms, handlers: HandlerDeliverer) => {
     historyRetentionMs: terms.historyRetention,
     onBroken: (message: string) => terms.onFatal(failed(`the engine has failed: ${message}`)),
   }
-  const byType = new Map<Target["type"], Deliverer>([
-    ["handler", handlers],
-    ["webhook", makeWebhookDeliverer({ egress: terms.egress, payloadBytes: limits.payloadBytes })],
-  ])
   return Engine.layer(engine).pipe(
-    Layer.provideMerge(Layer.succeed(Deliverers, { byType })),
-    Layer.provideMerge(NamespaceDirectory.layer()),
+    Layer.provideMerge(deliverersLayer(terms, handlers)),
+    Layer.provideMerge(NamespaceDirectory.layer({ secretKeys: terms.secretKey })),
     Layer.provideMerge(clockLayer(terms)),
     Layer.provideMerge(storeLayer(terms)),
     Layer.provide(Ids.system),
     Layer.provideMerge(layerLogs(terms.log, process.stderr.isTTY === true)),
   )
 }
+
+const deliverersLayer = ({ egress }: OpenTerms, handlers: HandlerDeliverer) =>
+  Layer.effect(
+    Deliverers,
+    Effect.map(NamespaceDirectory, (directory) => {
+      const webhook = makeWebhookDeliverer({
+        egress,
+        payloadBytes: limits.payloadBytes,
+        secretsOf: (namespace) => directory.of(namespace).secrets,
+      })
+      return {
+        byType: new Map<Target["type"], Deliverer>([
+          ["handler", handlers],
+          ["webhook", webhook],
+        ]),
+      }
+    }),
+  )
 
 const clockLayer = ({ clock }: OpenTerms): Layer.Layer<WallClock> =>
   clock.kind === "manual" ? WallClock.manual(clock.startMs ?? Date.now()) : WallClock.system

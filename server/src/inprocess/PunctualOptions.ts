@@ -17,6 +17,8 @@ export interface PunctualOptions {
   readonly historyRetention?: string
   /** What webhooks may reach: `open` unless given; else a list such as `public,10.0.0.0/8,*.internal`. */
   readonly egress?: string
+  /** What the secrets of signed webhooks are sealed under, on a store where a service has set some; see TIMER_SECRET_KEY. */
+  readonly secretKey?: string
   /** After how long a handler that has not ended counts as failed: `15s` unless given. */
   readonly handlerTimeout?: string
   /** How long `close` lets running handlers and webhooks finish: `25s` unless given. */
@@ -34,6 +36,10 @@ export interface PunctualOptions {
 
 const hourMs = 3_600_000
 
+/** None unless given. */
+const secretKeys = (text: string): Parsed<ReadonlyArray<Uint8Array>> =>
+  text === "" ? { value: [] } : settings.secretKeys.parse(text)
+
 /** By option: its parser, and what it says if it is not given. */
 const readers = {
   store: [settings.storeUrl.parse, ""],
@@ -41,6 +47,7 @@ const readers = {
   shards: [settings.shards.parse, settings.shards.byDefault],
   historyRetention: [settings.historyRetentionMs.parse, settings.historyRetentionMs.byDefault],
   egress: [settings.egress.parse, "open"],
+  secretKey: [secretKeys, ""],
   handlerTimeout: [duration(1, hourMs), "15s"],
   drainTimeout: [settings.drainMs.parse, settings.drainMs.byDefault],
   openTimeout: [duration(0, hourMs), "5s"],

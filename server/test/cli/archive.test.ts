@@ -145,6 +145,23 @@ describe("export and import", () => {
   })
 })
 
+test("an import tells programs what became of the lines", async () => {
+  const from = makeMemoryDatabase({ shards: 2 })
+  for (const timerId of ["a", "b"]) put(from, pending({ timerId }))
+  const { out } = await exported(from)
+  const into = makeMemoryDatabase({ shards: 4 })
+  const counts = []
+  for (const _ of [1, 2]) {
+    const { exitCode, out: told } = await imported(targetOf(into), given(out), "--json")
+    counts.push([exitCode, JSON.parse(told)])
+  }
+  const none = { restored: 0, present: 0, differs: 0, unstorable: 0, isWhole: true }
+  expect(counts).toEqual([
+    [0, { ...none, restored: 2 }],
+    [0, { ...none, present: 2 }],
+  ])
+})
+
 describe("export", () => {
   test("says why a store cannot be opened", async () => {
     const openArchive = () => Effect.fail({ message: "There is no store at x." })

@@ -1,10 +1,11 @@
 // `punctual backup`: the file has everything that the store had at one instant, and its name only when it is whole.
 import { Database } from "bun:sqlite"
 import { afterAll, expect, setDefaultTimeout, test } from "bun:test"
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
-import { join } from "node:path"
+import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
+import { basename, join } from "node:path"
 import { Effect, Layer } from "effect"
 import type { StoreCopies } from "../../src/ports/StoreCopy.ts"
+import { vacuumInto } from "../../src/stores/sqlite/SqliteBackup.ts"
 import { readSqliteContents } from "../../testkit/SqliteContents.ts"
 import { TemporaryFolder } from "../../testkit/TemporaryFolder.ts"
 import { run } from "./CommandFixture.ts"
@@ -44,6 +45,17 @@ test("the copy has all of it, is sound, stands alone, and is told of", async () 
   expect(readdirSync(folder.path).filter((name) => name.includes("partial"))).toEqual([])
 })
 
+test("whoever may read the store may read the copy, and nobody else while it is made", async () => {
+  const [path, file, half] = [fresh(), fresh(), fresh()]
+  await fill(`sqlite:${path}`, 1)
+  chmodSync(path, 0o640)
+  expect((await backedUp(`sqlite:${path}`, file)).exitCode).toBe(0)
+  const database = new Database(path)
+  vacuumInto(database, half)
+  database.close()
+  expect([file, half].map((copy) => statSync(copy).mode & 0o777)).toEqual([0o640, 0o600])
+})
+
 test("a service may run on the store, and what it has just committed is in the copy", async () => {
   const [path, file] = [fresh(), fresh()]
   await fill(`sqlite:${path}`, 3)
@@ -81,9 +93,9 @@ test("a copy that fails leaves nothing under the file's name", async () => {
   writeFileSync(path, bytes)
   const { exitCode, err } = await backedUp(`sqlite:${path}`, file)
   expect([exitCode, err]).toEqual([1, expect.stringMatching(/malformed|damaged|corrupt/)])
-  expect(readdirSync(folder.path).filter((name) => file.endsWith(name) || name.includes("partial"))).toEqual(
-    [],
-  )
+  expect(
+    readdirSync(folder.path).filter((name) => name === basename(file) || name.includes("partial")),
+  ).toEqual([])
 })
 
 test("a store that is not there is not made, nor a folder for the copy", async () => {
@@ -94,6 +106,15 @@ test("a store that is not there is not made, nor a folder for the copy", async (
   await fill(`sqlite:${path}`, 1)
   const nowhere = await backedUp(`sqlite:${path}`, join(folder.path, "none", "a.db"))
   expect([nowhere.exitCode, nowhere.err]).toEqual([1, expect.stringContaining("there is no folder")])
+})
+
+test("a place where nothing can be written is named, and not the store", async () => {
+  const path = fresh()
+  await fill(`sqlite:${path}`, 1)
+  const { exitCode, out, err } = await backedUp(`sqlite:${path}`, "/proc/backup.db")
+  expect([exitCode, out]).toEqual([1, ""])
+  expect(err).toMatch(/^punctual backup: \/proc\/backup\.db cannot be written \(.*\n$/)
+  expect(err).not.toContain(path)
 })
 
 test("on PostgreSQL it names the means", async () => {

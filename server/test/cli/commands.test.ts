@@ -48,6 +48,13 @@ describe("the tree of commands", () => {
     expect((await run(["serve", "--help"])).out).toContain("TIMER_HTTP_PORT")
   })
 
+  test("takes --json wherever it answers something, but for texts of their own kind", async () => {
+    const texts = new Set(["serve", "export", "completion"])
+    for (const path of commands.filter(([name = ""]) => !texts.has(name))) {
+      expect([path, (await run([...path, "--help"])).out]).toEqual([path, expect.stringContaining("--json")])
+    }
+  })
+
   test("answers what it does not know with 2, and what may have been meant", async () => {
     const slips = [
       [["timmers"], "Did you mean timers?", "punctual --help"],

@@ -2,11 +2,14 @@
 import { describe, expect, test } from "bun:test"
 import { createHmac } from "node:crypto"
 import { once } from "node:events"
+import { writeFileSync } from "node:fs"
 import { connect } from "node:net"
+import { join } from "node:path"
 import { Effect } from "effect"
 import { openEgress } from "../../src/deliverers/webhook/Egress.ts"
 import { makeWebhookDeliverer } from "../../src/deliverers/webhook/WebhookDeliverer.ts"
 import type { Delivery, Fire } from "../../src/ports/Deliverer.ts"
+import { TemporaryFolder } from "../../testkit/TemporaryFolder.ts"
 import { run } from "./CommandFixture.ts"
 
 /** Runs the command on a free port until it is disposed of. */
@@ -63,6 +66,27 @@ describe("listen", () => {
     expect(receiver.lines[0]).toMatch(
       /^\d\d:\d\d:\d\d\.\d{3} {2}\+7ms {2}billing\/invoice-1 {2}attempt 1 {2}answered 200 {2}\{"amount": 5\}$/,
     )
+  })
+
+  test("prints an object a line for programs, with the body as it came", async () => {
+    const lines: Array<string> = []
+    let stop = () => {}
+    const ended = run(["listen", "--port", "0", "--json"], {
+      out: async (text) => {
+        lines.push(text)
+        if (lines.length > 1) return stop()
+        await fetch(JSON.parse(text).url, { method: "POST", body: '{"n":\n1e400}' }).catch(() => {})
+      },
+      onStop: (asked) => {
+        stop = asked
+        return () => {}
+      },
+    })
+    expect((await ended).exitCode).toBe(0)
+    expect(lines.map((line) => JSON.parse(line))).toEqual([
+      { url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/$/) },
+      { receivedAt: expect.stringMatching(/Z$/), attempt: 1, answered: 200, body: '{"n":\n1e400}' },
+    ])
   })
 
   test("names a bare payload by its webhook-id", async () => {
@@ -193,6 +217,17 @@ describe("listen, given secrets", () => {
       "too old",
       "missing",
     ])
+  })
+
+  test("takes them from a file as well, so that no list of processes shows them", async () => {
+    using folder = new TemporaryFolder()
+    const file = join(folder.path, "secrets.txt")
+    writeFileSync(file, `${secret(1)}\n${secret(2)}\n`)
+    await using receiver = await running("--secret-file", file, "--reject")
+    const statuses = []
+    for (const headers of calls) statuses.push(await send(receiver.url, headers))
+    expect(statuses).toEqual([200, 200, 401, 401, 401])
+    expect((await run(["listen", "--secret-file", join(folder.path, "none")])).exitCode).toBe(1)
   })
 
   test("answers 401 to what is not signed if it is told to reject that", async () => {

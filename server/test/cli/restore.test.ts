@@ -2,7 +2,15 @@
 // becomes of what fell due meanwhile, and whatever is broken off can be run again.
 import { Database } from "bun:sqlite"
 import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test"
-import { copyFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from "node:fs"
 import { basename } from "node:path"
 import { Effect } from "effect"
 import { migrations } from "../../src/stores/sqlite/migrations/all.ts"
@@ -166,6 +174,17 @@ describe("punctual restore", () => {
       Number(newestMs),
     )
     expect(existsSync(source)).toBe(true)
+  })
+
+  test("may be read by whoever might read the store that it replaces, else the backup", async () => {
+    const file = await backupOf(fresh, 1)
+    const [path, there] = [fresh(), fresh()]
+    await fill(`sqlite:${there}`, 1)
+    chmodSync(there, 0o640)
+    chmodSync(file, 0o400)
+    expect((await restored(path, file)).exitCode).toBe(0)
+    expect((await restored(there, file, "--force")).exitCode).toBe(0)
+    expect([path, there].map((store) => statSync(store).mode & 0o777)).toEqual([0o600, 0o640])
   })
 
   test("what has been left by a restore that was killed is in nobody's way", async () => {

@@ -6,6 +6,7 @@ import { readdirSync, readFileSync } from "node:fs"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { join } from "node:path"
+import { Punctual } from "@punctual/server"
 import { Webhook } from "standardwebhooks"
 import { ClusterHarness, type ClusterNode } from "../../testkit/ClusterHarness.ts"
 import { eventually } from "../../testkit/eventually.ts"
@@ -121,10 +122,8 @@ test("settings and pauses survive a kill, and webhooks are signed as long as the
       reason: "a test",
     })
     expect(target.requests).toEqual([])
-    const resumedAt = performance.now()
     await ask(service, "service/resume", {})
     await arrived(1)
-    expect(performance.now() - resumedAt).toBeLessThan(1_000)
     expect(lastVerified().timerId).toBe("kept")
     expect(service.logs.join("\n")).not.toContain(oldKey)
     await service.terminate()
@@ -153,6 +152,38 @@ test("settings and pauses survive a kill, and webhooks are signed as long as the
   }
 }, 60_000)
 
+test("a program that carries the engine signs too, and sends nothing unsigned", async () => {
+  using folder = new TemporaryFolder()
+  await using target = await listening()
+  const secretKey = keyText()
+  {
+    const settings = { TIMER_SECRET_KEY: secretKey }
+    await using service = await ServiceProcess.ready({ folder: folder.path, settings })
+    expect(
+      (await ask(service, "namespaces/put", { namespace: "shop", webhookSecrets: [secret] })).status,
+    ).toBe(200)
+    await service.terminate()
+  }
+  const store = `sqlite:${ServiceProcess.databaseIn(folder.path)}`
+  const timer = { namespace: "shop", delay: "0s", callbackUrl: target.url }
+  {
+    await using punctual = await Punctual.open({ store, log: "none" })
+    const key = { namespace: "shop", timerId: "unsigned" }
+    await punctual.create({ ...timer, ...key })
+    const attempt = await eventually(
+      "an attempt was made",
+      async () => (await punctual.get(key)).timer.lastAttempt,
+    )
+    expect(attempt.error).toContain("TIMER_SECRET_KEY")
+    await punctual.cancel(key)
+    expect(target.requests).toEqual([])
+  }
+  await using punctual = await Punctual.open({ store, secretKey, log: "none" })
+  await punctual.create({ ...timer, timerId: "signed" })
+  const { headers, body } = await eventually("a webhook", () => target.requests[0])
+  expect(new Webhook(secret).verify(body, headers)).toMatchObject({ timerId: "signed" })
+}, 60_000)
+
 describePostgres("installed", "a cluster of two", () => {
   let cluster: ClusterHarness
   beforeAll(async () => {
@@ -160,28 +191,21 @@ describePostgres("installed", "a cluster of two", () => {
   }, 60_000)
   afterAll(() => cluster[Symbol.asyncDispose]())
 
-  /** How long it took until it was so. */
-  const takes = async (what: string, isSo: () => Promise<boolean>): Promise<number> => {
-    const startedAt = performance.now()
-    await eventually(what, async () => ((await isSo()) ? true : undefined), 10_000)
-    return performance.now() - startedAt
-  }
+  /** That it takes no more than a second is shown on a virtual clock: test/engine/NamespaceDirectory.test.ts. */
+  const soon = (what: string, isSo: () => Promise<boolean>) =>
+    eventually(what, async () => ((await isSo()) ? true : undefined), 10_000)
 
   const attemptsOn = async (node: ClusterNode, namespace: string, timerId: string) => {
     const timer = { namespace, timerId, delay: "1h", callbackUrl: cluster.receiver.url }
     return (await ask(node, "timers/create", timer)).body.timer.retryPolicy.maxAttempts
   }
 
-  test("has one node's settings on the other within a second", async () => {
+  test("has one node's settings on the other", async () => {
     const [a, b] = [cluster.node(1), cluster.node(2)]
     await ask(a, "namespaces/put", { namespace: "policy", retryPolicy: { maxAttempts: 3 } })
     expect(await attemptsOn(a, "policy", "on-a")).toBe(3)
     let number = 0
-    const tookMs = await takes(
-      "the policy is known",
-      async () => (await attemptsOn(b, "policy", `b-${number++}`)) === 3,
-    )
-    expect(tookMs).toBeLessThan(1_000)
+    await soon("the policy is known", async () => (await attemptsOn(b, "policy", `b-${number++}`)) === 3)
     const [onA, onB] = await Promise.all(
       [a, b].map((node) => ask(node, "namespaces/get", { namespace: "policy" })),
     )
@@ -194,7 +218,7 @@ describePostgres("installed", "a cluster of two", () => {
     // Both have asked the store by then.
     await Promise.all(
       [a, b].map((node) =>
-        takes("it is known", async () => (await node.process.metric("timer_paused_namespaces")) === 1),
+        soon("it is known", async () => (await node.process.metric("timer_paused_namespaces")) === 1),
       ),
     )
     const timers = Array.from({ length: 40 }, (_, index) => ({
@@ -216,7 +240,6 @@ describePostgres("installed", "a cluster of two", () => {
     )
     expect(firedOf()).toBe(0)
     await ask(b, "namespaces/put", { namespace: "paused", paused: false })
-    const tookMs = await takes("all have fired", async () => firedOf() === timers.length)
-    expect(tookMs).toBeLessThan(2_000)
+    await soon("all have fired", async () => firedOf() === timers.length)
   })
 })

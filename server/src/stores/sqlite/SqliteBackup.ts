@@ -3,9 +3,10 @@
 // there. The copy has one table more than a store, which says when it was made, and no log beside it: it can be
 // read where nobody may write.
 import { Database } from "bun:sqlite"
-import { chmodSync, closeSync, fsyncSync, openSync, renameSync, rmSync, statSync } from "node:fs"
+import { chmodSync, closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, statSync } from "node:fs"
 import { dirname } from "node:path"
 import type { CopyFacts, CopyOptions } from "../../ports/StoreCopy.ts"
+import { codeOf, describe } from "./failures.ts"
 import { OpenFailure } from "./OpenFailure.ts"
 import { faultsIn, hasTable, type OpenedBeside, openAlone, openBeside } from "./openBeside.ts"
 import { numberIn } from "./openDatabase.ts"
@@ -13,21 +14,44 @@ import { numberIn } from "./openDatabase.ts"
 export const copyStore = (path: string, { file, partial, takenAtMs }: CopyOptions): CopyFacts => {
   const { database } = openBeside(path)
   try {
-    vacuumInto(database, partial)
+    writing(file, () => vacuumInto(database, partial))
   } finally {
     database.close()
   }
   try {
-    chmodSync(partial, statSync(path).mode & 0o777)
-    noteInstant(partial, takenAtMs)
-    const facts = inspectFile(partial)
-    syncFile(partial)
-    renameSync(partial, file)
-    syncFolderOf(file)
-    return facts
+    return writing(file, () => {
+      noteInstant(partial, takenAtMs)
+      const facts = inspectFile(partial)
+      chmodSync(partial, permissionsOf(path))
+      syncFile(partial)
+      renameSync(partial, file)
+      syncFolderOf(file)
+      return facts
+    })
   } catch (error) {
-    rmSync(partial, { force: true })
+    removeHalf(partial)
     throw error
+  }
+}
+
+/** A copy that cannot be written says nothing about the store that it is of. */
+export const writing = <A>(file: string, write: () => A): A => {
+  try {
+    return write()
+  } catch (error) {
+    if (!/^(SQLITE_(FULL|CANTOPEN|READONLY)|E[A-Z]+)/.test(codeOf(error))) throw error
+    throw new OpenFailure(
+      "unwritable",
+      `${file} cannot be written (${describe(error)}): make room there, or name another place, and run the command again.`,
+    )
+  }
+}
+
+/** With SQLite's own file beside it. */
+const removeHalf = (file: string): void => {
+  for (const left of [file, `${file}-journal`]) {
+    // Where nothing can be removed, nothing was written.
+    if (existsSync(left)) rmSync(left, { force: true })
   }
 }
 
@@ -45,14 +69,21 @@ export const inspectFile = (file: string): CopyFacts => {
   }
 }
 
-/** What SQLite has begun to write is removed again if it fails. */
+export const permissionsOf = (file: string): number => statSync(file).mode & 0o777
+
+/**
+ * What SQLite has begun to write is removed again if it fails. It is the owner's alone: of a store that others may not
+ * read, they must not read half a copy either.
+ */
 export const vacuumInto = (database: Database, to: string): void => {
+  removeHalf(to)
+  closeSync(openSync(to, "wx", 0o600))
   try {
     // It writes another file, and reads this one; the library makes no difference.
     database.run("PRAGMA query_only = OFF")
     database.run("VACUUM INTO ?", [to])
   } catch (error) {
-    rmSync(to, { force: true })
+    removeHalf(to)
     throw error
   }
 }

@@ -19,7 +19,7 @@ import { OpenFailure } from "./OpenFailure.ts"
 import { openAlone, openBeside } from "./openBeside.ts"
 import { explaining, numberIn } from "./openDatabase.ts"
 import { ProcessLock } from "./ProcessLock.ts"
-import { noteTable, syncFile, syncFolderOf, vacuumInto } from "./SqliteBackup.ts"
+import { noteTable, permissionsOf, syncFile, syncFolderOf, vacuumInto, writing } from "./SqliteBackup.ts"
 
 /**
  * How far epochs move on. A shard is claimed once a start, so that they get past all that the store has claimed since
@@ -45,7 +45,10 @@ export class RestorePlace {
         `A service runs on ${path}: stop it first, and start it again afterwards.`,
       )
     }
-    if (isNewLock) ownAs(`${path}.lock`, this.#ownerFile)
+    if (isNewLock) {
+      if (this.isTaken) chmodSync(`${path}.lock`, permissionsOf(path))
+      ownAs(`${path}.lock`, this.#ownerFile)
+    }
   }
 
   get isTaken(): boolean {
@@ -57,10 +60,10 @@ export class RestorePlace {
     const floor = this.#highestEpoch()
     // What an earlier run may have left.
     removeBeside(prepared)
-    for (const left of [prepared, `${prepared}.lock`]) rmSync(left, { force: true })
+    rmSync(`${prepared}.lock`, { force: true })
     const { database } = openAlone(file)
     try {
-      vacuumInto(database, prepared)
+      writing(prepared, () => vacuumInto(database, prepared))
     } finally {
       database.close()
     }
@@ -74,6 +77,8 @@ export class RestorePlace {
     } finally {
       copy.close()
     }
+    // As the store that is replaced; else as the backup, but for whoever may write: that one was only to be read.
+    chmodSync(prepared, permissionsOf(this.isTaken ? this.#path : file) | 0o600)
     ownAs(prepared, this.#ownerFile)
   }
 
@@ -162,8 +167,7 @@ const secondName = (path: string, name: string): void => {
 
 /** An administrator restores, and the service that is to use the file is another user's. Nobody else may give files away. */
 const ownAs = (file: string, like: string): void => {
-  const { uid, gid, mode } = statSync(like)
-  if (statSync(like).isFile()) chmodSync(file, mode & 0o777)
+  const { uid, gid } = statSync(like)
   try {
     chownSync(file, uid, gid)
   } catch (error) {
