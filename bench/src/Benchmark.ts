@@ -11,6 +11,8 @@ export interface Verdict {
 export interface Report {
   readonly rows: ReadonlyArray<{ readonly name: string; readonly values: string }>
   readonly verdicts: ReadonlyArray<Verdict>
+  /** By the name of their file, without its ending. */
+  readonly plots?: ReadonlyArray<{ readonly name: string; readonly svg: string }>
 }
 
 export interface Scale {
