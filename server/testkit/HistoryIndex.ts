@@ -130,12 +130,11 @@ const keyHistory = (gathered: Gathered): KeyHistory => {
     const seen = distinct([...armings.flatMap(({ terms }) => terms), ...unseen])
     const rearmed = attempts.flatMap(({ reply }) => (reply?.result === "rearmed" ? [reply] : []))
     const replayed = (from: ReadonlyArray<Terms>) => (replays.length === 0 ? [] : atAnotherTime(from))
-    // A re-arming or a replay too may have been updated before anything was seen of it.
-    const earlier = distinct([
-      ...seen,
-      ...rearmed.flatMap((reply) => termsAfterRearm(reply, seen)),
-      ...replayed(seen),
-    ])
+    // A re-arming or a replay too may have been updated before anything was seen of it, by whoever heard nothing.
+    const earlier = changedBy(
+      unknownArmings,
+      distinct([...seen, ...rearmed.flatMap((reply) => termsAfterRearm(reply, seen)), ...replayed(seen)]),
+    )
     const terms =
       traces.madeBy === undefined
         ? [
@@ -196,6 +195,13 @@ const termsOf = (request: Ask, earlier: ReadonlyArray<Terms>): ReadonlyArray<Ter
     executeAtMs: executeAtMs ?? before.executeAtMs,
     payload: payload === undefined ? before.payload : (payload ?? undefined),
   }))
+}
+
+/** The terms, and what one or several of the asks may have made of them. */
+const changedBy = (asks: ReadonlyArray<Asked>, terms: ReadonlyArray<Terms>): ReadonlyArray<Terms> => {
+  let changed = terms
+  for (const { request } of asks) changed = distinct([...changed, ...termsOf(request, changed)])
+  return changed
 }
 
 /** Each once: a timer that is re-armed over and over would else have all terms before it twice over each time. */

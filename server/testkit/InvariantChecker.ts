@@ -216,7 +216,12 @@ const endedBy = (history: KeyHistory, asked: Asked): ReadonlyArray<Ended> => {
   const { answer } = asked
   if (answer === undefined || endsNothing.has(answer.result)) return []
   if ("revision" in answer) {
-    const before = history.armings.filter(({ revision }) => revision < answer.revision)
+    // One that was asked for only afterwards is no earlier one, whatever its revision: of a key that was discarded
+    // nothing is left to count on from.
+    const before = history.armings.filter(
+      ({ revision, madeBy }) =>
+        revision < answer.revision && (madeBy === undefined || madeBy.sentAt < asked.answeredAt),
+    )
     const isCertain = history.unknownArmings.length === 0 && history.replays.length === 0
     return before.map((arming) => ({
       arming,

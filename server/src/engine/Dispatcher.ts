@@ -131,6 +131,7 @@ export class Dispatcher {
   noteTerms(): void {
     for (const namespace of this.resting) this.turns.add(namespace)
     this.resting.clear()
+    this.probeDueMs = Number.NEGATIVE_INFINITY
     this.pump()
   }
 
@@ -319,7 +320,8 @@ export class Dispatcher {
     if (this.open.size === 0 || this.monotonicMs() < this.probeDueMs) return
     this.probeDueMs = Number.POSITIVE_INFINITY
     for (const [host, namespace] of this.open) {
-      if (host.parked.size === 0) continue
+      // Whoever rests makes no use of it, and would be looked at again by every pump.
+      if (host.parked.size === 0 || this.resting.has(namespace)) continue
       this.unpark(namespace, host)
       this.expectProbe(host)
     }

@@ -16,6 +16,7 @@ import type { PeerNode } from "../ports/Peers.ts"
 import type { Lease } from "../ports/ShardLeases.ts"
 import type { StoreError } from "../ports/TimerStore.ts"
 import { assign } from "./Assignment.ts"
+import { clusterState, takenOverText, waitingText } from "./ClusterReport.ts"
 import type { ClusterState, ClusterView } from "./ClusterView.ts"
 import { ClusterWatch, nanosOf } from "./ClusterWatch.ts"
 import { comeToRest } from "./Handover.ts"
@@ -150,26 +151,16 @@ export class Ownership implements ClusterView {
 
   /** For operators. */
   state(nowMs: number): ClusterState {
-    const ageMs = (sinceNanos: bigint) =>
-      Math.round(Number(this.parts.clock.monotonicTimeNanosUnsafe() - sinceNanos) / 1e6)
-    return {
-      node: this.node,
-      members: this.watch.members.map(({ node, address, isLeaving, isLive, sinceNanos }) =>
-        node === this.node
-          ? { node, address, beatAgeMs: ageMs(this.announcedNanos), isLeaving: this.isLeaving, isLive: true }
-          : { node, address, beatAgeMs: ageMs(sinceNanos), isLeaving, isLive },
-      ),
-      shards: this.watch.leases.map(({ shard, epoch, node }) => {
-        const loop = this.owned.get(shard)?.loop
-        if (loop !== undefined) {
-          const lagMs = nowMs - (loop.window.oldestDue(nowMs) ?? nowMs)
-          return { shard, epoch: loop.epoch, isMine: true, owner: this.node, lagMs }
-        }
-        // A lease in this node's name that it does not fire is as good as free.
-        const isOthers = node !== undefined && node !== this.node
-        return { shard, epoch, isMine: false, ...(isOthers ? { owner: node } : {}) }
-      }),
-    }
+    const { node, watch, announcedNanos, isLeaving } = this
+    return clusterState({
+      node,
+      watch,
+      announcedNanos,
+      isLeaving,
+      nowMs,
+      nowNanos: this.parts.clock.monotonicTimeNanosUnsafe(),
+      loopOf: (shard) => this.owned.get(shard)?.loop,
+    })
   }
 
   // ── The loops ─────────────────────────────────────────────────────────────────────────────────
@@ -290,7 +281,11 @@ export class Ownership implements ClusterView {
     )
     return Effect.andThen(
       claimAll,
-      Effect.suspend(() => Effect.forEach(takenFrom, sayTakenOver, { discard: true })),
+      Effect.suspend(() =>
+        Effect.forEach(takenFrom, ([node, shards]) => Effect.logWarning(takenOverText(node, shards)), {
+          discard: true,
+        }),
+      ),
     )
   })
 
@@ -427,12 +422,8 @@ export class Ownership implements ClusterView {
     if (isWaiting === this.hasSaidThatItWaits) return Effect.void
     this.hasSaidThatItWaits = isWaiting
     if (!isWaiting) return Effect.logInfo("the wait is over: this process fires now")
-    const names = [...holders].join(", ")
-    return Effect.logWarning(
-      [...holders].some((node) => this.watch.memberOf(node) !== undefined)
-        ? `waiting: ${names} still holds shards that are meant for this process`
-        : `waiting: ${names} holds the store; this process takes over when it is gone`,
-    )
+    const areMembers = [...holders].some((node) => this.watch.memberOf(node) !== undefined)
+    return Effect.logWarning(waitingText([...holders], areMembers))
   })
 
   private afterFailure(error: StoreError): Effect.Effect<void> {
@@ -445,9 +436,3 @@ export class Ownership implements ClusterView {
     return startedNanos + nanosOf(this.options.leaseMs - this.options.marginMs)
   }
 }
-
-/** One line for each node and takeover, however many shards it had. */
-const sayTakenOver = ([node, shards]: readonly [string, number]): Effect.Effect<void> =>
-  Effect.logWarning(
-    `${node} has gone silent: this process has taken over ${shards === 1 ? "a shard" : `${shards} shards`} of it`,
-  )

@@ -305,6 +305,57 @@ describe("hosts that fail", () => {
     }
   })
 
+  test("a namespace that is paused meanwhile sends no probe; resumed, one goes at once", () => {
+    const rig = openedRig()
+    rig.set("a", 0)
+    for (let second = 0; second < 10; second++) {
+      rig.nowMs += 1_000
+      rig.pump()
+    }
+    expect(rig.started.length).toBe(3)
+    // Two still wait for the host, beside the one that waits for the end of the pause.
+    expect(rig.dispatcher.breakers(10)[0]?.waiting).toBe(2)
+    rig.set("a", 10)
+    expect(rig.running.size).toBe(1)
+    first(rig).end(delivered)
+    while (rig.running.size > 0) first(rig).end(delivered)
+    expect(rig.started.length).toBe(6)
+  })
+
+  test("resumed, every host is probed whose time came within the pause", () => {
+    const rig = openedRig()
+    rig.nowMs += 500
+    rig.submit("a", "worse", 6)
+    for (let failure = 0; failure < 3; failure++) first(rig).end(hostFailed)
+    rig.set("a", 0)
+    for (let second = 0; second < 3; second++) {
+      rig.nowMs += 500
+      rig.pump()
+    }
+    rig.set("a", 10)
+    expect([rig.inFlightOf("a", "bad"), rig.inFlightOf("a", "worse")]).toEqual([1, 1])
+  })
+
+  test("a probe that ends within a pause is judged as ever: a failure doubles the wait, a success ends it", () => {
+    for (const [outcome, startedAtOnce] of [
+      [hostFailed, 0],
+      [delivered, 1],
+    ] as const) {
+      const rig = openedRig()
+      rig.nowMs += 1_000
+      rig.pump()
+      rig.set("a", 0)
+      first(rig).end(outcome)
+      expect(rig.running.size).toBe(0)
+      rig.set("a", 10)
+      expect(rig.running.size).toBe(startedAtOnce)
+      rig.nowMs += 2_000
+      rig.pump()
+      while (rig.running.size > 0) first(rig).end(delivered)
+      expect(rig.waiting.size).toBe(0)
+    }
+  })
+
   test("it is listed with its namespace, its failures, what waits for it, and when a probe goes", () => {
     const rig = openedRig()
     rig.nowMs += 400

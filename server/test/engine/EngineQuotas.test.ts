@@ -220,6 +220,53 @@ describe("maxPending", () => {
   )
 
   engineTest(
+    "is counted again soon if the first count failed: the namespace may have been full",
+    { isEmpty: true },
+    (engine) =>
+      Effect.gen(function* () {
+        for (let index = 0; index < 5; index++) {
+          const timer = sampleTimer({ timerId: `old-${index}` })
+          engine.database.apply(shardOf(timer.uuid, 1), putOf(timer))
+        }
+        yield* engine.startNode("node-1")
+        yield* put(engine, { maxPending: 6 })
+        engine.faults.fail("count")
+        expect(yield* createMany(engine, some(1))).toEqual(["created"])
+        yield* engine.advance(5_000)
+        expect(yield* createMany(engine, some(1, "u"))).toEqual(["maxPending"])
+      }),
+  )
+
+  engineTest("keeps no room for creates that their caller did not wait for", {}, (engine) =>
+    Effect.gen(function* () {
+      yield* put(engine, { maxPending: 5 })
+      yield* createMany(engine, some(1))
+      const writes = engine.faults.holdCall("write")
+      const left = yield* Effect.forkChild(createMany(engine, some(3, "left")))
+      yield* writes.reached
+      yield* Fiber.interrupt(left)
+      yield* writes.release
+      yield* engine.advance(5_000)
+      expect(engine.database.tally.created).toBe(4)
+      expect(yield* createMany(engine, some(2, "u"))).toEqual(["created", "maxPending"])
+    }),
+  )
+
+  engineTest("keeps no room for creates that were given up while others were looked up", {}, (engine) =>
+    Effect.gen(function* () {
+      yield* put(engine, { maxPending: 3 })
+      yield* createMany(engine, some(1))
+      const lookUps = engine.faults.holdReply("find")
+      const left = yield* Effect.forkChild(createMany(engine, some(3, "left")))
+      yield* lookUps.reached
+      yield* Fiber.interrupt(left)
+      yield* lookUps.release
+      yield* engine.advance(5_000)
+      expect(yield* createMany(engine, some(3, "u"))).toEqual(["created", "created", "maxPending"])
+    }),
+  )
+
+  engineTest(
     "of several nodes is kept by all of them once they have counted",
     { isEmpty: true, shards: 4, areLinked: true },
     (engine) =>
@@ -267,6 +314,20 @@ describe("createsPerSecond", () => {
         result: "changed",
       })
       expect(yield* engine.cancel("t-0")).toMatchObject({ result: "cancelled" })
+    }),
+  )
+
+  engineTest("counts replacements in a namespace that is full", {}, (engine) =>
+    Effect.gen(function* () {
+      yield* put(engine, { createsPerSecond: 4, maxPending: 1 })
+      yield* createMany(engine, some(1))
+      const moves = [2, 3, 4, 5].map((hours) => ({ timerId: "t-0", inMs: hours * hour }))
+      expect(yield* createMany(engine, moves)).toEqual([
+        "replaced",
+        "replaced",
+        "replaced",
+        "createsPerSecond",
+      ])
     }),
   )
 

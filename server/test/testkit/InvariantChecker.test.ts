@@ -175,6 +175,28 @@ describe("a good run passes", () => {
     expect(finds(run.ends({ finished, tally }))).toEqual([])
   })
 
+  test("when what an unknown move has set is kept by an update after it", () => {
+    const other = bytesOf('{"n":2}')
+    const run = new Run()
+      .creates("f1")
+      .asks(moveTo(20_000))
+      .asks({ op: "update", key, payload: other }, { result: "changed", fireId: "f3", revision: 3 })
+      .attempts({ fireId: "f3", revision: 3, executeAtMs: 20_000, payload: other }, delivered)
+    const tally = { created: 3, replaced: 2, delivered: 1 }
+    expect(finds(run.ends({ finished: [life("f3", "delivered", 3)], tally }))).toEqual([])
+  })
+
+  test("when a key begins anew after a discard, by a clock that was set back", () => {
+    const run = new Run()
+      .creates("f1", 9)
+      .attempts({ fireId: "f1", revision: 9 }, { result: "dead" })
+      .asks({ op: "discard", key }, { result: "discarded" })
+      .asks(create({ executeAtMs: 20_000 }), { result: "created", fireId: "f2", revision: 5 })
+      .attempts({ fireId: "f2", revision: 5, executeAtMs: 20_000 }, delivered)
+    const tally = { created: 2, discarded: 1, delivered: 1 }
+    expect(finds(run.ends({ finished: [life("f2", "delivered", 5)], tally }))).toEqual([])
+  })
+
   test("when a timer is armed again a hundred times, and moved in between", () => {
     const run = new Run().creates("f1")
     for (let n = 1; n < 200; n += 2) {

@@ -11,10 +11,10 @@ export const troubles = [
   "storeCut",
   "storeFlaky",
   "storeSlow",
-  "storeLate",
   "clockJump",
   "peersCut",
   "peersFlaky",
+  "storeLate",
 ] as const
 
 export type Trouble = (typeof troubles)[number]
@@ -51,6 +51,8 @@ export interface Scenario {
   readonly batchItems: number
   readonly concurrentWrites: number
   readonly engine: EngineOptions
+  /** Now and then someone stops what is fired, of a namespace or of all. */
+  readonly hasOperators: boolean
 }
 
 const tenants: ReadonlyArray<Tenant> = [
@@ -66,8 +68,10 @@ export const scenarioOf = (chance: Chance): Scenario => {
   const hasTroubles = chance.happens(0.85)
   // Some of the troubles, from one to all of them.
   const often = chance.oneOf([0.25, 0.5, 0.8])
-  const chosen = hasTroubles ? troubles.filter(() => chance.happens(often)) : []
-  return {
+  const chosen = hasTroubles
+    ? troubles.filter((trouble) => trouble !== "storeLate" && chance.happens(often))
+    : []
+  const scenario: Scenario = {
     nodes: chance.oneOf([1, 2, 3, 3, 3, 4]),
     shards: chance.oneOf([1, 2, 3, 4, 8]),
     tenants,
@@ -83,7 +87,12 @@ export const scenarioOf = (chance: Chance): Scenario => {
     batchItems: chance.oneOf([3, 50, 1_000]),
     concurrentWrites: chance.oneOf([1, 2, 4]),
     engine: engineOptionsOf(chance, isAmple),
+    // Drawn last, so that worlds without them are what they were.
+    hasOperators: chance.happens(0.35),
   }
+  // Drawn after all others, so that worlds without it are what they were.
+  const isLate = hasTroubles && chance.happens(often)
+  return isLate ? { ...scenario, troubles: [...chosen, "storeLate"] } : scenario
 }
 
 const engineOptionsOf = (chance: Chance, isAmple: boolean): EngineOptions => {

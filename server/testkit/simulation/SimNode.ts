@@ -33,10 +33,13 @@ export interface SimNodeParts {
   readonly peers: SimPeers
 }
 
+/** What a process offers to the world outside. */
+export type SimServices = Engine | Scheduler | NamespaceDirectory
+
 interface Running {
   readonly process: SimProcess
   isLeaving: boolean
-  services: Context.Context<Engine | Scheduler> | undefined
+  services: Context.Context<SimServices> | undefined
 }
 
 export class SimNode {
@@ -45,9 +48,13 @@ export class SimNode {
   readonly clock: MachineClock
   /** Nothing was wrong with the machine, its clock or its way to the store since then. */
   wellSinceUs = 0
+  /** When its process was started last. */
+  startedUs = 0
   private readonly parts: SimNodeParts
   private running: Running | undefined
   private starts = 0
+  /** The end of what is known to end by itself. */
+  private troubledUntilUs = 0
 
   constructor(name: string, parts: SimNodeParts) {
     this.name = name
@@ -66,7 +73,7 @@ export class SimNode {
   }
 
   /** What the engine there offers, once it has started. */
-  get services(): Context.Context<Engine | Scheduler> | undefined {
+  get services(): Context.Context<SimServices> | undefined {
     return this.running?.services
   }
 
@@ -85,6 +92,7 @@ export class SimNode {
   /** Something is or was wrong up to that instant. */
   noteTrouble(untilUs: number): void {
     this.wellSinceUs = Math.max(this.wellSinceUs, untilUs)
+    if (Number.isFinite(untilUs)) this.troubledUntilUs = Math.max(this.troubledUntilUs, untilUs)
   }
 
   start(): void {
@@ -100,6 +108,7 @@ export class SimNode {
     )
     const running: Running = { process, isLeaving: false, services: undefined }
     this.running = running
+    this.startedUs = world.nowUs
     this.noteTrouble(world.nowUs)
     recorder.node("started", this.name)
     world.trace.note(this.name, () => `starts as ${member}`)
@@ -132,7 +141,8 @@ export class SimNode {
     if (this.running?.process.isPaused !== true) return
     world.trace.note(this.name, () => "goes on")
     this.running.process.resume()
-    this.wellSinceUs = world.nowUs
+    // What else was wrong may last longer.
+    this.wellSinceUs = Math.max(world.nowUs, this.troubledUntilUs)
   }
 
   /** Stops as it should: no more attempts, everything settled and released, then its end. */
@@ -176,7 +186,7 @@ export class SimNode {
     return sum
   }
 
-  private engine(process: SimProcess, member: string): Layer.Layer<Engine | Scheduler> {
+  private engine(process: SimProcess, member: string): Layer.Layer<SimServices> {
     const { scenario, database, witness, targets, world, peers } = this.parts
     const { batchItems, concurrentWrites } = scenario
     const stores = Layer.effectContext(
@@ -205,7 +215,7 @@ export class SimNode {
     const clustered =
       scenario.nodes === 1 ? engine : Layer.provide(engine, Layer.succeed(Peers, peers.seenFrom(process)))
     return clustered.pipe(
-      Layer.provide(NamespaceDirectory.layer()),
+      Layer.provideMerge(NamespaceDirectory.layer()),
       Layer.provide([
         stores,
         Layer.succeed(Deliverers, { byType }),

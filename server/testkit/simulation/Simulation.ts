@@ -1,6 +1,7 @@
 // One world from one seed, from its beginning to its verdict.
 import { makeMemoryDatabase } from "../../src/stores/memory/MemoryDatabase.ts"
 import { HistoryRecorder } from "../History.ts"
+import { Operators } from "./Operators.ts"
 import { type Scenario, scenarioOf } from "./Scenario.ts"
 import { SimNode } from "./SimNode.ts"
 import { SimPeers } from "./SimPeers.ts"
@@ -40,11 +41,12 @@ const livelyWithinUs = 10_000_000
 export const simulate = (seed: number, options: SimulationOptions = {}): SimulationResult => {
   const world = new World(seed, { isTraced: options.isTraced ?? false })
   const scenario = scenarioOf(world.chance("scenario"))
-  const { parts, troubles, workload } = assemble(world, scenario)
+  const { parts, troubles, operators, workload } = assemble(world, scenario)
   const { watch } = parts
   try {
     for (const node of parts.nodes) node.start()
     troubles.begin()
+    operators.begin()
     workload.begin()
     const troubledUs = scenario.troubledMs * 1_000
     world.runUntil(troubledUs + lastCallsUs + livelyWithinUs)
@@ -73,10 +75,14 @@ export const simulate = (seed: number, options: SimulationOptions = {}): Simulat
   }
 }
 
-const assemble = (
-  world: World,
-  scenario: Scenario,
-): { readonly parts: VerdictParts; readonly troubles: Troubles; readonly workload: Workload } => {
+interface Assembled {
+  readonly parts: VerdictParts
+  readonly troubles: Troubles
+  readonly operators: Operators
+  readonly workload: Workload
+}
+
+const assemble = (world: World, scenario: Scenario): Assembled => {
   const database = makeMemoryDatabase({ shards: scenario.shards })
   const recorder = new HistoryRecorder(() => world.nowMs)
   const nodes: Array<SimNode> = []
@@ -102,6 +108,7 @@ const assemble = (
     )
   }
   const troubles = new Troubles({ world, scenario, nodes, peers })
+  const operators = new Operators({ world, scenario, database, nodes, pauses: watch.pauses })
   const workload = new Workload({ world, scenario, nodes, recorder, watch })
-  return { parts: { world, scenario, database, nodes, recorder, watch }, troubles, workload }
+  return { parts: { world, scenario, database, nodes, recorder, watch }, troubles, operators, workload }
 }

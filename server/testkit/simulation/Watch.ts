@@ -10,6 +10,7 @@ import type { Lease } from "../../src/ports/ShardLeases.ts"
 import type { ShardBatch } from "../../src/ports/TimerStore.ts"
 import type { MemoryDatabase } from "../../src/stores/memory/MemoryDatabase.ts"
 import type { HistoryRecorder, Key } from "../History.ts"
+import { PauseWatch } from "./PauseWatch.ts"
 import type { Scenario } from "./Scenario.ts"
 import type { SimNode } from "./SimNode.ts"
 import type { SimProcess } from "./SimProcess.ts"
@@ -27,6 +28,7 @@ export type Promised =
   | "order"
   | "idempotence"
   | "liveness"
+  | "pause"
   | "history"
 
 export interface WatchParts {
@@ -56,6 +58,7 @@ const foreignNoticedWithinUs = 3_000_000
 export class Watch implements StoreWitness, AttemptWitness {
   firings = 0
   foreignInserts = 0
+  readonly pauses: PauseWatch
   readonly violations: Array<{ readonly promised: Promised; readonly message: string }> = []
   private readonly parts: WatchParts
   private readonly epochs: Array<number>
@@ -71,6 +74,7 @@ export class Watch implements StoreWitness, AttemptWitness {
 
   constructor(parts: WatchParts) {
     this.parts = parts
+    this.pauses = new PauseWatch(parts.world, parts.database)
     this.epochs = parts.database.shards.map(({ epoch }) => epoch)
     this.ownedSinceUs = parts.database.shards.map(() => 0)
   }
@@ -212,7 +216,10 @@ export class Watch implements StoreWitness, AttemptWitness {
     }
     if (row.fireId !== fire.fireId) return
     const node = this.parts.nodeOf(process)
-    if (node !== undefined) this.judgeTime(node, shard, fire, row)
+    if (node === undefined) return
+    const pause = this.pauses.forbids(node, fire.namespace)
+    if (pause !== undefined) this.broken("pause", `${process.name} started ${name} while ${pause} was paused`)
+    this.judgeTime(node, shard, fire, row)
   }
 
   ended(process: SimProcess, fire: Fire): void {
@@ -289,6 +296,7 @@ export class Watch implements StoreWitness, AttemptWitness {
     if (lateMs <= lateByAtMostMs) return
     const peaceSinceUs = world.nowUs - lateMs * 1_000 - settledInUs
     if (!this.isSettled(node, shard, peaceSinceUs)) return
+    if (this.pauses.mayHaveRested(fire.namespace, peaceSinceUs)) return
     this.broken("horizon", `${fireName(fire)} started ${Math.round(lateMs)} ms late on ${node.name}`)
   }
 

@@ -102,4 +102,22 @@ export const mutations: ReadonlyArray<Mutation> = [
     search: "for (const head of window.missing(heads, read)) {",
     replacement: "for (const head of window.missing(heads, read).slice(0, 0)) {",
   },
+  {
+    name: "the pause before an attempt",
+    file: "engine/DispatchTerms.ts",
+    search: "if (isPaused || directory.service().pause !== undefined) return 0",
+    replacement: "if (isPaused && directory.service().pause !== undefined) return 0",
+  },
+  {
+    name: "what rests starts again when it is resumed",
+    file: "engine/Dispatcher.ts",
+    search: "for (const namespace of this.resting) this.turns.add(namespace)",
+    replacement: "",
+  },
+  {
+    name: "settings read before anything fires",
+    file: "engine/NamespaceDirectory.ts",
+    search: "  yield* refresh.pipe(",
+    replacement: "  yield* Effect.void.pipe(",
+  },
 ]
