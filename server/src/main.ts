@@ -97,10 +97,13 @@ const deliverersLayer = ({ egress, limits, broker }: Configuration) =>
     Effect.gen(function* () {
       const bus = yield* Bus
       const directory = yield* NamespaceDirectory
-      const secretsOf = (namespace: string) => directory.of(namespace).secrets
-      const byType = new Map<Target["type"], Deliverer>([
-        ["webhook", makeWebhookDeliverer({ egress, secretsOf, payloadBytes: limits.payloadBytes })],
-      ])
+      const webhook = makeWebhookDeliverer({
+        egress,
+        payloadBytes: limits.payloadBytes,
+        secretsOf: (namespace) => directory.of(namespace).secrets,
+        onSecretsChange: directory.onChange,
+      })
+      const byType = new Map<Target["type"], Deliverer>([["webhook", webhook]])
       // On the local bus nobody listens but this process: an event would be told to nobody.
       if (broker.kind !== "local") byType.set("event", makeEventDeliverer(bus))
       return { byType }

@@ -129,7 +129,7 @@ export class EngineHarness {
   private nodes: Array<EngineNode> = []
   /** Namespaces that have no handler. */
   readonly absent = new Set<string>()
-  private readonly arrivals: Array<(namespace: string) => void> = []
+  private readonly arrivals: Array<() => void> = []
   /** Addresses that refuse connections, though a node may live there. */
   readonly unreachable = new Set<string>()
 
@@ -347,7 +347,7 @@ export class EngineHarness {
   /** A handler of the namespace is there from now on. */
   arrive(namespace: string): void {
     this.absent.delete(namespace)
-    for (const listener of this.arrivals) listener(namespace)
+    for (const listener of this.arrivals) listener()
   }
 
   private readonly presence: Presence = {

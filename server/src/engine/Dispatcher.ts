@@ -66,6 +66,8 @@ export class Dispatcher {
   private readonly turns = new Set<NamespaceQueue>()
   /** Those that may start nothing by the terms. */
   private readonly resting = new Set<NamespaceQueue>()
+  /** Hosts whose timers wait for someone to deliver to. */
+  private readonly absent = new Map<HostQueue, NamespaceQueue>()
   /** Hosts with an open breaker. */
   private readonly open = new Map<HostQueue, NamespaceQueue>()
   /** When a host that timers wait for may be probed next, by the monotonic clock. */
@@ -119,11 +121,13 @@ export class Dispatcher {
     this.tidy(namespace, host)
   }
 
-  /** Someone came to deliver to: what waited for them takes its turn. */
-  noteArrival(name: string): void {
-    const namespace = this.namespaces.get(name)
-    if (namespace === undefined) return
-    for (const host of namespace.hosts.values()) this.unpark(namespace, host)
+  /** There may be someone to deliver to now: what waited for them takes its turn. */
+  noteArrival(): void {
+    for (const [host, namespace] of this.absent) {
+      if (!host.isThere()) continue
+      this.absent.delete(host)
+      this.unpark(namespace, host)
+    }
     this.pump()
   }
 
@@ -226,6 +230,7 @@ export class Dispatcher {
       const host = this.hostOf(namespace, entry)
       if (host.inFlight >= limits.inFlightPerHost || !this.isAllowed(host)) {
         host.parked.push(entry)
+        if (!host.isThere()) this.absent.set(host, namespace)
         this.expectProbe(host)
         continue
       }
@@ -382,6 +387,7 @@ export class Dispatcher {
   private forgetHost(namespace: NamespaceQueue, host: HostQueue): void {
     if (!namespace.hosts.delete(host.name)) return
     this.open.delete(host)
+    this.absent.delete(host)
     this.hostCount--
   }
 

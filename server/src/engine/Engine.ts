@@ -172,7 +172,7 @@ const make = Effect.fnUntraced(function* (given: EngineOptions) {
       }),
   })
   for (const { presence } of deliverers.byType.values()) {
-    presence?.onArrival((namespace) => dispatcher.noteArrival(namespace))
+    presence?.onArrival(() => dispatcher.noteArrival())
   }
   directory.onChange(() => dispatcher.noteTerms())
   yield* Effect.addFinalizer(() => Fiber.interruptAll([...flights]))

@@ -73,7 +73,7 @@ const gauges = {
     description: "1 while all firing is stopped, by an operator or after a restore from a backup",
   }),
   sealedNamespaces: Metric.gauge("timer_sealed_namespaces", {
-    description: "Namespaces whose webhook secrets cannot be opened here, so that their webhooks fail",
+    description: "Namespaces whose webhook secrets cannot be opened here, so that their webhooks wait",
   }),
   ownedShards: Metric.gauge("timer_owned_shards", { description: "Shards this process fires" }),
 } as const

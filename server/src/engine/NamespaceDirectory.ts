@@ -253,7 +253,7 @@ const tellingSealed = (known: KnownSettings): Effect.Effect<void> => {
     const some = sealed.slice(0, namesTold).join(", ")
     const rest = sealed.length > namesTold ? `, and ${sealed.length - namesTold} more` : ""
     return Effect.logError(
-      `the webhook secrets of ${some}${rest} cannot be opened, and nothing is sent unsigned: their webhooks fail until TIMER_SECRET_KEY holds the key that the secrets were sealed by, or they are set anew`,
+      `the webhook secrets of ${some}${rest} cannot be opened, and nothing is sent unsigned: their timers wait until TIMER_SECRET_KEY holds the key that the secrets were sealed by, or they are set anew`,
     )
   })
 }

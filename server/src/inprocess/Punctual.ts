@@ -238,6 +238,7 @@ const deliverersLayer = ({ egress }: OpenTerms, handlers: HandlerDeliverer) =>
         egress,
         payloadBytes: limits.payloadBytes,
         secretsOf: (namespace) => directory.of(namespace).secrets,
+        onSecretsChange: directory.onChange,
       })
       return {
         byType: new Map<Target["type"], Deliverer>([

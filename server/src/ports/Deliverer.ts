@@ -26,13 +26,14 @@ export interface Deliverer {
   deliver(fire: Fire): Effect.Effect<Delivery>
   /** What bounds in flight and breakers are counted by, beside the namespace. */
   hostOf(target: Target): string
-  /** Where a namespace may have nobody to deliver to yet: its timers wait for them, and no attempt is counted. */
+  /** Where nothing can be delivered for a namespace for now: its timers wait for that, and no attempt is counted. */
   readonly presence?: Presence
 }
 
 export interface Presence {
   isThere(namespace: string): boolean
-  onArrival(listener: (namespace: string) => void): void
+  /** The listener is told when it may have changed for any of them. */
+  onArrival(listener: () => void): void
 }
 
 /** The deliverers of this process by target type: a type without one is refused at the contract. */

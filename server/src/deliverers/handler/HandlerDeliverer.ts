@@ -27,11 +27,11 @@ export interface HandlerDeliverer extends Deliverer {
 export const makeHandlerDeliverer = (options?: { readonly timeoutMs?: number }): HandlerDeliverer => {
   const timeoutMs = options?.timeoutMs ?? 15_000
   const handlers = new Map<string, Handler>()
-  const listeners: Array<(namespace: string) => void> = []
+  const listeners: Array<() => void> = []
   return {
     on: (namespace, handler) => {
       handlers.set(namespace, handler)
-      for (const listener of listeners) listener(namespace)
+      for (const listener of listeners) listener()
     },
     deliver: (fire) => Effect.suspend(() => call(handlers.get(fire.namespace), fire, timeoutMs)),
     hostOf: () => "handler",

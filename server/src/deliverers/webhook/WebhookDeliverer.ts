@@ -20,6 +20,8 @@ export interface WebhookOptions {
    * What webhooks of a namespace are signed by, none if they are not. `sealed`: they ought to be signed, and cannot be.
    */
   readonly secretsOf?: (namespace: string) => ReadonlyArray<Uint8Array> | "sealed"
+  /** Tells the listener when secrets may have changed. */
+  readonly onSecretsChange?: (listener: () => void) => void
   /** The largest payload an answer may set. */
   readonly payloadBytes?: number
   /** How much of an answer is read at most. */
@@ -34,10 +36,19 @@ export const makeWebhookDeliverer = (options: WebhookOptions): Deliverer => {
     egress: options.egress,
     resolve: options.resolve ?? cachedResolve(systemResolve),
     secretsOf: options.secretsOf ?? (() => []),
+    onSecretsChange: options.onSecretsChange ?? (() => {}),
     payloadBytes: options.payloadBytes ?? defaultLimits.payloadBytes,
     answerBytes: options.answerBytes ?? 64 * 1024,
   }
-  return { deliver: (fire) => deliver(settings, fire), hostOf }
+  return {
+    deliver: (fire) => deliver(settings, fire),
+    hostOf,
+    // What ought to be signed and cannot be waits: a key that was forgotten at a start must cost no attempts.
+    presence: {
+      isThere: (namespace) => settings.secretsOf(namespace) !== "sealed",
+      onArrival: settings.onSecretsChange,
+    },
+  }
 }
 
 type Settings = Required<WebhookOptions>

@@ -130,11 +130,13 @@ describe("a handler", () => {
 
 test("whether a namespace has a handler can be asked, and when it gets one is told", () => {
   const deliverer = makeHandlerDeliverer()
-  const arrivals: Array<string> = []
-  deliverer.presence?.onArrival((namespace) => arrivals.push(namespace))
+  let arrivals = 0
+  deliverer.presence?.onArrival(() => {
+    arrivals++
+  })
   expect(deliverer.presence?.isThere("billing")).toBe(false)
   deliverer.on("billing", () => {})
   expect(deliverer.presence?.isThere("billing")).toBe(true)
   expect(deliverer.presence?.isThere("other")).toBe(false)
-  expect(arrivals).toEqual(["billing"])
+  expect(arrivals).toBe(1)
 })
