@@ -171,6 +171,7 @@ export const makeScheduler = (parts: SchedulerParts): Scheduler["Service"] => {
     const settle = (result: CarriedResult): void => {
       if ("_tag" in result) onAnswer(result)
       else if (result.result === "unstorable") onAnswer(new TimerUnstorable({ reason: result.reason }))
+      else if (result.result === "unknown") onAnswer(untold())
       // Each item is answered with an answer of its own kind.
       else onAnswer(result as Exclude<Answer, Unstorable>)
     }
@@ -388,6 +389,13 @@ const notOwned = (): OwnerUnavailable =>
 const lost = (): OwnerUnavailable =>
   new OwnerUnavailable({
     message: "this process lost the timer's shard before the write was confirmed",
+    retryAfterMs,
+    mayBeDone: true,
+  })
+
+const untold = (): OwnerUnavailable =>
+  new OwnerUnavailable({
+    message: "the store failed meanwhile, and nothing tells any more whether it was done",
     retryAfterMs,
     mayBeDone: true,
   })

@@ -338,6 +338,10 @@ const takeFrom = (lane: OpenLane, mostItems: number, mostBytes: number): Array<Q
   return taken
 }
 
+/** As it was, but for a discard: that leaves no trace, so what a repeat finds gone it may have removed itself. */
+const asRepeat = (item: WriteItem): WriteItem =>
+  item.kind === "discard" ? { ...item, isRepeat: true } : item
+
 /** One call's share of a lane: what it is numbered, and what it leaves known. */
 class Trial {
   readonly batch: ShardBatch
@@ -355,7 +359,7 @@ class Trial {
       shard: lane.shard,
       epoch: lane.epoch,
       number: ++part.open.calls,
-      items: part.writes.map((write) => write.item),
+      items: part.writes.map(({ item }) => (this.wasTried ? asRepeat(item) : item)),
     }
   }
 

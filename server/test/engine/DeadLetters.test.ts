@@ -1,7 +1,7 @@
 // What people do with dead letters, and what they are told: armed again they fire, removed they are gone, and a call
 // does a bounded amount and gets on.
 import { describe, expect, test } from "bun:test"
-import { Effect } from "effect"
+import { Effect, Fiber } from "effect"
 import { endOfLife } from "../../src/domain/decide.ts"
 import type { Timer } from "../../src/domain/Timer.ts"
 import type { Unstorable, WriteAnswer } from "../../src/domain/WriteItem.ts"
@@ -243,6 +243,27 @@ describe("a discard", () => {
       expect(yield* deadCount(engine)).toBe(2)
       expect(engine.stored("a").pending).toBeDefined()
     }),
+  )
+
+  engineTest(
+    "whose reply was lost is not said to have done nothing, and is counted where it failed",
+    {},
+    (engine) =>
+      Effect.gen(function* () {
+        const { scheduler } = engine.node
+        const discard = (timerId: string) =>
+          Effect.gen(function* () {
+            const asked = yield* Effect.forkChild(Effect.result(scheduler.discard(ofKey(timerId))))
+            yield* engine.advance(5_000)
+            return yield* Fiber.join(asked)
+          })
+        bury(engine, ["a", "b"])
+        engine.faults.failReply("write")
+        expect(yield* discard("a")).toMatchObject({ failure: { _tag: "OwnerUnavailable", mayBeDone: true } })
+        engine.faults.fail("write")
+        expect(yield* discard("b")).toMatchObject({ success: { discarded: 1 } })
+        expect(yield* deadCount(engine)).toBe(0)
+      }),
   )
 
   engineTest("of many is bounded, says that there is more, and repeated gets all of them", {}, (engine) =>

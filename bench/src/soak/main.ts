@@ -1,0 +1,89 @@
+// `npm run soak -- --minutes M`: the real service under mixed work for as long as it is told, with a look at its memory,
+// handles and files every ten seconds, and at the end the same checker that judges the process tests. History is kept
+// for two minutes, so that the store comes to a steady size early.
+import { mkdirSync, writeFileSync } from "node:fs"
+import { fileURLToPath } from "node:url"
+import { parseArgs } from "node:util"
+import { seriesPlot } from "../plots/seriesPlot.ts"
+import { flatness, type Sample, sampleText } from "./Sample.ts"
+import { SoakRun } from "./SoakRun.ts"
+
+const usage = "npm run soak -- [--minutes 60] [--rate 100]"
+const results = fileURLToPath(new URL("../../results/", import.meta.url))
+const sampleEveryMs = 10_000
+/** Compared with the same measure in the second quarter of the run, when all caches are warm. */
+const mostGrowth = 1.2
+
+const say = (text: string) => process.stderr.write(`${text}\n`)
+
+const wholeNumber = (name: string, text: string, max: number): number => {
+  const value = Number(text)
+  if (!Number.isInteger(value) || value < 1 || value > max)
+    throw new Error(`--${name} takes a whole number, 1 to ${max}`)
+  return value
+}
+
+const readArguments = () => {
+  const { values } = parseArgs({
+    options: {
+      minutes: { type: "string", default: "60" },
+      rate: { type: "string", default: "100" },
+      help: { type: "boolean", short: "h", default: false },
+    },
+  })
+  if (values.help) {
+    process.stdout.write(`${usage}\n`)
+    process.exit(0)
+  }
+  return {
+    minutes: wholeNumber("minutes", values.minutes, 10_000),
+    perSecond: wholeNumber("rate", values.rate, 2_000),
+  }
+}
+
+const report = (samples: ReadonlyArray<Sample>, violations: string): string =>
+  [
+    "| measure | second quarter | last quarter | growth | |",
+    "| --- | --- | --- | --- | --- |",
+    ...flatness(samples).map(
+      ({ name, early, late, growth }) =>
+        `| ${name} | ${early.toFixed(1)} | ${late.toFixed(1)} | ${growth.toFixed(2)} | ${growth <= mostGrowth ? "flat" : "grows"} |`,
+    ),
+    "",
+    violations === "" ? "The checker found nothing wrong." : `The checker found:\n${violations}`,
+    "",
+  ].join("\n")
+
+const run = async (): Promise<number> => {
+  const { minutes, perSecond } = readArguments()
+  await using soak = await SoakRun.start(perSecond)
+  const samples: Array<Sample> = []
+  const endsAt = Date.now() + minutes * 60_000
+  const working = soak.work(endsAt)
+  while (Date.now() < endsAt) {
+    await Promise.race([Bun.sleep(Math.min(sampleEveryMs, Math.max(1, endsAt - Date.now()))), working])
+    const sample = await soak.sample()
+    samples.push(sample)
+    say(sampleText(sample))
+  }
+  await working
+  const violations = await soak.judge()
+  const text = report(samples, violations)
+  mkdirSync(results, { recursive: true })
+  writeFileSync(`${results}soak.json`, `${JSON.stringify({ minutes, perSecond, samples }, null, 1)}\n`)
+  writeFileSync(
+    `${results}soak.svg`,
+    seriesPlot(`${minutes} minutes at ${perSecond} timers a second`, samples),
+  )
+  writeFileSync(`${results}soak.md`, text)
+  process.stdout.write(text)
+  const isFlat = flatness(samples).every(({ growth }) => growth <= mostGrowth)
+  return violations === "" && isFlat ? 0 : 1
+}
+
+try {
+  process.exit(await run())
+} catch (error) {
+  say(`soak: ${error instanceof Error ? error.message : String(error)}`)
+  process.exit(1)
+}
