@@ -16,6 +16,7 @@ import {
 } from "node:fs"
 import { delimiter, join } from "node:path"
 import { fileURLToPath } from "node:url"
+import { unpackDebian } from "./DebianPackages.ts"
 import { TemporaryFolder } from "./TemporaryFolder.ts"
 
 export type NatsBinary = { readonly path: string } | { readonly missing: string }
@@ -104,16 +105,11 @@ const isLockTaken = (lock: string): boolean => {
   }
 }
 
-/** Debian's package, unpacked without being installed: that needs no root. */
 const fromDebian = (): string | undefined => {
   using folder = new TemporaryFolder()
-  const download = () => succeeds("apt-get", ["download", "nats-server"], folder.path)
-  const isRoot = process.getuid?.() === 0
-  if (!download() && !(isRoot && succeeds("apt-get", ["update"], folder.path) && download())) return undefined
-  const archive = readdirSync(folder.path).find((file) => file.endsWith(".deb"))
-  if (archive === undefined || !succeeds("dpkg-deb", ["-x", archive, "unpacked"], folder.path))
-    return undefined
-  return keep(join(folder.path, "unpacked/usr/sbin/nats-server"), "nats-server-debian")
+  const unpacked = join(folder.path, "unpacked")
+  if (!unpackDebian(["nats-server"], unpacked, "The tests need a nats-server")) return undefined
+  return keep(join(unpacked, "usr/sbin/nats-server"), "nats-server-debian")
 }
 
 const fromGo = (): string | undefined => {

@@ -1,7 +1,7 @@
 // The tables of a PostgreSQL store as the checker wants them, read past the service and its adapter: what is
 // counted here is counted from the rows themselves. The contents are to be read when no service runs any more;
 // who owns what may be asked at any time.
-import type { Tally } from "../src/domain/decide.ts"
+import { emptyTally, type Tally } from "../src/domain/decide.ts"
 import type { StoreContents, StoredLife, StoredPending } from "./History.ts"
 
 export interface StoredLease {
@@ -67,16 +67,7 @@ export class PostgresContents implements AsyncDisposable {
 
 const identity = "namespace, timer_id, fire_id::text AS fire_id, revision::float8 AS revision"
 
-const tallyColumns = [
-  "created",
-  "rearmed",
-  "replayed",
-  "delivered",
-  "cancelled",
-  "replaced",
-  "dead",
-  "discarded",
-] as const satisfies ReadonlyArray<keyof Tally>
+const tallyColumns = Object.keys(emptyTally)
 
 const identityOf = (row: Row) => ({
   key: { namespace: row.namespace, timerId: row.timer_id },

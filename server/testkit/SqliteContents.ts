@@ -1,7 +1,7 @@
 // The tables of a SQLite store as the checker wants them, read past the service and its adapter: what is
 // counted here is counted from the rows themselves. To be read when the service has stopped.
 import { DatabaseSync } from "node:sqlite"
-import type { Tally } from "../src/domain/decide.ts"
+import { emptyTally, type Tally } from "../src/domain/decide.ts"
 import type { StoreContents, StoredLife, StoredPending } from "./History.ts"
 
 interface Row {
@@ -34,16 +34,7 @@ export const readSqliteContents = (path: string): StoreContents => {
   }
 }
 
-const tallyColumns = [
-  "created",
-  "rearmed",
-  "replayed",
-  "delivered",
-  "cancelled",
-  "replaced",
-  "dead",
-  "discarded",
-] as const satisfies ReadonlyArray<keyof Tally>
+const tallyColumns = Object.keys(emptyTally)
 
 const identityOf = (row: Row) => ({
   key: { namespace: row.namespace, timerId: row.timer_id },

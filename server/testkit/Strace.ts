@@ -2,20 +2,11 @@
 // would. It works for root as for others. strace is named by STRACE, installed, or fetched once into a cache below
 // node_modules; a machine without it, or one that forbids tracing, fails in CI, and elsewhere skips and says why.
 import { describe, test } from "bun:test"
-import { execFileSync, spawnSync } from "node:child_process"
-import {
-  closeSync,
-  cpSync,
-  existsSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  writeSync,
-} from "node:fs"
+import { spawnSync } from "node:child_process"
+import { closeSync, existsSync, openSync, readdirSync, readFileSync, writeSync } from "node:fs"
 import { delimiter, join } from "node:path"
 import { fileURLToPath } from "node:url"
+import { librariesBelow, unpackDebian } from "./DebianPackages.ts"
 import { fromSource, type Program } from "./ServiceProcess.ts"
 import { TemporaryFolder } from "./TemporaryFolder.ts"
 
@@ -36,7 +27,6 @@ interface Strace {
 type Found = Strace | { readonly missing: string }
 
 const cacheFolder = fileURLToPath(new URL("../../node_modules/.cache/punctual/strace", import.meta.url))
-const fetchWithinMs = 120_000
 
 /** The tests that need a failing disk; without the means they are skipped by name, or fail where CI runs them. */
 export const describeFaults = (name: string, body: () => void): void => {
@@ -125,36 +115,13 @@ const installed = (): Strace | undefined => {
 
 const cached = (): Strace | undefined => {
   const command = join(cacheFolder, "usr", "bin", "strace")
-  if (!existsSync(command)) return undefined
-  const libraries = readdirSync(join(cacheFolder, "usr", "lib"))
-  return { command, libraries: libraries.map((folder) => join(cacheFolder, "usr", "lib", folder)).join(":") }
+  return existsSync(command) ? { command, libraries: librariesBelow(cacheFolder) } : undefined
 }
 
-/** Debian's packages, unpacked without being installed: that needs no root. Moved to their place when they are whole. */
-const fetched = (): Strace | undefined => {
-  using folder = new TemporaryFolder()
-  process.stderr.write("The tests of a failing disk need strace: apt-get download strace libunwind8\n")
-  const run = (command: string, ...args: ReadonlyArray<string>): void => {
-    execFileSync(command, args, {
-      cwd: folder.path,
-      stdio: ["ignore", "ignore", "inherit"],
-      timeout: fetchWithinMs,
-    })
-  }
-  try {
-    run("apt-get", "download", "strace", "libunwind8")
-    const packages = readdirSync(folder.path).filter((file) => file.endsWith(".deb"))
-    for (const file of packages) run("dpkg-deb", "-x", file, "unpacked")
-    const partial = `${cacheFolder}-partial-${process.pid}`
-    mkdirSync(join(cacheFolder, ".."), { recursive: true })
-    cpSync(join(folder.path, "unpacked"), partial, { recursive: true })
-    renameSync(partial, cacheFolder)
-    return cached()
-  } catch (error) {
-    process.stderr.write(`That failed: ${error}\n`)
-    return undefined
-  }
-}
+const fetched = (): Strace | undefined =>
+  unpackDebian(["strace", "libunwind8"], cacheFolder, "The tests of a failing disk need strace")
+    ? cached()
+    : undefined
 
 /** A sync that is made to fail does fail. */
 const canInject = (strace: Strace): boolean => {

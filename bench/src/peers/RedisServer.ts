@@ -1,10 +1,10 @@
 // A Redis server of the benchmark's own: on a free port of the loopback, its files in a temporary folder, with an
 // append-only file. Found on the machine, or unpacked from Debian's packages without being installed.
-import { execFileSync } from "node:child_process"
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs"
+import { existsSync } from "node:fs"
 import { createServer } from "node:net"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
+import { librariesBelow, unpackDebian } from "@punctual/server/testkit/DebianPackages"
 import { TemporaryFolder } from "@punctual/server/testkit/TemporaryFolder"
 
 const cache = fileURLToPath(new URL("../../../node_modules/.cache/punctual/redis", import.meta.url))
@@ -84,34 +84,11 @@ export class RedisServer implements AsyncDisposable {
 const locate = (): Binary => {
   const installed = Bun.which("redis-server")
   if (installed !== null) return { path: installed, libraries: "" }
-  if (!existsSync(cache)) fetch()
-  return {
-    path: join(cache, "usr/bin/redis-server"),
-    libraries: join(cache, "usr/lib", libraryFolder()),
+  if (!existsSync(cache) && !unpackDebian(packages, cache, "The benchmarks need a redis-server")) {
+    throw new Error("no redis-server: install one, or allow apt-get to download Debian's")
   }
+  return { path: join(cache, "usr/bin/redis-server"), libraries: librariesBelow(cache) }
 }
-
-const libraryFolder = (): string =>
-  readdirSync(join(cache, "usr/lib")).find((name) => name.endsWith("-linux-gnu")) ?? ""
-
-const fetch = (): void => {
-  using folder = new TemporaryFolder()
-  try {
-    run("apt-get", ["download", ...packages], folder.path)
-    for (const archive of readdirSync(folder.path).filter((file) => file.endsWith(".deb"))) {
-      run("dpkg-deb", ["-x", archive, "unpacked"], folder.path)
-    }
-    mkdirSync(join(cache, ".."), { recursive: true })
-    rmSync(cache, { recursive: true, force: true })
-    run("cp", ["-a", join(folder.path, "unpacked"), `${cache}.partial`], folder.path)
-    renameSync(`${cache}.partial`, cache)
-  } catch (error) {
-    throw new Error("no redis-server: install one, or allow apt-get to download Debian's", { cause: error })
-  }
-}
-
-const run = (command: string, args: ReadonlyArray<string>, cwd: string) =>
-  execFileSync(command, args, { cwd, stdio: ["ignore", "ignore", "pipe"], timeout: 120_000 })
 
 const freePort = (): Promise<number> =>
   new Promise((resolve, reject) => {
