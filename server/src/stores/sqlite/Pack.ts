@@ -12,11 +12,20 @@ export interface Pack {
 
 export class PackWriter {
   readonly #fields: Array<Field> = []
+  /** Where each shared text is among the fields. */
+  readonly #places = new Map<string, number>()
   readonly #chunks: Array<Uint8Array> = []
   #byteLength = 0
 
   field(value: Field | undefined): void {
     this.#fields.push(value ?? null)
+  }
+
+  /** A text that many of a pack have in common, as specs are: written once, and named by its place after that. */
+  shared(text: string): void {
+    const place = this.#places.get(text)
+    if (place === undefined) this.#places.set(text, this.#fields.length)
+    this.#fields.push(place ?? text)
   }
 
   bytes(value: Uint8Array | undefined): void {
@@ -58,6 +67,11 @@ export class PackReader {
 
   text(): string {
     return this.#next() as string
+  }
+
+  shared(): string {
+    const field = this.#next()
+    return (typeof field === "number" ? this.#fields[field] : field) as string
   }
 
   optionalNumber(): number | undefined {

@@ -31,8 +31,10 @@ export class Reader {
     const out = new PackWriter()
     for (const row of this.#duePage(readerSql.due, query).values(...dueValues(query))) {
       const payload = row.pop() as Uint8Array | null
+      const spec = row.pop() as string
       row[3] = dashed(row[3] as string)
       for (const field of row) out.field(field as Field)
+      out.shared(spec)
       out.bytes(payload ?? undefined)
     }
     return out.finish()

@@ -28,6 +28,7 @@ import {
   type WriteItem,
 } from "../../domain/WriteItem.ts"
 import type { ShardBatch } from "../../ports/TimerStore.ts"
+import { textOfLog } from "../AttemptLogText.ts"
 import { textOfSpec } from "../SpecText.ts"
 import { describe, isOfItem } from "./failures.ts"
 import { limits } from "./limits.ts"
@@ -195,7 +196,10 @@ export class Writer {
       const reason = `The item has ${bytes} bytes; this store holds at most ${limits.itemBytes}.`
       return { answer: { result: "unstorable", reason }, isApplied: false }
     }
-    const decision = this.#createNew(shard, item) ?? this.#carryOut(shard, keyOfItem(item), decide(item))
+    const decision =
+      this.#createNew(shard, item) ??
+      this.#deliver(item) ??
+      this.#carryOut(shard, keyOfItem(item), decide(item))
     for (const name in decision.tally) {
       const of = name as keyof Tally
       tally[of] += decision.tally[of] ?? 0
@@ -210,6 +214,22 @@ export class Writer {
     const { pending } = decision
     if (!pending || !this.#insert(this.#sql.insertNewTimer, shard, item.timer, pending)) return undefined
     return decision
+  }
+
+  /**
+   * What nearly every outcome is: the attempt of what is pending has delivered it. As `decideOutcome` has it, but its
+   * row becomes one of history without being read. Nothing, and nothing done, if it is not so.
+   */
+  #deliver(item: WriteItem): Decision<WriteAnswer> | undefined {
+    if (item.kind !== "outcome" || item.then.to !== "delivered") return undefined
+    const { key, fireId, attempt, at, attemptLog, then } = item
+    if (attemptLog === undefined || attemptLog.length === 0) return undefined
+    const arming = [key.namespace, key.timerId, fireId, attempt - 1] as const
+    const row = this.#sql.attempted.get(...arming) as { id: number } | null
+    if (row === null) return undefined
+    this.#sql.insertDelivered.run(row.id, attempt, textOfLog(attemptLog), at, then.latenessMs)
+    this.#remove(row.id)
+    return { answer: { result: "settled" }, pending: null, tally: { delivered: 1 } }
   }
 
   /** Only puts are inserted. */
@@ -239,8 +259,7 @@ export class Writer {
         return { decision: decideCancel(item, known), stored: known.stored }
       }
       case "outcome": {
-        // The payload of what was delivered is neither read nor copied; the last life matters only
-        // if this outcome does not match what is pending.
+        // The last life matters only if this outcome does not match what is pending.
         const stored = this.#stored(item.key, item.then.to !== "delivered")
         const isCurrent =
           stored !== undefined &&

@@ -45,6 +45,13 @@ export const writerSql = {
     asked_at = ?11, correlation_id = ?12 WHERE id = ?1`,
   updateBody: "UPDATE bodies SET spec = ?2, payload = ?3 WHERE id = ?1",
   updateSpec: "UPDATE bodies SET spec = ?2 WHERE id = ?1",
+  /** The pending timer whose attempt an outcome is of. */
+  attempted: `SELECT id FROM timers INDEXED BY timers_by_key
+    WHERE namespace = ?1 AND timer_id = ?2 AND fire_id = unhex(?3, '-') AND attempts = ?4`,
+  /** Its life as it ends by being delivered: what is stored of it, and of the attempts what is told. */
+  insertDelivered: `INSERT INTO history (${lifeNames}, state)
+    SELECT t.uuid, t.namespace, t.timer_id, t.fire_id, t.revision, t.execute_at, ?2, ?3, t.created_at, ?4, ?5, NULL,
+      t.correlation_id, b.spec, 'delivered' FROM timers AS t CROSS JOIN bodies AS b ON b.id = t.id WHERE t.id = ?1`,
   deleteTimer: "DELETE FROM timers WHERE id = ?1",
   deleteBody: "DELETE FROM bodies WHERE id = ?1",
   insertEnded: `INSERT INTO history (${lifeNames}, state, id) VALUES (${lifeValues}, ?15, ?16)`,

@@ -38,7 +38,7 @@ export const writeTimer = (out: PackWriter, timer: Timer): void => {
   out.field(timer.updatedAt)
   out.field(timer.askedAt)
   out.field(timer.correlationId)
-  out.field(textOfSpec(timer.spec))
+  out.shared(textOfSpec(timer.spec))
   out.bytes(timer.payload)
 }
 
@@ -68,7 +68,7 @@ export const readTimer = (input: PackReader): Timer => {
     createdAt,
     updatedAt,
     correlationId: input.text(),
-    spec: specOfText(input.text()),
+    spec: specOfText(input.shared()),
   }
   const payload = input.bytes()
   if (firstAttemptAt !== undefined) timer.firstAttemptAt = firstAttemptAt
@@ -92,7 +92,7 @@ export const writeLife = (out: PackWriter, life: FinishedLife): void => {
   out.field(life.reason)
   out.field(life.endedBy)
   out.field(life.correlationId)
-  out.field(textOfSpec(life.spec))
+  out.shared(textOfSpec(life.spec))
   out.bytes(life.payload)
 }
 
@@ -110,7 +110,7 @@ export const readLife = (input: PackReader): FinishedLife => {
   const reason = input.optionalText()
   const endedBy = input.optionalText()
   const correlationId = input.text()
-  const spec = specOfText(input.text())
+  const spec = specOfText(input.shared())
   const life: Mutable<FinishedLife> = {
     ...key,
     state,

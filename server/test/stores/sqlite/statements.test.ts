@@ -36,6 +36,7 @@ describe("statements of the writer", () => {
       `dead USING COVERING INDEX dead_by_key ${byKey}`,
     )
     expectIndexed(writerSql.head, `INDEX timers_by_key ${byKey}`)
+    expectIndexed(writerSql.attempted, `INDEX timers_by_key ${byKey}`)
     expectIndexed(writerSql.endedLife, "INDEX history_by_key (namespace=? AND timer_id=? AND revision=?)")
     expectIndexed(writerSql.endedArming, "INDEX history_by_key (namespace=? AND timer_id=? AND revision>?)")
     expectIndexed(writerSql.deadLife, "INDEX dead_by_key (namespace=? AND timer_id=? AND revision=?)")
@@ -49,6 +50,7 @@ describe("statements of the writer", () => {
       "updateTimer",
       "updateBody",
       "updateSpec",
+      "insertDelivered",
       "deleteTimer",
       "deleteBody",
       "deleteEnded",
