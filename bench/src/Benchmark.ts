@@ -1,15 +1,34 @@
-// What a benchmark is: the same work done by Punctual and by the bare limit, in turns so that noise hits both
+// What a benchmark is: the same work done by Punctual, by its peers and by the bare limit, in turns so that noise hits all
 // alike, and a ratio to reach. Figures of different machines do not compare; ratios of one run do.
+import type { ServerName } from "./Servers.ts"
+
+/** One measure of one side over all rounds, as numbers. */
+export interface Figure {
+  readonly measure: string
+  readonly unit: string
+  readonly rounds: ReadonlyArray<number>
+  readonly median: number
+}
+
+export interface Row {
+  readonly name: string
+  /** What an answered create survives, and the settings that matter. */
+  readonly terms?: string
+  readonly values: string
+  readonly figures?: ReadonlyArray<Figure>
+}
 
 export interface Verdict {
   readonly label: string
   readonly value: string
-  readonly target: string
-  readonly isReached: boolean
+  /** Without one it is told for its own sake. */
+  readonly target?: string
+  /** Without it there was nothing to judge. */
+  readonly isReached?: boolean
 }
 
 export interface Report {
-  readonly rows: ReadonlyArray<{ readonly name: string; readonly values: string }>
+  readonly rows: ReadonlyArray<Row>
   readonly verdicts: ReadonlyArray<Verdict>
   /** By the name of their file, without its ending. */
   readonly plots?: ReadonlyArray<{ readonly name: string; readonly svg: string }>
@@ -17,7 +36,7 @@ export interface Report {
 
 export interface Scale {
   readonly rounds: number
-  /** Shrinks the work for a quick look. */
+  /** Shrinks the work to a smoke run: its figures are no results. */
   readonly isQuick: boolean
   /** Also runs the systems that Punctual is compared with. */
   readonly withPeers: boolean
@@ -26,6 +45,12 @@ export interface Scale {
 export interface Benchmark {
   readonly id: string
   readonly title: string
+  /** Servers that some of its sides need; they are looked for before the run begins. By default PostgreSQL. */
+  readonly uses?: ReadonlyArray<ServerName>
+  /** Servers without which nothing of it can be run. */
+  readonly needs?: ReadonlyArray<ServerName>
+  /** Whether it has sides of peers, which may need further servers. By default it has. */
+  readonly hasPeers?: boolean
   run(scale: Scale, progress: (message: string) => void): Promise<Report>
 }
 
@@ -37,40 +62,14 @@ export const percentile = (values: ReadonlyArray<number>, fraction: number): num
   )
 }
 
-export interface Rates {
-  /** In the order of the sides: what each did a second, by its median round. */
-  readonly medians: ReadonlyArray<number>
-  readonly rows: Report["rows"]
-}
+export const medianOf = (values: ReadonlyArray<number>): number => percentile(values, 0.5)
 
-/** Runs each side once a round, in turns, and compares the medians of what they did a second. */
-export const compareRates = async (
-  sides: ReadonlyArray<{ readonly name: string; readonly perSecond: () => Promise<number> }>,
-  scale: Scale,
-  progress: (message: string) => void,
-): Promise<Rates> => {
-  const all = sides.map((): Array<number> => [])
-  for (let round = 1; round <= scale.rounds; round++) {
-    for (const [index, side] of sides.entries()) {
-      const perSecond = await side.perSecond()
-      all[index]?.push(perSecond)
-      progress(`round ${round}/${scale.rounds} ${side.name}: ${count(perSecond)}/s`)
-    }
-  }
-  const medians = all.map((rates) => percentile(rates, 0.5))
-  return {
-    medians,
-    rows: sides.map(({ name }, index) => {
-      const rates = all[index] ?? []
-      const spread = `${count(Math.min(...rates))} to ${count(Math.max(...rates))}`
-      return { name, values: `${count(medians[index] ?? Number.NaN)}/s (${spread})` }
-    }),
-  }
-}
-
-/** The first side's rate as a part of the second's. */
-export const ratioOf = ({ medians: [ours, bare] }: Rates): number =>
-  (ours ?? Number.NaN) / (bare ?? Number.NaN)
+export const figure = (measure: string, unit: string, rounds: ReadonlyArray<number>): Figure => ({
+  measure,
+  unit,
+  rounds,
+  median: medianOf(rounds),
+})
 
 export const count = (value: number): string => Math.round(value).toLocaleString("en-US")
 
@@ -79,16 +78,33 @@ export const latenessText = (latenessMs: ReadonlyArray<number>): string => {
   return `p50 ${at(0.5)}, p99 ${at(0.99)}, p99.9 ${at(0.999)}, highest ${at(1)}`
 }
 
-export const atLeast = (label: string, value: number, target: number): Verdict => ({
+export const atLeast = (label: string, value: number, target: number): Verdict =>
+  Number.isFinite(value)
+    ? { label, value: value.toFixed(2), target: `≥ ${target}`, isReached: value >= target }
+    : { label, value: notMeasured, target: `≥ ${target}` }
+
+/** A ratio without a target. */
+export const told = (label: string, value: number): Verdict => ({
   label,
-  value: value.toFixed(2),
-  target: `≥ ${target}`,
-  isReached: value >= target,
+  value: Number.isFinite(value) ? value.toFixed(2) : notMeasured,
 })
 
-export const atMost = (label: string, value: number, target: number, unit: string): Verdict => ({
-  label,
-  value: `${value.toFixed(1)} ${unit}`,
-  target: `≤ ${target} ${unit}`,
-  isReached: value <= target,
-})
+export const atMost = (label: string, value: number, target: number, unit: string): Verdict => {
+  const suffix = unit === "" ? "" : ` ${unit}`
+  return Number.isFinite(value)
+    ? {
+        label,
+        value: `${value.toFixed(unit === "" ? 2 : 1)}${suffix}`,
+        target: `≤ ${target}${suffix}`,
+        isReached: value <= target,
+      }
+    : { label, value: notMeasured, target: `≤ ${target}${suffix}` }
+}
+
+/** What went wrong, short enough for a line of a table. */
+export const whyNot = (error: unknown): string =>
+  `could not do it: ${(error instanceof Error ? error.message : String(error)).replace(/\s+/g, " ").slice(0, 200)}`
+
+export const leftOut = (why: string): string => `left out: ${why}`
+
+const notMeasured = "not measured"

@@ -11,8 +11,8 @@ export class ChildServer implements AsyncDisposable {
     this.#process = child
   }
 
-  static async start(script: URL): Promise<ChildServer> {
-    const child = Bun.spawn([process.execPath, fileURLToPath(script)], {
+  static async start(script: URL, ...args: ReadonlyArray<string>): Promise<ChildServer> {
+    const child = Bun.spawn([process.execPath, fileURLToPath(script), ...args], {
       stdin: "ignore",
       stdout: "pipe",
       stderr: "inherit",

@@ -1,12 +1,10 @@
-// Punctual's engine in this process, on SQLite in a temporary folder or on a PostgreSQL server of its own: what the
-// in-process benchmarks drive.
+// Punctual's engine in this process, on an SQLite file or on a PostgreSQL server: what the in-process benchmarks drive.
 import { join } from "node:path"
-import { makeHandlerDeliverer } from "@punctual/server/deliverers/handler/HandlerDeliverer"
 import type { Spec } from "@punctual/server/domain/Timer"
 import { defaultEngineOptions, Engine } from "@punctual/server/engine/Engine"
 import { NamespaceDirectory } from "@punctual/server/engine/NamespaceDirectory"
 import { Scheduler } from "@punctual/server/engine/Scheduler"
-import { Deliverers } from "@punctual/server/ports/Deliverer"
+import type { Deliverers } from "@punctual/server/ports/Deliverer"
 import { Ids } from "@punctual/server/ports/Ids"
 import type { NamespaceStore } from "@punctual/server/ports/NamespaceStore"
 import type { ShardLeases } from "@punctual/server/ports/ShardLeases"
@@ -14,9 +12,10 @@ import { TimerStore } from "@punctual/server/ports/TimerStore"
 import { WallClock } from "@punctual/server/ports/WallClock"
 import { PostgresStore } from "@punctual/server/stores/postgres/PostgresStore"
 import { SqliteStore } from "@punctual/server/stores/sqlite/SqliteStore"
-import { PostgresServer } from "@punctual/server/testkit/PostgresServer"
 import { TemporaryFolder } from "@punctual/server/testkit/TemporaryFolder"
 import { Effect, Layer, ManagedRuntime } from "effect"
+import { startPostgres } from "./BenchPostgres.ts"
+import type { StoreKind } from "./Service.ts"
 
 export interface EngineOnDisk {
   readonly scheduler: Scheduler["Service"]
@@ -34,64 +33,69 @@ export const handlerSpec: Spec = {
   },
 }
 
-/** To a handler that does nothing. */
-const toNothing = Layer.sync(Deliverers, () => {
-  const deliverer = makeHandlerDeliverer()
-  deliverer.on(namespace, () => {})
-  return { byType: new Map([["handler" as const, deliverer]]) }
-})
+export interface OpenEngine extends AsyncDisposable {
+  readonly engine: EngineOnDisk
+}
 
-/** A new engine on SQLite, for as long as `use` takes. */
+/** On the SQLite file, or the PostgreSQL database, that `place` names. */
+export const openEngine = async (
+  kind: StoreKind,
+  place: string,
+  deliverers: DeliverersLayer,
+): Promise<OpenEngine> => {
+  const runtime = ManagedRuntime.make(
+    Engine.layer(defaultEngineOptions).pipe(
+      Layer.provide(NamespaceDirectory.layer()),
+      Layer.provideMerge(storeAt(kind, place)),
+      Layer.provide([deliverers, WallClock.system, Ids.system]),
+    ),
+  )
+  const owningAll = Effect.gen(function* () {
+    const engine = yield* Engine
+    yield* Effect.sleep(5).pipe(Effect.repeat({ while: () => engine.status().ownedShards < shards }))
+    return { scheduler: yield* Scheduler, store: yield* TimerStore }
+  })
+  try {
+    const engine = await runtime.runPromise(owningAll)
+    return { engine, [Symbol.asyncDispose]: () => runtime.dispose() }
+  } catch (error) {
+    await runtime.dispose()
+    throw error
+  }
+}
+
+/** A new engine on a new store, for as long as `use` takes. */
 export const withEngine = async <A>(
-  use: (engine: EngineOnDisk) => Promise<A>,
-  deliverers: DeliverersLayer = toNothing,
-): Promise<A> => {
-  using folder = new TemporaryFolder()
-  const path = join(folder.path, "punctual.db")
-  const workerUrl = new URL("../../server/src/stores/sqlite/worker.ts", import.meta.url)
-  return await withEngineOn(SqliteStore.layer({ path, shards, workerUrl, onFatal }), use, deliverers)
-}
-
-/** The same on a PostgreSQL server with the settings that it comes with, apart from what the guide advises. */
-export const withEngineOnPostgres = async <A>(
-  use: (engine: EngineOnDisk) => Promise<A>,
-  deliverers: DeliverersLayer = toNothing,
-): Promise<A> => {
-  await using server = await PostgresServer.start("installed", { settings: { autovacuum_naptime: "10s" } })
-  const { url } = server.database()
-  return await withEngineOn(PostgresStore.layer({ url, shards, onFatal }), use, deliverers)
-}
-
-type DeliverersLayer = Layer.Layer<Deliverers, { readonly message: string }>
-
-const onFatal = (message: string) => {
-  throw new Error(message)
-}
-
-/** Begins once the engine owns all its shards. */
-const withEngineOn = async <A>(
-  store: Layer.Layer<TimerStore | ShardLeases | NamespaceStore, { readonly message: string }>,
+  kind: StoreKind,
   use: (engine: EngineOnDisk) => Promise<A>,
   deliverers: DeliverersLayer,
 ): Promise<A> => {
-  const layer = Engine.layer(defaultEngineOptions).pipe(
-    Layer.provide(NamespaceDirectory.layer()),
-    Layer.provideMerge(store),
-    Layer.provide([deliverers, WallClock.system, Ids.system]),
-  )
-  const runtime = ManagedRuntime.make(layer)
-  try {
-    const services = await runtime.runPromise(
-      Effect.gen(function* () {
-        const engine = yield* Engine
-        yield* Effect.sleep(5).pipe(Effect.repeat({ while: () => engine.status().ownedShards < shards }))
-        return { scheduler: yield* Scheduler, store: yield* TimerStore }
-      }),
-    )
-    return await use(services)
-  } finally {
-    await runtime.dispose()
-  }
+  await using stack = new AsyncDisposableStack()
+  const place = await newPlace(kind, stack)
+  const { engine } = stack.use(await openEngine(kind, place, deliverers))
+  return await use(engine)
+}
+
+/** Where there is no store yet; gone with the stack. */
+export const newPlace = async (kind: StoreKind, stack: AsyncDisposableStack): Promise<string> =>
+  kind === "sqlite"
+    ? join(stack.use(new TemporaryFolder()).path, "punctual.db")
+    : stack.use(await startPostgres()).database().url
+
+export type DeliverersLayer = Layer.Layer<Deliverers, { readonly message: string }>
+
+const storeAt = (
+  kind: StoreKind,
+  place: string,
+): Layer.Layer<TimerStore | ShardLeases | NamespaceStore, { readonly message: string }> =>
+  kind === "sqlite"
+    ? SqliteStore.layer({ path: place, shards, workerUrl, onFatal })
+    : PostgresStore.layer({ url: place, shards, onFatal })
+
+const workerUrl = new URL("../../server/src/stores/sqlite/worker.ts", import.meta.url)
+
+const onFatal = (message: string) => {
+  throw new Error(message)
 }
 
 const shards = 16

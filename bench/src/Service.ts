@@ -1,34 +1,70 @@
-// The real service as its users run it, for the benchmarks that go over HTTP: a process of its own on SQLite
-// in a temporary folder.
+// The real service as its users run it, for the benchmarks that go over HTTP: a process of its own, on SQLite in a
+// temporary folder, or as a cluster of one on a PostgreSQL server of its own.
+import { statSync } from "node:fs"
+import type { PostgresServer } from "@punctual/server/testkit/PostgresServer"
 import { ServiceProcess } from "@punctual/server/testkit/ServiceProcess"
 import { TemporaryFolder } from "@punctual/server/testkit/TemporaryFolder"
+import { databaseBytes, serverResidentMiB, startPostgres } from "./BenchPostgres.ts"
+
+export type StoreKind = "sqlite" | "postgres"
+
+/** As the tables name it. */
+export const storeName: Readonly<Record<StoreKind, string>> = { sqlite: "SQLite", postgres: "PostgreSQL" }
 
 export class Service implements AsyncDisposable {
-  readonly #folder: TemporaryFolder
+  readonly #stack: AsyncDisposableStack
+  readonly #folder: string
+  readonly #server: PostgresServer | undefined
   readonly #process: ServiceProcess
 
-  private constructor(folder: TemporaryFolder, process: ServiceProcess) {
+  private constructor(
+    stack: AsyncDisposableStack,
+    folder: string,
+    server: PostgresServer | undefined,
+    process: ServiceProcess,
+  ) {
+    this.#stack = stack
     this.#folder = folder
+    this.#server = server
     this.#process = process
   }
 
-  static async start(): Promise<Service> {
-    const folder = new TemporaryFolder()
-    const settings = { TIMER_LOG: "error" }
-    return new Service(folder, await ServiceProcess.ready({ folder: folder.path, settings }))
+  /** Ready to take timers. */
+  static async start(on: StoreKind = "sqlite"): Promise<Service> {
+    const stack = new AsyncDisposableStack()
+    try {
+      const folder = stack.use(new TemporaryFolder()).path
+      const server = on === "postgres" ? stack.use(await startPostgres()) : undefined
+      const settings = { TIMER_LOG: "error", ...(server === undefined ? {} : clusterOfOne(server)) }
+      const process = stack.use(await ServiceProcess.ready({ folder, settings }))
+      return new Service(stack, folder, server, process)
+    } catch (error) {
+      await stack.disposeAsync()
+      throw error
+    }
   }
 
   get url(): string {
     return this.#process.url
   }
 
-  /** Killed without notice and started on the same data. */
+  /** Killed without notice and started on the same data, until it is ready. Its URL is another one then. */
   async restart(): Promise<void> {
+    await this.kill9()
+    await this.startAgain()
+  }
+
+  /** Ends the service, not its database, without any notice. */
+  async kill9(): Promise<void> {
     await this.#process.kill9()
+  }
+
+  /** After a kill, on the same data, until it is ready. */
+  async startAgain(): Promise<void> {
     await this.#process.start()
   }
 
-  /** Creates timers, a thousand a call. */
+  /** Creates timers, a thousand a call, one call after another. */
   async createMany(count: number, timer: (index: number) => object): Promise<void> {
     for (let first = 0; first < count; first += 1_000) {
       const timers = Array.from({ length: Math.min(1_000, count - first) }, (_, index) =>
@@ -44,14 +80,33 @@ export class Service implements AsyncDisposable {
     }
   }
 
-  /** Resident memory of the process, by the system's account. */
+  /** Resident memory of the service's process, by the system's account; that of its database server is not in it. */
   async residentMiB(): Promise<number> {
     const status = await Bun.file(`/proc/${this.#process.pid}/status`).text()
     return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1] ?? Number.NaN) / 1024
   }
 
+  /** Of all processes of its PostgreSQL server together; undefined on SQLite, which has none. */
+  async serverResidentMiB(): Promise<number | undefined> {
+    return this.#server === undefined ? undefined : await serverResidentMiB(this.#server)
+  }
+
+  /** SQLite: the file and its log. PostgreSQL: the database, without the server's log. */
+  async diskBytes(): Promise<number> {
+    if (this.#server !== undefined) return await databaseBytes(this.#server)
+    const file = ServiceProcess.databaseIn(this.#folder)
+    return [file, `${file}-wal`].reduce(
+      (sum, path) => sum + (statSync(path, { throwIfNoEntry: false })?.size ?? 0),
+      0,
+    )
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#process[Symbol.asyncDispose]()
-    this.#folder[Symbol.dispose]()
+    await this.#stack.disposeAsync()
   }
 }
+
+const clusterOfOne = (server: PostgresServer): Readonly<Record<string, string>> => ({
+  TIMER_STORE_URL: server.database().url,
+  TIMER_CLUSTER_SECRET: "a-secret-that-only-the-benchmark-knows",
+})

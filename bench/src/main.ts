@@ -1,11 +1,10 @@
-// `npm run bench`: Punctual and the bare limits on the same work, in turns, on this machine; one table.
-//   --only P2,P4   some of them          --quick   smaller work, one round          --rounds N   (3)
+// `npm run bench`: Punctual, its peers and the bare limits on the same work, in turns, on this machine; one table.
+//   --only P2,P4   some of them          --quick   a smoke run on very small work          --rounds N   (3)
 //   --peers        with the systems that it is compared with
 import { mkdirSync, writeFileSync } from "node:fs"
-import { cpus, totalmem } from "node:os"
 import { fileURLToPath } from "node:url"
 import { parseArgs } from "node:util"
-import type { Benchmark, Report, Scale } from "./Benchmark.ts"
+import { type Benchmark, leftOut, type Report, type Scale, whyNot } from "./Benchmark.ts"
 import { Isolation } from "./benchmarks/Isolation.ts"
 import { Lateness } from "./benchmarks/Lateness.ts"
 import { P1 } from "./benchmarks/P1.ts"
@@ -15,10 +14,30 @@ import { P4 } from "./benchmarks/P4.ts"
 import { P5 } from "./benchmarks/P5.ts"
 import { P6 } from "./benchmarks/P6.ts"
 import { P7 } from "./benchmarks/P7.ts"
+import { P8 } from "./benchmarks/P8.ts"
+import { P9 } from "./benchmarks/P9.ts"
 import { P10 } from "./benchmarks/P10.ts"
 import { Vacuum } from "./benchmarks/Vacuum.ts"
+import { peers } from "./peers/Peer.ts"
+import { headText, reportText } from "./resultText.ts"
+import { type ServerName, serverState, serverTitle, whyLeftOut } from "./Servers.ts"
+import { type Surroundings, surroundings } from "./Surroundings.ts"
 
-const benchmarks: ReadonlyArray<Benchmark> = [P1, P2, P3, P4, P5, P6, P7, P10, Lateness, Isolation, Vacuum]
+const benchmarks: ReadonlyArray<Benchmark> = [
+  P1,
+  P2,
+  P3,
+  P4,
+  P5,
+  P6,
+  P7,
+  P8,
+  P9,
+  P10,
+  Lateness,
+  Isolation,
+  Vacuum,
+]
 const ids = benchmarks.map(({ id }) => id).join(", ")
 const usage = `npm run bench -- [--only ${ids}] [--quick] [--peers] [--rounds N]`
 
@@ -50,39 +69,26 @@ const readArguments = (): { readonly chosen: ReadonlyArray<Benchmark>; readonly 
   }
 }
 
-const table = (benchmark: Benchmark, { rows, verdicts }: Report): string =>
-  [
-    `## ${benchmark.id}: ${benchmark.title}`,
-    "",
-    "| side | median (lowest to highest) |",
-    "| --- | --- |",
-    ...rows.map(({ name, values }) => `| ${name} | ${values} |`),
-    "",
-    ...(verdicts.length === 0 ? [] : ["| measure | value | to reach | |", "| --- | --- | --- | --- |"]),
-    ...verdicts.map(
-      ({ label, value, target, isReached }) =>
-        `| ${label} | ${value} | ${target} | ${isReached ? "reached" : "missed"} |`,
-    ),
-    "",
-  ].join("\n")
+const usedByDefault: ReadonlyArray<ServerName> = ["postgres"]
 
-const results = fileURLToPath(new URL("../results/", import.meta.url))
-
-/** Named after what was run, so that a run of some does not replace one of all. */
-const keep = (name: string, markdown: string, reports: ReadonlyArray<Kept>, head: object): void => {
-  mkdirSync(results, { recursive: true })
-  writeFileSync(`${results}${name}.md`, markdown)
-  const data = reports.map(({ benchmark: { id, title }, report: { rows, verdicts } }) => ({
-    id,
-    title,
-    rows,
-    verdicts,
-  }))
-  writeFileSync(`${results}${name}.json`, `${JSON.stringify({ ...head, benchmarks: data }, null, 2)}\n`)
-  for (const { report } of reports) {
-    for (const { name: file, svg } of report.plots ?? []) writeFileSync(`${results}${file}.svg`, svg)
+/** Says of each server that a chosen benchmark needs where it was found, or what is left out without it. */
+const findServers = (chosen: ReadonlyArray<Benchmark>, scale: Scale): ReadonlyArray<ServerName> => {
+  const ofPeers = scale.withPeers ? peers.flatMap(({ needs }) => needs) : []
+  const users = new Map<ServerName, Array<string>>()
+  for (const { id, uses = usedByDefault, hasPeers = true } of chosen) {
+    for (const name of new Set([...uses, ...(hasPeers ? ofPeers : [])])) {
+      users.set(name, [...(users.get(name) ?? []), id])
+    }
   }
-  say(`kept in bench/results: ${name}.md, ${name}.json and plots`)
+  for (const [name, usedBy] of users) {
+    const state = serverState(name)
+    say(
+      "missing" in state
+        ? `${serverTitle[name]} is missing, and what needs it is left out of ${usedBy.join(", ")}: ${state.missing}`
+        : `${serverTitle[name]} ${state.version}: ${state.path}`,
+    )
+  }
+  return [...users.keys()]
 }
 
 interface Kept {
@@ -90,28 +96,70 @@ interface Kept {
   readonly report: Report
 }
 
+/** One that cannot be run is said to, and the others go on. */
+const runOne = async (
+  benchmark: Benchmark,
+  scale: Scale,
+  progress: (message: string) => void,
+): Promise<Report> => {
+  const why = whyLeftOut(benchmark.needs ?? [])
+  if (why !== undefined) return { rows: [{ name: "all sides", values: leftOut(why) }], verdicts: [] }
+  try {
+    return await benchmark.run(scale, progress)
+  } catch (error) {
+    return { rows: [{ name: "all sides", values: whyNot(error) }], verdicts: [] }
+  }
+}
+
+const results = fileURLToPath(new URL("../results/", import.meta.url))
+
+/** Named after what was run, so that a run of some does not replace one of all. Answers the files' names. */
+const keep = (
+  name: string,
+  markdown: string,
+  reports: ReadonlyArray<Kept>,
+  head: Surroundings,
+): ReadonlyArray<string> => {
+  mkdirSync(results, { recursive: true })
+  const data = reports.map(({ benchmark: { id, title }, report: { rows, verdicts } }) => ({
+    id,
+    title,
+    rows,
+    verdicts,
+  }))
+  const files: Array<readonly [string, string]> = [
+    [`${name}.md`, markdown],
+    [`${name}.json`, `${JSON.stringify({ ...head, benchmarks: data }, null, 2)}\n`],
+    ...reports.flatMap(({ report }) =>
+      (report.plots ?? []).map((plot) => [`${plot.name}.svg`, plot.svg] as const),
+    ),
+  ]
+  for (const [file, text] of files) writeFileSync(`${results}${file}`, text)
+  return files.map(([file]) => file)
+}
+
 const run = async () => {
   const { chosen, scale } = readArguments()
-  const [cpu] = cpus()
-  const head = {
-    machine: `${cpus().length} × ${cpu?.model ?? "unknown"}, ${Math.round(totalmem() / 2 ** 30)} GiB, ${process.platform}`,
-    runtime: `Bun ${Bun.version}`,
-    at: new Date().toISOString(),
-    ...scale,
-  }
-  let markdown = `# Punctual beside the bare limits${scale.withPeers ? " and its peers" : ""}\n\n${head.machine}, ${head.runtime}, ${scale.rounds} round(s)${scale.isQuick ? ", quick" : ""}, ${head.at}\n\n`
+  const head = surroundings(scale, findServers(chosen, scale))
+  let markdown = headText(head)
   process.stdout.write(markdown)
   const reports: Array<Kept> = []
-  for (const benchmark of chosen) {
-    say(`${benchmark.id} …`)
-    const report = await benchmark.run(scale, (message) => say(`  ${benchmark.id} ${message}`))
+  const which = chosen.length === benchmarks.length ? "all" : chosen.map(({ id }) => id).join("-")
+  let kept: ReadonlyArray<string> = []
+  const startedAt = performance.now()
+  const minutes = () => `${((performance.now() - startedAt) / 60_000).toFixed(1)} min`
+  for (const [index, benchmark] of chosen.entries()) {
+    const { id, title } = benchmark
+    say(`${id}, ${index + 1} of ${chosen.length}, after ${minutes()}: ${title}`)
+    const report = await runOne(benchmark, scale, (message) => say(`  ${id} ${message}`))
     reports.push({ benchmark, report })
-    const text = `${table(benchmark, report)}\n`
+    const text = reportText(benchmark, report)
     process.stdout.write(text)
     markdown += text
+    // After each: a run takes long, and one that is broken off leaves what it has.
+    kept = keep(`${which}${scale.isQuick ? "-quick" : ""}`, markdown, reports, head)
   }
-  const which = chosen.length === benchmarks.length ? "all" : chosen.map(({ id }) => id).join("-")
-  keep(`${which}${scale.isQuick ? "-quick" : ""}`, markdown, reports, head)
+  say(`done in ${minutes()}; kept in bench/results: ${kept.join(", ")}`)
 }
 
 try {

@@ -3,25 +3,14 @@ import { randomUUID } from "node:crypto"
 import type { Spec } from "@punctual/server/domain/Timer"
 import type { CreateCommand } from "@punctual/server/engine/Scheduler"
 import { handlerSpec, namespace } from "./EngineOnDisk.ts"
+import { samplePayload } from "./samplePayload.ts"
 
-export const payload = Buffer.from(
-  JSON.stringify({
-    order: 1_042,
-    customer: "c-77",
-    reason: "payment retry",
-    amount: "19.90",
-    currency: "EUR",
-  }),
-)
+export { farAhead } from "./peers/works.ts"
 
-export const command = (executeAt: number, spec: Spec = handlerSpec): CreateCommand => ({
-  namespace,
-  timerId: randomUUID(),
-  executeAt,
-  spec,
-  payload,
-  onExisting: "replace",
-})
+export const payload = Buffer.from(JSON.stringify(samplePayload))
 
-/** Far enough ahead that nothing fires, spread over an hour like real due times are. */
-export const farAhead = (): number => Date.now() + 3_600_000 + Math.floor(Math.random() * 3_600_000)
+export const command = (
+  executeAt: number,
+  spec: Spec = handlerSpec,
+  timerId: string = randomUUID(),
+): CreateCommand => ({ namespace, timerId, executeAt, spec, payload, onExisting: "replace" })

@@ -19,6 +19,11 @@ const open = (Queues, Workers, connection) => {
       worker = new Workers(queueName, async (job) => onFired(job.id), { connection, concurrency })
       await worker.waitUntilReady()
     },
+    // Completed jobs are removed, and none has failed.
+    unsettled: async () => {
+      const counts = await queue.getJobCounts("waiting", "active", "delayed", "prioritized", "failed")
+      return Object.values(counts).reduce((sum, count) => sum + count, 0)
+    },
     close: async () => {
       await worker?.close(true)
       await queue.close()

@@ -1,4 +1,5 @@
-// bunqueue 2 embedded, on a SQLite file, with durable: true, so that an answered add is on the disk.
+// bunqueue 2 embedded, on a SQLite file, with durable: true: an answered add is written to the file. Its commits are not
+// synced (synchronous NORMAL, which it has no setting for), so that a power failure may take the latest.
 import { Queue, Worker } from "bunqueue/client"
 import { concurrency, queueName } from "../setting.mjs"
 
@@ -23,7 +24,13 @@ export const open = (dataPath) => {
         embedded: true,
         dataPath,
         concurrency,
+        batchSize: concurrency,
+        drainDelay: 1,
       })
+    },
+    unsettled: async () => {
+      const { waiting, prioritized, active, delayed, failed } = await queue.getJobCountsAsync()
+      return waiting + prioritized + active + delayed + failed
     },
     close: async () => {
       await worker?.close(true)

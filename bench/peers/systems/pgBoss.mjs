@@ -1,7 +1,8 @@
-// pg-boss 12 on PostgreSQL: jobs with startAfter, polled as often as it allows, in batches, and fetched on without
-// a pause while batches come back full.
+// pg-boss 12 on PostgreSQL: jobs with startAfter, polled as often as it allows by each of several workers that begin one
+// after another, so that one of them looks every few milliseconds; in batches, and fetched on without a pause
+// while batches come back full.
 import { PgBoss } from "pg-boss"
-import { concurrency, queueName } from "../setting.mjs"
+import { queueName } from "../setting.mjs"
 
 export const open = (url) => {
   const boss = new PgBoss({ connectionString: url, max: 20 })
@@ -23,16 +24,33 @@ export const open = (url) => {
           retentionSeconds: keptSeconds,
         })),
       ),
-    start: (onFired) =>
-      boss.work(
-        queueName,
-        { batchSize: concurrency, pollingIntervalSeconds: 0.5, burstWhenBatchFull: true },
-        async (jobs) => {
+    start: async (onFired) => {
+      const options = {
+        batchSize,
+        pollingIntervalSeconds: pollEveryMs / 1_000,
+        burstWhenBatchFull: true,
+      }
+      for (let worker = 0; worker < workers; worker++) {
+        await boss.work(queueName, options, async (jobs) => {
           for (const { id } of jobs) onFired(id)
-        },
-      ),
+        })
+        await new Promise((resolve) => setTimeout(resolve, pollEveryMs / workers))
+      }
+    },
+    unsettled: async () => {
+      const { rows } = await boss
+        .getDb()
+        .executeSql("SELECT count(*)::int AS left FROM pgboss.job WHERE name = $1 AND state <> 'completed'", [
+          queueName,
+        ])
+      return rows[0].left
+    },
     close: () => boss.stop({ graceful: false }),
   }
 }
 
+/** The least that it takes. */
+const pollEveryMs = 500
+const workers = 10
+const batchSize = 1_000
 const keptSeconds = 30 * 86_400

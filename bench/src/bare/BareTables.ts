@@ -1,65 +1,52 @@
-// The bare limits of P2, P3 and P4: the store's own tables, written and emptied by prepared statements in one
-// thread, with nothing around them: no queue, no other thread, no history, no answers.
-import { Database } from "bun:sqlite"
+// The bare limits on SQLite: the store's own tables, written and emptied by prepared statements in one thread, with
+// nothing around them: no queue, no other thread, no history, no answers.
+import { Database, type Statement } from "bun:sqlite"
 import { join } from "node:path"
 import type { Timer } from "@punctual/server/domain/Timer"
 import { keyOf, shardOf } from "@punctual/server/domain/TimerKey"
 import { migrations } from "@punctual/server/stores/sqlite/migrations/all"
 import { TemporaryFolder } from "@punctual/server/testkit/TemporaryFolder"
-import { command, farAhead } from "../work.ts"
+import { handlerSpec } from "../EngineOnDisk.ts"
+import { command, farAhead, payload } from "../work.ts"
 
-export class BareTables {
-  readonly #folder = new TemporaryFolder()
+/** A timer as its statement takes it. */
+export interface BareRow {
+  readonly head: ReadonlyArray<string | number>
+  readonly spec: string
+  readonly payload: Uint8Array | null
+}
+
+export class BareTables implements Disposable {
   readonly #database: Database
+  readonly #insertHead: Statement
+  readonly #insertBody: Statement
 
-  constructor() {
-    this.#database = new Database(join(this.#folder.path, "bare.db"), { create: true })
+  /** New ones, in a file in that folder. */
+  constructor(folder: string) {
+    this.#database = new Database(join(folder, "bare.db"), { create: true })
     this.#database.run("PRAGMA journal_mode = WAL")
     this.#database.run("PRAGMA synchronous = FULL")
     // As the store has them: a cache, and a write-ahead log that may grow before it is copied back.
     this.#database.run("PRAGMA cache_size = -32768")
     this.#database.run("PRAGMA wal_autocheckpoint = 16000")
     for (const sql of migrations) this.#database.run(sql)
-  }
-
-  /** Rows a second. */
-  insert(timers: ReadonlyArray<Timer>, rowsACommit = 1_000): number {
-    const head = this.#database.query(
+    this.#insertHead = this.#database.prepare(
       `INSERT INTO timers (shard, uuid, namespace, timer_id, fire_at, fire_id, revision, execute_at, attempts, created_at, updated_at, correlation_id)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?)`,
+       VALUES (?, unhex(?), ?, ?, ?, unhex(?, '-'), ?, ?, 0, ?, ?, ?)`,
     )
-    const body = this.#database.query(
+    this.#insertBody = this.#database.prepare(
       "INSERT INTO bodies (id, spec, payload) VALUES (last_insert_rowid(), ?, ?)",
     )
-    const specText = JSON.stringify(timers[0]?.spec)
-    const rows = timers.map((timer) => ({
-      timer,
-      shard: shardOf(timer.uuid, 16),
-      uuid: Buffer.from(timer.uuid, "hex"),
-      fireId: Buffer.from(timer.fireId.replaceAll("-", ""), "hex"),
-    }))
-    const startedAt = performance.now()
-    for (let first = 0; first < rows.length; first += rowsACommit) {
-      this.#database.run("BEGIN IMMEDIATE")
-      for (const { timer, shard, uuid, fireId } of rows.slice(first, first + rowsACommit)) {
-        head.run(
-          shard,
-          uuid,
-          timer.namespace,
-          timer.timerId,
-          timer.fireAt,
-          fireId,
-          timer.revision,
-          timer.executeAt,
-          timer.createdAt,
-          timer.updatedAt,
-          timer.correlationId,
-        )
-        body.run(specText, timer.payload ?? null)
-      }
-      this.#database.run("COMMIT")
+  }
+
+  /** In one commit. */
+  insert(rows: ReadonlyArray<BareRow>): void {
+    this.#database.run("BEGIN IMMEDIATE")
+    for (const { head, spec, payload } of rows) {
+      this.#insertHead.run(...head)
+      this.#insertBody.run(spec, payload)
     }
-    return perSecond(rows.length, startedAt)
+    this.#database.run("COMMIT")
   }
 
   /** Selects what is due, page by page, with its payload, and deletes it; rows a second. */
@@ -71,7 +58,7 @@ export class BareTables {
     const body = this.#database.query("DELETE FROM bodies WHERE id = ?")
     const startedAt = performance.now()
     let deleted = 0
-    for (let shard = 0; shard < 16; shard++) {
+    for (let shard = 0; shard < shards; shard++) {
       for (let rows = page.all(shard); rows.length > 0; rows = page.all(shard)) {
         this.#database.run("BEGIN IMMEDIATE")
         for (const { id } of rows) {
@@ -86,21 +73,25 @@ export class BareTables {
     return perSecond(count, startedAt)
   }
 
-  close(): void {
+  [Symbol.dispose](): void {
     this.#database.close()
-    this.#folder[Symbol.dispose]()
   }
 }
+
+const shards = 16
 
 const perSecond = (count: number, startedAt: number): number =>
   (count / (performance.now() - startedAt)) * 1_000
 
-/** A timer of the bench's own kind, as a row of the tables. */
-export const bareTimer = (executeAt: number): Timer => {
-  const { namespace, timerId = "", spec, payload } = command(executeAt)
+/** A timer of the bench's own kind, or of another's name and payload. */
+export const bareTimer = (
+  executeAt: number,
+  named?: { readonly namespace: string; readonly timerId: string; readonly payload: string },
+): Timer => {
+  const made = command(executeAt)
   const now = Date.now()
   return {
-    ...keyOf(namespace, timerId),
+    ...keyOf(named?.namespace ?? made.namespace, named?.timerId ?? made.timerId ?? ""),
     fireId: crypto.randomUUID(),
     revision: now,
     executeAt,
@@ -109,20 +100,65 @@ export const bareTimer = (executeAt: number): Timer => {
     createdAt: now,
     updatedAt: now,
     correlationId: crypto.randomUUID(),
-    spec,
-    ...(payload === undefined ? {} : { payload }),
+    spec: handlerSpec,
+    payload: named === undefined ? payload : Buffer.from(named.payload),
   }
 }
 
+const specText = JSON.stringify(handlerSpec)
+
+export const bareRow = (timer: Timer): BareRow => ({
+  head: [
+    shardOf(timer.uuid, shards),
+    timer.uuid,
+    timer.namespace,
+    timer.timerId,
+    timer.fireAt,
+    timer.fireId,
+    timer.revision,
+    timer.executeAt,
+    timer.createdAt,
+    timer.updatedAt,
+    timer.correlationId,
+  ],
+  spec: specText,
+  payload: timer.payload ?? null,
+})
+
+export const bareRows = (count: number, executeAt: () => number): ReadonlyArray<BareRow> =>
+  Array.from({ length: count }, () => bareRow(bareTimer(executeAt())))
+
 /** Into new tables; rows a second. */
-export const insertAll = (rows: number, rowsACommit?: number): number => {
-  const bare = new BareTables()
-  try {
-    return bare.insert(
-      Array.from({ length: rows }, () => bareTimer(farAhead())),
-      rowsACommit,
-    )
-  } finally {
-    bare.close()
+export const insertAll = (count: number, rowsACommit = 1_000): number => {
+  using folder = new TemporaryFolder()
+  using bare = new BareTables(folder.path)
+  const rows = bareRows(count, farAhead)
+  const startedAt = performance.now()
+  insertInCommits(bare, rows, rowsACommit)
+  return perSecond(count, startedAt)
+}
+
+/** From tables that have just been filled; rows a second. */
+export const deleteAll = (count: number): number => {
+  using folder = new TemporaryFolder()
+  using bare = filledTables(folder.path, count)
+  return bare.selectAndDelete(count)
+}
+
+/** With so many due at the same instant. */
+export const filledTables = (folder: string, count: number): BareTables => {
+  const bare = new BareTables(folder)
+  const dueAt = Date.now()
+  insertInCommits(
+    bare,
+    bareRows(count, () => dueAt),
+    1_000,
+  )
+  return bare
+}
+
+const insertInCommits = (bare: BareTables, rows: ReadonlyArray<BareRow>, rowsACommit: number): void => {
+  for (let first = 0; first < rows.length; first += rowsACommit) {
+    bare.insert(rows.slice(first, first + rowsACommit))
   }
 }

@@ -1,41 +1,99 @@
-// How late timers fire, system by system: at several rates, with few and many others pending, and all in the same
-// millisecond. Measured where the handler is called, against the instant that was asked for.
-import { type Benchmark, count, percentile, type Report, type Scale } from "../Benchmark.ts"
+// How late timers fire, system by system: at several rates, with few and many others pending, all in the same millisecond,
+// and after a kill -9. Measured where the handler is called, against the instant that was asked for.
+import { fillWithinMs, latenessAmongMany, paceAmongMany } from "../amongMany.ts"
+import {
+  type Benchmark,
+  count,
+  figure,
+  leftOut,
+  percentile,
+  type Report,
+  type Row,
+  type Scale,
+  whyNot,
+} from "../Benchmark.ts"
+import type { KillTerms } from "../kill/killAndRestart.ts"
 import { punctual } from "../PunctualWork.ts"
+import { afterKill } from "../peers/afterKill.ts"
 import { installPeers, type Peer, peers, type Work } from "../peers/Peer.ts"
-import { percentilePlot } from "../plots/percentilePlot.ts"
+import { percentilePlot, type Series } from "../plots/percentilePlot.ts"
+import { whyLeftOut } from "../Servers.ts"
+import { type StoreKind, storeName } from "../Service.ts"
+import { highestLevel, scaleRun } from "../scale/ScaleRun.ts"
+
+type Progress = (message: string) => void
 
 interface Scene {
   readonly name: string
   readonly title: string
-  readonly work: Work
+  /** A smoke run has no time for more. */
+  readonly isOfPunctualAlone?: boolean
+  /** One turn of one system. */
+  readonly run: (system: Peer) => Promise<Turn>
 }
 
-const paced = (perSecond: number, pending: number, seconds: number): Scene => ({
-  name: `${perSecond}-a-second-${pending}-pending`,
-  title: `${count(perSecond)} a second, ${count(pending)} pending`,
+interface Turn {
+  readonly latenessMs: ReadonlyArray<number>
+  /** What the system did instead of what was asked. */
+  readonly remarks: ReadonlyArray<string>
+  /** Of these, the ones that had not come when the time was over; and deliveries beyond the first of a timer. */
+  readonly losses?: { readonly undelivered: number; readonly repeated: number }
+}
+
+const paced = (perSecond: number, pending: number, seconds: number): Scene => {
   // Slow systems need longer to take the timers in than fast ones: all get the same time.
-  work: { work: "paced", perSecond, seconds, pending, leadMs: 5_000 + perSecond * seconds },
-})
+  const leadMs = 5_000 + perSecond * seconds
+  const work: Work = { work: "paced", perSecond, seconds, pending, leadMs, fillWithinMs }
+  return {
+    name: `${perSecond}-a-second-${pending}-pending`,
+    title: `${count(perSecond)} a second, ${count(pending)} pending`,
+    run: async (system) => {
+      const { latenessMs = [], pending: held = pending } = await system.run(work)
+      const isFull = held >= pending
+      return {
+        latenessMs,
+        remarks: isFull ? [] : [`${count(held)} pending: no more were taken in ${fillWithinMs / 1_000} s`],
+      }
+    },
+  }
+}
 
 const burst = (timers: number): Scene => ({
   name: `burst-of-${timers}`,
   title: `${count(timers)} in the same millisecond`,
-  work: { work: "burst", timers, leadMs: 5_000 + timers },
+  run: async (system) => {
+    const result = await system.run({ work: "burst", timers, leadMs: 5_000 + timers })
+    const { latenessMs = [], timers: taken = timers } = result
+    return { latenessMs, remarks: taken < timers ? [`${count(taken)} only: no more were taken in`] : [] }
+  },
+})
+
+const killed = (terms: KillTerms): Scene => ({
+  name: "after-a-kill",
+  title: `${count(terms.perSecond)} a second, the ${terms.windowSeconds} s after a kill -9`,
+  run: async ({ name }) => {
+    const { latenessMs, ...losses } = await afterKill(name, terms)
+    return { latenessMs, remarks: [], losses }
+  },
 })
 
 const scenes = ({ isQuick }: Scale): ReadonlyArray<Scene> =>
   isQuick
-    ? [paced(100, 10_000, 5), paced(1_000, 10_000, 5), burst(5_000)]
+    ? [
+        paced(100, 1_000, 1),
+        burst(500),
+        {
+          ...killed({ perSecond: 100, beforeSeconds: 1, windowSeconds: 7, leastLeadMs: 3_000 }),
+          isOfPunctualAlone: true,
+        },
+      ]
     : [
         paced(100, 10_000, 20),
         paced(1_000, 10_000, 20),
         paced(5_000, 10_000, 10),
-        paced(1_000, 1_000_000, 20),
         burst(100_000),
+        killed({ perSecond: 1_000, beforeSeconds: 5, windowSeconds: 60, leastLeadMs: 10_000 }),
       ]
-
-const shown = [0.5, 0.9, 0.99, 0.999, 1]
 
 export const Lateness: Benchmark = {
   id: "Lateness",
@@ -43,50 +101,170 @@ export const Lateness: Benchmark = {
   run: async (scale, progress) => {
     if (scale.withPeers) await installPeers(progress)
     const systems = [...punctual, ...(scale.withPeers ? peers : [])]
-    const rows: Array<Report["rows"][number]> = []
-    const plots: Array<NonNullable<Report["plots"]>[number]> = []
-    for (const scene of scenes(scale)) {
-      const measured: Array<{ readonly name: string; readonly latenessMs: ReadonlyArray<number> }> = []
-      for (const system of systems) {
-        const result = await latenessOf(system, scene, scale.rounds, progress)
-        rows.push({ name: `${scene.title}: ${system.name}`, values: result.text })
-        if (result.latenessMs.length > 0) measured.push({ name: system.name, latenessMs: result.latenessMs })
-      }
-      plots.push({
-        name: `lateness-${scene.name}`,
-        svg: percentilePlot(`Lateness: ${scene.title}`, measured),
-      })
+    const reports: Array<SceneReport> = []
+    for (const scene of scenes(scale)) reports.push(await play(scene, systems, scale.rounds, progress))
+    reports.push(await amongMany(scale, systems, progress), await atFullScale(scale, progress))
+    return {
+      rows: reports.flatMap(({ rows }) => rows),
+      verdicts: [],
+      plots: reports.flatMap(({ plot }) => (plot === undefined ? [] : [plot])),
     }
-    return { rows, verdicts: [], plots }
   },
 }
 
-/** Over all rounds together. A system that cannot do the work is said to, and the others go on. */
-const latenessOf = async (
-  system: Peer,
-  { title, work }: Scene,
+interface SceneReport {
+  readonly rows: ReadonlyArray<Row>
+  readonly plot: NonNullable<Report["plots"]>[number] | undefined
+}
+
+interface Course {
+  readonly system: Peer
+  /** Of each round. */
+  readonly turns: Array<Turn>
+  failure?: string
+}
+
+/** Each system once a round, in turns, so that whatever else the machine does meets all of them. */
+const play = async (
+  scene: Scene,
+  systems: ReadonlyArray<Peer>,
   rounds: number,
-  progress: (message: string) => void,
-) => {
-  const latenessMs: Array<number> = []
-  try {
-    for (let round = 1; round <= rounds; round++) {
-      const result = await system.run(work)
-      for (const late of result.latenessMs ?? []) latenessMs.push(late)
-      progress(`${title}, ${system.name}, round ${round}/${rounds}: ${textOf(latenessMs)}`)
+  progress: Progress,
+): Promise<SceneReport> => {
+  const playing = scene.isOfPunctualAlone === true ? punctual : systems
+  const courses = playing.map((system): Course => {
+    const why = whyLeftOut(system.needs)
+    return { system, turns: [], ...(why === undefined ? {} : { failure: leftOut(why) }) }
+  })
+  for (let round = 1; round <= rounds; round++) {
+    for (const course of courses) {
+      const said = course.failure ?? (await takeTurn(course, scene))
+      progress(`${scene.title}, round ${round}/${rounds}, ${course.system.name}: ${said}`)
     }
-    return { latenessMs, text: textOf(latenessMs) }
-  } catch (error) {
-    const why = error instanceof Error ? error.message.slice(0, 200) : String(error)
-    progress(`${title}, ${system.name}: ${why}`)
-    return { latenessMs: [], text: `could not do it: ${why}` }
+  }
+  const series = courses.map(({ system, turns }) => ({
+    name: system.name,
+    latenessMs: turns.flatMap(({ latenessMs }) => latenessMs),
+    isMain: punctual.includes(system),
+  }))
+  return {
+    rows: courses.map((course) => rowOf(course, scene)),
+    plot: plotOf(scene.name, scene.title, "as the handler sees it", series),
   }
 }
 
+/** A system that cannot do the work is said to, and not tried again; the others go on. */
+const takeTurn = async (course: Course, { run }: Scene): Promise<string> => {
+  try {
+    const turn = await run(course.system)
+    course.turns.push(turn)
+    return turnsText([turn])
+  } catch (error) {
+    course.failure = whyNot(error)
+    return course.failure
+  }
+}
+
+const rowOf = ({ system, turns, failure }: Course, { title }: Scene): Row => {
+  const of = (fraction: number) => turns.map(({ latenessMs }) => percentile(latenessMs, fraction))
+  return {
+    name: `${title}: ${system.name}`,
+    terms: system.terms,
+    values: [
+      ...(turns.length === 0 ? [] : [turnsText(turns)]),
+      ...(failure === undefined ? [] : [failure]),
+    ].join("; "),
+    figures: turns.length === 0 ? [] : shown.map((fraction) => figure(nameOf(fraction), "ms", of(fraction))),
+  }
+}
+
+const turnsText = (turns: ReadonlyArray<Turn>): string => {
+  const all = turns.flatMap(({ latenessMs }) => latenessMs)
+  const losses = turns.flatMap((turn) => (turn.losses === undefined ? [] : [turn.losses]))
+  const sum = (of: "undelivered" | "repeated") => count(losses.reduce((total, each) => total + each[of], 0))
+  return [
+    textOf(all),
+    ...(losses.length === 0
+      ? []
+      : [`${sum("undelivered")} of ${count(all.length)} not delivered, ${sum("repeated")} repeated`]),
+    ...new Set(turns.flatMap(({ remarks }) => remarks)),
+  ].join("; ")
+}
+
+const amongMany = async (
+  scale: Scale,
+  systems: ReadonlyArray<Peer>,
+  progress: Progress,
+): Promise<SceneReport> => {
+  const { pending, perSecond } = paceAmongMany(scale)
+  const title = `${count(perSecond)} a second, ${count(pending)} pending`
+  const lateness = await latenessAmongMany(scale, progress)
+  const series = systems.map((system) => ({
+    name: system.name,
+    latenessMs: lateness.allOf(system.name),
+    isMain: punctual.includes(system),
+  }))
+  return {
+    rows: lateness.rows.map((row) => ({ ...row, name: `${title}: ${row.name}` })),
+    plot: plotOf(`${perSecond}-a-second-${pending}-pending`, title, "as the handler sees it", series),
+  }
+}
+
+/** Only Punctual, and as a webhook sees it: P8's service is filled already, and filling the peers would take hours. */
+const atFullScale = async ({ isQuick, withPeers }: Scale, progress: Progress): Promise<SceneReport> => {
+  const series: Array<Series> = []
+  const rows: Array<Row> = []
+  const stores: ReadonlyArray<StoreKind> = ["sqlite", "postgres"]
+  for (const store of stores) {
+    const why = store === "postgres" ? whyLeftOut(["postgres"]) : undefined
+    if (why !== undefined) {
+      rows.push({ name: `Punctual, ${storeName[store]}`, values: leftOut(why) })
+      continue
+    }
+    const { levels } = await scaleRun(store, "highest", isQuick, progress)
+    const highest = levels.at(-1)
+    const latenessMs = highest?.latenessMs.flat() ?? []
+    rows.push({
+      name: `1,000 a second, ${count(highest?.pending ?? 0)} pending, as a webhook receives it: Punctual, ${storeName[store]}`,
+      values: latenessMs.length === 0 ? "not measured" : textOf(latenessMs),
+      figures: shown.map((fraction) =>
+        figure(
+          nameOf(fraction),
+          "ms",
+          (highest?.latenessMs ?? []).map((window) => percentile(window, fraction)),
+        ),
+      ),
+    })
+    series.push({ name: `Punctual, ${storeName[store]}`, latenessMs, isMain: true })
+  }
+  if (withPeers)
+    rows.push({
+      name: "1,000 a second, 10,000,000 pending: peers",
+      values: leftOut("filling them would take hours"),
+    })
+  const pending = highestLevel(isQuick)
+  const title = `1,000 a second, ${count(pending)} pending`
+  return { rows, plot: plotOf(`1000-a-second-${pending}-pending`, title, "as a webhook receives it", series) }
+}
+
+const plotOf = (
+  name: string,
+  title: string,
+  seen: string,
+  series: ReadonlyArray<Series>,
+): SceneReport["plot"] => {
+  const measured = series.filter(({ latenessMs }) => latenessMs.length > 0)
+  return measured.length === 0
+    ? undefined
+    : {
+        name: `lateness-${name}`,
+        svg: percentilePlot("How late timers fire", `${title}; ${seen}; lower is better`, measured),
+      }
+}
+
+const shown = [0.5, 0.9, 0.99, 0.999, 1]
+
+const nameOf = (fraction: number): string => (fraction === 1 ? "highest" : `p${fraction * 100}`)
+
 const textOf = (latenessMs: ReadonlyArray<number>): string =>
-  shown
-    .map(
-      (fraction) =>
-        `${fraction === 1 ? "highest" : `p${fraction * 100}`} ${percentile(latenessMs, fraction)} ms`,
-    )
-    .join(", ")
+  shown.map((fraction) => `${nameOf(fraction)} ${percentile(latenessMs, fraction).toFixed(1)} ms`).join(", ")

@@ -1,30 +1,53 @@
-// Durable single creates in process, by 64 callers at once: Punctual on both its stores, and with --peers the others.
-import { atLeast, type Benchmark, compareRates } from "../Benchmark.ts"
+// Durable single creates in process, by 64 callers at once: Punctual on both its stores, what bare inserts into the same
+// tables allow, and with --peers the others.
+import { atLeast, type Benchmark, told } from "../Benchmark.ts"
+import { insertAll } from "../bare/BareTables.ts"
+import { compareRates } from "../compareRates.ts"
 import { punctual } from "../PunctualWork.ts"
 import { installPeers, peers } from "../peers/Peer.ts"
+import { systemSide } from "../systemSide.ts"
 
 const callers = 64
+const bare = "bare inserts, 32 a commit, SQLite"
 
 export const P1: Benchmark = {
   id: "P1",
   title: "durable single creates in process, 64 callers",
+  uses: ["postgres"],
   run: async (scale, progress) => {
-    const timers = scale.isQuick ? 5_000 : 30_000
+    const timers = scale.isQuick ? 500 : 30_000
     if (scale.withPeers) await installPeers(progress)
-    const sides = [...punctual, ...(scale.withPeers ? peers : [])]
+    const others = scale.withPeers ? peers : []
     const rates = await compareRates(
-      sides.map(({ name, terms, run }) => ({
-        name: `${name} (${terms})`,
-        perSecond: async () => (await run({ work: "creates", timers, callers })).perSecond ?? Number.NaN,
-      })),
+      [
+        ...[...punctual, ...others].map((system) => systemSide(system, { work: "creates", timers, callers })),
+        // What the disk allows: half of the callers' creates share a commit while the other half is answered.
+        {
+          name: bare,
+          terms: "on the disk: same tables, nothing around them",
+          measure: async () => insertAll(timers, callers / 2),
+        },
+      ],
       scale,
       progress,
     )
-    const [ours = Number.NaN] = rates.medians
-    const others = rates.medians.slice(punctual.length)
+    const ours = rates.of("Punctual, SQLite")
+    const bestOf = (some: typeof peers) => ours / rates.best(some.map(({ name }) => name))
     return {
       rows: rates.rows,
-      verdicts: scale.withPeers ? [atLeast("SQLite, of the best peer", ours / Math.max(...others), 1.5)] : [],
+      verdicts: [
+        ...(scale.withPeers
+          ? [
+              atLeast("SQLite, of the best peer", bestOf(peers), 1.5),
+              atLeast(
+                "SQLite, of the best peer that has its creates on the disk too",
+                bestOf(peers.filter(({ isOnDisk }) => isOnDisk)),
+                1.5,
+              ),
+            ]
+          : []),
+        told("SQLite, of bare inserts", ours / rates.of(bare)),
+      ],
     }
   },
 }

@@ -1,44 +1,81 @@
-// Durable single creates over HTTP on 64 connections, against the same runtime's echo of a JSON post.
+// Durable single creates over HTTP on 64 connections, against the same runtime's echo of a JSON post, against bare inserts,
+// and against both together: an echo that answers when the timer is inserted.
 import { randomUUID } from "node:crypto"
-import { atLeast, type Benchmark, compareRates, ratioOf } from "../Benchmark.ts"
+import { TemporaryFolder } from "@punctual/server/testkit/TemporaryFolder"
+import { atLeast, type Benchmark, told } from "../Benchmark.ts"
 import { insertAll } from "../bare/BareTables.ts"
 import { ChildServer } from "../ChildServer.ts"
+import { compareRates } from "../compareRates.ts"
 import { httpLoad } from "../HttpLoad.ts"
-import { Service } from "../Service.ts"
+import { punctualTerms } from "../PunctualWork.ts"
+import { Service, type StoreKind } from "../Service.ts"
 import { farAhead, payload } from "../work.ts"
 
 const connections = 64
+const echo = "bare echo server"
+const insertingEcho = "bare echo that inserts, SQLite"
 
 export const P2: Benchmark = {
   id: "P2",
   title: "durable single creates over HTTP, 64 connections",
+  uses: ["postgres"],
+  hasPeers: false,
   run: async (scale, progress) => {
-    const requests = scale.isQuick ? 20_000 : 100_000
-    const payloadText = payload.toString()
-    const body = () =>
-      `{"namespace":"bench","timerId":"${randomUUID()}","executeAt":"${new Date(farAhead()).toISOString()}",` +
-      `"callbackUrl":"http://127.0.0.1:9/hook","payload":${payloadText}}`
-    await using service = await Service.start()
-    await using echo = await ChildServer.start(new URL("../bare/echo.ts", import.meta.url))
-    const createUrl = `${service.url}/api/v1/timers/create`
-    const load = (url: string, count: number) =>
-      httpLoad({ url, connections, requests: count, body, withinMs: 120_000 })
-    // Both sides warm.
-    await load(echo.url, 5_000)
-    await load(createUrl, 5_000)
+    const requests = scale.isQuick ? 2_000 : 100_000
+    const load = async (url: string) => {
+      await post(url, Math.min(5_000, requests / 2))
+      return await post(url, requests)
+    }
+    const creates = (kind: StoreKind) => async () => {
+      await using service = await Service.start(kind)
+      return await load(`${service.url}/api/v1/timers/create`)
+    }
+    const bareServer = (script: string) => async () => {
+      using folder = new TemporaryFolder()
+      await using server = await ChildServer.start(new URL(`../bare/${script}`, import.meta.url), folder.path)
+      return await load(server.url)
+    }
     const rates = await compareRates(
       [
-        { name: "Punctual", perSecond: () => load(createUrl, requests) },
-        { name: "bare echo server", perSecond: () => load(echo.url, requests) },
+        { name: "Punctual, SQLite", terms: punctualTerms.sqlite, measure: creates("sqlite") },
+        {
+          name: "Punctual, PostgreSQL",
+          terms: punctualTerms.postgres,
+          needs: ["postgres"],
+          measure: creates("postgres"),
+        },
+        { name: echo, terms: "keeps nothing", measure: bareServer("echo.ts") },
         // What the disk allows: half of the connections' creates share a commit while the other half is answered.
         {
-          name: "bare inserts, 32 a commit, same tables",
-          perSecond: async () => insertAll(requests, connections / 2),
+          name: "bare inserts, 32 a commit, SQLite",
+          terms: "on the disk: same tables, no server",
+          measure: async () => insertAll(requests, connections / 2),
+        },
+        {
+          name: insertingEcho,
+          terms: "on the disk: same tables, in a thread; one commit for all that came in during the last",
+          measure: bareServer("insertingEcho.ts"),
         },
       ],
       scale,
       progress,
     )
-    return { rows: rates.rows, verdicts: [atLeast("of a bare echo server", ratioOf(rates), 0.35)] }
+    const ours = rates.of("Punctual, SQLite")
+    return {
+      rows: rates.rows,
+      verdicts: [
+        atLeast("SQLite, of a bare echo server", ours / rates.of(echo), 0.35),
+        told("SQLite, of a bare echo that inserts", ours / rates.of(insertingEcho)),
+      ],
+    }
   },
 }
+
+const payloadText = payload.toString()
+
+const body = () =>
+  `{"namespace":"bench","timerId":"${randomUUID()}","executeAt":"${new Date(farAhead()).toISOString()}",` +
+  `"callbackUrl":"http://127.0.0.1:9/hook","payload":${payloadText}}`
+
+const post = (url: string, requests: number): Promise<number> =>
+  httpLoad({ url, connections, requests, body, withinMs: 120_000 })

@@ -1,49 +1,53 @@
-// createMany of 1,000, in process, against bare inserts into the same tables in commits of the same size.
-import { Effect } from "effect"
-import { atLeast, type Benchmark, compareRates, ratioOf } from "../Benchmark.ts"
+// Bulk creates by four callers at once, against bare inserts into the same tables, a thousand a commit; and with
+// --peers against the others' bulk adds of as many.
+import { atLeast, type Benchmark, told } from "../Benchmark.ts"
 import { insertAll } from "../bare/BareTables.ts"
-import { type EngineOnDisk, withEngine, withEngineOnPostgres } from "../EngineOnDisk.ts"
-import { command, farAhead } from "../work.ts"
+import { insertAllOnPostgres } from "../bare/barePostgres.ts"
+import { compareRates } from "../compareRates.ts"
+import { punctual } from "../PunctualWork.ts"
+import { installPeers, peers } from "../peers/Peer.ts"
+import { systemSide } from "../systemSide.ts"
 
 const callers = 4
-const batch = 1_000
+const bare = { sqlite: "bare inserts, SQLite", postgres: "bare inserts, PostgreSQL" }
 
 export const P3: Benchmark = {
   id: "P3",
-  title: "createMany of 1,000 (4 callers), durable, in process",
+  title: "createMany of 1,000, 4 callers, durable, in process",
+  uses: ["postgres"],
   run: async (scale, progress) => {
-    const timers = scale.isQuick ? 40_000 : 200_000
+    const timers = scale.isQuick ? 4_000 : 200_000
+    if (scale.withPeers) await installPeers(progress)
+    const others = scale.withPeers ? peers : []
     const rates = await compareRates(
       [
+        ...[...punctual, ...others].map((system) =>
+          systemSide(system, { work: "createMany", timers, callers }),
+        ),
         {
-          name: "Punctual on SQLite",
-          perSecond: () => withEngine((engine) => createAll(engine.scheduler, timers)),
+          name: bare.sqlite,
+          terms: "on the disk: same tables, 1,000 a commit, nothing around them",
+          measure: async () => insertAll(timers),
         },
-        { name: "bare inserts, same tables", perSecond: async () => insertAll(timers) },
         {
-          name: "Punctual on PostgreSQL",
-          perSecond: () => withEngineOnPostgres((engine) => createAll(engine.scheduler, timers)),
+          name: bare.postgres,
+          terms: "on the disk: same tables, 1,000 rows a statement, 4 connections",
+          needs: ["postgres"],
+          measure: () => insertAllOnPostgres(timers, callers),
         },
       ],
       scale,
       progress,
     )
-    return { rows: rates.rows, verdicts: [atLeast("of bare inserts", ratioOf(rates), 0.6)] }
-  },
-}
-
-const createAll = async (scheduler: EngineOnDisk["scheduler"], timers: number): Promise<number> => {
-  const batches = Array.from({ length: timers / batch }, () =>
-    Array.from({ length: batch }, () => command(farAhead())),
-  )
-  const startedAt = performance.now()
-  const caller = async () => {
-    for (let commands = batches.pop(); commands !== undefined; commands = batches.pop()) {
-      const answers = await Effect.runPromise(scheduler.createMany(commands))
-      const refused = answers.find((answer) => !("result" in answer) || answer.result !== "created")
-      if (refused !== undefined) throw new Error(`not created: ${JSON.stringify(refused)}`)
+    const [sqlite, postgres] = [rates.of("Punctual, SQLite"), rates.of("Punctual, PostgreSQL")]
+    const best = rates.best(peers.map(({ name }) => name))
+    return {
+      rows: rates.rows,
+      verdicts: [
+        atLeast("SQLite, of bare inserts", sqlite / rates.of(bare.sqlite), 0.6),
+        told("PostgreSQL, of bare inserts", postgres / rates.of(bare.postgres)),
+        ...(scale.withPeers ? [told("SQLite, of the best peer", sqlite / best)] : []),
+      ],
     }
-  }
-  await Promise.all(Array.from({ length: callers }, caller))
-  return (timers / (performance.now() - startedAt)) * 1_000
+  },
 }

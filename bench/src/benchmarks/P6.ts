@@ -1,86 +1,82 @@
 // Many timers due in the same instant, to a webhook on loopback; against bare posts of the same bytes to the same
-// receiver, as many at once as Punctual has in flight to one host.
-import { atLeast, type Benchmark, compareRates, count, ratioOf } from "../Benchmark.ts"
+// receiver, as many at once as Punctual has in flight to one host; and against the same while a thread empties the
+// store's tables.
+import { atLeast, type Benchmark, count, told } from "../Benchmark.ts"
+import { EmptyingThread } from "../bare/EmptyingThread.ts"
+import { postAll } from "../bare/postAll.ts"
+import { compareRates } from "../compareRates.ts"
+import { punctualTerms } from "../PunctualWork.ts"
 import { Receiver } from "../Receiver.ts"
-import { Service } from "../Service.ts"
-import { payload } from "../work.ts"
+import { Service, type StoreKind } from "../Service.ts"
+import { samplePayload } from "../samplePayload.ts"
 
 const atOnce = 64
+const posts = `bare posts, ${atOnce} at once`
+const combined = `bare posts, ${atOnce} at once, beside bare select and delete`
 
 export const P6: Benchmark = {
   id: "P6",
-  title: "100,000 due at once to a webhook on loopback",
+  title: "100,000 due at once to a webhook on loopback, until all are received",
+  uses: ["postgres"],
+  hasPeers: false,
   run: async (scale, progress) => {
-    const timers = scale.isQuick ? 20_000 : 100_000
-    await using service = await Service.start()
+    const timers = scale.isQuick ? 500 : 100_000
+    const warmUp = Math.min(2_000, timers / 2)
     await using receiver = await Receiver.start()
+    const fire = (kind: StoreKind) => async () => {
+      await using service = await Service.start(kind)
+      await fireAll(service, receiver, warmUp)
+      progress(`Punctual on ${kind} warm; ${count(timers)} are created now`)
+      return await fireAll(service, receiver, timers)
+    }
+    await postAll(receiver.plainUrl, warmUp, atOnce)
     const rates = await compareRates(
       [
-        { name: "Punctual", perSecond: () => fireAll(service, receiver, timers, progress) },
-        { name: "bare posts", perSecond: () => postAll(receiver.plainUrl, timers) },
+        { name: "Punctual, SQLite", terms: punctualTerms.sqlite, measure: fire("sqlite") },
+        {
+          name: "Punctual, PostgreSQL",
+          terms: punctualTerms.postgres,
+          needs: ["postgres"],
+          measure: fire("postgres"),
+        },
+        { name: posts, terms: "keeps nothing", measure: () => postAll(receiver.plainUrl, timers, atOnce) },
+        {
+          name: combined,
+          terms: "as many rows selected and deleted by a thread meanwhile, until both are done",
+          measure: async () => {
+            using thread = await EmptyingThread.filled(timers)
+            const startedAt = performance.now()
+            await Promise.all([postAll(receiver.plainUrl, timers, atOnce), thread.empty()])
+            return (timers / (performance.now() - startedAt)) * 1_000
+          },
+        },
       ],
       scale,
       progress,
     )
-    return { rows: rates.rows, verdicts: [atLeast("of bare posts", ratioOf(rates), 0.7)] }
+    const ours = rates.of("Punctual, SQLite")
+    return {
+      rows: rates.rows,
+      verdicts: [
+        atLeast("SQLite, of bare posts", ours / rates.of(posts), 0.7),
+        told("SQLite, of bare posts beside bare select and delete", ours / rates.of(combined)),
+      ],
+    }
   },
 }
 
-const fireAll = async (
-  service: Service,
-  receiver: Receiver,
-  timers: number,
-  progress: (message: string) => void,
-): Promise<number> => {
+const fireAll = async (service: Service, receiver: Receiver, timers: number): Promise<number> => {
   await receiver.forget()
-  const dueAt = Date.now() + 4_000 + timers / 4
+  const dueAt = Date.now() + 1_000 + timers / 4
   const timer = {
     namespace: "bench",
     executeAt: new Date(dueAt).toISOString(),
     callbackUrl: receiver.plainUrl,
-    payload: JSON.parse(payload.toString()),
+    payload: samplePayload,
   }
   await service.createMany(timers, () => timer)
   if (Date.now() > dueAt) throw new Error("the timers could not be created before they were due")
-  progress(`${count(timers)} created, due in ${((dueAt - Date.now()) / 1_000).toFixed(1)} s`)
   while (Date.now() < dueAt) await Bun.sleep(dueAt - Date.now())
   await receiver.delivered(timers, 120_000)
   return (timers / (Date.now() - dueAt)) * 1_000
-}
-
-const postAll = async (url: string, posts: number): Promise<number> => {
-  const id = crypto.randomUUID()
-  const now = new Date().toISOString()
-  const body = JSON.stringify({
-    type: "timer.fired",
-    namespace: "bench",
-    timerId: id,
-    fireId: id,
-    attempt: 1,
-    epoch: 1,
-    revision: Date.now(),
-    executeAt: now,
-    firedAt: now,
-    correlationId: id,
-    payload: JSON.parse(payload.toString()),
-  })
-  const headers = {
-    "content-type": "application/json",
-    "webhook-id": id,
-    "webhook-timestamp": "1800000000",
-    traceparent: "00-0123456789abcdef0123456789abcdef-0123456789abcdef-01",
-    "punctual-attempt": "1",
-    "punctual-epoch": "1",
-  }
-  let started = 0
-  const startedAt = performance.now()
-  const sender = async () => {
-    while (started++ < posts) {
-      const response = await fetch(url, { method: "POST", headers, body })
-      await response.arrayBuffer()
-      if (!response.ok) throw new Error(`the receiver answered ${response.status}`)
-    }
-  }
-  await Promise.all(Array.from({ length: atOnce }, sender))
-  return (posts / (performance.now() - startedAt)) * 1_000
 }

@@ -1,59 +1,75 @@
-// How late timers fire: 1,000 a second to a webhook on loopback, with a million others pending.
-import { atMost, type Benchmark, count, latenessText, percentile } from "../Benchmark.ts"
+// How late timers fire: 1,000 a second, with a million others pending. Over webhooks as the receiver sees it, from the
+// service on each of its stores; and in process as the handler sees it, beside the peers.
+import { fillWithinMs, latenessAmongMany, paceAmongMany } from "../amongMany.ts"
+import { atMost, type Benchmark, type Row, type Verdict } from "../Benchmark.ts"
+import { compareLateness, type LatenessSide } from "../compareLateness.ts"
+import { punctualTerms } from "../PunctualWork.ts"
+import { peers } from "../peers/Peer.ts"
 import { Receiver } from "../Receiver.ts"
-import { Service } from "../Service.ts"
-import { farAhead, payload } from "../work.ts"
+import { storeName } from "../Service.ts"
+import { WebhookPace } from "../WebhookPace.ts"
 
-const firesPerSecond = 1_000
-const aheadMs = 3_000
+/** Of the best peer. */
+const mostShare = 0.2
 
 export const P7: Benchmark = {
   id: "P7",
-  title: "lateness at 1,000 fires a second with 1,000,000 pending (webhook, as received)",
-  run: async ({ isQuick }, progress) => {
-    const pending = isQuick ? 50_000 : 1_000_000
-    const seconds = isQuick ? 5 : 30
-    await using service = await Service.start()
+  title: "lateness at 1,000 fires a second with 1,000,000 pending",
+  uses: ["postgres"],
+  run: async (scale, progress) => {
+    const { pending, perSecond, seconds } = paceAmongMany(scale)
     await using receiver = await Receiver.start()
-    for (let filled = 0; filled < pending; filled += 50_000) {
-      progress(`filling, ${count(filled)} of ${count(pending)}`)
-      await service.createMany(50_000, () => timer(farAhead(), receiver))
-    }
-    await fire(service, receiver, seconds)
-    const latenessMs = await receiver.latenessMs(seconds * firesPerSecond, 60_000)
-    const earliest = percentile(latenessMs, 0)
+    await using stack = new AsyncDisposableStack()
+    const overWebhooks = (["sqlite", "postgres"] as const).map((kind): LatenessSide => {
+      // Filled once: the timers of each round leave with it.
+      let pace: WebhookPace | undefined
+      return {
+        name: `Punctual, ${storeName[kind]}, webhook`,
+        terms: punctualTerms[kind],
+        needs: kind === "postgres" ? ["postgres"] : [],
+        measure: async () => {
+          pace ??= stack.use(await WebhookPace.filled(kind, receiver, pending, progress))
+          return { latenessMs: await pace.fire(perSecond, seconds), pending }
+        },
+      }
+    })
+    const terms = { rounds: scale.rounds, pending, fillWithinMs }
+    const webhook = await compareLateness(overWebhooks, terms, progress)
+    await stack.disposeAsync()
+    const handler = await latenessAmongMany(scale, progress)
     return {
       rows: [
-        {
-          name: `Punctual, ${count(pending)} pending, ${count(latenessMs.length)} fired`,
-          values: latenessText(latenessMs),
-        },
+        ...webhook.rows,
+        ...handler.rows.map((row): Row => ({ ...row, name: `${row.name}, in process` })),
       ],
       verdicts: [
-        atMost("p50 lateness", percentile(latenessMs, 0.5), 3, "ms"),
-        atMost("p99 lateness", percentile(latenessMs, 0.99), 25, "ms"),
-        { label: "earliest", value: `${earliest.toFixed(2)} ms`, target: "≥ 0 ms", isReached: earliest >= 0 },
+        ...overWebhooks.flatMap(({ name }): ReadonlyArray<Verdict> => {
+          const { p50, p99, earliest } = webhook.of(name)
+          return [
+            atMost(`${name}: p50`, p50, 3, "ms"),
+            atMost(`${name}: p99`, p99, 25, "ms"),
+            ...(Number.isFinite(earliest) ? [neverEarly(name, earliest)] : []),
+          ]
+        }),
+        ...(scale.withPeers
+          ? (["p50", "p99"] as const).map((at) => {
+              const best = Math.min(...peers.map(({ name }) => handler.of(name)[at]).filter(Number.isFinite))
+              return atMost(
+                `SQLite in process, ${at}, of the best peer`,
+                handler.of("Punctual, SQLite")[at] / best,
+                mostShare,
+                "",
+              )
+            })
+          : []),
       ],
     }
   },
 }
 
-/** Creates each second's timers a little ahead, due evenly over it, until the last is due. */
-const fire = async (service: Service, receiver: Receiver, seconds: number): Promise<void> => {
-  await receiver.forget()
-  const firstDue = Date.now() + aheadMs
-  for (let second = 0; second < seconds; second++) {
-    const begin = firstDue + second * 1_000
-    while (Date.now() < begin - aheadMs) await Bun.sleep(begin - aheadMs - Date.now())
-    const step = 1_000 / firesPerSecond
-    await service.createMany(firesPerSecond, (index) => timer(begin + Math.floor(index * step), receiver))
-  }
-  await Bun.sleep(firstDue + seconds * 1_000 - Date.now())
-}
-
-const timer = (executeAt: number, receiver: Receiver) => ({
-  namespace: "bench",
-  executeAt: new Date(executeAt).toISOString(),
-  callbackUrl: receiver.timingUrl,
-  payload: JSON.parse(payload.toString()),
+const neverEarly = (name: string, earliestMs: number): Verdict => ({
+  label: `${name}: earliest`,
+  value: `${earliestMs.toFixed(2)} ms`,
+  target: "≥ 0 ms",
+  isReached: earliestMs >= 0,
 })

@@ -8,10 +8,10 @@ import type { WriteItem } from "@punctual/server/domain/WriteItem"
 import { ShardLeases } from "@punctual/server/ports/ShardLeases"
 import { TimerStore } from "@punctual/server/ports/TimerStore"
 import { PostgresStore } from "@punctual/server/stores/postgres/PostgresStore"
-import { PostgresServer } from "@punctual/server/testkit/PostgresServer"
 import { outcomeOf } from "@punctual/server/testkit/timers"
 import { Effect } from "effect"
-import { type Benchmark, count, percentile, type Report } from "../Benchmark.ts"
+import { type Benchmark, count, figure, percentile, type Report } from "../Benchmark.ts"
+import { startPostgres } from "../BenchPostgres.ts"
 import { handlerSpec, namespace } from "../EngineOnDisk.ts"
 import { payload } from "../work.ts"
 
@@ -33,10 +33,12 @@ interface Figures {
 export const Vacuum: Benchmark = {
   id: "Vacuum",
   title: "PostgreSQL: sizes and due reads after 5,000,000 timers have come and gone, 20,000 pending",
+  needs: ["postgres"],
+  uses: ["postgres"],
+  hasPeers: false,
   run: async ({ isQuick }, progress) => {
-    const timers = isQuick ? 1_000_000 : 5_000_000
-    // As the guide advises: by default the server looks only once a minute.
-    await using server = await PostgresServer.start("installed", { settings: { autovacuum_naptime: "10s" } })
+    const timers = isQuick ? 20_000 : 5_000_000
+    await using server = await startPostgres()
     const { url, schema } = server.database()
     await using sql = new Bun.SQL(server.url, { max: 1 })
     const sizes = () => sizesOf(sql, schema)
@@ -62,6 +64,11 @@ const reportOf = (figures: ReadonlyArray<Figures>, timers: number): Report => {
     rows: figures.map(({ gone, tableMb, indexMb, dueMs }) => ({
       name: `after ${count(gone)}`,
       values: `table ${tableMb.toFixed(0)} MB, indexes ${indexMb.toFixed(0)} MB, due page ${dueMs.toFixed(1)} ms`,
+      figures: [
+        figure("table", "MB", [tableMb]),
+        figure("indexes", "MB", [indexMb]),
+        figure("due page", "ms", [dueMs]),
+      ],
     })),
     verdicts: [
       growth("table, end to start", ({ tableMb }) => tableMb),

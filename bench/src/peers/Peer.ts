@@ -3,95 +3,77 @@
 import { existsSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { PostgresServer } from "@punctual/server/testkit/PostgresServer"
 import { TemporaryFolder } from "@punctual/server/testkit/TemporaryFolder"
+import { postgresTerms, startPostgres } from "../BenchPostgres.ts"
+import type { ServerName } from "../Servers.ts"
+import { inChild } from "./inChild.ts"
 import { RedisServer } from "./RedisServer.ts"
+import type { Result, Work } from "./works.ts"
 
-/** What peers and Punctual are both given to do. */
-export type Work =
-  | { readonly work: "creates"; readonly timers: number; readonly callers: number }
-  | { readonly work: "burst"; readonly timers: number; readonly leadMs: number }
-  | {
-      readonly work: "paced"
-      readonly perSecond: number
-      readonly seconds: number
-      readonly pending: number
-      readonly leadMs: number
-    }
-
-export interface Result {
-  readonly perSecond?: number
-  readonly latenessMs?: ReadonlyArray<number>
-}
+export type { Result, Work } from "./works.ts"
 
 export interface Peer {
   readonly name: string
   /** What an answered create survives, and the settings that matter. */
   readonly terms: string
+  /** Whether an answered create survives a power failure, as Punctual's does. */
+  readonly isOnDisk: boolean
+  readonly needs: ReadonlyArray<ServerName>
   run(work: Work): Promise<Result>
 }
 
 const folder = fileURLToPath(new URL("../../peers/", import.meta.url))
-const bun = process.execPath
-
-/** Bounds one piece of work of a peer, its preparation included. */
-const runWithinMs = 900_000
-
-const inChild = async (system: string, place: string, work: Work): Promise<Result> => {
-  const child = Bun.spawn([bun, join(folder, "main.mjs"), system, place, JSON.stringify(work)], {
-    stdin: "ignore",
-    stdout: "pipe",
-    stderr: "pipe",
-    timeout: runWithinMs,
-  })
-  const [answer, remarks] = await Promise.all([
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-  ])
-  if ((await child.exited) !== 0) {
-    throw new Error(`${system} failed (${child.signalCode ?? child.exitCode}): ${remarks.trim().slice(-500)}`)
-  }
-  return JSON.parse(answer) as Result
-}
+const script = join(folder, "main.mjs")
 
 const onRedis = (name: string, terms: string, appendfsync: "everysec" | "always"): Peer => ({
   name,
-  terms,
+  terms: `${terms}, hz 100; one worker, 200 at once`,
+  isOnDisk: appendfsync === "always",
+  needs: ["redis"],
   run: async (work) => {
     await using server = await RedisServer.start({ appendfsync })
-    return await inChild("bullmq-redis", server.url, work)
+    return await inChild([script, "bullmq-redis", server.url], work)
   },
 })
 
-const onPostgres = (system: string, name: string, terms: string): Peer => ({
+const onPostgres = (system: string, name: string, settings: string): Peer => ({
   name,
-  terms,
+  terms: `${postgresTerms}; ${settings}`,
+  isOnDisk: true,
+  needs: ["postgres"],
   run: async (work) => {
-    await using server = await PostgresServer.start("installed", { settings: { autovacuum_naptime: "10s" } })
-    return await inChild(system, server.url, work)
+    await using server = await startPostgres()
+    return await inChild([script, system, server.url], work)
   },
 })
 
 export const peers: ReadonlyArray<Peer> = [
-  onRedis("BullMQ, Redis everysec", "loses up to a second at a crash of the server", "everysec"),
-  onRedis("BullMQ, Redis always", "on the disk: appendfsync always", "always"),
-  onPostgres("bullmq-postgres", "BullMQ, PostgreSQL", "on the disk"),
+  onRedis(
+    "BullMQ, Redis everysec",
+    "loses up to a second at a power failure: AOF, appendfsync everysec",
+    "everysec",
+  ),
+  onRedis("BullMQ, Redis always", "on the disk: AOF, appendfsync always", "always"),
+  onPostgres("bullmq-postgres", "BullMQ, PostgreSQL", "one worker, 200 at once"),
   onPostgres(
     "pg-boss",
     "pg-boss",
-    "on the disk; polls every 0.5 s, its least, and goes on while batches are full",
+    "10 workers in turns, each polls every 0.5 s, its least, and goes on while batches of 1,000 are full",
   ),
   onPostgres(
     "graphile-worker",
     "graphile-worker",
-    "on the disk; polls every 100 ms, fetches 500 at once, completes in batches",
+    "polls every 10 ms, 24 at once, fetches 500 together, completes in batches",
   ),
   {
     name: "bunqueue",
-    terms: "on the disk: durable",
+    terms:
+      "loses the latest at a power failure: durable: true, but synchronous NORMAL; polls every 1 ms, 200 at once",
+    isOnDisk: false,
+    needs: [],
     run: async (work) => {
       using place = new TemporaryFolder()
-      return await inChild("bunqueue", join(place.path, "bunqueue.db"), work)
+      return await inChild([script, "bunqueue", join(place.path, "bunqueue.db")], work)
     },
   },
 ]

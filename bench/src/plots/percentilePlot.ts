@@ -1,66 +1,73 @@
 // Lateness by percentile, a line for each system, on logarithmic axes: what an average would hide is what matters here.
-// Plain SVG that follows the reader's light or dark setting.
 import { percentile } from "../Benchmark.ts"
+import { chart, type Tick } from "./chart.ts"
 
 export interface Series {
   readonly name: string
   readonly latenessMs: ReadonlyArray<number>
+  /** Drawn over the others, and stronger. */
+  readonly isMain: boolean
 }
 
-const width = 860
-const height = 420
-const left = 70
-const right = 250
-const top = 50
-const bottom = 50
-const fractions = [0, 0.5, 0.75, 0.9, 0.95, 0.99, 0.995, 0.999, 0.9995, 0.9999]
-const ticks = [0.5, 0.9, 0.99, 0.999, 0.9999]
-const leastMs = 0.5
-
-const colors = ["#e4572e", "#17a2a2", "#7a5195", "#2e86de", "#bc8f00", "#5d9732", "#d45087", "#8d8d8d"]
+/** What is less than this late lies on the lowest line. */
+const leastMs = 0.1
+const mostNines = 4
+/** A percentile that fewer timers than this are beyond says nothing. */
+const fewest = 3
+const stepsToANine = 16
+const percentileTicks = [0.5, 0.9, 0.99, 0.999, 0.9999]
 
 /** Each step to the right leaves a tenth of what was left. */
-const x = (fraction: number): number => left + ((width - left - right) * -Math.log10(1 - fraction)) / 4
+const nines = (fraction: number): number => -Math.log10(1 - fraction)
 
-export const percentilePlot = (title: string, series: ReadonlyArray<Series>): string => {
-  const highestMs = Math.max(10, ...series.map(({ latenessMs }) => percentile(latenessMs, 1)))
-  const decades = Math.ceil(Math.log10(highestMs / leastMs))
-  const y = (ms: number): number =>
-    height - bottom - ((height - top - bottom) * Math.log10(Math.max(ms, leastMs) / leastMs)) / decades
-  const grid = Array.from({ length: decades + 1 }, (_, decade) => leastMs * 10 ** decade)
-  return [
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" font-family="system-ui, sans-serif" font-size="13">`,
-    `<style>text{fill:#222}.grid{stroke:#ddd}.line{fill:none;stroke-width:2}@media(prefers-color-scheme:dark){text{fill:#ddd}.grid{stroke:#444}}</style>`,
-    `<title>${escaped(title)}</title>`,
-    `<text x="${left}" y="24" font-size="16" font-weight="600">${escaped(title)}</text>`,
-    ...grid.map(
-      (ms) =>
-        `<line class="grid" x1="${left}" x2="${width - right}" y1="${y(ms)}" y2="${y(ms)}"/>` +
-        `<text x="${left - 8}" y="${y(ms) + 4}" text-anchor="end">${durationText(ms)}</text>`,
-    ),
-    ...ticks.map(
-      (fraction) =>
-        `<text x="${x(fraction)}" y="${height - bottom + 22}" text-anchor="middle">p${+(fraction * 100).toFixed(2)}</text>`,
-    ),
-    ...series.flatMap(({ name, latenessMs }, index) => {
-      const color = colors[index % colors.length]
-      // A percentile of which there are fewer than a few timers says nothing.
-      const points = fractions
-        .filter((fraction) => (1 - fraction) * latenessMs.length >= 3)
-        .map((fraction) => `${x(fraction).toFixed(1)},${y(percentile(latenessMs, fraction)).toFixed(1)}`)
-      const labelY = top + 14 + index * 22
-      return [
-        `<polyline class="line" stroke="${color}" points="${points.join(" ")}"/>`,
-        `<line stroke="${color}" stroke-width="3" x1="${width - right + 20}" x2="${width - right + 44}" y1="${labelY - 4}" y2="${labelY - 4}"/>`,
-        `<text x="${width - right + 52}" y="${labelY}">${escaped(name)}</text>`,
-      ]
-    }),
-    "</svg>",
-    "",
-  ].join("\n")
+export const percentilePlot = (title: string, subtitle: string, series: ReadonlyArray<Series>): string => {
+  const sorted = series.map(({ latenessMs, ...rest }) => ({
+    ...rest,
+    latenessMs: Float64Array.from(latenessMs).sort(),
+  }))
+  const highestMs = Math.max(10, ...sorted.map(({ latenessMs }) => latenessMs.at(-1) ?? 0))
+  // No further than the longest line reaches.
+  const reached = Math.log10(Math.max(...sorted.map(({ latenessMs }) => latenessMs.length)) / fewest)
+  const ninesShown = Math.min(mostNines, Math.max(1, reached))
+  const decades = Math.ceil(Math.log10(highestMs))
+  const atMs = (ms: number): number =>
+    Math.log10(Math.max(ms, leastMs) / leastMs) / (decades - Math.log10(leastMs))
+  return chart({
+    title,
+    subtitle,
+    x: {
+      at: (fraction) => nines(fraction) / ninesShown,
+      ticks: percentileTicks
+        .filter((value) => nines(value) <= ninesShown + 1e-9)
+        .map((value) => ({ value, label: `p${+(value * 100).toFixed(2)}` })),
+      label: "percentile of timers",
+    },
+    y: { at: atMs, ticks: ticksUpTo(decades), label: "" },
+    lines: sorted.map(({ name, latenessMs, isMain }) => ({
+      name,
+      note: `p99 ${durationText(percentile([...latenessMs], 0.99))}`,
+      isMain,
+      points: curve(latenessMs),
+    })),
+  })
 }
 
-const durationText = (ms: number): string => (ms < 1_000 ? `${ms} ms` : `${ms / 1_000} s`)
+/** The very earliest, and what only a few timers are beyond, is left out. */
+const curve = (sorted: Float64Array): ReadonlyArray<readonly [number, number]> =>
+  Array.from({ length: mostNines * stepsToANine }, (_, step) => 1 - 10 ** (-(step + 1) / stepsToANine))
+    .filter((fraction) => (1 - fraction) * sorted.length >= fewest)
+    .map((fraction) => [
+      fraction,
+      sorted[Math.max(0, Math.ceil(fraction * sorted.length - 1e-9) - 1)] ?? Number.NaN,
+    ])
 
-const escaped = (text: string): string =>
-  text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;")
+const ticksUpTo = (decades: number): ReadonlyArray<Tick> => [
+  { value: leastMs, label: durationText(leastMs) },
+  ...Array.from({ length: decades + 1 }, (_, decade) => ({
+    value: 10 ** decade,
+    label: durationText(10 ** decade),
+  })),
+]
+
+const durationText = (ms: number): string =>
+  ms < 995 ? `${+ms.toPrecision(2)} ms` : `${+(ms / 1_000).toPrecision(2)} s`

@@ -1,38 +1,94 @@
-// What was watched over a long run, each measure in a panel of its own: a glance tells flat from growing. Plain SVG that
-// follows the reader's light or dark setting.
-import { type Sample, watched } from "../soak/Sample.ts"
+// What was watched over a long run, each measure in a panel of its own from zero up: a glance tells flat from growing. The
+// two quarters whose medians are compared are shaded. In the colours of the other charts.
+import { flatness, type Sample, watched } from "../soak/Sample.ts"
+import { escaped, fonts, styles } from "./chart.ts"
 
-const width = 860
-const panelHeight = 90
-const left = 190
-const right = 30
-const top = 50
+const width = 920
+const panelHeight = 92
+const left = 196
+const right = 96
+const top = 84
+const bottom = 56
+/** Where a panel's line may reach, below its top. */
+const headroom = 20
+const color = "#2f81f7"
+const growsColor = "#e8590c"
 
-export const seriesPlot = (title: string, samples: ReadonlyArray<Sample>): string => {
+export const seriesPlot = (title: string, samples: ReadonlyArray<Sample>, mostGrowth: number): string => {
   const measures = Object.entries(watched) as ReadonlyArray<[keyof typeof watched, string]>
-  const height = top + measures.length * panelHeight + 40
-  const minutes = Math.max(1, samples.at(-1)?.minute ?? 1)
+  const growth = new Map(flatness(samples).map((found) => [found.name, found.growth]))
+  const height = top + measures.length * panelHeight + bottom
+  const minutes = Math.max(0.1, samples.at(-1)?.minute ?? 0)
   const x = (minute: number) => left + ((width - left - right) * minute) / minutes
+  const floor = height - bottom
   return [
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" font-family="system-ui, sans-serif" font-size="13">`,
-    "<style>text{fill:#222}.axis{stroke:#bbb}.line{fill:none;stroke:#2e86de;stroke-width:2}@media(prefers-color-scheme:dark){text{fill:#ddd}.axis{stroke:#555}}</style>",
-    `<title>${title}</title>`,
-    `<text x="20" y="26" font-size="16" font-weight="600">${title}</text>`,
-    ...measures.flatMap(([key, name], index) => {
-      const bottom = top + (index + 1) * panelHeight - 14
-      const highest = Math.max(1, ...samples.map((sample) => sample[key]))
-      const y = (value: number) => bottom - ((panelHeight - 26) * value) / highest
-      const points = samples.map((sample) => `${x(sample.minute).toFixed(1)},${y(sample[key]).toFixed(1)}`)
-      return [
-        `<text x="20" y="${bottom - 24}">${name}</text>`,
-        `<text x="${left - 8}" y="${y(highest) + 4}" text-anchor="end">${highest.toFixed(highest < 10 ? 1 : 0)}</text>`,
-        `<text x="${left - 8}" y="${bottom}" text-anchor="end">0</text>`,
-        `<line class="axis" x1="${left}" x2="${width - right}" y1="${bottom}" y2="${bottom}"/>`,
-        `<polyline class="line" points="${points.join(" ")}"/>`,
-      ]
-    }),
-    `<text x="${width - right}" y="${height - 14}" text-anchor="end">${minutes.toFixed(0)} minutes</text>`,
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" role="img" font-family="${fonts}" font-size="13">`,
+    styles,
+    `<title>${escaped(title)}</title>`,
+    `<text class="title" x="24" y="34" font-size="19" font-weight="600">${escaped(title)}</text>`,
+    `<text x="24" y="57">a look every ten seconds; the medians of the shaded quarters are compared</text>`,
+    ...[0.25, 0.75].map(
+      (from) =>
+        `<rect x="${fixed(x(minutes * from))}" y="${top}" width="${fixed((x(minutes) - x(0)) / 4)}" height="${floor - top}" fill="#8b949e" fill-opacity="0.1"/>`,
+    ),
+    ...measures.map(([key, name], index) =>
+      panel(samples, key, name, growth.get(name) ?? Number.NaN, {
+        x,
+        top: top + index * panelHeight,
+        isFlat: (growth.get(name) ?? Number.NaN) <= mostGrowth,
+      }),
+    ),
+    ...minuteTicks(minutes).map(
+      (minute) =>
+        `<line class="grid" x1="${fixed(x(minute))}" x2="${fixed(x(minute))}" y1="${top}" y2="${floor + 5}"/>` +
+        `<text x="${fixed(x(minute))}" y="${floor + 22}" text-anchor="middle">${minute}</text>`,
+    ),
+    `<text x="${fixed((left + width - right) / 2)}" y="${height - 12}" text-anchor="middle">minutes</text>`,
     "</svg>",
     "",
   ].join("\n")
 }
+
+interface Placing {
+  readonly x: (minute: number) => number
+  readonly top: number
+  readonly isFlat: boolean
+}
+
+const panel = (
+  samples: ReadonlyArray<Sample>,
+  key: keyof typeof watched,
+  name: string,
+  growth: number,
+  { x, top: panelTop, isFlat }: Placing,
+): string => {
+  const floor = panelTop + panelHeight
+  const highest = Math.max(1, ...samples.map((sample) => sample[key]))
+  const y = (value: number) => floor - ((panelHeight - headroom) * value) / highest
+  const points = samples.map((sample) => `${fixed(x(sample.minute))},${fixed(y(sample[key]))}`)
+  const first = x(samples.at(0)?.minute ?? 0)
+  const last = x(samples.at(-1)?.minute ?? 0)
+  const stroke = isFlat ? color : growsColor
+  const growthText = Number.isFinite(growth) ? `× ${growth.toFixed(2)}` : ""
+  return [
+    `<line class="grid" x1="${left}" x2="${width - right}" y1="${floor}" y2="${floor}"/>`,
+    `<polygon fill="${stroke}" fill-opacity="0.14" points="${fixed(first)},${floor} ${points.join(" ")} ${fixed(last)},${floor}"/>`,
+    `<polyline fill="none" stroke="${stroke}" stroke-width="2" stroke-linejoin="round" points="${points.join(" ")}"/>`,
+    `<text class="title" x="24" y="${floor - 30}" font-weight="600">${escaped(name)}</text>`,
+    `<text x="${left - 8}" y="${fixed(y(highest) + 4)}" text-anchor="end">${valueText(highest)}</text>`,
+    `<text x="${left - 8}" y="${floor - 2}" text-anchor="end">0</text>`,
+    `<text x="${width - right + 10}" y="${floor - 38}"><tspan fill="${stroke}" font-weight="700">${valueText(samples.at(-1)?.[key] ?? 0)}</tspan></text>`,
+    `<text x="${width - right + 10}" y="${floor - 20}">${growthText}</text>`,
+  ].join("")
+}
+
+const valueText = (value: number): string =>
+  value.toLocaleString("en-US", { maximumFractionDigits: value < 10 ? 1 : 0 })
+
+/** At most a dozen, at round minutes. */
+const minuteTicks = (minutes: number): ReadonlyArray<number> => {
+  const step = [1, 2, 5, 10, 15, 30, 60, 120, 240, 480, 1_440].find((each) => minutes / each <= 12) ?? minutes
+  return Array.from({ length: Math.floor(minutes / step + 1e-6) + 1 }, (_, index) => index * step)
+}
+
+const fixed = (value: number): string => String(+value.toFixed(1))

@@ -5,7 +5,7 @@ import { mkdirSync, writeFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { parseArgs } from "node:util"
 import { seriesPlot } from "../plots/seriesPlot.ts"
-import { flatness, type Sample, sampleText } from "./Sample.ts"
+import { flatness, type Growth, type Sample, sampleText } from "./Sample.ts"
 import { SoakRun } from "./SoakRun.ts"
 
 const usage = "npm run soak -- [--minutes 60] [--rate 100]"
@@ -54,6 +54,26 @@ const report = (samples: ReadonlyArray<Sample>, violations: string): string =>
     "",
   ].join("\n")
 
+interface Kept {
+  readonly minutes: number
+  readonly perSecond: number
+  /** Empty if the checker found nothing. */
+  readonly violations: string
+  readonly growth: ReadonlyArray<Growth>
+  readonly samples: ReadonlyArray<Sample>
+}
+
+const keep = (text: string, kept: Kept): void => {
+  const { minutes, perSecond, samples } = kept
+  const title = `${minutes} minute${minutes === 1 ? "" : "s"} at ${perSecond} timers a second`
+  const head = { at: new Date().toISOString(), runtime: `Bun ${Bun.version}`, mostGrowth }
+  mkdirSync(results, { recursive: true })
+  writeFileSync(`${results}soak.json`, `${JSON.stringify({ ...head, ...kept }, null, 1)}\n`)
+  writeFileSync(`${results}soak.svg`, seriesPlot(title, samples, mostGrowth))
+  writeFileSync(`${results}soak.md`, `# ${title}\n\n${text}`)
+  say("kept in bench/results: soak.md, soak.json and soak.svg")
+}
+
 const run = async (): Promise<number> => {
   const { minutes, perSecond } = readArguments()
   await using soak = await SoakRun.start(perSecond)
@@ -69,13 +89,7 @@ const run = async (): Promise<number> => {
   await working
   const violations = await soak.judge()
   const text = report(samples, violations)
-  mkdirSync(results, { recursive: true })
-  writeFileSync(`${results}soak.json`, `${JSON.stringify({ minutes, perSecond, samples }, null, 1)}\n`)
-  writeFileSync(
-    `${results}soak.svg`,
-    seriesPlot(`${minutes} minutes at ${perSecond} timers a second`, samples),
-  )
-  writeFileSync(`${results}soak.md`, text)
+  keep(text, { minutes, perSecond, violations, growth: flatness(samples), samples })
   process.stdout.write(text)
   const isFlat = flatness(samples).every(({ growth }) => growth <= mostGrowth)
   return violations === "" && isFlat ? 0 : 1

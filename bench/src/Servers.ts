@@ -1,0 +1,64 @@
+// The servers that sides of the benchmarks need beside their own process: where each was found, or why it is missing.
+// A missing one leaves its sides out; it does not end the run.
+import { execFileSync } from "node:child_process"
+import { join } from "node:path"
+import { natsBinary } from "@punctual/server/testkit/NatsBinary"
+import { postgresBinaries } from "@punctual/server/testkit/PostgresBinaries"
+import { redisBinary } from "./peers/RedisServer.ts"
+
+export type ServerName = "postgres" | "redis" | "nats"
+
+export type ServerState =
+  | { readonly path: string; readonly version: string }
+  /** Why, and what to do. */
+  | { readonly missing: string }
+
+/** As the tables and messages name them. */
+export const serverTitle: Readonly<Record<ServerName, string>> = {
+  postgres: "PostgreSQL",
+  redis: "Redis",
+  nats: "NATS",
+}
+
+/** Looked for once; what can be fetched is fetched, which may take a minute the first time. */
+export const serverState = (name: ServerName): ServerState => {
+  const known = states.get(name) ?? look[name]()
+  states.set(name, known)
+  return known
+}
+
+/** Why a side that needs these must be left out; nothing if it need not. */
+export const whyLeftOut = (needs: ReadonlyArray<ServerName>): string | undefined => {
+  for (const name of needs) {
+    const state = serverState(name)
+    if ("missing" in state) return state.missing
+  }
+  return undefined
+}
+
+const states = new Map<ServerName, ServerState>()
+
+const look: Readonly<Record<ServerName, () => ServerState>> = {
+  postgres: () => {
+    const binaries = postgresBinaries("installed")
+    return "missing" in binaries ? binaries : withVersion(join(binaries.folder, "postgres"))
+  },
+  redis: () => {
+    const binary = redisBinary()
+    return "missing" in binary ? binary : withVersion(binary.path, binary.libraries)
+  },
+  nats: () => {
+    const binary = natsBinary()
+    return "missing" in binary ? binary : withVersion(binary.path)
+  },
+}
+
+const withVersion = (path: string, libraries = ""): ServerState => {
+  try {
+    const env = { ...process.env, ...(libraries === "" ? {} : { LD_LIBRARY_PATH: libraries }) }
+    const text = execFileSync(path, ["--version"], { encoding: "utf8", env, timeout: 10_000 })
+    return { path, version: /\d+(?:\.\d+)+/.exec(text)?.[0] ?? text.trim() }
+  } catch (error) {
+    return { missing: `${path} does not run: ${error instanceof Error ? error.message : String(error)}` }
+  }
+}

@@ -1,0 +1,51 @@
+// The bare limit of P5: the same events, published by the same client to the stream that Punctual has made, so many at
+// once, each acknowledged.
+import { jetstream } from "@nats-io/jetstream"
+import { connect, headers } from "@nats-io/transport-node"
+import { samplePayload } from "../samplePayload.ts"
+
+/** Messages a second. */
+export const publishAll = async (address: string, messages: number, atOnce: number): Promise<number> => {
+  const connection = await connect({ servers: address })
+  try {
+    const stream = jetstream(connection)
+    const ids = Array.from({ length: messages }, () => Bun.randomUUIDv7())
+    let started = 0
+    const startedAt = performance.now()
+    const publisher = async () => {
+      for (let id = ids[started++]; id !== undefined; id = ids[started++]) {
+        const head = headers()
+        head.set("tenantId", "bench")
+        head.set("serviceCallId", id)
+        head.set("correlationId", id)
+        const answer = await stream.publish("svc.bench.serviceCall", eventOf(id), {
+          msgID: id,
+          headers: head,
+        })
+        if (answer.duplicate) throw new Error("the broker had this message already")
+      }
+    }
+    await Promise.all(Array.from({ length: atOnce }, publisher))
+    return (messages / (performance.now() - startedAt)) * 1_000
+  } finally {
+    await connection.close()
+  }
+}
+
+const eventOf = (id: string): string => {
+  const now = Date.now()
+  return JSON.stringify({
+    id,
+    type: "DueTimeReached",
+    tenantId: "bench",
+    aggregateId: id,
+    timestampMs: now,
+    correlationId: id,
+    payload: {
+      tenantId: "bench",
+      serviceCallId: id,
+      reachedAt: new Date(now).toISOString(),
+      payload: samplePayload,
+    },
+  })
+}

@@ -1,0 +1,231 @@
+// What a thousand times as many pending timers cost: the real service on each store, filled from 10,000 to 10,000,000,
+// and at each level its rates, its lateness, its memory, its disk and its start. One round, whatever is asked for: the
+// fill takes long.
+import {
+  type Benchmark,
+  count,
+  figure,
+  leftOut,
+  medianOf,
+  percentile,
+  type Report,
+  type Row,
+  type Verdict,
+} from "../Benchmark.ts"
+import { scalePlot } from "../plots/scalePlot.ts"
+import { whyLeftOut } from "../Servers.ts"
+import { type StoreKind, storeName } from "../Service.ts"
+import { type Level, type ScaleRun, scaleRun } from "../scale/ScaleRun.ts"
+
+const stores: ReadonlyArray<StoreKind> = ["sqlite", "postgres"]
+
+export const P8: Benchmark = {
+  id: "P8",
+  title: "pending 10,000 → 10,000,000 (service over HTTP, webhook on loopback, random ids)",
+  hasPeers: false,
+  run: async ({ isQuick }, progress) => {
+    const why = whyLeftOut(["postgres"])
+    const runs: Array<Found> = []
+    for (const store of why === undefined ? stores : stores.filter((store) => store !== "postgres")) {
+      runs.push({ store, ...(await scaleRun(store, "all", isQuick, progress)) })
+    }
+    return {
+      rows: [
+        ...runs.flatMap(rowsOf),
+        ...(why === undefined ? [] : [{ name: storeName.postgres, values: leftOut(why) }]),
+      ],
+      verdicts: runs.flatMap(verdictsOf),
+      plots: plotsOf(runs),
+    }
+  },
+}
+
+interface Found extends ScaleRun {
+  readonly store: StoreKind
+}
+
+interface Measure {
+  readonly name: string
+  readonly unit: string
+  readonly decimals: number
+  /** Undefined where the store has no such thing. */
+  readonly of: (level: Level) => number | undefined
+}
+
+/** The median of the windows: a single one may have met with something else on the machine. */
+const lateness = (fraction: number) => (level: Level) =>
+  medianOf(level.latenessMs.map((window) => percentile(window, fraction)))
+
+const measures = {
+  creates: {
+    name: "creates, 64 connections",
+    unit: "/s",
+    decimals: 0,
+    of: (level) => level.createsPerSecond,
+  },
+  bulk: {
+    name: "createMany of 1,000, 4 callers, at the end of the fill",
+    unit: "/s",
+    decimals: 0,
+    of: (level) => level.bulkPerSecond,
+  },
+  p50: { name: "p50 lateness at 1,000 a second", unit: " ms", decimals: 1, of: lateness(0.5) },
+  p99: { name: "p99 lateness at 1,000 a second", unit: " ms", decimals: 1, of: lateness(0.99) },
+  burst: {
+    name: "burst due at once, until received",
+    unit: "/s",
+    decimals: 0,
+    of: (level) => level.burstPerSecond,
+  },
+  memory: { name: "resident memory", unit: " MiB", decimals: 0, of: (level) => level.residentMiB },
+  serverMemory: {
+    name: "resident memory of PostgreSQL's processes",
+    unit: " MiB",
+    decimals: 0,
+    of: (level) => level.serverResidentMiB,
+  },
+  disk: { name: "disk", unit: " MiB", decimals: 0, of: (level) => level.diskBytes / 2 ** 20 },
+  diskEach: {
+    name: "disk for each timer added",
+    unit: " B",
+    decimals: 0,
+    of: (level) => level.diskBytesEach,
+  },
+  ready: {
+    name: "ready after a kill -9 and start",
+    unit: " ms",
+    decimals: 0,
+    of: (level) => medianOf(level.startUps.map(({ readyMs }) => readyMs)),
+  },
+  fired: {
+    name: "first due timer received after it",
+    unit: " ms",
+    decimals: 0,
+    of: (level) => medianOf(level.startUps.map(({ firedMs }) => firedMs)),
+  },
+} satisfies Record<string, Measure>
+
+const rowsOf = ({ store, levels, remarks }: Found): ReadonlyArray<Row> => [
+  ...Object.values<Measure>(measures).flatMap(({ name, unit, decimals, of }) => {
+    const known = levels.flatMap((level) => {
+      const value = of(level)
+      return value === undefined ? [] : [{ pending: count(level.pending), value }]
+    })
+    const text = (value: number) => (Number.isNaN(value) ? "not measured" : number(value, decimals) + unit)
+    const row: Row = {
+      name: `${storeName[store]}: ${name}`,
+      values: known.map(({ pending, value }) => `${text(value)} at ${pending}`).join("; "),
+      figures: known.map(({ pending, value }) => figure(`${name} at ${pending}`, unit.trim(), [value])),
+    }
+    return known.length === 0 ? [] : [row]
+  }),
+  ...remarks.map((values) => ({ name: `${storeName[store]}: to be said`, values })),
+]
+
+const number = (value: number, decimals: number): string =>
+  value.toLocaleString("en-US", { minimumFractionDigits: decimals, maximumFractionDigits: decimals })
+
+const verdictsOf = ({ store, levels, isWhole }: Found): ReadonlyArray<Verdict> => {
+  const first = levels.at(0)
+  const last = levels.at(-1)
+  if (first === undefined || last === undefined) throw new Error("nothing was measured")
+  const span = `${storeName[store]}, ${count(first.pending)} to ${count(last.pending)}`
+  const ratio = (of: Measure["of"]) => (of(last) ?? Number.NaN) / (of(first) ?? Number.NaN)
+  const verdict = (label: string, value: number, target: string, isReached: boolean): Verdict => ({
+    label: `${span}: ${label}`,
+    value: `${value.toFixed(2)} ×`,
+    target,
+    isReached: isWhole && isReached,
+  })
+  const late = ratio(measures.p99.of)
+  const memory = ratio(measures.memory.of)
+  const creates = ratio(measures.creates.of)
+  return [
+    verdict("p99 lateness", late, "≤ 1.5 ×", late <= 1.5),
+    verdict("resident memory", memory, "≤ 1.2 ×", memory <= 1.2),
+    verdict("create rate", creates, "≥ 0.5 ×", creates >= 0.5),
+  ]
+}
+
+interface PlotTerms {
+  readonly name: string
+  readonly title: string
+  readonly subtitle: string
+  readonly unit: string
+  readonly shown: ReadonlyArray<{ readonly of: Measure["of"]; readonly suffix?: string }>
+}
+
+const plots: ReadonlyArray<PlotTerms> = [
+  {
+    name: "lateness",
+    title: "Lateness against timers pending",
+    subtitle: "1,000 webhooks a second as they are received; median of three windows; lower is better",
+    unit: "ms late",
+    shown: [
+      { of: measures.p99.of, suffix: ", p99" },
+      { of: measures.p50.of, suffix: ", p50" },
+    ],
+  },
+  {
+    name: "creates",
+    title: "Creates against timers pending",
+    subtitle: "durable single creates over HTTP on 64 connections; higher is better",
+    unit: "a second",
+    shown: [{ of: measures.creates.of }],
+  },
+  {
+    name: "bulk",
+    title: "Bulk creates against timers pending",
+    subtitle: "timers a second by createMany of 1,000, 4 callers; higher is better",
+    unit: "a second",
+    shown: [{ of: measures.bulk.of }],
+  },
+  {
+    name: "burst",
+    title: "Firing rate against timers pending",
+    subtitle: "many due in the same instant, until the webhook has received the last; higher is better",
+    unit: "a second",
+    shown: [{ of: measures.burst.of }],
+  },
+  {
+    name: "memory",
+    title: "Memory against timers pending",
+    subtitle: "resident, of the service and of all processes of its database server; lower is better",
+    unit: "MiB",
+    shown: [{ of: measures.memory.of }, { of: measures.serverMemory.of, suffix: " server" }],
+  },
+  {
+    name: "disk",
+    title: "Disk for each timer against timers pending",
+    subtitle: "what a fill added, indexes included, by timer; lower is better",
+    unit: "bytes",
+    shown: [{ of: measures.diskEach.of }],
+  },
+  {
+    name: "start",
+    title: "Restart against timers pending",
+    subtitle: "from the start of a process whose predecessor was killed; lower is better",
+    unit: "ms",
+    shown: [
+      { of: measures.fired.of, suffix: ", first timer" },
+      { of: measures.ready.of, suffix: ", ready" },
+    ],
+  },
+]
+
+const plotsOf = (runs: ReadonlyArray<Found>): NonNullable<Report["plots"]> =>
+  plots.map(({ name, title, subtitle, unit, shown }) => ({
+    name: `scale-${name}`,
+    svg: scalePlot(
+      title,
+      subtitle,
+      unit,
+      runs.flatMap(({ store, levels }) =>
+        shown.map(({ of, suffix = "" }, index) => ({
+          name: `${storeName[store]}${suffix}`,
+          isSecond: index > 0,
+          values: levels.map((level) => [level.pending, of(level) ?? Number.NaN] as const),
+        })),
+      ),
+    ),
+  }))

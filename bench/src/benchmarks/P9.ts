@@ -1,0 +1,52 @@
+// How soon a service with very many timers pending fires again after a kill -9: a timer that came due while it was away,
+// from the start of the process to its receipt.
+import { atMost, type Benchmark, count, figure, leftOut, medianOf, type Report } from "../Benchmark.ts"
+import { type ServerName, whyLeftOut } from "../Servers.ts"
+import { type StoreKind, storeName } from "../Service.ts"
+import { scaleRun } from "../scale/ScaleRun.ts"
+
+export const P9: Benchmark = {
+  id: "P9",
+  title: "first due timer received after a kill -9 and restart, 10,000,000 pending",
+  hasPeers: false,
+  run: async ({ isQuick }, progress) => {
+    const rows: Array<Report["rows"][number]> = []
+    const verdicts: Array<Report["verdicts"][number]> = []
+    for (const { store, needs, remark } of sides) {
+      const why = whyLeftOut(needs)
+      if (why !== undefined) {
+        rows.push({ name: storeName[store], values: leftOut(why) })
+        continue
+      }
+      const { levels, isWhole, remarks } = await scaleRun(store, "highest", isQuick, progress)
+      const highest = levels.at(-1)
+      if (highest === undefined) throw new Error("nothing was measured")
+      const name = `${storeName[store]}, ${count(highest.pending)} pending`
+      const fired = highest.startUps.map(({ firedMs }) => firedMs)
+      const ready = highest.startUps.map(({ readyMs }) => readyMs)
+      rows.push({
+        name,
+        values:
+          `fires ${medianOf(fired).toFixed(0)} ms after its start (${fired.map((ms) => ms.toFixed(0)).join(", ")}); ` +
+          `ready after ${medianOf(ready).toFixed(0)} ms`,
+        figures: [figure("first due timer received", "ms", fired), figure("ready", "ms", ready)],
+      })
+      for (const values of remarks) rows.push({ name, values })
+      const verdict = atMost(`${name}${remark}`, medianOf(fired) / 1_000, withinSeconds, "s")
+      verdicts.push(isWhole ? verdict : { ...verdict, isReached: false })
+    }
+    return { rows, verdicts }
+  },
+}
+
+const withinSeconds = 1
+
+const sides: ReadonlyArray<{
+  readonly store: StoreKind
+  readonly needs: ReadonlyArray<ServerName>
+  readonly remark: string
+}> = [
+  { store: "sqlite", needs: [], remark: "" },
+  // The killed process might still live elsewhere: whoever follows it must first watch its leases fall silent.
+  { store: "postgres", needs: ["postgres"], remark: ", where leases of 5 s must run out first" },
+]

@@ -1,0 +1,14 @@
+// Punctual's counterpart of bench/peers/main.mjs: one piece of work in a process of its own,
+// `bun punctualMain.ts sqlite|postgres PLACE WORK`. The result is one line of JSON on stdout.
+import { openPunctual } from "./PunctualSystem.ts"
+import { doWork } from "./peers/works.ts"
+
+const [kind, place, text] = process.argv.slice(2)
+if ((kind !== "sqlite" && kind !== "postgres") || place === undefined || text === undefined) {
+  process.stderr.write("usage: punctualMain.ts sqlite|postgres PLACE WORK\n")
+  process.exit(2)
+}
+
+const system = await openPunctual(kind, place)
+const result = await doWork(system, JSON.parse(text))
+process.stdout.write(`${JSON.stringify(result)}\n`, () => process.exit(0))

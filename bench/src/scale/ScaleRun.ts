@@ -1,0 +1,246 @@
+// One service on one store, filled further and further, and measured at each level. Filling takes most of the time, so
+// whoever asks for the same run again in this process gets what it found.
+import { count, percentile, whyNot } from "../Benchmark.ts"
+import { Receiver } from "../Receiver.ts"
+import { Service, type StoreKind, storeName } from "../Service.ts"
+import { burstRate, createRate, fill, latenessAt, notDueBefore, type StartUp, startUp } from "./ScaleWork.ts"
+
+/** What was found at one level; a figure that could not be had is not a number. */
+export interface Level {
+  readonly pending: number
+  readonly bulkPerSecond: number
+  readonly createsPerSecond: number
+  /** Of each window. */
+  readonly latenessMs: ReadonlyArray<ReadonlyArray<number>>
+  readonly burstPerSecond: number
+  readonly residentMiB: number
+  /** Of the processes of the database's server together, where there is one. */
+  readonly serverResidentMiB: number | undefined
+  readonly diskBytes: number
+  /** For each timer that the fill of this level added. */
+  readonly diskBytesEach: number
+  readonly startUps: ReadonlyArray<StartUp>
+}
+
+export interface ScaleRun {
+  readonly levels: ReadonlyArray<Level>
+  /** Whether the highest level was reached; without it no target is. */
+  readonly isWhole: boolean
+  /** What went wrong on the way, for the table. */
+  readonly remarks: ReadonlyArray<string>
+}
+
+/** All levels with all measures, or only the highest, with what a fill is asked for most: lateness and start-up. */
+export type Extent = "all" | "highest"
+
+type Progress = (message: string) => void
+
+const hourMs = 3_600_000
+/** The fills of all levels and their measures together are done long before. */
+const firesAfterMs = 4 * hourMs
+const fillWithinMs = 40 * 60_000
+const perSecond = 1_000
+
+const scaleOf = (isQuick: boolean) =>
+  isQuick
+    ? {
+        levels: [1_000, 5_000],
+        windows: 1,
+        windowSeconds: 1,
+        burst: 500,
+        burstLeadMs: 1_500,
+        createMs: 200,
+        warmUpCreates: 500,
+        startUps: 1,
+      }
+    : {
+        levels: [10_000, 100_000, 1_000_000, 10_000_000],
+        windows: 3,
+        windowSeconds: 20,
+        burst: 20_000,
+        burstLeadMs: 15_000,
+        createMs: 10_000,
+        // Enough that the process has compiled what it runs.
+        warmUpCreates: 20_000,
+        startUps: 3,
+      }
+
+export const highestLevel = (isQuick: boolean): number => Math.max(...scaleOf(isQuick).levels)
+
+const runs = new Map<string, Promise<ScaleRun>>()
+
+/** The one that was made before in this process, if it reaches as far. */
+export const scaleRun = (
+  store: StoreKind,
+  extent: Extent,
+  isQuick: boolean,
+  progress: Progress,
+): Promise<ScaleRun> => {
+  const name = (of: Extent) => `${store} ${of} ${isQuick}`
+  const known = runs.get(name("all")) ?? runs.get(name(extent))
+  if (known !== undefined) return known
+  const run = measured(store, extent, isQuick, (message) => progress(`${storeName[store]}, ${message}`))
+  runs.set(name(extent), run)
+  return run
+}
+
+const measured = async (
+  store: StoreKind,
+  extent: Extent,
+  isQuick: boolean,
+  progress: Progress,
+): Promise<ScaleRun> => {
+  const scale = scaleOf(isQuick)
+  await using service = await Service.start(store)
+  await using receiver = await Receiver.start()
+  const run = new Run(service, receiver, scale, progress)
+  const levels: Array<Level> = []
+  for (const pending of extent === "all" ? scale.levels : scale.levels.slice(-1)) {
+    try {
+      const level = await run.level(pending, extent)
+      levels.push(level)
+      if (level.pending < pending) break
+    } catch (error) {
+      // What was found at the levels before took long, and stands.
+      if (levels.length === 0) throw error
+      run.remarks.push(`${count(pending)} pending: ${whyNot(error)}`)
+      break
+    }
+  }
+  const isWhole = (levels.at(-1)?.pending ?? 0) >= (scale.levels.at(-1) ?? 0)
+  return { levels, isWhole, remarks: run.remarks }
+}
+
+class Run {
+  readonly remarks: Array<string> = []
+  readonly #service: Service
+  readonly #receiver: Receiver
+  readonly #scale: ReturnType<typeof scaleOf>
+  readonly #progress: Progress
+  readonly #executeAtMs = notDueBefore(Date.now() + firesAfterMs)
+  #pending = 0
+
+  constructor(service: Service, receiver: Receiver, scale: ReturnType<typeof scaleOf>, progress: Progress) {
+    this.#service = service
+    this.#receiver = receiver
+    this.#scale = scale
+    this.#progress = progress
+  }
+
+  async level(pending: number, extent: Extent): Promise<Level> {
+    const filled = await this.#fillTo(pending)
+    const at = `${count(this.#pending)} pending`
+    const tell = (what: string) => this.#progress(`${at}: ${what}`)
+    const reached = this.#pending
+    const latenessMs: Array<ReadonlyArray<number>> = []
+    for (let window = 1; window <= this.#scale.windows; window++) {
+      const terms = { perSecond, seconds: this.#scale.windowSeconds }
+      const late = await this.#tried(
+        at,
+        "lateness",
+        () => latenessAt(this.#service, this.#receiver, terms),
+        [],
+      )
+      if (late.length > 0) latenessMs.push(late)
+      tell(`p50 ${percentile(late, 0.5).toFixed(1)} ms, p99 ${percentile(late, 0.99).toFixed(1)} ms late`)
+    }
+    const rates = extent === "all" ? await this.#rates(at) : noRates
+    if (extent === "all")
+      tell(`${count(rates.burstPerSecond)}/s of a burst, ${count(rates.createsPerSecond)} creates/s`)
+    const residentMiB = await this.#tried(at, "memory", () => this.#service.residentMiB(), Number.NaN)
+    const serverResidentMiB = await this.#tried(
+      at,
+      "memory",
+      () => this.#service.serverResidentMiB(),
+      undefined,
+    )
+    tell(`resident ${residentMiB.toFixed(0)} MiB`)
+    const starts: Array<StartUp> = []
+    for (let start = 1; start <= this.#scale.startUps; start++) {
+      const found = await this.#tried(at, "start-up", () => startUp(this.#service, this.#receiver), undefined)
+      if (found === undefined) continue
+      starts.push(found)
+      tell(`ready ${found.readyMs.toFixed(0)} ms after its start, fires after ${found.firedMs.toFixed(0)} ms`)
+    }
+    return {
+      pending: reached,
+      ...filled,
+      ...rates,
+      latenessMs,
+      residentMiB,
+      serverResidentMiB,
+      startUps: starts,
+    }
+  }
+
+  async #fillTo(pending: number): Promise<Pick<Level, "bulkPerSecond" | "diskBytes" | "diskBytesEach">> {
+    const before = await this.#service.diskBytes()
+    const {
+      created,
+      repeats,
+      perSecond: bulkPerSecond,
+    } = await fill(this.#service, {
+      timers: pending - this.#pending,
+      executeAtMs: this.#executeAtMs,
+      url: this.#receiver.plainUrl,
+      withinMs: fillWithinMs,
+      progress: (message) => this.#progress(`filling: ${message}`),
+    })
+    this.#pending += created
+    if (repeats > 0)
+      this.remarks.push(`${repeats} calls of the fill to ${count(pending)} were turned away at first`)
+    if (this.#pending < pending) {
+      const bound = `${fillWithinMs / 60_000} min`
+      this.remarks.push(`filled to ${count(this.#pending)} of ${count(pending)} within ${bound}`)
+    }
+    await this.#mustHold()
+    const diskBytes = await this.#service.diskBytes()
+    this.#progress(
+      `${count(this.#pending)} pending: ${count(bulkPerSecond)}/s at last, ${count(diskBytes / 2 ** 20)} MiB`,
+    )
+    return { bulkPerSecond, diskBytes, diskBytesEach: (diskBytes - before) / created }
+  }
+
+  /** What the service itself counts: a level that is not there must not be measured. */
+  async #mustHold(): Promise<void> {
+    const text = await (await fetch(`${this.#service.url}/metrics`)).text()
+    const held = Number(/^timer_pending (\S+)$/m.exec(text)?.[1] ?? Number.NaN)
+    if (held < this.#pending || Number.isNaN(held))
+      throw new Error(`the service holds ${held} timers instead of ${this.#pending}`)
+  }
+
+  /** Creates come last: what they add is part of the next level, and never more than a few times this one. */
+  async #rates(at: string): Promise<Pick<Level, "burstPerSecond" | "createsPerSecond">> {
+    const { burst: timers, burstLeadMs: leadMs, createMs: ms, warmUpCreates } = this.#scale
+    const burstPerSecond = await this.#tried(
+      at,
+      "the burst",
+      () => burstRate(this.#service, this.#receiver, { timers, leadMs }),
+      Number.NaN,
+    )
+    const terms = { executeAtMs: this.#executeAtMs, url: this.#receiver.plainUrl, ms }
+    const { perSecond: createsPerSecond, created } = await this.#tried(
+      at,
+      "creates",
+      () =>
+        createRate(this.#service, { ...terms, warmUpCreates, most: Math.min(4 * this.#pending, 400_000) }),
+      { perSecond: Number.NaN, created: 0 },
+    )
+    this.#pending += created
+    return { burstPerSecond, createsPerSecond }
+  }
+
+  /** A measure that fails is told of, and costs none of the others: the fill before it took long. */
+  async #tried<A>(at: string, what: string, measure: () => Promise<A>, otherwise: A): Promise<A> {
+    try {
+      return await measure()
+    } catch (error) {
+      const why = whyNot(error)
+      this.remarks.push(`at ${at}, ${what}: ${why}`)
+      this.#progress(`${at}, ${what}: ${why}`)
+      return otherwise
+    }
+  }
+}
+
+const noRates = { burstPerSecond: Number.NaN, createsPerSecond: Number.NaN }

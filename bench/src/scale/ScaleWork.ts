@@ -1,0 +1,191 @@
+// What is done to a service at one number of pending timers: it is filled over HTTP, and then measured by creates, by
+// timers due evenly, by many due at once and by a kill. All of it goes the way that a user's calls go.
+import { randomUUID } from "node:crypto"
+import { count } from "../Benchmark.ts"
+import { httpLoad } from "../HttpLoad.ts"
+import type { Receiver } from "../Receiver.ts"
+import type { Service } from "../Service.ts"
+import { payload } from "../work.ts"
+
+const createManyMax = 1_000
+const bulkCallers = 4
+const connections = 64
+const answerWithinMs = 120_000
+const progressEveryMs = 10_000
+/** Of fewer than this a rate says little. */
+const lastPartMin = 9_000
+const mostRepeats = 30
+const repeatAfterMs = 1_000
+const payloadText = payload.toString()
+
+const timerText = (executeAtMs: number, url: string): string =>
+  `{"namespace":"bench","timerId":"${randomUUID()}","executeAt":"${new Date(executeAtMs).toISOString()}",` +
+  `"callbackUrl":"${url}","payload":${payloadText}}`
+
+/** Within a day that begins hours from now: a fill may take long, and none of it may fire before the run ends. */
+export const notDueBefore = (fromMs: number): (() => number) => {
+  const dayMs = 86_400_000
+  return () => fromMs + Math.floor(Math.random() * dayMs)
+}
+
+export interface Filled {
+  readonly created: number
+  /** Over the last tenth; over all of a small fill. */
+  readonly perSecond: number
+  /** Calls that were turned away and made again. */
+  readonly repeats: number
+}
+
+export interface FillTerms {
+  readonly timers: number
+  readonly executeAtMs: () => number
+  readonly url: string
+  /** It ends with what it has by then. */
+  readonly withinMs: number
+  readonly progress: (message: string) => void
+}
+
+/** A thousand a call, by several callers at once. */
+export const fill = async (
+  service: Service,
+  { timers, executeAtMs, url, withinMs, progress }: FillTerms,
+): Promise<Filled> => {
+  const startedAt = performance.now()
+  const last = { after: 0, at: startedAt }
+  const lastFrom = timers / 10 >= lastPartMin ? timers * 0.9 : 0
+  let asked = 0
+  let created = 0
+  let repeats = 0
+  let told = startedAt
+  const caller = async () => {
+    while (asked < timers && performance.now() - startedAt < withinMs) {
+      const some = Math.min(createManyMax, timers - asked)
+      asked += some
+      repeats += await createSome(service.url, some, () => timerText(executeAtMs(), url))
+      created += some
+      const now = performance.now()
+      if (last.after === 0 && lastFrom > 0 && created >= lastFrom)
+        Object.assign(last, { after: created, at: now })
+      if (now - told < progressEveryMs) continue
+      told = now
+      progress(`${count(created)} of ${count(timers)}, ${count((created / (now - startedAt)) * 1_000)}/s`)
+    }
+  }
+  await Promise.all(Array.from({ length: bulkCallers }, caller))
+  return { created, repeats, perSecond: ((created - last.after) / (performance.now() - last.at)) * 1_000 }
+}
+
+/** Answers how often the call had to be repeated: a store that is behind says so, and wants to be asked again. */
+const createSome = async (serviceUrl: string, timers: number, text: () => string): Promise<number> => {
+  const body = `{"timers":[${Array.from({ length: timers }, text).join(",")}]}`
+  for (let repeats = 0; ; repeats++) {
+    const response = await fetch(`${serviceUrl}/api/v1/timers/createMany`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body,
+      signal: AbortSignal.timeout(answerWithinMs),
+    })
+    const answer = await response.text()
+    // Those that an earlier call has made are unchanged.
+    const made = answer.match(/"result":"(?:created|unchanged)"/g)?.length ?? 0
+    if (response.ok && made === timers) return repeats
+    if (repeats === mostRepeats)
+      throw new Error(`${made} of ${timers} were created, ${response.status}: ${answer.slice(0, 300)}`)
+    await Bun.sleep(repeatAfterMs)
+  }
+}
+
+/** Durable single creates a second, on many connections, for about so long, and at most so many. */
+export const createRate = async (
+  service: Service,
+  terms: {
+    readonly executeAtMs: () => number
+    readonly url: string
+    readonly ms: number
+    readonly most: number
+    readonly warmUpCreates: number
+  },
+): Promise<{ readonly perSecond: number; readonly created: number }> => {
+  const load = (requests: number) =>
+    httpLoad({
+      url: `${service.url}/api/v1/timers/create`,
+      connections,
+      requests,
+      body: () => timerText(terms.executeAtMs(), terms.url),
+      withinMs: answerWithinMs + 5 * terms.ms,
+    })
+  // A first part warms both sides up, and tells how many it takes.
+  const first = Math.min(terms.warmUpCreates, Math.ceil(terms.most / 2))
+  const pilot = await load(first)
+  const requests = Math.max(first, Math.min(terms.most - first, Math.round((pilot * terms.ms) / 1_000)))
+  return { perSecond: await load(requests), created: first + requests }
+}
+
+const aheadMs = 3_000
+
+/** How late each timer was received, of so many due evenly over each second. */
+export const latenessAt = async (
+  service: Service,
+  receiver: Receiver,
+  { perSecond, seconds }: { readonly perSecond: number; readonly seconds: number },
+): Promise<ReadonlyArray<number>> => {
+  await receiver.forget()
+  const firstDueMs = Date.now() + aheadMs
+  for (let second = 0; second < seconds; second++) {
+    const beginMs = firstDueMs + second * 1_000
+    await sleepUntil(beginMs - aheadMs)
+    let index = 0
+    const next = () => timerText(beginMs + Math.floor((index++ * 1_000) / perSecond), receiver.timingUrl)
+    for (let made = 0; made < perSecond; made += createManyMax) {
+      await createSome(service.url, Math.min(createManyMax, perSecond - made), next)
+    }
+    if (Date.now() > beginMs) throw new Error("the timers could not be created before they were due")
+  }
+  await sleepUntil(firstDueMs + seconds * 1_000)
+  return await receiver.latenessMs(perSecond * seconds, 60_000)
+}
+
+/** Received a second, from the instant at which all are due. */
+export const burstRate = async (
+  service: Service,
+  receiver: Receiver,
+  { timers, leadMs }: { readonly timers: number; readonly leadMs: number },
+): Promise<number> => {
+  await receiver.forget()
+  const dueAtMs = Date.now() + leadMs
+  const terms = { timers, executeAtMs: () => dueAtMs, url: receiver.plainUrl, withinMs: leadMs }
+  const { created } = await fill(service, { ...terms, progress: () => {} })
+  if (created < timers || Date.now() > dueAtMs)
+    throw new Error("not all could be created before they were due")
+  await sleepUntil(dueAtMs)
+  await receiver.delivered(timers, 120_000)
+  return (timers / (Date.now() - dueAtMs)) * 1_000
+}
+
+export interface StartUp {
+  /** From the start of the process until it says that it is ready. */
+  readonly readyMs: number
+  /** From the start of the process until a timer that came due while it was away has been received. */
+  readonly firedMs: number
+}
+
+const dueAfterMs = 1_000
+const awayMs = 2_000
+
+/** Killed without notice, away for two seconds, started on the same data. */
+export const startUp = async (service: Service, receiver: Receiver): Promise<StartUp> => {
+  await receiver.forget()
+  const dueAtMs = Date.now() + dueAfterMs
+  await createSome(service.url, 1, () => timerText(dueAtMs, receiver.timingUrl))
+  await service.kill9()
+  await sleepUntil(Date.now() + awayMs)
+  const startedAtMs = Date.now()
+  await service.startAgain()
+  const readyMs = Date.now() - startedAtMs
+  const [latenessMs = Number.NaN] = await receiver.latenessMs(1, 60_000)
+  return { readyMs, firedMs: dueAtMs + latenessMs - startedAtMs }
+}
+
+const sleepUntil = async (atMs: number): Promise<void> => {
+  while (Date.now() < atMs) await Bun.sleep(atMs - Date.now())
+}
