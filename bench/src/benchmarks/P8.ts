@@ -12,6 +12,7 @@ import {
   type Row,
   type Verdict,
 } from "../Benchmark.ts"
+import { percentilePlot } from "../plots/percentilePlot.ts"
 import { scalePlot } from "../plots/scalePlot.ts"
 import { whyLeftOut } from "../Servers.ts"
 import { type StoreKind, storeName } from "../Service.ts"
@@ -35,7 +36,7 @@ export const P8: Benchmark = {
         ...(why === undefined ? [] : [{ name: storeName.postgres, values: leftOut(why) }]),
       ],
       verdicts: runs.flatMap(verdictsOf),
-      plots: plotsOf(runs),
+      plots: [...plotsOf(runs), ...runs.map(percentilesOf)],
     }
   },
 }
@@ -71,6 +72,7 @@ const measures = {
   },
   p50: { name: "p50 lateness at 1,000 a second", unit: " ms", decimals: 1, of: lateness(0.5) },
   p99: { name: "p99 lateness at 1,000 a second", unit: " ms", decimals: 1, of: lateness(0.99) },
+  p999: { name: "p99.9 lateness at 1,000 a second", unit: " ms", decimals: 1, of: lateness(0.999) },
   burst: {
     name: "burst due at once, until received",
     unit: "/s",
@@ -213,7 +215,23 @@ const plots: ReadonlyArray<PlotTerms> = [
   },
 ]
 
-const plotsOf = (runs: ReadonlyArray<Found>): NonNullable<Report["plots"]> =>
+/** How late timers fire at each level, by percentiles. */
+const percentilesOf = ({ store, levels }: Found): Plot => ({
+  name: `lateness-by-pending-${store}`,
+  svg: percentilePlot(
+    `How late timers fire: Punctual, ${storeName[store]}`,
+    "1,000 webhooks a second as they are received, by timers pending; lower is better",
+    levels.map(({ pending, latenessMs }, index) => ({
+      name: `${count(pending)} pending`,
+      latenessMs: latenessMs.flat(),
+      isMain: index === levels.length - 1,
+    })),
+  ),
+})
+
+type Plot = NonNullable<Report["plots"]>[number]
+
+const plotsOf = (runs: ReadonlyArray<Found>): ReadonlyArray<Plot> =>
   plots.map(({ name, title, subtitle, unit, shown }) => ({
     name: `scale-${name}`,
     svg: scalePlot(

@@ -65,8 +65,6 @@ const scaleOf = (isQuick: boolean) =>
         startUps: 3,
       }
 
-export const highestLevel = (isQuick: boolean): number => Math.max(...scaleOf(isQuick).levels)
-
 const runs = new Map<string, Promise<ScaleRun>>()
 
 /** The one that was made before in this process, if it reaches as far. */
