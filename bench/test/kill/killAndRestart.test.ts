@@ -1,0 +1,54 @@
+import { describe, expect, test } from "bun:test"
+import { joined } from "../../src/kill/killAndRestart.ts"
+
+const killedAtMs = 1_000
+const endMs = 2_000
+
+/** Due times and deliveries by id. */
+const join = (
+  due: Record<string, number>,
+  first: ReadonlyArray<readonly [string, number]>,
+  second: ReadonlyArray<readonly [string, number]>,
+) =>
+  joined(
+    Object.entries(due).map(([id, dueAtMs]) => ({ id, dueAtMs })),
+    first.map(([id, atMs]) => ({ id, atMs })),
+    second.map(([id, atMs]) => ({ id, atMs })),
+    killedAtMs,
+    endMs,
+  )
+
+describe("what a kill costs", () => {
+  test("timers delivered before it are not counted; those due after it are", () => {
+    expect(join({ before: 900, after: 1_100 }, [["before", 901]], [["after", 1_350]])).toEqual({
+      latenessMs: [250],
+      undelivered: 0,
+      repeated: 0,
+    })
+  })
+
+  test("what was due before and had not come is counted from its own time", () => {
+    expect(join({ stuck: 990 }, [], [["stuck", 1_400]]).latenessMs).toEqual([410])
+  })
+
+  test("what never came is late by all the time that passed, and its number is told", () => {
+    expect(join({ lost: 1_200, late: 1_300 }, [], [["late", 2_500]])).toEqual({
+      latenessMs: [800, 700],
+      undelivered: 2,
+      repeated: 0,
+    })
+  })
+
+  test("deliveries beyond the first are repeats, and the first tells how late it was", () => {
+    const result = join(
+      { twice: 1_100, again: 950 },
+      [["again", 955]],
+      [
+        ["twice", 1_120],
+        ["twice", 1_500],
+        ["again", 1_200],
+      ],
+    )
+    expect(result).toEqual({ latenessMs: [20], undelivered: 0, repeated: 2 })
+  })
+})
