@@ -1,4 +1,5 @@
-// Three real nodes, timers arriving all the time, and all of them restarted one after another: as an update is done.
+// Three real nodes, timers arriving all the time, and all of them restarted one after another, as an update is done; and
+// one that is killed and comes back at once, as a supervisor has it.
 import { expect, test } from "bun:test"
 import { describePostgres } from "../../testkit/PostgresBinaries.ts"
 import { ClusterRun } from "./ClusterRun.ts"
@@ -35,5 +36,26 @@ describePostgres("installed", "a cluster under load", () => {
     expect(unexpected).toEqual([])
     expect(run.repeats).toBe(0)
     expect(run.longestWaitMs([])).toBeLessThanOrEqual(handoverMs)
+  }, 90_000)
+
+  test("has a killed node back as soon as it is started again: nobody waits for its lease", async () => {
+    await using run = await ClusterRun.start("a node killed and started again at once")
+    const { cluster } = run
+    const victim = cluster.node(1)
+    await run.until(2_000)
+    const fault = await run.during(async () => {
+      await victim.kill()
+      await victim.start()
+      await cluster.spread()
+    })
+    await run.until(8_000)
+    await run.finish()
+
+    await run.expectInvariants([fault])
+    const said = `${victim.name} ran on this machine and has ended: what it held is free`
+    expect(victim.process.logs.filter((line) => line.includes(said))).toHaveLength(1)
+    // Nor did anyone take its shards because it had been silent for too long.
+    const taken = cluster.nodes.flatMap((node) => node.process.logs).filter((line) => line.includes("silent"))
+    expect(taken).toEqual([])
   }, 90_000)
 })

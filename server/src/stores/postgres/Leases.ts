@@ -1,5 +1,6 @@
 // Shard leases and members as rows: a claim goes through the fence, everything else leaves it alone.
 import type { Lease, Member } from "../../ports/ShardLeases.ts"
+import { hasEnded, ownIdentity } from "./ProcessIdentity.ts"
 import { leaseSql } from "./statements.ts"
 
 interface LeaseRow {
@@ -42,7 +43,18 @@ export const release = async (sql: Bun.SQL, shard: number, epoch: number): Promi
 }
 
 export const announce = async (sql: Bun.SQL, member: Omit<Member, "beat">): Promise<void> => {
-  await sql.unsafe(leaseSql.announce, [member.node, member.address, member.isLeaving])
+  const { node, address, isLeaving } = member
+  await sql.unsafe(leaseSql.announce, [node, address, isLeaving, ownIdentity() ?? null])
+}
+
+/** Frees what nodes held that ran on this machine and have ended; answers their names. */
+export const buryTheDead = async (sql: Bun.SQL): Promise<ReadonlyArray<string>> => {
+  const rows: ReadonlyArray<{ readonly node: string; readonly process: string }> = await sql.unsafe(
+    leaseSql.processes,
+  )
+  const dead = rows.filter((row) => hasEnded(row.process))
+  for (const row of dead) await sql.unsafe(leaseSql.bury, [row.node, row.process])
+  return dead.map(({ node }) => node)
 }
 
 interface MemberRow extends Pick<Member, "node" | "address" | "beat"> {

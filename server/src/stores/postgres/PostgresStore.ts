@@ -13,7 +13,7 @@ import type { SortKey } from "../ListOrder.ts"
 import { Connections, type Place } from "./Connections.ts"
 import { readClockOffset } from "./clockOffset.ts"
 import { describe, isFatal, isTransient } from "./failures.ts"
-import { announce, claim, readMembers, readOwners, release, renew, retire } from "./Leases.ts"
+import { announce, buryTheDead, claim, readMembers, readOwners, release, renew, retire } from "./Leases.ts"
 import {
   defaultConnections,
   fewestConnections,
@@ -187,15 +187,33 @@ const namespacesOver = ({ writes, reads }: Lanes, calls: Calls): NamespaceStore[
   names: (exclusiveAfter, limit) => calls.again(reads, (sql) => readNames(sql, exclusiveAfter, limit)),
 })
 
-const leasesOver = ({ claims, renewals }: Lanes, calls: Calls): ShardLeases["Service"] => ({
-  owners: calls.again(renewals, readOwners),
-  claim: (expected, node) => calls.once(claims, (sql) => claim(sql, expected, node)),
-  renew: (held) => calls.once(renewals, (sql) => renew(sql, held)),
-  release: (shard, epoch) => calls.once(renewals, (sql) => release(sql, shard, epoch)),
-  announce: (member) => calls.once(renewals, (sql) => announce(sql, member)),
-  members: calls.again(renewals, readMembers),
-  retire: (node) => calls.once(renewals, (sql) => retire(sql, node)),
-})
+const leasesOver = ({ claims, renewals }: Lanes, calls: Calls): ShardLeases["Service"] => {
+  // Before this process is seen for the first time: a predecessor that was killed need not be waited for.
+  let hasBuried = false
+  const buryOnce = Effect.suspend(() =>
+    hasBuried ? Effect.succeed([]) : calls.once(renewals, buryTheDead),
+  ).pipe(
+    Effect.tap((nodes) => {
+      hasBuried = true
+      return Effect.forEach(nodes, (node) =>
+        Effect.logInfo(`${node} ran on this machine and has ended: what it held is free`),
+      )
+    }),
+  )
+  return {
+    owners: calls.again(renewals, readOwners),
+    claim: (expected, node) => calls.once(claims, (sql) => claim(sql, expected, node)),
+    renew: (held) => calls.once(renewals, (sql) => renew(sql, held)),
+    release: (shard, epoch) => calls.once(renewals, (sql) => release(sql, shard, epoch)),
+    announce: (member) =>
+      Effect.andThen(
+        buryOnce,
+        calls.once(renewals, (sql) => announce(sql, member)),
+      ),
+    members: calls.again(renewals, readMembers),
+    retire: (node) => calls.once(renewals, (sql) => retire(sql, node)),
+  }
+}
 
 const afterOf = (query: ListQuery): Effect.Effect<SortKey | undefined, InvalidCursor> =>
   Effect.try({ try: () => decodeCursor(query), catch: (error) => error as InvalidCursor })

@@ -30,10 +30,15 @@ export const leaseSql = {
     renewed AS (UPDATE leases SET counter = counter + 1 FROM held WHERE leases.shard = held.shard RETURNING leases.shard)
     SELECT shard, foreign_writes::float8 AS foreign_writes FROM shards JOIN renewed USING (shard)`,
   release: "UPDATE leases SET node = NULL WHERE shard = $1::integer AND epoch = $2::bigint",
-  announce: `INSERT INTO members (node, address, beat, is_leaving) VALUES ($1::text, $2::text, 1, $3::boolean)
+  announce: `INSERT INTO members (node, address, beat, is_leaving, process)
+    VALUES ($1::text, $2::text, 1, $3::boolean, $4::text)
     ON CONFLICT (node) DO UPDATE
-    SET address = excluded.address, beat = members.beat + 1, is_leaving = excluded.is_leaving`,
+    SET address = excluded.address, beat = members.beat + 1, is_leaving = excluded.is_leaving, process = excluded.process`,
   members: "SELECT node, address, beat::float8 AS beat, is_leaving FROM members ORDER BY node",
+  processes: "SELECT node, process FROM members WHERE process IS NOT NULL ORDER BY node",
+  /** The node is forgotten, and what it held is free; unless another process has taken its name meanwhile. */
+  bury: `WITH gone AS (DELETE FROM members WHERE node = $1::text AND process = $2::text RETURNING node)
+    UPDATE leases SET node = NULL FROM gone WHERE leases.node = gone.node`,
   retire: "DELETE FROM members WHERE node = $1::text",
 } as const
 

@@ -5,5 +5,13 @@ import writing from "./0002-writing.sql" with { type: "text" }
 import orderOfCalls from "./0003-order-of-calls.sql" with { type: "text" }
 import deadLetters from "./0004-dead-letters.sql" with { type: "text" }
 import namespaces from "./0005-namespaces.sql" with { type: "text" }
+import processes from "./0006-processes.sql" with { type: "text" }
 
-export const migrations: ReadonlyArray<string> = [timers, writing, orderOfCalls, deadLetters, namespaces]
+export const migrations: ReadonlyArray<string> = [
+  timers,
+  writing,
+  orderOfCalls,
+  deadLetters,
+  namespaces,
+  processes,
+]

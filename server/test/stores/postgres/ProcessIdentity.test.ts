@@ -1,0 +1,62 @@
+import { describe, expect, test } from "bun:test"
+import { type ChildProcess, spawn } from "node:child_process"
+import { once } from "node:events"
+import { hasEnded, identityOf, ownIdentity } from "../../../src/stores/postgres/ProcessIdentity.ts"
+
+/** Only Linux tells which process is which; elsewhere nobody is ever taken to have ended. */
+const isTold = process.platform === "linux"
+
+const idle = async (use: (child: ChildProcess, identity: string) => Promise<void>): Promise<void> => {
+  const child = spawn("sleep", ["60"], { stdio: "ignore" })
+  try {
+    await once(child, "spawn")
+    const identity = child.pid === undefined ? undefined : identityOf(child.pid)
+    if (identity === undefined) throw new Error("it cannot be told")
+    await use(child, identity)
+  } finally {
+    child.kill("SIGKILL")
+  }
+}
+
+const killed = async (child: ChildProcess): Promise<void> => {
+  const exit = once(child, "exit")
+  child.kill("SIGKILL")
+  await exit
+}
+
+describe.skipIf(!isTold)("a process", () => {
+  test("lives for as long as it runs, frozen or not, and has ended when it was killed", () =>
+    idle(async (child, identity) => {
+      expect(hasEnded(identity)).toBe(false)
+      child.kill("SIGSTOP")
+      expect(hasEnded(identity)).toBe(false)
+      await killed(child)
+      expect(hasEnded(identity)).toBe(true)
+    }))
+
+  test("is told from another that has its number", () =>
+    idle(async (_, identity) => {
+      const [, startedTicks = ""] = /\|(\d+)$/.exec(identity) ?? []
+      expect(hasEnded(identity.replace(/\d+$/, String(Number(startedTicks) - 1)))).toBe(true)
+    }))
+
+  test("of another place is not judged, whatever its number", () =>
+    idle(async (child, identity) => {
+      await killed(child)
+      const parts = identity.split("|")
+      for (let place = 0; place < 4; place++) {
+        const elsewhere = parts.map((part, index) => (index === place ? `${part}x` : part)).join("|")
+        expect(hasEnded(elsewhere)).toBe(false)
+      }
+    }))
+
+  test("this one lives", () => {
+    expect(ownIdentity()).toBe(identityOf(process.pid))
+    expect(hasEnded(ownIdentity() ?? "")).toBe(false)
+  })
+})
+
+test("what is no identity has not ended", () => {
+  for (const text of ["", "|", "a|b|c|d|1|2", "||||0|0", "a|b|c|d|-1|2", "x"])
+    expect(hasEnded(text)).toBe(false)
+})
