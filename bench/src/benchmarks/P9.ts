@@ -32,7 +32,7 @@ export const P9: Benchmark = {
         figures: [figure("first due timer received", "ms", fired), figure("ready", "ms", ready)],
       })
       for (const values of remarks) rows.push({ name, values })
-      const verdict = atMost(`${name}`, medianOf(fired) / 1_000, withinSeconds, "s")
+      const verdict = atMost(name, medianOf(fired) / 1_000, withinSeconds, "s")
       verdicts.push(isWhole ? verdict : { ...verdict, isReached: false })
     }
     return { rows, verdicts }
