@@ -8,11 +8,11 @@ import { installPeers, peers } from "./peers/Peer.ts"
 /** What a system holds after this long is what it is measured with: some would take hours for a million. */
 export const fillWithinMs = 120_000
 
-/** How many are pending, and how many fire, in process and over webhooks alike. */
+/** How many are pending, and how many fire, in process and over webhooks alike; in process all are created before. */
 export const paceAmongMany = ({ isQuick }: Pick<Scale, "isQuick">) =>
   isQuick
-    ? { pending: 2_000, perSecond: 200, seconds: 1 }
-    : { pending: 1_000_000, perSecond: 1_000, seconds: 20 }
+    ? { pending: 2_000, perSecond: 200, seconds: 1, leadMs: 1_500 }
+    : { pending: 1_000_000, perSecond: 1_000, seconds: 20, leadMs: 25_000 }
 
 const runs = new Map<string, Promise<Latenesses>>()
 
@@ -26,8 +26,7 @@ export const latenessAmongMany = (scale: Scale, progress: (message: string) => v
 
 const measured = async (scale: Scale, progress: (message: string) => void): Promise<Latenesses> => {
   if (scale.withPeers) await installPeers(progress)
-  const { pending, perSecond, seconds } = paceAmongMany(scale)
-  const leadMs = 5_000 + perSecond * seconds
+  const { pending, perSecond, seconds, leadMs } = paceAmongMany(scale)
   const work = { work: "paced", pending, perSecond, seconds, leadMs, fillWithinMs } as const
   return await compareLateness(
     [...punctual, ...(scale.withPeers ? peers : [])].map(({ name, terms, needs, run }) => ({

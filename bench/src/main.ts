@@ -2,6 +2,7 @@
 //   --only P2,P4   some of them          --quick   a smoke run on very small work          --rounds N   (3)
 //   --peers        with the systems that it is compared with
 import { mkdirSync, writeFileSync } from "node:fs"
+import { join, relative } from "node:path"
 import { fileURLToPath } from "node:url"
 import { parseArgs } from "node:util"
 import { type Benchmark, leftOut, type Report, type Scale, whyNot } from "./Benchmark.ts"
@@ -111,16 +112,19 @@ const runOne = async (
   }
 }
 
-const results = fileURLToPath(new URL("../results/", import.meta.url))
+/** A smoke run's are no results: they lie apart, and are not committed. */
+const resultsOf = ({ isQuick }: Scale): string =>
+  fileURLToPath(new URL(isQuick ? "../results/quick/" : "../results/", import.meta.url))
 
 /** Named after what was run, so that a run of some does not replace one of all. Answers the files' names. */
 const keep = (
+  folder: string,
   name: string,
   markdown: string,
   reports: ReadonlyArray<Kept>,
   head: Surroundings,
 ): ReadonlyArray<string> => {
-  mkdirSync(results, { recursive: true })
+  mkdirSync(folder, { recursive: true })
   const data = reports.map(({ benchmark: { id, title }, report: { rows, verdicts } }) => ({
     id,
     title,
@@ -134,7 +138,7 @@ const keep = (
       (report.plots ?? []).map((plot) => [`${plot.name}.svg`, plot.svg] as const),
     ),
   ]
-  for (const [file, text] of files) writeFileSync(`${results}${file}`, text)
+  for (const [file, text] of files) writeFileSync(join(folder, file), text)
   return files.map(([file]) => file)
 }
 
@@ -145,6 +149,7 @@ const run = async () => {
   process.stdout.write(markdown)
   const reports: Array<Kept> = []
   const which = chosen.length === benchmarks.length ? "all" : chosen.map(({ id }) => id).join("-")
+  const folder = resultsOf(scale)
   let kept: ReadonlyArray<string> = []
   const startedAt = performance.now()
   const minutes = () => `${((performance.now() - startedAt) / 60_000).toFixed(1)} min`
@@ -157,9 +162,9 @@ const run = async () => {
     process.stdout.write(text)
     markdown += text
     // After each: a run takes long, and one that is broken off leaves what it has.
-    kept = keep(`${which}${scale.isQuick ? "-quick" : ""}`, markdown, reports, head)
+    kept = keep(folder, which, markdown, reports, head)
   }
-  say(`done in ${minutes()}; kept in bench/results: ${kept.join(", ")}`)
+  say(`done in ${minutes()}; kept in ${relative(process.cwd(), folder)}: ${kept.join(", ")}`)
 }
 
 try {

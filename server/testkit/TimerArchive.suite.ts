@@ -1,6 +1,7 @@
 // The laws of the TimerArchive port, as one suite that every adapter runs.
 import { describe, expect, test } from "bun:test"
 import { Context, Effect, type Layer, type Scope } from "effect"
+import { beginning } from "../src/domain/DueOrder.ts"
 import type { Tally } from "../src/domain/decide.ts"
 import { type ArchivedItem, keyOfArchived } from "../src/domain/decideRestore.ts"
 import type { FinishedLife, Timer } from "../src/domain/Timer.ts"
@@ -251,7 +252,7 @@ const restoringLaws = (fixture: ArchiveFixture, law: Law): void => {
       const { store, write, shardOf: shardOfTimer } = yield* owned
       const query = {
         shard: shardOfTimer(timer),
-        exclusiveAfter: { fireAt: 0, uuid: "" },
+        exclusiveAfter: beginning,
         inclusiveUntilMs: sampleNow + 5,
         limit: 10,
       }

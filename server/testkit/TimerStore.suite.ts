@@ -2,6 +2,7 @@
 // reading and the comparison with a model are suites of their own, and run from here.
 import { describe, expect, test } from "bun:test"
 import { Effect } from "effect"
+import { beginning } from "../src/domain/DueOrder.ts"
 import type { FinishedLife } from "../src/domain/Timer.ts"
 import type { WriteItem } from "../src/domain/WriteItem.ts"
 import { at, lawsOf, owned, type Store, type StoreFixture, timerIn } from "./StoreFixture.ts"
@@ -410,7 +411,7 @@ const payloadLaws = (fixture: StoreFixture): void => {
           samplePut({ timerId, fireAt: sampleNow, ...(payload === undefined ? {} : { payload }) }),
         )
         yield* write(puts)
-        const query = { exclusiveAfter: { fireAt: -1, uuid: "" }, inclusiveUntilMs: sampleNow, limit: 10 }
+        const query = { exclusiveAfter: beginning, inclusiveUntilMs: sampleNow, limit: 10 }
         const due = yield* store.due({ shard: 0, ...query })
         const list = { namespace: "shop", state: "pending", reversed: false, limit: 10 } as const
         const listed = (yield* store.list({ ...list, includePayload: true })).items

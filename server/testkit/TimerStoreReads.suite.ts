@@ -21,7 +21,7 @@ const everything = {
   limit: 1_000,
 }
 
-/** Many ties: only the uuid tells them apart. */
+/** Many ties: only the fireId tells them apart. */
 const tied = (count: number, namespaces: ReadonlyArray<string> = ["shop"]): ReadonlyArray<Timer> =>
   Array.from({ length: count }, (_, index) =>
     sampleTimer({ namespace: at(namespaces, index % namespaces.length), fireAt: sampleNow + (index % 7) }),
@@ -31,7 +31,7 @@ const dueLaws = (fixture: StoreFixture): void => {
   const law = lawsOf(fixture)
 
   law(
-    "timers come in (fireAt, uuid) order, and a page is short only if it is the last",
+    "timers come in (fireAt, fireId) order, and a page is short only if it is the last",
     () =>
       Effect.gen(function* () {
         const { store, write } = yield* owned

@@ -2,6 +2,7 @@
 // late, or after another that was sent after it, and sets the due time only of what has not begun to fire.
 import { describe, expect, test } from "bun:test"
 import { Effect } from "effect"
+import { beginning } from "../src/domain/DueOrder.ts"
 import type { Timer } from "../src/domain/Timer.ts"
 import type { ScheduleAnswer, WriteItem } from "../src/domain/WriteItem.ts"
 import { at, lawsOf, owned, type Store, type StoreFixture, timerIn } from "./StoreFixture.ts"
@@ -56,7 +57,7 @@ const setting = (fixture: StoreFixture): void => {
       const item = schedule({ executeAt: due })
       expect(yield* write([item])).toEqual([{ result: "created", timer: item.timer }])
       expect(yield* store.find(item.timer)).toEqual({ pending: item.timer, last: undefined })
-      const page = { exclusiveAfter: { fireAt: -1, uuid: "" }, inclusiveUntilMs: due, limit: 10 }
+      const page = { exclusiveAfter: beginning, inclusiveUntilMs: due, limit: 10 }
       expect(yield* store.due({ shard: shardOf(item.timer), ...page })).toEqual([item.timer])
       const query = { namespace: "shop", state: "pending", reversed: false, includePayload: true } as const
       expect((yield* store.list({ ...query, limit: 10 })).items).toEqual([
@@ -84,7 +85,7 @@ const setting = (fixture: StoreFixture): void => {
       }
       expect(yield* write([item])).toEqual([{ result: "moved", timer: moved }])
       expect((yield* store.find(timer)).pending).toEqual(moved)
-      const page = { exclusiveAfter: { fireAt: -1, uuid: "" }, inclusiveUntilMs: due + 9, limit: 10 }
+      const page = { exclusiveAfter: beginning, inclusiveUntilMs: due + 9, limit: 10 }
       expect(yield* store.due({ shard: shardOf(timer), ...page })).toEqual([moved])
       const tally = yield* store.tally
       expect(tally).toMatchObject({ created: 2, replaced: 1 })

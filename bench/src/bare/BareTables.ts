@@ -52,7 +52,7 @@ export class BareTables implements Disposable {
   /** Selects what is due, page by page, with its payload, and deletes it; rows a second. */
   selectAndDelete(count: number): number {
     const page = this.#database.query<{ id: number }, [number]>(
-      "SELECT timers.*, bodies.spec, bodies.payload FROM timers JOIN bodies USING (id) WHERE shard = ? ORDER BY shard, fire_at, uuid LIMIT 500",
+      "SELECT timers.*, bodies.spec, bodies.payload FROM timers JOIN bodies USING (id) WHERE shard = ? ORDER BY shard, fire_at, fire_id LIMIT 500",
     )
     const head = this.#database.query("DELETE FROM timers WHERE id = ?")
     const body = this.#database.query("DELETE FROM bodies WHERE id = ?")
@@ -92,7 +92,7 @@ export const bareTimer = (
   const now = Date.now()
   return {
     ...keyOf(named?.namespace ?? made.namespace, named?.timerId ?? made.timerId ?? ""),
-    fireId: crypto.randomUUID(),
+    fireId: Bun.randomUUIDv7(),
     revision: now,
     executeAt,
     fireAt: executeAt,

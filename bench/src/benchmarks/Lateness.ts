@@ -39,9 +39,13 @@ interface Turn {
   readonly losses?: { readonly undelivered: number; readonly repeated: number }
 }
 
-const paced = (perSecond: number, pending: number, seconds: number): Scene => {
+const paced = (
+  perSecond: number,
+  pending: number,
+  seconds: number,
   // Slow systems need longer to take the timers in than fast ones: all get the same time.
-  const leadMs = 5_000 + perSecond * seconds
+  leadMs: number = 5_000 + perSecond * seconds,
+): Scene => {
   const work: Work = { work: "paced", perSecond, seconds, pending, leadMs, fillWithinMs }
   return {
     name: `${perSecond}-a-second-${pending}-pending`,
@@ -79,10 +83,10 @@ const killed = (terms: KillTerms): Scene => ({
 const scenes = ({ isQuick }: Scale): ReadonlyArray<Scene> =>
   isQuick
     ? [
-        paced(100, 1_000, 1),
+        paced(100, 1_000, 1, 1_500),
         burst(500),
         {
-          ...killed({ perSecond: 100, beforeSeconds: 1, windowSeconds: 7, leastLeadMs: 3_000 }),
+          ...killed({ perSecond: 100, beforeSeconds: 1, windowSeconds: 4, leastLeadMs: 1_500 }),
           isOfPunctualAlone: true,
         },
       ]

@@ -41,7 +41,8 @@ const left = 78
 const top = 98
 const bottom = 62
 const labelGap = 19
-const charWidth = 6.7
+/** Of a wide font in bold: how wide the reader's is cannot be known. */
+const charWidth = 7.6
 
 const mainColors = ["#e8590c", "#2f81f7", "#c2255c"]
 const otherColors = ["#2b9a8f", "#9a6dd7", "#b58400", "#c65d9b", "#5f9a3c", "#7d8590", "#4a90a4", "#a0705a"]

@@ -100,7 +100,7 @@ class SettleRun {
         if (last === undefined) return
         yield* use(page)
         yield* this.#progress(page.length)
-        exclusiveAfter = { fireAt: last.fireAt, uuid: last.uuid }
+        exclusiveAfter = { fireAt: last.fireAt, fireId: last.fireId }
       }
     })
   }

@@ -3,7 +3,7 @@
 import { type Cursor, isBefore } from "../domain/DueOrder.ts"
 
 export interface HeapItem extends Cursor {
-  /** The start of its uuid as a number: of timers due in the same instant most are told apart by it. */
+  /** The start of its fireId as a number: of timers due in the same instant many are told apart by it. */
   readonly rank: number
   /** Its place in the one heap that holds it; -1 outside. Only a heap writes it. */
   heapIndex: number
@@ -94,5 +94,6 @@ export class DueHeap<Item extends HeapItem> {
 const precedes = (a: HeapItem, b: HeapItem): boolean =>
   a.fireAt !== b.fireAt ? a.fireAt < b.fireAt : a.rank !== b.rank ? a.rank < b.rank : isBefore(a, b)
 
-/** 48 bits, which a number holds exactly. */
-export const rankOf = (uuid: string): number => Number.parseInt(uuid.slice(0, 12), 16)
+/** The millisecond that it was made in: 48 bits, which a number holds exactly. */
+export const rankOf = (fireId: string): number =>
+  Number.parseInt(fireId.slice(0, 8) + fireId.slice(9, 13), 16)

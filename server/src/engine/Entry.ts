@@ -32,6 +32,7 @@ export class Entry implements HeapItem {
   readonly home: Home
   readonly timer: Timer
   readonly uuid: Uuid
+  readonly fireId: string
   readonly rank: number
   readonly fireAt: number
   readonly bytes: number
@@ -40,7 +41,8 @@ export class Entry implements HeapItem {
     this.home = home
     this.timer = timer
     this.uuid = timer.uuid
-    this.rank = rankOf(timer.uuid)
+    this.fireId = timer.fireId
+    this.rank = rankOf(timer.fireId)
     this.fireAt = timer.fireAt
     this.bytes = timerBytes(timer)
   }

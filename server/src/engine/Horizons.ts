@@ -110,11 +110,11 @@ export class Horizons {
 }
 
 /** The cursor next to that of the timer, below it. */
-const justBefore = ({ fireAt, uuid }: Cursor): Cursor => {
-  const before = uuid.replace(
-    /([1-9a-f])(0*)$/,
+const justBefore = ({ fireAt, fireId }: Cursor): Cursor => {
+  const before = fireId.replace(
+    /([1-9a-f])([0-]*)$/,
     (_, digit: string, zeros: string) =>
-      (Number.parseInt(digit, 16) - 1).toString(16) + "f".repeat(zeros.length),
+      (Number.parseInt(digit, 16) - 1).toString(16) + zeros.replaceAll("0", "f"),
   )
-  return before === uuid ? endOf(fireAt - 1) : { fireAt, uuid: before }
+  return before === fireId ? endOf(fireAt - 1) : { fireAt, fireId: before }
 }

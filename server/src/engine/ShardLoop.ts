@@ -306,7 +306,7 @@ export class ShardLoop implements Home {
 
   /** Where the sweep goes on: after the last of a full page, with the next namespace, or when it is due again. */
   private sweepOn(last: TimerHead | undefined, nowNanos: bigint): void {
-    this.sweepFrom = last === undefined ? beginning : { fireAt: last.fireAt, uuid: last.uuid }
+    this.sweepFrom = last === undefined ? beginning : { fireAt: last.fireAt, fireId: last.fireId }
     if (last !== undefined) return
     const [next] = this.sweepNext
     this.sweepOf = next

@@ -325,7 +325,7 @@ export class Window {
     horizon.advance(
       rows.length < load.limit || last === undefined
         ? endOf(load.inclusiveUntilMs)
-        : { fireAt: last.fireAt, uuid: last.uuid },
+        : { fireAt: last.fireAt, fireId: last.fireId },
     )
     for (const row of rows) this.admit(row, load)
     // Each is judged against the horizon its namespace has by then: an offer may make room, and that readmit.

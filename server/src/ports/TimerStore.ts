@@ -2,7 +2,7 @@
 // decisions are domain/decide.ts or their equal.
 //
 // Laws, which testkit/TimerStore.suite.ts checks for every adapter:
-//  - Order: `due` pages are in (fireAt, uuid) order, the engine's order. A page is short only if it is
+//  - Order: `due` pages are in (fireAt, fireId) order, the engine's order. A page is short only if it is
 //    the last.
 //  - Durability: an answered write survives a kill of the process.
 //  - Fence: a batch under an epoch that is not the shard's current one changes nothing and is answered

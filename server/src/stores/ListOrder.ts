@@ -9,7 +9,7 @@ export const mostRowsExamined = 10_000
 export const mostRowsCounted = 100_000
 
 /**
- * `due`: pending by (fireAt, uuid). `end`: finished by (finishedAt, entry number). With an id prefix
+ * `due`: pending by (fireAt, fireId). `end`: finished by (finishedAt, entry number). With an id prefix
  * both go by timerId, bytewise, finished lives then by revision.
  */
 export type ListOrder = "due" | "pendingId" | "end" | "finishedId"

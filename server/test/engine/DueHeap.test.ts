@@ -4,10 +4,11 @@ import fc from "fast-check"
 import { compareDue } from "../../src/domain/DueOrder.ts"
 import { DueHeap, type HeapItem, rankOf } from "../../src/engine/DueHeap.ts"
 
-/** Uuids differ in their first digits, or only in their last: by rank, or only as texts. */
+/** FireIds differ in their first digits, or only in their last: by rank, or only as texts. */
 const itemOf = (fireAt: number, made: number): HeapItem => {
-  const uuid = `${(made * 7) % 3}${"0".repeat(27)}${String((made * 7919) % 10_000).padStart(4, "0")}`
-  return { fireAt, uuid, rank: rankOf(uuid), heapIndex: -1 }
+  const last = String((made * 7919) % 10_000).padStart(12, "0")
+  const fireId = `${(made * 7) % 3}0000000-0000-7000-8000-${last}`
+  return { fireAt, fireId, rank: rankOf(fireId), heapIndex: -1 }
 }
 
 const steps = fc.array(

@@ -3,12 +3,13 @@ import { expect, test } from "bun:test"
 import fc from "fast-check"
 import { endOf, isBefore } from "../../src/domain/DueOrder.ts"
 import { Horizon } from "../../src/engine/Horizons.ts"
+import { dashed } from "../../src/stores/sqlite/rows.ts"
 
 const cursors = fc.record({
   fireAt: fc.integer({ min: 0, max: 3 }),
-  uuid: fc
-    .tuple(fc.nat(20), fc.constantFrom("0", "1", "9", "a", "f"), fc.constantFrom("0", "f"))
-    .map(([place, digit, rest]) => "0".repeat(place) + digit + rest.repeat(31 - place)),
+  fireId: fc
+    .tuple(fc.nat(31), fc.constantFrom("0", "1", "9", "a", "f"), fc.constantFrom("0", "f"))
+    .map(([place, digit, rest]) => dashed("0".repeat(place) + digit + rest.repeat(31 - place))),
 })
 
 test("a horizon that ends before a timer covers all that is due before it, and not the timer", () => {

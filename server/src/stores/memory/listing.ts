@@ -140,7 +140,7 @@ const pendingRow =
   (order: "due" | "pendingId") =>
   ({ timer }: Pending): Row => ({
     item: { state: "pending", timer },
-    key: order === "due" ? [timer.fireAt, timer.uuid] : [timer.timerId],
+    key: order === "due" ? [timer.fireAt, timer.fireId] : [timer.timerId],
   })
 
 const endedRow =
@@ -158,7 +158,7 @@ const compareKeys = (a: SortKey, b: SortKey): number => {
     return compareUtf8(a0, b0) || Number(a1 ?? -1) - Number(b1 ?? -1)
   }
   if (typeof a1 === "string" && typeof b1 === "string") {
-    return compareDue({ fireAt: Number(a0), uuid: a1 }, { fireAt: Number(b0), uuid: b1 })
+    return compareDue({ fireAt: Number(a0), fireId: a1 }, { fireAt: Number(b0), fireId: b1 })
   }
   return Number(a0) - Number(b0) || Number(a1) - Number(b1)
 }

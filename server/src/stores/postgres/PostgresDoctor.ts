@@ -115,7 +115,7 @@ const overdueIn = async (sql: Bun.SQL, beforeMs: number): Promise<StoreReport["o
   )
   const worst: ReadonlyArray<OverdueRow> = await sql.unsafe(
     `SELECT namespace, timer_id, fire_at::float8 AS fire_at, attempts, last_attempt FROM timers AS t
-     WHERE fire_at < $1::bigint ORDER BY t.fire_at, uuid LIMIT ${namedMost}`,
+     WHERE fire_at < $1::bigint ORDER BY t.fire_at, fire_id LIMIT ${namedMost}`,
     [beforeMs],
   )
   return { count: counts[0]?.count ?? 0, worst: worst.map(overdueOf) }

@@ -95,14 +95,11 @@ type Pages = (typeof readerSql)["due" | "heads"]
 /** Rows whose columns the statement names. */
 const duePage = (sql: Bun.SQL, pages: Pages, query: DueQuery) => {
   const { shard, exclusiveAfter, inclusiveUntilMs, limit, only, except } = query
-  const values = [shard, exclusiveAfter.fireAt, uuidOf(exclusiveAfter.uuid), inclusiveUntilMs, limit]
+  const values = [shard, exclusiveAfter.fireAt, exclusiveAfter.fireId, inclusiveUntilMs, limit]
   if (only !== undefined) return sql.unsafe(pages.only, [...values, only])
   if (except === undefined || except.length === 0) return sql.unsafe(pages.all, values)
   return sql.unsafe(pages.except, [...values, except])
 }
-
-/** A cursor may come before every uuid. */
-const uuidOf = (hex: string): string => hex.padEnd(32, "0")
 
 const listedOf = ({ state }: ListQuery, row: ListedRow): Listed =>
   state === "pending"

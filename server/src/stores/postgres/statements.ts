@@ -42,20 +42,20 @@ export const leaseSql = {
   retire: "DELETE FROM members WHERE node = $1::text",
 } as const
 
-const after = "(fire_at, uuid) > ($2::bigint, $3::uuid) AND fire_at <= $4::bigint"
-const inDueOrder = "ORDER BY fire_at, uuid LIMIT $5::integer"
+const after = "(fire_at, fire_id) > ($2::bigint, $3::uuid) AND fire_at <= $4::bigint"
+const inDueOrder = "ORDER BY fire_at, fire_id LIMIT $5::integer"
 
 /**
  * Where namespaces are chosen, the keys of a page are found in an index alone, so that what is passed over is
  * not fetched; then the rows of those keys.
  */
 const chosen = (columns: string, choice: string): string =>
-  `WITH page AS MATERIALIZED (SELECT shard, fire_at, uuid FROM timers WHERE ${choice} AND ${after} ${inDueOrder})
-    SELECT ${columns} FROM (SELECT timers.* FROM page JOIN timers USING (shard, fire_at, uuid)) AS t
-    ORDER BY t.fire_at, t.uuid`
+  `WITH page AS MATERIALIZED (SELECT shard, fire_at, fire_id FROM timers WHERE ${choice} AND ${after} ${inDueOrder})
+    SELECT ${columns} FROM (SELECT timers.* FROM page JOIN timers USING (shard, fire_at, fire_id)) AS t
+    ORDER BY t.fire_at, t.fire_id`
 
 const duePages = (columns: string) => ({
-  all: `SELECT ${columns} FROM timers AS t WHERE shard = $1::integer AND ${after} ORDER BY t.fire_at, t.uuid LIMIT $5::integer`,
+  all: `SELECT ${columns} FROM timers AS t WHERE shard = $1::integer AND ${after} ORDER BY t.fire_at, t.fire_id LIMIT $5::integer`,
   /** Added to nothing, the shard is not what the due index is asked for: that would walk over all namespaces. */
   only: chosen(columns, 'namespace COLLATE "POSIX" = $6::text AND shard + 0 = $1::integer'),
   except: chosen(columns, "shard = $1::integer AND namespace <> ALL ($6::text[])"),

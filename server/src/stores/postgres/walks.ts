@@ -55,7 +55,7 @@ export const walkOf = (query: Walked): Walk => {
   }
   switch (orderOf(query)) {
     case "due":
-      return { ...walk, table: "timers", key: ["fire_at", "uuid"] }
+      return { ...walk, table: "timers", key: ["fire_at", "fire_id"] }
     case "pendingId":
       return { ...walk, table: "timers", key: ["timer_id"] }
     case "end":
@@ -108,7 +108,7 @@ const restSql = (walk: Walk): string => (walk.rest.length === 0 ? "true" : walk.
 const isText = (column: string): boolean => column === "timer_id"
 
 const shownKey = ({ key: [first, second] }: Walk): string => {
-  const key2 = second === undefined ? "NULL" : second === "uuid" ? "uuid" : `${second}::float8`
+  const key2 = second === undefined ? "NULL" : second === "fire_id" ? "fire_id" : `${second}::float8`
   return `${isText(first) ? first : `${first}::float8`} AS key_1, ${key2} AS key_2`
 }
 
@@ -120,6 +120,6 @@ const cursorSql = (
 ): string => {
   const first = bind(value1, isText(column1) ? "text" : "bigint")
   if (column2 === undefined || value2 === undefined) return `${column1} ${comparison} ${first}`
-  const second = bind(value2, column2 === "uuid" ? "uuid" : "bigint")
+  const second = bind(value2, column2 === "fire_id" ? "uuid" : "bigint")
   return `(${column1}, ${column2}) ${comparison} (${first}, ${second})`
 }

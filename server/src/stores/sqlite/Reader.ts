@@ -6,7 +6,16 @@ import type { TimerKey } from "../../domain/Timer.ts"
 import type { DueQuery, ListQuery } from "../../ports/TimerStore.ts"
 import { isDescending, mostRowsCounted, mostRowsExamined, type SortKey } from "../ListOrder.ts"
 import { type Field, type Pack, PackWriter } from "./Pack.ts"
-import { dashed, type KeyRow, keyOfRow, type LifeRow, lifeOf, type TimerRow, timerOf } from "./rows.ts"
+import {
+  bytesOfUuid,
+  dashed,
+  type KeyRow,
+  keyOfRow,
+  type LifeRow,
+  lifeOf,
+  type TimerRow,
+  timerOf,
+} from "./rows.ts"
 import { readerSql } from "./statements.ts"
 import { writeHead, writeLife, writeTimer } from "./timerWire.ts"
 import { countSql, pageSql, type Walked, walkOf } from "./walks.ts"
@@ -140,12 +149,10 @@ export class Reader {
 
 const dueValues = (query: DueQuery): Array<string | number | Uint8Array> => {
   const { shard, exclusiveAfter, inclusiveUntilMs, limit, only, except } = query
-  const values = [shard, exclusiveAfter.fireAt, bytesOfCursor(exclusiveAfter.uuid), inclusiveUntilMs, limit]
+  const values = [shard, exclusiveAfter.fireAt, bytesOfUuid(exclusiveAfter.fireId), inclusiveUntilMs, limit]
   if (only !== undefined) return [...values, only]
   return except === undefined || except.length === 0 ? values : [...values, JSON.stringify(except)]
 }
-
-const bytesOfCursor = (uuid: string): Uint8Array => Buffer.from(uuid, "hex")
 
 /** The columns that the walk's own statement sorts by. */
 const keyOf = (row: ReadonlyArray<unknown>, second: string): SortKey =>

@@ -133,7 +133,7 @@ const overdueIn = (database: Database, shards: number, beforeMs: number): StoreR
   const ofShard = "FROM timers INDEXED BY timers_by_due WHERE shard = ?1 AND fire_at < ?2"
   const counting = database.query<{ count: number }, [number, number]>(`SELECT count(*) AS count ${ofShard}`)
   const naming = database.query<OverdueRow, [number, number]>(
-    `SELECT namespace, timer_id, fire_at, attempts, last_attempt ${ofShard} ORDER BY fire_at, uuid LIMIT ${namedMost}`,
+    `SELECT namespace, timer_id, fire_at, attempts, last_attempt ${ofShard} ORDER BY fire_at, fire_id LIMIT ${namedMost}`,
   )
   let count = 0
   const worst: Array<OverdueTimer> = []

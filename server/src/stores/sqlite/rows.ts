@@ -112,6 +112,9 @@ export const lifeOf = (row: LifeRow): FinishedLife => {
   return life
 }
 
+/** Of a UUID with or without its dashes. */
+export const bytesOfUuid = (uuid: string): Uint8Array => Buffer.from(uuid.replaceAll("-", ""), "hex")
+
 /** 32 hex digits as a UUID is written. */
 export const dashed = (hex: string): string =>
   `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`

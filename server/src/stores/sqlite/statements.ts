@@ -77,8 +77,8 @@ export const writerSql = {
   freeAll: "UPDATE shards SET node = NULL WHERE node IS NOT NULL",
 } as const
 
-const after = "(t.fire_at, t.uuid) > (?2, ?3) AND t.fire_at <= ?4"
-const inDueOrder = "ORDER BY t.fire_at, t.uuid LIMIT ?5"
+const after = "(t.fire_at, t.fire_id) > (?2, ?3) AND t.fire_at <= ?4"
+const inDueOrder = "ORDER BY t.fire_at, t.fire_id LIMIT ?5"
 
 const duePages = (columns: string, join: string) => ({
   all: `SELECT ${columns} FROM timers AS t INDEXED BY timers_by_due ${join}

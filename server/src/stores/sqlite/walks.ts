@@ -3,6 +3,7 @@
 import type { ListFilter, ListQuery } from "../../ports/TimerStore.ts"
 import { isById, orderOf, type SortKey } from "../ListOrder.ts"
 import { endOfPrefix } from "../Utf8Order.ts"
+import { bytesOfUuid } from "./rows.ts"
 
 export type Value = string | number | Uint8Array
 
@@ -45,7 +46,7 @@ export const walkOf = (query: Walked): Walk => {
   const table = isPending ? "timers" : query.state === "dead" ? "dead" : "history"
   switch (order) {
     case "due":
-      return { ...walk, table, index: "timers_by_namespace", key: ["fire_at", "uuid"] }
+      return { ...walk, table, index: "timers_by_namespace", key: ["fire_at", "fire_id"] }
     case "pendingId":
       return { ...walk, table, index: "timers_by_key", key: ["timer_id", "0"] }
     case "end":
@@ -61,7 +62,7 @@ export const pageSql = (walk: Walk, after: SortKey | undefined, isDescending: bo
   const direction = isDescending ? "DESC" : "ASC"
   const range = [...walk.range]
   if (after !== undefined) range.push(cursorSql(walk, after, isDescending ? "<" : ">"))
-  const shown = second === "uuid" ? "lower(hex(uuid))" : second
+  const shown = second === "fire_id" ? "lower(hex(fire_id))" : second
   const order = second === "0" ? `${first} ${direction}` : `${first} ${direction}, ${second} ${direction}`
   return `SELECT id, ${first}, ${shown}, ${restSql(walk)} FROM ${walk.table} INDEXED BY ${walk.index}
     WHERE ${range.join(" AND ")} ORDER BY ${order} LIMIT ?${walk.values.length + 1}`
@@ -77,6 +78,6 @@ const cursorSql = (walk: Walk, [first, second]: SortKey, comparison: "<" | ">"):
   const bind = (value: Value): string => `?${walk.values.push(value)}`
   const left = bind(first)
   if (second === undefined) return `${walk.key[0]} ${comparison} ${left}`
-  const right = bind(typeof second === "string" ? Buffer.from(second, "hex") : second)
+  const right = bind(typeof second === "string" ? bytesOfUuid(second) : second)
   return `(${walk.key[0]}, ${walk.key[1]}) ${comparison} (${left}, ${right})`
 }

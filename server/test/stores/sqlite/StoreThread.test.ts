@@ -5,6 +5,7 @@ import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { pathToFileURL } from "node:url"
 import { Effect } from "effect"
+import { beginning } from "../../../src/domain/DueOrder.ts"
 import { TimerStore } from "../../../src/ports/TimerStore.ts"
 import { SqliteStore } from "../../../src/stores/sqlite/SqliteStore.ts"
 import { Fate, StoreThread } from "../../../src/stores/sqlite/StoreThread.ts"
@@ -90,7 +91,7 @@ describe("a thread of the SQLite store", () => {
     })
     const body = Effect.gen(function* () {
       const store = yield* TimerStore
-      const query = { shard: 0, exclusiveAfter: { fireAt: -1, uuid: "" }, inclusiveUntilMs: 9e15, limit: 500 }
+      const query = { shard: 0, exclusiveAfter: beginning, inclusiveUntilMs: 9e15, limit: 500 }
       const error = yield* Effect.flip(store.due(query))
       expect(error).toMatchObject({ _tag: "StoreError", isFatal: true })
       expect((yield* Effect.flip(store.write([]))).isFatal).toBe(true)

@@ -73,9 +73,9 @@ describe("statements of the writer", () => {
 describe("statements of the reader", () => {
   test("read due pages along an index, whatever namespaces are chosen", () => {
     for (const pages of [readerSql.due, readerSql.heads]) {
-      expectIndexed(pages.all, "t USING INDEX timers_by_due (shard=? AND (fire_at,uuid)>(?,?)")
-      expectIndexed(pages.except, "t USING INDEX timers_by_due (shard=? AND (fire_at,uuid)>(?,?)")
-      expectIndexed(pages.only, "t USING INDEX timers_by_namespace (namespace=? AND (fire_at,uuid)>(?,?)")
+      expectIndexed(pages.all, "t USING INDEX timers_by_due (shard=? AND (fire_at,fire_id)>(?,?)")
+      expectIndexed(pages.except, "t USING INDEX timers_by_due (shard=? AND (fire_at,fire_id)>(?,?)")
+      expectIndexed(pages.only, "t USING INDEX timers_by_namespace (namespace=? AND (fire_at,fire_id)>(?,?)")
     }
   })
 

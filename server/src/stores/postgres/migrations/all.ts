@@ -6,6 +6,7 @@ import orderOfCalls from "./0003-order-of-calls.sql" with { type: "text" }
 import deadLetters from "./0004-dead-letters.sql" with { type: "text" }
 import namespaces from "./0005-namespaces.sql" with { type: "text" }
 import processes from "./0006-processes.sql" with { type: "text" }
+import dueOrder from "./0007-due-order.sql" with { type: "text" }
 
 export const migrations: ReadonlyArray<string> = [
   timers,
@@ -14,4 +15,5 @@ export const migrations: ReadonlyArray<string> = [
   deadLetters,
   namespaces,
   processes,
+  dueOrder,
 ]

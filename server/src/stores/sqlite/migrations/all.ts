@@ -3,5 +3,6 @@
 import timers from "./0001-timers.sql" with { type: "text" }
 import askedAt from "./0002-asked-at.sql" with { type: "text" }
 import namespaces from "./0003-namespaces.sql" with { type: "text" }
+import dueOrder from "./0004-due-order.sql" with { type: "text" }
 
-export const migrations: ReadonlyArray<string> = [timers, askedAt, namespaces]
+export const migrations: ReadonlyArray<string> = [timers, askedAt, namespaces, dueOrder]
