@@ -346,8 +346,10 @@ export class Dispatcher {
     return namespace
   }
 
-  private hostNameOf({ timer: { spec } }: Entry): string {
-    return this.parts.deliverers.get(spec.target.type)?.hostOf(spec.target) ?? spec.target.type
+  private hostNameOf(entry: Entry): string {
+    const { target } = entry.timer.spec
+    entry.host ??= this.parts.deliverers.get(target.type)?.hostOf(target) ?? target.type
+    return entry.host
   }
 
   private hostOf(namespace: NamespaceQueue, entry: Entry): HostQueue {

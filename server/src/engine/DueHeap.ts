@@ -3,8 +3,9 @@
 import { type Cursor, isBefore } from "../domain/DueOrder.ts"
 
 export interface HeapItem extends Cursor {
-  /** The start of its fireId as a number: of timers due in the same instant many are told apart by it. */
+  /** The start of its fireId as two numbers: of timers due in the same instant nearly all are told apart by them. */
   readonly rank: number
+  readonly subrank: number
   /** Its place in the one heap that holds it; -1 outside. Only a heap writes it. */
   heapIndex: number
 }
@@ -90,10 +91,17 @@ export class DueHeap<Item extends HeapItem> {
   }
 }
 
-/** Due order, by numbers as far as they go: comparing texts is what a heap of a burst spends its time on. */
-const precedes = (a: HeapItem, b: HeapItem): boolean =>
-  a.fireAt !== b.fireAt ? a.fireAt < b.fireAt : a.rank !== b.rank ? a.rank < b.rank : isBefore(a, b)
+/** Due order, by numbers as far as they go: comparing texts is what a heap of a burst would spend its time on. */
+const precedes = (a: HeapItem, b: HeapItem): boolean => {
+  if (a.fireAt !== b.fireAt) return a.fireAt < b.fireAt
+  if (a.rank !== b.rank) return a.rank < b.rank
+  return a.subrank !== b.subrank ? a.subrank < b.subrank : isBefore(a, b)
+}
 
 /** The millisecond that it was made in: 48 bits, which a number holds exactly. */
 export const rankOf = (fireId: string): number =>
   Number.parseInt(fireId.slice(0, 8) + fireId.slice(9, 13), 16)
+
+/** The next 32 bits: how many were made in that millisecond before it, as ids of this service have it there. */
+export const subrankOf = (fireId: string): number =>
+  Number.parseInt(fireId.slice(14, 18) + fireId.slice(19, 23), 16)

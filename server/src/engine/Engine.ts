@@ -2,6 +2,7 @@
 // stop. ARCHITECTURE.md tells the way of one timer through the stages that are wired here.
 import { Clock, Context, Effect, Fiber, Layer, Option, Random } from "effect"
 import type { Tally } from "../domain/decide.ts"
+import { Alarm } from "../ports/Alarm.ts"
 import { Deliverers } from "../ports/Deliverer.ts"
 import { Ids } from "../ports/Ids.ts"
 import { Peers } from "../ports/Peers.ts"
@@ -118,6 +119,7 @@ const make = Effect.fnUntraced(function* (given: EngineOptions) {
   const directory = yield* NamespaceDirectory
   const deliverers = yield* Deliverers
   const wall = yield* WallClock
+  const alarm = yield* Alarm
   const ids = yield* Ids
   const clock = yield* Clock.clockWith(Effect.succeed)
   const random = yield* Random.Random
@@ -193,6 +195,7 @@ const make = Effect.fnUntraced(function* (given: EngineOptions) {
         store,
         dispatcher,
         wall,
+        alarm,
         clock,
         metrics,
         pollingIntervalMs: options.pollingIntervalMs,

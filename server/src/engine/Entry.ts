@@ -1,7 +1,7 @@
 // A timer in memory, and where it stands on its way from the window to its settlement.
 import type { Timer, Uuid } from "../domain/Timer.ts"
 import { timerBytes } from "../domain/Timer.ts"
-import { type HeapItem, rankOf } from "./DueHeap.ts"
+import { type HeapItem, rankOf, subrankOf } from "./DueHeap.ts"
 import type { Window } from "./Window.ts"
 
 /** The owned shard an entry belongs to, as those further down its way see it. */
@@ -29,11 +29,14 @@ export class Entry implements HeapItem {
   state: EntryState = "waiting"
   /** Its key was cancelled or armed anew while its attempt ran: its outcome only goes on record. */
   isSuperseded = false
+  /** Where its attempt goes, once the dispatcher has asked for that. */
+  host: string | undefined
   readonly home: Home
   readonly timer: Timer
   readonly uuid: Uuid
   readonly fireId: string
   readonly rank: number
+  readonly subrank: number
   readonly fireAt: number
   readonly bytes: number
 
@@ -43,6 +46,7 @@ export class Entry implements HeapItem {
     this.uuid = timer.uuid
     this.fireId = timer.fireId
     this.rank = rankOf(timer.fireId)
+    this.subrank = subrankOf(timer.fireId)
     this.fireAt = timer.fireAt
     this.bytes = timerBytes(timer)
   }

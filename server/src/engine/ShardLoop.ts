@@ -10,6 +10,7 @@ import { beginning, type Cursor } from "../domain/DueOrder.ts"
 import type { Timer, TimerHead, TimerKey, Uuid } from "../domain/Timer.ts"
 import type { WriteAnswer, WriteItem } from "../domain/WriteItem.ts"
 import { keyOfItem } from "../domain/WriteItem.ts"
+import type { AlarmService } from "../ports/Alarm.ts"
 import type { StoreError, TimerStore } from "../ports/TimerStore.ts"
 import type { WallClock } from "../ports/WallClock.ts"
 import type { Dispatcher } from "./Dispatcher.ts"
@@ -32,6 +33,7 @@ export interface ShardLoopParts {
   readonly dispatcher: Dispatcher
   readonly wall: WallClock["Service"]
   readonly clock: Clock.Clock
+  readonly alarm: AlarmService
   readonly metrics: EngineMetrics
   readonly pollingIntervalMs: number
   readonly page: number
@@ -198,8 +200,9 @@ export class ShardLoop implements Home {
           yield* Effect.yieldNow
           continue
         }
-        const untilNext = (window.nextFireAt ?? Number.POSITIVE_INFINITY) - parts.wall.now()
-        yield* self.fireSignal.waitAtMost(Math.min(longestSleepMs, untilNext))
+        const nowAgain = parts.wall.now()
+        const wakeAt = Math.min(window.nextFireAt ?? Number.POSITIVE_INFINITY, nowAgain + longestSleepMs)
+        yield* self.fireSignal.waitDuring(parts.alarm.sleepUntil(wakeAt, nowAgain))
       }
     })
   })

@@ -15,7 +15,12 @@ export class Signal {
 
   /** Until raised, or until the time is over. */
   waitAtMost(ms: number): Effect.Effect<void> {
-    return Effect.raceFirst(this.raised, Effect.sleep(Math.max(1, ms))).pipe(
+    return this.waitDuring(Effect.sleep(Math.max(1, ms)))
+  }
+
+  /** Until raised, or until the sleep is over. */
+  waitDuring(sleep: Effect.Effect<void>): Effect.Effect<void> {
+    return Effect.raceFirst(this.raised, sleep).pipe(
       Effect.andThen(
         Effect.sync(() => {
           this.isRaised = false

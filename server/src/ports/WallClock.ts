@@ -1,9 +1,14 @@
 // The time of day, by which timers are due. It is apart from Effect's Clock, which measures sleeps,
 // leases and time-outs, because a manual clock replaces only this one.
 import { Clock, Context, Effect, Layer } from "effect"
+import { Alarm, systemAlarm } from "./Alarm.ts"
 
 export class WallClock extends Context.Service<WallClock, { now(): number }>()("punctual/ports/WallClock") {
-  static readonly system = Layer.succeed(WallClock, { now: () => Date.now() })
+  /** With an alarm that is as exact as it is. */
+  static readonly system = Layer.merge(
+    Layer.succeed(WallClock, { now: () => Date.now() }),
+    Layer.succeed(Alarm, systemAlarm),
+  )
 
   /** Wall time that follows Effect's Clock: virtual wherever that is. */
   static readonly fromClock = Layer.effect(

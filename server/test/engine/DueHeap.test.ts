@@ -2,13 +2,13 @@
 import { expect, test } from "bun:test"
 import fc from "fast-check"
 import { compareDue } from "../../src/domain/DueOrder.ts"
-import { DueHeap, type HeapItem, rankOf } from "../../src/engine/DueHeap.ts"
+import { DueHeap, type HeapItem, rankOf, subrankOf } from "../../src/engine/DueHeap.ts"
 
-/** FireIds differ in their first digits, or only in their last: by rank, or only as texts. */
+/** FireIds differ in their first digits, in the middle, or only in their last: by a rank, or only as texts. */
 const itemOf = (fireAt: number, made: number): HeapItem => {
   const last = String((made * 7919) % 10_000).padStart(12, "0")
-  const fireId = `${(made * 7) % 3}0000000-0000-7000-8000-${last}`
-  return { fireAt, fireId, rank: rankOf(fireId), heapIndex: -1 }
+  const fireId = `${(made * 7) % 3}0000000-0000-700${(made * 5) % 2}-800${(made * 11) % 2}-${last}`
+  return { fireAt, fireId, rank: rankOf(fireId), subrank: subrankOf(fireId), heapIndex: -1 }
 }
 
 const steps = fc.array(

@@ -4,8 +4,8 @@
 // lost. Here what is under way then fails at once, of unknown fate; what comes while there is no connection waits
 // for it, within the same bound, and is sent once. Nothing is ever sent again by itself.
 //
-// The time-outs are the runtime's timers, not Effect's clock: the broker's time is real, and a fibre for each
-// call would cost more than the call.
+// The time-outs are one timer of the runtime, not Effect's clock: the broker's time is real, and a fibre or a timer for
+// each call would cost as much as sending it.
 import { createInbox, type Msg, type MsgHdrs } from "@nats-io/transport-node"
 import { Effect, type Scope } from "effect"
 import { PublishError } from "../../ports/Bus.ts"
@@ -37,7 +37,7 @@ interface Call {
   firstToken: number | undefined
   answered: number
   isOver: boolean
-  readonly timer: ReturnType<typeof setTimeout>
+  readonly failsAtMs: number
 }
 
 export class NatsPublisher {
@@ -46,6 +46,10 @@ export class NatsPublisher {
   readonly #inbox: string
   readonly #sent = new Map<number, Call>()
   readonly #waiting = new Set<Call>()
+  /** All that are not over; each has the same time, so the first of them is over first. */
+  readonly #calls = new Set<Call>()
+  /** At the end of what was the first call when it was set, or of one after it. */
+  #timer: ReturnType<typeof setTimeout> | undefined
   #lastToken = 0
   #outstanding = 0
 
@@ -75,8 +79,9 @@ export class NatsPublisher {
         Effect.sync(() => {
           forget()
           answers.unsubscribe()
-          publisher.#failSent("the bus is closed")
-          for (const call of publisher.#waiting) publisher.#fail(call, "the bus is closed")
+          clearTimeout(publisher.#timer)
+          publisher.#timer = undefined
+          for (const call of [...publisher.#calls]) publisher.#fail(call, "the bus is closed")
         }),
     ).pipe(Effect.map(({ publisher }) => publisher))
   }
@@ -113,9 +118,11 @@ export class NatsPublisher {
         firstToken: undefined,
         answered: 0,
         isOver: false,
-        timer: setTimeout(() => this.#fail(call, `no answer within ${this.#timeoutMs} ms`), this.#timeoutMs),
+        failsAtMs: performance.now() + this.#timeoutMs,
       }
       this.#outstanding += outgoing.length
+      this.#calls.add(call)
+      this.#timer ??= setTimeout(() => this.#failLate(), this.#timeoutMs)
       this.#waiting.add(call)
       if (this.#connection.isConnected) this.#sendWaiting()
       return Effect.sync(() => this.#forget(call))
@@ -184,6 +191,20 @@ export class NatsPublisher {
     for (const call of new Set(this.#sent.values())) this.#fail(call, message)
   }
 
+  #failLate(): void {
+    this.#timer = undefined
+    const nowMs = performance.now()
+    const late: Array<Call> = []
+    for (const call of this.#calls) {
+      if (call.failsAtMs > nowMs) {
+        this.#timer = setTimeout(() => this.#failLate(), call.failsAtMs - nowMs)
+        break
+      }
+      late.push(call)
+    }
+    for (const call of late) this.#fail(call, `no answer within ${this.#timeoutMs} ms`)
+  }
+
   #fail(call: Call, message: string): void {
     this.#end(call, Effect.fail(failed(message)))
   }
@@ -196,7 +217,7 @@ export class NatsPublisher {
   #forget(call: Call): void {
     if (call.isOver) return
     call.isOver = true
-    clearTimeout(call.timer)
+    this.#calls.delete(call)
     this.#outstanding -= call.outgoing.length
     this.#waiting.delete(call)
     if (call.firstToken === undefined || call.answered === call.outgoing.length) return

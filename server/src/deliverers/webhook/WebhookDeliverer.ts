@@ -4,9 +4,10 @@
 import { formatDuration } from "@punctual/api/DurationMs"
 import { defaultLimits } from "@punctual/api/Limits"
 import { Effect } from "effect"
-import type { Target, WebhookTarget } from "../../domain/Timer.ts"
+import type { WebhookTarget } from "../../domain/Timer.ts"
 import type { Deliverer, Delivery, Fire } from "../../ports/Deliverer.ts"
 import type { EgressRules } from "./Egress.ts"
+import { type HttpUrl, HttpUrls } from "./HttpUrls.ts"
 import { type AnswerBody, interpretAnswer } from "./interpretAnswer.ts"
 import { cachedResolve, type Resolve, systemResolve } from "./Resolver.ts"
 import { type Destination, type Destinations, routeOf } from "./Route.ts"
@@ -32,7 +33,9 @@ export const makeWebhookDeliverer = (options: WebhookOptions): Deliverer => {
   // The runtime's fetch heeds HTTP_PROXY and its like. A proxy would connect in our place, to an address of its
   // own choice, and the egress rules would judge nothing.
   process.env["NO_PROXY"] = "*"
+  const urls = new HttpUrls()
   const settings: Settings = {
+    urls,
     egress: options.egress,
     resolve: options.resolve ?? cachedResolve(systemResolve),
     secretsOf: options.secretsOf ?? (() => []),
@@ -42,7 +45,7 @@ export const makeWebhookDeliverer = (options: WebhookOptions): Deliverer => {
   }
   return {
     deliver: (fire) => deliver(settings, fire),
-    hostOf,
+    hostOf: (target) => urls.of(target)?.host ?? "",
     // What ought to be signed and cannot be waits: a key that was forgotten at a start must cost no attempts.
     presence: {
       isThere: (namespace) => settings.secretsOf(namespace) !== "sealed",
@@ -51,27 +54,14 @@ export const makeWebhookDeliverer = (options: WebhookOptions): Deliverer => {
   }
 }
 
-type Settings = Required<WebhookOptions>
-
-/** Lower-case host and port: targets that differ only in path or spelling share bounds and breaker. */
-const hostOf = (target: Target): string => {
-  const url = httpUrlOf(target)
-  return url === undefined ? "" : hostAndPort(url)
-}
-
-const hostAndPort = (url: URL): string =>
-  `${url.hostname}:${url.port !== "" ? url.port : url.protocol === "https:" ? 443 : 80}`
-
-/** Only HTTP: `fetch` would also read files and object stores. */
-const httpUrlOf = (target: Target): URL | undefined => {
-  const url = target.type === "webhook" ? URL.parse(target.url) : null
-  return url !== null && (url.protocol === "http:" || url.protocol === "https:") ? url : undefined
+interface Settings extends Required<WebhookOptions> {
+  readonly urls: HttpUrls
 }
 
 const deliver = (settings: Settings, fire: Fire): Effect.Effect<Delivery> =>
   Effect.callback<Delivery>((resume) => {
     const { target } = fire
-    const url = httpUrlOf(target)
+    const url = settings.urls.of(target)
     if (target.type !== "webhook" || url === undefined) {
       resume(Effect.succeed(invalidTarget))
       return undefined
@@ -108,12 +98,12 @@ const exchange = async (
   settings: Settings,
   fire: Fire,
   target: WebhookTarget,
-  url: URL,
+  url: HttpUrl,
   secrets: ReadonlyArray<Uint8Array>,
   signal: AbortSignal,
 ): Promise<Delivery> => {
   try {
-    const routed = routeOf(url, settings.egress, settings.resolve)
+    const routed = routeOf(url.url, settings.egress, settings.resolve)
     const route = routed instanceof Promise ? await routed : routed
     if (route.kind === "refused") return egressRefused(url, route.address)
     const response = await send(fire, target, route.destinations, secrets, signal)
@@ -172,22 +162,22 @@ const notSigned: Delivery = {
   isHostFailure: true,
 }
 
-const egressRefused = (url: URL, address: string): Delivery => ({
+const egressRefused = ({ host }: HttpUrl, address: string): Delivery => ({
   kind: "dead",
   reason: "egressRefused",
-  error: short(`TIMER_EGRESS does not allow ${address} (${hostAndPort(url)})`),
+  error: short(`TIMER_EGRESS does not allow ${address} (${host})`),
 })
 
-const timedOut = (url: URL, timeoutMs: number): Delivery => ({
+const timedOut = ({ host }: HttpUrl, timeoutMs: number): Delivery => ({
   kind: "retry",
-  error: short(`no whole answer from ${hostAndPort(url)} within ${formatDuration(timeoutMs)}`),
+  error: short(`no whole answer from ${host} within ${formatDuration(timeoutMs)}`),
   isHostFailure: true,
 })
 
 /** Names host and code only: the runtime's own messages repeat the URL, and a URL may hold secrets. */
-const networkFailure = (url: URL, error: unknown): Delivery => ({
+const networkFailure = ({ host }: HttpUrl, error: unknown): Delivery => ({
   kind: "retry",
-  error: short(`${meaningOf(codeOf(error))}: ${hostAndPort(url)}`),
+  error: short(`${meaningOf(codeOf(error))}: ${host}`),
   isHostFailure: true,
 })
 

@@ -1,0 +1,92 @@
+// Wakes whoever waits for an instant of the wall clock. The runtime's timers count whole milliseconds, so that one set
+// for a whole millisecond of the day wakes half of one after it on average. The system's alarm does better: it sleeps by
+// such a timer until shortly before, and then on an address of shared memory that nobody ever touches, whose time-out
+// is exact to some hundredths of a millisecond.
+import { Context, Effect } from "effect"
+
+export interface AlarmService {
+  /** Until the instant has come, or little longer; it may also return before. `nowMs` is the time by the wall clock. */
+  sleepUntil(instantMs: number, nowMs: number): Effect.Effect<void>
+}
+
+/** By Effect's clock, unless there is a better one. */
+export const Alarm = Context.Reference<AlarmService>("punctual/ports/Alarm", {
+  defaultValue: () => ({ sleepUntil: (instantMs, nowMs) => Effect.sleep(Math.max(1, instantMs - nowMs)) }),
+})
+
+/** For the wall clock of the system. */
+export const systemAlarm: AlarmService = {
+  sleepUntil: (instantMs) =>
+    Effect.callback((resume) => {
+      const sleep = new Sleep(instantMs, () => resume(Effect.void))
+      return Effect.sync(() => sleep.cancel())
+    }),
+}
+
+/** By how much a timer of the runtime may be late without harm. */
+const coarseMarginMs = 2
+/** One that is woken earlier than this has not slept as long as it asked for. */
+const earlyMs = 0.05
+
+const nothing = new Int32Array(new SharedArrayBuffer(4))
+
+class Sleep {
+  private readonly instantMs: number
+  private readonly onEnd: () => void
+  private timer: ReturnType<typeof setTimeout> | undefined
+  private isOver = false
+
+  constructor(instantMs: number, onEnd: () => void) {
+    this.instantMs = instantMs
+    this.onEnd = onEnd
+    this.goOn()
+  }
+
+  cancel(): void {
+    this.isOver = true
+    clearTimeout(this.timer)
+  }
+
+  private goOn(): void {
+    const leftMs = this.instantMs - preciseNow()
+    if (leftMs <= 0) this.end()
+    else if (leftMs > 2 * coarseMarginMs) this.sleepCoarsely(leftMs - coarseMarginMs)
+    else this.sleepFinely(leftMs)
+  }
+
+  private sleepCoarsely(ms: number): void {
+    this.timer = setTimeout(() => this.goOn(), Math.floor(ms))
+  }
+
+  private sleepFinely(ms: number): void {
+    const wait = Atomics.waitAsync(nothing, 0, 0, ms)
+    if (!wait.async) {
+      this.sleepCoarsely(1)
+      return
+    }
+    wait.value.then(() => {
+      if (this.isOver) return
+      // A runtime that cannot count fractions comes back early: then a timer does, once.
+      if (this.instantMs - preciseNow() > earlyMs) this.sleepCoarsely(1)
+      else this.end()
+    })
+  }
+
+  private end(): void {
+    this.isOver = true
+    this.onEnd()
+  }
+}
+
+let offsetMs = performance.timeOrigin
+
+/** The time of day with fractions of milliseconds: never outside the millisecond that Date has. */
+export const preciseNow = (): number => {
+  const elapsedMs = performance.now()
+  const wholeMs = Date.now()
+  const now = elapsedMs + offsetMs
+  if (now >= wholeMs && now < wholeMs + 1) return now
+  // The clock was set, or has drifted from the one that only counts on.
+  offsetMs = (now < wholeMs ? wholeMs : wholeMs + 0.999) - elapsedMs
+  return elapsedMs + offsetMs
+}

@@ -1,0 +1,39 @@
+// The URLs of targets, parsed and kept for a while.
+import { expect, test } from "bun:test"
+import { HttpUrls } from "../../../src/deliverers/webhook/HttpUrls.ts"
+import type { Target } from "../../../src/domain/Timer.ts"
+
+const targetOf = (url: string): Target => ({
+  type: "webhook",
+  url,
+  method: "POST",
+  timeoutMs: 1_000,
+  body: "envelope",
+})
+
+test("targets that differ only in path or spelling have one host", () => {
+  const urls = new HttpUrls()
+  const hostOf = (url: string) => urls.of(targetOf(url))?.host
+  expect(hostOf("https://Example.test/a")).toBe("example.test:443")
+  expect(hostOf("https://example.test:443/b?c")).toBe("example.test:443")
+  expect(hostOf("http://example.test/")).toBe("example.test:80")
+  expect(hostOf("http://[::1]:8080/")).toBe("[::1]:8080")
+})
+
+test("what is not HTTP has none, each time it is asked for", () => {
+  const urls = new HttpUrls()
+  for (const url of ["file:///etc/passwd", "s3://bucket/key", "not a url", "file:///etc/passwd"]) {
+    expect(urls.of(targetOf(url))).toBeUndefined()
+  }
+  expect(urls.of({ type: "event" })).toBeUndefined()
+})
+
+test("a URL is parsed once while it is among the latest, and again when many others came", () => {
+  const urls = new HttpUrls()
+  const first = urls.of(targetOf("https://example.test/0"))
+  expect(urls.of(targetOf("https://example.test/0"))).toBe(first as NonNullable<typeof first>)
+  for (let other = 1; other <= 1_000; other++) urls.of(targetOf(`https://example.test/${other}`))
+  const again = urls.of(targetOf("https://example.test/0"))
+  expect(again).not.toBe(first as NonNullable<typeof first>)
+  expect(again?.url.href).toBe("https://example.test/0")
+})
