@@ -104,7 +104,7 @@ const engineOptionsOf = (chance: Chance, isAmple: boolean): EngineOptions => {
     window: isAmple
       ? { ...window, lookAheadMs, page: chance.oneOf([20, 500]) }
       : {
-          timers: chance.oneOf([40, 150, 600]),
+          timers: chance.oneOf([20, 40, 150]),
           bytes: chance.oneOf([40_000, 1 << 20]),
           page: chance.oneOf([3, 10]),
           lookAheadMs,

@@ -17,6 +17,8 @@ export class StoreLink {
   flakyUntilUs = 0
   slowUntilUs = 0
   lateUntilUs = 0
+  /** Of claims alone. */
+  claimsSlowUntilUs = 0
   /** What lay on the way until then is lost. */
   private lateNotAfterUs = Number.POSITIVE_INFINITY
 
@@ -34,6 +36,7 @@ export class StoreLink {
     this.flakyUntilUs = Math.min(this.flakyUntilUs, nowUs)
     this.slowUntilUs = Math.min(this.slowUntilUs, nowUs)
     this.lateUntilUs = Math.min(this.lateUntilUs, nowUs)
+    this.claimsSlowUntilUs = Math.min(this.claimsSlowUntilUs, nowUs)
     this.lateNotAfterUs = nowUs + slowestUs
   }
 }
@@ -162,7 +165,7 @@ export class SimStore {
       const arrives = process.whenCrashed(() => {
         isLost = chance.happens(0.5)
       })
-      world.after(this.tripUs(), () => {
+      world.after(this.tripUs(method), () => {
         arrives()
         if (isLost) return
         const breaksWhere = this.breaksWhere()
@@ -185,16 +188,17 @@ export class SimStore {
           return
         }
         const exit = effect()
-        const backUs = this.tripUs()
+        const backUs = this.tripUs(method)
         if (world.nowUs + backUs < link.cutUntilUs) fail("done, but unheard", this.noticedAfterUs())
         else answer(exit, backUs)
       })
     })
   }
 
-  private tripUs(): number {
+  private tripUs(method: string): number {
     const { link, chance } = this.parts
-    const isSlow = this.world.nowUs < link.slowUntilUs && chance.happens(0.3)
+    const slowUntilUs = Math.max(link.slowUntilUs, method === "claim" ? link.claimsSlowUntilUs : 0)
+    const isSlow = this.world.nowUs < slowUntilUs && chance.happens(0.3)
     return isSlow ? chance.skewed(20_000, slowestUs) : chance.between(50, longestTripUs)
   }
 

@@ -26,8 +26,12 @@ export class Troubles {
   }
 
   begin(): void {
-    const { world, scenario } = this.parts
+    const { world, scenario, nodes } = this.parts
     if (scenario.troubles.length > 0) this.expectNext()
+    // Claims are few among all calls: they are slow at any time, or they would hardly meet an owner that comes back.
+    if (scenario.troubles.includes("storeSlow")) {
+      for (const { link } of nodes) link.claimsSlowUntilUs = scenario.troubledMs * 1_000
+    }
     world.afterMs(scenario.troubledMs, () => this.end())
   }
 
