@@ -1,6 +1,6 @@
 // Sleeping until an instant of the system's clock.
 import { afterEach, expect, setSystemTime, test } from "bun:test"
-import { Deferred, Effect, Fiber } from "effect"
+import { Effect } from "effect"
 import { Alarm, preciseNow, systemAlarm } from "../../src/ports/Alarm.ts"
 
 afterEach(() => {
@@ -26,23 +26,6 @@ test("many sleep beside each other, and each wakes at its own instant", async ()
     ),
   )
   for (const [index, at] of wokenAt.entries()) expect(at).toBeGreaterThan((instants[index] ?? 0) - 0.1)
-})
-
-test("one that is interrupted wakes nobody", async () => {
-  for (const inMs of [1, 20]) {
-    const isOver = await Effect.runPromise(
-      Effect.gen(function* () {
-        const woken = yield* Deferred.make<void>()
-        const sleep = systemAlarm.sleepUntil(preciseNow() + inMs, Date.now())
-        const sleeper = yield* Effect.forkChild(Effect.andThen(sleep, Deferred.succeed(woken, undefined)))
-        yield* Effect.yieldNow
-        yield* Fiber.interrupt(sleeper)
-        yield* Effect.sleep(inMs + 10)
-        return yield* Deferred.isDone(woken)
-      }),
-    )
-    expect(isOver).toBe(false)
-  }
 })
 
 test("fractions of a millisecond belong to the millisecond that the clock shows, also when it is set", () => {
