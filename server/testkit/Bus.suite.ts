@@ -4,7 +4,7 @@ import { describe, expect } from "bun:test"
 import { decodeEnvelope, encodeEnvelope } from "@punctual/api/Envelope"
 import { Effect, Exit, Fiber, Latch, Result, Scope } from "effect"
 import { HandlerUnavailable, MessageFailed } from "../src/ports/Bus.ts"
-import { enclose } from "../src/ports/MessageMetadata.ts"
+import { MessageMetadata } from "../src/ports/MessageMetadata.ts"
 import { busDeadLettersSuite } from "./BusDeadLetters.suite.ts"
 import { type BusFixture, busLawsOf, Listener, sampleMessage, takenType } from "./BusFixture.ts"
 
@@ -283,8 +283,9 @@ const metadataLaws = (fixture: BusFixture): void => {
       const question = sampleMessage({ key: "call-1", correlationId: "order-1" })
       const listener = new Listener(({ envelope }) =>
         envelope.id === question.id
-          ? enclose(answer).pipe(
-              Effect.flatMap((enclosed) => steps.bus.publish([enclosed])),
+          ? Effect.flatMap(MessageMetadata, (metadata) =>
+              steps.bus.publish([{ ...answer, ...metadata }]),
+            ).pipe(
               Effect.catch(({ message }) => Effect.fail(new MessageFailed({ message }))),
               Effect.asVoid,
             )

@@ -123,8 +123,8 @@ export class NatsPublisher {
       this.#outstanding += outgoing.length
       this.#calls.add(call)
       this.#timer ??= setTimeout(() => this.#failLate(), this.#timeoutMs)
-      this.#waiting.add(call)
-      if (this.#connection.isConnected) this.#sendWaiting()
+      if (this.#connection.isConnected && this.#waiting.size === 0) this.#send(call)
+      else this.#waiting.add(call)
       return Effect.sync(() => this.#forget(call))
     })
   }

@@ -3,28 +3,25 @@
 // would lose it.
 import type { CorrelationId } from "@punctual/api/CorrelationId"
 import { dueTimeReachedJson, dueTimeReachedType } from "@punctual/api/DueTimeReached"
-import type { MessageType } from "@punctual/api/Envelope"
+import type { MessageType, SealedEnvelope } from "@punctual/api/Envelope"
 import type { EnvelopeId } from "@punctual/api/EnvelopeId"
 import type { Namespace } from "@punctual/api/Namespace"
 import type { TimerId } from "@punctual/api/TimerId"
 import { Effect } from "effect"
 import type { Bus, PublishError } from "../../ports/Bus.ts"
 import type { Deliverer, Delivery, Fire } from "../../ports/Deliverer.ts"
-import { enclose, MessageMetadata } from "../../ports/MessageMetadata.ts"
 
 export const makeEventDeliverer = (bus: Bus["Service"]): Deliverer => ({
   deliver: (fire) =>
-    // The event belongs to the work that asked for the timer, and time has caused it: no message did.
-    enclose(dueTimeReached(fire)).pipe(
-      Effect.provideService(MessageMetadata, { correlationId: fire.correlationId as CorrelationId }),
-      Effect.flatMap((envelope) => bus.publish([envelope])),
-      Effect.match({ onSuccess: () => delivered, onFailure: deliveryOf }),
-    ),
+    Effect.match(bus.publish([dueTimeReached(fire)]), { onSuccess: () => delivered, onFailure: deliveryOf }),
   hostOf: () => "bus",
 })
 
-/** The ids of a timer have passed the contract's schemas when it was made. */
-const dueTimeReached = (fire: Fire) => {
+/**
+ * It belongs to the work that asked for the timer, and time has caused it: no message did. The ids of a timer have
+ * passed the contract's schemas when it was made.
+ */
+const dueTimeReached = (fire: Fire): SealedEnvelope => {
   const tenantId = fire.namespace as Namespace
   const serviceCallId = fire.timerId as TimerId
   const payloadJson = fire.payload === undefined ? undefined : decoder.decode(fire.payload)
@@ -35,6 +32,7 @@ const dueTimeReached = (fire: Fire) => {
     tenantId,
     aggregateId: serviceCallId,
     timestampMs: fire.firedAt,
+    correlationId: fire.correlationId as CorrelationId,
     payloadJson: dueTimeReachedJson({ tenantId, serviceCallId, reachedAt: fire.firedAt }, payloadJson),
   }
 }
