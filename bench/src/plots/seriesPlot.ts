@@ -1,6 +1,6 @@
 // What was watched over a long run, each measure in a panel of its own from zero up: a glance tells flat from growing. The
 // two quarters whose medians are compared are shaded. In the colours of the other charts.
-import { flatness, type Sample, watched } from "../soak/Sample.ts"
+import { flatness, type Growth, type Sample } from "../soak/Sample.ts"
 import { escaped, fonts, styles } from "./chart.ts"
 
 const width = 920
@@ -14,9 +14,8 @@ const headroom = 20
 const color = "#2f81f7"
 const growsColor = "#e8590c"
 
-export const seriesPlot = (title: string, samples: ReadonlyArray<Sample>, mostGrowth: number): string => {
-  const measures = Object.entries(watched) as ReadonlyArray<[keyof typeof watched, string]>
-  const growth = new Map(flatness(samples).map((found) => [found.name, found.growth]))
+export const seriesPlot = (title: string, samples: ReadonlyArray<Sample>): string => {
+  const measures = flatness(samples)
   const height = top + measures.length * panelHeight + bottom
   const minutes = Math.max(0.1, samples.at(-1)?.minute ?? 0)
   const x = (minute: number) => left + ((width - left - right) * minute) / minutes
@@ -31,13 +30,7 @@ export const seriesPlot = (title: string, samples: ReadonlyArray<Sample>, mostGr
       (from) =>
         `<rect x="${fixed(x(minutes * from))}" y="${top}" width="${fixed((x(minutes) - x(0)) / 4)}" height="${floor - top}" fill="#8b949e" fill-opacity="0.1"/>`,
     ),
-    ...measures.map(([key, name], index) =>
-      panel(samples, key, name, growth.get(name) ?? Number.NaN, {
-        x,
-        top: top + index * panelHeight,
-        isFlat: (growth.get(name) ?? Number.NaN) <= mostGrowth,
-      }),
-    ),
+    ...measures.map((measure, index) => panel(samples, measure, { x, top: top + index * panelHeight })),
     ...minuteTicks(minutes).map(
       (minute) =>
         `<line class="grid" x1="${fixed(x(minute))}" x2="${fixed(x(minute))}" y1="${top}" y2="${floor + 5}"/>` +
@@ -52,20 +45,17 @@ export const seriesPlot = (title: string, samples: ReadonlyArray<Sample>, mostGr
 interface Placing {
   readonly x: (minute: number) => number
   readonly top: number
-  readonly isFlat: boolean
 }
 
 const panel = (
   samples: ReadonlyArray<Sample>,
-  key: keyof typeof watched,
-  name: string,
-  growth: number,
-  { x, top: panelTop, isFlat }: Placing,
+  { measure, name, growth, isFlat }: Growth,
+  { x, top: panelTop }: Placing,
 ): string => {
   const floor = panelTop + panelHeight
-  const highest = Math.max(1, ...samples.map((sample) => sample[key]))
+  const highest = Math.max(1, ...samples.map((sample) => sample[measure]))
   const y = (value: number) => floor - ((panelHeight - headroom) * value) / highest
-  const points = samples.map((sample) => `${fixed(x(sample.minute))},${fixed(y(sample[key]))}`)
+  const points = samples.map((sample) => `${fixed(x(sample.minute))},${fixed(y(sample[measure]))}`)
   const first = x(samples.at(0)?.minute ?? 0)
   const last = x(samples.at(-1)?.minute ?? 0)
   const stroke = isFlat ? color : growsColor
@@ -77,7 +67,7 @@ const panel = (
     `<text class="title" x="24" y="${floor - 30}" font-weight="600">${escaped(name)}</text>`,
     `<text x="${left - 8}" y="${fixed(y(highest) + 4)}" text-anchor="end">${valueText(highest)}</text>`,
     `<text x="${left - 8}" y="${floor - 2}" text-anchor="end">0</text>`,
-    `<text x="${width - right + 10}" y="${floor - 38}"><tspan fill="${stroke}" font-weight="700">${valueText(samples.at(-1)?.[key] ?? 0)}</tspan></text>`,
+    `<text x="${width - right + 10}" y="${floor - 38}"><tspan fill="${stroke}" font-weight="700">${valueText(samples.at(-1)?.[measure] ?? 0)}</tspan></text>`,
     `<text x="${width - right + 10}" y="${floor - 20}">${growthText}</text>`,
   ].join("")
 }
