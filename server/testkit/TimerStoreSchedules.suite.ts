@@ -93,6 +93,18 @@ const setting = (fixture: StoreFixture): void => {
     }),
   )
 
+  law("that moved a timer in the millisecond of its creation is answered so again when it is repeated", () =>
+    Effect.gen(function* () {
+      const { write } = yield* owned
+      const timer = sampleTimer({ timerId: "asked", executeAt: due })
+      const item = schedule({ executeAt: due + 5, createdAt: timer.createdAt })
+      yield* write([putOf(timer)])
+      const answers = yield* write([item])
+      expect(answers).toMatchObject([{ result: "moved" }])
+      expect(yield* write([item])).toEqual(answers)
+    }),
+  )
+
   law("of the due time that is there arms nothing, and remembers when it was asked for", () =>
     Effect.gen(function* () {
       const { store, write } = yield* owned

@@ -39,7 +39,7 @@ BEGIN
       WHEN 'schedule' THEN CASE
         WHEN l.fire_id = i.fire_id THEN 'finished'
         WHEN p.fire_id IS NULL THEN CASE WHEN l.fire_id IS NULL THEN 'create' ELSE 'finished' END
-        WHEN p.fire_id = i.fire_id THEN CASE WHEN p.created_at = i.created_at THEN 'created' ELSE 'moved' END
+        WHEN p.fire_id = i.fire_id THEN CASE WHEN p.revision > p.created_at THEN 'moved' ELSE 'created' END
         WHEN p.fire_id = i.in_flight THEN 'inFlight'
         WHEN p.attempts > 0 THEN 'retrying'
         WHEN i.asked_at < coalesce(p.asked_at, p.updated_at) THEN 'outdated'
