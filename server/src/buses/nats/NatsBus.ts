@@ -88,7 +88,13 @@ const outgoingOf = (envelope: SealedEnvelope): Outgoing | PublishError => {
     })
   }
   const { id, tenantId, aggregateId, correlationId } = envelope
-  // Not set one by one: the client would search, check and copy for each, and that is an eighth of all a publish costs.
+  if (lineBreak.test(`${id}${aggregateId}${correlationId}`)) {
+    return new PublishError({
+      message: "A message's ids have a line break, which would begin another header.",
+      isPermanent: true,
+    })
+  }
+  // Not set one by one: the client would search and copy for each, and that is an eighth of all a publish costs.
   const head = MsgHdrsImpl.fromRecord({
     "Nats-Msg-Id": [id],
     tenantId: [tenantId],
@@ -97,6 +103,8 @@ const outgoingOf = (envelope: SealedEnvelope): Outgoing | PublishError => {
   })
   return { subject, headers: head, bytes: encodeEnvelope(envelope) }
 }
+
+const lineBreak = /[\r\n]/
 
 const noteEveryMs = 30_000
 

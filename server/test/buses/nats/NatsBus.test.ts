@@ -1,7 +1,10 @@
-import { afterAll, beforeAll } from "bun:test"
+import { afterAll, beforeAll, expect, test } from "bun:test"
+import type { CorrelationId } from "@punctual/api/CorrelationId"
+import type { TimerId } from "@punctual/api/TimerId"
 import { Effect } from "effect"
+import { Bus } from "../../../src/ports/Bus.ts"
 import { busSuite } from "../../../testkit/Bus.suite.ts"
-import { realTime } from "../../../testkit/BusFixture.ts"
+import { realTime, sampleMessage } from "../../../testkit/BusFixture.ts"
 import { describeNats } from "../../../testkit/NatsBinary.ts"
 import { NatsRig } from "../../../testkit/NatsRig.ts"
 
@@ -18,5 +21,19 @@ describeNats("on a real broker", () => {
     listenElsewhere: () => Effect.void,
     inject: (tenant, bytes) =>
       Effect.promise(() => rig.manager.jetstream().publish(`svc.${tenant}.serviceCall`, bytes)),
+  })
+
+  test("an id cannot begin a header of its own", async () => {
+    await rig.renew()
+    const forged = "call-1\r\nNats-Rollup: all"
+    const messages = [
+      { ...sampleMessage(), aggregateId: forged as TimerId },
+      { ...sampleMessage(), correlationId: forged as CorrelationId },
+    ]
+    for (const message of messages) {
+      const refused = Effect.flatMap(Bus, (bus) => Effect.flip(bus.publish([message])))
+      const { isPermanent } = await Effect.runPromise(Effect.provide(refused, rig.bus()))
+      expect(isPermanent).toBe(true)
+    }
   })
 })
