@@ -6,6 +6,7 @@ import { basename, join } from "node:path"
 import { Effect, Layer } from "effect"
 import type { StoreCopies } from "../../src/ports/StoreCopy.ts"
 import { vacuumInto } from "../../src/stores/sqlite/SqliteBackup.ts"
+import { modeOf, withUmask } from "../../testkit/fileModes.ts"
 import { readSqliteContents } from "../../testkit/SqliteContents.ts"
 import { TemporaryFolder } from "../../testkit/TemporaryFolder.ts"
 import { run } from "./CommandFixture.ts"
@@ -45,15 +46,21 @@ test("the copy has all of it, is sound, stands alone, and is told of", async () 
   expect(readdirSync(folder.path).filter((name) => name.includes("partial"))).toEqual([])
 })
 
-test("whoever may read the store may read the copy, and nobody else while it is made", async () => {
-  const [path, file, half] = [fresh(), fresh(), fresh()]
+test("only the owner may read a backup, also while it is made; one that is replaced keeps its mode", async () => {
+  const [path, file, replaced, half] = [fresh(), fresh(), fresh(), fresh()]
   await fill(`sqlite:${path}`, 1)
-  chmodSync(path, 0o640)
-  expect((await backedUp(`sqlite:${path}`, file)).exitCode).toBe(0)
-  const database = new Database(path)
-  vacuumInto(database, half)
-  database.close()
-  expect([file, half].map((copy) => statSync(copy).mode & 0o777)).toEqual([0o640, 0o600])
+  chmodSync(path, 0o644)
+  writeFileSync(replaced, "an earlier backup")
+  chmodSync(replaced, 0o640)
+  const modes = await withUmask(0, async () => {
+    expect((await backedUp(`sqlite:${path}`, file)).exitCode).toBe(0)
+    expect((await backedUp(`sqlite:${path}`, replaced, "--force")).exitCode).toBe(0)
+    const database = new Database(path)
+    vacuumInto(database, half)
+    database.close()
+    return [file, replaced, half].map(modeOf)
+  })
+  expect(modes).toEqual(["600", "640", "600"])
 })
 
 test("a service may run on the store, and what it has just committed is in the copy", async () => {

@@ -4,13 +4,15 @@
 // keeps it: that one is not dead.
 import { Database } from "bun:sqlite"
 import { codeOf } from "./failures.ts"
+import { createIfMissing } from "./newFiles.ts"
 
 export class ProcessLock {
   readonly #file: Database
   #isHeld = false
 
   constructor(path: string) {
-    this.#file = new Database(path, { create: true, readwrite: true })
+    createIfMissing(path)
+    this.#file = new Database(path, { readwrite: true })
     this.#file.run("PRAGMA busy_timeout = 0")
   }
 

@@ -7,6 +7,7 @@ import { chmodSync, closeSync, existsSync, fsyncSync, openSync, renameSync, rmSy
 import { dirname } from "node:path"
 import type { CopyFacts, CopyOptions } from "../../ports/StoreCopy.ts"
 import { codeOf, describe } from "./failures.ts"
+import { createNew } from "./newFiles.ts"
 import { OpenFailure } from "./OpenFailure.ts"
 import { faultsIn, hasTable, type OpenedBeside, openAlone, openBeside } from "./openBeside.ts"
 import { numberIn } from "./openDatabase.ts"
@@ -22,7 +23,8 @@ export const copyStore = (path: string, { file, partial, takenAtMs }: CopyOption
     return writing(file, () => {
       noteInstant(partial, takenAtMs)
       const facts = inspectFile(partial)
-      chmodSync(partial, permissionsOf(path))
+      // A backup that is replaced keeps the mode that somebody gave it.
+      if (existsSync(file)) chmodSync(partial, permissionsOf(file))
       syncFile(partial)
       renameSync(partial, file)
       syncFolderOf(file)
@@ -77,7 +79,7 @@ export const permissionsOf = (file: string): number => statSync(file).mode & 0o7
  */
 export const vacuumInto = (database: Database, to: string): void => {
   removeHalf(to)
-  closeSync(openSync(to, "wx", 0o600))
+  createNew(to)
   try {
     // It writes another file, and reads this one; the library makes no difference.
     database.run("PRAGMA query_only = OFF")

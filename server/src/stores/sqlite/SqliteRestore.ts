@@ -77,8 +77,8 @@ export class RestorePlace {
     } finally {
       copy.close()
     }
-    // As the store that is replaced; else as the backup, but for whoever may write: that one was only to be read.
-    chmodSync(prepared, permissionsOf(this.isTaken ? this.#path : file) | 0o600)
+    // A store that is replaced keeps its mode. A new one is the owner's alone.
+    if (this.isTaken) chmodSync(prepared, permissionsOf(this.#path) | 0o600)
     ownAs(prepared, this.#ownerFile)
   }
 

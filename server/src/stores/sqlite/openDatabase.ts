@@ -2,10 +2,10 @@
 // program, its schema is up to date, its shard count is the one asked for. Everything that can be
 // wrong is said in one sentence that names the file and what to do.
 import { Database } from "bun:sqlite"
-import { existsSync, mkdirSync } from "node:fs"
-import { dirname } from "node:path"
+import { existsSync } from "node:fs"
 import { codeOf, describe } from "./failures.ts"
 import { migrations } from "./migrations/all.ts"
+import { createFolderOf, createIfMissing } from "./newFiles.ts"
 import { OpenFailure } from "./OpenFailure.ts"
 import { ProcessLock } from "./ProcessLock.ts"
 
@@ -26,14 +26,15 @@ const creationWaitMs = 5_000
 export const openForWriting = (options: OpenOptions): { database: Database; lock: ProcessLock } => {
   checkLibrary()
   const lock = explaining(options.path, () => {
-    mkdirSync(dirname(options.path), { recursive: true })
+    createFolderOf(options.path)
     return new ProcessLock(`${options.path}.lock`)
   })
   let database: Database | undefined
   try {
     explaining(`${options.path}.lock`, () => lock.tryAcquire())
     database = explaining(options.path, () => {
-      const opened = new Database(options.path, { create: true, readwrite: true })
+      createIfMissing(options.path)
+      const opened = new Database(options.path, { readwrite: true })
       prepare(opened, options, lock)
       return opened
     })
