@@ -146,7 +146,7 @@ describe("punctual restore", () => {
     other.close()
     const cases: ReadonlyArray<readonly [string, RegExp]> = [
       [text, /not an SQLite database/],
-      [damaged, /is damaged .* take another copy/],
+      [damaged, /is damaged .* take another backup/],
       [newer, /has schema version/],
       [foreign, /another program/],
       [fresh(), /There is no file/],

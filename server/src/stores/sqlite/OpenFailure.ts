@@ -5,7 +5,7 @@ export type OpenFailureReason =
   | "libraryTooOld"
   | "unwritable"
   | "notADatabase"
-  | "corrupt"
+  | "damaged"
   | "otherProgram"
   | "missing"
   | "newerSchema"

@@ -6,7 +6,7 @@ import { Effect, type Scope } from "effect"
 import type { ArchivedItem } from "../../domain/decideRestore.ts"
 import type { ArchivePage, ArchivePlace, TimerArchive } from "../../ports/TimerArchive.ts"
 import { StoreError } from "../../ports/TimerStore.ts"
-import { describe } from "./failures.ts"
+import { describe, explain } from "./failures.ts"
 import { NamespaceTable } from "./NamespaceTable.ts"
 import { OpenFailure } from "./OpenFailure.ts"
 import { numberIn, openForArchive } from "./openDatabase.ts"
@@ -31,11 +31,11 @@ export const SqliteArchive = {
         }),
         (database) => Effect.sync(() => database.close()),
       ),
-      archiveOf,
+      (database) => archiveOf(database, path),
     ),
 } as const
 
-const archiveOf = (database: Database): TimerArchive => {
+const archiveOf = (database: Database, path: string): TimerArchive => {
   const parts: ReadonlyArray<Part> = [
     {
       name: "pending",
@@ -53,7 +53,7 @@ const archiveOf = (database: Database): TimerArchive => {
   const read = <A>(run: () => A) =>
     Effect.try({
       try: run,
-      catch: (error) => new StoreError({ message: describe(error), isFatal: false }),
+      catch: (error) => new StoreError({ message: explain(error, path), isFatal: false }),
     })
   return {
     shards: numberIn(database, "SELECT count(*) FROM shards"),

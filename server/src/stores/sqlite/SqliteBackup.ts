@@ -6,6 +6,7 @@ import { Database } from "bun:sqlite"
 import { chmodSync, closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, statSync } from "node:fs"
 import { dirname } from "node:path"
 import type { CopyFacts, CopyOptions } from "../../ports/StoreCopy.ts"
+import { damaged } from "./damage.ts"
 import { codeOf, describe } from "./failures.ts"
 import { createNew } from "./newFiles.ts"
 import { OpenFailure } from "./OpenFailure.ts"
@@ -63,7 +64,7 @@ export const inspectFile = (file: string): CopyFacts => {
   try {
     const faults = faultsIn(opened.database, false, 3)
     if (faults.length > 0) {
-      throw new OpenFailure("corrupt", `${file} is damaged (${faults.join("; ")}): take another copy.`)
+      throw damaged(file, faults.join("; "), "backup")
     }
     return factsOf(opened, file)
   } finally {

@@ -16,7 +16,8 @@ import {
   type StoreReport,
 } from "../../ports/StoreReport.ts"
 import { logOfText } from "../AttemptLogText.ts"
-import { codeOf, describe } from "./failures.ts"
+import { hasUnknownFormat } from "./damage.ts"
+import { describe, isDamage } from "./failures.ts"
 import { migrations } from "./migrations/all.ts"
 import { NamespaceTable } from "./NamespaceTable.ts"
 import { faultsIn, hasTable, openBeside } from "./openBeside.ts"
@@ -33,6 +34,7 @@ export const examineFile = (path: string, options: ExamineFile): StoreReport => 
     database.run("BEGIN")
     const shards = numberIn(database, "SELECT count(*) FROM shards")
     const structure = structureOf(database, options.isFull)
+    if (hasUnknownFormat(path)) structure.push("its header has an unknown format, so it cannot be written")
     const counted = withFaultsTold(structure, () => ({
       shards: shardsOf(database, shards),
       overdue: overdueIn(database, shards, options.overdueBeforeMs),
@@ -74,12 +76,12 @@ const structureOf = (database: Database, isFull: boolean): Array<string> => {
   return faults
 }
 
-/** A corrupt file fails some of its reads: then that is what is wrong, and the rest goes untold. */
+/** A damaged file fails some of its reads: then that is what is wrong, and the rest goes untold. */
 const withFaultsTold = <A>(faults: Array<string>, read: () => A): A | undefined => {
   try {
     return read()
   } catch (error) {
-    if (!/^SQLITE_(CORRUPT|NOTADB)/.test(codeOf(error))) throw error
+    if (!isDamage(error)) throw error
     faults.push(describe(error))
     return undefined
   }

@@ -14,10 +14,11 @@ import {
   statSync,
 } from "node:fs"
 import { dirname } from "node:path"
-import { codeOf } from "./failures.ts"
+import { bytesOf, checkNotCutOff } from "./damage.ts"
+import { codeOf, isDamage } from "./failures.ts"
 import { OpenFailure } from "./OpenFailure.ts"
 import { openAlone, openBeside } from "./openBeside.ts"
-import { explaining, numberIn } from "./openDatabase.ts"
+import { acquire, explaining, lockOf, numberIn } from "./openDatabase.ts"
 import { ProcessLock } from "./ProcessLock.ts"
 import { noteTable, permissionsOf, syncFile, syncFolderOf, vacuumInto, writing } from "./SqliteBackup.ts"
 
@@ -36,9 +37,9 @@ export class RestorePlace {
     if (!existsSync(dirname(path))) {
       throw new OpenFailure("missing", `There is no folder ${dirname(path)}: make it, or name another file.`)
     }
-    const isNewLock = !existsSync(`${path}.lock`)
-    this.#lock = explaining(`${path}.lock`, () => new ProcessLock(`${path}.lock`))
-    if (!explaining(`${path}.lock`, () => this.#lock.tryAcquire())) {
+    const isNewLock = !existsSync(lockOf(path))
+    this.#lock = explaining(lockOf(path), () => new ProcessLock(lockOf(path)))
+    if (!acquire(this.#lock, path)) {
       this.#lock.close()
       throw new OpenFailure(
         "inUse",
@@ -46,8 +47,8 @@ export class RestorePlace {
       )
     }
     if (isNewLock) {
-      if (this.isTaken) chmodSync(`${path}.lock`, permissionsOf(path))
-      ownAs(`${path}.lock`, this.#ownerFile)
+      if (this.isTaken) chmodSync(lockOf(path), permissionsOf(path))
+      ownAs(lockOf(path), this.#ownerFile)
     }
   }
 
@@ -90,6 +91,8 @@ export class RestorePlace {
     if (this.isTaken) {
       if (keepAs === undefined) throw new Error("a store that is there is replaced only if it is kept")
       this.#keep(keepAs)
+    } else {
+      setLogAside(this.#path)
     }
     renameSync(prepared, this.#path)
     syncFolderOf(this.#path)
@@ -123,9 +126,9 @@ export class RestorePlace {
     try {
       settleLog(this.#path)
     } catch (error) {
-      if (!/^SQLITE_(CORRUPT|NOTADB|IOERR)/.test(codeOf(error))) throw error
-      // Its log cannot be moved into it: it is kept beside it, for whoever tries to mend the two.
-      if (existsSync(`${this.#path}-wal`)) secondName(`${this.#path}-wal`, `${keepAs}-wal`)
+      if (!isDamage(error) && !isDamagedStore(error) && !codeOf(error).startsWith("SQLITE_IOERR")) throw error
+      // Its log cannot be moved into it: it is kept beside it, for whoever tries to repair the two.
+      if (bytesOf(`${this.#path}-wal`) > 0) secondName(`${this.#path}-wal`, `${keepAs}-wal`)
     }
     secondName(this.#path, keepAs)
     syncFolderOf(keepAs)
@@ -135,6 +138,7 @@ export class RestorePlace {
 
 /** Moves what is in the file's log into the file. */
 const settleLog = (path: string): void => {
+  checkNotCutOff(path)
   const database = new Database(path, { readwrite: true })
   try {
     const [busy] = database.query("PRAGMA wal_checkpoint(TRUNCATE)").values()[0] ?? []
@@ -149,9 +153,18 @@ const settleLog = (path: string): void => {
   }
 }
 
+const isDamagedStore = (error: unknown): boolean => error instanceof OpenFailure && error.reason === "damaged"
+
 /** The log and its index, of a file that is closed and whose log is empty, or kept elsewhere. */
 const removeBeside = (path: string): void => {
   for (const ending of ["-wal", "-shm", "-journal"]) rmSync(`${path}${ending}`, { force: true })
+}
+
+/** The log of a database that is gone. It is kept for whoever still has that, named by when it was last written. */
+const setLogAside = (path: string): void => {
+  const log = `${path}-wal`
+  if (bytesOf(log) > 0) renameSync(log, `${log}.before-restore-${Math.floor(statSync(log).mtimeMs)}`)
+  removeBeside(path)
 }
 
 /** A file system without second names gets a copy. */

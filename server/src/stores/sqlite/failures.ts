@@ -19,6 +19,11 @@ export const codeOf = (error: unknown): string =>
 
 export const isFatal = (error: unknown): boolean => fatalCodes.some((code) => codeOf(error).startsWith(code))
 
+/** The file is not as SQLite left it. A format number from the future is reported without a code of its own. */
+export const isDamage = (error: unknown): boolean =>
+  /^SQLITE_(CORRUPT|NOTADB)/.test(codeOf(error)) ||
+  (error instanceof Error && error.message === "unsupported file format")
+
 export const isOfItem = (error: unknown): boolean =>
   error instanceof TypeError || itemCodes.some((code) => codeOf(error).startsWith(code))
 
@@ -34,8 +39,13 @@ export const refusal = (error: unknown, path: string): string =>
     ? `${path} is locked by another program, which must let go of it (${describe(error)})`
     : describe(error)
 
+/** What to do about a damaged store. The command keeps the damaged file beside the restored one. */
+export const restoreAdvice = (path: string): string =>
+  `restore it from a backup with "punctual restore <backup> --force --store sqlite:${path}", which keeps the damaged file`
+
 /** A fatal error for whoever runs the service: what failed, and what to do. */
 export const explain = (error: unknown, path: string): string => {
+  if (isDamage(error)) return `${path} is damaged (${describe(error)}): ${restoreAdvice(path)}`
   const code = codeOf(error)
   const known = remedies.find(([prefix]) => code.startsWith(prefix))
   return known === undefined ? describe(error) : `${path}: ${known[1]} (${describe(error)}). ${known[2]}`
@@ -45,14 +55,12 @@ const remedies: ReadonlyArray<readonly [code: string, what: string, remedy: stri
   ["SQLITE_FULL", "there is no room left", "Make room, and start again: all that was acknowledged is there"],
   [
     "SQLITE_READONLY",
-    "it may not be written any more",
-    "Mend that, and start again: all that was acknowledged is there",
+    "it cannot be written any more",
+    "Fix that, and start again: all that was acknowledged is there",
   ],
   [
     "SQLITE_IOERR",
     "its disk refused to read or to write",
-    "Look after the disk, and start again: what was acknowledged is recovered, what was not is unknown",
+    "Check the disk, and start again: what was acknowledged is recovered, what was not is unknown",
   ],
-  ["SQLITE_CORRUPT", "it is corrupt", "Restore it from a backup"],
-  ["SQLITE_NOTADB", "it is no database any more", "Restore it from a backup"],
 ]

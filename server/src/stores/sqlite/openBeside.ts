@@ -2,8 +2,18 @@
 // as long as this program knows it. Nothing is created, migrated or locked.
 import { Database } from "bun:sqlite"
 import { existsSync, statSync } from "node:fs"
+import { type FileRole, hasRemains } from "./damage.ts"
+import { restoreAdvice } from "./failures.ts"
 import { OpenFailure } from "./OpenFailure.ts"
-import { checkLibrary, checkOrigin, explaining, numberIn, openForReading, versionOf } from "./openDatabase.ts"
+import {
+  checkLibrary,
+  checkOrigin,
+  type Explained,
+  explaining,
+  numberIn,
+  openForReading,
+  versionOf,
+} from "./openDatabase.ts"
 
 export interface OpenedBeside {
   readonly database: Database
@@ -13,7 +23,7 @@ export interface OpenedBeside {
 export const openBeside = (path: string): OpenedBeside => {
   checkLibrary()
   if (!existsSync(path)) throw new OpenFailure("missing", `There is no store at ${path}: name its file.`)
-  return checked(openForReading({ path, shards: 0 }), path)
+  return checked(openForReading({ path, shards: 0 }), path, "store")
 }
 
 /** A file that nothing runs on, such as a backup. It may lie where nobody can write. */
@@ -22,24 +32,32 @@ export const openAlone = (path: string): OpenedBeside => {
   if (!existsSync(path) || !statSync(path).isFile()) {
     throw new OpenFailure("missing", `There is no file at ${path}.`)
   }
-  const database = explaining(path, () => new Database(path, { readonly: true }))
-  return checked(database, path)
+  const database = explaining(path, () => new Database(path, { readonly: true }), asBackup(path))
+  return checked(database, path, "backup")
 }
 
-const checked = (database: Database, path: string): OpenedBeside => {
+/** Nothing lies beside a backup: what is in it tells what it was. */
+const asBackup = (path: string): Explained => ({ role: "backup", wasStore: () => hasRemains(path) })
+
+const checked = (database: Database, path: string, role: FileRole): OpenedBeside => {
+  const read = (): OpenedBeside => {
+    checkOrigin(database, path, role)
+    const schemaVersion = versionOf(database)
+    if (schemaVersion === 0) throw emptyFile(path, role)
+    return { database, schemaVersion }
+  }
   try {
-    return explaining(path, () => {
-      checkOrigin(database, path)
-      const schemaVersion = versionOf(database)
-      if (schemaVersion === 0) {
-        throw new OpenFailure("otherProgram", `${path} is no store of Punctual: it is empty.`)
-      }
-      return { database, schemaVersion }
-    })
+    return explaining(path, read, role === "backup" ? asBackup(path) : {})
   } catch (error) {
     database.close()
     throw error
   }
+}
+
+const emptyFile = (path: string, role: FileRole): OpenFailure => {
+  const advice =
+    role === "backup" ? "take another backup" : `name its file, or, if it was a store, ${restoreAdvice(path)}`
+  return new OpenFailure("otherProgram", `${path} is no store of Punctual, because it is empty: ${advice}.`)
 }
 
 /** What a check of the structure finds, at most so many faults. */

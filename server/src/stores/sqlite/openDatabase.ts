@@ -3,7 +3,16 @@
 // wrong is said in one sentence that names the file and what to do.
 import { Database } from "bun:sqlite"
 import { existsSync } from "node:fs"
-import { codeOf, describe } from "./failures.ts"
+import {
+  checkNotCutOff,
+  damaged,
+  type FileRole,
+  hasRemains,
+  hasUnknownFormat,
+  isNoDatabase,
+  notADatabase,
+} from "./damage.ts"
+import { codeOf, describe, isDamage } from "./failures.ts"
 import { migrations } from "./migrations/all.ts"
 import { createFolderOf, createIfMissing } from "./newFiles.ts"
 import { OpenFailure } from "./OpenFailure.ts"
@@ -25,19 +34,30 @@ const creationWaitMs = 5_000
 
 export const openForWriting = (options: OpenOptions): { database: Database; lock: ProcessLock } => {
   checkLibrary()
-  const lock = explaining(options.path, () => {
-    createFolderOf(options.path)
-    return new ProcessLock(`${options.path}.lock`)
+  const { path } = options
+  // A lock that is made here says nothing about the file, and none is made beside a file of somebody else.
+  const hadLock = existsSync(lockOf(path))
+  const lock = explaining(path, () => {
+    checkNotCutOff(path)
+    if (!hadLock && isNoDatabase(path)) {
+      throw notADatabase(path, "it has no header of a database", hasRemains(path), "store")
+    }
+    createFolderOf(path)
+    return new ProcessLock(lockOf(path))
   })
   let database: Database | undefined
   try {
-    explaining(`${options.path}.lock`, () => lock.tryAcquire())
-    database = explaining(options.path, () => {
-      createIfMissing(options.path)
-      const opened = new Database(options.path, { readwrite: true })
-      prepare(opened, options, lock)
-      return opened
-    })
+    acquire(lock, path)
+    database = explaining(
+      path,
+      () => {
+        createIfMissing(path)
+        const opened = new Database(path, { readwrite: true })
+        prepare(opened, options, lock)
+        return opened
+      },
+      { wasStore: () => hadLock || hasRemains(path) },
+    )
     return { database, lock }
   } catch (error) {
     database?.close()
@@ -46,9 +66,25 @@ export const openForWriting = (options: OpenOptions): { database: Database; lock
   }
 }
 
+export const lockOf = (path: string): string => `${path}.lock`
+
+/** Whether the lock is held now. */
+export const acquire = (lock: ProcessLock, path: string): boolean => {
+  try {
+    return lock.tryAcquire()
+  } catch (error) {
+    if (!isDamage(error)) throw explanationOf(error, lockOf(path), {})
+    throw new OpenFailure(
+      "damaged",
+      `${lockOf(path)} is damaged (${describe(error)}). It holds no data: stop all processes that use ${path}, empty this file, and start again.`,
+    )
+  }
+}
+
 /** After a writer has opened it: schema and shards are checked already. */
 export const openForReading = ({ path }: OpenOptions): Database =>
   explaining(path, () => {
+    checkNotCutOff(path)
     const database = new Database(path, { readwrite: true })
     database.run(`PRAGMA busy_timeout = ${busyTimeoutMs}`)
     database.run("PRAGMA query_only = ON")
@@ -129,22 +165,39 @@ export const isOlder = (version: string, than: string): boolean => {
 
 export const versionOf = (database: Database): number => numberIn(database, "PRAGMA user_version")
 
-export const checkOrigin = (database: Database, path: string): void => {
-  const tables = numberIn(database, "SELECT count(*) FROM sqlite_schema")
-  if (tables > 0 && numberIn(database, "PRAGMA application_id") !== applicationId) {
-    throw new OpenFailure(
-      "otherProgram",
-      `${path} is an SQLite database of another program: name another file for the timers.`,
-    )
-  }
-  const version = versionOf(database)
-  if (version > migrations.length) {
-    throw new OpenFailure(
-      "newerSchema",
-      `${path} has schema version ${version}, and this program knows ${migrations.length} at most: ` +
-        "start the newer program that made it, or name another file.",
-    )
-  }
+/** Reads all of it at one instant: another process may be creating the store just now. */
+export const checkOrigin = (database: Database, path: string, role: FileRole = "store"): void =>
+  database.transaction(() => {
+    const tables = numberIn(database, "SELECT count(*) FROM sqlite_schema")
+    const isOurs = numberIn(database, "PRAGMA application_id") === applicationId
+    const version = versionOf(database)
+    if (tables > 0 && !isOurs) {
+      if (hasOwnTables(database)) throw damaged(path, "its header does not name its program", role)
+      throw new OpenFailure(
+        "otherProgram",
+        `${path} is an SQLite database of another program: name another file for the timers.`,
+      )
+    }
+    if (tables === 0 && isOurs) throw damaged(path, "its tables are missing", role)
+    if (version < 0 || (version === 0 && tables > 0)) {
+      throw damaged(path, `its header has the schema version ${version}`, role)
+    }
+    if (version > migrations.length) {
+      throw new OpenFailure(
+        "newerSchema",
+        `${path} has schema version ${version}, and this program knows ${migrations.length} at most: ` +
+          "start the newer program that made it, or name another file.",
+      )
+    }
+  })()
+
+/** Those of the first version, which every later one has. */
+const ownTables = ["timers", "bodies", "history", "dead", "shards", "tally"]
+
+const hasOwnTables = (database: Database): boolean => {
+  const names = ownTables.map((name) => `'${name}'`).join(", ")
+  const found = `SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name IN (${names})`
+  return numberIn(database, found) === ownTables.length
 }
 
 /** Under a lock, in one transaction: a program that dies in the middle leaves the old schema. */
@@ -217,28 +270,35 @@ const checkShards = (database: Database, { path, shards }: OpenOptions): void =>
   )
 }
 
+export interface Explained {
+  readonly role?: FileRole
+  /** Asked if SQLite finds no database in the file. */
+  readonly wasStore?: () => boolean
+}
+
 /** SQLite's refusals as sentences. */
-export const explaining = <A>(path: string, open: () => A): A => {
+export const explaining = <A>(path: string, open: () => A, explained: Explained = {}): A => {
   try {
     return open()
   } catch (error) {
-    if (error instanceof OpenFailure) throw error
-    const code = codeOf(error)
-    if (code.startsWith("SQLITE_NOTADB")) {
-      throw new OpenFailure(
-        "notADatabase",
-        `${path} is not an SQLite database: name another file, or remove it.`,
-      )
-    }
-    if (code.startsWith("SQLITE_CORRUPT")) {
-      throw new OpenFailure("corrupt", `${path} is corrupt (${describe(error)}): restore it from a backup.`)
-    }
-    if (/^(E[A-Z]+|SQLITE_(CANTOPEN|READONLY|IOERR|PERM|FULL))/.test(code)) {
-      throw new OpenFailure(
-        "unwritable",
-        `${path} cannot be written (${describe(error)}): the folder must exist or be creatable, and allow writing.`,
-      )
-    }
-    throw new OpenFailure("failed", `${path} cannot be opened: ${describe(error)}.`)
+    throw explanationOf(error, path, explained)
   }
+}
+
+const explanationOf = (error: unknown, path: string, explained: Explained): OpenFailure => {
+  if (error instanceof OpenFailure) return error
+  const { role = "store", wasStore = () => existsSync(lockOf(path)) || hasRemains(path) } = explained
+  const code = codeOf(error)
+  if (code.startsWith("SQLITE_NOTADB")) return notADatabase(path, describe(error), wasStore(), role)
+  if (isDamage(error)) return damaged(path, describe(error), role)
+  if (code.startsWith("SQLITE_READONLY") && hasUnknownFormat(path)) {
+    return damaged(path, "its header has an unknown format", role)
+  }
+  if (/^(E[A-Z]+|SQLITE_(CANTOPEN|READONLY|IOERR|PERM|FULL))/.test(code)) {
+    return new OpenFailure(
+      "unwritable",
+      `${path} cannot be written (${describe(error)}): the folder must exist or be creatable, and allow writing.`,
+    )
+  }
+  return new OpenFailure("failed", `${path} cannot be opened: ${describe(error)}.`)
 }
