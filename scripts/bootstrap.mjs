@@ -1,49 +1,37 @@
-// Installs what is missing, and only then: a stamp in node_modules remembers which lockfile it was
-// installed from, so that a start with nothing to do costs one small read. With `--runtime` only what the
-// service itself needs is installed: checks and tests need much more, a database server among it.
-import { spawnSync } from "node:child_process"
-import { createHash } from "node:crypto"
-import { existsSync, readFileSync, writeFileSync } from "node:fs"
+// Installs what is missing, and only then. With `--runtime` it installs only what the service itself needs: checks and
+// tests need much more, a database server among it. Without it, or with `--drivers`, it also installs every driver; else
+// the service installs a driver itself when its scheme is first named.
+import { existsSync } from "node:fs"
 import { join } from "node:path"
-import { fileURLToPath } from "node:url"
+import { driverNames, foundStamp, install, installDriver, root, stampOf } from "./install.mjs"
 
-const root = fileURLToPath(new URL("..", import.meta.url))
-const stampFile = join(root, "node_modules", ".punctual-installed")
-
-const [major] = process.versions.node.split(".").map(Number)
-if (major < 20) {
-  console.error(`Punctual needs Node 20 or newer to install; this is ${process.version}.`)
+const fail = (message) => {
+  console.error(message)
   process.exit(1)
 }
 
-const wanted = createHash("sha256")
-for (const file of ["package-lock.json", ".npmrc"]) wanted.update(readFileSync(join(root, file)))
-wanted.update(`${process.platform}-${process.arch}`)
-const stamp = wanted.digest("hex")
+const [major] = process.versions.node.split(".").map(Number)
+if (major < 20) fail(`Punctual needs Node 20 or newer to install; this is ${process.version}.`)
 
-const found = existsSync(stampFile) ? readFileSync(stampFile, "utf8") : ""
+const failed = (folder) =>
+  fail(`\`npm ci\` failed in ${folder}; its message is above. Fix that and run the same command again.`)
+
+const isRuntime = process.argv.includes("--runtime")
+const stamp = stampOf(root)
+const found = foundStamp(root)
 // Whoever has what the tests need keeps it: a start must not take it away.
 const hasAll = found.endsWith(" full") || existsSync(join(root, "node_modules", "typescript"))
-const isRuntimeOnly = process.argv.includes("--runtime") && !hasAll
+const isRuntimeOnly = isRuntime && !hasAll
 const full = `${stamp} full`
 const wantedStamps = isRuntimeOnly ? [`${stamp} runtime`, full] : [full]
 
-const isInstalled = wantedStamps.includes(found)
-if (!isInstalled) {
+if (!wantedStamps.includes(found)) {
   console.error("Installing dependencies (once) …")
-  const npm = process.env.npm_execpath
-  const [command, prefix] = npm ? [process.execPath, [npm]] : ["npm", []]
-  // A `npm test --silent` or `--json` would hand its flags down through the environment.
-  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^npm_config_/i.test(name)))
-  const omitted = isRuntimeOnly ? ["--omit=dev"] : []
-  const installed = spawnSync(command, [...prefix, "ci", "--loglevel=error", ...omitted], {
-    cwd: root,
-    env,
-    stdio: ["ignore", 2, 2],
-  })
-  if (installed.status !== 0) {
-    console.error("`npm ci` failed; its message is above. Mend that and run the same command again.")
-    process.exit(1)
+  if (!install(root, wantedStamps[0], isRuntimeOnly ? ["--omit=dev"] : [])) failed(root)
+}
+
+if (!isRuntime || process.argv.includes("--drivers")) {
+  for (const name of driverNames()) {
+    if (!installDriver(name, console.error)) failed(join(root, "drivers", name))
   }
-  writeFileSync(stampFile, wantedStamps[0])
 }

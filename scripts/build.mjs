@@ -17,7 +17,7 @@ const git = (...args) => {
 }
 
 /** What the executable is made from. */
-const sources = ["api", "server", "scripts", "package.json", "package-lock.json"]
+const sources = ["api", "documents", "server", "drivers", "scripts", "package.json", "package-lock.json"]
 
 /**
  * Whoever reads it must not take changed sources for those of the commit, nor the commit of another repository that

@@ -1,12 +1,12 @@
 // Punctual's engine in this process, on an SQLite file or on a PostgreSQL server: what the in-process benchmarks drive.
 import { join } from "node:path"
+import type { Documents } from "@punctual/documents/Documents"
 import type { Spec } from "@punctual/server/domain/Timer"
 import { defaultEngineOptions, Engine } from "@punctual/server/engine/Engine"
 import { NamespaceDirectory } from "@punctual/server/engine/NamespaceDirectory"
 import { Scheduler } from "@punctual/server/engine/Scheduler"
 import type { Deliverers } from "@punctual/server/ports/Deliverer"
 import { Ids } from "@punctual/server/ports/Ids"
-import type { NamespaceStore } from "@punctual/server/ports/NamespaceStore"
 import type { ShardLeases } from "@punctual/server/ports/ShardLeases"
 import { TimerStore } from "@punctual/server/ports/TimerStore"
 import { WallClock } from "@punctual/server/ports/WallClock"
@@ -87,7 +87,7 @@ export type DeliverersLayer = Layer.Layer<Deliverers, { readonly message: string
 const storeAt = (
   kind: StoreKind,
   place: string,
-): Layer.Layer<TimerStore | ShardLeases | NamespaceStore, { readonly message: string }> =>
+): Layer.Layer<TimerStore | ShardLeases | Documents, { readonly message: string }> =>
   kind === "sqlite"
     ? SqliteStore.layer({ path: place, shards, workerUrl, onFatal })
     : PostgresStore.layer({ url: place, shards, onFatal })

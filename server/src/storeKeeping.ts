@@ -1,111 +1,138 @@
-// Part of the composition root: which adapter serves the commands that work on the store itself. Only a store that is a
-// file can be copied as one; what a database server does better by its own means is refused, with the means named.
+// Part of the composition root: what commands open, a store or the dead letters of a broker, without a service. The
+// adapter that the URL chooses does it, or its sentence says what to use instead.
 import { hostname } from "node:os"
+import { Documents } from "@punctual/documents/Documents"
 import { Context, Effect, Layer } from "effect"
 import type { OpenCopies } from "./cli/backup.ts"
+import { type Environment, readConfiguration, readStore } from "./cli/Configuration.ts"
+import type { OpenDeadLetters } from "./cli/dlq.ts"
 import type { OpenExamination } from "./cli/doctor.ts"
+import type { OpenArchive } from "./cli/exportArchive.ts"
+import type { OpenImportTarget } from "./cli/importArchive.ts"
 import type { OpenSchema } from "./cli/migrate.ts"
 import type { OpenRestoreTarget } from "./cli/restore.ts"
-import { type StoreChoice, storeUrlShown } from "./cli/StoreChoice.ts"
+import type { Adapters } from "./cli/Settings.ts"
+import { driversOf, type InstallDriver } from "./drivers.ts"
+import { SettingsRecords } from "./engine/SettingsRecords.ts"
+import type { Ability, AdapterFailure } from "./ports/Adapter.ts"
+import { BusError } from "./ports/Bus.ts"
 import { Ids } from "./ports/Ids.ts"
-import { NamespaceStore } from "./ports/NamespaceStore.ts"
 import { ShardLeases } from "./ports/ShardLeases.ts"
+import type { StoreAdapter, StoreOpening } from "./ports/StoreAdapter.ts"
 import { TimerStore } from "./ports/TimerStore.ts"
-import { PostgresKeeper } from "./stores/postgres/PostgresKeeper.ts"
-import { PostgresStore } from "./stores/postgres/PostgresStore.ts"
-import { SqliteKeeper } from "./stores/sqlite/SqliteKeeper.ts"
-import { SqliteStore } from "./stores/sqlite/SqliteStore.ts"
-
-type Failure = { readonly message: string }
-
-/** A store that a command can work on. */
-export type KeptStore = Exclude<StoreChoice, { readonly kind: "memory" }>
 
 export interface StoreKeepingOptions {
-  /** The store that the flag names, or the settings. */
-  readonly storeOf: (
-    storeUrl: string | undefined,
-  ) => Effect.Effect<{ readonly store: KeptStore; readonly shards: number }, Failure>
+  readonly environment: Environment
+  readonly stores: ReadonlyArray<StoreAdapter>
   /** The file stores/sqlite/worker.ts, formed in the program's entry. */
   readonly workerUrl: URL
+  readonly installDriver: InstallDriver
 }
 
-export const storeKeeping = ({ storeOf, workerUrl }: StoreKeepingOptions) => {
+export const storeKeeping = (options: StoreKeepingOptions) => {
+  /** The store that the flag names, or the settings. A command needs nothing else of a service's settings. */
+  const storeOf = (storeUrl: string | undefined) =>
+    Effect.gen(function* () {
+      const read = readStore(options.environment, options.stores, storeUrl)
+      if ("problems" in read) return yield* Effect.fail({ message: read.problems.join(" ") })
+      const { store, shards } = read
+      yield* driversOf([store], options.installDriver)
+      const opening: StoreOpening = { shards, workerUrl: options.workerUrl, connections: "few" }
+      return { store, opening }
+    })
+
+  const archive: OpenArchive = (storeUrl) =>
+    Effect.gen(function* () {
+      const { store, opening } = yield* storeOf(storeUrl)
+      const open = yield* able(store.archive)
+      return yield* open(opening)
+    })
+
+  const importTarget: OpenImportTarget = (storeUrl) =>
+    Effect.gen(function* () {
+      const { store, opening } = yield* storeOf(storeUrl)
+      const open = yield* able(store.offline)
+      return offlineTarget(yield* Layer.build(open(opening)), "import")
+    })
+
   const examination: OpenExamination = (storeUrl) =>
     Effect.gen(function* () {
-      const { store } = yield* storeOf(storeUrl)
-      const { examine } = yield* store.kind === "postgres"
-        ? PostgresKeeper.examination(store.url, () => Date.now())
-        : SqliteKeeper.examination({ path: store.path, workerUrl })
-      return { shown: shown(store), examine }
+      const { store, opening } = yield* storeOf(storeUrl)
+      const open = yield* able(store.doctor)
+      const { examine } = yield* open(opening)
+      return { shown: store.shown, examine }
     })
 
   const copies: OpenCopies = (storeUrl) =>
     Effect.gen(function* () {
-      const { store } = yield* storeOf(storeUrl)
-      if (store.kind === "postgres") return yield* Effect.fail({ message: noCopy })
-      return yield* SqliteKeeper.copies({ path: store.path, workerUrl })
+      const { store, opening } = yield* storeOf(storeUrl)
+      const open = yield* able(store.backup)
+      return yield* open(opening)
     })
 
   const schema: OpenSchema = (storeUrl) =>
     Effect.gen(function* () {
-      const { store, shards } = yield* storeOf(storeUrl)
-      const { versions, migrate } = yield* store.kind === "postgres"
-        ? PostgresKeeper.schema(store.url, shards)
-        : SqliteKeeper.schema({ path: store.path, workerUrl, shards })
-      return { shown: shown(store), versions, migrate }
+      const { store, opening } = yield* storeOf(storeUrl)
+      const open = yield* able(store.migrate)
+      const { versions, migrate } = yield* open(opening)
+      return { shown: store.shown, versions, migrate }
     })
 
   const restoreTarget: OpenRestoreTarget = (storeUrl) =>
     Effect.gen(function* () {
-      const { store, shards } = yield* storeOf(storeUrl)
-      const place =
-        store.kind === "postgres"
-          ? Effect.fail({ message: noPlace })
-          : SqliteKeeper.place({ path: store.path, workerUrl })
+      const { store, opening } = yield* storeOf(storeUrl)
       return {
-        place,
-        shards,
-        settingsIn: (file, shardsInFile) =>
-          Effect.map(
-            Layer.build(SqliteStore.layer({ path: file, shards: shardsInFile, workerUrl })),
-            Context.get(NamespaceStore),
-          ),
-        settling: settling(store, shards, workerUrl),
+        place: Effect.flatMap(able(store.restore), ({ place }) => place(opening)),
+        shards: opening.shards,
+        settingsIn: (file, shards) =>
+          Effect.gen(function* () {
+            const { prepared } = yield* able(store.restore)
+            const services = yield* Layer.build(prepared(file, { ...opening, shards }))
+            return new SettingsRecords(Context.get(services, Documents))
+          }),
+        settling: Effect.gen(function* () {
+          const open = yield* able(store.offline)
+          const services = yield* Layer.build(Layer.merge(open(opening), Ids.system))
+          return { ...offlineTarget(services, "restore"), ids: Context.get(services, Ids) }
+        }),
       }
     })
 
-  return { examination, copies, schema, restoreTarget }
+  return { archive, importTarget, examination, copies, schema, restoreTarget }
 }
 
-const settling = (store: KeptStore, shards: number, workerUrl: URL) =>
+export interface DeadLetterOptions extends Pick<StoreKeepingOptions, "environment" | "installDriver"> {
+  readonly adapters: Adapters
+}
+
+/** Settings are read when the dead letters are opened: help is there whatever they say. */
+export const openDeadLetters = ({
+  environment,
+  adapters,
+  installDriver,
+}: DeadLetterOptions): OpenDeadLetters =>
   Effect.gen(function* () {
-    const services = yield* Layer.build(Layer.merge(storeLayer(store, shards, workerUrl), Ids.system))
-    return {
-      store: Context.get(services, TimerStore),
-      leases: Context.get(services, ShardLeases),
-      namespaces: Context.get(services, NamespaceStore),
-      ids: Context.get(services, Ids),
-      node: `restore:${hostname()}:${process.pid}`,
-    }
+    const read = readConfiguration(environment, adapters)
+    if ("problems" in read) return yield* new BusError({ message: read.problems.join(" ") })
+    const { broker, brokerTerms } = read.configuration
+    const open = yield* Effect.mapError(
+      Effect.andThen(driversOf([broker], installDriver), able(broker.deadLetters)),
+      ({ message }) => new BusError({ message }),
+    )
+    return yield* open(brokerTerms)
   })
 
-const storeLayer = (
-  store: KeptStore,
-  shards: number,
-  workerUrl: URL,
-): Layer.Layer<TimerStore | ShardLeases | NamespaceStore, Failure> =>
-  store.kind === "postgres"
-    ? PostgresStore.layer({ url: store.url, shards, connections: 4 })
-    : SqliteStore.layer({ path: store.path, shards, workerUrl })
+/** A store that a command holds and writes to. */
+const offlineTarget = (
+  services: Context.Context<TimerStore | ShardLeases | Documents>,
+  command: "import" | "restore",
+) => ({
+  store: Context.get(services, TimerStore),
+  leases: Context.get(services, ShardLeases),
+  namespaces: new SettingsRecords(Context.get(services, Documents)),
+  node: `${command}:${hostname()}:${process.pid}`,
+})
 
-const shown = (store: KeptStore): string =>
-  store.kind === "postgres" ? storeUrlShown(store.url) : `sqlite:${store.path}`
-
-const noCopy =
-  "a store on PostgreSQL is backed up by PostgreSQL's own means: pg_dump --schema=punctual, or a backup of the " +
-  "server. To carry timers elsewhere: punctual export."
-
-const noPlace =
-  "a store on PostgreSQL is restored by PostgreSQL's own means, such as pg_restore, with every service stopped. " +
-  "Then say what becomes of what fell due since: punctual restore --force --due-before now fire|dead|discard."
+/** What the adapter can do, or a failure that says what to use instead. */
+const able = <A>(ability: Ability<A>): Effect.Effect<A, AdapterFailure> =>
+  "can" in ability ? Effect.succeed(ability.can) : Effect.fail({ message: ability.instead })

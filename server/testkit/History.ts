@@ -4,7 +4,7 @@
 //
 // The order of events is the order in which the recorder saw them. An ask that was never answered (a
 // time-out, a broken connection, a kill) is unknown: it may have happened, now or later. It has not failed.
-import type { Tally } from "../src/domain/decide.ts"
+import type { Tally } from "../src/domain/Decision.ts"
 
 export interface Key {
   readonly namespace: string

@@ -1,9 +1,14 @@
 // A broker for the tests of one file, and a plain client that looks at it from outside. Each test gets an account
 // of its own there, which is as good as a broker of its own: nothing has to be removed between tests. (A stream
 // that is made just after one of its name was removed can find the old one's messages, on servers of 2.15.)
-import { type JetStreamManager, jetstreamManager } from "@nats-io/jetstream"
-import { connect, type NatsConnection } from "@nats-io/transport-node"
+
 import { Effect, Layer, Logger } from "effect"
+import {
+  connect,
+  type JetStreamManager,
+  jetstreamManager,
+  type NatsConnection,
+} from "../../drivers/nats/nats.ts"
 import { defaultIntakeOptions, type IntakeOptions } from "../src/buses/Intake.ts"
 import { NatsBus, type NatsOptions } from "../src/buses/nats/NatsBus.ts"
 import type { Bus, BusError } from "../src/ports/Bus.ts"

@@ -1,8 +1,15 @@
 // Another service on the broker, as its authors would write it: a NATS client, JSON, and the words of the bus
 // contract. It shares no code with the product, so that what it is told and what it hears is the wire itself.
 import { randomUUID } from "node:crypto"
-import { AckPolicy, type JetStreamManager, jetstream, jetstreamManager } from "@nats-io/jetstream"
-import { connect, headers, type NatsConnection } from "@nats-io/transport-node"
+import {
+  AckPolicy,
+  connect,
+  headers,
+  type JetStreamManager,
+  jetstream,
+  jetstreamManager,
+  type NatsConnection,
+} from "../../drivers/nats/nats.ts"
 import { eventually } from "./eventually.ts"
 
 export interface Heard {

@@ -1,7 +1,7 @@
 // The tables of a PostgreSQL store as the checker wants them, read past the service and its adapter: what is
 // counted here is counted from the rows themselves. The contents are to be read when no service runs any more;
 // who owns what may be asked at any time.
-import { emptyTally, type Tally } from "../src/domain/decide.ts"
+import { emptyTally, type Tally } from "../src/domain/Decision.ts"
 import type { StoreContents, StoredLife, StoredPending } from "./History.ts"
 
 export interface StoredLease {

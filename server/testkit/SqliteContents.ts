@@ -1,7 +1,7 @@
 // The tables of a SQLite store as the checker wants them, read past the service and its adapter: what is
 // counted here is counted from the rows themselves. To be read when the service has stopped.
 import { DatabaseSync } from "node:sqlite"
-import { emptyTally, type Tally } from "../src/domain/decide.ts"
+import { emptyTally, type Tally } from "../src/domain/Decision.ts"
 import type { StoreContents, StoredLife, StoredPending } from "./History.ts"
 
 interface Row {

@@ -15,6 +15,7 @@ import {
 
 /** The calls that can be disturbed, and what a fault may look at to choose among them. */
 export interface StoreCalls {
+  readonly open: number
   readonly write: ReadonlyArray<ShardBatch>
   readonly due: DueQuery
   readonly dueHeads: DueQuery
@@ -22,6 +23,7 @@ export interface StoreCalls {
   readonly find: TimerKey
   readonly list: ListQuery
   readonly count: unknown
+  readonly namespaces: string
   readonly prune: number
   readonly tally: undefined
   readonly owners: undefined
@@ -172,6 +174,7 @@ export class StoreFaults {
   private disturbedStore(store: TimerStore["Service"]): TimerStore["Service"] {
     return {
       limits: store.limits,
+      open: (shard, epoch) => this.disturbed("open", shard, store.open(shard, epoch)),
       write: (batches) => this.disturbed("write", batches, store.write(batches)),
       due: (query) => this.disturbed("due", query, store.due(query)),
       dueHeads: (query) => this.disturbed("dueHeads", query, store.dueHeads(query)),
@@ -180,6 +183,8 @@ export class StoreFaults {
       find: (key) => this.disturbed("find", key, store.find(key)),
       list: (query) => this.disturbed("list", query, store.list(query)),
       count: (query) => this.disturbed("count", query, store.count(query)),
+      namespaces: (exclusiveAfter, limit) =>
+        this.disturbed("namespaces", exclusiveAfter, store.namespaces(exclusiveAfter, limit)),
       prune: (exclusiveBeforeMs, limit) =>
         this.disturbed("prune", exclusiveBeforeMs, store.prune(exclusiveBeforeMs, limit)),
       tally: this.disturbed("tally", undefined, store.tally),

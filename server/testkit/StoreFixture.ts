@@ -1,19 +1,22 @@
 // What a suite needs of an adapter, and the small steps its laws are told in.
 import { expect, test } from "bun:test"
+import type { Documents } from "@punctual/documents/Documents"
 import { Effect, type Layer } from "effect"
 import type { Timer } from "../src/domain/Timer.ts"
 import { shardOf } from "../src/domain/TimerKey.ts"
 import { type InsertAnswer, keyOfItem, type WriteAnswer, type WriteItem } from "../src/domain/WriteItem.ts"
-import type { NamespaceStore } from "../src/ports/NamespaceStore.ts"
 import { ShardLeases } from "../src/ports/ShardLeases.ts"
 import { type ListPage, type ListQuery, type ShardBatch, TimerStore } from "../src/ports/TimerStore.ts"
+import type { RowDamage } from "./RowDamage.ts"
 
-export type Store = TimerStore | ShardLeases | NamespaceStore
+export type Store = TimerStore | ShardLeases | Documents
 
 export interface StoreFixture {
   readonly name: string
   /** A layer that makes a new, empty store and leaves nothing behind. */
   fresh(options: { readonly shards: number }): Layer.Layer<Store, unknown>
+  /** As `fresh`, and its rows can be changed past it. */
+  damageable(options: { readonly shards: number }): Layer.Layer<Store | RowDamage, unknown>
   /** Two layers over the same data, opened one after the other; or why there is no such thing. */
   readonly reopened:
     | ((options: { readonly shards: number }) => {
@@ -43,13 +46,11 @@ export const owned = Effect.gen(function* () {
     const claimed = yield* leases.claim(lease, "node-1")
     epochs[lease.shard] = claimed?.epoch ?? Number.NaN
   }
-  const numbers = new Map<number, number>()
-  /** The owner's next call of the shard. */
-  const batchOf = (shard: number, items: ReadonlyArray<WriteItem>): ShardBatch => {
-    const number = (numbers.get(shard) ?? 0) + 1
-    numbers.set(shard, number)
-    return { shard, epoch: epochs[shard] ?? Number.NaN, number, items }
-  }
+  const batchOf = (shard: number, items: ReadonlyArray<WriteItem>): ShardBatch => ({
+    shard,
+    epoch: epochs[shard] ?? Number.NaN,
+    items,
+  })
   const write = Effect.fnUntraced(function* (items: ReadonlyArray<WriteItem>) {
     const byShard = new Map<number, Array<number>>()
     items.forEach((item, index) => {

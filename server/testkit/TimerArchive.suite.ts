@@ -1,20 +1,15 @@
 // The laws of the TimerArchive port, as one suite that every adapter runs.
 import { describe, expect, test } from "bun:test"
+import { Documents } from "@punctual/documents/Documents"
 import { Context, Effect, type Layer, type Scope } from "effect"
+import type { Tally } from "../src/domain/Decision.ts"
 import { beginning } from "../src/domain/DueOrder.ts"
-import type { Tally } from "../src/domain/decide.ts"
-import { type ArchivedItem, keyOfArchived } from "../src/domain/decideRestore.ts"
 import type { FinishedLife, Timer } from "../src/domain/Timer.ts"
 import { shardOf } from "../src/domain/TimerKey.ts"
-import { NamespaceStore } from "../src/ports/NamespaceStore.ts"
+import { type ArchivedItem, keyOfArchived } from "../src/domain/WriteItem.ts"
 import { ShardLeases } from "../src/ports/ShardLeases.ts"
-import {
-  type ArchivePlace,
-  type RestoreBatch,
-  type TimerArchive,
-  TimerRestore,
-} from "../src/ports/TimerArchive.ts"
-import { TimerStore } from "../src/ports/TimerStore.ts"
+import type { ArchivePlace, TimerArchive } from "../src/ports/TimerArchive.ts"
+import { type ShardBatch, TimerStore } from "../src/ports/TimerStore.ts"
 import { at, idsOf, owned, type Store, timerIn, walkList } from "./StoreFixture.ts"
 import {
   cancelOf,
@@ -35,7 +30,7 @@ export class ArchiveOpening extends Context.Service<
   { readonly open: Effect.Effect<TimerArchive, unknown, Scope.Scope> }
 >()("punctual/testkit/ArchiveOpening") {}
 
-export type ArchivedStore = Store | TimerRestore | ArchiveOpening
+export type ArchivedStore = Store | ArchiveOpening
 
 export interface ArchiveFixture {
   readonly name: string
@@ -129,26 +124,32 @@ const fill = Effect.gen(function* () {
 
 /** Claims every shard, whoever had it. */
 const held = Effect.gen(function* () {
-  const leases = yield* ShardLeases
-  const claimed = yield* Effect.forEach(yield* leases.owners, (lease) => leases.claim(lease, "restorer"))
-  return claimed.map((lease) => lease?.epoch ?? Number.NaN)
+  const [store, leases] = [yield* TimerStore, yield* ShardLeases]
+  const epochs: Array<number> = []
+  for (const lease of yield* leases.owners) {
+    const epoch = (yield* leases.claim(lease, "restorer"))?.epoch ?? Number.NaN
+    yield* store.open(lease.shard, epoch)
+    epochs.push(epoch)
+  }
+  return epochs
 })
 
 const batchesOf = (items: ReadonlyArray<ArchivedItem>, epochs: ReadonlyArray<number>) =>
-  epochs.flatMap((epoch, shard): ReadonlyArray<RestoreBatch> => {
+  epochs.flatMap((epoch, shard): ReadonlyArray<ShardBatch> => {
     const own = items.filter((item) => shardOf(keyOfArchived(item).uuid, epochs.length) === shard)
-    return own.length === 0 ? [] : [{ shard, epoch, items: own }]
+    if (own.length === 0) return []
+    return [{ shard, epoch, items: own.map((archived) => ({ kind: "restore", archived })) }]
   })
 
 /** What became of each, in the order of the items. */
 const restore = Effect.fnUntraced(function* (items: ReadonlyArray<ArchivedItem>) {
   const batches = batchesOf(items, yield* held)
-  const answers = yield* (yield* TimerRestore).restore(batches)
+  const answers = yield* (yield* TimerStore).write(batches)
   const results = new Map<ArchivedItem, string>()
   answers.forEach((answer, index) => {
-    if (answer.result !== "restored") throw new Error("a shard was lost")
+    if (answer.result !== "written") throw new Error("a shard was lost")
     at(batches, index).items.forEach((item, position) => {
-      results.set(item, at(answer.results, position).result)
+      if (item.kind === "restore") results.set(item.archived, at(answer.answers, position).result)
     })
   })
   return items.map((item) => results.get(item))
@@ -206,20 +207,25 @@ const readingLaws = (law: Law): void => {
     }),
   )
 
-  law("what operators had set when it was opened is in it, by versions, whatever is set meanwhile", () =>
+  law("the documents of when it was opened are in it, by versions, whatever is written meanwhile", () =>
     Effect.gen(function* () {
-      const store = yield* NamespaceStore
-      const set = Effect.fnUntraced(function* (namespace: string, maxPending: number) {
-        return yield* store.put({ ...(yield* store.get(namespace)), settings: { maxPending }, updatedAt: 1 })
+      const documents = yield* Documents
+      const put = Effect.fnUntraced(function* (kind: string, id: string, value: number) {
+        const expectedVersion = (yield* documents.get(kind, id))?.version ?? 0
+        return yield* documents.put({ kind, id, value, expectedVersion, updatedAt: 1 })
       })
-      for (const name of ["b", "a", "c"]) yield* set(name, 1)
-      const before = yield* store.changesAfter(0, 10)
+      for (const id of ["b", "a", "gone", "c"]) yield* put("settings", id, 1)
+      yield* put("other", "a", 1)
+      const { version: expectedVersion = 0 } = (yield* documents.get("settings", "gone")) ?? {}
+      yield* documents.remove({ kind: "settings", id: "gone", expectedVersion, updatedAt: 1 })
+      const before = yield* documents.changesAfter("settings", 0, 10)
       const archive = yield* (yield* ArchiveOpening).open
-      yield* set("b", 2)
-      yield* set("d", 2)
-      const first = yield* archive.settings(0, 2)
-      const rest = yield* archive.settings(first.at(-1)?.version ?? 0, 2)
+      yield* put("settings", "b", 2)
+      yield* put("settings", "d", 2)
+      const first = yield* archive.documents("settings", 0, 2)
+      const rest = yield* archive.documents("settings", first.at(-1)?.version ?? 0, 10)
       expect([...first, ...rest]).toEqual([...before])
+      expect(before).toHaveLength(4)
     }),
   )
 
@@ -336,9 +342,9 @@ const refusingLaws = (law: Law): void => {
       const batches = batchesOf(items, epochs).map((batch, index) =>
         index === 0 ? { ...batch, epoch: batch.epoch - 1 } : batch,
       )
-      const answers = yield* (yield* TimerRestore).restore(batches)
+      const answers = yield* (yield* TimerStore).write(batches)
       expect(answers.map(({ result }) => result)).toEqual(
-        batches.map((_, index) => (index === 0 ? "ownershipLost" : "restored")),
+        batches.map((_, index) => (index === 0 ? "ownershipLost" : "written")),
       )
       expect(yield* contents()).toHaveLength(20 - at(batches, 0).items.length)
     }),

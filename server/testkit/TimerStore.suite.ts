@@ -6,6 +6,7 @@ import { beginning } from "../src/domain/DueOrder.ts"
 import type { FinishedLife } from "../src/domain/Timer.ts"
 import type { WriteItem } from "../src/domain/WriteItem.ts"
 import { at, lawsOf, owned, type Store, type StoreFixture, timerIn } from "./StoreFixture.ts"
+import { timerStoreDamageSuite } from "./TimerStoreDamage.suite.ts"
 import { timerStoreDeadLettersSuite } from "./TimerStoreDeadLetters.suite.ts"
 import { timerStoreModelSuite } from "./TimerStoreModel.suite.ts"
 import { timerStoreReadsSuite } from "./TimerStoreReads.suite.ts"
@@ -26,7 +27,6 @@ import {
 export const timerStoreSuite = (fixture: StoreFixture): void => {
   describe(`TimerStore: ${fixture.name}`, () => {
     describe("fence", () => fenceLaws(fixture))
-    describe("order of calls", () => orderLaws(fixture))
     describe("items", () => itemLaws(fixture))
     describe("payloads", () => payloadLaws(fixture))
     describe("durability", () => durabilityLaws(fixture))
@@ -34,6 +34,7 @@ export const timerStoreSuite = (fixture: StoreFixture): void => {
     timerStoreSchedulesSuite(fixture)
     timerStoreDeadLettersSuite(fixture)
     timerStoreReadsSuite(fixture)
+    timerStoreDamageSuite(fixture)
     timerStoreModelSuite(fixture)
   })
 }
@@ -121,15 +122,15 @@ const fenceLaws = (fixture: StoreFixture): void => {
         const again = samplePut({ timerId, executeAt, createdAt: executeAt + 1 })
         const answers = yield* store.insertIfAbsent(0, [late, neighbour, another, again])
         expect(answers.map(({ result }) => result)).toEqual([
-          "livedBefore",
+          "needsOwner",
           "created",
           "alreadyFinished",
           "alreadyFinished",
         ])
         expect(yield* store.find(late.timer)).toEqual(before)
         expect(yield* store.insertIfAbsent(0, [late, late])).toEqual([
-          { result: "livedBefore" },
-          { result: "livedBefore" },
+          { result: "needsOwner" },
+          { result: "needsOwner" },
         ])
         expect(yield* store.tally).toEqual({ ...tally, created: tally.created + 1 })
         expect(at(yield* leases.owners, 0).foreign).toBe(1)
@@ -137,84 +138,6 @@ const fenceLaws = (fixture: StoreFixture): void => {
         expect((yield* write([late])).map(({ result }) => result)).toEqual(["created"])
       }),
     1,
-  )
-}
-
-const orderLaws = (fixture: StoreFixture): void => {
-  const law = lawsOf(fixture)
-
-  law(
-    "a call whose number is not above the last one taken changes nothing; a higher one is taken",
-    () =>
-      Effect.gen(function* () {
-        const { store, batchOf } = yield* owned
-        const { timer } = samplePut({ timerId: "contended" })
-        const numbered = (number: number, ...items: ReadonlyArray<WriteItem>) =>
-          store.write([{ ...batchOf(0, items), number }])
-        expect(yield* numbered(5, putOf(timer))).toMatchObject([{ result: "written" }])
-        const replacing = samplePut({ timerId: "contended", fireAt: sampleNow + 9 })
-        expect(yield* numbered(7, replacing, cancelOf(timer))).toMatchObject([{ result: "written" }])
-        const tally = yield* store.tally
-        const before = yield* store.find(timer)
-        for (const number of [7, 6, 5, 1, 0]) {
-          expect(yield* numbered(number, putOf(timer))).toEqual([{ result: "overtaken" }])
-          expect(yield* numbered(number)).toEqual([{ result: "overtaken" }])
-        }
-        expect(yield* store.find(timer)).toEqual(before)
-        expect(yield* store.tally).toEqual(tally)
-        expect(yield* numbered(8, putOf(timer))).toMatchObject([{ answers: [{ result: "created" }] }])
-      }),
-    1,
-  )
-
-  law(
-    "outcomes and records obey it too",
-    () =>
-      Effect.gen(function* () {
-        const { store, batchOf } = yield* owned
-        const { timer } = samplePut()
-        yield* store.write([batchOf(0, [putOf(timer)])])
-        const retry = outcomeOf(timer, { to: "retry", fireAt: sampleNow + 99 })
-        const late = batchOf(0, [outcomeOf(timer, delivered)])
-        yield* store.write([batchOf(0, [retry])])
-        const { pending, last } = yield* store.find(timer)
-        expect(yield* store.write([late])).toEqual([{ result: "overtaken" }])
-        const { fireAt: _, updatedAt: __, ...same } = timer
-        const life: FinishedLife = { ...same, state: "delivered", attempts: 1, finishedAt: sampleNow + 80 }
-        const record = { ...late, items: [{ kind: "record", life } as const] }
-        expect(yield* store.write([record])).toEqual([{ result: "overtaken" }])
-        expect(yield* store.find(timer)).toEqual({ pending, last })
-      }),
-    1,
-  )
-
-  law("each shard has numbers of its own, and batches of a call are taken each alone", () =>
-    Effect.gen(function* () {
-      const { store, batchOf } = yield* owned
-      const [old, current, elsewhere] = [samplePut(), samplePut(), samplePut()]
-      const overtaken = batchOf(1, [old])
-      yield* store.write([batchOf(1, [current])])
-      const answers = yield* store.write([overtaken, batchOf(2, [elsewhere])])
-      expect(answers.map(({ result }) => result)).toEqual(["overtaken", "written"])
-      expect((yield* store.find(old.timer)).pending).toBeUndefined()
-      expect((yield* store.find(elsewhere.timer)).pending).toEqual(elsewhere.timer)
-    }),
-  )
-
-  law("a claim begins anew, and what is refused for its epoch takes no number", () =>
-    Effect.gen(function* () {
-      const { store, leases, batchOf } = yield* owned
-      yield* store.write([{ ...batchOf(0, [samplePut()]), number: 1_000 }])
-      const lease = at(yield* leases.owners, 0)
-      const epoch = (yield* leases.claim(lease, "node-2"))?.epoch ?? Number.NaN
-      const late = { ...batchOf(0, [samplePut()]), number: 2_000 }
-      expect(yield* store.write([late])).toEqual([{ result: "ownershipLost" }])
-      for (const number of [1, 2]) {
-        const batch = { shard: 0, epoch, number, items: [samplePut()] }
-        expect(yield* store.write([batch])).toMatchObject([{ result: "written" }])
-        expect(yield* store.write([batch])).toEqual([{ result: "overtaken" }])
-      }
-    }),
   )
 }
 
@@ -293,7 +216,7 @@ const itemLaws = (fixture: StoreFixture): void => {
       const { timer } = samplePut()
       yield* write([putOf(timer)])
       const answers = yield* write([
-        outcomeOf(timer, delivered, { fireId: sampleId() }),
+        outcomeOf({ ...timer, fireId: sampleId() }, delivered),
         outcomeOf(timer, delivered, { attempt: 2 }),
         outcomeOf(sampleTimer(), delivered),
       ])

@@ -3,29 +3,14 @@
 import { describe, expect, test } from "bun:test"
 import { Effect, ManagedRuntime } from "effect"
 import fc from "fast-check"
+import { emptyTally, type Tally } from "../src/domain/Decision.ts"
 import { beginning, compareDue } from "../src/domain/DueOrder.ts"
-import {
-  type Decision,
-  decideCancel,
-  decideChange,
-  decideOutcome,
-  decidePut,
-  decideRecord,
-  decideSchedule,
-  emptyTally,
-  type Tally,
-} from "../src/domain/decide.ts"
-import { decideDiscard, decideReplay } from "../src/domain/decideDead.ts"
+import { decide } from "../src/domain/decide.ts"
 import type { FinishedLife, Timer } from "../src/domain/Timer.ts"
 import { keyOf } from "../src/domain/TimerKey.ts"
-import {
-  keyOfItem,
-  type NamedDead,
-  type Then,
-  type WriteAnswer,
-  type WriteItem,
-} from "../src/domain/WriteItem.ts"
+import { keyOfItem, type Then, type WriteAnswer, type WriteItem } from "../src/domain/WriteItem.ts"
 import { TimerStore } from "../src/ports/TimerStore.ts"
+import { runsOf } from "./effort.ts"
 import { at, owned, type StoreFixture } from "./StoreFixture.ts"
 import {
   cancelOf,
@@ -105,7 +90,7 @@ export const timerStoreModelSuite = (fixture: StoreFixture): void => {
             expect(difference(await runtime.runPromise(store.tally), tallyBefore)).toEqual(model.tally)
             expect(isConserved(model.tally, model.pending.size)).toBe(true)
           }),
-          { numRuns: 60 },
+          { numRuns: runsOf(60) },
         )
       } finally {
         await runtime.dispose()
@@ -176,7 +161,8 @@ class Model {
     const item = this.#itemOf(step)
     if (item === undefined) return undefined
     const { uuid } = keyOfItem(item)
-    const decision = this.#decide(item, uuid)
+    const lives = this.#lives.filter((life) => life.uuid === uuid)
+    const decision = decide(item, { pending: this.pending.get(uuid), last: this.last(uuid), lives })
     const before = this.pending.get(uuid)
     if (decision.pending === null) this.pending.delete(uuid)
     else if (decision.pending !== undefined) {
@@ -198,35 +184,6 @@ class Model {
     const index = this.#lives.findIndex(({ uuid, fireId }) => uuid === life.uuid && fireId === life.fireId)
     if (index === -1) this.#lives.push(life)
     else this.#lives[index] = life
-  }
-
-  #decide(item: WriteItem, uuid: string): Decision<WriteAnswer> {
-    const known = { pending: this.pending.get(uuid), last: this.last(uuid) }
-    switch (item.kind) {
-      case "put":
-        return decidePut(item, known)
-      case "change":
-        return decideChange(item, known)
-      case "schedule":
-        return decideSchedule(item, known)
-      case "cancel":
-        return decideCancel(item, known)
-      case "outcome":
-        return decideOutcome(item, known)
-      case "record":
-        return decideRecord(
-          item,
-          this.#lives.find((life) => life.uuid === uuid && life.fireId === item.life.fireId),
-        )
-      case "replay":
-        return decideReplay(item, known, this.#letter(item))
-      case "discard":
-        return decideDiscard(item, this.#letter(item))
-    }
-  }
-
-  #letter({ key, deadFireId }: NamedDead): FinishedLife | undefined {
-    return this.letters.find(({ uuid, fireId }) => uuid === key.uuid && fireId === deadFireId)
   }
 
   #itemOf({ op, key, a, b }: Step): WriteItem | undefined {
@@ -298,9 +255,16 @@ class Model {
   #carried({ key, a, b }: Step): WriteItem | undefined {
     const ops = ["put", "change", "cancel", "replay", "discard", "repeat", "repeat", "repeat"] as const
     const item = this.#itemOf({ op: at(ops, (a + b) % ops.length), key, a, b: a % 5 })
-    return item === undefined || item.kind === "schedule" || item.kind === "outcome" || item.kind === "record"
-      ? undefined
-      : { ...item, isRepeat: true }
+    switch (item?.kind) {
+      case "put":
+      case "change":
+      case "cancel":
+      case "replay":
+      case "discard":
+        return { ...item, isRepeat: true }
+      default:
+        return undefined
+    }
   }
 
   /** An attempt that outlived its arming: replaced, or cancelled while it ran. */

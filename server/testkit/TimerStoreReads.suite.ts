@@ -11,6 +11,7 @@ export const timerStoreReadsSuite = (fixture: StoreFixture): void => {
   describe("due", () => dueLaws(fixture))
   describe("list", () => listLaws(fixture))
   describe("count", () => countLaws(fixture))
+  describe("namespaces", () => namespaceLaws(fixture))
   describe("prune", () => pruneLaws(fixture))
 }
 
@@ -304,6 +305,43 @@ const countLaws = (fixture: StoreFixture): void => {
       expect(yield* count({ state: "delivered" })).toEqual({ count: 0, capped: false })
       expect(yield* count({ namespace: "nobody" })).toEqual({ count: 0, capped: false })
     }),
+  )
+}
+
+const namespaceLaws = (fixture: StoreFixture): void => {
+  lawsOf(fixture)(
+    "are those with pending timers, history or dead letters, bytewise, without reserved ones",
+    () =>
+      Effect.gen(function* () {
+        const { store, write } = yield* owned
+        expect(yield* store.namespaces("", 10)).toEqual([])
+        const given = ["pending", "Ended", "dead", "_another", "0", "Z", "a-", "_service", "gone"]
+        const puts = given.map((namespace) => samplePut({ namespace }))
+        yield* write(puts)
+        const gone = at(puts, 8)
+        yield* write([
+          cancelOf(at(puts, 1).timer),
+          outcomeOf(at(puts, 2).timer, { to: "dead", reason: "refused" }),
+          cancelOf(gone.timer),
+          samplePut({ namespace: "pending" }),
+          samplePut({ namespace: "_reserved" }),
+        ])
+        const names = ["0", "Ended", "Z", "a-", "dead", "gone", "pending"]
+        expect(yield* store.namespaces("", 100)).toEqual(names)
+        expect(yield* store.namespaces("", names.length)).toEqual(names)
+        const walked: Array<string> = []
+        for (;;) {
+          const page = yield* store.namespaces(walked.at(-1) ?? "", 3)
+          walked.push(...page)
+          if (page.length < 3) break
+        }
+        expect(walked).toEqual(names)
+        expect(yield* store.namespaces("Z", 1)).toEqual(["a-"])
+        expect(yield* store.namespaces("_", 1)).toEqual(["a-"])
+        expect(yield* store.namespaces("pending", 1)).toEqual([])
+        yield* store.prune(Number.MAX_SAFE_INTEGER, 100)
+        expect(yield* store.namespaces("", 100)).toEqual(["0", "Z", "a-", "dead", "pending"])
+      }),
   )
 }
 

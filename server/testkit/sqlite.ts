@@ -1,9 +1,27 @@
 // SQLite stores in temporary folders, for suites and tests.
+
+import { Database } from "bun:sqlite"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { Effect, Layer } from "effect"
+import { Context, Effect, Layer } from "effect"
+import type { FinishedLife, Timer } from "../src/domain/Timer.ts"
+import { ShardLeases } from "../src/ports/ShardLeases.ts"
+import { ShardStorage } from "../src/ports/ShardStorage.ts"
+import { MemberList } from "../src/stores/MemberList.ts"
+import { textOfSpec } from "../src/stores/SpecText.ts"
+import { Leases } from "../src/stores/sqlite/Leases.ts"
+import { Lookup } from "../src/stores/sqlite/Lookup.ts"
+import { limits } from "../src/stores/sqlite/limits.ts"
+import { readNames } from "../src/stores/sqlite/namespaceNames.ts"
+import { openForWriting } from "../src/stores/sqlite/openDatabase.ts"
+import type { ProcessLock } from "../src/stores/sqlite/ProcessLock.ts"
+import { Reader } from "../src/stores/sqlite/Reader.ts"
 import { SqliteStore } from "../src/stores/sqlite/SqliteStore.ts"
+import { logText, unpackHeads, unpackTimers } from "../src/stores/sqlite/timerWire.ts"
+import { Writer } from "../src/stores/sqlite/Writer.ts"
+import { RowDamage, tableOf } from "./RowDamage.ts"
+import type { StorageFixture } from "./ShardStorage.suite.ts"
 import type { StoreFixture } from "./StoreFixture.ts"
 
 export const sqliteWorkerUrl = new URL("../src/stores/sqlite/worker.ts", import.meta.url)
@@ -26,6 +44,61 @@ export const temporaryFolder = (): TemporaryFolder => {
 export const sqliteAt = (path: string, options: { readonly shards: number }) =>
   SqliteStore.layer({ path, shards: options.shards, workerUrl: sqliteWorkerUrl })
 
+/**
+ * The storage as the store's writer thread has it, in the test's own thread: there a write runs all its steps in one
+ * transaction, and the suite takes them one by one.
+ */
+export const sqliteStorageFixture: StorageFixture = {
+  name: "sqlite",
+  storage: (options) =>
+    Layer.effectContext(
+      Effect.acquireRelease(
+        Effect.sync(() => {
+          const folder = temporaryFolder()
+          const opened = openForWriting({ path: folder.database, ...options })
+          return { folder, ...opened }
+        }),
+        ({ folder, database, lock }) =>
+          Effect.sync(() => {
+            database.close()
+            lock.close()
+            folder.dispose()
+          }),
+      ).pipe(Effect.map(({ database, lock }) => storageServices(database, lock))),
+    ),
+}
+
+const storageServices = (database: Database, lock: ProcessLock) => {
+  const lookup = new Lookup(database)
+  const writer = new Writer(database, lookup)
+  const reader = new Reader(database, lookup)
+  const leases = new Leases(database, writer, lock)
+  const members = new MemberList()
+  return Context.make(ShardStorage, {
+    limits,
+    open: () => Effect.void,
+    look: (looks) => Effect.sync(() => looks.map((look) => lookup.look(look))),
+    commit: (commits) => Effect.sync(() => writer.commit(commits)),
+    insertNew: (shard, timers) => Effect.sync(() => writer.insertNew(shard, timers)),
+    due: (query) => Effect.sync(() => unpackTimers(reader.due(query))),
+    dueHeads: (query) => Effect.sync(() => unpackHeads(reader.dueHeads(query))),
+    scan: (scan) => Effect.sync(() => reader.scan(scan)),
+    namespaces: (exclusiveAfter, limit) => Effect.sync(() => readNames(database, exclusiveAfter, limit)),
+    prune: (exclusiveBeforeMs, limit) => Effect.sync(() => writer.prune(exclusiveBeforeMs, limit)),
+    tally: Effect.sync(() => reader.tally()),
+  }).pipe(
+    Context.add(ShardLeases, {
+      owners: Effect.sync(() => leases.owners()),
+      claim: (expected, node) => Effect.sync(() => leases.claim(expected, node)),
+      renew: (held) => Effect.sync(() => leases.renew(held)),
+      release: (shard, epoch) => Effect.sync(() => leases.release(shard, epoch)),
+      announce: (member) => Effect.sync(() => members.announce(member)),
+      members: Effect.sync(() => members.all()),
+      retire: (node) => Effect.sync(() => members.retire(node)),
+    }),
+  )
+}
+
 export const sqliteFixture: StoreFixture = {
   name: "sqlite",
   fresh: (options) =>
@@ -33,6 +106,17 @@ export const sqliteFixture: StoreFixture = {
       Effect.map(
         Effect.acquireRelease(Effect.sync(temporaryFolder), (folder) => Effect.sync(folder.dispose)),
         (folder) => sqliteAt(folder.database, options),
+      ),
+    ),
+  damageable: (options) =>
+    Layer.unwrap(
+      Effect.map(
+        Effect.acquireRelease(Effect.sync(temporaryFolder), (folder) => Effect.sync(folder.dispose)),
+        (folder) =>
+          Layer.merge(
+            sqliteAt(folder.database, options),
+            Layer.succeed(RowDamage, damageIn(folder.database)),
+          ),
       ),
     ),
   reopened: (options) => {
@@ -43,4 +127,25 @@ export const sqliteFixture: StoreFixture = {
       dispose: folder.dispose,
     }
   },
+}
+
+/** On a connection of its own, as another program would. */
+const damageIn = (path: string): RowDamage["Service"] => {
+  const set = (row: Timer | FinishedLife, texts: Readonly<Record<string, string | null>>) =>
+    Effect.sync(() => {
+      using database = new Database(path)
+      const { namespace, timerId } = row
+      const table = tableOf(row)
+      for (const [column, text] of Object.entries(texts)) {
+        const rows = `(SELECT id FROM ${table} WHERE namespace = ? AND timer_id = ?)`
+        const changed = table === "timers" && column === "spec" ? "bodies" : table
+        const sql = `UPDATE ${changed} SET ${column} = ? WHERE id IN ${rows}`
+        const { changes } = database.run(sql, [text, namespace, timerId])
+        if (changes !== 1) throw new Error(`${changes} rows were changed by ${sql}`)
+      }
+    })
+  return {
+    damage: (row, texts) => set(row, { ...texts }),
+    repair: (row) => set(row, { spec: textOfSpec(row.spec), last_attempt: logText(row.attemptLog) }),
+  }
 }

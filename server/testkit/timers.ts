@@ -106,8 +106,7 @@ export const cancelOf = (key: TimerKey, rest: Partial<Cancel> = {}): Cancel => (
 /** The outcome of the timer's next attempt. */
 export const outcomeOf = (timer: Timer, then: Then, rest: Partial<Outcome> = {}): Outcome => ({
   kind: "outcome",
-  key: onlyKey(timer),
-  fireId: timer.fireId,
+  timer,
   attempt: timer.attempts + 1,
   at: timer.fireAt + 30,
   attemptLog: withAttempt(timer.attemptLog, { at: timer.fireAt + 5, durationMs: 25, status: 200 }),

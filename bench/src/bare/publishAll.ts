@@ -1,7 +1,6 @@
 // The bare limit of P5: the same events, published by the same client to the stream that Punctual has made, so many at
 // once, each acknowledged.
-import { jetstream } from "@nats-io/jetstream"
-import { connect, headers } from "@nats-io/transport-node"
+import { connect, headers, jetstream } from "../../../drivers/nats/nats.ts"
 import { samplePayload } from "../samplePayload.ts"
 
 /** Messages a second. */

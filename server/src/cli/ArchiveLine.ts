@@ -3,9 +3,9 @@
 // can be, for people to read, and base64 where they are not UTF-8.
 import { malformedMessage } from "@punctual/api/malformedMessage"
 import { Result, Schema, SchemaParser } from "effect"
-import type { ArchivedItem } from "../domain/decideRestore.ts"
 import { keyOf } from "../domain/TimerKey.ts"
-import type { SettingsRecord } from "../ports/NamespaceStore.ts"
+import type { ArchivedItem } from "../domain/WriteItem.ts"
+import type { SettingsRecord } from "../engine/SettingsRecords.ts"
 import { SettingsShape } from "../wire/settingsShape.ts"
 import { lifeFields, SpecShape, timerFields, withOneLog } from "../wire/timerShapes.ts"
 
@@ -40,7 +40,7 @@ const EndLine = Schema.Struct({
 })
 
 /** Versions are a store's own. */
-export type ArchivedSettings = Omit<SettingsRecord, "version">
+export type ArchivedSettings = Pick<SettingsRecord, "namespace" | "updatedAt" | "settings">
 
 export type ArchiveLine =
   | { readonly kind: "item"; readonly item: ArchivedItem }

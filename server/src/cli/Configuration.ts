@@ -4,23 +4,26 @@
 // are only warned of, because orchestrators inject some.
 import { readFileSync } from "node:fs"
 import { isIP } from "node:net"
-import { resolve } from "node:path"
 import { defaultLimits, type Limits } from "@punctual/api/Limits"
-import type { BrokerChoice } from "./BrokerChoice.ts"
+import { formsOf, orOf, type Parsed } from "../ports/Adapter.ts"
+import type { BusChoice, BusTerms } from "../ports/BusAdapter.ts"
+import type { StoreAdapter, StoreChoice } from "../ports/StoreAdapter.ts"
+import { isUnspecified, makeSecret, type NodeAddress } from "./NodeIdentity.ts"
 import {
+  type Adapters,
+  brokerUrlName,
   configFileName,
   limitSettings,
-  type Parsed,
   type Setting,
+  type Settings,
   settingNames,
   settings,
+  settingsOf,
+  storeUrlName,
 } from "./Settings.ts"
-import { isUnspecified, makeSecret, type NodeAddress, type StoreChoice } from "./StoreChoice.ts"
 
 type Parsings = {
-  readonly [key in keyof typeof settings]: (typeof settings)[key]["parse"] extends (
-    text: string,
-  ) => Parsed<infer A>
+  readonly [key in keyof Settings]: Settings[key]["parse"] extends (text: string) => Parsed<infer A>
     ? A
     : never
 }
@@ -38,11 +41,11 @@ type ClusterValues = Pick<Values, "storeUrl" | "nodeAddress" | "clusterSecret" |
 
 export interface Configuration
   extends Omit<Values, "storeUrl" | "databasePath" | "nodeAddress" | "clusterSecret" | keyof BrokerValues> {
-  /** The file of an SQLite store is an absolute path. */
   readonly store: StoreChoice
   /** Where several nodes share the store. */
   readonly cluster?: ClusterChoice
-  readonly broker: BrokerChoice
+  readonly broker: BusChoice
+  readonly brokerTerms: BusTerms
   readonly limits: Limits
 }
 
@@ -65,7 +68,8 @@ export type ConfigurationRead =
   /** A sentence for each thing that is wrong. */
   | { readonly problems: ReadonlyArray<string> }
 
-export const readConfiguration = (environment: Environment): ConfigurationRead => {
+export const readConfiguration = (environment: Environment, adapters: Adapters): ConfigurationRead => {
+  const table = settingsOf(adapters)
   const problems: Array<string> = []
   const texts = { ...readConfigFile(environment[configFileName], problems), ...definedOf(environment) }
   const warnings = judgeNames(texts, problems)
@@ -86,24 +90,24 @@ export const readConfiguration = (environment: Environment): ConfigurationRead =
   }
 
   const values: Record<string, unknown> = {}
-  for (const [key, setting] of Object.entries(settings)) {
+  for (const [key, setting] of Object.entries(table)) {
     if (key === "databasePath" || key === "egress" || isOpen(key)) continue
     values[key] = valueIn<unknown>(setting, setting.byDefault)
   }
   // What callbacks may reach by default depends on who can reach the service.
   const egressDefault = isLoopback(String(values["httpHost"])) ? "open" : "public"
-  values["egress"] = valueIn(settings.egress, egressDefault)
-  const byPath = texts[settings.databasePath.name]
+  values["egress"] = valueIn(table.egress, egressDefault)
+  const byPath = texts[table.databasePath.name]
   if (byPath !== undefined) {
-    if (texts[settings.storeUrl.name] !== undefined) {
+    if (texts[table.storeUrl.name] !== undefined) {
       problems.push("TIMER_STORE_URL and TIMER_DB_PATH name the same thing: set only one of them.")
     }
-    delete effective[settings.storeUrl.name]
-    values["storeUrl"] = valueIn(settings.databasePath, byPath)
+    delete effective[table.storeUrl.name]
+    values["storeUrl"] = valueIn(table.databasePath, byPath)
   }
   for (const key of open) {
-    const text = texts[settings[key].name]
-    if (text !== undefined) values[key] = valueIn<unknown>(settings[key], text)
+    const text = texts[table[key].name]
+    if (text !== undefined) values[key] = valueIn<unknown>(table[key], text)
   }
   const limits = { ...defaultLimits }
   for (const setting of limitSettings) {
@@ -111,8 +115,8 @@ export const readConfiguration = (environment: Environment): ConfigurationRead =
   }
   if (problems.length === 0) {
     problems.push(...contradictionsOf(limits))
-    problems.push(...brokerContradictions(values as BrokerValues))
-    problems.push(...clusterContradictions(values as ClusterValues))
+    problems.push(...brokerContradictions(values as BrokerValues, adapters))
+    problems.push(...clusterContradictions(values as ClusterValues, adapters))
     problems.push(...beyondRuntime(Number(values["maxInFlight"]), environment))
   }
   if (problems.length > 0) return { problems }
@@ -120,13 +124,13 @@ export const readConfiguration = (environment: Environment): ConfigurationRead =
   // Every key of the table has been read, each by its own parser, and none has failed.
   const { storeUrl, databasePath: _, nodeAddress, clusterSecret, ...others } = values as Values
   const { brokerUrl, brokerCaFile, brokerReplicas, brokerSync, ...rest } = others
-  const broker = brokerChoice({ brokerUrl, brokerCaFile, brokerReplicas, brokerSync })
+  const brokerTerms = termsOf({ brokerCaFile, brokerReplicas, brokerSync })
   const cluster =
-    storeUrl.kind === "postgres" && clusterSecret !== undefined
+    storeUrl.adapter.isShared && clusterSecret !== undefined
       ? { cluster: { address: nodeAddress ?? { host: rest.httpHost }, secret: clusterSecret } }
       : {}
   return {
-    configuration: { ...rest, store: absolute(storeUrl), ...cluster, broker, limits },
+    configuration: { ...rest, store: storeUrl, ...cluster, broker: brokerUrl, brokerTerms, limits },
     warnings: [...warnings, ...clusterWarnings(values as ClusterValues)],
     effective,
   }
@@ -135,13 +139,14 @@ export const readConfiguration = (environment: Environment): ConfigurationRead =
 /** The store alone, for commands that work on it without a service: `byFlag` wins over what is set. */
 export const readStore = (
   environment: Environment,
+  stores: ReadonlyArray<StoreAdapter>,
   byFlag?: string,
 ):
   | { readonly store: StoreChoice; readonly shards: number }
   | { readonly problems: ReadonlyArray<string> } => {
   const problems: Array<string> = []
   const texts = { ...readConfigFile(environment[configFileName], problems), ...definedOf(environment) }
-  const { storeUrl, databasePath, shards } = settings
+  const { storeUrl, databasePath, shards } = settingsOf({ stores, buses: [] })
   const byPath = byFlag === undefined ? texts[databasePath.name] : undefined
   const [named, text] =
     byPath === undefined
@@ -154,7 +159,7 @@ export const readStore = (
     problems.push(`${name} ${store.problem}; it is ${JSON.stringify(named.shown(text))}.`)
   if ("problem" in count) problems.push(`${shards.name} ${count.problem}.`)
   if (problems.length > 0 || "problem" in store || "problem" in count) return { problems }
-  return { store: absolute(store.value), shards: count.value }
+  return { store: store.value, shards: count.value }
 }
 
 const isOpen = (key: string): key is Open => (open as ReadonlyArray<string>).includes(key)
@@ -264,46 +269,50 @@ const contradictionsOf = (limits: Limits): ReadonlyArray<string> => {
 }
 
 /** A setting that would have no effect is refused: whoever set it expects one. */
-const brokerContradictions = (values: BrokerValues): ReadonlyArray<string> => {
+const brokerContradictions = (values: BrokerValues, adapters: Adapters): ReadonlyArray<string> => {
   const { brokerUrl, brokerCaFile, brokerReplicas, brokerSync } = values
   const found: Array<string> = []
-  const isLocal = brokerUrl.kind === "local"
-  if (brokerCaFile !== undefined && (isLocal || !brokerUrl.isTls)) {
+  if (brokerCaFile !== undefined && !brokerUrl.obeys.has("caFile")) {
+    const forms = adapters.buses.flatMap(({ tlsForm }) => (tlsForm === undefined ? [] : [tlsForm]))
     found.push(
-      `${settings.brokerCaFile.name} is for a broker reached over TLS: set ${settings.brokerUrl.name} to tls://host:port, or leave it out.`,
+      `${settings.brokerCaFile.name} is for a broker reached over TLS: set ${brokerUrlName} to ${orOf(forms)}, or leave it out.`,
     )
   }
-  const ofStream = `but ${settings.brokerUrl.name} is local:, a bus in the process with nothing on disk: name a broker there, such as nats://host:4222, or leave it out.`
-  if (isLocal && String(brokerReplicas) !== settings.brokerReplicas.byDefault) {
+  const others = adapters.buses.filter(({ isShared }) => isShared)
+  const ofStream = `but ${brokerUrlName} is ${brokerUrl.shown}, on which it has no effect: name a broker there, such as ${formsOf(others)}, or leave it out.`
+  if (!brokerUrl.obeys.has("replicas") && String(brokerReplicas) !== settings.brokerReplicas.byDefault) {
     found.push(`${settings.brokerReplicas.name} is ${brokerReplicas}, ${ofStream}`)
   }
-  if (isLocal && brokerSync !== settings.brokerSync.byDefault) {
+  if (!brokerUrl.obeys.has("isSynced") && brokerSync !== settings.brokerSync.byDefault) {
     found.push(`${settings.brokerSync.name} is ${brokerSync}, ${ofStream}`)
   }
   return found
 }
 
 /** A cluster's settings have no effect on one node, and a cluster cannot do without them. */
-const clusterContradictions = (values: ClusterValues): ReadonlyArray<string> => {
+const clusterContradictions = (values: ClusterValues, adapters: Adapters): ReadonlyArray<string> => {
   const { storeUrl, nodeAddress, clusterSecret, httpHost, clock } = values
+  const [shared, single] = [true, false].map((isShared) =>
+    formsOf(adapters.stores.filter((adapter) => adapter.isShared === isShared)),
+  )
   const names = {
-    store: settings.storeUrl.name,
+    store: storeUrlName,
     address: settings.nodeAddress.name,
     secret: settings.clusterSecret.name,
   }
-  if (storeUrl.kind !== "postgres") {
+  if (!storeUrl.adapter.isShared) {
     return [
       ...(nodeAddress === undefined ? [] : [names.address]),
       ...(clusterSecret === undefined ? [] : [names.secret]),
     ].map(
       (name) =>
-        `${name} is for nodes that share a store, and that of this one is ${storeUrl.kind}: set ${names.store} to postgres://…, or leave it out.`,
+        `${name} is for nodes that share a store, and that of this one is ${storeUrl.adapter.name}: set ${names.store} to ${shared}, or leave it out.`,
     )
   }
   const found: Array<string> = []
   if (clock.kind === "manual") {
     found.push(
-      `${settings.clock.name} is manual, but nodes that share a store would disagree on the time: use sqlite:<file> or memory: in ${names.store}, or the system's clock.`,
+      `${settings.clock.name} is manual, but nodes that share a store would disagree on the time: use ${single} in ${names.store}, or the system's clock.`,
     )
   }
   if (clusterSecret === undefined) {
@@ -320,19 +329,17 @@ const clusterContradictions = (values: ClusterValues): ReadonlyArray<string> => 
 }
 
 const clusterWarnings = ({ storeUrl, nodeAddress, httpHost }: ClusterValues): ReadonlyArray<string> =>
-  storeUrl.kind === "postgres" && isLoopback(nodeAddress?.host ?? httpHost)
+  storeUrl.adapter.isShared && isLoopback(nodeAddress?.host ?? httpHost)
     ? [
         `other nodes are told to reach this one at ${nodeAddress?.host ?? httpHost}, which works on this machine only: set ${settings.nodeAddress.name} where they run on others.`,
       ]
     : []
 
-const brokerChoice = (values: BrokerValues): BrokerChoice => {
-  const { brokerUrl, brokerCaFile, brokerReplicas, brokerSync } = values
-  if (brokerUrl.kind === "local") return brokerUrl
-  const { isTls, ...address } = brokerUrl
-  const tls = isTls ? { tls: brokerCaFile === undefined ? {} : { caFile: brokerCaFile } } : {}
-  return { ...address, ...tls, replicas: brokerReplicas, isSynced: brokerSync === "always" }
-}
+const termsOf = (values: Omit<BrokerValues, "brokerUrl">): BusTerms => ({
+  ...(values.brokerCaFile === undefined ? {} : { caFile: values.brokerCaFile }),
+  replicas: values.brokerReplicas,
+  isSynced: values.brokerSync === "always",
+})
 
 const runtimeRequestsName = "BUN_CONFIG_MAX_HTTP_REQUESTS"
 const runtimeRequestsDefault = 256
@@ -353,6 +360,3 @@ const beyondRuntime = (maxInFlight: number, environment: Environment): ReadonlyA
 
 const isLoopback = (host: string): boolean =>
   host === "localhost" || host === "::1" || (isIP(host) === 4 && host.startsWith("127."))
-
-const absolute = (store: StoreChoice): StoreChoice =>
-  store.kind === "sqlite" ? { kind: "sqlite", path: resolve(store.path) } : store

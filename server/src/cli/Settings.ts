@@ -9,18 +9,16 @@ import { defaultLimits, type Limits } from "@punctual/api/Limits"
 import { Result } from "effect"
 import { type EgressRules, parseEgress } from "../deliverers/webhook/Egress.ts"
 import { type LogLevelName, logLevels } from "../Logs.ts"
-import { brokerUrlShown, parseBrokerUrl } from "./BrokerChoice.ts"
-import {
-  parseClusterSecret,
-  parseNodeAddress,
-  parseNodeName,
-  parseStoreUrl,
-  type StoreChoice,
-  storeUrlShown,
-} from "./StoreChoice.ts"
+import { formLines, type Parsed, parseUrl, urlShown } from "../ports/Adapter.ts"
+import type { BusAdapter } from "../ports/BusAdapter.ts"
+import type { StoreAdapter, StoreChoice } from "../ports/StoreAdapter.ts"
+import { parseClusterSecret, parseNodeAddress, parseNodeName } from "./NodeIdentity.ts"
 
-/** Either a value, or what is wrong and how to mend it, to be read after the setting's name. */
-export type Parsed<A> = { readonly value: A } | { readonly problem: string }
+/** The kinds of stores and buses that there are to choose from. */
+export interface Adapters {
+  readonly stores: ReadonlyArray<StoreAdapter>
+  readonly buses: ReadonlyArray<BusAdapter>
+}
 
 export interface Setting<A> {
   readonly name: string
@@ -73,8 +71,13 @@ const egress = (text: string): Parsed<EgressRules> => {
     : { problem: rules.failure.message.replace(/^TIMER_EGRESS:? */, "") }
 }
 
-const databasePath = (path: string): Parsed<StoreChoice> =>
-  path === "" ? { problem: "must name a file" } : { value: { kind: "sqlite", path } }
+/** What TIMER_DB_PATH is short for. */
+const fileScheme = "sqlite:"
+
+const databasePath =
+  (stores: ReadonlyArray<StoreAdapter>) =>
+  (path: string): Parsed<StoreChoice> =>
+    path === "" ? { problem: "must name a file" } : parseUrl(stores, `${fileScheme}${path}`)
 
 /** Read at start, so that a wrong file is told of by its setting and not by a handshake that fails. */
 const certificateFile = (file: string): Parsed<string> => {
@@ -143,25 +146,20 @@ const host = (name: string): Parsed<string> =>
 const dayMs = 86_400_000
 const mebibyte = 1024 * 1024
 
-export const settings = {
-  storeUrl: setting(
-    "TIMER_STORE_URL",
-    "sqlite:./data/punctual.db",
-    "where timers are kept: sqlite:<file>, memory:, or, for several nodes,\npostgres://user:password@host:5432/database",
-    parseStoreUrl,
-    storeUrlShown,
-  ),
-  databasePath: setting("TIMER_DB_PATH", "", "short for TIMER_STORE_URL=sqlite:<file>", databasePath),
+export const storeUrlName = "TIMER_STORE_URL"
+export const brokerUrlName = "TIMER_BROKER_URL"
+
+const clusterSettings = {
   nodeAddress: setting(
     "TIMER_NODE_ADDRESS",
     "",
-    "with postgres: where the other nodes reach this one, host:port; what it listens on if it is not set",
+    "where nodes share a store: how the others reach this one, host:port; what it listens on if it is not set",
     parseNodeAddress,
   ),
   clusterSecret: setting(
     "TIMER_CLUSTER_SECRET",
     "",
-    "with postgres: what nodes know each other by, the same on all; make one by openssl rand -hex 32",
+    "where nodes share a store: what they know each other by, the same on all; make one by\nopenssl rand -hex 32",
     parseClusterSecret,
     () => "…",
   ),
@@ -175,20 +173,16 @@ export const settings = {
   nodeName: setting(
     "TIMER_NODE_NAME",
     "",
-    "what this node is called, unlike any other; made of host, process and chance if it is not set",
+    "what this node is called, unlike any other; made of host, process and a random suffix if it is not set",
     parseNodeName,
   ),
-  brokerUrl: setting(
-    "TIMER_BROKER_URL",
-    "local:",
-    "the message bus: local: (in process), or NATS JetStream:\nnats://[user:password@ or token@]host[:4222][,host:port …]; tls://… demands TLS",
-    parseBrokerUrl,
-    brokerUrlShown,
-  ),
+} as const
+
+const brokerSettings = {
   brokerCaFile: setting(
     "TIMER_BROKER_CA_FILE",
     "",
-    "with tls://: the PEM file of the authority that the broker's certificate is checked by;\nthe system's own authorities if it is not set",
+    "with TLS: the PEM file of the authority that the broker's certificate is checked by;\nthe system's own authorities if it is not set",
     certificateFile,
   ),
   brokerReplicas: setting(
@@ -203,6 +197,9 @@ export const settings = {
     "always: the server syncs every write (its sync_interval: always), so no warning at start",
     brokerSync,
   ),
+} as const
+
+const serviceSettings = {
   httpHost: setting("TIMER_HTTP_HOST", "127.0.0.1", "the address it listens on", host),
   httpPort: setting(
     "TIMER_HTTP_PORT",
@@ -270,6 +267,39 @@ export const settings = {
   ),
 } as const
 
+/** The settings that are the same whatever stores and buses there are. */
+export const settings = { ...clusterSettings, ...brokerSettings, ...serviceSettings } as const
+
+/** Every setting, by what the rest of the program calls it. */
+export const settingsOf = ({ stores, buses }: Adapters) =>
+  ({
+    storeUrl: setting(
+      storeUrlName,
+      `${fileScheme}./data/punctual.db`,
+      `where timers are kept, one of\n${formLines(stores)}`,
+      (url) => parseUrl(stores, url),
+      (url) => urlShown(stores, url),
+    ),
+    databasePath: setting(
+      "TIMER_DB_PATH",
+      "",
+      `short for ${storeUrlName}=${fileScheme}<file>`,
+      databasePath(stores),
+    ),
+    ...clusterSettings,
+    brokerUrl: setting(
+      brokerUrlName,
+      "local:",
+      `the message bus, one of\n${formLines(buses)}`,
+      (url) => parseUrl(buses, url),
+      (url) => urlShown(buses, url),
+    ),
+    ...brokerSettings,
+    ...serviceSettings,
+  }) as const
+
+export type Settings = ReturnType<typeof settingsOf>
+
 /** The file that holds the same names as the environment, one NAME=value a line. */
 export const configFileName = "TIMER_CONFIG"
 
@@ -305,6 +335,6 @@ export const urlName = "TIMER_URL"
 export const settingNames: ReadonlyArray<string> = [
   configFileName,
   urlName,
-  ...Object.values(settings).map(({ name }) => name),
+  ...Object.values(settingsOf({ stores: [], buses: [] })).map(({ name }) => name),
   ...limitSettings.map(({ name }) => name),
 ]

@@ -44,12 +44,12 @@ export const backupCommand = (open: OpenCopies) =>
   ).pipe(
     Command.withDescription(
       [
-        "Copy an SQLite store into a file, as it is at one instant, with everything in it. The service may run on.",
+        "Copy a store that is a file into another, as it is at one instant, with everything in it. The service may run on.",
         "  The file is checked before it gets its name. punctual restore puts it back.",
-        "  A store on PostgreSQL is backed up by PostgreSQL's own means, such as pg_dump.",
+        "  A store on a database server is backed up by the server's own means: the command says by which.",
       ].join("\n"),
     ),
-    Command.withShortDescription("Copy an SQLite store into a file while it runs"),
+    Command.withShortDescription("Copy a store into a file while it runs"),
     Command.withExamples([{ command: "punctual backup /backups/punctual-monday.db" }]),
   )
 

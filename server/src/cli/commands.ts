@@ -20,12 +20,15 @@ import { migrateCommand, type OpenSchema } from "./migrate.ts"
 import { namespacesCommand } from "./namespaces.ts"
 import { type OpenRestoreTarget, restoreCommand } from "./restore.ts"
 import type { CommandInput } from "./ServiceClient.ts"
+import type { Adapters } from "./Settings.ts"
 import { pauseCommand, resumeCommand, statusCommand } from "./service.ts"
 import { timersCommand } from "./timers.ts"
 
 /** What the composition root gives. */
 export interface CommandParts {
   readonly input: CommandInput
+  /** For the help of the settings. */
+  readonly adapters: Adapters
   readonly openDeadLetters: OpenDeadLetters
   readonly openArchive: OpenArchive
   readonly openImportTarget: OpenImportTarget
@@ -81,7 +84,7 @@ const treeWith = (parts: CommandParts, completion: ReturnType<typeof completionC
       ].join("\n"),
     ),
     Command.withSubcommands([
-      { group: "The service", commands: [serveCommand, listenCommand(parts.input)] },
+      { group: "The service", commands: [serveCommand(parts.adapters), listenCommand(parts.input)] },
       {
         group: "Timers, asked of a running service",
         commands: [timersCommand(parts.input), deadCommand(parts.input), namespacesCommand(parts.input)],
@@ -103,11 +106,9 @@ const treeWith = (parts: CommandParts, completion: ReturnType<typeof completionC
           doctorCommand(parts.keeping.examination).pipe(
             Command.withShortDescription("Whether all is well with a store"),
           ),
-          backupCommand(parts.keeping.copies).pipe(
-            Command.withShortDescription("Copy an SQLite store into a file"),
-          ),
+          backupCommand(parts.keeping.copies).pipe(Command.withShortDescription("Copy a store into a file")),
           restoreCommand(parts.keeping.restoreTarget).pipe(
-            Command.withShortDescription("Put a backup in the place of an SQLite store"),
+            Command.withShortDescription("Put a backup in the place of its store"),
           ),
           migrateCommand(parts.keeping.schema).pipe(
             Command.withShortDescription("Bring a store's schema up to date"),
@@ -130,11 +131,12 @@ const treeWith = (parts: CommandParts, completion: ReturnType<typeof completionC
  * Here for its help and for completion: the composition root runs the service itself, without this tree, so that its
  * start loads nothing of the commands.
  */
-const serveCommand = Command.make("serve").pipe(
-  Command.withDescription(
-    ["Run the service. It takes no flags: it is configured by settings.", "", settingsHelp()]
-      .join("\n")
-      .replaceAll(/\n(?=.)/g, "\n  "),
-  ),
-  Command.withShortDescription("Run the service (the default)"),
-)
+const serveCommand = (adapters: Adapters) =>
+  Command.make("serve").pipe(
+    Command.withDescription(
+      ["Run the service. It takes no flags: it is configured by settings.", "", settingsHelp(adapters)]
+        .join("\n")
+        .replaceAll(/\n(?=.)/g, "\n  "),
+    ),
+    Command.withShortDescription("Run the service (the default)"),
+  )

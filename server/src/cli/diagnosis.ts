@@ -3,7 +3,9 @@
 import { formatDuration } from "@punctual/api/DurationMs"
 import { formatInstant } from "@punctual/api/Instant"
 import type { ServicePause } from "../domain/NamespaceSettings.ts"
-import type { ShardReport, StoreReport } from "../ports/StoreReport.ts"
+import { serviceRecord } from "../engine/SettingsRecords.ts"
+import type { ShardReport, StoreReport, UnreadableRows } from "../ports/StoreReport.ts"
+import { countShown } from "./figures.ts"
 
 export interface Diagnosis {
   readonly problems: ReadonlyArray<string>
@@ -22,10 +24,27 @@ const logMostBytes = 512 * 1024 * 1024
 export const diagnose = (report: StoreReport): Diagnosis => ({
   problems: [
     ...report.faults.map((fault) => `The store is damaged: ${fault}.`),
+    ...report.unreadable.map(unreadableProblem),
     ...report.shards.flatMap(imbalances),
   ],
   remarks: remarksOn(report),
 })
+
+const unreadableProblem = ({ what, count, named }: UnreadableRows): string => {
+  const rest = count > named.length ? `, and ${count - named.length} more` : ""
+  const names = `${named.join(", ")}${rest}`
+  switch (what) {
+    case "settings":
+      return `The settings of ${names} cannot be read: these namespaces count as paused, and the service (${serviceRecord}) as not paused. Set their settings anew, secrets included, and then resume them.`
+    case "timers":
+      return `${countShown(count)} pending timers cannot be read: ${names}. They do not fire, and all others do. ${repairAdvice}`
+    case "lives":
+      return `${countShown(count)} finished lives (history or dead letters) cannot be read: ${names}. They are not listed, and cannot be replayed. ${repairAdvice}`
+  }
+}
+
+const repairAdvice =
+  'Repair their texts in the database, as the guide "Operate" describes, or restore the store from a backup.'
 
 /**
  * Conservation: every arming that began is pending or has ended, once. Lives that were delivered or cancelled are

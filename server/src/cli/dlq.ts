@@ -12,14 +12,6 @@ import { deadLetterJson, deadLetterPage, deadLetterSummary, deadLetterTable } fr
 
 export type OpenDeadLetters = Effect.Effect<DeadLetters, BusError, Scope.Scope>
 
-/** What there is to open where the broker is `local:`. */
-export const localDeadLetters: OpenDeadLetters = Effect.fail(
-  new BusError({
-    message:
-      "the local bus keeps its dead letters in the service's memory, where no other process can read them: set TIMER_BROKER_URL to the broker that keeps them, such as nats://host:4222.",
-  }),
-)
-
 export const dlqCommand = (open: OpenDeadLetters) =>
   Command.make("dlq").pipe(
     Command.withDescription(

@@ -1,6 +1,6 @@
 // What a doctor found, for people and for programs.
 import { formatInstant } from "@punctual/api/Instant"
-import { emptyTally, type Tally } from "../domain/decide.ts"
+import { emptyTally, type Tally } from "../domain/Decision.ts"
 import type { ShardRows, StoreReport } from "../ports/StoreReport.ts"
 import { armings, type Diagnosis } from "./diagnosis.ts"
 import { bytesShown, countShown, spanShown } from "./figures.ts"

@@ -2,10 +2,13 @@
 // the store, and takes nothing from it.
 import { Effect, Option, type Scope } from "effect"
 import { Command, Flag } from "effect/cli"
+import { keyOfArchived } from "../domain/WriteItem.ts"
+import { settingsKind, settingsOfDocument } from "../engine/SettingsRecords.ts"
+import { namedMost } from "../ports/StoreReport.ts"
 import type { ArchivePlace, TimerArchive } from "../ports/TimerArchive.ts"
 import { endLine, headLine, itemLine, settingsLine } from "./ArchiveLine.ts"
+import { told } from "./asCommandFailed.ts"
 import { CommandFailed, Output } from "./CommandRuntime.ts"
-import { told } from "./ShardHold.ts"
 
 /** Opens the store that the flag names, or the settings. */
 export type OpenArchive = (
@@ -18,9 +21,7 @@ const progressEvery = 10_000
 
 export const storeFlag = Flag.String("store").pipe(
   Flag.withMetavar("URL"),
-  Flag.withDescription(
-    "The store: sqlite:<file> or postgres://… (default TIMER_STORE_URL, or TIMER_DB_PATH)",
-  ),
+  Flag.withDescription("The store, by its URL (default TIMER_STORE_URL, or TIMER_DB_PATH)"),
   Flag.optional,
 )
 
@@ -53,15 +54,22 @@ const written = (archive: TimerArchive) =>
     const { answer, remark } = yield* Output
     const counts = { pending: 0, history: 0, dead: 0 }
     yield* answer(headLine)
-    const settings = yield* writtenSettings(archive)
+    const { count: settings, unreadable } = yield* writtenSettings(archive)
     let items = settings
     let after: ArchivePlace | undefined
+    let leftOut = 0
+    const namedLeftOut: Array<string> = []
     do {
       const page = yield* told(archive.page(after, pageItems))
       for (const item of page.items) {
         if (item.kind === "pending") counts.pending++
         else if (item.life.state === "dead") counts.dead++
         else counts.history++
+      }
+      for (const item of page.unreadable ?? []) {
+        leftOut++
+        const { namespace, timerId } = keyOfArchived(item)
+        if (namedLeftOut.length < namedMost) namedLeftOut.push(`${namespace}/${timerId}`)
       }
       const before = items
       items += page.items.length
@@ -75,19 +83,33 @@ const written = (archive: TimerArchive) =>
     yield* remark(
       `Exported ${counts.pending} pending timers, ${counts.history} that have ended, ${counts.dead} dead letters, and ${settings} records of settings.`,
     )
+    const missing = [
+      ...(unreadable.length === 0 ? [] : [`the settings of ${unreadable.join(", ")}`]),
+      ...(leftOut === 0 ? [] : [`${leftOut} timers or lives (${shownOf(namedLeftOut, leftOut)})`]),
+    ]
+    if (missing.length > 0) {
+      const message = `${missing.join(" and ")} cannot be read and are not in the archive; everything else is. See punctual doctor.`
+      return yield* new CommandFailed({ message })
+    }
   })
 
-/** Before all timers, so that what was paused is known to be before there is anything to fire. How many there were. */
+const shownOf = (named: ReadonlyArray<string>, count: number): string =>
+  `${named.join(", ")}${count > named.length ? ` and ${count - named.length} more` : ""}`
+
+/** Before all timers, so that what was paused is known to be before there is anything to fire. */
 const writtenSettings = (archive: TimerArchive) =>
   Effect.gen(function* () {
     const { answer } = yield* Output
+    const unreadable: Array<string> = []
     let count = 0
     let version = 0
     for (;;) {
-      const records = yield* told(archive.settings(version, pageItems))
+      const page = (yield* told(archive.documents(settingsKind, version, pageItems))).map(settingsOfDocument)
+      const records = page.filter(({ isUnreadable }) => isUnreadable !== true)
       if (records.length > 0) yield* answer(records.map(settingsLine).join("\n"))
       count += records.length
-      version = records.at(-1)?.version ?? version
-      if (records.length < pageItems) return count
+      for (const record of page) if (record.isUnreadable) unreadable.push(record.namespace)
+      version = page.at(-1)?.version ?? version
+      if (page.length < pageItems) return { count, unreadable }
     }
   })

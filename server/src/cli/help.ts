@@ -1,12 +1,19 @@
 // What `punctual serve --help` says about settings: every one with its default, from the table that validates them.
-import { configFileName, limitSettings, type Setting, settings, urlName } from "./Settings.ts"
+import {
+  type Adapters,
+  configFileName,
+  limitSettings,
+  type Setting,
+  settingsOf,
+  urlName,
+} from "./Settings.ts"
 
-export const settingsHelp = (): string =>
+export const settingsHelp = (adapters: Adapters): string =>
   [
     "Settings are environment variables, or lines of NAME=value in the file that",
     `${configFileName} names; the environment wins. Durations read 250ms, 5s, 1h30m or 7d.`,
     "",
-    ...Object.values(settings).flatMap(settingLines),
+    ...Object.values(settingsOf(adapters)).flatMap(settingLines),
     "",
     `Commands that ask a running node find it by ${urlName} (http://127.0.0.1:8080).`,
     "",

@@ -1,25 +1,20 @@
 // `punctual import`: the lines of an archive into a store that no service runs on. Nothing that is there is overwritten,
 // and what is there already is passed over, so that an import that was broken off is simply run again.
 import { isDeepStrictEqual } from "node:util"
-import { Effect, Option, Result, Schedule, type Scope } from "effect"
+import { Effect, Option, Result, type Scope } from "effect"
 import { Command } from "effect/cli"
-import { type ArchivedItem, keyOfArchived, type RestoreResult } from "../domain/decideRestore.ts"
-import { shardOf } from "../domain/TimerKey.ts"
-import type { NamespaceStore } from "../ports/NamespaceStore.ts"
-import type { ShardLeases } from "../ports/ShardLeases.ts"
-import type { RestoreBatch, TimerRestore } from "../ports/TimerArchive.ts"
+import { type ArchivedItem, keyOfArchived, type WriteAnswer } from "../domain/WriteItem.ts"
+import type { SettingsRecords } from "../engine/SettingsRecords.ts"
+import type { HeldStore, HoldTarget } from "../maintenance/HeldStore.ts"
 import { type ArchivedSettings, readLine, whyNoArchive } from "./ArchiveLine.ts"
+import { told } from "./asCommandFailed.ts"
 import { CommandFailed, misuse, Output, printable, switchFlag } from "./CommandRuntime.ts"
 import { storeFlag } from "./exportArchive.ts"
 import { type LineSource, linesOf } from "./LineSource.ts"
-import { holdShards, told } from "./ShardHold.ts"
+import { holdForCommand, tellHoldFailure } from "./storeHold.ts"
 
-export interface ImportTarget {
-  readonly leases: ShardLeases["Service"]
-  readonly restore: TimerRestore["Service"]["restore"]
-  readonly namespaces: Pick<NamespaceStore["Service"], "get" | "put">
-  /** What the import is called where others see who holds the store. */
-  readonly node: string
+export interface ImportTarget extends HoldTarget {
+  readonly namespaces: Pick<SettingsRecords, "get" | "put">
 }
 
 /** Opens the store that the flag names, or the settings; it is made if there is none. */
@@ -27,12 +22,7 @@ export type OpenImportTarget = (
   storeUrl: string | undefined,
 ) => Effect.Effect<ImportTarget, { readonly message: string }, Scope.Scope>
 
-const batchItems = 500
-const batchBytes = 2 * 1024 * 1024
 const progressEvery = 10_000
-/** A database that restarts is back within this; what was sent before it went is not sent in vain. */
-const retries = 10
-const retryEveryMs = 1_000
 /** More than this many that were left out are only counted. */
 const namedMax = 20
 
@@ -62,8 +52,7 @@ export const importCommand = (open: OpenImportTarget, givenLines: () => LineSour
           open(Option.getOrUndefined(store)),
           ({ message }) => new CommandFailed({ message }),
         )
-        const epochs = yield* holdShards(target.leases, target.node)
-        const run = new ImportRun(target, epochs)
+        const run = new ImportRun(target, yield* holdForCommand(target))
         const isWhole = yield* run.readAll(lines.next)
         yield* run.summary(isWhole, json)
         if (!isWhole && !partial) return yield* cutOff(run.seen)
@@ -72,7 +61,7 @@ export const importCommand = (open: OpenImportTarget, givenLines: () => LineSour
             message: "some of it is not in the store as the archive has it: see above.",
           })
         }
-      }).pipe(Effect.scoped),
+      }).pipe((run) => tellHoldFailure("import", run), Effect.scoped),
   ).pipe(
     Command.withDescription(
       [
@@ -104,17 +93,17 @@ const cutOff = (seen: number | undefined): Effect.Effect<never, CommandFailed> =
 
 class ImportRun {
   readonly #target: ImportTarget
-  readonly #epochs: ReadonlyArray<number>
+  readonly #held: HeldStore
   readonly #counts = { restored: 0, present: 0, differs: 0, unstorable: 0 }
-  #items: Array<ArchivedItem> = []
-  #bytes = 0
+  /** What is to be said of items that were left out. */
+  #remarks: Array<string> = []
   #named = 0
   /** Items that were read. */
   seen = 0
 
-  constructor(target: ImportTarget, epochs: ReadonlyArray<number>) {
+  constructor(target: ImportTarget, held: HeldStore) {
     this.#target = target
-    this.#epochs = epochs
+    this.#held = held
   }
 
   get isIncomplete(): boolean {
@@ -135,13 +124,19 @@ class ImportRun {
           const message = `line ${self.seen + 2} is wrong: ${printable(read.failure)}. What came before it is imported.`
           return yield* new CommandFailed({ message })
         }
-        if (read.success.kind === "item") yield* self.#take(read.success.item)
-        else if (read.success.kind === "settings") yield* self.#set(read.success.record)
-        else if (read.success.items === self.seen) isWhole = true
-        else {
+        if (read.success.kind === "end") {
+          if (read.success.items === self.seen) {
+            isWhole = true
+            continue
+          }
+          yield* self.#flush
           const message = `the archive has ${self.seen} items, and ${read.success.items} were written to it: lines of it are missing.`
           return yield* new CommandFailed({ message })
         }
+        self.seen++
+        if (read.success.kind === "item") yield* self.#take(read.success.item)
+        else yield* self.#set(read.success.record)
+        if (self.seen % progressEvery === 0) yield* self.#tellProgress
       }
       yield* self.#flush
       return isWhole
@@ -159,18 +154,15 @@ class ImportRun {
     })
   }
 
-  #take(item: ArchivedItem) {
-    this.#items.push(item)
-    this.#bytes += keyOfArchived(item).payload?.byteLength ?? 0
-    this.seen++
-    return this.#items.length < batchItems && this.#bytes < batchBytes ? Effect.void : this.#flush
+  #take(archived: ArchivedItem) {
+    const written = this.#held.write({ kind: "restore", archived }, (answer) => this.#note(archived, answer))
+    return this.#remarks.length === 0 ? written : Effect.andThen(this.#tellLeftOut, written)
   }
 
   /** Where nothing was ever set. What is set there stands. */
   #set(record: ArchivedSettings) {
     return Effect.gen({ self: this }, function* () {
       const { namespaces } = this.#target
-      this.seen++
       const there = yield* told(namespaces.get(record.namespace))
       const stored = there.version > 0 ? undefined : yield* told(namespaces.put({ ...record, version: 0 }))
       if (stored !== undefined) {
@@ -189,61 +181,48 @@ class ImportRun {
   }
 
   get #flush() {
+    return Effect.andThen(this.#held.flush, this.#tellLeftOut)
+  }
+
+  /** Lines that are told of are stored. */
+  get #tellProgress() {
+    return Effect.andThen(
+      this.#flush,
+      Effect.flatMap(Output, ({ remark }) => remark(`${this.seen} lines …`)),
+    )
+  }
+
+  get #tellLeftOut() {
     return Effect.gen({ self: this }, function* () {
-      const items = this.#items
-      if (items.length === 0) return
-      this.#items = []
-      this.#bytes = 0
-      const batches = batchesOf(items, this.#epochs)
-      // What may have been done already is then present: a repeat is harmless.
-      const answers = yield* this.#target.restore(batches).pipe(
-        Effect.retry({
-          times: retries,
-          schedule: Schedule.spaced(retryEveryMs),
-          while: ({ isFatal }) => !isFatal,
-        }),
-        told,
-      )
-      for (const [index, answer] of answers.entries()) {
-        if (answer.result === "ownershipLost") {
-          const message =
-            "a service has taken the store over: stop every service on it, and run the import again."
-          return yield* new CommandFailed({ message })
-        }
-        for (const [place, result] of answer.results.entries()) {
-          const item = batches[index]?.items[place]
-          if (item !== undefined) yield* this.#note(item, result)
-        }
-      }
-      const before = this.seen - items.length
-      if (Math.floor(this.seen / progressEvery) > Math.floor(before / progressEvery)) {
-        yield* (yield* Output).remark(`${this.seen} lines …`)
-      }
+      const { remark } = yield* Output
+      for (const text of this.#remarks.splice(0)) yield* remark(text)
     })
   }
 
-  #note(item: ArchivedItem, result: RestoreResult) {
-    this.#counts[result.result]++
-    const isLeftOut = result.result === "differs" || result.result === "unstorable"
-    if (!isLeftOut || this.#named === namedMax) return Effect.void
+  /** Answers of shards come side by side, and in the middle of other work: what is to be said of them is said later. */
+  #note(item: ArchivedItem, answer: WriteAnswer): void {
+    switch (answer.result) {
+      case "restored":
+      case "present":
+        this.#counts[answer.result]++
+        return
+      case "differs":
+        this.#counts.differs++
+        this.#leaveOut(item, "differs from what is there")
+        return
+      case "unstorable":
+        this.#counts.unstorable++
+        this.#leaveOut(item, `cannot be stored: ${answer.reason}`)
+        return
+      default:
+        throw new Error(`a restore was answered ${answer.result}`)
+    }
+  }
+
+  #leaveOut(item: ArchivedItem, why: string): void {
+    if (this.#named === namedMax) return
     this.#named++
     const { namespace, timerId } = keyOfArchived(item)
-    const why =
-      result.result === "unstorable" ? `cannot be stored: ${result.reason}` : "differs from what is there"
-    return Effect.flatMap(Output, ({ remark }) => remark(printable(`${namespace}/${timerId} ${why}`)))
+    this.#remarks.push(printable(`${namespace}/${timerId} ${why}`))
   }
-}
-
-const batchesOf = (
-  items: ReadonlyArray<ArchivedItem>,
-  epochs: ReadonlyArray<number>,
-): ReadonlyArray<RestoreBatch> => {
-  const byShard = new Map<number, Array<ArchivedItem>>()
-  for (const item of items) {
-    const shard = shardOf(keyOfArchived(item).uuid, epochs.length)
-    const own = byShard.get(shard)
-    if (own === undefined) byShard.set(shard, [item])
-    else own.push(item)
-  }
-  return [...byShard].map(([shard, own]) => ({ shard, epoch: epochs[shard] ?? Number.NaN, items: own }))
 }

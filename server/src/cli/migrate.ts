@@ -56,8 +56,8 @@ export const migrateCommand = (open: OpenSchema) =>
     Command.withDescription(
       [
         "Bring a store's schema up to date with this program, or make it where there is none.",
-        "  The service does the same by itself when it starts. An SQLite store must not be in use meanwhile; nodes",
-        "  on PostgreSQL may run on. It happens as a whole or not at all. A schema that is newer is refused.",
+        "  The service does the same by itself when it starts. A store that is a file must not be in use meanwhile;",
+        "  nodes that share a database may run on. It happens as a whole or not at all. A schema that is newer is refused.",
         "  The exit code is 0 if it is up to date now, 1 if it is not, 2 for wrong usage.",
       ].join("\n"),
     ),

@@ -6,7 +6,7 @@ import { resolve } from "node:path"
 import { formatInstant, parseInstant } from "@punctual/api/Instant"
 import { Clock, Effect, Option, type Scope } from "effect"
 import { Argument, type CliError, Command, Flag } from "effect/cli"
-import type { NamespaceStore } from "../ports/NamespaceStore.ts"
+import type { SettingsRecords } from "../engine/SettingsRecords.ts"
 import type { CopyFacts, StorePlace } from "../ports/StoreCopy.ts"
 import { asCommandFailed } from "./asCommandFailed.ts"
 import { CommandFailed, misuse, Output, switchFlag } from "./CommandRuntime.ts"
@@ -30,7 +30,7 @@ export interface RestoreTarget {
   /** The place of its file; fails while a service runs on it, and where there is no file. */
   readonly place: Opened<StorePlace>
   /** The settings in a file that was prepared, which is brought up to this program's schema. */
-  settingsIn(file: string, shards: number): Opened<NamespaceStore["Service"]>
+  settingsIn(file: string, shards: number): Opened<SettingsRecords>
   /** The store itself, when it is in place. */
   readonly settling: Opened<SettleTarget>
   /** What the service will be asked for. */
@@ -83,7 +83,7 @@ export const restoreCommand = (open: OpenRestoreTarget) =>
       }).pipe(Effect.scoped),
   ).pipe(
     Command.withDescription(description),
-    Command.withShortDescription("Put a backup of an SQLite store in its place"),
+    Command.withShortDescription("Put a backup in the place of its store"),
     Command.withExamples([
       { command: "punctual restore /backups/punctual-monday.db" },
       { command: "punctual restore /backups/punctual-monday.db --due-before now fire" },
@@ -92,7 +92,7 @@ export const restoreCommand = (open: OpenRestoreTarget) =>
   )
 
 const description = [
-  "Put a backup of an SQLite store in its place. No service may run on it meanwhile.",
+  "Put a backup in the place of its store. No service may run on it meanwhile.",
   "  The store is left paused: it takes timers and fires none, until it is said what becomes of those that were",
   "  due before T, an instant or now. Without a file, that is said of the store that is there.",
   "    --due-before T fire      they fire as soon as the service starts, whether they were delivered before or not",

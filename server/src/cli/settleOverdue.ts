@@ -3,26 +3,23 @@
 // not at all. They fire, become dead letters, or are cancelled. In batches, under leases of its own, one page after the
 // other: what is done is no longer there to be found, so that a run that broke off is simply run again.
 import { formatInstant } from "@punctual/api/Instant"
-import { Clock, Effect, Schedule } from "effect"
+import { Clock, Effect } from "effect"
 import { beginning, type Cursor } from "../domain/DueOrder.ts"
 import { type ServicePause, withPause } from "../domain/NamespaceSettings.ts"
-import type { Timer } from "../domain/Timer.ts"
-import type { WriteItem } from "../domain/WriteItem.ts"
+import { isReadable, type Timer } from "../domain/Timer.ts"
+import type { WriteAnswer, WriteItem } from "../domain/WriteItem.ts"
+import { type SettingsRecords, serviceRecord } from "../engine/SettingsRecords.ts"
+import type { HeldStore, HoldTarget } from "../maintenance/HeldStore.ts"
 import type { Ids } from "../ports/Ids.ts"
-import { type NamespaceStore, serviceRecord } from "../ports/NamespaceStore.ts"
-import type { ShardLeases } from "../ports/ShardLeases.ts"
-import type { BatchAnswer, DueQuery, ShardBatch, StoreError, TimerStore } from "../ports/TimerStore.ts"
+import type { DueQuery, StoreError } from "../ports/TimerStore.ts"
+import { told } from "./asCommandFailed.ts"
 import { CommandFailed, Output } from "./CommandRuntime.ts"
 import { countShown } from "./figures.ts"
-import { holdShards, told } from "./ShardHold.ts"
+import { type HoldFailure, holdForCommand, tellHoldFailure } from "./storeHold.ts"
 
-export interface SettleTarget {
-  readonly store: TimerStore["Service"]
-  readonly leases: ShardLeases["Service"]
-  readonly namespaces: NamespaceStore["Service"]
+export interface SettleTarget extends HoldTarget {
+  readonly namespaces: SettingsRecords
   readonly ids: Ids["Service"]
-  /** What the command is called where others see who holds the store. */
-  readonly node: string
 }
 
 export const fates = ["fire", "dead", "discard"] as const
@@ -41,31 +38,40 @@ export const deadReason = "dueBeforeRestore"
 
 const pageItems = 200
 const progressEvery = 10_000
-/** A database that restarts is back within this. */
-const retries = 10
-const retryEveryMs = 1_000
 
-export const pauseOf = (namespaces: NamespaceStore["Service"]) =>
+export const pauseOf = (namespaces: SettingsRecords) =>
   Effect.map(told(namespaces.get(serviceRecord)), ({ settings }) => settings.pause)
 
 /** Settles all that was due before `beforeMs`, then lifts the pause that the restore has left. */
 export const settleOverdue = (target: SettleTarget, beforeMs: number, fate: Fate) =>
   Effect.gen(function* () {
-    const epochs = yield* holdShards(target.leases, target.node)
-    const run = new SettleRun(target, beforeMs)
-    for (const [shard, epoch] of epochs.entries()) {
-      yield* fate === "fire" ? run.count(shard) : run.settle(shard, epoch, fate)
+    const held = yield* holdForCommand(target)
+    const run = new SettleRun(target, held, beforeMs)
+    for (let shard = 0; shard < held.shards; shard++) {
+      yield* fate === "fire" ? run.count(shard) : run.settle(shard, fate)
     }
-    return { due: run.due, pause: yield* liftPause(target.namespaces) } satisfies Settled
-  }).pipe(Effect.scoped)
+    // A store that a service has taken over is not the command's to resume.
+    yield* held.flush
+    if (run.unreadable > 0) {
+      const { remark } = yield* Output
+      yield* remark(
+        `${countShown(run.unreadable)} timers cannot be read and stay as they are: punctual doctor names them.`,
+      )
+    }
+    return { due: run.due - run.unreadable, pause: yield* liftPause(target.namespaces) } satisfies Settled
+  }).pipe((run) => tellHoldFailure("command", run), Effect.scoped)
 
 class SettleRun {
   readonly #target: SettleTarget
+  readonly #held: HeldStore
   readonly #beforeMs: number
   due = 0
+  /** Timers that stay as they are, because they cannot be read. */
+  unreadable = 0
 
-  constructor(target: SettleTarget, beforeMs: number) {
+  constructor(target: SettleTarget, held: HeldStore, beforeMs: number) {
     this.#target = target
+    this.#held = held
     this.#beforeMs = beforeMs
   }
 
@@ -74,13 +80,23 @@ class SettleRun {
     return this.#eachPage(shard, this.#target.store.dueHeads, () => Effect.void)
   }
 
-  settle(shard: number, epoch: number, fate: "dead" | "discard") {
-    let number = 0
+  settle(shard: number, fate: "dead" | "discard") {
     return this.#eachPage(shard, this.#target.store.due, (timers) =>
       Effect.gen({ self: this }, function* () {
         const nowMs = yield* Clock.currentTimeMillis
-        const items = timers.map((timer) => this.#itemFor(timer, fate, nowMs))
-        number = yield* this.#write({ shard, epoch, items }, number)
+        let odd: WriteAnswer | undefined
+        for (const timer of timers) {
+          // It would not fire either, so that it need not hold up the others.
+          if (!isReadable(timer)) {
+            this.unreadable++
+            continue
+          }
+          yield* this.#held.write(this.#itemFor(timer, fate, nowMs), (answer) => {
+            if (answer.result !== "settled" && answer.result !== "cancelled") odd = answer
+          })
+        }
+        yield* this.#held.flush
+        if (odd !== undefined) return yield* notSettled(odd)
       }),
     )
   }
@@ -88,7 +104,7 @@ class SettleRun {
   #eachPage<Row extends Cursor>(
     shard: number,
     read: (query: DueQuery) => Effect.Effect<ReadonlyArray<Row>, StoreError>,
-    use: (rows: ReadonlyArray<Row>) => Effect.Effect<void, CommandFailed>,
+    use: (rows: ReadonlyArray<Row>) => Effect.Effect<void, CommandFailed | HoldFailure>,
   ) {
     return Effect.gen({ self: this }, function* () {
       let exclusiveAfter = beginning
@@ -105,35 +121,14 @@ class SettleRun {
     })
   }
 
-  #itemFor({ namespace, timerId, uuid, ...timer }: Timer, fate: "dead" | "discard", at: number): WriteItem {
-    const key = { namespace, timerId, uuid }
+  #itemFor(timer: Timer, fate: "dead" | "discard", at: number): WriteItem {
+    const { namespace, timerId, uuid, revision, attempts } = timer
     if (fate === "discard") {
-      return { kind: "cancel", key, cancelId: this.#target.ids.uuidV7(at), at, ifRevision: timer.revision }
+      const key = { namespace, timerId, uuid }
+      return { kind: "cancel", key, cancelId: this.#target.ids.uuidV7(at), at, ifRevision: revision }
     }
-    const { fireId, attempts } = timer
     const then = { to: "dead", reason: deadReason } as const
-    return { kind: "outcome", key, fireId, attempt: attempts + 1, at, then }
-  }
-
-  /** Answers the number of the last call: each is a call of its own, a repeat too. */
-  #write(batch: Omit<ShardBatch, "number">, before: number) {
-    return Effect.gen({ self: this }, function* () {
-      let number = before
-      const answers = yield* Effect.suspend(() => {
-        number++
-        return this.#target.store.write([{ ...batch, number }])
-      }).pipe(
-        Effect.retry({
-          times: retries,
-          schedule: Schedule.spaced(retryEveryMs),
-          while: ({ isFatal }) => !isFatal,
-        }),
-        told,
-      )
-      const why = whyUndone(answers[0])
-      if (why !== undefined) return yield* new CommandFailed({ message: why })
-      return number
-    })
+    return { kind: "outcome", timer, attempt: attempts + 1, at, then }
   }
 
   #progress(items: number) {
@@ -145,18 +140,13 @@ class SettleRun {
   }
 }
 
-const whyUndone = (answer: BatchAnswer | undefined): string | undefined => {
-  if (answer?.result !== "written") {
-    return "a service has taken the store over: stop every service on it, and run the command again."
-  }
-  const odd = answer.answers.find(({ result }) => result !== "settled" && result !== "cancelled")
-  return odd === undefined
-    ? undefined
-    : `a timer could not be settled (${odd.result}): stop every service on the store, and run the command again.`
-}
+const notSettled = ({ result }: WriteAnswer) =>
+  new CommandFailed({
+    message: `a timer could not be settled (${result}): stop every service on the store, and run the command again.`,
+  })
 
 /** A pause that an operator asked for stays. */
-const liftPause = (namespaces: NamespaceStore["Service"]) =>
+const liftPause = (namespaces: SettingsRecords) =>
   Effect.gen(function* () {
     const record = yield* told(namespaces.get(serviceRecord))
     const { pause, ...settings } = record.settings
@@ -179,7 +169,7 @@ const writtenByAnother = new CommandFailed({
  * Pauses the store as one that was restored. What fell due since the backup was made does not expire by the time that
  * has passed since: nobody could have fired it.
  */
-export const pauseRestored = (namespaces: NamespaceStore["Service"], takenAtMs: number, nowMs: number) =>
+export const pauseRestored = (namespaces: SettingsRecords, takenAtMs: number, nowMs: number) =>
   Effect.gen(function* () {
     const record = yield* told(namespaces.get(serviceRecord))
     const { pause: earlier, ...settings } = record.settings

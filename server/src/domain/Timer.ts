@@ -37,6 +37,11 @@ export interface Spec {
   readonly target: Target
   readonly retryPolicy: RetryPolicy
   readonly expireAfterMs?: number
+  /**
+   * Why the stored texts of this timer or life cannot be read. The rest of the spec is then a stand-in. Such a row is
+   * set aside: it is neither fired, nor shown, nor written back.
+   */
+  readonly unreadable?: string
 }
 
 /** One try to deliver, in short. */
@@ -99,6 +104,11 @@ export interface FinishedLife extends TimerKey {
   readonly payload?: Uint8Array
 }
 
+export const isReadable = ({ spec }: { readonly spec: Spec }): boolean => spec.unreadable === undefined
+
 /** How much memory a timer is counted as: its payload, what was logged of it, and a round sum for the rest. */
 export const timerBytes = (timer: Timer): number =>
   600 + (timer.payload?.byteLength ?? 0) + attemptLogBytes(timer.attemptLog)
+
+/** While it is being put together: to add a part is quicker than to spread it. */
+export type Mutable<T> = { -readonly [name in keyof T]: T[name] }

@@ -6,7 +6,8 @@ import type { TimerKey, Uuid } from "./Timer.ts"
 export const keyOf = (namespace: string, timerId: string): TimerKey => ({
   namespace,
   timerId,
-  uuid: hash("sha256", `${namespace}\0${timerId}`, "hex").slice(0, 32),
+  // From the bytes: a part of a longer text would be copied out of it when it is first compared.
+  uuid: hash("sha256", `${namespace}\0${timerId}`, "buffer").toString("hex", 0, 16),
 })
 
 /** `uuid` as one 128-bit number, modulo the shard count. */

@@ -77,13 +77,13 @@ export type Then =
   | { readonly to: "dead"; readonly reason: string }
 
 /**
- * What came of attempt number `attempt` of the arming `fireId`. It applies only to the row that still
- * has that fireId and `attempt - 1` attempts.
+ * What came of attempt number `attempt` of the timer's arming. It applies only to the row that still
+ * has the timer's fireId and `attempt - 1` attempts.
  */
 export interface Outcome {
   readonly kind: "outcome"
-  readonly key: TimerKey
-  readonly fireId: string
+  /** The timer as whoever made the attempt has it. A store that finds it so need not read it first. */
+  readonly timer: Timer
   readonly attempt: number
   readonly at: number
   /**
@@ -127,7 +127,17 @@ export interface Discard extends NamedDead {
   readonly isRepeat?: true
 }
 
-export type WriteItem = Put | Change | Schedule | Cancel | Outcome | Record | Replay | Discard
+export type ArchivedItem =
+  | { readonly kind: "pending"; readonly timer: Timer }
+  | { readonly kind: "ended"; readonly life: FinishedLife }
+
+/** Adds what an archive holds, as it was. It overwrites nothing. */
+export interface Restore {
+  readonly kind: "restore"
+  readonly archived: ArchivedItem
+}
+
+export type WriteItem = Put | Change | Schedule | Cancel | Outcome | Record | Replay | Discard | Restore
 
 export type PutAnswer =
   | { readonly result: "created" | "replaced" | "unchanged" | "exists"; readonly timer: Timer }
@@ -168,8 +178,16 @@ export type ReplayAnswer =
   | { readonly result: "alreadyReplayed" | "skipped" | "notFound" }
 export type DiscardAnswer = { readonly result: "discarded" | "notFound" }
 
-/** The item cannot be stored (too large for this store); its neighbours are not affected. */
-export type Unstorable = { readonly result: "unstorable"; readonly reason: string }
+/** `present`: this very arming is there. `differs`: the key has other lives, which stay as they are. */
+export type RestoreAnswer = { readonly result: "restored" | "present" | "differs" }
+
+/** The item cannot be stored; its neighbours are not affected. */
+export interface Unstorable {
+  readonly result: "unstorable"
+  readonly reason: string
+  /** The reason is not the item, but what is stored under its key: that cannot be read. */
+  readonly isUnreadable?: true
+}
 
 /** Of a marked repeat only: nothing tells whether it was done before, and nothing was done now. */
 export type Unknown = { readonly result: "unknown" }
@@ -183,21 +201,51 @@ export type WriteAnswer =
   | RecordAnswer
   | ReplayAnswer
   | DiscardAnswer
+  | RestoreAnswer
   | Unstorable
   | Unknown
 
-/** Of an insert without an owner: its key has had lives, and only an owner may begin another. */
-export type InsertAnswer = WriteAnswer | { readonly result: "livedBefore" }
+/** `needsOwner`: the key has had lives, or the store takes no inserts without an owner. Nothing was done. */
+export type InsertAnswer = WriteAnswer | { readonly result: "needsOwner" }
 
 export const keyOfItem = (item: WriteItem): TimerKey => {
   switch (item.kind) {
     case "put":
     case "schedule":
+    case "outcome":
       return item.timer
     case "record":
       return item.life
+    case "restore":
+      return keyOfArchived(item.archived)
     default:
       return item.key
+  }
+}
+
+export const keyOfArchived = (item: ArchivedItem): Timer | FinishedLife =>
+  item.kind === "pending" ? item.timer : item.life
+
+/** A finished life as an item names it. Its revision is this one, or a higher one from its cancel. */
+export interface NamedLife {
+  readonly fireId: string
+  readonly minRevision: number
+}
+
+/** The finished lives that a decision about the item needs, beside the last one. */
+export const livesNamedBy = (item: WriteItem): ReadonlyArray<NamedLife> => {
+  switch (item.kind) {
+    case "record":
+      return [{ fireId: item.life.fireId, minRevision: item.life.revision }]
+    case "replay":
+    case "discard":
+      return [{ fireId: item.deadFireId, minRevision: item.deadRevision }]
+    case "restore": {
+      const { fireId, revision } = keyOfArchived(item.archived)
+      return [{ fireId, minRevision: revision }]
+    }
+    default:
+      return []
   }
 }
 
@@ -213,7 +261,10 @@ const payloadOf = (item: WriteItem): Uint8Array | null | undefined => {
     case "change":
       return item.set.payload
     case "outcome":
+      if (item.then.to === "dead") return item.timer.payload
       return item.then.to === "rearmed" ? item.then.payload : undefined
+    case "restore":
+      return keyOfArchived(item.archived).payload
     default:
       return undefined
   }

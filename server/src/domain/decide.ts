@@ -1,14 +1,18 @@
-// What a write does to what is stored: pure decisions, the same for every store that decides from
-// its own read. Each takes the item, what is pending under its key and what last ended there, and
-// gives the answer and the effects; a store only reads the two and carries the effects out.
+// What a write does to what is stored: pure decisions, made once for all stores. `decide` takes the item and what a
+// store knows of its key, and gives the answer and the effects. A store only reads the one and carries out the other.
 import { isDeepStrictEqual } from "node:util"
-import type { FinishedLife, FinishedState, Spec, Timer } from "./Timer.ts"
+import type { Decision, Known } from "./Decision.ts"
+import { unknown } from "./Decision.ts"
+import { decideDiscard, decideReplay } from "./decideDead.ts"
+import { decideRestore } from "./decideRestore.ts"
+import type { FinishedLife, FinishedState, Mutable, Spec, Timer } from "./Timer.ts"
 import type {
   Cancel,
   CancelAnswer,
   Change,
   ChangeAnswer,
   InsertAnswer,
+  NamedDead,
   Outcome,
   OutcomeAnswer,
   Put,
@@ -18,51 +22,41 @@ import type {
   Schedule,
   ScheduleAnswer,
   Unknown,
+  WriteAnswer,
+  WriteItem,
 } from "./WriteItem.ts"
 
-/** Armings by how they began and how they ended: `begun` minus all ends is what is pending. */
-export interface Tally {
-  readonly created: number
-  readonly rearmed: number
-  readonly replayed: number
-  readonly delivered: number
-  readonly cancelled: number
-  readonly replaced: number
-  readonly dead: number
-  readonly discarded: number
+export const decide = (item: WriteItem, known: Known): Decision<WriteAnswer> => {
+  switch (item.kind) {
+    case "put":
+      return decidePut(item, known)
+    case "change":
+      return decideChange(item, known)
+    case "schedule":
+      return decideSchedule(item, known)
+    case "cancel":
+      return decideCancel(item, known)
+    case "outcome":
+      return decideOutcome(item, known)
+    case "record":
+      return decideRecord(
+        item,
+        known.lives?.find(({ fireId }) => fireId === item.life.fireId),
+      )
+    case "replay":
+      return decideReplay(item, known, deadLetter(item, known))
+    case "discard":
+      return decideDiscard(item, deadLetter(item, known))
+    case "restore":
+      return decideRestore(item, known)
+  }
 }
 
-export const emptyTally: Tally = {
-  created: 0,
-  rearmed: 0,
-  replayed: 0,
-  delivered: 0,
-  cancelled: 0,
-  replaced: 0,
-  dead: 0,
-  discarded: 0,
-}
-
-export interface Decision<Answer> {
-  readonly answer: Answer
-  /** What is pending under the key from now on; `null` removes it; absent changes nothing. */
-  readonly pending?: Timer | null
-  /** The pending payload changed too; without this a store must not rewrite it. */
-  readonly payloadChanged?: boolean
-  /** A life that ended: to history, or to the dead letters by its state. */
-  readonly finished?: FinishedLife
-  /** The finished life corrects the history entry of the same fireId instead of adding one. */
-  readonly corrects?: boolean
-  /** A dead letter that is no more. */
-  readonly removesDead?: FinishedLife
-  readonly tally?: Partial<Tally>
-}
-
-/** What a store knows of a key: the pending timer, and the life that ended last. */
-export interface Known {
-  readonly pending: Timer | undefined
-  readonly last: FinishedLife | undefined
-}
+/** A dead letter keeps the revision under which its life ended. */
+const deadLetter = ({ deadFireId, deadRevision }: NamedDead, { lives }: Known): FinishedLife | undefined =>
+  lives?.find(
+    ({ state, fireId, revision }) => state === "dead" && fireId === deadFireId && revision === deadRevision,
+  )
 
 export const decidePut = (put: Put, { pending, last }: Known): Decision<PutAnswer | Unknown> => {
   const { timer } = put
@@ -100,7 +94,7 @@ export const decidePut = (put: Put, { pending, last }: Known): Decision<PutAnswe
 export const decideInsert = (put: Put, known: Known): Decision<InsertAnswer> => {
   const decision = decidePut({ ...put, onExisting: "fail" }, known)
   const isNextLife = decision.pending !== undefined && known.last !== undefined
-  return isNextLife ? { answer: { result: "livedBefore" } } : decision
+  return isNextLife ? { answer: { result: "needsOwner" } } : decision
 }
 
 /** What last ended counts only for a marked repeat. */
@@ -177,8 +171,6 @@ export const decideCancel = (cancel: Cancel, { pending, last }: Known): Decision
   }
 }
 
-export const unknown: Decision<Unknown> = { answer: { result: "unknown" } }
-
 const alreadyEnded = {
   delivered: "alreadyDelivered",
   cancelled: "alreadyCancelled",
@@ -188,7 +180,7 @@ const alreadyEnded = {
 export const decideOutcome = (outcome: Outcome, { pending, last }: Known): Decision<OutcomeAnswer> => {
   if (
     pending === undefined ||
-    pending.fireId !== outcome.fireId ||
+    pending.fireId !== outcome.timer.fireId ||
     pending.attempts !== outcome.attempt - 1
   ) {
     return { answer: answerIfSettledBefore(outcome, pending, last) }
@@ -204,10 +196,7 @@ export const decideOutcome = (outcome: Outcome, { pending, last }: Known): Decis
       return {
         answer: { result: "settled" },
         pending: null,
-        finished: {
-          ...withoutPayload(endOfLife(ended, "delivered", outcome.at)),
-          latenessMs: then.latenessMs,
-        },
+        finished: deliveredLife(ended, outcome.at, then.latenessMs),
         tally: { delivered: 1 },
       }
     case "rearmed": {
@@ -227,10 +216,7 @@ export const decideOutcome = (outcome: Outcome, { pending, last }: Known): Decis
         answer: { result: "settled", next },
         pending: next,
         payloadChanged: then.payload !== undefined,
-        finished: {
-          ...withoutPayload(endOfLife(ended, "delivered", outcome.at)),
-          latenessMs: then.latenessMs,
-        },
+        finished: deliveredLife(ended, outcome.at, then.latenessMs),
         tally: { delivered: 1, rearmed: 1 },
       }
     }
@@ -263,7 +249,12 @@ export const decideRecord = (record: Record, prior: FinishedLife | undefined): D
           revision: prior.revision,
           ...(prior.endedBy === undefined ? {} : { endedBy: prior.endedBy }),
         }
-  return { answer, finished: corrected, corrects: prior !== undefined, tally: moved }
+  return {
+    answer,
+    finished: corrected,
+    ...(prior === undefined ? { addsOnce: true } : { corrects: prior }),
+    tally: moved,
+  }
 }
 
 /** The first arming of a life, with a revision above those of all lives before it. */
@@ -271,7 +262,8 @@ const create = (
   timer: Timer,
   last: FinishedLife | undefined,
 ): Decision<{ readonly result: "created"; readonly timer: Timer }> => {
-  const created: Timer = { ...timer, revision: Math.max(timer.createdAt, (last?.revision ?? 0) + 1) }
+  const revision = Math.max(timer.createdAt, (last?.revision ?? 0) + 1)
+  const created: Timer = timer.revision === revision ? timer : { ...timer, revision }
   return {
     answer: { result: "created", timer: created },
     pending: created,
@@ -283,7 +275,6 @@ const create = (
 /** What is pending, armed again under a new fireId with what is set: what was asked for before is void. */
 const armAnew = (pending: Timer, { fireId, at, set }: Pick<Change, "fireId" | "at" | "set">): Timer => {
   const executeAt = set.executeAt ?? pending.executeAt
-  const expireAfterMs = set.expireAfterMs === undefined ? pending.spec.expireAfterMs : set.expireAfterMs
   const payload = set.payload === undefined ? pending.payload : set.payload
   return {
     namespace: pending.namespace,
@@ -297,12 +288,19 @@ const armAnew = (pending: Timer, { fireId, at, set }: Pick<Change, "fireId" | "a
     createdAt: pending.createdAt,
     updatedAt: at,
     correlationId: set.correlationId ?? pending.correlationId,
-    spec: {
-      target: set.target ?? pending.spec.target,
-      retryPolicy: set.retryPolicy ?? pending.spec.retryPolicy,
-      ...(expireAfterMs === null || expireAfterMs === undefined ? {} : { expireAfterMs }),
-    },
+    spec: specAfter(pending.spec, set),
     ...(payload === null || payload === undefined ? {} : { payload }),
+  }
+}
+
+/** The same object if nothing of it is set, so that a store need not write it again. */
+const specAfter = (spec: Spec, { target, retryPolicy, expireAfterMs }: Change["set"]): Spec => {
+  if (target === undefined && retryPolicy === undefined && expireAfterMs === undefined) return spec
+  const expires = expireAfterMs === undefined ? spec.expireAfterMs : expireAfterMs
+  return {
+    target: target ?? spec.target,
+    retryPolicy: retryPolicy ?? spec.retryPolicy,
+    ...(expires === null || expires === undefined ? {} : { expireAfterMs: expires }),
   }
 }
 
@@ -311,26 +309,41 @@ const ignore = (
 ): Decision<ScheduleAnswer> => ({ answer: { result: "ignored", because } })
 
 /** The life of a timer that ends now, as history keeps it. */
-export const endOfLife = (timer: Timer, state: FinishedState, finishedAt: number): FinishedLife => ({
-  namespace: timer.namespace,
-  timerId: timer.timerId,
-  uuid: timer.uuid,
-  state,
-  fireId: timer.fireId,
-  revision: timer.revision,
-  executeAt: timer.executeAt,
-  attempts: timer.attempts,
-  ...(timer.attemptLog === undefined ? {} : { attemptLog: timer.attemptLog }),
-  createdAt: timer.createdAt,
-  finishedAt,
-  correlationId: timer.correlationId,
-  spec: timer.spec,
-  ...(timer.payload === undefined ? {} : { payload: timer.payload }),
-})
+export const endOfLife = (timer: Timer, state: FinishedState, finishedAt: number): FinishedLife => {
+  const life = bareLife(timer, state, finishedAt)
+  if (timer.payload !== undefined) life.payload = timer.payload
+  return life
+}
 
 export const withoutPayload = (life: FinishedLife): FinishedLife => {
   const { payload: _, ...rest } = life
   return rest
+}
+
+const deliveredLife = (timer: Timer, finishedAt: number, latenessMs: number): FinishedLife => {
+  const life = bareLife(timer, "delivered", finishedAt)
+  life.latenessMs = latenessMs
+  return life
+}
+
+/** Every delivery makes one: parts are added where they are needed, because to spread them takes much longer. */
+const bareLife = (timer: Timer, state: FinishedState, finishedAt: number): Mutable<FinishedLife> => {
+  const life: Mutable<FinishedLife> = {
+    namespace: timer.namespace,
+    timerId: timer.timerId,
+    uuid: timer.uuid,
+    state,
+    fireId: timer.fireId,
+    revision: timer.revision,
+    executeAt: timer.executeAt,
+    attempts: timer.attempts,
+    createdAt: timer.createdAt,
+    finishedAt,
+    correlationId: timer.correlationId,
+    spec: timer.spec,
+  }
+  if (timer.attemptLog !== undefined) life.attemptLog = timer.attemptLog
+  return life
 }
 
 const attemptsAfter = (timer: Timer, { attempt, attemptLog }: Outcome): Partial<Timer> => {
@@ -348,12 +361,12 @@ const answerIfSettledBefore = (
   const { then } = outcome
   const isDone =
     then.to === "retry"
-      ? pending?.fireId === outcome.fireId &&
+      ? pending?.fireId === outcome.timer.fireId &&
         pending.attempts === outcome.attempt &&
         pending.fireAt === then.fireAt
       : then.to === "rearmed"
         ? pending?.fireId === then.fireId
-        : last?.fireId === outcome.fireId && last.state === then.to
+        : last?.fireId === outcome.timer.fireId && last.state === then.to
   if (!isDone) return { result: "stale" }
   return pending === undefined || then.to === "delivered" || then.to === "dead"
     ? { result: "settled" }

@@ -3,7 +3,7 @@
 //
 // FireIds are never used again, so a dead letter that is there proves that it was neither replayed nor discarded. One
 // that is gone leaves less: a replay is told by what it armed, as long as that can be seen; a discard leaves no trace.
-import { type Decision, type Known, unknown } from "./decide.ts"
+import { type Decision, type Known, unknown } from "./Decision.ts"
 import type { FinishedLife, Timer } from "./Timer.ts"
 import type { Discard, DiscardAnswer, Replay, ReplayAnswer, Unknown } from "./WriteItem.ts"
 

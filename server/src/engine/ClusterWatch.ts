@@ -29,6 +29,7 @@ interface WatchedLease {
   readonly lease: Lease
   readonly sinceNanos: bigint
   readonly isSilent: boolean
+  readonly hasMoved: boolean
 }
 
 /** What part of the lease time counts at most between two looks: so slow looks delay a takeover, and no more. */
@@ -56,7 +57,8 @@ export class ClusterWatch {
       const before = this.watchedLeases[shard]
       const isSame = before?.lease.epoch === lease.epoch && before.lease.counter === lease.counter
       const sinceNanos = isSame ? before.sinceNanos + blindNanos : seenNanos
-      return { lease, sinceNanos, isSilent: this.isOver(sinceNanos, seenNanos) }
+      const hasMoved = before !== undefined && (before.hasMoved || !isSame)
+      return { lease, sinceNanos, isSilent: this.isOver(sinceNanos, seenNanos), hasMoved }
     })
   }
 
@@ -90,6 +92,11 @@ export class ClusterWatch {
   /** Whether the shard's lease has stood still for the lease time. */
   isSilent(shard: number): boolean {
     return this.watchedLeases[shard]?.isSilent ?? false
+  }
+
+  /** Whether the shard's lease has moved since it was first seen: someone has renewed or claimed it. */
+  hasMoved(shard: number): boolean {
+    return this.watchedLeases[shard]?.hasMoved ?? false
   }
 
   /** Who holds the shard and is alive, by its lease. */

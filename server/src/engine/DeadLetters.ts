@@ -95,21 +95,22 @@ export const makeDeadLetters = (parts: DeadLetterParts): DeadLetterCalls => {
       // Cursors come from the store itself.
       .pipe(Effect.catchTag("InvalidCursor", (error) => Effect.die(error)))
     const letters = found.items.flatMap((item) => (item.state === "pending" ? [] : [item.life]))
-    return { letters, next: found.next }
+    return { letters, rows: found.items.length + (found.unreadable?.length ?? 0), next: found.next }
   })
 
   /** Page after page, until there is no more, or enough was done or looked at. */
   const walk = Effect.fnUntraced(function* (selection: DeadSelection, visit: Visit) {
-    let [done, skipped, seen] = [0, 0, 0]
+    let [done, skipped, seen, looked] = [0, 0, 0, 0]
     let cursor: string | undefined
     do {
-      const { letters, next } = yield* page(selection, disposedAtOnce - done, cursor)
+      const { letters, rows, next } = yield* page(selection, disposedAtOnce - done, cursor)
       const disposal = yield* visit(letters)
       done += disposal.done
       skipped += disposal.skipped
       seen += letters.length
+      looked += rows
       cursor = next
-    } while (cursor !== undefined && done < disposedAtOnce && seen < seenAtOnce)
+    } while (cursor !== undefined && done < disposedAtOnce && looked < seenAtOnce)
     return { done, skipped, seen, more: cursor !== undefined && done > 0 }
   })
 

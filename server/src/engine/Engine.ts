@@ -1,7 +1,7 @@
 // The engine put together, and as those around it see it: is it well, what does it measure, how does it
 // stop. ARCHITECTURE.md tells the way of one timer through the stages that are wired here.
 import { Clock, Context, Effect, Fiber, Layer, Option, Random } from "effect"
-import type { Tally } from "../domain/decide.ts"
+import type { Tally } from "../domain/Decision.ts"
 import { Alarm } from "../ports/Alarm.ts"
 import { Deliverers } from "../ports/Deliverer.ts"
 import { Ids } from "../ports/Ids.ts"
@@ -17,12 +17,14 @@ import { EngineMetrics } from "./EngineMetrics.ts"
 import { FlightViews } from "./FlightViews.ts"
 import { Forwarder } from "./Forwarder.ts"
 import { makeGuard } from "./Guard.ts"
+import { defaultLeaseTimes } from "./LeaseHolder.ts"
 import { NamespaceDirectory } from "./NamespaceDirectory.ts"
 import { Ownership, type OwnershipOptions } from "./Ownership.ts"
 import { OwnWrites } from "./OwnWrites.ts"
 import { withQuotas } from "./QuotaGate.ts"
 import { Quotas } from "./Quotas.ts"
 import { makeScheduler, Scheduler } from "./Scheduler.ts"
+import { SetAside } from "./SetAside.ts"
 import { Settler } from "./Settler.ts"
 import { ShardLoop } from "./ShardLoop.ts"
 import type { WindowLimits } from "./Window.ts"
@@ -42,7 +44,7 @@ export interface EngineOptions {
 }
 
 export const defaultEngineOptions: EngineOptions = {
-  ownership: { node: "local", address: "", leaseMs: 5_000, renewEveryMs: 1_000, marginMs: 1_000 },
+  ownership: { node: "local", address: "", ...defaultLeaseTimes },
   pollingIntervalMs: 5_000,
   window: { timers: 200_000, bytes: 256 * 1024 * 1024, page: 500, lookAheadMs: 60_000 },
   dispatch: {
@@ -114,7 +116,7 @@ export class Engine extends Context.Service<
 const make = Effect.fnUntraced(function* (given: EngineOptions) {
   const manual = Option.getOrUndefined(yield* Effect.serviceOption(ManualClock))
   const options = manual === undefined ? given : underManualClock(given)
-  const store = yield* TimerStore
+  const bareStore = yield* TimerStore
   const leases = yield* ShardLeases
   const directory = yield* NamespaceDirectory
   const deliverers = yield* Deliverers
@@ -127,6 +129,8 @@ const make = Effect.fnUntraced(function* (given: EngineOptions) {
   const context = yield* Effect.context<never>()
   const runFork = Effect.runForkWith(context)
   const peers = yield* Effect.serviceOption(Peers)
+  const setAside = new SetAside((effect) => void runFork(effect))
+  const store = setAside.watch(bareStore)
   let isDraining = false
   /** A node that hands its shards to others takes writes of each until that one is gone. */
   let takesWrites = true
@@ -185,6 +189,7 @@ const make = Effect.fnUntraced(function* (given: EngineOptions) {
     return { ...window, timers: Math.floor(window.timers / owners), bytes: Math.floor(window.bytes / owners) }
   }
   const ownership: Ownership = new Ownership(options.ownership, {
+    store,
     leases,
     queue,
     clock,
@@ -193,6 +198,7 @@ const make = Effect.fnUntraced(function* (given: EngineOptions) {
     makeLoop: (lease, trustedUntilNanos) =>
       new ShardLoop(lease, trustedUntilNanos, share(), {
         store,
+        setAside,
         dispatcher,
         wall,
         alarm,
@@ -225,7 +231,7 @@ const make = Effect.fnUntraced(function* (given: EngineOptions) {
           prune: Effect.repeat(prune, { while: (removed) => removed === pruneBatch, times: prunesAtOnce }),
         })
   const keeping = yield* Effect.forkScoped(guard("ownership", ownership.keepForever))
-  yield* Effect.forkScoped(pruneForever(prune))
+  yield* Effect.forkScoped(keepHouse(prune, setAside.lookAgain(bareStore)))
 
   const own = new OwnWrites({ ownership, queue })
   const cluster = Option.isNone(peers) ? undefined : { view: ownership, peers: peers.value }
@@ -280,10 +286,13 @@ const make = Effect.fnUntraced(function* (given: EngineOptions) {
       sum((window) => window.excludedNamespaces.length),
     )
     metrics.gauge("ownedShards", ownership.ownedCount)
-    const { paused, sealed } = directory.counts()
+    const { paused, sealed, unreadable } = directory.counts()
     metrics.gauge("pausedNamespaces", paused)
     metrics.gauge("servicePaused", directory.service().pause === undefined ? 0 : 1)
     metrics.gauge("sealedNamespaces", sealed)
+    metrics.unreadable("settings", unreadable)
+    metrics.unreadable("timers", setAside.counts.timers)
+    metrics.unreadable("lives", setAside.counts.lives)
     for (const [loop, age] of Object.entries(loopAgesMs())) {
       metrics.loopAge(loop as keyof ReturnType<typeof loopAgesMs>, age / 1_000)
     }
@@ -360,10 +369,12 @@ const pruneBatchOf = (
     Effect.catch((error) => Effect.as(Effect.logWarning(`history was not pruned: ${error.message}`), 0)),
   )
 
-const pruneForever = (prune: Effect.Effect<number>): Effect.Effect<never> =>
+/** Prunes history, and between the rounds looks again at rows that were set aside. */
+const keepHouse = (prune: Effect.Effect<number>, lookAgain: Effect.Effect<void>): Effect.Effect<never> =>
   Effect.gen(function* () {
     for (;;) {
       const removed = yield* prune
+      if (removed < pruneBatch) yield* lookAgain
       yield* Effect.sleep(removed < pruneBatch ? pruneEveryMs : prunePauseMs)
     }
   })

@@ -5,6 +5,8 @@ import { type Context, Effect, Metric } from "effect"
 export type DeliveryOutcome = "delivered" | "rearmed" | "retry" | "dead" | "superseded"
 export type CommandName = "create" | "update" | "cancel" | "schedule" | "replay" | "discard"
 export type OwnershipChange = "claimed" | "handedOver" | "lost"
+/** What a row of the store is that cannot be read. */
+export type UnreadableKind = "settings" | "timers" | "lives"
 export type LoopName = "firing" | "reading" | "ownership" | "committing" | "forwarding"
 /** What became of a write that this node did not own: done elsewhere, or stored for whoever will own it. */
 export type ForwardedResult = "answered" | "inserted" | "refused" | "unknown"
@@ -78,6 +80,10 @@ const gauges = {
   ownedShards: Metric.gauge("timer_owned_shards", { description: "Shards this process fires" }),
 } as const
 
+const storeUnreadable = Metric.gauge("timer_store_unreadable", {
+  description:
+    "Rows that cannot be read and are set aside, as far as this node has met them; punctual doctor names all",
+})
 const loopAge = Metric.gauge("timer_loop_progress_age_seconds", {
   description: "Time since a loop last made progress",
 })
@@ -105,6 +111,7 @@ const byCommand = labelled(commandsReceived, "command", [
 const byOutcome = labelled(deliveries, "outcome", ["delivered", "rearmed", "retry", "dead", "superseded"])
 const byChange = labelled(ownershipChanges, "change", ["claimed", "handedOver", "lost"])
 const byLoop = labelled(loopAge, "loop", ["firing", "reading", "ownership", "committing", "forwarding"])
+const byUnreadable = labelled(storeUnreadable, "what", ["settings", "timers", "lives"])
 const byForwarded = labelled(forwardedRequests, "result", ["answered", "inserted", "refused", "unknown"])
 
 export class EngineMetrics {
@@ -161,6 +168,10 @@ export class EngineMetrics {
 
   gauge(name: GaugeName, value: number): void {
     gauges[name].updateUnsafe(value, this.context)
+  }
+
+  unreadable(what: UnreadableKind, rows: number): void {
+    byUnreadable[what].updateUnsafe(rows, this.context)
   }
 
   loopAge(loop: LoopName, ageSeconds: number): void {

@@ -12,8 +12,8 @@ export interface InsertEvents {
   answered(carried: CarriedWrite, answer: WriteAnswer): void
   /** Its key is taken, by something that it would replace. */
   differs(carried: CarriedWrite): void
-  /** Its key has had lives before, and the next is for an owner to begin. */
-  livedBefore(carried: CarriedWrite): void
+  /** Only an owner may store it: its key has had lives before, or the store takes no inserts without an owner. */
+  needsOwner(carried: CarriedWrite): void
   /** It may have been stored or not. */
   failed(carried: CarriedWrite, message: string): void
   /** Its caller was answered before its turn came. */
@@ -126,7 +126,7 @@ export class ForeignInserts {
   private judge(carried: CarriedWrite, put: Put, answer: InsertAnswer | undefined): void {
     if (carried.isOver) this.events.over(carried)
     else if (answer === undefined) this.events.failed(carried, "the store left a create without an answer")
-    else if (answer.result === "livedBefore") this.events.livedBefore(carried)
+    else if (answer.result === "needsOwner") this.events.needsOwner(carried)
     else if (answer.result !== "exists") this.events.answered(carried, answer)
     else {
       // The store was asked to insert only. What the create itself asks for of what is there, it is told.

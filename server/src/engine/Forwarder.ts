@@ -82,7 +82,7 @@ export class Forwarder {
       over: (carried) => this.release(carried),
       differs: (carried) =>
         this.refuse(carried, "its timer exists with other content, and no owner is in reach"),
-      livedBefore: (carried) =>
+      needsOwner: (carried) =>
         this.refuse(carried, "its timer has lived before, and no owner is in reach to begin it anew"),
       failed: (carried, message) => {
         this.warn(`timers without an owner in reach could not be stored: ${message}`)

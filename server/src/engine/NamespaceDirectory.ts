@@ -1,12 +1,13 @@
 // What this node knows of the settings of all namespaces, in memory, so that hot paths need not ask the store: they
 // are read once before anything fires, and then whatever has changed, twice a second. So a change takes effect on all
 // nodes within a second, and at once on the node that made it. While the store is away, what is known stays in force.
+import type { Documents } from "@punctual/documents/Documents"
 import { Clock, Context, Effect, Layer, Schedule, Schema, type Scope } from "effect"
 import type { NamespaceSettings, PastPause, ServiceSettings } from "../domain/NamespaceSettings.ts"
 import { pausesOf } from "../domain/pausedTime.ts"
-import { NamespaceStore, type SettingsRecord, serviceRecord } from "../ports/NamespaceStore.ts"
-import type { StoreError } from "../ports/TimerStore.ts"
+import { type StoreError, TimerStore } from "../ports/TimerStore.ts"
 import { SecretSeal } from "./SecretSeal.ts"
+import { type SettingsRecord, SettingsRecords, serviceRecord } from "./SettingsRecords.ts"
 
 /** What webhooks of a namespace are signed by. `sealed`: it has secrets, and no key here opens them all. */
 export type SigningSecrets = ReadonlyArray<Uint8Array> | "sealed"
@@ -25,6 +26,15 @@ export class SettingsContended extends Schema.TaggedError<SettingsContended>()("
   namespace: Schema.String,
 }) {}
 
+export interface KnownCounts {
+  /** Namespaces that are paused by themselves. */
+  readonly paused: number
+  /** Namespaces that have secrets which cannot be opened here. */
+  readonly sealed: number
+  /** Records of settings that cannot be read. */
+  readonly unreadable: number
+}
+
 export interface DirectoryOptions {
   /** What opens the secrets of webhooks: the first seals, all open. */
   readonly secretKeys?: ReadonlyArray<Uint8Array>
@@ -39,8 +49,7 @@ export class NamespaceDirectory extends Context.Service<
     readonly seal: SecretSeal
     /** Called after every change that became known. */
     onChange(listener: () => void): void
-    /** How many namespaces are paused by themselves, and how many have secrets that cannot be opened here. */
-    counts(): { readonly paused: number; readonly sealed: number }
+    counts(): KnownCounts
     /**
      * Stores what `edit` makes of the settings as they are, and knows them from then on. It may be called again if others
      * write at the same time; answering what it was given changes nothing.
@@ -52,13 +61,15 @@ export class NamespaceDirectory extends Context.Service<
     ): Effect.Effect<SettingsRecord, StoreError | SettingsContended | E>
     /** As it is stored now, whatever is known. */
     stored(namespace: string): Effect.Effect<SettingsRecord, StoreError>
-    /** The names of namespaces that have anything, in order. */
+    /** The names of namespaces that have settings, timers, history or dead letters, bytewise in order. */
     names(exclusiveAfter: string, limit: number): Effect.Effect<ReadonlyArray<string>, StoreError>
     /** Reads what has changed since the last time. */
     readonly refresh: Effect.Effect<void, StoreError>
   }
 >()("punctual/engine/NamespaceDirectory") {
-  static layer(options: DirectoryOptions = {}): Layer.Layer<NamespaceDirectory, never, NamespaceStore> {
+  static layer(
+    options: DirectoryOptions = {},
+  ): Layer.Layer<NamespaceDirectory, never, Documents | TimerStore> {
     return Layer.effect(NamespaceDirectory, make(options))
   }
 }
@@ -71,17 +82,19 @@ const warnEveryMs = 60_000
 
 const make = Effect.fnUntraced(function* (
   options: DirectoryOptions,
-): Effect.fn.Return<NamespaceDirectory["Service"], never, NamespaceStore | Scope.Scope> {
-  const store = yield* NamespaceStore
+): Effect.fn.Return<NamespaceDirectory["Service"], never, Documents | TimerStore | Scope.Scope> {
+  const store = yield* SettingsRecords.make
+  const timers = yield* TimerStore
   const seal = new SecretSeal(options.secretKeys ?? [])
   const known = new KnownSettings(seal)
   const listeners: Array<() => void> = []
   const tellSealed = tellingSealed(known)
+  const tellUnreadable = tellingUnreadable(known)
   const warnOfPause = yield* warningOfPause(known)
 
   const tell = Effect.suspend(() => {
     for (const listener of listeners) listener()
-    return tellSealed
+    return Effect.andThen(tellUnreadable, tellSealed)
   })
 
   const refresh = Effect.gen(function* () {
@@ -139,7 +152,13 @@ const make = Effect.fnUntraced(function* (
     counts: () => known.counts(),
     change,
     stored: (namespace) => store.get(namespace),
-    names: (exclusiveAfter, limit) => store.names(exclusiveAfter, limit),
+    names: (exclusiveAfter, limit) =>
+      Effect.zipWith(
+        store.names(exclusiveAfter, limit),
+        timers.namespaces(exclusiveAfter, limit),
+        // Names are ASCII: JavaScript's order is the stores'.
+        (set, used) => [...new Set([...set, ...used])].sort().slice(0, limit),
+      ),
     refresh,
   }
 })
@@ -162,6 +181,7 @@ class KnownSettings {
   // Kept up with every change: there may be very many namespaces, and these are asked for all the time.
   #paused = 0
   readonly #sealed = new Set<string>()
+  readonly #unreadable = new Set<string>()
 
   constructor(seal: SecretSeal) {
     this.#seal = seal
@@ -193,9 +213,11 @@ class KnownSettings {
   }
 
   /** One record as it was stored, whatever is known of those before it; whether it is news. */
-  take({ namespace, settings, version }: SettingsRecord): boolean {
+  take({ namespace, settings, version, isUnreadable }: SettingsRecord): boolean {
     // Of two reads at the same time the earlier may come in later.
     if (version <= this.#versionOf(namespace)) return false
+    if (isUnreadable) this.#unreadable.add(namespace)
+    else this.#unreadable.delete(namespace)
     if (namespace === serviceRecord) {
       this.#service = settings
       this.#serviceVersion = version
@@ -211,8 +233,12 @@ class KnownSettings {
     return true
   }
 
-  counts(): { readonly paused: number; readonly sealed: number } {
-    return { paused: this.#paused, sealed: this.#sealed.size }
+  counts(): KnownCounts {
+    return { paused: this.#paused, sealed: this.#sealed.size, unreadable: this.#unreadable.size }
+  }
+
+  unreadable(): ReadonlyArray<string> {
+    return [...this.#unreadable]
   }
 
   sealed(): ReadonlyArray<string> {
@@ -250,12 +276,42 @@ const tellingSealed = (known: KnownSettings): Effect.Effect<void> => {
     if (now === told) return Effect.void
     told = now
     if (sealed.length === 0) return Effect.logInfo("all webhook secrets can be opened")
-    const some = sealed.slice(0, namesTold).join(", ")
-    const rest = sealed.length > namesTold ? `, and ${sealed.length - namesTold} more` : ""
     return Effect.logError(
-      `the webhook secrets of ${some}${rest} cannot be opened, and nothing is sent unsigned: their timers wait until TIMER_SECRET_KEY holds the key that the secrets were sealed by, or they are set anew`,
+      `the webhook secrets of ${someOf(sealed)} cannot be opened, and nothing is sent unsigned: their timers wait until TIMER_SECRET_KEY holds the key that the secrets were sealed by, or they are set anew`,
     )
   })
+}
+
+/** Logs when there are settings that cannot be read, and again when there are others. */
+const tellingUnreadable = (known: KnownSettings): Effect.Effect<void> => {
+  let told = ""
+  return Effect.suspend(() => {
+    const unreadable = known.unreadable()
+    const now = unreadable.join()
+    if (now === told) return Effect.void
+    told = now
+    if (unreadable.length === 0) return Effect.logInfo("all settings can be read")
+    const namespaces = unreadable.filter((name) => name !== serviceRecord)
+    return Effect.logError(
+      [
+        ...(namespaces.length === 0
+          ? []
+          : [
+              `the settings of ${someOf(namespaces)} cannot be read, so these namespaces count as paused: set their settings anew, secrets included, and then resume them`,
+            ]),
+        ...(unreadable.length === namespaces.length
+          ? []
+          : [
+              "the settings of the service as a whole cannot be read, so it counts as not paused: pause or resume it to replace them",
+            ]),
+      ].join("; "),
+    )
+  })
+}
+
+const someOf = (names: ReadonlyArray<string>): string => {
+  const rest = names.length > namesTold ? `, and ${names.length - namesTold} more` : ""
+  return `${names.slice(0, namesTold).join(", ")}${rest}`
 }
 
 const namesTold = 10

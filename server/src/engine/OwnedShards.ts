@@ -1,15 +1,15 @@
-// The shards this process fires, and how each comes and goes: claimed, its loops run and its queue is open; given
-// up, they end, and its lease is released, again and again until that is known; lost to another, there is nothing
-// to release. Which shards these should be is Ownership's business.
+// The shards this process fires, and how each comes and goes. When a shard is held, its loops run and its queue is
+// open. When it is given up, they end, and its lease is to be released. When it is lost to another process, there is
+// nothing to release. Ownership decides which shards these should be, and LeaseHolder keeps their leases.
 import { Effect, Exit, Scope } from "effect"
-import type { Lease, ShardLeases } from "../ports/ShardLeases.ts"
+import type { Lease } from "../ports/ShardLeases.ts"
 import type { EngineMetrics } from "./EngineMetrics.ts"
 import type { Guard } from "./Guard.ts"
+import type { HeldShard, LeaseHolder } from "./LeaseHolder.ts"
 import type { ShardLoop } from "./ShardLoop.ts"
 import type { WriteQueue } from "./WriteQueue.ts"
 
 export interface OwnedShardsParts {
-  readonly leases: ShardLeases["Service"]
   readonly queue: WriteQueue
   readonly metrics: EngineMetrics
   /** Makes the loop of a shard that was claimed. */
@@ -28,14 +28,14 @@ export interface OwnedShard {
 }
 
 export class OwnedShards {
+  private readonly holder: LeaseHolder
   private readonly parts: OwnedShardsParts
   private readonly byShard = new Map<number, OwnedShard>()
-  /** Given up, but not known to be released: by shard, its epoch. */
-  private readonly unreleased = new Map<number, number>()
   /** Lost in the middle of a write: their loops are still to be ended. */
   private readonly orphans: Array<OwnedShard> = []
 
-  constructor(parts: OwnedShardsParts) {
+  constructor(holder: LeaseHolder, parts: OwnedShardsParts) {
+    this.holder = holder
     this.parts = parts
   }
 
@@ -59,11 +59,7 @@ export class OwnedShards {
     return this.all().map(({ loop }) => loop)
   }
 
-  /** Its lease still names this node, though it gave the shard up. */
-  isUnreleased(shard: number): boolean {
-    return this.unreleased.has(shard)
-  }
-
+  /** Takes a shard that is held. `onLost` is called if a write tells that it is another's. */
   take(lease: Lease, trustedUntilNanos: bigint, onLost: () => void): Effect.Effect<void> {
     const self = this
     const { makeLoop, queue, metrics, guard, onOwnedChanged } = this.parts
@@ -76,6 +72,7 @@ export class OwnedShards {
         epoch: lease.epoch,
         onAnswer: (item, answer) => loop.onAnswer(item, answer),
         onOwnershipLost: () => {
+          self.holder.forget(loop)
           self.lose(loop)
           onLost()
         },
@@ -87,19 +84,24 @@ export class OwnedShards {
     })
   }
 
+  renewed(held: HeldShard, trustedUntilNanos: bigint, foreign: number): void {
+    const loop = this.byShard.get(held.shard)?.loop
+    if (loop?.epoch === held.epoch) loop.renewed(trustedUntilNanos, foreign)
+  }
+
   /** Stops a shard's loops; its callers learn that nothing is known. Its lease is left as it is. */
   giveUp(loop: ShardLoop): Effect.Effect<void> {
     return Effect.suspend(() => {
       const owned = this.detach(loop)
       if (owned === undefined) return Effect.void
-      this.unreleased.set(loop.shard, loop.epoch)
+      this.holder.giveUp(loop)
       return Scope.close(owned.scope, Exit.void)
     })
   }
 
-  /** Another has claimed the shard. Told in the middle of a write: what takes time is left to `endOrphans`. */
-  lose(loop: ShardLoop): void {
-    const owned = this.detach(loop)
+  /** Another process has claimed the shard. This may be told in the middle of a write: `endOrphans` does what takes time. */
+  lose(held: HeldShard): void {
+    const owned = this.detach(held)
     if (owned === undefined) return
     this.orphans.push(owned)
     this.parts.metrics.ownershipChanged("lost")
@@ -117,35 +119,6 @@ export class OwnedShards {
     ),
   )
 
-  /** What leases say now: a shard that is free, or another's, need not be released any more. */
-  noteSeen(leases: ReadonlyArray<Lease>, node: string): void {
-    for (const lease of leases) {
-      const epoch = this.unreleased.get(lease.shard)
-      if (epoch !== undefined && (lease.node !== node || lease.epoch > epoch)) {
-        this.unreleased.delete(lease.shard)
-      }
-    }
-  }
-
-  /** Releases what was given up and is not known to be free; what fails is tried again with the next look. */
-  readonly releaseGivenUp: Effect.Effect<void> = Effect.suspend(() =>
-    Effect.forEach([...this.unreleased], ([shard, epoch]) => this.release(shard, epoch), {
-      concurrency: releasesAtOnce,
-      discard: true,
-    }),
-  )
-
-  release(shard: number, epoch: number): Effect.Effect<void> {
-    return this.parts.leases.release(shard, epoch).pipe(
-      Effect.tap(() =>
-        Effect.sync(() => {
-          if (this.unreleased.get(shard) === epoch) this.unreleased.delete(shard)
-        }),
-      ),
-      Effect.catch((error) => Effect.logWarning(`shard ${shard} was not released: ${error.message}`)),
-    )
-  }
-
   /** Ends all loops and leaves the leases to run out, as a crash would. */
   readonly abandonAll: Effect.Effect<void> = Effect.suspend(() =>
     Effect.andThen(
@@ -154,16 +127,13 @@ export class OwnedShards {
     ),
   )
 
-  private detach(loop: ShardLoop): OwnedShard | undefined {
-    const owned = this.byShard.get(loop.shard)
-    if (owned?.loop !== loop) return undefined
-    this.byShard.delete(loop.shard)
-    loop.stop()
-    this.parts.queue.close(loop.shard)
+  private detach({ shard, epoch }: HeldShard): OwnedShard | undefined {
+    const owned = this.byShard.get(shard)
+    if (owned?.loop.epoch !== epoch) return undefined
+    this.byShard.delete(shard)
+    owned.loop.stop()
+    this.parts.queue.close(shard)
     this.parts.onOwnedChanged()
     return owned
   }
 }
-
-/** Side by side, so that one that hangs does not keep the others. */
-const releasesAtOnce = 64

@@ -1,8 +1,7 @@
-// Which shards this process fires. The store is the only coordinator: a lease is a counter that its owner
-// keeps raising. Whoever wants a shard watches the counter by its own monotonic clock (ClusterWatch); unchanged
-// for the lease time, its owner is dead, and the claim names the counter that was watched. An owner in turn
-// stops trusting its lease a margin before anyone could take it, counted from the start of its last successful
-// renewal, and asks that before each attempt: a process that was frozen starts nothing when it wakes.
+// Which shards this process fires. The store is the only coordinator: a lease is a counter that its owner keeps raising.
+// LeaseHolder claims, renews and releases leases. This module decides which of them to claim and which to hand over. A
+// process asks whether it still trusts its lease before each attempt, so that one that was frozen starts nothing when it
+// wakes.
 //
 // Two loops. One renews and then announces this node, so that its beat vouches for its renewals. The other looks
 // at leases and members, works out which shards are meant for whom (Assignment), claims what is meant for this
@@ -11,38 +10,32 @@
 //
 // On SQLite a file lock proves a predecessor dead, so that a restart finds its shards free; a second process finds
 // them held, sees no other member, and waits.
-import { type Clock, Effect, Latch } from "effect"
+import { Effect, Latch } from "effect"
 import type { PeerNode } from "../ports/Peers.ts"
 import type { Lease } from "../ports/ShardLeases.ts"
 import type { StoreError } from "../ports/TimerStore.ts"
 import { assign } from "./Assignment.ts"
 import { clusterState, takenOverText, waitingText } from "./ClusterReport.ts"
 import type { ClusterState, ClusterView } from "./ClusterView.ts"
-import { ClusterWatch, nanosOf } from "./ClusterWatch.ts"
+import { type ClusterWatch, nanosOf } from "./ClusterWatch.ts"
 import { comeToRest } from "./Handover.ts"
+import { LeaseHolder, type LeaseHolderParts, type LeaseTimes, lookEveryMs } from "./LeaseHolder.ts"
 import { type OwnedShard, OwnedShards, type OwnedShardsParts } from "./OwnedShards.ts"
 import type { ShardLoop } from "./ShardLoop.ts"
 import { Signal } from "./Signal.ts"
 
-export interface OwnershipOptions {
+export interface OwnershipOptions extends LeaseTimes {
   readonly node: string
   /** Where other nodes reach this one; empty where there are none. */
   readonly address: string
-  readonly leaseMs: number
-  readonly renewEveryMs: number
-  /** How long before a lease could be taken its owner stops trusting it. */
-  readonly marginMs: number
 }
 
-export interface OwnershipParts extends OwnedShardsParts {
-  readonly clock: Clock.Clock
+export interface OwnershipParts extends OwnedShardsParts, Omit<LeaseHolderParts, "use"> {
   /** A shard was released for the node, which should look at once. */
   readonly onReleased?: (to: PeerNode) => Effect.Effect<void>
 }
 
-/** How often a node looks whether something is meant for it, or no longer. */
-const lookEveryMs = 250
-/** However often it is asked to. */
+/** A node looks no more often than this, however often it is asked to. */
 const looksApartMs = 10
 const claimsAtOnce = 4
 const handoversAtOnce = 4
@@ -56,9 +49,8 @@ export class Ownership implements ClusterView {
   readonly node: string
   /** How many shards the store has; unknown until it has answered. */
   shards: number | undefined
+  private readonly holder: LeaseHolder
   private readonly owned: OwnedShards
-  /** Shards whose claim failed, and may have been granted all the same. */
-  private readonly unsure = new Set<number>()
   private readonly options: OwnershipOptions
   private readonly parts: OwnershipParts
   private readonly watch: ClusterWatch
@@ -74,7 +66,6 @@ export class Ownership implements ClusterView {
   /** They have been told: what this node has goes to them. */
   private givesAll = false
   private announcedNanos: bigint
-  private renewedNanos: bigint
   private lookedNanos: bigint
   private hasSaidThatItWaits = false
 
@@ -83,10 +74,17 @@ export class Ownership implements ClusterView {
     this.node = options.node
     this.options = options
     this.parts = parts
-    this.owned = new OwnedShards(parts)
-    this.watch = new ClusterWatch(options)
+    this.holder = new LeaseHolder(options.node, options, {
+      ...parts,
+      use: {
+        onHeld: (lease, trustedUntilNanos) => this.owned.take(lease, trustedUntilNanos, () => this.lookNow()),
+        onRenewed: (held, trustedUntilNanos, foreign) => this.owned.renewed(held, trustedUntilNanos, foreign),
+        onLost: (held) => this.owned.lose(held),
+      },
+    })
+    this.owned = new OwnedShards(this.holder, parts)
+    this.watch = this.holder.watch
     this.announcedNanos = now
-    this.renewedNanos = now
     this.lookedNanos = now
   }
 
@@ -98,7 +96,8 @@ export class Ownership implements ClusterView {
 
   /** When the loop that lags behind the other last made progress. */
   get progressNanos(): bigint {
-    return this.renewedNanos < this.lookedNanos ? this.renewedNanos : this.lookedNanos
+    const { renewedNanos } = this.holder
+    return renewedNanos < this.lookedNanos ? renewedNanos : this.lookedNanos
   }
 
   /** The loop of a shard that this node owns and takes writes of. */
@@ -166,26 +165,11 @@ export class Ownership implements ClusterView {
   // ── The loops ─────────────────────────────────────────────────────────────────────────────────
 
   readonly keepForever: Effect.Effect<never> = Effect.suspend(() =>
-    Effect.raceFirst(this.renewForever, this.lookForever),
+    Effect.raceFirst(
+      this.holder.renewForever(Effect.andThen(this.owned.endOrphans, this.announce)),
+      this.lookForever,
+    ),
   )
-
-  private readonly renewForever: Effect.Effect<never> = Effect.suspend(() => {
-    const self = this
-    const { clock } = this.parts
-    return Effect.gen(function* () {
-      for (;;) {
-        const startedNanos = clock.monotonicTimeNanosUnsafe()
-        const isDone = yield* Effect.matchEffect(Effect.andThen(self.renew, self.announce), {
-          onSuccess: () => Effect.succeed(true),
-          onFailure: (error) => Effect.as(self.afterFailure(error), false),
-        })
-        const tookMs = Number(clock.monotonicTimeNanosUnsafe() - startedNanos) / 1e6
-        const { renewEveryMs } = self.options
-        if (isDone) self.renewedNanos = clock.monotonicTimeNanosUnsafe()
-        yield* Effect.sleep(isDone ? Math.max(1, renewEveryMs - tookMs) : Math.min(lookEveryMs, renewEveryMs))
-      }
-    })
-  })
 
   private readonly lookForever: Effect.Effect<never> = Effect.suspend(() => {
     const self = this
@@ -197,29 +181,12 @@ export class Ownership implements ClusterView {
         self.nextLook = Latch.makeUnsafe(false)
         yield* Effect.catch(self.look, (error) => {
           self.mustLook = true
-          return self.afterFailure(error)
+          return self.holder.afterFailure(error)
         })
         look.openUnsafe()
         yield* Effect.sleep(looksApartMs)
         yield* self.lookSignal.waitAtMost(lookEveryMs - looksApartMs)
       }
-    })
-  })
-
-  private readonly renew: Effect.Effect<void, StoreError> = Effect.suspend(() => {
-    const self = this
-    const { clock, leases } = this.parts
-    return Effect.gen(function* () {
-      const startedNanos = clock.monotonicTimeNanosUnsafe()
-      const loops = self.loops()
-      if (loops.length === 0) return
-      const renewals = yield* leases.renew(loops.map(({ shard, epoch }) => ({ shard, epoch })))
-      for (const [index, loop] of loops.entries()) {
-        const renewal = renewals[index]
-        if (renewal !== undefined) loop.renewed(self.trustFrom(startedNanos), renewal.foreign)
-        else self.owned.lose(loop)
-      }
-      yield* self.owned.endOrphans
     })
   })
 
@@ -244,14 +211,11 @@ export class Ownership implements ClusterView {
       self.mustLook = false
       self.watch.noteMembers(yield* leases.members, clock.monotonicTimeNanosUnsafe())
       if (!isAtRest || self.watch.members.length > 1) {
-        const seen = yield* leases.owners
-        self.watch.noteLeases(seen, clock.monotonicTimeNanosUnsafe())
-        self.owned.noteSeen(seen, self.node)
-        self.shards = seen.length
-        self.intended = self.assignment(seen.length)
+        self.shards = (yield* self.holder.look).length
+        self.intended = self.assignment(self.shards)
         yield* self.claimWhatIsMeant
         yield* self.handOverWhatIsNot
-        yield* self.owned.releaseGivenUp
+        yield* self.holder.releaseGivenUp
         yield* self.retireTheSilent
         yield* self.sayIfWaiting
       }
@@ -271,11 +235,11 @@ export class Ownership implements ClusterView {
 
   // ── Coming and going of shards ────────────────────────────────────────────────────────────────
 
-  private readonly claimWhatIsMeant: Effect.Effect<void, StoreError> = Effect.suspend(() => {
+  private readonly claimWhatIsMeant: Effect.Effect<void> = Effect.suspend(() => {
     const claims = this.watch.leases.filter(({ shard }) => this.intended[shard] === this.node)
     const takenFrom = new Map<string, number>()
     const claimAll = Effect.forEach(
-      claims.filter((lease) => !this.owned.has(lease.shard) && this.mayClaim(lease)),
+      claims.filter((lease) => this.holder.mayClaim(lease)),
       (lease) => this.claim(lease, takenFrom),
       { concurrency: claimsAtOnce, discard: true },
     )
@@ -289,31 +253,17 @@ export class Ownership implements ClusterView {
     )
   })
 
-  /** A free shard, one whose counter has not moved for the lease time, or one that was perhaps granted already. */
-  private mayClaim({ shard, node }: Lease): boolean {
-    if (this.owned.isUnreleased(shard)) return false
-    return node === undefined || this.watch.isSilent(shard) || (node === this.node && this.unsure.has(shard))
-  }
-
   /** Counts in `takenFrom` what silent nodes had. */
-  private claim(lease: Lease, takenFrom: Map<string, number>): Effect.Effect<void, StoreError> {
-    const { clock, leases } = this.parts
-    return Effect.suspend(() => {
-      const startedNanos = clock.monotonicTimeNanosUnsafe()
-      return Effect.matchEffect(leases.claim(lease, this.node), {
-        onSuccess: (claimed) => {
-          this.unsure.delete(lease.shard)
-          if (claimed === undefined) return Effect.void
-          const { node } = lease
-          if (node !== undefined && node !== this.node) takenFrom.set(node, (takenFrom.get(node) ?? 0) + 1)
-          return this.owned.take(claimed, this.trustFrom(startedNanos), () => this.lookNow())
-        },
-        // One claim that fails does not keep the others from being made.
-        onFailure: (error) => {
-          this.unsure.add(lease.shard)
-          return this.afterFailure(error)
-        },
-      })
+  private claim(lease: Lease, takenFrom: Map<string, number>): Effect.Effect<void> {
+    const { node } = lease
+    return Effect.matchEffect(this.holder.claim(lease), {
+      onSuccess: (isHeld) =>
+        Effect.sync(() => {
+          if (!isHeld || node === undefined || node === this.node) return
+          takenFrom.set(node, (takenFrom.get(node) ?? 0) + 1)
+        }),
+      // One claim that fails does not keep the others from being made.
+      onFailure: (error) => this.holder.afterFailure(error),
     })
   }
 
@@ -345,7 +295,7 @@ export class Ownership implements ClusterView {
       if (self.owned.get(loop.shard)?.loop !== loop) return
       yield* self.owned.giveUp(loop)
       self.parts.metrics.ownershipChanged("handedOver")
-      yield* self.owned.release(loop.shard, loop.epoch)
+      yield* self.holder.release(loop)
       yield* Effect.logInfo(`shard ${loop.shard} was handed to ${goesTo}`)
       self.lookNow()
       const to = goesTo === undefined ? undefined : self.peerOf(goesTo)
@@ -383,7 +333,7 @@ export class Ownership implements ClusterView {
     const self = this
     return Effect.gen(function* () {
       yield* self.owned.abandonAll
-      yield* self.owned.releaseGivenUp
+      yield* self.holder.releaseAll
       yield* Effect.catch(self.parts.leases.retire(self.node), (error) =>
         Effect.logWarning(`this node stays a member until others forget it: ${error.message}`),
       )
@@ -425,14 +375,4 @@ export class Ownership implements ClusterView {
     const areMembers = [...holders].some((node) => this.watch.memberOf(node) !== undefined)
     return Effect.logWarning(waitingText([...holders], areMembers))
   })
-
-  private afterFailure(error: StoreError): Effect.Effect<void> {
-    // After a fatal error the process is ending.
-    if (error.isFatal) return Effect.never
-    return Effect.logWarning(`leases could not be kept, trying again: ${error.message}`)
-  }
-
-  private trustFrom(startedNanos: bigint): bigint {
-    return startedNanos + nanosOf(this.options.leaseMs - this.options.marginMs)
-  }
 }

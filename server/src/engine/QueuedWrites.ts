@@ -3,13 +3,16 @@
 import type { Uuid } from "../domain/Timer.ts"
 
 export class QueuedWrites {
-  private readonly counts = new Map<Uuid, number>()
+  /** Keys with a queued write. Nearly all have one. */
+  private readonly keys = new Set<Uuid>()
+  /** Of keys that have more than one, how many more. */
+  private readonly further = new Map<Uuid, number>()
   private readonly holds = new Map<Uuid, number>()
   /** How often each write that holds its key back is queued: the same one may be asked for again. */
   private readonly holding = new Map<object, number>()
 
   of(uuid: Uuid): number {
-    return this.counts.get(uuid) ?? 0
+    return this.keys.has(uuid) ? 1 + (this.further.get(uuid) ?? 0) : 0
   }
 
   isHeld(uuid: Uuid): boolean {
@@ -17,7 +20,9 @@ export class QueuedWrites {
   }
 
   add(write: object, uuid: Uuid, holdsBack: boolean): void {
-    raise(this.counts, uuid)
+    const before = this.keys.size
+    this.keys.add(uuid)
+    if (this.keys.size === before) raise(this.further, uuid)
     if (!holdsBack) return
     raise(this.holding, write)
     raise(this.holds, uuid)
@@ -25,7 +30,8 @@ export class QueuedWrites {
 
   /** Whether the key is held no more by this. */
   remove(write: object, uuid: Uuid): boolean {
-    lower(this.counts, uuid)
+    if (this.further.size > 0 && this.further.has(uuid)) lower(this.further, uuid)
+    else this.keys.delete(uuid)
     if (!this.holding.has(write)) return false
     lower(this.holding, write)
     lower(this.holds, uuid)

@@ -4,6 +4,7 @@
 import { Context, Effect, Schema } from "effect"
 import type { FinishedLife, FinishedState, Spec, Timer, TimerKey } from "../domain/Timer.ts"
 import { keyOf } from "../domain/TimerKey.ts"
+import { unreadableReason } from "../domain/unreadableKey.ts"
 import type {
   Cancel,
   CancelAnswer,
@@ -59,7 +60,12 @@ export class TimerUnstorable extends Schema.TaggedError<TimerUnstorable>()("Time
   reason: Schema.String,
 }) {}
 
-export type RefusedWrite = Overloaded | OwnerUnavailable | TimerUnstorable | QuotaExceeded
+/** What is stored under the key cannot be read. It stays as it is until an operator repairs it. */
+export class TimerUnreadable extends Schema.TaggedError<TimerUnreadable>()("TimerUnreadable", {
+  reason: Schema.String,
+}) {}
+
+export type RefusedWrite = Overloaded | OwnerUnavailable | TimerUnstorable | TimerUnreadable | QuotaExceeded
 
 export interface CreateCommand {
   readonly namespace: string
@@ -104,7 +110,10 @@ export class Scheduler extends Context.Service<
     create(command: CreateCommand): Effect.Effect<PutAnswer, RefusedWrite>
     /** In order; each gets its own answer or refusal. */
     createMany(commands: ReadonlyArray<CreateCommand>): Effect.Effect<ReadonlyArray<PutAnswer | RefusedWrite>>
-    get(namespace: string, timerId: string): Effect.Effect<TimerView | undefined, StoreError>
+    get(
+      namespace: string,
+      timerId: string,
+    ): Effect.Effect<TimerView | undefined, StoreError | TimerUnreadable>
     update(command: UpdateCommand): Effect.Effect<ChangeAnswer, RefusedWrite>
     /** Creates the timer, or moves it as long as it has not begun to fire; else it is ignored. */
     schedule(command: ScheduleCommand): Effect.Effect<ScheduleAnswer, RefusedWrite>
@@ -170,7 +179,7 @@ export const makeScheduler = (parts: SchedulerParts): Scheduler["Service"] => {
   ): void => {
     const settle = (result: CarriedResult): void => {
       if ("_tag" in result) onAnswer(result)
-      else if (result.result === "unstorable") onAnswer(new TimerUnstorable({ reason: result.reason }))
+      else if (result.result === "unstorable") onAnswer(unstorable(result))
       else if (result.result === "unknown") onAnswer(untold())
       // Each item is answered with an answer of its own kind.
       else onAnswer(result as Exclude<Answer, Unstorable>)
@@ -292,7 +301,9 @@ export const makeScheduler = (parts: SchedulerParts): Scheduler["Service"] => {
   return Scheduler.of({
     create: (command) => answerOf((onAnswer) => create(command, onAnswer)),
     createMany: (commands) => {
-      const answers = commands.map((): PutAnswer | RefusedWrite => late())
+      // One for all that have no answer yet: an error takes longer to make than a create.
+      const notYet = late()
+      const answers = commands.map((): PutAnswer | RefusedWrite => notYet)
       const all = Effect.callback<typeof answers>((resume) => {
         let missing = commands.length
         if (missing === 0) resume(Effect.succeed(answers))
@@ -312,6 +323,8 @@ export const makeScheduler = (parts: SchedulerParts): Scheduler["Service"] => {
     },
     get: Effect.fnUntraced(function* (namespace, timerId) {
       const { pending, last } = yield* store.find(keyOf(namespace, timerId))
+      const why = (pending ?? last)?.spec.unreadable
+      if (why !== undefined) return yield* new TimerUnreadable({ reason: unreadableReason(why) })
       if (pending !== undefined) {
         return view({ state: "pending", timer: pending }, yield* flights.inFlightAmong([pending]))
       }
@@ -382,6 +395,9 @@ export const makeScheduler = (parts: SchedulerParts): Scheduler["Service"] => {
     }),
   })
 }
+
+const unstorable = ({ reason, isUnreadable }: Unstorable): TimerUnstorable | TimerUnreadable =>
+  isUnreadable === true ? new TimerUnreadable({ reason }) : new TimerUnstorable({ reason })
 
 const notOwned = (): OwnerUnavailable =>
   new OwnerUnavailable({ message: "this process does not own the timer's shard now", retryAfterMs })

@@ -73,12 +73,12 @@ export class Settler {
   ): void {
     entry.state = "settling"
     const { timer, home } = entry
-    const { namespace, timerId, uuid, fireId } = timer
-    const item: Outcome = { kind: "outcome", key: { namespace, timerId, uuid }, fireId, ...outcome }
+    const item: Outcome = { kind: "outcome", timer, ...outcome }
     const onAnswer = (answer: WriteAnswer | Unanswered) => {
       const result = typeof answer === "string" ? undefined : answer.result
       const isStale = result === "stale"
-      if (isStale && !entry.isSuperseded) home.readAgain(entry)
+      const isUnreadable = typeof answer !== "string" && "isUnreadable" in answer
+      if ((isStale || isUnreadable) && !entry.isSuperseded) home.readAgain(entry)
       if (result === "settled") this.parts.metrics.settled(outcome.then.to)
       onStored(isStale)
     }

@@ -16,6 +16,7 @@ import type { WallClock } from "../ports/WallClock.ts"
 import type { Dispatcher } from "./Dispatcher.ts"
 import type { EngineMetrics } from "./EngineMetrics.ts"
 import type { Entry, Home } from "./Entry.ts"
+import type { SetAside } from "./SetAside.ts"
 import { Signal } from "./Signal.ts"
 import { type Load, Window, type WindowLimits } from "./Window.ts"
 
@@ -30,6 +31,8 @@ const rereadsAtMost = 10_000
 
 export interface ShardLoopParts {
   readonly store: TimerStore["Service"]
+  /** Due timers that cannot be read: the sweep leaves them out. */
+  readonly setAside: Pick<SetAside, "has">
   readonly dispatcher: Dispatcher
   readonly wall: WallClock["Service"]
   readonly clock: Clock.Clock
@@ -297,6 +300,7 @@ export class ShardLoop implements Home {
       // A window that was cleared, for the shard is lost, misses nothing.
       if (!self.isActive) return
       for (const head of window.missing(heads, read)) {
+        if (parts.setAside.has(head)) continue
         if (yield* self.readKey(head)) parts.metrics.rescued(1)
       }
       const endedNanos = parts.clock.monotonicTimeNanosUnsafe()

@@ -1,7 +1,7 @@
 // The timers of one shard that are in memory, and the cursor (horizon) up to which that is all of them:
 //
 //   every pending timer of the shard at or below the horizon is in an entry here (waiting, ready, in
-//   flight …), or belongs to a namespace that is excluded and has a horizon of its own.
+//   flight …), or belongs to a namespace that is excluded and has a horizon of its own, or cannot be read (SetAside.ts).
 //
 // The races that would lose or repeat timers are all between writes, whose answers arrive here in
 // queue order, and reads of the store, which take their time:
@@ -18,7 +18,7 @@
 // breaker) is excluded: it is read through its own horizon as it gets room, so that its backlog,
 // however large, does not stand in the way of others.
 import { type Cursor, compareDue, endOf } from "../domain/DueOrder.ts"
-import { type Timer, type TimerHead, timerBytes, type Uuid } from "../domain/Timer.ts"
+import { isReadable, type Timer, type TimerHead, timerBytes, type Uuid } from "../domain/Timer.ts"
 import { Allotment } from "./Allotment.ts"
 import { DueHeap } from "./DueHeap.ts"
 import { Entry, type Home } from "./Entry.ts"
@@ -354,6 +354,7 @@ export class Window {
 
   /** A timer read by its key: entered wherever the horizon lies, unless it was written meanwhile. */
   rescue(timer: Timer, read: Read): boolean {
+    if (!isReadable(timer)) return false
     if (read.dirty.has(timer.uuid) || this.entries.has(timer.uuid)) return false
     this.insert(timer)
     return true
@@ -380,7 +381,9 @@ export class Window {
     return load
   }
 
+  /** A row that cannot be read moves the horizon like any other, and has no entry. */
   private admit(row: Timer, load: Load): void {
+    if (!isReadable(row)) return
     if (load.dirty.has(row.uuid) || this.entries.has(row.uuid)) return
     if (this.horizons.of(row.namespace) === load.horizon) this.insert(row)
   }

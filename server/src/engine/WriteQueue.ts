@@ -3,9 +3,8 @@
 //
 // At most one commit of a shard is under way, and its answers reach the shard's window, then the
 // callers, in queue order. A commit whose result is unknown is repeated as it was, ids included, until
-// its result is known or the shard is given up: the items are made so that this is harmless. Each call has
-// a number of its own, and the store takes none after a higher one: a call that was given up and is still
-// on its way does nothing any more once its repeat has arrived.
+// its result is known or the shard is given up: the items are made so that this is harmless. A call that was given up
+// and is still on its way does nothing any more once its repeat has arrived: the store sees to that.
 import { Clock, Effect, Fiber, Latch, type Scope } from "effect"
 import type { Uuid } from "../domain/Timer.ts"
 import type { WriteAnswer, WriteItem } from "../domain/WriteItem.ts"
@@ -38,8 +37,6 @@ interface OpenLane {
   queued: Array<QueuedWrite>
   /** Its parts of commits that are under way, or whose answers have come and are not handed on yet. */
   readonly unanswered: Set<Part>
-  /** How many calls of the store it has had a part in. */
-  calls: number
   /** The committer that has unanswered parts of it. Others leave it alone, so that answers keep their order. */
   heldBy: number | undefined
   isOpen: boolean
@@ -60,6 +57,9 @@ interface Answered {
   readonly answers: ReadonlyArray<BatchAnswer | undefined>
 }
 
+/** What the queue needs of a store. */
+export type WrittenStore = Pick<TimerStore["Service"], "limits" | "write">
+
 export interface WriteQueueLimits {
   /** Past these, callers are told to come back later; outcomes are always taken (in flight bounds them). */
   readonly queuedItems: number
@@ -68,12 +68,15 @@ export interface WriteQueueLimits {
 
 const firstRepeatDelayMs = 50
 const longestRepeatDelayMs = 2_000
+/** A key may have thousands of lives to restore. Stores take them one after the other within a call, which must end soon. */
+const restoresOfKeyAtOnce = 16
 
 export class WriteQueue {
   private readonly lanes = new Map<number, OpenLane>()
   private readonly work = Latch.makeUnsafe(false)
   private readonly idle = Latch.makeUnsafe(true)
-  private readonly store: TimerStore["Service"]
+  private readonly room = Latch.makeUnsafe(true)
+  private readonly store: WrittenStore
   private readonly limits: WriteQueueLimits
   private readonly metrics: EngineMetrics
   private queuedItems = 0
@@ -82,7 +85,7 @@ export class WriteQueue {
   private progressAtNanos: bigint
 
   private constructor(
-    store: TimerStore["Service"],
+    store: WrittenStore,
     limits: WriteQueueLimits,
     metrics: EngineMetrics,
     nowNanos: bigint,
@@ -94,7 +97,7 @@ export class WriteQueue {
   }
 
   static make(
-    store: TimerStore["Service"],
+    store: WrittenStore,
     limits: WriteQueueLimits,
     metrics: EngineMetrics,
     guard: Guard,
@@ -114,7 +117,6 @@ export class WriteQueue {
       lane,
       queued: [],
       unanswered: new Set(),
-      calls: 0,
       heldBy: undefined,
       isOpen: true,
       isSealed: false,
@@ -150,7 +152,7 @@ export class WriteQueue {
       for (const write of writes) this.leave(write, mayBeDone ? "unknown" : "notWritten")
     }
     for (const write of queued) this.leave(write, "notWritten")
-    this.noteIdle()
+    this.noteRoom()
   }
 
   /** False if the shard is not open under this epoch; nothing was queued then. Whether it is full, callers ask. */
@@ -160,6 +162,7 @@ export class WriteQueue {
     open.queued.push(write)
     this.queuedItems++
     this.queuedBytes += itemBytes(write.item)
+    if (this.isFull) this.room.closeUnsafe()
     this.idle.closeUnsafe()
     this.work.openUnsafe()
     return true
@@ -167,6 +170,11 @@ export class WriteQueue {
 
   get isFull(): boolean {
     return this.queuedItems >= this.limits.queuedItems || this.queuedBytes >= this.limits.queuedBytes
+  }
+
+  /** Resolves when the queue is not full: for those who have time to wait. Others are told to come back later. */
+  get awaitRoom(): Effect.Effect<void> {
+    return this.room.await
   }
 
   /** Since when there has been work and no answer, in monotonic nanoseconds; nothing while all is well. */
@@ -210,12 +218,13 @@ export class WriteQueue {
 
   /** The next commit: from each lane in turn that is free, or is its own, up to what the store takes at once. */
   private gather(committer: number): ReadonlyArray<Part> {
-    const { batchItems, batchBytes } = this.store.limits
+    const { batchItems, batchBytes, shardsTogether } = this.store.limits
     const open = [...this.lanes.values()]
     const gathered: Array<Part> = []
     let items = 0
     let bytes = 0
     for (let index = 0; index < open.length && items < batchItems && bytes < batchBytes; index++) {
+      if (gathered.length === shardsTogether) break
       const lane = open[(this.turn + index) % open.length]
       if (lane === undefined || lane.queued.length === 0) continue
       if (lane.heldBy !== undefined && lane.heldBy !== committer) continue
@@ -253,7 +262,7 @@ export class WriteQueue {
         if (written._tag === "Success") {
           for (const [place, trial] of trials.entries()) {
             const answer = trial.ends(written.success[place])
-            // It has done nothing, and the shard is still this owner's: the next number will be above all others.
+            // It has done nothing, and the shard is still this owner's: the next call comes after all others.
             answers[trial.index] = answer?.result === "overtaken" ? undefined : answer
           }
           const hasAll = trials.every(({ index }) => answers[index] !== undefined)
@@ -284,14 +293,16 @@ export class WriteQueue {
       }
       open.unanswered.delete(part)
       if (open.unanswered.size === 0) open.heldBy = undefined
-      for (const [place, write] of writes.entries()) {
+      for (let place = 0; place < writes.length; place++) {
+        const write = writes[place]
+        if (write === undefined) continue
         this.forgetQueued(write)
         const answer = batch.answers[place]
         if (answer !== undefined) open.lane.onAnswer(write.item, answer)
         write.onAnswer(answer ?? "unknown")
       }
     }
-    this.noteIdle()
+    this.noteRoom()
   }
 
   private leave(write: QueuedWrite, why: Unanswered): void {
@@ -304,7 +315,9 @@ export class WriteQueue {
     this.queuedBytes -= itemBytes(write.item)
   }
 
-  private noteIdle(): void {
+  /** To be called after writes were forgotten. */
+  private noteRoom(): void {
+    if (!this.isFull) this.room.openUnsafe()
     if (this.queuedItems === 0) this.idle.openUnsafe()
   }
 }
@@ -312,24 +325,32 @@ export class WriteQueue {
 /**
  * Takes what fits into a commit, in order, each key once: else the commit could not be repeated as it was,
  * because a create that was replaced and cancelled after it would find its key free again. Later writes of a
- * key that is taken stay behind, and keep nobody else's waiting.
+ * key that is taken stay behind, and keep nobody else's waiting. Only restores of a key go together, as far as
+ * `restoresOfKeyAtOnce`: they overwrite nothing, so a repeat of several is as harmless as that of one.
  */
 const takeFrom = (lane: OpenLane, mostItems: number, mostBytes: number): Array<QueuedWrite> => {
   const taken: Array<QueuedWrite> = []
   const left: Array<QueuedWrite> = []
   const keys = new Set<Uuid>()
+  /** Of keys with restores: how many may still be taken; none, once anything of the key stays behind. */
+  const restoresLeft = new Map<Uuid, number>()
   let bytes = 0
   let next = 0
   for (; next < lane.queued.length && taken.length < mostItems; next++) {
     const write = lane.queued[next]
     if (write === undefined) break
-    const { uuid } = keyOfItem(write.item)
-    if (keys.has(uuid)) {
+    const { item } = write
+    const { uuid } = keyOfItem(item)
+    const isRestore = item.kind === "restore"
+    const more = isRestore ? (restoresLeft.get(uuid) ?? 0) : 0
+    if (keys.has(uuid) && more === 0) {
       left.push(write)
+      restoresLeft.delete(uuid)
       continue
     }
-    const added = itemBytes(write.item)
+    const added = itemBytes(item)
     if (bytes + added > mostBytes) break
+    if (isRestore) restoresLeft.set(uuid, (keys.has(uuid) ? more : restoresOfKeyAtOnce) - 1)
     keys.add(uuid)
     bytes += added
     taken.push(write)
@@ -342,7 +363,7 @@ const takeFrom = (lane: OpenLane, mostItems: number, mostBytes: number): Array<Q
 const asRepeat = (item: WriteItem): WriteItem =>
   item.kind === "discard" ? { ...item, isRepeat: true } : item
 
-/** One call's share of a lane: what it is numbered, and what it leaves known. */
+/** One call's share of a lane, and what the call leaves known. */
 class Trial {
   readonly batch: ShardBatch
   readonly index: number
@@ -358,7 +379,6 @@ class Trial {
     this.batch = {
       shard: lane.shard,
       epoch: lane.epoch,
-      number: ++part.open.calls,
       items: part.writes.map(({ item }) => (this.wasTried ? asRepeat(item) : item)),
     }
   }

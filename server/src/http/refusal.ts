@@ -74,6 +74,8 @@ export const refusal = (error: RefusedWrite | StoreError): Problem => {
       })
     case "TimerUnstorable":
       return invalidField("", error.reason)
+    case "TimerUnreadable":
+      return new Internal({ detail: error.reason })
     case "StoreError":
       return error.isFatal
         ? new Internal({ detail: "The store has failed and the service is stopping." })

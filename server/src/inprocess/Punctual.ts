@@ -22,8 +22,7 @@ import { layerLogs } from "../Logs.ts"
 import { type Deliverer, Deliverers } from "../ports/Deliverer.ts"
 import { Ids } from "../ports/Ids.ts"
 import { WallClock } from "../ports/WallClock.ts"
-import { MemoryStore } from "../stores/memory/MemoryStore.ts"
-import { SqliteStore } from "../stores/sqlite/SqliteStore.ts"
+import { allStores } from "../stores/all.ts"
 import {
   type Answers,
   type CallName,
@@ -73,7 +72,7 @@ export class Punctual implements AsyncDisposable {
 
   /** Resolves when timers can be made; rejects if another process, or another of this one, keeps the store. */
   static async open(options: PunctualOptions): Promise<Punctual> {
-    return new Punctual(await openWith(readOptions(options)))
+    return new Punctual(await openWith(readOptions(options, allStores)))
   }
 
   /**
@@ -253,20 +252,17 @@ const clockLayer = ({ clock }: OpenTerms): Layer.Layer<WallClock> =>
   clock.kind === "manual" ? WallClock.manual(clock.startMs ?? Date.now()) : WallClock.system
 
 const storeLayer = ({ store, shards, onFatal }: OpenTerms) =>
-  store.kind === "memory"
-    ? MemoryStore.layer({ shards })
-    : SqliteStore.layer({
-        path: store.path,
-        shards,
-        workerUrl: new URL("../stores/sqlite/worker.ts", import.meta.url),
-        onFatal: (message) => onFatal(failed(`the store has failed: ${message}`)),
-      })
+  store.open({
+    shards,
+    workerUrl: new URL("../stores/sqlite/worker.ts", import.meta.url),
+    onFatal: (message) => onFatal(failed(`the store has failed: ${message}`)),
+  })
 
 const failed = (message: string): PunctualError =>
   new PunctualError("internal", `Nothing is fired any more, for ${message}`)
 
 const taken = ({ store }: OpenTerms): string =>
-  `Another process, or another Punctual of this one, has ${store.kind === "sqlite" ? store.path : "the store"} open: close that one first.`
+  `Another process, or another Punctual of this one, has ${store.place} open: close that one first.`
 
 const closed = () =>
   new OwnerUnavailable({ detail: "This Punctual is closed. Nothing was written.", retryAfterSeconds: 1 })

@@ -1,9 +1,10 @@
 // How an in-process Punctual is opened. What an option may say is what the setting of the same name may say.
-import { resolve } from "node:path"
 import { invalidField } from "@punctual/api/invalidRequest"
 import type { FieldError } from "@punctual/api/Problem"
-import { duration, type Parsed, settings } from "../cli/Settings.ts"
+import { duration, settings } from "../cli/Settings.ts"
 import type { LogLevelName } from "../Logs.ts"
+import { formsOf, type Parsed, parseUrl } from "../ports/Adapter.ts"
+import type { StoreAdapter, StoreChoice } from "../ports/StoreAdapter.ts"
 import { PunctualError } from "./PunctualError.ts"
 
 export interface PunctualOptions {
@@ -40,9 +41,8 @@ const hourMs = 3_600_000
 const secretKeys = (text: string): Parsed<ReadonlyArray<Uint8Array>> =>
   text === "" ? { value: [] } : settings.secretKeys.parse(text)
 
-/** By option: its parser, and what it says if it is not given. */
+/** By option, apart from the store: its parser, and what it says if it is not given. */
 const readers = {
-  store: [settings.storeUrl.parse, ""],
   clock: [settings.clock.parse, settings.clock.byDefault],
   shards: [settings.shards.parse, settings.shards.byDefault],
   historyRetention: [settings.historyRetentionMs.parse, settings.historyRetentionMs.byDefault],
@@ -61,15 +61,17 @@ type Read = {
   >["value"]
 }
 
-export interface OpenTerms extends Omit<Read, "store"> {
-  readonly store: Exclude<Read["store"], { readonly kind: "postgres" }>
+export interface OpenTerms extends Read {
+  readonly store: StoreChoice
   readonly onFatal: (error: PunctualError) => void
 }
 
 /** All that is wrong is told at once. */
-export const readOptions = (options: PunctualOptions): OpenTerms => {
+export const readOptions = (options: PunctualOptions, stores: ReadonlyArray<StoreAdapter>): OpenTerms => {
   const errors: Array<FieldError> = []
   const given: Readonly<Record<string, unknown>> = { ...options }
+  const store = ownStore(String(given["store"] ?? ""), stores)
+  if ("problem" in store) errors.push({ pointer: "/store", detail: store.problem })
   const read: Record<string, unknown> = {}
   for (const [option, [parse, byDefault]] of Object.entries(readers)) {
     const parsed = parse(String(given[option] ?? byDefault))
@@ -77,24 +79,29 @@ export const readOptions = (options: PunctualOptions): OpenTerms => {
     else errors.push({ pointer: `/${option}`, detail: parsed.problem })
   }
   for (const option of Object.keys(given)) {
-    if (!Object.hasOwn(readers, option) && option !== "onFatal") {
-      const known = [...Object.keys(readers), "onFatal"].join(", ")
+    if (!Object.hasOwn(readers, option) && !others.includes(option)) {
+      const known = [...Object.keys(readers), ...others].join(", ")
       errors.push({ pointer: `/${option}`, detail: `unknown option: remove it, or use one of ${known}` })
     }
   }
+  if (errors.length > 0 || "problem" in store) throw refusalOf(errors)
   // Every option has been read by its own parser.
-  const { store, ...others } = read as Read
-  if (store?.kind === "postgres") errors.push({ pointer: "/store", detail: notShared })
-  if (errors.length > 0 || store.kind === "postgres") throw refusalOf(errors)
-  return {
-    ...others,
-    store: store.kind === "sqlite" ? { kind: "sqlite", path: resolve(store.path) } : store,
-    onFatal: options.onFatal ?? throwOutside,
-  }
+  return { ...(read as Read), store: store.value, onFatal: options.onFatal ?? throwOutside }
 }
 
-const notShared =
-  "must be sqlite:<file> or memory:, for nodes that share a PostgreSQL store reach each other over HTTP, where nothing listens in here: run the service for that"
+/** Options that no reader reads. */
+const others = ["store", "onFatal"]
+
+/** Nodes that share a store reach each other over HTTP, where nothing listens in here. */
+const ownStore = (url: string, stores: ReadonlyArray<StoreAdapter>): Parsed<StoreChoice> => {
+  const own = formsOf(stores.filter(({ isShared }) => !isShared))
+  const parsed = parseUrl(stores, url)
+  return "value" in parsed && parsed.value.adapter.isShared
+    ? {
+        problem: `must be ${own}, for nodes that share a store reach each other over HTTP, where nothing listens in here: run the service for that`,
+      }
+    : parsed
+}
 
 const refusalOf = (errors: ReadonlyArray<FieldError>): PunctualError => {
   const [first = { pointer: "", detail: "is not valid" }] = errors

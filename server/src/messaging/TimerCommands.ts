@@ -116,5 +116,7 @@ const failureOf = (refused: RefusedWrite): HandlerFailure => {
       })
     case "TimerUnstorable":
       return new MessageRefused({ message: `the store cannot hold this timer: ${refused.reason}` })
+    case "TimerUnreadable":
+      return new MessageRefused({ message: refused.reason })
   }
 }

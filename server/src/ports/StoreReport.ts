@@ -2,7 +2,7 @@
 // meanwhile. Everything that is counted here is counted from the rows; what a store keeps as sums stands beside it, and
 // whether the two agree is judged by whoever asks.
 import type { Effect } from "effect"
-import type { Tally } from "../domain/decide.ts"
+import type { Tally } from "../domain/Decision.ts"
 import type { ServicePause } from "../domain/NamespaceSettings.ts"
 import type { Attempt } from "../domain/Timer.ts"
 import type { StoreError } from "./TimerStore.ts"
@@ -33,8 +33,18 @@ export interface OverdueTimer {
   readonly lastAttempt?: Attempt
 }
 
+/** Rows that cannot be read. They stay as they are, and everything else goes on without them. */
+export interface UnreadableRows {
+  /** Lives are history and dead letters. */
+  readonly what: "settings" | "timers" | "lives"
+  readonly count: number
+  /** Some of them by name, timers and lives with what is wrong with them, at most ten. */
+  readonly named: ReadonlyArray<string>
+}
+
 export interface StoreReport {
-  readonly store: "sqlite" | "postgres"
+  /** The name of its adapter. */
+  readonly store: string
   readonly schemaVersion: number
   /** The one that this program reads and writes. */
   readonly programVersion: number
@@ -47,6 +57,7 @@ export interface StoreReport {
   readonly integrity: "quick" | "full" | "notChecked"
   /** What is wrong with the structure, one sentence each, at most a hundred. */
   readonly faults: ReadonlyArray<string>
+  readonly unreadable: ReadonlyArray<UnreadableRows>
   /** How far the clock of this machine is ahead of the database's. */
   readonly clockOffsetMs?: number
   readonly pause?: ServicePause

@@ -1,5 +1,5 @@
-// Where timers live. A store is told, never asked to know: `now` comes in with what it is given, and
-// decisions are domain/decide.ts or their equal.
+// Where timers live, as the engine sees it. A store is told the time with what it is given; it reads no clock. What an
+// item does is decided by domain/decide.ts, once for all stores (stores/DecidingStore.ts).
 //
 // Laws, which testkit/TimerStore.suite.ts checks for every adapter:
 //  - Order: `due` pages are in (fireAt, fireId) order, the engine's order. A page is short only if it is
@@ -8,23 +8,31 @@
 //  - Fence: a batch under an epoch that is not the shard's current one changes nothing and is answered
 //    `ownershipLost`. The fence conflicts with a claim: if a claim commits between check and commit,
 //    one of the two fails. A mere read of the epoch is not a fence.
-//  - Order of calls: a batch whose number is not above the last one taken under its epoch changes nothing and is
-//    answered `overtaken`. A call that was given up may lie on the way for long: once the owner has made the next,
-//    it does nothing. A claim begins anew. Whether a number was taken is decided with the fence, and as lasting as
-//    what was written under it; a store whose calls can be overtaken by no others need only remember it while it runs.
+//  - Order of calls: a call that was given up may arrive late. Once the owner has made a later call of the shard, the
+//    late one changes nothing. If someone still waits for it, it is answered `overtaken`.
 //  - Batches stand or fall each alone, items of a batch apply in order, and one item that cannot be
 //    stored (`unstorable`) does not fail its neighbours.
+//  - A refused batch (`ownershipLost`, `overtaken`) has changed nothing. If a part of a batch may have been written and
+//    the rest cannot be, the call fails with a StoreError instead.
 //  - A repeated write is harmless and gets the answer it got, or would have got, at first. That holds as long as nobody
-//    else has written its key since; one that is marked (`isRepeat`) is harmless whatever was written, and is
-//    answered `unknown`, with nothing done, where nothing tells any more whether it was done before. A discard leaves no
-//    trace: again it finds nothing.
+//    else has written its key since. A marked repeat (`isRepeat`) is harmless whatever was written, and is answered
+//    `unknown`, with nothing done, if nothing shows any more whether it was done before. A discard leaves no
+//    trace: repeated, it finds nothing.
+//  - A restored item overwrites nothing: an arming, told by its fireId, that is there already is `present`, whether it
+//    is pending or has ended. A key with other lives `differs`. Each restored arming is counted as created, and by its
+//    end if it has one, so that the tally balances.
+//  - Damage: a row whose texts cannot be decoded fails neither a page nor a write of other keys. `due` and `find` answer
+//    it with a spec that is `unreadable`, in its place; lists name it apart from their items; counts count it. A write
+//    that would change it, or answer with it, changes nothing and is answered `unstorable` with `isUnreadable`. No item
+//    with such a spec is stored.
 //  - Payloads are bytes and come back the same. A retry does not rewrite them. History keeps none of
 //    what was delivered or cancelled; dead letters keep theirs.
 import { Context, type Effect, Schema } from "effect"
+import type { Tally } from "../domain/Decision.ts"
 import type { Cursor } from "../domain/DueOrder.ts"
-import type { Tally } from "../domain/decide.ts"
 import type { FinishedLife, FinishedState, Timer, TimerHead, TimerKey } from "../domain/Timer.ts"
 import type { InsertAnswer, Put, WriteAnswer, WriteItem } from "../domain/WriteItem.ts"
+import type { StorageLimits } from "./ShardStorage.ts"
 
 /**
  * A call that failed. Of a write the result is then unknown: it may or may not have happened, and is
@@ -44,8 +52,6 @@ export class InvalidCursor extends Schema.TaggedError<InvalidCursor>()("InvalidC
 export interface ShardBatch {
   readonly shard: number
   readonly epoch: number
-  /** Counts the owner's calls of this shard under this epoch, from 1 on; a repeat is a call of its own. */
-  readonly number: number
   readonly items: ReadonlyArray<WriteItem>
 }
 
@@ -92,6 +98,8 @@ export type Listed =
 /** A page may be short, even empty, with a `next`: a rare match must not scan without bound. */
 export interface ListPage {
   readonly items: ReadonlyArray<Listed>
+  /** Rows that match and cannot be read. They are not among the items. */
+  readonly unreadable?: ReadonlyArray<Listed>
   readonly next?: string
 }
 
@@ -103,21 +111,18 @@ export interface Found {
 export class TimerStore extends Context.Service<
   TimerStore,
   {
-    /** What one `write` may hold at most, and how many may be under way at once. */
-    readonly limits: {
-      readonly batchItems: number
-      readonly batchBytes: number
-      readonly itemBytes: number
-      readonly concurrentWrites: number
-    }
+    /** What one `write` may hold at most, and how many may run at once. */
+    readonly limits: StorageLimits
+    /** Called after a claim and before any other call under its epoch. It may be repeated. */
+    open(shard: number, epoch: number): Effect.Effect<void, StoreError>
     /** One commit for all batches, or as few as the store can; at most one batch a shard. */
     write(batches: ReadonlyArray<ShardBatch>): Effect.Effect<ReadonlyArray<BatchAnswer>, StoreError>
     due(query: DueQuery): Effect.Effect<ReadonlyArray<Timer>, StoreError>
     dueHeads(query: DueQuery): Effect.Effect<ReadonlyArray<TimerHead>, StoreError>
     /**
-     * Unfenced, for a shard with no owner in reach: stores each put of whose key nothing is known, answers
-     * `exists` or `livedBefore` for the others, and raises the shard's `foreign` counter if it stored any.
-     * However late it comes, what became of the key meanwhile has left a trace, and stays as it is.
+     * Without a fence, for a shard with no owner in reach: stores each put whose key is unknown, and raises the
+     * shard's `foreign` counter if it stored any. The others are answered by what is there, or `needsOwner`.
+     * A late insert finds what has become of the key meanwhile, and changes nothing.
      */
     insertIfAbsent(
       shard: number,
@@ -129,6 +134,11 @@ export class TimerStore extends Context.Service<
     count(
       query: ListFilter & Pick<ListQuery, "namespace" | "state"> & { readonly limit: number },
     ): Effect.Effect<{ readonly count: number; readonly capped: boolean }, StoreError>
+    /**
+     * The names of namespaces that have pending timers, history or dead letters, bytewise in order; without those that
+     * begin with `_`.
+     */
+    namespaces(exclusiveAfter: string, limit: number): Effect.Effect<ReadonlyArray<string>, StoreError>
     /** Removes at most `limit` history entries that ended before; never dead letters. */
     prune(exclusiveBeforeMs: number, limit: number): Effect.Effect<number, StoreError>
     /** Armings by beginning and end, over all shards, since the store was made. */

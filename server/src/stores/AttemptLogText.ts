@@ -1,10 +1,32 @@
 // Attempt logs as the JSON text that SQL stores keep, and back. The column is called `last_attempt`, and held just that
 // at first, one object: such a text is a log of one.
 import type { AttemptLog } from "../domain/AttemptLog.ts"
+import type { Attempt, Spec } from "../domain/Timer.ts"
+import { areNumbers, isFields, isNumberIfAny, isTextIfAny, jsonOf } from "./jsonText.ts"
+import { unreadableSpec } from "./SpecText.ts"
 
 export const textOfLog = (log: AttemptLog): string => JSON.stringify(log)
 
-export const logOfText = (text: string): AttemptLog => {
-  const kept: unknown = JSON.parse(text)
-  return (Array.isArray(kept) ? kept : [kept]) as AttemptLog
+/** Nothing if the text is no log. */
+export const logOfText = (text: string): AttemptLog | undefined => {
+  const json = jsonOf(text)
+  const log: unknown = Array.isArray(json) ? json : [json]
+  return isLog(log) ? log : undefined
 }
+
+/** Adds the log to what was read of a row. If the log cannot be read, the row as a whole cannot. */
+export const addLog = (row: { spec: Spec; attemptLog?: AttemptLog }, text: string): void => {
+  const log = logOfText(text)
+  if (log !== undefined) row.attemptLog = log
+  else if (row.spec.unreadable === undefined) row.spec = unreadableSpec("its attempt log has another shape")
+}
+
+const isLog = (json: unknown): json is AttemptLog => Array.isArray(json) && json.every(isAttempt)
+
+const attemptNumbers = ["at", "durationMs"] as const
+
+const isAttempt = (json: unknown): json is Attempt =>
+  isFields<keyof Attempt>(json) &&
+  areNumbers(json, attemptNumbers) &&
+  isNumberIfAny(json.status) &&
+  isTextIfAny(json.error)

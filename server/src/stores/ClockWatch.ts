@@ -1,6 +1,6 @@
 // Keeps an eye on this node's clock against that of the database it shares with others. Timers fire by the clock of
 // the node that owns them, so a clock that is off makes them early or late by as much; nothing else here notices it.
-import { Context, Effect, Layer, Metric } from "effect"
+import { Context, Effect, Layer, Metric, Option } from "effect"
 import { StoreClock } from "../ports/StoreClock.ts"
 import { WallClock } from "../ports/WallClock.ts"
 
@@ -19,10 +19,13 @@ export class ClockWatch extends Context.Service<
     offsetMs(): number | undefined
   }
 >()("punctual/stores/ClockWatch") {
-  static readonly layer: Layer.Layer<ClockWatch, never, StoreClock | WallClock> = Layer.effect(
+  /** A store without a clock of its own has nothing to compare with: then nothing is read. */
+  static readonly layer: Layer.Layer<ClockWatch, never, WallClock> = Layer.effect(
     ClockWatch,
     Effect.gen(function* () {
-      const storeClock = yield* StoreClock
+      const given = yield* Effect.serviceOption(StoreClock)
+      if (Option.isNone(given)) return { offsetMs: () => undefined }
+      const storeClock = given.value
       const wall = yield* WallClock
       let last: number | undefined
       const read = Effect.flatMap(

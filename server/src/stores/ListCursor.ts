@@ -1,8 +1,9 @@
 // Where a walk over a list goes on: the sort key of the last row seen, bound to its query by a
 // fingerprint, so that a cursor used with another query is refused instead of skipping rows.
 import { createHash } from "node:crypto"
+import type { ScanOrder, SortKey } from "../ports/ShardStorage.ts"
 import { InvalidCursor, type ListQuery } from "../ports/TimerStore.ts"
-import { type ListOrder, orderOf, type SortKey } from "./ListOrder.ts"
+import { orderOf } from "./ListOrder.ts"
 
 export const encodeCursor = (query: ListQuery, key: SortKey): string =>
   Buffer.from(JSON.stringify([fingerprint(query), ...key])).toString("base64url")
@@ -37,14 +38,14 @@ const parse = (cursor: string): ReadonlyArray<unknown> => {
   throw malformed()
 }
 
-const shapes: { readonly [order in ListOrder]: ReadonlyArray<"number" | "string"> } = {
+const shapes: { readonly [order in ScanOrder]: ReadonlyArray<"number" | "string"> } = {
   due: ["number", "string"],
   pendingId: ["string"],
   end: ["number", "number"],
   finishedId: ["string", "number"],
 }
 
-const hasShapeOf = (order: ListOrder, key: ReadonlyArray<unknown>): boolean =>
+const hasShapeOf = (order: ScanOrder, key: ReadonlyArray<unknown>): boolean =>
   key.length === shapes[order].length && key.every((part, index) => typeof part === shapes[order][index])
 
 const fingerprint = (query: ListQuery): string =>

@@ -1,6 +1,10 @@
 // Specs as JSON text and back. Most timers of a program share a few specs, so both ways are
 // remembered: objects by identity, texts in a cache that is emptied when it is full.
-import type { Spec } from "../domain/Timer.ts"
+//
+// A text that is no spec does not fail its reader. It becomes a spec that says why it is unreadable, so that one
+// damaged row does not hold up the others of its page. Such a spec is a text again on its way between threads.
+import type { RetryPolicy, Spec, WebhookTarget } from "../domain/Timer.ts"
+import { areNumbers, isFields, isNumberIfAny, isTextIfAny, jsonOf } from "./jsonText.ts"
 
 const mostCached = 1_000
 const specs = new Map<string, Spec>()
@@ -14,12 +18,63 @@ export const textOfSpec = (spec: Spec): string => {
   return text
 }
 
+/** The shape is checked once for each text that is in the cache. */
 export const specOfText = (text: string): Spec => {
   const known = specs.get(text)
   if (known !== undefined) return known
-  const spec: Spec = JSON.parse(text)
+  const json = jsonOf(text)
+  if (json === undefined) return unreadableSpec("its spec is not JSON")
+  if (!isSpec(json)) return unreadableSpec("its spec has another shape")
   if (specs.size === mostCached) specs.clear()
-  specs.set(text, spec)
-  texts.set(spec, text)
-  return spec
+  specs.set(text, json)
+  texts.set(json, text)
+  return json
 }
+
+const noRetries: RetryPolicy = {
+  maxAttempts: 1,
+  initialIntervalMs: 0,
+  backoffMultiplier: 1,
+  maxIntervalMs: 0,
+  jitter: 0,
+}
+
+/** The spec of a row that is set aside. */
+export const unreadableSpec = (why: string): Spec => ({
+  target: { type: "handler" },
+  retryPolicy: noRetries,
+  unreadable: why,
+})
+
+const isSpec = (json: unknown): json is Spec =>
+  isFields<keyof Spec>(json) &&
+  isTarget(json.target) &&
+  isFields<keyof RetryPolicy>(json.retryPolicy) &&
+  areNumbers(json.retryPolicy, retryNumbers) &&
+  isNumberIfAny(json.retryPolicy.maxDurationMs) &&
+  isNumberIfAny(json.expireAfterMs) &&
+  isTextIfAny(json.unreadable)
+
+const retryNumbers: ReadonlyArray<keyof RetryPolicy> = [
+  "maxAttempts",
+  "initialIntervalMs",
+  "backoffMultiplier",
+  "maxIntervalMs",
+  "jitter",
+]
+const methods: ReadonlyArray<unknown> = ["POST", "PUT", "PATCH", "GET", "DELETE"]
+
+const isTarget = (json: unknown): boolean => {
+  if (!isFields<keyof WebhookTarget>(json)) return false
+  if (json.type !== "webhook") return json.type === "event" || json.type === "handler"
+  return (
+    typeof json.url === "string" &&
+    methods.includes(json.method) &&
+    typeof json.timeoutMs === "number" &&
+    (json.body === "envelope" || json.body === "payload") &&
+    (json.headers === undefined || isHeaders(json.headers))
+  )
+}
+
+const isHeaders = (json: unknown): boolean =>
+  isFields(json) && Object.values(json).every((value) => typeof value === "string")

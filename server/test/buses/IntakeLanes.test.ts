@@ -4,6 +4,7 @@ import { Effect } from "effect"
 import fc from "fast-check"
 import { HandlerUnavailable, MessageFailed, MessageRefused } from "../../src/ports/Bus.ts"
 import { type Handle, sampleMessage } from "../../testkit/BusFixture.ts"
+import { runsOf } from "../../testkit/effort.ts"
 import { runIntake, ToldDelivery } from "../../testkit/IntakeRig.ts"
 
 describe("lanes", () => {
@@ -63,7 +64,7 @@ describe("lanes", () => {
           expect(got.filter((id) => sent.includes(id))).toEqual(sent)
         }
       }),
-      { numRuns: 60 },
+      { numRuns: runsOf(60) },
     )
   })
 })

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
 import { TenantCounters } from "../../src/buses/TenantCounters.ts"
+import { runsOf } from "../../testkit/effort.ts"
 
 type Event = "received" | "processed"
 
@@ -47,7 +48,7 @@ describe("TenantCounters", () => {
           expect(counters.total(event)).toBe(totals[event])
         }
       }),
-      { numRuns: 40 },
+      { numRuns: runsOf(40) },
     )
   })
 
@@ -66,7 +67,7 @@ describe("TenantCounters", () => {
         expect(shown).toContain("late")
         expect(shown.filter((tenant) => ["a", "b", "c"].includes(tenant)).length).toBe(2)
       }),
-      { numRuns: 30 },
+      { numRuns: runsOf(30) },
     )
   })
 

@@ -10,7 +10,7 @@ import {
   settingsLine,
   whyNoArchive,
 } from "../../src/cli/ArchiveLine.ts"
-import type { ArchivedItem } from "../../src/domain/decideRestore.ts"
+import type { ArchivedItem } from "../../src/domain/WriteItem.ts"
 import { sampleTimer } from "../../testkit/timers.ts"
 
 const pending = (payload?: Uint8Array): ArchivedItem => ({

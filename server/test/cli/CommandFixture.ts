@@ -3,8 +3,10 @@ import { once } from "node:events"
 import { createServer, type IncomingMessage } from "node:http"
 import type { AddressInfo } from "node:net"
 import { Effect } from "effect"
+import { allBuses } from "../../src/buses/all.ts"
 import type { Surroundings } from "../../src/cli/CommandRuntime.ts"
 import { type CommandParts, runPunctual } from "../../src/cli/commands.ts"
+import { allStores } from "../../src/stores/all.ts"
 
 export interface Ended {
   readonly exitCode: number
@@ -34,6 +36,7 @@ export const run = async (
           yield new TextEncoder().encode(stdin)
         },
       },
+      adapters: { stores: allStores, buses: allBuses },
       openDeadLetters: notOpened,
       openArchive: () => notOpened,
       openImportTarget: () => notOpened,

@@ -5,18 +5,22 @@ import { tmpdir } from "node:os"
 import { join, relative, resolve } from "node:path"
 import { rootCertificates } from "node:tls"
 import { defaultLimits } from "@punctual/api/Limits"
-import { type Environment, nearestName, readConfiguration } from "../../src/cli/Configuration.ts"
+import { allBuses } from "../../src/buses/all.ts"
+import { type Environment, nearestName, readConfiguration, readStore } from "../../src/cli/Configuration.ts"
 import { settingsHelp } from "../../src/cli/help.ts"
 import { settingNames } from "../../src/cli/Settings.ts"
+import { allStores } from "../../src/stores/all.ts"
+
+const adapters = { stores: allStores, buses: allBuses }
 
 const accepted = (environment: Environment) => {
-  const read = readConfiguration(environment)
+  const read = readConfiguration(environment, adapters)
   if ("problems" in read) throw new Error(read.problems.join("\n"))
   return read
 }
 
 const problemsOf = (environment: Environment): ReadonlyArray<string> => {
-  const read = readConfiguration(environment)
+  const read = readConfiguration(environment, adapters)
   return "problems" in read ? read.problems : []
 }
 
@@ -36,8 +40,8 @@ describe("defaults", () => {
     const { configuration, warnings } = accepted({})
     expect(warnings).toEqual([])
     expect(configuration).toMatchObject({
-      store: { kind: "sqlite", path: resolve("data/punctual.db") },
-      broker: { kind: "local" },
+      store: { adapter: { name: "sqlite" }, place: resolve("data/punctual.db") },
+      broker: { adapter: { name: "local" } },
       httpHost: "127.0.0.1",
       httpPort: 8080,
       pollingIntervalMs: 5_000,
@@ -60,7 +64,7 @@ describe("defaults", () => {
   })
 
   test("stand in the help, each under its name", () => {
-    for (const name of settingNames) expect(settingsHelp()).toContain(name)
+    for (const name of settingNames) expect(settingsHelp(adapters)).toContain(name)
   })
 })
 
@@ -72,12 +76,12 @@ describe("values", () => {
   })
 
   test("a store is named by URL, or a file by its path", () => {
-    const storeOf = (environment: Environment) => accepted(environment).configuration.store
-    expect(storeOf({ TIMER_STORE_URL: "memory:" })).toEqual({ kind: "memory" })
+    const storeOf = (environment: Environment) => accepted(environment).configuration.store.shown
+    expect(storeOf({ TIMER_STORE_URL: "memory:" })).toBe("memory:")
     for (const url of ["sqlite:/var/p.db", "sqlite:///var/p.db"]) {
-      expect(storeOf({ TIMER_STORE_URL: url })).toEqual({ kind: "sqlite", path: "/var/p.db" })
+      expect(storeOf({ TIMER_STORE_URL: url })).toBe("sqlite:/var/p.db")
     }
-    expect(storeOf({ TIMER_DB_PATH: "x/p.db" })).toEqual({ kind: "sqlite", path: resolve("x/p.db") })
+    expect(storeOf({ TIMER_DB_PATH: "x/p.db" })).toBe(`sqlite:${resolve("x/p.db")}`)
     expect(problemsOf({ TIMER_DB_PATH: "p.db", TIMER_STORE_URL: "memory:" })).toEqual([
       expect.stringContaining("only one"),
     ])
@@ -183,39 +187,16 @@ describe("values", () => {
 
 describe("the broker", () => {
   const brokerOf = (url: string, environment: Environment = {}) =>
-    accepted({ TIMER_BROKER_URL: url, ...environment }).configuration.broker
-  const nats = { kind: "nats" as const, replicas: 1, isSynced: false }
+    accepted({ TIMER_BROKER_URL: url, ...environment }).configuration
 
-  test("is named by its host or hosts, each with its port or the usual one", () => {
-    expect(brokerOf("nats://broker")).toEqual({ ...nats, servers: ["broker:4222"] })
-    expect(brokerOf("nats://127.0.0.1:4333/")).toEqual({ ...nats, servers: ["127.0.0.1:4333"] })
-    expect(brokerOf("nats://a.example,b_2:1,[::1],[fe80::1]:65535")).toEqual({
-      ...nats,
-      servers: ["a.example:4222", "b_2:1", "[::1]:4222", "[fe80::1]:65535"],
+  test("is the adapter of its scheme, with the terms that are set", () => {
+    expect(brokerOf("nats://h")).toMatchObject({
+      broker: { adapter: { name: "nats" }, shown: "nats://h" },
+      brokerTerms: { replicas: 1, isSynced: false },
     })
-  })
-
-  test("is told a user and a password, or a token, as they are when percent-decoded", () => {
-    const authOf = (credentials: string) => {
-      const broker = brokerOf(`nats://${credentials}@h1,h2`)
-      expect(broker).toMatchObject({ servers: ["h1:4222", "h2:4222"] })
-      return broker.kind === "nats" ? broker.auth : undefined
-    }
-    expect(authOf("ann:pw")).toEqual({ user: "ann", password: "pw" })
-    expect(authOf("a%3Ann:p:%40%2F%3F%23%2C%20%25%C3%A9")).toEqual({ user: "a:nn", password: "p:@/?#, %é" })
-    expect(authOf("s3%2Fcret")).toEqual({ token: "s3/cret" })
-    expect(brokerOf("nats://h")).not.toHaveProperty("auth")
-  })
-
-  test("is reached over TLS when the URL demands it, checked by an authority of the operator's", () => {
-    expect(brokerOf("tls://h")).toEqual({ ...nats, servers: ["h:4222"], tls: {} })
     withFile(rootCertificates[0] ?? "", (file) => {
-      expect(brokerOf("tls://ann:pw@h", { TIMER_BROKER_CA_FILE: relative(".", file) })).toEqual({
-        ...nats,
-        servers: ["h:4222"],
-        auth: { user: "ann", password: "pw" },
-        tls: { caFile: file },
-      })
+      const terms = brokerOf("tls://ann:pw@h", { TIMER_BROKER_CA_FILE: relative(".", file) }).brokerTerms
+      expect(terms).toEqual({ caFile: file, replicas: 1, isSynced: false })
     })
   })
 
@@ -232,12 +213,8 @@ describe("the broker", () => {
   })
 
   test("how its stream is made and kept is the operator's to say", () => {
-    expect(brokerOf("nats://h", { TIMER_BROKER_REPLICAS: "3", TIMER_BROKER_SYNC: "always" })).toEqual({
-      kind: "nats",
-      servers: ["h:4222"],
-      replicas: 3,
-      isSynced: true,
-    })
+    const set = { TIMER_BROKER_REPLICAS: "3", TIMER_BROKER_SYNC: "always" }
+    expect(brokerOf("nats://h", set).brokerTerms).toEqual({ replicas: 3, isSynced: true })
   })
 
   test("a setting that would have no effect is refused, and the default said aloud is not", () => {
@@ -252,9 +229,8 @@ describe("the broker", () => {
       expect.stringMatching(/^TIMER_BROKER_REPLICAS is 3, but TIMER_BROKER_URL is local:/),
       expect.stringMatching(/^TIMER_BROKER_SYNC is always, but TIMER_BROKER_URL is local:/),
     ])
-    expect(brokerOf("local:", { TIMER_BROKER_REPLICAS: "1", TIMER_BROKER_SYNC: "lazy" })).toEqual({
-      kind: "local",
-    })
+    const unchanged = { TIMER_BROKER_REPLICAS: "1", TIMER_BROKER_SYNC: "lazy" }
+    expect(brokerOf("local:", unchanged).broker.shown).toBe("local:")
   })
 })
 
@@ -420,5 +396,28 @@ describe("the file that TIMER_CONFIG names", () => {
     expect(problemsOf({ TIMER_CONFIG: join(tmpdir(), "punctual-no-such-file") })).toEqual([
       expect.stringContaining("ENOENT"),
     ])
+  })
+})
+
+describe("the store of a command", () => {
+  const storeOf = (environment: Environment, byFlag?: string) => {
+    const read = readStore(environment, allStores, byFlag)
+    return "problems" in read ? read : { shown: read.store.shown, shards: read.shards }
+  }
+
+  test("is the one that is set, unless a flag names another; nothing else is asked for", () => {
+    const shown = `sqlite:${resolve("p.db")}`
+    expect(storeOf({ TIMER_DB_PATH: "p.db", TIMER_SHARDS: "4" })).toEqual({ shown, shards: 4 })
+    const byUrl = { shown: "postgres://h/db", shards: 16 }
+    expect(storeOf({ TIMER_STORE_URL: "postgres://h/db" })).toEqual(byUrl)
+    expect(storeOf({ TIMER_DB_PATH: "p.db" }, "postgres://h/db")).toEqual(byUrl)
+  })
+
+  test("is refused by the name of what was wrong, with the URLs that there are", () => {
+    const forms = "sqlite:<file>, memory: or postgres://user:password@host:5432/database"
+    expect(storeOf({ TIMER_STORE_URL: "mysql://ann:hunter2@h" })).toEqual({
+      problems: [`TIMER_STORE_URL must be ${forms}; it is "mysql://…@h".`],
+    })
+    expect(storeOf({}, "nonsense")).toEqual({ problems: [expect.stringMatching(/^--store must be sqlite:/)] })
   })
 })

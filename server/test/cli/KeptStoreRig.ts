@@ -3,14 +3,15 @@
 import { Database } from "bun:sqlite"
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
+import type { Documents } from "@punctual/documents/Documents"
 import { Effect, type Layer } from "effect"
-import { readStore } from "../../src/cli/Configuration.ts"
 import type { ServiceSettings } from "../../src/domain/NamespaceSettings.ts"
 import type { Timer } from "../../src/domain/Timer.ts"
-import { NamespaceStore, serviceRecord } from "../../src/ports/NamespaceStore.ts"
+import { SettingsRecords, serviceRecord } from "../../src/engine/SettingsRecords.ts"
 import type { ShardLeases } from "../../src/ports/ShardLeases.ts"
 import type { TimerStore } from "../../src/ports/TimerStore.ts"
 import { storeKeeping } from "../../src/storeKeeping.ts"
+import { allStores } from "../../src/stores/all.ts"
 import { PostgresStore } from "../../src/stores/postgres/PostgresStore.ts"
 import { owned } from "../../testkit/StoreFixture.ts"
 import { sqliteAt, sqliteWorkerUrl } from "../../testkit/sqlite.ts"
@@ -21,20 +22,17 @@ import { type Ended, run } from "./CommandFixture.ts"
 export const shards = 4
 
 export const keeping = storeKeeping({
+  environment: { TIMER_SHARDS: String(shards) },
+  stores: allStores,
   workerUrl: sqliteWorkerUrl,
-  storeOf: (storeUrl) => {
-    const read = readStore({ TIMER_SHARDS: String(shards) }, storeUrl)
-    return "store" in read && read.store.kind !== "memory"
-      ? Effect.succeed({ store: read.store, shards: read.shards })
-      : Effect.fail({ message: "no store that a command can work on" })
-  },
+  installDriver: () => Effect.void,
 })
 
 /** Runs `punctual <args>` on stores. */
 export const runKeeping = (...args: ReadonlyArray<string>): Promise<Ended> =>
   run(args, { parts: { keeping } })
 
-export type StoreServices = TimerStore | ShardLeases | NamespaceStore
+export type StoreServices = TimerStore | ShardLeases | Documents
 
 export const storeAt = (url: string): Layer.Layer<StoreServices, { readonly message: string }> =>
   url.startsWith("sqlite:")
@@ -45,12 +43,11 @@ export const storeAt = (url: string): Layer.Layer<StoreServices, { readonly mess
 export const within = <A, E>(url: string, body: Effect.Effect<A, E, StoreServices>): Promise<A> =>
   Effect.runPromise(Effect.scoped(Effect.provide(body, storeAt(url))))
 
-/** A page of an index is overwritten that nothing reads but a check of the structure. */
+/** Overwrites a page of an index that only a check of the structure reads: removals alone use it. */
 export const damage = (path: string): void => {
   const database = new Database(path)
   const [page] =
-    database.query("SELECT rootpage FROM sqlite_schema WHERE name = 'namespaces_by_version'").values()[0] ??
-    []
+    database.query("SELECT rootpage FROM sqlite_schema WHERE name = 'documents_removed'").values()[0] ?? []
   const [pageBytes] = database.query("PRAGMA page_size").values()[0] ?? []
   // What is in the log would be read instead.
   database.query("PRAGMA wal_checkpoint(TRUNCATE)").values()
@@ -118,7 +115,7 @@ export const backupOf = async (fresh: () => string, count: number): Promise<stri
 export const serviceSettingsIn = (url: string): Promise<ServiceSettings> =>
   within(
     url,
-    Effect.flatMap(NamespaceStore, (namespaces) =>
+    Effect.flatMap(SettingsRecords.make, (namespaces) =>
       Effect.map(namespaces.get(serviceRecord), ({ settings }) => settings),
     ),
   )

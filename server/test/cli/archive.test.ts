@@ -1,15 +1,18 @@
 // `punctual export` and `punctual import`, from one store into another, and what they say when something is in the way.
 import { describe, expect, test } from "bun:test"
+import { Documents } from "@punctual/documents/Documents"
 import { Context, Effect } from "effect"
 import type { ImportTarget } from "../../src/cli/importArchive.ts"
 import type { LineSource } from "../../src/cli/LineSource.ts"
-import { type ArchivedItem, keyOfArchived } from "../../src/domain/decideRestore.ts"
 import { shardOf } from "../../src/domain/TimerKey.ts"
-import { NamespaceStore, serviceRecord } from "../../src/ports/NamespaceStore.ts"
+import { type ArchivedItem, keyOfArchived } from "../../src/domain/WriteItem.ts"
+import { SettingsRecords, serviceRecord, settingsKind } from "../../src/engine/SettingsRecords.ts"
 import { ShardLeases } from "../../src/ports/ShardLeases.ts"
-import { TimerRestore } from "../../src/ports/TimerArchive.ts"
+import { TimerStore } from "../../src/ports/TimerStore.ts"
 import { type MemoryDatabase, makeMemoryDatabase } from "../../src/stores/memory/MemoryDatabase.ts"
 import { MemoryStore } from "../../src/stores/memory/MemoryStore.ts"
+import { applyTo } from "../../testkit/applyTo.ts"
+import { setIn, settingsIn } from "../../testkit/memorySettings.ts"
 import { sampleTimer } from "../../testkit/timers.ts"
 import { run } from "./CommandFixture.ts"
 
@@ -18,12 +21,12 @@ const exported = (database: MemoryDatabase) =>
 
 const targetOf = (database: MemoryDatabase): ImportTarget => {
   const services = Effect.runSync(
-    Effect.provide(Effect.context<ShardLeases | NamespaceStore | TimerRestore>(), MemoryStore.over(database)),
+    Effect.provide(Effect.context<ShardLeases | Documents | TimerStore>(), MemoryStore.over(database)),
   )
   return {
     leases: Context.get(services, ShardLeases),
-    namespaces: Context.get(services, NamespaceStore),
-    restore: Context.get(services, TimerRestore).restore,
+    namespaces: new SettingsRecords(Context.get(services, Documents)),
+    store: Context.get(services, TimerStore),
     node: "import",
   }
 }
@@ -43,7 +46,10 @@ const imported = (target: ImportTarget, source: LineSource, ...args: ReadonlyArr
   })
 
 const put = (database: MemoryDatabase, item: ArchivedItem) =>
-  database.restore(shardOf(keyOfArchived(item).uuid, database.shards.length), item)
+  applyTo(database, shardOf(keyOfArchived(item).uuid, database.shards.length), {
+    kind: "restore",
+    archived: item,
+  })
 
 const pending = (given: Parameters<typeof sampleTimer>[0] = {}): ArchivedItem => ({
   kind: "pending",
@@ -115,7 +121,7 @@ describe("export and import", () => {
       pausedSinceMs: 7,
     }
     const set = (database: MemoryDatabase, namespace: string, given: object) =>
-      database.settings.put({ namespace, settings: given, version: 0, updatedAt: 3 })
+      setIn(database, namespace, given, 3)
     for (let index = 0; index < 250; index++) set(source, `n-${index}`, { maxPending: index })
     set(source, "shop", settings)
     set(source, serviceRecord, { pause: { sinceMs: 9, kind: "asked", reason: "moving" } })
@@ -129,12 +135,50 @@ describe("export and import", () => {
       expect.stringContaining("the settings of n-1 differ from what is there"),
     ])
     expect(said).toContain("Imported 254; 0 were there already, 1 differ")
-    expect(database.settings.get("shop")).toMatchObject({ settings, updatedAt: 3 })
-    expect(database.settings.get("n-249").settings).toEqual({ maxPending: 249 })
-    expect(database.settings.get("n-1").settings).toEqual({ maxPending: 1_000 })
-    expect(database.settings.get(serviceRecord).settings.pause?.reason).toBe("moving")
+    expect(settingsIn(database, "shop")).toMatchObject({ settings, updatedAt: 3 })
+    expect(settingsIn(database, "n-249").settings).toEqual({ maxPending: 249 })
+    expect(settingsIn(database, "n-1").settings).toEqual({ maxPending: 1_000 })
+    expect(settingsIn(database, serviceRecord).settings.pause?.reason).toBe("moving")
     const again = await imported(targetOf(database), given(out))
     expect(again.err).toContain("Imported 0; 254 were there already, 1 differ")
+  })
+
+  test("settings that cannot be read are left out and named, and all else is in the archive", async () => {
+    const source = filled(2)
+    for (const name of ["a", "bad", "c"]) setIn(source, name, { maxPending: 1 }, 3)
+    source.documents.damage(settingsKind, "bad", "{")
+    const { exitCode, out, err } = await exported(source)
+    expect([exitCode, err]).toEqual([1, expect.stringContaining("the settings of bad cannot be read")])
+    const database = makeMemoryDatabase({ shards: 2 })
+    expect((await imported(targetOf(database), given(out))).exitCode).toBe(0)
+    expect(sorted(database)).toEqual(sorted(source))
+    expect(["a", "bad", "c"].map((name) => settingsIn(database, name).version > 0)).toEqual([
+      true,
+      false,
+      true,
+    ])
+  })
+
+  test("an archive that was written before settings became documents is imported", async () => {
+    const lines = [
+      { kind: "punctualArchive", version: 1 },
+      { kind: "settings", namespace: "shop", updatedAt: 3, settings: { maxPending: 5 } },
+      {
+        kind: "settings",
+        namespace: "_service",
+        updatedAt: 4,
+        settings: { pause: { sinceMs: 9, kind: "asked" } },
+      },
+      { kind: "end", items: 2 },
+    ]
+    const database = makeMemoryDatabase({ shards: 2 })
+    const text = lines.map((line) => `${JSON.stringify(line)}\n`).join("")
+    expect((await imported(targetOf(database), given(text))).exitCode).toBe(0)
+    expect(settingsIn(database, "shop")).toMatchObject({ settings: { maxPending: 5 }, updatedAt: 3 })
+    expect(settingsIn(database, serviceRecord)).toMatchObject({
+      settings: { pause: { sinceMs: 9 } },
+      updatedAt: 4,
+    })
   })
 
   test("of an empty store are an archive, too", async () => {
@@ -181,6 +225,16 @@ describe("import", () => {
       "shop/t-1 differs from what is there",
       "Imported 4; 0 were there already, 1 differ from what is there, 0 cannot be stored.",
     ])
+  })
+
+  test("names the first few that differ, and counts them all", async () => {
+    const { out } = await exported(filled(25))
+    const database = makeMemoryDatabase({ shards: 2 })
+    for (let index = 0; index < 25; index++) put(database, pending({ timerId: `t-${index}` }))
+    const { exitCode, err } = await imported(targetOf(database), given(out))
+    expect(exitCode).toBe(1)
+    expect(err.match(/differs from what is there/g)).toHaveLength(20)
+    expect(err).toContain("Imported 2; 0 were there already, 25 differ from what is there")
   })
 
   test("does not begin with a file that was cut off", async () => {
@@ -254,7 +308,10 @@ describe("import", () => {
     const target = targetOf(makeMemoryDatabase({ shards: 1 }))
     const lost: ImportTarget = {
       ...target,
-      restore: (batches) => Effect.succeed(batches.map(() => ({ result: "ownershipLost" }))),
+      store: {
+        ...target.store,
+        write: (batches) => Effect.succeed(batches.map(() => ({ result: "ownershipLost" }))),
+      },
     }
     const { exitCode, err } = await imported(lost, given(out))
     expect([exitCode, err]).toEqual([1, expect.stringContaining("taken the store over")])

@@ -1,9 +1,10 @@
 // `punctual completion`: the scripts know the whole tree; bash's is tried in a real bash, where there is one.
-import { describe, expect, test } from "bun:test"
+import { expect, test } from "bun:test"
 import { spawnSync } from "node:child_process"
+import { describeUnless } from "../../testkit/describeUnless.ts"
 import { run } from "./CommandFixture.ts"
 
-const hasBash = spawnSync("bash", ["--version"]).status === 0
+const reason = spawnSync("bash", ["--version"]).status === 0 ? undefined : "no bash"
 
 const scriptFor = async (shell: string): Promise<string> => {
   const { exitCode, out, err } = await run(["completion", shell])
@@ -30,7 +31,7 @@ printf '%s\\n' "\${COMPREPLY[@]}"
   return stdout.split("\n").filter((word) => word !== "")
 }
 
-describe.skipIf(!hasBash)("in bash", () => {
+describeUnless(reason, "in bash", () => {
   test("commands, their own commands, flags and their choices are completed", async () => {
     const script = await scriptFor("bash")
     expect(offered(script, "punctual ")).toEqual(

@@ -2,8 +2,10 @@
 import { describe, expect, test } from "bun:test"
 import { type DeadLetterFacts, decodeDeadLetter, encodeDeadLetter } from "@punctual/api/DeadLetter"
 import { Effect, Result } from "effect"
-import { localDeadLetters } from "../../src/cli/dlq.ts"
+import { allBuses } from "../../src/buses/all.ts"
 import { BusError, type DeadLetterEntry, type DeadLetters } from "../../src/ports/Bus.ts"
+import { openDeadLetters } from "../../src/storeKeeping.ts"
+import { allStores } from "../../src/stores/all.ts"
 import { deadLetterRig, runDlq } from "./DlqFixture.ts"
 
 const notOpened: Effect.Effect<DeadLetters> = Effect.die(new Error("the dead letters were opened"))
@@ -244,7 +246,12 @@ describe("dlq", () => {
   })
 
   test("the dead letters of a local bus are out of reach, and it says what to set", async () => {
-    const { exitCode, err } = await runDlq(["list", "--tenant", "billing"], localDeadLetters)
+    const local = openDeadLetters({
+      environment: {},
+      adapters: { stores: allStores, buses: allBuses },
+      installDriver: () => Effect.void,
+    })
+    const { exitCode, err } = await runDlq(["list", "--tenant", "billing"], local)
     expect(exitCode).toBe(1)
     expect(err).toMatch(
       /^punctual dlq list: the local bus keeps its dead letters in the service's memory.*TIMER_BROKER_URL/,

@@ -6,8 +6,8 @@ import { join } from "node:path"
 import { SQL } from "bun"
 import { Effect, Layer } from "effect"
 import { diagnose } from "../../src/cli/diagnosis.ts"
-import { emptyTally, type Tally } from "../../src/domain/decide.ts"
-import { NamespaceStore, serviceRecord } from "../../src/ports/NamespaceStore.ts"
+import { emptyTally, type Tally } from "../../src/domain/Decision.ts"
+import { SettingsRecords, serviceRecord } from "../../src/engine/SettingsRecords.ts"
 import type { ShardRows, StoreReport } from "../../src/ports/StoreReport.ts"
 import { describePostgres } from "../../testkit/PostgresBinaries.ts"
 import { serverForTests } from "../../testkit/postgres.ts"
@@ -46,9 +46,12 @@ interface StoreUnderTest {
   /** Changes the rows past the store. */
   readonly edit: (url: string, sql: string) => Promise<void>
   readonly tallyTable: string
+  readonly deadTable: string
+  /** Cuts the spec of a pending timer. */
+  readonly damagedSpec: (timerId: string) => string
 }
 
-const lawsOfDoctor = ({ url: fresh, edit, tallyTable }: StoreUnderTest): void => {
+const lawsOfDoctor = ({ url: fresh, edit, tallyTable, deadTable, damagedSpec }: StoreUnderTest): void => {
   test("counts what there is, by shard, and names what is overdue and what is dead", async () => {
     const url = fresh()
     await fill(url, 30)
@@ -124,7 +127,7 @@ const lawsOfDoctor = ({ url: fresh, edit, tallyTable }: StoreUnderTest): void =>
     await fill(url, 1)
     await within(
       url,
-      Effect.flatMap(NamespaceStore, (namespaces) =>
+      Effect.flatMap(SettingsRecords.make, (namespaces) =>
         namespaces.put({
           namespace: serviceRecord,
           version: 0,
@@ -139,6 +142,55 @@ const lawsOfDoctor = ({ url: fresh, edit, tallyTable }: StoreUnderTest): void =>
       expect.stringContaining("paused since 1970-01-01T00:00:00.000Z (the ledger moves)"),
     )
   })
+
+  test("calls settings wrong that cannot be read, be they no JSON or no settings, and names them", async () => {
+    const url = fresh()
+    await fill(url, 1)
+    await within(
+      url,
+      Effect.flatMap(SettingsRecords.make, (settings) =>
+        Effect.forEach(["broken", "odd", "sound"], (namespace) =>
+          settings.put({ namespace, version: 0, updatedAt: 1, settings: { maxPending: 1 } }),
+        ),
+      ),
+    )
+    await edit(url, `UPDATE documents SET json = '{"maxPen' WHERE id = 'broken'`)
+    await edit(url, `UPDATE documents SET json = '{"maxPending":"many"}' WHERE id = 'odd'`)
+    const { exitCode, found } = await asJson(url)
+    expect([exitCode, found.problems]).toEqual([
+      1,
+      [expect.stringContaining("The settings of broken, odd cannot be read")],
+    ])
+  })
+
+  test("decodes every timer and every life, and names those that cannot be read", async () => {
+    const url = fresh()
+    await fill(url, 14)
+    for (let timer = 0; timer < 12; timer++) await edit(url, damagedSpec(`t-${timer}`))
+    await edit(url, `UPDATE history SET spec = '{"target":{"type":"fax"}}' WHERE timer_id = 'cancelled'`)
+    await edit(url, `UPDATE ${deadTable} SET last_attempt = '{"at":"soon"}' WHERE timer_id = 'dead'`)
+    const { exitCode, found } = await asJson(url)
+    expect([exitCode, found.problems]).toEqual([
+      1,
+      [
+        expect.stringMatching(
+          /^12 pending timers cannot be read: shop\/t-0 \(its spec is not JSON\), .*, and 2 more\./,
+        ),
+        expect.stringMatching(
+          /^2 finished lives .* shop\/cancelled \(its spec has another shape\), shop\/dead \(its attempt log has another shape\)\./,
+        ),
+      ],
+    ])
+    expect(found.counts).toEqual({ pending: 14, delivered: 1, cancelled: 1, dead: 1 })
+  })
+
+  test("shows an overdue timer whose attempts cannot be read without them", async () => {
+    const url = fresh()
+    await fill(url, 1)
+    await edit(url, "UPDATE timers SET last_attempt = '[' WHERE timer_id = 't-0'")
+    const { found } = await asJson(url)
+    expect(found.overdue.worst).toEqual([expect.not.objectContaining({ lastAttempt: expect.anything() })])
+  })
 }
 
 describe("punctual doctor on SQLite", () => {
@@ -150,6 +202,9 @@ describe("punctual doctor on SQLite", () => {
   lawsOfDoctor({
     url: fresh,
     tallyTable: "tally",
+    deadTable: "dead",
+    damagedSpec: (timerId) =>
+      `UPDATE bodies SET spec = substr(spec, 2) WHERE id = (SELECT id FROM timers WHERE timer_id = '${timerId}')`,
     edit: async (url, sql) => {
       const database = new Database(pathOf(url))
       database.run(sql)
@@ -187,14 +242,31 @@ describe("punctual doctor on SQLite", () => {
     database.run("DELETE FROM bodies WHERE id = (SELECT min(id) FROM bodies)")
     database.close()
     const { exitCode, found } = await asJson(url, "--full")
-    expect([exitCode, found.problems]).toEqual([1, ["The store is damaged: 1 pending timers have no body."]])
+    expect([exitCode, found.problems]).toEqual([
+      1,
+      [expect.stringContaining("1 pending timers cannot be read: shop/t-0 (its body is missing).")],
+    ])
+  })
+
+  test("sees a body that belongs to no timer", async () => {
+    const url = fresh()
+    await fill(url, 3)
+    const database = new Database(pathOf(url))
+    database.run("INSERT INTO bodies (spec) VALUES ('{}')")
+    database.close()
+    const { exitCode, found } = await asJson(url)
+    expect([exitCode, found.problems]).toEqual([
+      1,
+      ["The store is damaged: 1 bodies belong to no pending timer."],
+    ])
   })
 
   test("reads an older schema, and says so", async () => {
     const url = fresh()
     await fill(url, 3)
     const database = new Database(pathOf(url))
-    database.run("DROP TABLE namespaces")
+    database.run("DROP TABLE documents")
+    database.run("DROP TABLE documents_version")
     database.run("PRAGMA user_version = 2")
     database.close()
     const { exitCode, found } = await asJson(url)
@@ -207,6 +279,8 @@ describePostgres("installed", "punctual doctor on PostgreSQL", () => {
   lawsOfDoctor({
     url: () => server().database().url,
     tallyTable: "shards",
+    deadTable: "history",
+    damagedSpec: (timerId) => `UPDATE timers SET spec = substr(spec, 2) WHERE timer_id = '${timerId}'`,
     edit: async (url, text) => {
       const schema = new URL(url).searchParams.get("schema")
       await using sql = new SQL({ url: server().url, max: 1 })
@@ -249,6 +323,7 @@ describe("what is wrong, and what is not", () => {
     deadByNamespace: [],
     integrity: "quick",
     faults: [],
+    unreadable: [],
     ...more,
   })
 

@@ -5,7 +5,7 @@ import { existsSync } from "node:fs"
 import { join } from "node:path"
 import { SQL } from "bun"
 import { Effect, Layer } from "effect"
-import { migrations as postgresMigrations } from "../../src/stores/postgres/migrations/all.ts"
+import { programVersion } from "../../src/stores/postgres/migrations/all.ts"
 import { migrations } from "../../src/stores/sqlite/migrations/all.ts"
 import { describePostgres } from "../../testkit/PostgresBinaries.ts"
 import { serverForTests } from "../../testkit/postgres.ts"
@@ -136,7 +136,7 @@ describePostgres("installed", "punctual migrate on PostgreSQL", () => {
   }
   lawsOfMigrate({
     url: () => server().database().url,
-    newest: postgresMigrations.length,
+    newest: programVersion,
     versionOf: async (url) =>
       (await asking(url, "SELECT max(version) AS version FROM $schema.migrations"))[0]?.version ?? 0,
     setVersion: async (url, version) => {

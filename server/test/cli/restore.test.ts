@@ -164,7 +164,8 @@ describe("punctual restore", () => {
     const source = fresh()
     await fill(`sqlite:${source}`, 2)
     const database = new Database(source)
-    database.run("DROP TABLE namespaces")
+    database.run("DROP TABLE documents")
+    database.run("DROP TABLE documents_version")
     database.run("PRAGMA user_version = 2")
     const [newestMs] = database.query("SELECT max(updated_at) FROM timers").values()[0] ?? []
     database.close()

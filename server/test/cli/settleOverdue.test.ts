@@ -1,10 +1,11 @@
 // What becomes of timers that fell due before a restore: they fire, are dead letters, or are cancelled, on either store,
 // and nothing fires before all of them are.
+import { Database } from "bun:sqlite"
 import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test"
 import { Effect, Layer } from "effect"
 import type { OpenRestoreTarget } from "../../src/cli/restore.ts"
 import { deadReason } from "../../src/cli/settleOverdue.ts"
-import { NamespaceStore, serviceRecord } from "../../src/ports/NamespaceStore.ts"
+import { SettingsRecords, serviceRecord } from "../../src/engine/SettingsRecords.ts"
 import { ShardLeases } from "../../src/ports/ShardLeases.ts"
 import { StoreError, TimerStore } from "../../src/ports/TimerStore.ts"
 import { describePostgres } from "../../testkit/PostgresBinaries.ts"
@@ -176,6 +177,24 @@ describe("what becomes of what fell due, on SQLite", () => {
     },
   })
 
+  for (const fate of ["dead", "discard"]) {
+    test(`${fate}: a timer that cannot be read stays as it is, and holds up no other`, async () => {
+      const path = fresh()
+      const file = await backupOf(fresh, 5)
+      expect((await restored(path, file)).exitCode).toBe(0)
+      {
+        using database = new Database(path)
+        const row = "id = (SELECT id FROM timers WHERE timer_id = 't-0')"
+        database.run(`UPDATE bodies SET spec = '{' WHERE ${row}`)
+      }
+      const { exitCode, out, err } = await restored(path, "--due-before", "now", fate, "--json")
+      expect([exitCode, JSON.parse(out)]).toMatchObject([0, { settled: { fate, timers: 1 } }])
+      expect(err).toContain("1 timers cannot be read and stay as they are: punctual doctor names them.")
+      const { items, unreadable } = await stateOf(`sqlite:${path}`, "pending")
+      expect([items.length, unreadable?.length]).toEqual([3, 1])
+    })
+  }
+
   test("can be said with the file", async () => {
     const file = await backupOf(fresh, 4)
     const path = fresh()
@@ -191,7 +210,7 @@ describe("what becomes of what fell due, on SQLite", () => {
     const asked = { pause: { kind: "asked", sinceMs: 5 } } as const
     await within(
       `sqlite:${path}`,
-      Effect.flatMap(NamespaceStore, (namespaces) =>
+      Effect.flatMap(SettingsRecords.make, (namespaces) =>
         namespaces.put({ namespace: serviceRecord, version: 0, updatedAt: 1, settings: asked }),
       ),
     )
@@ -209,7 +228,7 @@ describePostgres("installed", "what becomes of what fell due, on PostgreSQL", ()
       await fill(url, count)
       await within(
         url,
-        Effect.flatMap(NamespaceStore, (namespaces) =>
+        Effect.flatMap(SettingsRecords.make, (namespaces) =>
           namespaces.put({
             namespace: serviceRecord,
             version: 0,

@@ -1,6 +1,7 @@
 // Laws of the decisions themselves, apart from any store.
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
+import type { Known } from "../../src/domain/Decision.ts"
 import {
   decideCancel,
   decideChange,
@@ -9,7 +10,6 @@ import {
   decideRecord,
   decideSchedule,
   endOfLife,
-  type Known,
 } from "../../src/domain/decide.ts"
 import type { FinishedLife, Timer } from "../../src/domain/Timer.ts"
 import type { ScheduleAnswer, Then } from "../../src/domain/WriteItem.ts"
@@ -365,10 +365,8 @@ describe("outcome", () => {
     fc.assert(
       fc.property(thens, fc.nat(5), fc.nat(5), fc.boolean(), (then, attempts, before, isOther) => {
         const pending = pendingTimer({ attempts })
-        const outcome = outcomeOf(pending, then, {
-          attempt: before + 1,
-          ...(isOther ? { fireId: sampleId() } : {}),
-        })
+        const fired = isOther ? { ...pending, fireId: sampleId() } : pending
+        const outcome = outcomeOf(fired, then, { attempt: before + 1 })
         const decision = decideOutcome(outcome, { pending, last: undefined })
         const applies = !isOther && before === attempts
         const isRepeat =
@@ -402,11 +400,11 @@ describe("record", () => {
   test("moves an arming in the tally from how it had ended to how it did, once", () => {
     const life = lifeOf(pendingTimer())
     const added = decideRecord({ kind: "record", life }, undefined)
-    expect(added).toMatchObject({ corrects: false, tally: { replaced: -1, delivered: 1 } })
+    expect(added).toMatchObject({ addsOnce: true, tally: { replaced: -1, delivered: 1 } })
     const cancelled = { ...life, state: "cancelled", revision: life.revision + 1, endedBy: "c" } as const
     const corrected = decideRecord({ kind: "record", life }, cancelled)
     expect(corrected).toMatchObject({
-      corrects: true,
+      corrects: cancelled,
       tally: { cancelled: -1, delivered: 1 },
       finished: { state: "delivered", revision: life.revision + 1, endedBy: "c" },
     })

@@ -1,7 +1,8 @@
 // What a replay and a discard do, as laws over all that may be under a key.
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
-import { endOfLife, type Known } from "../../src/domain/decide.ts"
+import type { Known } from "../../src/domain/Decision.ts"
+import { endOfLife } from "../../src/domain/decide.ts"
 import { decideDiscard, decideReplay } from "../../src/domain/decideDead.ts"
 import type { FinishedLife } from "../../src/domain/Timer.ts"
 import { discardOf, replayOf, sampleNow, sampleTimer } from "../../testkit/timers.ts"

@@ -4,7 +4,8 @@ import { describe, expect } from "bun:test"
 import { Effect, Fiber } from "effect"
 import type { Delivery } from "../../src/domain/Delivery.ts"
 import { type AdvanceCommand, type Advanced, longestAdvanceMs } from "../../src/engine/ClockAdvance.ts"
-import { serviceRecord } from "../../src/ports/NamespaceStore.ts"
+import { serviceRecord } from "../../src/engine/SettingsRecords.ts"
+import { applyTo } from "../../testkit/applyTo.ts"
 import {
   delivered,
   type EngineHarness,
@@ -150,7 +151,7 @@ describe("advancing", () => {
     (engine) =>
       Effect.gen(function* () {
         const years = [0.1, 5, 9].map((year) => sampleNow + Math.floor(year * 365 * dayMs))
-        for (const executeAt of years) engine.database.apply(0, putOf(sampleTimer({ executeAt })))
+        for (const executeAt of years) applyTo(engine.database, 0, putOf(sampleTimer({ executeAt })))
         yield* engine.startNode("node-1")
         yield* advance(engine, { byMs: 10 * 365 * dayMs })
         expect(engine.fires.map(({ at }) => at)).toEqual(years)
@@ -245,7 +246,7 @@ describe("advancing", () => {
     (engine) =>
       Effect.gen(function* () {
         const times = Array.from({ length: 30 }, (_, index) => sampleNow + index * hourMs + 1)
-        for (const executeAt of times) engine.database.apply(0, putOf(sampleTimer({ executeAt })))
+        for (const executeAt of times) applyTo(engine.database, 0, putOf(sampleTimer({ executeAt })))
         let read: Gate | undefined
         yield* engine.startNode("node-1", (faults) => {
           read = faults.holdReply("due", { when: ({ exclusiveAfter }) => exclusiveAfter.fireAt === times[9] })

@@ -3,6 +3,7 @@
 import { describe, expect } from "bun:test"
 import { Effect, Fiber } from "effect"
 import { keyOf, shardOf } from "../../src/domain/TimerKey.ts"
+import { applyTo } from "../../testkit/applyTo.ts"
 import {
   delivered,
   type EngineHarness,
@@ -36,7 +37,7 @@ const fill = (engine: EngineHarness, overMs: number): number => {
   const count = overMs / 10
   for (let index = 0; index < count; index++) {
     const timer = sampleTimer({ timerId: `t${index}`, executeAt: engine.now() + 10 * index })
-    engine.database.apply(shardOf(timer.uuid, shards), putOf(timer))
+    applyTo(engine.database, shardOf(timer.uuid, shards), putOf(timer))
   }
   return count
 }

@@ -5,6 +5,7 @@ import { expect, test } from "bun:test"
 import { Effect } from "effect"
 import fc from "fast-check"
 import { keyOf, shardOf } from "../../src/domain/TimerKey.ts"
+import { applyTo } from "../../testkit/applyTo.ts"
 import {
   delivered,
   type EngineHarness,
@@ -12,6 +13,7 @@ import {
   type HarnessOptions,
   runVirtually,
 } from "../../testkit/EngineHarness.ts"
+import { runsOf, timeLimitMsOf } from "../../testkit/effort.ts"
 import type { Gate, StoreMethod } from "../../testkit/StoreFaults.ts"
 import { putOf, sampleTimer } from "../../testkit/timers.ts"
 
@@ -77,7 +79,7 @@ const law = (sequence: ReadonlyArray<Step>) => (engine: EngineHarness) =>
     const count = Math.floor(overMs / timersEachMs)
     for (let index = 0; index < count; index++) {
       const timer = sampleTimer({ timerId: `t${index}`, executeAt: engine.now() + timersEachMs * index })
-      engine.database.apply(shardOf(timer.uuid, shards), putOf(timer))
+      applyTo(engine.database, shardOf(timer.uuid, shards), putOf(timer))
     }
     const stale: Array<string> = []
     engine.onFire(({ namespace, timerId, epoch }) => {
@@ -132,7 +134,7 @@ test(
   () =>
     fc.assert(
       fc.asyncProperty(steps, (sequence) => runVirtually(options, law(sequence))),
-      { numRuns: 40 },
+      { numRuns: runsOf(40) },
     ),
-  60_000,
+  timeLimitMsOf(60_000),
 )

@@ -7,6 +7,7 @@ import type { Timer } from "../../src/domain/Timer.ts"
 import type { Unstorable, WriteAnswer } from "../../src/domain/WriteItem.ts"
 import { type DeadSelection, makeDeadLetters } from "../../src/engine/DeadLetters.ts"
 import type { ListQuery } from "../../src/ports/TimerStore.ts"
+import { applyTo } from "../../testkit/applyTo.ts"
 import { delivered, type EngineHarness, engineTest } from "../../testkit/EngineHarness.ts"
 import { at } from "../../testkit/StoreFixture.ts"
 import { outcomeOf, putOf, sampleNow, sampleTimer } from "../../testkit/timers.ts"
@@ -23,8 +24,12 @@ const bury = (engine: EngineHarness, ids: ReadonlyArray<string>, given: Partial<
   return ids.map((timerId, index) => {
     const createdAt = now - 1_000_000 + engine.database.tally.created
     const timer = sampleTimer({ namespace: "shop", timerId, createdAt, fireAt: createdAt, ...given })
-    engine.database.apply(0, putOf(timer))
-    engine.database.apply(0, outcomeOf(timer, { to: "dead", reason: "refused" }, { at: createdAt + index }))
+    applyTo(engine.database, 0, putOf(timer))
+    applyTo(
+      engine.database,
+      0,
+      outcomeOf(timer, { to: "dead", reason: "refused" }, { at: createdAt + index }),
+    )
     return timer
   })
 }
@@ -32,7 +37,11 @@ const bury = (engine: EngineHarness, ids: ReadonlyArray<string>, given: Partial<
 /** Timers that are not due for long, put there as `bury` does. */
 const occupy = (engine: EngineHarness, ids: ReadonlyArray<string>) => {
   for (const timerId of ids)
-    engine.database.apply(0, putOf(sampleTimer({ namespace: "shop", timerId, fireAt: engine.now() + 9e8 })))
+    applyTo(
+      engine.database,
+      0,
+      putOf(sampleTimer({ namespace: "shop", timerId, fireAt: engine.now() + 9e8 })),
+    )
 }
 
 const named = (prefix: string, count: number) => Array.from({ length: count }, (_, n) => `${prefix}${n}`)

@@ -5,6 +5,7 @@ import fc from "fast-check"
 import type { DispatcherLimits } from "../../src/engine/Dispatcher.ts"
 import type { Delivery } from "../../src/ports/Deliverer.ts"
 import { DispatcherRig, type Running, rigLimits } from "../../testkit/DispatcherRig.ts"
+import { runsOf } from "../../testkit/effort.ts"
 import { at } from "../../testkit/StoreFixture.ts"
 
 const delivered: Delivery = { kind: "delivered" }
@@ -108,9 +109,9 @@ describe("bounds", () => {
         expect(rig.dispatcher.readyCount).toBe(0)
         expect(new Set(rig.started).size).toBe(rig.started.length)
       }),
-      { numRuns: 400 },
+      { numRuns: runsOf(400) },
     )
-  }, 30_000)
+  })
 
   test("a namespace that is paused rests, and others go on; resumed, it starts in due order", () => {
     const rig = new DispatcherRig()
@@ -226,7 +227,7 @@ describe("turns", () => {
         const dueTimes = rig.started.map((id) => agesMs[Number(id.split("-")[2])] ?? Number.NaN)
         expect(dueTimes).toEqual([...agesMs].sort((a, b) => b - a))
       }),
-      { numRuns: 100 },
+      { numRuns: runsOf(100) },
     )
   })
 

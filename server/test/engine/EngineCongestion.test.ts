@@ -3,6 +3,7 @@
 import { describe, expect } from "bun:test"
 import { Effect } from "effect"
 import { shardOf } from "../../src/domain/TimerKey.ts"
+import { applyTo } from "../../testkit/applyTo.ts"
 import { type EngineHarness, engineTest, type Hanging, hostFailed } from "../../testkit/EngineHarness.ts"
 import { putOf, sampleSpec, sampleTimer } from "../../testkit/timers.ts"
 
@@ -18,7 +19,7 @@ const leave = (
 ) => {
   for (let index = 0; index < count; index++) {
     const timer = sampleTimer({ namespace, timerId: `${namespace}-${index}`, executeAt: executeAt(index) })
-    engine.database.apply(shardOf(timer.uuid, bounds.shards), putOf(timer))
+    applyTo(engine.database, shardOf(timer.uuid, bounds.shards), putOf(timer))
   }
 }
 
@@ -153,7 +154,7 @@ describe("a window that is small for what is due", () => {
               executeAt: start - 1_000 + index * 25,
               payload: new Uint8Array(index % 5 === 0 ? 900 : 50),
             })
-            engine.database.apply(0, putOf(timer))
+            applyTo(engine.database, 0, putOf(timer))
           }
           const hanging = engine.hang()
           yield* engine.startNode("node-1")

@@ -4,6 +4,7 @@ import { expect, test } from "bun:test"
 import { Effect, Fiber } from "effect"
 import fc from "fast-check"
 import { delivered, type EngineHarness, refused, runVirtually } from "../../testkit/EngineHarness.ts"
+import { runsOf, timeLimitMsOf } from "../../testkit/effort.ts"
 import type { Gate, StoreMethod } from "../../testkit/StoreFaults.ts"
 import { sampleSpec } from "../../testkit/timers.ts"
 
@@ -90,7 +91,7 @@ test(
       fc.asyncProperty(steps, (sequence) =>
         runVirtually({ shards: 2, window: { timers: 10, page: 3 } }, law(sequence)),
       ),
-      { numRuns: 80 },
+      { numRuns: runsOf(80) },
     ),
-  30_000,
+  timeLimitMsOf(30_000),
 )

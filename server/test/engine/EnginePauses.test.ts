@@ -9,7 +9,8 @@ import {
   type SettingsEdit,
 } from "../../src/domain/editSettings.ts"
 import { shardOf } from "../../src/domain/TimerKey.ts"
-import { serviceRecord } from "../../src/ports/NamespaceStore.ts"
+import { serviceRecord } from "../../src/engine/SettingsRecords.ts"
+import { applyTo } from "../../testkit/applyTo.ts"
 import {
   delivered,
   type EngineHarness,
@@ -17,6 +18,7 @@ import {
   engineTest,
   refused,
 } from "../../testkit/EngineHarness.ts"
+import { setIn } from "../../testkit/memorySettings.ts"
 import { putOf, sampleTimer } from "../../testkit/timers.ts"
 
 const put = (engine: EngineHarness, namespace: string, edit: SettingsEdit, node: EngineNode = engine.node) =>
@@ -102,14 +104,9 @@ describe("a namespace that is paused", () => {
             timerId: `large-${index}`,
             executeAt: start - 10_000 + index,
           })
-          engine.database.apply(shardOf(timer.uuid, 2), putOf(timer))
+          applyTo(engine.database, shardOf(timer.uuid, 2), putOf(timer))
         }
-        engine.database.settings.put({
-          namespace: "large",
-          settings: { pausedSinceMs: start - 20_000 },
-          version: 0,
-          updatedAt: start,
-        })
+        setIn(engine.database, "large", { pausedSinceMs: start - 20_000 }, start)
         yield* engine.startNode("node-1")
         yield* engine.advance(2_000)
         const [before, beganAt] = [reads(engine), engine.now()]
@@ -208,7 +205,7 @@ describe("the whole service, paused", () => {
       const timers = Array.from({ length: 20 }, (_, index) =>
         sampleTimer({ timerId: `t-${index}`, executeAt: engine.now() + 100 }),
       )
-      for (const timer of timers) engine.database.apply(shardOf(timer.uuid, 4), putOf(timer))
+      for (const timer of timers) applyTo(engine.database, shardOf(timer.uuid, 4), putOf(timer))
       yield* engine.advance(20_000)
       expect(engine.fires).toEqual([])
       yield* resumeAll(engine, first)
@@ -319,7 +316,7 @@ describe("maxInFlight", () => {
       yield* engine.advance(1_000)
       for (let index = 0; index < 60; index++) {
         const timer = sampleTimer({ timerId: `t-${index}`, executeAt: engine.now() })
-        engine.database.apply(shardOf(timer.uuid, 4), putOf(timer))
+        applyTo(engine.database, shardOf(timer.uuid, 4), putOf(timer))
       }
       yield* engine.advance(20_000)
       const byNode = ["node-1", "node-2"].map(

@@ -5,6 +5,7 @@ import { Effect, Fiber } from "effect"
 import { editSettings, type SettingsEdit } from "../../src/domain/editSettings.ts"
 import { shardOf } from "../../src/domain/TimerKey.ts"
 import type { QuotaExceeded } from "../../src/engine/Quotas.ts"
+import { applyTo } from "../../testkit/applyTo.ts"
 import {
   type EngineHarness,
   type EngineNode,
@@ -58,7 +59,7 @@ describe("maxPending", () => {
       Effect.gen(function* () {
         for (let index = 0; index < 4; index++) {
           const timer = sampleTimer({ timerId: `old-${index}` })
-          engine.database.apply(shardOf(timer.uuid, 1), putOf(timer))
+          applyTo(engine.database, shardOf(timer.uuid, 1), putOf(timer))
         }
         yield* engine.startNode("node-1")
         yield* put(engine, { maxPending: 5 })
@@ -226,7 +227,7 @@ describe("maxPending", () => {
       Effect.gen(function* () {
         for (let index = 0; index < 5; index++) {
           const timer = sampleTimer({ timerId: `old-${index}` })
-          engine.database.apply(shardOf(timer.uuid, 1), putOf(timer))
+          applyTo(engine.database, shardOf(timer.uuid, 1), putOf(timer))
         }
         yield* engine.startNode("node-1")
         yield* put(engine, { maxPending: 6 })

@@ -2,6 +2,7 @@
 // Every test here fails when the remedy it is about is taken out of the engine.
 import { describe, expect } from "bun:test"
 import { Effect, Fiber } from "effect"
+import { applyTo } from "../../testkit/applyTo.ts"
 import { delivered, type EngineHarness, engineTest, refused } from "../../testkit/EngineHarness.ts"
 import { at } from "../../testkit/StoreFixture.ts"
 import { changeOf, putOf, sampleTimer } from "../../testkit/timers.ts"
@@ -228,7 +229,7 @@ describe("a key that moves on while its attempt runs", () => {
         const dueAt = engine.now() + 2_000
         const pending = engine.stored("a").pending
         if (pending === undefined) throw new Error("it is in flight, so it is pending")
-        engine.database.apply(0, changeOf(pending, { executeAt: dueAt }))
+        applyTo(engine.database, 0, changeOf(pending, { executeAt: dueAt }))
         yield* hanging.end("a")
         yield* hanging.endAll()
         yield* engine.advance(2_000)

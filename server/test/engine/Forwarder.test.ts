@@ -3,6 +3,7 @@ import { describe, expect } from "bun:test"
 import { Effect, Exit, Scope } from "effect"
 import { keyOf } from "../../src/domain/TimerKey.ts"
 import { roomItems } from "../../src/engine/Forwarder.ts"
+import { applyTo } from "../../testkit/applyTo.ts"
 import { engineTest } from "../../testkit/EngineHarness.ts"
 import { cancelOf, changeOf, putOf, samplePut, sampleTimer, scheduleOf } from "../../testkit/timers.ts"
 import { allWith, breaking, created, creating, ForwarderRig, refusing, silent } from "./ForwarderRig.ts"
@@ -294,8 +295,8 @@ describe("an owner that cannot be reached", () => {
   forwarderTest("a create whose key has lived before is left to an owner", (rig) =>
     Effect.gen(function* () {
       const ended = sampleTimer({ timerId: "ended" })
-      rig.harness.database.apply(0, putOf(ended))
-      rig.harness.database.apply(0, cancelOf(ended))
+      applyTo(rig.harness.database, 0, putOf(ended))
+      applyTo(rig.harness.database, 0, cancelOf(ended))
       rig.peer("a", refusing)
       const told: Array<unknown> = []
       rig.carrying.carry(putOf({ ...ended, fireId: "next" }), (result) => told.push(result))
@@ -471,8 +472,8 @@ describe("a result that is not known", () => {
       // Others have replaced what was inserted, and cancelled that, before it is inserted again.
       rig.onRefresh = () => {
         if (rig.harness.stored("1").pending?.fireId !== put.timer.fireId) return
-        rig.harness.database.apply(0, samplePut({ timerId: "1", executeAt: 7 }))
-        rig.harness.database.apply(0, cancelOf(key("1")))
+        applyTo(rig.harness.database, 0, samplePut({ timerId: "1", executeAt: 7 }))
+        applyTo(rig.harness.database, 0, cancelOf(key("1")))
       }
       rig.carry(put)
       yield* rig.harness.advance(200)

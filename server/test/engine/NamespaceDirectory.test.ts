@@ -1,13 +1,18 @@
 import { describe, expect, test } from "bun:test"
+import { Documents, DocumentsError } from "@punctual/documents/Documents"
 import { Context, Effect, Layer, Logger, type Scope } from "effect"
 import { TestClock } from "effect/testing"
+import { editSettings, pauseService } from "../../src/domain/editSettings.ts"
 import type { NamespaceSettings } from "../../src/domain/NamespaceSettings.ts"
 import { type DirectoryOptions, NamespaceDirectory } from "../../src/engine/NamespaceDirectory.ts"
 import { SecretSeal } from "../../src/engine/SecretSeal.ts"
-import { NamespaceStore, serviceRecord } from "../../src/ports/NamespaceStore.ts"
-import { StoreError } from "../../src/ports/TimerStore.ts"
+import { serviceRecord, settingsKind } from "../../src/engine/SettingsRecords.ts"
+import { TimerStore } from "../../src/ports/TimerStore.ts"
 import { type MemoryDatabase, makeMemoryDatabase } from "../../src/stores/memory/MemoryDatabase.ts"
 import { MemoryStore } from "../../src/stores/memory/MemoryStore.ts"
+import { applyTo } from "../../testkit/applyTo.ts"
+import { setIn, settingsIn } from "../../testkit/memorySettings.ts"
+import { samplePut } from "../../testkit/timers.ts"
 
 interface Rig {
   readonly database: MemoryDatabase
@@ -24,7 +29,7 @@ interface Rig {
 const withStore = (body: (rig: Rig) => Effect.Effect<void, unknown, Scope.Scope>): Promise<void> => {
   const database = makeMemoryDatabase({ shards: 1 })
   const logs: Array<string> = []
-  const away = Effect.suspend(() => new StoreError({ message: "away", isFatal: false }))
+  const away = Effect.suspend(() => new DocumentsError({ message: "away", isFatal: false }))
   const rig: Rig = {
     database,
     logs,
@@ -32,24 +37,23 @@ const withStore = (body: (rig: Rig) => Effect.Effect<void, unknown, Scope.Scope>
     reads: 0,
     open: (options) =>
       Effect.gen(function* () {
-        const real = Context.get(yield* Layer.build(MemoryStore.over(database)), NamespaceStore)
-        const disturbed: NamespaceStore["Service"] = {
+        const services = yield* Layer.build(MemoryStore.over(database))
+        const real = Context.get(services, Documents)
+        const disturbed: Documents["Service"] = {
           ...real,
-          changesAfter: (version, limit) =>
+          changesAfter: (kind, version, limit) =>
             Effect.suspend(() => {
               rig.reads++
-              return rig.isAway ? away : real.changesAfter(version, limit)
+              return rig.isAway ? away : real.changesAfter(kind, version, limit)
             }),
         }
-        const layer = Layer.provide(
-          NamespaceDirectory.layer(options),
-          Layer.succeed(NamespaceStore, disturbed),
-        )
+        const layer = Layer.provide(NamespaceDirectory.layer(options), [
+          Layer.succeed(Documents, disturbed),
+          Layer.succeed(TimerStore, Context.get(services, TimerStore)),
+        ])
         return Context.get(yield* Layer.build(layer), NamespaceDirectory)
       }),
-    write: (namespace, settings) => {
-      database.settings.put({ ...database.settings.get(namespace), settings, updatedAt: 1 })
-    },
+    write: (namespace, settings) => setIn(database, namespace, settings, 1),
   }
   const logger = Logger.make<unknown, void>(({ message }) => {
     logs.push(String(message))
@@ -166,10 +170,14 @@ describe("the directory of namespaces", () => {
           return Effect.map(TestClock.adjust(500), () => directory.counts())
         }
         const sealed = [new SecretSeal([new Uint8Array(32)]).seal("shop", new Uint8Array(24))]
-        expect(yield* counted({ pausedSinceMs: 1 })).toEqual({ paused: 1, sealed: 0 })
-        expect(yield* counted({ pausedSinceMs: 1, webhookSecrets: sealed })).toEqual({ paused: 1, sealed: 1 })
-        expect(yield* counted({ webhookSecrets: sealed })).toEqual({ paused: 0, sealed: 1 })
-        expect(yield* counted({})).toEqual({ paused: 0, sealed: 0 })
+        expect(yield* counted({ pausedSinceMs: 1 })).toEqual({ paused: 1, sealed: 0, unreadable: 0 })
+        expect(yield* counted({ pausedSinceMs: 1, webhookSecrets: sealed })).toEqual({
+          paused: 1,
+          sealed: 1,
+          unreadable: 0,
+        })
+        expect(yield* counted({ webhookSecrets: sealed })).toEqual({ paused: 0, sealed: 1, unreadable: 0 })
+        expect(yield* counted({})).toEqual({ paused: 0, sealed: 0, unreadable: 0 })
       }),
     ))
 
@@ -204,15 +212,95 @@ describe("the directory of namespaces", () => {
       }),
     ))
 
+  test("names namespaces that have settings or timers, once each, in order", () =>
+    withStore((rig) =>
+      Effect.gen(function* () {
+        for (const namespace of ["a", "both", "_reserved"]) applyTo(rig.database, 0, samplePut({ namespace }))
+        for (const name of ["Z", "both", serviceRecord, "_other", "c"]) rig.write(name, { maxPending: 1 })
+        const directory = yield* rig.open()
+        const names = ["Z", "a", "both", "c"]
+        expect(yield* directory.names("", 10)).toEqual(names)
+        for (const limit of [1, 2, 3, 4]) {
+          expect(yield* directory.names("", limit)).toEqual(names.slice(0, limit))
+        }
+        expect(yield* directory.names("Z", 1)).toEqual(["a"])
+        expect(yield* directory.names("a", 5)).toEqual(["both", "c"])
+        expect(yield* directory.names("c", 5)).toEqual([])
+      }),
+    ))
+
+  for (const [what, text] of [
+    ["no JSON", '{"maxPen'],
+    ["no settings", '{"maxPending":"many"}'],
+  ] as const) {
+    test(`a namespace whose settings are ${what} counts as paused, and all others are known`, () =>
+      withStore((rig) =>
+        Effect.gen(function* () {
+          for (const name of ["before", "shop", "after"]) rig.write(name, { maxPending: 1 })
+          rig.database.documents.damage(settingsKind, "shop", text)
+          const directory = yield* rig.open()
+          for (const name of ["before", "after"]) {
+            expect(directory.of(name)).toMatchObject({ settings: { maxPending: 1 }, isPaused: false })
+          }
+          expect(directory.of("shop").isPaused).toBe(true)
+          expect(directory.counts()).toEqual({ paused: 1, sealed: 0, unreadable: 1 })
+          yield* TestClock.adjust(5_000)
+          expect(rig.logs).toEqual([expect.stringContaining("the settings of shop cannot be read")])
+          rig.write("later", { maxPending: 2 })
+          yield* TestClock.adjust(500)
+          expect(directory.of("later").settings).toEqual({ maxPending: 2 })
+          expect(rig.logs).toHaveLength(1)
+          // Setting them anew replaces them, and a resumption ends the pause.
+          const { settings } = yield* directory.change("shop", 9, (before) =>
+            Effect.succeed(editSettings(before, { paused: false, maxPending: 3 }, 9)),
+          )
+          expect(settings).toMatchObject({ maxPending: 3 })
+          expect(settingsIn(rig.database, "shop")).toMatchObject({ settings, updatedAt: 9 })
+          expect(directory.of("shop").isPaused).toBe(false)
+          expect(directory.counts()).toEqual({ paused: 0, sealed: 0, unreadable: 0 })
+          expect(rig.logs.at(-1)).toBe("all settings can be read")
+        }),
+      ))
+  }
+
+  test("the service whose own settings cannot be read counts as not paused, and can be paused", () =>
+    withStore((rig) =>
+      Effect.gen(function* () {
+        setIn(rig.database, serviceRecord, { pause: { sinceMs: 1, kind: "asked" } }, 1)
+        rig.database.documents.damage(settingsKind, serviceRecord, "")
+        const directory = yield* rig.open()
+        expect(directory.service()).toEqual({})
+        expect(directory.counts().unreadable).toBe(1)
+        expect(rig.logs).toEqual([
+          expect.stringContaining("settings of the service as a whole cannot be read"),
+        ])
+        yield* directory.change(serviceRecord, 8, (settings) =>
+          Effect.succeed(pauseService(settings, undefined, 8)),
+        )
+        expect(directory.service().pause?.sinceMs).toBe(8)
+        expect(directory.counts().unreadable).toBe(0)
+      }),
+    ))
+
+  test("settings keep what a newer program has added", () =>
+    withStore((rig) =>
+      Effect.gen(function* () {
+        const added = { maxPending: 1, color: "blue" }
+        rig.write("shop", added)
+        const directory = yield* rig.open()
+        yield* directory.change("shop", 9, (before) => Effect.succeed({ ...before, maxPending: 2 }))
+        expect(settingsIn(rig.database, "shop").settings).toEqual({
+          ...added,
+          maxPending: 2,
+        } as NamespaceSettings)
+      }),
+    ))
+
   test("says that the service is paused at its start, and then once a minute", () =>
     withStore((rig) =>
       Effect.gen(function* () {
-        rig.database.settings.put({
-          namespace: serviceRecord,
-          settings: { pause: { sinceMs: 0, kind: "asked", reason: "moving house" } },
-          version: 0,
-          updatedAt: 0,
-        })
+        const pause = { sinceMs: 0, kind: "asked", reason: "moving house" } as const
+        setIn(rig.database, serviceRecord, { pause }, 0)
         const directory = yield* rig.open()
         expect(rig.logs).toEqual([
           expect.stringContaining("paused since 1970-01-01T00:00:00.000Z (moving house)"),
@@ -256,7 +344,7 @@ describe("webhook secrets", () => {
         const { secrets } = directory.of("shop")
         expect(secrets).toEqual([Buffer.from(first), Buffer.from(second)])
         expect(directory.of("shop").secrets).toBe(secrets)
-        expect(directory.counts()).toEqual({ paused: 0, sealed: 0 })
+        expect(directory.counts()).toEqual({ paused: 0, sealed: 0, unreadable: 0 })
         expect(rig.logs).toEqual([])
       }),
     ))

@@ -3,6 +3,7 @@
 // that share their shards.
 import { describe, expect } from "bun:test"
 import { Effect, Fiber } from "effect"
+import { applyTo } from "../../testkit/applyTo.ts"
 import type { EngineHarness, HarnessOptions } from "../../testkit/EngineHarness.ts"
 import { delivered, engineTest } from "../../testkit/EngineHarness.ts"
 import type { Gate } from "../../testkit/StoreFaults.ts"
@@ -133,6 +134,74 @@ describe("claims", () => {
   )
 })
 
+describe("a claimed shard", () => {
+  const ofFirst = { when: (shard: number) => shard === 0 }
+
+  /** Due in a second, one of each shard. */
+  const createInEach = (engine: EngineHarness) => {
+    for (let shard = 0; shard < shards; shard++) {
+      const executeAt = engine.now() + 1_000
+      applyTo(engine.database, shard, samplePut({ timerId: `t${shard}`, executeAt }))
+    }
+  }
+
+  engineTest("is not used before it is open", { ...options, isEmpty: true }, (engine) =>
+    Effect.gen(function* () {
+      createInEach(engine)
+      const opening: Array<Gate> = []
+      const node = yield* engine.startNode("node-1", (faults) =>
+        opening.push(faults.holdCall("open", ofFirst)),
+      )
+      yield* engine.advance(12_000)
+      // Its lease is kept all the while.
+      expect(epochs(engine)).toEqual([1, 1, 1, 1])
+      expect(node.engine.status().ownedShards).toBe(shards - 1)
+      expect(engine.fires.map(({ timerId }) => timerId).sort()).toEqual(["t1", "t2", "t3"])
+      for (const gate of opening) yield* gate.release
+      yield* engine.advance(100)
+      expect(engine.firesOf("t0").map(({ epoch }) => epoch)).toEqual([1])
+      expect(node.engine.status().ownedShards).toBe(shards)
+    }),
+  )
+
+  engineTest(
+    "that cannot be opened is given back, and claimed again",
+    { ...options, isEmpty: true },
+    (engine) =>
+      Effect.gen(function* () {
+        createInEach(engine)
+        const ends: Array<() => void> = []
+        const node = yield* engine.startNode("node-1", (faults) =>
+          ends.push(faults.fail("open", { ...ofFirst, times: Number.POSITIVE_INFINITY })),
+        )
+        yield* engine.advance(3_000)
+        expect(node.engine.status().ownedShards).toBe(shards - 1)
+        expect(engine.firesOf("t0")).toEqual([])
+        expect(engine.database.shards[0]?.node).toBeUndefined()
+        for (const end of ends) end()
+        yield* engine.advance(300)
+        const [first, ...others] = epochs(engine)
+        expect(engine.firesOf("t0").map(({ epoch }) => epoch)).toEqual([first ?? Number.NaN])
+        expect(others).toEqual([1, 1, 1])
+      }),
+  )
+
+  engineTest(
+    "that is still being opened when the node drains is released",
+    { ...options, isEmpty: true },
+    (engine) =>
+      Effect.gen(function* () {
+        const node = yield* engine.startNode("node-1", (faults) => void faults.holdCall("open", ofFirst))
+        yield* engine.advance(1_000)
+        expect(owners(engine)).toEqual(new Set(["node-1"]))
+        const draining = yield* Effect.forkChild(node.engine.drain(1_000))
+        yield* engine.advance(2_000)
+        yield* Fiber.join(draining)
+        expect(owners(engine)).toEqual(new Set([undefined]))
+      }),
+  )
+})
+
 describe("a node that cannot renew", () => {
   const stopsInTime = (disturb: (engine: EngineHarness) => void) => (engine: EngineHarness) =>
     Effect.gen(function* () {
@@ -229,7 +298,7 @@ describe("a node that cannot renew", () => {
 
 engineTest("rows without an owner fire when a node starts", { ...options, isEmpty: true }, (engine) =>
   Effect.gen(function* () {
-    engine.database.apply(0, samplePut({ timerId: "a", executeAt: engine.now() - 60_000 }))
+    applyTo(engine.database, 0, samplePut({ timerId: "a", executeAt: engine.now() - 60_000 }))
     yield* engine.startNode("node-1")
     expect(engine.fires.length).toBe(1)
     expect(yield* engine.rescued).toBe(0)

@@ -2,6 +2,7 @@
 import { describe, expect, test } from "bun:test"
 import { Effect } from "effect"
 import fc from "fast-check"
+import { applyTo } from "../../testkit/applyTo.ts"
 import {
   delivered,
   type EngineHarness,
@@ -9,6 +10,7 @@ import {
   refused,
   runVirtually,
 } from "../../testkit/EngineHarness.ts"
+import { runsOf, timeLimitMsOf } from "../../testkit/effort.ts"
 import { putOf, sampleSpec, sampleTimer } from "../../testkit/timers.ts"
 
 describe("the sweep", () => {
@@ -69,7 +71,7 @@ describe("the sweep", () => {
       Effect.gen(function* () {
         const timer = sampleTimer({ timerId: "a", executeAt: engine.now() + 100 })
         // Not even the foreign counter tells of it.
-        engine.database.apply(0, putOf(timer))
+        applyTo(engine.database, 0, putOf(timer))
         yield* engine.advance(5_100)
         expect(engine.fires.length).toBe(1)
         expect(yield* engine.rescued).toBe(1)
@@ -81,7 +83,7 @@ describe("the sweep", () => {
   engineTest("more lost timers than a page are all found", { window: { page: 10 } }, (engine) =>
     Effect.gen(function* () {
       for (let index = 0; index < 35; index++) {
-        engine.database.apply(0, putOf(sampleTimer({ timerId: `t${index}`, executeAt: engine.now() + 1 })))
+        applyTo(engine.database, 0, putOf(sampleTimer({ timerId: `t${index}`, executeAt: engine.now() + 1 })))
       }
       yield* engine.advance(6_000)
       expect(new Set(engine.fires.map(({ timerId }) => timerId)).size).toBe(35)
@@ -143,9 +145,9 @@ test(
   () =>
     fc.assert(
       fc.asyncProperty(steps, (sequence) => runVirtually({ window: { timers: 8, page: 4 } }, busy(sequence))),
-      { numRuns: 12 },
+      { numRuns: runsOf(12) },
     ),
-  20_000,
+  timeLimitMsOf(20_000),
 )
 
 describe("a wall clock that jumps", () => {

@@ -4,6 +4,7 @@ import { expect, test } from "bun:test"
 import fc from "fast-check"
 import type { Home } from "../../src/engine/Entry.ts"
 import { Window } from "../../src/engine/Window.ts"
+import { runsOf } from "../../testkit/effort.ts"
 import { sampleTimer } from "../../testkit/timers.ts"
 import { heavyLimits, modelLimits, WindowModel } from "../../testkit/WindowModel.ts"
 
@@ -109,12 +110,12 @@ for (const [filledBy, limits] of Object.entries({ count: modelLimits, weight: he
         model.runOut()
         fired += model.fired.length
       }),
-      { numRuns: 4_000, examples: [[readmittedAmidOffers]] },
+      { numRuns: runsOf(4_000), examples: [[readmittedAmidOffers]] },
     )
     // The property is about something: windows were congested, and timers fired.
     expect(congested).toBeGreaterThan(100)
     expect(fired).toBeGreaterThan(1_000)
-  }, 30_000)
+  })
 }
 
 test("a full window does not begin a load", () => {

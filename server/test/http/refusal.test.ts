@@ -1,6 +1,6 @@
-// What a caller is told about a write that had no owner to do it.
+// What a caller is told about a write that had no owner to do it, and about a timer that cannot be read.
 import { describe, expect, test } from "bun:test"
-import { OwnerUnavailable } from "../../src/engine/Scheduler.ts"
+import { OwnerUnavailable, TimerUnreadable } from "../../src/engine/Scheduler.ts"
 import { refusal } from "../../src/http/refusal.ts"
 
 const told = (mayBeDone?: boolean) =>
@@ -21,5 +21,14 @@ describe("a write without an owner", () => {
     expect(told(true)).toMatchObject({ status: 503, code: "ownerUnavailable", retryAfterSeconds: 2 })
     expect(told(true).detail).not.toContain("Nothing")
     expect(told(true).detail).toContain("not known")
+  })
+})
+
+test("a timer that cannot be read is no mistake of the caller, who is told why", () => {
+  const reason = "What is stored under this key cannot be read."
+  expect(refusal(new TimerUnreadable({ reason }))).toMatchObject({
+    status: 500,
+    code: "internal",
+    detail: reason,
   })
 })

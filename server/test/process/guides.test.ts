@@ -1,12 +1,13 @@
 // The guides' commands, run as they stand: every `sh` block of a guide, in order, in one shell, against the real
 // service; every `ts` block as a program. `systemctl` starts and stops that service here, as it does where it is
 // installed.
-import { describe, expect, test } from "bun:test"
+import { expect, test } from "bun:test"
 import { spawn, spawnSync } from "node:child_process"
 import { chmodSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs"
 import { createServer } from "node:net"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
+import { describeUnless } from "../../testkit/describeUnless.ts"
 import { fromSource } from "../../testkit/ServiceProcess.ts"
 import { TemporaryFolder } from "../../testkit/TemporaryFolder.ts"
 
@@ -21,9 +22,9 @@ const blocksOf = (text: string, language: "sh" | "ts"): ReadonlyArray<string> =>
 const needed = ["bash", "curl"].filter((program) => Bun.which(program) === null)
 // Without them the guides cannot be followed: a failure where CI runs this, and elsewhere a skip that says why.
 const isSkipped = needed.length > 0 && process.env["CI"] === undefined
-const title = `the guides' commands work as they stand${isSkipped ? ` (skipped: no ${needed.join(" and no ")})` : ""}:`
+const reason = isSkipped ? `no ${needed.join(" and no ")}` : undefined
 
-describe.skipIf(isSkipped)(title, () => {
+describeUnless(reason, "the guides' commands work as they stand", () => {
   test.each(["operate", "backup", "testing", "tune"])(
     "%s",
     async (name) => {

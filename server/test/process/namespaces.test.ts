@@ -1,5 +1,6 @@
 // What operators set, on real services: it survives a kill, holds on every node within a second, and webhooks are
 // signed by a secret that no file holds in the clear.
+import { Database } from "bun:sqlite"
 import { afterAll, beforeAll, expect, test } from "bun:test"
 import { randomBytes } from "node:crypto"
 import { readdirSync, readFileSync } from "node:fs"
@@ -158,6 +159,47 @@ test("settings and pauses survive a kill, and webhooks are signed as long as the
     await fireNow(service, "rotated")
     await arrived(4)
     expect(lastVerified().timerId).toBe("rotated")
+    await service.terminate()
+  }
+}, 60_000)
+
+test("settings that cannot be read hold up their own namespace, until they are set anew, and no other", async () => {
+  using folder = new TemporaryFolder()
+  await using target = await listening()
+  const create = (service: ServiceProcess, namespace: string) =>
+    ask(service, "timers/create", { namespace, timerId: "t", delay: "0s", callbackUrl: target.url })
+  const arrived = (count: number) =>
+    eventually(`${count} webhooks`, () => (target.requests.length >= count ? true : undefined))
+  const namespaceOf = (request: Received | undefined) => JSON.parse(request?.body ?? "{}").namespace
+  {
+    await using service = await ServiceProcess.ready({ folder: folder.path })
+    for (const namespace of ["shop", "zoo"])
+      await ask(service, "namespaces/put", { namespace, maxPending: 5 })
+    await service.terminate()
+  }
+  const files = readdirSync(folder.path).filter((file) => file.endsWith(".db"))
+  expect(files).toHaveLength(1)
+  {
+    using database = new Database(join(folder.path, files[0] ?? ""))
+    database.run("UPDATE documents SET json = substr(json, 1, 5) WHERE id = 'shop'")
+  }
+  {
+    await using service = await ServiceProcess.ready({ folder: folder.path })
+    expect(service.hasLogged("the settings of shop cannot be read")).toBe(true)
+    expect(await service.metric('timer_store_unreadable{what="settings"}')).toBe(1)
+    expect((await create(service, "shop")).status).toBe(200)
+    expect((await create(service, "zoo")).status).toBe(200)
+    await arrived(1)
+    expect(namespaceOf(target.requests[0])).toBe("zoo")
+    const listed = (await ask(service, "namespaces/list", {})).body.namespaces
+    expect(listed).toMatchObject([
+      { namespace: "shop", paused: true, pending: { count: 1 } },
+      { namespace: "zoo", paused: false, maxPending: 5 },
+    ])
+    await ask(service, "namespaces/put", { namespace: "shop", maxPending: 6, paused: false })
+    await arrived(2)
+    expect(namespaceOf(target.requests[1])).toBe("shop")
+    expect(await service.metric('timer_store_unreadable{what="settings"}')).toBe(0)
     await service.terminate()
   }
 }, 60_000)

@@ -1,11 +1,11 @@
 // The engine, several nodes of it, in worlds that go wrong: see docs/simulation.md. A seed that fails is replayed
 // by `npm run simulate -- --seed N --trace`.
 import { expect, test } from "bun:test"
+import { simulatedSeeds } from "../../testkit/effort.ts"
+import { mutate, sourceOf } from "../../testkit/simulation/mutate.ts"
 import { mutations } from "../../testkit/simulation/mutations.ts"
-import { mutate, sourceOf } from "../../testkit/simulation/runMutations.ts"
 import { simulate } from "../../testkit/simulation/Simulation.ts"
 
-const seedsAtMost = 300
 /** The seeds take as long as the machine makes them take: however slow it is, the test ends. */
 const withinMs = 60_000
 
@@ -14,7 +14,7 @@ test(
   () => {
     const startedMs = performance.now()
     let seed = 1
-    for (; seed <= seedsAtMost && performance.now() - startedMs < withinMs; seed++) {
+    for (; seed <= simulatedSeeds && performance.now() - startedMs < withinMs; seed++) {
       const { violations } = simulate(seed)
       expect({ seed, violations }).toEqual({ seed, violations: [] })
     }

@@ -4,15 +4,16 @@ import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test"
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { gunzipSync } from "node:zlib"
+import { Documents } from "@punctual/documents/Documents"
 import { Deferred, Effect, Layer } from "effect"
 import { beginning, compareDue } from "../../src/domain/DueOrder.ts"
 import type { Target } from "../../src/domain/Timer.ts"
 import { shardOf } from "../../src/domain/TimerKey.ts"
 import { defaultEngineOptions, Engine } from "../../src/engine/Engine.ts"
 import { NamespaceDirectory } from "../../src/engine/NamespaceDirectory.ts"
+import { SettingsRecords } from "../../src/engine/SettingsRecords.ts"
 import { type Deliverer, Deliverers, type Fire } from "../../src/ports/Deliverer.ts"
 import { Ids } from "../../src/ports/Ids.ts"
-import { NamespaceStore } from "../../src/ports/NamespaceStore.ts"
 import { ShardLeases } from "../../src/ports/ShardLeases.ts"
 import { TimerStore } from "../../src/ports/TimerStore.ts"
 import { WallClock } from "../../src/ports/WallClock.ts"
@@ -44,7 +45,7 @@ const within = <A, E>(store: OldStore, body: Effect.Effect<A, E, Store>): Promis
   Effect.runPromise(Effect.scoped(Effect.provide(body, store)))
 
 const expectSettingsAsWritten = Effect.gen(function* () {
-  const stored = yield* (yield* NamespaceStore).changesAfter(0, 100)
+  const stored = yield* new SettingsRecords(yield* Documents).changesAfter(0, 100)
   expect(stored).toEqual(settings)
 })
 

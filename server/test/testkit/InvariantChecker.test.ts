@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test"
-import { emptyTally, type Tally } from "../../src/domain/decide.ts"
+import { emptyTally, type Tally } from "../../src/domain/Decision.ts"
 import {
   type Answer,
   type Ask,

@@ -1,6 +1,6 @@
 // The checker's view of dead letters that someone has turned to: what a replay or a discard explains, and what not.
 import { describe, expect, test } from "bun:test"
-import { emptyTally, type Tally } from "../../src/domain/decide.ts"
+import { emptyTally, type Tally } from "../../src/domain/Decision.ts"
 import { type Answer, type Ask, HistoryRecorder, type StoreContents } from "../../testkit/History.ts"
 import { checkInvariants } from "../../testkit/InvariantChecker.ts"
 

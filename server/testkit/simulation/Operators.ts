@@ -4,8 +4,9 @@
 import { Context, Effect, Exit } from "effect"
 import { editSettings, pauseService, resumeService } from "../../src/domain/editSettings.ts"
 import { NamespaceDirectory } from "../../src/engine/NamespaceDirectory.ts"
-import { type SettingsRecord, serviceRecord } from "../../src/ports/NamespaceStore.ts"
+import { type SettingsRecord, serviceRecord } from "../../src/engine/SettingsRecords.ts"
 import type { MemoryDatabase } from "../../src/stores/memory/MemoryDatabase.ts"
+import { setIn, settingsIn } from "../memorySettings.ts"
 import type { Chance } from "./Chance.ts"
 import type { PauseWatch } from "./PauseWatch.ts"
 import type { Scenario } from "./Scenario.ts"
@@ -110,9 +111,8 @@ export class Operators {
     const { database, scenario, world, pauses } = this.parts
     this.areGone = true
     for (const name of [serviceRecord, ...scenario.tenants.map(({ namespace }) => namespace)]) {
-      const record = database.settings.get(name)
       const nowMs = Math.floor(startMs + world.nowMs)
-      database.settings.put({ ...record, settings: resumed(name, record.settings, nowMs), updatedAt: nowMs })
+      setIn(database, name, resumed(name, settingsIn(database, name).settings, nowMs), nowMs)
       pauses.resumed(name)
     }
   }

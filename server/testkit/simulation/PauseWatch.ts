@@ -1,6 +1,6 @@
 // Knows what operators have paused and been told so, and judges whether an attempt may start in spite of it. Pauses go
 // by the names that their settings have: that of a namespace, or that of the service.
-import { serviceRecord } from "../../src/ports/NamespaceStore.ts"
+import { serviceRecord, settingsKind } from "../../src/engine/SettingsRecords.ts"
 import type { MemoryDatabase } from "../../src/stores/memory/MemoryDatabase.ts"
 import type { SimNode } from "./SimNode.ts"
 import type { World } from "./World.ts"
@@ -57,7 +57,8 @@ export class PauseWatch {
     return [namespace, serviceRecord].find((name) => {
       const stop = this.stops.get(name)
       // What was stored since may have resumed it.
-      if (stop === undefined || database.settings.get(name).version !== stop.version) return false
+      if (stop === undefined || database.documents.get(settingsKind, name)?.version !== stop.version)
+        return false
       if (node.startedUs > stop.atUs) return true
       const withinUs = node.name === stop.node ? comesUpWithinUs : knownWithinUs
       return world.nowUs - stop.atUs > withinUs && node.isWellSince(world.nowUs - withinUs)

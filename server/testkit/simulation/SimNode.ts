@@ -1,5 +1,6 @@
 // One machine of the cluster: its clocks and its ways to the store and to the others, and the process that
 // runs the real engine there, when one does.
+import { Documents } from "@punctual/documents/Documents"
 import { Context, Effect, Layer, Metric } from "effect"
 import type { Target } from "../../src/domain/Timer.ts"
 import { Engine } from "../../src/engine/Engine.ts"
@@ -7,11 +8,12 @@ import { NamespaceDirectory } from "../../src/engine/NamespaceDirectory.ts"
 import { Scheduler } from "../../src/engine/Scheduler.ts"
 import { Deliverers } from "../../src/ports/Deliverer.ts"
 import { Ids } from "../../src/ports/Ids.ts"
-import { NamespaceStore } from "../../src/ports/NamespaceStore.ts"
 import { Peers } from "../../src/ports/Peers.ts"
 import { ShardLeases } from "../../src/ports/ShardLeases.ts"
+import { ShardStorage } from "../../src/ports/ShardStorage.ts"
 import { TimerStore } from "../../src/ports/TimerStore.ts"
 import { WallClock } from "../../src/ports/WallClock.ts"
+import { decidingStore } from "../../src/stores/DecidingStore.ts"
 import type { MemoryDatabase } from "../../src/stores/memory/MemoryDatabase.ts"
 import { MemoryStore } from "../../src/stores/memory/MemoryStore.ts"
 import type { HistoryRecorder } from "../History.ts"
@@ -191,16 +193,16 @@ export class SimNode {
     const { batchItems, concurrentWrites } = scenario
     const stores = Layer.effectContext(
       Effect.gen({ self: this }, function* () {
-        const simulated = new SimStore(yield* TimerStore, yield* ShardLeases, {
+        const simulated = new SimStore(yield* ShardStorage, yield* ShardLeases, {
           process,
           link: this.link,
           chance: world.chance(`store of ${process.name} ${this.starts}`),
           witness,
           limits: { batchItems, concurrentWrites },
         })
-        return Context.make(TimerStore, simulated.store).pipe(
+        return Context.make(TimerStore, decidingStore(simulated.storage)).pipe(
           Context.add(ShardLeases, simulated.leases),
-          Context.add(NamespaceStore, simulated.namespacesOverWire(yield* NamespaceStore)),
+          Context.add(Documents, simulated.documentsOverWire(database.documents)),
         )
       }),
     ).pipe(Layer.provide(MemoryStore.over(database)))

@@ -1,12 +1,20 @@
-// A node's way to the store. The memory store itself is never wrong; what lies between it and a node is: calls
+// A node's way to the storage. The memory storage itself is never wrong; what lies between it and a node is: calls
 // are slow before their effect or after it, fail with nothing done, are done and reported as failed, or reported as
 // failed and done later, and while the node is cut off none gets through. A call that has left is carried out whatever
 // becomes of the node that made it, or is lost, when that crashes before it has arrived.
+import type { Documents } from "@punctual/documents/Documents"
+import type { MemoryDocuments } from "@punctual/documents/memory/MemoryDocuments"
 import { Effect, Exit } from "effect"
-import type { InsertAnswer, Put } from "../../src/domain/WriteItem.ts"
-import type { NamespaceStore } from "../../src/ports/NamespaceStore.ts"
+import type { Timer } from "../../src/domain/Timer.ts"
 import type { Lease, ShardLeases } from "../../src/ports/ShardLeases.ts"
-import { type BatchAnswer, type ShardBatch, StoreError, type TimerStore } from "../../src/ports/TimerStore.ts"
+import type {
+  Commit,
+  CommitAnswer,
+  Inserted as InsertedTimer,
+  ShardStorage,
+} from "../../src/ports/ShardStorage.ts"
+import { StoreError } from "../../src/ports/TimerStore.ts"
+import { storeDocuments } from "../../src/stores/StoreDocuments.ts"
 import type { Chance } from "./Chance.ts"
 import type { SimProcess } from "./SimProcess.ts"
 import type { World } from "./World.ts"
@@ -43,16 +51,16 @@ export class StoreLink {
 
 /** Sees what calls do, at the instant of their effect: `run` carries them out. */
 export interface StoreWitness {
-  write(node: string, batches: ReadonlyArray<ShardBatch>, run: () => Written): Written
+  commit(node: string, commits: ReadonlyArray<Commit>, run: () => Committed): Committed
   claim(node: string, expected: Lease, run: () => Claimed): Claimed
-  insert(node: string, shard: number, puts: ReadonlyArray<Put>, run: () => Inserted): Inserted
+  insert(node: string, shard: number, timers: ReadonlyArray<Timer>, run: () => Inserted): Inserted
   /** A page is read. */
   read(node: string): void
 }
 
-export type Written = Exit.Exit<ReadonlyArray<BatchAnswer>, StoreError>
+export type Committed = Exit.Exit<ReadonlyArray<CommitAnswer>, StoreError>
 export type Claimed = Exit.Exit<Lease | undefined, StoreError>
-export type Inserted = Exit.Exit<ReadonlyArray<InsertAnswer>, StoreError>
+export type Inserted = Exit.Exit<ReadonlyArray<InsertedTimer>, StoreError>
 
 export interface SimStoreParts {
   readonly process: SimProcess
@@ -70,51 +78,61 @@ const latestUs = 9_000_000
 const answerWithinUs = 3_000_000
 
 export class SimStore {
-  readonly store: TimerStore["Service"]
+  readonly storage: ShardStorage["Service"]
   readonly leases: ShardLeases["Service"]
   private readonly parts: SimStoreParts
   private readonly world: World
 
-  constructor(store: TimerStore["Service"], leases: ShardLeases["Service"], parts: SimStoreParts) {
+  constructor(storage: ShardStorage["Service"], leases: ShardLeases["Service"], parts: SimStoreParts) {
     this.parts = parts
     this.world = parts.process.world
-    this.store = this.overWire(store)
+    this.storage = this.overWire(storage)
     this.leases = this.leasesOverWire(leases)
   }
 
-  private overWire(store: TimerStore["Service"]): TimerStore["Service"] {
+  private overWire(storage: ShardStorage["Service"]): ShardStorage["Service"] {
     const { witness, process, limits } = this.parts
+    const { insertNew } = storage
     return {
-      limits: { ...store.limits, ...limits },
-      write: (batches) =>
+      limits: { ...storage.limits, ...limits },
+      open: (shard, epoch) => this.call("open", () => done(storage.open(shard, epoch))),
+      look: (looks) =>
+        this.call("look", () => {
+          this.world.trace.note(
+            process.name,
+            () => `looks at ${looks.map(({ key }) => key.timerId).join(", ")}`,
+          )
+          return done(storage.look(looks))
+        }),
+      commit: (commits) =>
         this.call(
-          "write",
-          () => witness.write(process.name, batches, () => done(store.write(batches))),
-          // Batches stand or fall each alone: of a commit that broke off some may be there.
+          "commit",
+          () => witness.commit(process.name, commits, () => done(storage.commit(commits))),
+          // Commits of one call stand or fall each alone: of a call that broke off some may be there.
           () => {
-            const some = batches.slice(0, this.parts.chance.below(batches.length + 1))
-            witness.write(process.name, some, () => done(store.write(some)))
+            const some = commits.slice(0, this.parts.chance.below(commits.length + 1))
+            witness.commit(process.name, some, () => done(storage.commit(some)))
           },
         ),
       due: (query) =>
         this.call("due", () => {
           witness.read(process.name)
-          return done(store.due(query))
+          return done(storage.due(query))
         }),
-      dueHeads: (query) => this.call("dueHeads", () => done(store.dueHeads(query))),
-      insertIfAbsent: (shard, puts) =>
-        this.call("insertIfAbsent", () =>
-          witness.insert(process.name, shard, puts, () => done(store.insertIfAbsent(shard, puts))),
-        ),
-      find: (key) =>
-        this.call("find", () => {
-          this.world.trace.note(process.name, () => `reads ${key.namespace}/${key.timerId}`)
-          return done(store.find(key))
-        }),
-      list: (query) => this.call("list", () => done(store.list(query))),
-      count: (query) => this.call("count", () => done(store.count(query))),
-      prune: (beforeMs, limit) => this.call("prune", () => done(store.prune(beforeMs, limit))),
-      tally: this.call("tally", () => done(store.tally)),
+      dueHeads: (query) => this.call("dueHeads", () => done(storage.dueHeads(query))),
+      ...(insertNew === undefined
+        ? {}
+        : {
+            insertNew: (shard, timers) =>
+              this.call("insertNew", () =>
+                witness.insert(process.name, shard, timers, () => done(insertNew(shard, timers))),
+              ),
+          }),
+      scan: (scan) => this.call("scan", () => done(storage.scan(scan))),
+      namespaces: (exclusiveAfter, limit) =>
+        this.call("namespaces", () => done(storage.namespaces(exclusiveAfter, limit))),
+      prune: (beforeMs, limit) => this.call("prune", () => done(storage.prune(beforeMs, limit))),
+      tally: this.call("tally", () => done(storage.tally)),
     }
   }
 
@@ -134,15 +152,15 @@ export class SimStore {
     }
   }
 
-  namespacesOverWire(namespaces: NamespaceStore["Service"]): NamespaceStore["Service"] {
-    return {
-      put: (record) => this.call("putSettings", () => done(namespaces.put(record))),
-      get: (namespace) => this.call("settingsOf", () => done(namespaces.get(namespace))),
-      changesAfter: (version, limit) =>
-        this.call("settingsAfter", () => done(namespaces.changesAfter(version, limit))),
-      names: (exclusiveAfter, limit) =>
-        this.call("namespaceNames", () => done(namespaces.names(exclusiveAfter, limit))),
-    }
+  /** Reads and writes of documents cross the wire as rows, like every other call. */
+  documentsOverWire(documents: MemoryDocuments): Documents["Service"] {
+    return storeDocuments({
+      write: (asked) => this.call("writeDocument", () => Exit.succeed(documents.write(asked))),
+      get: (kind, id) => this.call("document", () => Exit.succeed(documents.get(kind, id))),
+      list: (range) => this.call("documents", () => Exit.succeed(documents.list(range))),
+      changesAfter: (kind, version, limit) =>
+        this.call("documentsAfter", () => Exit.succeed(documents.changesAfter(kind, version, limit))),
+    })
   }
 
   /** There, the effect, and back. `inPart` is what a call that breaks off may still have done. */
@@ -218,5 +236,5 @@ export class SimStore {
   }
 }
 
-/** The memory store answers at once. */
+/** The memory storage answers at once. */
 export const done = <A, E>(effect: Effect.Effect<A, E>): Exit.Exit<A, E> => Effect.runSyncExit(effect)

@@ -4,17 +4,18 @@ import { Exit } from "effect"
 import { beginning, isBefore } from "../../src/domain/DueOrder.ts"
 import type { Timer } from "../../src/domain/Timer.ts"
 import { keyOf, shardOf } from "../../src/domain/TimerKey.ts"
-import { keyOfItem, type Put, type WriteAnswer, type WriteItem } from "../../src/domain/WriteItem.ts"
+import { keyOfItem, type WriteAnswer, type WriteItem } from "../../src/domain/WriteItem.ts"
 import type { Fire } from "../../src/ports/Deliverer.ts"
 import type { Lease } from "../../src/ports/ShardLeases.ts"
-import type { ShardBatch } from "../../src/ports/TimerStore.ts"
+import type { Commit, KeyChange } from "../../src/ports/ShardStorage.ts"
+import type { DecidedChange } from "../../src/stores/keyChangeOf.ts"
 import type { MemoryDatabase } from "../../src/stores/memory/MemoryDatabase.ts"
 import type { HistoryRecorder, Key } from "../History.ts"
 import { PauseWatch } from "./PauseWatch.ts"
 import type { Scenario } from "./Scenario.ts"
 import type { SimNode } from "./SimNode.ts"
 import type { SimProcess } from "./SimProcess.ts"
-import type { Claimed, Inserted, StoreWitness, Written } from "./SimStore.ts"
+import type { Claimed, Committed, Inserted, StoreWitness } from "./SimStore.ts"
 import type { AttemptWitness } from "./Targets.ts"
 import { sinceStart } from "./Trace.ts"
 import type { World } from "./World.ts"
@@ -114,33 +115,35 @@ export class Watch implements StoreWitness, AttemptWitness {
 
   // ── The store ─────────────────────────────────────────────────────────────────────────────────
 
-  write(node: string, batches: ReadonlyArray<ShardBatch>, run: () => Written): Written {
+  commit(node: string, commits: ReadonlyArray<Commit>, run: () => Committed): Committed {
     const { database, world } = this.parts
-    const before = batches.map(({ items }) => items.map((item) => database.known(keyOfItem(item))))
-    const written = run()
-    if (Exit.isFailure(written)) return written
-    for (const [place, batch] of batches.entries()) {
-      const answered = written.value[place]
-      const current = database.shards[batch.shard]?.epoch
-      if (answered?.result !== "written") continue
-      if (batch.epoch !== current) {
-        const message = `${node} wrote to shard ${batch.shard} under epoch ${batch.epoch}, when ${current} had been granted`
+    const before = commits.map(({ changes }) => changes.map(({ key }) => database.known(key)))
+    const committed = run()
+    if (Exit.isFailure(committed)) return committed
+    for (const [place, commit] of commits.entries()) {
+      const answered = committed.value[place]
+      const current = database.shards[commit.shard]?.epoch
+      if (answered?.result !== "committed") continue
+      if (commit.epoch !== current) {
+        const message = `${node} wrote to shard ${commit.shard} under epoch ${commit.epoch}, when ${current} had been granted`
         this.broken("fencing", message)
       }
-      for (const [index, item] of batch.items.entries()) {
-        const answer = answered.answers[index]
+      for (const [index, change] of commit.changes.entries()) {
         const known = before[place]?.[index]
-        if (answer === undefined || known === undefined) continue
+        const { item, answer } = decidedOf(change)
+        const isMissed = answered.missed.includes(index)
         world.trace.note(
           node,
-          () => `writes ${itemName(item)}: ${answer.result} (shard ${batch.shard}, epoch ${batch.epoch})`,
+          () =>
+            `${isMissed ? "misses" : "writes"} ${itemName(item)}: ${answer.result} (shard ${commit.shard}, epoch ${commit.epoch})`,
         )
-        this.judgeAnswer(item, answer, known.pending, batch.epoch)
+        if (known === undefined || isMissed) continue
+        this.judgeAnswer(item, answer, known.pending, commit.epoch)
         this.noteArming(item, answer, known)
       }
     }
     this.checkEpochs()
-    return written
+    return committed
   }
 
   claim(node: string, expected: Lease, run: () => Claimed): Claimed {
@@ -157,16 +160,14 @@ export class Watch implements StoreWitness, AttemptWitness {
     return claimed
   }
 
-  insert(node: string, shard: number, puts: ReadonlyArray<Put>, run: () => Inserted): Inserted {
+  insert(node: string, shard: number, timers: ReadonlyArray<Timer>, run: () => Inserted): Inserted {
     const { world, database } = this.parts
-    const before = puts.map(({ timer }) => database.known(timer))
+    const before = timers.map((timer) => database.known(timer))
     const inserted = run()
     if (Exit.isFailure(inserted)) return inserted
-    for (const [place, answer] of inserted.value.entries()) {
+    for (const [place, timer] of timers.entries()) {
       const known = before[place]
-      // One that is there already is told of again.
-      if (answer.result !== "created" || known?.pending?.fireId === answer.timer.fireId) continue
-      const { timer } = answer
+      if (inserted.value[place] !== "stored") continue
       world.trace.note(node, () => `inserts ${timerName(timer)} (shard ${shard})`)
       if (this.armedAtUs.has(timer.fireId))
         this.broken("idempotence", `${timerName(timer)} was inserted after it had been armed`)
@@ -331,6 +332,9 @@ export const onceOnly = "once-"
 
 const decoder = new TextDecoder()
 
+/** Every commit comes from a DecidingStore, which sends along what it decided from. */
+const decidedOf = (change: KeyChange): DecidedChange => change as DecidedChange
+
 const endsAtRest = (item: WriteItem, answer: WriteAnswer): boolean =>
   (item.kind === "cancel" && answer.result === "cancelled") ||
   (item.kind === "change" && answer.result === "changed") ||
@@ -359,6 +363,7 @@ const timerName = ({ namespace, timerId, fireId, fireAt }: Timer): string =>
 
 const itemName = (item: WriteItem): string => {
   const { namespace, timerId } = keyOfItem(item)
-  const what = item.kind === "outcome" ? `outcome ${item.then.to} of ${item.fireId.slice(-6)}` : item.kind
+  const what =
+    item.kind === "outcome" ? `outcome ${item.then.to} of ${item.timer.fireId.slice(-6)}` : item.kind
   return `${what} to ${namespace}/${timerId}`
 }

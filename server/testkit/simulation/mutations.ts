@@ -14,27 +14,53 @@ export interface Mutation {
 export const mutations: ReadonlyArray<Mutation> = [
   {
     name: "the fence on outcomes",
-    file: "stores/memory/MemoryStore.ts",
+    file: "stores/memory/MemoryDatabase.ts",
     search: "if (state?.epoch !== epoch) return",
-    replacement: 'if (state?.epoch !== epoch && items.some(({ kind }) => kind !== "outcome")) return',
+    replacement:
+      "if (state === undefined || (state.epoch !== epoch && changes.some(({ pending }) => pending))) return",
   },
   {
     name: "the fence on puts",
-    file: "stores/memory/MemoryStore.ts",
+    file: "stores/memory/MemoryDatabase.ts",
     search: "if (state?.epoch !== epoch) return",
-    replacement: 'if (state?.epoch !== epoch && items.some(({ kind }) => kind !== "put")) return',
+    replacement:
+      "if (state === undefined || (state.epoch !== epoch && changes.some(({ finished }) => finished))) return",
   },
   {
     name: "the number of a write",
-    file: "stores/memory/MemoryStore.ts",
-    search: "if (number <= state.lastWrite) return",
+    file: "stores/memory/MemoryDatabase.ts",
+    search: "if (number <= state.lastCommit) return",
     replacement: "if (number < 0) return",
   },
   {
     name: "the past of a key that is inserted",
-    file: "domain/decide.ts",
-    search: "decision.pending !== undefined && known.last !== undefined",
-    replacement: "decision.pending === null",
+    file: "stores/memory/MemoryDatabase.ts",
+    search: "expects: { pending: null, last: null },",
+    replacement: "expects: { pending: null },",
+  },
+  {
+    name: "what a change expects of the pending row",
+    file: "stores/memory/MemoryDatabase.ts",
+    search: "if (pending && !isInState(there, pending)) return false",
+    replacement: "",
+  },
+  {
+    name: "what a create expects of the last life",
+    file: "stores/memory/MemoryDatabase.ts",
+    search: "if (last !== undefined && (this.#lastOf(uuid)?.life.fireId ?? null) !== last) return false",
+    replacement: "",
+  },
+  {
+    name: "the second look after a miss",
+    file: "stores/Deciding.ts",
+    search: "    entry.known = undefined\n  }\n",
+    replacement: "  }\n",
+  },
+  {
+    name: "a write that was stored in part has an unknown result",
+    file: "stores/Deciding.ts",
+    search: "else if (part.batch.hasWritten) {",
+    replacement: "else if (part.batch.left.length < 0) {",
   },
   {
     name: "the counter in the claim",
@@ -81,7 +107,7 @@ export const mutations: ReadonlyArray<Mutation> = [
   {
     name: "the fireId in an outcome",
     file: "domain/decide.ts",
-    search: "pending.fireId !== outcome.fireId ||",
+    search: "pending.fireId !== outcome.timer.fireId ||",
     replacement: "",
   },
   {

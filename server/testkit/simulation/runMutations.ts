@@ -1,9 +1,10 @@
 // Shows that the simulation bites: takes one safeguard out of a copy of the service at a time and runs seeds until
 // one of them fails. The copy lies below node_modules, so that it finds the same packages and nobody else finds it.
 import { spawnSync } from "node:child_process"
-import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { cpSync, mkdirSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
+import { mutate, sourceOf } from "./mutate.ts"
 import { type Mutation, mutations } from "./mutations.ts"
 
 export interface Found {
@@ -16,16 +17,6 @@ export interface Found {
 
 const server = fileURLToPath(new URL("../..", import.meta.url))
 const cache = join(server, "..", "node_modules", ".cache", "punctual-mutants")
-
-export const sourceOf = ({ file }: Mutation): string => readFileSync(join(server, "src", file), "utf8")
-
-/** The source with the safeguard taken out; it must be there once. */
-export const mutate = (source: string, { name, file, search, replacement }: Mutation): string => {
-  const parts = source.split(search)
-  if (parts.length !== 2)
-    throw new Error(`"${name}" is found ${parts.length - 1} times in ${file}, not once: ${search}`)
-  return parts.join(replacement)
-}
 
 /** One after the other; those whose names contain `only`, if it is given. */
 export const runMutations = (

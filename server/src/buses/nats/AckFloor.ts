@@ -5,7 +5,7 @@
 //
 // It holds for one stream and one consumer, told by when they were made: in a stream that was made anew the same
 // numbers mean other messages, and none of them may be skipped.
-import type { ConsumerInfo } from "@nats-io/jetstream"
+import type { ConsumerInfo } from "../../../../drivers/nats/nats.ts"
 
 export type ConsumerProgress = Pick<ConsumerInfo, "created" | "ack_floor">
 

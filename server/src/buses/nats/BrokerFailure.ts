@@ -1,7 +1,6 @@
 // What went wrong between us and the broker, in a sentence that says where and what to do. The server is named
 // by its address only: credentials never reach a message.
-import { JetStreamApiError } from "@nats-io/jetstream"
-import { errors } from "@nats-io/transport-node"
+import { errors, JetStreamApiError } from "../../../../drivers/nats/nats.ts"
 
 /** Codes of the broker's own answers that mean something to us. */
 export const apiCodes = {

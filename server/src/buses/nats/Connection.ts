@@ -2,15 +2,16 @@
 // bound what it does, say in the log when the connection is lost and regained, and tell those who have something
 // on its way: what they sent before is of unknown fate, and what they ask of the broker is void.
 import { readFileSync } from "node:fs"
-import { type JetStreamManager, jetstreamManager } from "@nats-io/jetstream"
+import { Effect, Latch, type Scope } from "effect"
 import {
   type ConnectionOptions,
   connect,
   errors,
+  type JetStreamManager,
+  jetstreamManager,
   type NatsConnection,
   type Status,
-} from "@nats-io/transport-node"
-import { Effect, Latch, type Scope } from "effect"
+} from "../../../../drivers/nats/nats.ts"
 import { BusError } from "../../ports/Bus.ts"
 import { failureText, isAuthorizationFailure } from "./BrokerFailure.ts"
 

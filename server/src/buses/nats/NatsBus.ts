@@ -2,10 +2,9 @@
 // nodes of the service, and dead letters are messages of the same stream. What the broker calls things stays in
 // this folder.
 
-import type { ConsumerInfo } from "@nats-io/jetstream"
-import { MsgHdrsImpl } from "@nats-io/transport-node"
 import { encodeEnvelope, type SealedEnvelope } from "@punctual/api/Envelope"
 import { Effect, Layer } from "effect"
+import { type ConsumerInfo, MsgHdrsImpl } from "../../../../drivers/nats/nats.ts"
 import { Bus, type BusError, type BusSample, PublishError, type Published } from "../../ports/Bus.ts"
 import { WallClock } from "../../ports/WallClock.ts"
 import type { IntakeOptions } from "../Intake.ts"

@@ -2,8 +2,6 @@
 // carries the message as it came, its headers, and in a header of ours the subject it came to, so that a replay
 // can send it there again.
 
-import type { StoredMsg } from "@nats-io/jetstream"
-import { headers, type MsgHdrs } from "@nats-io/transport-node"
 import {
   type DeadLetterFacts,
   decodeDeadLetter,
@@ -11,6 +9,7 @@ import {
   type OpenedDeadLetter,
 } from "@punctual/api/DeadLetter"
 import { Effect, Result, type Scope } from "effect"
+import { headers, type MsgHdrs, type StoredMsg } from "../../../../drivers/nats/nats.ts"
 import { BusError, type DeadLetterEntry, type DeadLetters } from "../../ports/Bus.ts"
 import { apiCodeOf, apiCodes } from "./BrokerFailure.ts"
 import { Connection, type ConnectionSettings } from "./Connection.ts"

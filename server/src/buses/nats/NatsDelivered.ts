@@ -1,9 +1,9 @@
 // One delivery as the broker makes it: what its reply address tells of the message, and the words by which it is
 // answered. They go out at once and are not confirmed: one that is lost means another delivery.
 
-import type { Msg } from "@nats-io/transport-node"
 import type { DeadLetterFacts } from "@punctual/api/DeadLetter"
 import type { Effect } from "effect"
+import type { Msg } from "../../../../drivers/nats/nats.ts"
 import type { BusError } from "../../ports/Bus.ts"
 import type { Delivered } from "../Delivered.ts"
 import { tenantOf } from "./Routing.ts"

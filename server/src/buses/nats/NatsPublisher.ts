@@ -6,8 +6,9 @@
 //
 // The time-outs are one timer of the runtime, not Effect's clock: the broker's time is real, and a fibre or a timer for
 // each call would cost as much as sending it.
-import { createInbox, type Msg, type MsgHdrs } from "@nats-io/transport-node"
+
 import { Effect, type Scope } from "effect"
+import { createInbox, type Msg, type MsgHdrs } from "../../../../drivers/nats/nats.ts"
 import { PublishError } from "../../ports/Bus.ts"
 import { apiCodes, failureText } from "./BrokerFailure.ts"
 import type { Connection } from "./Connection.ts"

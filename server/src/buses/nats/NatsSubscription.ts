@@ -9,8 +9,9 @@
 // A pull ends when it is used up, when its time is over, or when it is void: the connection was lost, the consumer
 // or the stream is gone, or the broker fell silent (it sends heartbeats while a pull waits). After that the
 // stream and the consumer are looked at again, and made again if they must be.
-import { createInbox, type Subscription as Inbox, type Msg, nanos } from "@nats-io/transport-node"
+
 import { Effect, Latch, type Scope } from "effect"
+import { createInbox, type Subscription as Inbox, type Msg, nanos } from "../../../../drivers/nats/nats.ts"
 import type { BusError, Subscription } from "../../ports/Bus.ts"
 import type { WallClock } from "../../ports/WallClock.ts"
 import { type Intake, type IntakeOptions, makeIntake } from "../Intake.ts"

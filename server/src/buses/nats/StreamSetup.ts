@@ -1,18 +1,20 @@
 // The stream and the consumer on the broker: made if they are missing, and never changed if they are there. What
 // an operator set up otherwise is either harmless, or risky and warned of, or it would break a promise: then the
 // start is refused, and each setting is named with what it is and what it must be.
+
+import { Effect } from "effect"
 import {
   AckPolicy,
   type ConsumerConfig,
   type ConsumerInfo,
   DeliverPolicy,
+  millis,
+  nanos,
   ReplayPolicy,
   RetentionPolicy,
   StorageType,
   type StreamConfig,
-} from "@nats-io/jetstream"
-import { millis, nanos } from "@nats-io/transport-node"
-import { Effect } from "effect"
+} from "../../../../drivers/nats/nats.ts"
 import { BusError, type Topic } from "../../ports/Bus.ts"
 import type { IntakeOptions } from "../Intake.ts"
 import type { AckFloor } from "./AckFloor.ts"

@@ -99,7 +99,11 @@ const WriteAnswerOnWire = Schema.Union([
     result: Schema.Literal("ignored"),
     because: Schema.Literals(["outdated", "inFlight", "retrying", "finished"]),
   }),
-  Schema.Struct({ result: Schema.Literal("unstorable"), reason: Schema.String }),
+  Schema.Struct({
+    result: Schema.Literal("unstorable"),
+    reason: Schema.String,
+    isUnreadable: optionalKey(Schema.Literal(true)),
+  }),
   Schema.Struct({
     result: Schema.Literals([
       "inFlight",

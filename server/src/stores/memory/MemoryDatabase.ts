@@ -1,47 +1,23 @@
 // Timers, finished lives and leases in plain memory: what a database file is to the SQLite store.
 // Several nodes of one process may share one, as the simulator's do. Every call is synchronous, so
+// each is a transaction by itself, and nothing here knows of Effect. It decides nothing.
+import { addTallies, emptyTally, type Known, type Tally } from "../../domain/Decision.ts"
 // each is a transaction by itself, and nothing here knows of Effect.
 
+import { MemoryDocuments } from "@punctual/documents/memory/MemoryDocuments"
 import { compareDue } from "../../domain/DueOrder.ts"
-import {
-  type Decision,
-  decideCancel,
-  decideChange,
-  decideInsert,
-  decideOutcome,
-  decidePut,
-  decideRecord,
-  decideSchedule,
-  emptyTally,
-  type Known,
-  type Tally,
-} from "../../domain/decide.ts"
-import { decideDiscard, decideReplay } from "../../domain/decideDead.ts"
-import {
-  type ArchivedItem,
-  decideRestore,
-  keyOfArchived,
-  type RestoreResult,
-} from "../../domain/decideRestore.ts"
 import type { FinishedLife, FinishedState, Timer, TimerKey, Uuid } from "../../domain/Timer.ts"
-import {
-  type InsertAnswer,
-  keyOfItem,
-  type NamedDead,
-  type Put,
-  type WriteAnswer,
-  type WriteItem,
-} from "../../domain/WriteItem.ts"
+import type { ArchivedItem, NamedLife } from "../../domain/WriteItem.ts"
+import type { Commit, CommitAnswer, Expectation, KeyChange, Look } from "../../ports/ShardStorage.ts"
 import type { DueQuery } from "../../ports/TimerStore.ts"
 import { MemberList } from "../MemberList.ts"
 import { compareUtf8 } from "../Utf8Order.ts"
-import { SettingsRecords } from "./SettingsRecords.ts"
 import { SortedList } from "./SortedList.ts"
 
 export interface ShardState {
   epoch: number
-  /** The number of the last write that was taken under the epoch. */
-  lastWrite: number
+  /** The number of the last commit that was accepted under the epoch. */
+  lastCommit: number
   counter: number
   foreign: number
   node: string | undefined
@@ -58,7 +34,7 @@ export interface Ended {
   readonly entry: number
 }
 
-/** What lists walk. */
+/** What scans walk. */
 export interface NamespaceIndex {
   readonly pendingByDue: SortedList<Pending>
   readonly pendingById: SortedList<Pending>
@@ -74,7 +50,7 @@ export class MemoryDatabase {
   readonly shards: ReadonlyArray<ShardState>
   /** The nodes that share this database. */
   readonly members = new MemberList()
-  readonly settings = new SettingsRecords()
+  readonly documents = new MemoryDocuments()
   readonly #pending = new Map<Uuid, Pending>()
   readonly #due: ReadonlyArray<SortedList<Pending>>
   /** The lives of a key, by revision. */
@@ -88,7 +64,7 @@ export class MemoryDatabase {
   constructor(shards: number) {
     this.shards = Array.from({ length: shards }, () => ({
       epoch: 0,
-      lastWrite: 0,
+      lastCommit: 0,
       counter: 0,
       foreign: 0,
       node: undefined,
@@ -100,21 +76,40 @@ export class MemoryDatabase {
     return this.#tally
   }
 
-  apply(shard: number, item: WriteItem): WriteAnswer {
-    const key = keyOfItem(item)
-    const decision = this.#decide(item, this.known(key))
-    this.#carryOut(shard, key, decision)
-    return decision.answer
-  }
-
-  insert(shard: number, put: Put): InsertAnswer {
-    const decision = decideInsert(put, this.known(put.timer))
-    this.#carryOut(shard, put.timer, decision)
-    return decision.answer
-  }
-
   known(key: TimerKey): Known {
     return { pending: this.#pending.get(key.uuid)?.timer, last: this.#lastOf(key.uuid)?.life }
+  }
+
+  look({ key, lives, withPayload }: Look): Known {
+    const named = lives?.flatMap((life) => this.#lifeOf(key.uuid, life)?.life ?? [])
+    const { pending, last } = this.known(key)
+    const known = { pending, last, ...(named === undefined ? {} : { lives: named }) }
+    return withPayload ? known : withoutPayloads(known)
+  }
+
+  commit({ shard, epoch, number, changes }: Commit): CommitAnswer {
+    const state = this.shards[shard]
+    if (state?.epoch !== epoch) return { result: "ownershipLost" }
+    if (number <= state.lastCommit) return { result: "overtaken" }
+    state.lastCommit = number
+    const missed = changes.flatMap((change, index) => (this.change(shard, change) ? [] : [index]))
+    return { result: "committed", missed, refused: [] }
+  }
+
+  /** Of each, whether its key was unknown, so that it was stored. */
+  insertNew(shard: number, timers: ReadonlyArray<Timer>): ReadonlyArray<boolean> {
+    const stored = timers.map((timer) =>
+      this.change(shard, {
+        key: timer,
+        expects: { pending: null, last: null },
+        pending: timer,
+        payload: "write",
+        tally: { created: 1 },
+      }),
+    )
+    const state = this.shards[shard]
+    if (state !== undefined && stored.includes(true)) state.foreign++
+    return stored
   }
 
   /** In due order; the caller stops when it has enough. */
@@ -141,14 +136,14 @@ export class MemoryDatabase {
     return index
   }
 
-  /** Of all that have anything here, in order. */
+  /** Of all that have timers or lives here, in order. */
   namespaceNames(): ReadonlyArray<string> {
-    const names = new Set(this.settings.names)
+    const names: Array<string> = []
     for (const [name, { pendingById, ended }] of this.#namespaces) {
       const lists = [pendingById, ended.delivered.byId, ended.cancelled.byId, ended.dead.byId]
-      if (lists.some(({ size }) => size > 0)) names.add(name)
+      if (lists.some(({ size }) => size > 0)) names.push(name)
     }
-    return [...names].sort(compareUtf8)
+    return names.sort(compareUtf8)
   }
 
   prune(exclusiveBeforeMs: number, limit: number): number {
@@ -170,55 +165,27 @@ export class MemoryDatabase {
     ]
   }
 
-  restore(shard: number, item: ArchivedItem): RestoreResult {
-    const { uuid, fireId, revision } = keyOfArchived(item)
-    const { result, tally } = decideRestore(item, {
-      pending: this.#pending.get(uuid)?.timer,
-      lastRevision: this.#lastOf(uuid)?.life.revision,
-      hasEnded: this.#lifeOf({ uuid, fireId, revision }) !== undefined,
-    })
-    if (tally === undefined) return { result }
-    if (item.kind === "pending") this.#add({ timer: item.timer, shard })
-    else this.#remember({ life: item.life, entry: ++this.#entries })
+  /** Without a fence. False, and nothing was done, if something else is there than the change expects. */
+  change(shard: number, change: KeyChange): boolean {
+    if (!this.#holds(change.key, change.expects)) return false
+    const { key, pending, payload, finished, removesLife, tally } = change
+    const before = this.#pending.get(key.uuid)
+    const life = change.expects.life === undefined ? undefined : this.#lifeOf(key.uuid, change.expects.life)
+    if (pending !== undefined && before !== undefined) this.#remove(before)
+    if (pending)
+      this.#add({ timer: withPayload(pending, payload === "keep" ? before?.timer : pending), shard })
+    if (life !== undefined && (removesLife || finished !== undefined)) this.#forget(life)
+    if (finished !== undefined) this.#remember({ life: finished, entry: life?.entry ?? ++this.#entries })
     this.#tally = addTallies(this.#tally, tally)
-    return { result }
+    return true
   }
 
-  #decide(item: WriteItem, known: Known): Decision<WriteAnswer> {
-    switch (item.kind) {
-      case "put":
-        return decidePut(item, known)
-      case "change":
-        return decideChange(item, known)
-      case "schedule":
-        return decideSchedule(item, known)
-      case "cancel":
-        return decideCancel(item, known)
-      case "outcome":
-        return decideOutcome(item, known)
-      case "record":
-        return decideRecord(item, this.#lifeOf(item.life)?.life)
-      case "replay":
-        return decideReplay(item, known, this.#deadLetter(item))
-      case "discard":
-        return decideDiscard(item, this.#deadLetter(item))
-    }
-  }
-
-  #carryOut(shard: number, key: TimerKey, decision: Decision<InsertAnswer>): void {
-    if (decision.pending !== undefined) {
-      const before = this.#pending.get(key.uuid)
-      if (before !== undefined) this.#remove(before)
-      if (decision.pending !== null) this.#add({ timer: decision.pending, shard })
-    }
-    if (decision.finished !== undefined) {
-      const corrected = decision.corrects ? this.#lifeOf(decision.finished) : undefined
-      if (corrected !== undefined) this.#forget(corrected)
-      this.#remember({ life: decision.finished, entry: corrected?.entry ?? ++this.#entries })
-    }
-    const removed = decision.removesDead === undefined ? undefined : this.#lifeOf(decision.removesDead)
-    if (removed !== undefined) this.#forget(removed)
-    if (decision.tally !== undefined) this.#tally = addTallies(this.#tally, decision.tally)
+  #holds({ uuid }: TimerKey, { pending, last, life }: Expectation): boolean {
+    const there = this.#pending.get(uuid)?.timer
+    if (pending === null && there !== undefined) return false
+    if (pending && !isInState(there, pending)) return false
+    if (last !== undefined && (this.#lastOf(uuid)?.life.fireId ?? null) !== last) return false
+    return life === undefined || (this.#lifeOf(uuid, life)?.life.state ?? null) === life.state
   }
 
   #add(pending: Pending): void {
@@ -260,19 +227,14 @@ export class MemoryDatabase {
     this.#prunable.remove(ended)
   }
 
-  #deadLetter({ key, deadFireId, deadRevision }: NamedDead): FinishedLife | undefined {
-    const life = this.#lifeOf({ uuid: key.uuid, fireId: deadFireId, revision: deadRevision })?.life
-    return life?.state === "dead" ? life : undefined
-  }
-
   #lastOf(uuid: Uuid): Ended | undefined {
     for (const ended of this.#ended.get(uuid)?.downFrom(() => false) ?? []) return ended
     return undefined
   }
 
   /** A life keeps its revision, or has a higher one from its cancel: none below needs a look. */
-  #lifeOf({ uuid, fireId, revision }: Pick<FinishedLife, "uuid" | "fireId" | "revision">): Ended | undefined {
-    for (const ended of this.#ended.get(uuid)?.upFrom(({ life }) => life.revision >= revision) ?? []) {
+  #lifeOf(uuid: Uuid, { fireId, minRevision }: NamedLife): Ended | undefined {
+    for (const ended of this.#ended.get(uuid)?.upFrom(({ life }) => life.revision >= minRevision) ?? []) {
       if (ended.life.fireId === fireId) return ended
     }
     return undefined
@@ -287,16 +249,29 @@ const emptyEnded = (): EndedIndex => ({
   byId: new SortedList(byIdAndRevision),
 })
 
-export const addTallies = (a: Tally, b: Partial<Tally>): Tally => ({
-  created: a.created + (b.created ?? 0),
-  rearmed: a.rearmed + (b.rearmed ?? 0),
-  replayed: a.replayed + (b.replayed ?? 0),
-  delivered: a.delivered + (b.delivered ?? 0),
-  cancelled: a.cancelled + (b.cancelled ?? 0),
-  replaced: a.replaced + (b.replaced ?? 0),
-  dead: a.dead + (b.dead ?? 0),
-  discarded: a.discarded + (b.discarded ?? 0),
+const isInState = (there: Timer | undefined, expected: NonNullable<Expectation["pending"]>): boolean =>
+  there?.fireId === expected.fireId &&
+  there.attempts === expected.attempts &&
+  there.revision === expected.revision &&
+  there.askedAt === expected.askedAt
+
+/** The timer with the payload of another, or with none. */
+const withPayload = (timer: Timer, from: Timer | undefined): Timer => {
+  if (timer.payload === from?.payload) return timer
+  const { payload: _, ...rest } = timer
+  return from?.payload === undefined ? rest : { ...rest, payload: from.payload }
+}
+
+const withoutPayloads = ({ pending, last, lives }: Known): Known => ({
+  pending: pending && stripped(pending),
+  last: last && stripped(last),
+  ...(lives === undefined ? {} : { lives: lives.map(stripped) }),
 })
+
+const stripped = <A extends { readonly payload?: Uint8Array }>({
+  payload: _,
+  ...rest
+}: A): Omit<A, "payload"> => rest
 
 const byDue = (a: Pending, b: Pending): number => compareDue(a.timer, b.timer)
 

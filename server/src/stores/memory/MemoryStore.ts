@@ -1,33 +1,27 @@
 // The memory store: the ports over a MemoryDatabase, under the same laws as every other store but
 // durability. All its effects are synchronous, so that a simulation that owns the scheduler owns the
 // store as well.
+import { changeOf } from "@punctual/documents/DocumentRow"
+import { Documents } from "@punctual/documents/Documents"
+import { documentsIn } from "@punctual/documents/memory/MemoryDocuments"
 import { Context, Effect, Layer } from "effect"
-import { whyTooLarge } from "../../domain/decideRestore.ts"
 import type { Timer } from "../../domain/Timer.ts"
-import {
-  type InsertAnswer,
-  itemBytes,
-  type Put,
-  type Unstorable,
-  type WriteItem,
-} from "../../domain/WriteItem.ts"
-import { NamespaceStore } from "../../ports/NamespaceStore.ts"
 import { type Lease, ShardLeases } from "../../ports/ShardLeases.ts"
-import { type ArchivePage, type TimerArchive, TimerRestore } from "../../ports/TimerArchive.ts"
-import {
-  type BatchAnswer,
-  type DueQuery,
-  type InvalidCursor,
-  type ShardBatch,
-  StoreError,
-  TimerStore,
-} from "../../ports/TimerStore.ts"
-import { decodeCursor } from "../ListCursor.ts"
+import { ShardStorage } from "../../ports/ShardStorage.ts"
+import type { ArchivePage, TimerArchive } from "../../ports/TimerArchive.ts"
+import { type DueQuery, StoreError, TimerStore } from "../../ports/TimerStore.ts"
+import { decidingStore } from "../DecidingStore.ts"
 import { compareUtf8 } from "../Utf8Order.ts"
-import { countIn, listFrom } from "./listing.ts"
 import { type MemoryDatabase, makeMemoryDatabase, type ShardState } from "./MemoryDatabase.ts"
+import { scanIn } from "./scanning.ts"
 
-const limits = { batchItems: 1_000, batchBytes: 4 << 20, itemBytes: 1 << 20, concurrentWrites: 16 } as const
+const limits = {
+  batchItems: 1_000,
+  batchBytes: 4 << 20,
+  itemBytes: 1 << 20,
+  concurrentWrites: 16,
+  shardsTogether: Number.MAX_SAFE_INTEGER,
+} as const
 
 export const MemoryStore = {
   /** A database of its own, empty, gone with the layer. */
@@ -39,11 +33,11 @@ export const MemoryStore = {
   /** All that the database holds now. */
   archive: (database: MemoryDatabase): TimerArchive => {
     const items = database.contents()
-    const settings = database.settings.changesAfter(0, Number.MAX_SAFE_INTEGER)
+    const documents = database.documents.copy()
     return {
       shards: database.shards.length,
-      settings: (afterVersion, limit) =>
-        Effect.sync(() => settings.filter(({ version }) => version > afterVersion).slice(0, limit)),
+      documents: (kind, afterVersion, limit) =>
+        Effect.sync(() => documents.changesAfter(kind, afterVersion, limit).map(changeOf)),
       page: (after, limit) =>
         Effect.sync((): ArchivePage => {
           const from = Number(after?.key[0] ?? 0)
@@ -55,48 +49,26 @@ export const MemoryStore = {
   },
 } as const
 
-type MemoryServices = TimerStore | ShardLeases | NamespaceStore | TimerRestore
+type MemoryServices = TimerStore | ShardStorage | ShardLeases | Documents
 
-const servicesOver = (database: MemoryDatabase): Context.Context<MemoryServices> =>
-  Context.make(TimerStore, timerStoreOver(database)).pipe(
+const servicesOver = (database: MemoryDatabase): Context.Context<MemoryServices> => {
+  const storage = storageOver(database)
+  return Context.make(TimerStore, decidingStore(storage)).pipe(
+    Context.add(ShardStorage, storage),
     Context.add(ShardLeases, leasesOver(database)),
-    Context.add(NamespaceStore, namespacesOver(database)),
-    Context.add(TimerRestore, restoreOver(database)),
+    Context.add(Documents, documentsIn(database.documents)),
   )
+}
 
-const namespacesOver = (database: MemoryDatabase): NamespaceStore["Service"] => ({
-  put: (record) => Effect.sync(() => database.settings.put(record)),
-  get: (namespace) => Effect.sync(() => database.settings.get(namespace)),
-  changesAfter: (version, limit) => Effect.sync(() => database.settings.changesAfter(version, limit)),
-  names: (exclusiveAfter, limit) =>
-    Effect.sync(() =>
-      database
-        .namespaceNames()
-        .filter((name) => compareUtf8(name, exclusiveAfter) > 0 && !name.startsWith("_"))
-        .slice(0, limit),
-    ),
-})
-
-const restoreOver = (database: MemoryDatabase): TimerRestore["Service"] => ({
-  restore: (batches) =>
-    withShards(database, batches, () =>
-      batches.map(({ shard, epoch, items }) =>
-        database.shards[shard]?.epoch === epoch
-          ? {
-              result: "restored",
-              results: items.map(
-                (item) => whyTooLarge(item, limits.itemBytes) ?? database.restore(shard, item),
-              ),
-            }
-          : { result: "ownershipLost" },
-      ),
-    ),
-})
-
-const timerStoreOver = (database: MemoryDatabase): TimerStore["Service"] => ({
+const storageOver = (database: MemoryDatabase): ShardStorage["Service"] => ({
   limits,
-  write: (batches) =>
-    withShards(database, batches, () => batches.map((batch) => writeBatch(database, batch))),
+  open: () => Effect.void,
+  look: (looks) => Effect.sync(() => looks.map((look) => database.look(look))),
+  commit: (commits) => withShards(database, commits, () => commits.map((commit) => database.commit(commit))),
+  insertNew: (shard, timers) =>
+    withShards(database, [{ shard }], () =>
+      database.insertNew(shard, timers).map((isStored) => (isStored ? "stored" : "missed")),
+    ),
   due: (query) => Effect.sync(() => page(database, query)),
   dueHeads: (query) =>
     Effect.sync(() =>
@@ -108,15 +80,14 @@ const timerStoreOver = (database: MemoryDatabase): TimerStore["Service"] => ({
         fireAt,
       })),
     ),
-  insertIfAbsent: (shard, puts) =>
-    withShards(database, [{ shard }], () => insertIfAbsent(database, shard, puts)),
-  find: (key) => Effect.sync(() => database.known(key)),
-  list: (query) =>
-    Effect.try({
-      try: () => listFrom(database.index(query.namespace), query, decodeCursor(query)),
-      catch: (error) => error as InvalidCursor,
-    }),
-  count: (query) => Effect.sync(() => countIn(database.index(query.namespace), query)),
+  scan: (scan) => Effect.sync(() => scanIn(database.index(scan.namespace), scan)),
+  namespaces: (exclusiveAfter, limit) =>
+    Effect.sync(() =>
+      database
+        .namespaceNames()
+        .filter((name) => compareUtf8(name, exclusiveAfter) > 0 && !name.startsWith("_"))
+        .slice(0, limit),
+    ),
   prune: (exclusiveBeforeMs, limit) => Effect.sync(() => database.prune(exclusiveBeforeMs, limit)),
   tally: Effect.sync(() => database.tally),
 })
@@ -128,7 +99,7 @@ const leasesOver = (database: MemoryDatabase): ShardLeases["Service"] => ({
       const state = database.shards[expected.shard]
       if (state?.epoch !== expected.epoch || state.counter !== expected.counter) return undefined
       state.epoch++
-      state.lastWrite = 0
+      state.lastCommit = 0
       state.counter++
       state.node = node
       return leaseOf(state, expected.shard)
@@ -159,34 +130,6 @@ const leaseOf = ({ epoch, counter, foreign, node }: ShardState, shard: number): 
   foreign,
   ...(node === undefined ? {} : { node }),
 })
-
-const writeBatch = (database: MemoryDatabase, { shard, epoch, number, items }: ShardBatch): BatchAnswer => {
-  const state = database.shards[shard]
-  if (state?.epoch !== epoch) return { result: "ownershipLost" }
-  if (number <= state.lastWrite) return { result: "overtaken" }
-  state.lastWrite = number
-  const answers = items.map((item) => whyUnstorable(item) ?? database.apply(shard, item))
-  return { result: "written", answers }
-}
-
-const whyUnstorable = (item: WriteItem): Unstorable | undefined => {
-  const bytes = itemBytes(item)
-  if (bytes <= limits.itemBytes) return undefined
-  const reason = `The item has ${bytes} bytes; this store holds at most ${limits.itemBytes}.`
-  return { result: "unstorable", reason }
-}
-
-const insertIfAbsent = (
-  database: MemoryDatabase,
-  shard: number,
-  puts: ReadonlyArray<Put>,
-): ReadonlyArray<InsertAnswer> => {
-  const createdBefore = database.tally.created
-  const answers = puts.map((put) => whyUnstorable(put) ?? database.insert(shard, put))
-  const state = database.shards[shard]
-  if (state !== undefined && database.tally.created > createdBefore) state.foreign++
-  return answers
-}
 
 const page = (database: MemoryDatabase, query: DueQuery): ReadonlyArray<Timer> => {
   const timers: Array<Timer> = []

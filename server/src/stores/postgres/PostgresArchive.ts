@@ -1,14 +1,16 @@
 // The schema read for an archive: on one connection, in one transaction that sees the database as it was when it
 // began and writes nothing, so that services may run on it meanwhile. Until the archive is closed, vacuum keeps what
 // it may still read.
+import { changeOf } from "@punctual/documents/DocumentRow"
+import { readChanges } from "@punctual/documents/postgres/postgresDocuments"
 import { Effect, type Scope } from "effect"
-import type { ArchivedItem } from "../../domain/decideRestore.ts"
+import type { ArchivedItem } from "../../domain/WriteItem.ts"
 import type { ArchivePage, ArchivePlace, TimerArchive } from "../../ports/TimerArchive.ts"
 import { StoreError } from "../../ports/TimerStore.ts"
+import { archivePage } from "../archivePage.ts"
 import { connectionTo } from "./Connections.ts"
 import { describe } from "./failures.ts"
 import { archiveTimeoutMs } from "./limits.ts"
-import { readChanges } from "./Namespaces.ts"
 import { OpenFailure, openForArchive } from "./openDatabase.ts"
 import { PostgresOpenError } from "./PostgresStore.ts"
 import { type KeyRow, keyOfRow, type LifeRow, lifeOf, type TimerRow, timerOf } from "./rows.ts"
@@ -48,7 +50,8 @@ const opening = <A>(open: () => PromiseLike<A>): Effect.Effect<A, PostgresOpenEr
 const archiveOf = (session: Bun.SQL, shards: number): TimerArchive => ({
   shards,
   page: (after, limit) => inTime(() => pageOf(session, after, limit)),
-  settings: (afterVersion, limit) => inTime(() => readChanges(session, afterVersion, limit)),
+  documents: (kind, afterVersion, limit) =>
+    inTime(async () => (await readChanges(session, kind, afterVersion, limit)).map(changeOf)),
 })
 
 const inTime = <A>(read: () => Promise<A>): Effect.Effect<A, StoreError> =>
@@ -113,7 +116,8 @@ const pageOf = async (
   const read = rows.map((row) => part.read(row as never))
   const items = read.map(({ item }) => item)
   const last = read.at(-1)
-  if (last !== undefined && rows.length === limit) return { items, next: { part: part.name, key: last.key } }
+  if (last !== undefined && rows.length === limit)
+    return archivePage(items, { part: part.name, key: last.key })
   const following = parts[index + 1]
-  return following === undefined ? { items } : { items, next: { part: following.name, key: following.first } }
+  return archivePage(items, following && { part: following.name, key: following.first })
 }

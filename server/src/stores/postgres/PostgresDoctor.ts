@@ -1,8 +1,9 @@
 // The schema examined: counts by shard, sums beside them, what is overdue and what is dead, the sizes of its tables. All
 // of it in one transaction that sees the database as it was when it began.
-import type { Tally } from "../../domain/decide.ts"
-import type { ServicePause } from "../../domain/NamespaceSettings.ts"
-import { serviceRecord } from "../../ports/NamespaceStore.ts"
+
+import { readChanges } from "@punctual/documents/postgres/postgresDocuments"
+import type { Tally } from "../../domain/Decision.ts"
+import { settingsKind } from "../../engine/SettingsRecords.ts"
 import {
   type ExamineOptions,
   namedMost,
@@ -11,9 +12,10 @@ import {
   type StoreReport,
 } from "../../ports/StoreReport.ts"
 import { logOfText } from "../AttemptLogText.ts"
+import { type ExaminedRow, RowExamination } from "../RowExamination.ts"
+import { SettingsExamination } from "../SettingsExamination.ts"
 import { readClockOffset } from "./clockOffset.ts"
-import { migrations } from "./migrations/all.ts"
-import { readSettings } from "./Namespaces.ts"
+import { programVersion } from "./migrations/all.ts"
 
 export const examineSchema = async (
   sql: Bun.SQL,
@@ -27,18 +29,20 @@ export const examineSchema = async (
     overdue: await overdueIn(tx, overdueBeforeMs),
     deadByNamespace: await deadByNamespace(tx),
     sizes: await sizesIn(tx),
-    pause: await pauseIn(tx),
+    settings: await settingsIn(tx),
+    unreadable: await unreadableIn(tx),
   }))
-  const { pause, ...rest } = counted
+  const { settings, unreadable, ...rest } = counted
   return {
     store: "postgres",
     schemaVersion,
-    programVersion: migrations.length,
+    programVersion: programVersion,
     ...rest,
     integrity: "notChecked",
     faults: [],
     clockOffsetMs,
-    ...(pause === undefined ? {} : { pause }),
+    ...settings.found,
+    unreadable: [...settings.found.unreadable, ...unreadable],
   }
 }
 
@@ -122,7 +126,7 @@ const overdueIn = async (sql: Bun.SQL, beforeMs: number): Promise<StoreReport["o
 }
 
 const overdueOf = (row: OverdueRow): OverdueTimer => {
-  const lastAttempt = row.last_attempt === null ? undefined : logOfText(row.last_attempt).at(-1)
+  const lastAttempt = row.last_attempt === null ? undefined : logOfText(row.last_attempt)?.at(-1)
   return {
     namespace: row.namespace,
     timerId: row.timer_id,
@@ -136,12 +140,77 @@ const deadByNamespace = async (sql: Bun.SQL): Promise<StoreReport["deadByNamespa
   sql.unsafe(`SELECT namespace, count(*)::float8 AS count FROM history WHERE state = 'dead'
     GROUP BY namespace ORDER BY count(*) DESC, namespace LIMIT ${namedMost}`)
 
-/** A schema of an older version has no settings. */
-const pauseIn = async (sql: Bun.SQL): Promise<ServicePause | undefined> => {
+const examinedColumns = "namespace, timer_id, spec, last_attempt"
+
+interface ExaminedPart {
+  readonly what: "timers" | "lives"
+  /** Before every row. */
+  readonly first: ReadonlyArray<string | number>
+  /** The columns after those that are examined are the place of the row. */
+  readonly text: string
+}
+
+/** Each in the order of an index. */
+const examinedParts: ReadonlyArray<ExaminedPart> = [
+  {
+    what: "timers",
+    first: ["", ""],
+    text: `SELECT ${examinedColumns}, namespace AS place_0, timer_id AS place_1 FROM timers AS t
+      WHERE (namespace, timer_id) > ($1::text, $2::text)
+      ORDER BY t.namespace, t.timer_id LIMIT ${RowExamination.pageItems}`,
+  },
+  {
+    what: "lives",
+    first: [Number.MIN_SAFE_INTEGER, 0],
+    text: `SELECT ${examinedColumns}, finished_at::float8 AS place_0, id::float8 AS place_1 FROM history AS h
+      WHERE state <> 'dead' AND (finished_at, id) > ($1::bigint, $2::bigint)
+      ORDER BY h.finished_at, h.id LIMIT ${RowExamination.pageItems}`,
+  },
+  {
+    what: "lives",
+    first: ["", 0, 0],
+    text: `SELECT ${examinedColumns}, namespace AS place_0, finished_at::float8 AS place_1, id::float8 AS place_2
+      FROM history AS h
+      WHERE state = 'dead' AND (namespace, finished_at, id) > ($1::text, $2::bigint, $3::bigint)
+      ORDER BY h.namespace, h.finished_at, h.id LIMIT ${RowExamination.pageItems}`,
+  },
+]
+
+type PlacedRow = ExaminedRow & {
+  readonly place_0: string | number
+  readonly place_1: string | number
+  readonly place_2?: number
+}
+
+const unreadableIn = async (sql: Bun.SQL): Promise<StoreReport["unreadable"]> => {
+  const examined = { timers: new RowExamination("timers"), lives: new RowExamination("lives") }
+  for (const { what, first, text } of examinedParts) {
+    let after: ReadonlyArray<string | number> | undefined = first
+    while (after !== undefined) {
+      const page: ReadonlyArray<PlacedRow> = await sql.unsafe(text, [...after])
+      for (const row of page) examined[what].take(row)
+      after = page.length === RowExamination.pageItems ? placeOf(page.at(-1)) : undefined
+    }
+  }
+  return [...examined.timers.found, ...examined.lives.found]
+}
+
+const placeOf = (row: PlacedRow | undefined): ReadonlyArray<string | number> | undefined => {
+  if (row === undefined) return undefined
+  const { place_0, place_1, place_2 } = row
+  return place_2 === undefined ? [place_0, place_1] : [place_0, place_1, place_2]
+}
+
+/** A schema of an older version has no documents. */
+const settingsIn = async (sql: Bun.SQL): Promise<SettingsExamination> => {
+  const settings = new SettingsExamination()
   const rows: ReadonlyArray<{ is_there: boolean }> = await sql.unsafe(
-    "SELECT to_regclass('namespaces') IS NOT NULL AS is_there",
+    "SELECT to_regclass('documents') IS NOT NULL AS is_there",
   )
-  return rows[0]?.is_there === true ? (await readSettings(sql, serviceRecord)).settings.pause : undefined
+  if (rows[0]?.is_there !== true) return settings
+  const limit = SettingsExamination.pageItems
+  while (settings.take(await readChanges(sql, settingsKind, settings.version, limit))) {}
+  return settings
 }
 
 /** With their indexes, and what lies out of line. */

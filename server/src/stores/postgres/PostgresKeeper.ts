@@ -7,7 +7,7 @@ import { StoreError } from "../../ports/TimerStore.ts"
 import { connectionTo } from "./Connections.ts"
 import { describe } from "./failures.ts"
 import { archiveTimeoutMs } from "./limits.ts"
-import { migrations } from "./migrations/all.ts"
+import { programVersion } from "./migrations/all.ts"
 import {
   explained,
   newerSchema,
@@ -50,7 +50,7 @@ export const PostgresKeeper = {
       return {
         versions: calling(target, async () => ({
           stored: await knownVersion(sql, target),
-          program: migrations.length,
+          program: programVersion,
         })),
         migrate: calling(target, async () => {
           const isThere = (await knownVersion(sql, target)) > 0
@@ -81,7 +81,7 @@ const connected = (url: string) =>
 
 const knownVersion = async (sql: Bun.SQL, target: Target): Promise<number> => {
   const version = await versionOf(sql, target)
-  if (version > migrations.length) throw newerSchema(target, version)
+  if (version > programVersion) throw newerSchema(target, version)
   return version
 }
 

@@ -1,15 +1,22 @@
 // The cluster's default: a schema in a PostgreSQL database that several nodes share. Writes, reads, claims and
 // renewals each have connections of their own, so that neither a slow write, nor a long list, nor a claim that waits
-// for a fence delays a renewal. The ports' calls are bounded and their failures named here; what they mean is in
-// Writer.ts, Reader.ts and Leases.ts.
+// for a fence delays a renewal. Calls are bounded and their failures named here; what they do is in Commits.ts, looks.ts,
+// Reader.ts and Leases.ts.
+import { Documents } from "@punctual/documents/Documents"
+import {
+  listDocuments,
+  readChanges,
+  readDocument,
+  writeDocument,
+} from "@punctual/documents/postgres/postgresDocuments"
 import { Context, Duration, Effect, Layer, Schedule, Schema } from "effect"
-import { NamespaceStore } from "../../ports/NamespaceStore.ts"
 import { ShardLeases } from "../../ports/ShardLeases.ts"
+import { ShardStorage } from "../../ports/ShardStorage.ts"
 import { StoreClock } from "../../ports/StoreClock.ts"
-import { TimerRestore } from "../../ports/TimerArchive.ts"
-import { type InvalidCursor, type ListQuery, StoreError, TimerStore } from "../../ports/TimerStore.ts"
-import { decodeCursor } from "../ListCursor.ts"
-import type { SortKey } from "../ListOrder.ts"
+import { StoreError, TimerStore } from "../../ports/TimerStore.ts"
+import { decidingStore } from "../DecidingStore.ts"
+import { storeDocuments } from "../StoreDocuments.ts"
+import { commitAll, insertNew, prune } from "./Commits.ts"
 import { Connections, type Place } from "./Connections.ts"
 import { readClockOffset } from "./clockOffset.ts"
 import { describe, isFatal, isTransient } from "./failures.ts"
@@ -21,11 +28,10 @@ import {
   readRetryDelayMs,
   writeLimits,
 } from "./limits.ts"
-import { putSettings, readChanges, readNames, readSettings } from "./Namespaces.ts"
+import { lookAt } from "./looks.ts"
+import { readNames } from "./namespaceNames.ts"
 import { OpenFailure, openDatabase } from "./openDatabase.ts"
-import { readCount, readDue, readFound, readHeads, readPage, readTally } from "./Reader.ts"
-import { restoreBatches } from "./restoring.ts"
-import { insertPuts, prune, writeBatches } from "./Writer.ts"
+import { readCount, readDue, readHeads, readScan, readTally } from "./Reader.ts"
 
 export interface PostgresStoreOptions {
   /** postgres://user:password@host:5432/database?schema=punctual */
@@ -47,7 +53,7 @@ export class PostgresOpenError extends Schema.TaggedError<PostgresOpenError>()("
 export const PostgresStore = {
   layer: (
     options: PostgresStoreOptions,
-  ): Layer.Layer<TimerStore | ShardLeases | NamespaceStore | TimerRestore | StoreClock, PostgresOpenError> =>
+  ): Layer.Layer<TimerStore | ShardStorage | ShardLeases | Documents | StoreClock, PostgresOpenError> =>
     Layer.effectContext(
       Effect.gen(function* () {
         const { place, warnings } = yield* opened(options)
@@ -61,19 +67,13 @@ export const PostgresStore = {
           renewals: yield* connected(place, 1),
         }
         const calls = new Calls(options.onFatal ?? (() => {}))
-        return Context.make(TimerStore, timerStoreOver(lanes, calls, options.shards, writers)).pipe(
+        const storage = storageOver(lanes, calls, options.shards, writers)
+        return Context.make(TimerStore, decidingStore(storage)).pipe(
+          Context.add(ShardStorage, storage),
           Context.add(ShardLeases, leasesOver(lanes, calls)),
-          Context.add(NamespaceStore, namespacesOver(lanes, calls)),
+          Context.add(Documents, documentsOf(lanes, calls)),
           Context.add(StoreClock, {
             offsetMs: (nowMs) => calls.again(lanes.reads, (sql) => readClockOffset(sql, nowMs)),
-          }),
-          Context.add(TimerRestore, {
-            restore: (batches) =>
-              withShards(
-                options.shards,
-                batches,
-                calls.once(lanes.writes, (sql) => restoreBatches(sql, batches)),
-              ),
           }),
         )
       }),
@@ -151,41 +151,44 @@ class Calls {
   }
 }
 
-const timerStoreOver = (
+const storageOver = (
   { writes, reads }: Lanes,
   calls: Calls,
   shards: number,
   concurrentWrites: number,
-): TimerStore["Service"] => ({
+): ShardStorage["Service"] => ({
   limits: { ...writeLimits, concurrentWrites },
-  write: (batches) =>
+  open: () => Effect.void,
+  look: (looks) => calls.again(reads, (sql) => lookAt(sql, looks)),
+  commit: (commits) =>
     withShards(
       shards,
-      batches,
-      calls.once(writes, (sql) => writeBatches(sql, batches)),
+      commits,
+      calls.once(writes, (sql) => commitAll(sql, commits)),
     ),
-  insertIfAbsent: (shard, puts) =>
+  insertNew: (shard, timers) =>
     withShards(
       shards,
       [{ shard }],
-      calls.once(writes, (sql) => insertPuts(sql, shard, puts)),
+      calls.once(writes, (sql) => insertNew(sql, shard, timers)),
     ),
   due: (query) => calls.again(reads, (sql) => readDue(sql, query)),
   dueHeads: (query) => calls.again(reads, (sql) => readHeads(sql, query)),
-  find: (key) => calls.again(reads, (sql) => readFound(sql, key)),
-  list: (query) =>
-    Effect.flatMap(afterOf(query), (after) => calls.again(reads, (sql) => readPage(sql, query, after))),
-  count: (query) => calls.again(reads, (sql) => readCount(sql, query)),
+  scan: (scan) => calls.again(reads, (sql) => readScan(sql, scan)),
+  count: (scan) => calls.again(reads, (sql) => readCount(sql, scan)),
+  namespaces: (exclusiveAfter, limit) => calls.again(reads, (sql) => readNames(sql, exclusiveAfter, limit)),
   prune: (exclusiveBeforeMs, limit) => calls.once(writes, (sql) => prune(sql, exclusiveBeforeMs, limit)),
   tally: calls.again(reads, readTally),
 })
 
-const namespacesOver = ({ writes, reads }: Lanes, calls: Calls): NamespaceStore["Service"] => ({
-  put: (record) => calls.once(writes, (sql) => putSettings(sql, record)),
-  get: (namespace) => calls.again(reads, (sql) => readSettings(sql, namespace)),
-  changesAfter: (version, limit) => calls.again(reads, (sql) => readChanges(sql, version, limit)),
-  names: (exclusiveAfter, limit) => calls.again(reads, (sql) => readNames(sql, exclusiveAfter, limit)),
-})
+const documentsOf = ({ writes, reads }: Lanes, calls: Calls): Documents["Service"] =>
+  storeDocuments({
+    write: (asked) => calls.once(writes, (sql) => writeDocument(sql, asked)),
+    get: (kind, id) => calls.again(reads, (sql) => readDocument(sql, kind, id)),
+    list: (range) => calls.again(reads, (sql) => listDocuments(sql, range)),
+    changesAfter: (kind, version, limit) =>
+      calls.again(reads, (sql) => readChanges(sql, kind, version, limit)),
+  })
 
 const leasesOver = ({ claims, renewals }: Lanes, calls: Calls): ShardLeases["Service"] => {
   // Before this process is seen for the first time: a predecessor that was killed need not be waited for.
@@ -214,9 +217,6 @@ const leasesOver = ({ claims, renewals }: Lanes, calls: Calls): ShardLeases["Ser
     retire: (node) => calls.once(renewals, (sql) => retire(sql, node)),
   }
 }
-
-const afterOf = (query: ListQuery): Effect.Effect<SortKey | undefined, InvalidCursor> =>
-  Effect.try({ try: () => decodeCursor(query), catch: (error) => error as InvalidCursor })
 
 /** Asking for a shard that does not exist is a mistake of the program, not of a caller. */
 const withShards = <A>(

@@ -3,7 +3,12 @@
 // keeps another from taking a shard over.
 
 /** Of one write. `concurrentWrites` follows from the number of connections. */
-export const writeLimits = { batchItems: 1_000, batchBytes: 4 << 20, itemBytes: 1 << 20 } as const
+export const writeLimits = {
+  batchItems: 1_000,
+  batchBytes: 4 << 20,
+  itemBytes: 1 << 20,
+  shardsTogether: Number.MAX_SAFE_INTEGER,
+} as const
 
 /** Keys are indexed, and an entry of an index holds 2,700 bytes at most. */
 export const mostKeyBytes = 1_000

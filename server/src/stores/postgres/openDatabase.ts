@@ -3,8 +3,9 @@
 // sentence that names the place and what to do.
 import { connectionTo, type Place } from "./Connections.ts"
 import { describe, stateOf } from "./failures.ts"
+import { createFunctions } from "./functions.ts"
 import { archiveTimeoutMs } from "./limits.ts"
-import { migrations } from "./migrations/all.ts"
+import { migrations, oldestVersion, programVersion } from "./migrations/all.ts"
 import { searchPathOf, sessionSettings } from "./sessionSettings.ts"
 
 export type OpenFailureReason =
@@ -37,7 +38,7 @@ export interface OpenedDatabase {
   readonly warnings: ReadonlyArray<string>
 }
 
-const oldestVersion = 15
+const oldestServer = 15
 const defaultSchema = "punctual"
 
 /** Building an index over a full table takes its time; waiting for another node that migrates, too. */
@@ -96,11 +97,11 @@ export const openForArchive = async (
     if (version === 0) {
       throw new OpenFailure("missing", `There is no store in ${target.name}: name the database that has one.`)
     }
-    if (version > migrations.length) throw newerSchema(target, version)
-    if (version < migrations.length) {
+    if (version > programVersion) throw newerSchema(target, version)
+    if (version < programVersion) {
       throw new OpenFailure(
         "olderSchema",
-        `${target.name} has schema version ${version}, and this program reads ${migrations.length}: run the ` +
+        `${target.name} has schema version ${version}, and this program reads ${programVersion}: run the ` +
           "service on it once, which brings it up to date.",
       )
     }
@@ -163,10 +164,10 @@ const checkServer = async (sql: Bun.SQL, { name }: Target): Promise<boolean> => 
 }
 
 export const whyUnfit = (server: ServerRow, name: string): OpenFailure | undefined => {
-  if (server.version < oldestVersion) {
+  if (server.version < oldestServer) {
     return new OpenFailure(
       "serverTooOld",
-      `${name} is on PostgreSQL ${server.version}: ${oldestVersion} or newer is needed.`,
+      `${name} is on PostgreSQL ${server.version}: ${oldestServer} or newer is needed.`,
     )
   }
   for (const setting of ["fsync", "full_page_writes"] as const) {
@@ -193,17 +194,18 @@ const migrate = async (sql: Bun.SQL, target: Target, shards: number): Promise<vo
   const { schema } = target
   await sql.unsafe("SELECT pg_advisory_xact_lock(hashtext('punctual'), hashtext($1::text))", [schema])
   const version = await versionOf(sql, target)
-  if (version > migrations.length) throw newerSchema(target, version)
-  if (version === migrations.length) return
-  await sql.unsafe(`CREATE SCHEMA IF NOT EXISTS "${schema}"`)
+  if (version > programVersion) throw newerSchema(target, version)
+  if (version > 0 && version < oldestVersion) throw tooOldSchema(target, version)
+  if (version === 0) await sql.unsafe(`CREATE SCHEMA IF NOT EXISTS "${schema}"`)
   await sql.unsafe(`SET LOCAL search_path TO ${searchPathOf(schema)}`)
   await sql.unsafe(`CREATE TABLE IF NOT EXISTS migrations (
     version integer PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now())`)
-  for (const [index, text] of migrations.entries()) {
-    if (index < version) continue
+  for (const { version: next, text } of migrations) {
+    if (next <= version) continue
     await sql.unsafe(text).simple()
-    await sql.unsafe("INSERT INTO migrations (version) VALUES ($1::integer)", [index + 1])
+    await sql.unsafe("INSERT INTO migrations (version) VALUES ($1::integer)", [next])
   }
+  await createFunctions(sql)
   if (version > 0) return
   const numbers = "SELECT generate_series(0, $1::integer - 1)"
   await sql.unsafe(`INSERT INTO shards (shard) ${numbers}`, [shards])
@@ -213,8 +215,15 @@ const migrate = async (sql: Bun.SQL, target: Target, shards: number): Promise<vo
 export const newerSchema = ({ name }: Target, version: number): OpenFailure =>
   new OpenFailure(
     "newerSchema",
-    `${name} has schema version ${version}, and this program knows ${migrations.length} at most: ` +
+    `${name} has schema version ${version}, and this program knows ${programVersion} at most: ` +
       "start the newer program that made it, or name another schema.",
+  )
+
+const tooOldSchema = ({ name }: Target, version: number): OpenFailure =>
+  new OpenFailure(
+    "olderSchema",
+    `${name} has schema version ${version}, from before the first release, and this program cannot bring it up to ` +
+      "date: name another schema.",
   )
 
 export const versionOf = async (sql: Bun.SQL, { schema, name }: Target): Promise<number> => {

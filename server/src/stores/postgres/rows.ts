@@ -1,7 +1,7 @@
 // Rows as they are selected, and the timers and lives they stand for. Times and counters leave SQL as float8,
 // which holds every millisecond that a JavaScript number can, and needs no parsing; bigint would come as text.
-import type { FinishedLife, FinishedState, Timer, TimerHead, TimerKey } from "../../domain/Timer.ts"
-import { logOfText } from "../AttemptLogText.ts"
+import type { FinishedLife, FinishedState, Mutable, Timer, TimerHead, TimerKey } from "../../domain/Timer.ts"
+import { addLog } from "../AttemptLogText.ts"
 import { specOfText } from "../SpecText.ts"
 
 export interface TimerRow {
@@ -87,48 +87,54 @@ export const timerOf = (
   { namespace, timerId, uuid }: TimerKey,
   row: TimerRow,
   payload: Uint8Array | null,
-): Timer => ({
-  namespace,
-  timerId,
-  uuid,
-  fireId: row.fire_id,
-  revision: row.revision,
-  executeAt: row.execute_at,
-  fireAt: row.fire_at,
-  attempts: row.attempts,
-  ...(row.first_attempt_at === null ? {} : { firstAttemptAt: row.first_attempt_at }),
-  ...(row.last_attempt === null ? {} : { attemptLog: logOfText(row.last_attempt) }),
-  createdAt: row.created_at,
-  updatedAt: row.updated_at,
-  ...(row.asked_at === null ? {} : { askedAt: row.asked_at }),
-  correlationId: row.correlation_id,
-  spec: specOfText(row.spec),
-  ...(payload === null ? {} : { payload: plainBytes(payload) }),
-})
+): Timer => {
+  const timer: Mutable<Timer> = {
+    namespace,
+    timerId,
+    uuid,
+    fireId: row.fire_id,
+    revision: row.revision,
+    executeAt: row.execute_at,
+    fireAt: row.fire_at,
+    attempts: row.attempts,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+    correlationId: row.correlation_id,
+    spec: specOfText(row.spec),
+  }
+  if (row.first_attempt_at !== null) timer.firstAttemptAt = row.first_attempt_at
+  if (row.last_attempt !== null) addLog(timer, row.last_attempt)
+  if (row.asked_at !== null) timer.askedAt = row.asked_at
+  if (payload !== null) timer.payload = plainBytes(payload)
+  return timer
+}
 
 export const lifeOf = (
   { namespace, timerId, uuid }: TimerKey,
   row: LifeRow,
   payload: Uint8Array | null,
-): FinishedLife => ({
-  namespace,
-  timerId,
-  uuid,
-  state: row.state,
-  fireId: row.fire_id,
-  revision: row.revision,
-  executeAt: row.execute_at,
-  attempts: row.attempts,
-  ...(row.last_attempt === null ? {} : { attemptLog: logOfText(row.last_attempt) }),
-  createdAt: row.created_at,
-  finishedAt: row.finished_at,
-  ...(row.lateness_ms === null ? {} : { latenessMs: row.lateness_ms }),
-  ...(row.reason === null ? {} : { reason: row.reason }),
-  ...(row.ended_by === null ? {} : { endedBy: row.ended_by }),
-  correlationId: row.correlation_id,
-  spec: specOfText(row.spec),
-  ...(payload === null ? {} : { payload: plainBytes(payload) }),
-})
+): FinishedLife => {
+  const life: Mutable<FinishedLife> = {
+    namespace,
+    timerId,
+    uuid,
+    state: row.state,
+    fireId: row.fire_id,
+    revision: row.revision,
+    executeAt: row.execute_at,
+    attempts: row.attempts,
+    createdAt: row.created_at,
+    finishedAt: row.finished_at,
+    correlationId: row.correlation_id,
+    spec: specOfText(row.spec),
+  }
+  if (row.last_attempt !== null) addLog(life, row.last_attempt)
+  if (row.lateness_ms !== null) life.latenessMs = row.lateness_ms
+  if (row.reason !== null) life.reason = row.reason
+  if (row.ended_by !== null) life.endedBy = row.ended_by
+  if (payload !== null) life.payload = plainBytes(payload)
+  return life
+}
 
 /** The driver answers Buffers; the domain's payloads are plain. */
 const plainBytes = (bytes: Uint8Array): Uint8Array =>

@@ -1,15 +1,18 @@
 // What the store's thread does for commands that work on the file itself: each call opens what it needs, because most
 // of them must not create, migrate or lock anything. On a thread of its own, so that a command can say how far it is,
 // and be stopped, while the database library works for minutes.
+import type { DocumentRow } from "@punctual/documents/DocumentRow"
 import type { CopyFacts, CopyOptions } from "../../ports/StoreCopy.ts"
-import type { StoreReport } from "../../ports/StoreReport.ts"
+import type { ExamineOptions } from "../../ports/StoreReport.ts"
+import type { DocumentsAfter } from "./calls.ts"
 import { copyStore, inspectFile } from "./SqliteBackup.ts"
-import { type ExamineFile, examineFile } from "./SqliteDoctor.ts"
+import { documentsInFile, examineFile, type FileReport } from "./SqliteDoctor.ts"
 import { migrateFile, readVersions, type SchemaVersions } from "./SqliteMigration.ts"
 import { RestorePlace } from "./SqliteRestore.ts"
 
 export interface KeeperCalls {
-  examine(options: ExamineFile): StoreReport
+  examine(options: ExamineOptions): FileReport
+  documentsAfter(asked: DocumentsAfter): ReadonlyArray<DocumentRow>
   copy(options: CopyOptions): CopyFacts
   /** Takes the store's lock, until the thread ends. Answers whether a store is there. */
   takePlace(nothing: null): boolean
@@ -28,8 +31,12 @@ export class Keeper implements KeeperCalls {
     this.#path = path
   }
 
-  examine(options: ExamineFile): StoreReport {
+  examine(options: ExamineOptions): FileReport {
     return examineFile(this.#path, options)
+  }
+
+  documentsAfter(asked: DocumentsAfter): ReadonlyArray<DocumentRow> {
+    return documentsInFile(this.#path, asked)
   }
 
   copy(options: CopyOptions): CopyFacts {

@@ -1,39 +1,29 @@
 // The connection that reads, in a thread of its own: a read sees the last commit before it, and waits
 // for none. Pages leave as packs, written straight from the rows.
 import type { Database, Statement } from "bun:sqlite"
-import { emptyTally, type Tally } from "../../domain/decide.ts"
+import { emptyTally, type Tally } from "../../domain/Decision.ts"
 import type { TimerKey } from "../../domain/Timer.ts"
+import type { Scan, ScannedHead, SortKey } from "../../ports/ShardStorage.ts"
 import type { DueQuery, ListQuery } from "../../ports/TimerStore.ts"
-import { isDescending, mostRowsCounted, mostRowsExamined, type SortKey } from "../ListOrder.ts"
+import { CountWalk, type Filtered, ListWalk } from "../ListWalk.ts"
+import type { Lookup } from "./Lookup.ts"
 import { type Field, type Pack, PackWriter } from "./Pack.ts"
-import {
-  bytesOfUuid,
-  dashed,
-  type KeyRow,
-  keyOfRow,
-  type LifeRow,
-  lifeOf,
-  type TimerRow,
-  timerOf,
-} from "./rows.ts"
+import { bytesOfUuid, dashed } from "./rows.ts"
+import { countSql, scannedHead, scanSql } from "./scans.ts"
 import { readerSql } from "./statements.ts"
 import { writeHead, writeLife, writeTimer } from "./timerWire.ts"
-import { countSql, pageSql, type Walked, walkOf } from "./walks.ts"
-
-type BodyRow = { readonly spec: string; readonly payload: Uint8Array | null }
-
-/** One more than the rows a statement may look at tells whether there are more. */
-const oneMore = 1
 
 const mostPrepared = 200
 
 export class Reader {
   readonly #database: Database
+  readonly #lookup: Lookup
   /** By their text; lists and counts have some hundred shapes, of which few are in use. */
   readonly #prepared = new Map<string, Statement>()
 
-  constructor(database: Database) {
+  constructor(database: Database, lookup: Lookup) {
     this.#database = database
+    this.#lookup = lookup
   }
 
   due(query: DueQuery): Pack {
@@ -59,65 +49,64 @@ export class Reader {
     return out.finish()
   }
 
-  /** Pending and last life, each after whether there is one. */
+  /** Of each: pending and last life, each after whether there is one. */
   find(key: TimerKey): Pack {
     return this.#atOneInstant(() => {
+      const { pending, last } = this.#lookup.look({ key, withPayload: true })
       const out = new PackWriter()
-      const named = [key.namespace, key.timerId] as const
-      const pending = this.#query(readerSql.pending).get(...named) as (TimerRow & BodyRow) | null
-      out.field(pending === null ? 0 : 1)
-      if (pending !== null) writeTimer(out, timerOf(key, pending, pending.spec, pending.payload))
-      const ended = this.#query(readerSql.lastEnded).get(...named) as LifeRow | null
-      const dead = this.#query(readerSql.lastDead).get(...named) as LifeRow | null
-      const last = (dead?.revision ?? -1) > (ended?.revision ?? -1) ? dead : ended
-      out.field(last === null ? 0 : 1)
-      if (last !== null) writeLife(out, lifeOf(last))
+      out.field(pending === undefined ? 0 : 1)
+      if (pending !== undefined) writeTimer(out, pending)
+      out.field(last === undefined ? 0 : 1)
+      if (last !== undefined) writeLife(out, last)
       return out.finish()
     })
   }
 
-  /** The matching rows among those examined, and the key to go on after, if there are more. */
+  /** The matching rows among those examined, and the place to go on after, if there are more. */
   list(query: ListQuery, after: SortKey | undefined): { readonly pack: Pack; readonly next?: SortKey } {
     return this.#atOneInstant(() => {
-      const walk = walkOf(query)
-      const examined = walk.rest.length === 0 ? query.limit : mostRowsExamined
-      const sql = pageSql(walk, after, isDescending(query))
-      const rows = this.#query(sql).values(...walk.values, examined + oneMore)
-      const out = new PackWriter()
-      let listed = 0
-      for (const [index, row] of rows.entries()) {
-        if (listed === query.limit || index === examined) {
-          return { pack: out.finish(), next: keyOf(rows[index - 1] ?? [], walk.key[1]) }
-        }
-        if (row[3] !== 1) continue
-        listed++
-        this.#writeListed(out, query, Number(row[0]))
+      const walk = new ListWalk(query, after)
+      for (;;) {
+        const step = walk.step()
+        if (step.kind === "scan") walk.scanned(this.scan(step.scan), step.scan)
+        else if (step.kind === "look") walk.looked(step.looks.map((look) => this.#lookup.look(look)))
+        else break
       }
-      return { pack: out.finish() }
+      const out = new PackWriter()
+      for (const listed of walk.items) {
+        if (listed.state === "pending") writeTimer(out, listed.timer)
+        else writeLife(out, listed.life)
+      }
+      return { pack: out.finish(), ...(walk.next === undefined ? {} : { next: walk.next }) }
     })
   }
 
-  count(query: Walked & { readonly limit: number }): { readonly count: number; readonly capped: boolean } {
-    const walk = walkOf(query)
-    const examined = walk.rest.length === 0 ? query.limit : Math.max(query.limit, mostRowsCounted)
-    const [row] = this.#query(countSql(walk)).values(...walk.values, examined + oneMore)
-    const [seen, hits] = [Number(row?.[0]), Number(row?.[1])]
-    return { count: Math.min(hits, query.limit), capped: hits > query.limit || seen > examined }
+  count(query: Filtered & { readonly limit: number }): { readonly count: number; readonly capped: boolean } {
+    return this.#atOneInstant(() => {
+      const walk = new CountWalk(query, true)
+      for (;;) {
+        const step = walk.step()
+        if (step.kind === "done") return walk.result
+        if (step.kind === "scan") walk.scanned(this.scan(step.scan), step.scan)
+        else walk.counted(this.#countIn(step.scan))
+      }
+    })
+  }
+
+  scan(scan: Scan): ReadonlyArray<ScannedHead> {
+    const { text, values } = scanSql(scan)
+    return this.#query(text)
+      .values(...values)
+      .map((row) => scannedHead(scan, row))
+  }
+
+  #countIn(scan: Scan): number {
+    const { text, values } = countSql(scan)
+    return Number(this.#query(text).values(...values)[0]?.[0])
   }
 
   tally(): Tally {
     return { ...emptyTally, ...(this.#query(readerSql.tally).get() as Tally) }
-  }
-
-  #writeListed(out: PackWriter, query: ListQuery, id: number): void {
-    if (query.state === "pending") {
-      const row = this.#query(readerSql.timerById).get(id) as TimerRow & KeyRow & BodyRow
-      writeTimer(out, timerOf(keyOfRow(row), row, row.spec, query.includePayload ? row.payload : null))
-    } else {
-      const sql = query.state === "dead" ? readerSql.deadById : readerSql.endedById
-      const row = this.#query(sql).get(id) as LifeRow
-      writeLife(out, lifeOf(query.includePayload ? row : { ...row, payload: null }))
-    }
   }
 
   #duePage(pages: (typeof readerSql)["due" | "heads"], { only, except }: DueQuery): Statement {
@@ -153,7 +142,3 @@ const dueValues = (query: DueQuery): Array<string | number | Uint8Array> => {
   if (only !== undefined) return [...values, only]
   return except === undefined || except.length === 0 ? values : [...values, JSON.stringify(except)]
 }
-
-/** The columns that the walk's own statement sorts by. */
-const keyOf = (row: ReadonlyArray<unknown>, second: string): SortKey =>
-  (second === "0" ? [row[1]] : [row[1], row[2]]) as unknown as SortKey

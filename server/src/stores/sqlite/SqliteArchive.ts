@@ -2,19 +2,21 @@
 // may run on the file meanwhile. Its log grows until the archive is closed, because what the archive still reads
 // cannot be moved out of it.
 import type { Database, Statement } from "bun:sqlite"
+import { changeOf } from "@punctual/documents/DocumentRow"
+import { DocumentTable } from "@punctual/documents/sqlite/DocumentTable"
 import { Effect, type Scope } from "effect"
-import type { ArchivedItem } from "../../domain/decideRestore.ts"
+import type { ArchivedItem } from "../../domain/WriteItem.ts"
 import type { ArchivePage, ArchivePlace, TimerArchive } from "../../ports/TimerArchive.ts"
 import { StoreError } from "../../ports/TimerStore.ts"
+import { archivePage } from "../archivePage.ts"
 import { describe, explain } from "./failures.ts"
-import { NamespaceTable } from "./NamespaceTable.ts"
 import { OpenFailure } from "./OpenFailure.ts"
 import { numberIn, openForArchive } from "./openDatabase.ts"
 import { type KeyRow, keyOfRow, type LifeRow, lifeOf, type TimerRow, timerOf } from "./rows.ts"
 import { SqliteOpenError } from "./SqliteStore.ts"
 import { archiveSql } from "./statements.ts"
 
-type PendingRow = TimerRow & KeyRow & { readonly spec: string; readonly payload: Uint8Array | null }
+type PendingRow = TimerRow & KeyRow & { readonly spec: string | null; readonly payload: Uint8Array | null }
 
 export const SqliteArchive = {
   /** Closed with the scope. */
@@ -49,7 +51,7 @@ const archiveOf = (database: Database, path: string): TimerArchive => {
     { name: "history", first: [0], statement: database.prepare(archiveSql.history), read: readLifeRow },
     { name: "dead", first: [0], statement: database.prepare(archiveSql.dead), read: readLifeRow },
   ]
-  const namespaces = new NamespaceTable(database)
+  const documents = new DocumentTable(database)
   const read = <A>(run: () => A) =>
     Effect.try({
       try: run,
@@ -58,7 +60,8 @@ const archiveOf = (database: Database, path: string): TimerArchive => {
   return {
     shards: numberIn(database, "SELECT count(*) FROM shards"),
     page: (after, limit) => read(() => pageOf(parts, after, limit)),
-    settings: (afterVersion, limit) => read(() => namespaces.changesAfter(afterVersion, limit)),
+    documents: (kind, afterVersion, limit) =>
+      read(() => documents.changesAfter(kind, afterVersion, limit).map(changeOf)),
   }
 }
 
@@ -85,7 +88,8 @@ const pageOf = (parts: ReadonlyArray<Part>, after: ArchivePlace | undefined, lim
   const read = rows.map((row) => part.read(row as never))
   const items = read.map(({ item }) => item)
   const last = read.at(-1)
-  if (last !== undefined && rows.length === limit) return { items, next: { part: part.name, key: last.key } }
+  if (last !== undefined && rows.length === limit)
+    return archivePage(items, { part: part.name, key: last.key })
   const following = parts[index + 1]
-  return following === undefined ? { items } : { items, next: { part: following.name, key: following.first } }
+  return archivePage(items, following && { part: following.name, key: following.first })
 }

@@ -3,8 +3,9 @@
 // read stays in the log, which grows if a service writes meanwhile.
 import type { Database } from "bun:sqlite"
 import { statSync } from "node:fs"
-import type { Tally } from "../../domain/decide.ts"
-import type { ServicePause } from "../../domain/NamespaceSettings.ts"
+import type { DocumentRow } from "@punctual/documents/DocumentRow"
+import { DocumentTable } from "@punctual/documents/sqlite/DocumentTable"
+import type { Tally } from "../../domain/Decision.ts"
 import { shardOf } from "../../domain/TimerKey.ts"
 import {
   type ExamineOptions,
@@ -16,19 +17,18 @@ import {
   type StoreReport,
 } from "../../ports/StoreReport.ts"
 import { logOfText } from "../AttemptLogText.ts"
+import { type ExaminedRow, RowExamination } from "../RowExamination.ts"
+import type { DocumentsAfter } from "./calls.ts"
 import { hasUnknownFormat } from "./damage.ts"
 import { describe, isDamage } from "./failures.ts"
 import { migrations } from "./migrations/all.ts"
-import { NamespaceTable } from "./NamespaceTable.ts"
 import { faultsIn, hasTable, openBeside } from "./openBeside.ts"
 import { numberIn } from "./openDatabase.ts"
 
-export interface ExamineFile extends ExamineOptions {
-  /** The name under which the settings of the service as a whole are kept. */
-  readonly serviceRecord: string
-}
+/** What a thread reports, which leaves settings to those who know what they mean. */
+export type FileReport = Omit<StoreReport, "pause">
 
-export const examineFile = (path: string, options: ExamineFile): StoreReport => {
+export const examineFile = (path: string, options: ExamineOptions): FileReport => {
   const { database, schemaVersion } = openBeside(path)
   try {
     database.run("BEGIN")
@@ -39,8 +39,8 @@ export const examineFile = (path: string, options: ExamineFile): StoreReport => 
       shards: shardsOf(database, shards),
       overdue: overdueIn(database, shards, options.overdueBeforeMs),
       deadByNamespace: deadByNamespace(database),
-      pause: pauseIn(database, options.serviceRecord),
     }))
+    const unreadable = withFaultsTold(structure, () => unreadableIn(database)) ?? []
     return {
       store: "sqlite",
       schemaVersion,
@@ -49,29 +49,25 @@ export const examineFile = (path: string, options: ExamineFile): StoreReport => 
       sizes: sizesOf(path),
       overdue: counted?.overdue ?? { count: 0, worst: [] },
       deadByNamespace: counted?.deadByNamespace ?? [],
+      unreadable,
       integrity: options.isFull ? "full" : "quick",
       faults: structure.slice(0, faultsMost),
-      ...(counted?.pause === undefined ? {} : { pause: counted.pause }),
     }
   } finally {
     database.close()
   }
 }
 
-/** Timers and their bodies are written together: one without the other is a fault that SQLite cannot see. */
+/** Timers and their bodies are written together. A body without a timer is a fault that SQLite cannot see. */
 const structureOf = (database: Database, isFull: boolean): Array<string> => {
   const faults: Array<string> = []
   withFaultsTold(faults, () => faults.push(...faultsIn(database, isFull, faultsMost)))
   withFaultsTold(faults, () => {
-    const bodiless = numberIn(
+    const orphans = numberIn(
       database,
-      "SELECT count(*) FROM timers WHERE NOT EXISTS (SELECT 1 FROM bodies WHERE bodies.id = timers.id)",
+      "SELECT count(*) FROM bodies WHERE NOT EXISTS (SELECT 1 FROM timers WHERE timers.id = bodies.id)",
     )
-    const bodies = numberIn(database, "SELECT count(*) FROM bodies")
-    const timers = numberIn(database, "SELECT count(*) FROM timers")
-    if (bodiless > 0) faults.push(`${bodiless} pending timers have no body`)
-    else if (bodies !== timers)
-      faults.push(`there are ${bodies} bodies for ${timers} pending timers: some belong to none`)
+    if (orphans > 0) faults.push(`${orphans} bodies belong to no pending timer`)
   })
   return faults
 }
@@ -147,7 +143,7 @@ const overdueIn = (database: Database, shards: number, beforeMs: number): StoreR
 }
 
 const overdueOf = (row: OverdueRow): OverdueTimer => {
-  const lastAttempt = row.last_attempt === null ? undefined : logOfText(row.last_attempt).at(-1)
+  const lastAttempt = row.last_attempt === null ? undefined : logOfText(row.last_attempt)?.at(-1)
   return {
     namespace: row.namespace,
     timerId: row.timer_id,
@@ -165,11 +161,38 @@ const deadByNamespace = (database: Database): StoreReport["deadByNamespace"] =>
     )
     .all()
 
-/** A file of an older schema has no settings. */
-const pauseIn = (database: Database, serviceRecord: string): ServicePause | undefined =>
-  hasTable(database, "namespaces")
-    ? new NamespaceTable(database).get(serviceRecord).settings.pause
-    : undefined
+/** Row by row, so that only what cannot be read is kept. */
+const unreadableIn = (database: Database): StoreReport["unreadable"] => {
+  const examined = (what: "timers" | "lives", sources: ReadonlyArray<string>) => {
+    const rows = new RowExamination(what)
+    for (const source of sources) {
+      const statement = database.query<ExaminedRow, []>(
+        `SELECT namespace, timer_id, spec, last_attempt FROM ${source}`,
+      )
+      for (const row of statement.iterate()) rows.take(row)
+    }
+    return rows.found
+  }
+  return [
+    ...examined("timers", ["timers LEFT JOIN bodies ON bodies.id = timers.id"]),
+    ...examined("lives", ["history", "dead"]),
+  ]
+}
+
+/** A file of an older schema has no documents. */
+export const documentsInFile = (
+  path: string,
+  { kind, version, limit }: DocumentsAfter,
+): ReadonlyArray<DocumentRow> => {
+  const { database } = openBeside(path)
+  try {
+    return hasTable(database, "documents")
+      ? new DocumentTable(database).changesAfter(kind, version, limit)
+      : []
+  } finally {
+    database.close()
+  }
+}
 
 const sizesOf = (path: string): StoreReport["sizes"] =>
   [

@@ -1,12 +1,14 @@
 // Commands that work on the file itself, as the ports that they ask by. The work is done in a thread (Keeper.ts).
 import { Effect, type Scope } from "effect"
-import { serviceRecord } from "../../ports/NamespaceStore.ts"
+import { settingsKind } from "../../engine/SettingsRecords.ts"
 import type { StoreCopies, StorePlace } from "../../ports/StoreCopy.ts"
-import type { StoreExamination } from "../../ports/StoreReport.ts"
+import { faultsMost, type StoreExamination, type StoreReport } from "../../ports/StoreReport.ts"
 import type { StoreSchema } from "../../ports/StoreSchema.ts"
 import type { StoreError } from "../../ports/TimerStore.ts"
+import { SettingsExamination } from "../SettingsExamination.ts"
 import type { KeeperCalls } from "./Keeper.ts"
 import { OpenFailure } from "./OpenFailure.ts"
+import type { FileReport } from "./SqliteDoctor.ts"
 import { SqliteOpenError } from "./SqliteStore.ts"
 import { Fate, StoreThread } from "./StoreThread.ts"
 
@@ -21,7 +23,8 @@ type Opened<A, E = SqliteOpenError> = Effect.Effect<A, E, Scope.Scope>
 export const SqliteKeeper = {
   examination: (options: SqliteKeeperOptions): Opened<StoreExamination> =>
     Effect.map(openThread(options), (thread) => ({
-      examine: (asked) => thread.call("examine", { ...asked, serviceRecord }),
+      examine: (asked) =>
+        Effect.flatMap(thread.call("examine", asked), (report) => withSettings(thread, report)),
     })),
 
   copies: (options: SqliteKeeperOptions): Opened<StoreCopies> =>
@@ -53,6 +56,34 @@ export const SqliteKeeper = {
       migrate: thread.call("migrate", options.shards),
     })),
 } as const
+
+/** Pages that are damaged are one more fault of the file. */
+const withSettings = (
+  thread: StoreThread<KeeperCalls>,
+  report: FileReport,
+): Effect.Effect<StoreReport, StoreError> => {
+  const settings = new SettingsExamination()
+  const limit = SettingsExamination.pageItems
+  const readAll = Effect.gen(function* () {
+    for (;;) {
+      const { version } = settings
+      const page = yield* thread.call("documentsAfter", { kind: settingsKind, version, limit })
+      if (!settings.take(page)) return []
+    }
+  })
+  return readAll.pipe(
+    Effect.catchIf(
+      ({ isFatal }) => isFatal,
+      ({ message }) => Effect.succeed([`settings cannot be read: ${message}`]),
+    ),
+    Effect.map((faults) => ({
+      ...report,
+      ...settings.found,
+      unreadable: [...settings.found.unreadable, ...report.unreadable],
+      faults: [...report.faults, ...faults].slice(0, faultsMost),
+    })),
+  )
+}
 
 const openThread = ({ path, workerUrl }: SqliteKeeperOptions) =>
   Effect.acquireRelease(

@@ -1,10 +1,10 @@
 // The embedded default: one SQLite file, one thread that writes and one that reads, so that neither a
 // commit's fsync nor a long list holds up the main thread. The ports' calls are turned into packs and
 // back here; what they mean is in Writer.ts, Reader.ts and Leases.ts.
+import { Documents } from "@punctual/documents/Documents"
 import { Context, Effect, Layer, Schema } from "effect"
-import { NamespaceStore } from "../../ports/NamespaceStore.ts"
 import { ShardLeases } from "../../ports/ShardLeases.ts"
-import { TimerRestore } from "../../ports/TimerArchive.ts"
+import type { SortKey } from "../../ports/ShardStorage.ts"
 import {
   type Found,
   type InvalidCursor,
@@ -13,17 +13,17 @@ import {
   type ListQuery,
   TimerStore,
 } from "../../ports/TimerStore.ts"
-import { decodeCursor, encodeCursor } from "../ListCursor.ts"
-import type { SortKey } from "../ListOrder.ts"
+import { decodeCursor } from "../ListCursor.ts"
+import { listPage } from "../listPage.ts"
 import { MemberList } from "../MemberList.ts"
+import { storeDocuments } from "../StoreDocuments.ts"
 import type { ReaderCalls, WriterCalls } from "./calls.ts"
 import { limits } from "./limits.ts"
 import { OpenFailure } from "./OpenFailure.ts"
 import { type Pack, PackReader } from "./Pack.ts"
-import { packRestores } from "./restoreWire.ts"
 import { Fate, StoreThread } from "./StoreThread.ts"
 import { readLife, readTimer, unpackHeads, unpackTimers } from "./timerWire.ts"
-import { packBatches, unpackAnswers, unpackInserted } from "./writeWire.ts"
+import { packBatches, packPuts, unpackAnswers, unpackInserted } from "./writeWire.ts"
 
 export interface SqliteStoreOptions {
   /** The database file; its folder is created if it is missing. */
@@ -43,9 +43,7 @@ export class SqliteOpenError extends Schema.TaggedError<SqliteOpenError>()("Sqli
 }) {}
 
 export const SqliteStore = {
-  layer: (
-    options: SqliteStoreOptions,
-  ): Layer.Layer<TimerStore | ShardLeases | NamespaceStore | TimerRestore, SqliteOpenError> =>
+  layer: (options: SqliteStoreOptions): Layer.Layer<TimerStore | ShardLeases | Documents, SqliteOpenError> =>
     Layer.effectContext(
       Effect.gen(function* () {
         const fate = new Fate(options.onFatal ?? (() => {}))
@@ -54,8 +52,7 @@ export const SqliteStore = {
         const reader = yield* openThread<ReaderCalls>("reader", options, fate)
         return Context.make(TimerStore, timerStoreOver(writer, reader)).pipe(
           Context.add(ShardLeases, leasesOver(writer, new MemberList())),
-          Context.add(NamespaceStore, namespacesOver(writer, reader)),
-          Context.add(TimerRestore, restoreOver(writer)),
+          Context.add(Documents, documentsOf(writer, reader)),
         )
       }),
     ),
@@ -82,6 +79,7 @@ const timerStoreOver = (
   reader: StoreThread<ReaderCalls>,
 ): TimerStore["Service"] => ({
   limits,
+  open: () => Effect.void,
   write: (batches) =>
     Effect.suspend(() => {
       const pack = packBatches(batches)
@@ -91,7 +89,7 @@ const timerStoreOver = (
     }),
   insertIfAbsent: (shard, puts) =>
     Effect.suspend(() => {
-      const pack = packBatches([{ shard, epoch: 0, number: 0, items: puts }])
+      const pack = packPuts(shard, puts)
       return Effect.map(writer.call("insertIfAbsent", pack, [pack.bytes.buffer]), (answers) =>
         unpackInserted(answers, puts),
       )
@@ -105,27 +103,21 @@ const timerStoreOver = (
       Effect.map(reader.call("list", { query, after }), ({ pack, next }) => pageOf(query, pack, next)),
     ),
   count: (query) => reader.call("count", query),
+  namespaces: (exclusiveAfter, limit) => reader.call("namespaces", { exclusiveAfter, limit }),
   prune: (exclusiveBeforeMs, limit) => writer.call("prune", { exclusiveBeforeMs, limit }),
   tally: reader.call("tally", null),
 })
 
-const restoreOver = (writer: StoreThread<WriterCalls>): TimerRestore["Service"] => ({
-  restore: (batches) =>
-    Effect.suspend(() => {
-      const pack = packRestores(batches)
-      return writer.call("restore", pack, [pack.bytes.buffer])
-    }),
-})
-
-const namespacesOver = (
+const documentsOf = (
   writer: StoreThread<WriterCalls>,
   reader: StoreThread<ReaderCalls>,
-): NamespaceStore["Service"] => ({
-  put: (record) => writer.call("putSettings", record),
-  get: (namespace) => reader.call("settingsOf", namespace),
-  changesAfter: (version, limit) => reader.call("settingsAfter", { version, limit }),
-  names: (exclusiveAfter, limit) => reader.call("namespaceNames", { exclusiveAfter, limit }),
-})
+): Documents["Service"] =>
+  storeDocuments({
+    write: (asked) => writer.call("writeDocument", asked),
+    get: (kind, id) => reader.call("document", { kind, id }),
+    list: (range) => reader.call("documents", range),
+    changesAfter: (kind, version, limit) => reader.call("documentsAfter", { kind, version, limit }),
+  })
 
 /** One process fires all shards of a file, so that membership is its own business: no other reads it. */
 const leasesOver = (writer: StoreThread<WriterCalls>, members: MemberList): ShardLeases["Service"] => ({
@@ -159,5 +151,5 @@ const pageOf = (query: ListQuery, pack: Pack, next: SortKey | undefined): ListPa
     if (query.state === "pending") items.push({ state: "pending", timer: readTimer(input) })
     else items.push({ state: query.state, life: readLife(input) })
   }
-  return next === undefined ? { items } : { items, next: encodeCursor(query, next) }
+  return listPage(query, items, next)
 }

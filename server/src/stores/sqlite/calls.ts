@@ -1,20 +1,19 @@
 // What the store's threads may be asked, and in which words they answer.
-import type { Tally } from "../../domain/decide.ts"
+
+import type { DocumentRow, IdRange, WriteDocument } from "@punctual/documents/DocumentRow"
+import type { Tally } from "../../domain/Decision.ts"
 import type { TimerKey } from "../../domain/Timer.ts"
-import type { SettingsRecord } from "../../ports/NamespaceStore.ts"
 import type { Lease } from "../../ports/ShardLeases.ts"
-import type { RestoreAnswer } from "../../ports/TimerArchive.ts"
+import type { SortKey } from "../../ports/ShardStorage.ts"
 import type { DueQuery, ListQuery } from "../../ports/TimerStore.ts"
-import type { SortKey } from "../ListOrder.ts"
+import type { Filtered } from "../ListWalk.ts"
 import type { OpenFailureReason } from "./OpenFailure.ts"
 import type { OpenOptions } from "./openDatabase.ts"
 import type { Pack } from "./Pack.ts"
-import type { Walked } from "./walks.ts"
 
 export interface WriterCalls {
   write(batches: Pack): Pack
   insertIfAbsent(batch: Pack): Pack
-  restore(batches: Pack): ReadonlyArray<RestoreAnswer>
   prune(asked: { readonly exclusiveBeforeMs: number; readonly limit: number }): number
   owners(nothing: null): ReadonlyArray<Lease>
   claim(asked: { readonly expected: Lease; readonly node: string }): Lease | undefined
@@ -22,7 +21,7 @@ export interface WriterCalls {
     held: ReadonlyArray<{ readonly shard: number; readonly epoch: number }>,
   ): ReadonlyArray<{ readonly foreign: number } | undefined>
   release(asked: { readonly shard: number; readonly epoch: number }): void
-  putSettings(record: SettingsRecord): SettingsRecord | undefined
+  writeDocument(asked: WriteDocument): DocumentRow | undefined
 }
 
 export interface ReaderCalls {
@@ -33,11 +32,18 @@ export interface ReaderCalls {
     readonly pack: Pack
     readonly next?: SortKey
   }
-  count(query: Walked & { readonly limit: number }): { readonly count: number; readonly capped: boolean }
+  count(query: Filtered & { readonly limit: number }): { readonly count: number; readonly capped: boolean }
   tally(nothing: null): Tally
-  settingsOf(namespace: string): SettingsRecord
-  settingsAfter(asked: { readonly version: number; readonly limit: number }): ReadonlyArray<SettingsRecord>
-  namespaceNames(asked: { readonly exclusiveAfter: string; readonly limit: number }): ReadonlyArray<string>
+  document(asked: { readonly kind: string; readonly id: string }): DocumentRow | undefined
+  documents(range: IdRange): ReadonlyArray<DocumentRow>
+  documentsAfter(asked: DocumentsAfter): ReadonlyArray<DocumentRow>
+  namespaces(asked: { readonly exclusiveAfter: string; readonly limit: number }): ReadonlyArray<string>
+}
+
+export interface DocumentsAfter {
+  readonly kind: string
+  readonly version: number
+  readonly limit: number
 }
 
 export interface ThreadOptions extends OpenOptions {

@@ -5,4 +5,5 @@ export const limits = {
   batchBytes: 4 << 20,
   itemBytes: 1 << 20,
   concurrentWrites: 1,
+  shardsTogether: Number.MAX_SAFE_INTEGER,
 } as const

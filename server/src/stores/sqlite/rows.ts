@@ -1,9 +1,9 @@
 // Rows as they are selected, and the timers and lives they stand for. Uuids and fireIds leave SQL as
 // hex digits, because text crosses into JavaScript cheaper than small byte arrays do.
-import type { FinishedLife, FinishedState, Timer, TimerKey } from "../../domain/Timer.ts"
-import { logOfText } from "../AttemptLogText.ts"
-import { specOfText, textOfSpec } from "../SpecText.ts"
-import { logText, type Mutable } from "./timerWire.ts"
+import type { FinishedLife, FinishedState, Mutable, Timer, TimerKey } from "../../domain/Timer.ts"
+import { addLog } from "../AttemptLogText.ts"
+import { specOfText, textOfSpec, unreadableSpec } from "../SpecText.ts"
+import { logText } from "./timerWire.ts"
 
 export interface TimerRow {
   readonly id: number
@@ -57,11 +57,11 @@ const lifeColumns = `id, lower(hex(uuid)) AS uuid, namespace, timer_id, lower(he
 export const historyColumns = `${lifeColumns}, state, NULL AS reason, NULL AS payload`
 export const deadColumns = `${lifeColumns}, 'dead' AS state, reason, payload`
 
-/** Without spec and payload, which a decision does not always need. */
+/** A timer without a body has no spec. */
 export const timerOf = (
   key: TimerKey,
   row: TimerRow,
-  spec: string,
+  spec: string | null,
   payload: Uint8Array | null | undefined,
 ): Timer => {
   const timer: Mutable<Timer> = {
@@ -76,11 +76,11 @@ export const timerOf = (
     createdAt: row.created_at,
     updatedAt: row.updated_at,
     correlationId: row.correlation_id,
-    spec: specOfText(spec),
+    spec: spec === null ? unreadableSpec("its body is missing") : specOfText(spec),
   }
   if (row.first_attempt_at !== null) timer.firstAttemptAt = row.first_attempt_at
   if (row.asked_at !== null) timer.askedAt = row.asked_at
-  if (row.last_attempt !== null) timer.attemptLog = logOfText(row.last_attempt)
+  if (row.last_attempt !== null) addLog(timer, row.last_attempt)
   if (payload !== null && payload !== undefined) timer.payload = payload
   return timer
 }
@@ -104,7 +104,7 @@ export const lifeOf = (row: LifeRow): FinishedLife => {
     correlationId: row.correlation_id,
     spec: specOfText(row.spec),
   }
-  if (row.last_attempt !== null) life.attemptLog = logOfText(row.last_attempt)
+  if (row.last_attempt !== null) addLog(life, row.last_attempt)
   if (row.lateness_ms !== null) life.latenessMs = row.lateness_ms
   if (row.reason !== null) life.reason = row.reason
   if (row.ended_by !== null) life.endedBy = row.ended_by

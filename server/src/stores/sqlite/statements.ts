@@ -14,8 +14,7 @@ const lifeValues = `unhex(?1), ?2, ?3, unhex(?4, '-'), ?5, ?6, ?7, ?8, ?9, ?10, 
 const lifeNames = `uuid, namespace, timer_id, fire_id, revision, execute_at, attempts, last_attempt,
   created_at, finished_at, lateness_ms, ended_by, correlation_id, spec`
 
-export const writerSql = {
-  epoch: "SELECT epoch FROM shards WHERE shard = ?1",
+export const lookupSql = {
   /** What there is under a key, told by row ids and revisions. */
   probe: `SELECT (SELECT id FROM timers INDEXED BY timers_by_key WHERE namespace = ?1 AND timer_id = ?2) AS pending,
     ${lastRevision("history")} AS ended, ${lastRevision("dead")} AS dead`,
@@ -31,10 +30,12 @@ export const writerSql = {
     WHERE namespace = ?1 AND timer_id = ?2 AND revision >= ?3 AND fire_id = unhex(?4, '-') LIMIT 1`,
   deadArming: `SELECT ${deadColumns} FROM dead INDEXED BY dead_by_key
     WHERE namespace = ?1 AND timer_id = ?2 AND revision >= ?3 AND fire_id = unhex(?4, '-') LIMIT 1`,
-  deadLetter: `SELECT ${deadColumns} FROM dead INDEXED BY dead_by_key
-    WHERE namespace = ?1 AND timer_id = ?2 AND revision = ?3 AND fire_id = unhex(?4, '-')`,
+} as const
+
+export const writerSql = {
+  epoch: "SELECT epoch FROM shards WHERE shard = ?1",
   insertTimer: `INSERT INTO timers (${timerNames}) VALUES (${timerValues})`,
-  /** Only if nothing is known of the key: most puts are of new keys, and need no look beforehand. */
+  /** Only if the key is unused: most puts are of unused keys, and need no look beforehand. */
   insertNewTimer: `INSERT INTO timers (${timerNames}) SELECT ${timerValues}
     WHERE NOT EXISTS (SELECT 1 FROM history INDEXED BY history_by_key WHERE namespace = ?3 AND timer_id = ?4)
       AND NOT EXISTS (SELECT 1 FROM dead INDEXED BY dead_by_key WHERE namespace = ?3 AND timer_id = ?4)
@@ -45,16 +46,17 @@ export const writerSql = {
     asked_at = ?11, correlation_id = ?12 WHERE id = ?1`,
   updateBody: "UPDATE bodies SET spec = ?2, payload = ?3 WHERE id = ?1",
   updateSpec: "UPDATE bodies SET spec = ?2 WHERE id = ?1",
-  /** The pending timer whose attempt an outcome is of. */
-  attempted: `SELECT id FROM timers INDEXED BY timers_by_key
-    WHERE namespace = ?1 AND timer_id = ?2 AND fire_id = unhex(?3, '-') AND attempts = ?4`,
-  /** Its life as it ends by being delivered: what is stored of it, and of the attempts what is told. */
-  insertDelivered: `INSERT INTO history (${lifeNames}, state)
-    SELECT t.uuid, t.namespace, t.timer_id, t.fire_id, t.revision, t.execute_at, ?2, ?3, t.created_at, ?4, ?5, NULL,
-      t.correlation_id, b.spec, 'delivered' FROM timers AS t CROSS JOIN bodies AS b ON b.id = t.id WHERE t.id = ?1`,
+  /** The pending row, if it still is in this state. */
+  inState: `SELECT id FROM timers INDEXED BY timers_by_key
+    WHERE namespace = ?1 AND timer_id = ?2 AND fire_id = unhex(?3, '-') AND attempts = ?4 AND revision = ?5
+      AND asked_at IS ?6`,
   deleteTimer: "DELETE FROM timers WHERE id = ?1",
   deleteBody: "DELETE FROM bodies WHERE id = ?1",
   insertEnded: `INSERT INTO history (${lifeNames}, state, id) VALUES (${lifeValues}, ?15, ?16)`,
+  /** The life of a pending timer: what its row has is copied from there, the rest is told. */
+  insertEndedRow: `INSERT INTO history (${lifeNames}, state)
+    SELECT t.uuid, t.namespace, t.timer_id, t.fire_id, ?2, t.execute_at, ?3, ?4, t.created_at, ?5, ?6, ?7,
+      t.correlation_id, b.spec, ?8 FROM timers AS t CROSS JOIN bodies AS b ON b.id = t.id WHERE t.id = ?1`,
   insertDead: `INSERT INTO dead (${lifeNames}, reason, payload) VALUES (${lifeValues}, ?15, ?16)`,
   deleteEnded: "DELETE FROM history WHERE id = ?1",
   deleteDead: "DELETE FROM dead WHERE id = ?1",
@@ -102,15 +104,6 @@ export const readerSql = {
     withBody,
   ),
   heads: duePages(`${keyColumns}, lower(hex(t.fire_id)) AS fire_id, t.fire_at`, ""),
-  pending: `SELECT ${timerColumns}, b.spec, b.payload FROM timers AS t INDEXED BY timers_by_key ${withBody}
-    WHERE t.namespace = ?1 AND t.timer_id = ?2`,
-  lastEnded: `SELECT ${historyColumns} FROM history INDEXED BY history_by_key
-    WHERE namespace = ?1 AND timer_id = ?2 ORDER BY revision DESC LIMIT 1`,
-  lastDead: `SELECT ${deadColumns} FROM dead INDEXED BY dead_by_key
-    WHERE namespace = ?1 AND timer_id = ?2 ORDER BY revision DESC LIMIT 1`,
-  timerById: `SELECT ${timerColumns}, ${keyColumns}, b.spec, b.payload FROM timers AS t ${withBody} WHERE t.id = ?1`,
-  endedById: `SELECT ${historyColumns} FROM history WHERE id = ?1`,
-  deadById: `SELECT ${deadColumns} FROM dead WHERE id = ?1`,
   tally: `SELECT sum(created) AS created, sum(rearmed) AS rearmed, sum(replayed) AS replayed,
     sum(delivered) AS delivered, sum(cancelled) AS cancelled, sum(replaced) AS replaced, sum(dead) AS dead,
     sum(discarded) AS discarded FROM tally`,
@@ -119,7 +112,7 @@ export const readerSql = {
 /** Of everything there is, in the order of a key that does not change: ids of lives rise as they end. */
 export const archiveSql = {
   pending: `SELECT ${timerColumns}, ${keyColumns}, b.spec, b.payload FROM timers AS t INDEXED BY timers_by_key
-    ${withBody} WHERE (t.namespace, t.timer_id) > (?1, ?2) ORDER BY t.namespace, t.timer_id LIMIT ?3`,
+    LEFT JOIN bodies AS b ON b.id = t.id WHERE (t.namespace, t.timer_id) > (?1, ?2) ORDER BY t.namespace, t.timer_id LIMIT ?3`,
   history: `SELECT ${historyColumns} FROM history WHERE id > ?1 ORDER BY id LIMIT ?2`,
   dead: `SELECT ${deadColumns} FROM dead WHERE id > ?1 ORDER BY id LIMIT ?2`,
 } as const

@@ -1,7 +1,7 @@
 // Timers and finished lives as fields of a pack: writers and readers side by side, field for field.
 import type { AttemptLog } from "../../domain/AttemptLog.ts"
-import type { FinishedLife, FinishedState, Timer, TimerHead, TimerKey } from "../../domain/Timer.ts"
-import { logOfText, textOfLog } from "../AttemptLogText.ts"
+import type { FinishedLife, FinishedState, Mutable, Timer, TimerHead, TimerKey } from "../../domain/Timer.ts"
+import { addLog, logOfText, textOfLog } from "../AttemptLogText.ts"
 import { specOfText, textOfSpec } from "../SpecText.ts"
 import { type Pack, PackReader, type PackWriter } from "./Pack.ts"
 
@@ -25,7 +25,16 @@ export const unpackTimers = (pack: Pack): ReadonlyArray<Timer> => {
   return timers
 }
 
-export const writeTimer = (out: PackWriter, timer: Timer): void => {
+export const writeTimer = (out: PackWriter, timer: Timer): void =>
+  writeTimerWith(out, timer, timer.attemptLog, timer.payload)
+
+/** With this log and this payload in place of the timer's own. */
+export const writeTimerWith = (
+  out: PackWriter,
+  timer: Timer,
+  log: AttemptLog | undefined,
+  payload: Uint8Array | undefined,
+): void => {
   writeKey(out, timer)
   out.field(timer.fireId)
   out.field(timer.revision)
@@ -33,13 +42,13 @@ export const writeTimer = (out: PackWriter, timer: Timer): void => {
   out.field(timer.fireAt)
   out.field(timer.attempts)
   out.field(timer.firstAttemptAt)
-  out.field(logText(timer.attemptLog))
+  out.field(logText(log))
   out.field(timer.createdAt)
   out.field(timer.updatedAt)
   out.field(timer.askedAt)
   out.field(timer.correlationId)
   out.shared(textOfSpec(timer.spec))
-  out.bytes(timer.payload)
+  out.bytes(payload)
 }
 
 export const readTimer = (input: PackReader): Timer => {
@@ -52,7 +61,7 @@ export const readTimer = (input: PackReader): Timer => {
   const fireAt = input.number()
   const attempts = input.number()
   const firstAttemptAt = input.optionalNumber()
-  const attemptLog = readLog(input)
+  const log = input.optionalText()
   const createdAt = input.number()
   const updatedAt = input.number()
   const askedAt = input.optionalNumber()
@@ -72,7 +81,7 @@ export const readTimer = (input: PackReader): Timer => {
   }
   const payload = input.bytes()
   if (firstAttemptAt !== undefined) timer.firstAttemptAt = firstAttemptAt
-  if (attemptLog !== undefined) timer.attemptLog = attemptLog
+  if (log !== undefined) addLog(timer, log)
   if (askedAt !== undefined) timer.askedAt = askedAt
   if (payload !== undefined) timer.payload = payload
   return timer
@@ -103,7 +112,7 @@ export const readLife = (input: PackReader): FinishedLife => {
   const revision = input.number()
   const executeAt = input.number()
   const attempts = input.number()
-  const attemptLog = readLog(input)
+  const log = input.optionalText()
   const createdAt = input.number()
   const finishedAt = input.number()
   const latenessMs = input.optionalNumber()
@@ -124,7 +133,7 @@ export const readLife = (input: PackReader): FinishedLife => {
     spec,
   }
   const payload = input.bytes()
-  if (attemptLog !== undefined) life.attemptLog = attemptLog
+  if (log !== undefined) addLog(life, log)
   if (latenessMs !== undefined) life.latenessMs = latenessMs
   if (reason !== undefined) life.reason = reason
   if (endedBy !== undefined) life.endedBy = endedBy
@@ -135,12 +144,11 @@ export const readLife = (input: PackReader): FinishedLife => {
 export const logText = (log: AttemptLog | undefined): string | null =>
   log === undefined ? null : textOfLog(log)
 
+/** Of an item, which this process has written. */
 export const readLog = (input: PackReader): AttemptLog | undefined => {
   const text = input.optionalText()
   return text === undefined ? undefined : logOfText(text)
 }
-
-export type Mutable<T> = { -readonly [name in keyof T]: T[name] }
 
 export const writeKey = (out: PackWriter, key: TimerKey): void => {
   out.field(key.namespace)

@@ -1,21 +1,20 @@
 // A thread of the SQLite store: the writer, the reader, or the keeper of a command. It does what it is asked in order and
 // answers each. After a fatal error it says so and answers nothing more: the process is to end.
 import { parentPort, workerData } from "node:worker_threads"
-import type { Put } from "../../domain/WriteItem.ts"
+import { DocumentTable } from "@punctual/documents/sqlite/DocumentTable"
 import { Checkpoints } from "./Checkpoints.ts"
 import type { ReaderCalls, Request, Response, ThreadOptions, WriterCalls } from "./calls.ts"
 import { describe, explain, isFatal, refusal } from "./failures.ts"
 import { Keeper, type KeeperCalls } from "./Keeper.ts"
 import { Leases } from "./Leases.ts"
-import { NamespaceTable } from "./NamespaceTable.ts"
+import { Lookup } from "./Lookup.ts"
+import { readNames } from "./namespaceNames.ts"
 import { DisplacedFiles, OpenedFiles } from "./OpenedFiles.ts"
 import { OpenFailure } from "./OpenFailure.ts"
 import { openForReading, openForWriting } from "./openDatabase.ts"
 import { Reader } from "./Reader.ts"
-import { Restorer } from "./Restorer.ts"
-import { unpackRestores } from "./restoreWire.ts"
 import { Writer } from "./Writer.ts"
-import { packAnswers, unpackBatches } from "./writeWire.ts"
+import { packAnswers, packInserted, unpackBatches, unpackPuts } from "./writeWire.ts"
 
 interface Served {
   readonly calls: { readonly [method: string]: (args: never) => unknown }
@@ -51,29 +50,26 @@ const saveLog = (displaced: DisplacedFiles, checkpoints: Checkpoints): Error => 
 
 const serveWriter = (): Served => {
   const { database, lock } = openForWriting(options)
-  const writer = new Writer(database)
+  const writer = new Writer(database, new Lookup(database))
   const leases = new Leases(database, writer, lock)
-  const namespaces = new NamespaceTable(database)
+  const documents = new DocumentTable(database)
   const checkpoints = new Checkpoints(database)
   const files = new OpenedFiles(options.path)
-  // Few processes ever restore anything.
-  let restorer: Restorer | undefined
   const calls: WriterCalls = {
-    write: (pack) => packAnswers(writer.write(unpackBatches(pack))),
-    insertIfAbsent: (pack) =>
-      packAnswers(
-        unpackBatches(pack).map(({ shard, items }) => writer.insertIfAbsent(shard, items as Array<Put>)),
-      ),
-    restore: (pack) => {
-      restorer ??= new Restorer(database, writer)
-      return restorer.restore(unpackRestores(pack))
+    write: (pack) => {
+      const { answers, asExpected } = writer.write(unpackBatches(pack))
+      return packAnswers(answers, asExpected)
+    },
+    insertIfAbsent: (pack) => {
+      const { shard, puts } = unpackPuts(pack)
+      return packInserted(writer.insertIfAbsent(shard, puts).answers)
     },
     prune: ({ exclusiveBeforeMs, limit }) => writer.prune(exclusiveBeforeMs, limit),
     owners: () => leases.owners(),
     claim: ({ expected, node }) => leases.claim(expected, node),
     renew: (held) => leases.renew(held),
     release: ({ shard, epoch }) => leases.release(shard, epoch),
-    putSettings: (record) => namespaces.put(record, writer),
+    writeDocument: (asked) => documents.write(asked, (work) => writer.transaction(work)),
   }
   return {
     calls: { ...calls },
@@ -95,8 +91,8 @@ const serveWriter = (): Served => {
 
 const serveReader = (): Served => {
   const database = openForReading(options)
-  const reader = new Reader(database)
-  const namespaces = new NamespaceTable(database)
+  const reader = new Reader(database, new Lookup(database))
+  const documents = new DocumentTable(database)
   const calls: ReaderCalls = {
     due: (query) => reader.due(query),
     dueHeads: (query) => reader.dueHeads(query),
@@ -104,9 +100,10 @@ const serveReader = (): Served => {
     list: ({ query, after }) => reader.list(query, after),
     count: (query) => reader.count(query),
     tally: () => reader.tally(),
-    settingsOf: (namespace) => namespaces.get(namespace),
-    settingsAfter: ({ version, limit }) => namespaces.changesAfter(version, limit),
-    namespaceNames: ({ exclusiveAfter, limit }) => namespaces.names(exclusiveAfter, limit),
+    document: ({ kind, id }) => documents.get(kind, id),
+    documents: (range) => documents.list(range),
+    documentsAfter: ({ kind, version, limit }) => documents.changesAfter(kind, version, limit),
+    namespaces: ({ exclusiveAfter, limit }) => readNames(database, exclusiveAfter, limit),
   }
   return { calls: { ...calls }, beforeAnswer: () => {}, afterCall: () => {}, close: () => database.close() }
 }
@@ -115,6 +112,7 @@ const serveKeeper = (): Served => {
   const keeper = new Keeper(options.path)
   const calls: KeeperCalls = {
     examine: (asked) => keeper.examine(asked),
+    documentsAfter: (asked) => keeper.documentsAfter(asked),
     copy: (asked) => keeper.copy(asked),
     takePlace: () => keeper.takePlace(),
     inspect: (file) => keeper.inspect(file),

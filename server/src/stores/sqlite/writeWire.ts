@@ -1,7 +1,5 @@
 // Items of a write and their answers as packs, there and back. An answer carries only what the asking
-// side does not know: of a timer that was stored as it was sent its revision and creation time, of
-// everything else what the store had.
-import type { Timer } from "../../domain/Timer.ts"
+// side does not know: of an item that was done as expected nothing, because the asking side decides the same.
 import type {
   Change,
   InsertAnswer,
@@ -15,6 +13,7 @@ import type {
   WriteItem,
 } from "../../domain/WriteItem.ts"
 import type { BatchAnswer, ShardBatch } from "../../ports/TimerStore.ts"
+import { answerAsExpected } from "../keyChangeOf.ts"
 import { type Pack, PackReader, PackWriter } from "./Pack.ts"
 import {
   logText,
@@ -25,6 +24,7 @@ import {
   writeKey,
   writeLife,
   writeTimer,
+  writeTimerWith,
 } from "./timerWire.ts"
 
 export const packBatches = (batches: ReadonlyArray<ShardBatch>): Pack => {
@@ -32,7 +32,6 @@ export const packBatches = (batches: ReadonlyArray<ShardBatch>): Pack => {
   for (const batch of batches) {
     out.field(batch.shard)
     out.field(batch.epoch)
-    out.field(batch.number)
     out.field(batch.items.length)
     for (const item of batch.items) writeItem(out, item)
   }
@@ -45,20 +44,27 @@ export const unpackBatches = (pack: Pack): ReadonlyArray<ShardBatch> => {
   while (!input.isAtEnd) {
     const shard = input.number()
     const epoch = input.number()
-    const number = input.number()
     const items: Array<WriteItem> = new Array(input.number())
     for (let i = 0; i < items.length; i++) items[i] = readItem(input)
-    batches.push({ shard, epoch, number, items })
+    batches.push({ shard, epoch, items })
   }
   return batches
 }
 
-/** A worker's answer to a batch: whether each item's timer was stored as it was sent tells how much must be. */
-export type AppliedBatch = Applied | RefusedBatch
+export const packPuts = (shard: number, puts: ReadonlyArray<Put>): Pack => {
+  const out = new PackWriter()
+  out.field(shard)
+  for (const put of puts) writeItem(out, put)
+  return out.finish()
+}
 
-export interface Applied {
-  readonly answers: ReadonlyArray<InsertAnswer>
-  readonly applied: ReadonlyArray<boolean>
+export const unpackPuts = (pack: Pack): { readonly shard: number; readonly puts: ReadonlyArray<Put> } => {
+  const input = new PackReader(pack)
+  const shard = input.number()
+  const puts: Array<Put> = []
+  // Only puts were packed.
+  while (!input.isAtEnd) puts.push(readItem(input) as Put)
+  return { shard, puts }
 }
 
 type RefusedBatch = Exclude<BatchAnswer["result"], "written">
@@ -66,17 +72,21 @@ type RefusedBatch = Exclude<BatchAnswer["result"], "written">
 /** In place of the number of answers. */
 const refusals: { readonly [result in RefusedBatch]: number } = { ownershipLost: -1, overtaken: -2 }
 
-export const packAnswers = (batches: ReadonlyArray<AppliedBatch>): Pack => {
+/** `asExpected`: by batch and item, whether the asking side can decide the same answer by itself. */
+export const packAnswers = (
+  batches: ReadonlyArray<BatchAnswer>,
+  asExpected: ReadonlyArray<ReadonlyArray<boolean>>,
+): Pack => {
   const out = new PackWriter()
-  for (const batch of batches) {
-    if (typeof batch === "string") {
-      out.field(refusals[batch])
+  for (const [place, batch] of batches.entries()) {
+    if (batch.result !== "written") {
+      out.field(refusals[batch.result])
       continue
     }
     out.field(batch.answers.length)
-    batch.answers.forEach((answer, index) => {
-      writeAnswer(out, answer, batch.applied[index] === true)
-    })
+    for (const [index, answer] of batch.answers.entries()) {
+      writeAnswer(out, answer, asExpected[place]?.[index] === true)
+    }
   }
   return out.finish()
 }
@@ -91,9 +101,14 @@ export const unpackAnswers = (pack: Pack, batches: ReadonlyArray<ShardBatch>): R
   })
 }
 
+export const packInserted = (answers: ReadonlyArray<InsertAnswer>): Pack => {
+  const out = new PackWriter()
+  for (const answer of answers) writeAnswer(out, answer, false)
+  return out.finish()
+}
+
 export const unpackInserted = (pack: Pack, puts: ReadonlyArray<Put>): ReadonlyArray<InsertAnswer> => {
   const input = new PackReader(pack)
-  input.number()
   return puts.map((put) => readAnswer(input, put))
 }
 
@@ -129,8 +144,7 @@ const writeItem = (out: PackWriter, item: WriteItem): void => {
       out.field(item.isRepeat ? 1 : 0)
       return
     case "outcome":
-      writeKey(out, item.key)
-      out.field(item.fireId)
+      writeFired(out, item)
       out.field(item.attempt)
       out.field(item.at)
       out.field(logText(item.attemptLog))
@@ -149,8 +163,22 @@ const writeItem = (out: PackWriter, item: WriteItem): void => {
       writeNamedDead(out, item)
       out.field(item.at)
       out.field(item.isRepeat ? 1 : 0)
+      return
+    case "restore":
+      out.field(item.archived.kind)
+      if (item.archived.kind === "pending") writeTimer(out, item.archived.timer)
+      else writeLife(out, item.archived.life)
   }
 }
+
+/** Without what the writer does not need: an outcome has its own log, and only a dead letter keeps its payload. */
+const writeFired = (out: PackWriter, { timer, attemptLog, then }: Outcome): void =>
+  writeTimerWith(
+    out,
+    timer,
+    attemptLog === undefined ? timer.attemptLog : undefined,
+    then.to === "dead" ? timer.payload : undefined,
+  )
 
 const readItem = (input: PackReader): WriteItem => {
   const kind = input.text() as WriteItem["kind"]
@@ -206,6 +234,14 @@ const readItem = (input: PackReader): WriteItem => {
       }
     case "discard":
       return { kind, ...readNamedDead(input), at: input.number(), ...readIsRepeat(input) }
+    case "restore":
+      return {
+        kind,
+        archived:
+          input.text() === "pending"
+            ? { kind: "pending", timer: readTimer(input) }
+            : { kind: "ended", life: readLife(input) },
+      }
   }
 }
 
@@ -225,13 +261,12 @@ const readIsRepeat = (input: PackReader): { readonly isRepeat?: true } =>
   input.number() === 1 ? { isRepeat: true } : {}
 
 const readOutcome = (input: PackReader): Outcome => {
-  const key = readKey(input)
-  const fireId = input.text()
+  const timer = readTimer(input)
   const attempt = input.number()
   const at = input.number()
   const log = present("attemptLog", readLog(input))
   const then = readThen(input)
-  return { kind: "outcome", key, fireId, attempt, at, ...log, then }
+  return { kind: "outcome", timer, attempt, at, ...log, then }
 }
 
 /** Payload apart, what a change sets is rare and small: JSON keeps absent and null apart. */
@@ -288,44 +323,49 @@ const readThen = (input: PackReader): Then => {
   }
 }
 
-/** What follows the result: nothing, what the sent timer became, or a timer, life, revision, reason, cause. */
-const form = { bare: 0, applied: 1, timer: 2, next: 3, life: 4, revision: 5, reason: 6, because: 7 } as const
+/** What follows: nothing, or the result and nothing more, or a timer, life, revision, reason, cause. */
+const form = {
+  asExpected: 0,
+  bare: 1,
+  timer: 2,
+  next: 3,
+  life: 4,
+  revision: 5,
+  reason: 6,
+  because: 7,
+  unreadable: 8,
+} as const
 
-const writeAnswer = (out: PackWriter, answer: InsertAnswer, isStoredAsSent: boolean): void => {
+const writeAnswer = (out: PackWriter, answer: InsertAnswer, isAsExpected: boolean): void => {
+  // What has no timer in it is told as quickly as decided again.
+  if (isAsExpected && ("timer" in answer || "next" in answer)) {
+    out.field(form.asExpected)
+    return
+  }
+  out.field(formOf(answer))
   out.field(answer.result)
-  if (isStoredAsSent && "timer" in answer) {
-    out.field(form.applied)
-    out.field(answer.timer.revision)
-    out.field(answer.timer.createdAt)
-  } else if ("timer" in answer) {
-    out.field(form.timer)
-    writeTimer(out, answer.timer)
-  } else if ("next" in answer && answer.next !== undefined) {
-    out.field(form.next)
-    writeTimer(out, answer.next)
-  } else if ("life" in answer) {
-    out.field(form.life)
-    writeLife(out, answer.life)
-  } else if ("revision" in answer) {
-    out.field(form.revision)
-    out.field(answer.revision)
-  } else if ("reason" in answer) {
-    out.field(form.reason)
-    out.field(answer.reason)
-  } else if ("because" in answer) {
-    out.field(form.because)
-    out.field(answer.because)
-  } else out.field(form.bare)
+  if ("timer" in answer) writeTimer(out, answer.timer)
+  else if ("next" in answer && answer.next !== undefined) writeTimer(out, answer.next)
+  else if ("life" in answer) writeLife(out, answer.life)
+  else if ("revision" in answer) out.field(answer.revision)
+  else if ("reason" in answer) out.field(answer.reason)
+  else if ("because" in answer) out.field(answer.because)
+}
+
+const formOf = (answer: InsertAnswer): number => {
+  if ("timer" in answer) return form.timer
+  if ("next" in answer && answer.next !== undefined) return form.next
+  if ("life" in answer) return form.life
+  if ("revision" in answer) return form.revision
+  if ("reason" in answer) return answer.isUnreadable === true ? form.unreadable : form.reason
+  return "because" in answer ? form.because : form.bare
 }
 
 const readAnswer = (input: PackReader, item: WriteItem): WriteAnswer => {
+  const read = input.number()
+  if (read === form.asExpected) return answerAsExpected(item)
   const result = input.text()
-  switch (input.number()) {
-    case form.applied:
-      return {
-        result,
-        timer: appliedTimer(item as Put | Schedule, input.number(), input.number()),
-      } as WriteAnswer
+  switch (read) {
     case form.timer:
       return { result, timer: readTimer(input) } as WriteAnswer
     case form.next:
@@ -336,15 +376,14 @@ const readAnswer = (input: PackReader, item: WriteItem): WriteAnswer => {
       return { result, revision: input.number() } as WriteAnswer
     case form.reason:
       return { result, reason: input.text() } as WriteAnswer
+    case form.unreadable:
+      return { result, reason: input.text(), isUnreadable: true } as WriteAnswer
     case form.because:
       return { result, because: input.text() } as WriteAnswer
     default:
       return { result } as WriteAnswer
   }
 }
-
-const appliedTimer = ({ timer }: Put | Schedule, revision: number, createdAt: number): Timer =>
-  timer.revision === revision && timer.createdAt === createdAt ? timer : { ...timer, revision, createdAt }
 
 const present = <Name extends string, T>(name: Name, value: T | undefined): { [n in Name]?: T } =>
   (value === undefined ? {} : { [name]: value }) as { [n in Name]?: T }

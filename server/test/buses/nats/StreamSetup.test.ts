@@ -1,7 +1,13 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
-import { AckPolicy, DiscardPolicy, ReplayPolicy, RetentionPolicy, StorageType } from "@nats-io/jetstream"
-import { nanos } from "@nats-io/transport-node"
 import { Effect, Exit, Layer } from "effect"
+import {
+  AckPolicy,
+  DiscardPolicy,
+  nanos,
+  ReplayPolicy,
+  RetentionPolicy,
+  StorageType,
+} from "../../../../drivers/nats/nats.ts"
 import { defaultIntakeOptions } from "../../../src/buses/Intake.ts"
 import {
   type ConsumerFacts,

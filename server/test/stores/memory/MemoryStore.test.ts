@@ -1,11 +1,13 @@
 import { describe, expect, test } from "bun:test"
-import { Effect } from "effect"
+import { Effect, Layer } from "effect"
 import { ShardLeases } from "../../../src/ports/ShardLeases.ts"
 import { TimerStore } from "../../../src/ports/TimerStore.ts"
 import { makeMemoryDatabase } from "../../../src/stores/memory/MemoryDatabase.ts"
 import { MemoryStore } from "../../../src/stores/memory/MemoryStore.ts"
-import { namespaceStoreSuite } from "../../../testkit/NamespaceStore.suite.ts"
+import { damageInMemory } from "../../../testkit/memoryDamage.ts"
+import { RowDamage } from "../../../testkit/RowDamage.ts"
 import { shardLeasesSuite } from "../../../testkit/ShardLeases.suite.ts"
+import { shardStorageSuite } from "../../../testkit/ShardStorage.suite.ts"
 import { at, owned, type StoreFixture } from "../../../testkit/StoreFixture.ts"
 import { timerStoreSuite } from "../../../testkit/TimerStore.suite.ts"
 import { samplePut } from "../../../testkit/timers.ts"
@@ -13,12 +15,19 @@ import { samplePut } from "../../../testkit/timers.ts"
 const fixture: StoreFixture = {
   name: "memory",
   fresh: (options) => MemoryStore.layer(options),
+  damageable: (options) =>
+    Layer.unwrap(
+      Effect.sync(() => {
+        const database = makeMemoryDatabase(options)
+        return Layer.merge(MemoryStore.over(database), Layer.succeed(RowDamage, damageInMemory(database)))
+      }),
+    ),
   reopened: { skipped: "memory keeps nothing beyond its process, by design" },
 }
 
 timerStoreSuite(fixture)
+shardStorageSuite({ name: "memory", storage: (options) => MemoryStore.layer(options) })
 shardLeasesSuite(fixture)
-namespaceStoreSuite(fixture)
 
 describe("a memory database shared by nodes", () => {
   test("what one node writes the other reads, and a claim fences the first", () => {
@@ -40,9 +49,9 @@ describe("a memory database shared by nodes", () => {
       }).pipe(Effect.provide(second)),
     )
     const late = Effect.runSync(
-      Effect.flatMap(TimerStore, (store) =>
-        store.write([{ shard: 0, epoch, number: 1, items: [samplePut()] }]),
-      ).pipe(Effect.provide(first)),
+      Effect.flatMap(TimerStore, (store) => store.write([{ shard: 0, epoch, items: [samplePut()] }])).pipe(
+        Effect.provide(first),
+      ),
     )
     expect(late).toEqual([{ result: "ownershipLost" }])
   })

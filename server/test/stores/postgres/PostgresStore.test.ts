@@ -1,14 +1,33 @@
-import { namespaceStoreSuite } from "../../../testkit/NamespaceStore.suite.ts"
+import { documentsSuite } from "@punctual/documents/testkit/Documents.suite"
+import { SQL } from "bun"
+import { PostgresStore } from "../../../src/stores/postgres/PostgresStore.ts"
 import { describePostgres, type PostgresKind } from "../../../testkit/PostgresBinaries.ts"
-import { postgresFixture, serverForTests } from "../../../testkit/postgres.ts"
+import { postgresFixture, postgresStorageFixture, serverForTests } from "../../../testkit/postgres.ts"
 import { shardLeasesSuite } from "../../../testkit/ShardLeases.suite.ts"
+import { shardStorageSuite } from "../../../testkit/ShardStorage.suite.ts"
+import { storeDocumentsFixture } from "../../../testkit/storeDocumentsFixture.ts"
 import { timerStoreSuite } from "../../../testkit/TimerStore.suite.ts"
 
 for (const kind of ["installed", "packaged"] satisfies ReadonlyArray<PostgresKind>) {
   describePostgres(kind, `on the ${kind} server`, () => {
-    const fixture = postgresFixture(kind, serverForTests(kind))
+    const server = serverForTests(kind)
+    const fixture = postgresFixture(kind, server)
     timerStoreSuite(fixture)
+    shardStorageSuite(postgresStorageFixture(kind, server))
     shardLeasesSuite(fixture)
-    namespaceStoreSuite(fixture)
+    documentsSuite(
+      storeDocumentsFixture(`the PostgreSQL store (${kind})`, () => {
+        const { url, schema } = server().database()
+        return {
+          open: () => PostgresStore.layer({ url, shards: 1, connections: 8 }),
+          edit: async (text) => {
+            await using sql = new SQL({ url: server().url, max: 1 })
+            await sql.unsafe(`SET search_path TO ${schema}`)
+            await sql.unsafe(text)
+          },
+          dispose: () => {},
+        }
+      }),
+    )
   })
 }

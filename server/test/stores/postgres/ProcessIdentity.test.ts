@@ -1,10 +1,11 @@
-import { describe, expect, test } from "bun:test"
+import { expect, test } from "bun:test"
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
 import { hasEnded, identityOf, ownIdentity } from "../../../src/stores/postgres/ProcessIdentity.ts"
+import { describeUnless } from "../../../testkit/describeUnless.ts"
 
-/** Only Linux tells which process is which; elsewhere nobody is ever taken to have ended. */
-const isTold = process.platform === "linux"
+/** Elsewhere no process is ever taken to have ended. */
+const reason = process.platform === "linux" ? undefined : "only Linux tells which process is which"
 
 const idle = async (use: (child: ChildProcess, identity: string) => Promise<void>): Promise<void> => {
   const child = spawn("sleep", ["60"], { stdio: "ignore" })
@@ -24,7 +25,7 @@ const killed = async (child: ChildProcess): Promise<void> => {
   await exit
 }
 
-describe.skipIf(!isTold)("a process", () => {
+describeUnless(reason, "a process", () => {
   test("lives for as long as it runs, frozen or not, and has ended when it was killed", () =>
     idle(async (child, identity) => {
       expect(hasEnded(identity)).toBe(false)

@@ -1,16 +1,19 @@
 // A node that was killed and is started again on its machine need not wait for its own lease to run out.
-import { describe, expect, test } from "bun:test"
+import { expect, test } from "bun:test"
 import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { Effect } from "effect"
 import { ShardLeases } from "../../../src/ports/ShardLeases.ts"
 import { PostgresStore } from "../../../src/stores/postgres/PostgresStore.ts"
 import { identityOf } from "../../../src/stores/postgres/ProcessIdentity.ts"
+import { describeUnless } from "../../../testkit/describeUnless.ts"
 import { serverForTests } from "../../../testkit/postgres.ts"
 
 const shards = 4
 
-describe.skipIf(process.platform !== "linux")("a node that starts", () => {
+const reason = process.platform === "linux" ? undefined : "only Linux tells which process is which"
+
+describeUnless(reason, "a node that starts", () => {
   const server = serverForTests("installed")
 
   /** Two shards of four are held by a node that is this process; then what others see of it is changed. */

@@ -1,15 +1,13 @@
 import { describe, expect, test } from "bun:test"
 import { Effect } from "effect"
 import { ShardLeases } from "../../../src/ports/ShardLeases.ts"
-import { connectionTo } from "../../../src/stores/postgres/Connections.ts"
-import { migrations } from "../../../src/stores/postgres/migrations/all.ts"
+import { migrations, oldestVersion, programVersion } from "../../../src/stores/postgres/migrations/all.ts"
 import { openDatabase, whyUnfit } from "../../../src/stores/postgres/openDatabase.ts"
 import { PostgresStore } from "../../../src/stores/postgres/PostgresStore.ts"
-import { writeBatches } from "../../../src/stores/postgres/Writer.ts"
 import { describePostgres } from "../../../testkit/PostgresBinaries.ts"
 import { PostgresServer } from "../../../testkit/PostgresServer.ts"
 import { serverForTests } from "../../../testkit/postgres.ts"
-import { samplePut } from "../../../testkit/timers.ts"
+import { expectMovedSettings, settingsOfBefore } from "../../../testkit/settingsOfBefore.ts"
 
 const open = (url: string, shards = 2) =>
   Effect.runPromise(
@@ -54,7 +52,7 @@ describePostgres("installed", "opening a PostgreSQL store", () => {
     const [row] = await using(server().url, (sql) =>
       sql.unsafe("SELECT version FROM punctual.migrations ORDER BY 1 DESC"),
     )
-    expect(row).toEqual({ version: migrations.length })
+    expect(row).toEqual({ version: programVersion })
   })
 
   test("nodes that start together make it once", async () => {
@@ -63,53 +61,101 @@ describePostgres("installed", "opening a PostgreSQL store", () => {
     expect(opened.map(({ _tag }) => _tag)).toEqual(["Success", "Success", "Success", "Success"])
   })
 
-  test("migrates what an older program made, and keeps what is in it", async () => {
-    const { url, schema } = server().database()
-    await using(server().url, (sql) =>
+  /** A store as it is after the first migrations, up to the version. */
+  const makeOld = (schema: string, version: number, fill: string): Promise<unknown> =>
+    using(server().url, (sql) =>
       sql.begin(async (tx) => {
         await tx.unsafe(`CREATE SCHEMA ${schema}`)
         await tx.unsafe(`SET LOCAL search_path TO ${schema}`)
         await tx.unsafe(
           "CREATE TABLE migrations (version integer PRIMARY KEY, applied_at timestamptz DEFAULT now())",
         )
-        await tx.unsafe(migrations[0] ?? "").simple()
-        await tx.unsafe("INSERT INTO migrations (version) VALUES (1)")
-        await tx.unsafe("INSERT INTO shards (shard, epoch) VALUES (0, 7), (1, 8)")
-        await tx.unsafe("INSERT INTO leases (shard, epoch) VALUES (0, 7), (1, 8)")
+        for (const migration of migrations) {
+          if (migration.version <= version) await tx.unsafe(migration.text).simple()
+        }
+        await tx.unsafe("INSERT INTO migrations SELECT generate_series(1, $1::integer)", [version])
+        await tx.unsafe(fill).simple()
       }),
     )
-    const opened = await open(url, 2)
-    expect(opened._tag === "Success" && opened.success.map(({ epoch }) => epoch)).toEqual([7, 8])
+
+  test("migrates what an older program made, and keeps what is in it", async () => {
+    for (const { version } of migrations) {
+      const { url, schema } = server().database()
+      await makeOld(
+        schema,
+        version,
+        `INSERT INTO shards (shard, epoch) VALUES (0, 7), (1, 8);
+         INSERT INTO leases (shard, epoch) VALUES (0, 7), (1, 8);`,
+      )
+      const opened = await open(url, 2)
+      expect(opened._tag === "Success" && opened.success.map(({ epoch }) => epoch)).toEqual([7, 8])
+    }
   })
 
-  test("numbers calls in a store from before, and lets nodes from before go on", async () => {
+  test("refuses a store from before the first release, and says what to do", async () => {
     const { url, schema } = server().database()
-    await using(server().url, (sql) =>
-      sql.begin(async (tx) => {
-        await tx.unsafe(`CREATE SCHEMA ${schema}`)
-        await tx.unsafe(`SET LOCAL search_path TO ${schema}`)
-        await tx.unsafe(
-          "CREATE TABLE migrations (version integer PRIMARY KEY, applied_at timestamptz DEFAULT now())",
-        )
-        for (const text of migrations.slice(0, 2)) await tx.unsafe(text).simple()
-        await tx.unsafe("INSERT INTO migrations (version) VALUES (1), (2)")
-        await tx.unsafe("INSERT INTO shards (shard, epoch) VALUES (0, 7)")
-        await tx.unsafe("INSERT INTO leases (shard, epoch) VALUES (0, 7)")
-      }),
+    await makeOld(schema, oldestVersion, "DELETE FROM migrations WHERE version > 3")
+    const opened = await open(url, 2)
+    expect(opened).toMatchObject({ failure: { reason: "olderSchema" } })
+    expect(String(opened._tag === "Failure" && opened.failure)).toContain("name another schema")
+  })
+
+  test("makes the functions of this program once, and removes those of programs long ago", async () => {
+    const { url, schema } = server().database()
+    await openDatabase(url, 1)
+    const hashes = () =>
+      using(
+        server().url,
+        (sql): Promise<ReadonlyArray<{ hash: string }>> =>
+          sql.unsafe(`SELECT hash FROM ${schema}.functions ORDER BY id`),
+      )
+    const functions = () =>
+      using(
+        server().url,
+        (sql): Promise<ReadonlyArray<{ proname: string }>> =>
+          sql.unsafe(
+            `SELECT proname FROM pg_proc WHERE pronamespace = '${schema}'::regnamespace ORDER BY proname`,
+          ),
+      )
+    const [own] = await hashes()
+    const made = await functions()
+    expect(made.map(({ proname }) => proname)).toEqual(
+      ["change_others", "claim_shard", "commit_changes", "insert_new"].map((name) => `${name}_${own?.hash}`),
     )
-    const { place } = await openDatabase(url, 1)
-    const sql = connectionTo(place)
-    try {
-      const numbered = (number: number) =>
-        writeBatches(sql, [{ shard: 0, epoch: 7, number, items: [samplePut()] }])
-      expect((await numbered(3)).map(({ result }) => result)).toEqual(["written"])
-      expect(
-        await sql.unsafe("SELECT ruling FROM write_items('{0}', '{7}', 1, false, '[]', '{}', '')"),
-      ).toHaveLength(0)
-      expect((await numbered(3)).map(({ result }) => result)).toEqual(["overtaken"])
-    } finally {
-      await sql.close({ timeout: 0 })
-    }
+    // This program's were made first, and three others' since: it makes them again, and the oldest go.
+    await using(server().url, async (sql) => {
+      await sql.unsafe(`DELETE FROM ${schema}.functions`)
+      for (const { proname } of made) {
+        await sql.unsafe(
+          `ALTER FUNCTION ${schema}.${proname} RENAME TO ${proname.replace(/_[0-9a-f]+$/, "_old")}`,
+        )
+      }
+      await sql.unsafe(`ALTER TYPE ${schema}.change_${own?.hash} RENAME TO change_old`)
+      await sql.unsafe(`INSERT INTO ${schema}.functions (hash) VALUES ('old'), ('newer'), ('newest')`)
+    })
+    await openDatabase(url, 1)
+    expect(await hashes()).toEqual([{ hash: "newer" }, { hash: "newest" }, { hash: own?.hash ?? "" }])
+    expect(await functions()).toEqual(made)
+    await openDatabase(url, 1)
+    expect(await hashes()).toHaveLength(3)
+  })
+
+  test("moves settings of before into documents under their versions", async () => {
+    const { url, schema } = server().database()
+    await makeOld(
+      schema,
+      7,
+      `INSERT INTO shards (shard) VALUES (0); INSERT INTO leases (shard) VALUES (0); ${settingsOfBefore};
+       UPDATE settings_version SET version = 12;`,
+    )
+    await expectMovedSettings(PostgresStore.layer({ url, shards: 1, connections: 4 }))
+    const left = await using(server().url, (sql) =>
+      sql.unsafe(
+        `SELECT to_regclass('${schema}.namespaces') AS rows, to_regclass('${schema}.settings_version') AS version,
+          to_regproc('${schema}.put_settings') AS writing`,
+      ),
+    )
+    expect([...left]).toEqual([{ rows: null, version: null, writing: null }])
   })
 
   test("refuses a newer schema and names both versions", async () => {

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test"
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { Effect } from "effect"
 import { ShardLeases } from "../../../src/ports/ShardLeases.ts"
+import { migrations } from "../../../src/stores/sqlite/migrations/all.ts"
 import { SqliteArchive } from "../../../src/stores/sqlite/SqliteArchive.ts"
 import { inspectFile } from "../../../src/stores/sqlite/SqliteBackup.ts"
 import { damageFile, unreadable, unwritable } from "../../../testkit/damagedFiles.ts"
@@ -90,7 +91,7 @@ describe("a damaged store", () => {
     await open()
     const database = new Database(folder.database)
     database.run("PRAGMA wal_autocheckpoint = 0")
-    database.run("PRAGMA user_version = 4")
+    database.run(`PRAGMA user_version = ${migrations.length}`)
     database.run("CREATE TABLE extra (a)")
     const log = readFileSync(`${folder.database}-wal`)
     database.close()

@@ -8,6 +8,7 @@ import { ShardLeases } from "../../../src/ports/ShardLeases.ts"
 import { migrations } from "../../../src/stores/sqlite/migrations/all.ts"
 import { isOlder } from "../../../src/stores/sqlite/openDatabase.ts"
 import { owned } from "../../../testkit/StoreFixture.ts"
+import { expectMovedSettings, settingsOfBefore } from "../../../testkit/settingsOfBefore.ts"
 import { sqliteAt, type TemporaryFolder, temporaryFolder } from "../../../testkit/sqlite.ts"
 import { sampleNow, sampleTimer, scheduleOf } from "../../../testkit/timers.ts"
 
@@ -114,6 +115,22 @@ describe("opening an SQLite store", () => {
       expect(database.query("SELECT timer_id, asked_at FROM timers_readable").values()).toEqual([
         ["old", asked],
       ])
+    })
+  })
+
+  test("moves settings of before into documents under their versions", async () => {
+    edit((database) => {
+      database.run("PRAGMA journal_mode = WAL")
+      for (const text of migrations.slice(0, 4)) database.run(text)
+      database.run(`PRAGMA application_id = ${0x50554e43}`)
+      database.run("PRAGMA user_version = 4")
+      database.run("INSERT INTO shards (shard) VALUES (0)")
+      database.run("INSERT INTO tally (shard) VALUES (0)")
+      database.run(settingsOfBefore)
+    })
+    await expectMovedSettings(sqliteAt(folder.database, { shards: 1 }))
+    edit((database) => {
+      expect(database.query("SELECT 1 FROM sqlite_schema WHERE name = 'namespaces'").values()).toEqual([])
     })
   })
 

@@ -81,7 +81,7 @@ describe("an SQLite file and processes", () => {
           node: "node-2",
           foreign: 1,
         })
-        const late = yield* store.write([{ shard: 0, epoch: 1, number: 9, items: [samplePut()] }])
+        const late = yield* store.write([{ shard: 0, epoch: 1, items: [samplePut()] }])
         expect(late).toEqual([{ result: "ownershipLost" }])
       })
       await Effect.runPromise(

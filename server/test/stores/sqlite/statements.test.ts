@@ -2,11 +2,11 @@
 // none sorts or scans.
 import { Database } from "bun:sqlite"
 import { describe, expect, test } from "bun:test"
-import type { ListQuery } from "../../../src/ports/TimerStore.ts"
+import type { Scan, SortKey } from "../../../src/ports/ShardStorage.ts"
 import { migrations } from "../../../src/stores/sqlite/migrations/all.ts"
-import { namespaceSql } from "../../../src/stores/sqlite/NamespaceTable.ts"
-import { readerSql, writerSql } from "../../../src/stores/sqlite/statements.ts"
-import { countSql, pageSql, walkOf } from "../../../src/stores/sqlite/walks.ts"
+import { namespaceNamesSql } from "../../../src/stores/sqlite/namespaceNames.ts"
+import { countSql, scanSql } from "../../../src/stores/sqlite/scans.ts"
+import { lookupSql, readerSql, writerSql } from "../../../src/stores/sqlite/statements.ts"
 
 const database = new Database(":memory:")
 for (const sql of migrations) database.run(sql)
@@ -30,32 +30,32 @@ const byKey = "(namespace=? AND timer_id=?)"
 describe("statements of the writer", () => {
   test("look a key up by the key's indexes", () => {
     expectIndexed(
-      writerSql.probe,
+      lookupSql.probe,
       `timers USING COVERING INDEX timers_by_key ${byKey}`,
       `history USING COVERING INDEX history_by_key ${byKey}`,
       `dead USING COVERING INDEX dead_by_key ${byKey}`,
     )
-    expectIndexed(writerSql.head, `INDEX timers_by_key ${byKey}`)
-    expectIndexed(writerSql.attempted, `INDEX timers_by_key ${byKey}`)
-    expectIndexed(writerSql.endedLife, "INDEX history_by_key (namespace=? AND timer_id=? AND revision=?)")
-    expectIndexed(writerSql.endedArming, "INDEX history_by_key (namespace=? AND timer_id=? AND revision>?)")
-    expectIndexed(writerSql.deadLife, "INDEX dead_by_key (namespace=? AND timer_id=? AND revision=?)")
-    expectIndexed(writerSql.deadArming, "INDEX dead_by_key (namespace=? AND timer_id=? AND revision>?)")
+    expectIndexed(lookupSql.head, `INDEX timers_by_key ${byKey}`)
+    expectIndexed(writerSql.inState, `INDEX timers_by_key ${byKey}`)
+    expectIndexed(lookupSql.endedLife, "INDEX history_by_key (namespace=? AND timer_id=? AND revision=?)")
+    expectIndexed(lookupSql.endedArming, "INDEX history_by_key (namespace=? AND timer_id=? AND revision>?)")
+    expectIndexed(lookupSql.deadLife, "INDEX dead_by_key (namespace=? AND timer_id=? AND revision=?)")
+    expectIndexed(lookupSql.deadArming, "INDEX dead_by_key (namespace=? AND timer_id=? AND revision>?)")
   })
 
   test("change rows by their ids", () => {
     const names = [
-      "spec",
-      "body",
       "updateTimer",
       "updateBody",
       "updateSpec",
-      "insertDelivered",
       "deleteTimer",
       "deleteBody",
       "deleteEnded",
     ] as const
     for (const name of names) expectIndexed(writerSql[name], "USING INTEGER PRIMARY KEY (rowid=?)")
+    for (const name of ["spec", "body"] as const) {
+      expectIndexed(lookupSql[name], "USING INTEGER PRIMARY KEY (rowid=?)")
+    }
     for (const name of ["epoch", "tally", "foreign", "claim", "renew", "release"] as const) {
       expectIndexed(writerSql[name], "USING INTEGER PRIMARY KEY (rowid=?)")
     }
@@ -79,50 +79,43 @@ describe("statements of the reader", () => {
     }
   })
 
-  test("find a key by the key's indexes", () => {
-    expectIndexed(readerSql.pending, `INDEX timers_by_key ${byKey}`, "b USING INTEGER PRIMARY KEY")
-    expectIndexed(readerSql.lastEnded, `INDEX history_by_key ${byKey}`)
-    expectIndexed(readerSql.lastDead, `INDEX dead_by_key ${byKey}`)
-  })
-
   test("find names from one to the next, each by one look at every index", () => {
-    const plan = planOf(namespaceSql.names)
+    const plan = planOf(namespaceNamesSql)
     for (const index of ["timers_by_key", "history_by_key", "dead_by_key"]) {
       expect(plan.filter((step) => step.includes(`COVERING INDEX ${index} (namespace>?)`))).toHaveLength(1)
     }
-    expect(plan.filter((step) => step.includes("namespaces USING PRIMARY KEY (namespace>?)"))).toHaveLength(1)
-    expect(plan.filter((step) => /^SCAN (timers|history|dead|namespaces)\b|TEMP B-TREE/.test(step))).toEqual(
-      [],
-    )
+    expect(plan.filter((step) => /^SCAN (timers|history|dead)\b|TEMP B-TREE/.test(step))).toEqual([])
   })
 
-  test("find changed settings by their versions", () => {
-    expectIndexed(namespaceSql.changes, "INDEX namespaces_by_version (version>?)")
-    expectIndexed(namespaceSql.get, "PRIMARY KEY (namespace=?)")
-    expectIndexed(namespaceSql.put, "INDEX namespaces_by_version")
-  })
-
-  test("walk lists and counts along an index, in either direction, from a cursor or the beginning", () => {
-    const base = { namespace: "shop", limit: 1, reversed: false, includePayload: false }
-    const cases: ReadonlyArray<readonly [Partial<ListQuery>, string]> = [
-      [{ state: "pending" }, "timers_by_namespace (namespace=?"],
-      [{ state: "pending", idPrefix: "a" }, "timers_by_key (namespace=? AND timer_id>? AND timer_id<?"],
-      [{ state: "delivered" }, "history_by_end (namespace=? AND state=?"],
-      [{ state: "cancelled", idPrefix: "a" }, "history_by_key (namespace=? AND timer_id>? AND timer_id<?"],
-      [{ state: "dead" }, "dead_by_end (namespace=?"],
-      [{ state: "dead", idPrefix: "a" }, "dead_by_key (namespace=? AND timer_id>? AND timer_id<?"],
+  test("scan and count along an index, in either direction, from a place or the beginning", () => {
+    const ids = { inclusiveFromId: "a", exclusiveUntilId: "b" }
+    const cases: ReadonlyArray<readonly [Pick<Scan, "order"> & Partial<Scan>, SortKey, string]> = [
+      [{ order: "due" }, [1, "0"], "timers_by_namespace (namespace=?"],
+      [{ order: "pendingId", ...ids }, ["a"], "timers_by_key (namespace=? AND timer_id>? AND timer_id<?"],
+      [{ order: "end", state: "delivered" }, [1, 1], "history_by_end (namespace=? AND state=?"],
+      [
+        { order: "finishedId", state: "cancelled", ...ids },
+        ["a", 1],
+        "history_by_key (namespace=? AND timer_id>?",
+      ],
+      [
+        { order: "finishedId", state: "cancelled", timerId: "a" },
+        ["a", 1],
+        "history_by_key (namespace=? AND timer_id=?",
+      ],
+      [{ order: "end", state: "dead" }, [1, 1], "dead_by_end (namespace=?"],
+      [{ order: "finishedId", state: "dead", ...ids }, ["a", 1], "dead_by_key (namespace=? AND timer_id>?"],
     ]
-    for (const [shape, used] of cases) {
-      for (const bounds of [{}, { inclusiveFromMs: 1, exclusiveUntilMs: 2 }, { correlationId: "c" }]) {
-        const query = { ...base, ...shape, ...bounds } as ListQuery
+    const times = { inclusiveFromMs: 1, exclusiveUntilMs: 2 }
+    for (const [shape, exclusiveAfter, used] of cases) {
+      const isByTime = shape.order === "due" || shape.order === "end"
+      for (const bounds of isByTime ? [{}, times] : [{}]) {
         for (const isDescending of [false, true]) {
-          expectIndexed(pageSql(walkOf(query), undefined, isDescending), used)
-          const key = query.idPrefix === undefined ? ([1, 1] as const) : (["a", 1] as const)
-          const isPendingId = query.state === "pending" && query.idPrefix !== undefined
-          const after = isPendingId ? (["a"] as const) : key
-          expect(planOf(pageSql(walkOf(query), after, isDescending)).join()).not.toContain("TEMP B-TREE")
+          const scan: Scan = { namespace: "shop", limit: 1, isDescending, ...shape, ...bounds }
+          expectIndexed(scanSql(scan).text, used)
+          expectIndexed(countSql(scan).text, used)
+          expect(planOf(scanSql({ ...scan, exclusiveAfter }).text).join()).not.toContain("TEMP B-TREE")
         }
-        expectIndexed(countSql(walkOf(query)), used)
       }
     }
   })

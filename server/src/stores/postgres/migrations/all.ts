@@ -1,19 +1,24 @@
-// Every migration, in order: entry n brings the schema from version n to n + 1. A released one is never
-// edited; a change of the schema, or of a function, is a new file.
-import timers from "./0001-timers.sql" with { type: "text" }
-import writing from "./0002-writing.sql" with { type: "text" }
-import orderOfCalls from "./0003-order-of-calls.sql" with { type: "text" }
-import deadLetters from "./0004-dead-letters.sql" with { type: "text" }
-import namespaces from "./0005-namespaces.sql" with { type: "text" }
-import processes from "./0006-processes.sql" with { type: "text" }
-import dueOrder from "./0007-due-order.sql" with { type: "text" }
+// Every migration, in order: each brings the schema from the version before it to its own. A released one is never
+// edited; a change of the schema is a new file. Migrations contain no logic: functions are in functions.sql.
+import documents from "@punctual/documents/postgres/schema.sql" with { type: "text" }
+import schema from "./0007-schema.sql" with { type: "text" }
+import functions from "./0008-functions.sql" with { type: "text" }
+import settingsToDocuments from "./0009-documents.sql" with { type: "text" }
 
-export const migrations: ReadonlyArray<string> = [
-  timers,
-  writing,
-  orderOfCalls,
-  deadLetters,
-  namespaces,
-  processes,
-  dueOrder,
+export interface Migration {
+  readonly version: number
+  readonly text: string
+}
+
+/** The first one makes a new store. */
+export const migrations: readonly [Migration, ...ReadonlyArray<Migration>] = [
+  { version: 7, text: schema },
+  { version: 8, text: functions },
+  { version: 9, text: `${documents}\n${settingsToDocuments}` },
 ]
+
+/** The oldest version that can be brought up to date. */
+export const oldestVersion = migrations[0].version
+
+/** The version that this program reads and writes. */
+export const programVersion = migrations.at(-1)?.version ?? oldestVersion

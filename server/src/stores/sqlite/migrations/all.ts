@@ -1,8 +1,16 @@
 // Every migration, in order: entry n brings the schema from version n to n + 1. A released one is
 // never edited; a change of the schema is a new file.
+import documents from "@punctual/documents/sqlite/schema.sql" with { type: "text" }
 import timers from "./0001-timers.sql" with { type: "text" }
 import askedAt from "./0002-asked-at.sql" with { type: "text" }
 import namespaces from "./0003-namespaces.sql" with { type: "text" }
 import dueOrder from "./0004-due-order.sql" with { type: "text" }
+import settingsToDocuments from "./0005-documents.sql" with { type: "text" }
 
-export const migrations: ReadonlyArray<string> = [timers, askedAt, namespaces, dueOrder]
+export const migrations: ReadonlyArray<string> = [
+  timers,
+  askedAt,
+  namespaces,
+  dueOrder,
+  `${documents}\n${settingsToDocuments}`,
+]

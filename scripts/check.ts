@@ -1,0 +1,158 @@
+// `npm test`: everything that must hold before a commit. Groups of tests that cannot disturb each other run side by
+// side; the tests of processes run alone, after them. The last line counts: `N passed, N failed`; each static check
+// counts as one.
+import { availableParallelism } from "node:os"
+import { parseArgs } from "node:util"
+import type { Result } from "./judge.ts"
+import { installed, type Program, runProgram } from "./runProgram.ts"
+import { summaryOf } from "./summary.ts"
+import { type Group, GroupSorter, groups, testFiles } from "./testGroups.ts"
+import { runTests, type TestRun } from "./testRun.ts"
+
+const usage = `npm test -- [options] [part of a path ...]
+  --fast           static checks and the fast group with fewer random cases: an answer within a minute
+  --group NAME     the tests of one group: ${groups.join(", ")}
+  -t, --test-name-pattern REGEX
+                   only tests with such a name
+  --list           say which file is in which group, and run nothing`
+
+interface Asked {
+  readonly isFast: boolean
+  readonly isList: boolean
+  readonly group: Group | undefined
+  readonly namePattern: string | undefined
+  readonly paths: ReadonlyArray<string>
+}
+
+const asked = (): Asked => {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: {
+      fast: { type: "boolean", default: false },
+      list: { type: "boolean", default: false },
+      group: { type: "string" },
+      "test-name-pattern": { type: "string", short: "t" },
+    },
+  })
+  const group = groups.find((name) => name === values.group)
+  if (values.group !== undefined && group === undefined) throw new Error(`there is no group ${values.group}`)
+  if (values.fast && group !== undefined && group !== "fast") {
+    throw new Error(`--fast runs the fast group alone, not ${group}`)
+  }
+  return {
+    isFast: values.fast,
+    isList: values.list,
+    group: values.fast ? "fast" : group,
+    namePattern: values["test-name-pattern"],
+    paths: positionals.map((path) => path.replace(/^\.\//, "")),
+  }
+}
+
+const staticTitle = "static"
+
+const staticChecks: ReadonlyArray<Program> = [
+  { title: "format and lint", command: installed("biome"), args: ["check", "--error-on-warnings", "."] },
+  { title: "types", command: installed("tsc"), args: ["--project", "tsconfig.json"] },
+]
+
+/** The fast group is the only one that can use all cores, and does so when nothing else wants them. */
+const workers = Math.min(4, availableParallelism())
+const onAllCores = [`--parallel=${workers}`, "--no-isolate", "--only-failures"]
+
+const testRunOf = (group: Group, files: ReadonlyArray<string>, { isFast, namePattern }: Asked): TestRun => ({
+  title: group,
+  files,
+  namePattern,
+  args: [
+    ...(group === "fast" ? ["--preload=./scripts/refusePrograms.ts"] : []),
+    ...(isFast && workers > 1 ? onAllCores : []),
+  ],
+  ...(isFast ? { env: { PUNCTUAL_EFFORT: "fast" } } : {}),
+})
+
+type Step = (isAlone: boolean) => Promise<Result>
+
+const staticStep =
+  (program: Program): Step =>
+  async (isAlone) => {
+    const { isGood, how } = await runProgram(program, isAlone)
+    const failures = isGood ? [] : [{ name: program.title, message: `${how}; its output is above` }]
+    return { title: staticTitle, passed: isGood ? 1 : 0, failures, skips: [], secondsByFile: new Map() }
+  }
+
+/** Lanes run side by side, the steps of a lane one after the other. */
+const runLanes = async (lanes: ReadonlyArray<ReadonlyArray<Step>>): Promise<ReadonlyArray<Result>> => {
+  const busy = lanes.filter((steps) => steps.length > 0)
+  const results = await Promise.all(
+    busy.map(async (steps) => {
+      const results: Array<Result> = []
+      for (const step of steps) results.push(await step(busy.length === 1))
+      return results
+    }),
+  )
+  return results.flat()
+}
+
+const runAll = async (what: Asked): Promise<ReadonlyArray<Result>> => {
+  const sorter = new GroupSorter()
+  const files = testFiles().filter(
+    (file) => what.paths.length === 0 || what.paths.some((path) => file.includes(path)),
+  )
+  const filesOf = (group: Group) =>
+    what.group === undefined || what.group === group
+      ? files.filter((file) => sorter.groupOf(file) === group)
+      : []
+  if (what.isList) {
+    for (const group of groups) for (const file of filesOf(group)) console.log(`${group.padEnd(9)}  ${file}`)
+    return []
+  }
+  const tests = (group: Group): ReadonlyArray<Step> => {
+    const chosen = filesOf(group)
+    return chosen.length === 0 ? [] : [(isAlone) => runTests(testRunOf(group, chosen, what), isAlone)]
+  }
+  const chosen = groups.flatMap((group) => {
+    const { length } = filesOf(group)
+    return length === 0 ? [] : [`${group} ${length}`]
+  })
+  console.log(`Test files: ${chosen.length === 0 ? "none" : chosen.join(", ")}`)
+  const statics = staticChecks.map(staticStep)
+  const sideBySide = what.isFast
+    ? await runLanes([statics, tests("fast")])
+    : await runLanes([[...statics, ...tests("fast")], tests("servers")])
+  const alone = await runLanes([tests("processes")])
+  const ran = [...sideBySide, ...alone]
+  if (chosen.length === 0)
+    return [...ran, nothing(what.paths.join(" "), "no test file of the group has this in its path")]
+  const tested = ran.filter(({ title }) => title !== staticTitle)
+  const hasRun = tested.some(({ passed, failures }) => passed > 0 || failures.length > 0)
+  if (hasRun) return ran
+  const why =
+    what.namePattern === undefined ? "every test was skipped" : `no test has a name like ${what.namePattern}`
+  return [...ran, nothing("all of them", why)]
+}
+
+/** A run that tests nothing proves nothing. */
+const nothing = (name: string, message: string): Result => ({
+  title: "tests",
+  passed: 0,
+  failures: [{ name, message }],
+  skips: [],
+  secondsByFile: new Map(),
+})
+
+const main = async (): Promise<void> => {
+  let what: Asked
+  try {
+    what = asked()
+  } catch (error) {
+    console.error(`${error instanceof Error ? error.message : error}\n\n${usage}`)
+    process.exitCode = 1
+    return
+  }
+  const results = await runAll(what)
+  if (what.isList) return
+  console.log(summaryOf(results))
+  process.exitCode = results.every(({ failures }) => failures.length === 0) ? 0 : 1
+}
+
+await main()

@@ -1,0 +1,61 @@
+// Runs `npm ci` in a folder, but only if something is missing there: a stamp in its node_modules remembers which lockfile
+// was installed, so that a start with nothing to do costs a few small reads. bootstrap.mjs uses it for the repository;
+// the service uses it for a driver whose scheme was named.
+import { spawnSync } from "node:child_process"
+import { createHash } from "node:crypto"
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+
+export const root = fileURLToPath(new URL("..", import.meta.url))
+const driversFolder = join(root, "drivers")
+const stampFileOf = (folder) => join(folder, "node_modules", ".punctual-installed")
+const installWithinMs = 15 * 60_000
+
+/** What the stamp says if the folder has what its lockfile names. */
+export const stampOf = (folder) => {
+  const wanted = createHash("sha256")
+  for (const file of ["package-lock.json", ".npmrc"]) wanted.update(readFileSync(join(folder, file)))
+  return wanted.update(`${process.platform}-${process.arch}`).digest("hex")
+}
+
+export const foundStamp = (folder) => {
+  const file = stampFileOf(folder)
+  return existsSync(file) ? readFileSync(file, "utf8") : ""
+}
+
+/** Answers whether it succeeded. What npm has to say goes to stderr. */
+export const install = (folder, stamp, args = []) => {
+  // The service runs in Bun, and npm is made for Node.
+  const node =
+    process.versions.bun === undefined ? process.execPath : (process.env.npm_node_execpath ?? "node")
+  const npm = process.env.npm_execpath
+  const [command, prefix] = npm ? [node, [npm]] : ["npm", []]
+  // A `npm test --silent` or `--json` would hand its flags down through the environment.
+  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^npm_config_/i.test(name)))
+  const { status, error } = spawnSync(command, [...prefix, "ci", "--loglevel=error", ...args], {
+    cwd: folder,
+    env,
+    stdio: ["ignore", 2, 2],
+    timeout: installWithinMs,
+  })
+  if (error !== undefined) console.error(`npm could not run: ${error.message}`)
+  if (status !== 0) return false
+  writeFileSync(stampFileOf(folder), stamp)
+  return true
+}
+
+/** Every driver that there is. */
+export const driverNames = () =>
+  readdirSync(driversFolder, { withFileTypes: true }).flatMap((entry) =>
+    entry.isDirectory() ? [entry.name] : [],
+  )
+
+/** Installs the driver if it is missing, and says so first. Answers whether it is there now. */
+export const installDriver = (name, say, drivers = driversFolder) => {
+  const folder = join(drivers, name)
+  const stamp = stampOf(folder)
+  if (foundStamp(folder) === stamp) return true
+  say(`Installing the driver ${name} (once) …`)
+  return install(folder, stamp)
+}

@@ -1,0 +1,57 @@
+// Judges a run of `bun test` more strictly than its exit code does: a file without any result, and a skip without a
+// reason, are failures too.
+import { reasonOfSkip, type TestReport } from "./testReport.ts"
+
+/** What was to run. */
+export interface Judged {
+  /** The group, as failures and slow files name it. */
+  readonly title: string
+  readonly files: ReadonlyArray<string>
+  /** Only tests with such names run; the others count as neither run nor skipped. */
+  readonly namePattern?: string | undefined
+}
+
+export interface Result {
+  readonly title: string
+  readonly passed: number
+  readonly failures: ReadonlyArray<{ readonly name: string; readonly message: string }>
+  readonly skips: ReadonlyArray<{ readonly name: string; readonly reason: string }>
+  readonly secondsByFile: ReadonlyMap<string, number>
+}
+
+export const judge = (
+  { title, files, namePattern }: Judged,
+  { cases, secondsByFile }: TestReport,
+  ended: { readonly isGood: boolean; readonly how: string },
+): Result => {
+  const isFiltered = namePattern !== undefined
+  const skipped = isFiltered ? [] : cases.filter(({ outcome }) => outcome === "skipped")
+  const passed = cases.filter(({ outcome }) => outcome === "passed").length
+  const failures = [
+    ...cases
+      .filter(({ outcome }) => outcome === "failed")
+      .map(({ file, name, message }) => ({ name: `${file}: ${name}`, message })),
+    ...skipped
+      .filter((skip) => reasonOfSkip(skip) === undefined)
+      .map(({ file, name }) => ({
+        name: `${file}: ${name}`,
+        message: 'skipped without a reason: let its name end with "(skipped: why)"',
+      })),
+    ...files
+      .filter((file) => !secondsByFile.has(file))
+      .map((file) => ({
+        name: file,
+        message: `no result: it has no tests, could not be loaded, or the runner crashed (${ended.how})`,
+      })),
+  ]
+  // A run by name is called bad, too, if no file of the group has such a test. Another group may have one.
+  const hasNoneOfTheName = isFiltered && passed === 0
+  if (!ended.isGood && !hasNoneOfTheName && failures.length === 0) {
+    failures.push({ name: title, message: `no test failed, but the run did: ${ended.how}` })
+  }
+  const skips = skipped.flatMap((skip) => {
+    const reason = reasonOfSkip(skip)
+    return reason === undefined ? [] : [{ name: `${skip.file}: ${skip.name}`, reason }]
+  })
+  return { title, passed, failures, skips, secondsByFile }
+}

@@ -1,0 +1,101 @@
+// `npm run test:matrix`: what is too long for every commit. Model and property tests with ten times their usual runs,
+// worlds of the simulator beyond those of `npm test`, and its mutations. One after the other, with their output as they
+// go; the last line counts as that of `npm test` does, where the worlds and the mutations are one each.
+import { parseArgs } from "node:util"
+import type { Result } from "./judge.ts"
+import { installed, runProgram } from "./runProgram.ts"
+import { summaryOf } from "./summary.ts"
+import { GroupSorter, groups, testFiles } from "./testGroups.ts"
+import { runTests } from "./testRun.ts"
+
+const parts = ["models", "seeds", "mutations"] as const
+type Part = (typeof parts)[number]
+
+const usage = `npm run test:matrix -- [options]
+  --only PART    one of ${parts.join(", ")}
+  --seeds N      how many worlds are simulated (2000)
+  --from N       the first of them (301, where npm test ends)`
+
+interface Asked {
+  readonly parts: ReadonlyArray<Part>
+  readonly seeds: number
+  readonly from: number
+}
+
+const asked = (): Asked => {
+  const { values } = parseArgs({
+    options: {
+      only: { type: "string" },
+      seeds: { type: "string", default: "2000" },
+      from: { type: "string", default: "301" },
+    },
+  })
+  const chosen = parts.filter((part) => values.only === undefined || part === values.only)
+  if (chosen.length === 0) throw new Error(`there is no part ${values.only}`)
+  return { parts: chosen, seeds: positive("seeds", values.seeds), from: positive("from", values.from) }
+}
+
+const positive = (name: string, text: string): number => {
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new Error(`--${name} ${text} is not a whole number from 1 on`)
+  return Number(text)
+}
+
+/** The tests that ask testkit/effort.ts for their runs; the simulator's own has a part for itself. */
+const models = async (): Promise<ReadonlyArray<Result>> => {
+  const sorter = new GroupSorter()
+  const files = testFiles().filter((file) => {
+    const reached = sorter.filesReachedBy(file)
+    return (
+      reached.includes("server/testkit/effort.ts") &&
+      !reached.includes("server/testkit/simulation/Simulation.ts")
+    )
+  })
+  const results: Array<Result> = []
+  for (const group of groups) {
+    const ofGroup = files.filter((file) => sorter.groupOf(file) === group)
+    if (ofGroup.length === 0) continue
+    const run = {
+      title: `models, ${group}`,
+      files: ofGroup,
+      env: { PUNCTUAL_EFFORT: "matrix" },
+      timeoutMs: 15 * 60_000,
+    }
+    results.push(await runTests(run, true))
+  }
+  return results
+}
+
+const simulate = async (title: string, args: ReadonlyArray<string>): Promise<Result> => {
+  const simulator = ["server/testkit/simulation/main.ts", ...args]
+  const { isGood, how } = await runProgram({ title, command: installed("bun"), args: simulator }, true)
+  const failures = isGood ? [] : [{ name: title, message: `${how}; its output is above` }]
+  return { title: "simulator", passed: isGood ? 1 : 0, failures, skips: [], secondsByFile: new Map() }
+}
+
+const run = async ({ parts, seeds, from }: Asked): Promise<ReadonlyArray<Result>> => {
+  const results: Array<Result> = []
+  if (parts.includes("models")) results.push(...(await models()))
+  if (parts.includes("seeds")) {
+    results.push(
+      await simulate(`${seeds} seeds from ${from} on`, ["--from", `${from}`, "--seeds", `${seeds}`]),
+    )
+  }
+  if (parts.includes("mutations")) results.push(await simulate("mutations", ["--mutations"]))
+  return results
+}
+
+const main = async (): Promise<void> => {
+  let what: Asked
+  try {
+    what = asked()
+  } catch (error) {
+    console.error(`${error instanceof Error ? error.message : error}\n\n${usage}`)
+    process.exitCode = 1
+    return
+  }
+  const results = await run(what)
+  console.log(summaryOf(results))
+  process.exitCode = results.every(({ failures }) => failures.length === 0) ? 0 : 1
+}
+
+await main()

@@ -1,0 +1,76 @@
+// Where the sources and tests of this repository are, and what they import. The one place that lists its folders: the
+// sorting of tests and the rules of the house read it. A folder that is not there yet is left out.
+import { existsSync, readdirSync, readFileSync } from "node:fs"
+import { dirname, join, normalize } from "node:path"
+import { fileURLToPath } from "node:url"
+
+export const root = fileURLToPath(new URL("..", import.meta.url))
+
+/** The sources of the product: what is in the service and its contract. */
+export const productRoots: ReadonlyArray<string> = ["api/src", "documents/src", "server/src"]
+
+/** All that is written by hand and is no test. */
+export const sourceRoots: ReadonlyArray<string> = [
+  ...productRoots,
+  "documents/testkit",
+  "server/testkit",
+  "bench/src",
+  "drivers",
+  "scripts",
+]
+
+export const testRoots: ReadonlyArray<string> = [
+  "api/test",
+  "bench/test",
+  "documents/test",
+  "scripts/test",
+  "server/test",
+]
+
+export interface Import {
+  /** The path of a file of this repository from its root, else the name of a package as it is written. */
+  readonly from: string
+  /** `import type`, of which nothing is left at run time. */
+  readonly isType: boolean
+}
+
+/** The files below a folder whose names end so, by their paths from the root; none if there is no such folder. */
+export const filesBelow = (folder: string, ...endings: ReadonlyArray<string>): ReadonlyArray<string> =>
+  existsSync(join(root, folder))
+    ? readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
+        .filter(
+          (file) => !/(^|\/)node_modules\//.test(file) && endings.some((ending) => file.endsWith(ending)),
+        )
+        .map((file) => `${folder}/${file}`)
+        .sort()
+    : []
+
+/** The folders in a folder, by their paths from the root. */
+export const foldersIn = (folder: string): ReadonlyArray<string> =>
+  existsSync(join(root, folder))
+    ? readdirSync(join(root, folder), { withFileTypes: true })
+        .filter((entry) => entry.isDirectory())
+        .map(({ name }) => `${folder}/${name}`)
+        .sort()
+    : []
+
+export const textOf = (path: string): string => readFileSync(join(root, path), "utf8")
+
+/** What the file at `path` imports, exports again, or loads later by a name that is written out. */
+export const importsOf = (path: string, text: string): ReadonlyArray<Import> => [
+  ...[...text.matchAll(/(?:^|; *)(?:import|export)( type)?\b(?: [^"']*?\bfrom)? "([^"]+)"/gm)].map(
+    ([, type, specifier = ""]) => ({ from: resolve(path, specifier), isType: type !== undefined }),
+  ),
+  ...[...text.matchAll(/\b(?:import|require)\("([^"]+)"\)/g)].map(([, specifier = ""]) => ({
+    from: resolve(path, specifier),
+    isType: false,
+  })),
+]
+
+const resolve = (path: string, specifier: string): string => {
+  if (specifier.startsWith(".")) return normalize(join(dirname(path), specifier))
+  const [, name, inner] = /^@punctual\/([^/]+)(?:\/(.+))?$/.exec(specifier) ?? []
+  if (name === undefined) return specifier
+  if (inner === undefined) return `${name}/src/inprocess/Punctual.ts`
+  return inner.startsWith("testkit/") ? `${name}/${inner}.ts` : `${name}/src/${inner}.ts`
+}

@@ -1,0 +1,53 @@
+// The end of a check's output: what was slow, what was skipped and why, what failed, and the count as the last line.
+import type { Result } from "./judge.ts"
+
+const slowestShown = 10
+const messageLinesShown = 12
+
+export const summaryOf = (results: ReadonlyArray<Result>): string => {
+  const failures = results.flatMap(({ title, failures }) =>
+    failures.map((failure) => ({ title, ...failure })),
+  )
+  const passed = results.reduce((sum, result) => sum + result.passed, 0)
+  return [
+    ...slowest(results),
+    ...skips(results),
+    ...(failures.length === 0 ? [] : ["", `── failed: ${failures.length}`]),
+    ...failures.flatMap(({ title, name, message }) => [
+      `[${title}] ${name}`,
+      ...message
+        .trimEnd()
+        .split("\n")
+        .slice(0, messageLinesShown)
+        .map((line) => `    ${line}`.trimEnd()),
+    ]),
+    "",
+    `${passed} passed, ${failures.length} failed`,
+  ].join("\n")
+}
+
+const slowest = (results: ReadonlyArray<Result>): ReadonlyArray<string> => {
+  const files = results
+    .flatMap(({ title, secondsByFile }) =>
+      [...secondsByFile].map(([file, seconds]) => ({ title, file, seconds })),
+    )
+    .sort((a, b) => b.seconds - a.seconds)
+    .slice(0, slowestShown)
+  if (files.length === 0) return []
+  const total = results
+    .flatMap(({ secondsByFile }) => [...secondsByFile.values()])
+    .reduce((sum, s) => sum + s, 0)
+  return [
+    "",
+    `── the slowest files, of ${total.toFixed(0)} s of tests`,
+    ...files.map(({ title, file, seconds }) => `${seconds.toFixed(1).padStart(7)} s  ${file} (${title})`),
+  ]
+}
+
+const skips = (results: ReadonlyArray<Result>): ReadonlyArray<string> => {
+  const all = results.flatMap(({ title, skips }) => skips.map((skip) => ({ title, ...skip })))
+  // The name ends with the reason.
+  return all.length === 0
+    ? []
+    : ["", `── skipped: ${all.length}`, ...all.map(({ title, name }) => `[${title}] ${name}`)]
+}

@@ -1,0 +1,72 @@
+// How test files are sorted into groups, shown on a small repository of its own.
+import { describe, expect, test } from "bun:test"
+import { GroupSorter } from "../testGroups.ts"
+
+const server = "server/testkit/PostgresServer.ts"
+
+// Not written out, so that this file is not taken for one that starts programs itself.
+const childProcess = ["child", "process"].join("_")
+const bun = "Bun"
+const spawning = `import { spawn } from "node:${childProcess}"`
+
+const groupOf = (test: string, others: Readonly<Record<string, string>> = {}): string => {
+  const files: Readonly<Record<string, string>> = { "server/test/a.test.ts": test, ...others }
+  return new GroupSorter((path) => files[path]).groupOf("server/test/a.test.ts")
+}
+
+describe("a test file", () => {
+  test("that reaches nothing that starts programs is fast", () => {
+    expect(
+      groupOf(`import { at } from "../testkit/at.ts"`, { "server/testkit/at.ts": "export const at = 1" }),
+    ).toBe("fast")
+  })
+
+  test("that reaches a server, however far away, is one of servers", () => {
+    expect(
+      groupOf(`import {\n  rig,\n} from "./Rig.ts"`, {
+        "server/test/Rig.ts": `export * from "../testkit/PostgresServer.ts"`,
+        [server]: spawning,
+      }),
+    ).toBe("servers")
+  })
+
+  test("that reaches a server by the name of the package is one of servers", () => {
+    expect(
+      groupOf(`import { PostgresServer } from "@punctual/server/testkit/PostgresServer"`, {
+        [server]: spawning,
+      }),
+    ).toBe("servers")
+  })
+
+  test("that can start anything else, beside a server or not, is one of processes", () => {
+    const both = { [server]: spawning, "server/testkit/Other.ts": `${bun}.spawn([])` }
+    expect(groupOf(`import "../testkit/PostgresServer.ts"\nimport "../testkit/Other.ts"`, both)).toBe(
+      "processes",
+    )
+    for (const start of [
+      spawning,
+      `import { type ChildProcess, spawn } from "${childProcess}"`,
+      `const { spawn } = await import("node:${childProcess}")`,
+      `const { spawn } = require("${childProcess}")`,
+      `import "./b.ts"; import { spawn } from "node:${childProcess}"`,
+      `import cluster from "node:cluster"`,
+      `${bun}.spawnSync([])`,
+      `await ${bun}.$\`true\``,
+    ]) {
+      expect([start, groupOf(start)]).toEqual([start, "processes"])
+    }
+  })
+
+  test("is not sorted by types alone: nothing is left of them when it runs", () => {
+    expect(groupOf(`import type { ChildProcess } from "node:${childProcess}"`)).toBe("fast")
+    expect(
+      groupOf(`import type {\n  PostgresServer,\n} from "../testkit/PostgresServer.ts"`, {
+        [server]: spawning,
+      }),
+    ).toBe("fast")
+  })
+
+  test("may be part of a circle of imports", () => {
+    expect(groupOf(`import "./b.ts"`, { "server/test/b.ts": `import "./a.test.ts"` })).toBe("fast")
+  })
+})

@@ -1,0 +1,83 @@
+// Which test files may run beside which. The group of a file follows from what it imports, itself or through other
+// files, so nobody has to put a file into a group:
+//
+//   fast       starts no program;
+//   servers    starts a database or a broker, and no other program: it reaches only `serverStarters`;
+//   processes  starts any other program, above all the service itself, to kill it, freeze it or trace it.
+//
+// A file that starts a program in a new way lands in `processes`, where it disturbs nobody. While the fast group runs,
+// refusePrograms.ts makes every attempt to start a program fail.
+import { existsSync } from "node:fs"
+import { join } from "node:path"
+import { filesBelow, importsOf, root, testRoots, textOf } from "./repository.ts"
+
+export const groups = ["fast", "servers", "processes"] as const
+export type Group = (typeof groups)[number]
+
+/** The files that start a database or a broker, or fetch what those need. A new kind of server adds its file here. */
+export const serverStarters: ReadonlyArray<string> = [
+  "server/testkit/Certificates.ts",
+  "server/testkit/DebianPackages.ts",
+  "server/testkit/NatsBinary.ts",
+  "server/testkit/NatsServer.ts",
+  "server/testkit/PostgresBinaries.ts",
+  "server/testkit/PostgresServer.ts",
+]
+
+/** All test files of the repository, by their paths from the root. */
+export const testFiles = (): ReadonlyArray<string> =>
+  testRoots.flatMap((folder) => filesBelow(folder, ".test.ts")).sort()
+
+/** Reads a file by its path from the root; nothing if there is none. */
+export type ReadSource = (path: string) => string | undefined
+
+const fromDisk: ReadSource = (path) =>
+  path.endsWith(".ts") && existsSync(join(root, path)) ? textOf(path) : undefined
+
+interface Known {
+  readonly imports: ReadonlyArray<string>
+  readonly canStart: boolean
+}
+
+/** Sorts test files, and keeps what it has read of what they import. */
+export class GroupSorter {
+  readonly #read: ReadSource
+  readonly #known = new Map<string, Known>()
+
+  constructor(read: ReadSource = fromDisk) {
+    this.#read = read
+  }
+
+  groupOf(testFile: string): Group {
+    const starters = this.filesReachedBy(testFile).filter((path) => this.canStartPrograms(path))
+    if (starters.length === 0) return "fast"
+    return starters.every((path) => serverStarters.includes(path)) ? "servers" : "processes"
+  }
+
+  /** The file itself and all that it imports, however far away. */
+  filesReachedBy(file: string): ReadonlyArray<string> {
+    const reached = new Set([file])
+    // A set that grows while it is walked is walked to its end.
+    for (const path of reached) for (const next of this.#know(path).imports) reached.add(next)
+    return [...reached]
+  }
+
+  canStartPrograms(path: string): boolean {
+    return this.#know(path).canStart
+  }
+
+  #know(path: string): Known {
+    const known = this.#known.get(path) ?? read(path, this.#read(path) ?? "")
+    this.#known.set(path, known)
+    return known
+  }
+}
+
+const startingModules = ["node:child_process", "child_process", "node:cluster"]
+
+const read = (path: string, text: string): Known => {
+  const imports = importsOf(path, text).flatMap(({ from, isType }) => (isType ? [] : [from]))
+  const canStart =
+    imports.some((from) => startingModules.includes(from)) || /\bBun\.(?:spawn\b|spawnSync\b|\$)/.test(text)
+  return { imports, canStart }
+}

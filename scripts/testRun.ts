@@ -1,0 +1,50 @@
+// Runs `bun test` over a list of files, and has its report judged.
+import { mkdtempSync, readFileSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { type Judged, judge, type Result } from "./judge.ts"
+import { installed, runProgram } from "./runProgram.ts"
+import { readTestReport } from "./testReport.ts"
+
+export interface TestRun extends Judged {
+  /** Further arguments of `bun test`. */
+  readonly args?: ReadonlyArray<string>
+  readonly env?: Readonly<Record<string, string>>
+  readonly timeoutMs?: number
+}
+
+export const runTests = async (run: TestRun, isAlone: boolean): Promise<Result> => {
+  const folder = mkdtempSync(join(tmpdir(), "punctual-check-"))
+  const reportFile = join(folder, "junit.xml")
+  try {
+    const ended = await runProgram(
+      {
+        title: `tests: ${run.title}, ${run.files.length} files`,
+        command: installed("bun"),
+        args: [
+          "test",
+          `--timeout=${run.timeoutMs ?? 60_000}`,
+          "--reporter=junit",
+          `--reporter-outfile=${reportFile}`,
+          ...(run.args ?? []),
+          ...(run.namePattern === undefined ? [] : [`--test-name-pattern=${run.namePattern}`]),
+          ...run.files.map((file) => `./${file}`),
+        ],
+        ...(run.env === undefined ? {} : { env: run.env }),
+      },
+      isAlone,
+    )
+    return judge(run, readTestReport(textOf(reportFile)), ended)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+const textOf = (reportFile: string): string => {
+  try {
+    return readFileSync(reportFile, "utf8")
+  } catch {
+    // The runner died before it wrote one: then every file is without a result.
+    return ""
+  }
+}

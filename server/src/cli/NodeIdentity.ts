@@ -1,0 +1,62 @@
+// What nodes that share a store know of each other: the name and address of this node, and the secret among them. A
+// problem with any of it is said without repeating the secret.
+import { isIPv6 } from "node:net"
+import type { Parsed } from "../ports/Adapter.ts"
+
+/** Where other nodes reach this one; without a port, at the one that it listens on. */
+export interface NodeAddress {
+  readonly host: string
+  readonly port?: number
+}
+
+export const parseNodeAddress = (text: string): Parsed<NodeAddress> => {
+  const [, host = "", portText] = /^(\[[^\]]*\]|[^:]*)(?::(\d{1,5}))?$/.exec(text) ?? []
+  const port = portText === undefined ? undefined : Number(portText)
+  if (!isHost(host) || port === 0 || (port ?? 1) > 65_535) {
+    return {
+      problem: "must be host:port, or a host alone, as other nodes reach this one, such as 10.0.0.11:8080",
+    }
+  }
+  const bare = host.replace(/^\[|\]$/g, "")
+  if (isUnspecified(bare)) {
+    return {
+      problem:
+        "must be an address that other nodes reach this one by, such as 10.0.0.11:8080: this one stands for any address",
+    }
+  }
+  return { value: { host: bare, ...(port === undefined ? {} : { port }) } }
+}
+
+const isHost = (host: string): boolean =>
+  host.startsWith("[") ? isIPv6(host.slice(1, -1)) : /^[A-Za-z0-9_][A-Za-z0-9._-]{0,252}$/.test(host)
+
+const unspecified = new Set(["0.0.0.0", "[::]", "[::ffff:0:0]"])
+
+/** An address to listen on that nobody can be reached by, in whichever way it is written. */
+export const isUnspecified = (host: string): boolean => {
+  const url = `http://${isIPv6(host) ? `[${host}]` : host}`
+  return URL.canParse(url) && unspecified.has(new URL(url).hostname)
+}
+
+/** As other nodes call it. */
+export const nodeUrl = (address: NodeAddress, listeningPort: number): string => {
+  const { host, port = listeningPort } = address
+  return `http://${isIPv6(host) ? `[${host}]` : host}:${port}`
+}
+
+const secretCharsMin = 16
+
+/** It travels in a header, which takes visible characters only. */
+export const parseClusterSecret = (secret: string): Parsed<string> =>
+  /^[\x21-\x7e]+$/.test(secret) && secret.length >= secretCharsMin && secret.length <= 512
+    ? { value: secret }
+    : {
+        problem: `must have at least ${secretCharsMin} letters, digits or signs, without spaces: make one by ${makeSecret}`,
+      }
+
+export const makeSecret = "openssl rand -hex 32"
+
+export const parseNodeName = (name: string): Parsed<string> =>
+  /^[A-Za-z0-9][A-Za-z0-9._:-]{0,99}$/.test(name)
+    ? { value: name }
+    : { problem: "must be 1 to 100 of A-Z, a-z, 0-9 and . _ : -, beginning with a letter or a digit" }

@@ -1,0 +1,62 @@
+// How a kind of store describes itself: its URLs, how it opens, and what commands can do on it without a service. Its
+// folder has one in adapter.ts, and stores/all.ts lists it. An adapter loads what it opens only then: a service on one
+// store loads nothing of the others.
+import type { Documents } from "@punctual/documents/Documents"
+import type { Layer } from "effect"
+import type { Ability, Adapter, AdapterFailure, Opened } from "./Adapter.ts"
+import type { ShardLeases } from "./ShardLeases.ts"
+import type { StoreCopies, StorePlace } from "./StoreCopy.ts"
+import type { StoreExamination } from "./StoreReport.ts"
+import type { StoreSchema } from "./StoreSchema.ts"
+import type { TimerArchive } from "./TimerArchive.ts"
+import type { TimerStore } from "./TimerStore.ts"
+
+/** What every store gives. A store that nodes share should also give `StoreClock`, so that their clocks are compared. */
+export type StoreServices = TimerStore | ShardLeases | Documents
+
+export type StoreLayer = Layer.Layer<StoreServices, AdapterFailure>
+
+/** What a store may need to open. Each takes what it has a use for. */
+export interface StoreOpening {
+  /** Fixed when the store is created. */
+  readonly shards: number
+  /** The file stores/sqlite/worker.ts, formed in the program's entry: elsewhere it breaks when compiled. */
+  readonly workerUrl: URL
+  /** A command needs only a few connections; a service takes the store's default. */
+  readonly connections?: "few"
+  /** Called once when the store can no longer be trusted: the process should end. */
+  readonly onFatal?: (message: string) => void
+}
+
+export interface StoreAdapter extends Adapter<StoreChoice> {
+  /** Several nodes can work on one store at a time. */
+  readonly isShared: boolean
+}
+
+type StoreAbility<A> = Ability<(opening: StoreOpening) => Opened<A>>
+
+/** The store that a URL names. Nothing is touched before something is opened. */
+export interface StoreChoice {
+  readonly adapter: StoreAdapter
+  /** Its URL, for messages: with absolute paths and without credentials. */
+  readonly shown: string
+  /** Where its data is, for people: shown when the service has started. */
+  readonly place: string
+  /** For a service. */
+  open(opening: StoreOpening): StoreLayer
+  /** For a command that writes while no service runs: import, and the end of a restore. */
+  readonly offline: Ability<(opening: StoreOpening) => StoreLayer>
+  /** All that the store holds, for export. */
+  readonly archive: StoreAbility<TimerArchive>
+  readonly doctor: StoreAbility<StoreExamination>
+  /** A copy of the whole store in a file. */
+  readonly backup: StoreAbility<StoreCopies>
+  readonly restore: Ability<StoreRestoring>
+  readonly migrate: StoreAbility<StoreSchema>
+}
+
+export interface StoreRestoring {
+  place(opening: StoreOpening): Opened<StorePlace>
+  /** The store in the file that the place has prepared. */
+  prepared(file: string, opening: StoreOpening): StoreLayer
+}

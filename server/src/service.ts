@@ -1,0 +1,201 @@
+// Part of the composition root: the service as its settings and the lists of adapters make it. Whatever keeps it from
+// starting is told in one line and the exit code 1.
+import { randomBytes } from "node:crypto"
+import { hostname } from "node:os"
+import { Cause, Effect, Exit, Layer, Result } from "effect"
+import { build } from "./cli/Build.ts"
+import { type Configuration, type Environment, readConfiguration } from "./cli/Configuration.ts"
+import { nodeUrl } from "./cli/NodeIdentity.ts"
+import type { Adapters } from "./cli/Settings.ts"
+import { type ServeOptions, type ServiceLayer, serve, untilSignal } from "./cli/serve.ts"
+import { makeEventDeliverer } from "./deliverers/event/EventDeliverer.ts"
+import { makeWebhookDeliverer } from "./deliverers/webhook/WebhookDeliverer.ts"
+import type { Target } from "./domain/Timer.ts"
+import { driversOf, type InstallDriver } from "./drivers.ts"
+import { defaultEngineOptions, Engine, type EngineOptions, type EngineStatus } from "./engine/Engine.ts"
+import { NamespaceDirectory } from "./engine/NamespaceDirectory.ts"
+import type { Listening } from "./http/listener/Listener.ts"
+import { layerLogs } from "./Logs.ts"
+import { TimerCommands } from "./messaging/TimerCommands.ts"
+import { HttpPeers } from "./peers/http/HttpPeers.ts"
+import { Bus } from "./ports/Bus.ts"
+import { type Deliverer, Deliverers } from "./ports/Deliverer.ts"
+import { Ids } from "./ports/Ids.ts"
+import { WallClock } from "./ports/WallClock.ts"
+import { ClockWatch } from "./stores/ClockWatch.ts"
+
+/** What the program's entry gives. */
+export interface ServiceParts {
+  readonly environment: Environment
+  readonly adapters: Adapters
+  /** The file stores/sqlite/worker.ts, formed in the program's entry. */
+  readonly workerUrl: URL
+  readonly installDriver: InstallDriver
+  /** Ends the process at once: nothing may be acknowledged after this. */
+  readonly onFatal: (message: string) => void
+  readonly writeError: (message: string) => void
+}
+
+/** The ways to other nodes, where there are any. */
+const peersLayer = ({ cluster }: Configuration): Layer.Layer<never> =>
+  cluster === undefined ? Layer.empty : HttpPeers.layer({ secret: cluster.secret, timeoutMs: peerTimeoutMs })
+
+const peerTimeoutMs = 2_000
+
+/** A manual clock begins where it is told to, or at the real time; from then on it stands until it is moved. */
+const manualStartMs = ({ clock }: Configuration): number | undefined =>
+  clock.kind === "manual" ? (clock.startMs ?? processStartMs) : undefined
+
+const processStartMs = Date.now()
+
+const clockLayer = (configuration: Configuration): Layer.Layer<WallClock> => {
+  const startMs = manualStartMs(configuration)
+  return startMs === undefined ? WallClock.system : WallClock.manual(startMs)
+}
+
+const clockShown = (startMs: number): string =>
+  `the clock stands at ${new Date(startMs).toISOString()}; move it by /api/v1/clock/advance`
+
+const deliverersLayer = ({ egress, limits, broker }: Configuration) =>
+  Layer.effect(
+    Deliverers,
+    Effect.gen(function* () {
+      const bus = yield* Bus
+      const directory = yield* NamespaceDirectory
+      const webhook = makeWebhookDeliverer({
+        egress,
+        payloadBytes: limits.payloadBytes,
+        secretsOf: (namespace) => directory.of(namespace).secrets,
+        onSecretsChange: directory.onChange,
+      })
+      const byType = new Map<Target["type"], Deliverer>([["webhook", webhook]])
+      // Where nobody listens but this process, nobody would hear an event.
+      if (broker.adapter.isShared) byType.set("event", makeEventDeliverer(bus))
+      return { byType }
+    }),
+  )
+
+/** Unlike that of any other node, and of this one's own predecessor. */
+const nodeName = ({ nodeName: given }: Configuration): string =>
+  given ?? `${hostname()}:${process.pid}-${randomBytes(2).toString("hex")}`
+
+const engineOptions = (
+  configuration: Configuration,
+  { port }: Listening,
+  onBroken: (message: string) => void,
+): EngineOptions => ({
+  ...defaultEngineOptions,
+  ownership: {
+    ...defaultEngineOptions.ownership,
+    node: nodeName(configuration),
+    address: configuration.cluster === undefined ? "" : nodeUrl(configuration.cluster.address, port),
+  },
+  pollingIntervalMs: configuration.pollingIntervalMs,
+  window: { ...defaultEngineOptions.window, page: configuration.batchSize },
+  dispatch: {
+    ...defaultEngineOptions.dispatch,
+    inFlight: configuration.maxInFlight,
+    inFlightPerNamespace: configuration.maxInFlightPerNamespace,
+    inFlightPerHost: configuration.maxInFlightPerHost,
+  },
+  historyRetentionMs: configuration.historyRetentionMs,
+  onBroken: (message) => onBroken(`The engine has failed, so the service ends: ${message}`),
+})
+
+/** Everything below HTTP, as the settings say. */
+const serviceLayer =
+  (configuration: Configuration, { workerUrl, onFatal }: ServiceParts) =>
+  (listening: Listening): ServiceLayer => {
+    const { store, shards, broker, brokerTerms, limits, secretKeys = [] } = configuration
+    const onStoreFatal = (message: string) => onFatal(`The store has failed, so the service ends: ${message}`)
+    return TimerCommands.layer({ aheadMs: limits.aheadMs }).pipe(
+      Layer.provideMerge(Engine.layer(engineOptions(configuration, listening, onFatal))),
+      Layer.provideMerge(deliverersLayer(configuration)),
+      Layer.provide(broker.open(brokerTerms)),
+      Layer.provideMerge(NamespaceDirectory.layer({ secretKeys })),
+      Layer.provideMerge(clockLayer(configuration)),
+      Layer.provideMerge(peersLayer(configuration)),
+      Layer.provideMerge(ClockWatch.layer.pipe(Layer.provide(WallClock.system))),
+      Layer.provideMerge(store.open({ shards, workerUrl, onFatal: onStoreFatal })),
+      Layer.provide(Ids.system),
+    )
+  }
+
+/** The service from its start until it is asked to stop. Drivers come first: what an adapter loads may need them. */
+export const serviceOf = (
+  configuration: Configuration,
+  parts: ServiceParts,
+  run: Pick<ServeOptions, "untilAsked" | "onListening">,
+) =>
+  Effect.andThen(
+    driversOf([configuration.store, configuration.broker], parts.installDriver),
+    serve({ configuration, layer: serviceLayer(configuration, parts), ...run }),
+  )
+
+/** One run of the service; answers the exit code. */
+export const runService = async (parts: ServiceParts): Promise<number> => {
+  const read = readConfiguration(parts.environment, parts.adapters)
+  if ("problems" in read) {
+    for (const problem of read.problems) parts.writeError(problem)
+    return 1
+  }
+  const { configuration, warnings, effective } = read
+  // Told once the service runs: a start that fails says why in one line, and nothing else.
+  const onListening = (listening: Listening, status: EngineStatus) =>
+    Effect.gen(function* () {
+      for (const warning of warnings) yield* Effect.logWarning(warning)
+      const startMs = manualStartMs(configuration)
+      if (startMs !== undefined) yield* Effect.logWarning(clockShown(startMs))
+      yield* Effect.annotateLogs(Effect.logInfo("settings in force"), effective)
+      process.stdout.write(welcome(listening, configuration, status))
+    })
+  const program = Effect.gen(function* () {
+    const untilAsked = yield* untilSignal
+    yield* serviceOf(configuration, parts, { untilAsked, onListening })
+  })
+  const exit = await Effect.runPromiseExit(
+    program.pipe(
+      Effect.scoped,
+      Effect.provide(layerLogs(configuration.logLevel, process.stderr.isTTY === true)),
+    ),
+  )
+  if (Exit.isSuccess(exit)) return 0
+  const failure = Cause.findError(exit.cause)
+  parts.writeError(
+    Result.isSuccess(failure) ? failure.success.message : `Unforeseen: ${Cause.squash(exit.cause)}`,
+  )
+  return 1
+}
+
+const welcome = ({ url }: Listening, configuration: Configuration, status: EngineStatus): string => {
+  const { store, cluster } = configuration
+  const place = `Punctual ${build.version} listens on ${url}
+  data       ${store.place}
+  reference  ${url}/docs
+`
+  if (cluster !== undefined) {
+    const { shards, ownedShards, shardsElsewhere } = status
+    return `${place}
+One of a cluster: it fires ${ownedShards} of ${shards} shards, and other nodes ${shardsElsewhere}; shards move until each
+has its share. To see who fires what:  punctual cluster --url ${url}
+`
+  }
+  if (status.isWaiting) {
+    return `${place}
+It waits: another process owns this data. Until that one ends, and this one takes over, API calls are
+answered 503 here.
+`
+  }
+  const startMs = manualStartMs(configuration)
+  if (startMs !== undefined) {
+    return `${place}
+Nothing fires by itself: ${clockShown(startMs)}, as in
+  curl -s ${url}/api/v1/clock/advance -H 'content-type: application/json' -d '{"by":"1d"}'
+`
+  }
+  return `${place}
+Try it: in a second terminal run  ${build.built === undefined ? "npm run listen" : "punctual listen"}  and in a third
+  curl -s ${url}/api/v1/timers/create -H 'content-type: application/json' \\
+    -d '{"namespace":"demo","timerId":"hello","delay":"2s","callbackUrl":"http://127.0.0.1:9000/hook","payload":{"n":1}}'
+`
+}

@@ -1,0 +1,113 @@
+// The TimerStore over any ShardStorage: it looks at keys, lets domain/decide.ts decide, and commits the changes. Rules,
+// lists, counts and cursors are here once, for every database. The steps of a write are Deciding.ts, those of a list
+// ListWalk.ts; this file only runs them as effects.
+import { Effect } from "effect"
+import type { InsertAnswer, Put } from "../domain/WriteItem.ts"
+import type { ShardStorage, SortKey } from "../ports/ShardStorage.ts"
+import {
+  type BatchAnswer,
+  type InvalidCursor,
+  type ListPage,
+  type ListQuery,
+  type ShardBatch,
+  StoreError,
+  type TimerStore,
+} from "../ports/TimerStore.ts"
+import { Deciding, WriteGivenUp, WriteMemory } from "./Deciding.ts"
+import { Inserting } from "./Inserting.ts"
+import { decodeCursor } from "./ListCursor.ts"
+import { CountWalk, type Filtered, ListWalk } from "./ListWalk.ts"
+import { listPage } from "./listPage.ts"
+
+type Storage = ShardStorage["Service"]
+
+export const decidingStore = (storage: Storage): TimerStore["Service"] => {
+  const memory = new WriteMemory()
+  return {
+    limits: storage.limits,
+    open: storage.open,
+    write: (batches) => (batches.length === 0 ? Effect.succeed([]) : writing(storage, memory, batches)),
+    insertIfAbsent: (shard, puts) => inserting(storage, shard, puts),
+    due: storage.due,
+    dueHeads: storage.dueHeads,
+    find: (key) =>
+      Effect.map(storage.look([{ key, withPayload: true }]), ([found]) => ({
+        pending: found?.pending,
+        last: found?.last,
+      })),
+    list: (query) => Effect.flatMap(cursorOf(query), (after) => listing(storage, query, after)),
+    count: (query) => counting(storage, query),
+    namespaces: storage.namespaces,
+    prune: storage.prune,
+    tally: storage.tally,
+  }
+}
+
+const writing = Effect.fnUntraced(function* (
+  storage: Storage,
+  memory: WriteMemory,
+  batches: ReadonlyArray<ShardBatch>,
+) {
+  const deciding = new Deciding(batches, memory, storage.limits.itemBytes)
+  for (;;) {
+    const step = deciding.step()
+    if (step.kind === "done") return deciding.answers
+    if (step.kind === "look") {
+      const found = yield* storage.look(step.looks)
+      yield* givingUp(() => deciding.looked(found))
+    } else {
+      const answers = yield* storage.commit(step.commits)
+      yield* givingUp(() => deciding.committed(answers))
+    }
+  }
+}) satisfies (...args: never) => Effect.Effect<ReadonlyArray<BatchAnswer>, StoreError>
+
+const givingUp = <A>(step: () => A): Effect.Effect<A, StoreError> =>
+  Effect.suspend(() => {
+    try {
+      return Effect.succeed(step())
+    } catch (error) {
+      if (!(error instanceof WriteGivenUp)) throw error
+      return new StoreError({ message: error.message, isFatal: false })
+    }
+  })
+
+const inserting = Effect.fnUntraced(function* (storage: Storage, shard: number, puts: ReadonlyArray<Put>) {
+  const inserting = new Inserting(puts, storage.limits.itemBytes)
+  const { insertNew } = storage
+  // Such a storage leaves every create to an owner.
+  if (insertNew === undefined) return inserting.answers
+  for (;;) {
+    const step = yield* givingUp(() => inserting.step())
+    if (step.kind === "done") return inserting.answers
+    if (step.kind === "look") inserting.looked(yield* storage.look(step.looks))
+    else inserting.inserted(yield* insertNew(shard, step.timers))
+  }
+}) satisfies (...args: never) => Effect.Effect<ReadonlyArray<InsertAnswer>, StoreError>
+
+const cursorOf = (query: ListQuery): Effect.Effect<SortKey | undefined, InvalidCursor> =>
+  Effect.try({ try: () => decodeCursor(query), catch: (error) => error as InvalidCursor })
+
+const listing = Effect.fnUntraced(function* (storage: Storage, query: ListQuery, after: SortKey | undefined) {
+  const walk = new ListWalk(query, after)
+  for (;;) {
+    const step = walk.step()
+    if (step.kind === "done") return listPage(query, walk.items, walk.next)
+    if (step.kind === "look") walk.looked(yield* storage.look(step.looks))
+    else walk.scanned(yield* storage.scan(step.scan), step.scan)
+  }
+}) satisfies (...args: never) => Effect.Effect<ListPage, StoreError>
+
+const counting = Effect.fnUntraced(function* (
+  storage: Storage,
+  query: Filtered & { readonly limit: number },
+) {
+  const { count } = storage
+  const walk = new CountWalk(query, count !== undefined)
+  for (;;) {
+    const step = walk.step()
+    if (step.kind === "done") return walk.result
+    if (step.kind === "count" && count !== undefined) walk.counted(yield* count(step.scan))
+    else walk.scanned(yield* storage.scan(step.scan), step.scan)
+  }
+})

@@ -1,0 +1,197 @@
+// Lists and counts as walks along one order of a storage, in bounded slices: `scan` gives the heads of rows in their
+// order, filters are applied here, and whole rows are read only for what matches. Plain synchronous code, run by the
+// SQLite store inside its reader thread and by the others through Effect, like Deciding.ts.
+import type { Known } from "../domain/Decision.ts"
+import type { Look, Scan, ScannedHead, SortKey } from "../ports/ShardStorage.ts"
+import type { Listed, ListFilter, ListQuery } from "../ports/TimerStore.ts"
+import { isById, isDescending, mostRowsCounted, mostRowsExamined, orderOf } from "./ListOrder.ts"
+import { endOfPrefix } from "./Utf8Order.ts"
+
+/** How many heads are read at once where not every row matches: few enough to filter in a moment. */
+const sliceRows = 1_000
+
+export type ListStep =
+  | { readonly kind: "scan"; readonly scan: Scan }
+  | { readonly kind: "look"; readonly looks: ReadonlyArray<Look> }
+  | { readonly kind: "done" }
+
+/** What a list or a count asks for. */
+export type Filtered = ListFilter & Pick<ListQuery, "namespace" | "state">
+
+/** One page of a list. */
+export class ListWalk {
+  readonly #query: ListQuery
+  readonly #scan: Scan
+  readonly #examinedMost: number
+  readonly #matched: Array<ScannedHead> = []
+  #examined = 0
+  #last: SortKey | undefined
+  #isScanned = false
+  #hasMore = false
+  #items: ReadonlyArray<Listed> | undefined
+
+  constructor(query: ListQuery, after: SortKey | undefined) {
+    this.#query = query
+    this.#last = after
+    // With nothing left to filter, every row is listed.
+    this.#examinedMost = isExact(query) ? query.limit : mostRowsExamined
+    this.#scan = scanOf(query, isDescending(query))
+  }
+
+  step(): ListStep {
+    if (!this.#isScanned) {
+      // One row more than a page holds tells whether there is another page.
+      const limit = Math.min(this.#examinedMost - this.#examined + 1, this.#sliceRows)
+      const after = this.#last === undefined ? {} : { exclusiveAfter: this.#last }
+      return { kind: "scan", scan: { ...this.#scan, ...after, limit } }
+    }
+    if (this.#items !== undefined) return { kind: "done" }
+    if (this.#matched.length === 0) {
+      this.#items = []
+      return { kind: "done" }
+    }
+    return { kind: "look", looks: this.#matched.map((head) => this.#lookOf(head)) }
+  }
+
+  scanned(heads: ReadonlyArray<ScannedHead>, asked: Scan): void {
+    for (const head of heads) {
+      if (this.#matched.length === this.#query.limit || this.#examined === this.#examinedMost) {
+        this.#hasMore = true
+        break
+      }
+      this.#examined++
+      this.#last = head.place
+      if (matches(head, this.#query)) this.#matched.push(head)
+    }
+    this.#isScanned = this.#hasMore || heads.length < asked.limit
+  }
+
+  /** A row that has changed since the scan is shown as it is now, if it still matches. */
+  looked(found: ReadonlyArray<Known>): void {
+    const { state } = this.#query
+    this.#items = found.flatMap(({ pending, lives }): ReadonlyArray<Listed> => {
+      if (state === "pending") return pending === undefined ? [] : [{ state, timer: pending }]
+      const life = lives?.[0]
+      return life?.state === state ? [{ state, life }] : []
+    })
+    this.#items = this.#items.filter((item) => matches(headOf(item), this.#query))
+  }
+
+  get items(): ReadonlyArray<Listed> {
+    return this.#items ?? []
+  }
+
+  /** Where the next page begins; absent after the last one. */
+  get next(): SortKey | undefined {
+    return this.#hasMore ? this.#last : undefined
+  }
+
+  get #sliceRows(): number {
+    return isExact(this.#query) ? this.#examinedMost + 1 : sliceRows
+  }
+
+  #lookOf({ namespace, timerId, uuid, state, fireId, revision }: ScannedHead): Look {
+    const lives = state === "pending" ? {} : { lives: [{ fireId, minRevision: revision }] }
+    return { key: { namespace, timerId, uuid }, ...lives, withPayload: this.#query.includePayload }
+  }
+}
+
+export type CountStep =
+  /** The storage may count by itself; one that cannot is scanned. */
+  | { readonly kind: "count"; readonly scan: Scan }
+  | { readonly kind: "scan"; readonly scan: Scan }
+  | { readonly kind: "done" }
+
+export class CountWalk {
+  readonly #query: Filtered & { readonly limit: number }
+  readonly #scan: Scan
+  readonly #examinedMost: number
+  readonly #canCount: boolean
+  #count = 0
+  #examined = 0
+  #after: SortKey | undefined
+  #isDone = false
+
+  constructor(query: Filtered & { readonly limit: number }, canCount: boolean) {
+    this.#query = query
+    this.#scan = scanOf(query, false)
+    this.#canCount = canCount && isExact(query)
+    this.#examinedMost = isExact(query) ? query.limit : Math.max(query.limit, mostRowsCounted)
+  }
+
+  step(): CountStep {
+    if (this.#isDone) return { kind: "done" }
+    if (this.#canCount) return { kind: "count", scan: { ...this.#scan, limit: this.#query.limit + 1 } }
+    const after = this.#after === undefined ? {} : { exclusiveAfter: this.#after }
+    const limit = Math.min(this.#examinedMost - this.#examined + 1, sliceRows)
+    return { kind: "scan", scan: { ...this.#scan, ...after, limit } }
+  }
+
+  counted(rows: number): void {
+    this.#count = rows
+    this.#examined = rows
+    this.#isDone = true
+  }
+
+  scanned(heads: ReadonlyArray<ScannedHead>, asked: Scan): void {
+    for (const head of heads) {
+      this.#examined++
+      this.#after = head.place
+      if (this.#examined <= this.#examinedMost && matches(head, this.#query)) this.#count++
+    }
+    this.#isDone =
+      heads.length < asked.limit || this.#examined > this.#examinedMost || this.#count > this.#query.limit
+  }
+
+  get result(): { readonly count: number; readonly capped: boolean } {
+    const { limit } = this.#query
+    return {
+      count: Math.min(this.#count, limit),
+      capped: this.#count > limit || this.#examined > this.#examinedMost,
+    }
+  }
+}
+
+/** The scan that bounds the rows as far as an order can; `matches` filters the rest. */
+const scanOf = (query: Filtered, descending: boolean): Scan => {
+  const order = orderOf(query)
+  const state = query.state === "pending" ? {} : { state: query.state }
+  const base = { order, namespace: query.namespace, ...state, isDescending: descending, limit: 0 }
+  if (isById(query)) return { ...base, ...idBounds(query) }
+  return {
+    ...base,
+    ...(query.inclusiveFromMs === undefined ? {} : { inclusiveFromMs: query.inclusiveFromMs }),
+    ...(query.exclusiveUntilMs === undefined ? {} : { exclusiveUntilMs: query.exclusiveUntilMs }),
+  }
+}
+
+const idBounds = ({
+  timerId,
+  idPrefix = "",
+}: Filtered): Pick<Scan, "timerId" | "inclusiveFromId" | "exclusiveUntilId"> => {
+  if (timerId !== undefined) return { timerId }
+  const end = endOfPrefix(idPrefix)
+  return { inclusiveFromId: idPrefix, ...(end === undefined ? {} : { exclusiveUntilId: end }) }
+}
+
+/** Whether the scan finds nothing but matches. */
+const isExact = (query: Filtered): boolean => {
+  if (query.correlationId !== undefined) return false
+  if (!isById(query)) return true
+  return (
+    query.state === "pending" && query.inclusiveFromMs === undefined && query.exclusiveUntilMs === undefined
+  )
+}
+
+type Matched = Pick<ScannedHead, "state" | "atMs" | "correlationId">
+
+const matches = ({ state, atMs, correlationId }: Matched, query: Filtered): boolean =>
+  state === query.state &&
+  (query.inclusiveFromMs === undefined || atMs >= query.inclusiveFromMs) &&
+  (query.exclusiveUntilMs === undefined || atMs < query.exclusiveUntilMs) &&
+  (query.correlationId === undefined || correlationId === query.correlationId)
+
+const headOf = (listed: Listed): Matched =>
+  listed.state === "pending"
+    ? { state: "pending", atMs: listed.timer.fireAt, correlationId: listed.timer.correlationId }
+    : { state: listed.state, atMs: listed.life.finishedAt, correlationId: listed.life.correlationId }

@@ -1,0 +1,41 @@
+// Every pending timer and every finished life of an examined store, decoded: which of them cannot be read. A store gives
+// it one row after the other, and only what has to be decoded of each.
+import type { Spec } from "../domain/Timer.ts"
+import { namedMost, type UnreadableRows } from "../ports/StoreReport.ts"
+import { addLog } from "./AttemptLogText.ts"
+import { specOfText, unreadableSpec } from "./SpecText.ts"
+
+/** What of a row is examined. Only a timer without a body has no spec. */
+export interface ExaminedRow {
+  readonly namespace: string
+  readonly timer_id: string
+  readonly spec: string | null
+  readonly last_attempt: string | null
+}
+
+export class RowExamination {
+  /** How many rows a page has, where rows are read in pages. */
+  static readonly pageItems = 1_000
+  readonly #what: "timers" | "lives"
+  readonly #named: Array<string> = []
+  #count = 0
+
+  constructor(what: "timers" | "lives") {
+    this.#what = what
+  }
+
+  take({ namespace, timer_id, spec, last_attempt }: ExaminedRow): void {
+    const read: { spec: Spec } = {
+      spec: spec === null ? unreadableSpec("its body is missing") : specOfText(spec),
+    }
+    if (last_attempt !== null) addLog(read, last_attempt)
+    const why = read.spec.unreadable
+    if (why === undefined) return
+    this.#count++
+    if (this.#named.length < namedMost) this.#named.push(`${namespace}/${timer_id} (${why})`)
+  }
+
+  get found(): ReadonlyArray<UnreadableRows> {
+    return this.#count === 0 ? [] : [{ what: this.#what, count: this.#count, named: this.#named }]
+  }
+}

@@ -1,0 +1,91 @@
+// A decision as the change that a storage carries out: the effects, and what they expect to find under the key. Three
+// things can change a row between a look and its commit: an insert without an owner, pruning, and an earlier call of
+// the same owner that was given up and arrives late. So every change names what its decision was made from.
+import { type Decision, type Known, nothingKnown } from "../domain/Decision.ts"
+import { decide } from "../domain/decide.ts"
+import type { Mutable } from "../domain/Timer.ts"
+import { keyOfItem, type WriteAnswer, type WriteItem } from "../domain/WriteItem.ts"
+import type { Expectation, KeyChange } from "../ports/ShardStorage.ts"
+
+/** A change, with what it was decided from. Storages need only the change. */
+export interface DecidedChange extends KeyChange {
+  readonly item: WriteItem
+  readonly answer: WriteAnswer
+}
+
+/** Nothing if the decision changes nothing. */
+export const keyChangeOf = (
+  item: WriteItem,
+  decision: Decision<WriteAnswer>,
+  known: Known,
+): DecidedChange | undefined => {
+  const { answer, pending, finished, removesDead } = decision
+  if (pending === undefined && finished === undefined && removesDead === undefined) return undefined
+  // Every write makes one: parts are added where they are needed, because to spread them takes much longer.
+  const change: Mutable<DecidedChange> = {
+    item,
+    answer,
+    key: keyOfItem(item),
+    expects: expectationOf(item, decision, known),
+    payload: decision.payloadChanged === true ? "write" : "keep",
+    tally: decision.tally ?? noTally,
+  }
+  if (pending !== undefined) change.pending = pending
+  if (pending && pending.spec === known.pending?.spec) change.keepsSpec = true
+  if (finished !== undefined) change.finished = finished
+  if (removesDead !== undefined) change.removesLife = true
+  return change
+}
+
+const noTally = {}
+const unusedKey: Expectation = { pending: null, last: null }
+
+/**
+ * If the pending row is still the same, no life of the key has ended since. So the last life is checked only where no
+ * pending row is expected.
+ */
+const expectationOf = (item: WriteItem, decision: Decision<WriteAnswer>, known: Known): Expectation => {
+  const { pending, last } = known
+  const isOfPending = decision.pending !== undefined || item.kind === "restore"
+  const life = lifeExpected(decision)
+  if (life === undefined && isOfPending) {
+    if (pending !== undefined) return { pending }
+    return last === undefined ? unusedKey : { pending: null, last: last.fireId }
+  }
+  const row = pending === undefined ? { pending: null, last: last?.fireId ?? null } : { pending }
+  return { ...(isOfPending ? row : {}), ...(life === undefined ? {} : { life }) }
+}
+
+const lifeExpected = ({
+  finished,
+  corrects,
+  addsOnce,
+  removesDead,
+}: Decision<WriteAnswer>): Expectation["life"] => {
+  const there = corrects ?? removesDead
+  if (there !== undefined) return { fireId: there.fireId, minRevision: there.revision, state: there.state }
+  return addsOnce && finished !== undefined
+    ? { fireId: finished.fireId, minRevision: finished.revision, state: null }
+    : undefined
+}
+
+/**
+ * What nearly every item of its kind finds: a create finds an unused key, an outcome finds the timer as it was fired.
+ * Such an item is committed without a look. Nothing for items that must look first.
+ */
+export const knownToExpect = (item: WriteItem): Known | undefined => {
+  switch (item.kind) {
+    case "put":
+    case "schedule":
+    case "restore":
+      return nothingKnown
+    case "outcome":
+      return item.attempt === item.timer.attempts + 1 ? { pending: item.timer, last: undefined } : undefined
+    default:
+      return undefined
+  }
+}
+
+/** The answer to an item whose change was committed without a look. */
+export const answerAsExpected = (item: WriteItem): WriteAnswer =>
+  decide(item, knownToExpect(item) ?? nothingKnown).answer

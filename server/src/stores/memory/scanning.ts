@@ -1,0 +1,112 @@
+// Scans along a namespace's indexes in memory: the same orders, bounds and places as the SQL stores have.
+import { compareDue } from "../../domain/DueOrder.ts"
+import type { Scan, ScannedHead, SortKey } from "../../ports/ShardStorage.ts"
+import { compareUtf8 } from "../Utf8Order.ts"
+import type { Ended, NamespaceIndex, Pending } from "./MemoryDatabase.ts"
+import type { SortedList } from "./SortedList.ts"
+
+export const scanIn = (index: NamespaceIndex, scan: Scan): ReadonlyArray<ScannedHead> => {
+  const heads: Array<ScannedHead> = []
+  for (const head of headsOf(index, scan)) {
+    if (heads.length === scan.limit) break
+    heads.push(head)
+  }
+  return heads
+}
+
+const headsOf = (index: NamespaceIndex, scan: Scan): Iterable<ScannedHead> => {
+  const state = scan.state ?? "delivered"
+  switch (scan.order) {
+    case "due":
+      return walk(index.pendingByDue, scan, ({ timer }) => pendingHead(timer, [timer.fireAt, timer.fireId]))
+    case "pendingId":
+      return walk(index.pendingById, scan, ({ timer }) => pendingHead(timer, [timer.timerId]))
+    case "end":
+      return walk(index.ended[state].byTime, scan, ({ life, entry }) =>
+        endedHead(life, [life.finishedAt, entry]),
+      )
+    case "finishedId":
+      return walk(index.ended[state].byId, scan, ({ life }) => endedHead(life, [life.timerId, life.revision]))
+  }
+}
+
+function* walk<T>(
+  list: SortedList<T>,
+  scan: Scan,
+  headOf: (entry: T) => ScannedHead,
+): Generator<ScannedHead> {
+  const { isDescending, exclusiveAfter } = scan
+  const from = exclusiveAfter ?? firstPlace(scan)
+  const isAtOrAfter = (entry: T): boolean =>
+    from === undefined || comparePlaces(headOf(entry).place, from) >= 0
+  const entries = isDescending
+    ? list.downFrom((entry) => from !== undefined && isAtOrAfter(entry))
+    : list.upFrom((entry) => isAtOrAfter(entry))
+  for (const entry of entries) {
+    const head = headOf(entry)
+    if (exclusiveAfter !== undefined && comparePlaces(head.place, exclusiveAfter) === 0) continue
+    if (isBeyond(head, scan)) return
+    if (isWithin(head, scan)) yield head
+  }
+}
+
+/** Where the walk begins. */
+const firstPlace = ({ isDescending, ...scan }: Scan): SortKey | undefined => {
+  if (scan.timerId !== undefined) return isDescending ? [scan.timerId, Number.MAX_VALUE] : [scan.timerId]
+  const id = isDescending ? scan.exclusiveUntilId : scan.inclusiveFromId
+  if (id !== undefined) return [id]
+  const bound = isDescending ? scan.exclusiveUntilMs : scan.inclusiveFromMs
+  return bound === undefined ? undefined : scan.order === "due" ? [bound, ""] : [bound, -1]
+}
+
+/** No later row of this walk lies within the bounds. */
+const isBeyond = ({ timerId, atMs }: ScannedHead, scan: Scan): boolean => {
+  if (scan.timerId !== undefined) return timerId !== scan.timerId
+  if (scan.isDescending) {
+    const { inclusiveFromId: id, inclusiveFromMs: ms } = scan
+    return (id !== undefined && compareUtf8(timerId, id) < 0) || (ms !== undefined && atMs < ms)
+  }
+  const { exclusiveUntilId: id, exclusiveUntilMs: ms } = scan
+  return (id !== undefined && compareUtf8(timerId, id) >= 0) || (ms !== undefined && atMs >= ms)
+}
+
+/** A descending walk by id begins at the bound itself, which is exclusive. */
+const isWithin = ({ timerId }: ScannedHead, { exclusiveUntilId }: Scan): boolean =>
+  exclusiveUntilId === undefined || compareUtf8(timerId, exclusiveUntilId) < 0
+
+const pendingHead = (timer: Pending["timer"], place: SortKey): ScannedHead => ({
+  namespace: timer.namespace,
+  timerId: timer.timerId,
+  uuid: timer.uuid,
+  place,
+  state: "pending",
+  fireId: timer.fireId,
+  revision: timer.revision,
+  atMs: timer.fireAt,
+  correlationId: timer.correlationId,
+})
+
+const endedHead = (life: Ended["life"], place: SortKey): ScannedHead => ({
+  namespace: life.namespace,
+  timerId: life.timerId,
+  uuid: life.uuid,
+  place,
+  state: life.state,
+  fireId: life.fireId,
+  revision: life.revision,
+  atMs: life.finishedAt,
+  correlationId: life.correlationId,
+})
+
+/** Of two places in one order; a shorter one comes before all that begin with it. */
+const comparePlaces = (a: SortKey, b: SortKey): number => {
+  const [a0, a1] = a
+  const [b0, b1] = b
+  if (typeof a0 === "string" && typeof b0 === "string") {
+    return compareUtf8(a0, b0) || Number(a1 ?? -1) - Number(b1 ?? -1)
+  }
+  if (typeof a1 === "string" && typeof b1 === "string") {
+    return compareDue({ fireAt: Number(a0), fireId: a1 }, { fireAt: Number(b0), fireId: b1 })
+  }
+  return Number(a0) - Number(b0) || Number(a1) - Number(b1)
+}

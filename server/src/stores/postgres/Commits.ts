@@ -1,0 +1,144 @@
+// What the storage writes: commits, inserts without an owner, pruning. Each call is one round trip and one transaction,
+// which the server ends by itself whatever becomes of this process. functions.sql carries the changes out.
+import type { Timer } from "../../domain/Timer.ts"
+import type { Commit, CommitAnswer, Inserted, KeyChange } from "../../ports/ShardStorage.ts"
+import {
+  type ChangeGroup,
+  CommitRows,
+  endedColumns,
+  isEndedTimer,
+  isNewTimer,
+  Luggage,
+  newColumns,
+  timerRow,
+} from "./changeRows.ts"
+import { functionNamed } from "./functions.ts"
+import { pruneSql } from "./statements.ts"
+import { whyTimer, whyUnstorable, whyUnstorableByNumbers } from "./whyUnstorable.ts"
+
+const parameterTypes = [
+  ...["integer[]", "bigint[]", "bigint[]", "bigint[]", "text[]", "bytea"],
+  ...[...newColumns, ...endedColumns].map(({ type }) => `text::${type}[]`),
+  "text::json",
+]
+
+export const commitSql = `SELECT refused, stored, settled, missed FROM ${functionNamed("commit_changes")}(${parameterTypes
+  .map((type, index) => `$${index + 1}::${type}`)
+  .join(", ")})`
+
+export const insertSql = `SELECT ${functionNamed("insert_new")}($1::integer, $2::text[], $3::bytea, $4::text::json) AS stored`
+
+interface CommitRow {
+  /** By shard. */
+  readonly refused: { readonly [shard: string]: "ownershipLost" | "overtaken" } | null
+  /** FireIds; NULL if all were carried out. */
+  readonly stored: ReadonlyArray<string> | null
+  readonly settled: ReadonlyArray<string> | null
+  /** Places. */
+  readonly missed: ReadonlyArray<number> | null
+}
+
+/** A commit as it was sent. */
+interface SentCommit {
+  readonly commit: Commit
+  /** The place of its first change; the others follow. */
+  readonly firstPlace: number
+  /** By change, how it was sent; nothing if it was refused. */
+  readonly groups: ReadonlyArray<ChangeGroup | undefined>
+  readonly refused: ReadonlyArray<{ readonly index: number; readonly reason: string }>
+}
+
+export const commitAll = async (
+  sql: Bun.SQL,
+  commits: ReadonlyArray<Commit>,
+): Promise<ReadonlyArray<CommitAnswer>> => {
+  if (commits.length === 0) return []
+  // Fences are taken in the order in which they are named.
+  const ordered = [...commits].sort((a, b) => a.shard - b.shard)
+  const { sent, parameters } = prepare(ordered)
+  const answered: ReadonlyArray<CommitRow> = await sql.unsafe(commitSql, [...parameters])
+  const answers = new Map(sent.map((part) => [part.commit, answerOf(part, answered[0])]))
+  return commits.map((commit) => answers.get(commit) ?? { result: "ownershipLost" })
+}
+
+/** Columns are checked as a whole. Only if one looks faulty is each change checked by itself. */
+const prepare = (commits: ReadonlyArray<Commit>) => {
+  const quick = rowsOf(commits, (change) =>
+    isNewTimer(change) || isEndedTimer(change) ? whyUnstorableByNumbers(change) : whyUnstorable(change),
+  )
+  return quick.rows.isSuspect ? rowsOf(commits, whyUnstorable) : quick
+}
+
+const rowsOf = (commits: ReadonlyArray<Commit>, whyRefused: (change: KeyChange) => string | undefined) => {
+  const rows = new CommitRows()
+  let firstPlace = 0
+  const sent = commits.map((commit): SentCommit => {
+    rows.startCommit()
+    const refused: Array<{ readonly index: number; readonly reason: string }> = []
+    const groups = commit.changes.map((change, index) => {
+      const reason = whyRefused(change)
+      if (reason === undefined) return rows.add(commit.shard, change, firstPlace + index)
+      refused.push({ index, reason })
+      return undefined
+    })
+    firstPlace += groups.length
+    return { commit, firstPlace: firstPlace - groups.length, groups, refused }
+  })
+  return { rows, sent, parameters: rows.parameters(commits) }
+}
+
+const answerOf = (sent: SentCommit, row: CommitRow | undefined): CommitAnswer => {
+  if (row === undefined) throw new Error("a commit was not answered")
+  const result = row.refused?.[sent.commit.shard]
+  if (result !== undefined) return { result }
+  return { result: "committed", missed: missedOf(sent, row), refused: sent.refused }
+}
+
+const missedOf = (
+  { commit, firstPlace, groups }: SentCommit,
+  { stored, settled, missed }: CommitRow,
+): ReadonlyArray<number> => {
+  if (stored === null && settled === null && (missed === null || missed.length === 0)) return []
+  const carriedOut = { new: stored && new Set(stored), ended: settled && new Set(settled) }
+  const missedPlaces = new Set(missed)
+  return commit.changes.flatMap(({ pending, finished }, index) => {
+    const group = groups[index]
+    if (group === undefined) return []
+    if (group === "other") return missedPlaces.has(firstPlace + index) ? [index] : []
+    const fireId = (group === "new" ? pending?.fireId : finished?.fireId) ?? ""
+    return carriedOut[group]?.has(fireId) === false ? [index] : []
+  })
+}
+
+export const insertNew = async (
+  sql: Bun.SQL,
+  shard: number,
+  timers: ReadonlyArray<Timer>,
+): Promise<ReadonlyArray<Inserted>> => {
+  const luggage = new Luggage()
+  const keys = new Set<string>()
+  const sent: Array<unknown> = []
+  const inserted = timers.map((timer): Inserted | undefined => {
+    const refused = whyTimer(timer)
+    if (refused !== undefined) return { refused }
+    // The second timer of a key misses because of the first.
+    if (keys.has(timer.uuid)) return "missed"
+    keys.add(timer.uuid)
+    const { namespace, timerId, uuid } = timer
+    sent.push({ namespace, timer_id: timerId, uuid, ...timerRow(timer, "write", luggage) })
+    return undefined
+  })
+  const rows: ReadonlyArray<{ readonly stored: ReadonlyArray<string> }> = await sql.unsafe(insertSql, [
+    shard,
+    luggage.specs,
+    luggage.payloads,
+    JSON.stringify(sent),
+  ])
+  const stored = new Set(rows[0]?.stored)
+  return timers.map(({ fireId }, index) => inserted[index] ?? (stored.has(fireId) ? "stored" : "missed"))
+}
+
+export const prune = async (sql: Bun.SQL, exclusiveBeforeMs: number, limit: number): Promise<number> => {
+  const rows: ReadonlyArray<{ pruned: number }> = await sql.unsafe(pruneSql, [exclusiveBeforeMs, limit])
+  return rows[0]?.pruned ?? 0
+}

@@ -1,0 +1,345 @@
+// Changes as the parameters of the function that carries them out (functions.sql). New timers and ended ones, which nearly
+// every commit consists of, travel as arrays, a column each; all other changes as JSON. Specs, of which most timers of
+// a program share a few, and payloads, which are bytes, travel apart from both.
+import type { AttemptLog } from "../../domain/AttemptLog.ts"
+import { emptyTally, type Tally } from "../../domain/Decision.ts"
+import type { FinishedLife, Timer } from "../../domain/Timer.ts"
+import type { Commit, KeyChange } from "../../ports/ShardStorage.ts"
+import { textOfLog } from "../AttemptLogText.ts"
+import { textOfSpec } from "../SpecText.ts"
+
+type Value = string | number | boolean | null
+
+/** By the names that functions.sql gives them; an absent column is NULL. */
+export type ChangeRow = { readonly [name: string]: Value | undefined }
+
+export const tallyNames = Object.keys(emptyTally) as ReadonlyArray<keyof Tally>
+
+/** Specs and payloads of one call. */
+export class Luggage {
+  readonly specs: Array<string> = []
+  readonly #specNumbers = new Map<string, number>()
+  readonly #payloads: Array<Uint8Array> = []
+  #bytes = 0
+
+  spec(text: string): number {
+    const known = this.#specNumbers.get(text)
+    if (known !== undefined) return known
+    // Arrays of SQL begin at 1.
+    const number = this.specs.push(text)
+    this.#specNumbers.set(text, number)
+    return number
+  }
+
+  /** Where the payload begins, counted from 1; nothing if there is none. */
+  payload(bytes: Uint8Array | undefined): number | null {
+    if (bytes === undefined) return null
+    const from = this.#bytes + 1
+    this.#payloads.push(bytes)
+    this.#bytes += bytes.byteLength
+    return from
+  }
+
+  get payloads(): Uint8Array {
+    return Buffer.concat(this.#payloads, this.#bytes)
+  }
+}
+
+/** A timer of an unused key, in the state in which creates leave it. */
+export const isNewTimer = ({ expects, pending, finished, tally }: KeyChange): boolean =>
+  expects.pending === null &&
+  expects.last === null &&
+  expects.life === undefined &&
+  finished === undefined &&
+  pending !== null &&
+  pending !== undefined &&
+  pending.attempts === 0 &&
+  pending.fireAt === pending.executeAt &&
+  pending.revision === pending.createdAt &&
+  pending.updatedAt === pending.createdAt &&
+  pending.firstAttemptAt === undefined &&
+  pending.attemptLog === undefined &&
+  isOnly(tally, "created")
+
+/** A pending row that becomes a life. */
+export const isEndedTimer = ({ expects, pending, finished, tally }: KeyChange): boolean =>
+  expects.pending !== null &&
+  expects.pending !== undefined &&
+  expects.life === undefined &&
+  pending === null &&
+  finished !== undefined &&
+  finished.fireId === expects.pending.fireId &&
+  isOnly(tally, finished.state)
+
+const isOnly = (tally: Partial<Tally>, name: keyof Tally): boolean => {
+  for (const counted in tally) {
+    if (tally[counted as keyof Tally] !== (counted === name ? 1 : 0)) return false
+  }
+  return tally[name] === 1
+}
+
+type ColumnType = "integer" | "bigint" | "uuid" | "text"
+
+interface Column {
+  readonly type: ColumnType
+  /** Sent as one element where all values are the same; commit_changes reads it so. */
+  readonly canBeOne?: true
+}
+
+const [integer, bigint, uuid, text] = (["integer", "bigint", "uuid", "text"] as const).map(
+  (type): Column => ({ type }),
+) as [Column, Column, Column, Column]
+const one = ({ type }: Column): Column => ({ type, canBeOne: true })
+
+/** The columns of new timers, in the order in which commit_changes takes them. */
+export const newColumns: ReadonlyArray<Column> = [
+  ...[integer, uuid, one(text), text, uuid, bigint, one(bigint), bigint, text],
+  ...[one(integer), integer, integer],
+]
+
+/** The columns of ended timers. */
+export const endedColumns: ReadonlyArray<Column> = [
+  ...[integer, uuid, one(text), text, uuid, one(integer), bigint, bigint],
+  ...[one(text), bigint, bigint, one(integer), text, bigint, one(bigint), bigint, text, text],
+  ...[text, one(integer), integer, integer],
+]
+
+/**
+ * Rows of values, laid out as columns: of each column the text that PostgreSQL reads as an array. Joined and checked as
+ * a whole, a column takes a fraction of the time of its elements.
+ */
+class Columns {
+  /** A value may be one that PostgreSQL refuses. */
+  isSuspect = false
+  readonly #kinds: ReadonlyArray<Column>
+  readonly #columns: ReadonlyArray<Array<string | number | null>>
+  readonly #nulls: Array<number>
+
+  constructor(kinds: ReadonlyArray<Column>) {
+    this.#kinds = kinds
+    this.#columns = kinds.map(() => [])
+    this.#nulls = kinds.map(() => 0)
+  }
+
+  add(values: ReadonlyArray<string | number | null | undefined>): void {
+    for (let index = 0; index < values.length; index++) {
+      const value = values[index] ?? null
+      if (value === null) this.#nulls[index] = (this.#nulls[index] ?? 0) + 1
+      this.#columns[index]?.push(value)
+    }
+  }
+
+  /** NULL in place of a column that has no value at all. */
+  texts(): ReadonlyArray<string | null> {
+    return this.#kinds.map(({ type, canBeOne }, index) => {
+      const column = this.#columns[index] ?? []
+      const nulls = this.#nulls[index] ?? 0
+      if (nulls === column.length) return null
+      return this.#textOf(canBeOne && isConstant(column) ? column.slice(0, 1) : column, type, nulls > 0)
+    })
+  }
+
+  #textOf(column: ReadonlyArray<string | number | null>, type: ColumnType, hasNulls: boolean): string {
+    if (type !== "text") {
+      const text = `{${(hasNulls ? column.map((value) => value ?? "NULL") : column).join(",")}}`
+      if (type === "uuid" && !uuidsShape.test(text)) this.isSuspect = true
+      return text
+    }
+    const all = column.join("")
+    if (all.includes("\0") || !all.isWellFormed()) this.isSuspect = true
+    const needsEscapes = all.includes('"') || all.includes("\\")
+    if (!needsEscapes && !hasNulls) return `{"${column.join('","')}"}`
+    return `{${column.map((value) => (value === null ? "NULL" : quoted(String(value)))).join(",")}}`
+  }
+}
+
+const isConstant = (column: ReadonlyArray<string | number | null>): boolean => {
+  const [first] = column
+  for (let index = 1; index < column.length; index++) if (column[index] !== first) return false
+  return true
+}
+
+const uuidsShape = /^\{[0-9a-f-]{32,36}(?:,[0-9a-f-]{32,36})*\}$/
+
+const quoted = (text: string): string => `"${text.replace(/["\\]/g, "\\$&")}"`
+
+export type ChangeGroup = "new" | "ended" | "other"
+
+/** What of the commits goes where, and how to find a change again by what the function answers. */
+export class CommitRows {
+  readonly luggage = new Luggage()
+  readonly others: Array<ChangeRow> = []
+  readonly #new = new Columns(newColumns)
+  readonly #ended = new Columns(endedColumns)
+  readonly #tallies: Array<number> = []
+
+  startCommit(): void {
+    for (let name = 0; name < tallyNames.length; name++) this.#tallies.push(0)
+  }
+
+  /** To the commit that was started last. */
+  add(shard: number, change: KeyChange, place: number): ChangeGroup {
+    const base = this.#tallies.length - tallyNames.length
+    for (const name in change.tally) {
+      const index = base + tallyNames.indexOf(name as keyof Tally)
+      this.#tallies[index] = (this.#tallies[index] ?? 0) + (change.tally[name as keyof Tally] ?? 0)
+    }
+    const { pending, finished, expects } = change
+    if (isNewTimer(change) && pending) {
+      this.#addNew(shard, pending)
+      return "new"
+    }
+    if (isEndedTimer(change) && expects.pending && finished !== undefined) {
+      const { attempts, revision, askedAt } = expects.pending
+      this.#addEnded(shard, finished, [attempts, revision, askedAt])
+      return "ended"
+    }
+    this.others.push({ place, shard, ...changeRow(change, this.luggage) })
+    return "other"
+  }
+
+  parameters(commits: ReadonlyArray<Commit>): ReadonlyArray<unknown> {
+    return [
+      commits.map(({ shard }) => shard),
+      commits.map(({ epoch }) => epoch),
+      commits.map(({ number }) => number),
+      this.#tallies,
+      this.luggage.specs,
+      this.luggage.payloads,
+      ...this.#new.texts(),
+      ...this.#ended.texts(),
+      this.others.length === 0 ? null : JSON.stringify(this.others),
+    ]
+  }
+
+  /** To be asked after `parameters`: a value in the columns may be one that PostgreSQL refuses. */
+  get isSuspect(): boolean {
+    return this.#new.isSuspect || this.#ended.isSuspect
+  }
+
+  #addNew(shard: number, timer: Timer): void {
+    this.#new.add([
+      shard,
+      timer.uuid,
+      timer.namespace,
+      timer.timerId,
+      timer.fireId,
+      timer.executeAt,
+      timer.createdAt,
+      timer.askedAt,
+      timer.correlationId,
+      this.luggage.spec(textOfSpec(timer.spec)),
+      this.luggage.payload(timer.payload),
+      timer.payload?.byteLength,
+    ])
+  }
+
+  #addEnded(shard: number, life: FinishedLife, expected: ReadonlyArray<number | undefined>): void {
+    this.#ended.add([
+      shard,
+      life.uuid,
+      life.namespace,
+      life.timerId,
+      life.fireId,
+      ...expected,
+      life.state,
+      life.revision,
+      life.executeAt,
+      life.attempts,
+      logText(life.attemptLog),
+      life.createdAt,
+      life.finishedAt,
+      life.latenessMs,
+      life.reason,
+      life.endedBy,
+      life.correlationId,
+      this.luggage.spec(textOfSpec(life.spec)),
+      this.luggage.payload(life.payload),
+      life.payload?.byteLength,
+    ])
+  }
+}
+
+const changeRow = (change: KeyChange, luggage: Luggage): ChangeRow => {
+  const { key, expects, pending, finished, tally } = change
+  return {
+    namespace: key.namespace,
+    timer_id: key.timerId,
+    uuid: key.uuid,
+    ...expectedRow(expects),
+    ...(pending === undefined ? {} : { pending: becomes(change) }),
+    ...(pending ? timerRow(pending, change.payload, luggage) : {}),
+    ...(finished === undefined ? {} : lifeRow(finished, luggage)),
+    life: lifeBecomes(change),
+    ...Object.fromEntries(tallyNames.map((name) => [name, tally[name] ?? 0])),
+  }
+}
+
+const becomes = ({ pending, expects }: KeyChange): "insert" | "update" | "remove" =>
+  pending === null ? "remove" : expects.pending === null ? "insert" : "update"
+
+const lifeBecomes = ({
+  removesLife,
+  finished,
+  expects,
+}: KeyChange): "remove" | "correct" | "add" | undefined => {
+  if (removesLife) return "remove"
+  if (finished === undefined) return undefined
+  return expects.life === undefined || expects.life.state === null ? "add" : "correct"
+}
+
+const expectedRow = ({ pending, last, life }: KeyChange["expects"]): ChangeRow => ({
+  ...(pending === null ? { e_pending: "none" } : {}),
+  ...(pending
+    ? {
+        e_pending: "same",
+        e_fire_id: pending.fireId,
+        e_attempts: pending.attempts,
+        e_revision: pending.revision,
+        e_asked_at: pending.askedAt,
+      }
+    : {}),
+  ...(last === undefined ? {} : { checks_last: true, e_last_fire_id: last }),
+  ...(life === undefined
+    ? {}
+    : { e_life_fire_id: life.fireId, e_life_revision: life.minRevision, e_life_state: life.state }),
+})
+
+export const timerRow = (timer: Timer, payload: KeyChange["payload"], luggage: Luggage): ChangeRow => ({
+  fire_id: timer.fireId,
+  revision: timer.revision,
+  execute_at: timer.executeAt,
+  fire_at: timer.fireAt,
+  attempts: timer.attempts,
+  first_attempt_at: timer.firstAttemptAt,
+  last_attempt: logText(timer.attemptLog),
+  created_at: timer.createdAt,
+  updated_at: timer.updatedAt,
+  asked_at: timer.askedAt,
+  correlation_id: timer.correlationId,
+  spec: luggage.spec(textOfSpec(timer.spec)),
+  ...(payload === "keep"
+    ? { keeps_payload: true }
+    : { payload_from: luggage.payload(timer.payload), payload_bytes: timer.payload?.byteLength }),
+})
+
+const lifeRow = (life: FinishedLife, luggage: Luggage): ChangeRow => ({
+  l_state: life.state,
+  l_fire_id: life.fireId,
+  l_revision: life.revision,
+  l_execute_at: life.executeAt,
+  l_attempts: life.attempts,
+  l_last_attempt: logText(life.attemptLog),
+  l_created_at: life.createdAt,
+  l_finished_at: life.finishedAt,
+  l_lateness_ms: life.latenessMs,
+  l_reason: life.reason,
+  l_ended_by: life.endedBy,
+  l_correlation_id: life.correlationId,
+  l_spec: luggage.spec(textOfSpec(life.spec)),
+  l_payload_from: luggage.payload(life.payload),
+  l_payload_bytes: life.payload?.byteLength,
+})
+
+const logText = (log: AttemptLog | undefined): string | undefined =>
+  log === undefined ? undefined : textOfLog(log)

@@ -1,0 +1,312 @@
+-- Functions that carry changes out, so that a commit of many changes over many shards is one round trip and one
+-- transaction, which the server ends by itself whatever becomes of its client. They decide nothing: every change says
+-- what it expects to find, and is left out as a whole if it finds something else. This file is not a migration:
+-- functions.ts creates the functions under names that end with this file's hash (__HASH__).
+--
+-- There are no deadlocks between nodes: whoever writes a shard's timers or lives holds the lock of its row in `shards`
+-- first, and takes several of them in the order of the shards. So nothing of a shard changes while its row is held,
+-- except that pruning removes old lives. Each statement sees what was committed before it began (READ COMMITTED), so
+-- those after the fence see what the transaction had to wait for.
+
+-- A change of any kind. `e_` columns are what it expects: of the pending row (`e_pending`: none, or the same as given), of
+-- the last life (NULL: no life), and of the life that is corrected or removed (state NULL: no life has this fireId).
+-- A life keeps its revision, or has a higher one from its cancel, so that no life below needs a look. `pending` and `life`
+-- say what happens to the row and to the life; `l_` columns are the life as it is stored then.
+CREATE TYPE change___HASH__ AS (
+  place integer, shard integer, namespace text, timer_id text, uuid uuid,
+  e_pending text, e_fire_id uuid, e_attempts integer, e_revision bigint, e_asked_at bigint,
+  checks_last boolean, e_last_fire_id uuid, e_life_fire_id uuid, e_life_revision bigint, e_life_state text,
+  pending text, fire_id uuid, revision bigint, execute_at bigint, fire_at bigint, attempts integer,
+  first_attempt_at bigint, last_attempt text, created_at bigint, updated_at bigint, asked_at bigint,
+  correlation_id text, spec integer, keeps_payload boolean, payload_from integer, payload_bytes integer,
+  life text, l_state text, l_fire_id uuid, l_revision bigint, l_execute_at bigint, l_attempts integer,
+  l_last_attempt text, l_created_at bigint, l_finished_at bigint, l_lateness_ms bigint, l_reason text, l_ended_by text,
+  l_correlation_id text, l_spec integer, l_payload_from integer, l_payload_bytes integer,
+  created bigint, rearmed bigint, replayed bigint, delivered bigint, cancelled bigint, replaced bigint, dead bigint,
+  discarded bigint
+);
+
+-- Commits of several shards. Three groups of changes:
+--   new_:    timers of unused keys in their first state. Each counts as one created.
+--   ended_:  pending rows in an expected state that end with a life. Each counts as one of its state.
+--   others:  all other changes, as JSON, each with its own tally.
+-- Some columns of the first two groups (namespace, state, spec and the like) have one element if all values are the same.
+-- unnest fills shorter arrays up with NULL, which stands for that element.
+--
+-- The fence comes first. It also adds the tallies of all changes (eight a shard), and those of changes that were left
+-- out are taken off again at the end: nearly always there are none.
+--
+-- `refused` are the shards that nothing was written to. `stored` and `settled` are the fireIds of the first two groups that
+-- were carried out, or NULL if all were. `missed` are the places of others that were left out.
+CREATE FUNCTION commit_changes___HASH__(
+  fence_shards integer[], fence_epochs bigint[], fence_numbers bigint[], fence_tallies bigint[],
+  the_specs text[], the_payloads bytea,
+  new_shards integer[], new_uuids uuid[], new_namespaces text[], new_timer_ids text[], new_fire_ids uuid[],
+  new_execute_ats bigint[], new_created_ats bigint[], new_asked_ats bigint[], new_correlation_ids text[],
+  new_specs integer[], new_payload_froms integer[], new_payload_bytes integer[],
+  ended_shards integer[], ended_uuids uuid[], ended_namespaces text[], ended_timer_ids text[], ended_fire_ids uuid[],
+  ended_expected_attempts integer[], ended_expected_revisions bigint[], ended_expected_asked_ats bigint[],
+  ended_states text[], ended_revisions bigint[], ended_execute_ats bigint[], ended_attempts integer[],
+  ended_last_attempts text[], ended_created_ats bigint[], ended_finished_ats bigint[], ended_lateness_mss bigint[],
+  ended_reasons text[], ended_endings text[], ended_correlation_ids text[], ended_specs integer[],
+  ended_payload_froms integer[], ended_payload_bytes integer[],
+  others json
+) RETURNS TABLE (refused json, stored json, settled json, missed json)
+LANGUAGE plpgsql AS $$
+DECLARE
+  held integer[];
+  stored_rows integer;
+  stored_ids uuid[];
+  settled_ids uuid[];
+  missed_places integer[];
+BEGIN
+  WITH fenced AS (
+    UPDATE shards AS s SET
+      last_write = f.number,
+      created = s.created + fence_tallies[8 * f.place - 7], rearmed = s.rearmed + fence_tallies[8 * f.place - 6],
+      replayed = s.replayed + fence_tallies[8 * f.place - 5], delivered = s.delivered + fence_tallies[8 * f.place - 4],
+      cancelled = s.cancelled + fence_tallies[8 * f.place - 3], replaced = s.replaced + fence_tallies[8 * f.place - 2],
+      dead = s.dead + fence_tallies[8 * f.place - 1], discarded = s.discarded + fence_tallies[8 * f.place]
+    FROM unnest(fence_shards, fence_epochs, fence_numbers) WITH ORDINALITY AS f (shard, epoch, number, place)
+    WHERE s.shard = f.shard AND s.epoch = f.epoch AND s.last_write < f.number
+    RETURNING s.shard
+  )
+  SELECT coalesce(array_agg(shard), '{}') INTO held FROM fenced;
+
+  IF cardinality(held) < cardinality(fence_shards) THEN
+    SELECT json_object_agg(f.shard, CASE WHEN s.epoch = f.epoch THEN 'overtaken' ELSE 'ownershipLost' END) INTO refused
+    FROM unnest(fence_shards, fence_epochs) AS f (shard, epoch) JOIN shards AS s USING (shard)
+    WHERE f.shard <> ALL (held);
+  END IF;
+
+  IF new_shards IS NOT NULL THEN
+    INSERT INTO timers (shard, uuid, namespace, timer_id, fire_at, fire_id, revision, execute_at, attempts,
+      created_at, updated_at, asked_at, correlation_id, spec, payload)
+    SELECT n.shard, n.uuid, n.namespace, n.timer_id, n.execute_at, n.fire_id, n.created_at, n.execute_at, 0,
+      n.created_at, n.created_at, n.asked_at, n.correlation_id, the_specs[n.spec],
+      substring(the_payloads FROM n.payload_from FOR n.payload_bytes)
+    FROM (
+      SELECT shard, uuid, coalesce(namespace, new_namespaces[1]) AS namespace, timer_id, fire_id, execute_at,
+        coalesce(created_at, new_created_ats[1]) AS created_at, asked_at, correlation_id,
+        coalesce(spec, new_specs[1]) AS spec, payload_from, payload_bytes
+      FROM unnest(new_shards, new_uuids, new_namespaces, new_timer_ids, new_fire_ids, new_execute_ats,
+        new_created_ats, new_asked_ats, new_correlation_ids, new_specs, new_payload_froms, new_payload_bytes)
+        AS u (shard, uuid, namespace, timer_id, fire_id, execute_at, created_at, asked_at, correlation_id, spec,
+          payload_from, payload_bytes)
+    ) AS n
+    WHERE (refused IS NULL OR n.shard = ANY (held))
+      AND NOT EXISTS (SELECT FROM timers AS t WHERE t.namespace = n.namespace AND t.timer_id = n.timer_id)
+      AND NOT EXISTS (SELECT FROM history AS h WHERE h.namespace = n.namespace AND h.timer_id = n.timer_id);
+    GET DIAGNOSTICS stored_rows = ROW_COUNT;
+    IF stored_rows < cardinality(new_shards) THEN
+      -- Those that this transaction has inserted.
+      SELECT coalesce(array_agg(t.fire_id), '{}') INTO stored_ids
+      FROM unnest(new_namespaces, new_timer_ids, new_fire_ids) AS n (namespace, timer_id, fire_id)
+      JOIN timers AS t ON t.namespace = coalesce(n.namespace, new_namespaces[1]) AND t.timer_id = n.timer_id
+        AND t.fire_id = n.fire_id
+      WHERE t.xmin = pg_current_xact_id()::xid;
+    END IF;
+  END IF;
+
+  IF ended_shards IS NOT NULL THEN
+    WITH removed AS (
+      DELETE FROM timers AS t
+      USING (
+        SELECT shard, uuid, coalesce(namespace, ended_namespaces[1]) AS namespace, timer_id, fire_id,
+          coalesce(expected_attempts, ended_expected_attempts[1]) AS expected_attempts, expected_revision,
+          expected_asked_at, coalesce(state, ended_states[1]) AS state, revision, execute_at,
+          coalesce(attempts, ended_attempts[1]) AS attempts, last_attempt, created_at,
+          coalesce(finished_at, ended_finished_ats[1]) AS finished_at, lateness_ms, reason, ended_by, correlation_id,
+          coalesce(spec, ended_specs[1]) AS spec, payload_from, payload_bytes
+        FROM unnest(ended_shards, ended_uuids, ended_namespaces, ended_timer_ids, ended_fire_ids,
+            ended_expected_attempts, ended_expected_revisions, ended_expected_asked_ats, ended_states, ended_revisions,
+            ended_execute_ats, ended_attempts, ended_last_attempts, ended_created_ats, ended_finished_ats,
+            ended_lateness_mss, ended_reasons, ended_endings, ended_correlation_ids, ended_specs,
+            ended_payload_froms, ended_payload_bytes)
+          AS u (shard, uuid, namespace, timer_id, fire_id, expected_attempts, expected_revision, expected_asked_at,
+            state, revision, execute_at, attempts, last_attempt, created_at, finished_at, lateness_ms, reason, ended_by,
+            correlation_id, spec, payload_from, payload_bytes)
+      ) AS e
+      WHERE t.namespace = e.namespace AND t.timer_id = e.timer_id AND t.fire_id = e.fire_id
+        AND t.attempts = e.expected_attempts AND t.revision = e.expected_revision
+        AND t.asked_at IS NOT DISTINCT FROM e.expected_asked_at
+        AND (refused IS NULL OR e.shard = ANY (held))
+      RETURNING e.*
+    ),
+    ended AS (
+      INSERT INTO history (uuid, namespace, timer_id, state, fire_id, revision, execute_at, attempts, last_attempt,
+        created_at, finished_at, lateness_ms, reason, ended_by, correlation_id, spec, payload)
+      SELECT uuid, namespace, timer_id, state, fire_id, revision, execute_at, attempts, last_attempt,
+        created_at, finished_at, lateness_ms, reason, ended_by, correlation_id, the_specs[spec],
+        substring(the_payloads FROM payload_from FOR payload_bytes)
+      FROM removed
+    )
+    SELECT coalesce(array_agg(fire_id), '{}') INTO settled_ids FROM removed;
+  END IF;
+
+  IF others IS NOT NULL THEN
+    missed_places := change_others___HASH__(held, the_specs, the_payloads, others);
+    missed := to_json(missed_places);
+  END IF;
+
+  IF stored_ids IS NOT NULL THEN
+    stored := to_json(stored_ids);
+    UPDATE shards AS s SET created = s.created - m.armings
+    FROM (
+      SELECT shard, count(*) AS armings FROM unnest(new_shards, new_fire_ids) AS n (shard, fire_id)
+      WHERE shard = ANY (held) AND fire_id <> ALL (stored_ids) GROUP BY shard
+    ) AS m WHERE s.shard = m.shard;
+  END IF;
+  IF cardinality(settled_ids) < cardinality(ended_shards) THEN
+    settled := to_json(settled_ids);
+    UPDATE shards AS s SET delivered = s.delivered - m.were_delivered, cancelled = s.cancelled - m.were_cancelled,
+      dead = s.dead - m.are_dead
+    FROM (
+      SELECT shard, count(*) FILTER (WHERE state = 'delivered') AS were_delivered,
+        count(*) FILTER (WHERE state = 'cancelled') AS were_cancelled, count(*) FILTER (WHERE state = 'dead') AS are_dead
+      FROM (
+        SELECT shard, coalesce(state, ended_states[1]) AS state, fire_id
+        FROM unnest(ended_shards, ended_states, ended_fire_ids) AS u (shard, state, fire_id)
+      ) AS e
+      WHERE shard = ANY (held) AND fire_id <> ALL (settled_ids) GROUP BY shard
+    ) AS m WHERE s.shard = m.shard;
+  END IF;
+  RETURN NEXT;
+END $$;
+
+-- Changes of any kind, to shards whose rows the caller's transaction holds. It answers the places of those that were left
+-- out, and takes their tallies off.
+CREATE FUNCTION change_others___HASH__(held integer[], the_specs text[], the_payloads bytea, the_changes json)
+RETURNS integer[]
+LANGUAGE plpgsql AS $$
+DECLARE
+  asked change___HASH__[] := ARRAY(
+    SELECT c FROM json_populate_recordset(NULL::change___HASH__, the_changes) AS c WHERE c.shard = ANY (held)
+  );
+  done change___HASH__[];
+  missed change___HASH__[];
+BEGIN
+  -- Pruning waits for nobody, and passes over lives that are locked.
+  PERFORM FROM unnest(asked) AS c JOIN history AS h
+    ON h.namespace = c.namespace AND h.timer_id = c.timer_id AND h.revision >= c.e_life_revision
+      AND h.fire_id = c.e_life_fire_id
+  WHERE c.e_life_state IS NOT NULL FOR UPDATE OF h;
+
+  done := ARRAY(
+    SELECT c FROM unnest(asked) AS c
+    LEFT JOIN timers AS t ON t.namespace = c.namespace AND t.timer_id = c.timer_id
+    WHERE CASE c.e_pending
+        WHEN 'none' THEN t.fire_id IS NULL
+        WHEN 'same' THEN t.fire_id = c.e_fire_id AND t.attempts = c.e_attempts AND t.revision = c.e_revision
+          AND t.asked_at IS NOT DISTINCT FROM c.e_asked_at
+        ELSE true END
+      AND (c.checks_last IS NOT TRUE OR c.e_last_fire_id IS NOT DISTINCT FROM (
+        SELECT h.fire_id FROM history AS h WHERE h.namespace = c.namespace AND h.timer_id = c.timer_id
+        ORDER BY h.revision DESC LIMIT 1))
+      AND (c.e_life_fire_id IS NULL OR c.e_life_state IS NOT DISTINCT FROM (
+        SELECT h.state FROM history AS h WHERE h.namespace = c.namespace AND h.timer_id = c.timer_id
+          AND h.revision >= c.e_life_revision AND h.fire_id = c.e_life_fire_id ORDER BY h.revision LIMIT 1))
+  );
+
+  DELETE FROM timers AS t USING unnest(done) AS c
+  WHERE c.pending = 'remove' AND t.namespace = c.namespace AND t.timer_id = c.timer_id;
+
+  UPDATE timers AS t SET fire_at = c.fire_at, fire_id = c.fire_id, revision = c.revision, execute_at = c.execute_at,
+    attempts = c.attempts, first_attempt_at = c.first_attempt_at, last_attempt = c.last_attempt,
+    created_at = c.created_at, updated_at = c.updated_at, asked_at = c.asked_at, correlation_id = c.correlation_id,
+    spec = the_specs[c.spec],
+    payload = CASE WHEN c.keeps_payload THEN t.payload
+      ELSE substring(the_payloads FROM c.payload_from FOR c.payload_bytes) END
+  FROM unnest(done) AS c
+  WHERE c.pending = 'update' AND t.namespace = c.namespace AND t.timer_id = c.timer_id;
+
+  INSERT INTO timers (shard, uuid, namespace, timer_id, fire_at, fire_id, revision, execute_at, attempts,
+    first_attempt_at, last_attempt, created_at, updated_at, asked_at, correlation_id, spec, payload)
+  SELECT shard, uuid, namespace, timer_id, fire_at, fire_id, revision, execute_at, attempts, first_attempt_at,
+    last_attempt, created_at, updated_at, asked_at, correlation_id, the_specs[spec],
+    substring(the_payloads FROM payload_from FOR payload_bytes)
+  FROM unnest(done) WHERE pending = 'insert';
+
+  DELETE FROM history AS h USING unnest(done) AS c
+  WHERE c.life = 'remove' AND h.namespace = c.namespace AND h.timer_id = c.timer_id
+    AND h.revision >= c.e_life_revision AND h.fire_id = c.e_life_fire_id;
+
+  -- A corrected life keeps its id, so that it keeps its place among lives of the same instant.
+  UPDATE history AS h SET state = c.l_state, revision = c.l_revision, execute_at = c.l_execute_at,
+    attempts = c.l_attempts, last_attempt = c.l_last_attempt, created_at = c.l_created_at,
+    finished_at = c.l_finished_at, lateness_ms = c.l_lateness_ms, reason = c.l_reason, ended_by = c.l_ended_by,
+    correlation_id = c.l_correlation_id, spec = the_specs[c.l_spec],
+    payload = substring(the_payloads FROM c.l_payload_from FOR c.l_payload_bytes)
+  FROM unnest(done) AS c
+  WHERE c.life = 'correct' AND h.namespace = c.namespace AND h.timer_id = c.timer_id
+    AND h.revision >= c.e_life_revision AND h.fire_id = c.e_life_fire_id;
+
+  -- In the order in which they are given, so that their ids tell lives of one instant apart.
+  INSERT INTO history (uuid, namespace, timer_id, state, fire_id, revision, execute_at, attempts, last_attempt,
+    created_at, finished_at, lateness_ms, reason, ended_by, correlation_id, spec, payload)
+  SELECT uuid, namespace, timer_id, l_state, l_fire_id, l_revision, l_execute_at, l_attempts, l_last_attempt,
+    l_created_at, l_finished_at, l_lateness_ms, l_reason, l_ended_by, l_correlation_id, the_specs[l_spec],
+    substring(the_payloads FROM l_payload_from FOR l_payload_bytes)
+  FROM unnest(done) WHERE life = 'add' ORDER BY place;
+
+  IF cardinality(done) = cardinality(asked) THEN RETURN '{}'; END IF;
+  missed := ARRAY(SELECT c FROM unnest(asked) AS c WHERE c.place NOT IN (SELECT d.place FROM unnest(done) AS d));
+  UPDATE shards AS s SET created = s.created - m.created, rearmed = s.rearmed - m.rearmed,
+    replayed = s.replayed - m.replayed, delivered = s.delivered - m.delivered, cancelled = s.cancelled - m.cancelled,
+    replaced = s.replaced - m.replaced, dead = s.dead - m.dead, discarded = s.discarded - m.discarded
+  FROM (
+    SELECT shard, sum(created) AS created, sum(rearmed) AS rearmed, sum(replayed) AS replayed,
+      sum(delivered) AS delivered, sum(cancelled) AS cancelled, sum(replaced) AS replaced, sum(dead) AS dead,
+      sum(discarded) AS discarded
+    FROM unnest(missed) GROUP BY shard
+  ) AS m WHERE s.shard = m.shard;
+  RETURN ARRAY(SELECT c.place FROM unnest(missed) AS c);
+END $$;
+
+-- Timers of unused keys, whoever owns the shard. Its row is locked too, so that the owner's commits come before this or
+-- after it. The owner's next renewal sees the raised counter. It answers the fireIds that were stored.
+CREATE FUNCTION insert_new___HASH__(the_shard integer, the_specs text[], the_payloads bytea, the_timers json)
+RETURNS json
+LANGUAGE plpgsql AS $$
+DECLARE
+  stored_ids uuid[];
+BEGIN
+  PERFORM FROM shards WHERE shard = the_shard FOR NO KEY UPDATE;
+  WITH inserted AS (
+    INSERT INTO timers (shard, uuid, namespace, timer_id, fire_at, fire_id, revision, execute_at, attempts,
+      first_attempt_at, last_attempt, created_at, updated_at, asked_at, correlation_id, spec, payload)
+    SELECT the_shard, uuid, namespace, timer_id, fire_at, fire_id, revision, execute_at, attempts, first_attempt_at,
+      last_attempt, created_at, updated_at, asked_at, correlation_id, the_specs[spec],
+      substring(the_payloads FROM payload_from FOR payload_bytes)
+    FROM json_populate_recordset(NULL::change___HASH__, the_timers) AS n
+    WHERE NOT EXISTS (SELECT FROM history AS h WHERE h.namespace = n.namespace AND h.timer_id = n.timer_id)
+    ON CONFLICT (namespace, timer_id) DO NOTHING
+    RETURNING fire_id
+  )
+  SELECT coalesce(array_agg(fire_id), '{}') INTO stored_ids FROM inserted;
+  IF cardinality(stored_ids) > 0 THEN
+    UPDATE shards SET created = created + cardinality(stored_ids), foreign_writes = foreign_writes + 1
+    WHERE shard = the_shard;
+  END IF;
+  RETURN to_json(stored_ids);
+END $$;
+
+-- The fence first: a claim waits for a commit that is under way, and the next commit for the claim. The numbers of a new
+-- owner start again.
+CREATE FUNCTION claim_shard___HASH__(the_shard integer, expected_epoch bigint, expected_counter bigint, the_node text)
+RETURNS SETOF leases
+LANGUAGE plpgsql AS $$
+DECLARE
+  claimed leases;
+BEGIN
+  -- A claim that cannot succeed waits for nobody.
+  PERFORM FROM leases WHERE shard = the_shard AND epoch = expected_epoch AND counter = expected_counter;
+  IF NOT FOUND THEN RETURN; END IF;
+  PERFORM FROM shards WHERE shard = the_shard FOR NO KEY UPDATE;
+  UPDATE leases SET epoch = epoch + 1, counter = counter + 1, node = the_node
+  WHERE shard = the_shard AND epoch = expected_epoch AND counter = expected_counter
+  RETURNING * INTO claimed;
+  IF NOT FOUND THEN RETURN; END IF;
+  UPDATE shards SET epoch = claimed.epoch, last_write = 0 WHERE shard = the_shard;
+  RETURN NEXT claimed;
+END $$;

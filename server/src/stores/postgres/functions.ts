@@ -1,0 +1,34 @@
+// The functions of functions.sql under names that end with the file's hash. A program creates its own when it opens the
+// store, so that a change of the file needs no migration, and nodes of two releases can run side by side: each calls
+// its own functions.
+import { createHash } from "node:crypto"
+import text from "./functions.sql" with { type: "text" }
+
+const hash = createHash("sha256").update(text).digest("hex").slice(0, 12)
+
+/** How many releases' functions stay in the schema: this program's, and those of the ones before it. */
+const releasesKept = 3
+
+export const functionNamed = (name: "commit_changes" | "insert_new" | "claim_shard"): string =>
+  `${name}_${hash}`
+
+/** In the caller's transaction, with the store's schema first on the search path. */
+export const createFunctions = async (sql: Bun.SQL): Promise<void> => {
+  const there: ReadonlyArray<unknown> = await sql.unsafe("SELECT FROM functions WHERE hash = $1::text", [
+    hash,
+  ])
+  if (there.length > 0) return
+  await sql.unsafe(text.replaceAll("__HASH__", hash)).simple()
+  await sql.unsafe("INSERT INTO functions (hash) VALUES ($1::text)", [hash])
+  const old: ReadonlyArray<{ hash: string }> = await sql.unsafe(
+    "SELECT hash FROM functions ORDER BY id DESC OFFSET $1::integer",
+    [releasesKept],
+  )
+  for (const { hash: gone } of old) {
+    // A type takes the functions that name it with it.
+    await sql.unsafe(`DROP FUNCTION IF EXISTS commit_changes_${gone}, claim_shard_${gone}`).simple()
+    await sql.unsafe(`DROP TYPE IF EXISTS change_${gone} CASCADE`).simple()
+    await sql.unsafe(`DROP FUNCTION IF EXISTS change_others_${gone}, insert_new_${gone}`).simple()
+    await sql.unsafe("DELETE FROM functions WHERE hash = $1::text", [gone])
+  }
+}

@@ -1,0 +1,31 @@
+// The names of namespaces that have timers, history or dead letters, found by the indexes of keys.
+
+/** The smallest name after the one that was found last. */
+const next = (table: string): string =>
+  `(SELECT namespace FROM ${table} WHERE namespace > CASE
+    WHEN found.namespace >= '_' AND found.namespace < '\`' THEN '\`' ELSE found.namespace END
+    ORDER BY namespace LIMIT 1)`
+
+/**
+ * It goes from name to name, with one look at each index for each, and does not walk over the rows of a namespace.
+ * Reserved names lie together, from _ up to what comes after it, and are skipped in one step.
+ */
+export const namespaceNamesSql = `WITH RECURSIVE found (namespace) AS (
+    SELECT $1::text COLLATE "C"
+    UNION ALL
+    SELECT least(${next("timers")}, ${next("history")})
+    FROM found WHERE found.namespace IS NOT NULL
+  )
+  SELECT namespace FROM found WHERE namespace > $1::text COLLATE "C" AND left(namespace, 1) <> '_' LIMIT $2::integer`
+
+export const readNames = async (
+  sql: Bun.SQL,
+  exclusiveAfter: string,
+  limit: number,
+): Promise<ReadonlyArray<string>> => {
+  const rows: ReadonlyArray<{ namespace: string }> = await sql.unsafe(namespaceNamesSql, [
+    exclusiveAfter,
+    limit,
+  ])
+  return rows.map(({ namespace }) => namespace)
+}

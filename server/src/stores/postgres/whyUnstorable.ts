@@ -1,0 +1,83 @@
+// What PostgreSQL would refuse: one faulty change must not fail its neighbours, so it is never sent.
+import type { FinishedLife, Timer, TimerKey } from "../../domain/Timer.ts"
+import type { KeyChange } from "../../ports/ShardStorage.ts"
+import { mostKeyBytes } from "./limits.ts"
+
+/** Why the change cannot be stored; nothing if it can. */
+export const whyUnstorable = (change: KeyChange): string | undefined => {
+  const { key, pending, finished } = change
+  return (
+    whyUnstorableByNumbers(change) ??
+    whyKey(key) ??
+    (pending ? whyTimerTexts(pending) : undefined) ??
+    (finished ? whyLifeTexts(finished) : undefined)
+  )
+}
+
+/** As far as numbers and lengths tell, which costs next to nothing. */
+export const whyUnstorableByNumbers = ({ key, pending, finished }: KeyChange): string | undefined =>
+  whyKeyLength(key) ??
+  (pending ? whyTimerNumbers(pending) : undefined) ??
+  (finished ? whyLifeNumbers(finished) : undefined)
+
+export const whyTimer = (timer: Timer): string | undefined =>
+  whyKeyLength(timer) ?? whyTimerNumbers(timer) ?? whyKey(timer) ?? whyTimerTexts(timer)
+
+const whyTimerNumbers = (timer: Timer): string | undefined =>
+  whyNumber("revision", timer.revision) ??
+  whyNumber("executeAt", timer.executeAt) ??
+  whyNumber("fireAt", timer.fireAt) ??
+  whyNumber("attempts", timer.attempts) ??
+  whyNumber("createdAt", timer.createdAt) ??
+  whyNumber("updatedAt", timer.updatedAt) ??
+  whyNumber("firstAttemptAt", timer.firstAttemptAt) ??
+  whyNumber("askedAt", timer.askedAt)
+
+const whyLifeNumbers = (life: FinishedLife): string | undefined =>
+  whyNumber("revision", life.revision) ??
+  whyNumber("executeAt", life.executeAt) ??
+  whyNumber("attempts", life.attempts) ??
+  whyNumber("createdAt", life.createdAt) ??
+  whyNumber("finishedAt", life.finishedAt) ??
+  whyNumber("latenessMs", life.latenessMs)
+
+const whyTimerTexts = (timer: Timer): string | undefined =>
+  whyFireId(timer.fireId) ?? whyText("correlationId", timer.correlationId)
+
+const whyLifeTexts = (life: FinishedLife): string | undefined =>
+  whyFireId(life.fireId) ??
+  whyText("correlationId", life.correlationId) ??
+  whyText("reason", life.reason) ??
+  whyText("endedBy", life.endedBy)
+
+const whyKeyLength = ({ namespace, timerId }: TimerKey): string | undefined => {
+  // A character has three bytes at most for each of its units.
+  if (3 * (namespace.length + timerId.length) <= mostKeyBytes) return undefined
+  return Buffer.byteLength(namespace) + Buffer.byteLength(timerId) > mostKeyBytes
+    ? `The key is longer than the ${mostKeyBytes} bytes that this store can index.`
+    : undefined
+}
+
+const whyKey = ({ namespace, timerId, uuid }: TimerKey): string | undefined =>
+  hexShape.test(uuid)
+    ? (whyText("namespace", namespace) ?? whyText("timerId", timerId))
+    : `uuid: "${uuid}" is not 32 hex digits.`
+
+const uuidShape = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
+const hexShape = /^[0-9a-f]{32}$/
+
+/** Only a UUID can name an arming here. */
+export const isFireId = (id: string): boolean => uuidShape.test(id)
+
+const whyFireId = (id: string): string | undefined =>
+  isFireId(id) ? undefined : `fireId: "${id}" is not a UUID.`
+
+const whyNumber = (name: string, value: number | undefined): string | undefined =>
+  value === undefined || Number.isSafeInteger(value)
+    ? undefined
+    : `${name}: ${value} is not a whole number that this store can hold.`
+
+const whyText = (name: string, text: string | undefined): string | undefined =>
+  text === undefined || (!text.includes("\0") && text.isWellFormed())
+    ? undefined
+    : `${name}: the text has a NUL or half a character, which this store cannot hold.`

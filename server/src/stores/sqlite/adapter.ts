@@ -1,0 +1,67 @@
+// SQLite as a store: one file, which one service at a time works on. Its threads load the database library; the main
+// thread of a service does without it.
+import { resolve } from "node:path"
+import { Effect, Layer } from "effect"
+import type { StoreAdapter, StoreChoice, StoreLayer, StoreOpening } from "../../ports/StoreAdapter.ts"
+
+const scheme = "sqlite:"
+
+export const sqlite: StoreAdapter = {
+  name: "sqlite",
+  schemes: [scheme],
+  forms: { "sqlite:<file>": "one file, for one node" },
+  isShared: false,
+  parse: (url) => {
+    const path = url.slice(scheme.length).replace(/^\/\//, "")
+    return path === "" || path === ":memory:"
+      ? { problem: "must name a file, such as sqlite:./data/punctual.db (memory: keeps nothing)" }
+      : { value: choiceOf(resolve(path)) }
+  },
+  /** A file's name has no credentials. */
+  shown: (url) => url,
+}
+
+const choiceOf = (path: string): StoreChoice => ({
+  adapter: sqlite,
+  shown: `${scheme}${path}`,
+  place: path,
+  open: (opening) => layerOf(path, opening),
+  offline: { can: (opening) => layerOf(path, opening) },
+  archive: {
+    can: () =>
+      Effect.flatMap(
+        Effect.promise(() => import("./SqliteArchive.ts")),
+        ({ SqliteArchive }) => SqliteArchive.open(path),
+      ),
+  },
+  doctor: {
+    can: ({ workerUrl }) =>
+      Effect.flatMap(keeper, ({ SqliteKeeper }) => SqliteKeeper.examination({ path, workerUrl })),
+  },
+  backup: {
+    can: ({ workerUrl }) =>
+      Effect.flatMap(keeper, ({ SqliteKeeper }) => SqliteKeeper.copies({ path, workerUrl })),
+  },
+  restore: {
+    can: {
+      place: ({ workerUrl }) =>
+        Effect.flatMap(keeper, ({ SqliteKeeper }) => SqliteKeeper.place({ path, workerUrl })),
+      prepared: layerOf,
+    },
+  },
+  migrate: {
+    can: ({ shards, workerUrl }) =>
+      Effect.flatMap(keeper, ({ SqliteKeeper }) => SqliteKeeper.schema({ path, workerUrl, shards })),
+  },
+})
+
+const layerOf = (path: string, { shards, workerUrl, onFatal }: StoreOpening): StoreLayer =>
+  Layer.unwrap(
+    Effect.map(
+      Effect.promise(() => import("./SqliteStore.ts")),
+      ({ SqliteStore }) =>
+        SqliteStore.layer({ path, shards, workerUrl, ...(onFatal === undefined ? {} : { onFatal }) }),
+    ),
+  )
+
+const keeper = Effect.promise(() => import("./SqliteKeeper.ts"))

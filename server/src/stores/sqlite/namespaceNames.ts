@@ -1,0 +1,31 @@
+// The names of namespaces that have timers, history or dead letters, found by the indexes of keys.
+import type { Database } from "bun:sqlite"
+
+/** The smallest name after the one that was found last, by an index that begins with it. */
+const next = (table: string, index: string): string =>
+  `(SELECT namespace FROM ${table} INDEXED BY ${index} WHERE namespace >
+    CASE WHEN found.namespace >= '_' AND found.namespace < '\`' THEN '\`' ELSE found.namespace END
+    ORDER BY namespace LIMIT 1)`
+
+/**
+ * It goes from name to name, with one look at each index for each, and does not walk over the rows of a namespace.
+ * Reserved names lie together, from _ up to what comes after it, and are skipped in one step. The recursion needs two
+ * rows more than were asked for: the beginning, and that step.
+ */
+export const namespaceNamesSql = `WITH RECURSIVE found(namespace) AS (
+    SELECT ?1
+    UNION ALL
+    SELECT (SELECT min(name) FROM (
+      SELECT ${next("timers", "timers_by_key")} AS name
+      UNION ALL SELECT ${next("history", "history_by_key")}
+      UNION ALL SELECT ${next("dead", "dead_by_key")}))
+    FROM found WHERE found.namespace IS NOT NULL
+    LIMIT ?2 + 2
+  )
+  SELECT namespace FROM found WHERE namespace > ?1 AND substr(namespace, 1, 1) <> '_' LIMIT ?2`
+
+export const readNames = (database: Database, exclusiveAfter: string, limit: number): ReadonlyArray<string> =>
+  database
+    .query(namespaceNamesSql)
+    .values(exclusiveAfter, limit)
+    .map(([name]) => String(name))

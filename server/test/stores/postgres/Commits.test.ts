@@ -1,0 +1,132 @@
+// What is PostgreSQL's own in writing: items that it would refuse, specs that it merges and compares, payloads that
+// it keeps out of line.
+import { expect, test } from "bun:test"
+import { Effect, ManagedRuntime } from "effect"
+import type { WriteItem } from "../../../src/domain/WriteItem.ts"
+import { PostgresStore } from "../../../src/stores/postgres/PostgresStore.ts"
+import { describePostgres } from "../../../testkit/PostgresBinaries.ts"
+import { serverForTests } from "../../../testkit/postgres.ts"
+import { at, owned, timerIn } from "../../../testkit/StoreFixture.ts"
+import {
+  changeOf,
+  outcomeOf,
+  putOf,
+  sampleNow,
+  samplePut,
+  sampleSpec,
+  sampleTimer,
+} from "../../../testkit/timers.ts"
+
+describePostgres("installed", "writing to PostgreSQL", () => {
+  const server = serverForTests("installed")
+
+  const setUp = async () => {
+    const database = server().database()
+    const runtime = ManagedRuntime.make(PostgresStore.layer({ url: database.url, shards: 4, connections: 4 }))
+    const { store, write } = await runtime.runPromise(owned)
+    return {
+      ...database,
+      store,
+      write: (items: ReadonlyArray<WriteItem>) => runtime.runPromise(write(items)),
+      find: (item: WriteItem & { kind: "put" }) => runtime.runPromise(store.find(item.timer)),
+      [Symbol.asyncDispose]: () => runtime.dispose(),
+    }
+  }
+
+  test("what PostgreSQL would refuse is unstorable, and its neighbours are stored", async () => {
+    await using rig = await setUp()
+    const { target } = sampleSpec
+    if (target.type !== "webhook") throw new Error("unreachable")
+    const withHeader = (value: string) => ({
+      ...sampleSpec,
+      target: { ...target, headers: { "x-a": value } },
+    })
+    const faulty: ReadonlyArray<WriteItem> = [
+      samplePut({ correlationId: "a\0b" }),
+      samplePut({ timerId: "half \ud800 a character" }),
+      samplePut({ timerId: "long".repeat(300) }),
+      samplePut({ fireId: "not a uuid" }),
+      samplePut({ fireAt: Number.NaN }),
+      samplePut({ executeAt: 2 ** 60 }),
+      samplePut({ attempts: 0.5 }),
+      putOf({ ...sampleTimer(), uuid: "short" }),
+    ]
+    for (const item of faulty) {
+      const [before, after] = [samplePut(), samplePut()]
+      const answers = await rig.write([before, item, after])
+      expect(answers.map(({ result }) => result)).toEqual(["created", "unstorable", "created"])
+    }
+    // Specs are stored as JSON, in which any text can be written.
+    for (const value of ["a\0b", "\udc00", "a\\u0000 \\\\ud800 \u{1F600}"]) {
+      const sound = samplePut({ spec: withHeader(value) })
+      expect((await rig.write([sound])).map(({ result }) => result)).toEqual(["created"])
+      expect((await rig.find(sound)).pending).toEqual(sound.timer)
+    }
+  })
+
+  test("a create is unchanged if its spec says the same in another order", async () => {
+    await using rig = await setUp()
+    const { target, retryPolicy } = sampleSpec
+    const first = samplePut({ timerId: "same", spec: { target, retryPolicy } })
+    const reordered = Object.fromEntries(Object.entries(retryPolicy).reverse()) as typeof retryPolicy
+    const second = samplePut({ timerId: "same", spec: { retryPolicy: reordered, target: { ...target } } })
+    const third = samplePut({
+      timerId: "same",
+      spec: { target, retryPolicy: { ...retryPolicy, maxAttempts: 11 } },
+    })
+    const answers = await rig.write([first, second, third])
+    expect(answers.map(({ result }) => result)).toEqual(["created", "unchanged", "replaced"])
+  })
+
+  test("a change replaces the parts of the spec that it names, and null clears", async () => {
+    await using rig = await setUp()
+    const put = samplePut({ spec: { ...sampleSpec, expireAfterMs: 5_000 } })
+    const retryPolicy = { ...sampleSpec.retryPolicy, maxAttempts: 1, jitter: 0.25 }
+    const answers = await rig.write([
+      put,
+      changeOf(put.timer, { target: { type: "event" } }),
+      changeOf(put.timer, { expireAfterMs: null, retryPolicy }),
+      changeOf(put.timer, { expireAfterMs: 7 }),
+    ])
+    expect(answers.map((answer) => timerIn(answer).spec)).toEqual([
+      put.timer.spec,
+      { ...put.timer.spec, target: { type: "event" } },
+      { target: { type: "event" }, retryPolicy },
+      { target: { type: "event" }, retryPolicy, expireAfterMs: 7 },
+    ])
+    expect((await rig.find(put)).pending).toEqual(timerIn(at(answers, 3)))
+  })
+
+  test("a retry does not write a payload again that lies out of line", async () => {
+    await using rig = await setUp()
+    const put = samplePut({ payload: crypto.getRandomValues(new Uint8Array(60_000)) })
+    await rig.write([put])
+    const sql = new Bun.SQL({ url: server().url, max: 1 })
+    try {
+      const outOfLine = async (): Promise<unknown> => {
+        const [{ name }] = await sql.unsafe(
+          `SELECT reltoastrelid::regclass::text AS name FROM pg_class WHERE oid = '${rig.schema}.timers'::regclass`,
+        )
+        return [
+          ...(await sql.unsafe(
+            `SELECT chunk_id, chunk_seq, xmin::text, ctid::text FROM ${name} ORDER BY 1, 2`,
+          )),
+        ]
+      }
+      const before = await outOfLine()
+      expect(before).not.toEqual([])
+      await rig.write([outcomeOf(put.timer, { to: "retry", fireAt: sampleNow + 99 })])
+      expect(await outOfLine()).toEqual(before)
+      expect((await rig.find(put)).pending?.payload).toEqual(put.timer.payload)
+    } finally {
+      await sql.close()
+    }
+  })
+
+  test("writes of different shards go side by side, and each counts its own", async () => {
+    await using rig = await setUp()
+    const batches = Array.from({ length: 30 }, () => Array.from({ length: 20 }, () => samplePut()))
+    await Promise.all(batches.map((items) => rig.write(items)))
+    expect(await Effect.runPromise(rig.store.tally)).toMatchObject({ created: 600 })
+  })
+})

@@ -1,0 +1,35 @@
+// A timer whose body is missing: SQLite keeps the two in tables of their own, and nothing in the file tells that they
+// belong together.
+import { Database } from "bun:sqlite"
+import { expect, test } from "bun:test"
+import { Effect } from "effect"
+import { beginning } from "../../../src/domain/DueOrder.ts"
+import { owned } from "../../../testkit/StoreFixture.ts"
+import { sqliteAt, temporaryFolder } from "../../../testkit/sqlite.ts"
+import { cancelOf, putOf, sampleTimer } from "../../../testkit/timers.ts"
+
+test("a timer without a body is unreadable, and holds up nobody", async () => {
+  const folder = temporaryFolder()
+  const [bad, good] = [sampleTimer(), sampleTimer()]
+  const body = Effect.gen(function* () {
+    const { store, write } = yield* owned
+    yield* write([putOf(bad), putOf(good)])
+    using database = new Database(folder.database)
+    database.run("DELETE FROM bodies WHERE id = (SELECT id FROM timers WHERE timer_id = ?)", [bad.timerId])
+    const { pending } = yield* store.find(bad)
+    expect(pending?.spec.unreadable).toBe("its body is missing")
+    const everything = { shard: 0, exclusiveAfter: beginning, inclusiveUntilMs: bad.fireAt, limit: 10 }
+    expect(yield* store.due(everything)).toEqual([good])
+    // So that the sweep finds what no page has.
+    expect(yield* store.dueHeads(everything)).toHaveLength(2)
+    expect(yield* write([cancelOf(bad), cancelOf(good)])).toMatchObject([
+      { result: "unstorable", isUnreadable: true },
+      { result: "cancelled" },
+    ])
+  })
+  try {
+    await Effect.runPromise(Effect.scoped(Effect.provide(body, sqliteAt(folder.database, { shards: 1 }))))
+  } finally {
+    folder.dispose()
+  }
+})

@@ -1,0 +1,22 @@
+// The settings in a memory database, read and written at once, by someone who is at the store itself.
+import { documentsIn } from "@punctual/documents/memory/MemoryDocuments"
+import { Effect } from "effect"
+import { type SettingsRecord, SettingsRecords } from "../src/engine/SettingsRecords.ts"
+import type { MemoryDatabase } from "../src/stores/memory/MemoryDatabase.ts"
+
+export const settingsIn = (database: MemoryDatabase, namespace: string): SettingsRecord =>
+  Effect.runSync(recordsIn(database).get(namespace))
+
+/** In place of whatever is there. */
+export const setIn = (
+  database: MemoryDatabase,
+  namespace: string,
+  settings: SettingsRecord["settings"],
+  updatedAt: number,
+): void => {
+  const { version } = settingsIn(database, namespace)
+  Effect.runSync(recordsIn(database).put({ namespace, settings, version, updatedAt }))
+}
+
+const recordsIn = (database: MemoryDatabase): SettingsRecords =>
+  new SettingsRecords(documentsIn(database.documents))

@@ -1,0 +1,37 @@
+// The documents of a whole store, for the suite of documents: opened as a service opens them, threads and connections
+// included.
+import { Documents } from "@punctual/documents/Documents"
+import type { DocumentsFixture } from "@punctual/documents/testkit/Documents.suite"
+import { Context, Effect, Exit, Layer, Scope } from "effect"
+import type { Store } from "./StoreFixture.ts"
+
+/** Where one test's store is. */
+export interface StorePlaceForTest {
+  open(): Layer.Layer<Store, unknown>
+  /** Changes rows past the store. */
+  edit(sql: string): Promise<void>
+  dispose(): void
+}
+
+export const storeDocumentsFixture = (name: string, make: () => StorePlaceForTest): DocumentsFixture => ({
+  name,
+  fresh: Effect.gen(function* () {
+    const place = yield* Effect.acquireRelease(Effect.sync(make), ({ dispose }) => Effect.sync(dispose))
+    const first = yield* Scope.make()
+    yield* Effect.addFinalizer(() => Scope.close(first, Exit.void))
+    const services = yield* Layer.buildWithScope(place.open(), first)
+    return {
+      documents: Context.get(services, Documents),
+      damage: (kind, id, text) =>
+        Effect.promise(() =>
+          place.edit(
+            `UPDATE documents SET json = '${text.replaceAll("'", "''")}' WHERE kind = '${kind}' AND id = '${id}'`,
+          ),
+        ),
+      reopened: Scope.close(first, Exit.void).pipe(
+        Effect.andThen(Layer.build(place.open())),
+        Effect.map(Context.get(Documents)),
+      ),
+    }
+  }),
+})
