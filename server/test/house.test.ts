@@ -24,10 +24,6 @@ const longFiles: Readonly<Record<string, number>> = {}
 /** Names that more than one file exports, and how many files do. */
 const sharedNames: Readonly<Record<string, number>> = {
   Fate: 2,
-  KeyRow: 2,
-  LifeRow: 2,
-  OpenFailure: 2,
-  OpenFailureReason: 2,
   Overloaded: 2,
   OwnerUnavailable: 2,
   QuotaExceeded: 2,
@@ -37,33 +33,12 @@ const sharedNames: Readonly<Record<string, number>> = {
   Target: 3,
   Timer: 2,
   TimerKey: 2,
-  TimerRow: 2,
   WebhookTarget: 2,
-  archiveSql: 2,
-  countSql: 2,
   createCommand: 2,
-  describe: 2,
-  documentSql: 2,
-  isFatal: 2,
-  keyColumns: 2,
-  keyOfRow: 2,
-  lifeOf: 2,
-  namespaceNamesSql: 2,
-  openForArchive: 2,
-  readNames: 2,
-  readerSql: 2,
   refusal: 2,
-  scanSql: 2,
-  scannedHead: 2,
   targetOf: 2,
-  timerColumns: 2,
-  timerOf: 2,
   updateCommand: 2,
-  versionOf: 2,
 }
-
-/** Names that every adapter of a kind may export, because the lists of adapters find them by it. */
-const namesOfAdapters = ["adapter", "migrations"]
 
 /** Imports of an adapter from outside that pick no layer: what reads a setting, what starts to listen. */
 const importsThatPickNothing: Readonly<Record<string, ReadonlyArray<string>>> = {
@@ -148,14 +123,22 @@ const exportedNames = (text: string): ReadonlySet<string> =>
     ].map(([, name = ""]) => name),
   )
 
-/** How many files export each name; those of one file only are left out. */
+/** Adapters of one kind are built alike, and each calls its parts by the same names: whoever is in one knows what is meant. */
+const areOfOneKind = (paths: ReadonlyArray<string>): boolean =>
+  [...adapterKinds, "documents/src"].some((kind) =>
+    paths.every((path) => path.startsWith(`${kind}/`) && adapterOf(path) !== undefined),
+  )
+
+/** How many files export each name; those of one file only, or of adapters of one kind, are left out. */
 const namesInMoreThanOneFile = (): Record<string, number> => {
-  const files = new Map<string, number>()
-  for (const { text } of product) {
-    for (const name of exportedNames(text)) files.set(name, (files.get(name) ?? 0) + 1)
+  const files = new Map<string, Array<string>>()
+  for (const { path, text } of product) {
+    for (const name of exportedNames(text)) files.set(name, [...(files.get(name) ?? []), path])
   }
   return Object.fromEntries(
-    [...files].filter(([name, count]) => count > 1 && !namesOfAdapters.includes(name)),
+    [...files]
+      .filter(([, paths]) => paths.length > 1 && !areOfOneKind(paths))
+      .map(([name, paths]) => [name, paths.length]),
   )
 }
 

@@ -5,7 +5,16 @@ import { beginning, compareDue, endOf } from "../src/domain/DueOrder.ts"
 import type { Timer } from "../src/domain/Timer.ts"
 import type { DueQuery, ListQuery } from "../src/ports/TimerStore.ts"
 import { at, idsOf, lawsOf, owned, type StoreFixture, walkList } from "./StoreFixture.ts"
-import { cancelOf, delivered, outcomeOf, putOf, sampleNow, samplePut, sampleTimer } from "./timers.ts"
+import {
+  cancelOf,
+  delivered,
+  outcomeOf,
+  putOf,
+  sampleId,
+  sampleNow,
+  samplePut,
+  sampleTimer,
+} from "./timers.ts"
 
 export const timerStoreReadsSuite = (fixture: StoreFixture): void => {
   describe("due", () => dueLaws(fixture))
@@ -258,6 +267,14 @@ const listLaws = (fixture: StoreFixture): void => {
         { ...pendingList, cursor: "!" },
         { ...pendingList, cursor: next.slice(0, -4) },
         { ...pendingList, cursor: Buffer.from("[1]").toString("base64url") },
+        ...[
+          [1, "zzz"],
+          [1e300, sampleId()],
+          [1.5, sampleId()],
+        ].map((place) => ({
+          ...pendingList,
+          cursor: forged(next, place),
+        })),
         { ...pendingList, cursor: next, namespace: "other" },
         { ...pendingList, cursor: next, reversed: true },
         { ...pendingList, cursor: next, state: "dead" },
@@ -272,6 +289,12 @@ const listLaws = (fixture: StoreFixture): void => {
       ).toHaveLength(3)
     }),
   )
+}
+
+/** A cursor of the same query that names another place. */
+const forged = (cursor: string, place: ReadonlyArray<unknown>): string => {
+  const [fingerprint] = JSON.parse(Buffer.from(cursor, "base64url").toString()) as ReadonlyArray<unknown>
+  return Buffer.from(JSON.stringify([fingerprint, ...place])).toString("base64url")
 }
 
 const countLaws = (fixture: StoreFixture): void => {

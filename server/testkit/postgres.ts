@@ -12,6 +12,7 @@ import { PostgresServer, type PostgresServerOptions } from "./PostgresServer.ts"
 import { RowDamage, tableOf } from "./RowDamage.ts"
 import type { StorageFixture } from "./ShardStorage.suite.ts"
 import type { StoreFixture } from "./StoreFixture.ts"
+import { sampleTimer } from "./timers.ts"
 
 /** A server for the tests of the `describe` that this is called in. */
 export const serverForTests = (
@@ -56,6 +57,7 @@ export const postgresFixture = (kind: PostgresKind, server: () => PostgresServer
 
 export const postgresStorageFixture = (kind: PostgresKind, server: () => PostgresServer): StorageFixture => ({
   name: `postgres (${kind})`,
+  refusedTimer: sampleTimer({ correlationId: "a\0b" }),
   storage: ({ shards }) =>
     Layer.unwrap(
       Effect.sync(() => PostgresStore.layer({ url: server().database().url, shards, connections: 4 })),

@@ -23,6 +23,7 @@ import { Writer } from "../src/stores/sqlite/Writer.ts"
 import { RowDamage, tableOf } from "./RowDamage.ts"
 import type { StorageFixture } from "./ShardStorage.suite.ts"
 import type { StoreFixture } from "./StoreFixture.ts"
+import { sampleTimer } from "./timers.ts"
 
 export const sqliteWorkerUrl = new URL("../src/stores/sqlite/worker.ts", import.meta.url)
 
@@ -50,6 +51,7 @@ export const sqliteAt = (path: string, options: { readonly shards: number }) =>
  */
 export const sqliteStorageFixture: StorageFixture = {
   name: "sqlite",
+  refusedTimer: sampleTimer({ revision: Number.NaN }),
   storage: (options) =>
     Layer.effectContext(
       Effect.acquireRelease(

@@ -45,7 +45,7 @@ export interface Decision<Answer> {
 /** What a store knows of a key. */
 export interface Known {
   readonly pending: Timer | undefined
-  /** The life that ended last; a dead letter counts. */
+  /** The finished life with the highest revision; a dead letter counts. A life that is recorded late may have ended after it. */
   readonly last: FinishedLife | undefined
   /** The finished lives that the item names by their fireIds, as far as they exist. */
   readonly lives?: ReadonlyArray<FinishedLife>

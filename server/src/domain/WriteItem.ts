@@ -3,7 +3,7 @@
 // same item, and is harmless as long as nobody else has written its key since. Where others may have, the
 // repeat is marked (`isRepeat`), and is done only if it surely was not done before; else its answer is `unknown`.
 import { type AttemptLog, attemptLogBytes } from "./AttemptLog.ts"
-import type { FinishedLife, Spec, Timer, TimerKey } from "./Timer.ts"
+import type { FinishedLife, Spec, Target, Timer, TimerKey } from "./Timer.ts"
 
 export type OnExisting = "replace" | "keep" | "fail"
 
@@ -249,9 +249,41 @@ export const livesNamedBy = (item: WriteItem): ReadonlyArray<NamedLife> => {
   }
 }
 
-/** What an item weighs in a batch: its payload, what it logs, and a round sum for the rest. */
+/** What an item weighs in a batch: its payload, its URL and headers, what it logs, and a round sum for the rest. */
 export const itemBytes = (item: WriteItem): number =>
-  500 + (payloadOf(item)?.byteLength ?? 0) + (item.kind === "outcome" ? attemptLogBytes(item.attemptLog) : 0)
+  500 +
+  (payloadOf(item)?.byteLength ?? 0) +
+  targetBytes(item.kind === "change" ? item.set.target : specIn(item)?.target) +
+  (item.kind === "outcome" ? attemptLogBytes(item.attemptLog) : 0)
+
+/** Most timers of a program share a few targets. */
+const targetSizes = new WeakMap<Target, number>()
+
+const targetBytes = (target: Target | undefined): number => {
+  if (target?.type !== "webhook") return 0
+  const known = targetSizes.get(target)
+  if (known !== undefined) return known
+  let bytes = target.url.length
+  for (const name in target.headers) bytes += name.length + (target.headers[name]?.length ?? 0)
+  targetSizes.set(target, bytes)
+  return bytes
+}
+
+/** The spec that an item writes as it is. */
+export const specIn = (item: WriteItem): Spec | undefined => {
+  switch (item.kind) {
+    case "put":
+    case "schedule":
+    case "outcome":
+      return item.timer.spec
+    case "record":
+      return item.life.spec
+    case "restore":
+      return keyOfArchived(item.archived).spec
+    default:
+      return undefined
+  }
+}
 
 const payloadOf = (item: WriteItem): Uint8Array | null | undefined => {
   switch (item.kind) {

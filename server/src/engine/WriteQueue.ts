@@ -216,19 +216,22 @@ export class WriteQueue {
     })
   }
 
-  /** The next commit: from each lane in turn that is free, or is its own, up to what the store takes at once. */
+  /**
+   * The next commit, up to what the store takes at once. If more is queued than that, it takes the same share of each
+   * lane, oldest writes first, and leaves lanes to the committers that are free: so a caller's writes, which are spread
+   * over all lanes, are answered before those of later callers, and the next work comes in while others are committed.
+   */
   private gather(committer: number): ReadonlyArray<Part> {
-    const { batchItems, batchBytes, shardsTogether } = this.store.limits
-    const open = [...this.lanes.values()]
+    const { batchItems, batchBytes } = this.store.limits
+    const { lanes, fitsInOne } = this.lanesFor(committer)
     const gathered: Array<Part> = []
     let items = 0
     let bytes = 0
-    for (let index = 0; index < open.length && items < batchItems && bytes < batchBytes; index++) {
-      if (gathered.length === shardsTogether) break
-      const lane = open[(this.turn + index) % open.length]
-      if (lane === undefined || lane.queued.length === 0) continue
-      if (lane.heldBy !== undefined && lane.heldBy !== committer) continue
-      const writes = takeFrom(lane, batchItems - items, batchBytes - bytes)
+    for (const [index, lane] of lanes.entries()) {
+      if (items >= batchItems || bytes >= batchBytes) break
+      const room = batchItems - items
+      const share = fitsInOne ? room : Math.ceil(room / (lanes.length - index))
+      const writes = takeFrom(lane, share, batchBytes - bytes)
       if (writes.length === 0) {
         // The first item of a commit goes alone if it must: a store answers `unstorable` if it is too large.
         const first = items === 0 ? lane.queued.shift() : undefined
@@ -242,9 +245,34 @@ export class WriteQueue {
       items += writes.length
       gathered.push(part)
     }
-    this.turn = open.length === 0 ? 0 : (this.turn + 1) % open.length
     if (items > 0) this.metrics.committed(items)
     return gathered
+  }
+
+  /** Lanes with work that are free, or this committer's own, beginning with another one each time. */
+  private lanesFor(committer: number): {
+    readonly lanes: ReadonlyArray<OpenLane>
+    readonly fitsInOne: boolean
+  } {
+    const { batchItems, concurrentWrites, shardsTogether } = this.store.limits
+    const open = [...this.lanes.values()]
+    const lanes: Array<OpenLane> = []
+    const busy = new Set<number>()
+    let queued = 0
+    for (let index = 0; index < open.length; index++) {
+      const lane = open[(this.turn + index) % open.length]
+      if (lane === undefined) continue
+      if (lane.heldBy !== undefined && lane.heldBy !== committer) busy.add(lane.heldBy)
+      else if (lane.queued.length > 0) {
+        lanes.push(lane)
+        queued += lane.queued.length
+      }
+    }
+    this.turn = open.length === 0 ? 0 : (this.turn + 1) % open.length
+    const free = Math.max(1, concurrentWrites - busy.size)
+    const fitsInOne = queued <= batchItems
+    const mine = fitsInOne ? lanes.length : Math.ceil(lanes.length / free)
+    return { lanes: lanes.slice(0, Math.min(mine, shardsTogether)), fitsInOne }
   }
 
   private writeUntilKnown(parts: ReadonlyArray<Part>): Effect.Effect<ReadonlyArray<BatchAnswer | undefined>> {

@@ -1,5 +1,5 @@
 // How a kind of message bus describes itself: its URLs, how it opens, and where its dead letters are. Its folder has one
-// in adapter.ts, and buses/all.ts lists it. An adapter loads what it opens only then.
+// in adapter.ts, and buses/all.ts lists it. An adapter imports its implementation only when it is opened.
 import type { Layer } from "effect"
 import type { Ability, Adapter, AdapterFailure, Opened } from "./Adapter.ts"
 import type { Bus, BusError, DeadLetters } from "./Bus.ts"

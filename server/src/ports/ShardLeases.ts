@@ -6,7 +6,8 @@
 //  - A claim succeeds only under the epoch and counter it names, raises the epoch by at least one, and
 //    of two claims that name the same pair one succeeds.
 //  - After a claim, renewals and releases under an older epoch change nothing.
-//  - A free shard (no node) is claimed like any other; a release frees it and keeps the epoch.
+//  - A free shard (no node) is claimed like any other; a release frees it and keeps the epoch. A released shard cannot be
+//    renewed; it must be claimed again.
 //  - An adapter that can prove a predecessor dead frees its shards at once (a file lock can).
 //  - `announce` raises the node's beat and keeps its address; a node that was retired joins anew. Members
 //    serve the spreading of shards only: nothing is fenced by them.
@@ -40,7 +41,7 @@ export class ShardLeases extends Context.Service<
     readonly owners: Effect.Effect<ReadonlyArray<Lease>, StoreError>
     /** The new lease, or nothing if another was quicker or is provably alive. */
     claim(expected: Lease, node: string): Effect.Effect<Lease | undefined, StoreError>
-    /** For each, in order: its `foreign` counter, or nothing if the epoch is no longer the shard's. */
+    /** For each, in order: its `foreign` counter, or nothing if the shard is free or the epoch is no longer its own. */
     renew(
       held: ReadonlyArray<{ readonly shard: number; readonly epoch: number }>,
     ): Effect.Effect<ReadonlyArray<{ readonly foreign: number } | undefined>, StoreError>

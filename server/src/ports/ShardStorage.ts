@@ -1,8 +1,10 @@
 // What a database must do for timers. A storage decides nothing: stores/DecidingStore.ts looks at keys, decides, and
 // commits changes that say what they expect to find.
 //
-// Laws, which testkit/ShardStorage.suite.ts checks for every adapter:
-//  - Snapshot: `look` reads all that it answers of a key as of one instant.
+// Laws. testkit/ShardStorage.suite.ts checks the fence, the order, expectations, refusals and looks of every adapter.
+// testkit/TimerStore.suite.ts checks reads, damage and payloads through the store that uses it.
+//  - Snapshot: `look` reads all that it answers of a key as of one instant. The last life is the one with the highest
+//    revision.
 //  - Fence: a commit under an epoch that is not the shard's current one changes nothing and is answered
 //    `ownershipLost`. The fence conflicts with a claim: if a claim commits between the check and the commit, one of
 //    the two fails. Reading the epoch alone is not a fence.
@@ -20,8 +22,9 @@
 //    and names by their UTF-8 bytes. A page is short only if it is the last.
 //  - Damage: a row whose texts (spec, attempts) cannot be decoded is read like any other, in its place in every order,
 //    with a spec that is `unreadable` (stores/SpecText.ts). Its columns are trusted.
-//  - Payloads are bytes and come back the same. A change that keeps the payload neither reads nor writes it. Only dead
-//    letters keep theirs in history.
+//  - Payloads are bytes and come back the same. A change that keeps the payload neither reads nor writes it. Finished
+//    lives that are not dead letters carry no payload. A dead letter is removed, never corrected. A corrected life keeps
+//    its entry number.
 import { Context, type Effect } from "effect"
 import type { Known, Tally } from "../domain/Decision.ts"
 import type { FinishedLife, FinishedState, Timer, TimerHead, TimerKey } from "../domain/Timer.ts"
@@ -125,7 +128,7 @@ export interface ScannedHead extends TimerKey {
   readonly correlationId: string
 }
 
-/** The same timers as `insertIfAbsent` has puts: of each, whether it was stored, or why it cannot be. */
+/** What became of one timer of `insertNew`: stored, left out because its key is in use, or refused with the reason. */
 export type Inserted = "stored" | "missed" | { readonly refused: string }
 
 export class ShardStorage extends Context.Service<

@@ -1,6 +1,6 @@
 // How a kind of store describes itself: its URLs, how it opens, and what commands can do on it without a service. Its
-// folder has one in adapter.ts, and stores/all.ts lists it. An adapter loads what it opens only then: a service on one
-// store loads nothing of the others.
+// folder has one in adapter.ts, and stores/all.ts lists it. An adapter imports its implementation only when it is
+// opened: a service on one store loads nothing of the others.
 import type { Documents } from "@punctual/documents/Documents"
 import type { Layer } from "effect"
 import type { Ability, Adapter, AdapterFailure, Opened } from "./Adapter.ts"

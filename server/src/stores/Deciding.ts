@@ -7,13 +7,13 @@
 // `ownershipLost` then would claim that nothing was written.
 import type { Decision, Known } from "../domain/Decision.ts"
 import { decide } from "../domain/decide.ts"
-import type { Spec, Uuid } from "../domain/Timer.ts"
+import type { Uuid } from "../domain/Timer.ts"
 import { refusedAsUnreadable } from "../domain/unreadableKey.ts"
 import {
   itemBytes,
-  keyOfArchived,
   keyOfItem,
   livesNamedBy,
+  specIn,
   type Unstorable,
   type WriteAnswer,
   type WriteItem,
@@ -36,6 +36,9 @@ const mostMisses = 3
 /** Past this share of misses, the next write looks before it commits. */
 const missesTolerated = 0.1
 
+/** A look brings payloads with it, so that it is bounded more closely than a commit. */
+const keysALook = 128
+
 /** What a store remembers from write to write. */
 export class WriteMemory {
   /** Many of the last write's items would have missed without a look. */
@@ -45,6 +48,8 @@ export class WriteMemory {
   /** Commits are numbered by shard and epoch, in the order in which they set out. */
   nextNumber(shard: number, epoch: number): number {
     const last = this.#numbers.get(shard)
+    // A call of an older epoch may still be under way. The fence refuses it, and the count of the newer one goes on.
+    if (last !== undefined && epoch < last.epoch) return 1
     const number = last?.epoch === epoch ? last.number + 1 : 1
     this.#numbers.set(shard, { epoch, number })
     return number
@@ -112,7 +117,7 @@ export class Deciding {
       this.#noteMisses()
       return { kind: "done" }
     }
-    this.#looking = this.#toLookAt(this.#round)
+    this.#looking = this.#toLookAt(this.#round).slice(0, keysALook)
     if (this.#looking.length > 0) return { kind: "look", looks: this.#looking.map(lookOf) }
     const commits: Array<Commit> = []
     this.#sent = this.#round.map((part) => this.#decide(part, commits))
@@ -291,22 +296,6 @@ export const whyRefused = (item: WriteItem, mostItemBytes: number): Unstorable |
   return {
     result: "unstorable",
     reason: `The item has ${bytes} bytes; this store holds at most ${mostItemBytes}.`,
-  }
-}
-
-/** The spec that an item writes as it is. */
-const specIn = (item: WriteItem): Spec | undefined => {
-  switch (item.kind) {
-    case "put":
-    case "schedule":
-    case "outcome":
-      return item.timer.spec
-    case "record":
-      return item.life.spec
-    case "restore":
-      return keyOfArchived(item.archived).spec
-    default:
-      return undefined
   }
 }
 

@@ -38,15 +38,21 @@ const parse = (cursor: string): ReadonlyArray<unknown> => {
   throw malformed()
 }
 
-const shapes: { readonly [order in ScanOrder]: ReadonlyArray<"number" | "string"> } = {
-  due: ["number", "string"],
-  pendingId: ["string"],
-  end: ["number", "number"],
-  finishedId: ["string", "number"],
+const isText = (part: unknown): boolean =>
+  typeof part === "string" && part.isWellFormed() && !part.includes("\0")
+
+const isFireId = (part: unknown): boolean =>
+  typeof part === "string" && /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(part)
+
+const shapes: { readonly [order in ScanOrder]: ReadonlyArray<(part: unknown) => boolean> } = {
+  due: [Number.isSafeInteger, isFireId],
+  pendingId: [isText],
+  end: [Number.isSafeInteger, Number.isSafeInteger],
+  finishedId: [isText, Number.isSafeInteger],
 }
 
 const hasShapeOf = (order: ScanOrder, key: ReadonlyArray<unknown>): boolean =>
-  key.length === shapes[order].length && key.every((part, index) => typeof part === shapes[order][index])
+  key.length === shapes[order].length && shapes[order].every((hasShape, index) => hasShape(key[index]))
 
 const fingerprint = (query: ListQuery): string =>
   createHash("sha256")

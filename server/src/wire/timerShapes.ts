@@ -67,7 +67,7 @@ export const keyFields = { namespace: Schema.NonEmptyString, timerId: Schema.Non
 export const timerFields = {
   ...keyFields,
   fireId: Schema.NonEmptyString,
-  revision: Schema.Int,
+  revision: Count,
   executeAt: Instant,
   fireAt: Instant,
   attempts: Count,
@@ -83,7 +83,7 @@ export const lifeFields = {
   ...keyFields,
   state: Schema.Literals(["delivered", "cancelled", "dead"]),
   fireId: Schema.NonEmptyString,
-  revision: Schema.Int,
+  revision: Count,
   executeAt: Instant,
   attempts: Count,
   ...logFields,

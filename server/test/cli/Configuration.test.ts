@@ -9,6 +9,7 @@ import { allBuses } from "../../src/buses/all.ts"
 import { type Environment, nearestName, readConfiguration, readStore } from "../../src/cli/Configuration.ts"
 import { settingsHelp } from "../../src/cli/help.ts"
 import { settingNames } from "../../src/cli/Settings.ts"
+import { formsOf } from "../../src/ports/Adapter.ts"
 import { allStores } from "../../src/stores/all.ts"
 
 const adapters = { stores: allStores, buses: allBuses }
@@ -414,7 +415,7 @@ describe("the store of a command", () => {
   })
 
   test("is refused by the name of what was wrong, with the URLs that there are", () => {
-    const forms = "sqlite:<file>, memory: or postgres://user:password@host:5432/database"
+    const forms = formsOf(allStores)
     expect(storeOf({ TIMER_STORE_URL: "mysql://ann:hunter2@h" })).toEqual({
       problems: [`TIMER_STORE_URL must be ${forms}; it is "mysql://…@h".`],
     })

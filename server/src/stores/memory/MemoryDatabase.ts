@@ -1,10 +1,9 @@
 // Timers, finished lives and leases in plain memory: what a database file is to the SQLite store.
 // Several nodes of one process may share one, as the simulator's do. Every call is synchronous, so
 // each is a transaction by itself, and nothing here knows of Effect. It decides nothing.
-import { addTallies, emptyTally, type Known, type Tally } from "../../domain/Decision.ts"
-// each is a transaction by itself, and nothing here knows of Effect.
 
 import { MemoryDocuments } from "@punctual/documents/memory/MemoryDocuments"
+import { addTallies, emptyTally, type Known, type Tally } from "../../domain/Decision.ts"
 import { compareDue } from "../../domain/DueOrder.ts"
 import type { FinishedLife, FinishedState, Timer, TimerKey, Uuid } from "../../domain/Timer.ts"
 import type { ArchivedItem, NamedLife } from "../../domain/WriteItem.ts"
@@ -232,7 +231,7 @@ export class MemoryDatabase {
     return undefined
   }
 
-  /** A life keeps its revision, or has a higher one from its cancel: none below needs a look. */
+  /** A cancel raises the revision of a life, so only lives from this revision up are read. */
   #lifeOf(uuid: Uuid, { fireId, minRevision }: NamedLife): Ended | undefined {
     for (const ended of this.#ended.get(uuid)?.upFrom(({ life }) => life.revision >= minRevision) ?? []) {
       if (ended.life.fireId === fireId) return ended

@@ -17,7 +17,7 @@ import { pruneSql } from "./statements.ts"
 import { whyTimer, whyUnstorable, whyUnstorableByNumbers } from "./whyUnstorable.ts"
 
 const parameterTypes = [
-  ...["integer[]", "bigint[]", "bigint[]", "bigint[]", "text[]", "bytea"],
+  ...["integer[]", "bigint[]", "bigint[]", "bigint[]", "text::json", "bytea"],
   ...[...newColumns, ...endedColumns].map(({ type }) => `text::${type}[]`),
   "text::json",
 ]
@@ -26,12 +26,12 @@ export const commitSql = `SELECT refused, stored, settled, missed FROM ${functio
   .map((type, index) => `$${index + 1}::${type}`)
   .join(", ")})`
 
-export const insertSql = `SELECT ${functionNamed("insert_new")}($1::integer, $2::text[], $3::bytea, $4::text::json) AS stored`
+export const insertSql = `SELECT ${functionNamed("insert_new")}($1::integer, $2::text::json, $3::bytea, $4::text::json) AS stored`
 
 interface CommitRow {
   /** By shard. */
   readonly refused: { readonly [shard: string]: "ownershipLost" | "overtaken" } | null
-  /** FireIds; NULL if all were carried out. */
+  /** Keys; NULL if all were carried out. */
   readonly stored: ReadonlyArray<string> | null
   readonly settled: ReadonlyArray<string> | null
   /** Places. */
@@ -99,16 +99,19 @@ const missedOf = (
   { stored, settled, missed }: CommitRow,
 ): ReadonlyArray<number> => {
   if (stored === null && settled === null && (missed === null || missed.length === 0)) return []
-  const carriedOut = { new: stored && new Set(stored), ended: settled && new Set(settled) }
+  const carriedOut = { new: stored && uuidsIn(stored), ended: settled && uuidsIn(settled) }
   const missedPlaces = new Set(missed)
-  return commit.changes.flatMap(({ pending, finished }, index) => {
+  return commit.changes.flatMap(({ key }, index) => {
     const group = groups[index]
     if (group === undefined) return []
     if (group === "other") return missedPlaces.has(firstPlace + index) ? [index] : []
-    const fireId = (group === "new" ? pending?.fireId : finished?.fireId) ?? ""
-    return carriedOut[group]?.has(fireId) === false ? [index] : []
+    return carriedOut[group]?.has(key.uuid) === false ? [index] : []
   })
 }
+
+/** PostgreSQL writes them with dashes. */
+const uuidsIn = (texts: ReadonlyArray<string>): ReadonlySet<string> =>
+  new Set(texts.map((text) => text.replaceAll("-", "")))
 
 export const insertNew = async (
   sql: Bun.SQL,
@@ -125,17 +128,17 @@ export const insertNew = async (
     if (keys.has(timer.uuid)) return "missed"
     keys.add(timer.uuid)
     const { namespace, timerId, uuid } = timer
-    sent.push({ namespace, timer_id: timerId, uuid, ...timerRow(timer, "write", luggage) })
+    sent.push({ namespace, timer_id: timerId, uuid, ...timerRow(timer, { payload: "write" }, luggage) })
     return undefined
   })
   const rows: ReadonlyArray<{ readonly stored: ReadonlyArray<string> }> = await sql.unsafe(insertSql, [
     shard,
-    luggage.specs,
+    luggage.specsText,
     luggage.payloads,
     JSON.stringify(sent),
   ])
-  const stored = new Set(rows[0]?.stored)
-  return timers.map(({ fireId }, index) => inserted[index] ?? (stored.has(fireId) ? "stored" : "missed"))
+  const stored = uuidsIn(rows[0]?.stored ?? [])
+  return timers.map(({ uuid }, index) => inserted[index] ?? (stored.has(uuid) ? "stored" : "missed"))
 }
 
 export const prune = async (sql: Bun.SQL, exclusiveBeforeMs: number, limit: number): Promise<number> => {

@@ -17,7 +17,7 @@ export const tallyNames = Object.keys(emptyTally) as ReadonlyArray<keyof Tally>
 
 /** Specs and payloads of one call. */
 export class Luggage {
-  readonly specs: Array<string> = []
+  readonly #specs: Array<string> = []
   readonly #specNumbers = new Map<string, number>()
   readonly #payloads: Array<Uint8Array> = []
   #bytes = 0
@@ -26,7 +26,7 @@ export class Luggage {
     const known = this.#specNumbers.get(text)
     if (known !== undefined) return known
     // Arrays of SQL begin at 1.
-    const number = this.specs.push(text)
+    const number = this.#specs.push(text)
     this.#specNumbers.set(text, number)
     return number
   }
@@ -38,6 +38,11 @@ export class Luggage {
     this.#payloads.push(bytes)
     this.#bytes += bytes.byteLength
     return from
+  }
+
+  /** As JSON, which is made much quicker than an array of SQL. */
+  get specsText(): string {
+    return JSON.stringify(this.#specs)
   }
 
   get payloads(): Uint8Array {
@@ -84,22 +89,30 @@ interface Column {
   readonly type: ColumnType
   /** Sent as one element where all values are the same; commit_changes reads it so. */
   readonly canBeOne?: true
+  /** How each value is written, of columns in which PostgreSQL would take other spellings, too. */
+  readonly shape?: RegExp
 }
 
-const [integer, bigint, uuid, text] = (["integer", "bigint", "uuid", "text"] as const).map(
-  (type): Column => ({ type }),
-) as [Column, Column, Column, Column]
+const integer: Column = { type: "integer" }
+const bigint: Column = { type: "bigint" }
+const text: Column = { type: "text" }
+/** The uuid of a key. */
+const key: Column = { type: "uuid", shape: /^\{[0-9a-f]{32}(?:,[0-9a-f]{32})*\}$/ }
+const fireId: Column = {
+  type: "uuid",
+  shape: /^\{[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?:,[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})*\}$/,
+}
 const one = ({ type }: Column): Column => ({ type, canBeOne: true })
 
 /** The columns of new timers, in the order in which commit_changes takes them. */
 export const newColumns: ReadonlyArray<Column> = [
-  ...[integer, uuid, one(text), text, uuid, bigint, one(bigint), bigint, text],
+  ...[integer, key, one(text), text, fireId, bigint, one(bigint), bigint, text],
   ...[one(integer), integer, integer],
 ]
 
 /** The columns of ended timers. */
 export const endedColumns: ReadonlyArray<Column> = [
-  ...[integer, uuid, one(text), text, uuid, one(integer), bigint, bigint],
+  ...[integer, key, one(text), text, fireId, one(integer), bigint, bigint],
   ...[one(text), bigint, bigint, one(integer), text, bigint, one(bigint), bigint, text, text],
   ...[text, one(integer), integer, integer],
 ]
@@ -131,18 +144,19 @@ class Columns {
 
   /** NULL in place of a column that has no value at all. */
   texts(): ReadonlyArray<string | null> {
-    return this.#kinds.map(({ type, canBeOne }, index) => {
+    return this.#kinds.map((kind, index) => {
       const column = this.#columns[index] ?? []
       const nulls = this.#nulls[index] ?? 0
       if (nulls === column.length) return null
-      return this.#textOf(canBeOne && isConstant(column) ? column.slice(0, 1) : column, type, nulls > 0)
+      const values = kind.canBeOne && isConstant(column) ? column.slice(0, 1) : column
+      return this.#textOf(values, kind, nulls > 0)
     })
   }
 
-  #textOf(column: ReadonlyArray<string | number | null>, type: ColumnType, hasNulls: boolean): string {
+  #textOf(column: ReadonlyArray<string | number | null>, { type, shape }: Column, hasNulls: boolean): string {
     if (type !== "text") {
       const text = `{${(hasNulls ? column.map((value) => value ?? "NULL") : column).join(",")}}`
-      if (type === "uuid" && !uuidsShape.test(text)) this.isSuspect = true
+      if (shape?.test(text) === false) this.isSuspect = true
       return text
     }
     const all = column.join("")
@@ -158,8 +172,6 @@ const isConstant = (column: ReadonlyArray<string | number | null>): boolean => {
   for (let index = 1; index < column.length; index++) if (column[index] !== first) return false
   return true
 }
-
-const uuidsShape = /^\{[0-9a-f-]{32,36}(?:,[0-9a-f-]{32,36})*\}$/
 
 const quoted = (text: string): string => `"${text.replace(/["\\]/g, "\\$&")}"`
 
@@ -204,7 +216,7 @@ export class CommitRows {
       commits.map(({ epoch }) => epoch),
       commits.map(({ number }) => number),
       this.#tallies,
-      this.luggage.specs,
+      this.luggage.specsText,
       this.luggage.payloads,
       ...this.#new.texts(),
       ...this.#ended.texts(),
@@ -268,7 +280,7 @@ const changeRow = (change: KeyChange, luggage: Luggage): ChangeRow => {
     uuid: key.uuid,
     ...expectedRow(expects),
     ...(pending === undefined ? {} : { pending: becomes(change) }),
-    ...(pending ? timerRow(pending, change.payload, luggage) : {}),
+    ...(pending ? timerRow(pending, change, luggage) : {}),
     ...(finished === undefined ? {} : lifeRow(finished, luggage)),
     life: lifeBecomes(change),
     ...Object.fromEntries(tallyNames.map((name) => [name, tally[name] ?? 0])),
@@ -305,7 +317,12 @@ const expectedRow = ({ pending, last, life }: KeyChange["expects"]): ChangeRow =
     : { e_life_fire_id: life.fireId, e_life_revision: life.minRevision, e_life_state: life.state }),
 })
 
-export const timerRow = (timer: Timer, payload: KeyChange["payload"], luggage: Luggage): ChangeRow => ({
+/** Without a spec, the stored one stays. */
+export const timerRow = (
+  timer: Timer,
+  { payload, keepsSpec }: Pick<KeyChange, "payload" | "keepsSpec">,
+  luggage: Luggage,
+): ChangeRow => ({
   fire_id: timer.fireId,
   revision: timer.revision,
   execute_at: timer.executeAt,
@@ -317,7 +334,7 @@ export const timerRow = (timer: Timer, payload: KeyChange["payload"], luggage: L
   updated_at: timer.updatedAt,
   asked_at: timer.askedAt,
   correlation_id: timer.correlationId,
-  spec: luggage.spec(textOfSpec(timer.spec)),
+  ...(keepsSpec ? {} : { spec: luggage.spec(textOfSpec(timer.spec)) }),
   ...(payload === "keep"
     ? { keeps_payload: true }
     : { payload_from: luggage.payload(timer.payload), payload_bytes: timer.payload?.byteLength }),

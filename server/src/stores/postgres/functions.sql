@@ -4,13 +4,13 @@
 -- functions.ts creates the functions under names that end with this file's hash (__HASH__).
 --
 -- There are no deadlocks between nodes: whoever writes a shard's timers or lives holds the lock of its row in `shards`
--- first, and takes several of them in the order of the shards. So nothing of a shard changes while its row is held,
+-- first, and takes several of them in the order in which they are given, which is that of the shards. So nothing of a shard changes while its row is held,
 -- except that pruning removes old lives. Each statement sees what was committed before it began (READ COMMITTED), so
 -- those after the fence see what the transaction had to wait for.
 
 -- A change of any kind. `e_` columns are what it expects: of the pending row (`e_pending`: none, or the same as given), of
 -- the last life (NULL: no life), and of the life that is corrected or removed (state NULL: no life has this fireId).
--- A life keeps its revision, or has a higher one from its cancel, so that no life below needs a look. `pending` and `life`
+-- A cancel raises the revision of a life, so only lives from this revision up are read. `pending` and `life`
 -- say what happens to the row and to the life; `l_` columns are the life as it is stored then.
 CREATE TYPE change___HASH__ AS (
   place integer, shard integer, namespace text, timer_id text, uuid uuid,
@@ -36,11 +36,11 @@ CREATE TYPE change___HASH__ AS (
 -- The fence comes first. It also adds the tallies of all changes (eight a shard), and those of changes that were left
 -- out are taken off again at the end: nearly always there are none.
 --
--- `refused` are the shards that nothing was written to. `stored` and `settled` are the fireIds of the first two groups that
--- were carried out, or NULL if all were. `missed` are the places of others that were left out.
+-- `refused` are the shards that nothing was written to. `stored` and `settled` are the keys (uuids) of the first two groups
+-- that were carried out, or NULL if all were. `missed` are the places of others that were left out.
 CREATE FUNCTION commit_changes___HASH__(
   fence_shards integer[], fence_epochs bigint[], fence_numbers bigint[], fence_tallies bigint[],
-  the_specs text[], the_payloads bytea,
+  specs_json json, the_payloads bytea,
   new_shards integer[], new_uuids uuid[], new_namespaces text[], new_timer_ids text[], new_fire_ids uuid[],
   new_execute_ats bigint[], new_created_ats bigint[], new_asked_ats bigint[], new_correlation_ids text[],
   new_specs integer[], new_payload_froms integer[], new_payload_bytes integer[],
@@ -54,10 +54,11 @@ CREATE FUNCTION commit_changes___HASH__(
 ) RETURNS TABLE (refused json, stored json, settled json, missed json)
 LANGUAGE plpgsql AS $$
 DECLARE
+  the_specs text[] := ARRAY(SELECT json_array_elements_text(specs_json));
   held integer[];
   stored_rows integer;
-  stored_ids uuid[];
-  settled_ids uuid[];
+  stored_keys uuid[];
+  settled_keys uuid[];
   missed_places integer[];
 BEGIN
   WITH fenced AS (
@@ -100,7 +101,7 @@ BEGIN
     GET DIAGNOSTICS stored_rows = ROW_COUNT;
     IF stored_rows < cardinality(new_shards) THEN
       -- Those that this transaction has inserted.
-      SELECT coalesce(array_agg(t.fire_id), '{}') INTO stored_ids
+      SELECT coalesce(array_agg(t.uuid), '{}') INTO stored_keys
       FROM unnest(new_namespaces, new_timer_ids, new_fire_ids) AS n (namespace, timer_id, fire_id)
       JOIN timers AS t ON t.namespace = coalesce(n.namespace, new_namespaces[1]) AND t.timer_id = n.timer_id
         AND t.fire_id = n.fire_id
@@ -141,7 +142,7 @@ BEGIN
         substring(the_payloads FROM payload_from FOR payload_bytes)
       FROM removed
     )
-    SELECT coalesce(array_agg(fire_id), '{}') INTO settled_ids FROM removed;
+    SELECT coalesce(array_agg(uuid), '{}') INTO settled_keys FROM removed;
   END IF;
 
   IF others IS NOT NULL THEN
@@ -149,26 +150,26 @@ BEGIN
     missed := to_json(missed_places);
   END IF;
 
-  IF stored_ids IS NOT NULL THEN
-    stored := to_json(stored_ids);
+  IF stored_keys IS NOT NULL THEN
+    stored := to_json(stored_keys);
     UPDATE shards AS s SET created = s.created - m.armings
     FROM (
-      SELECT shard, count(*) AS armings FROM unnest(new_shards, new_fire_ids) AS n (shard, fire_id)
-      WHERE shard = ANY (held) AND fire_id <> ALL (stored_ids) GROUP BY shard
+      SELECT shard, count(*) AS armings FROM unnest(new_shards, new_uuids) AS n (shard, uuid)
+      WHERE shard = ANY (held) AND uuid <> ALL (stored_keys) GROUP BY shard
     ) AS m WHERE s.shard = m.shard;
   END IF;
-  IF cardinality(settled_ids) < cardinality(ended_shards) THEN
-    settled := to_json(settled_ids);
+  IF cardinality(settled_keys) < cardinality(ended_shards) THEN
+    settled := to_json(settled_keys);
     UPDATE shards AS s SET delivered = s.delivered - m.were_delivered, cancelled = s.cancelled - m.were_cancelled,
       dead = s.dead - m.are_dead
     FROM (
       SELECT shard, count(*) FILTER (WHERE state = 'delivered') AS were_delivered,
         count(*) FILTER (WHERE state = 'cancelled') AS were_cancelled, count(*) FILTER (WHERE state = 'dead') AS are_dead
       FROM (
-        SELECT shard, coalesce(state, ended_states[1]) AS state, fire_id
-        FROM unnest(ended_shards, ended_states, ended_fire_ids) AS u (shard, state, fire_id)
+        SELECT shard, coalesce(state, ended_states[1]) AS state, uuid
+        FROM unnest(ended_shards, ended_states, ended_uuids) AS u (shard, state, uuid)
       ) AS e
-      WHERE shard = ANY (held) AND fire_id <> ALL (settled_ids) GROUP BY shard
+      WHERE shard = ANY (held) AND uuid <> ALL (settled_keys) GROUP BY shard
     ) AS m WHERE s.shard = m.shard;
   END IF;
   RETURN NEXT;
@@ -214,7 +215,7 @@ BEGIN
   UPDATE timers AS t SET fire_at = c.fire_at, fire_id = c.fire_id, revision = c.revision, execute_at = c.execute_at,
     attempts = c.attempts, first_attempt_at = c.first_attempt_at, last_attempt = c.last_attempt,
     created_at = c.created_at, updated_at = c.updated_at, asked_at = c.asked_at, correlation_id = c.correlation_id,
-    spec = the_specs[c.spec],
+    spec = CASE WHEN c.spec IS NULL THEN t.spec ELSE the_specs[c.spec] END,
     payload = CASE WHEN c.keeps_payload THEN t.payload
       ELSE substring(the_payloads FROM c.payload_from FOR c.payload_bytes) END
   FROM unnest(done) AS c
@@ -264,12 +265,13 @@ BEGIN
 END $$;
 
 -- Timers of unused keys, whoever owns the shard. Its row is locked too, so that the owner's commits come before this or
--- after it. The owner's next renewal sees the raised counter. It answers the fireIds that were stored.
-CREATE FUNCTION insert_new___HASH__(the_shard integer, the_specs text[], the_payloads bytea, the_timers json)
+-- after it. The owner's next renewal sees the raised counter. It answers the keys (uuids) that were stored.
+CREATE FUNCTION insert_new___HASH__(the_shard integer, specs_json json, the_payloads bytea, the_timers json)
 RETURNS json
 LANGUAGE plpgsql AS $$
 DECLARE
-  stored_ids uuid[];
+  the_specs text[] := ARRAY(SELECT json_array_elements_text(specs_json));
+  stored_keys uuid[];
 BEGIN
   PERFORM FROM shards WHERE shard = the_shard FOR NO KEY UPDATE;
   WITH inserted AS (
@@ -281,14 +283,14 @@ BEGIN
     FROM json_populate_recordset(NULL::change___HASH__, the_timers) AS n
     WHERE NOT EXISTS (SELECT FROM history AS h WHERE h.namespace = n.namespace AND h.timer_id = n.timer_id)
     ON CONFLICT (namespace, timer_id) DO NOTHING
-    RETURNING fire_id
+    RETURNING uuid
   )
-  SELECT coalesce(array_agg(fire_id), '{}') INTO stored_ids FROM inserted;
-  IF cardinality(stored_ids) > 0 THEN
-    UPDATE shards SET created = created + cardinality(stored_ids), foreign_writes = foreign_writes + 1
+  SELECT coalesce(array_agg(uuid), '{}') INTO stored_keys FROM inserted;
+  IF cardinality(stored_keys) > 0 THEN
+    UPDATE shards SET created = created + cardinality(stored_keys), foreign_writes = foreign_writes + 1
     WHERE shard = the_shard;
   END IF;
-  RETURN to_json(stored_ids);
+  RETURN to_json(stored_keys);
 END $$;
 
 -- The fence first: a claim waits for a commit that is under way, and the next commit for the claim. The numbers of a new

@@ -6,23 +6,24 @@ import text from "./functions.sql" with { type: "text" }
 
 const hash = createHash("sha256").update(text).digest("hex").slice(0, 12)
 
-/** How many releases' functions stay in the schema: this program's, and those of the ones before it. */
-const releasesKept = 3
+/** Functions that no program has opened the store with for so long are removed. */
+const keptDays = 30
 
 export const functionNamed = (name: "commit_changes" | "insert_new" | "claim_shard"): string =>
   `${name}_${hash}`
 
 /** In the caller's transaction, with the store's schema first on the search path. */
 export const createFunctions = async (sql: Bun.SQL): Promise<void> => {
-  const there: ReadonlyArray<unknown> = await sql.unsafe("SELECT FROM functions WHERE hash = $1::text", [
-    hash,
-  ])
-  if (there.length > 0) return
+  const opened: ReadonlyArray<unknown> = await sql.unsafe(
+    "UPDATE functions SET opened_at = now() WHERE hash = $1::text RETURNING hash",
+    [hash],
+  )
+  if (opened.length > 0) return
   await sql.unsafe(text.replaceAll("__HASH__", hash)).simple()
   await sql.unsafe("INSERT INTO functions (hash) VALUES ($1::text)", [hash])
   const old: ReadonlyArray<{ hash: string }> = await sql.unsafe(
-    "SELECT hash FROM functions ORDER BY id DESC OFFSET $1::integer",
-    [releasesKept],
+    "SELECT hash FROM functions WHERE opened_at < now() - make_interval(days => $1::integer)",
+    [keptDays],
   )
   for (const { hash: gone } of old) {
     // A type takes the functions that name it with it.

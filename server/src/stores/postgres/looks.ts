@@ -1,9 +1,9 @@
 // What is stored under keys, many at once and in one statement, so that it is read as of one instant.
-import type { Known } from "../../domain/Decision.ts"
+import { type Known, nothingKnown } from "../../domain/Decision.ts"
 import type { FinishedLife, Timer } from "../../domain/Timer.ts"
 import type { Look } from "../../ports/ShardStorage.ts"
 import { type LifeRow, lifeColumns, lifeOf, type TimerRow, timerColumns, timerOf } from "./rows.ts"
-import { isFireId } from "./whyUnstorable.ts"
+import { canBeKey, isFireId } from "./whyUnstorable.ts"
 
 interface FoundRow {
   readonly place: number
@@ -37,7 +37,19 @@ export const lookSql = `SELECT a.place::integer AS place, 'pending' AS what, ${a
     ORDER BY h.revision LIMIT 1
   ) AS l`
 
+/** A key that cannot be stored is not asked for: PostgreSQL would refuse the whole call. */
 export const lookAt = async (sql: Bun.SQL, looks: ReadonlyArray<Look>): Promise<ReadonlyArray<Known>> => {
+  const known = looks.map(({ key }) => (canBeKey(key) ? undefined : nothingKnown))
+  const found = await lookAtSound(
+    sql,
+    looks.filter((_, index) => known[index] === undefined),
+  )
+  let next = 0
+  return known.map((unused) => unused ?? found[next++] ?? nothingKnown)
+}
+
+const lookAtSound = async (sql: Bun.SQL, looks: ReadonlyArray<Look>): Promise<ReadonlyArray<Known>> => {
+  if (looks.length === 0) return []
   // Places count from 1, as the statement's do.
   const named = looks.flatMap(({ key, lives = [], withPayload }, index) =>
     lives

@@ -50,7 +50,7 @@ const chosen = (columns: string, choice: string): string =>
 
 const duePages = (columns: string) => ({
   all: `SELECT ${columns} FROM timers AS t WHERE shard = $1::integer AND ${after} ORDER BY t.fire_at, t.fire_id LIMIT $5::integer`,
-  /** Added to nothing, the shard is not what the due index is asked for: that would walk over all namespaces. */
+  /** `shard + 0` keeps the planner from the due index, which would walk over all namespaces. */
   only: chosen(columns, 'namespace COLLATE "POSIX" = $6::text AND shard + 0 = $1::integer'),
   except: chosen(columns, "shard = $1::integer AND namespace <> ALL ($6::text[])"),
 })

@@ -27,7 +27,7 @@ const whyTimerNumbers = (timer: Timer): string | undefined =>
   whyNumber("revision", timer.revision) ??
   whyNumber("executeAt", timer.executeAt) ??
   whyNumber("fireAt", timer.fireAt) ??
-  whyNumber("attempts", timer.attempts) ??
+  whyCount("attempts", timer.attempts) ??
   whyNumber("createdAt", timer.createdAt) ??
   whyNumber("updatedAt", timer.updatedAt) ??
   whyNumber("firstAttemptAt", timer.firstAttemptAt) ??
@@ -36,7 +36,7 @@ const whyTimerNumbers = (timer: Timer): string | undefined =>
 const whyLifeNumbers = (life: FinishedLife): string | undefined =>
   whyNumber("revision", life.revision) ??
   whyNumber("executeAt", life.executeAt) ??
-  whyNumber("attempts", life.attempts) ??
+  whyCount("attempts", life.attempts) ??
   whyNumber("createdAt", life.createdAt) ??
   whyNumber("finishedAt", life.finishedAt) ??
   whyNumber("latenessMs", life.latenessMs)
@@ -58,6 +58,10 @@ const whyKeyLength = ({ namespace, timerId }: TimerKey): string | undefined => {
     : undefined
 }
 
+/** Nothing can be stored under such a key, so there is nothing to be found. */
+export const canBeKey = (key: TimerKey): boolean =>
+  whyKeyLength(key) === undefined && whyKey(key) === undefined
+
 const whyKey = ({ namespace, timerId, uuid }: TimerKey): string | undefined =>
   hexShape.test(uuid)
     ? (whyText("namespace", namespace) ?? whyText("timerId", timerId))
@@ -76,6 +80,12 @@ const whyNumber = (name: string, value: number | undefined): string | undefined 
   value === undefined || Number.isSafeInteger(value)
     ? undefined
     : `${name}: ${value} is not a whole number that this store can hold.`
+
+/** Counts are stored in four bytes. */
+const whyCount = (name: string, value: number): string | undefined =>
+  Number.isInteger(value) && value >= 0 && value < 2 ** 31
+    ? undefined
+    : `${name}: ${value} is not a count that this store can hold.`
 
 const whyText = (name: string, text: string | undefined): string | undefined =>
   text === undefined || (!text.includes("\0") && text.isWellFormed())

@@ -53,7 +53,7 @@ export class Lookup {
     withPayload: boolean,
   ): FinishedLife | undefined {
     if (ended === null && dead === null) return undefined
-    const revision = Math.max(ended ?? -1, dead ?? -1)
+    const revision = Math.max(ended ?? Number.NEGATIVE_INFINITY, dead ?? Number.NEGATIVE_INFINITY)
     const select = revision === dead ? this.#sql.deadLife : this.#sql.endedLife
     const row = select.get(key.namespace, key.timerId, revision) as LifeRow | null
     return row === null ? undefined : shown(withPayload)(row)

@@ -49,7 +49,7 @@ export class Reader {
     return out.finish()
   }
 
-  /** Of each: pending and last life, each after whether there is one. */
+  /** The pending timer and the last life, each after a flag that says whether there is one. */
   find(key: TimerKey): Pack {
     return this.#atOneInstant(() => {
       const { pending, last } = this.#lookup.look({ key, withPayload: true })

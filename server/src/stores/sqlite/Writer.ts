@@ -21,7 +21,7 @@ import { logText } from "./timerWire.ts"
 
 type MutableTally = { -readonly [name in keyof Tally]: number }
 
-/** Lives of many shards end in nearly, not exactly, the order of their instants. */
+/** How many entries beyond the limit a prune examines: they are stored in nearly, not exactly, the order in which they ended. */
 const prunedAround = 1_000
 
 /** How one change is carried out: `missed`, or what SQLite has against it. */
@@ -39,6 +39,8 @@ export class Writer {
    * they were made, so that none is ever overtaken, and only one process writes under an epoch: it need not be stored.
    */
   readonly #lastCommits = new Map<number, Pick<Commit, "epoch" | "number">>()
+  /** Those of the transaction that is open: they count once it is committed. */
+  #accepted: Array<Pick<Commit, "shard" | "epoch" | "number">> = []
 
   constructor(database: Database, lookup: Lookup) {
     this.#database = database
@@ -117,11 +119,18 @@ export class Writer {
   #carrying<A>(body: (apply: Apply) => A): A {
     const apply: Apply = (shard, change) => (this.#apply(shard, change) ? "stored" : "missed")
     try {
-      return this.transaction(() => body(apply))
+      return this.#accepting(() => body(apply))
     } catch (error) {
       if (!isOfItem(error)) throw error
-      return this.transaction(() => body((shard, change) => this.#alone(() => apply(shard, change))))
+      return this.#accepting(() => body((shard, change) => this.#alone(() => apply(shard, change))))
     }
+  }
+
+  #accepting<A>(body: () => A): A {
+    this.#accepted = []
+    const result = this.transaction(body)
+    for (const { shard, epoch, number } of this.#accepted) this.#lastCommits.set(shard, { epoch, number })
+    return result
   }
 
   #alone(apply: () => Inserted): Inserted {
@@ -142,7 +151,7 @@ export class Writer {
     if (row?.epoch !== epoch) return { result: "ownershipLost" }
     const last = this.#lastCommits.get(shard)
     if (last?.epoch === epoch && number <= last.number) return { result: "overtaken" }
-    this.#lastCommits.set(shard, { epoch, number })
+    this.#accepted.push({ shard, epoch, number })
     const missed: Array<number> = []
     const refused: Array<{ readonly index: number; readonly reason: string }> = []
     const tally: MutableTally = { ...emptyTally }
@@ -181,7 +190,7 @@ export class Writer {
       if (isOfRow) return true
     } else if (pending) {
       if (!this.#insert(shard, change, pending)) return false
-    } else if (expects.pending === null && !this.#isUnused(change)) return false
+    } else if (expects.pending === null && !this.#hasNoRow(change)) return false
     if (life !== undefined && change.removesLife) this.#sql.deleteDead.run(life.id)
     if (finished === undefined) return true
     // A corrected entry keeps its number, so that it keeps its place among lives of the same instant.
@@ -203,8 +212,8 @@ export class Writer {
     return (this.#sql.inState.get(...state) as { id: number } | null)?.id
   }
 
-  /** Whether the key has no pending row, and the last life that is expected. */
-  #isUnused({ key, expects: { last } }: KeyChange): boolean {
+  /** Whether the key has no pending row, and its last life is the expected one. */
+  #hasNoRow({ key, expects: { last } }: KeyChange): boolean {
     const known = this.#lookup.look({ key, withPayload: false })
     return known.pending === undefined && (last === undefined || (known.last?.fireId ?? null) === last)
   }
@@ -213,7 +222,7 @@ export class Writer {
   #insert(shard: number, change: KeyChange, timer: Timer): boolean {
     const { key, expects } = change
     const isOfUnusedKey = expects.last === null
-    if (!isOfUnusedKey && !this.#isUnused(change)) return false
+    if (!isOfUnusedKey && !this.#hasNoRow(change)) return false
     const statement = isOfUnusedKey ? this.#sql.insertNewTimer : this.#sql.insertTimer
     const { changes } = statement.run(shard, key.uuid, key.namespace, key.timerId, ...changingValues(timer))
     if (changes === 0) return false

@@ -25,7 +25,7 @@ export const lookupSql = {
     WHERE namespace = ?1 AND timer_id = ?2 AND revision = ?3`,
   deadLife: `SELECT ${deadColumns} FROM dead INDEXED BY dead_by_key
     WHERE namespace = ?1 AND timer_id = ?2 AND revision = ?3`,
-  /** A life keeps its revision, or has a higher one from its cancel: none below needs a look. */
+  /** A cancel raises the revision of a life, so only lives from this revision up are read. */
   endedArming: `SELECT ${historyColumns} FROM history INDEXED BY history_by_key
     WHERE namespace = ?1 AND timer_id = ?2 AND revision >= ?3 AND fire_id = unhex(?4, '-') LIMIT 1`,
   deadArming: `SELECT ${deadColumns} FROM dead INDEXED BY dead_by_key

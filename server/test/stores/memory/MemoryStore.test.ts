@@ -26,7 +26,11 @@ const fixture: StoreFixture = {
 }
 
 timerStoreSuite(fixture)
-shardStorageSuite({ name: "memory", storage: (options) => MemoryStore.layer(options) })
+shardStorageSuite({
+  name: "memory",
+  storage: (options) => MemoryStore.layer(options),
+  refusedTimer: { skipped: "memory holds whatever it is given" },
+})
 shardLeasesSuite(fixture)
 
 describe("a memory database shared by nodes", () => {

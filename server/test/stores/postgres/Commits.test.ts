@@ -50,6 +50,10 @@ describePostgres("installed", "writing to PostgreSQL", () => {
       samplePut({ executeAt: 2 ** 60 }),
       samplePut({ attempts: 0.5 }),
       putOf({ ...sampleTimer(), uuid: "short" }),
+      samplePut({ fireId: "-".repeat(36) }),
+      samplePut({ fireId: "0".repeat(32) }),
+      samplePut({ attempts: 2 ** 31 }),
+      { kind: "restore", archived: { kind: "pending", timer: sampleTimer({ attempts: 2 ** 31 }) } },
     ]
     for (const item of faulty) {
       const [before, after] = [samplePut(), samplePut()]

@@ -107,7 +107,7 @@ describePostgres("installed", "opening a PostgreSQL store", () => {
       using(
         server().url,
         (sql): Promise<ReadonlyArray<{ hash: string }>> =>
-          sql.unsafe(`SELECT hash FROM ${schema}.functions ORDER BY id`),
+          sql.unsafe(`SELECT hash FROM ${schema}.functions ORDER BY hash`),
       )
     const functions = () =>
       using(
@@ -122,22 +122,37 @@ describePostgres("installed", "opening a PostgreSQL store", () => {
     expect(made.map(({ proname }) => proname)).toEqual(
       ["change_others", "claim_shard", "commit_changes", "insert_new"].map((name) => `${name}_${own?.hash}`),
     )
-    // This program's were made first, and three others' since: it makes them again, and the oldest go.
+    // Other programs opened the store since: one long ago, and one that may still run.
     await using(server().url, async (sql) => {
-      await sql.unsafe(`DELETE FROM ${schema}.functions`)
       for (const { proname } of made) {
         await sql.unsafe(
           `ALTER FUNCTION ${schema}.${proname} RENAME TO ${proname.replace(/_[0-9a-f]+$/, "_old")}`,
         )
       }
       await sql.unsafe(`ALTER TYPE ${schema}.change_${own?.hash} RENAME TO change_old`)
-      await sql.unsafe(`INSERT INTO ${schema}.functions (hash) VALUES ('old'), ('newer'), ('newest')`)
+      await sql.unsafe(`DELETE FROM ${schema}.functions`)
+      await sql.unsafe(`INSERT INTO ${schema}.functions (hash, opened_at)
+        VALUES ('old', now() - interval '31 days'), ('recent', now() - interval '29 days')`)
     })
     await openDatabase(url, 1)
-    expect(await hashes()).toEqual([{ hash: "newer" }, { hash: "newest" }, { hash: own?.hash ?? "" }])
+    expect((await hashes()).map(({ hash }) => hash).sort()).toEqual([own?.hash ?? "", "recent"].sort())
     expect(await functions()).toEqual(made)
+  })
+
+  test("keeps the functions of a program that has opened the store again", async () => {
+    const { url, schema } = server().database()
     await openDatabase(url, 1)
-    expect(await hashes()).toHaveLength(3)
+    const openedAt = () =>
+      using(
+        server().url,
+        (sql): Promise<ReadonlyArray<{ is_recent: boolean }>> =>
+          sql.unsafe(`SELECT opened_at > now() - interval '1 day' AS is_recent FROM ${schema}.functions`),
+      )
+    await using(server().url, (sql) =>
+      sql.unsafe(`UPDATE ${schema}.functions SET opened_at = now() - interval '31 days'`),
+    )
+    await openDatabase(url, 1)
+    expect([...(await openedAt())]).toEqual([{ is_recent: true }])
   })
 
   test("moves settings of before into documents under their versions", async () => {

@@ -1,5 +1,5 @@
--- The functions in which the schema decided are no longer used. Those that carry changes out are made from
--- functions.sql by each program that opens the store, under names that end with the hash of that file.
+-- Functions of earlier programs, which decided in the database. They are no longer used. Each program that opens the
+-- store makes its own from functions.sql, under names that end with the hash of that file.
 DROP FUNCTION IF EXISTS write_items(integer[], bigint[], integer, boolean, json, text[], bytea);
 DROP FUNCTION IF EXISTS write_items(integer[], bigint[], bigint[], integer, boolean, json, text[], bytea);
 DROP FUNCTION IF EXISTS insert_if_absent(integer, integer, json, text[], bytea);
@@ -11,7 +11,8 @@ DROP FUNCTION IF EXISTS lock_fences(integer[], bigint[]);
 DROP FUNCTION IF EXISTS claim_shard(integer, bigint, bigint, text);
 DROP FUNCTION IF EXISTS changed_spec(text, text);
 
+-- `opened_at` is when a program last opened the store with its functions.
 CREATE TABLE functions (
-  id   integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  hash text    NOT NULL UNIQUE
+  hash      text        PRIMARY KEY,
+  opened_at timestamptz NOT NULL DEFAULT now()
 );

@@ -1,0 +1,84 @@
+// What the steps of a write do beyond the laws that every store shares.
+import { describe, expect, test } from "bun:test"
+import { nothingKnown } from "../../src/domain/Decision.ts"
+import { Deciding, WriteGivenUp, WriteMemory } from "../../src/stores/Deciding.ts"
+import { cancelOf, samplePut, sampleTimer } from "../../testkit/timers.ts"
+
+const mostItemBytes = 1 << 20
+
+describe("the numbers of commits", () => {
+  test("rise by shard and epoch, and begin again with the next epoch", () => {
+    const memory = new WriteMemory()
+    expect([memory.nextNumber(0, 1), memory.nextNumber(0, 1), memory.nextNumber(1, 1)]).toEqual([1, 2, 1])
+    expect([memory.nextNumber(0, 2), memory.nextNumber(0, 2)]).toEqual([1, 2])
+  })
+
+  test("go on after a late call of an older epoch", () => {
+    const memory = new WriteMemory()
+    for (let count = 0; count < 5; count++) memory.nextNumber(0, 3)
+    memory.nextNumber(0, 1)
+    expect(memory.nextNumber(0, 3)).toBe(6)
+  })
+})
+
+describe("the looks of a write", () => {
+  test("are bounded: many keys are looked at in several steps, each once", () => {
+    const items = Array.from({ length: 1_000 }, () => cancelOf(sampleTimer()))
+    const deciding = new Deciding([{ shard: 0, epoch: 1, items }], new WriteMemory(), mostItemBytes)
+    const seen = new Set<string>()
+    let step = deciding.step()
+    for (; step.kind === "look"; step = deciding.step()) {
+      expect(step.looks.length).toBeLessThanOrEqual(128)
+      for (const { key } of step.looks) seen.add(key.uuid)
+      deciding.looked(step.looks.map(() => nothingKnown))
+    }
+    expect(seen.size).toBe(1_000)
+    expect(step.kind).toBe("commit")
+  })
+
+  test("come first once many creates found their keys in use, and no more once few do", () => {
+    const memory = new WriteMemory()
+    const puts = Array.from({ length: 10 }, () => samplePut())
+    const kindOfFirstStep = (isUsed: boolean) => {
+      const deciding = new Deciding([{ shard: 0, epoch: 1, items: puts }], memory, mostItemBytes)
+      const first = deciding.step()
+      let missed = isUsed ? puts.map((_, index) => index) : []
+      for (let step = first; step.kind !== "done"; step = deciding.step()) {
+        if (step.kind === "look") {
+          deciding.looked(
+            puts.map(({ timer }) => (isUsed ? { pending: timer, last: undefined } : nothingKnown)),
+          )
+        } else {
+          const { length } = step.commits[0]?.changes ?? []
+          deciding.committed([{ result: "committed", missed: missed.slice(0, length), refused: [] }])
+          missed = []
+        }
+      }
+      return first.kind
+    }
+    expect([false, true, true, false, false].map(kindOfFirstStep)).toEqual([
+      "commit",
+      "commit",
+      "look",
+      "look",
+      "commit",
+    ])
+  })
+})
+
+test("a row that changes between each look and its commit makes the write fail after a few tries", () => {
+  const items = [samplePut()]
+  const deciding = new Deciding([{ shard: 0, epoch: 1, items }], new WriteMemory(), mostItemBytes)
+  let commits = 0
+  const run = () => {
+    for (let step = deciding.step(); step.kind !== "done"; step = deciding.step()) {
+      if (step.kind === "look") deciding.looked([nothingKnown])
+      else {
+        commits++
+        deciding.committed([{ result: "committed", missed: [0], refused: [] }])
+      }
+    }
+  }
+  expect(run).toThrow(WriteGivenUp)
+  expect(commits).toBe(4)
+})
