@@ -3,16 +3,13 @@
 import type { Uuid } from "../domain/Timer.ts"
 
 export class QueuedWrites {
-  /** Keys with a queued write. Nearly all have one. */
-  private readonly keys = new Set<Uuid>()
-  /** Of keys that have more than one, how many more. */
-  private readonly further = new Map<Uuid, number>()
-  private readonly holds = new Map<Uuid, number>()
-  /** How often each write that holds its key back is queued: the same one may be asked for again. */
-  private readonly holding = new Map<object, number>()
+  private readonly queued = new Counts<Uuid>()
+  private readonly holds = new Counts<Uuid>()
+  /** The writes that hold their keys back: the same one may be asked for again. */
+  private readonly holding = new Counts<object>()
 
   of(uuid: Uuid): number {
-    return this.keys.has(uuid) ? 1 + (this.further.get(uuid) ?? 0) : 0
+    return this.queued.of(uuid)
   }
 
   isHeld(uuid: Uuid): boolean {
@@ -20,31 +17,46 @@ export class QueuedWrites {
   }
 
   add(write: object, uuid: Uuid, holdsBack: boolean): void {
-    const before = this.keys.size
-    this.keys.add(uuid)
-    if (this.keys.size === before) raise(this.further, uuid)
+    this.queued.add(uuid)
     if (!holdsBack) return
-    raise(this.holding, write)
-    raise(this.holds, uuid)
+    this.holding.add(write)
+    this.holds.add(uuid)
   }
 
   /** Whether the key is held no more by this. */
   remove(write: object, uuid: Uuid): boolean {
-    if (this.further.size > 0 && this.further.has(uuid)) lower(this.further, uuid)
-    else this.keys.delete(uuid)
+    this.queued.remove(uuid)
     if (!this.holding.has(write)) return false
-    lower(this.holding, write)
-    lower(this.holds, uuid)
+    this.holding.remove(write)
+    this.holds.remove(uuid)
     return !this.isHeld(uuid)
   }
 }
 
-const raise = <Key>(counts: Map<Key, number>, key: Key): void => {
-  counts.set(key, (counts.get(key) ?? 0) + 1)
-}
+/** How often each is there. Nearly all are there once, so that a set does most of the work. */
+class Counts<Key> {
+  private readonly keys = new Set<Key>()
+  /** Of those that are there more than once, how often more. */
+  private readonly further = new Map<Key, number>()
 
-const lower = <Key>(counts: Map<Key, number>, key: Key): void => {
-  const left = (counts.get(key) ?? 0) - 1
-  if (left > 0) counts.set(key, left)
-  else counts.delete(key)
+  has(key: Key): boolean {
+    return this.keys.has(key)
+  }
+
+  of(key: Key): number {
+    return this.keys.has(key) ? 1 + (this.further.get(key) ?? 0) : 0
+  }
+
+  add(key: Key): void {
+    const before = this.keys.size
+    this.keys.add(key)
+    if (this.keys.size === before) this.further.set(key, (this.further.get(key) ?? 0) + 1)
+  }
+
+  remove(key: Key): void {
+    const more = this.further.size === 0 ? 0 : (this.further.get(key) ?? 0)
+    if (more === 0) this.keys.delete(key)
+    else if (more === 1) this.further.delete(key)
+    else this.further.set(key, more - 1)
+  }
 }

@@ -27,12 +27,6 @@ export const mutations: ReadonlyArray<Mutation> = [
       "if (state === undefined || (state.epoch !== epoch && changes.some(({ finished }) => finished))) return",
   },
   {
-    name: "the number of a write",
-    file: "stores/memory/MemoryDatabase.ts",
-    search: "if (number <= state.lastCommit) return",
-    replacement: "if (number < 0) return",
-  },
-  {
     name: "the past of a key that is inserted",
     file: "stores/memory/MemoryDatabase.ts",
     search: "expects: { pending: null, last: null },",
@@ -49,18 +43,6 @@ export const mutations: ReadonlyArray<Mutation> = [
     file: "stores/memory/MemoryDatabase.ts",
     search: "if (last !== undefined && (this.#lastOf(uuid)?.life.fireId ?? null) !== last) return false",
     replacement: "",
-  },
-  {
-    name: "the second look after a miss",
-    file: "stores/Deciding.ts",
-    search: "    entry.known = undefined\n  }\n",
-    replacement: "  }\n",
-  },
-  {
-    name: "a write that was stored in part has an unknown result",
-    file: "stores/Deciding.ts",
-    search: "else if (part.batch.hasWritten) {",
-    replacement: "else if (part.batch.left.length < 0) {",
   },
   {
     name: "the counter in the claim",

@@ -12,6 +12,7 @@ import {
   newColumns,
   timerRow,
 } from "./changeRows.ts"
+import { isOfValue } from "./failures.ts"
 import { functionNamed } from "./functions.ts"
 import { pruneSql } from "./statements.ts"
 import { whyTimer, whyUnstorable, whyUnstorableByNumbers } from "./whyUnstorable.ts"
@@ -55,18 +56,33 @@ export const commitAll = async (
   if (commits.length === 0) return []
   // Fences are taken in the order in which they are named.
   const ordered = [...commits].sort((a, b) => a.shard - b.shard)
-  const { sent, parameters } = prepare(ordered)
-  const answered: ReadonlyArray<CommitRow> = await sql.unsafe(commitSql, [...parameters])
-  const answers = new Map(sent.map((part) => [part.commit, answerOf(part, answered[0])]))
+  const { sent, row } = await send(sql, ordered)
+  const answers = new Map(sent.map((part) => [part.commit, answerOf(part, row)]))
   return commits.map((commit) => answers.get(commit) ?? { result: "ownershipLost" })
 }
 
-/** Columns are checked as a whole. Only if one looks faulty is each change checked by itself. */
-const prepare = (commits: ReadonlyArray<Commit>) => {
+/**
+ * Columns are checked as a whole, and PostgreSQL checks each value. Only if one looks faulty, or is refused, is each change
+ * checked by itself. A call in which a value was refused has changed nothing.
+ */
+const send = async (sql: Bun.SQL, commits: ReadonlyArray<Commit>) => {
   const quick = rowsOf(commits, (change) =>
     isNewTimer(change) || isEndedTimer(change) ? whyUnstorableByNumbers(change) : whyUnstorable(change),
   )
-  return quick.rows.isSuspect ? rowsOf(commits, whyUnstorable) : quick
+  if (!quick.rows.isSuspect) {
+    try {
+      return { sent: quick.sent, row: await call(sql, quick.parameters) }
+    } catch (error) {
+      if (!isOfValue(error)) throw error
+    }
+  }
+  const { sent, parameters } = rowsOf(commits, whyUnstorable)
+  return { sent, row: await call(sql, parameters) }
+}
+
+const call = async (sql: Bun.SQL, parameters: ReadonlyArray<unknown>): Promise<CommitRow | undefined> => {
+  const rows: ReadonlyArray<CommitRow> = await sql.unsafe(commitSql, [...parameters])
+  return rows[0]
 }
 
 const rowsOf = (commits: ReadonlyArray<Commit>, whyRefused: (change: KeyChange) => string | undefined) => {

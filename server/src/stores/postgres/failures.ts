@@ -27,6 +27,9 @@ export const isTransient = (error: unknown): boolean =>
 export const isBroken = (error: unknown): boolean =>
   error instanceof TimedOut || isOfDriver(error) || isAmong(brokenStates, error)
 
+/** A value that its column cannot hold. */
+export const isOfValue = (error: unknown): boolean => isAmong(["22"], error)
+
 export const describe = (error: unknown): string => {
   const message = error instanceof Error ? error.message : String(error)
   const code = stateOf(error) || textIn(error, "code")
