@@ -2,7 +2,7 @@
 // an item of the owning shard's write queue and answers when that is on stable storage. In a cluster the owner may
 // be another node: the item is carried there, and what others carry here comes in by `accept`.
 import { Context, Effect, Schema } from "effect"
-import type { FinishedLife, FinishedState, Spec, Timer, TimerKey } from "../domain/Timer.ts"
+import type { FinishedLife, FinishedState, Mutable, Spec, Timer, TimerKey } from "../domain/Timer.ts"
 import { keyOf } from "../domain/TimerKey.ts"
 import { unreadableReason } from "../domain/unreadableKey.ts"
 import type {
@@ -219,9 +219,11 @@ export const makeScheduler = (parts: SchedulerParts): Scheduler["Service"] => {
   const timerFor = (command: Omit<CreateCommand, "onExisting">): Timer => {
     const now = wall.now()
     const timerId = command.timerId ?? ids.uuidV7(now)
-    const { executeAt } = command
-    return {
-      ...keyOf(command.namespace, timerId),
+    const { namespace, executeAt, spec, payload } = command
+    const timer: Mutable<Timer> = {
+      namespace,
+      timerId,
+      uuid: keyOf(namespace, timerId).uuid,
       fireId: ids.uuidV7(now),
       revision: now,
       executeAt,
@@ -230,9 +232,10 @@ export const makeScheduler = (parts: SchedulerParts): Scheduler["Service"] => {
       createdAt: now,
       updatedAt: now,
       correlationId: command.correlationId ?? ids.uuidV7(now),
-      spec: command.spec,
-      ...(command.payload === undefined ? {} : { payload: command.payload }),
+      spec,
     }
+    if (payload !== undefined) timer.payload = payload
+    return timer
   }
 
   const create = (command: CreateCommand, onAnswer: (answer: PutAnswer | RefusedWrite) => void): void => {
@@ -307,12 +310,12 @@ export const makeScheduler = (parts: SchedulerParts): Scheduler["Service"] => {
       const all = Effect.callback<typeof answers>((resume) => {
         let missing = commands.length
         if (missing === 0) resume(Effect.succeed(answers))
-        for (const [index, command] of commands.entries()) {
+        commands.forEach((command, index) => {
           create(command, (answer) => {
             answers[index] = answer
             if (--missing === 0) resume(Effect.succeed(answers))
           })
-        }
+        })
       })
       if (forwarder === undefined) return all
       return Effect.timeoutOrElse(all, {

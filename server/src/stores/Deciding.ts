@@ -260,7 +260,9 @@ const without = (left: Array<Entry>, done: ReadonlyArray<Entry>): Array<Entry> =
 const toBatch = ({ shard, epoch, items }: ShardBatch, mostItemBytes: number): Batch => {
   const answers: Array<WriteAnswer> = new Array(items.length)
   const left: Array<Entry> = []
-  for (const [index, item] of items.entries()) {
+  for (let index = 0; index < items.length; index++) {
+    const item = items[index]
+    if (item === undefined) continue
     const refused = whyRefused(item, mostItemBytes)
     if (refused !== undefined) answers[index] = refused
     else {
