@@ -1,5 +1,6 @@
 // The ways in which the file of an SQLite store is damaged: each is done to a real file that is closed.
 import { readFileSync, writeFileSync } from "node:fs"
+import { casesOf } from "./effort.ts"
 
 export interface FileDamage {
   readonly name: string
@@ -13,7 +14,7 @@ const filled = (name: string, byte: number, from: number, until: number): FileDa
 })
 
 /** Nothing can be read any more. The places are those of SQLite's file format. */
-export const unreadable: ReadonlyArray<FileDamage> = [
+const everyKind: ReadonlyArray<FileDamage> = [
   filled("header", 0x00, 0, 100),
   filled("header", 0xff, 0, 100),
   filled("header", 0x41, 0, 100),
@@ -35,6 +36,9 @@ export const unreadable: ReadonlyArray<FileDamage> = [
 ]
 
 /** It can still be read, and cannot be written. */
+/** The kinds that are tried: in the fast run, some of them. */
+export const unreadable: ReadonlyArray<FileDamage> = casesOf(everyKind)
+
 export const unwritable = filled("write version", 0xff, 18, 19)
 
 export const damageFile = (path: string, { of }: FileDamage): Buffer => {
