@@ -10,7 +10,7 @@ import type { Inserted, Look } from "../ports/ShardStorage.ts"
 import { WriteGivenUp, whyRefused } from "./Deciding.ts"
 import { answerAsExpected } from "./keyChangeOf.ts"
 
-export type InsertStep =
+type InsertStep =
   | { readonly kind: "insert"; readonly timers: ReadonlyArray<Timer> }
   | { readonly kind: "look"; readonly looks: ReadonlyArray<Look> }
   | { readonly kind: "done" }

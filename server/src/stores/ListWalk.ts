@@ -10,7 +10,7 @@ import { endOfPrefix } from "./Utf8Order.ts"
 /** How many heads are read at once where not every row matches: few enough to filter in a moment. */
 const sliceRows = 1_000
 
-export type ListStep =
+type ListStep =
   | { readonly kind: "scan"; readonly scan: Scan }
   | { readonly kind: "look"; readonly looks: ReadonlyArray<Look> }
   | { readonly kind: "done" }
@@ -96,7 +96,7 @@ export class ListWalk {
   }
 }
 
-export type CountStep =
+type CountStep =
   /** The storage may count by itself; one that cannot is scanned. */
   | { readonly kind: "count"; readonly scan: Scan }
   | { readonly kind: "scan"; readonly scan: Scan }

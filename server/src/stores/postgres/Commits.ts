@@ -23,11 +23,11 @@ const parameterTypes = [
   "text::json",
 ]
 
-export const commitSql = `SELECT refused, stored, settled, missed FROM ${functionNamed("commit_changes")}(${parameterTypes
+const commitSql = `SELECT refused, stored, settled, missed FROM ${functionNamed("commit_changes")}(${parameterTypes
   .map((type, index) => `$${index + 1}::${type}`)
   .join(", ")})`
 
-export const insertSql = `SELECT ${functionNamed("insert_new")}($1::integer, $2::text::json, $3::bytea, $4::text::json) AS stored`
+const insertSql = `SELECT ${functionNamed("insert_new")}($1::integer, $2::text::json, $3::bytea, $4::text::json) AS stored`
 
 interface CommitRow {
   /** By shard. */

@@ -11,9 +11,9 @@ import { textOfSpec } from "../SpecText.ts"
 type Value = string | number | boolean | null
 
 /** By the names that functions.sql gives them; an absent column is NULL. */
-export type ChangeRow = { readonly [name: string]: Value | undefined }
+type ChangeRow = { readonly [name: string]: Value | undefined }
 
-export const tallyNames = Object.keys(emptyTally) as ReadonlyArray<keyof Tally>
+const tallyNames = Object.keys(emptyTally) as ReadonlyArray<keyof Tally>
 
 /** Specs and payloads of one call. */
 export class Luggage {
