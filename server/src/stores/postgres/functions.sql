@@ -3,10 +3,11 @@
 -- what it expects to find, and is left out as a whole if it finds something else. This file is not a migration:
 -- functions.ts creates the functions under names that end with this file's hash (__HASH__).
 --
--- There are no deadlocks between nodes: whoever writes a shard's timers or lives holds the lock of its row in `shards`
--- first, and takes several of them in the order in which they are given, which is that of the shards. So nothing of a shard changes while its row is held,
--- except that pruning removes old lives. Each statement sees what was committed before it began (READ COMMITTED), so
--- those after the fence see what the transaction had to wait for.
+-- Whoever writes a shard's timers or lives locks its row in `shards` first. So nothing of a shard changes while its row is
+-- locked, except that pruning removes old lives. The shards of a commit are given in their order, and the plan locks them in
+-- the order given. If a plan ever did otherwise, two nodes could deadlock: the server then ends one of the two calls, and
+-- its node repeats it. Each statement sees what was committed before it began (READ COMMITTED), so the statements after
+-- the fence see what the transaction had to wait for.
 
 -- A change of any kind. `e_` columns are what it expects: of the pending row (`e_pending`: none, or the same as given), of
 -- the last life (NULL: no life), and of the life that is corrected or removed (state NULL: no life has this fireId).
