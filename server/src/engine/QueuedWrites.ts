@@ -2,61 +2,42 @@
 // that may move or end it does not start until that is answered.
 import type { Uuid } from "../domain/Timer.ts"
 
+/** The writes of one key that are queued. */
+interface KeyWrites {
+  count: number
+  /** Those that hold the key back, each as often as it was queued. Nearly all keys have one write or none. */
+  readonly holding: Array<object>
+}
+
 export class QueuedWrites {
-  private readonly queued = new Counts<Uuid>()
-  private readonly holds = new Counts<Uuid>()
-  /** The writes that hold their keys back: the same one may be asked for again. */
-  private readonly holding = new Counts<object>()
+  readonly #keys = new Map<Uuid, KeyWrites>()
 
   of(uuid: Uuid): number {
-    return this.queued.of(uuid)
+    return this.#keys.get(uuid)?.count ?? 0
   }
 
   isHeld(uuid: Uuid): boolean {
-    return this.holds.has(uuid)
+    const writes = this.#keys.get(uuid)
+    return writes !== undefined && writes.holding.length > 0
   }
 
   add(write: object, uuid: Uuid, holdsBack: boolean): void {
-    this.queued.add(uuid)
-    if (!holdsBack) return
-    this.holding.add(write)
-    this.holds.add(uuid)
+    const writes = this.#keys.get(uuid)
+    if (writes === undefined) this.#keys.set(uuid, { count: 1, holding: holdsBack ? [write] : [] })
+    else {
+      writes.count++
+      if (holdsBack) writes.holding.push(write)
+    }
   }
 
   /** Whether the key is held no more by this. */
   remove(write: object, uuid: Uuid): boolean {
-    this.queued.remove(uuid)
-    if (!this.holding.has(write)) return false
-    this.holding.remove(write)
-    this.holds.remove(uuid)
-    return !this.isHeld(uuid)
-  }
-}
-
-/** How often each is there. Nearly all are there once, so that a set does most of the work. */
-class Counts<Key> {
-  private readonly keys = new Set<Key>()
-  /** Of those that are there more than once, how often more. */
-  private readonly further = new Map<Key, number>()
-
-  has(key: Key): boolean {
-    return this.keys.has(key)
-  }
-
-  of(key: Key): number {
-    return this.keys.has(key) ? 1 + (this.further.get(key) ?? 0) : 0
-  }
-
-  add(key: Key): void {
-    const before = this.keys.size
-    this.keys.add(key)
-    if (this.keys.size === before) this.further.set(key, (this.further.get(key) ?? 0) + 1)
-  }
-
-  remove(key: Key): void {
-    const more = this.further.size === 0 ? 0 : (this.further.get(key) ?? 0)
-    if (more === 0) this.keys.delete(key)
-    else if (more === 1) this.further.delete(key)
-    else this.further.set(key, more - 1)
+    const writes = this.#keys.get(uuid)
+    if (writes === undefined) return false
+    if (--writes.count === 0) this.#keys.delete(uuid)
+    const place = writes.holding.indexOf(write)
+    if (place < 0) return false
+    writes.holding.splice(place, 1)
+    return writes.holding.length === 0
   }
 }

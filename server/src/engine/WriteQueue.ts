@@ -32,9 +32,14 @@ export interface Lane {
   readonly onOwnershipLost: () => void
 }
 
+/** With its size, which is asked for more than once. */
+interface WeighedWrite extends QueuedWrite {
+  readonly bytes: number
+}
+
 interface OpenLane {
   readonly lane: Lane
-  queued: Array<QueuedWrite>
+  queued: Array<WeighedWrite>
   /** Its parts of commits that are under way, or whose answers have come and are not handed on yet. */
   readonly unanswered: Set<Part>
   /** The committer that has unanswered parts of it. Others leave it alone, so that answers keep their order. */
@@ -47,7 +52,7 @@ interface OpenLane {
 /** What one lane has in a commit. */
 interface Part {
   readonly open: OpenLane
-  readonly writes: ReadonlyArray<QueuedWrite>
+  readonly writes: ReadonlyArray<WeighedWrite>
   /** A call of it has set out that is not known to have done nothing. */
   mayBeDone: boolean
 }
@@ -156,12 +161,13 @@ export class WriteQueue {
   }
 
   /** False if the shard is not open under this epoch; nothing was queued then. Whether it is full, callers ask. */
-  push({ shard, epoch }: Pick<Lane, "shard" | "epoch">, write: QueuedWrite): boolean {
+  push({ shard, epoch }: Pick<Lane, "shard" | "epoch">, { item, onAnswer }: QueuedWrite): boolean {
     const open = this.lanes.get(shard)
     if (open?.lane.epoch !== epoch || open.isSealed) return false
-    open.queued.push(write)
+    const bytes = itemBytes(item)
+    open.queued.push({ item, onAnswer, bytes })
     this.queuedItems++
-    this.queuedBytes += itemBytes(write.item)
+    this.queuedBytes += bytes
     if (this.isFull) this.room.closeUnsafe()
     this.idle.closeUnsafe()
     this.work.openUnsafe()
@@ -238,7 +244,7 @@ export class WriteQueue {
         if (first === undefined) break
         writes.push(first)
       }
-      for (const { item } of writes) bytes += itemBytes(item)
+      for (const write of writes) bytes += write.bytes
       const part: Part = { open: lane, writes, mayBeDone: false }
       lane.heldBy = committer
       lane.unanswered.add(part)
@@ -333,14 +339,14 @@ export class WriteQueue {
     this.noteRoom()
   }
 
-  private leave(write: QueuedWrite, why: Unanswered): void {
+  private leave(write: WeighedWrite, why: Unanswered): void {
     this.forgetQueued(write)
     write.onAnswer(why)
   }
 
-  private forgetQueued(write: QueuedWrite): void {
+  private forgetQueued({ bytes }: WeighedWrite): void {
     this.queuedItems--
-    this.queuedBytes -= itemBytes(write.item)
+    this.queuedBytes -= bytes
   }
 
   /** To be called after writes were forgotten. */
@@ -356,9 +362,9 @@ export class WriteQueue {
  * key that is taken stay behind, and keep nobody else's waiting. Only restores of a key go together, as far as
  * `restoresOfKeyAtOnce`: they overwrite nothing, so a repeat of several is as harmless as that of one.
  */
-const takeFrom = (lane: OpenLane, mostItems: number, mostBytes: number): Array<QueuedWrite> => {
-  const taken: Array<QueuedWrite> = []
-  const left: Array<QueuedWrite> = []
+const takeFrom = (lane: OpenLane, mostItems: number, mostBytes: number): Array<WeighedWrite> => {
+  const taken: Array<WeighedWrite> = []
+  const left: Array<WeighedWrite> = []
   const keys = new Set<Uuid>()
   /** Of keys with restores: how many may still be taken; none, once anything of the key stays behind. */
   const restoresLeft = new Map<Uuid, number>()
@@ -376,11 +382,10 @@ const takeFrom = (lane: OpenLane, mostItems: number, mostBytes: number): Array<Q
       restoresLeft.delete(uuid)
       continue
     }
-    const added = itemBytes(item)
-    if (bytes + added > mostBytes) break
+    if (bytes + write.bytes > mostBytes) break
     if (isRestore) restoresLeft.set(uuid, (keys.has(uuid) ? more : restoresOfKeyAtOnce) - 1)
     keys.add(uuid)
-    bytes += added
+    bytes += write.bytes
     taken.push(write)
   }
   lane.queued = next === lane.queued.length ? left : left.concat(lane.queued.slice(next))
