@@ -17,7 +17,16 @@ const git = (...args) => {
 }
 
 /** What the executable is made from. */
-const sources = ["api", "documents", "server", "drivers", "scripts", "package.json", "package-lock.json"]
+const sources = [
+  "api",
+  "documents",
+  "server",
+  "app",
+  "drivers",
+  "scripts",
+  "package.json",
+  "package-lock.json",
+]
 
 /**
  * Whoever reads it must not take changed sources for those of the commit, nor the commit of another repository that
@@ -48,7 +57,7 @@ const built = spawnSync(
     `--define=PUNCTUAL_COMMIT=${JSON.stringify(commit())}`,
     `--define=PUNCTUAL_BUILT_AT=${JSON.stringify(builtAt())}`,
     `--outfile=${outfile}`,
-    "server/src/main.ts",
+    "app/src/main.ts",
     // Named beside the program, because it is loaded by its address and not imported.
     "server/src/stores/sqlite/worker.ts",
   ],

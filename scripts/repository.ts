@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url"
 export const root = fileURLToPath(new URL("..", import.meta.url))
 
 /** The sources of the product: what is in the service and its contract. */
-export const productRoots: ReadonlyArray<string> = ["api/src", "documents/src", "server/src"]
+export const productRoots: ReadonlyArray<string> = ["api/src", "documents/src", "server/src", "app/src"]
 
 /** All that is written by hand and is no test. */
 export const sourceRoots: ReadonlyArray<string> = [
@@ -21,6 +21,7 @@ export const sourceRoots: ReadonlyArray<string> = [
 
 export const testRoots: ReadonlyArray<string> = [
   "api/test",
+  "app/test",
   "bench/test",
   "documents/test",
   "scripts/test",

@@ -1,7 +1,7 @@
 // The work that both sides of a comparison get: the same payload, random ids, due times spread alike.
 import { randomUUID } from "node:crypto"
 import type { Spec } from "@punctual/server/domain/Timer"
-import type { CreateCommand } from "@punctual/server/engine/Scheduler"
+import type { CreateCommand } from "@punctual/server/engine/front/Scheduler"
 import { handlerSpec, namespace } from "./EngineOnDisk.ts"
 import { samplePayload } from "./samplePayload.ts"
 

@@ -6,15 +6,15 @@ import { fileURLToPath } from "node:url"
 import { Deferred, Effect, Fiber, Layer } from "effect"
 import { allBuses } from "../src/buses/all.ts"
 import { LocalBus } from "../src/buses/local/LocalBus.ts"
-import { type Environment, readConfiguration } from "../src/cli/Configuration.ts"
-import type { InstallDriver } from "../src/drivers.ts"
 import { readOptions } from "../src/inprocess/PunctualOptions.ts"
-import { layerLogs } from "../src/Logs.ts"
 import type { BusAdapter } from "../src/ports/BusAdapter.ts"
 import type { StoreAdapter, StoreChoice } from "../src/ports/StoreAdapter.ts"
 import { StoreClock } from "../src/ports/StoreClock.ts"
 import type { StoreReport } from "../src/ports/StoreReport.ts"
+import type { InstallDriver } from "../src/program/drivers.ts"
+import { layerLogs } from "../src/program/Logs.ts"
 import { type ServiceParts, serviceOf } from "../src/service.ts"
+import { type Environment, readConfiguration } from "../src/settings/Configuration.ts"
 import { openDeadLetters, storeKeeping } from "../src/storeKeeping.ts"
 import { allStores } from "../src/stores/all.ts"
 import { type MemoryDatabase, makeMemoryDatabase } from "../src/stores/memory/MemoryDatabase.ts"
@@ -119,7 +119,7 @@ const report: StoreReport = {
   unreadable: [],
 }
 
-/** The program as main.ts composes it, with the toys in its lists. */
+/** The program as app/src/main.ts composes it, with the toys in its lists. */
 const programWith = (toys: ToyBox, environment: Environment = {}) => {
   const adapters = { stores: [...allStores, toys.store], buses: [...allBuses, toys.bus] }
   const parts: ServiceParts = {

@@ -3,6 +3,7 @@
 // breaks it, file by file. The folders come from scripts/repository.ts and from the disk, so a new adapter or package
 // is covered without an edit here.
 import { describe, expect, test } from "bun:test"
+import { circleIn, documentWith, importGraph } from "../../scripts/importGraph.ts"
 import {
   filesBelow,
   foldersIn,
@@ -42,8 +43,8 @@ const sharedNames: Readonly<Record<string, number>> = {
 
 /** Imports of an adapter from outside that pick no layer: what reads a setting, what starts to listen. */
 const importsThatPickNothing: Readonly<Record<string, ReadonlyArray<string>>> = {
-  "server/src/cli/Settings.ts": ["server/src/deliverers/webhook/Egress.ts"],
-  "server/src/cli/serve.ts": ["server/src/http/listener/Listener.ts", "server/src/peers/http/peerRoutes.ts"],
+  "server/src/settings/Settings.ts": ["server/src/deliverers/webhook/Egress.ts"],
+  "server/src/serve.ts": ["server/src/http/listener/Listener.ts", "server/src/peers/http/peerRoutes.ts"],
 }
 
 // --- The folders. ---
@@ -59,7 +60,7 @@ const adapters = [
 
 /** Who may pick adapters. The `all.ts` of a kind lists its adapters. */
 const compositionRoots = [
-  "server/src/main.ts",
+  "app/src/main.ts",
   "server/src/service.ts",
   "server/src/storeKeeping.ts",
   "server/src/inprocess/Punctual.ts",
@@ -221,6 +222,15 @@ const rules: ReadonlyArray<Rule> = [
       ),
   },
   {
+    law: "no product knows the program that it is part of",
+    broken: () => importsWhere(product, (path, from) => !path.startsWith("app/") && from.startsWith("app/")),
+  },
+  {
+    law: "one style of privacy: #",
+    broken: () =>
+      pathsOf([...sources, ...tests], ({ text }) => /^\s+(?:private|protected) (?!constructor)/m.test(text)),
+  },
+  {
     law: "there is no room for odds and ends",
     broken: () =>
       pathsOf([...sources, ...tests], ({ path }) =>
@@ -277,6 +287,15 @@ describe("the house", () => {
 
   test("a name is exported by one file: whoever reads it knows what is meant", () => {
     expect(namesInMoreThanOneFile()).toEqual(sharedNames)
+  })
+
+  test("rooms do not import each other in a circle", () => {
+    expect(circleIn(importGraph())).toBeUndefined()
+  })
+
+  test("the picture of the rooms is what the imports say", () => {
+    const text = textOf("ARCHITECTURE.md")
+    expect(text).toBe(documentWith(text, importGraph()))
   })
 
   test("the rules look at something: every root of the product and every kind of adapter is found", () => {

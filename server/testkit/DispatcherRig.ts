@@ -4,10 +4,10 @@
 import { Clock, Effect, Exit, Metric } from "effect"
 import type { PastPause } from "../src/domain/NamespaceSettings.ts"
 import type { Timer } from "../src/domain/Timer.ts"
-import { Dispatcher, type DispatcherLimits } from "../src/engine/Dispatcher.ts"
+import { Dispatcher, type DispatcherLimits } from "../src/engine/dispatch/Dispatcher.ts"
 import { EngineMetrics } from "../src/engine/EngineMetrics.ts"
-import type { Entry, Home } from "../src/engine/Entry.ts"
-import { Window } from "../src/engine/Window.ts"
+import type { Entry, Home } from "../src/engine/window/Entry.ts"
+import { Window } from "../src/engine/window/Window.ts"
 import type { Deliverer, Delivery, Fire } from "../src/ports/Deliverer.ts"
 import { sampleNow, sampleSpec, sampleTimer } from "./timers.ts"
 
@@ -35,7 +35,7 @@ export class DispatcherRig {
   readonly started: Array<string> = []
   /** Due and not started yet. */
   /** Changes in the queue, each of which holds its key back. */
-  private readonly changes: Array<{ readonly timerId: string }> = []
+  readonly #changes: Array<{ readonly timerId: string }> = []
   readonly waiting = new Map<string, Timer>()
   /** Outcomes that are not stored yet. */
   readonly unstored: Array<() => void> = []
@@ -45,8 +45,8 @@ export class DispatcherRig {
   nowMs = sampleNow
   isTrusted = true
   storesAtOnce = true
-  private submitted = 0
-  private lastFire: Fire | undefined
+  #submitted = 0
+  #lastFire: Fire | undefined
 
   constructor(limits: Partial<DispatcherLimits> = {}) {
     const home: Home = {
@@ -66,10 +66,10 @@ export class DispatcherRig {
       },
     )
     Object.assign(home, { window: this.window })
-    this.openHorizon()
+    this.#openHorizon()
     const deliverer: Deliverer = {
       deliver: (fire) => {
-        this.lastFire = fire
+        this.#lastFire = fire
         return Effect.never
       },
       hostOf: (target) => ("url" in target ? new URL(target.url).host : target.type),
@@ -82,13 +82,13 @@ export class DispatcherRig {
       },
       deliverers: new Map([["webhook", deliverer]]),
       wall: { now: () => this.nowMs },
-      clock: this.clock(),
+      clock: this.#clock(),
       metrics: Effect.runSync(Effect.provideService(EngineMetrics.make, Metric.MetricRegistry, new Map())),
-      run: (_, onExit) => this.run(onExit),
-      settle: ({ entry }, _, onStored) => this.store(entry, onStored),
+      run: (_, onExit) => this.#run(onExit),
+      settle: ({ entry }, _, onStored) => this.#store(entry, onStored),
       expire: (entry, onStored) => {
         this.waiting.delete(entry.timer.timerId)
-        this.store(entry, onStored)
+        this.#store(entry, onStored)
       },
     })
   }
@@ -104,7 +104,7 @@ export class DispatcherRig {
     for (let index = 0; index < count; index++) {
       const timer = sampleTimer({
         namespace,
-        timerId: `${namespace}-${host}-${this.submitted++}`,
+        timerId: `${namespace}-${host}-${this.#submitted++}`,
         executeAt: this.nowMs - (agesMs[index] ?? 0),
         spec: {
           ...sampleSpec,
@@ -138,15 +138,15 @@ export class DispatcherRig {
     const timer = this.waiting.get(timerId)
     if (timer === undefined) return
     const change = { timerId }
-    this.changes.push(change)
+    this.#changes.push(change)
     this.window.expectAnswer(change, timer.uuid, true)
   }
 
   unhold(timerId: string): void {
     const timer = this.waiting.get(timerId)
-    const change = this.changes.find((queued) => queued.timerId === timerId)
+    const change = this.#changes.find((queued) => queued.timerId === timerId)
     if (timer === undefined || change === undefined) return
-    this.changes.splice(this.changes.indexOf(change), 1)
+    this.#changes.splice(this.#changes.indexOf(change), 1)
     this.window.noteAnswer(change, timer.uuid)
     this.pump()
   }
@@ -168,8 +168,8 @@ export class DispatcherRig {
     this.dispatcher.noteTerms()
   }
 
-  private run(onExit: (exit: Exit.Exit<Delivery>) => void): void {
-    const fire = this.lastFire
+  #run(onExit: (exit: Exit.Exit<Delivery>) => void): void {
+    const fire = this.#lastFire
     if (fire === undefined || !("url" in fire.target)) throw new Error("nothing was delivered")
     if (
       this.inFlightOf(fire.namespace) >= (this.mostInFlight.get(fire.namespace) ?? Number.POSITIVE_INFINITY)
@@ -191,18 +191,18 @@ export class DispatcherRig {
     this.started.push(fire.timerId)
   }
 
-  private store(entry: Entry, onStored: () => void): void {
+  #store(entry: Entry, onStored: () => void): void {
     this.window.forget(entry.uuid)
     if (this.storesAtOnce) onStored()
     else this.unstored.push(onStored)
   }
 
-  private openHorizon(): void {
+  #openHorizon(): void {
     const load = this.window.beginLoad(this.nowMs)
     if (load !== undefined) this.window.finishLoad(load, [])
   }
 
-  private clock(): Clock.Clock {
+  #clock(): Clock.Clock {
     const live = Effect.runSync(Clock.clockWith(Effect.succeed))
     const clock: Clock.Clock = Object.create(live)
     return Object.assign(clock, {

@@ -8,8 +8,8 @@ import type { Spec, Target } from "../src/domain/Timer.ts"
 import { keyOf } from "../src/domain/TimerKey.ts"
 import type { OnExisting } from "../src/domain/WriteItem.ts"
 import { defaultEngineOptions, Engine, type EngineOptions } from "../src/engine/Engine.ts"
-import { NamespaceDirectory } from "../src/engine/NamespaceDirectory.ts"
-import { type CreateCommand, Scheduler } from "../src/engine/Scheduler.ts"
+import { type CreateCommand, Scheduler } from "../src/engine/front/Scheduler.ts"
+import { NamespaceDirectory } from "../src/engine/namespaces/NamespaceDirectory.ts"
 import {
   type Deliverer,
   Deliverers,
@@ -120,37 +120,37 @@ export class EngineHarness {
   /** How many attempts run now, and how many ran at once at most. */
   running = 0
   mostRunning = 0
-  private readonly options: HarnessOptions
-  private readonly clock: Clock.Clock
-  private readonly fibers: CountingScheduler
-  private script: Script = () => Effect.succeed(delivered)
-  private wallOffsetMs = 0
-  private manualMs: number | undefined
-  private nodes: Array<EngineNode> = []
+  readonly #options: HarnessOptions
+  readonly #clock: Clock.Clock
+  readonly #fibers: CountingScheduler
+  #script: Script = () => Effect.succeed(delivered)
+  #wallOffsetMs = 0
+  #manualMs: number | undefined
+  #nodes: Array<EngineNode> = []
   /** Namespaces that have no handler. */
   readonly absent = new Set<string>()
-  private readonly arrivals: Array<() => void> = []
+  readonly #arrivals: Array<() => void> = []
   /** Addresses that refuse connections, though a node may live there. */
   readonly unreachable = new Set<string>()
 
   constructor(options: HarnessOptions, clock: Clock.Clock, fibers: CountingScheduler) {
-    this.options = options
-    this.clock = clock
-    this.fibers = fibers
+    this.#options = options
+    this.#clock = clock
+    this.#fibers = fibers
     this.database = makeMemoryDatabase({ shards: options.shards ?? 1 })
-    if (options.isManual === true) this.manualMs = sampleNow
+    if (options.isManual === true) this.#manualMs = sampleNow
   }
 
   /** What the deliverers do from now on. */
   onFire(script: Script): void {
-    this.script = script
+    this.#script = script
   }
 
   /** Attempts that match do not end until the test ends them; the others are delivered. */
   hang(which: (fire: Fire) => boolean = () => true): Hanging {
     const standing = new Map<(delivery: Delivery) => void, Fire>()
     let later: Delivery | undefined
-    this.script = (fire) => {
+    this.#script = (fire) => {
       if (!which(fire)) return Effect.succeed(delivered)
       if (later !== undefined) return Effect.succeed(later)
       return Effect.callback((resume) => {
@@ -183,12 +183,12 @@ export class EngineHarness {
 
   /** Wall time. */
   now(): number {
-    return (this.manualMs ?? this.clock.currentTimeMillisUnsafe()) + this.wallOffsetMs
+    return (this.#manualMs ?? this.#clock.currentTimeMillisUnsafe()) + this.#wallOffsetMs
   }
 
   /** Moves the wall clock alone, as an administrator or a bad time server would. */
   jumpWallClock(byMs: number): void {
-    this.wallOffsetMs += byMs
+    this.#wallOffsetMs += byMs
   }
 
   /** Lets time pass; returns when all that follows has happened. */
@@ -198,7 +198,7 @@ export class EngineHarness {
 
   /** Until no fiber has anything to do but wait. One at a time: two would wait for each other. */
   get still(): Effect.Effect<void> {
-    const { fibers } = this
+    const fibers = this.#fibers
     return Effect.gen(function* () {
       yield* Effect.yieldNow
       for (let turn = 0; fibers.waiting > 0; turn++) {
@@ -231,7 +231,7 @@ export class EngineHarness {
   }
 
   get node(): EngineNode {
-    const [first] = this.nodes
+    const [first] = this.#nodes
     if (first === undefined) throw new Error("no node was started")
     return first
   }
@@ -277,7 +277,7 @@ export class EngineHarness {
         Effect.map(
           Effect.all([TimerStore, ShardLeases]),
           ([store, leases]) =>
-            new StoreFaults(store, self.options.areStrangers === true ? amongStrangers(leases) : leases),
+            new StoreFaults(store, self.#options.areStrangers === true ? amongStrangers(leases) : leases),
         ),
         stores,
       )
@@ -286,16 +286,16 @@ export class EngineHarness {
         Layer.provide(NamespaceDirectory.layer(), Layer.succeedContext(stores)),
         scope,
       ).pipe(Effect.map(Context.get(NamespaceDirectory)))
-      const layer = Engine.layer(engineOptions(self.options, name)).pipe(
+      const layer = Engine.layer(engineOptions(self.#options, name)).pipe(
         Layer.provide([
           Layer.succeed(TimerStore, faults.store),
           Layer.succeed(ShardLeases, faults.leases),
-          Layer.succeed(Deliverers, { byType: self.deliverers(name) }),
+          Layer.succeed(Deliverers, { byType: self.#deliverers(name) }),
           Layer.succeed(WallClock, { now: () => self.now() }),
           Ids.fromRandom,
           Layer.succeed(NamespaceDirectory, directory),
-          self.options.areLinked === true ? self.links : Layer.empty,
-          self.options.isManual === true ? self.hand : Layer.empty,
+          self.#options.areLinked === true ? self.#links : Layer.empty,
+          self.#options.isManual === true ? self.#hand : Layer.empty,
         ]),
       )
       const services = yield* Layer.buildWithScope(layer, scope)
@@ -309,21 +309,21 @@ export class EngineHarness {
         return Scope.close(scope, Exit.void)
       })
       const started: EngineNode = { ...node, name, directory, faults, kill, isUp: () => isUp }
-      self.nodes.push(started)
+      self.#nodes.push(started)
       yield* self.still
       return started
     })
   }
 
-  private get hand(): Layer.Layer<ManualClock> {
+  get #hand(): Layer.Layer<ManualClock> {
     const moveTo = (ms: number) => {
-      this.manualMs = Math.max(ms, this.manualMs ?? ms)
+      this.#manualMs = Math.max(ms, this.#manualMs ?? ms)
     }
     return Layer.succeed(ManualClock, { moveTo })
   }
 
   /** Every node's name is its address; one that was killed or drained is not reached. */
-  private get links(): Layer.Layer<Peers> {
+  get #links(): Layer.Layer<Peers> {
     const reached = <A>(
       address: string,
       ask: (node: EngineNode) => Effect.Effect<A>,
@@ -331,7 +331,7 @@ export class EngineHarness {
       Effect.suspend(() => {
         const isThere = ({ name, isUp }: EngineNode) =>
           name === address && isUp() && !this.unreachable.has(address)
-        const node = this.nodes.find(isThere)
+        const node = this.#nodes.find(isThere)
         return node === undefined
           ? new PeerError({ message: `${address} is not there`, isUndelivered: true })
           : ask(node)
@@ -347,31 +347,31 @@ export class EngineHarness {
   /** A handler of the namespace is there from now on. */
   arrive(namespace: string): void {
     this.absent.delete(namespace)
-    for (const listener of this.arrivals) listener()
+    for (const listener of this.#arrivals) listener()
   }
 
-  private readonly presence: Presence = {
+  readonly #presence: Presence = {
     isThere: (namespace) => !this.absent.has(namespace),
     onArrival: (listener) => {
-      this.arrivals.push(listener)
+      this.#arrivals.push(listener)
     },
   }
 
-  private deliverers(node: string): ReadonlyMap<Target["type"], Deliverer> {
+  #deliverers(node: string): ReadonlyMap<Target["type"], Deliverer> {
     const deliver = (fire: Fire): Effect.Effect<Delivery> =>
       Effect.suspend(() => {
         this.fires.push({ ...fire, node, at: this.now() })
         this.running++
         this.mostRunning = Math.max(this.mostRunning, this.running)
         return Effect.ensuring(
-          this.script(fire),
+          this.#script(fire),
           Effect.sync(() => {
             this.running--
           }),
         )
       })
     return new Map<Target["type"], Deliverer>([
-      ["handler", { deliver, hostOf: () => "handler", presence: this.presence }],
+      ["handler", { deliver, hostOf: () => "handler", presence: this.#presence }],
       [
         "webhook",
         { deliver, hostOf: (target) => ("url" in target ? new URL(target.url).host : target.type) },

@@ -26,7 +26,7 @@ export interface ServiceProcessOptions {
   readonly program?: Program
 }
 
-const mainFile = fileURLToPath(new URL("../src/main.ts", import.meta.url))
+const mainFile = fileURLToPath(new URL("../../app/src/main.ts", import.meta.url))
 
 export const fromSource: Program = { command: process.execPath, args: [mainFile] }
 

@@ -68,44 +68,40 @@ interface Fault {
 export class StoreFaults {
   readonly store: TimerStore["Service"]
   readonly leases: ShardLeases["Service"]
-  private readonly faults = new Set<Fault>()
-  private readonly counts = new Map<StoreMethod, number>()
+  readonly #faults = new Set<Fault>()
+  readonly #counts = new Map<StoreMethod, number>()
 
   constructor(store: TimerStore["Service"], leases: ShardLeases["Service"]) {
-    this.store = this.disturbedStore(store)
-    this.leases = this.disturbedLeases(leases)
+    this.store = this.#disturbedStore(store)
+    this.leases = this.#disturbedLeases(leases)
   }
 
   /** How often a method was called, faults included. */
   calls(method: StoreMethod): number {
-    return this.counts.get(method) ?? 0
+    return this.#counts.get(method) ?? 0
   }
 
   /** The call stands still before anything has happened. */
   holdCall<Method extends StoreMethod>(method: Method, options: FaultOptions<Method> = {}): Gate {
-    return this.hold(method, "before", options)
+    return this.#hold(method, "before", options)
   }
 
   /** The call is carried out; its reply stands still. */
   holdReply<Method extends StoreMethod>(method: Method, options: FaultOptions<Method> = {}): Gate {
-    return this.hold(method, "after", options)
+    return this.#hold(method, "after", options)
   }
 
   /** The call fails and nothing has happened. Returned: how to end the fault. */
   fail<Method extends StoreMethod>(method: Method, options: FaultOptions<Method> = {}): () => void {
-    return this.add(method, "before", failure(method, "it was not done"), options)
+    return this.#add(method, "before", failure(method, "it was not done"), options)
   }
 
   /** The call is carried out and reported as failed. Returned: how to end the fault. */
   failReply<Method extends StoreMethod>(method: Method, options: FaultOptions<Method> = {}): () => void {
-    return this.add(method, "after", failure(method, "it was done, but its reply was lost"), options)
+    return this.#add(method, "after", failure(method, "it was done, but its reply was lost"), options)
   }
 
-  private hold<Method extends StoreMethod>(
-    method: Method,
-    moment: Moment,
-    options: FaultOptions<Method>,
-  ): Gate {
+  #hold<Method extends StoreMethod>(method: Method, moment: Moment, options: FaultOptions<Method>): Gate {
     const reached = Latch.makeUnsafe(false)
     const open = Latch.makeUnsafe(false)
     let standing = 0
@@ -119,7 +115,7 @@ export class StoreFaults {
         }),
       )
     })
-    const end = this.add(method, moment, stand, options)
+    const end = this.#add(method, moment, stand, options)
     return {
       reached: reached.await,
       standing: () => standing,
@@ -130,7 +126,7 @@ export class StoreFaults {
     }
   }
 
-  private add<Method extends StoreMethod>(
+  #add<Method extends StoreMethod>(
     method: Method,
     moment: Moment,
     disturb: Effect.Effect<void, StoreError>,
@@ -138,22 +134,22 @@ export class StoreFaults {
   ): () => void {
     // A fault is only ever asked about calls of its own method.
     const fault: Fault = { method, moment, when: when as Fault["when"], disturb, timesLeft: times }
-    this.faults.add(fault)
+    this.#faults.add(fault)
     return () => {
-      this.faults.delete(fault)
+      this.#faults.delete(fault)
     }
   }
 
   /** The faults this call meets are chosen as it arrives, so that a later call cannot overtake it to them. */
-  private disturbed<A, E>(
+  #disturbed<A, E>(
     method: StoreMethod,
     argument: unknown,
     call: Effect.Effect<A, E>,
   ): Effect.Effect<A, E | StoreError> {
     return Effect.suspend(() => {
-      this.counts.set(method, this.calls(method) + 1)
-      const before = this.take(method, "before", argument)
-      const after = this.take(method, "after", argument)
+      this.#counts.set(method, this.calls(method) + 1)
+      const before = this.#take(method, "before", argument)
+      const after = this.#take(method, "after", argument)
       if (before === undefined && after === undefined) return call
       return (before?.disturb ?? Effect.void).pipe(
         Effect.andThen(call),
@@ -162,44 +158,44 @@ export class StoreFaults {
     })
   }
 
-  private take(method: StoreMethod, moment: Moment, argument: unknown): Fault | undefined {
-    for (const fault of this.faults) {
+  #take(method: StoreMethod, moment: Moment, argument: unknown): Fault | undefined {
+    for (const fault of this.#faults) {
       if (fault.method !== method || fault.moment !== moment || !fault.when(argument)) continue
-      if (--fault.timesLeft === 0) this.faults.delete(fault)
+      if (--fault.timesLeft === 0) this.#faults.delete(fault)
       return fault
     }
     return undefined
   }
 
-  private disturbedStore(store: TimerStore["Service"]): TimerStore["Service"] {
+  #disturbedStore(store: TimerStore["Service"]): TimerStore["Service"] {
     return {
       limits: store.limits,
-      open: (shard, epoch) => this.disturbed("open", shard, store.open(shard, epoch)),
-      write: (batches) => this.disturbed("write", batches, store.write(batches)),
-      due: (query) => this.disturbed("due", query, store.due(query)),
-      dueHeads: (query) => this.disturbed("dueHeads", query, store.dueHeads(query)),
+      open: (shard, epoch) => this.#disturbed("open", shard, store.open(shard, epoch)),
+      write: (batches) => this.#disturbed("write", batches, store.write(batches)),
+      due: (query) => this.#disturbed("due", query, store.due(query)),
+      dueHeads: (query) => this.#disturbed("dueHeads", query, store.dueHeads(query)),
       insertIfAbsent: (shard, puts) =>
-        this.disturbed("insertIfAbsent", shard, store.insertIfAbsent(shard, puts)),
-      find: (key) => this.disturbed("find", key, store.find(key)),
-      list: (query) => this.disturbed("list", query, store.list(query)),
-      count: (query) => this.disturbed("count", query, store.count(query)),
+        this.#disturbed("insertIfAbsent", shard, store.insertIfAbsent(shard, puts)),
+      find: (key) => this.#disturbed("find", key, store.find(key)),
+      list: (query) => this.#disturbed("list", query, store.list(query)),
+      count: (query) => this.#disturbed("count", query, store.count(query)),
       namespaces: (exclusiveAfter, limit) =>
-        this.disturbed("namespaces", exclusiveAfter, store.namespaces(exclusiveAfter, limit)),
+        this.#disturbed("namespaces", exclusiveAfter, store.namespaces(exclusiveAfter, limit)),
       prune: (exclusiveBeforeMs, limit) =>
-        this.disturbed("prune", exclusiveBeforeMs, store.prune(exclusiveBeforeMs, limit)),
-      tally: this.disturbed("tally", undefined, store.tally),
+        this.#disturbed("prune", exclusiveBeforeMs, store.prune(exclusiveBeforeMs, limit)),
+      tally: this.#disturbed("tally", undefined, store.tally),
     }
   }
 
-  private disturbedLeases(leases: ShardLeases["Service"]): ShardLeases["Service"] {
+  #disturbedLeases(leases: ShardLeases["Service"]): ShardLeases["Service"] {
     return {
-      owners: this.disturbed("owners", undefined, leases.owners),
-      claim: (expected, node) => this.disturbed("claim", expected, leases.claim(expected, node)),
-      renew: (held) => this.disturbed("renew", held, leases.renew(held)),
-      release: (shard, epoch) => this.disturbed("release", shard, leases.release(shard, epoch)),
-      announce: (member) => this.disturbed("announce", member, leases.announce(member)),
-      members: this.disturbed("members", undefined, leases.members),
-      retire: (node) => this.disturbed("retire", node, leases.retire(node)),
+      owners: this.#disturbed("owners", undefined, leases.owners),
+      claim: (expected, node) => this.#disturbed("claim", expected, leases.claim(expected, node)),
+      renew: (held) => this.#disturbed("renew", held, leases.renew(held)),
+      release: (shard, epoch) => this.#disturbed("release", shard, leases.release(shard, epoch)),
+      announce: (member) => this.#disturbed("announce", member, leases.announce(member)),
+      members: this.#disturbed("members", undefined, leases.members),
+      retire: (node) => this.#disturbed("retire", node, leases.retire(node)),
     }
   }
 }

@@ -5,8 +5,8 @@ import { expect } from "bun:test"
 import { compareDue, isBefore } from "../src/domain/DueOrder.ts"
 import type { Timer, TimerHead, Uuid } from "../src/domain/Timer.ts"
 import { keyOf } from "../src/domain/TimerKey.ts"
-import type { Entry } from "../src/engine/Entry.ts"
-import { type Load, type Read, Window, type WindowLimits } from "../src/engine/Window.ts"
+import type { Entry } from "../src/engine/window/Entry.ts"
+import { type Load, type Read, Window, type WindowLimits } from "../src/engine/window/Window.ts"
 import { sampleTimer } from "./timers.ts"
 
 export const modelLimits: WindowLimits = { timers: 8, bytes: 1 << 20, page: 3, lookAheadMs: 20 }
@@ -55,19 +55,19 @@ export class WindowModel {
   readonly window: Window
   /** Armings whose attempt started, in order. */
   readonly fired: Array<string> = []
-  private readonly limits: WindowLimits
-  private readonly store = new Map<Uuid, Timer>()
-  private readonly ready = new Set<Entry>()
-  private readonly flying: Array<Entry> = []
-  private readonly queue: Array<Write> = []
-  private committed: { readonly write: Write; readonly answer: Answer } | undefined
-  private load: Load | undefined
-  private loaded: ReadonlyArray<Timer> | undefined
-  private sweep: Read | undefined
-  private swept: ReadonlyArray<TimerHead> | undefined
+  readonly #limits: WindowLimits
+  readonly #store = new Map<Uuid, Timer>()
+  readonly #ready = new Set<Entry>()
+  readonly #flying: Array<Entry> = []
+  readonly #queue: Array<Write> = []
+  #committed: { readonly write: Write; readonly answer: Answer } | undefined
+  #load: Load | undefined
+  #loaded: ReadonlyArray<Timer> | undefined
+  #sweep: Read | undefined
+  #swept: ReadonlyArray<TimerHead> | undefined
 
   constructor(limits: WindowLimits = modelLimits) {
-    this.limits = limits
+    this.#limits = limits
     const home = {
       shard: 0,
       epoch: 1,
@@ -79,7 +79,7 @@ export class WindowModel {
     }
     this.window = new Window(home, limits, {
       withdraw: (entry) => {
-        expect(this.ready.delete(entry)).toBe(true)
+        expect(this.#ready.delete(entry)).toBe(true)
       },
       wake: () => {},
     })
@@ -88,23 +88,23 @@ export class WindowModel {
   // ── Writes ────────────────────────────────────────────────────────────────────────────────────
 
   put(key: number, inMs: number): void {
-    this.enqueue({ kind: "put", timer: this.timer(key, inMs) })
+    this.#enqueue({ kind: "put", timer: this.#timer(key, inMs) })
   }
 
   /** Creates it, or moves it unless it has begun to fire, or is later news than this. */
   schedule(key: number, inMs: number, isOutdated = false): void {
-    const timer = this.timer(key, inMs)
+    const timer = this.#timer(key, inMs)
     const running = this.window.entryOf(timer.uuid)
     const inFlight = running?.state === "inFlight" ? running.timer.fireId : undefined
-    this.enqueue({ kind: "schedule", timer, inFlight, isOutdated })
+    this.#enqueue({ kind: "schedule", timer, inFlight, isOutdated })
   }
 
   cancel(key: number): void {
     const { uuid } = keyOf(namespaceOf(key), `t${key}`)
-    this.enqueue({ kind: "cancel", uuid })
+    this.#enqueue({ kind: "cancel", uuid })
   }
 
-  private timer(key: number, inMs: number): Timer {
+  #timer(key: number, inMs: number): Timer {
     return sampleTimer({
       namespace: namespaceOf(key),
       timerId: `t${key}`,
@@ -113,53 +113,53 @@ export class WindowModel {
     })
   }
 
-  private enqueue(write: Write): void {
+  #enqueue(write: Write): void {
     if (write.kind !== "outcome") this.window.expectAnswer(write, uuidOf(write), true)
-    this.queue.push(write)
+    this.#queue.push(write)
   }
 
   /** The store has the next write; its answer is still on the way. */
   commit(): void {
-    const write = this.committed === undefined ? this.queue.shift() : undefined
-    if (write !== undefined) this.committed = { write, answer: this.applied(write) }
+    const write = this.#committed === undefined ? this.#queue.shift() : undefined
+    if (write !== undefined) this.#committed = { write, answer: this.#applied(write) }
   }
 
-  private applied(write: Write): Answer {
+  #applied(write: Write): Answer {
     if (write.kind === "put") {
-      this.store.set(write.timer.uuid, write.timer)
+      this.#store.set(write.timer.uuid, write.timer)
       return { kind: "offer", timer: write.timer }
     }
     if (write.kind === "schedule") {
       const { timer, inFlight, isOutdated } = write
-      const row = this.store.get(timer.uuid)
+      const row = this.#store.get(timer.uuid)
       const hasBegun = row !== undefined && (row.fireId === inFlight || row.attempts > 0)
       if (hasBegun || (row !== undefined && isOutdated)) return { kind: "ignored" }
       // A write before it may have armed it anew: that must not have started since.
       expect(row === undefined || !this.fired.includes(armingOf(row))).toBe(true)
-      this.store.set(timer.uuid, timer)
+      this.#store.set(timer.uuid, timer)
       return { kind: "offer", timer }
     }
     if (write.kind === "cancel") {
-      this.store.delete(write.uuid)
+      this.#store.delete(write.uuid)
       return { kind: "forget" }
     }
     const { entry, retryAt } = write
-    const row = this.store.get(entry.uuid)
+    const row = this.#store.get(entry.uuid)
     if (row === undefined || armingOf(row) !== armingOf(entry.timer)) return { kind: "stale", entry }
     if (retryAt === undefined) {
-      this.store.delete(entry.uuid)
+      this.#store.delete(entry.uuid)
       return { kind: "forget" }
     }
     const next = { ...row, attempts: row.attempts + 1, fireAt: retryAt }
-    this.store.set(entry.uuid, next)
+    this.#store.set(entry.uuid, next)
     return { kind: "offer", timer: next }
   }
 
   /** The answer arrives: what ShardLoop does with it. */
   answer(): void {
-    if (this.committed === undefined) return
-    const { write, answer } = this.committed
-    this.committed = undefined
+    if (this.#committed === undefined) return
+    const { write, answer } = this.#committed
+    this.#committed = undefined
     const uuid = uuidOf(write)
     // Neither changed the store: the row that a running read has stands.
     if (answer.kind !== "ignored" && answer.kind !== "stale") this.window.touch(uuid)
@@ -172,7 +172,7 @@ export class WindowModel {
 
   /** All that is queued is committed and answered. */
   writeAll(): void {
-    while (this.queue.length > 0 || this.committed !== undefined) {
+    while (this.#queue.length > 0 || this.#committed !== undefined) {
       this.commit()
       this.answer()
     }
@@ -192,14 +192,14 @@ export class WindowModel {
   takeDue(limit: number): void {
     const due = this.window.takeDue(this.nowMs, limit)
     expect(due).toEqual([...due].sort(compareDue))
-    for (const entry of due) this.ready.add(entry)
+    for (const entry of due) this.#ready.add(entry)
   }
 
   /** Starts attempts as far as there is room; a hanging far side leaves none. */
   start(inFlight: number): void {
-    for (const entry of [...this.ready].sort(compareDue)) {
-      if (this.flying.length >= inFlight) return
-      this.ready.delete(entry)
+    for (const entry of [...this.#ready].sort(compareDue)) {
+      if (this.#flying.length >= inFlight) return
+      this.#ready.delete(entry)
       if (this.window.isHeld(entry.uuid)) {
         this.window.holdBack(entry)
         continue
@@ -208,63 +208,65 @@ export class WindowModel {
         this.window.putBack(entry)
         continue
       }
-      const row = this.store.get(entry.uuid)
+      const row = this.#store.get(entry.uuid)
       // Never early, never cancelled, never an old arming.
       expect(entry.fireAt).toBeLessThanOrEqual(this.nowMs)
       expect(row === undefined ? "cancelled" : armingOf(row)).toBe(armingOf(entry.timer))
       this.window.start(entry)
-      this.flying.push(entry)
+      this.#flying.push(entry)
       this.fired.push(armingOf(entry.timer))
     }
   }
 
   finishAttempt(place: number, retryInMs: number | undefined): void {
-    const [entry] = this.flying.splice(place % Math.max(1, this.flying.length), 1)
+    const [entry] = this.#flying.splice(place % Math.max(1, this.#flying.length), 1)
     if (entry === undefined || entry.isSuperseded) return
     entry.state = "settling"
     const retryAt = retryInMs === undefined ? undefined : this.nowMs + 1 + retryInMs
-    this.enqueue({ kind: "outcome", entry, retryAt })
+    this.#enqueue({ kind: "outcome", entry, retryAt })
   }
 
   // ── Reads, one at a time as the reading loop makes them ───────────────────────────────────────
 
   beginLoad(isOfNamespace: boolean): void {
     if (this.isReading) return
-    this.load = isOfNamespace ? this.window.beginNamespaceLoad(this.nowMs) : this.window.beginLoad(this.nowMs)
+    this.#load = isOfNamespace
+      ? this.window.beginNamespaceLoad(this.nowMs)
+      : this.window.beginLoad(this.nowMs)
   }
 
   beginSweep(): void {
-    if (!this.isReading) this.sweep = this.window.beginRead()
+    if (!this.isReading) this.#sweep = this.window.beginRead()
   }
 
   /** The store answers the read; the reply is still on the way. */
   snapshot(): void {
-    if (this.load !== undefined && this.loaded === undefined) {
-      const { exclusiveAfter, inclusiveUntilMs, limit, only, except = [] } = this.load
-      this.loaded = this.rows(({ namespace }) =>
+    if (this.#load !== undefined && this.#loaded === undefined) {
+      const { exclusiveAfter, inclusiveUntilMs, limit, only, except = [] } = this.#load
+      this.#loaded = this.#rows(({ namespace }) =>
         only === undefined ? !except.includes(namespace) : namespace === only,
       )
         .filter((row) => isBefore(exclusiveAfter, row) && row.fireAt <= inclusiveUntilMs)
         .slice(0, limit)
     }
-    if (this.sweep !== undefined && this.swept === undefined) {
-      this.swept = this.rows(({ fireAt }) => fireAt <= this.nowMs)
+    if (this.#sweep !== undefined && this.#swept === undefined) {
+      this.#swept = this.#rows(({ fireAt }) => fireAt <= this.nowMs)
     }
   }
 
   finishRead(hasFailed: boolean): void {
-    if (this.load !== undefined && (this.loaded !== undefined || hasFailed)) {
-      if (hasFailed || this.loaded === undefined) this.window.abandonLoad(this.load)
-      else this.window.finishLoad(this.load, this.loaded)
-      this.load = undefined
-      this.loaded = undefined
+    if (this.#load !== undefined && (this.#loaded !== undefined || hasFailed)) {
+      if (hasFailed || this.#loaded === undefined) this.window.abandonLoad(this.#load)
+      else this.window.finishLoad(this.#load, this.#loaded)
+      this.#load = undefined
+      this.#loaded = undefined
     }
-    if (this.sweep !== undefined && (this.swept !== undefined || hasFailed)) {
-      this.window.endRead(this.sweep)
+    if (this.#sweep !== undefined && (this.#swept !== undefined || hasFailed)) {
+      this.window.endRead(this.#sweep)
       // Nobody writes behind the owner's back here, so a sweep finds nothing to rescue.
-      expect(this.window.missing(this.swept ?? [], this.sweep)).toEqual([])
-      this.sweep = undefined
-      this.swept = undefined
+      expect(this.window.missing(this.#swept ?? [], this.#sweep)).toEqual([])
+      this.#sweep = undefined
+      this.#swept = undefined
     }
   }
 
@@ -282,37 +284,37 @@ export class WindowModel {
       this.finishRead(false)
       this.check()
     }
-    this.checkNobodyInNeed()
+    this.#checkNobodyInNeed()
   }
 
   /** Whose timers are due has some of them in memory, however little room there is. */
-  private checkNobodyInNeed(): void {
+  #checkNobodyInNeed(): void {
     // A timer whose cancel is on its way is here still.
-    if (this.queue.length > 0 || this.committed !== undefined) return
+    if (this.#queue.length > 0 || this.#committed !== undefined) return
     const served = new Set<string>()
-    for (const timer of this.store.values()) {
+    for (const timer of this.#store.values()) {
       const state = this.window.entryOf(timer.uuid)?.state
       if (state !== undefined && state !== "waiting") served.add(timer.namespace)
     }
-    for (const { namespace, fireAt } of this.store.values()) {
+    for (const { namespace, fireAt } of this.#store.values()) {
       if (fireAt > this.nowMs) continue
       expect(served.has(namespace) ? "served" : `${namespace} is in need`).toBe("served")
     }
   }
 
   get isReading(): boolean {
-    return this.load !== undefined || this.sweep !== undefined
+    return this.#load !== undefined || this.#sweep !== undefined
   }
 
-  private rows(matches: (timer: Timer) => boolean): Array<Timer> {
-    return [...this.store.values()].filter(matches).sort(compareDue)
+  #rows(matches: (timer: Timer) => boolean): Array<Timer> {
+    return [...this.#store.values()].filter(matches).sort(compareDue)
   }
 
   // ── What must hold ────────────────────────────────────────────────────────────────────────────
 
   check(): void {
     const { window } = this
-    for (const timer of this.store.values()) {
+    for (const timer of this.#store.values()) {
       // A write whose answer is on the way decides for itself when it arrives.
       if (window.writesQueuedOf(timer.uuid) > 0) continue
       const entry = window.entryOf(timer.uuid)
@@ -322,15 +324,15 @@ export class WindowModel {
     }
     // Attempts under way, and those whose outcome is not answered yet, are bounded elsewhere.
     const settling =
-      this.queue.filter(({ kind }) => kind === "outcome").length + (this.committed === undefined ? 0 : 1)
-    expect(window.size).toBeLessThanOrEqual(this.limits.timers + this.flying.length + settling)
+      this.#queue.filter(({ kind }) => kind === "outcome").length + (this.#committed === undefined ? 0 : 1)
+    expect(window.size).toBeLessThanOrEqual(this.#limits.timers + this.#flying.length + settling)
     expect(new Set(this.fired).size).toBe(this.fired.length)
   }
 
   /** With the far side well again and nothing new, all that is pending fires. */
   runOut(): void {
-    for (let round = 0; round < 200 && !this.isOver; round++) {
-      while (this.flying.length > 0) this.finishAttempt(0, undefined)
+    for (let round = 0; round < 200 && !this.#isOver; round++) {
+      while (this.#flying.length > 0) this.finishAttempt(0, undefined)
       this.writeAll()
       this.snapshot()
       this.finishRead(false)
@@ -341,10 +343,10 @@ export class WindowModel {
       this.start(4)
       this.check()
     }
-    expect(this.store.size).toBe(0)
+    expect(this.#store.size).toBe(0)
   }
 
-  private get isOver(): boolean {
-    return this.store.size === 0 && this.queue.length === 0 && this.committed === undefined
+  get #isOver(): boolean {
+    return this.#store.size === 0 && this.#queue.length === 0 && this.#committed === undefined
   }
 }

@@ -2,8 +2,8 @@
 // some under way, horizons here and there. Then it is asked what it would read next.
 import { expect } from "bun:test"
 import type { Timer } from "../src/domain/Timer.ts"
-import type { Home } from "../src/engine/Entry.ts"
-import { type Load, Window, type WindowLimits } from "../src/engine/Window.ts"
+import type { Home } from "../src/engine/window/Entry.ts"
+import { type Load, Window, type WindowLimits } from "../src/engine/window/Window.ts"
 import { type SampleTimer, sampleTimer } from "./timers.ts"
 
 export class WindowRig {

@@ -1,7 +1,7 @@
 // The settings in a memory database, read and written at once, by someone who is at the store itself.
 import { documentsIn } from "@punctual/documents/memory/MemoryDocuments"
 import { Effect } from "effect"
-import { type SettingsRecord, SettingsRecords } from "../src/engine/SettingsRecords.ts"
+import { type SettingsRecord, SettingsRecords } from "../src/engine/namespaces/SettingsRecords.ts"
 import type { MemoryDatabase } from "../src/stores/memory/MemoryDatabase.ts"
 
 export const settingsIn = (database: MemoryDatabase, namespace: string): SettingsRecord =>

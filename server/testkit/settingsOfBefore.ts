@@ -1,7 +1,7 @@
 // Settings as stores kept them before they became documents, and what must have become of them.
 import { expect } from "bun:test"
 import { Effect, type Layer } from "effect"
-import { SettingsRecords, serviceRecord } from "../src/engine/SettingsRecords.ts"
+import { SettingsRecords, serviceRecord } from "../src/engine/namespaces/SettingsRecords.ts"
 import type { Store } from "./StoreFixture.ts"
 
 /** Of one namespace the text is damaged. */

@@ -10,30 +10,30 @@ export interface Failures {
 
 export class FailureMemory {
   /** Oldest first. */
-  private readonly byMessage = new Map<string, Failures>()
-  private readonly atMost: number
+  readonly #byMessage = new Map<string, Failures>()
+  readonly #atMost: number
 
   constructor(atMost: number) {
-    this.atMost = atMost
+    this.#atMost = atMost
   }
 
   note(messageKey: string, { at, error }: Failure): Failures {
     const last = { at, error: error.slice(0, errorChars) }
-    const failures = { first: this.byMessage.get(messageKey)?.first ?? last, last }
-    this.byMessage.set(messageKey, failures)
-    if (this.byMessage.size > this.atMost) {
-      const [oldest] = this.byMessage.keys()
-      if (oldest !== undefined) this.byMessage.delete(oldest)
+    const failures = { first: this.#byMessage.get(messageKey)?.first ?? last, last }
+    this.#byMessage.set(messageKey, failures)
+    if (this.#byMessage.size > this.#atMost) {
+      const [oldest] = this.#byMessage.keys()
+      if (oldest !== undefined) this.#byMessage.delete(oldest)
     }
     return failures
   }
 
   of(messageKey: string): Failures | undefined {
-    return this.byMessage.get(messageKey)
+    return this.#byMessage.get(messageKey)
   }
 
   forget(messageKey: string): void {
-    this.byMessage.delete(messageKey)
+    this.#byMessage.delete(messageKey)
   }
 }
 

@@ -99,23 +99,23 @@ interface Done {
 type Answer = Done | { readonly kind: "putBack" } | { readonly kind: "redeliver"; readonly delayMs: number }
 
 class LaneIntake implements Intake {
-  private readonly subscription: Subscription
-  private readonly options: IntakeOptions
-  private readonly wall: WallClock["Service"]
-  private readonly runFork: <A>(effect: Effect.Effect<A>) => Fiber.Fiber<A>
-  private readonly lanes = new KeyLanes<Held>()
+  readonly #subscription: Subscription
+  readonly #options: IntakeOptions
+  readonly #wall: WallClock["Service"]
+  readonly #runFork: <A>(effect: Effect.Effect<A>) => Fiber.Fiber<A>
+  readonly #lanes = new KeyLanes<Held>()
   /** All that was taken and not answered, in the order taken. */
-  private readonly held = new Set<Held>()
-  private heldBytes = 0
-  private readonly running = new Map<Held, Fiber.Fiber<Answer>>()
-  private readonly failures = new FailureMemory(failuresRemembered)
-  private readonly roomMade = Latch.makeUnsafe(false)
-  private readonly idle = Latch.makeUnsafe(false)
-  private readonly closing = Latch.makeUnsafe(false)
+  readonly #held = new Set<Held>()
+  #heldBytes = 0
+  readonly #running = new Map<Held, Fiber.Fiber<Answer>>()
+  readonly #failures = new FailureMemory(failuresRemembered)
+  readonly #roomMade = Latch.makeUnsafe(false)
+  readonly #idle = Latch.makeUnsafe(false)
+  readonly #closing = Latch.makeUnsafe(false)
   /** The message that asks for all others whether the handler can work again. */
-  private pausedBy: Held | undefined
-  private isPumping = false
-  private isClosed = false
+  #pausedBy: Held | undefined
+  #isPumping = false
+  #isClosed = false
 
   constructor(
     subscription: Subscription,
@@ -123,25 +123,25 @@ class LaneIntake implements Intake {
     wall: WallClock["Service"],
     context: Context.Context<never>,
   ) {
-    this.subscription = subscription
-    this.options = options
-    this.wall = wall
-    this.runFork = Effect.runForkWith(context)
+    this.#subscription = subscription
+    this.#options = options
+    this.#wall = wall
+    this.#runFork = Effect.runForkWith(context)
   }
 
   room(): number {
-    return this.isClosed || this.pausedBy !== undefined || this.heldBytes >= heldBytesAtMost
+    return this.#isClosed || this.#pausedBy !== undefined || this.#heldBytes >= heldBytesAtMost
       ? 0
-      : Math.max(0, this.options.heldAtMost - this.held.size)
+      : Math.max(0, this.#options.heldAtMost - this.#held.size)
   }
 
   awaitRoom(count: number): Effect.Effect<void> {
     const self = this
-    const wanted = Math.min(count, this.options.heldAtMost)
+    const wanted = Math.min(count, this.#options.heldAtMost)
     return Effect.gen(function* () {
       while (self.room() < wanted) {
-        self.roomMade.closeUnsafe()
-        yield* self.roomMade.await
+        self.#roomMade.closeUnsafe()
+        yield* self.#roomMade.await
         // In a turn of its own, not inside whoever made room.
         yield* Effect.yieldNow
       }
@@ -149,31 +149,31 @@ class LaneIntake implements Intake {
   }
 
   take(delivered: Delivered): void {
-    if (this.isClosed) {
-      this.tell(() => delivered.redeliverIn(0))
+    if (this.#isClosed) {
+      this.#tell(() => delivered.redeliverIn(0))
       return
     }
-    const judgement = judge(delivered, this.subscription.types)
+    const judgement = judge(delivered, this.#subscription.types)
     const { tenant } = judgement
     if (judgement.kind === "otherType") {
-      this.tell(() => delivered.acknowledge())
-      this.observe({ event: "otherType", tenant, type: judgement.type })
+      this.#tell(() => delivered.acknowledge())
+      this.#observe({ event: "otherType", tenant, type: judgement.type })
       return
     }
-    this.observe({ event: delivered.delivery > 1 ? "redelivered" : "received", tenant })
+    this.#observe({ event: delivered.delivery > 1 ? "redelivered" : "received", tenant })
     const held: Held = { delivered, judgement, lane: laneOf(delivered, judgement), isCutShort: false }
-    this.held.add(held)
-    this.heldBytes += delivered.bytes.length
-    this.lanes.push(held.lane, held)
-    this.pump()
+    this.#held.add(held)
+    this.#heldBytes += delivered.bytes.length
+    this.#lanes.push(held.lane, held)
+    this.#pump()
   }
 
   /** For ever; ends with the scope. */
   get keepBrokerWaiting(): Effect.Effect<never> {
-    return Effect.sleep(this.options.ackWaitMs / waitsPerAckWait).pipe(
+    return Effect.sleep(this.#options.ackWaitMs / waitsPerAckWait).pipe(
       Effect.andThen(
         Effect.sync(() => {
-          for (const { delivered } of this.held) this.tell(() => delivered.keepWaiting())
+          for (const { delivered } of this.#held) this.#tell(() => delivered.keepWaiting())
         }),
       ),
       Effect.forever,
@@ -183,135 +183,139 @@ class LaneIntake implements Intake {
   get close(): Effect.Effect<void> {
     const self = this
     return Effect.gen(function* () {
-      self.isClosed = true
-      self.closing.openUnsafe()
+      self.#isClosed = true
+      self.#closing.openUnsafe()
       // What waits behind a handler at work goes back after it: nobody else shall overtake that.
-      for (const held of [...self.held]) if (!self.lanes.isBusy(held.lane)) self.handBack(held)
-      yield* self.idleWithin(self.options.closeWithinMs)
-      for (const [held, fiber] of [...self.running]) {
+      for (const held of [...self.#held]) if (!self.#lanes.isBusy(held.lane)) self.#handBack(held)
+      yield* self.#idleWithin(self.#options.closeWithinMs)
+      for (const [held, fiber] of [...self.#running]) {
         held.isCutShort = true
         fiber.interruptUnsafe()
       }
-      yield* self.idleWithin(unwindWithinMs)
-      for (const held of [...self.held]) self.handBack(held)
+      yield* self.#idleWithin(unwindWithinMs)
+      for (const held of [...self.#held]) self.#handBack(held)
     })
   }
 
-  private idleWithin(withinMs: number): Effect.Effect<void> {
-    if (this.running.size === 0) return Effect.void
-    this.idle.closeUnsafe()
-    return Effect.asVoid(Effect.timeoutOption(this.idle.await, withinMs))
+  #idleWithin(withinMs: number): Effect.Effect<void> {
+    if (this.#running.size === 0) return Effect.void
+    this.#idle.closeUnsafe()
+    return Effect.asVoid(Effect.timeoutOption(this.#idle.await, withinMs))
   }
 
   /** Starts as many handlers as the bounds allow. */
-  private pump(): void {
-    if (this.isPumping) return
-    this.isPumping = true
-    while (!this.isClosed && this.pausedBy === undefined && this.running.size < this.options.handlersAtMost) {
-      const held = this.lanes.next()
+  #pump(): void {
+    if (this.#isPumping) return
+    this.#isPumping = true
+    while (
+      !this.#isClosed &&
+      this.#pausedBy === undefined &&
+      this.#running.size < this.#options.handlersAtMost
+    ) {
+      const held = this.#lanes.next()
       if (held === undefined) break
-      this.start(held)
+      this.#start(held)
     }
-    this.isPumping = false
+    this.#isPumping = false
   }
 
-  private start(held: Held): void {
-    const fiber = this.runFork(this.work(held))
-    this.running.set(held, fiber)
+  #start(held: Held): void {
+    const fiber = this.#runFork(this.#work(held))
+    this.#running.set(held, fiber)
     fiber.addObserver((exit) => {
-      this.running.delete(held)
-      this.settle(held, exit)
-      if (this.running.size === 0) this.idle.openUnsafe()
-      this.pump()
+      this.#running.delete(held)
+      this.#settle(held, exit)
+      if (this.#running.size === 0) this.#idle.openUnsafe()
+      this.#pump()
     })
   }
 
-  private settle(held: Held, exit: Exit.Exit<Answer>): void {
+  #settle(held: Held, exit: Exit.Exit<Answer>): void {
     // It was handed back already if it took longer to unwind than the intake could wait.
-    if (!this.held.has(held)) return
+    if (!this.#held.has(held)) return
     const { delivered, lane, judgement } = held
-    const answer = this.answerOf(held, exit)
-    if (answer.kind === "putBack" && !this.isClosed) {
-      this.lanes.putBack(lane, held)
+    const answer = this.#answerOf(held, exit)
+    if (answer.kind === "putBack" && !this.#isClosed) {
+      this.#lanes.putBack(lane, held)
       return
     }
-    this.lanes.finish(lane)
-    this.release(held)
+    this.#lanes.finish(lane)
+    this.#release(held)
     if (!isDone(answer)) {
-      this.tell(() => delivered.redeliverIn(answer.kind === "redeliver" ? answer.delayMs : 0))
+      this.#tell(() => delivered.redeliverIn(answer.kind === "redeliver" ? answer.delayMs : 0))
       return
     }
-    this.failures.forget(delivered.messageKey)
-    this.tell(() => delivered.acknowledge())
-    this.observe({ event: answer.kind, tenant: judgement.tenant })
+    this.#failures.forget(delivered.messageKey)
+    this.#tell(() => delivered.acknowledge())
+    this.#observe({ event: answer.kind, tenant: judgement.tenant })
   }
 
-  private answerOf(held: Held, exit: Exit.Exit<Answer>): Answer {
+  #answerOf(held: Held, exit: Exit.Exit<Answer>): Answer {
     if (Exit.isSuccess(exit)) return exit.value
-    return held.isCutShort ? { kind: "putBack" } : { kind: "redeliver", delayMs: this.longestDelayMs }
+    return held.isCutShort ? { kind: "putBack" } : { kind: "redeliver", delayMs: this.#longestDelayMs }
   }
 
-  private handBack(held: Held): void {
-    this.release(held)
-    this.tell(() => held.delivered.redeliverIn(0))
+  #handBack(held: Held): void {
+    this.#release(held)
+    this.#tell(() => held.delivered.redeliverIn(0))
   }
 
-  private release(held: Held): void {
-    if (this.held.delete(held)) this.heldBytes -= held.delivered.bytes.length
-    if (!this.isClosed) this.roomMade.openUnsafe()
+  #release(held: Held): void {
+    if (this.#held.delete(held)) this.#heldBytes -= held.delivered.bytes.length
+    if (!this.#isClosed) this.#roomMade.openUnsafe()
   }
 
-  private work(held: Held): Effect.Effect<Answer> {
+  #work(held: Held): Effect.Effect<Answer> {
     const { delivered, judgement } = held
     if (judgement.kind === "unfit") {
-      this.failures.note(delivered.messageKey, { at: this.wall.now(), error: judgement.error })
-      return this.bury(held, judgement.reason)
+      this.#failures.note(delivered.messageKey, { at: this.#wall.now(), error: judgement.error })
+      return this.#bury(held, judgement.reason)
     }
     // Its handler may be what keeps ending the process: it is not tried again.
-    if (delivered.delivery > this.options.retryDelaysMs.length + 1)
-      return this.bury(held, "deliveriesExhausted")
-    return Effect.flatMap(this.askUntilAvailable(held, judgement.envelope), (outcome) => {
+    if (delivered.delivery > this.#options.retryDelaysMs.length + 1)
+      return this.#bury(held, "deliveriesExhausted")
+    return Effect.flatMap(this.#askUntilAvailable(held, judgement.envelope), (outcome) => {
       if (outcome.kind === "done") return Effect.succeed<Answer>({ kind: "processed" })
       if (outcome.kind === "unavailable") return Effect.succeed<Answer>({ kind: "putBack" })
-      this.failures.note(delivered.messageKey, { at: this.wall.now(), error: outcome.error })
-      if (outcome.kind === "refused") return this.bury(held, "refused")
-      const delayMs = this.options.retryDelaysMs[delivered.delivery - 1]
+      this.#failures.note(delivered.messageKey, { at: this.#wall.now(), error: outcome.error })
+      if (outcome.kind === "refused") return this.#bury(held, "refused")
+      const delayMs = this.#options.retryDelaysMs[delivered.delivery - 1]
       return delayMs === undefined
-        ? this.bury(held, "deliveriesExhausted")
+        ? this.#bury(held, "deliveriesExhausted")
         : Effect.succeed<Answer>({ kind: "redeliver", delayMs })
     })
   }
 
   /** Unavailable only if another message asks for all, or the intake closes. */
-  private askUntilAvailable(held: Held, envelope: Envelope): Effect.Effect<Outcome> {
+  #askUntilAvailable(held: Held, envelope: Envelope): Effect.Effect<Outcome> {
     const self = this
     return Effect.gen(function* () {
       for (;;) {
-        const outcome = yield* self.ask(envelope, held.delivered.delivery)
+        const outcome = yield* self.#ask(envelope, held.delivered.delivery)
         if (outcome.kind !== "unavailable") {
-          if (self.pausedBy === held) {
-            self.pausedBy = undefined
-            self.roomMade.openUnsafe()
-            self.pump()
+          if (self.#pausedBy === held) {
+            self.#pausedBy = undefined
+            self.#roomMade.openUnsafe()
+            self.#pump()
             yield* Effect.logInfo("messages are handled again")
           }
           return outcome
         }
-        if (self.pausedBy === undefined) {
-          self.pausedBy = held
+        if (self.#pausedBy === undefined) {
+          self.#pausedBy = held
           yield* Effect.logWarning(`no messages are handled until it is mended: ${outcome.error}`)
         }
-        if (self.pausedBy !== held) return outcome
-        yield* Effect.timeoutOption(self.closing.await, pauseMs(outcome.retryAfterMs))
-        if (self.isClosed) return outcome
+        if (self.#pausedBy !== held) return outcome
+        yield* Effect.timeoutOption(self.#closing.await, pauseMs(outcome.retryAfterMs))
+        if (self.#isClosed) return outcome
       }
     })
   }
 
   /** One call of the handler, which may take no longer than the broker waits; then it has failed. */
-  private ask(envelope: Envelope, delivery: number): Effect.Effect<Outcome> {
-    const withinMs = this.options.ackWaitMs * handlerShare
-    return Effect.suspend(() => this.subscription.handle({ envelope, delivery })).pipe(
+  #ask(envelope: Envelope, delivery: number): Effect.Effect<Outcome> {
+    const withinMs = this.#options.ackWaitMs * handlerShare
+    return Effect.suspend(() => this.#subscription.handle({ envelope, delivery })).pipe(
       Effect.provideService(MessageMetadata, {
         ...(envelope.correlationId === undefined ? {} : { correlationId: envelope.correlationId }),
         causationId: CorrelationId.make(envelope.id),
@@ -327,16 +331,16 @@ class LaneIntake implements Intake {
     )
   }
 
-  private bury(held: Held, reason: DeadLetterFacts["reason"]): Effect.Effect<Answer> {
+  #bury(held: Held, reason: DeadLetterFacts["reason"]): Effect.Effect<Answer> {
     const { delivered, judgement } = held
     const { delivery, messageKey } = delivered
     const { first, last } =
-      this.failures.of(messageKey) ??
-      this.failures.note(messageKey, { at: this.wall.now(), error: unexplained(delivery) })
+      this.#failures.of(messageKey) ??
+      this.#failures.note(messageKey, { at: this.#wall.now(), error: unexplained(delivery) })
     const facts = { reason, deliveries: delivery, firstFailure: first, lastFailure: last }
     const { tenant } = judgement
     return Effect.suspend(() => delivered.bury(tenant, facts)).pipe(
-      Effect.timeout(this.options.ackWaitMs * handlerShare),
+      Effect.timeout(this.#options.ackWaitMs * handlerShare),
       Effect.andThen(
         Effect.logWarning(`a message of tenant ${tenant} is a dead letter, ${reason}: ${last.error}`),
       ),
@@ -344,27 +348,27 @@ class LaneIntake implements Intake {
       Effect.catchCause((cause) =>
         Effect.as(
           Effect.logWarning(`a dead letter of tenant ${tenant} could not be stored, and comes again`, cause),
-          { kind: "redeliver", delayMs: this.longestDelayMs } satisfies Answer,
+          { kind: "redeliver", delayMs: this.#longestDelayMs } satisfies Answer,
         ),
       ),
     )
   }
 
-  private get longestDelayMs(): number {
-    return Math.max(shortestPauseMs, ...this.options.retryDelaysMs)
+  get #longestDelayMs(): number {
+    return Math.max(shortestPauseMs, ...this.#options.retryDelaysMs)
   }
 
   /** Neither a broker that cannot be told, nor one who counts and breaks, may stop the messages behind. */
-  private tell(what: () => void): void {
+  #tell(what: () => void): void {
     try {
       what()
     } catch (error) {
-      this.runFork(Effect.logWarning("a broker could not be told about a message", error))
+      this.#runFork(Effect.logWarning("a broker could not be told about a message", error))
     }
   }
 
-  private observe(observed: Observed): void {
-    this.tell(() => this.subscription.observe(observed))
+  #observe(observed: Observed): void {
+    this.#tell(() => this.#subscription.observe(observed))
   }
 }
 

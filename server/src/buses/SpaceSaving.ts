@@ -9,45 +9,45 @@ interface Candidate {
 }
 
 export class SpaceSaving {
-  private readonly candidates = new Map<string, Candidate>()
-  private readonly atMost: number
+  readonly #candidates = new Map<string, Candidate>()
+  readonly #atMost: number
 
   constructor(atMost: number) {
-    this.atMost = atMost
+    this.#atMost = atMost
   }
 
   /** Names that `isKept` says are not given up for others. */
   count(name: string, isKept: (name: string) => boolean): void {
-    const known = this.candidates.get(name)
+    const known = this.#candidates.get(name)
     if (known !== undefined) {
       known.count++
       return
     }
-    const inherited = this.candidates.size < this.atMost ? 0 : this.giveUpLeast(isKept)
-    this.candidates.set(name, { count: inherited + 1, inherited })
+    const inherited = this.#candidates.size < this.#atMost ? 0 : this.#giveUpLeast(isKept)
+    this.#candidates.set(name, { count: inherited + 1, inherited })
   }
 
   /** It was counted at least this often since it came here. */
   countAtLeast(name: string): number {
-    const known = this.candidates.get(name)
+    const known = this.#candidates.get(name)
     return known === undefined ? 0 : known.count - known.inherited
   }
 
   /** It was counted at most this often. */
   countAtMost(name: string): number {
-    return this.candidates.get(name)?.count ?? 0
+    return this.#candidates.get(name)?.count ?? 0
   }
 
-  private giveUpLeast(isKept: (name: string) => boolean): number {
+  #giveUpLeast(isKept: (name: string) => boolean): number {
     let leastName: string | undefined
     let leastCount = Number.POSITIVE_INFINITY
-    for (const [name, { count }] of this.candidates) {
+    for (const [name, { count }] of this.#candidates) {
       if (count >= leastCount || isKept(name)) continue
       leastName = name
       leastCount = count
     }
     if (leastName === undefined) return 0
-    this.candidates.delete(leastName)
+    this.#candidates.delete(leastName)
     return leastCount
   }
 }

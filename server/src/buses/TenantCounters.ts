@@ -25,60 +25,62 @@ const candidatesAtLeast = 500
 const overtakesBy = 2
 
 export class TenantCounters<Event extends string> {
-  private readonly shownAtMost: number
-  private readonly shown = new Map<string, Map<Event, number>>()
-  private readonly others = new Map<Event, number>()
-  private readonly totals = new Map<Event, number>()
-  private readonly ranking: SpaceSaving
+  readonly #shownAtMost: number
+  readonly #shown = new Map<string, Map<Event, number>>()
+  readonly #others = new Map<Event, number>()
+  readonly #totals = new Map<Event, number>()
+  readonly #ranking: SpaceSaving
 
   constructor({ shown }: TenantCountersOptions) {
-    this.shownAtMost = shown
+    this.#shownAtMost = shown
     // Those shown are never given up, so there must be more places than they take.
-    this.ranking = new SpaceSaving(Math.max(candidatesAtLeast, 2 * shown))
+    this.#ranking = new SpaceSaving(Math.max(candidatesAtLeast, 2 * shown))
   }
 
   count(event: Event, tenant: string): void {
-    add(this.totals, event, 1)
-    add(this.seriesOf(tenant), event, 1)
+    add(this.#totals, event, 1)
+    add(this.#seriesOf(tenant), event, 1)
   }
 
   total(event: Event): number {
-    return this.totals.get(event) ?? 0
+    return this.#totals.get(event) ?? 0
   }
 
   *samples(): Iterable<TenantSample<Event>> {
-    for (const [tenant, series] of this.shown) {
+    for (const [tenant, series] of this.#shown) {
       for (const [event, value] of series) yield { event, tenant, value }
     }
-    for (const [event, value] of this.others) yield { event, tenant: otherTenants, value }
+    for (const [event, value] of this.#others) yield { event, tenant: otherTenants, value }
   }
 
-  private seriesOf(tenant: string): Map<Event, number> {
-    if (tenant === otherTenants) return this.others
-    this.ranking.count(tenant, (name) => this.shown.has(name))
-    const series = this.shown.get(tenant)
+  #seriesOf(tenant: string): Map<Event, number> {
+    if (tenant === otherTenants) return this.#others
+    this.#ranking.count(tenant, (name) => this.#shown.has(name))
+    const series = this.#shown.get(tenant)
     if (series !== undefined) return series
-    return this.shown.size < this.shownAtMost || this.hasTakenSlot(tenant) ? this.show(tenant) : this.others
+    return this.#shown.size < this.#shownAtMost || this.#hasTakenSlot(tenant)
+      ? this.#show(tenant)
+      : this.#others
   }
 
-  private show(tenant: string): Map<Event, number> {
+  #show(tenant: string): Map<Event, number> {
     const series = new Map<Event, number>()
-    this.shown.set(tenant, series)
+    this.#shown.set(tenant, series)
     return series
   }
 
-  private hasTakenSlot(tenant: string): boolean {
+  #hasTakenSlot(tenant: string): boolean {
     let least: string | undefined
     let leastCount = Number.POSITIVE_INFINITY
-    for (const name of this.shown.keys()) {
-      const count = this.ranking.countAtMost(name)
+    for (const name of this.#shown.keys()) {
+      const count = this.#ranking.countAtMost(name)
       if (count >= leastCount) continue
       least = name
       leastCount = count
     }
-    if (least === undefined || this.ranking.countAtLeast(tenant) < overtakesBy * leastCount) return false
-    for (const [event, value] of this.shown.get(least) ?? []) add(this.others, event, value)
-    this.shown.delete(least)
+    if (least === undefined || this.#ranking.countAtLeast(tenant) < overtakesBy * leastCount) return false
+    for (const [event, value] of this.#shown.get(least) ?? []) add(this.#others, event, value)
+    this.#shown.delete(least)
     return true
   }
 }

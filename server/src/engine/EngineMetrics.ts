@@ -115,10 +115,10 @@ const byUnreadable = labelled(storeUnreadable, "what", ["settings", "timers", "l
 const byForwarded = labelled(forwardedRequests, "result", ["answered", "inserted", "refused", "unknown"])
 
 export class EngineMetrics {
-  private readonly context: Context.Context<never>
+  readonly #context: Context.Context<never>
 
   private constructor(context: Context.Context<never>) {
-    this.context = context
+    this.#context = context
     // So that a scrape shows them before they first happen.
     for (const metrics of [byCommand, byOutcome, byForwarded, byChange])
       for (const metric of Object.values(metrics)) metric.updateUnsafe(0, context)
@@ -130,51 +130,51 @@ export class EngineMetrics {
   static readonly make = Effect.map(Effect.context<never>(), (context) => new EngineMetrics(context))
 
   received(command: CommandName): void {
-    byCommand[command].updateUnsafe(1, this.context)
+    byCommand[command].updateUnsafe(1, this.#context)
   }
 
   settled(outcome: DeliveryOutcome): void {
-    schedulesProcessed.updateUnsafe(1, this.context)
-    byOutcome[outcome].updateUnsafe(1, this.context)
+    schedulesProcessed.updateUnsafe(1, this.#context)
+    byOutcome[outcome].updateUnsafe(1, this.#context)
   }
 
   forwarded(result: ForwardedResult): void {
-    byForwarded[result].updateUnsafe(1, this.context)
+    byForwarded[result].updateUnsafe(1, this.#context)
   }
 
   started(latenessMs: number): void {
-    lateness.updateUnsafe(latenessMs / 1_000, this.context)
+    lateness.updateUnsafe(latenessMs / 1_000, this.#context)
   }
 
   committed(items: number): void {
-    commitItems.updateUnsafe(items, this.context)
+    commitItems.updateUnsafe(items, this.#context)
   }
 
   swept(durationMs: number): void {
-    pollingDuration.updateUnsafe(durationMs / 1_000, this.context)
+    pollingDuration.updateUnsafe(durationMs / 1_000, this.#context)
   }
 
   rescued(timers: number): void {
-    sweepRescued.updateUnsafe(timers, this.context)
+    sweepRescued.updateUnsafe(timers, this.#context)
   }
 
   ownershipChanged(change: OwnershipChange): void {
-    byChange[change].updateUnsafe(1, this.context)
+    byChange[change].updateUnsafe(1, this.#context)
   }
 
   fenced(writes: number): void {
-    fencedWrites.updateUnsafe(writes, this.context)
+    fencedWrites.updateUnsafe(writes, this.#context)
   }
 
   gauge(name: GaugeName, value: number): void {
-    gauges[name].updateUnsafe(value, this.context)
+    gauges[name].updateUnsafe(value, this.#context)
   }
 
   unreadable(what: UnreadableKind, rows: number): void {
-    byUnreadable[what].updateUnsafe(rows, this.context)
+    byUnreadable[what].updateUnsafe(rows, this.#context)
   }
 
   loopAge(loop: LoopName, ageSeconds: number): void {
-    byLoop[loop].updateUnsafe(ageSeconds, this.context)
+    byLoop[loop].updateUnsafe(ageSeconds, this.#context)
   }
 }

@@ -4,13 +4,13 @@
 import { Effect } from "effect"
 
 export class Signal {
-  private isRaised = false
-  private wake: (() => void) | undefined
+  #isRaised = false
+  #wake: (() => void) | undefined
 
   raise(): void {
-    if (this.isRaised) return
-    this.isRaised = true
-    this.wake?.()
+    if (this.#isRaised) return
+    this.#isRaised = true
+    this.#wake?.()
   }
 
   /** Until raised, or until the time is over. */
@@ -20,27 +20,27 @@ export class Signal {
 
   /** Until raised, or until the sleep is over. */
   waitDuring(sleep: Effect.Effect<void>): Effect.Effect<void> {
-    return Effect.raceFirst(this.raised, sleep).pipe(
+    return Effect.raceFirst(this.#raised, sleep).pipe(
       Effect.andThen(
         Effect.sync(() => {
-          this.isRaised = false
+          this.#isRaised = false
         }),
       ),
     )
   }
 
-  private readonly raised: Effect.Effect<void> = Effect.withFiber((fiber) =>
+  readonly #raised: Effect.Effect<void> = Effect.withFiber((fiber) =>
     Effect.callback((resume) => {
-      if (this.isRaised) {
+      if (this.#isRaised) {
         resume(Effect.void)
         return
       }
-      this.wake = () => {
-        this.wake = undefined
+      this.#wake = () => {
+        this.#wake = undefined
         fiber.currentDispatcher.scheduleTask(() => resume(Effect.void), 0)
       }
       return Effect.sync(() => {
-        this.wake = undefined
+        this.#wake = undefined
       })
     }),
   )

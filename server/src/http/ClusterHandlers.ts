@@ -2,8 +2,8 @@
 // briefly, and what is not answered is left out.
 import type { ClusterAnswer, GetCluster } from "@punctual/api/Cluster"
 import { Effect } from "effect"
-import type { ClusterState } from "../engine/ClusterView.ts"
 import { Engine } from "../engine/Engine.ts"
+import type { ClusterState } from "../engine/ownership/ClusterView.ts"
 import type { ShardLag, ShardLags } from "../ports/ShardLags.ts"
 import type { ApiHandler } from "./ApiCall.ts"
 

@@ -4,7 +4,7 @@
 import { formatDuration } from "@punctual/api/DurationMs"
 import type { AttemptLog } from "../domain/AttemptLog.ts"
 import type { Attempt, FinishedLife, RetryPolicy, Spec, Target, Timer } from "../domain/Timer.ts"
-import type { TimerView } from "../engine/Scheduler.ts"
+import type { TimerView } from "../engine/front/Scheduler.ts"
 
 /**
  * Payloads are part of what `get` answers, and of lists that ask for them; creates and updates do not

@@ -2,7 +2,7 @@
 import { invalidField } from "@punctual/api/invalidRequest"
 import { Internal, Overloaded, OwnerUnavailable, type Problem, QuotaExceeded } from "@punctual/api/Problem"
 import { Effect } from "effect"
-import type { RefusedWrite } from "../engine/Scheduler.ts"
+import type { RefusedWrite } from "../engine/front/Scheduler.ts"
 import type { StoreError } from "../ports/TimerStore.ts"
 
 /** Fails with the contract's problem. What the store said is logged: its words stay inside the house. */

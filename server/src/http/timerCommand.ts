@@ -9,7 +9,7 @@ import type { InvalidRequest } from "@punctual/api/Problem"
 import { completeRetryPolicy, defaultRetryPolicy, type RetryPolicy } from "@punctual/api/RetryPolicy"
 import type { UpdateTimer } from "@punctual/api/UpdateTimer"
 import type { Spec, Target } from "../domain/Timer.ts"
-import type { CreateCommand, UpdateCommand } from "../engine/Scheduler.ts"
+import type { CreateCommand, UpdateCommand } from "../engine/front/Scheduler.ts"
 
 export interface CommandTerms {
   readonly limits: Limits

@@ -87,12 +87,12 @@ export interface ContractCallsParts {
 const answerWithinMs = 60_000
 
 export class ContractCalls {
-  private readonly calls: { readonly [name in CallName]: Call }
-  private readonly now: () => number
+  readonly #calls: { readonly [name in CallName]: Call }
+  readonly #now: () => number
 
   constructor({ limits, handlers, now }: ContractCallsParts) {
-    this.now = now
-    this.calls = {
+    this.#now = now
+    this.#calls = {
       create: callOf(makeCreateTimer(limits), handlers.create),
       createMany: callOf(makeCreateManyTimers(limits), handlers.createMany),
       get: callOf(GetTimer, handlers.get),
@@ -105,12 +105,12 @@ export class ContractCalls {
 
   ask<Name extends CallName>(name: Name, request: object): Effect.Effect<Answers[Name], Problem> {
     return Effect.suspend(() => {
-      const { decode, handler } = this.calls[name]
+      const { decode, handler } = this.#calls[name]
       const text = textOf(request)
       if (text instanceof InvalidRequest) return Effect.fail(text)
       const decoded = decode(JSON.parse(text))
       if (Result.isFailure(decoded)) return Effect.fail(invalidRequest(decoded.failure))
-      const answer = handler({ body: decoded.success, text, receivedAt: this.now() })
+      const answer = handler({ body: decoded.success, text, receivedAt: this.#now() })
       // What the handler answers is what the contract says that this call answers.
       const revived = Effect.map(answer, (json) => withDates(JSON.parse(json)) as Answers[Name])
       return name === "advance"

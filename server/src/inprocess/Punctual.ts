@@ -1,5 +1,5 @@
 // Punctual inside a program: the same engine, stores and contract as the service, without HTTP. Timers are delivered to
-// functions of the program, or to webhooks. It is a composition root of its own, beside main.ts, for programs that do
+// functions of the program, or to webhooks. It is a composition root of its own, beside app/src/main.ts, for programs that do
 // not want another process; its calls are promises, so that they need not know how it is built.
 //
 //   await using punctual = await Punctual.open({ store: "sqlite:./timers.db" })
@@ -15,13 +15,13 @@ import { type HandlerDeliverer, makeHandlerDeliverer } from "../deliverers/handl
 import { makeWebhookDeliverer } from "../deliverers/webhook/WebhookDeliverer.ts"
 import type { Target } from "../domain/Timer.ts"
 import { defaultEngineOptions, Engine } from "../engine/Engine.ts"
-import { NamespaceDirectory } from "../engine/NamespaceDirectory.ts"
+import { NamespaceDirectory } from "../engine/namespaces/NamespaceDirectory.ts"
 import { makeClockHandlers } from "../http/ClockHandlers.ts"
 import { makeTimerHandlers } from "../http/TimerHandlers.ts"
-import { layerLogs } from "../Logs.ts"
 import { type Deliverer, Deliverers } from "../ports/Deliverer.ts"
 import { Ids } from "../ports/Ids.ts"
 import { WallClock } from "../ports/WallClock.ts"
+import { layerLogs } from "../program/Logs.ts"
 import { allStores } from "../stores/all.ts"
 import {
   type Answers,

@@ -1,10 +1,10 @@
 // How an in-process Punctual is opened. What an option may say is what the setting of the same name may say.
 import { invalidField } from "@punctual/api/invalidRequest"
 import type { FieldError } from "@punctual/api/Problem"
-import { duration, settings } from "../cli/Settings.ts"
-import type { LogLevelName } from "../Logs.ts"
 import { formsOf, type Parsed, parseUrl } from "../ports/Adapter.ts"
 import type { StoreAdapter, StoreChoice } from "../ports/StoreAdapter.ts"
+import type { LogLevelName } from "../program/Logs.ts"
+import { duration, settings } from "../settings/Settings.ts"
 import { PunctualError } from "./PunctualError.ts"
 
 export interface PunctualOptions {

@@ -28,13 +28,13 @@ const counters: { readonly [event in Counted]: { readonly name: string; readonly
 const typesTold = 100
 
 export class BusMetrics {
-  private readonly tenants = new TenantCounters<Counted>({ shown: 50 })
-  private readonly told = new Set<string>()
-  private readonly tell: (type: string) => void
-  private unknownTypes = 0
+  readonly #tenants = new TenantCounters<Counted>({ shown: 50 })
+  readonly #told = new Set<string>()
+  readonly #tell: (type: string) => void
+  #unknownTypes = 0
 
   private constructor(tell: (type: string) => void) {
-    this.tell = tell
+    this.#tell = tell
   }
 
   static readonly make = Effect.map(Effect.context<never>(), (context) => {
@@ -48,15 +48,15 @@ export class BusMetrics {
 
   count({ event, tenant, type = "" }: Observed): void {
     if (event !== "otherType") {
-      this.tenants.count(event, tenant)
+      this.#tenants.count(event, tenant)
       return
     }
     if (elsewhere.has(type)) return
-    this.unknownTypes++
+    this.#unknownTypes++
     const shown = type.slice(0, 100)
-    if (this.told.size === typesTold || this.told.has(shown)) return
-    this.told.add(shown)
-    this.tell(shown)
+    if (this.#told.size === typesTold || this.#told.has(shown)) return
+    this.#told.add(shown)
+    this.#tell(shown)
   }
 
   /** Gauges are left out while the broker does not answer. */
@@ -65,11 +65,11 @@ export class BusMetrics {
       Effect.catch((error) =>
         Effect.as(Effect.logWarning(`the bus could not be measured: ${error.message}`), undefined),
       ),
-      Effect.map((sample) => [...this.counterLines(), ...gaugeLines(sample, wall.now()), ""].join("\n")),
+      Effect.map((sample) => [...this.#counterLines(), ...gaugeLines(sample, wall.now()), ""].join("\n")),
     )
 
-  private counterLines(): ReadonlyArray<string> {
-    const samples = [...this.tenants.samples()]
+  #counterLines(): ReadonlyArray<string> {
+    const samples = [...this.#tenants.samples()]
     return [
       ...Object.entries(counters).flatMap(([event, { name, help }]) => [
         ...heading(name, help, "counter"),
@@ -82,7 +82,7 @@ export class BusMetrics {
         "Messages of an unknown type, acknowledged and left",
         "counter",
       ),
-      `timer_bus_unknown_types_total ${this.unknownTypes}`,
+      `timer_bus_unknown_types_total ${this.#unknownTypes}`,
     ]
   }
 }

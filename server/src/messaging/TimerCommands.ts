@@ -5,8 +5,8 @@ import { defaultRetryPolicy, type RetryPolicy } from "@punctual/api/RetryPolicy"
 import { decodeScheduleTimer, scheduleTimerType } from "@punctual/api/ScheduleTimer"
 import { Context, Effect, Exit, Layer, Result, Scope } from "effect"
 import type { Spec } from "../domain/Timer.ts"
-import { NamespaceDirectory } from "../engine/NamespaceDirectory.ts"
-import { type RefusedWrite, type ScheduleCommand, Scheduler } from "../engine/Scheduler.ts"
+import { type RefusedWrite, type ScheduleCommand, Scheduler } from "../engine/front/Scheduler.ts"
+import { NamespaceDirectory } from "../engine/namespaces/NamespaceDirectory.ts"
 import {
   Bus,
   type BusError,

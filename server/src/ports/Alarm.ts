@@ -31,50 +31,50 @@ const earlyMs = 0.05
 const nothing = new Int32Array(new SharedArrayBuffer(4))
 
 class Sleep {
-  private readonly instantMs: number
-  private readonly onEnd: () => void
-  private timer: ReturnType<typeof setTimeout> | undefined
-  private isOver = false
+  readonly #instantMs: number
+  readonly #onEnd: () => void
+  #timer: ReturnType<typeof setTimeout> | undefined
+  #isOver = false
 
   constructor(instantMs: number, onEnd: () => void) {
-    this.instantMs = instantMs
-    this.onEnd = onEnd
-    this.goOn()
+    this.#instantMs = instantMs
+    this.#onEnd = onEnd
+    this.#goOn()
   }
 
   cancel(): void {
-    this.isOver = true
-    clearTimeout(this.timer)
+    this.#isOver = true
+    clearTimeout(this.#timer)
   }
 
-  private goOn(): void {
-    const leftMs = this.instantMs - preciseNow()
-    if (leftMs <= 0) this.end()
-    else if (leftMs > 2 * coarseMarginMs) this.sleepCoarsely(leftMs - coarseMarginMs)
-    else this.sleepFinely(leftMs)
+  #goOn(): void {
+    const leftMs = this.#instantMs - preciseNow()
+    if (leftMs <= 0) this.#end()
+    else if (leftMs > 2 * coarseMarginMs) this.#sleepCoarsely(leftMs - coarseMarginMs)
+    else this.#sleepFinely(leftMs)
   }
 
-  private sleepCoarsely(ms: number): void {
-    this.timer = setTimeout(() => this.goOn(), Math.floor(ms))
+  #sleepCoarsely(ms: number): void {
+    this.#timer = setTimeout(() => this.#goOn(), Math.floor(ms))
   }
 
-  private sleepFinely(ms: number): void {
+  #sleepFinely(ms: number): void {
     const wait = Atomics.waitAsync(nothing, 0, 0, ms)
     if (!wait.async) {
-      this.sleepCoarsely(1)
+      this.#sleepCoarsely(1)
       return
     }
     wait.value.then(() => {
-      if (this.isOver) return
+      if (this.#isOver) return
       // A runtime that cannot count fractions comes back early: then a timer does, once.
-      if (this.instantMs - preciseNow() > earlyMs) this.sleepCoarsely(1)
-      else this.end()
+      if (this.#instantMs - preciseNow() > earlyMs) this.#sleepCoarsely(1)
+      else this.#end()
     })
   }
 
-  private end(): void {
-    this.isOver = true
-    this.onEnd()
+  #end(): void {
+    this.#isOver = true
+    this.#onEnd()
   }
 }
 

@@ -46,20 +46,20 @@ const randomBytes = 6
  * a buffer, because a text of many pieces takes longer, and longer again when it is first read.
  */
 class Sequence {
-  private atMs = Number.NaN
-  private made = 0
-  private readonly text = Buffer.from("00000000-0000-7000-8000-000000000000", "latin1")
+  #atMs = Number.NaN
+  #made = 0
+  readonly #text = Buffer.from("00000000-0000-7000-8000-000000000000", "latin1")
 
   next(nowMs: number, random: Uint8Array, offset: number): string {
-    const { text } = this
-    if (nowMs === this.atMs) this.made++
+    const text = this.#text
+    if (nowMs === this.#atMs) this.#made++
     else {
-      this.atMs = nowMs
-      this.made = 0
+      this.#atMs = nowMs
+      this.#made = 0
       const hex = Math.max(0, Math.floor(nowMs)).toString(16).padStart(12, "0").slice(-12)
       text.write(`${hex.slice(0, 8)}-${hex.slice(8)}`, 0, "latin1")
     }
-    const { made } = this
+    const made = this.#made
     text[15] = digits[(made >> 22) & 0xf] ?? 0
     writeHex(text, 16, (made >> 14) & 0xff)
     writeHex(text, 19, 0x80 | ((made >> 8) & 0x3f))

@@ -2,7 +2,7 @@
 // gives it page after page of their documents.
 import { changeOf, type DocumentRow } from "@punctual/documents/DocumentRow"
 import type { ServicePause } from "../domain/NamespaceSettings.ts"
-import { serviceRecord, settingsOfDocument } from "../engine/SettingsRecords.ts"
+import { serviceRecord, settingsOfDocument } from "../engine/namespaces/SettingsRecords.ts"
 import { namedMost, type UnreadableRows } from "../ports/StoreReport.ts"
 
 export class SettingsExamination {

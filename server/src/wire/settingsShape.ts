@@ -1,7 +1,7 @@
 // The shape of settings where they leave the process as JSON, in archives: those of namespaces and, under the name of
 // the service's own record, those of the service. Secrets stay sealed.
 //
-// Whatever changes here changes archives: see the version in cli/ArchiveLine.ts.
+// Whatever changes here changes archives: see the version in maintenance/ArchiveLine.ts.
 import { Schema } from "effect"
 import { RetryPolicyShape } from "./timerShapes.ts"
 

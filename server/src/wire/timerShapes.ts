@@ -1,7 +1,7 @@
 // The shapes of timers and finished lives where they leave the process as JSON: between nodes and in archives. Spec and
 // payload are left to whoever uses them, for they are written differently: once for many, or as they are.
 //
-// Whatever changes here changes both: see the versions in peers/http/peerWire.ts and cli/ArchiveLine.ts.
+// Whatever changes here changes both: see the versions in peers/http/peerWire.ts and maintenance/ArchiveLine.ts.
 import { Schema } from "effect"
 import { type AttemptLog, attemptsLogged } from "../domain/AttemptLog.ts"
 

@@ -3,9 +3,9 @@ import { once } from "node:events"
 import { createServer, type IncomingMessage } from "node:http"
 import type { AddressInfo } from "node:net"
 import { Effect } from "effect"
+import { type CommandParts, runPunctual } from "../../../app/src/commands.ts"
 import { allBuses } from "../../src/buses/all.ts"
-import type { Surroundings } from "../../src/cli/CommandRuntime.ts"
-import { type CommandParts, runPunctual } from "../../src/cli/commands.ts"
+import type { Surroundings } from "../../src/cli/frame/CommandRuntime.ts"
 import { allStores } from "../../src/stores/all.ts"
 
 export interface Ended {

@@ -4,7 +4,7 @@ import { Effect, Fiber } from "effect"
 import { keyOf, shardOf } from "../../src/domain/TimerKey.ts"
 import { keyOfItem } from "../../src/domain/WriteItem.ts"
 import { EngineMetrics } from "../../src/engine/EngineMetrics.ts"
-import { makeScheduler } from "../../src/engine/Scheduler.ts"
+import { makeScheduler } from "../../src/engine/front/Scheduler.ts"
 import { Ids } from "../../src/ports/Ids.ts"
 import type { CarriedItem } from "../../src/ports/Peers.ts"
 import {

@@ -9,7 +9,7 @@ import {
   type SettingsEdit,
 } from "../../src/domain/editSettings.ts"
 import { shardOf } from "../../src/domain/TimerKey.ts"
-import { serviceRecord } from "../../src/engine/SettingsRecords.ts"
+import { serviceRecord } from "../../src/engine/namespaces/SettingsRecords.ts"
 import { applyTo } from "../../testkit/applyTo.ts"
 import {
   delivered,

@@ -4,7 +4,7 @@ import { describe, expect } from "bun:test"
 import { Effect, Fiber } from "effect"
 import { editSettings, type SettingsEdit } from "../../src/domain/editSettings.ts"
 import { shardOf } from "../../src/domain/TimerKey.ts"
-import type { QuotaExceeded } from "../../src/engine/Quotas.ts"
+import type { QuotaExceeded } from "../../src/engine/namespaces/Quotas.ts"
 import { applyTo } from "../../testkit/applyTo.ts"
 import {
   type EngineHarness,

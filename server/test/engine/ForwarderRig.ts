@@ -2,9 +2,9 @@
 import { Effect, Layer, type Scope } from "effect"
 import { shardOf } from "../../src/domain/TimerKey.ts"
 import { keyOfItem } from "../../src/domain/WriteItem.ts"
-import type { CarriedResult } from "../../src/engine/CarriedWrite.ts"
 import { EngineMetrics } from "../../src/engine/EngineMetrics.ts"
-import { Forwarder } from "../../src/engine/Forwarder.ts"
+import type { CarriedResult } from "../../src/engine/forwarding/CarriedWrite.ts"
+import { Forwarder } from "../../src/engine/forwarding/Forwarder.ts"
 import { makeGuard } from "../../src/engine/Guard.ts"
 import { type CarriedAnswer, type CarriedItem, PeerError } from "../../src/ports/Peers.ts"
 import { ShardLeases } from "../../src/ports/ShardLeases.ts"
@@ -55,14 +55,14 @@ export class ForwarderRig {
   insertsBreak = false
   /** What was told of loops that broke. */
   readonly broken: Array<string> = []
-  private readonly peers = new Map<string, Peer>()
-  private readonly startedMs: number
-  private forwarder: Forwarder | undefined
+  readonly #peers = new Map<string, Peer>()
+  readonly #startedMs: number
+  #forwarder: Forwarder | undefined
 
   private constructor(harness: EngineHarness, faults: StoreFaults) {
     this.harness = harness
     this.faults = faults
-    this.startedMs = harness.now()
+    this.#startedMs = harness.now()
   }
 
   static make(harness: EngineHarness): Effect.Effect<ForwarderRig, never, Scope.Scope> {
@@ -76,7 +76,7 @@ export class ForwarderRig {
         stores,
       )
       const rig = new ForwarderRig(harness, faults)
-      rig.forwarder = yield* Forwarder.make({
+      rig.#forwarder = yield* Forwarder.make({
         view: {
           node: "here",
           ownerOf: () =>
@@ -86,7 +86,7 @@ export class ForwarderRig {
             rig.onRefresh()
           }),
         },
-        peers: { write: ({ address }, items) => rig.call(address, items) },
+        peers: { write: ({ address }, items) => rig.#call(address, items) },
         store: {
           limits: faults.store.limits,
           insertIfAbsent: (shard, puts) =>
@@ -110,7 +110,7 @@ export class ForwarderRig {
   /** How the peer at this address answers from now on; `then` after that, call by call. */
   peer(address: string, first: Peer, ...then: ReadonlyArray<Peer>): void {
     const script = [first, ...then]
-    this.peers.set(address, (items) => {
+    this.#peers.set(address, (items) => {
       const next = script.length > 1 ? script.shift() : script[0]
       return (next ?? first)(items)
     })
@@ -131,8 +131,8 @@ export class ForwarderRig {
   }
 
   get carrying(): Forwarder {
-    if (this.forwarder === undefined) throw new Error("the rig was not made")
-    return this.forwarder
+    if (this.#forwarder === undefined) throw new Error("the rig was not made")
+    return this.#forwarder
   }
 
   /** In short: the result, or the refusal and whether it says that something may have been done. */
@@ -148,14 +148,14 @@ export class ForwarderRig {
   }
 
   elapsedMs(): number {
-    return this.harness.now() - this.startedMs
+    return this.harness.now() - this.#startedMs
   }
 
-  private call(
+  #call(
     address: string,
     items: ReadonlyArray<CarriedItem>,
   ): Effect.Effect<ReadonlyArray<CarriedAnswer>, PeerError> {
     this.calls.push({ atMs: this.elapsedMs(), address, items })
-    return (this.peers.get(address) ?? creating)(items)
+    return (this.#peers.get(address) ?? creating)(items)
   }
 }

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test"
 import { AdvanceClockAnswer } from "@punctual/api/AdvanceClock"
 import { Effect, Schema } from "effect"
-import { InvalidAdvance } from "../../src/engine/ClockAdvance.ts"
+import { InvalidAdvance } from "../../src/engine/clock/ClockAdvance.ts"
 import type { Delivery } from "../../src/ports/Deliverer.ts"
 import { type RunningService, withService } from "./ServiceFixture.ts"
 

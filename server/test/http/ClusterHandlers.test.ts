@@ -1,8 +1,8 @@
 // What a node answers about its cluster, and how it treats calls and other nodes when it is one of several.
 import { describe, expect, test } from "bun:test"
 import { Effect } from "effect"
-import type { ClusterState } from "../../src/engine/ClusterView.ts"
 import type { EngineStatus } from "../../src/engine/Engine.ts"
+import type { ClusterState } from "../../src/engine/ownership/ClusterView.ts"
 import type { HttpServiceOptions } from "../../src/http/HttpService.ts"
 import { PeerError } from "../../src/ports/Peers.ts"
 import type { ShardLag, ShardLags } from "../../src/ports/ShardLags.ts"

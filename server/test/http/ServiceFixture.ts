@@ -1,16 +1,16 @@
-// The whole service below main.ts for one test: real listener on a free port, real engine, memory store,
+// The whole service below app/src/main.ts for one test: real listener on a free port, real engine, memory store,
 // and a deliverer that does what the test says. Everything ends with the test.
 import { defaultLimits, type Limits } from "@punctual/api/Limits"
 import { Context, Effect, Layer } from "effect"
 import { Engine } from "../../src/engine/Engine.ts"
-import { NamespaceDirectory } from "../../src/engine/NamespaceDirectory.ts"
-import { Scheduler } from "../../src/engine/Scheduler.ts"
+import { Scheduler } from "../../src/engine/front/Scheduler.ts"
+import { NamespaceDirectory } from "../../src/engine/namespaces/NamespaceDirectory.ts"
 import { type HttpService, type HttpServiceOptions, makeHttpService } from "../../src/http/HttpService.ts"
 import { listen } from "../../src/http/listener/Listener.ts"
-import { layerLogs } from "../../src/Logs.ts"
 import { Deliverers, type Delivery, type Fire } from "../../src/ports/Deliverer.ts"
 import { Ids } from "../../src/ports/Ids.ts"
 import { WallClock } from "../../src/ports/WallClock.ts"
+import { layerLogs } from "../../src/program/Logs.ts"
 import { MemoryStore } from "../../src/stores/memory/MemoryStore.ts"
 
 export interface Answered {

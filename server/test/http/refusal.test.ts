@@ -1,6 +1,6 @@
 // What a caller is told about a write that had no owner to do it, and about a timer that cannot be read.
 import { describe, expect, test } from "bun:test"
-import { OwnerUnavailable, TimerUnreadable } from "../../src/engine/Scheduler.ts"
+import { OwnerUnavailable, TimerUnreadable } from "../../src/engine/front/Scheduler.ts"
 import { refusal } from "../../src/http/refusal.ts"
 
 const told = (mayBeDone?: boolean) =>

@@ -5,8 +5,6 @@ import { defaultRetryPolicy } from "@punctual/api/RetryPolicy"
 import { Context, Effect, Layer, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { LocalBus } from "../../src/buses/local/LocalBus.ts"
-import { NamespaceDirectory } from "../../src/engine/NamespaceDirectory.ts"
-import { QuotaExceeded } from "../../src/engine/Quotas.ts"
 import {
   Overloaded,
   OwnerUnavailable,
@@ -14,7 +12,9 @@ import {
   type ScheduleCommand,
   Scheduler,
   TimerUnstorable,
-} from "../../src/engine/Scheduler.ts"
+} from "../../src/engine/front/Scheduler.ts"
+import { NamespaceDirectory } from "../../src/engine/namespaces/NamespaceDirectory.ts"
+import { QuotaExceeded } from "../../src/engine/namespaces/Quotas.ts"
 import { TimerCommands } from "../../src/messaging/TimerCommands.ts"
 import { Bus } from "../../src/ports/Bus.ts"
 import { WallClock } from "../../src/ports/WallClock.ts"

@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url"
 import { ServiceProcess } from "../../testkit/ServiceProcess.ts"
 import { TemporaryFolder } from "../../testkit/TemporaryFolder.ts"
 
-const mainFile = fileURLToPath(new URL("../../src/main.ts", import.meta.url))
+const mainFile = fileURLToPath(new URL("../../../app/src/main.ts", import.meta.url))
 
 const call = async (service: ServiceProcess, name: string, body: unknown) => {
   const response = await fetch(`${service.url}/api/v1/timers/${name}`, {

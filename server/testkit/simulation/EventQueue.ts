@@ -6,60 +6,60 @@ export interface SimEvent {
 }
 
 export class EventQueue {
-  private readonly heap: Array<SimEvent> = []
-  private added = 0
+  readonly #heap: Array<SimEvent> = []
+  #added = 0
 
   get nextAtUs(): number | undefined {
-    return this.heap[0]?.atUs
+    return this.#heap[0]?.atUs
   }
 
   add(atUs: number, run: () => void): SimEvent {
-    const event: SimEvent = { atUs, order: this.added++, run }
-    this.heap.push(event)
-    this.raise(this.heap.length - 1)
+    const event: SimEvent = { atUs, order: this.#added++, run }
+    this.#heap.push(event)
+    this.#raise(this.#heap.length - 1)
     return event
   }
 
   /** The next one, if there is any; those called off are passed over by whoever runs them. */
   take(): SimEvent | undefined {
-    const first = this.heap[0]
-    const last = this.heap.pop()
+    const first = this.#heap[0]
+    const last = this.#heap.pop()
     if (first === undefined || last === undefined || first === last) return first
-    this.heap[0] = last
-    this.lower(0)
+    this.#heap[0] = last
+    this.#lower(0)
     return first
   }
 
-  private raise(index: number): void {
+  #raise(index: number): void {
     for (let child = index; child > 0; ) {
       const parent = (child - 1) >> 1
-      if (!this.isSwapped(child, parent)) return
+      if (!this.#isSwapped(child, parent)) return
       child = parent
     }
   }
 
-  private lower(index: number): void {
+  #lower(index: number): void {
     for (let parent = index; ; ) {
       const left = 2 * parent + 1
       const right = left + 1
-      const smaller = right < this.heap.length && this.isBefore(right, left) ? right : left
-      if (smaller >= this.heap.length || !this.isSwapped(smaller, parent)) return
+      const smaller = right < this.#heap.length && this.#isBefore(right, left) ? right : left
+      if (smaller >= this.#heap.length || !this.#isSwapped(smaller, parent)) return
       parent = smaller
     }
   }
 
   /** Puts the child in its parent's place if it comes first. */
-  private isSwapped(child: number, parent: number): boolean {
-    if (!this.isBefore(child, parent)) return false
-    const [a, b] = [this.heap[child], this.heap[parent]]
+  #isSwapped(child: number, parent: number): boolean {
+    if (!this.#isBefore(child, parent)) return false
+    const [a, b] = [this.#heap[child], this.#heap[parent]]
     if (a === undefined || b === undefined) return false
-    this.heap[child] = b
-    this.heap[parent] = a
+    this.#heap[child] = b
+    this.#heap[parent] = a
     return true
   }
 
-  private isBefore(index: number, other: number): boolean {
-    const [a, b] = [this.heap[index], this.heap[other]]
+  #isBefore(index: number, other: number): boolean {
+    const [a, b] = [this.#heap[index], this.#heap[other]]
     if (a === undefined || b === undefined) return false
     return a.atUs < b.atUs || (a.atUs === b.atUs && a.order < b.order)
   }

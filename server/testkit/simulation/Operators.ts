@@ -3,8 +3,8 @@
 // troubles are over everything is resumed.
 import { Context, Effect, Exit } from "effect"
 import { editSettings, pauseService, resumeService } from "../../src/domain/editSettings.ts"
-import { NamespaceDirectory } from "../../src/engine/NamespaceDirectory.ts"
-import { type SettingsRecord, serviceRecord } from "../../src/engine/SettingsRecords.ts"
+import { NamespaceDirectory } from "../../src/engine/namespaces/NamespaceDirectory.ts"
+import { type SettingsRecord, serviceRecord } from "../../src/engine/namespaces/SettingsRecords.ts"
 import type { MemoryDatabase } from "../../src/stores/memory/MemoryDatabase.ts"
 import { setIn, settingsIn } from "../memorySettings.ts"
 import type { Chance } from "./Chance.ts"
@@ -29,72 +29,72 @@ const askAgainAfterMs = 1_000
 type Settings = SettingsRecord["settings"]
 
 export class Operators {
-  private readonly parts: OperatorsParts
-  private readonly chance: Chance
+  readonly #parts: OperatorsParts
+  readonly #chance: Chance
   /** What is stopped, as they see it, and by which of their visits: what is left of an earlier one changes nothing. */
-  private readonly stopped = new Map<string, number>()
-  private visits = 0
-  private areGone = false
+  readonly #stopped = new Map<string, number>()
+  #visits = 0
+  #areGone = false
 
   constructor(parts: OperatorsParts) {
-    this.parts = parts
-    this.chance = parts.world.chance("operators")
+    this.#parts = parts
+    this.#chance = parts.world.chance("operators")
   }
 
   begin(): void {
-    const { world, scenario } = this.parts
+    const { world, scenario } = this.#parts
     if (!scenario.hasOperators) return
-    this.expectVisit()
-    world.afterMs(scenario.troubledMs, () => this.leave())
+    this.#expectVisit()
+    world.afterMs(scenario.troubledMs, () => this.#leave())
   }
 
-  private expectVisit(): void {
-    this.parts.world.afterMs(this.chance.between(1, 2 * visitEveryMs), () => {
-      if (this.areGone) return
-      const { tenants } = this.parts.scenario
-      const tenant = tenants[this.chance.below(tenants.length)]
-      const name = this.chance.happens(0.25) ? serviceRecord : (tenant?.namespace ?? serviceRecord)
-      if (!this.stopped.has(name)) this.stop(name, this.chance.skewed(100, 12_000))
-      this.expectVisit()
+  #expectVisit(): void {
+    this.#parts.world.afterMs(this.#chance.between(1, 2 * visitEveryMs), () => {
+      if (this.#areGone) return
+      const { tenants } = this.#parts.scenario
+      const tenant = tenants[this.#chance.below(tenants.length)]
+      const name = this.#chance.happens(0.25) ? serviceRecord : (tenant?.namespace ?? serviceRecord)
+      if (!this.#stopped.has(name)) this.#stop(name, this.#chance.skewed(100, 12_000))
+      this.#expectVisit()
     })
   }
 
-  private stop(name: string, forMs: number): void {
-    const { world, pauses } = this.parts
-    const visit = ++this.visits
-    this.stopped.set(name, visit)
+  #stop(name: string, forMs: number): void {
+    const { world, pauses } = this.#parts
+    const visit = ++this.#visits
+    this.#stopped.set(name, visit)
     pauses.stopping(name)
     world.trace.note("operators", () => `stop ${name} for ${forMs} ms`)
-    this.ask(name, visit, stopped, ({ version }, node) => pauses.stopped(name, version, node.name))
+    this.#ask(name, visit, stopped, ({ version }, node) => pauses.stopped(name, version, node.name))
     world.afterMs(forMs, () => {
       // From now on nothing that is still on its way may stop it.
-      this.stopped.set(name, ++this.visits)
-      this.resume(name, this.visits)
+      this.#stopped.set(name, ++this.#visits)
+      this.#resume(name, this.#visits)
     })
   }
 
-  private resume(name: string, visit: number): void {
-    const { world, pauses } = this.parts
-    if (this.stopped.get(name) !== visit || this.areGone) return
+  #resume(name: string, visit: number): void {
+    const { world, pauses } = this.#parts
+    if (this.#stopped.get(name) !== visit || this.#areGone) return
     world.trace.note("operators", () => `resume ${name}`)
-    this.ask(name, visit, resumed, () => {
-      this.stopped.delete(name)
+    this.#ask(name, visit, resumed, () => {
+      this.#stopped.delete(name)
       pauses.resumed(name)
     })
-    world.afterMs(askAgainAfterMs, () => this.resume(name, visit))
+    world.afterMs(askAgainAfterMs, () => this.#resume(name, visit))
   }
 
-  private ask(
+  #ask(
     name: string,
     visit: number,
     edit: (name: string, settings: Settings, nowMs: number) => Settings,
     onAnswer: (record: SettingsRecord, node: SimNode) => void,
   ): void {
-    const { nodes } = this.parts
-    const node = nodes[this.chance.below(nodes.length)]
+    const { nodes } = this.#parts
+    const node = nodes[this.#chance.below(nodes.length)]
     const { process, services } = node ?? {}
     if (node === undefined || process === undefined || services === undefined) return
-    const isMeant = () => this.stopped.get(name) === visit && !this.areGone
+    const isMeant = () => this.#stopped.get(name) === visit && !this.#areGone
     process.post(() => {
       const nowMs = node.clock.wallMs()
       const change = Context.get(services, NamespaceDirectory).change(name, nowMs, (settings) =>
@@ -107,9 +107,9 @@ export class Operators {
   }
 
   /** Everything is resumed, by someone who is at the store itself. */
-  private leave(): void {
-    const { database, scenario, world, pauses } = this.parts
-    this.areGone = true
+  #leave(): void {
+    const { database, scenario, world, pauses } = this.#parts
+    this.#areGone = true
     for (const name of [serviceRecord, ...scenario.tenants.map(({ namespace }) => namespace)]) {
       const nowMs = Math.floor(startMs + world.nowMs)
       setIn(database, name, resumed(name, settingsIn(database, name).settings, nowMs), nowMs)

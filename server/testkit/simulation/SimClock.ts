@@ -13,14 +13,14 @@ const latestWakeUs = 1_500
 export class MachineClock {
   /** How far the wall clock is from the truth, beside its drift. */
   offsetMs = 0
-  private readonly world: World
-  private readonly wallRate: number
-  private readonly monotonicRate: number
+  readonly #world: World
+  readonly #wallRate: number
+  readonly #monotonicRate: number
 
   constructor(world: World, rates: { readonly wall: number; readonly monotonic: number }) {
-    this.world = world
-    this.wallRate = rates.wall
-    this.monotonicRate = rates.monotonic
+    this.#world = world
+    this.#wallRate = rates.wall
+    this.#monotonicRate = rates.monotonic
   }
 
   /** A machine whose clocks are as wrong as quartz is: at most 1 %. */
@@ -30,16 +30,16 @@ export class MachineClock {
   }
 
   wallMs(): number {
-    return Math.floor(startMs + (this.world.nowUs / 1_000) * this.wallRate + this.offsetMs)
+    return Math.floor(startMs + (this.#world.nowUs / 1_000) * this.#wallRate + this.offsetMs)
   }
 
   monotonicNanos(): bigint {
-    return BigInt(Math.round(this.world.nowUs * 1_000 * this.monotonicRate))
+    return BigInt(Math.round(this.#world.nowUs * 1_000 * this.#monotonicRate))
   }
 
   /** True time that passes while the monotonic clock counts this much. */
   trueUs(ms: number): number {
-    return Math.ceil((ms * 1_000) / this.monotonicRate)
+    return Math.ceil((ms * 1_000) / this.#monotonicRate)
   }
 }
 
@@ -47,31 +47,31 @@ export class SimClock implements Clock.Clock {
   readonly currentTimeMillis = Effect.sync(() => this.currentTimeMillisUnsafe())
   readonly currentTimeNanos = Effect.sync(() => this.currentTimeNanosUnsafe())
   readonly monotonicTimeNanos = Effect.sync(() => this.monotonicTimeNanosUnsafe())
-  private readonly process: SimProcess
-  private readonly machine: MachineClock
+  readonly #process: SimProcess
+  readonly #machine: MachineClock
 
   constructor(process: SimProcess, machine: MachineClock) {
-    this.process = process
-    this.machine = machine
+    this.#process = process
+    this.#machine = machine
   }
 
   currentTimeMillisUnsafe(): number {
-    return this.machine.wallMs()
+    return this.#machine.wallMs()
   }
 
   currentTimeNanosUnsafe(): bigint {
-    return BigInt(this.machine.wallMs()) * 1_000_000n
+    return BigInt(this.#machine.wallMs()) * 1_000_000n
   }
 
   monotonicTimeNanosUnsafe(): bigint {
-    return this.machine.monotonicNanos()
+    return this.#machine.monotonicNanos()
   }
 
   sleep(duration: Duration.Duration): Effect.Effect<void> {
     const ms = Duration.toMillis(duration)
     if (ms <= 0) return Effect.yieldNow
     if (!Number.isFinite(ms)) return Effect.never
-    const { process, machine } = this
+    const [process, machine] = [this.#process, this.#machine]
     return Effect.callback((resume) => {
       const lateUs = process.chance.below(latestWakeUs)
       const wake = process.world.after(machine.trueUs(ms) + lateUs, () =>

@@ -4,8 +4,8 @@ import { Documents } from "@punctual/documents/Documents"
 import { Context, Effect, Layer, Metric } from "effect"
 import type { Target } from "../../src/domain/Timer.ts"
 import { Engine } from "../../src/engine/Engine.ts"
-import { NamespaceDirectory } from "../../src/engine/NamespaceDirectory.ts"
-import { Scheduler } from "../../src/engine/Scheduler.ts"
+import { Scheduler } from "../../src/engine/front/Scheduler.ts"
+import { NamespaceDirectory } from "../../src/engine/namespaces/NamespaceDirectory.ts"
 import { Deliverers } from "../../src/ports/Deliverer.ts"
 import { Ids } from "../../src/ports/Ids.ts"
 import { Peers } from "../../src/ports/Peers.ts"
@@ -52,71 +52,72 @@ export class SimNode {
   wellSinceUs = 0
   /** When its process was started last. */
   startedUs = 0
-  private readonly parts: SimNodeParts
-  private running: Running | undefined
-  private starts = 0
+  readonly #parts: SimNodeParts
+  #running: Running | undefined
+  #starts = 0
   /** The end of what is known to end by itself. */
-  private troubledUntilUs = 0
+  #troubledUntilUs = 0
 
   constructor(name: string, parts: SimNodeParts) {
     this.name = name
-    this.parts = parts
+    this.#parts = parts
     const { world, scenario } = parts
     this.clock = MachineClock.drifting(world, world.chance(`clock of ${name}`), scenario.driftOfClocks)
   }
 
   get process(): SimProcess | undefined {
-    return this.running?.process
+    return this.#running?.process
   }
 
   /** It drains: what is left to it is its end. */
   get isLeaving(): boolean {
-    return this.running?.isLeaving ?? false
+    return this.#running?.isLeaving ?? false
   }
 
   /** What the engine there offers, once it has started. */
   get services(): Context.Context<SimServices> | undefined {
-    return this.running?.services
+    return this.#running?.services
   }
 
   /** As the others find it, under its name. */
   get reachable(): Reachable | undefined {
-    if (this.running?.services === undefined) return undefined
-    const { process, services } = this.running
+    if (this.#running?.services === undefined) return undefined
+    const { process, services } = this.#running
     return { process, scheduler: Context.get(services, Scheduler), engine: Context.get(services, Engine) }
   }
 
   /** Whether it has been well all the time since then. */
   isWellSince(thenUs: number): boolean {
-    return this.wellSinceUs <= thenUs && !this.link.isTroubledAt(this.parts.world.nowUs)
+    return this.wellSinceUs <= thenUs && !this.link.isTroubledAt(this.#parts.world.nowUs)
   }
 
   /** Something is or was wrong up to that instant. */
   noteTrouble(untilUs: number): void {
     this.wellSinceUs = Math.max(this.wellSinceUs, untilUs)
-    if (Number.isFinite(untilUs)) this.troubledUntilUs = Math.max(this.troubledUntilUs, untilUs)
+    if (Number.isFinite(untilUs)) this.#troubledUntilUs = Math.max(this.#troubledUntilUs, untilUs)
   }
 
   start(): void {
-    if (this.running !== undefined) return
-    const { world, recorder, scenario } = this.parts
-    this.starts++
-    const member = scenario.isRenamedOnRestart && this.starts > 1 ? `${this.name}.${this.starts}` : this.name
+    if (this.#running !== undefined) return
+    const { world, recorder, scenario } = this.#parts
+    this.#starts++
+    const member =
+      scenario.isRenamedOnRestart && this.#starts > 1 ? `${this.name}.${this.#starts}` : this.name
     const process = new SimProcess(
       this.name,
       world,
       this.clock,
-      world.chance(`process ${this.name} ${this.starts}`),
+      world.chance(`process ${this.name} ${this.#starts}`),
     )
     const running: Running = { process, isLeaving: false, services: undefined }
-    this.running = running
+    this.#running = running
     this.startedUs = world.nowUs
     this.noteTrouble(world.nowUs)
     recorder.node("started", this.name)
     world.trace.note(this.name, () => `starts as ${member}`)
     process.post(() => {
       const life = Effect.gen({ self: this }, function* () {
-        running.services = yield* Layer.build(this.engine(process, member))
+        running.services = yield* Layer.build(this.#engine(process, member))
         return yield* Effect.never
       })
       process.run(Effect.scoped(life))
@@ -124,33 +125,33 @@ export class SimNode {
   }
 
   crash(): void {
-    const { world, recorder } = this.parts
-    if (this.running === undefined) return
+    const { world, recorder } = this.#parts
+    if (this.#running === undefined) return
     world.trace.note(this.name, () => "crashes")
-    this.running.process.crash()
-    this.running = undefined
+    this.#running.process.crash()
+    this.#running = undefined
     recorder.node("killed", this.name)
   }
 
   pause(): void {
-    this.parts.world.trace.note(this.name, () => "is paused")
-    this.running?.process.pause()
+    this.#parts.world.trace.note(this.name, () => "is paused")
+    this.#running?.process.pause()
     this.noteTrouble(Number.POSITIVE_INFINITY)
   }
 
   resume(): void {
-    const { world } = this.parts
-    if (this.running?.process.isPaused !== true) return
+    const { world } = this.#parts
+    if (this.#running?.process.isPaused !== true) return
     world.trace.note(this.name, () => "goes on")
-    this.running.process.resume()
+    this.#running.process.resume()
     // What else was wrong may last longer.
-    this.wellSinceUs = Math.max(world.nowUs, this.troubledUntilUs)
+    this.wellSinceUs = Math.max(world.nowUs, this.#troubledUntilUs)
   }
 
   /** Stops as it should: no more attempts, everything settled and released, then its end. */
   drain(withinMs: number): void {
-    const running = this.running
-    const { world, recorder } = this.parts
+    const running = this.#running
+    const { world, recorder } = this.#parts
     if (running?.services === undefined) {
       this.crash()
       return
@@ -164,7 +165,7 @@ export class SimNode {
         world.trace.note(this.name, () => "has drained and stops")
         recorder.node("stopped", this.name)
         running.process.crash()
-        if (this.running === running) this.running = undefined
+        if (this.#running === running) this.#running = undefined
       }),
     )
   }
@@ -172,15 +173,15 @@ export class SimNode {
   /** The wall clock is set, by someone who may be wrong. */
   setClock(offsetMs: number): void {
     this.clock.offsetMs = offsetMs
-    this.noteTrouble(this.parts.world.nowUs)
+    this.noteTrouble(this.#parts.world.nowUs)
   }
 
   /** The sum of a counter since the last start, over its labels or for one of them. */
   counter(id: string, label?: string): number {
-    if (this.running === undefined) return 0
+    if (this.#running === undefined) return 0
     let sum = 0
     for (const { id: found, type, state, attributes } of Effect.runSync(
-      Effect.provideContext(Metric.snapshot, this.running.process.context),
+      Effect.provideContext(Metric.snapshot, this.#running.process.context),
     )) {
       const isMeant = label === undefined || Object.values(attributes ?? {}).includes(label)
       if (found === id && type === "Counter" && isMeant) sum += Number(state.count)
@@ -188,15 +189,15 @@ export class SimNode {
     return sum
   }
 
-  private engine(process: SimProcess, member: string): Layer.Layer<SimServices> {
-    const { scenario, database, witness, targets, world, peers } = this.parts
+  #engine(process: SimProcess, member: string): Layer.Layer<SimServices> {
+    const { scenario, database, witness, targets, world, peers } = this.#parts
     const { batchItems, concurrentWrites } = scenario
     const stores = Layer.effectContext(
       Effect.gen({ self: this }, function* () {
         const simulated = new SimStore(yield* ShardStorage, yield* ShardLeases, {
           process,
           link: this.link,
-          chance: world.chance(`store of ${process.name} ${this.starts}`),
+          chance: world.chance(`store of ${process.name} ${this.#starts}`),
           witness,
           limits: { batchItems, concurrentWrites },
         })

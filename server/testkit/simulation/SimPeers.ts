@@ -2,7 +2,7 @@
 // way is cut or lossy. Only a call that found no connection is known not to have arrived.
 import { Effect, Exit } from "effect"
 import type { Engine } from "../../src/engine/Engine.ts"
-import type { Scheduler } from "../../src/engine/Scheduler.ts"
+import type { Scheduler } from "../../src/engine/front/Scheduler.ts"
 import { PeerError, type PeerNode, type Peers } from "../../src/ports/Peers.ts"
 import type { Chance } from "./Chance.ts"
 import type { SimProcess } from "./SimProcess.ts"
@@ -29,25 +29,25 @@ const answerWithinUs = 2_000_000
 export class SimPeers {
   /** Every way loses calls until then. */
   flakyUntilUs = 0
-  private readonly world: World
-  private readonly chance: Chance
-  private readonly reachable: (address: string) => Reachable | undefined
-  private readonly cuts = new Map<string, number>()
-  private readonly callers = new WeakMap<SimProcess, Caller>()
+  readonly #world: World
+  readonly #chance: Chance
+  readonly #reachable: (address: string) => Reachable | undefined
+  readonly #cuts = new Map<string, number>()
+  readonly #callers = new WeakMap<SimProcess, Caller>()
 
   constructor(world: World, reachable: (address: string) => Reachable | undefined) {
-    this.world = world
-    this.chance = world.chance("peers")
-    this.reachable = reachable
+    this.#world = world
+    this.#chance = world.chance("peers")
+    this.#reachable = reachable
   }
 
   /** Nothing passes between the two until then. */
   cut(node: string, other: string, untilUs: number): void {
-    this.cuts.set(wayOf(node, other), untilUs)
+    this.#cuts.set(wayOf(node, other), untilUs)
   }
 
   heal(): void {
-    this.cuts.clear()
+    this.#cuts.clear()
     this.flakyUntilUs = 0
   }
 
@@ -56,21 +56,21 @@ export class SimPeers {
     return {
       // What arrives is a copy, as on any wire, and another one each time.
       write: (peer, items) =>
-        this.call(process, peer, ({ scheduler }) => scheduler.accept(structuredClone(items))),
+        this.#call(process, peer, ({ scheduler }) => scheduler.accept(structuredClone(items))),
       inFlight: (peer, fireIds) =>
-        this.call(process, peer, ({ scheduler }) => Effect.succeed(scheduler.isInFlightHere(fireIds))),
-      nudge: (peer) => this.call(process, peer, ({ engine }) => Effect.sync(() => engine.lookNow())),
+        this.#call(process, peer, ({ scheduler }) => Effect.succeed(scheduler.isInFlightHere(fireIds))),
+      nudge: (peer) => this.#call(process, peer, ({ engine }) => Effect.sync(() => engine.lookNow())),
     }
   }
 
-  private call<A>(
+  #call<A>(
     from: SimProcess,
     peer: PeerNode,
     run: (peer: Reachable) => Effect.Effect<A>,
   ): Effect.Effect<A, PeerError> {
-    const { world } = this
-    const caller = this.callers.get(from) ?? new Caller()
-    this.callers.set(from, caller)
+    const world = this.#world
+    const caller = this.#callers.get(from) ?? new Caller()
+    this.#callers.set(from, caller)
     return Effect.callback((resume) => {
       const number = caller.calls++
       caller.open.add(number)
@@ -83,21 +83,21 @@ export class SimPeers {
       const fail = (message: string, isUndelivered: boolean, afterUs: number) => {
         answer(Exit.fail(new PeerError({ message, isUndelivered })), afterUs)
       }
-      world.after(this.tripUs(), () => {
-        const to = this.reachable(peer.address)
-        if (to === undefined || this.isCut(from.name, to.process.name)) {
-          fail("no connection", true, this.chance.happens(0.7) ? this.tripUs() : answerWithinUs)
+      world.after(this.#tripUs(), () => {
+        const to = this.#reachable(peer.address)
+        if (to === undefined || this.#isCut(from.name, to.process.name)) {
+          fail("no connection", true, this.#chance.happens(0.7) ? this.#tripUs() : answerWithinUs)
           return
         }
         // It was started again, and is called something else.
         if (to.engine.cluster().node !== peer.node) {
-          fail("another node was meant", true, this.tripUs())
+          fail("another node was meant", true, this.#tripUs())
           return
         }
         // From here on the caller cannot know.
         fail("no answer in time", false, answerWithinUs)
-        if (this.loses()) return
-        const hangsUp = to.process.whenCrashed(() => fail("broken off", false, this.tripUs()))
+        if (this.#loses()) return
+        const hangsUp = to.process.whenCrashed(() => fail("broken off", false, this.#tripUs()))
         to.process.post(() => {
           // One that was given up and comes behind later ones is refused: it must not undo what they did.
           const seen = Math.max(lowestAwaited, caller.seen.get(to.process) ?? 0)
@@ -105,7 +105,7 @@ export class SimPeers {
           if (number < seen) return
           to.process.run(run(to)).addObserver((exit) => {
             hangsUp()
-            if (!this.loses() && !this.isCut(from.name, to.process.name)) answer(exit, this.tripUs())
+            if (!this.#loses() && !this.#isCut(from.name, to.process.name)) answer(exit, this.#tripUs())
           })
         })
       })
@@ -113,17 +113,17 @@ export class SimPeers {
     })
   }
 
-  private isCut(node: string, other: string): boolean {
-    return this.world.nowUs < (this.cuts.get(wayOf(node, other)) ?? 0)
+  #isCut(node: string, other: string): boolean {
+    return this.#world.nowUs < (this.#cuts.get(wayOf(node, other)) ?? 0)
   }
 
-  private loses(): boolean {
-    return this.world.nowUs < this.flakyUntilUs && this.chance.happens(0.15)
+  #loses(): boolean {
+    return this.#world.nowUs < this.flakyUntilUs && this.#chance.happens(0.15)
   }
 
-  private tripUs(): number {
-    const isSlow = this.world.nowUs < this.flakyUntilUs && this.chance.happens(0.3)
-    return isSlow ? this.chance.skewed(10_000, 1_500_000) : this.chance.between(50, longestTripUs)
+  #tripUs(): number {
+    const isSlow = this.#world.nowUs < this.flakyUntilUs && this.#chance.happens(0.3)
+    return isSlow ? this.#chance.skewed(10_000, 1_500_000) : this.#chance.between(50, longestTripUs)
   }
 }
 

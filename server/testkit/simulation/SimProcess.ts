@@ -14,14 +14,14 @@ export class SimProcess {
   readonly context: Context.Context<never>
   isAlive = true
   isPaused = false
-  private readonly inbox: SimDispatcher
-  private readonly onEnd = new Set<() => void>()
+  readonly #inbox: SimDispatcher
+  readonly #onEnd = new Set<() => void>()
 
   constructor(name: string, world: World, machine: MachineClock, chance: Chance) {
     this.name = name
     this.world = world
     this.chance = chance
-    this.inbox = new SimDispatcher(this)
+    this.#inbox = new SimDispatcher(this)
     const logger = Logger.make<unknown, void>(({ logLevel, message }) => {
       world.trace.note(name, () => `${logLevel}: ${[message].flat().map(String).join(" ")}`)
     })
@@ -41,7 +41,7 @@ export class SimProcess {
 
   /** Something reaches the process: it happens when the process runs, or never. */
   post(task: () => void): void {
-    this.inbox.scheduleTask(task, 0)
+    this.#inbox.scheduleTask(task, 0)
   }
 
   pause(): void {
@@ -62,14 +62,14 @@ export class SimProcess {
     this.isAlive = false
     this.world.park(this)
     this.world.forget(this)
-    for (const end of this.onEnd) end()
-    this.onEnd.clear()
+    for (const end of this.#onEnd) end()
+    this.#onEnd.clear()
   }
 
   /** Told of the crash, unless called off; connections break that way. */
   whenCrashed(end: () => void): () => void {
-    this.onEnd.add(end)
-    return () => this.onEnd.delete(end)
+    this.#onEnd.add(end)
+    return () => this.#onEnd.delete(end)
   }
 
   /** A dispatcher has work. */

@@ -8,10 +8,10 @@ const opsBeforeYield = 2_048
 
 export class SimScheduler implements Scheduler.Scheduler {
   readonly executionMode = "async"
-  private readonly process: SimProcess
+  readonly #process: SimProcess
 
   constructor(process: SimProcess) {
-    this.process = process
+    this.#process = process
   }
 
   shouldYield(fiber: Fiber.Fiber<unknown, unknown>): boolean {
@@ -19,7 +19,7 @@ export class SimScheduler implements Scheduler.Scheduler {
   }
 
   makeDispatcher(): Scheduler.SchedulerDispatcher {
-    return new SimDispatcher(this.process)
+    return new SimDispatcher(this.#process)
   }
 }
 
@@ -31,31 +31,31 @@ interface Task {
 /** Its own steps stay in order, as Effect promises; among dispatchers there is none. */
 export class SimDispatcher implements Scheduler.SchedulerDispatcher {
   readonly process: SimProcess
-  private readonly tasks: Array<Task> = []
+  readonly #tasks: Array<Task> = []
 
   constructor(process: SimProcess) {
     this.process = process
   }
 
   get size(): number {
-    return this.tasks.length
+    return this.#tasks.length
   }
 
   scheduleTask(run: () => void, priority: number): void {
     // The steps of a process that crashed are never taken.
     if (!this.process.isAlive) return
-    let place = this.tasks.length
-    while (place > 0 && (this.tasks[place - 1]?.priority ?? 0) > priority) place--
-    this.tasks.splice(place, 0, { run, priority })
-    if (this.tasks.length === 1) this.process.isReady(this)
+    let place = this.#tasks.length
+    while (place > 0 && (this.#tasks[place - 1]?.priority ?? 0) > priority) place--
+    this.#tasks.splice(place, 0, { run, priority })
+    if (this.#tasks.length === 1) this.process.isReady(this)
   }
 
   runNext(): void {
-    this.tasks.shift()?.run()
+    this.#tasks.shift()?.run()
   }
 
   /** Only for who waits for a fibre without Effect, which nobody does here. */
   flush(): void {
-    while (this.tasks.length > 0) this.runNext()
+    while (this.#tasks.length > 0) this.runNext()
   }
 }

@@ -28,7 +28,7 @@ export class StoreLink {
   /** Of claims alone. */
   claimsSlowUntilUs = 0
   /** What lay on the way until then is lost. */
-  private lateNotAfterUs = Number.POSITIVE_INFINITY
+  #lateNotAfterUs = Number.POSITIVE_INFINITY
 
   isTroubledAt(nowUs: number): boolean {
     return nowUs < Math.max(this.cutUntilUs, this.flakyUntilUs, this.slowUntilUs, this.lateUntilUs)
@@ -36,7 +36,7 @@ export class StoreLink {
 
   /** Whether a call that was given up still arrives. */
   arrivesAt(nowUs: number): boolean {
-    return nowUs <= this.lateNotAfterUs
+    return nowUs <= this.#lateNotAfterUs
   }
 
   heal(nowUs: number): void {
@@ -45,7 +45,7 @@ export class StoreLink {
     this.slowUntilUs = Math.min(this.slowUntilUs, nowUs)
     this.lateUntilUs = Math.min(this.lateUntilUs, nowUs)
     this.claimsSlowUntilUs = Math.min(this.claimsSlowUntilUs, nowUs)
-    this.lateNotAfterUs = nowUs + slowestUs
+    this.#lateNotAfterUs = nowUs + slowestUs
   }
 }
 
@@ -80,97 +80,97 @@ const answerWithinUs = 3_000_000
 export class SimStore {
   readonly storage: ShardStorage["Service"]
   readonly leases: ShardLeases["Service"]
-  private readonly parts: SimStoreParts
-  private readonly world: World
+  readonly #parts: SimStoreParts
+  readonly #world: World
 
   constructor(storage: ShardStorage["Service"], leases: ShardLeases["Service"], parts: SimStoreParts) {
-    this.parts = parts
-    this.world = parts.process.world
-    this.storage = this.overWire(storage)
-    this.leases = this.leasesOverWire(leases)
+    this.#parts = parts
+    this.#world = parts.process.world
+    this.storage = this.#overWire(storage)
+    this.leases = this.#leasesOverWire(leases)
   }
 
-  private overWire(storage: ShardStorage["Service"]): ShardStorage["Service"] {
-    const { witness, process, limits } = this.parts
+  #overWire(storage: ShardStorage["Service"]): ShardStorage["Service"] {
+    const { witness, process, limits } = this.#parts
     const { insertNew } = storage
     return {
       limits: { ...storage.limits, ...limits },
-      open: (shard, epoch) => this.call("open", () => done(storage.open(shard, epoch))),
+      open: (shard, epoch) => this.#call("open", () => done(storage.open(shard, epoch))),
       look: (looks) =>
-        this.call("look", () => {
-          this.world.trace.note(
+        this.#call("look", () => {
+          this.#world.trace.note(
             process.name,
             () => `looks at ${looks.map(({ key }) => key.timerId).join(", ")}`,
           )
           return done(storage.look(looks))
         }),
       commit: (commits) =>
-        this.call(
+        this.#call(
           "commit",
           () => witness.commit(process.name, commits, () => done(storage.commit(commits))),
           // Commits of one call stand or fall each alone: of a call that broke off some may be there.
           () => {
-            const some = commits.slice(0, this.parts.chance.below(commits.length + 1))
+            const some = commits.slice(0, this.#parts.chance.below(commits.length + 1))
             witness.commit(process.name, some, () => done(storage.commit(some)))
           },
         ),
       due: (query) =>
-        this.call("due", () => {
+        this.#call("due", () => {
           witness.read(process.name)
           return done(storage.due(query))
         }),
-      dueHeads: (query) => this.call("dueHeads", () => done(storage.dueHeads(query))),
+      dueHeads: (query) => this.#call("dueHeads", () => done(storage.dueHeads(query))),
       ...(insertNew === undefined
         ? {}
         : {
             insertNew: (shard, timers) =>
-              this.call("insertNew", () =>
+              this.#call("insertNew", () =>
                 witness.insert(process.name, shard, timers, () => done(insertNew(shard, timers))),
               ),
           }),
-      scan: (scan) => this.call("scan", () => done(storage.scan(scan))),
+      scan: (scan) => this.#call("scan", () => done(storage.scan(scan))),
       namespaces: (exclusiveAfter, limit) =>
-        this.call("namespaces", () => done(storage.namespaces(exclusiveAfter, limit))),
-      prune: (beforeMs, limit) => this.call("prune", () => done(storage.prune(beforeMs, limit))),
-      tally: this.call("tally", () => done(storage.tally)),
+        this.#call("namespaces", () => done(storage.namespaces(exclusiveAfter, limit))),
+      prune: (beforeMs, limit) => this.#call("prune", () => done(storage.prune(beforeMs, limit))),
+      tally: this.#call("tally", () => done(storage.tally)),
     }
   }
 
-  private leasesOverWire(leases: ShardLeases["Service"]): ShardLeases["Service"] {
-    const { witness, process } = this.parts
+  #leasesOverWire(leases: ShardLeases["Service"]): ShardLeases["Service"] {
+    const { witness, process } = this.#parts
     return {
-      owners: this.call("owners", () => done(leases.owners)),
+      owners: this.#call("owners", () => done(leases.owners)),
       claim: (expected, node) =>
-        this.call("claim", () =>
+        this.#call("claim", () =>
           witness.claim(process.name, expected, () => done(leases.claim(expected, node))),
         ),
-      renew: (held) => this.call("renew", () => done(leases.renew(held))),
-      release: (shard, epoch) => this.call("release", () => done(leases.release(shard, epoch))),
-      announce: (member) => this.call("announce", () => done(leases.announce(member))),
-      members: this.call("members", () => done(leases.members)),
-      retire: (node) => this.call("retire", () => done(leases.retire(node))),
+      renew: (held) => this.#call("renew", () => done(leases.renew(held))),
+      release: (shard, epoch) => this.#call("release", () => done(leases.release(shard, epoch))),
+      announce: (member) => this.#call("announce", () => done(leases.announce(member))),
+      members: this.#call("members", () => done(leases.members)),
+      retire: (node) => this.#call("retire", () => done(leases.retire(node))),
     }
   }
 
   /** Reads and writes of documents cross the wire as rows, like every other call. */
   documentsOverWire(documents: MemoryDocuments): Documents["Service"] {
     return storeDocuments({
-      write: (asked) => this.call("writeDocument", () => Exit.succeed(documents.write(asked))),
-      get: (kind, id) => this.call("document", () => Exit.succeed(documents.get(kind, id))),
-      list: (range) => this.call("documents", () => Exit.succeed(documents.list(range))),
+      write: (asked) => this.#call("writeDocument", () => Exit.succeed(documents.write(asked))),
+      get: (kind, id) => this.#call("document", () => Exit.succeed(documents.get(kind, id))),
+      list: (range) => this.#call("documents", () => Exit.succeed(documents.list(range))),
       changesAfter: (kind, version, limit) =>
-        this.call("documentsAfter", () => Exit.succeed(documents.changesAfter(kind, version, limit))),
+        this.#call("documentsAfter", () => Exit.succeed(documents.changesAfter(kind, version, limit))),
     })
   }
 
   /** There, the effect, and back. `inPart` is what a call that breaks off may still have done. */
-  private call<A, E>(
+  #call<A, E>(
     method: string,
     effect: () => Exit.Exit<A, E>,
     inPart: () => void = effect,
   ): Effect.Effect<A, E | StoreError> {
-    const { process, link, chance } = this.parts
-    const { world } = this
+    const { process, link, chance } = this.#parts
+    const world = this.#world
     return Effect.callback((resume) => {
       const answer = (exit: Exit.Exit<A, E | StoreError>, afterUs: number) =>
         world.after(afterUs, () => process.post(() => resume(exit)))
@@ -183,12 +183,12 @@ export class SimStore {
       const arrives = process.whenCrashed(() => {
         isLost = chance.happens(0.5)
       })
-      world.after(this.tripUs(method), () => {
+      world.after(this.#tripUs(method), () => {
         arrives()
         if (isLost) return
-        const breaksWhere = this.breaksWhere()
+        const breaksWhere = this.#breaksWhere()
         if (world.nowUs < link.cutUntilUs || breaksWhere === "before") {
-          fail("nothing was done", this.noticedAfterUs())
+          fail("nothing was done", this.#noticedAfterUs())
           return
         }
         if (world.nowUs < link.lateUntilUs && chance.happens(0.2)) {
@@ -197,32 +197,32 @@ export class SimStore {
             world.trace.note(process.name, () => `${method} arrives late`)
             effect()
           })
-          fail("it is still on its way", this.noticedAfterUs())
+          fail("it is still on its way", this.#noticedAfterUs())
           return
         }
         if (breaksWhere === "during") {
           inPart()
-          fail("it may have been done", this.noticedAfterUs())
+          fail("it may have been done", this.#noticedAfterUs())
           return
         }
         const exit = effect()
-        const backUs = this.tripUs(method)
-        if (world.nowUs + backUs < link.cutUntilUs) fail("done, but unheard", this.noticedAfterUs())
+        const backUs = this.#tripUs(method)
+        if (world.nowUs + backUs < link.cutUntilUs) fail("done, but unheard", this.#noticedAfterUs())
         else answer(exit, backUs)
       })
     })
   }
 
-  private tripUs(method: string): number {
-    const { link, chance } = this.parts
+  #tripUs(method: string): number {
+    const { link, chance } = this.#parts
     const slowUntilUs = Math.max(link.slowUntilUs, method === "claim" ? link.claimsSlowUntilUs : 0)
-    const isSlow = this.world.nowUs < slowUntilUs && chance.happens(0.3)
+    const isSlow = this.#world.nowUs < slowUntilUs && chance.happens(0.3)
     return isSlow ? chance.skewed(20_000, slowestUs) : chance.between(50, longestTripUs)
   }
 
-  private breaksWhere(): "before" | "during" | undefined {
-    if (this.world.nowUs >= this.parts.link.flakyUntilUs) return undefined
-    return this.parts.chance.weighted([
+  #breaksWhere(): "before" | "during" | undefined {
+    if (this.#world.nowUs >= this.#parts.link.flakyUntilUs) return undefined
+    return this.#parts.chance.weighted([
       [12, "before"],
       [12, "during"],
       [76, undefined],
@@ -230,8 +230,8 @@ export class SimStore {
   }
 
   /** A refused connection is noticed at once, a silent one when time is up. */
-  private noticedAfterUs(): number {
-    const { chance } = this.parts
+  #noticedAfterUs(): number {
+    const { chance } = this.#parts
     return chance.happens(0.5) ? chance.between(50, longestTripUs) : answerWithinUs
   }
 }

@@ -33,26 +33,26 @@ const delivered: Delivery = { kind: "delivered", status: 200 }
 const encoder = new TextEncoder()
 
 export class Targets {
-  private readonly parts: TargetsParts
-  private rearmings = 0
+  readonly #parts: TargetsParts
+  #rearmings = 0
 
   constructor(parts: TargetsParts) {
-    this.parts = parts
+    this.#parts = parts
   }
 
   /** The deliverer of one process. */
   reachedFrom(process: SimProcess): Deliverer {
     return {
-      deliver: (fire) => this.deliver(process, fire),
+      deliver: (fire) => this.#deliver(process, fire),
       hostOf: (target: Target) => ("url" in target ? new URL(target.url).host : target.type),
     }
   }
 
-  private deliver(process: SimProcess, fire: Fire): Effect.Effect<Delivery> {
-    const { recorder, witness } = this.parts
+  #deliver(process: SimProcess, fire: Fire): Effect.Effect<Delivery> {
+    const { recorder, witness } = this.#parts
     const { world } = process
     return Effect.callback((resume) => {
-      const behaviour = this.behaviourFor(fire)
+      const behaviour = this.#behaviourFor(fire)
       const delivery = recorder.attempted({
         key: { namespace: fire.namespace, timerId: fire.timerId },
         fireId: fire.fireId,
@@ -85,24 +85,24 @@ export class Targets {
     })
   }
 
-  private behaviourFor(fire: Fire): Behaviour {
-    const { chance } = this.parts
+  #behaviourFor(fire: Fire): Behaviour {
+    const { chance } = this.#parts
     const soonMs = chance.between(1, 20)
-    if (this.parts.areWell()) return { afterMs: soonMs, delivery: delivered }
-    switch (this.parts.temperOf(fire.namespace)) {
+    if (this.#parts.areWell()) return { afterMs: soonMs, delivery: delivered }
+    switch (this.#parts.temperOf(fire.namespace)) {
       case "calm":
         return { afterMs: soonMs, delivery: delivered }
       case "moody":
-        return this.moody(soonMs)
+        return this.#moody(soonMs)
       case "recurring":
         return chance.happens(0.6)
-          ? { afterMs: soonMs, delivery: this.rearm(fire) }
+          ? { afterMs: soonMs, delivery: this.#rearm(fire) }
           : { afterMs: chance.skewed(1, 3_000), delivery: delivered }
     }
   }
 
-  private moody(soonMs: number): Behaviour {
-    const { chance } = this.parts
+  #moody(soonMs: number): Behaviour {
+    const { chance } = this.#parts
     const isHostFailure = chance.happens(0.4)
     const behaviour = chance.weighted<Behaviour>([
       [45, { afterMs: soonMs, delivery: delivered }],
@@ -128,10 +128,10 @@ export class Targets {
     return behaviour ?? { afterMs: soonMs, delivery: delivered }
   }
 
-  private rearm({ namespace, timerId }: Fire): Delivery {
-    const { chance } = this.parts
+  #rearm({ namespace, timerId }: Fire): Delivery {
+    const { chance } = this.#parts
     const payload = chance.happens(0.3)
-      ? encoder.encode(JSON.stringify({ for: `${namespace}/${timerId}`, again: ++this.rearmings }))
+      ? encoder.encode(JSON.stringify({ for: `${namespace}/${timerId}`, again: ++this.#rearmings }))
       : undefined
     return {
       kind: "rearm",

@@ -5,30 +5,30 @@ import type { World } from "./World.ts"
 
 export class Trace {
   readonly lines: Array<string> = []
-  private readonly world: World
-  private readonly isKept: boolean
-  private state = 0x811c_9dc5
+  readonly #world: World
+  readonly #isKept: boolean
+  #state = 0x811c_9dc5
 
   constructor(world: World, isKept: boolean) {
-    this.world = world
-    this.isKept = isKept
+    this.#world = world
+    this.#isKept = isKept
   }
 
   get hash(): string {
-    return (this.state >>> 0).toString(16).padStart(8, "0")
+    return (this.#state >>> 0).toString(16).padStart(8, "0")
   }
 
   /** A choice of the run. */
   mix(value: number): void {
-    this.state = Math.imul(this.state ^ value ^ (this.world.nowUs | 0), 0x0100_0193)
-    this.state ^= this.state >>> 15
+    this.#state = Math.imul(this.#state ^ value ^ (this.#world.nowUs | 0), 0x0100_0193)
+    this.#state ^= this.#state >>> 15
   }
 
   /** Something worth reading; the text is only made if somebody will. */
   note(who: string, what: () => string): void {
     this.mix(who.length)
-    if (!this.isKept) return
-    const { nowUs, steps } = this.world
+    if (!this.#isKept) return
+    const { nowUs, steps } = this.#world
     this.lines.push(
       `${(nowUs / 1_000).toFixed(3).padStart(11)} ${String(steps).padStart(7)} ${who.padEnd(8)} ${what()}`,
     )

@@ -61,39 +61,39 @@ export class Watch implements StoreWitness, AttemptWitness {
   foreignInserts = 0
   readonly pauses: PauseWatch
   readonly violations: Array<{ readonly promised: Promised; readonly message: string }> = []
-  private readonly parts: WatchParts
-  private readonly epochs: Array<number>
-  private readonly ownedSinceUs: Array<number>
-  private readonly running = new Map<string, Set<Running>>()
+  readonly #parts: WatchParts
+  readonly #epochs: Array<number>
+  readonly #ownedSinceUs: Array<number>
+  readonly #running = new Map<string, Set<Running>>()
   /** Every arming that ever had an attempt. */
-  private readonly started = new Set<string>()
-  private readonly reads = new Map<string, { sinceUs: number; firings: number; pages: number }>()
-  private readonly armedAtUs = new Map<string, number>()
-  private readonly foreign = new Set<string>()
+  readonly #started = new Set<string>()
+  readonly #reads = new Map<string, { sinceUs: number; firings: number; pages: number }>()
+  readonly #armedAtUs = new Map<string, number>()
+  readonly #foreign = new Set<string>()
   /** Keys that someone is asking something of. */
-  private readonly asked = new Map<string, number>()
+  readonly #asked = new Map<string, number>()
 
   constructor(parts: WatchParts) {
-    this.parts = parts
+    this.#parts = parts
     this.pauses = new PauseWatch(parts.world, parts.database)
-    this.epochs = parts.database.shards.map(({ epoch }) => epoch)
-    this.ownedSinceUs = parts.database.shards.map(() => 0)
+    this.#epochs = parts.database.shards.map(({ epoch }) => epoch)
+    this.#ownedSinceUs = parts.database.shards.map(() => 0)
   }
 
   broken(promised: Promised, message: string): void {
-    const { world } = this.parts
+    const { world } = this.#parts
     this.violations.push({ promised, message })
     world.trace.note("watch", () => `${promised} is broken: ${message}`)
     world.stop(`${promised}: ${message}`)
   }
 
   isRunning(fireId: string): boolean {
-    return this.running.has(fireId)
+    return this.#running.has(fireId)
   }
 
   /** Timers of the namespace whose attempts run now, but for those of which nothing else may be asked. */
   runningIn(namespace: string): ReadonlyArray<string> {
-    return [...this.running.values()].flatMap((flights) =>
+    return [...this.#running.values()].flatMap((flights) =>
       [...flights].flatMap(({ key }) =>
         key.namespace === namespace && !key.timerId.startsWith(onceOnly) ? [key.timerId] : [],
       ),
@@ -102,21 +102,21 @@ export class Watch implements StoreWitness, AttemptWitness {
 
   /** Whose timers have dead letters now, the earliest first. */
   deadIn(namespace: string): ReadonlyArray<string> {
-    return [...this.parts.database.index(namespace).ended.dead.byTime.upFrom(() => true)].flatMap(
+    return [...this.#parts.database.index(namespace).ended.dead.byTime.upFrom(() => true)].flatMap(
       ({ life: { timerId } }) => (timerId.startsWith(onceOnly) ? [] : [timerId]),
     )
   }
 
   /** A client asks something of the key; what is returned ends that. */
   asking(uuid: string): () => void {
-    this.asked.set(uuid, (this.asked.get(uuid) ?? 0) + 1)
-    return () => this.asked.set(uuid, (this.asked.get(uuid) ?? 1) - 1)
+    this.#asked.set(uuid, (this.#asked.get(uuid) ?? 0) + 1)
+    return () => this.#asked.set(uuid, (this.#asked.get(uuid) ?? 1) - 1)
   }
 
   // ── The store ─────────────────────────────────────────────────────────────────────────────────
 
   commit(node: string, commits: ReadonlyArray<Commit>, run: () => Committed): Committed {
-    const { database, world } = this.parts
+    const { database, world } = this.#parts
     const before = commits.map(({ changes }) => changes.map(({ key }) => database.known(key)))
     const committed = run()
     if (Exit.isFailure(committed)) return committed
@@ -138,30 +138,30 @@ export class Watch implements StoreWitness, AttemptWitness {
             `${isMissed ? "misses" : "writes"} ${itemName(item)}: ${answer.result} (shard ${commit.shard}, epoch ${commit.epoch})`,
         )
         if (known === undefined || isMissed) continue
-        this.judgeAnswer(item, answer, known.pending, commit.epoch)
-        this.noteArming(item, answer, known)
+        this.#judgeAnswer(item, answer, known.pending, commit.epoch)
+        this.#noteArming(item, answer, known)
       }
     }
-    this.checkEpochs()
+    this.#checkEpochs()
     return committed
   }
 
   claim(node: string, expected: Lease, run: () => Claimed): Claimed {
-    const { world, recorder } = this.parts
-    const before = this.parts.database.shards[expected.shard]?.epoch ?? 0
+    const { world, recorder } = this.#parts
+    const before = this.#parts.database.shards[expected.shard]?.epoch ?? 0
     const claimed = run()
     if (Exit.isFailure(claimed) || claimed.value === undefined) return claimed
     const { epoch, shard } = claimed.value
     if (epoch <= before) this.broken("fencing", `shard ${shard} was claimed under ${epoch} after ${before}`)
     recorder.node("ownershipMoved", node)
-    this.ownedSinceUs[shard] = world.nowUs
+    this.#ownedSinceUs[shard] = world.nowUs
     world.trace.note(node, () => `claims shard ${shard}, epoch ${epoch}`)
-    this.checkEpochs()
+    this.#checkEpochs()
     return claimed
   }
 
   insert(node: string, shard: number, timers: ReadonlyArray<Timer>, run: () => Inserted): Inserted {
-    const { world, database } = this.parts
+    const { world, database } = this.#parts
     const before = timers.map((timer) => database.known(timer))
     const inserted = run()
     if (Exit.isFailure(inserted)) return inserted
@@ -169,22 +169,22 @@ export class Watch implements StoreWitness, AttemptWitness {
       const known = before[place]
       if (inserted.value[place] !== "stored") continue
       world.trace.note(node, () => `inserts ${timerName(timer)} (shard ${shard})`)
-      if (this.armedAtUs.has(timer.fireId))
+      if (this.#armedAtUs.has(timer.fireId))
         this.broken("idempotence", `${timerName(timer)} was inserted after it had been armed`)
       if (timer.timerId.startsWith(onceOnly) && known?.last !== undefined)
         this.broken("idempotence", `${timerName(timer)} was armed again by an insert of its create`)
       this.foreignInserts++
-      this.foreign.add(timer.fireId)
-      this.armedAtUs.set(timer.fireId, world.nowUs)
+      this.#foreign.add(timer.fireId)
+      this.#armedAtUs.set(timer.fireId, world.nowUs)
     }
     return inserted
   }
 
   /** A node that reads without end, and fires nothing for it, is running in circles. */
   read(node: string): void {
-    const { world } = this.parts
-    const reads = this.reads.get(node) ?? { sinceUs: world.nowUs, firings: this.firings, pages: 0 }
-    this.reads.set(node, reads)
+    const { world } = this.#parts
+    const reads = this.#reads.get(node) ?? { sinceUs: world.nowUs, firings: this.firings, pages: 0 }
+    this.#reads.set(node, reads)
     if (world.nowUs - reads.sinceUs > circleUs || this.firings !== reads.firings) {
       reads.sinceUs = world.nowUs
       reads.firings = this.firings
@@ -197,70 +197,70 @@ export class Watch implements StoreWitness, AttemptWitness {
   // ── Attempts ──────────────────────────────────────────────────────────────────────────────────
 
   began(process: SimProcess, fire: Fire): void {
-    const { world, database } = this.parts
+    const { world, database } = this.#parts
     this.firings++
-    this.started.add(fire.fireId)
+    this.#started.add(fire.fireId)
     const { uuid } = keyOf(fire.namespace, fire.timerId)
     const shard = shardOf(uuid, database.shards.length)
-    const flights = this.running.get(fire.fireId) ?? new Set()
-    this.running.set(fire.fireId, flights.add({ process, epoch: fire.epoch, key: fire }))
+    const flights = this.#running.get(fire.fireId) ?? new Set()
+    this.#running.set(fire.fireId, flights.add({ process, epoch: fire.epoch, key: fire }))
     const name = fireName(fire)
     world.trace.note(process.name, () => `starts ${name}, due ${sinceStart(fire.executeAt)}`)
     const current = database.shards[shard]?.epoch
     if (fire.epoch !== current)
       this.broken("fencing", `${process.name} started ${name} when epoch ${current} had been granted`)
     const row = database.known({ namespace: fire.namespace, timerId: fire.timerId, uuid }).pending
-    this.judgePayload(fire)
+    this.#judgePayload(fire)
     if (row === undefined || (row.fireId !== fire.fireId && row.executeAt !== fire.executeAt)) {
       this.broken("definiteAnswers", `${process.name} started ${name}, which is not pending`)
       return
     }
     if (row.fireId !== fire.fireId) return
-    const node = this.parts.nodeOf(process)
+    const node = this.#parts.nodeOf(process)
     if (node === undefined) return
     const pause = this.pauses.forbids(node, fire.namespace)
     if (pause !== undefined) this.broken("pause", `${process.name} started ${name} while ${pause} was paused`)
-    this.judgeTime(node, shard, fire, row)
+    this.#judgeTime(node, shard, fire, row)
   }
 
   ended(process: SimProcess, fire: Fire): void {
-    const flights = this.running.get(fire.fireId)
+    const flights = this.#running.get(fire.fireId)
     for (const flight of flights ?? [])
       if (flight.process === process && flight.epoch === fire.epoch) flights?.delete(flight)
-    if (flights?.size === 0) this.running.delete(fire.fireId)
+    if (flights?.size === 0) this.#running.delete(fire.fireId)
   }
 
   // ── Within ────────────────────────────────────────────────────────────────────────────────────
 
-  private checkEpochs(): void {
-    for (const [shard, { epoch }] of this.parts.database.shards.entries()) {
-      if (epoch < (this.epochs[shard] ?? 0)) this.broken("fencing", `the epoch of shard ${shard} fell`)
-      this.epochs[shard] = epoch
+  #checkEpochs(): void {
+    for (const [shard, { epoch }] of this.#parts.database.shards.entries()) {
+      if (epoch < (this.#epochs[shard] ?? 0)) this.broken("fencing", `the epoch of shard ${shard} fell`)
+      this.#epochs[shard] = epoch
     }
   }
 
   /** What was just cancelled or moved with a definite answer must be at rest. */
-  private judgeAnswer(item: WriteItem, answer: WriteAnswer, pending: Timer | undefined, epoch: number): void {
+  #judgeAnswer(item: WriteItem, answer: WriteAnswer, pending: Timer | undefined, epoch: number): void {
     if (pending === undefined || !endsAtRest(item, answer)) return
     if ("timer" in answer && answer.timer.fireId === pending.fireId) return
-    for (const flight of this.running.get(pending.fireId) ?? []) {
+    for (const flight of this.#running.get(pending.fireId) ?? []) {
       if (flight.epoch !== epoch || !flight.process.isAlive) continue
       const message = `${timerName(pending)} was ${answer.result} while an attempt of it ran`
       this.broken("definiteAnswers", message)
     }
   }
 
-  private noteArming(
+  #noteArming(
     item: WriteItem,
     answer: WriteAnswer,
     { pending, last }: ReturnType<MemoryDatabase["known"]>,
   ): void {
-    const { world } = this.parts
+    const { world } = this.#parts
     const armed = armedBy(answer)
     if (armed === undefined || armed.fireId === pending?.fireId) return
-    if (this.armedAtUs.has(armed.fireId))
+    if (this.#armedAtUs.has(armed.fireId))
       this.broken("idempotence", `${timerName(armed)} was armed twice under one fireId`)
-    this.armedAtUs.set(armed.fireId, world.nowUs)
+    this.#armedAtUs.set(armed.fireId, world.nowUs)
     // Of some timers only one create was ever sent, again and again: it fires once. A node whose clock says
     // that its time is still to come cannot tell a repeat from a wish for another life.
     if (item.kind !== "put" || !armed.timerId.startsWith(onceOnly) || last === undefined) return
@@ -268,52 +268,52 @@ export class Watch implements StoreWitness, AttemptWitness {
       this.broken("idempotence", `${timerName(armed)} was armed again by a repeat of its create`)
   }
 
-  private judgePayload({ namespace, timerId, payload }: Fire): void {
+  #judgePayload({ namespace, timerId, payload }: Fire): void {
     if (payload === undefined) return
     const { for: owner } = JSON.parse(decoder.decode(payload)) as { readonly for?: unknown }
     if (owner !== `${namespace}/${timerId}`)
       this.broken("isolation", `${namespace}/${timerId} was delivered with the payload of ${String(owner)}`)
   }
 
-  private judgeTime(node: SimNode, shard: number, fire: Fire, row: Timer): void {
+  #judgeTime(node: SimNode, shard: number, fire: Fire, row: Timer): void {
     const nowMs = node.clock.wallMs()
-    const { scenario } = this.parts
+    const { scenario } = this.#parts
     if (fire.firedAt < row.fireAt || nowMs < row.fireAt)
       this.broken("neverEarly", `${fireName(fire)} started ${row.fireAt - nowMs} ms before its time`)
     if (row.attempts !== fire.attempt - 1)
       this.broken("history", `${fireName(fire)} started after ${row.attempts} stored attempts`)
     const isCalm = scenario.tenants.some((t) => t.namespace === fire.namespace && t.temper === "calm")
     if (!isCalm || !scenario.isAmple || fire.attempt > 1) return
-    this.judgeLateness(node, shard, fire, row, nowMs)
-    this.judgeOrder(node, shard, fire, row)
+    this.#judgeLateness(node, shard, fire, row, nowMs)
+    this.#judgeOrder(node, shard, fire, row)
   }
 
   /** On a node that is well, what was written through it, or has long been there, starts when it is due. */
-  private judgeLateness(node: SimNode, shard: number, fire: Fire, row: Timer, nowMs: number): void {
-    const { world } = this.parts
-    const armedAtUs = this.armedAtUs.get(fire.fireId) ?? 0
-    const knownSinceUs = this.foreign.has(fire.fireId) ? armedAtUs + foreignNoticedWithinUs : armedAtUs
+  #judgeLateness(node: SimNode, shard: number, fire: Fire, row: Timer, nowMs: number): void {
+    const { world } = this.#parts
+    const armedAtUs = this.#armedAtUs.get(fire.fireId) ?? 0
+    const knownSinceUs = this.#foreign.has(fire.fireId) ? armedAtUs + foreignNoticedWithinUs : armedAtUs
     const lateMs = Math.min(nowMs - row.fireAt, (world.nowUs - knownSinceUs) / 1_000)
     if (lateMs <= lateByAtMostMs) return
     const peaceSinceUs = world.nowUs - lateMs * 1_000 - settledInUs
-    if (!this.isSettled(node, shard, peaceSinceUs)) return
+    if (!this.#isSettled(node, shard, peaceSinceUs)) return
     if (this.pauses.mayHaveRested(fire.namespace, peaceSinceUs)) return
     this.broken("horizon", `${fireName(fire)} started ${Math.round(lateMs)} ms late on ${node.name}`)
   }
 
   /** Of one namespace on one shard, nothing that is due earlier waits while this one starts. */
-  private judgeOrder(node: SimNode, shard: number, fire: Fire, row: Timer): void {
-    const { world, database } = this.parts
-    if (!this.isSettled(node, shard, world.nowUs - settledInUs)) return
+  #judgeOrder(node: SimNode, shard: number, fire: Fire, row: Timer): void {
+    const { world, database } = this.#parts
+    if (!this.#isSettled(node, shard, world.nowUs - settledInUs)) return
     const earlier = { shard, exclusiveAfter: beginning, limit: 1_000, only: fire.namespace }
     for (const timer of database.due({ ...earlier, inclusiveUntilMs: row.fireAt })) {
       if (!isBefore(timer, row)) return
-      const armedAtUs = this.armedAtUs.get(timer.fireId) ?? 0
+      const armedAtUs = this.#armedAtUs.get(timer.fireId) ?? 0
       const isExcused =
         timer.attempts > 0 ||
-        this.started.has(timer.fireId) ||
-        this.foreign.has(timer.fireId) ||
-        (this.asked.get(timer.uuid) ?? 0) > 0 ||
+        this.#started.has(timer.fireId) ||
+        this.#foreign.has(timer.fireId) ||
+        (this.#asked.get(timer.uuid) ?? 0) > 0 ||
         world.nowUs - armedAtUs < 1_000_000
       if (!isExcused) {
         this.broken("order", `${fireName(fire)} started before ${timerName(timer)}, which was due earlier`)
@@ -322,8 +322,8 @@ export class Watch implements StoreWitness, AttemptWitness {
     }
   }
 
-  private isSettled(node: SimNode, shard: number, sinceUs: number): boolean {
-    return node.isWellSince(sinceUs) && (this.ownedSinceUs[shard] ?? 0) <= sinceUs
+  #isSettled(node: SimNode, shard: number, sinceUs: number): boolean {
+    return node.isWellSince(sinceUs) && (this.#ownedSinceUs[shard] ?? 0) <= sinceUs
   }
 }
 

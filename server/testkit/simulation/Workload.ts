@@ -5,8 +5,8 @@ import { Effect } from "effect"
 import type { Spec } from "../../src/domain/Timer.ts"
 import { keyOf } from "../../src/domain/TimerKey.ts"
 import type { CancelAnswer, ChangeAnswer, PutAnswer, ScheduleAnswer } from "../../src/domain/WriteItem.ts"
-import type { Discarded, Replayed } from "../../src/engine/DeadLetters.ts"
-import type { CreateCommand, Scheduler } from "../../src/engine/Scheduler.ts"
+import type { Discarded, Replayed } from "../../src/engine/front/DeadLetters.ts"
+import type { CreateCommand, Scheduler } from "../../src/engine/front/Scheduler.ts"
 import type { Answer, Ask, HistoryRecorder, Key } from "../History.ts"
 import type { Chance } from "./Chance.ts"
 import { callNode, type Failure, type Heard } from "./callNode.ts"
@@ -36,51 +36,51 @@ const triesPerAsk = 6
 export class Workload {
   /** Asks sent, by all clients. */
   asks = 0
-  private readonly parts: WorkloadParts
-  private readonly process: SimProcess
-  private readonly chance: Chance
+  readonly #parts: WorkloadParts
+  readonly #process: SimProcess
+  readonly #chance: Chance
   /** Creates that are sent again and again. */
-  private readonly onceCreates: Array<CreateCommand> = []
-  private made = 0
+  readonly #onceCreates: Array<CreateCommand> = []
+  #made = 0
 
   constructor(parts: WorkloadParts) {
-    this.parts = parts
+    this.#parts = parts
     const { world } = parts
-    this.chance = world.chance("workload")
+    this.#chance = world.chance("workload")
     const exact = new MachineClock(world, { wall: 1, monotonic: 1 })
-    this.process = new SimProcess("clients", world, exact, world.chance("clients"))
+    this.#process = new SimProcess("clients", world, exact, world.chance("clients"))
   }
 
   begin(): void {
-    for (let client = 0; client < this.parts.scenario.clients; client++) {
-      this.process.post(() => this.process.run(this.askUntilTroublesEnd))
+    for (let client = 0; client < this.#parts.scenario.clients; client++) {
+      this.#process.post(() => this.#process.run(this.#askUntilTroublesEnd))
     }
   }
 
-  private readonly askUntilTroublesEnd: Effect.Effect<void> = Effect.suspend(() => {
+  readonly #askUntilTroublesEnd: Effect.Effect<void> = Effect.suspend(() => {
     const self = this
-    const { world, scenario } = this.parts
+    const { world, scenario } = this.#parts
     return Effect.gen(function* () {
       while (world.nowMs < scenario.troubledMs) {
-        yield* Effect.sleep(self.chance.between(1, 2 * scenario.askEveryMs))
-        yield* self.askSomething
+        yield* Effect.sleep(self.#chance.between(1, 2 * scenario.askEveryMs))
+        yield* self.#askSomething
       }
     })
   })
 
-  private readonly askSomething: Effect.Effect<void> = Effect.suspend(() => {
-    const { chance } = this
-    const tenant = this.parts.scenario.tenants[chance.below(this.parts.scenario.tenants.length)]
+  readonly #askSomething: Effect.Effect<void> = Effect.suspend(() => {
+    const chance = this.#chance
+    const tenant = this.#parts.scenario.tenants[chance.below(this.#parts.scenario.tenants.length)]
     if (tenant === undefined) return Effect.void
-    if (tenant.isOnBus) return chance.happens(0.75) ? this.schedule(tenant) : this.cancel(tenant)
+    if (tenant.isOnBus) return chance.happens(0.75) ? this.#schedule(tenant) : this.#cancel(tenant)
     const ask = chance.weighted([
-      [40, () => this.createAndRepeat(this.newCommand(tenant, this.someId(tenant.namespace)))],
-      [12, () => this.createOnce],
-      [14, () => this.change(tenant)],
-      [14, () => this.cancel(tenant)],
-      [6, () => this.burst(tenant)],
-      [4, () => this.dispose(tenant, "replay")],
-      [1, () => this.dispose(tenant, "discard")],
+      [40, () => this.#createAndRepeat(this.#newCommand(tenant, this.#someId(tenant.namespace)))],
+      [12, () => this.#createOnce],
+      [14, () => this.#change(tenant)],
+      [14, () => this.#cancel(tenant)],
+      [6, () => this.#burst(tenant)],
+      [4, () => this.#dispose(tenant, "replay")],
+      [1, () => this.#dispose(tenant, "discard")],
     ])
     return ask?.() ?? Effect.void
   })
@@ -88,19 +88,19 @@ export class Workload {
   // ── What is asked ─────────────────────────────────────────────────────────────────────────────
 
   /** After an answer that never came the same create is sent again: it must not fire twice. */
-  private createAndRepeat(command: CreateCommand): Effect.Effect<void> {
+  #createAndRepeat(command: CreateCommand): Effect.Effect<void> {
     const self = this
     return Effect.gen(function* () {
       for (let time = 0; time < 3; time++) {
-        const heard = yield* self.create(command)
-        if (heard.kind !== "unknown" || self.chance.happens(0.3)) return
-        yield* Effect.sleep(self.chance.between(10, 2_000))
+        const heard = yield* self.#create(command)
+        if (heard.kind !== "unknown" || self.#chance.happens(0.3)) return
+        yield* Effect.sleep(self.#chance.between(10, 2_000))
       }
     })
   }
 
-  private create(command: CreateCommand): Effect.Effect<Heard<PutAnswer>> {
-    return this.ask<PutAnswer>(
+  #create(command: CreateCommand): Effect.Effect<Heard<PutAnswer>> {
+    return this.#ask<PutAnswer>(
       askOfCreate(command),
       (scheduler) => scheduler.create(command),
       (answer) => {
@@ -114,42 +114,45 @@ export class Workload {
   }
 
   /** A new timer of which nothing else is ever asked, or the create of an earlier one once more. */
-  private get createOnce(): Effect.Effect<void> {
-    const { chance, onceCreates } = this
+  get #createOnce(): Effect.Effect<void> {
+    const [chance, onceCreates] = [this.#chance, this.#onceCreates]
     const earlier = chance.happens(0.6) ? onceCreates[chance.below(onceCreates.length)] : undefined
-    if (earlier !== undefined) return this.createAndRepeat(earlier)
+    if (earlier !== undefined) return this.#createAndRepeat(earlier)
     const quiet = { namespace: "quiet", temper: "calm", isOnBus: false } as const
-    const command = { ...this.newCommand(quiet, `${onceOnly}${this.made++}`), onExisting: "replace" } as const
+    const command = {
+      ...this.#newCommand(quiet, `${onceOnly}${this.#made++}`),
+      onExisting: "replace",
+    } as const
     onceCreates.push(command)
-    return this.createAndRepeat(command)
+    return this.#createAndRepeat(command)
   }
 
-  private burst(tenant: Tenant): Effect.Effect<void> {
-    const { chance } = this
+  #burst(tenant: Tenant): Effect.Effect<void> {
+    const chance = this.#chance
     const size = tenant.temper === "calm" ? chance.between(4, 10) : chance.between(10, 40)
-    const executeAt = this.someInstant()
+    const executeAt = this.#someInstant()
     const commands = Array.from({ length: size }, () => ({
-      ...this.newCommand(tenant, `b-${this.made++}`),
+      ...this.#newCommand(tenant, `b-${this.#made++}`),
       executeAt,
     }))
     // Many at once, and each an ask of its own.
-    return Effect.forEach(commands, (command) => this.create(command), {
+    return Effect.forEach(commands, (command) => this.#create(command), {
       concurrency: "unbounded",
       discard: true,
     })
   }
 
-  private schedule(tenant: Tenant): Effect.Effect<void> {
+  #schedule(tenant: Tenant): Effect.Effect<void> {
     const { namespace } = tenant
-    const timerId = this.someId(namespace)
-    const executeAt = this.someInstant()
-    const askedAt = this.now() - this.chance.skewed(0, 3_000)
+    const timerId = this.#someId(namespace)
+    const executeAt = this.#someInstant()
+    const askedAt = this.#now() - this.#chance.skewed(0, 3_000)
     const request: Ask = { op: "create", key: { namespace, timerId }, executeAtMs: executeAt }
     return Effect.asVoid(
-      this.ask<ScheduleAnswer>(
+      this.#ask<ScheduleAnswer>(
         request,
         (scheduler) =>
-          scheduler.schedule({ namespace, timerId, executeAt, askedAt, spec: this.spec(tenant) }),
+          scheduler.schedule({ namespace, timerId, executeAt, askedAt, spec: this.#spec(tenant) }),
         (answer) => {
           // What it came too late for may be what it did itself, when it was carried and heard no answer.
           if (answer.result === "ignored") return undefined
@@ -162,10 +165,10 @@ export class Workload {
     )
   }
 
-  private change({ namespace }: Tenant): Effect.Effect<void> {
-    const timerId = this.someId(namespace)
-    const executeAt = this.chance.happens(0.8) ? this.someInstant() : undefined
-    const payload = this.chance.happens(0.4) ? this.payload({ namespace, timerId }) : undefined
+  #change({ namespace }: Tenant): Effect.Effect<void> {
+    const timerId = this.#someId(namespace)
+    const executeAt = this.#chance.happens(0.8) ? this.#someInstant() : undefined
+    const payload = this.#chance.happens(0.4) ? this.#payload({ namespace, timerId }) : undefined
     const set = {
       ...(executeAt === undefined ? {} : { executeAt }),
       ...(payload === undefined ? {} : { payload }),
@@ -177,7 +180,7 @@ export class Workload {
       ...(payload === undefined ? {} : { payload }),
     }
     return Effect.asVoid(
-      this.ask<ChangeAnswer>(
+      this.#ask<ChangeAnswer>(
         request,
         (scheduler) => scheduler.update({ namespace, timerId, set }),
         (answer) =>
@@ -189,10 +192,10 @@ export class Workload {
     )
   }
 
-  private cancel({ namespace }: Tenant): Effect.Effect<void> {
-    const timerId = this.someId(namespace)
+  #cancel({ namespace }: Tenant): Effect.Effect<void> {
+    const timerId = this.#someId(namespace)
     return Effect.asVoid(
-      this.ask<CancelAnswer>(
+      this.#ask<CancelAnswer>(
         { op: "cancel", key: { namespace, timerId } },
         (scheduler) => scheduler.cancel(namespace, timerId, undefined),
         ({ result }) => (result === "cancelled" || result === "inFlight" ? { result } : nothingDone(result)),
@@ -202,11 +205,11 @@ export class Workload {
   }
 
   /** Turns to the dead letters of a key, often one that has some. */
-  private dispose({ namespace }: Tenant, op: "replay" | "discard"): Effect.Effect<void> {
-    const dead = this.parts.watch.deadIn(namespace)
-    const timerId = dead[this.chance.below(dead.length)] ?? this.someId(namespace)
+  #dispose({ namespace }: Tenant, op: "replay" | "discard"): Effect.Effect<void> {
+    const dead = this.#parts.watch.deadIn(namespace)
+    const timerId = dead[this.#chance.below(dead.length)] ?? this.#someId(namespace)
     return Effect.asVoid(
-      this.ask<{ readonly done: number }>(
+      this.#ask<{ readonly done: number }>(
         { op, key: { namespace, timerId } },
         (scheduler) => {
           const asked: Effect.Effect<Replayed | Discarded | undefined, Failure> = scheduler[op]({
@@ -230,14 +233,14 @@ export class Workload {
   }
 
   /** Asks node after node until one has answered, or nobody knows. */
-  private ask<A>(
+  #ask<A>(
     request: Ask,
     call: Call<A>,
     answerOf: (answer: A) => Answer | undefined,
     ownerOf: (answer: A) => Key | undefined,
   ): Effect.Effect<Heard<A>> {
     const self = this
-    const { recorder, watch, world } = this.parts
+    const { recorder, watch, world } = this.#parts
     const { namespace, timerId } = request.key
     return Effect.gen(function* () {
       self.asks++
@@ -245,8 +248,8 @@ export class Workload {
       const isOver = watch.asking(keyOf(namespace, timerId).uuid)
       let heard: Heard<A> = { kind: "refused", because: "no node" }
       for (let tries = 0; tries < triesPerAsk && heard.kind === "refused"; tries++) {
-        if (tries > 0) yield* Effect.sleep(self.chance.between(5, 400))
-        heard = yield* callNode(self.process, self.someNode(), self.chance, call)
+        if (tries > 0) yield* Effect.sleep(self.#chance.between(5, 400))
+        heard = yield* callNode(self.#process, self.#someNode(), self.#chance, call)
       }
       isOver()
       const result = resultOf(heard, answerOf)
@@ -268,26 +271,26 @@ export class Workload {
 
   // ── By chance ─────────────────────────────────────────────────────────────────────────────────
 
-  private now(): number {
-    return Math.floor(startMs + this.parts.world.nowMs)
+  #now(): number {
+    return Math.floor(startMs + this.#parts.world.nowMs)
   }
 
-  private someNode(): SimNode {
-    const node = this.parts.nodes[this.chance.below(this.parts.nodes.length)]
+  #someNode(): SimNode {
+    const node = this.#parts.nodes[this.#chance.below(this.#parts.nodes.length)]
     if (node === undefined) throw new Error("a world without nodes")
     return node
   }
 
   /** Often one whose attempt runs: there what is asked and what comes of the attempt meet. */
-  private someId(namespace: string): string {
-    const running = this.chance.happens(0.3) ? this.parts.watch.runningIn(namespace) : []
-    const meant = running[this.chance.below(running.length)]
+  #someId(namespace: string): string {
+    const running = this.#chance.happens(0.3) ? this.#parts.watch.runningIn(namespace) : []
+    const meant = running[this.#chance.below(running.length)]
     if (meant !== undefined) return meant
-    return this.chance.happens(0.7) ? `t-${this.chance.below(sharedIds)}` : `u-${this.made++}`
+    return this.#chance.happens(0.7) ? `t-${this.#chance.below(sharedIds)}` : `u-${this.#made++}`
   }
 
-  private someInstant(): number {
-    const { chance } = this
+  #someInstant(): number {
+    const chance = this.#chance
     const inMs = chance.weighted([
       [10, chance.between(-5_000, 0)],
       [35, chance.between(0, 1_500)],
@@ -295,28 +298,28 @@ export class Workload {
       [15, chance.between(8_000, 40_000)],
       [5, 600_000],
     ])
-    return this.now() + (inMs ?? 0)
+    return this.#now() + (inMs ?? 0)
   }
 
-  private newCommand(tenant: Tenant, timerId: string): CreateCommand {
+  #newCommand(tenant: Tenant, timerId: string): CreateCommand {
     const { namespace } = tenant
     return {
       namespace,
       timerId,
-      executeAt: this.someInstant(),
-      spec: this.spec(tenant),
-      onExisting: this.chance.oneOf(["replace", "replace", "keep", "fail"]),
-      payload: this.payload({ namespace, timerId }),
-      correlationId: `c-${this.made}`,
+      executeAt: this.#someInstant(),
+      spec: this.#spec(tenant),
+      onExisting: this.#chance.oneOf(["replace", "replace", "keep", "fail"]),
+      payload: this.#payload({ namespace, timerId }),
+      correlationId: `c-${this.#made}`,
     }
   }
 
-  private payload({ namespace, timerId }: Key): Uint8Array {
-    return encoder.encode(JSON.stringify({ for: `${namespace}/${timerId}`, made: this.made++ }))
+  #payload({ namespace, timerId }: Key): Uint8Array {
+    return encoder.encode(JSON.stringify({ for: `${namespace}/${timerId}`, made: this.#made++ }))
   }
 
-  private spec({ namespace, temper }: Tenant): Spec {
-    const host = temper === "calm" ? namespace : `${namespace}-${this.chance.below(2)}`
+  #spec({ namespace, temper }: Tenant): Spec {
+    const host = temper === "calm" ? namespace : `${namespace}-${this.#chance.below(2)}`
     return {
       target: {
         type: "webhook",
@@ -332,7 +335,7 @@ export class Workload {
         maxIntervalMs: 3_000,
         jitter: 0.2,
       },
-      ...(temper === "moody" && this.chance.happens(0.1) ? { expireAfterMs: 2_000 } : {}),
+      ...(temper === "moody" && this.#chance.happens(0.1) ? { expireAfterMs: 2_000 } : {}),
     }
   }
 }

@@ -15,15 +15,15 @@ export class World {
   /** True time since the start. */
   nowUs = 0
   steps = 0
-  private readonly turns: Chance
-  private readonly events = new EventQueue()
-  private readonly ready: Array<SimDispatcher> = []
-  private readonly parked = new Map<SimProcess, Set<SimDispatcher>>()
-  private stopped: string | undefined
+  readonly #turns: Chance
+  readonly #events = new EventQueue()
+  readonly #ready: Array<SimDispatcher> = []
+  readonly #parked = new Map<SimProcess, Set<SimDispatcher>>()
+  #stopped: string | undefined
 
   constructor(seed: number, options: { readonly isTraced: boolean }) {
     this.seed = seed
-    this.turns = this.chance("turns")
+    this.#turns = this.chance("turns")
     this.trace = new Trace(this, options.isTraced)
   }
 
@@ -37,11 +37,11 @@ export class World {
 
   /** Why the run was stopped before its time, if it was. */
   get whyStopped(): string | undefined {
-    return this.stopped
+    return this.#stopped
   }
 
   after(delayUs: number, run: () => void): SimEvent {
-    return this.events.add(this.nowUs + Math.max(1, Math.round(delayUs)), run)
+    return this.#events.add(this.nowUs + Math.max(1, Math.round(delayUs)), run)
   }
 
   afterMs(delayMs: number, run: () => void): SimEvent {
@@ -50,70 +50,70 @@ export class World {
 
   /** Nothing more happens: the state is as whoever stopped it found it. */
   stop(why: string): void {
-    this.stopped ??= why
+    this.#stopped ??= why
   }
 
   /** Lets the world go on until then, or until it is stopped. */
   runUntil(endUs: number): void {
     let stepsNow = 0
-    while (this.stopped === undefined) {
-      if (this.ready.length > 0) {
-        this.takeTurn()
+    while (this.#stopped === undefined) {
+      if (this.#ready.length > 0) {
+        this.#takeTurn()
         if (++stepsNow > stepsAtOnce) this.stop(`no rest after ${stepsAtOnce} steps at one instant`)
         continue
       }
-      const nextAtUs = this.events.nextAtUs
+      const nextAtUs = this.#events.nextAtUs
       if (nextAtUs === undefined || nextAtUs > endUs) break
       if (nextAtUs > this.nowUs) stepsNow = 0
       this.nowUs = nextAtUs
-      const event = this.events.take()
+      const event = this.#events.take()
       if (event?.run === undefined) continue
       this.steps++
       this.trace.mix(event.order)
       event.run()
     }
-    this.nowUs = Math.max(this.nowUs, this.stopped === undefined ? endUs : 0)
+    this.nowUs = Math.max(this.nowUs, this.#stopped === undefined ? endUs : 0)
   }
 
   isReady(dispatcher: SimDispatcher): void {
-    const parked = this.parked.get(dispatcher.process)
-    if (parked === undefined) this.ready.push(dispatcher)
+    const parked = this.#parked.get(dispatcher.process)
+    if (parked === undefined) this.#ready.push(dispatcher)
     else parked.add(dispatcher)
   }
 
   /** The process has no turns any more. */
   park(process: SimProcess): void {
-    const parked = this.parked.get(process) ?? new Set()
-    this.parked.set(process, parked)
-    for (let index = this.ready.length - 1; index >= 0; index--) {
-      const dispatcher = this.ready[index]
+    const parked = this.#parked.get(process) ?? new Set()
+    this.#parked.set(process, parked)
+    for (let index = this.#ready.length - 1; index >= 0; index--) {
+      const dispatcher = this.#ready[index]
       if (dispatcher?.process !== process) continue
       parked.add(dispatcher)
-      this.ready.splice(index, 1)
+      this.#ready.splice(index, 1)
     }
   }
 
   unpark(process: SimProcess): void {
-    const parked = this.parked.get(process)
-    this.parked.delete(process)
-    for (const dispatcher of parked ?? []) if (dispatcher.size > 0) this.ready.push(dispatcher)
+    const parked = this.#parked.get(process)
+    this.#parked.delete(process)
+    for (const dispatcher of parked ?? []) if (dispatcher.size > 0) this.#ready.push(dispatcher)
   }
 
   forget(process: SimProcess): void {
-    this.parked.delete(process)
+    this.#parked.delete(process)
   }
 
   /** One step of one fibre, picked by the seed. */
-  private takeTurn(): void {
-    const index = this.turns.below(this.ready.length)
-    const dispatcher = this.ready[index]
+  #takeTurn(): void {
+    const index = this.#turns.below(this.#ready.length)
+    const dispatcher = this.#ready[index]
     if (dispatcher === undefined) return
     this.steps++
-    this.trace.mix(index * 8_191 + this.ready.length)
+    this.trace.mix(index * 8_191 + this.#ready.length)
     // Taken out while it runs: what it does may pause its own process. If it was its only step, whatever it
     // does next makes it ready again by itself.
-    const last = this.ready.pop()
-    if (last !== undefined && last !== dispatcher) this.ready[index] = last
+    const last = this.#ready.pop()
+    if (last !== undefined && last !== dispatcher) this.#ready[index] = last
     const hasMore = dispatcher.size > 1
     dispatcher.runNext()
     if (hasMore && dispatcher.process.isAlive) this.isReady(dispatcher)

@@ -1,7 +1,7 @@
 // A client's call to a node, and what it can conclude from what comes back. The node may be down, crash over
 // it, or be frozen: then the answer is unknown, and the contract says what a client may do about it.
 import { Context, Effect, Exit, Option } from "effect"
-import { Scheduler } from "../../src/engine/Scheduler.ts"
+import { Scheduler } from "../../src/engine/front/Scheduler.ts"
 import type { Chance } from "./Chance.ts"
 import type { SimNode } from "./SimNode.ts"
 import type { SimProcess } from "./SimProcess.ts"

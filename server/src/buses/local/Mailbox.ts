@@ -32,22 +32,22 @@ export class Mailbox {
   isOpen = true
   /** False when its subscription has closed: what comes back is for others. */
   isThere = true
-  private queued: Array<Copy> = []
-  private readonly hasMail = Latch.makeUnsafe(false)
+  #queued: Array<Copy> = []
+  readonly #hasMail = Latch.makeUnsafe(false)
 
   constructor(subscription: Subscription) {
     this.subscription = subscription
   }
 
   put(copy: Copy): void {
-    this.queued.push(copy)
-    this.hasMail.openUnsafe()
+    this.#queued.push(copy)
+    this.#hasMail.openUnsafe()
   }
 
   /** Takes all that is left. */
   empty(): ReadonlyArray<Copy> {
-    const left = this.queued
-    this.queued = []
+    const left = this.#queued
+    this.#queued = []
     return left
   }
 
@@ -56,16 +56,16 @@ export class Mailbox {
     const self = this
     return Effect.gen(function* () {
       for (;;) {
-        yield* self.hasMail.await
+        yield* self.#hasMail.await
         // In a turn of its own, not inside whoever published.
         yield* Effect.yieldNow
         yield* intake.awaitRoom(1)
         while (intake.room() > 0) {
-          const copy = self.queued.shift()
+          const copy = self.#queued.shift()
           if (copy === undefined) break
           intake.take(deliver(copy))
         }
-        if (self.queued.length === 0) self.hasMail.closeUnsafe()
+        if (self.#queued.length === 0) self.#hasMail.closeUnsafe()
       }
     })
   }

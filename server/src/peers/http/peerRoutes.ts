@@ -3,7 +3,7 @@
 // nothing, and says so: `{ "refused": why }`.
 import { createHash, timingSafeEqual } from "node:crypto"
 import { Effect, Result } from "effect"
-import type { Scheduler } from "../../engine/Scheduler.ts"
+import type { Scheduler } from "../../engine/front/Scheduler.ts"
 import { defaultBodyOptions, RequestBodies } from "../../http/RequestBody.ts"
 import type { ShardLag } from "../../ports/ShardLags.ts"
 import { callHeader, toHeader, versionHeader } from "./HttpPeers.ts"

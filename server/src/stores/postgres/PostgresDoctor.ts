@@ -3,7 +3,7 @@
 
 import { readChanges } from "@punctual/documents/postgres/postgresDocuments"
 import type { Tally } from "../../domain/Decision.ts"
-import { settingsKind } from "../../engine/SettingsRecords.ts"
+import { settingsKind } from "../../engine/namespaces/SettingsRecords.ts"
 import {
   type ExamineOptions,
   namedMost,

@@ -1,6 +1,6 @@
 // Commands that work on the file itself, as the ports that they ask by. The work is done in a thread (Keeper.ts).
 import { Effect, type Scope } from "effect"
-import { settingsKind } from "../../engine/SettingsRecords.ts"
+import { settingsKind } from "../../engine/namespaces/SettingsRecords.ts"
 import type { StoreCopies, StorePlace } from "../../ports/StoreCopy.ts"
 import { faultsMost, type StoreExamination, type StoreReport } from "../../ports/StoreReport.ts"
 import type { StoreSchema } from "../../ports/StoreSchema.ts"

@@ -1,0 +1,143 @@
+// Every command there is, in one tree: help, "did you mean" and completion come from it. What a command needs of the
+// rest of the program it is given by the composition root, and opens when it runs: to show its help, or to complete
+// its flags, nothing is opened, and of stores and brokers nothing is loaded.
+
+import type { CommandInput } from "@punctual/server/cli/client/ServiceClient"
+import { runTree, type Surroundings } from "@punctual/server/cli/frame/CommandRuntime"
+import { listenCommand } from "@punctual/server/cli/listen/listen"
+import { dlqCommand, type OpenDeadLetters } from "@punctual/server/cli/messages/dlq"
+import { breakersCommand } from "@punctual/server/cli/service/breakers"
+import { clockCommand } from "@punctual/server/cli/service/clock"
+import { clusterCommand } from "@punctual/server/cli/service/cluster"
+import { settingsHelp } from "@punctual/server/cli/service/help"
+import { namespacesCommand } from "@punctual/server/cli/service/namespaces"
+import { pauseCommand, resumeCommand, statusCommand } from "@punctual/server/cli/service/service"
+import { backupCommand, type OpenCopies } from "@punctual/server/cli/store/backup"
+import { doctorCommand, type OpenExamination } from "@punctual/server/cli/store/doctor"
+import { exportCommand, type OpenArchive } from "@punctual/server/cli/store/exportArchive"
+import { importCommand, type OpenImportTarget } from "@punctual/server/cli/store/importArchive"
+import { type LineSource, stdinLines } from "@punctual/server/cli/store/LineSource"
+import { migrateCommand, type OpenSchema } from "@punctual/server/cli/store/migrate"
+import { type OpenRestoreTarget, restoreCommand } from "@punctual/server/cli/store/restore"
+import { deadCommand } from "@punctual/server/cli/timers/dead"
+import { timersCommand } from "@punctual/server/cli/timers/timers"
+import type { Adapters } from "@punctual/server/settings/Settings"
+import { Command, Completions } from "effect/cli"
+import { completionCommand } from "./completion.ts"
+
+/** What the composition root gives. */
+export interface CommandParts {
+  readonly input: CommandInput
+  /** For the help of the settings. */
+  readonly adapters: Adapters
+  readonly openDeadLetters: OpenDeadLetters
+  readonly openArchive: OpenArchive
+  readonly openImportTarget: OpenImportTarget
+  /** The archive that is to be imported: stdin, unless it is given. */
+  readonly archiveLines?: () => LineSource
+  readonly keeping: {
+    readonly examination: OpenExamination
+    readonly copies: OpenCopies
+    readonly restoreTarget: OpenRestoreTarget
+    readonly schema: OpenSchema
+  }
+}
+
+/** Runs `punctual <args>` and answers the exit code. */
+export const runPunctual = (
+  args: ReadonlyArray<string>,
+  parts: CommandParts,
+  surroundings?: Surroundings,
+): Promise<number> => {
+  const [first, ...rest] = args
+  return runTree(punctualCommand(parts), first === "help" ? [...rest, "--help"] : args, surroundings)
+}
+
+export const punctualCommand = (parts: CommandParts) =>
+  treeWith(
+    parts,
+    completionCommand(() =>
+      Completions.fromCommand(
+        treeWith(
+          parts,
+          completionCommand(() => leaf),
+        ),
+      ),
+    ),
+  )
+
+/** Stands for the tree where that is only described. */
+const leaf: Completions.CommandDescriptor = {
+  name: "punctual",
+  description: undefined,
+  flags: [],
+  arguments: [],
+  subcommands: [],
+}
+
+const treeWith = (parts: CommandParts, completion: ReturnType<typeof completionCommand>) =>
+  Command.make("punctual").pipe(
+    Command.withDescription(
+      [
+        "Punctual, a durable timer service.",
+        "  Without a command it runs the service; its settings: punctual serve --help.",
+        "  The exit code is 0 if it was done, 1 if it was refused or failed, 2 for wrong usage.",
+      ].join("\n"),
+    ),
+    Command.withSubcommands([
+      { group: "The service", commands: [serveCommand(parts.adapters), listenCommand(parts.input)] },
+      {
+        group: "Timers, asked of a running service",
+        commands: [timersCommand(parts.input), deadCommand(parts.input), namespacesCommand(parts.input)],
+      },
+      {
+        group: "Operation, asked of a running service",
+        commands: [
+          statusCommand(parts.input),
+          pauseCommand(parts.input),
+          resumeCommand(parts.input),
+          clusterCommand(parts.input),
+          breakersCommand(parts.input),
+          clockCommand(parts.input),
+        ],
+      },
+      {
+        group: "Stores and brokers, opened directly",
+        commands: [
+          doctorCommand(parts.keeping.examination).pipe(
+            Command.withShortDescription("Whether all is well with a store"),
+          ),
+          backupCommand(parts.keeping.copies).pipe(Command.withShortDescription("Copy a store into a file")),
+          restoreCommand(parts.keeping.restoreTarget).pipe(
+            Command.withShortDescription("Put a backup in the place of its store"),
+          ),
+          migrateCommand(parts.keeping.schema).pipe(
+            Command.withShortDescription("Bring a store's schema up to date"),
+          ),
+          exportCommand(parts.openArchive),
+          importCommand(parts.openImportTarget, parts.archiveLines ?? stdinLines),
+          dlqCommand(parts.openDeadLetters),
+        ],
+      },
+      { group: "Other", commands: [completion] },
+    ]),
+    Command.withExamples([
+      { command: "punctual" },
+      { command: "punctual timers create demo hello --delay 2s --to http://127.0.0.1:9000/hook" },
+      { command: "punctual timers get demo hello" },
+    ]),
+  )
+
+/**
+ * Here for its help and for completion: the composition root runs the service itself, without this tree, so that its
+ * start loads nothing of the commands.
+ */
+const serveCommand = (adapters: Adapters) =>
+  Command.make("serve").pipe(
+    Command.withDescription(
+      ["Run the service. It takes no flags: it is configured by settings.", "", settingsHelp(adapters)]
+        .join("\n")
+        .replaceAll(/\n(?=.)/g, "\n  "),
+    ),
+    Command.withShortDescription("Run the service (the default)"),
+  )

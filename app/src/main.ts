@@ -1,0 +1,63 @@
+// The entry of the program: it passes the lists of adapters to what is composed from them (service.ts, storeKeeping.ts).
+// Whatever keeps the service from starting is told in one line and an exit code: 1 if it could not start or had to end,
+// 2 if it was called wrongly.
+import "effect/schema/SchemaJITCompiler/enable"
+import { writeSync } from "node:fs"
+import { allBuses } from "@punctual/server/buses/all"
+import { build, versionJson, versionLine } from "@punctual/server/program/Build"
+import { installDriver } from "@punctual/server/program/drivers"
+import { runService } from "@punctual/server/service"
+import { urlName } from "@punctual/server/settings/Settings"
+import { allStores } from "@punctual/server/stores/all"
+
+// Formed here, so that a compiled executable finds it.
+const workerUrl = new URL("../../server/src/stores/sqlite/worker.ts", import.meta.url)
+
+const adapters = { stores: allStores, buses: allBuses }
+
+const main = async (args: ReadonlyArray<string>): Promise<number> => {
+  const [first = "serve", second] = args
+  const environment = process.env
+  if (first === "serve" && second === undefined) {
+    return runService({ environment, adapters, workerUrl, installDriver, onFatal: fail, writeError })
+  }
+  if (first === "--version" || first === "-v") {
+    return say(second === "--json" ? versionJson(build) : versionLine(build))
+  }
+  // The service's start does without the commands and what they load.
+  const [{ runPunctual }, { openDeadLetters, storeKeeping }] = await Promise.all([
+    import("./commands.ts"),
+    import("@punctual/server/storeKeeping"),
+  ])
+  const { archive, importTarget, ...keeping } = storeKeeping({
+    environment,
+    stores: adapters.stores,
+    workerUrl,
+    installDriver,
+  })
+  return runPunctual(args, {
+    input: { environmentUrl: environment[urlName], stdin: () => process.stdin },
+    adapters,
+    openDeadLetters: openDeadLetters({ environment, adapters, installDriver }),
+    openArchive: archive,
+    openImportTarget: importTarget,
+    keeping,
+  })
+}
+
+const say = (text: string): number => {
+  process.stdout.write(text)
+  return 0
+}
+
+const writeError = (message: string): void => {
+  writeSync(2, `punctual: ${message.replaceAll("\n", " ")}\n`)
+}
+
+/** At once: nothing may be acknowledged after this. */
+const fail = (message: string): never => {
+  writeError(message)
+  process.exit(1)
+}
+
+process.exit(await main(process.argv.slice(2)))

@@ -1,0 +1,105 @@
+// The tree of commands: every one of them has help, a slip of the pen is put right, and the service does not load it.
+import { describe, expect, test } from "bun:test"
+import { readFileSync } from "node:fs"
+import { dirname, resolve } from "node:path"
+import { fileURLToPath } from "node:url"
+import { run } from "../../server/test/cli/CommandFixture.ts"
+
+const commands = [
+  ["serve"],
+  ["listen"],
+  ...["create", "get", "list", "count", "update", "cancel"].map((name) => ["timers", name]),
+  ...["list", "replay", "discard"].map((name) => ["dead", name]),
+  ...["list", "get", "put"].map((name) => ["namespaces", name]),
+  ["status"],
+  ["pause"],
+  ["resume"],
+  ["cluster"],
+  ...["list", "reset"].map((name) => ["breakers", name]),
+  ["clock", "advance"],
+  ["doctor"],
+  ["backup"],
+  ["restore"],
+  ["migrate"],
+  ["export"],
+  ["import"],
+  ...["list", "show", "replay", "discard"].map((name) => ["dlq", name]),
+  ["completion"],
+]
+
+describe("the tree of commands", () => {
+  test("names each command in the help of the one above it", async () => {
+    for (const path of commands) {
+      const { exitCode, out } = await run([...path.slice(0, -1), "--help"])
+      expect([path, exitCode]).toEqual([path, 0])
+      expect(out).toMatch(new RegExp(`^  ${path.at(-1)} +\\S`, "m"))
+    }
+  })
+
+  test("helps with each command, and opens nothing for it", async () => {
+    for (const path of commands) {
+      const { exitCode, out, err } = await run([...path, "--help"])
+      expect([path, exitCode, err]).toEqual([path, 0, ""])
+      expect(out).toContain(`punctual ${path.join(" ")} [flags]`)
+      expect(out).toStartWith("DESCRIPTION\n  ")
+      if (path[0] !== "serve") expect(out).toContain(`EXAMPLES\n  `)
+      expect(await run(["help", ...path])).toEqual({ exitCode, out, err })
+    }
+    expect((await run(["serve", "--help"])).out).toContain("TIMER_HTTP_PORT")
+  })
+
+  test("takes --json wherever it answers something, but for texts of their own kind", async () => {
+    const texts = new Set(["serve", "export", "completion"])
+    for (const path of commands.filter(([name = ""]) => !texts.has(name))) {
+      expect([path, (await run([...path, "--help"])).out]).toEqual([path, expect.stringContaining("--json")])
+    }
+  })
+
+  test("answers what it does not know with 2, and what may have been meant", async () => {
+    const slips = [
+      [["timmers"], "Did you mean timers?", "punctual --help"],
+      [["timers", "creat"], "Did you mean create?", "punctual timers --help"],
+      [["timers", "count", "billing", "--stat", "dead"], "--state?", "punctual timers count --help"],
+      [["serve", "--port", "1"], "--port", "punctual serve --help"],
+    ] as const
+    for (const [args, words, where] of slips) {
+      const { exitCode, out, err } = await run(args)
+      expect([args, exitCode, out]).toEqual([args, 2, ""])
+      expect(err).toContain(words)
+      expect(err).toEndWith(`See ${where}.\n`)
+      expect(err.split("\n").length).toBe(2)
+    }
+  })
+
+  test("shows on stderr what a group of commands has, if none is named", async () => {
+    for (const group of ["timers", "dead", "namespaces", "breakers", "clock", "dlq"]) {
+      const { exitCode, out, err } = await run([group])
+      expect([exitCode, out, err.includes("SUBCOMMANDS")]).toEqual([2, "", true])
+    }
+  })
+})
+
+test("the service's start loads nothing of the command line", () => {
+  const main = fileURLToPath(new URL("../src/main.ts", import.meta.url))
+  const loaded = new Set<string>()
+  const reach = (file: string): void => {
+    if (loaded.has(file)) return
+    loaded.add(file)
+    if (!file.endsWith(".ts")) return
+    for (const [, specifier = ""] of readFileSync(file, "utf8").matchAll(staticImport)) {
+      reach(resolved(file, specifier))
+    }
+  }
+  reach(main)
+  expect(loaded.has("effect")).toBe(true)
+  expect([...loaded].filter((name) => name === "effect/cli" || name === "bun:sqlite")).toEqual([])
+})
+
+/** The file of a relative import, or of one of this repository's packages; else the name of the package. */
+const resolved = (file: string, specifier: string): string => {
+  if (specifier.startsWith(".")) return resolve(dirname(file), specifier)
+  return specifier.startsWith("@punctual/") ? Bun.resolveSync(specifier, dirname(file)) : specifier
+}
+
+/** Those that remain when types are gone, and are no `import()`. */
+const staticImport = /^(?:import|export) (?!type )(?:[^;"]*? from )?"([^"]+)"/gm

@@ -1,0 +1,239 @@
+// A receiver to try timers against: it prints each delivery on one line and answers as it is told to, so
+// that retries, slow endpoints, refusals and signatures can be watched without writing a server first.
+import { once } from "node:events"
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
+import type { AddressInfo } from "node:net"
+import { setTimeout as sleep } from "node:timers/promises"
+import { parseDuration } from "@punctual/api/DurationMs"
+import { parseInstant } from "@punctual/api/Instant"
+import { memberSpan } from "@punctual/api/JsonSpan"
+import { secretBytes } from "@punctual/api/WebhookSecret"
+import { Effect, Option, type Scope } from "effect"
+import { Command, Flag } from "effect/cli"
+import type { CommandInput } from "../client/ServiceClient.ts"
+import { CommandFailed, misuse, Output, switchFlag } from "../frame/CommandRuntime.ts"
+import { secretFileFlag, secretsIn } from "../timers/TimerFlags.ts"
+import { type SignatureFinding, verifySignature } from "./verifySignature.ts"
+
+interface ListenOptions {
+  readonly answer: number
+  readonly failFirst: number
+  readonly delayMs: number
+  /** What deliveries have to be signed by; not looked at if there are none. */
+  readonly secrets: ReadonlyArray<Uint8Array>
+  readonly reject: boolean
+  readonly json: boolean
+}
+
+const maxDelayMs = 600_000
+const maxSecrets = 10
+
+const wholeNumberFlag = (name: string, byDefault: number, min: number, max: number, description: string) =>
+  Flag.Int(name).pipe(
+    Flag.withMetavar("N"),
+    Flag.withDescription(`${description} (default ${byDefault})`),
+    Flag.filter(
+      (value) => value >= min && value <= max,
+      () => `a whole number from ${min} to ${max}`,
+    ),
+    Flag.withDefault(byDefault),
+  )
+
+const flags = {
+  port: wholeNumberFlag("port", 9000, 0, 65_535, "The port on 127.0.0.1; 0 picks a free one"),
+  answer: wholeNumberFlag("answer", 200, 200, 599, "The status to answer with"),
+  failFirst: wholeNumberFlag("fail-first", 0, 0, 100, "Answer 500 to this many first attempts of each timer"),
+  delayMs: Flag.String("delay").pipe(
+    Flag.withMetavar("DURATION"),
+    Flag.withDescription("Wait before answering: 250ms, 2s, or a bare number of milliseconds"),
+    Flag.withDefault("0"),
+    Flag.filterMap(
+      (text) => Option.filter(Option.fromUndefinedOr(delayOf(text)), (delayMs) => delayMs <= maxDelayMs),
+      () => "a duration of at most 10m",
+    ),
+  ),
+  secret: Flag.String("secret").pipe(
+    Flag.withMetavar("whsec_…"),
+    Flag.withDescription(
+      "Check signatures by this secret; may be given again: one of them has to have signed",
+    ),
+    Flag.atMost(maxSecrets),
+  ),
+  secretFile: secretFileFlag,
+  reject: switchFlag("reject", "Answer 401 to what is not signed by a secret"),
+  json: switchFlag("json", "Print a JSON object a line, with bodies as they came"),
+}
+
+const delayOf = (text: string): number | undefined =>
+  /^\d{1,9}$/.test(text) ? Number(text) : parseDuration(text)
+
+/** Runs until it is stopped; its exit code is 1 if it could not listen. */
+export const listenCommand = (input: CommandInput) =>
+  Command.make("listen", flags, ({ port, secret, secretFile, ...options }) =>
+    Effect.gen(function* () {
+      const given = [
+        ...secret,
+        ...(Option.isSome(secretFile) ? yield* secretsIn(input, secretFile.value) : []),
+      ]
+      const secrets = given.flatMap((one) => secretBytes(one) ?? [])
+      if (secrets.length < given.length) {
+        return yield* Effect.fail(misuse(["listen"], "A secret is whsec_ and 24 to 64 bytes in base64."))
+      }
+      if (options.reject && secrets.length === 0) {
+        return yield* Effect.fail(
+          misuse(["listen"], "--reject needs a --secret, or a --secret-file, to judge by."),
+        )
+      }
+      const { answer, untilStopped } = yield* Output
+      const stopped = yield* untilStopped
+      const out = (line: string) => Effect.runPromise(Effect.ignore(answer(line)))
+      const bound = yield* listening(makeServer({ ...options, secrets }, out), port)
+      const url = `http://127.0.0.1:${bound}/`
+      yield* answer(options.json ? JSON.stringify({ url }) : `Listening on ${url} (Ctrl-C ends it)`)
+      yield* stopped
+    }).pipe(Effect.scoped),
+  ).pipe(
+    Command.withDescription(
+      [
+        "Print what timers deliver, one line each, and answer.",
+        "  With --secret a line also says whether the signature is ok, wrong, missing or too old.",
+      ].join("\n"),
+    ),
+    Command.withShortDescription("Run a receiver that prints what timers deliver"),
+    Command.withExamples([
+      { command: "punctual listen --fail-first 2" },
+      { command: "punctual listen --json | jq .body" },
+      { command: "punctual listen --port 9001 --secret-file secret.txt --reject" },
+    ]),
+  )
+
+/** The port that it listens on until the scope ends. */
+const listening = (server: Server, port: number): Effect.Effect<number, CommandFailed, Scope.Scope> =>
+  Effect.acquireRelease(
+    Effect.tryPromise({
+      try: async () => {
+        server.listen(port, "127.0.0.1")
+        await once(server, "listening")
+        return (server.address() as AddressInfo).port
+      },
+      catch: (error) => new CommandFailed({ message: whyNotListening(error, port) }),
+    }),
+    () =>
+      Effect.sync(() => {
+        server.closeAllConnections()
+        server.close()
+      }),
+  )
+
+const makeServer = (
+  { answer, failFirst, delayMs, secrets, reject, json }: ListenOptions,
+  out: (line: string) => Promise<void>,
+): Server =>
+  createServer(async (request, response) => {
+    const receivedAt = new Date()
+    const body = await bodyOf(request).catch(() => "cut off" as const)
+    // The caller has gone: there is nobody to answer.
+    if (body === "cut off") return
+    if (body === undefined) {
+      response.writeHead(413).end()
+      return
+    }
+    const { "punctual-attempt": attemptText, "webhook-id": webhookId } = request.headers
+    const attempt = attemptOf(attemptText)
+    const signature =
+      secrets.length === 0 ? undefined : verifySignature(request.headers, body, secrets, receivedAt.getTime())
+    const isRejected = reject && signature !== "ok"
+    const status = isRejected ? 401 : attempt <= failFirst ? 500 : answer
+    const text = body.toString()
+    const received = { receivedAt, attempt, status, text, webhookId: webhookId?.toString(), signature }
+    await out(json ? receivedJson(received) : describe(received))
+    if (delayMs > 0) await pause(delayMs, response)
+    response.writeHead(status).end()
+  })
+
+/** Whoever sends none, or nonsense, tries for the first time. */
+const attemptOf = (header: string | ReadonlyArray<string> | undefined): number =>
+  typeof header === "string" && /^\d{1,6}$/.test(header) ? Number(header) : 1
+
+/** The body, unless it is larger than any that a timer sends. */
+const bodyOf = async (request: IncomingMessage): Promise<Buffer | undefined> => {
+  const chunks: Array<Buffer> = []
+  let bytes = 0
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    bytes += chunk.byteLength
+    if (bytes > maxBodyBytes) return undefined
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}
+
+const maxBodyBytes = 1024 * 1024
+
+/** Ends early if the caller gives up, since then nobody waits for the answer. */
+const pause = (delayMs: number, response: ServerResponse): Promise<void> => {
+  const gone = new AbortController()
+  response.once("close", () => gone.abort())
+  return sleep(delayMs, undefined, { signal: gone.signal }).catch(() => {})
+}
+
+interface Received {
+  readonly receivedAt: Date
+  readonly attempt: number
+  readonly status: number
+  readonly text: string
+  readonly webhookId: string | undefined
+  readonly signature: SignatureFinding | undefined
+}
+
+/** The body is a text here, since it need not be JSON. */
+const receivedJson = ({ receivedAt, attempt, status, text, webhookId, signature }: Received): string =>
+  JSON.stringify({ receivedAt, webhookId, attempt, signature, answered: status, body: text })
+
+/** One line, whatever was received: nothing of it may reach the terminal as a command. */
+const describe = (received: Received): string => {
+  const { receivedAt, attempt, status, text, webhookId, signature } = received
+  const envelope = envelopeOf(text)
+  const id =
+    envelope === undefined
+      ? (webhookId ?? "no webhook-id")
+      : `${envelope["namespace"] ?? "?"}/${envelope["timerId"] ?? "?"}`
+  // As it was sent: parsing it and writing it again would change large numbers.
+  const span = envelope === undefined ? { start: 0, end: text.length } : memberSpan(text, "payload")
+  const payload = span === undefined ? "" : text.slice(span.start, span.end)
+  const time = receivedAt.toISOString().slice(11, 23)
+  const signed = signature === undefined ? [] : [`signature ${signature}`]
+  const outcome = [`attempt ${attempt}`, ...signed, `answered ${status}`]
+  const parts = [time, lateness(envelope), id, ...outcome, short(payload)]
+  return parts
+    .join("  ")
+    .replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ")
+    .trimEnd()
+}
+
+const envelopeOf = (text: string): Record<string, unknown> | undefined => {
+  try {
+    const value = JSON.parse(text)
+    return typeof value === "object" && value?.type === "timer.fired" ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** By the service's own clock, from the time asked for to this attempt: it holds under a manual clock too. */
+const lateness = (envelope: Record<string, unknown> | undefined): string => {
+  const executeAt = parseInstant(String(envelope?.["executeAt"]))
+  const firedAt = parseInstant(String(envelope?.["firedAt"]))
+  return executeAt === undefined || firedAt === undefined ? "+?" : `+${firedAt - executeAt}ms`
+}
+
+const maxPayloadChars = 100
+
+const short = (text: string): string =>
+  text.length <= maxPayloadChars ? text : `${text.slice(0, maxPayloadChars - 1)}…`
+
+const whyNotListening = (error: unknown, port: number): string => {
+  const code = error instanceof Error && "code" in error ? error.code : undefined
+  if (code === "EADDRINUSE") return `port ${port} is in use; pick another with --port, or 0 for a free one.`
+  if (code === "EACCES") return `port ${port} needs more rights; pick one above 1023 with --port.`
+  return `cannot listen on port ${port}: ${error instanceof Error ? error.message : String(error)}`
+}

@@ -1,0 +1,76 @@
+// `punctual breakers`: hosts that failed so often in a row that timers wait for them.
+import { ListBreakersAnswer, ResetBreakersAnswer } from "@punctual/api/Service"
+import { Effect } from "effect"
+import { Argument, Command } from "effect/cli"
+import { answerJson, type CommandInput, callService, serviceFlags } from "../client/ServiceClient.ts"
+import { CommandFailed, Output } from "../frame/CommandRuntime.ts"
+import { textTable } from "../frame/textTable.ts"
+
+export const breakersCommand = (input: CommandInput) =>
+  Command.make("breakers").pipe(
+    Command.withDescription(
+      [
+        "Hosts that failed too often in a row: timers wait until an attempt succeeds again.",
+        "  Every node has breakers of its own: --url says whose.",
+      ].join("\n"),
+    ),
+    Command.withShortDescription("Hosts that timers wait for: list, reset"),
+    Command.withSubcommands([listCommand(input), resetCommand(input)]),
+  )
+
+const listCommand = (input: CommandInput) =>
+  Command.make("list", serviceFlags(input), ({ url, json }) =>
+    Effect.gen(function* () {
+      const asked = yield* callService(url, {
+        path: "/breakers/list",
+        fields: {},
+        answer: ListBreakersAnswer,
+      })
+      if (json) return yield* answerJson(asked.text)
+      const { answer, remark } = yield* Output
+      yield* answer(breakersText(asked.value))
+      if (asked.value.more === true) yield* remark("There are more than are shown.")
+    }),
+  ).pipe(
+    Command.withDescription("List the breakers that are open."),
+    Command.withExamples([{ command: "punctual breakers list" }]),
+  )
+
+const breakersText = ({ node, breakers }: ListBreakersAnswer): string =>
+  breakers.length === 0
+    ? `No breaker is open on ${node}.`
+    : textTable([
+        ["HOST", "NAMESPACE", "FAILURES", "WAITING", "NEXT TRY"],
+        ...breakers.map(({ host, namespace, failures, waiting, probeInMs }) => [
+          host,
+          namespace,
+          String(failures),
+          String(waiting),
+          `in ${(probeInMs / 1_000).toFixed(1)} s`,
+        ]),
+      ])
+
+const resetCommand = (input: CommandInput) =>
+  Command.make(
+    "reset",
+    {
+      host: Argument.String("HOST").pipe(Argument.withDescription("The host, as list shows it")),
+      ...serviceFlags(input),
+    },
+    ({ host, url, json }) =>
+      Effect.gen(function* () {
+        const { value, text } = yield* callService(url, {
+          path: "/breakers/reset",
+          fields: { host },
+          answer: ResetBreakersAnswer,
+        })
+        if (json) yield* answerJson(text)
+        if (value.reset === 0) {
+          return yield* new CommandFailed({ message: `no breaker is open for ${host} on ${value.node}.` })
+        }
+        if (!json) yield* (yield* Output).answer(`${value.reset} closed on ${value.node}.`)
+      }),
+  ).pipe(
+    Command.withDescription("Close the breakers of a host, so that its timers are tried at once."),
+    Command.withExamples([{ command: "punctual breakers reset hooks.example.com" }]),
+  )

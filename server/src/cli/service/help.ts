@@ -1,0 +1,27 @@
+// What `punctual serve --help` says about settings: every one with its default, from the table that validates them.
+import {
+  type Adapters,
+  configFileName,
+  limitSettings,
+  type Setting,
+  settingsOf,
+  urlName,
+} from "../../settings/Settings.ts"
+
+export const settingsHelp = (adapters: Adapters): string =>
+  [
+    "Settings are environment variables, or lines of NAME=value in the file that",
+    `${configFileName} names; the environment wins. Durations read 250ms, 5s, 1h30m or 7d.`,
+    "",
+    ...Object.values(settingsOf(adapters)).flatMap(settingLines),
+    "",
+    `Commands that ask a running node find it by ${urlName} (http://127.0.0.1:8080).`,
+    "",
+    "Limits of the contract (a number, or a duration):",
+    ...limitSettings.map(({ name, byDefault }) => `  ${name.padEnd(36)} ${byDefault}`),
+  ].join("\n")
+
+const settingLines = ({ name, byDefault, meaning }: Setting<unknown>): ReadonlyArray<string> => [
+  `  ${name.padEnd(36)} ${byDefault}`.trimEnd(),
+  ...meaning.split("\n").map((line) => `      ${line}`),
+]

@@ -1,0 +1,267 @@
+// `punctual namespaces`: what an operator sets for a tenant. Secrets go in and never come out: they need not stand in
+// the shell's history either.
+import { randomBytes } from "node:crypto"
+import { formatInstant } from "@punctual/api/Instant"
+import { ListNamespacesAnswer, NamespaceAnswer, PutNamespaceAnswer } from "@punctual/api/NamespaceSettings"
+import { secretBytes } from "@punctual/api/WebhookSecret"
+import { Effect, Option } from "effect"
+import { Command, Flag } from "effect/cli"
+import {
+  type Answered,
+  answerJson,
+  type CommandInput,
+  callService,
+  type JsonText,
+  serviceFlags,
+} from "../client/ServiceClient.ts"
+import { type CommandRun, misuse, Output, switchFlag } from "../frame/CommandRuntime.ts"
+import { textTable } from "../frame/textTable.ts"
+import { countFlag, jsonFlag, namespaceArgument, secretFileFlag, secretsIn } from "../timers/TimerFlags.ts"
+import { factLines, retryText } from "../timers/TimerView.ts"
+import { pageFlags, whyNotPaging } from "../timers/timersList.ts"
+
+export const namespacesCommand = (input: CommandInput) =>
+  Command.make("namespaces").pipe(
+    Command.withDescription(
+      [
+        "What is set for namespaces: secrets that webhooks are signed by, retry policy, quotas, pause.",
+        "  A namespace needs no setting up: its first timer makes it, with the defaults.",
+      ].join("\n"),
+    ),
+    Command.withShortDescription("Settings of namespaces: list, get, put"),
+    Command.withSubcommands([listCommand(input), getCommand(input), putCommand(input)]),
+  )
+
+const listCommand = (input: CommandInput) =>
+  Command.make(
+    "list",
+    { ...pageFlags, ...serviceFlags(input) },
+    ({ url, json, limit, cursor, all }): CommandRun => {
+      const wrong = whyNotPaging(["namespaces", "list"], { limit, cursor, all })
+      if (wrong !== undefined) return Effect.fail(wrong)
+      const page = (from: string | undefined) =>
+        callService(url, {
+          path: "/namespaces/list",
+          fields: { limit: Option.getOrUndefined(limit), cursor: from },
+          answer: ListNamespacesAnswer,
+        })
+      return Effect.gen(function* () {
+        const { answer, remark } = yield* Output
+        let answered = yield* page(Option.getOrUndefined(cursor))
+        if (!all && json) return yield* answerJson(answered.text)
+        const seen: Array<NamespaceView> = []
+        for (;;) {
+          const { namespaces, nextCursor } = answered.value
+          if (json && namespaces.length > 0) yield* answer(namespaceLines(answered))
+          else seen.push(...namespaces)
+          if (nextCursor === undefined || !all) break
+          answered = yield* page(nextCursor)
+        }
+        if (json) return
+        yield* answer(seen.length === 0 ? "No namespaces." : namespaceTable(seen))
+        const { nextCursor } = answered.value
+        if (nextCursor !== undefined) {
+          yield* remark(`There are more: take them with --all, or go on with --cursor=${nextCursor}`)
+        }
+      })
+    },
+  ).pipe(
+    Command.withDescription("List the namespaces that have timers or settings, by name."),
+    Command.withExamples([{ command: "punctual namespaces list --all" }]),
+  )
+
+const getCommand = (input: CommandInput) =>
+  Command.make("get", { namespace: namespaceArgument, ...serviceFlags(input) }, ({ namespace, url, json }) =>
+    Effect.gen(function* () {
+      const { value, text } = yield* callService(url, {
+        path: "/namespaces/get",
+        fields: { namespace },
+        answer: NamespaceAnswer,
+      })
+      if (json) return yield* answerJson(text)
+      const { settings } = value
+      const { answer } = yield* Output
+      yield* answer(
+        [
+          settingsText(settings),
+          factLines([
+            ["pending", countText(settings.pending)],
+            ["dead letters", countText(settings.dead)],
+          ]),
+        ].join("\n"),
+      )
+    }),
+  ).pipe(
+    Command.withDescription("Show what is set for a namespace, and how many timers it has."),
+    Command.withExamples([{ command: "punctual namespaces get billing" }]),
+  )
+
+const resettable = [
+  "webhookSecrets",
+  "retryPolicy",
+  "maxInFlight",
+  "maxPending",
+  "createsPerSecond",
+  "paused",
+] as const
+
+const settingFlags = {
+  secret: Flag.String("secret").pipe(
+    Flag.withMetavar("whsec_…"),
+    Flag.withDescription("What webhooks are signed by; given twice, both sign, for a rotation"),
+    Flag.atMost(2),
+  ),
+  secretFile: secretFileFlag,
+  newSecret: switchFlag("new-secret", "Make one, and print it, this once"),
+  retry: jsonFlag("retry", "For timers that come without a retry policy, or what theirs leaves out"),
+  maxInFlight: countFlag("max-in-flight", "How many of its attempts may run at once"),
+  maxPending: countFlag("max-pending", "How many pending timers it may have"),
+  createsPerSecond: countFlag("creates-per-second", "How many timers it may create a second"),
+  paused: switchFlag("paused", "Accept its timers, and fire none"),
+  unpaused: switchFlag("unpaused", "Fire them again"),
+  reset: Flag.Literals("reset", resettable).pipe(
+    Flag.withMetavar("SETTING"),
+    Flag.withDescription("What shall have its default again; may be given again"),
+    Flag.atMost(resettable.length),
+  ),
+}
+
+interface Settings {
+  readonly secret: ReadonlyArray<string>
+  readonly secretFile: Option.Option<string>
+  readonly newSecret: boolean
+  readonly retry: Option.Option<JsonText>
+  readonly maxInFlight: Option.Option<number>
+  readonly maxPending: Option.Option<number>
+  readonly createsPerSecond: Option.Option<number>
+  readonly paused: boolean
+  readonly unpaused: boolean
+}
+
+const putCommand = (input: CommandInput) =>
+  Command.make(
+    "put",
+    { namespace: namespaceArgument, ...settingFlags, ...serviceFlags(input) },
+    ({ namespace, reset, url, json, ...settings }) =>
+      Effect.gen(function* () {
+        const wrong = (message: string) => Effect.fail(misuse(["namespaces", "put"], message))
+        if (settings.paused && settings.unpaused) return yield* wrong("Either --paused or --unpaused.")
+        const made = settings.newSecret ? makeSecret() : undefined
+        const given = yield* settingFields(input, settings, made)
+        const both = reset.find((field) => given[field] !== undefined)
+        if (both !== undefined) return yield* wrong(`${both} is both given and --reset.`)
+        if (reset.length === 0 && Object.values(given).every((value) => value === undefined)) {
+          return yield* wrong("Say what is to be set.")
+        }
+        if ((given.webhookSecrets?.length ?? 0) > 2) {
+          return yield* wrong("A namespace has at most two secrets: the new one and the one before.")
+        }
+        const { value, text } = yield* callService(url, {
+          path: "/namespaces/put",
+          fields: { namespace, ...given, ...Object.fromEntries(reset.map((field) => [field, null])) },
+          answer: PutNamespaceAnswer,
+        })
+        if (json) {
+          const secret = made === undefined ? "{" : `{"newSecret":${JSON.stringify(made)},`
+          return yield* answerJson(text.trimStart().replace("{", () => secret))
+        }
+        const { answer } = yield* Output
+        yield* answer(settingsText(value.settings))
+        if (made !== undefined) {
+          yield* answer(
+            `new secret     ${made}\n\nIt is not shown again: give it to whoever receives the webhooks.`,
+          )
+        }
+      }),
+  ).pipe(
+    Command.withDescription(
+      [
+        "Set something for a namespace. What is not named stays as it is.",
+        "  Secrets are set together: to rotate, give the new one and the old one, and later the new one alone.",
+      ].join("\n"),
+    ),
+    Command.withShortDescription("Set something for a namespace"),
+    Command.withExamples([
+      { command: "punctual namespaces put billing --max-pending 100000 --creates-per-second 50" },
+      { command: "punctual namespaces put billing --new-secret" },
+      { command: "punctual namespaces put billing --new-secret --secret-file old-secret.txt" },
+      { command: "punctual namespaces put billing --paused" },
+      { command: "punctual namespaces put billing --unpaused --reset maxPending" },
+    ]),
+  )
+
+const settingFields = (input: CommandInput, settings: Settings, made: string | undefined) =>
+  Effect.gen(function* () {
+    const { secret, secretFile, retry, maxInFlight, maxPending, createsPerSecond, paused, unpaused } =
+      settings
+    const fromFile = Option.isSome(secretFile) ? yield* secretsIn(input, secretFile.value) : []
+    // The new one first: receivers that look at one signature only look at the first.
+    const secrets = [...(made === undefined ? [] : [made]), ...secret, ...fromFile]
+    if (!secrets.every((one) => secretBytes(one) !== undefined)) {
+      const message = "A secret is whsec_ and 24 to 64 bytes in base64: --new-secret makes one."
+      return yield* Effect.fail(misuse(["namespaces", "put"], message))
+    }
+    return {
+      webhookSecrets: secrets.length === 0 ? undefined : secrets,
+      retryPolicy: Option.getOrUndefined(retry),
+      maxInFlight: Option.getOrUndefined(maxInFlight),
+      maxPending: Option.getOrUndefined(maxPending),
+      createsPerSecond: Option.getOrUndefined(createsPerSecond),
+      paused: paused ? true : unpaused ? false : undefined,
+    }
+  })
+
+const secretLengthBytes = 32
+
+const makeSecret = (): string => `whsec_${randomBytes(secretLengthBytes).toString("base64")}`
+
+type NamespaceView = ListNamespacesAnswer["namespaces"][number]
+type NamespaceSettings = PutNamespaceAnswer["settings"]
+
+const settingsText = (settings: NamespaceSettings): string => {
+  const { namespace, webhookSecrets, retryPolicy, maxInFlight, maxPending, createsPerSecond } = settings
+  return factLines([
+    ["namespace", namespace],
+    ["firing", pauseText(settings)],
+    [
+      "secrets",
+      webhookSecrets.length === 0
+        ? "none: webhooks are not signed"
+        : webhookSecrets.map(({ fingerprint }) => fingerprint).join(", "),
+    ],
+    ["retry", retryPolicy === undefined ? byDefault : retryText(retryPolicy)],
+    ["max in flight", maxInFlight === undefined ? byDefault : String(maxInFlight)],
+    ["max pending", maxPending === undefined ? "no limit" : String(maxPending)],
+    ["creates", createsPerSecond === undefined ? "no limit" : `${createsPerSecond} a second`],
+    ["changed at", settings.updatedAt === undefined ? "never" : formatInstant(settings.updatedAt)],
+  ])
+}
+
+const byDefault = "the default"
+
+const pauseText = ({ paused, pausedSince }: NamespaceSettings): string =>
+  paused ? `paused${pausedSince === undefined ? "" : ` since ${formatInstant(pausedSince)}`}` : "yes"
+
+const countText = ({ count, capped }: NamespaceView["pending"]): string =>
+  capped ? `${count} or more` : String(count)
+
+const namespaceTable = (namespaces: ReadonlyArray<NamespaceView>): string =>
+  textTable([
+    ["NAMESPACE", "PENDING", "DEAD", "FIRING", "SECRETS", "MAX PENDING", "MAX IN FLIGHT", "CREATES/S"],
+    ...namespaces.map((view) => [
+      view.namespace,
+      countText(view.pending),
+      countText(view.dead),
+      view.paused ? "paused" : "yes",
+      String(view.webhookSecrets.length),
+      String(view.maxPending ?? "-"),
+      String(view.maxInFlight ?? "-"),
+      String(view.createsPerSecond ?? "-"),
+    ]),
+  ])
+
+/** An object a line, as the service answered them: nothing in them is the caller's own JSON. */
+const namespaceLines = ({ text }: Answered<ListNamespacesAnswer>): string => {
+  const { namespaces } = JSON.parse(text) as { readonly namespaces: ReadonlyArray<unknown> }
+  return namespaces.map((namespace) => JSON.stringify(namespace)).join("\n")
+}

@@ -1,0 +1,79 @@
+// `punctual status`, `pause` and `resume`: the service as a whole, all its namespaces.
+import { formatInstant } from "@punctual/api/Instant"
+import { ServiceAnswer } from "@punctual/api/Service"
+import { Effect, Option } from "effect"
+import { Command } from "effect/cli"
+import {
+  answerJson,
+  type CommandInput,
+  callService,
+  type RequestFields,
+  serviceFlags,
+} from "../client/ServiceClient.ts"
+import { type CommandRun, Output, switchFlag } from "../frame/CommandRuntime.ts"
+import { textFlag } from "../timers/TimerFlags.ts"
+
+export const statusCommand = (input: CommandInput) =>
+  Command.make("status", serviceFlags(input), ({ url, json }) => asked(url, json, "/service/get", {})).pipe(
+    Command.withDescription("Show the time by which timers fire, and whether all firing is paused."),
+    Command.withShortDescription("The service's time, and whether firing is paused"),
+    Command.withExamples([{ command: "punctual status" }]),
+  )
+
+export const pauseCommand = (input: CommandInput) =>
+  Command.make(
+    "pause",
+    {
+      reason: textFlag("reason", "TEXT", "For whoever finds it paused"),
+      ...serviceFlags(input),
+    },
+    ({ reason, url, json }) => asked(url, json, "/service/pause", { reason: Option.getOrUndefined(reason) }),
+  ).pipe(
+    Command.withDescription(
+      [
+        "Stop all firing, in every namespace and on every node, until punctual resume.",
+        "  Timers are accepted, and attempts under way end as they end. A restart does not resume.",
+        "  To pause one namespace: punctual namespaces put NAMESPACE --paused.",
+      ].join("\n"),
+    ),
+    Command.withShortDescription("Stop all firing"),
+    Command.withExamples([{ command: "punctual pause --reason 'the ledger is being moved'" }]),
+  )
+
+export const resumeCommand = (input: CommandInput) =>
+  Command.make(
+    "resume",
+    {
+      fireOverdue: switchFlag(
+        "fire-overdue",
+        "After a restore: fire at once all that fell due since the backup was made",
+      ),
+      ...serviceFlags(input),
+    },
+    ({ fireOverdue, url, json }) => asked(url, json, "/service/resume", fireOverdue ? { fireOverdue } : {}),
+  ).pipe(
+    Command.withDescription(
+      [
+        "Let timers fire again after punctual pause, or after a restore from a backup.",
+        "  A restored service may have fired some of its overdue timers before: resuming it needs --fire-overdue.",
+      ].join("\n"),
+    ),
+    Command.withShortDescription("Let timers fire again"),
+    Command.withExamples([{ command: "punctual resume" }, { command: "punctual resume --fire-overdue" }]),
+  )
+
+const asked = (url: string, json: boolean, path: string, fields: RequestFields): CommandRun =>
+  Effect.gen(function* () {
+    const { value, text } = yield* callService(url, { path, fields, answer: ServiceAnswer })
+    if (json) return yield* answerJson(text)
+    const { answer } = yield* Output
+    yield* answer(statusText(value))
+  })
+
+const statusText = ({ now, pause }: ServiceAnswer): string => {
+  const time = `It is ${formatInstant(now)} to the service.`
+  if (pause === undefined) return `Timers fire. ${time}`
+  const why = pause.kind === "restored" ? " by a restore from a backup" : ""
+  const reason = pause.reason === undefined ? "" : `: ${pause.reason}`
+  return `Paused since ${formatInstant(pause.since)}${why}${reason}. ${time}`
+}

@@ -1,0 +1,85 @@
+// `punctual backup`: a store copied into a file while a service runs on it. The file has its name only when it is
+// complete, was checked and is on the disk, so that whatever has the name can be restored.
+import { existsSync, realpathSync, rmSync, statSync } from "node:fs"
+import { dirname, resolve } from "node:path"
+import { formatInstant } from "@punctual/api/Instant"
+import { Clock, Effect, Option, type Scope } from "effect"
+import { Argument, Command } from "effect/cli"
+import type { CopyFacts, StoreCopies } from "../../ports/StoreCopy.ts"
+import { asCommandFailed } from "../frame/asCommandFailed.ts"
+import { CommandFailed, Output, switchFlag } from "../frame/CommandRuntime.ts"
+import { bytesShown, countShown, spanShown } from "../frame/figures.ts"
+import { storeFlag } from "./exportArchive.ts"
+import { sizeOf, tellGrowth } from "./FileGrowth.ts"
+
+/** Opens the store that the flag names, or the settings. */
+export type OpenCopies = (
+  storeUrl: string | undefined,
+) => Effect.Effect<StoreCopies, { readonly message: string }, Scope.Scope>
+
+export const backupCommand = (open: OpenCopies) =>
+  Command.make(
+    "backup",
+    {
+      file: Argument.String("FILE").pipe(Argument.withDescription("Where the copy is to be")),
+      store: storeFlag,
+      force: switchFlag("force", "Replace a file that is there"),
+      json: switchFlag("json", "Answer one JSON object"),
+    },
+    ({ file: given, store, force, json }) =>
+      Effect.gen(function* () {
+        const file = resolve(given)
+        const copies = yield* asCommandFailed(open(Option.getOrUndefined(store)))
+        const why = whyNot(file, copies.path, force)
+        if (why !== undefined) return yield* new CommandFailed({ message: why })
+        const partial = `${file}.partial-${process.pid}`
+        yield* Effect.addFinalizer(() => removed(partial))
+        const startedMs = yield* Clock.currentTimeMillis
+        yield* tellGrowth(partial, sizeOf(copies.path))
+        const facts = yield* asCommandFailed(copies.copy({ file, partial, takenAtMs: startedMs }))
+        const tookMs = (yield* Clock.currentTimeMillis) - startedMs
+        const { answer } = yield* Output
+        yield* answer(json ? backupJson(file, facts, tookMs) : backupText(file, facts, tookMs))
+      }).pipe(Effect.scoped),
+  ).pipe(
+    Command.withDescription(
+      [
+        "Copy a store that is a file into another, as it is at one instant, with everything in it. The service may run on.",
+        "  The file is checked before it gets its name. punctual restore puts it back.",
+        "  A store on a database server is backed up by the server's own means: the command says by which.",
+      ].join("\n"),
+    ),
+    Command.withShortDescription("Copy a store into a file while it runs"),
+    Command.withExamples([{ command: "punctual backup /backups/punctual-monday.db" }]),
+  )
+
+/** What is left of a copy that was broken off; where that cannot be removed, the copy has failed for the same reason. */
+const removed = (partial: string) =>
+  Effect.ignore(
+    Effect.try(() => {
+      for (const left of [partial, `${partial}-journal`]) rmSync(left, { force: true })
+    }),
+  )
+
+/** Why nothing is to be written there. */
+const whyNot = (file: string, storePath: string, isForced: boolean): string | undefined => {
+  if (!existsSync(dirname(file))) return `there is no folder ${dirname(file)}: make it first.`
+  if (!existsSync(file)) return undefined
+  if (existsSync(storePath) && realpathSync(file) === realpathSync(storePath)) {
+    return `${file} is the store itself: name another file.`
+  }
+  if (!statSync(file).isFile()) return `${file} is no file: name one.`
+  return isForced ? undefined : `${file} is there already: name another file, or replace it with --force.`
+}
+
+const backupText = (file: string, facts: CopyFacts, tookMs: number): string =>
+  [
+    `${file} holds the store as of ${formatInstant(facts.takenAtMs)}: ${countShown(facts.pending)} pending timers,`,
+    `${countShown(facts.history)} that have ended, ${countShown(facts.dead)} dead letters;`,
+    `${bytesShown(facts.bytes)}, checked, in ${spanShown(tookMs)}.`,
+  ].join(" ")
+
+const backupJson = (file: string, facts: CopyFacts, tookMs: number): string => {
+  const { takenAtMs, ...rest } = facts
+  return JSON.stringify({ file, takenAt: formatInstant(takenAtMs), ...rest, tookMs }, undefined, 2)
+}

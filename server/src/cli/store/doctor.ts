@@ -1,0 +1,66 @@
+// `punctual doctor`: is all well with a store? It reads as of one instant, beside whatever runs on the store, and asks
+// nothing of it. What must never be makes the exit code 1; what an operator should merely know does not.
+import { Clock, Effect, Option, type Scope } from "effect"
+import { Command } from "effect/cli"
+import type { StoreExamination } from "../../ports/StoreReport.ts"
+import { asCommandFailed } from "../frame/asCommandFailed.ts"
+import { CommandFailed, Output, switchFlag } from "../frame/CommandRuntime.ts"
+import { diagnose, overdueGraceMs } from "./diagnosis.ts"
+import { doctorJson, doctorText } from "./doctorText.ts"
+import { storeFlag } from "./exportArchive.ts"
+
+export interface ExaminedStore extends StoreExamination {
+  /** As people know the store; without credentials. */
+  readonly shown: string
+}
+
+/** Opens the store that the flag names, or the settings. */
+export type OpenExamination = (
+  storeUrl: string | undefined,
+) => Effect.Effect<ExaminedStore, { readonly message: string }, Scope.Scope>
+
+const sayAfterMs = 2_000
+
+export const doctorCommand = (open: OpenExamination) =>
+  Command.make(
+    "doctor",
+    {
+      store: storeFlag,
+      full: switchFlag("full", "Check the whole structure of the file, indexes included: it may take long"),
+      json: switchFlag("json", "Answer one JSON object"),
+    },
+    ({ store, full, json }) =>
+      Effect.gen(function* () {
+        const { answer, remark } = yield* Output
+        const examined = yield* asCommandFailed(open(Option.getOrUndefined(store)))
+        yield* Effect.forkScoped(
+          Effect.delay(Effect.ignore(remark("Counting every timer that the store holds …")), sayAfterMs),
+        )
+        const nowMs = yield* Clock.currentTimeMillis
+        const report = yield* asCommandFailed(
+          examined.examine({ overdueBeforeMs: nowMs - overdueGraceMs, isFull: full }),
+        )
+        const diagnosis = diagnose(report)
+        const shown = { place: examined.shown, nowMs, report, diagnosis }
+        yield* answer(json ? doctorJson(shown) : doctorText(shown))
+        const count = diagnosis.problems.length
+        if (count > 0) {
+          return yield* new CommandFailed({
+            message: `${count === 1 ? "something is" : `${count} things are`} wrong with the store: see above.`,
+          })
+        }
+      }).pipe(Effect.scoped),
+  ).pipe(
+    Command.withDescription(
+      [
+        "Examine a store: what it holds, whether its counts agree, what is overdue and what is dead.",
+        "  A service may run on it meanwhile; nothing is asked of it, and nothing is written.",
+        "  The exit code is 0 if nothing is wrong, 1 if something is, 2 for wrong usage.",
+      ].join("\n"),
+    ),
+    Command.withShortDescription("Examine a store: counts, what is overdue, what is wrong"),
+    Command.withExamples([
+      { command: "punctual doctor" },
+      { command: "punctual doctor --full --json --store sqlite:./data/punctual.db" },
+    ]),
+  )

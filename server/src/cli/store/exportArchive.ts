@@ -1,0 +1,115 @@
+// `punctual export`: everything a store holds, as lines on stdout. It reads as of one instant, beside whatever runs on
+// the store, and takes nothing from it.
+import { Effect, Option, type Scope } from "effect"
+import { Command, Flag } from "effect/cli"
+import { keyOfArchived } from "../../domain/WriteItem.ts"
+import { settingsKind, settingsOfDocument } from "../../engine/namespaces/SettingsRecords.ts"
+import { endLine, headLine, itemLine, settingsLine } from "../../maintenance/ArchiveLine.ts"
+import { namedMost } from "../../ports/StoreReport.ts"
+import type { ArchivePlace, TimerArchive } from "../../ports/TimerArchive.ts"
+import { told } from "../frame/asCommandFailed.ts"
+import { CommandFailed, Output } from "../frame/CommandRuntime.ts"
+
+/** Opens the store that the flag names, or the settings. */
+export type OpenArchive = (
+  storeUrl: string | undefined,
+) => Effect.Effect<TimerArchive, { readonly message: string }, Scope.Scope>
+
+/** With the largest payloads a page still fits into memory with ease. */
+const pageItems = 100
+const progressEvery = 10_000
+
+export const storeFlag = Flag.String("store").pipe(
+  Flag.withMetavar("URL"),
+  Flag.withDescription("The store, by its URL (default TIMER_STORE_URL, or TIMER_DB_PATH)"),
+  Flag.optional,
+)
+
+export const exportCommand = (open: OpenArchive) =>
+  Command.make("export", { store: storeFlag }, ({ store }) =>
+    Effect.gen(function* () {
+      const archive = yield* Effect.mapError(
+        open(Option.getOrUndefined(store)),
+        ({ message }) => new CommandFailed({ message }),
+      )
+      yield* written(archive)
+    }).pipe(Effect.scoped),
+  ).pipe(
+    Command.withDescription(
+      [
+        "Write pending timers, history, dead letters and settings to stdout, as JSON lines, for punctual import.",
+        "  A service may run on the store: what is written is what there was when the export began. Timers that",
+        "  fire or change after that do so in the old store only, so stop the service first to move to a new one.",
+      ].join("\n"),
+    ),
+    Command.withShortDescription("Write all that a store holds to stdout"),
+    Command.withExamples([
+      { command: "punctual export --store sqlite:./data/punctual.db > punctual.jsonl" },
+      { command: "punctual export --store sqlite:old.db | punctual import --store postgres://host/timers" },
+    ]),
+  )
+
+const written = (archive: TimerArchive) =>
+  Effect.gen(function* () {
+    const { answer, remark } = yield* Output
+    const counts = { pending: 0, history: 0, dead: 0 }
+    yield* answer(headLine)
+    const { count: settings, unreadable } = yield* writtenSettings(archive)
+    let items = settings
+    let after: ArchivePlace | undefined
+    let leftOut = 0
+    const namedLeftOut: Array<string> = []
+    do {
+      const page = yield* told(archive.page(after, pageItems))
+      for (const item of page.items) {
+        if (item.kind === "pending") counts.pending++
+        else if (item.life.state === "dead") counts.dead++
+        else counts.history++
+      }
+      for (const item of page.unreadable ?? []) {
+        leftOut++
+        const { namespace, timerId } = keyOfArchived(item)
+        if (namedLeftOut.length < namedMost) namedLeftOut.push(`${namespace}/${timerId}`)
+      }
+      const before = items
+      items += page.items.length
+      if (page.items.length > 0) yield* answer(page.items.map(itemLine).join("\n"))
+      if (Math.floor(items / progressEvery) > Math.floor(before / progressEvery)) {
+        yield* remark(`${items} lines …`)
+      }
+      after = page.next
+    } while (after !== undefined)
+    yield* answer(endLine(items))
+    yield* remark(
+      `Exported ${counts.pending} pending timers, ${counts.history} that have ended, ${counts.dead} dead letters, and ${settings} records of settings.`,
+    )
+    const missing = [
+      ...(unreadable.length === 0 ? [] : [`the settings of ${unreadable.join(", ")}`]),
+      ...(leftOut === 0 ? [] : [`${leftOut} timers or lives (${shownOf(namedLeftOut, leftOut)})`]),
+    ]
+    if (missing.length > 0) {
+      const message = `${missing.join(" and ")} cannot be read and are not in the archive; everything else is. See punctual doctor.`
+      return yield* new CommandFailed({ message })
+    }
+  })
+
+const shownOf = (named: ReadonlyArray<string>, count: number): string =>
+  `${named.join(", ")}${count > named.length ? ` and ${count - named.length} more` : ""}`
+
+/** Before all timers, so that what was paused is known to be before there is anything to fire. */
+const writtenSettings = (archive: TimerArchive) =>
+  Effect.gen(function* () {
+    const { answer } = yield* Output
+    const unreadable: Array<string> = []
+    let count = 0
+    let version = 0
+    for (;;) {
+      const page = (yield* told(archive.documents(settingsKind, version, pageItems))).map(settingsOfDocument)
+      const records = page.filter(({ isUnreadable }) => isUnreadable !== true)
+      if (records.length > 0) yield* answer(records.map(settingsLine).join("\n"))
+      count += records.length
+      for (const record of page) if (record.isUnreadable) unreadable.push(record.namespace)
+      version = page.at(-1)?.version ?? version
+      if (page.length < pageItems) return { count, unreadable }
+    }
+  })

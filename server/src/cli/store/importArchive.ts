@@ -1,0 +1,228 @@
+// `punctual import`: the lines of an archive into a store that no service runs on. Nothing that is there is overwritten,
+// and what is there already is passed over, so that an import that was broken off is simply run again.
+import { isDeepStrictEqual } from "node:util"
+import { Effect, Option, Result, type Scope } from "effect"
+import { Command } from "effect/cli"
+import { type ArchivedItem, keyOfArchived, type WriteAnswer } from "../../domain/WriteItem.ts"
+import type { SettingsRecords } from "../../engine/namespaces/SettingsRecords.ts"
+import { type ArchivedSettings, readLine, whyNoArchive } from "../../maintenance/ArchiveLine.ts"
+import type { HeldStore, HoldTarget } from "../../maintenance/HeldStore.ts"
+import { told } from "../frame/asCommandFailed.ts"
+import { CommandFailed, misuse, Output, printable, switchFlag } from "../frame/CommandRuntime.ts"
+import { storeFlag } from "./exportArchive.ts"
+import { type LineSource, linesOf } from "./LineSource.ts"
+import { holdForCommand, tellHoldFailure } from "./storeHold.ts"
+
+export interface ImportTarget extends HoldTarget {
+  readonly namespaces: Pick<SettingsRecords, "get" | "put">
+}
+
+/** Opens the store that the flag names, or the settings; it is made if there is none. */
+export type OpenImportTarget = (
+  storeUrl: string | undefined,
+) => Effect.Effect<ImportTarget, { readonly message: string }, Scope.Scope>
+
+const progressEvery = 10_000
+/** More than this many that were left out are only counted. */
+const namedMax = 20
+
+export const importCommand = (open: OpenImportTarget, givenLines: () => LineSource) =>
+  Command.make(
+    "import",
+    {
+      store: storeFlag,
+      partial: switchFlag("partial", "Take a file that was cut off, as far as it goes"),
+      json: switchFlag("json", "Answer one JSON object"),
+    },
+    ({ store, partial, json }) =>
+      Effect.gen(function* () {
+        const source = givenLines()
+        if (source.isTerminal) {
+          return yield* Effect.fail(
+            misuse(["import"], "Give it an archive: punctual import < punctual.jsonl"),
+          )
+        }
+        if (!partial && source.lastLine !== undefined && !isEnd(source.lastLine))
+          return yield* cutOff(undefined)
+        const lines = yield* linesOf(source)
+        const head = yield* lines.next
+        const why = head === undefined ? "there is nothing to import" : whyNoArchive(head)
+        if (why !== undefined) return yield* new CommandFailed({ message: `${why}.` })
+        const target = yield* Effect.mapError(
+          open(Option.getOrUndefined(store)),
+          ({ message }) => new CommandFailed({ message }),
+        )
+        const run = new ImportRun(target, yield* holdForCommand(target))
+        const isWhole = yield* run.readAll(lines.next)
+        yield* run.summary(isWhole, json)
+        if (!isWhole && !partial) return yield* cutOff(run.seen)
+        if (run.isIncomplete) {
+          return yield* new CommandFailed({
+            message: "some of it is not in the store as the archive has it: see above.",
+          })
+        }
+      }).pipe((run) => tellHoldFailure("import", run), Effect.scoped),
+  ).pipe(
+    Command.withDescription(
+      [
+        "Read what punctual export wrote from stdin into a store, which is made if there is none.",
+        "  No service may run on the store meanwhile. What is there is never overwritten, and what is there already",
+        "  is passed over: an import that was broken off is run again with the same file.",
+        "  The exit code is 0 if all of it is in the store, 1 if something is not, 2 for wrong usage.",
+      ].join("\n"),
+    ),
+    Command.withShortDescription("Read what export wrote from stdin into a store"),
+    Command.withExamples([{ command: "punctual import --store postgres://host/timers < punctual.jsonl" }]),
+  )
+
+const isEnd = (line: string): boolean => {
+  const read = readLine(line)
+  return Result.isSuccess(read) && read.success.kind === "end"
+}
+
+const cutOff = (seen: number | undefined): Effect.Effect<never, CommandFailed> =>
+  Effect.fail(
+    new CommandFailed({
+      message: `the archive was cut off: its last line is missing. ${
+        seen === undefined
+          ? "Nothing was imported"
+          : `What was imported of its first ${seen} timers and lives stays`
+      }: import a whole one, or take this as far as it goes with --partial.`,
+    }),
+  )
+
+class ImportRun {
+  readonly #target: ImportTarget
+  readonly #held: HeldStore
+  readonly #counts = { restored: 0, present: 0, differs: 0, unstorable: 0 }
+  /** What is to be said of items that were left out. */
+  #remarks: Array<string> = []
+  #named = 0
+  /** Items that were read. */
+  seen = 0
+
+  constructor(target: ImportTarget, held: HeldStore) {
+    this.#target = target
+    this.#held = held
+  }
+
+  get isIncomplete(): boolean {
+    return this.#counts.differs + this.#counts.unstorable > 0
+  }
+
+  /** Whether the archive's last line was there. */
+  readAll(next: Effect.Effect<string | undefined, CommandFailed>) {
+    const self = this
+    return Effect.gen(function* () {
+      let isWhole = false
+      for (;;) {
+        const line = yield* next
+        if (line === undefined) break
+        const read = isWhole ? Result.fail("nothing may follow the archive's last line") : readLine(line)
+        if (Result.isFailure(read)) {
+          yield* self.#flush
+          const message = `line ${self.seen + 2} is wrong: ${printable(read.failure)}. What came before it is imported.`
+          return yield* new CommandFailed({ message })
+        }
+        if (read.success.kind === "end") {
+          if (read.success.items === self.seen) {
+            isWhole = true
+            continue
+          }
+          yield* self.#flush
+          const message = `the archive has ${self.seen} items, and ${read.success.items} were written to it: lines of it are missing.`
+          return yield* new CommandFailed({ message })
+        }
+        self.seen++
+        if (read.success.kind === "item") yield* self.#take(read.success.item)
+        else yield* self.#set(read.success.record)
+        if (self.seen % progressEvery === 0) yield* self.#tellProgress
+      }
+      yield* self.#flush
+      return isWhole
+    })
+  }
+
+  summary(isWhole: boolean, json: boolean) {
+    return Effect.gen({ self: this }, function* () {
+      const { restored, present, differs, unstorable } = this.#counts
+      const { answer, remark } = yield* Output
+      if (json) return yield* answer(JSON.stringify({ ...this.#counts, isWhole }, undefined, 2))
+      yield* remark(
+        `Imported ${restored}; ${present} were there already, ${differs} differ from what is there, ${unstorable} cannot be stored.`,
+      )
+    })
+  }
+
+  #take(archived: ArchivedItem) {
+    const written = this.#held.write({ kind: "restore", archived }, (answer) => this.#note(archived, answer))
+    return this.#remarks.length === 0 ? written : Effect.andThen(this.#tellLeftOut, written)
+  }
+
+  /** Where nothing was ever set. What is set there stands. */
+  #set(record: ArchivedSettings) {
+    return Effect.gen({ self: this }, function* () {
+      const { namespaces } = this.#target
+      const there = yield* told(namespaces.get(record.namespace))
+      const stored = there.version > 0 ? undefined : yield* told(namespaces.put({ ...record, version: 0 }))
+      if (stored !== undefined) {
+        this.#counts.restored++
+        return
+      }
+      if (isDeepStrictEqual(there.settings, record.settings)) {
+        this.#counts.present++
+        return
+      }
+      this.#counts.differs++
+      yield* (yield* Output).remark(
+        printable(`the settings of ${record.namespace} differ from what is there`),
+      )
+    })
+  }
+
+  get #flush() {
+    return Effect.andThen(this.#held.flush, this.#tellLeftOut)
+  }
+
+  /** Lines that are told of are stored. */
+  get #tellProgress() {
+    return Effect.andThen(
+      this.#flush,
+      Effect.flatMap(Output, ({ remark }) => remark(`${this.seen} lines …`)),
+    )
+  }
+
+  get #tellLeftOut() {
+    return Effect.gen({ self: this }, function* () {
+      const { remark } = yield* Output
+      for (const text of this.#remarks.splice(0)) yield* remark(text)
+    })
+  }
+
+  /** Answers of shards come side by side, and in the middle of other work: what is to be said of them is said later. */
+  #note(item: ArchivedItem, answer: WriteAnswer): void {
+    switch (answer.result) {
+      case "restored":
+      case "present":
+        this.#counts[answer.result]++
+        return
+      case "differs":
+        this.#counts.differs++
+        this.#leaveOut(item, "differs from what is there")
+        return
+      case "unstorable":
+        this.#counts.unstorable++
+        this.#leaveOut(item, `cannot be stored: ${answer.reason}`)
+        return
+      default:
+        throw new Error(`a restore was answered ${answer.result}`)
+    }
+  }
+
+  #leaveOut(item: ArchivedItem, why: string): void {
+    if (this.#named === namedMax) return
+    this.#named++
+    const { namespace, timerId } = keyOfArchived(item)
+    this.#remarks.push(printable(`${namespace}/${timerId} ${why}`))
+  }
+}

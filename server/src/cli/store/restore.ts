@@ -1,0 +1,240 @@
+// `punctual restore`: a backup put in the place of a store that nothing runs on. What fell due since the backup was made
+// may have been delivered by the store that is gone, and this one cannot know: so it is left paused, and takes timers
+// but fires none, until someone says what is to become of those. That may be said at once, or later and without a file.
+import { existsSync, realpathSync } from "node:fs"
+import { resolve } from "node:path"
+import { formatInstant, parseInstant } from "@punctual/api/Instant"
+import { Clock, Effect, Option, type Scope } from "effect"
+import { Argument, type CliError, Command, Flag } from "effect/cli"
+import type { SettingsRecords } from "../../engine/namespaces/SettingsRecords.ts"
+import type { CopyFacts, StorePlace } from "../../ports/StoreCopy.ts"
+import { asCommandFailed } from "../frame/asCommandFailed.ts"
+import { CommandFailed, misuse, Output, switchFlag } from "../frame/CommandRuntime.ts"
+import { bytesShown, countShown } from "../frame/figures.ts"
+import { storeFlag } from "./exportArchive.ts"
+import { sizeOf, tellGrowth } from "./FileGrowth.ts"
+import {
+  type Fate,
+  fates,
+  pauseOf,
+  pauseRestored,
+  type Settled,
+  type SettleTarget,
+  settleOverdue,
+} from "./settleOverdue.ts"
+
+type Opened<A> = Effect.Effect<A, { readonly message: string }, Scope.Scope>
+
+/** The store that the flag names, or the settings: not touched before one of these is opened. */
+export interface RestoreTarget {
+  /** The place of its file; fails while a service runs on it, and where there is no file. */
+  readonly place: Opened<StorePlace>
+  /** The settings in a file that was prepared, which is brought up to this program's schema. */
+  settingsIn(file: string, shards: number): Opened<SettingsRecords>
+  /** The store itself, when it is in place. */
+  readonly settling: Opened<SettleTarget>
+  /** What the service will be asked for. */
+  readonly shards: number
+}
+
+export type OpenRestoreTarget = (
+  storeUrl: string | undefined,
+) => Effect.Effect<RestoreTarget, { readonly message: string }, Scope.Scope>
+
+interface Said {
+  readonly beforeMs: number
+  readonly fate: Fate
+}
+
+export const restoreCommand = (open: OpenRestoreTarget) =>
+  Command.make(
+    "restore",
+    {
+      words: Argument.String("FILE").pipe(
+        Argument.withDescription(
+          "The backup; and after --due-before, what is to become of them: fire, dead or discard",
+        ),
+        Argument.variadic({ max: 2 }),
+      ),
+      dueBefore: Flag.String("due-before").pipe(
+        Flag.withMetavar("T"),
+        Flag.withDescription("Say what becomes of timers that were due before T, an instant or now"),
+        Flag.optional,
+      ),
+      store: storeFlag,
+      force: switchFlag(
+        "force",
+        "Replace a store that is there, which is kept beside; or settle one that was not restored",
+      ),
+      json: switchFlag("json", "Answer one JSON object"),
+    },
+    ({ words, dueBefore, store, force, json }) =>
+      Effect.gen(function* () {
+        const { file, said } = yield* asked(words, Option.getOrUndefined(dueBefore))
+        const target = yield* asCommandFailed(open(Option.getOrUndefined(store)))
+        const restored = file === undefined ? undefined : yield* placed(target, resolve(file), force)
+        if (restored !== undefined) yield* toldOf(restored)
+        const settled =
+          said === undefined ? undefined : yield* settledAs(target, said, restored !== undefined || force)
+        const { answer } = yield* Output
+        if (json) yield* answer(restoreJson(restored, said, settled))
+        else if (settled !== undefined && said !== undefined) yield* answer(settledText(said, settled))
+        else yield* answer(stillPaused)
+      }).pipe(Effect.scoped),
+  ).pipe(
+    Command.withDescription(description),
+    Command.withShortDescription("Put a backup in the place of its store"),
+    Command.withExamples([
+      { command: "punctual restore /backups/punctual-monday.db" },
+      { command: "punctual restore /backups/punctual-monday.db --due-before now fire" },
+      { command: "punctual restore --due-before 2030-01-01T09:00:00Z dead" },
+    ]),
+  )
+
+const description = [
+  "Put a backup in the place of its store. No service may run on it meanwhile.",
+  "  The store is left paused: it takes timers and fires none, until it is said what becomes of those that were",
+  "  due before T, an instant or now. Without a file, that is said of the store that is there.",
+  "    --due-before T fire      they fire as soon as the service starts, whether they were delivered before or not",
+  "    --due-before T dead      they become dead letters, which can be looked at, and replayed or discarded",
+  "    --due-before T discard   they are cancelled",
+  "  The exit code is 0 if all was done, 1 if something was not, 2 for wrong usage.",
+].join("\n")
+
+const stillPaused =
+  "It is paused: it takes timers and fires none. Say what becomes of those that have fallen due since, before the " +
+  "service starts: punctual restore --due-before now fire|dead|discard. Or start it, and let them all fire: punctual resume --fire-overdue."
+
+/** The last word says what is to become of timers, if it is asked what. */
+const asked = (
+  words: ReadonlyArray<string>,
+  dueBefore: string | undefined,
+): Effect.Effect<{ readonly file?: string; readonly said?: Said }, CliError.CliError> =>
+  Effect.gen(function* () {
+    const wrong = (message: string) => Effect.fail(misuse(["restore"], message))
+    if (dueBefore === undefined) {
+      const [file, ...more] = words
+      if (file === undefined)
+        return yield* wrong("Name the backup, or say what is to become of timers: --due-before.")
+      return more.length === 0 ? { file } : yield* wrong(`Say of which timers: --due-before T ${more[0]}.`)
+    }
+    const fate = fates.find((known) => known === words.at(-1))
+    if (fate === undefined)
+      return yield* wrong("Say what is to become of them: --due-before T fire, dead or discard.")
+    const beforeMs = dueBefore === "now" ? yield* Clock.currentTimeMillis : parseInstant(dueBefore)
+    if (beforeMs === undefined) {
+      return yield* wrong("--due-before is now, or an instant with an offset, such as 2030-01-01T09:00:00Z.")
+    }
+    const [file] = words.slice(0, -1)
+    return { ...(file === undefined ? {} : { file }), said: { beforeMs, fate } }
+  })
+
+interface Restored {
+  readonly file: string
+  readonly path: string
+  readonly facts: CopyFacts
+  readonly kept?: string
+  readonly otherShards?: number
+}
+
+/** The lock of the place is given back before anyone else opens the store. */
+const placed = (target: RestoreTarget, file: string, isForced: boolean) =>
+  Effect.gen(function* () {
+    const place = yield* asCommandFailed(target.place)
+    const isItself =
+      existsSync(file) && existsSync(place.path) && realpathSync(file) === realpathSync(place.path)
+    if (isItself) return yield* new CommandFailed({ message: `${file} is the store itself: name a backup.` })
+    if (place.isTaken && !isForced) {
+      const message = `there is a store at ${place.path}: to replace it, and keep it beside, add --force.`
+      return yield* new CommandFailed({ message })
+    }
+    const facts = yield* asCommandFailed(place.inspect(file))
+    const nowMs = yield* Clock.currentTimeMillis
+    yield* tellGrowth(place.prepared, sizeOf(file))
+    yield* asCommandFailed(place.prepare(file))
+    yield* Effect.gen(function* () {
+      const namespaces = yield* asCommandFailed(target.settingsIn(place.prepared, facts.shards))
+      yield* pauseRestored(namespaces, facts.takenAtMs, nowMs)
+    }).pipe(Effect.scoped)
+    const kept = place.isTaken ? `${place.path}.before-restore-${stamp(nowMs)}` : undefined
+    yield* asCommandFailed(place.put(kept))
+    const restored: Restored = {
+      file,
+      path: place.path,
+      facts,
+      ...(kept === undefined ? {} : { kept }),
+      ...(facts.shards === target.shards ? {} : { otherShards: facts.shards }),
+    }
+    return restored
+  }).pipe(Effect.scoped)
+
+/** An instant as part of a file's name. */
+const stamp = (instantMs: number): string => formatInstant(instantMs).replace(/[-:.]/g, "")
+
+const toldOf = ({ file, path, facts, kept, otherShards }: Restored) =>
+  Effect.gen(function* () {
+    const { remark } = yield* Output
+    const { pending, history, dead, bytes, takenAtMs } = facts
+    yield* remark(
+      `Restored ${path} from ${file}, as of ${formatInstant(takenAtMs)}: ${countShown(pending)} pending timers, ` +
+        `${countShown(history)} that have ended, ${countShown(dead)} dead letters; ${bytesShown(bytes)}.`,
+    )
+    if (kept !== undefined) yield* remark(`What was there before is ${kept}.`)
+    if (otherShards !== undefined)
+      yield* remark(`It has ${otherShards} shards: set TIMER_SHARDS to ${otherShards}.`)
+  })
+
+const settledAs = (target: RestoreTarget, { beforeMs, fate }: Said, isSure: boolean) =>
+  Effect.gen(function* () {
+    const settling = yield* asCommandFailed(target.settling)
+    const pause = yield* pauseOf(settling.namespaces)
+    if (pause?.kind !== "restored" && !isSure) {
+      const message =
+        "the store was not restored, or it was said already what becomes of its timers. If a database server restored it by its own means, add --force."
+      return yield* new CommandFailed({ message })
+    }
+    return yield* settleOverdue(settling, beforeMs, fate)
+  }).pipe(Effect.scoped)
+
+const becameText: { readonly [fate in Fate]: string } = {
+  fire: "fire when the service starts",
+  dead: "are dead letters now",
+  discard: "are cancelled",
+}
+
+const settledText = ({ beforeMs, fate }: Said, { due, pause }: Settled): string => {
+  const next =
+    pause === "kept"
+      ? "The service is paused for another reason, and stays so: punctual resume."
+      : "The service may start."
+  return `${countShown(due)} timers that were due before ${formatInstant(beforeMs)} ${becameText[fate]}. ${next}`
+}
+
+const restoreJson = (
+  restored: Restored | undefined,
+  said: Said | undefined,
+  settled: Settled | undefined,
+): string => {
+  const { takenAtMs, ...counts } = restored?.facts ?? { takenAtMs: undefined }
+  return JSON.stringify(
+    {
+      ...(restored === undefined || takenAtMs === undefined
+        ? {}
+        : {
+            restored: {
+              file: restored.file,
+              store: restored.path,
+              takenAt: formatInstant(takenAtMs),
+              ...counts,
+              kept: restored.kept,
+            },
+          }),
+      ...(said === undefined || settled === undefined
+        ? {}
+        : { settled: { dueBefore: formatInstant(said.beforeMs), fate: said.fate, timers: settled.due } }),
+      isPaused: settled === undefined || settled.pause === "kept",
+    },
+    undefined,
+    2,
+  )
+}

@@ -1,0 +1,184 @@
+// What becomes of timers that fell due while nothing was fired, once a store was restored from a backup: some of them
+// were delivered by the store that was lost, and only whoever runs the service can say whether once more is better than
+// not at all. They fire, become dead letters, or are cancelled. In batches, under leases of its own, one page after the
+// other: what is done is no longer there to be found, so that a run that broke off is simply run again.
+import { formatInstant } from "@punctual/api/Instant"
+import { Clock, Effect } from "effect"
+import { beginning, type Cursor } from "../../domain/DueOrder.ts"
+import { type ServicePause, withPause } from "../../domain/NamespaceSettings.ts"
+import { isReadable, type Timer } from "../../domain/Timer.ts"
+import type { WriteAnswer, WriteItem } from "../../domain/WriteItem.ts"
+import { type SettingsRecords, serviceRecord } from "../../engine/namespaces/SettingsRecords.ts"
+import type { HeldStore, HoldTarget } from "../../maintenance/HeldStore.ts"
+import type { Ids } from "../../ports/Ids.ts"
+import type { DueQuery, StoreError } from "../../ports/TimerStore.ts"
+import { told } from "../frame/asCommandFailed.ts"
+import { CommandFailed, Output } from "../frame/CommandRuntime.ts"
+import { countShown } from "../frame/figures.ts"
+import { type HoldFailure, holdForCommand, tellHoldFailure } from "./storeHold.ts"
+
+export interface SettleTarget extends HoldTarget {
+  readonly namespaces: SettingsRecords
+  readonly ids: Ids["Service"]
+}
+
+export const fates = ["fire", "dead", "discard"] as const
+
+export type Fate = (typeof fates)[number]
+
+export interface Settled {
+  /** Timers that were due before the instant: as many as were left, or are dead or cancelled now. */
+  readonly due: number
+  /** The pause that was lifted, or that another reason keeps. */
+  readonly pause: "lifted" | "none" | "kept"
+}
+
+/** Why these timers are dead; they can be replayed. */
+export const deadReason = "dueBeforeRestore"
+
+const pageItems = 200
+const progressEvery = 10_000
+
+export const pauseOf = (namespaces: SettingsRecords) =>
+  Effect.map(told(namespaces.get(serviceRecord)), ({ settings }) => settings.pause)
+
+/** Settles all that was due before `beforeMs`, then lifts the pause that the restore has left. */
+export const settleOverdue = (target: SettleTarget, beforeMs: number, fate: Fate) =>
+  Effect.gen(function* () {
+    const held = yield* holdForCommand(target)
+    const run = new SettleRun(target, held, beforeMs)
+    for (let shard = 0; shard < held.shards; shard++) {
+      yield* fate === "fire" ? run.count(shard) : run.settle(shard, fate)
+    }
+    // A store that a service has taken over is not the command's to resume.
+    yield* held.flush
+    if (run.unreadable > 0) {
+      const { remark } = yield* Output
+      yield* remark(
+        `${countShown(run.unreadable)} timers cannot be read and stay as they are: punctual doctor names them.`,
+      )
+    }
+    return { due: run.due - run.unreadable, pause: yield* liftPause(target.namespaces) } satisfies Settled
+  }).pipe((run) => tellHoldFailure("command", run), Effect.scoped)
+
+class SettleRun {
+  readonly #target: SettleTarget
+  readonly #held: HeldStore
+  readonly #beforeMs: number
+  due = 0
+  /** Timers that stay as they are, because they cannot be read. */
+  unreadable = 0
+
+  constructor(target: SettleTarget, held: HeldStore, beforeMs: number) {
+    this.#target = target
+    this.#held = held
+    this.#beforeMs = beforeMs
+  }
+
+  /** They fire when a service starts: nothing is to be done but to count them. */
+  count(shard: number) {
+    return this.#eachPage(shard, this.#target.store.dueHeads, () => Effect.void)
+  }
+
+  settle(shard: number, fate: "dead" | "discard") {
+    return this.#eachPage(shard, this.#target.store.due, (timers) =>
+      Effect.gen({ self: this }, function* () {
+        const nowMs = yield* Clock.currentTimeMillis
+        let odd: WriteAnswer | undefined
+        for (const timer of timers) {
+          // It would not fire either, so that it need not hold up the others.
+          if (!isReadable(timer)) {
+            this.unreadable++
+            continue
+          }
+          yield* this.#held.write(this.#itemFor(timer, fate, nowMs), (answer) => {
+            if (answer.result !== "settled" && answer.result !== "cancelled") odd = answer
+          })
+        }
+        yield* this.#held.flush
+        if (odd !== undefined) return yield* notSettled(odd)
+      }),
+    )
+  }
+
+  #eachPage<Row extends Cursor>(
+    shard: number,
+    read: (query: DueQuery) => Effect.Effect<ReadonlyArray<Row>, StoreError>,
+    use: (rows: ReadonlyArray<Row>) => Effect.Effect<void, CommandFailed | HoldFailure>,
+  ) {
+    return Effect.gen({ self: this }, function* () {
+      let exclusiveAfter = beginning
+      for (;;) {
+        const page = yield* told(
+          read({ shard, exclusiveAfter, inclusiveUntilMs: this.#beforeMs - 1, limit: pageItems }),
+        )
+        const last = page.at(-1)
+        if (last === undefined) return
+        yield* use(page)
+        yield* this.#progress(page.length)
+        exclusiveAfter = { fireAt: last.fireAt, fireId: last.fireId }
+      }
+    })
+  }
+
+  #itemFor(timer: Timer, fate: "dead" | "discard", at: number): WriteItem {
+    const { namespace, timerId, uuid, revision, attempts } = timer
+    if (fate === "discard") {
+      const key = { namespace, timerId, uuid }
+      return { kind: "cancel", key, cancelId: this.#target.ids.uuidV7(at), at, ifRevision: revision }
+    }
+    const then = { to: "dead", reason: deadReason } as const
+    return { kind: "outcome", timer, attempt: attempts + 1, at, then }
+  }
+
+  #progress(items: number) {
+    const before = this.due
+    this.due += items
+    return Math.floor(this.due / progressEvery) > Math.floor(before / progressEvery)
+      ? Effect.flatMap(Output, ({ remark }) => remark(`${countShown(this.due)} timers …`))
+      : Effect.void
+  }
+}
+
+const notSettled = ({ result }: WriteAnswer) =>
+  new CommandFailed({
+    message: `a timer could not be settled (${result}): stop every service on the store, and run the command again.`,
+  })
+
+/** A pause that an operator asked for stays. */
+const liftPause = (namespaces: SettingsRecords) =>
+  Effect.gen(function* () {
+    const record = yield* told(namespaces.get(serviceRecord))
+    const { pause, ...settings } = record.settings
+    if (pause === undefined) return "none"
+    if (pause.kind !== "restored") return "kept"
+    const nowMs = yield* Clock.currentTimeMillis
+    const pastPauses = withPause(settings.pastPauses, pause.sinceMs, nowMs)
+    const put = yield* told(
+      namespaces.put({ ...record, settings: { ...settings, pastPauses }, updatedAt: nowMs }),
+    )
+    if (put === undefined) return yield* writtenByAnother
+    return "lifted"
+  })
+
+const writtenByAnother = new CommandFailed({
+  message: "another has just written the store's settings: run the command again.",
+})
+
+/**
+ * Pauses the store as one that was restored. What fell due since the backup was made does not expire by the time that
+ * has passed since: nobody could have fired it.
+ */
+export const pauseRestored = (namespaces: SettingsRecords, takenAtMs: number, nowMs: number) =>
+  Effect.gen(function* () {
+    const record = yield* told(namespaces.get(serviceRecord))
+    const { pause: earlier, ...settings } = record.settings
+    const pause: ServicePause = {
+      kind: "restored",
+      sinceMs: Math.min(takenAtMs, earlier?.sinceMs ?? takenAtMs),
+      reason: `restored at ${formatInstant(nowMs)} from a backup of ${formatInstant(takenAtMs)}`,
+    }
+    const put = yield* told(namespaces.put({ ...record, settings: { ...settings, pause }, updatedAt: nowMs }))
+    if (put === undefined) return yield* writtenByAnother
+    return pause
+  })

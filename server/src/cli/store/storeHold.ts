@@ -1,0 +1,40 @@
+// How a command holds the store that it writes to, and what it says if it cannot.
+import { Effect, type Scope } from "effect"
+import {
+  type HeldStore,
+  type HoldTarget,
+  holdStore,
+  StoreInUse,
+  StoreTakenOver,
+} from "../../maintenance/HeldStore.ts"
+import { StoreError } from "../../ports/TimerStore.ts"
+import { CommandFailed, type CommandFailure, Output, type OutputClosed } from "../frame/CommandRuntime.ts"
+
+export type HoldFailure = StoreInUse | StoreTakenOver | StoreError
+
+export const holdForCommand = (
+  target: HoldTarget,
+): Effect.Effect<HeldStore, HoldFailure | OutputClosed, Output | Scope.Scope> =>
+  Effect.flatMap(Output, ({ remark }) =>
+    holdStore(target, (nodes) => remark(`Held by ${nodes.join(", ")}: watching whether it lives …`)),
+  )
+
+/** `what` the operator runs again when a service has taken the store over. */
+export const tellHoldFailure = <A, R>(
+  what: "import" | "command",
+  run: Effect.Effect<A, CommandFailure | HoldFailure, R>,
+): Effect.Effect<A, CommandFailure, R> =>
+  Effect.mapError(run, (failure) => {
+    if (failure instanceof StoreInUse) return commandFailed(inUse(failure.node))
+    if (failure instanceof StoreTakenOver) {
+      return commandFailed(
+        `a service has taken the store over: stop every service on it, and run the ${what} again.`,
+      )
+    }
+    return failure instanceof StoreError ? commandFailed(`the store failed: ${failure.message}`) : failure
+  })
+
+const inUse = (node: string): string =>
+  `${node} runs on this store: stop every service on it first, and start them again afterwards.`
+
+const commandFailed = (message: string): CommandFailed => new CommandFailed({ message })

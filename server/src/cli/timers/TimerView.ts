@@ -1,0 +1,106 @@
+// How timers are shown to people: as a table, and as a page for one of them. Programs get the service's own JSON.
+import { formatDuration } from "@punctual/api/DurationMs"
+import { formatInstant } from "@punctual/api/Instant"
+import { memberSpan } from "@punctual/api/JsonSpan"
+import type { RetryPolicy } from "@punctual/api/RetryPolicy"
+import type { Target } from "@punctual/api/Target"
+import type { Timer } from "@punctual/api/Timer"
+import { printable } from "../frame/CommandRuntime.ts"
+import { layOutJson } from "../frame/layOutJson.ts"
+import { textTable } from "../frame/textTable.ts"
+
+/** Timers of one list: all of them pending, or all of them finished. The payloads are JSON texts. */
+export const timerTable = (
+  timers: ReadonlyArray<Timer>,
+  payloads: ReadonlyArray<string> | undefined,
+): string => {
+  const isPending = timers.every(({ state }) => state === "pending" || state === "inFlight")
+  const head = isPending
+    ? ["TIMER", "STATE", "FIRE AT", "ATTEMPTS", "TARGET"]
+    : ["TIMER", "STATE", "FINISHED AT", "ATTEMPTS", "TARGET", "WHY"]
+  return textTable([
+    payloads === undefined ? head : [...head, "PAYLOAD"],
+    ...timers.map((timer, index) => [
+      timer.timerId,
+      timer.state,
+      instantText(isPending ? (timer.fireAt ?? timer.executeAt) : timer.finishedAt),
+      String(timer.attempts),
+      targetText(timer.target),
+      ...(isPending ? [] : [whyText(timer)]),
+      ...(payloads === undefined ? [] : [payloads[index] ?? ""]),
+    ]),
+  ])
+}
+
+/** Everything about one timer. `text` is the JSON in which it stands as the member `timer`. */
+export const timerPage = (timer: Timer, text: string): string => {
+  const { lastAttempt, attemptLog = [] } = timer
+  const facts: ReadonlyArray<readonly [string, string | undefined]> = [
+    ["timer", `${timer.namespace}/${timer.timerId}`],
+    ["state", timer.state],
+    ["why", timer.reason],
+    ["execute at", formatInstant(timer.executeAt)],
+    ["fire at", timer.fireAt === undefined ? undefined : formatInstant(timer.fireAt)],
+    ["finished at", timer.finishedAt === undefined ? undefined : formatInstant(timer.finishedAt)],
+    ["lateness", timer.latenessMs === undefined ? undefined : `${timer.latenessMs} ms`],
+    ["attempts", String(timer.attempts)],
+    ["last attempt", lastAttempt === undefined ? undefined : attemptText(lastAttempt)],
+    ["target", targetText(timer.target)],
+    ["retry", retryText(timer.retryPolicy)],
+    ["expires after", timer.expireAfterMs === undefined ? undefined : formatDuration(timer.expireAfterMs)],
+    ["revision", String(timer.revision)],
+    ["fire id", timer.fireId],
+    ["correlation", timer.correlationId],
+    ["created at", formatInstant(timer.createdAt)],
+    ["updated at", formatInstant(timer.updatedAt)],
+  ]
+  const payload = payloadText(text)
+  return [
+    factLines(facts),
+    ...(attemptLog.length < 2 ? [] : ["", "attempts:", ...attemptLog.map((one) => `  ${attemptText(one)}`)]),
+    ...(payload === undefined ? [] : ["", "payload:", layOutJson(payload)]),
+  ].join("\n")
+}
+
+/** Names and values below one another; what is not there is left out. */
+export const factLines = (facts: ReadonlyArray<readonly [string, string | undefined]>): string =>
+  facts
+    .flatMap(([name, value]) => (value === undefined ? [] : [`${name.padEnd(15)}${printable(value)}`]))
+    .join("\n")
+
+type Attempt = NonNullable<Timer["lastAttempt"]>
+
+const attemptText = ({ at, status, error, durationMs }: Attempt): string =>
+  printable(`${formatInstant(at)}  ${outcomeText(status, error)}  (${durationMs} ms)`)
+
+/** An error says most statuses itself. */
+const outcomeText = (status: number | undefined, error: string | undefined): string => {
+  const answered = status === undefined ? "no answer" : `answered ${status}`
+  if (error === undefined) return answered
+  return status === undefined || error.includes(String(status)) ? error : `${answered}: ${error}`
+}
+
+export const retryText = (policy: RetryPolicy): string => {
+  const { maxAttempts, initialIntervalMs, backoffMultiplier, maxIntervalMs, jitter, maxDurationMs } = policy
+  const end = maxDurationMs === undefined ? "" : `, for ${formatDuration(maxDurationMs)} at most`
+  return `${maxAttempts} attempts, ${formatDuration(initialIntervalMs)} times ${backoffMultiplier} up to ${formatDuration(maxIntervalMs)}, jitter ${jitter}${end}`
+}
+
+const targetText = (target: Target): string => {
+  if (target.type !== "webhook") return target.type
+  return target.method === "POST" ? target.url : `${target.method} ${target.url}`
+}
+
+const whyText = ({ reason, lastAttempt }: Timer): string =>
+  reason === undefined ? "-" : [reason, lastAttempt?.error].filter((part) => part !== undefined).join(": ")
+
+const instantText = (instantMs: number | undefined): string =>
+  instantMs === undefined ? "-" : formatInstant(instantMs)
+
+/** As it was sent: parsing it and writing it again would change large numbers. */
+const payloadText = (text: string): string | undefined => {
+  const timer = memberSpan(text, "timer")
+  const timerText = timer === undefined ? "" : text.slice(timer.start, timer.end)
+  const payload = memberSpan(timerText, "payload")
+  return payload === undefined ? undefined : timerText.slice(payload.start, payload.end)
+}

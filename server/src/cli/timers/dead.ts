@@ -1,0 +1,236 @@
+// `punctual dead`: timers that could not be delivered, which stand in the dead letters until someone arms them again
+// or lets them go. (`punctual dlq` is about messages that could not be handled, at the broker.)
+import { formatInstant, parseInstant } from "@punctual/api/Instant"
+import { CountTimersAnswer } from "@punctual/api/ListTimers"
+import { DiscardTimersAnswer, ReplayTimersAnswer } from "@punctual/api/ReplayTimers"
+import { ServiceAnswer } from "@punctual/api/Service"
+import { Effect, Option } from "effect"
+import { Argument, Command } from "effect/cli"
+import { type Batch, countsText, type Repeating, repeatWhileMore } from "../client/Batches.ts"
+import {
+  answerValue,
+  type CommandInput,
+  callService,
+  type RequestFields,
+  serviceFlags,
+} from "../client/ServiceClient.ts"
+import { CommandFailed, type CommandRun, misuse, Output, switchFlag } from "../frame/CommandRuntime.ts"
+import {
+  countGiven,
+  definedIn,
+  type Filter,
+  filterFields,
+  filterFlags,
+  hasFilter,
+  namespaceArgument,
+  timerIdArgument,
+} from "./TimerFlags.ts"
+import { listTimers, pageFlags } from "./timersList.ts"
+
+export const deadCommand = (input: CommandInput) =>
+  Command.make("dead").pipe(
+    Command.withDescription(
+      [
+        "Dead letters: timers whose attempts are used up, that expired, or that their target refused.",
+        "  Look at them, arm them again, or let them go. For messages of a broker see punctual dlq.",
+        "  The exit code is 0 if all was done, 1 if something was not, 2 for wrong usage.",
+      ].join("\n"),
+    ),
+    Command.withShortDescription("Timers that could not be delivered: list, replay, discard"),
+    Command.withSubcommands([listCommand(input), replayCommand(input), discardCommand(input)]),
+  )
+
+const listCommand = (input: CommandInput) =>
+  Command.make(
+    "list",
+    {
+      namespace: namespaceArgument,
+      ...filterFlags,
+      ...pageFlags,
+      payload: switchFlag("payload", "With their payloads"),
+      ...serviceFlags(input),
+    },
+    (asked) =>
+      listTimers({
+        ...asked,
+        state: "dead",
+        path: ["dead", "list"],
+        none: `No dead letters in ${asked.namespace} that match.`,
+      }),
+  ).pipe(
+    Command.withDescription(
+      "List dead letters, the latest first. See punctual timers get for all that is known of one.",
+    ),
+    Command.withShortDescription("List dead letters"),
+    Command.withExamples([{ command: "punctual dead list billing --from 2030-01-01T00:00:00Z" }]),
+  )
+
+const selectionFlags = {
+  namespace: namespaceArgument,
+  timerId: timerIdArgument.pipe(Argument.optional),
+  ...filterFlags,
+  all: switchFlag("all", "Every dead letter of the namespace that is there when it begins"),
+  dryRun: switchFlag("dry-run", "Only count what would be done"),
+}
+
+interface Selection extends Filter {
+  readonly namespace: string
+  readonly timerId: Option.Option<string>
+  readonly all: boolean
+  readonly dryRun: boolean
+}
+
+/** One of them by its key, or those of many that there were when the command began. */
+interface Chosen {
+  readonly fields: RequestFields
+  /** How many there were; unknown above what a service counts. */
+  readonly countMax: number
+}
+
+/**
+ * What is replayed may die again while the rest is replayed, and would then be replayed again, for ever: so only those
+ * that died before it began are meant. By a clock that stands, that includes those of this very instant; there, their
+ * number ends it.
+ */
+const chosen = (url: string, selection: Selection): Effect.Effect<Chosen, CommandFailed> =>
+  Effect.gen(function* () {
+    const { namespace, timerId, dryRun } = selection
+    const common = { namespace, ...(dryRun ? { dryRun } : {}) }
+    if (Option.isSome(timerId)) return { fields: { ...common, timerId: timerId.value }, countMax: 1 }
+    const { value: service } = yield* callService(url, {
+      path: "/service/get",
+      fields: {},
+      answer: ServiceAnswer,
+    })
+    const begun = service.now + 1
+    const until = Math.min(begun, parseInstant(Option.getOrElse(selection.until, () => "")) ?? begun)
+    const from = parseInstant(Option.getOrElse(selection.from, () => ""))
+    // None can have died later, and a filter that ends before it begins would be refused.
+    if (from !== undefined && from >= begun) return { fields: common, countMax: 0 }
+    const filter = definedIn({ ...filterFields(selection), until: formatInstant(until) })
+    const { value: counted } = yield* callService(url, {
+      path: "/timers/count",
+      fields: { namespace, state: "dead", ...filter },
+      answer: CountTimersAnswer,
+    })
+    const countMax = counted.capped ? Number.POSITIVE_INFINITY : counted.count
+    return { fields: { ...common, filter }, countMax }
+  })
+
+const isOneSelection = (selection: Selection): boolean =>
+  countGiven(Option.isSome(selection.timerId), hasFilter(selection), selection.all) === 1
+
+const whichOne = "Name a timer, or give a filter, or take --all: one of the three."
+
+const replayCommand = (input: CommandInput) =>
+  Command.make(
+    "replay",
+    { ...selectionFlags, ...serviceFlags(input) },
+    ({ url, json, ...selection }): CommandRun => {
+      if (!isOneSelection(selection)) return Effect.fail(misuse(["dead", "replay"], whichOne))
+      return Effect.gen(function* () {
+        const { fields, countMax } = yield* chosen(url, selection)
+        const call = callService(url, { path: "/timers/replay", fields, answer: ReplayTimersAnswer })
+        const done = yield* asOften(
+          selection,
+          {
+            none: { replayed: 0, skipped: 0 },
+            isProgress: ({ replayed }) => replayed > 0,
+            isEnough: ({ replayed }) => replayed >= countMax,
+            // Those that are skipped are met, and counted, by each call again.
+            add: (sums, one) => ({
+              replayed: sums.replayed + one.replayed,
+              skipped: Math.max(sums.skipped, one.skipped),
+            }),
+          },
+          countMax,
+          Effect.map(call, ({ value: { replayed, skipped, more } }) => ({
+            counts: { replayed, skipped },
+            more: more === true,
+          })),
+        )
+        yield* told(selection, done, json)
+        const { replayed, skipped } = done.counts
+        // Of one timer, earlier dead letters are passed over in favour of the latest.
+        if (skipped > 0 && !selection.dryRun && (Option.isNone(selection.timerId) || replayed === 0)) {
+          return yield* new CommandFailed({
+            message: `${skipped} skipped, because a timer with the same id is pending; they stay dead letters.`,
+          })
+        }
+      })
+    },
+  ).pipe(
+    Command.withDescription(
+      [
+        "Arm dead letters again: they fire at once, with all their attempts.",
+        "  Those whose id is pending again are skipped and stay as they are; the exit code is 1 then.",
+      ].join("\n"),
+    ),
+    Command.withShortDescription("Arm dead letters again"),
+    Command.withExamples([
+      { command: "punctual dead replay billing invoice-4711" },
+      { command: "punctual dead replay billing --from 2030-01-01T00:00:00Z --dry-run" },
+      { command: "punctual dead replay billing --all" },
+    ]),
+  )
+
+const discardCommand = (input: CommandInput) =>
+  Command.make(
+    "discard",
+    {
+      ...selectionFlags,
+      yes: switchFlag("yes", "Needed with --all, because what is discarded is gone"),
+      ...serviceFlags(input),
+    },
+    ({ url, json, yes, ...selection }): CommandRun => {
+      const wrong = (message: string) => Effect.fail(misuse(["dead", "discard"], message))
+      if (!isOneSelection(selection)) return wrong(whichOne)
+      if (selection.all && !yes && !selection.dryRun) {
+        return wrong(
+          `This removes every dead letter of ${selection.namespace} for good: add --yes if that is meant.`,
+        )
+      }
+      return Effect.gen(function* () {
+        const { fields, countMax } = yield* chosen(url, selection)
+        const call = callService(url, { path: "/timers/discard", fields, answer: DiscardTimersAnswer })
+        const done = yield* asOften(
+          selection,
+          { none: { discarded: 0 }, isProgress: ({ discarded }) => discarded > 0 },
+          countMax,
+          Effect.map(call, ({ value: { discarded, more } }) => ({
+            counts: { discarded },
+            more: more === true,
+          })),
+        )
+        yield* told(selection, done, json)
+      })
+    },
+  ).pipe(
+    Command.withDescription("Remove dead letters for good, payloads and all."),
+    Command.withShortDescription("Remove dead letters for good"),
+    Command.withExamples([
+      { command: "punctual dead discard billing invoice-4711" },
+      { command: "punctual dead discard billing --until 2030-01-01T00:00:00Z" },
+      { command: "punctual dead discard billing --all --yes" },
+    ]),
+  )
+
+/** A dry run says what one call would do: repeated, it would say so for ever. */
+const asOften = <Name extends string>(
+  { dryRun }: Selection,
+  repeating: Repeating<Name>,
+  countMax: number,
+  call: Effect.Effect<Batch<Name>, CommandFailed>,
+) => {
+  if (countMax === 0) return Effect.succeed({ counts: repeating.none, more: false })
+  return dryRun ? call : repeatWhileMore(repeating, call)
+}
+
+/** A single one that is not there is refused by the service; of many there may be none. */
+const told = <Name extends string>({ dryRun }: Selection, { counts, more }: Batch<Name>, json: boolean) => {
+  if (json) return answerValue({ ...counts, ...(more ? { more } : {}), ...(dryRun ? { dryRun } : {}) })
+  const rest = more ? ", and there are more" : ""
+  return Effect.flatMap(Output, ({ answer }) =>
+    answer(`${dryRun ? "Would be: " : ""}${countsText(counts)}${rest}.`),
+  )
+}

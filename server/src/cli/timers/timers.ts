@@ -1,0 +1,250 @@
+// `punctual timers`: what programs do over the API, by hand.
+
+import { DeleteManyTimersAnswer } from "@punctual/api/DeleteManyTimers"
+import { DeleteTimerAnswer, type deleteResults } from "@punctual/api/DeleteTimer"
+import { TimerAnswer } from "@punctual/api/GetTimer"
+import { CountTimersAnswer, listStates } from "@punctual/api/ListTimers"
+import { Effect, Option } from "effect"
+import { Argument, Command, Flag } from "effect/cli"
+import { countsText, repeatWhileMore } from "../client/Batches.ts"
+import {
+  answerJson,
+  answerValue,
+  type CommandInput,
+  callService,
+  type RequestFields,
+  serviceFlags,
+} from "../client/ServiceClient.ts"
+import { CommandFailed, type CommandRun, misuse, Output, switchFlag } from "../frame/CommandRuntime.ts"
+import {
+  countFlag,
+  countGiven,
+  definedIn,
+  filterFields,
+  filterFlags,
+  hasFilter,
+  namespaceArgument,
+  timerIdArgument,
+} from "./TimerFlags.ts"
+import { timerPage } from "./TimerView.ts"
+import { createCommand, updateCommand } from "./timersArm.ts"
+import { listTimers, pageFlags } from "./timersList.ts"
+
+export const timersCommand = (input: CommandInput) =>
+  Command.make("timers").pipe(
+    Command.withDescription(
+      [
+        "Create timers, look at them, change them and cancel them.",
+        "  The exit code is 0 if it was done, 1 if it was refused or failed, 2 for wrong usage.",
+      ].join("\n"),
+    ),
+    Command.withShortDescription("Create, look at, change and cancel timers"),
+    Command.withSubcommands([
+      createCommand(input),
+      getCommand(input),
+      listCommand(input),
+      countCommand(input),
+      updateCommand(input),
+      cancelCommand(input),
+    ]),
+  )
+
+const getCommand = (input: CommandInput) =>
+  Command.make(
+    "get",
+    { namespace: namespaceArgument, timerId: timerIdArgument, ...serviceFlags(input) },
+    ({ namespace, timerId, url, json }) =>
+      Effect.gen(function* () {
+        const { value, text } = yield* callService(url, {
+          path: "/timers/get",
+          fields: { namespace, timerId },
+          answer: TimerAnswer,
+        })
+        if (json) return yield* answerJson(text)
+        const { answer } = yield* Output
+        yield* answer(timerPage(value.timer, text))
+      }),
+  ).pipe(
+    Command.withDescription("Show a timer: its pending life, else the last one that finished."),
+    Command.withShortDescription("Show a timer"),
+    Command.withExamples([{ command: "punctual timers get billing invoice-4711" }]),
+  )
+
+const stateFlag = Flag.Literals("state", listStates).pipe(
+  Flag.withMetavar("STATE"),
+  Flag.withDescription("Which: pending, with those in flight, if nothing is said"),
+  Flag.withDefault("pending"),
+)
+
+const listCommand = (input: CommandInput) =>
+  Command.make(
+    "list",
+    {
+      namespace: namespaceArgument,
+      state: stateFlag,
+      ...filterFlags,
+      order: Flag.Literals("order", ["asc", "desc"]).pipe(
+        Flag.withMetavar("ORDER"),
+        Flag.withDescription("Which way; earliest first for pending ones, latest first for the others"),
+        Flag.optional,
+      ),
+      ...pageFlags,
+      payload: switchFlag("payload", "With their payloads"),
+      ...serviceFlags(input),
+    },
+    ({ order, ...asked }) =>
+      listTimers({
+        ...asked,
+        ...(Option.isSome(order) ? { order: order.value } : {}),
+        path: ["timers", "list"],
+        none: `No ${asked.state} timers in ${asked.namespace} that match.`,
+      }),
+  ).pipe(
+    Command.withDescription(
+      [
+        "List timers: pending ones by the time they are due, or by id with --id-prefix; others latest first.",
+        "  With --json it answers what the service answers: { timers, nextCursor? }; with --all a timer a line.",
+      ].join("\n"),
+    ),
+    Command.withShortDescription("List timers"),
+    Command.withExamples([
+      { command: "punctual timers list billing --until 2030-02-01T00:00:00Z" },
+      { command: "punctual timers list billing --state delivered --limit 20" },
+      { command: "punctual timers list billing --id-prefix invoice- --all --payload --json" },
+    ]),
+  )
+
+const countCommand = (input: CommandInput) =>
+  Command.make(
+    "count",
+    { namespace: namespaceArgument, state: stateFlag, ...filterFlags, ...serviceFlags(input) },
+    ({ namespace, state, url, json, ...filter }) =>
+      Effect.gen(function* () {
+        const { value, text } = yield* callService(url, {
+          path: "/timers/count",
+          fields: { namespace, state, ...filterFields(filter) },
+          answer: CountTimersAnswer,
+        })
+        if (json) return yield* answerJson(text)
+        const { answer } = yield* Output
+        yield* answer(value.capped ? `${value.count} or more` : String(value.count))
+      }),
+  ).pipe(
+    Command.withDescription("Count timers. Counting stops at a bound, and says so."),
+    Command.withShortDescription("Count timers"),
+    Command.withExamples([{ command: "punctual timers count billing --state dead" }]),
+  )
+
+const cancelCommand = (input: CommandInput) =>
+  Command.make(
+    "cancel",
+    {
+      namespace: namespaceArgument,
+      timerId: timerIdArgument.pipe(Argument.optional),
+      ifRevision: countFlag("if-revision", "Only if the timer is at this revision"),
+      ...filterFlags,
+      all: switchFlag("all", "Every pending timer of the namespace; needs --yes"),
+      yes: switchFlag("yes", "Needed with --all, because what is cancelled never fires"),
+      ...serviceFlags(input),
+    },
+    ({ namespace, timerId, ifRevision, all, yes, url, json, ...filter }): CommandRun => {
+      const wrong = (message: string) => Effect.fail(misuse(["timers", "cancel"], message))
+      if (countGiven(Option.isSome(timerId), hasFilter(filter), all) !== 1) {
+        return wrong("Name a timer, or give a filter, or take --all: one of the three.")
+      }
+      if (Option.isSome(ifRevision) && Option.isNone(timerId)) return wrong("--if-revision is for one timer.")
+      if (all && !yes) {
+        return wrong(`This cancels every timer of ${namespace}: add --yes if that is meant.`)
+      }
+      if (Option.isSome(timerId)) {
+        return cancelOne(url, json, {
+          namespace,
+          timerId: timerId.value,
+          ifRevision: Option.getOrUndefined(ifRevision),
+        })
+      }
+      return cancelMany(url, json, namespace, all ? undefined : definedIn(filterFields(filter)))
+    },
+  ).pipe(
+    Command.withDescription(
+      [
+        "Cancel a timer, or all that a filter selects, or every one of a namespace.",
+        "  The exit code is 1 if an attempt is under way, or has delivered it: that cannot be called back. Of many,",
+        "  as many are cancelled as there are when it begins; it is 1 if others have created more meanwhile.",
+      ].join("\n"),
+    ),
+    Command.withShortDescription("Cancel timers"),
+    Command.withExamples([
+      { command: "punctual timers cancel billing invoice-4711" },
+      { command: "punctual timers cancel billing --id-prefix invoice-" },
+      { command: "punctual timers cancel trials --all --yes" },
+    ]),
+  )
+
+type CancelResult = (typeof deleteResults)[number]
+
+const cancelWords: Readonly<Record<CancelResult, string>> = {
+  cancelled: "Cancelled: it will not fire.",
+  alreadyCancelled: "It was cancelled before.",
+  alreadyDead: "It is a dead letter: it will not fire by itself.",
+  inFlight: "an attempt is under way, which cannot be called back; there will be no other.",
+  alreadyDelivered: "it was delivered before.",
+}
+
+const isTooLate = (result: CancelResult): boolean => result === "inFlight" || result === "alreadyDelivered"
+
+const cancelOne = (url: string, json: boolean, fields: Readonly<Record<string, unknown>>): CommandRun =>
+  Effect.gen(function* () {
+    const { value, text } = yield* callService(url, {
+      path: "/timers/delete",
+      fields,
+      answer: DeleteTimerAnswer,
+    })
+    const words = cancelWords[value.result]
+    if (json) yield* answerJson(text)
+    else if (!isTooLate(value.result)) yield* (yield* Output).answer(words)
+    if (isTooLate(value.result)) return yield* new CommandFailed({ message: words })
+  })
+
+/** Others may create timers as fast as these are cancelled: it ends when as many are gone as there were. */
+const cancelMany = (
+  url: string,
+  json: boolean,
+  namespace: string,
+  filter: RequestFields | undefined,
+): CommandRun =>
+  Effect.gen(function* () {
+    const { value: there } = yield* callService(url, {
+      path: "/timers/count",
+      fields: { namespace, ...filter },
+      answer: CountTimersAnswer,
+    })
+    const call = callService(url, {
+      path: "/timers/deleteMany",
+      fields: { namespace, ...(filter === undefined ? { all: true } : { filter }) },
+      answer: DeleteManyTimersAnswer,
+    })
+    const { counts, more } = yield* repeatWhileMore(
+      {
+        none: { cancelled: 0, inFlight: 0 },
+        isProgress: ({ cancelled, inFlight }) => cancelled + inFlight > 0,
+        isOutrun: ({ cancelled, inFlight }) => !there.capped && cancelled + inFlight >= there.count,
+      },
+      Effect.map(call, ({ value: { cancelled, inFlight, more } }) => ({
+        counts: { cancelled, inFlight },
+        more: more === true,
+      })),
+    )
+    if (json) yield* answerValue({ ...counts, ...(more ? { more } : {}) })
+    else yield* (yield* Output).answer(`${countsText(counts)}${more ? ", and there are more" : ""}.`)
+    if (more) {
+      return yield* new CommandFailed({
+        message: "there are more: others create or change timers meanwhile. Stop them, and run it again.",
+      })
+    }
+    if (counts.inFlight > 0) {
+      return yield* new CommandFailed({
+        message: "attempts in flight cannot be called back; there will be no others.",
+      })
+    }
+  })

@@ -1,0 +1,215 @@
+// `punctual timers create` and `update`: the calls that arm a timer. What a flag says goes into the request as it
+// stands, so that the service's own words tell what it does not take.
+import { CreateTimerAnswer, type createResults, existingRules } from "@punctual/api/CreateTimer"
+import { TimerAnswer } from "@punctual/api/GetTimer"
+import { formatInstant } from "@punctual/api/Instant"
+import type { Timer } from "@punctual/api/Timer"
+import { Effect, Option } from "effect"
+import { Argument, Command, Flag } from "effect/cli"
+import {
+  answerJson,
+  type CommandInput,
+  callService,
+  type JsonText,
+  type RequestFields,
+  serviceFlags,
+} from "../client/ServiceClient.ts"
+import { type CommandFailed, misuse, Output } from "../frame/CommandRuntime.ts"
+import {
+  countFlag,
+  countGiven,
+  durationFlag,
+  fileFlag,
+  fileJson,
+  instantFlag,
+  jsonFlag,
+  namespaceArgument,
+  textFlag,
+  timerIdArgument,
+} from "./TimerFlags.ts"
+
+const termsFlags = {
+  at: instantFlag("at", "When: an instant with an offset, such as 2030-01-01T09:00:00Z"),
+  delay: durationFlag("delay", "When: this long after the service gets the request, such as 90s or 1h30m"),
+  to: textFlag("to", "URL", "Where: the URL that is called"),
+  target: jsonFlag("target", 'Where, in full: {"type":"webhook","url":…,"headers":…} or {"type":"event"}'),
+  payload: jsonFlag("payload", "What is delivered: any JSON"),
+  payloadFile: fileFlag("payload-file", "What is delivered, from a file"),
+  retry: jsonFlag("retry", 'How failed attempts are repeated: {"maxAttempts":5,"initialInterval":"10s",…}'),
+  expireAfter: durationFlag("expire-after", "How late an attempt may begin at all"),
+  correlationId: textFlag("correlation-id", "ID", "What it belongs to, in your own terms"),
+}
+
+interface Terms {
+  readonly at: Option.Option<string>
+  readonly delay: Option.Option<string>
+  readonly to: Option.Option<string>
+  readonly target: Option.Option<JsonText>
+  readonly payload: Option.Option<JsonText>
+  readonly payloadFile: Option.Option<string>
+  readonly retry: Option.Option<JsonText>
+  readonly expireAfter: Option.Option<string>
+  readonly correlationId: Option.Option<string>
+}
+
+/** The payload is read when everything else is known to be right. */
+const termsFields = (input: CommandInput, terms: Terms): Effect.Effect<RequestFields, CommandFailed> =>
+  Effect.map(
+    Option.isSome(terms.payloadFile)
+      ? fileJson(input, terms.payloadFile.value)
+      : Effect.succeed(Option.getOrUndefined(terms.payload)),
+    (payload) => ({
+      executeAt: Option.getOrUndefined(terms.at),
+      delay: Option.getOrUndefined(terms.delay),
+      callbackUrl: Option.getOrUndefined(terms.to),
+      target: Option.getOrUndefined(terms.target),
+      payload,
+      retryPolicy: Option.getOrUndefined(terms.retry),
+      expireAfter: Option.getOrUndefined(terms.expireAfter),
+      correlationId: Option.getOrUndefined(terms.correlationId),
+    }),
+  )
+
+const whens = ({ at, delay }: Terms): number => countGiven(Option.isSome(at), Option.isSome(delay))
+const wheres = ({ to, target }: Terms): number => countGiven(Option.isSome(to), Option.isSome(target))
+const payloads = ({ payload, payloadFile }: Terms): number =>
+  countGiven(Option.isSome(payload), Option.isSome(payloadFile))
+
+const onePayload = "Give the payload once: by --payload or by --payload-file."
+
+const whyNotCreate = (terms: Terms): string | undefined => {
+  if (whens(terms) !== 1) return "Say when: either --at an instant, or --delay a duration."
+  if (wheres(terms) !== 1) return "Say where: either --to a URL, or --target in full."
+  return payloads(terms) > 1 ? onePayload : undefined
+}
+
+export const createCommand = (input: CommandInput) =>
+  Command.make(
+    "create",
+    {
+      namespace: namespaceArgument,
+      timerId: timerIdArgument.pipe(
+        Argument.withDescription("The timer's id; one is made if it is left out"),
+        Argument.optional,
+      ),
+      ...termsFlags,
+      onExisting: Flag.Literals("on-existing", existingRules).pipe(
+        Flag.withMetavar("RULE"),
+        Flag.withDescription("What to do if it is pending already; replace it if nothing is said"),
+        Flag.optional,
+      ),
+      ...serviceFlags(input),
+    },
+    ({ namespace, timerId, onExisting, url, json, ...terms }) =>
+      Effect.gen(function* () {
+        const wrong = whyNotCreate(terms)
+        if (wrong !== undefined) return yield* Effect.fail(misuse(["timers", "create"], wrong))
+        const fields = {
+          namespace,
+          timerId: Option.getOrUndefined(timerId),
+          ...(yield* termsFields(input, terms)),
+          onExisting: Option.getOrUndefined(onExisting),
+        }
+        const { value, text } = yield* callService(url, {
+          path: "/timers/create",
+          fields,
+          answer: CreateTimerAnswer,
+        })
+        if (json) return yield* answerJson(text)
+        const { answer } = yield* Output
+        yield* answer(`${resultWords[value.result]} ${timerSentence(value.timer)}`)
+      }),
+  ).pipe(
+    Command.withDescription(
+      [
+        "Create a timer. It is answered when the timer is on stable storage.",
+        "  With --at a create may be repeated after any failure; with --delay a repeat moves the timer.",
+      ].join("\n"),
+    ),
+    Command.withShortDescription("Create a timer"),
+    Command.withExamples([
+      { command: "punctual timers create billing invoice-4711 --delay 3d --to https://example.com/hook" },
+      {
+        command:
+          "punctual timers create billing --at 2030-01-01T09:00:00+01:00 --to https://example.com/hook --payload '{\"n\":1}'",
+      },
+      {
+        command:
+          'punctual timers create billing invoice-4711 --delay 1h --target \'{"type":"event"}\' --payload-file - < payload.json',
+      },
+    ]),
+  )
+
+const resultWords: Readonly<Record<(typeof createResults)[number], string>> = {
+  created: "Created",
+  replaced: "Replaced",
+  unchanged: "Unchanged:",
+  alreadyFinished: "Finished already, so nothing was done:",
+}
+
+const resettable = ["payload", "retryPolicy", "expireAfter"] as const
+
+const whyNotUpdate = (terms: Terms): string | undefined => {
+  if (whens(terms) > 1) return "Say when once: either --at an instant, or --delay a duration."
+  if (wheres(terms) > 1) return "Say where once: either --to a URL, or --target in full."
+  return payloads(terms) > 1 ? onePayload : undefined
+}
+
+export const updateCommand = (input: CommandInput) =>
+  Command.make(
+    "update",
+    {
+      namespace: namespaceArgument,
+      timerId: timerIdArgument,
+      ...termsFlags,
+      reset: Flag.Literals("reset", resettable).pipe(
+        Flag.withMetavar("FIELD"),
+        Flag.withDescription("What it shall have no more, or the default of; may be given again"),
+        Flag.atMost(resettable.length),
+      ),
+      ifRevision: countFlag("if-revision", "Only if it is at this revision"),
+      ...serviceFlags(input),
+    },
+    ({ namespace, timerId, reset, ifRevision, url, json, ...terms }) =>
+      Effect.gen(function* () {
+        const wrong = whyNotUpdate(terms)
+        if (wrong !== undefined) return yield* Effect.fail(misuse(["timers", "update"], wrong))
+        const given = yield* termsFields(input, terms)
+        const both = reset.find((field) => given[field] !== undefined)
+        if (both !== undefined) {
+          return yield* Effect.fail(misuse(["timers", "update"], `${both} is both given and --reset.`))
+        }
+        if (reset.length === 0 && Object.values(given).every((value) => value === undefined)) {
+          return yield* Effect.fail(misuse(["timers", "update"], "Say what is to change."))
+        }
+        const { value, text } = yield* callService(url, {
+          path: "/timers/update",
+          fields: {
+            namespace,
+            timerId,
+            ...given,
+            ...Object.fromEntries(reset.map((field) => [field, null])),
+            ifRevision: Option.getOrUndefined(ifRevision),
+          },
+          answer: TimerAnswer,
+        })
+        if (json) return yield* answerJson(text)
+        const { answer } = yield* Output
+        yield* answer(`Changed ${timerSentence(value.timer)}`)
+      }),
+  ).pipe(
+    Command.withDescription(
+      [
+        "Change a pending timer. What is not named stays; its attempts start anew.",
+        "  A timer whose attempt is under way is not changed, and the exit code is 1.",
+      ].join("\n"),
+    ),
+    Command.withShortDescription("Change a pending timer"),
+    Command.withExamples([
+      { command: "punctual timers update billing invoice-4711 --delay 1d" },
+      { command: "punctual timers update billing invoice-4711 --reset payload --if-revision 1893456000000" },
+    ]),
+  )
+
+const timerSentence = ({ namespace, timerId, revision, fireAt, executeAt }: Timer): string =>
+  `${namespace}/${timerId}, for ${formatInstant(fireAt ?? executeAt)}, revision ${revision}.`

@@ -1,0 +1,116 @@
+// Lists of timers, for `punctual timers list` and `punctual dead list`: a page, or with --all everything, page by
+// page, so that no more than one is ever in memory.
+import { elementSpans } from "@punctual/api/JsonSpan"
+import { ListTimersAnswer } from "@punctual/api/ListTimers"
+import { Effect, Option } from "effect"
+import { Flag } from "effect/cli"
+import { type Answered, answerJson, callService, type RequestFields } from "../client/ServiceClient.ts"
+import { type CommandRun, misuse, Output, switchFlag } from "../frame/CommandRuntime.ts"
+import { countGiven, type Filter, filterFields, textFlag } from "./TimerFlags.ts"
+import { timerTable } from "./TimerView.ts"
+
+/** How lists are cut into pages. */
+export const pageFlags = {
+  limit: Flag.Int("limit").pipe(
+    Flag.withMetavar("N"),
+    Flag.withDescription("How many at most"),
+    Flag.filter(
+      (limit) => limit >= 1,
+      () => "a whole number above 0",
+    ),
+    Flag.optional,
+  ),
+  cursor: textFlag("cursor", "C", "Where to go on, as the page before said"),
+  all: switchFlag("all", "Everything, however many pages that takes; as JSON then one object a line"),
+}
+
+export interface Paging {
+  readonly limit: Option.Option<number>
+  readonly cursor: Option.Option<string>
+  readonly all: boolean
+}
+
+interface Listing extends Filter, Paging {
+  readonly path: ReadonlyArray<string>
+  readonly url: string
+  readonly json: boolean
+  readonly namespace: string
+  readonly state: string
+  readonly order?: string
+  readonly payload: boolean
+  /** What to say when there is nothing. */
+  readonly none: string
+}
+
+export const listTimers = (listing: Listing): CommandRun => {
+  const { path, url, json, namespace, state, order, payload, none, all, limit, cursor } = listing
+  const wrong = whyNotPaging(path, listing)
+  if (wrong !== undefined) return Effect.fail(wrong)
+  const fields: RequestFields = {
+    namespace,
+    state,
+    order,
+    ...filterFields(listing),
+    ...(payload ? { include: ["payload"] } : {}),
+  }
+  const page = (from: string | undefined) =>
+    callService(url, {
+      path: "/timers/list",
+      fields: { ...fields, limit: Option.getOrUndefined(limit), cursor: from },
+      answer: ListTimersAnswer,
+    })
+  const shown = (answered: Answered<ListTimersAnswer>) =>
+    timerTable(answered.value.timers, payload ? payloadTexts(answered.text) : undefined)
+  return Effect.gen(function* () {
+    const { answer, remark } = yield* Output
+    let answered = yield* page(Option.getOrUndefined(cursor))
+    if (!all) {
+      if (json) return yield* answerJson(answered.text)
+      yield* answer(answered.value.timers.length === 0 ? none : shown(answered))
+      if (answered.value.nextCursor !== undefined) {
+        yield* remark(
+          `There are more: take them with --all, or go on with --cursor=${answered.value.nextCursor}`,
+        )
+      }
+      return
+    }
+    let listed = 0
+    for (;;) {
+      const { timers, nextCursor } = answered.value
+      if (timers.length > 0) {
+        const table = json ? timerLines(answered.text).join("\n") : shown(answered)
+        yield* answer(json || listed === 0 ? table : withoutHead(table))
+      }
+      listed += timers.length
+      if (nextCursor === undefined) break
+      answered = yield* page(nextCursor)
+    }
+    if (listed === 0 && !json) yield* answer(none)
+  })
+}
+
+export const whyNotPaging = (path: ReadonlyArray<string>, { all, limit, cursor }: Paging) =>
+  countGiven(all, Option.isSome(limit) || Option.isSome(cursor)) > 1
+    ? misuse(path, "--all takes every page: it goes with neither --limit nor --cursor.")
+    : undefined
+
+const withoutHead = (table: string): string => table.slice(table.indexOf("\n") + 1)
+
+/** One line for each, whatever white space was in the text: in JSON only white space has these characters as such. */
+const inOneLine = (json: string): string => json.replace(/[\n\r\t]+/g, " ")
+
+/** The payloads as they were sent: parsing and writing them again would change large numbers. */
+const payloadTexts = (text: string): ReadonlyArray<string> =>
+  elementSpans(text, "timers", "payload").map((span) =>
+    span === undefined ? "" : inOneLine(text.slice(span.start, span.end)),
+  )
+
+const timerLines = (text: string): ReadonlyArray<string> => {
+  const { timers } = JSON.parse(text) as { readonly timers: ReadonlyArray<Record<string, unknown>> }
+  const payloads = payloadTexts(text)
+  return timers.map(({ payload: _, ...timer }, index) => {
+    const json = JSON.stringify(timer)
+    const payload = payloads[index] ?? ""
+    return payload === "" ? json : `${json.slice(0, -1)},"payload":${payload}}`
+  })
+}

@@ -1,0 +1,35 @@
+// What waits for an attempt: by namespace, and for hosts that are full or failing apart from the rest of it.
+
+import { DueHeap } from "../window/DueHeap.ts"
+import type { Entry } from "../window/Entry.ts"
+import { Breaker, type BreakerPolicy } from "./Breaker.ts"
+
+export class HostQueue {
+  readonly name: string
+  readonly parked = new DueHeap<Entry>()
+  readonly breaker: Breaker
+  /** Whether anyone is there to deliver to. */
+  readonly isThere: () => boolean
+  inFlight = 0
+
+  constructor(name: string, policy: BreakerPolicy, isThere: () => boolean) {
+    this.name = name
+    this.breaker = new Breaker(policy)
+    this.isThere = isThere
+  }
+
+  get isIdle(): boolean {
+    return this.inFlight === 0 && this.parked.size === 0
+  }
+}
+
+export class NamespaceQueue {
+  readonly ready = new DueHeap<Entry>()
+  readonly hosts = new Map<string, HostQueue>()
+  readonly name: string
+  inFlight = 0
+
+  constructor(name: string) {
+    this.name = name
+  }
+}

@@ -1,0 +1,418 @@
+// From due to delivered: decides which ready timer's attempt starts next, and runs it.
+//
+// Fair among namespaces: they take turns, one attempt each. Bounded in flight: in total, per namespace,
+// and per namespace and host; and a namespace may hold at most as many as are still free, so that however
+// many of them hang, whoever comes next finds room. A host that is full or whose breaker is open has its
+// timers parked, and those for other hosts of the namespace go on. Within a namespace the order is the
+// due order. A namespace that is paused rests: it takes no turns until the terms have changed.
+import { Cause, type Clock, type Effect, Exit } from "effect"
+import { hasExpired } from "../../domain/pausedTime.ts"
+import type { Deliverer, Delivery, Fire } from "../../ports/Deliverer.ts"
+import type { WallClock } from "../../ports/WallClock.ts"
+import type { EngineMetrics } from "../EngineMetrics.ts"
+import type { Entry } from "../window/Entry.ts"
+import type { BreakerPolicy } from "./Breaker.ts"
+import { HostQueue, NamespaceQueue } from "./DispatchQueues.ts"
+import type { DispatchTerms } from "./DispatchTerms.ts"
+
+export interface DispatcherLimits {
+  readonly inFlight: number
+  readonly inFlightPerNamespace: number
+  readonly inFlightPerHost: number
+  /** Attempts that ended but whose outcome is not stored yet, and those in flight, together. */
+  readonly unsettled: number
+  readonly breaker: BreakerPolicy
+}
+
+/** A host that failed too often in a row, as a namespace sees it. */
+export interface OpenBreaker {
+  readonly host: string
+  readonly namespace: string
+  readonly failures: number
+  /** Due timers in memory that wait for it. */
+  readonly waiting: number
+  readonly probeInMs: number
+}
+
+/** An attempt that is running. */
+export interface Flight {
+  readonly entry: Entry
+  readonly attempt: number
+  readonly startedAt: number
+}
+
+export interface DispatcherParts {
+  readonly limits: DispatcherLimits
+  readonly terms: DispatchTerms
+  readonly deliverers: ReadonlyMap<string, Deliverer>
+  readonly wall: WallClock["Service"]
+  readonly clock: Clock.Clock
+  readonly metrics: EngineMetrics
+  /** Runs an attempt; `onExit` is called once, perhaps before this returns. */
+  readonly run: (effect: Effect.Effect<Delivery>, onExit: (exit: Exit.Exit<Delivery>) => void) => void
+  /** The attempt ended; `onStored` is to be called when that is stored, or no longer can be. */
+  readonly settle: (flight: Flight, delivery: Delivery, onStored: () => void) => void
+  /** Its time was over before an attempt could start. */
+  readonly expire: (entry: Entry, onStored: () => void) => void
+}
+
+/** Hosts remembered for their breakers' sake, over all namespaces. */
+const hostsAtMost = 10_000
+
+export class Dispatcher {
+  readonly #parts: DispatcherParts
+  readonly #namespaces = new Map<string, NamespaceQueue>()
+  /** Namespaces with ready timers, in turn. */
+  readonly #turns = new Set<NamespaceQueue>()
+  /** Those that may start nothing by the terms. */
+  readonly #resting = new Set<NamespaceQueue>()
+  /** Hosts whose timers wait for someone to deliver to. */
+  readonly #absent = new Map<HostQueue, NamespaceQueue>()
+  /** Hosts with an open breaker. */
+  readonly #open = new Map<HostQueue, NamespaceQueue>()
+  /** When a host that timers wait for may be probed next, by the monotonic clock. */
+  #probeDueMs = Number.POSITIVE_INFINITY
+  readonly #flights = new Set<Flight>()
+  #hostCount = 0
+  #unsettled = 0
+  #isPumping = false
+  #isStopped = false
+
+  constructor(parts: DispatcherParts) {
+    this.#parts = parts
+  }
+
+  get inFlight(): number {
+    return this.#flights.size
+  }
+
+  /** Of the attempts that run now. */
+  runningFireIds(): ReadonlySet<string> {
+    return new Set([...this.#flights].map(({ entry }) => entry.timer.fireId))
+  }
+
+  get openBreakers(): number {
+    return this.#open.size
+  }
+
+  get readyCount(): number {
+    let count = 0
+    for (const namespace of this.#namespaces.values()) {
+      count += namespace.ready.size
+      for (const host of namespace.hosts.values()) count += host.parked.size
+    }
+    return count
+  }
+
+  submit(entries: ReadonlyArray<Entry>): void {
+    for (const entry of entries) {
+      const namespace = this.#namespaceOf(entry)
+      namespace.ready.push(entry)
+      this.#turns.add(namespace)
+    }
+  }
+
+  /** The entry was cancelled, moved or let go before its attempt started. */
+  withdraw(entry: Entry): void {
+    const namespace = this.#namespaceOf(entry)
+    const host = namespace.hosts.get(this.#hostNameOf(entry))
+    if (namespace.ready.remove(entry)) this.#moveUp(namespace, entry)
+    else host?.parked.remove(entry)
+    this.#tidy(namespace, host)
+  }
+
+  /** There may be someone to deliver to now: what waited for them takes its turn. */
+  noteArrival(): void {
+    for (const [host, namespace] of this.#absent) {
+      if (!host.isThere()) continue
+      this.#absent.delete(host)
+      this.#unpark(namespace, host)
+    }
+    this.pump()
+  }
+
+  /** The terms have changed: whoever rests may start again. */
+  noteTerms(): void {
+    for (const namespace of this.#resting) this.#turns.add(namespace)
+    this.#resting.clear()
+    this.#probeDueMs = Number.NEGATIVE_INFINITY
+    this.pump()
+  }
+
+  /** Hosts that failed too often in a row, at most so many. */
+  breakers(limit: number): ReadonlyArray<OpenBreaker> {
+    const nowMs = this.#monotonicMs()
+    return [...this.#open].slice(0, limit).map(([{ name, breaker, parked }, namespace]) => ({
+      host: name,
+      namespace: namespace.name,
+      failures: breaker.failures,
+      waiting: parked.size,
+      probeInMs: Math.max(0, (breaker.probeAtMs ?? nowMs) - nowMs),
+    }))
+  }
+
+  /** The host is well again, whatever it did before: how many breakers were closed. */
+  closeBreakers(name: string): number {
+    const closed = [...this.#open].filter(([host]) => host.name === name)
+    for (const [host, namespace] of closed) {
+      host.breaker.succeeded()
+      this.#open.delete(host)
+      this.#unpark(namespace, host)
+      this.#tidy(namespace, host)
+    }
+    this.pump()
+    return closed.length
+  }
+
+  /** Starts no more attempts. */
+  stop(): void {
+    this.#isStopped = true
+  }
+
+  /** Starts as many attempts as the bounds allow. */
+  pump(): void {
+    if (this.#isPumping || this.#isStopped) return
+    this.#isPumping = true
+    try {
+      this.#startAll()
+    } finally {
+      this.#isPumping = false
+    }
+  }
+
+  #startAll(): void {
+    this.#releaseProbes()
+    let turnsWithoutStart = 0
+    while (this.#hasRoom() && turnsWithoutStart < this.#turns.size) {
+      const [namespace] = this.#turns
+      if (namespace === undefined) break
+      this.#turns.delete(namespace)
+      const most = this.#parts.terms.mostInFlight(namespace.name)
+      if (most === 0) {
+        this.#resting.add(namespace)
+        continue
+      }
+      const hasStarted = this.#startNextOf(namespace, most)
+      if (hasStarted) turnsWithoutStart = 0
+      if (namespace.ready.size > 0) {
+        this.#turns.add(namespace)
+        // One that has no more turns is not counted: those after it have not had theirs.
+        if (!hasStarted) turnsWithoutStart++
+      } else this.#tidy(namespace, undefined)
+    }
+  }
+
+  #hasRoom(): boolean {
+    const { limits } = this.#parts
+    return this.#flights.size < limits.inFlight && this.#unsettled < limits.unsettled
+  }
+
+  #startNextOf(namespace: NamespaceQueue, most: number): boolean {
+    const { limits } = this.#parts
+    const share = Math.min(most, limits.inFlightPerNamespace, limits.inFlight - this.#flights.size)
+    if (namespace.inFlight >= share) return false
+    for (;;) {
+      const entry = namespace.ready.pop()
+      if (entry === undefined) return false
+      const { home } = entry
+      if (home.window.isHeld(entry.uuid)) {
+        home.window.holdBack(entry)
+        this.#moveUp(namespace, entry)
+        continue
+      }
+      // The clock may have been set back since the entry was due.
+      const nowMs = this.#parts.wall.now()
+      if (nowMs < entry.fireAt || !home.mayStart()) {
+        home.window.putBack(entry)
+        this.#moveUp(namespace, entry)
+        continue
+      }
+      const host = this.#hostOf(namespace, entry)
+      if (host.inFlight >= limits.inFlightPerHost || !this.#isAllowed(host)) {
+        host.parked.push(entry)
+        if (!host.isThere()) this.#absent.set(host, namespace)
+        this.#expectProbe(host)
+        continue
+      }
+      this.#start(namespace, host, entry, nowMs)
+      return true
+    }
+  }
+
+  #start(namespace: NamespaceQueue, host: HostQueue, entry: Entry, startedAt: number): void {
+    const parts = this.#parts
+    const { timer, home } = entry
+    home.window.start(entry)
+    this.#unsettled++
+    const onStored = () => {
+      this.#unsettled--
+      home.window.noteStored()
+      this.pump()
+    }
+    if (hasExpired(timer, startedAt, parts.terms.pausesOf(timer.namespace))) {
+      parts.expire(entry, onStored)
+      this.#moveUp(namespace, entry)
+      return
+    }
+    const flight: Flight = { entry, attempt: timer.attempts + 1, startedAt }
+    this.#flights.add(flight)
+    namespace.inFlight++
+    host.inFlight++
+    host.breaker.started()
+    if (flight.attempt === 1)
+      parts.metrics.started(Math.max(0, startedAt - Math.max(timer.fireAt, timer.updatedAt)))
+    parts.run(this.#deliver(flight), (exit) => {
+      this.#flights.delete(flight)
+      namespace.inFlight--
+      host.inFlight--
+      const delivery = deliveryOf(exit)
+      this.#judge(namespace, host, delivery)
+      this.#unpark(namespace, host)
+      this.#tidy(namespace, host)
+      parts.settle(flight, delivery, onStored)
+      this.pump()
+    })
+  }
+
+  #deliver({ entry: { timer, home }, attempt, startedAt }: Flight): Effect.Effect<Delivery> {
+    const { target } = timer.spec
+    const deliverer = this.#parts.deliverers.get(target.type)
+    if (deliverer === undefined) return Exit.succeed(noDeliverer(target.type))
+    const fire: Fire = {
+      namespace: timer.namespace,
+      timerId: timer.timerId,
+      fireId: timer.fireId,
+      attempt,
+      epoch: home.epoch,
+      revision: timer.revision,
+      executeAt: timer.executeAt,
+      firedAt: startedAt,
+      correlationId: timer.correlationId,
+      target,
+      payload: timer.payload,
+    }
+    return deliverer.deliver(fire)
+  }
+
+  #judge(namespace: NamespaceQueue, host: HostQueue, delivery: Delivery): void {
+    if (delivery.kind === "retry" && delivery.isHostFailure) host.breaker.failed(this.#monotonicMs())
+    else host.breaker.succeeded()
+    if (host.breaker.isOpen) this.#open.set(host, namespace)
+    else this.#open.delete(host)
+    if (host.parked.size > 0) this.#expectProbe(host)
+  }
+
+  /** A place at the host became free: its earliest parked timer takes its turn again. */
+  #unpark(namespace: NamespaceQueue, host: HostQueue): void {
+    if (!this.#isAllowed(host)) return
+    const free = host.breaker.isOpen ? 1 : this.#parts.limits.inFlightPerHost - host.inFlight
+    for (let count = 0; count < free; count++) {
+      const entry = host.parked.pop()
+      if (entry === undefined) break
+      namespace.ready.push(entry)
+      this.#turns.add(namespace)
+    }
+  }
+
+  /** The entry left without an attempt: whoever is parked at its host moves up, or nobody would call them. */
+  #moveUp(namespace: NamespaceQueue, entry: Entry): void {
+    const host = namespace.hosts.get(this.#hostNameOf(entry))
+    if (host !== undefined && host.parked.size > 0) this.#unpark(namespace, host)
+  }
+
+  /** Looks at hosts with an open breaker only when one that timers wait for may be probed: there may be many. */
+  #releaseProbes(): void {
+    if (this.#open.size === 0 || this.#monotonicMs() < this.#probeDueMs) return
+    this.#probeDueMs = Number.POSITIVE_INFINITY
+    for (const [host, namespace] of this.#open) {
+      // Whoever rests makes no use of it, and would be looked at again by every pump.
+      if (host.parked.size === 0 || this.#resting.has(namespace)) continue
+      this.#unpark(namespace, host)
+      this.#expectProbe(host)
+    }
+  }
+
+  #expectProbe({ breaker }: HostQueue): void {
+    this.#probeDueMs = Math.min(this.#probeDueMs, breaker.probeAtMs ?? Number.POSITIVE_INFINITY)
+  }
+
+  #namespaceOf(entry: Entry): NamespaceQueue {
+    const name = entry.timer.namespace
+    let namespace = this.#namespaces.get(name)
+    if (namespace === undefined) {
+      namespace = new NamespaceQueue(name)
+      this.#namespaces.set(name, namespace)
+    }
+    return namespace
+  }
+
+  #hostNameOf(entry: Entry): string {
+    const { target } = entry.timer.spec
+    entry.host ??= this.#parts.deliverers.get(target.type)?.hostOf(target) ?? target.type
+    return entry.host
+  }
+
+  #hostOf(namespace: NamespaceQueue, entry: Entry): HostQueue {
+    const name = this.#hostNameOf(entry)
+    let host = namespace.hosts.get(name)
+    if (host === undefined) {
+      if (this.#hostCount >= hostsAtMost) {
+        this.#forgetIdleHosts()
+        // It may have been forgotten as well, with its only timer in our hands.
+        this.#namespaces.set(namespace.name, namespace)
+      }
+      const presence = this.#parts.deliverers.get(entry.timer.spec.target.type)?.presence
+      const isThere = () => presence?.isThere(namespace.name) ?? true
+      host = new HostQueue(name, this.#parts.limits.breaker, isThere)
+      namespace.hosts.set(name, host)
+      this.#hostCount++
+    }
+    return host
+  }
+
+  /** What has nothing to do is forgotten, but for hosts whose failures are to be remembered. */
+  #tidy(namespace: NamespaceQueue, host: HostQueue | undefined): void {
+    if (host?.isIdle && host.breaker.isAtRest) this.#forgetHost(namespace, host)
+    if (namespace.ready.size > 0) return
+    this.#turns.delete(namespace)
+    this.#resting.delete(namespace)
+    if (namespace.inFlight === 0 && namespace.hosts.size === 0) this.#namespaces.delete(namespace.name)
+  }
+
+  #forgetIdleHosts(): void {
+    for (const namespace of this.#namespaces.values()) {
+      for (const host of namespace.hosts.values()) if (host.isIdle) this.#forgetHost(namespace, host)
+      this.#tidy(namespace, undefined)
+    }
+  }
+
+  #forgetHost(namespace: NamespaceQueue, host: HostQueue): void {
+    if (!namespace.hosts.delete(host.name)) return
+    this.#open.delete(host)
+    this.#absent.delete(host)
+    this.#hostCount--
+  }
+
+  #isAllowed({ breaker, isThere }: HostQueue): boolean {
+    return isThere() && (!breaker.isOpen || breaker.allows(this.#monotonicMs()))
+  }
+
+  #monotonicMs(): number {
+    return Number(this.#parts.clock.monotonicTimeNanosUnsafe() / 1_000_000n)
+  }
+}
+
+const deliveryOf = (exit: Exit.Exit<Delivery>): Delivery =>
+  Exit.isSuccess(exit)
+    ? exit.value
+    : {
+        kind: "retry",
+        error: `the attempt broke off: ${Cause.pretty(exit.cause)}`.slice(0, 200),
+        isHostFailure: false,
+      }
+
+const noDeliverer = (type: string): Delivery => ({
+  kind: "retry",
+  error: `this process has no deliverer for targets of type ${type}`,
+  isHostFailure: false,
+})

@@ -1,0 +1,136 @@
+// From the end of an attempt to what is stored of it. The outcome goes through the shard's write queue,
+// fenced by its epoch; it is repeated as a settle until its result is known, never as a delivery.
+import { Effect } from "effect"
+import { type AttemptLog, withAttempt } from "../../domain/AttemptLog.ts"
+import { endOfLife, withoutPayload } from "../../domain/decide.ts"
+import { settle } from "../../domain/settle.ts"
+import type { Attempt, FinishedLife } from "../../domain/Timer.ts"
+import type { Outcome, Then, WriteAnswer } from "../../domain/WriteItem.ts"
+import type { Delivery } from "../../ports/Deliverer.ts"
+import type { Ids } from "../../ports/Ids.ts"
+import type { WallClock } from "../../ports/WallClock.ts"
+import type { EngineMetrics } from "../EngineMetrics.ts"
+import type { Entry } from "../window/Entry.ts"
+import type { Unanswered, WriteQueue } from "../writing/WriteQueue.ts"
+import type { Flight } from "./Dispatcher.ts"
+import type { DispatchTerms } from "./DispatchTerms.ts"
+
+export interface SettlerParts {
+  readonly queue: WriteQueue
+  readonly wall: WallClock["Service"]
+  readonly ids: Ids["Service"]
+  readonly metrics: EngineMetrics
+  readonly terms: Pick<DispatchTerms, "pausesOf">
+  /** In [0, 1). */
+  readonly random: () => number
+  readonly log: (effect: Effect.Effect<void>) => void
+}
+
+export class Settler {
+  readonly #parts: SettlerParts
+
+  constructor(parts: SettlerParts) {
+    this.#parts = parts
+  }
+
+  settle(flight: Flight, delivery: Delivery, onStored: () => void): void {
+    const { entry, attempt, startedAt } = flight
+    const endedAt = this.#parts.wall.now()
+    const made = attemptOf(delivery, startedAt, endedAt)
+    const attemptLog = withAttempt(entry.timer.attemptLog, made)
+    if (entry.isSuperseded) {
+      this.#record(entry, delivery, attempt, made, endedAt, onStored)
+      return
+    }
+    const then = settle(entry.timer, {
+      delivery,
+      attempt,
+      startedAt,
+      endedAt,
+      random: this.#parts.random(),
+      pauses: this.#parts.terms.pausesOf(entry.timer.namespace),
+      nextFireId: () => this.#parts.ids.uuidV7(endedAt),
+    })
+    this.#report(entry, attempt, then, delivery)
+    this.#store(entry, { attempt, at: endedAt, attemptLog, then }, (isStale) => {
+      // Cancelled or replaced while it was being settled.
+      if (isStale && entry.isSuperseded) this.#record(entry, delivery, attempt, made, endedAt, onStored)
+      else onStored()
+    })
+  }
+
+  /** It was not started by executeAt plus expireAfter: dead, without an attempt. */
+  expire(entry: Entry, onStored: () => void): void {
+    const then: Then = { to: "dead", reason: "expired" }
+    this.#report(entry, entry.timer.attempts, then, undefined)
+    this.#store(entry, { attempt: entry.timer.attempts + 1, at: this.#parts.wall.now(), then }, onStored)
+  }
+
+  #store(
+    entry: Entry,
+    outcome: Pick<Outcome, "attempt" | "at" | "then"> & { readonly attemptLog?: AttemptLog },
+    onStored: (isStale: boolean) => void,
+  ): void {
+    entry.state = "settling"
+    const { timer, home } = entry
+    const item: Outcome = { kind: "outcome", timer, ...outcome }
+    const onAnswer = (answer: WriteAnswer | Unanswered) => {
+      const result = typeof answer === "string" ? undefined : answer.result
+      const isStale = result === "stale"
+      const isUnreadable = typeof answer !== "string" && "isUnreadable" in answer
+      if ((isStale || isUnreadable) && !entry.isSuperseded) home.readAgain(entry)
+      if (result === "settled") this.#parts.metrics.settled(outcome.then.to)
+      onStored(isStale)
+    }
+    // A shard given up meanwhile takes no more: its next owner repeats the attempt.
+    if (!this.#parts.queue.push(home, { item, onAnswer })) onStored(false)
+  }
+
+  /** The key has moved on: what came of the attempt is noted in history and touches nothing else. */
+  #record(
+    { timer, home }: Entry,
+    delivery: Delivery,
+    attempt: number,
+    made: Attempt,
+    endedAt: number,
+    onStored: () => void,
+  ): void {
+    this.#parts.metrics.settled("superseded")
+    const isDelivered = delivery.kind === "delivered" || delivery.kind === "rearm"
+    const life: FinishedLife = {
+      ...withoutPayload(endOfLife(timer, isDelivered ? "delivered" : "cancelled", endedAt)),
+      attempts: attempt,
+      attemptLog: withAttempt(timer.attemptLog, made),
+      ...(isDelivered ? { latenessMs: Math.max(0, made.at - timer.executeAt) } : {}),
+    }
+    const queued = this.#parts.queue.push(home, { item: { kind: "record", life }, onAnswer: onStored })
+    if (!queued) onStored()
+  }
+
+  #report({ timer }: Entry, attempt: number, then: Then, delivery: Delivery | undefined): void {
+    if (then.to === "delivered" || then.to === "rearmed") return
+    const error = delivery !== undefined && "error" in delivery ? delivery.error : undefined
+    const message = then.to === "dead" ? `timer is dead: ${then.reason}` : "attempt failed, will be retried"
+    const log = then.to === "dead" ? Effect.logWarning(message) : Effect.logInfo(message)
+    this.#parts.log(
+      log.pipe(
+        Effect.annotateLogs({
+          namespace: timer.namespace,
+          timerId: timer.timerId,
+          fireId: timer.fireId,
+          correlationId: timer.correlationId,
+          attempt,
+          ...(error === undefined ? {} : { error }),
+          ...(then.to === "retry" ? { retryAt: new Date(then.fireAt).toISOString() } : {}),
+        }),
+      ),
+    )
+  }
+}
+
+const attemptOf = (delivery: Delivery, startedAt: number, endedAt: number): Attempt => ({
+  at: startedAt,
+  durationMs: Math.max(0, endedAt - startedAt),
+  ...(delivery.status === undefined ? {} : { status: delivery.status }),
+  ...("error" in delivery ? { error: delivery.error } : {}),
+})

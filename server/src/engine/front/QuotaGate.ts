@@ -1,0 +1,98 @@
+// The scheduler as callers meet it: creates of a namespace that has quotas pass them first. Whatever another node has
+// let in, and carries here, passes by.
+import { Cause, Effect, Exit, Result } from "effect"
+import type { PutAnswer, ScheduleAnswer } from "../../domain/WriteItem.ts"
+import { type Admission, type AskedCreate, QuotaExceeded, type Quotas } from "../namespaces/Quotas.ts"
+import type { CreateCommand, RefusedWrite, Scheduler } from "./Scheduler.ts"
+
+type Answer = PutAnswer | ScheduleAnswer
+
+export const withQuotas = (
+  scheduler: Scheduler["Service"],
+  quotas: Pick<Quotas, "covers" | "admit">,
+): Scheduler["Service"] => {
+  const gated = <A extends Answer>(
+    asked: AskedCreate,
+    write: Effect.Effect<A, RefusedWrite>,
+  ): Effect.Effect<A, RefusedWrite> => {
+    if (!quotas.covers(asked.namespace)) return write
+    return admitting(quotas, [asked], ([admission = "free"], restore) =>
+      admission instanceof QuotaExceeded
+        ? Effect.fail(admission)
+        : Effect.onExit(restore(write), (exit) => Effect.sync(() => tell(admission, exitMayBePending(exit)))),
+    )
+  }
+  return {
+    ...scheduler,
+    create: (command) => gated(command, scheduler.create(command)),
+    schedule: (command) => gated(command, scheduler.schedule(command)),
+    createMany: (commands) =>
+      commands.some(({ namespace }) => quotas.covers(namespace))
+        ? admitting(quotas, commands, (admissions, restore) =>
+            createAdmitted(scheduler, commands, admissions, restore),
+          )
+        : scheduler.createMany(commands),
+  }
+}
+
+type Restore = <A, E>(effect: Effect.Effect<A, E>) => Effect.Effect<A, E>
+
+/** Whatever is let in is told of its end, also if its caller does not wait for that: else it would take room for ever. */
+const admitting = <A, E>(
+  quotas: Pick<Quotas, "admit">,
+  asked: ReadonlyArray<AskedCreate>,
+  then: (admissions: ReadonlyArray<Admission | QuotaExceeded>, restore: Restore) => Effect.Effect<A, E>,
+): Effect.Effect<A, E> =>
+  Effect.uninterruptibleMask((restore) =>
+    Effect.flatMap(restore(quotas.admit(asked)), (admissions) => then(admissions, restore)),
+  )
+
+/** Those that were let in, in their order; each has its answer or its refusal in its own place. */
+const createAdmitted = (
+  scheduler: Scheduler["Service"],
+  commands: ReadonlyArray<CreateCommand>,
+  admissions: ReadonlyArray<Admission | QuotaExceeded>,
+  restore: Restore,
+): Effect.Effect<ReadonlyArray<PutAnswer | RefusedWrite>> => {
+  const isAdmitted = (_: unknown, index: number) => !(admissions[index] instanceof QuotaExceeded)
+  const written = restore(scheduler.createMany(commands.filter(isAdmitted)))
+  return Effect.map(
+    Effect.onExit(written, (exit) => Effect.sync(() => tellAll(admissions, exit))),
+    (answers) => {
+      let answered = 0
+      return admissions.flatMap((admission) => {
+        if (admission instanceof QuotaExceeded) return [admission]
+        const answer = answers[answered++]
+        return answer === undefined ? [] : [answer]
+      })
+    },
+  )
+}
+
+const tellAll = (
+  admissions: ReadonlyArray<Admission | QuotaExceeded>,
+  exit: Exit.Exit<ReadonlyArray<PutAnswer | RefusedWrite>>,
+): void => {
+  let answered = 0
+  for (const admission of admissions) {
+    if (admission instanceof QuotaExceeded) continue
+    const answer = Exit.isSuccess(exit) ? exit.value[answered++] : undefined
+    tell(admission, answer === undefined || mayBePending(answer))
+  }
+}
+
+const tell = (admission: Admission, isPerhapsPending: boolean): void => {
+  if (admission !== "free") admission.noteAnswer(isPerhapsPending)
+}
+
+const exitMayBePending = (exit: Exit.Exit<Answer, RefusedWrite>): boolean => {
+  if (Exit.isSuccess(exit)) return mayBePending(exit.value)
+  const refused = Cause.findError(exit.cause)
+  return Result.isFailure(refused) || mayBePending(refused.success)
+}
+
+/** Whether there may be one more pending timer now. */
+const mayBePending = (answer: Answer | RefusedWrite): boolean =>
+  "_tag" in answer
+    ? answer._tag === "OwnerUnavailable" && answer.mayBeDone === true
+    : answer.result === "created"

@@ -1,0 +1,338 @@
+// What this node knows of the settings of all namespaces, in memory, so that hot paths need not ask the store: they
+// are read once before anything fires, and then whatever has changed, twice a second. So a change takes effect on all
+// nodes within a second, and at once on the node that made it. While the store is away, what is known stays in force.
+import type { Documents } from "@punctual/documents/Documents"
+import { Clock, Context, Effect, Layer, Schedule, Schema, type Scope } from "effect"
+import type { NamespaceSettings, PastPause, ServiceSettings } from "../../domain/NamespaceSettings.ts"
+import { pausesOf } from "../../domain/pausedTime.ts"
+import { type StoreError, TimerStore } from "../../ports/TimerStore.ts"
+import { SecretSeal } from "./SecretSeal.ts"
+import { type SettingsRecord, SettingsRecords, serviceRecord } from "./SettingsRecords.ts"
+
+/** What webhooks of a namespace are signed by. `sealed`: it has secrets, and no key here opens them all. */
+export type SigningSecrets = ReadonlyArray<Uint8Array> | "sealed"
+
+export interface KnownNamespace {
+  readonly settings: NamespaceSettings
+  /** By its own pause; see `service` for that of all. */
+  readonly isPaused: boolean
+  /** In order and apart from each other, those of the whole service included; one that goes on has no end. */
+  readonly pauses: ReadonlyArray<PastPause>
+  readonly secrets: SigningSecrets
+}
+
+/** Others kept writing the same settings: nothing was changed. */
+export class SettingsContended extends Schema.TaggedError<SettingsContended>()("SettingsContended", {
+  namespace: Schema.String,
+}) {}
+
+export interface KnownCounts {
+  /** Namespaces that are paused by themselves. */
+  readonly paused: number
+  /** Namespaces that have secrets which cannot be opened here. */
+  readonly sealed: number
+  /** Records of settings that cannot be read. */
+  readonly unreadable: number
+}
+
+export interface DirectoryOptions {
+  /** What opens the secrets of webhooks: the first seals, all open. */
+  readonly secretKeys?: ReadonlyArray<Uint8Array>
+}
+
+export class NamespaceDirectory extends Context.Service<
+  NamespaceDirectory,
+  {
+    /** What is known of a namespace; of one without settings the defaults. */
+    of(namespace: string): KnownNamespace
+    service(): ServiceSettings
+    readonly seal: SecretSeal
+    /** Called after every change that became known. */
+    onChange(listener: () => void): void
+    counts(): KnownCounts
+    /**
+     * Stores what `edit` makes of the settings as they are, and knows them from then on. It may be called again if others
+     * write at the same time; answering what it was given changes nothing.
+     */
+    change<E>(
+      namespace: string,
+      nowMs: number,
+      edit: (settings: SettingsRecord["settings"]) => Effect.Effect<SettingsRecord["settings"], E>,
+    ): Effect.Effect<SettingsRecord, StoreError | SettingsContended | E>
+    /** As it is stored now, whatever is known. */
+    stored(namespace: string): Effect.Effect<SettingsRecord, StoreError>
+    /** The names of namespaces that have settings, timers, history or dead letters, bytewise in order. */
+    names(exclusiveAfter: string, limit: number): Effect.Effect<ReadonlyArray<string>, StoreError>
+    /** Reads what has changed since the last time. */
+    readonly refresh: Effect.Effect<void, StoreError>
+  }
+>()("punctual/engine/NamespaceDirectory") {
+  static layer(
+    options: DirectoryOptions = {},
+  ): Layer.Layer<NamespaceDirectory, never, Documents | TimerStore> {
+    return Layer.effect(NamespaceDirectory, make(options))
+  }
+}
+
+const refreshEveryMs = 500
+const retryFirstReadMs = 250
+const recordsAtOnce = 500
+const changesAtMost = 8
+const warnEveryMs = 60_000
+
+const make = Effect.fnUntraced(function* (
+  options: DirectoryOptions,
+): Effect.fn.Return<NamespaceDirectory["Service"], never, Documents | TimerStore | Scope.Scope> {
+  const store = yield* SettingsRecords.make
+  const timers = yield* TimerStore
+  const seal = new SecretSeal(options.secretKeys ?? [])
+  const known = new KnownSettings(seal)
+  const listeners: Array<() => void> = []
+  const tellSealed = tellingSealed(known)
+  const tellUnreadable = tellingUnreadable(known)
+  const warnOfPause = yield* warningOfPause(known)
+
+  const tell = Effect.suspend(() => {
+    for (const listener of listeners) listener()
+    return Effect.andThen(tellUnreadable, tellSealed)
+  })
+
+  const refresh = Effect.gen(function* () {
+    let hasChanged = false
+    for (;;) {
+      const changes = yield* store.changesAfter(known.version, recordsAtOnce)
+      for (const record of changes) hasChanged = known.takeNext(record) || hasChanged
+      if (changes.length < recordsAtOnce) break
+    }
+    if (hasChanged) yield* tell
+  })
+
+  // Nothing may fire, and no timer be made, before it is known what has been set.
+  yield* refresh.pipe(
+    Effect.tapError(({ message }) =>
+      Effect.logWarning(`settings cannot be read, which is repeated: ${message}`),
+    ),
+    Effect.retry(Schedule.spaced(retryFirstReadMs)),
+    Effect.orDie,
+  )
+  yield* warnOfPause
+  yield* Effect.sleep(refreshEveryMs).pipe(
+    Effect.andThen(Effect.ignore(refresh)),
+    // Whatever it was: a loop that ends would never learn of another pause.
+    Effect.catchDefect((defect) => Effect.logError(`settings could not be taken over: ${defect}`)),
+    Effect.andThen(warnOfPause),
+    Effect.forever,
+    Effect.forkScoped,
+  )
+
+  const change: NamespaceDirectory["Service"]["change"] = Effect.fnUntraced(
+    function* (namespace, nowMs, edit) {
+      for (let tries = 0; tries < changesAtMost; tries++) {
+        const before = yield* store.get(namespace)
+        const settings = yield* edit(before.settings)
+        if (settings === before.settings) return before
+        const stored = yield* store.put({ ...before, settings, updatedAt: nowMs })
+        if (stored === undefined) continue
+        // In force before it is answered, also if what others have changed cannot be read now.
+        if (known.take(stored)) yield* tell
+        yield* Effect.ignore(refresh)
+        return stored
+      }
+      return yield* new SettingsContended({ namespace })
+    },
+  )
+
+  return {
+    of: (namespace) => known.of(namespace),
+    service: () => known.service,
+    seal,
+    onChange: (listener) => {
+      listeners.push(listener)
+    },
+    counts: () => known.counts(),
+    change,
+    stored: (namespace) => store.get(namespace),
+    names: (exclusiveAfter, limit) =>
+      Effect.zipWith(
+        store.names(exclusiveAfter, limit),
+        timers.namespaces(exclusiveAfter, limit),
+        // Names are ASCII: JavaScript's order is the stores'.
+        (set, used) => [...new Set([...set, ...used])].sort().slice(0, limit),
+      ),
+    refresh,
+  }
+})
+
+/** What is known of a namespace, and the service's settings that it was worked out with. */
+interface Kept {
+  readonly known: KnownNamespace
+  readonly service: ServiceSettings
+  readonly version: number
+}
+
+class KnownSettings {
+  readonly #seal: SecretSeal
+  readonly #byName = new Map<string, Kept>()
+  #service: ServiceSettings = {}
+  #serviceVersion = 0
+  /** What is known of a namespace of which nothing is. */
+  #unset: KnownNamespace = knownOf({}, {}, [])
+  #version = 0
+  // Kept up with every change: there may be very many namespaces, and these are asked for all the time.
+  #paused = 0
+  readonly #sealed = new Set<string>()
+  readonly #unreadable = new Set<string>()
+
+  constructor(seal: SecretSeal) {
+    this.#seal = seal
+  }
+
+  /** All changes up to this one are known. */
+  get version(): number {
+    return this.#version
+  }
+
+  get service(): ServiceSettings {
+    return this.#service
+  }
+
+  of(namespace: string): KnownNamespace {
+    const kept = this.#byName.get(namespace)
+    if (kept === undefined) return this.#unset
+    if (kept.service === this.#service) return kept.known
+    // The service's settings have changed since: nobody works them into all namespaces at once.
+    const known = knownOf(kept.known.settings, this.#service, kept.known.secrets)
+    this.#byName.set(namespace, { ...kept, known, service: this.#service })
+    return known
+  }
+
+  /** The next change after those that are known; whether it is news. */
+  takeNext(record: SettingsRecord): boolean {
+    this.#version = Math.max(this.#version, record.version)
+    return this.take(record)
+  }
+
+  /** One record as it was stored, whatever is known of those before it; whether it is news. */
+  take({ namespace, settings, version, isUnreadable }: SettingsRecord): boolean {
+    // Of two reads at the same time the earlier may come in later.
+    if (version <= this.#versionOf(namespace)) return false
+    if (isUnreadable) this.#unreadable.add(namespace)
+    else this.#unreadable.delete(namespace)
+    if (namespace === serviceRecord) {
+      this.#service = settings
+      this.#serviceVersion = version
+      this.#unset = knownOf({}, settings, [])
+      return true
+    }
+    const before = this.#byName.get(namespace)?.known.isPaused ?? false
+    const known = knownOf(settings, this.#service, this.#opened(namespace, settings))
+    this.#byName.set(namespace, { known, service: this.#service, version })
+    this.#paused += Number(known.isPaused) - Number(before)
+    if (known.secrets === "sealed") this.#sealed.add(namespace)
+    else this.#sealed.delete(namespace)
+    return true
+  }
+
+  counts(): KnownCounts {
+    return { paused: this.#paused, sealed: this.#sealed.size, unreadable: this.#unreadable.size }
+  }
+
+  unreadable(): ReadonlyArray<string> {
+    return [...this.#unreadable]
+  }
+
+  sealed(): ReadonlyArray<string> {
+    return [...this.#sealed]
+  }
+
+  #versionOf(namespace: string): number {
+    if (namespace === serviceRecord) return this.#serviceVersion
+    return this.#byName.get(namespace)?.version ?? 0
+  }
+
+  #opened(namespace: string, { webhookSecrets = [] }: NamespaceSettings): SigningSecrets {
+    const opened = webhookSecrets.flatMap((secret) => this.#seal.open(namespace, secret) ?? [])
+    return opened.length === webhookSecrets.length ? opened : "sealed"
+  }
+}
+
+const knownOf = (
+  settings: NamespaceSettings,
+  service: ServiceSettings,
+  secrets: SigningSecrets,
+): KnownNamespace => ({
+  settings,
+  isPaused: settings.pausedSinceMs !== undefined,
+  pauses: pausesOf(settings, service),
+  secrets,
+})
+
+/** Says so when there are namespaces whose secrets cannot be opened, and again when there are others. */
+const tellingSealed = (known: KnownSettings): Effect.Effect<void> => {
+  let told = ""
+  return Effect.suspend(() => {
+    const sealed = known.sealed()
+    const now = sealed.join()
+    if (now === told) return Effect.void
+    told = now
+    if (sealed.length === 0) return Effect.logInfo("all webhook secrets can be opened")
+    return Effect.logError(
+      `the webhook secrets of ${someOf(sealed)} cannot be opened, and nothing is sent unsigned: their timers wait until TIMER_SECRET_KEY holds the key that the secrets were sealed by, or they are set anew`,
+    )
+  })
+}
+
+/** Logs when there are settings that cannot be read, and again when there are others. */
+const tellingUnreadable = (known: KnownSettings): Effect.Effect<void> => {
+  let told = ""
+  return Effect.suspend(() => {
+    const unreadable = known.unreadable()
+    const now = unreadable.join()
+    if (now === told) return Effect.void
+    told = now
+    if (unreadable.length === 0) return Effect.logInfo("all settings can be read")
+    const namespaces = unreadable.filter((name) => name !== serviceRecord)
+    return Effect.logError(
+      [
+        ...(namespaces.length === 0
+          ? []
+          : [
+              `the settings of ${someOf(namespaces)} cannot be read, so these namespaces count as paused: set their settings anew, secrets included, and then resume them`,
+            ]),
+        ...(unreadable.length === namespaces.length
+          ? []
+          : [
+              "the settings of the service as a whole cannot be read, so it counts as not paused: pause or resume it to replace them",
+            ]),
+      ].join("; "),
+    )
+  })
+}
+
+const someOf = (names: ReadonlyArray<string>): string => {
+  const rest = names.length > namesTold ? `, and ${names.length - namesTold} more` : ""
+  return `${names.slice(0, namesTold).join(", ")}${rest}`
+}
+
+const namesTold = 10
+
+/** Says that nothing fires, once a minute at most. */
+const warningOfPause = (known: KnownSettings): Effect.Effect<Effect.Effect<void>> =>
+  Clock.clockWith((clock) => {
+    let warnedNanos: bigint | undefined
+    const warn = Effect.suspend(() => {
+      const { pause } = known.service
+      const nowNanos = clock.monotonicTimeNanosUnsafe()
+      const isTooSoon = warnedNanos !== undefined && nowNanos - warnedNanos < BigInt(warnEveryMs) * 1_000_000n
+      if (pause === undefined || isTooSoon) return Effect.void
+      warnedNanos = nowNanos
+      const reason = pause.reason === undefined ? "" : ` (${pause.reason})`
+      const since = new Date(pause.sinceMs).toISOString()
+      return Effect.logWarning(
+        pause.kind === "restored"
+          ? `the store was restored from a backup, and nothing fires since ${since}${reason}: decide what becomes of what is overdue, then resume`
+          : `the service is paused since ${since}${reason}, and nothing fires until it is resumed`,
+      )
+    })
+    return Effect.succeed(warn)
+  })

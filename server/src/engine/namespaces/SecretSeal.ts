@@ -1,0 +1,62 @@
+// Secrets at rest: what is stored can be read only by whoever has the service's own key, which is never stored. A
+// secret is bound to its namespace, so that a row that was copied under another name cannot be opened there.
+import { createCipheriv, createDecipheriv, createHash, randomBytes } from "node:crypto"
+import type { SealedSecret } from "../../domain/NamespaceSettings.ts"
+
+const algorithm = "aes-256-gcm"
+const nonceBytes = 12
+const tagBytes = 16
+/** Tells what follows, should it ever be sealed otherwise. */
+const form = "v1."
+
+export class SecretSeal {
+  readonly #keys: ReadonlyArray<Uint8Array>
+
+  /** Keys of 32 bytes: the first seals, all of them open. Without any nothing can be sealed. */
+  constructor(keys: ReadonlyArray<Uint8Array>) {
+    this.#keys = keys
+  }
+
+  get canSeal(): boolean {
+    return this.#keys.length > 0
+  }
+
+  seal(namespace: string, secret: Uint8Array): SealedSecret {
+    const [key] = this.#keys
+    if (key === undefined) throw new Error("there is no key to seal secrets with")
+    const nonce = randomBytes(nonceBytes)
+    const cipher = createCipheriv(algorithm, key, nonce).setAAD(boundTo(namespace))
+    const text = Buffer.concat([nonce, cipher.update(secret), cipher.final(), cipher.getAuthTag()])
+    return { sealed: `${form}${text.toString("base64url")}`, fingerprint: fingerprintOf(secret) }
+  }
+
+  /** Undefined if none of the keys opens it. */
+  open(namespace: string, { sealed }: SealedSecret): Uint8Array | undefined {
+    if (!sealed.startsWith(form)) return undefined
+    const bytes = Buffer.from(sealed.slice(form.length), "base64url")
+    if (bytes.length <= nonceBytes + tagBytes) return undefined
+    for (const key of this.#keys) {
+      const opened = opening(key, namespace, bytes)
+      if (opened !== undefined) return opened
+    }
+    return undefined
+  }
+}
+
+/** What people may see of a secret. */
+export const fingerprintOf = (secret: Uint8Array): string =>
+  createHash("sha256").update(secret).digest("hex").slice(0, 16)
+
+const opening = (key: Uint8Array, namespace: string, bytes: Buffer): Uint8Array | undefined => {
+  try {
+    const decipher = createDecipheriv(algorithm, key, bytes.subarray(0, nonceBytes))
+    decipher.setAAD(boundTo(namespace)).setAuthTag(bytes.subarray(-tagBytes))
+    return Buffer.concat([decipher.update(bytes.subarray(nonceBytes, -tagBytes)), decipher.final()])
+  } catch {
+    return undefined
+  }
+}
+
+const boundTo = (namespace: string): Uint8Array => encoder.encode(`punctual webhook secret\0${namespace}`)
+
+const encoder = new TextEncoder()

@@ -1,0 +1,135 @@
+// Rows that this node has met and could not read: pending timers and finished lives whose texts are damaged. Each is
+// logged once and counted. Nobody fires them, and the sweep does not read them again and again; once in a while they are
+// looked at, so that a row that was repaired or removed is forgotten here, and fires if it is due.
+import { Effect } from "effect"
+import { type FinishedState, isReadable, type Spec, type TimerKey, type Uuid } from "../../domain/Timer.ts"
+import type { Listed, ListPage, StoreError, TimerStore } from "../../ports/TimerStore.ts"
+
+/** Rows beyond this are neither counted nor logged, and the sweep reads them each time. */
+const rememberedMost = 10_000
+/** How many rows one round looks at again. */
+const lookedAtAgain = 100
+/** How many lives of a key are looked through for the one that was damaged. */
+const livesLookedThrough = 1_000
+
+interface Row extends TimerKey {
+  readonly fireId: string
+  readonly spec: Spec
+}
+
+interface DamagedRow {
+  readonly key: TimerKey
+  readonly fireId: string
+  readonly state: "pending" | FinishedState
+}
+
+type Store = TimerStore["Service"]
+
+export class SetAside {
+  /** By fireId: an arming is pending, or a life, never both. The one that was looked at longest ago comes first. */
+  readonly #rows = new Map<string, DamagedRow>()
+  /** The keys of those that are pending, by their fireIds. */
+  readonly #pending = new Map<Uuid, string>()
+  readonly #log: (effect: Effect.Effect<void>) => void
+
+  constructor(log: (effect: Effect.Effect<void>) => void) {
+    this.#log = log
+  }
+
+  get counts(): { readonly timers: number; readonly lives: number } {
+    return { timers: this.#pending.size, lives: this.#rows.size - this.#pending.size }
+  }
+
+  /** Whether the pending row of the key is known to be unreadable. */
+  has({ uuid, fireId }: Pick<Row, "uuid" | "fireId">): boolean {
+    return this.#pending.get(uuid) === fireId
+  }
+
+  note({ namespace, timerId, uuid, fireId, spec }: Row, state: DamagedRow["state"]): void {
+    if (spec.unreadable === undefined || this.#rows.has(fireId) || this.#rows.size === rememberedMost) return
+    this.#remember({ key: { namespace, timerId, uuid }, fireId, state })
+    const what = state === "pending" ? "a timer cannot be read and does not fire" : "a life cannot be read"
+    this.#log(
+      Effect.logError(`${what}: ${spec.unreadable}. It is set aside: see punctual doctor`).pipe(
+        Effect.annotateLogs({ namespace, timerId, fireId, state }),
+      ),
+    )
+  }
+
+  /** The store, watched: whatever its reads find unreadable is noted. */
+  watch(store: Store): Store {
+    return {
+      ...store,
+      due: (query) =>
+        Effect.tap(store.due(query), (rows) =>
+          Effect.sync(() => {
+            for (const row of rows) if (!isReadable(row)) this.note(row, "pending")
+          }),
+        ),
+      find: (key) =>
+        Effect.tap(store.find(key), ({ pending, last }) =>
+          Effect.sync(() => {
+            if (pending !== undefined) this.note(pending, "pending")
+            if (last !== undefined) this.note(last, last.state)
+          }),
+        ),
+      list: (query) => Effect.tap(store.list(query), (page) => Effect.sync(() => this.#noteListed(page))),
+    }
+  }
+
+  #noteListed({ unreadable = [] }: ListPage): void {
+    for (const listed of unreadable) this.note(rowOf(listed), listed.state)
+  }
+
+  /** Looks at some of the rows again, and forgets those that are gone or can be read. */
+  lookAgain(store: Pick<Store, "find" | "list">): Effect.Effect<void> {
+    return Effect.suspend(() =>
+      Effect.forEach(
+        [...this.#rows.values()].slice(0, lookedAtAgain),
+        (row) =>
+          Effect.map(isStillDamaged(store, row), (isDamaged) => {
+            this.#forget(row)
+            if (isDamaged) this.#remember(row)
+          }),
+        { discard: true },
+      ),
+    ).pipe(
+      // The next round looks again.
+      Effect.catch((error) => Effect.logWarning(`rows that were set aside were not read: ${error.message}`)),
+    )
+  }
+
+  #remember(row: DamagedRow): void {
+    this.#rows.set(row.fireId, row)
+    if (row.state === "pending") this.#pending.set(row.key.uuid, row.fireId)
+  }
+
+  #forget({ key, fireId }: DamagedRow): void {
+    this.#rows.delete(fireId)
+    if (this.#pending.get(key.uuid) === fireId) this.#pending.delete(key.uuid)
+  }
+}
+
+const rowOf = (listed: Listed): Row => (listed.state === "pending" ? listed.timer : listed.life)
+
+const isStillDamaged = (
+  store: Pick<Store, "find" | "list">,
+  { key, fireId, state }: DamagedRow,
+): Effect.Effect<boolean, StoreError> => {
+  if (state === "pending") {
+    return Effect.map(store.find(key), ({ pending }) => pending?.fireId === fireId && !isReadable(pending))
+  }
+  const lives = store.list({
+    namespace: key.namespace,
+    timerId: key.timerId,
+    state,
+    reversed: false,
+    includePayload: false,
+    limit: livesLookedThrough,
+  })
+  return lives.pipe(
+    Effect.map(({ unreadable = [] }) => unreadable.some((listed) => rowOf(listed).fireId === fireId)),
+    // The query has no cursor.
+    Effect.catchTag("InvalidCursor", (error) => Effect.die(error)),
+  )
+}

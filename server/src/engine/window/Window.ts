@@ -1,0 +1,431 @@
+// The timers of one shard that are in memory, and the cursor (horizon) up to which that is all of them:
+//
+//   every pending timer of the shard at or below the horizon is in an entry here (waiting, ready, in
+//   flight …), or belongs to a namespace that is excluded and has a horizon of its own, or cannot be read (SetAside.ts).
+//
+// The races that would lose or repeat timers are all between writes, whose answers arrive here in
+// queue order, and reads of the store, which take their time:
+//  - an offer that arrives while a read runs waits, and is judged against the horizon the read leaves:
+//    committed after the read's snapshot and judged before, it would be in neither;
+//  - a read remembers the keys written since it began and drops its rows for them: a page read before a
+//    cancel or a settle would fire the timer again;
+//  - a key with a change in the queue is held: its attempt does not start until that is answered;
+//  - a full window does not load: it would let go of what it loaded, for ever.
+//
+// Who gets room when there is none is told in Evictions.ts.
+//
+// Nothing here waits or reads a clock. A namespace whose due timers pile up (a slow endpoint, an open
+// breaker) is excluded: it is read through its own horizon as it gets room, so that its backlog,
+// however large, does not stand in the way of others.
+import { type Cursor, compareDue, endOf } from "../../domain/DueOrder.ts"
+import { isReadable, type Timer, type TimerHead, timerBytes, type Uuid } from "../../domain/Timer.ts"
+import { QueuedWrites } from "../writing/QueuedWrites.ts"
+import { Allotment } from "./Allotment.ts"
+import { DueHeap } from "./DueHeap.ts"
+import { Entry, type Home } from "./Entry.ts"
+import { Evictions } from "./Evictions.ts"
+import { type Horizon, Horizons } from "./Horizons.ts"
+import { Room, type WindowLimits } from "./Room.ts"
+import { Tenants } from "./Tenants.ts"
+
+export type { WindowLimits } from "./Room.ts"
+
+export interface WindowEvents {
+  /** A ready entry is ready no more: the dispatcher must let go of it. */
+  withdraw(entry: Entry): void
+  /** Something is due earlier than all before it. */
+  wake(): void
+}
+
+/** A read under way: the keys written since it began. */
+export interface Read {
+  readonly dirty: Set<Uuid>
+}
+
+/** A read that moves a horizon. */
+export interface Load extends Read {
+  readonly horizon: Horizon
+  readonly exclusiveAfter: Cursor
+  readonly inclusiveUntilMs: number
+  readonly limit: number
+  readonly only?: string
+  readonly except?: ReadonlyArray<string>
+}
+
+export class Window {
+  readonly #entries = new Map<Uuid, Entry>()
+  readonly #heap = new DueHeap<Entry>()
+  readonly #horizons = new Horizons()
+  readonly #tenants = new Tenants()
+  readonly #queued = new QueuedWrites()
+  readonly #reads = new Set<Read>()
+  readonly #home: Home
+  readonly #events: WindowEvents
+  readonly #room: Room
+  readonly #allotment: Allotment
+  readonly #evictions: Evictions
+  #begun = 0
+
+  constructor(home: Home, limits: WindowLimits, events: WindowEvents) {
+    this.#home = home
+    this.#room = new Room(limits)
+    this.#allotment = new Allotment(this.#room, this.#tenants, this.#horizons)
+    this.#evictions = new Evictions({
+      entries: this.#entries,
+      heap: this.#heap,
+      horizons: this.#horizons,
+      tenants: this.#tenants,
+      room: this.#room,
+      allotment: this.#allotment,
+      drop: (entry) => this.#drop(entry),
+    })
+    this.#events = events
+  }
+
+  get size(): number {
+    return this.#entries.size
+  }
+
+  get bytes(): number {
+    return this.#room.bytes
+  }
+
+  /** Attempts that began and whose outcome is not stored yet, those of keys that have moved on included. */
+  get unsettled(): number {
+    return this.#begun
+  }
+
+  get horizon(): Cursor {
+    return this.#horizons.main.cursor
+  }
+
+  /** Up to where the timers of a namespace are all here. */
+  horizonFor(namespace: string): Cursor {
+    return this.#horizons.of(namespace).cursor
+  }
+
+  get excludedNamespaces(): ReadonlyArray<string> {
+    return this.#horizons.excludedNamespaces
+  }
+
+  /** Room that becomes free would be read into at once. */
+  get wantsRoom(): boolean {
+    return this.#evictions.isShortOfRoom || this.#horizons.excludedCount > 0
+  }
+
+  entryOf(uuid: Uuid): Entry | undefined {
+    return this.#entries.get(uuid)
+  }
+
+  /** When the earliest waiting timer is due. */
+  get nextFireAt(): number | undefined {
+    return this.#heap.peek()?.fireAt
+  }
+
+  /** How many timers are due and have not started. */
+  get due(): number {
+    return this.#tenants.due
+  }
+
+  /** Up to this instant whatever is pending is here; beyond it only the store can tell. */
+  get knownUntilMs(): number {
+    return this.#horizons.nearestMs
+  }
+
+  /** Whether all that is due is here, but for namespaces that have due timers here and start none of them. */
+  hasAllDue(nowMs: number): boolean {
+    const end = endOf(nowMs)
+    if (!this.#horizons.main.covers(end)) return false
+    if (this.#horizons.nearestMs > nowMs) return true
+    return this.excludedNamespaces.every(
+      (namespace) => this.#horizons.of(namespace).covers(end) || this.#tenants.dueOf(namespace) > 0,
+    )
+  }
+
+  /** The due time of the earliest timer that has not been settled, if it has passed. */
+  oldestDue(nowMs: number): number | undefined {
+    let oldest: number | undefined
+    for (const entry of this.#entries.values()) {
+      if (entry.fireAt <= nowMs && (oldest === undefined || entry.fireAt < oldest)) oldest = entry.fireAt
+    }
+    return oldest
+  }
+
+  /** Shares of the node's bound change as shards come and go. */
+  resize(limits: WindowLimits): void {
+    this.#room.resize(limits)
+    this.#evictions.enforceBounds()
+  }
+
+  // ── Writes: what their answers do ─────────────────────────────────────────────────────────────
+
+  /** A write of the key is queued. One that may move or end the timer holds it back until it is answered. */
+  expectAnswer(write: object, uuid: Uuid, holdsBack: boolean): void {
+    this.#queued.add(write, uuid, holdsBack)
+  }
+
+  /** To be called once for each `expectAnswer`, after what the answer did. */
+  noteAnswer(write: object, uuid: Uuid): void {
+    if (!this.#queued.remove(write, uuid)) return
+    const entry = this.#entries.get(uuid)
+    if (entry?.state !== "held") return
+    this.#tenants.addDue(entry.timer.namespace, -1)
+    this.#wait(entry)
+  }
+
+  writesQueuedOf(uuid: Uuid): number {
+    return this.#queued.of(uuid)
+  }
+
+  isHeld(uuid: Uuid): boolean {
+    return this.#queued.isHeld(uuid)
+  }
+
+  /** The key was written: rows of reads that began before are void. */
+  touch(uuid: Uuid): void {
+    for (const read of this.#reads) read.dirty.add(uuid)
+  }
+
+  /** What is pending under its key now, by a write that was answered. */
+  offer(timer: Timer): void {
+    // An earlier offer of the key that still waits for a read is void.
+    this.#horizons.stopWaiting(timer.uuid)
+    const existing = this.#entries.get(timer.uuid)
+    if (existing !== undefined) {
+      if (isSameArming(existing.timer, timer)) return
+      this.#drop(existing)
+    }
+    const horizon = this.#horizons.of(timer.namespace)
+    if (!horizon.covers(timer)) {
+      horizon.waiting?.set(timer.uuid, timer)
+    } else if (this.#allotment.isOverItsShare(timer.namespace)) {
+      // A backlog grows in the store, not here: its own horizon ends before what it has no room for, and a
+      // read that would move it is void.
+      horizon.endBefore(timer, timerBytes(timer))
+    } else {
+      this.#insert(timer)
+      this.#evictions.enforceBounds()
+    }
+  }
+
+  /** Nothing is pending under the key any more. */
+  forget(uuid: Uuid): void {
+    const existing = this.#entries.get(uuid)
+    if (existing !== undefined) this.#drop(existing)
+    this.#horizons.stopWaiting(uuid)
+  }
+
+  /** The shard is given up: nothing of it may start any more. */
+  clear(): void {
+    for (const entry of [...this.#entries.values()]) this.#drop(entry)
+  }
+
+  // ── Firing ────────────────────────────────────────────────────────────────────────────────────
+
+  /** Takes what is due, at most `limit`, in due order; held keys stay behind. */
+  takeDue(nowMs: number, limit: number): Array<Entry> {
+    const due: Array<Entry> = []
+    while (due.length < limit) {
+      const entry = this.#heap.peek()
+      if (entry === undefined || entry.fireAt > nowMs) break
+      this.#heap.remove(entry)
+      const { namespace } = entry.timer
+      this.#tenants.addDue(namespace, 1)
+      if (this.isHeld(entry.uuid)) {
+        entry.state = "held"
+      } else {
+        entry.state = "ready"
+        due.push(entry)
+      }
+      if (this.#tenants.dueOf(namespace) > this.#room.limits.page) this.#horizons.exclude(namespace)
+    }
+    return due
+  }
+
+  /** A change was queued after the entry became ready: it goes back, until that is answered. */
+  holdBack(entry: Entry): void {
+    entry.state = "held"
+  }
+
+  /** The lease is not to be trusted now, or the clock was set back: it goes back and comes due again. */
+  putBack(entry: Entry): void {
+    this.#tenants.addDue(entry.timer.namespace, -1)
+    this.#wait(entry)
+  }
+
+  /** Its attempt starts now. */
+  start(entry: Entry): void {
+    this.#tenants.takeOff(entry.timer.namespace)
+    this.#room.takeOff(entry)
+    entry.state = "inFlight"
+    this.#begun++
+  }
+
+  /** To be called once for each `start`, when the outcome is stored, or no longer can be. */
+  noteStored(): void {
+    this.#begun--
+  }
+
+  // ── Reads ─────────────────────────────────────────────────────────────────────────────────────
+
+  beginRead(): Read {
+    const read: Read = { dirty: new Set() }
+    this.#reads.add(read)
+    return read
+  }
+
+  endRead(read: Read): void {
+    this.#reads.delete(read)
+  }
+
+  /** What the horizon does not cover may come due before anyone looks again. */
+  isBehind(nowMs: number): boolean {
+    return this.#allotment.isBehind(nowMs)
+  }
+
+  /** The next page of the main horizon, if it is near and there is room. */
+  beginLoad(nowMs: number): Load | undefined {
+    const { main } = this.#horizons
+    if (main.isBeingRead) return undefined
+    const { lookAheadMs } = this.#room.limits
+    // Half the look-ahead is the trigger, all of it the reach: else each millisecond would load one more.
+    if (main.cursor.fireAt >= nowMs + lookAheadMs / 2) return undefined
+    let limit = this.#allotment.forPage(nowMs)
+    while (limit === 0 && this.#evictions.makeRoomForMain(nowMs)) limit = this.#allotment.forPage(nowMs)
+    this.#evictions.isShortOfRoom = limit === 0
+    if (limit === 0) return undefined
+    return this.#startLoad(main, nowMs + lookAheadMs, limit, { except: this.excludedNamespaces })
+  }
+
+  /** The next page of an excluded namespace that has drained, if any. */
+  beginNamespaceLoad(nowMs: number): Load | undefined {
+    const isDueTaken = (this.nextFireAt ?? Number.POSITIVE_INFINITY) > nowMs
+    for (const { namespace, horizon } of this.#horizons.lagging()) {
+      const claim = this.#allotment.claimOf(namespace, horizon, nowMs, isDueTaken)
+      if (claim.timers <= 0) continue
+      const free = claim.isOverdue
+        ? this.#evictions.makeRoomFor(horizon, claim.isInNeed, nowMs)
+        : this.#room.free(horizon.nextBytes)
+      const limit = Math.min(claim.timers, free)
+      if (limit <= 0) continue
+      this.#horizons.endTurn(namespace)
+      return this.#startLoad(horizon, this.horizon.fireAt, limit, { only: namespace })
+    }
+    return undefined
+  }
+
+  /** Adds a page and moves its horizon, unless that was pulled back meanwhile. */
+  finishLoad(load: Load, rows: ReadonlyArray<Timer>): void {
+    this.endRead(load)
+    const { horizon } = load
+    const waiting = this.#horizons.endRead(horizon)
+    const isCurrent = load.only === undefined || this.#horizons.of(load.only) === horizon
+    if (!isCurrent || compareDue(horizon.cursor, load.exclusiveAfter) !== 0) return
+    const last = rows.at(-1)
+    horizon.advance(
+      rows.length < load.limit || last === undefined
+        ? endOf(load.inclusiveUntilMs)
+        : { fireAt: last.fireAt, fireId: last.fireId },
+    )
+    for (const row of rows) this.#admit(row, load)
+    // Each is judged against the horizon its namespace has by then: an offer may make room, and that readmit.
+    for (const timer of waiting) this.offer(timer)
+    this.#evictions.fitIn(horizon)
+    for (const namespace of this.excludedNamespaces) this.#readmitIfDrained(namespace)
+  }
+
+  /** The read failed: offers that waited for it are beyond a horizon that has not moved. */
+  abandonLoad(load: Load): void {
+    this.endRead(load)
+    this.#horizons.endRead(load.horizon)
+  }
+
+  /** Of what the store says is due, what ought to be here and is not. */
+  missing(heads: ReadonlyArray<TimerHead>, read: Read): Array<TimerHead> {
+    return heads.filter(
+      (head) =>
+        !read.dirty.has(head.uuid) &&
+        !this.#entries.has(head.uuid) &&
+        // What is being written need not be here yet: its answer decides.
+        this.#queued.of(head.uuid) === 0 &&
+        this.#horizons.of(head.namespace).covers(head),
+    )
+  }
+
+  /** A timer read by its key: entered wherever the horizon lies, unless it was written meanwhile. */
+  rescue(timer: Timer, read: Read): boolean {
+    if (!isReadable(timer)) return false
+    if (read.dirty.has(timer.uuid) || this.#entries.has(timer.uuid)) return false
+    this.#insert(timer)
+    return true
+  }
+
+  // ── Within ────────────────────────────────────────────────────────────────────────────────────
+
+  #startLoad(
+    horizon: Horizon,
+    inclusiveUntilMs: number,
+    limit: number,
+    of: { readonly only?: string; readonly except?: ReadonlyArray<string> },
+  ): Load {
+    this.#horizons.beginRead(horizon)
+    const load: Load = {
+      dirty: new Set(),
+      horizon,
+      exclusiveAfter: horizon.cursor,
+      inclusiveUntilMs,
+      limit,
+      ...of,
+    }
+    this.#reads.add(load)
+    return load
+  }
+
+  /** A row that cannot be read moves the horizon like any other, and has no entry. */
+  #admit(row: Timer, load: Load): void {
+    if (!isReadable(row)) return
+    if (load.dirty.has(row.uuid) || this.#entries.has(row.uuid)) return
+    if (this.#horizons.of(row.namespace) === load.horizon) this.#insert(row)
+  }
+
+  #insert(timer: Timer): void {
+    const entry = new Entry(timer, this.#home)
+    this.#entries.set(timer.uuid, entry)
+    this.#room.add(entry)
+    this.#tenants.addEntry(timer.namespace)
+    this.#wait(entry)
+  }
+
+  #wait(entry: Entry): void {
+    entry.state = "waiting"
+    this.#heap.push(entry)
+    this.#evictions.noteWaiting(entry)
+    if (this.#heap.peek() === entry) this.#events.wake()
+  }
+
+  /** Takes an entry out, wherever it stands. An attempt that runs goes on, superseded. */
+  #drop(entry: Entry): void {
+    const { namespace } = entry.timer
+    if (entry.state === "waiting") this.#heap.remove(entry)
+    else if (entry.state === "ready" || entry.state === "held") this.#tenants.addDue(namespace, -1)
+    else this.#supersede(entry)
+    if (entry.state === "ready") this.#events.withdraw(entry)
+    this.#entries.delete(entry.uuid)
+    this.#room.remove(entry)
+    this.#tenants.removeEntry(namespace)
+    this.#readmitIfDrained(namespace)
+  }
+
+  #supersede(entry: Entry): void {
+    entry.isSuperseded = true
+    this.#room.land(entry)
+    this.#tenants.land(entry.timer.namespace)
+  }
+
+  #readmitIfDrained(namespace: string): void {
+    if (this.#tenants.dueOf(namespace) <= this.#room.limits.page / 2) this.#horizons.readmit(namespace)
+  }
+}
+
+const isSameArming = (a: Timer, b: Timer): boolean =>
+  a.fireId === b.fireId && a.attempts === b.attempts && a.fireAt === b.fireAt

@@ -1,0 +1,158 @@
+// One run of the service, from an open port to an exit code. The port comes first, so that a busy one is
+// reported before the store is touched, and goes last, so that health and metrics answer until the end.
+
+import { OwnerUnavailable } from "@punctual/api/Problem"
+import { Deferred, Effect, Layer, Option, type Scope } from "effect"
+import { Engine, type EngineStatus } from "./engine/Engine.ts"
+import { Scheduler } from "./engine/front/Scheduler.ts"
+import type { NamespaceDirectory } from "./engine/namespaces/NamespaceDirectory.ts"
+import { type HttpService, type HttpServiceOptions, makeHttpService } from "./http/HttpService.ts"
+import { type Listening, listen } from "./http/listener/Listener.ts"
+import { problemResponse } from "./http/problemResponse.ts"
+import { TimerCommands } from "./messaging/TimerCommands.ts"
+import { makePeerRoutes, peerPath } from "./peers/http/peerRoutes.ts"
+import type { Deliverers } from "./ports/Deliverer.ts"
+import { ShardLags } from "./ports/ShardLags.ts"
+import type { WallClock } from "./ports/WallClock.ts"
+import type { Configuration } from "./settings/Configuration.ts"
+import { ClockWatch } from "./stores/ClockWatch.ts"
+
+/**
+ * Everything below HTTP, put together by app/src/main.ts. Its error says in one sentence why it cannot start. Where several
+ * nodes share a store, it brings what they say to each other, too.
+ */
+export type ServiceLayer = Layer.Layer<
+  Scheduler | Engine | NamespaceDirectory | Deliverers | WallClock | TimerCommands,
+  { readonly message: string }
+>
+
+export interface ServeOptions {
+  readonly configuration: Configuration
+  /** Made when it is known where the service listens: other nodes are told. */
+  readonly layer: (listening: Listening) => ServiceLayer
+  /** Completes when the process is asked to stop. */
+  readonly untilAsked: Effect.Effect<unknown>
+  /** `status.isWaiting`: others own what is meant for this process, for now. */
+  readonly onListening: (listening: Listening, status: EngineStatus) => Effect.Effect<void>
+}
+
+/** Calls that may be under way at once. Each holds a connection and at most one body. */
+const callsMax = 4_096
+
+/** How long a node of several goes on to say that it stops, after its shards are handed over. */
+const noticedWithinMs = 1_000
+
+/** How long answers under way may take to leave once everything else has ended. */
+const closeWithinMs = 2_000
+
+export const serve = Effect.fn("serve")(function* (
+  options: ServeOptions,
+): Effect.fn.Return<void, { readonly message: string }, Scope.Scope> {
+  const { configuration } = options
+  const context = yield* Effect.context<never>()
+  const runFork = Effect.runForkWith(context)
+  let service: HttpService | undefined
+  const listening = yield* listen({
+    host: configuration.httpHost,
+    port: configuration.httpPort,
+    handle: (request) => service?.handle(request) ?? Promise.resolve(starting()),
+    onDefect: (error) => runFork(Effect.logError("A request failed for an unforeseen reason.", error)),
+  })
+  const services = yield* Layer.build(options.layer(listening))
+  const engine = yield* Effect.provide(Engine, services)
+  const commands = yield* Effect.provide(TimerCommands, services)
+  const { limits, bodyTimeoutMs, drainMs } = configuration
+  const cluster = yield* Effect.provide(clusterOf(configuration), services)
+  const opened = yield* Effect.provide(
+    makeHttpService({ limits, bodyTimeoutMs, callsMax, moreMetrics: commands.metrics, ...cluster }),
+    services,
+  )
+  service = opened
+  yield* untilOwning(engine)
+  yield* Effect.logInfo("listening").pipe(Effect.annotateLogs({ url: listening.url, port: listening.port }))
+  yield* options.onListening(listening, engine.status())
+
+  yield* options.untilAsked
+  yield* Effect.logInfo("draining")
+  opened.close()
+  yield* commands.stop
+  // Where others can answer instead, whoever spreads calls over the nodes gets the time to notice, by /health/ready.
+  const noticeMs = configuration.cluster === undefined ? 0 : Math.min(drainMs, noticedWithinMs)
+  yield* Effect.all([engine.drain(drainMs), Effect.sleep(noticeMs)], { concurrency: 2, discard: true })
+  yield* listening.close(closeWithinMs)
+  yield* Effect.logInfo("stopped")
+})
+
+/** What HTTP needs to know where several nodes share the store. */
+const clusterOf = (
+  configuration: Configuration,
+): Effect.Effect<Pick<HttpServiceOptions, "cluster">, never, Scheduler | Engine> =>
+  Effect.gen(function* () {
+    if (configuration.cluster === undefined) return {}
+    const engine = yield* Engine
+    const clock = yield* Effect.serviceOption(ClockWatch)
+    const handle = yield* makePeerRoutes({
+      node: engine.cluster().node,
+      scheduler: yield* Scheduler,
+      nudge: Effect.sync(() => engine.lookNow()),
+      lags: () =>
+        engine
+          .cluster()
+          .shards.flatMap(({ shard, epoch, lagMs }) =>
+            lagMs === undefined ? [] : [{ shard, epoch, lagMs: Math.max(0, Math.round(lagMs)) }],
+          ),
+      secret: configuration.cluster.secret,
+    })
+    return {
+      cluster: {
+        peers: { path: peerPath, handle },
+        lags: Option.getOrUndefined(yield* Effect.serviceOption(ShardLags)),
+        clockOffsetMs: () => (Option.isSome(clock) ? clock.value.offsetMs() : undefined),
+      },
+    }
+  })
+
+/**
+ * Completes at the first signal to stop. Later ones change nothing: a signal to a process group arrives
+ * more than once, and a drain must not be cut short by that.
+ */
+export const untilSignal: Effect.Effect<Effect.Effect<void>, never, Scope.Scope> = Effect.gen(function* () {
+  const asked = yield* Deferred.make<void>()
+  const context = yield* Effect.context<never>()
+  const onSignal = () => {
+    Effect.runForkWith(context)(Deferred.succeed(asked, undefined))
+  }
+  yield* Effect.acquireRelease(
+    Effect.sync(() => {
+      process.on("SIGTERM", onSignal)
+      process.on("SIGINT", onSignal)
+    }),
+    () =>
+      Effect.sync(() => {
+        process.off("SIGTERM", onSignal)
+        process.off("SIGINT", onSignal)
+      }),
+  )
+  return Deferred.await(asked)
+})
+
+/** Shards that are free are claimed at once, so a start that is announced can be used; others are other nodes' business. */
+const untilOwning = (engine: Engine["Service"]): Effect.Effect<void> =>
+  Effect.sleep(5).pipe(
+    Effect.repeat({
+      while: () => {
+        const { ownedShards, shardsElsewhere, shards } = engine.status()
+        return ownedShards + shardsElsewhere < Math.max(1, shards)
+      },
+    }),
+    Effect.timeoutOption(ownWithinMs),
+    Effect.asVoid,
+  )
+
+const ownWithinMs = 500
+
+const starting = (): Response =>
+  problemResponse(
+    new OwnerUnavailable({ detail: "The service is starting: try again.", retryAfterSeconds: 1 }),
+    { closes: true },
+  )

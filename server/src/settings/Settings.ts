@@ -1,0 +1,340 @@
+// Every setting of the service: its name, its default, what it may say. One table serves validation,
+// `--help` and the log of effective values, so that none of them can drift from the others.
+import { X509Certificate } from "node:crypto"
+import { readFileSync } from "node:fs"
+import { resolve } from "node:path"
+import { formatDuration, parseDuration } from "@punctual/api/DurationMs"
+import { parseInstant } from "@punctual/api/Instant"
+import { defaultLimits, type Limits } from "@punctual/api/Limits"
+import { Result } from "effect"
+import { type EgressRules, parseEgress } from "../deliverers/webhook/Egress.ts"
+import { formLines, type Parsed, parseUrl, urlShown } from "../ports/Adapter.ts"
+import type { BusAdapter } from "../ports/BusAdapter.ts"
+import type { StoreAdapter, StoreChoice } from "../ports/StoreAdapter.ts"
+import { type LogLevelName, logLevels } from "../program/Logs.ts"
+import { parseClusterSecret, parseNodeAddress, parseNodeName } from "./NodeIdentity.ts"
+
+/** The kinds of stores and buses that there are to choose from. */
+export interface Adapters {
+  readonly stores: ReadonlyArray<StoreAdapter>
+  readonly buses: ReadonlyArray<BusAdapter>
+}
+
+export interface Setting<A> {
+  readonly name: string
+  /** As an operator would write it; shown in the help. */
+  readonly byDefault: string
+  readonly meaning: string
+  readonly parse: (text: string) => Parsed<A>
+  /** As it may stand in a log or a message: without credentials. */
+  readonly shown: (text: string) => string
+}
+
+const setting = <A>(
+  name: string,
+  byDefault: string,
+  meaning: string,
+  parse: (text: string) => Parsed<A>,
+  shown = withoutCredentials,
+): Setting<A> => ({ name, byDefault, meaning, parse, shown })
+
+/** A password in a URL must not end up in a log, not even that of a setting which should have none. */
+const withoutCredentials = (text: string): string => text.replace(/:\/\/.*@/s, "://…@")
+
+/** A whole number from `min` to `max`, both included; `why` ends the sentence if the bound needs a reason. */
+export const wholeNumber =
+  (min: number, max: number, why = "") =>
+  (text: string): Parsed<number> => {
+    const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN
+    return value >= min && value <= max
+      ? { value }
+      : { problem: `must be a whole number from ${min} to ${max}${why}` }
+  }
+
+/** A duration from `minMs` to `maxMs`; a bare number is milliseconds. */
+export const duration =
+  (minMs: number, maxMs: number) =>
+  (text: string): Parsed<number> => {
+    const valueMs = /^\d{1,15}$/.test(text) ? Number(text) : parseDuration(text)
+    return valueMs !== undefined && valueMs >= minMs && valueMs <= maxMs
+      ? { value: valueMs }
+      : {
+          problem: `must be a duration from ${formatDuration(minMs)} to ${formatDuration(maxMs)}, such as 5s, 1h30m or 250ms`,
+        }
+  }
+
+/** The rules say themselves what is wrong with an entry, after the name of the setting. */
+const egress = (text: string): Parsed<EgressRules> => {
+  const rules = parseEgress(text)
+  return Result.isSuccess(rules)
+    ? { value: rules.success }
+    : { problem: rules.failure.message.replace(/^TIMER_EGRESS:? */, "") }
+}
+
+/** What TIMER_DB_PATH is short for. */
+const fileScheme = "sqlite:"
+
+const databasePath =
+  (stores: ReadonlyArray<StoreAdapter>) =>
+  (path: string): Parsed<StoreChoice> =>
+    path === "" ? { problem: "must name a file" } : parseUrl(stores, `${fileScheme}${path}`)
+
+/** Read at start, so that a wrong file is told of by its setting and not by a handshake that fails. */
+const certificateFile = (file: string): Parsed<string> => {
+  if (file === "") return { problem: "must name a file" }
+  try {
+    new X509Certificate(readFileSync(file))
+    return { value: resolve(file) }
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? String(error.code) : ""
+    return /^E[A-Z]+$/.test(code)
+      ? { problem: `must name a file that can be read (${code})` }
+      : { problem: "must name a PEM file, one that holds -----BEGIN CERTIFICATE-----" }
+  }
+}
+
+/** The first seals, all of them open. */
+const parseSecretKeys = (text: string): Parsed<ReadonlyArray<Uint8Array>> => {
+  const keys = text.split(",").map((key) => bytesOfKey(key.trim()))
+  const whole = keys.filter((key) => key !== undefined)
+  return whole.length === keys.length && whole.length <= 2
+    ? { value: whole }
+    : {
+        problem:
+          "must be 32 bytes, as 64 hex digits or in base64, or two such keys with a comma between them; one is made by openssl rand -hex 32",
+      }
+}
+
+const bytesOfKey = (text: string): Uint8Array | undefined => {
+  if (/^[0-9a-f]{64}$/i.test(text)) return Buffer.from(text, "hex")
+  return /^[A-Za-z0-9+/_-]{43}=?$/.test(text) ? Buffer.from(text, "base64") : undefined
+}
+
+const brokerSync = (sync: string): Parsed<"lazy" | "always"> =>
+  sync === "lazy" || sync === "always" ? { value: sync } : { problem: "must be lazy or always" }
+
+export type ClockChoice =
+  | { readonly kind: "system" }
+  /** It stands still until it is moved; without a start it begins at the real time. */
+  | { readonly kind: "manual"; readonly startMs?: number }
+
+const clock = (text: string): Parsed<ClockChoice> => {
+  if (text === "system") return { value: { kind: "system" } }
+  if (text === "manual") return { value: { kind: "manual" } }
+  const startMs = text.startsWith("manual:") ? parseInstant(text.slice("manual:".length)) : undefined
+  return startMs !== undefined && startMs >= 0 && startMs <= latestStartMs
+    ? { value: { kind: "manual", startMs } }
+    : {
+        problem:
+          "must be system, manual, or manual:<instant> with an offset, such as manual:2030-01-01T00:00:00Z",
+      }
+}
+
+/** Far enough from the last year that four digits can write. */
+const latestStartMs = Date.UTC(8900, 0, 1)
+
+const logLevel = (level: string): Parsed<LogLevelName> =>
+  Object.hasOwn(logLevels, level)
+    ? { value: level as LogLevelName }
+    : { problem: `must be one of ${Object.keys(logLevels).join(", ")}` }
+
+const host = (name: string): Parsed<string> =>
+  /^[A-Za-z0-9._:%-]{1,255}$/.test(name)
+    ? { value: name }
+    : { problem: "must be a host name or an address, such as 127.0.0.1, 0.0.0.0 or ::1" }
+
+const dayMs = 86_400_000
+const mebibyte = 1024 * 1024
+
+export const storeUrlName = "TIMER_STORE_URL"
+export const brokerUrlName = "TIMER_BROKER_URL"
+
+const clusterSettings = {
+  nodeAddress: setting(
+    "TIMER_NODE_ADDRESS",
+    "",
+    "where nodes share a store: how the others reach this one, host:port; what it listens on if it is not set",
+    parseNodeAddress,
+  ),
+  clusterSecret: setting(
+    "TIMER_CLUSTER_SECRET",
+    "",
+    "where nodes share a store: what they know each other by, the same on all; make one by\nopenssl rand -hex 32",
+    parseClusterSecret,
+    () => "…",
+  ),
+  secretKeys: setting(
+    "TIMER_SECRET_KEY",
+    "",
+    "what webhook secrets are stored under, the same on all nodes: 32 bytes in hex or base64; make one by\nopenssl rand -hex 32; during a rotation the new one, a comma and the old one",
+    parseSecretKeys,
+    () => "…",
+  ),
+  nodeName: setting(
+    "TIMER_NODE_NAME",
+    "",
+    "what this node is called, unlike any other; made of host, process and a random suffix if it is not set",
+    parseNodeName,
+  ),
+} as const
+
+const brokerSettings = {
+  brokerCaFile: setting(
+    "TIMER_BROKER_CA_FILE",
+    "",
+    "with TLS: the PEM file of the authority that the broker's certificate is checked by;\nthe system's own authorities if it is not set",
+    certificateFile,
+  ),
+  brokerReplicas: setting(
+    "TIMER_BROKER_REPLICAS",
+    "1",
+    "of the broker's stream, when the service creates it",
+    wholeNumber(1, 5),
+  ),
+  brokerSync: setting(
+    "TIMER_BROKER_SYNC",
+    "lazy",
+    "always: the server syncs every write (its sync_interval: always), so no warning at start",
+    brokerSync,
+  ),
+} as const
+
+const serviceSettings = {
+  httpHost: setting("TIMER_HTTP_HOST", "127.0.0.1", "the address it listens on", host),
+  httpPort: setting(
+    "TIMER_HTTP_PORT",
+    "8080",
+    "the port it listens on; 0 picks a free one",
+    wholeNumber(0, 65_535),
+  ),
+  pollingIntervalMs: setting(
+    "TIMER_POLLING_INTERVAL",
+    "5s",
+    "how often the store is swept for due timers",
+    duration(100, dayMs),
+  ),
+  batchSize: setting("TIMER_BATCH_SIZE", "500", "the page size of a read", wholeNumber(1, 10_000)),
+  shards: setting("TIMER_SHARDS", "16", "fixed when the store is created", wholeNumber(1, 256)),
+  historyRetentionMs: setting(
+    "TIMER_HISTORY_RETENTION",
+    "7d",
+    "how long finished timers are kept",
+    duration(0, 3653 * dayMs),
+  ),
+  egress: setting(
+    "TIMER_EGRESS",
+    "",
+    "what callbacks may reach: open, or a list such as public,10.0.0.0/8,*.internal;\nopen on a loopback address, else public",
+    egress,
+  ),
+  clock: setting(
+    "TIMER_CLOCK",
+    "system",
+    "the clock timers fire by; for tests: manual, or manual:<instant> to begin at,\nand only /api/v1/clock/advance moves it",
+    clock,
+  ),
+  logLevel: setting("TIMER_LOG", "info", "trace, debug, info, warn, error or none", logLevel),
+  maxInFlight: setting(
+    "TIMER_MAX_IN_FLIGHT",
+    "200",
+    "how many deliveries run at once, in all",
+    wholeNumber(1, 10_000),
+  ),
+  maxInFlightPerNamespace: setting(
+    "TIMER_MAX_IN_FLIGHT_PER_NAMESPACE",
+    "100",
+    "how many of them may belong to one namespace",
+    wholeNumber(1, 10_000),
+  ),
+  maxInFlightPerHost: setting(
+    "TIMER_MAX_IN_FLIGHT_PER_HOST",
+    "64",
+    "how many of those may go to one host",
+    wholeNumber(1, 10_000),
+  ),
+  drainMs: setting(
+    "TIMER_DRAIN_TIMEOUT",
+    "25s",
+    "how long deliveries in flight may finish when it stops",
+    duration(0, 600_000),
+  ),
+  bodyTimeoutMs: setting(
+    "TIMER_BODY_TIMEOUT",
+    "30s",
+    "how long a request's body may take to arrive",
+    // The listener closes a connection that is silent for 255 s, without an answer.
+    duration(100, 240_000),
+  ),
+} as const
+
+/** The settings that are the same whatever stores and buses there are. */
+export const settings = { ...clusterSettings, ...brokerSettings, ...serviceSettings } as const
+
+/** Every setting, by what the rest of the program calls it. */
+export const settingsOf = ({ stores, buses }: Adapters) =>
+  ({
+    storeUrl: setting(
+      storeUrlName,
+      `${fileScheme}./data/punctual.db`,
+      `where timers are kept, one of\n${formLines(stores)}`,
+      (url) => parseUrl(stores, url),
+      (url) => urlShown(stores, url),
+    ),
+    databasePath: setting(
+      "TIMER_DB_PATH",
+      "",
+      `short for ${storeUrlName}=${fileScheme}<file>`,
+      databasePath(stores),
+    ),
+    ...clusterSettings,
+    brokerUrl: setting(
+      brokerUrlName,
+      "local:",
+      `the message bus, one of\n${formLines(buses)}`,
+      (url) => parseUrl(buses, url),
+      (url) => urlShown(buses, url),
+    ),
+    ...brokerSettings,
+    ...serviceSettings,
+  }) as const
+
+export type Settings = ReturnType<typeof settingsOf>
+
+/** The file that holds the same names as the environment, one NAME=value a line. */
+export const configFileName = "TIMER_CONFIG"
+
+/** With room for its ids, target and headers, a payload must fit into the 1 MiB that the store gives a timer. */
+const storablePayloadBytes = 1_000_000
+
+const numericLimit = (key: keyof Limits): Setting<number>["parse"] =>
+  key === "payloadBytes"
+    ? wholeNumber(1, storablePayloadBytes, ", since the store holds at most 1 MiB a timer")
+    : wholeNumber(1, key.endsWith("Bytes") ? 256 * mebibyte : 1_000_000)
+
+/** Limits of the contract: TIMER_LIMIT_ and the limit's name, durations without their unit. */
+export const limitSettings: ReadonlyArray<Setting<number> & { readonly key: keyof Limits }> = (
+  Object.keys(defaultLimits) as Array<keyof Limits>
+).map((key) => {
+  const isDuration = key.endsWith("Ms")
+  const words = key.replace(/Ms$/, "").replace(/[A-Z]/g, (letter) => `_${letter}`)
+  return {
+    key,
+    ...setting(
+      `TIMER_LIMIT_${words.toUpperCase()}`,
+      isDuration ? formatDuration(defaultLimits[key]) : String(defaultLimits[key]),
+      "a limit of the contract",
+      isDuration ? duration(1, 3653 * dayMs) : numericLimit(key),
+    ),
+  }
+})
+
+/** Where commands find the service: nothing to the service itself, and still no stranger to it. */
+export const urlName = "TIMER_URL"
+
+/** Every name that may be set. */
+export const settingNames: ReadonlyArray<string> = [
+  configFileName,
+  urlName,
+  ...Object.values(settingsOf({ stores: [], buses: [] })).map(({ name }) => name),
+  ...limitSettings.map(({ name }) => name),
+]

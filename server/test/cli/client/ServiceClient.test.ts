@@ -1,0 +1,125 @@
+// How commands ask a service: what they say when it refuses, is not there, is not one, or keeps silent.
+import { describe, expect, test } from "bun:test"
+import { once } from "node:events"
+import { createServer, type Socket } from "node:net"
+import { CountTimersAnswer } from "@punctual/api/ListTimers"
+import { Effect } from "effect"
+import { callService, JsonText, requestText } from "../../../src/cli/client/ServiceClient.ts"
+import { problem, run, serviceThatAnswers } from "../CommandFixture.ts"
+
+const counting = (url: string, withinMs?: number) =>
+  Effect.runPromise(
+    Effect.flip(
+      callService(url, {
+        path: "/timers/count",
+        fields: {},
+        answer: CountTimersAnswer,
+        ...(withinMs === undefined ? {} : { withinMs }),
+      }),
+    ),
+  )
+
+describe("a service", () => {
+  test("is asked by POST, below its URL, wherever that ends", async () => {
+    await using service = await serviceThatAnswers(() => ({ body: { count: 2, capped: false } }))
+    for (const url of [service.url, `${service.url}/`, `${service.url}/behind//`]) {
+      expect(await run(["timers", "count", "billing", "--url", url])).toEqual({
+        exitCode: 0,
+        out: "2\n",
+        err: "",
+      })
+    }
+    expect(service.asked.map(({ method, path }) => `${method} ${path}`)).toEqual([
+      "POST /api/v1/timers/count",
+      "POST /api/v1/timers/count",
+      "POST /behind/api/v1/timers/count",
+    ])
+  })
+
+  test("is found by the environment, and by a flag before that", async () => {
+    await using service = await serviceThatAnswers(() => ({ body: { count: 2, capped: true } }))
+    const here = await run(["timers", "count", "billing"], { environmentUrl: service.url })
+    expect([here.exitCode, here.out]).toEqual([0, "2 or more\n"])
+    const elsewhere = ["timers", "count", "billing", "--url", service.url]
+    expect((await run(elsewhere, { environmentUrl: "http://127.0.0.1:1" })).exitCode).toBe(0)
+    // One that is set to nothing is not set: what is wrong here is found after the URL.
+    const { err } = await run(["timers", "update", "billing", "a"], { environmentUrl: "" })
+    expect(err).toContain("Say what is to change.")
+  })
+
+  test("that is not there is told of, with where it was looked for", async () => {
+    const service = await serviceThatAnswers(() => ({ body: "" }))
+    await service[Symbol.asyncDispose]()
+    const { exitCode, out, err } = await run(["timers", "count", "billing", "--url", service.url])
+    expect([exitCode, out]).toEqual([1, ""])
+    expect(err).toStartWith(`punctual timers count: no service answers at ${service.url} (`)
+    expect(err).toEndWith("see --url.\n")
+  })
+
+  test("that keeps silent is waited for so long and no longer", async () => {
+    const sockets: Array<Socket> = []
+    const silent = createServer((socket) => void sockets.push(socket)).listen(0, "127.0.0.1")
+    await once(silent, "listening")
+    const address = silent.address()
+    const url = `http://127.0.0.1:${typeof address === "object" ? address?.port : ""}`
+    expect((await counting(url, 20)).message).toBe(
+      `${url} has not answered within 0.02 s; it may have done what it was asked.`,
+    )
+    for (const socket of sockets) socket.destroy()
+    silent.close()
+  })
+
+  test("that refuses is quoted, with each field that was wrong and when to come again", async () => {
+    const refusals = [
+      [problem(404, "timerNotFound", "There is none."), "refused (timerNotFound): There is none."],
+      [
+        problem(400, "invalidRequest", "/a is wrong (and 1 more)", {
+          errors: [
+            { pointer: "/target/url", detail: "must be a URL" },
+            { pointer: "", detail: "must name a change" },
+          ],
+        }),
+        "refused (invalidRequest): target.url must be a URL; must name a change.",
+      ],
+      [
+        problem(429, "quotaExceeded", "Too many.", { retryAfterSeconds: 3 }),
+        "refused (quotaExceeded): Too many. Try again after 3 s.",
+      ],
+    ] as const
+    for (const [answer, words] of refusals) {
+      await using service = await serviceThatAnswers(() => answer)
+      expect((await counting(service.url)).message).toBe(words)
+    }
+  })
+
+  test("of another version, or something else that answers there, is told apart", async () => {
+    await using older = await serviceThatAnswers(() => problem(404, "notFound", "See /docs."))
+    expect((await counting(older.url)).message).toContain("it is of another version")
+    for (const answer of [{ body: "<html>" }, { body: {} }, { status: 502, body: "<html>" }]) {
+      await using other = await serviceThatAnswers(() => answer)
+      expect((await counting(other.url)).message).toContain("is it a Punctual of this version?")
+    }
+  })
+
+  test("has no word in it that a terminal obeys, and no password", async () => {
+    await using service = await serviceThatAnswers(() => problem(503, "overloaded", "\u001b[2J gone"))
+    expect((await counting(service.url)).message).toContain("\\u001b[2J gone")
+    const silent = await counting("http://user:secret@127.0.0.1:1")
+    expect(silent.message).not.toContain("secret")
+  })
+
+  test("is not looked for where a URL is none", async () => {
+    for (const url of ["10.0.0.1:8080", "ftp://a", "http://a/?b=c"]) {
+      for (const given of [{ args: ["--url", url] }, { args: [], environmentUrl: url }]) {
+        const { exitCode, err } = await run(["timers", "count", "billing", ...given.args], given)
+        expect([exitCode, err]).toEqual([2, expect.stringContaining("http://host:port")])
+      }
+    }
+  })
+})
+
+test("a request leaves out what was not said, and takes JSON as it stands", () => {
+  expect(requestText({ a: 1, b: undefined, c: new JsonText("[ 1e2 ]"), d: null, e: "x" })).toBe(
+    '{"a":1,"c":[ 1e2 ],"d":null,"e":"x"}',
+  )
+})

@@ -1,0 +1,206 @@
+// `punctual namespaces`: settings as an operator says and sees them; secrets go in, and only a new one comes out, once.
+import { describe, expect, test } from "bun:test"
+import { writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { secretBytes } from "@punctual/api/WebhookSecret"
+import { TemporaryFolder } from "../../../testkit/TemporaryFolder.ts"
+import { withService } from "../../http/ServiceFixture.ts"
+import { requestsTo, rowsOf, run, serviceThatAnswers } from "../CommandFixture.ts"
+
+const settings = {
+  namespace: "billing",
+  webhookSecrets: [{ fingerprint: "0123456789abcdef" }],
+  retryPolicy: {
+    maxAttempts: 3,
+    initialInterval: "5s",
+    backoffMultiplier: 4,
+    maxInterval: "8h",
+    jitter: 0.2,
+    maxDuration: "1d",
+  },
+  maxPending: 100,
+  paused: true,
+  pausedSince: "2030-01-01T00:00:00.000Z",
+  updatedAt: "2030-01-02T00:00:00.000Z",
+}
+const plain = { namespace: "trials", webhookSecrets: [], paused: false }
+const counts = { pending: { count: 7, capped: false }, dead: { count: 1000, capped: true } }
+
+const secret = (fill: number) => `whsec_${Buffer.alloc(32, fill).toString("base64")}`
+
+const putting = async (args: ReadonlyArray<string>, stdin = "") => {
+  await using service = await serviceThatAnswers(() => ({ body: { settings } }))
+  const ended = await run(["namespaces", "put", "billing", ...args], { environmentUrl: service.url, stdin })
+  return { ...ended, sent: requestsTo(service).map(([, fields]) => fields) }
+}
+
+describe("namespaces put", () => {
+  test("sends what was said, and nothing else", async () => {
+    const calls = [
+      [["--max-pending", "5", "--max-in-flight", "6"], { maxPending: 5, maxInFlight: 6 }],
+      [["--max-pending", "0"], { maxPending: 0 }],
+      [
+        ["--creates-per-second", "9", "--retry", '{"maxAttempts":2}'],
+        { createsPerSecond: 9, retryPolicy: { maxAttempts: 2 } },
+      ],
+      [["--paused"], { paused: true }],
+      [["--unpaused"], { paused: false }],
+      [["--reset", "maxPending", "--reset=webhookSecrets"], { maxPending: null, webhookSecrets: null }],
+      [["--secret", secret(1), "--secret", secret(2)], { webhookSecrets: [secret(1), secret(2)] }],
+    ] as const
+    for (const [args, fields] of calls) {
+      const { exitCode, sent } = await putting(args)
+      expect([args, exitCode, sent]).toEqual([args, 0, [{ namespace: "billing", ...fields }]])
+    }
+  })
+
+  test("shows what is set now", async () => {
+    const { out } = await putting(["--paused"])
+    expect(
+      out
+        .trimEnd()
+        .split("\n")
+        .map((line) => line.replace(/ {2,}/, "|")),
+    ).toEqual([
+      "namespace|billing",
+      "firing|paused since 2030-01-01T00:00:00.000Z",
+      "secrets|0123456789abcdef",
+      "retry|3 attempts, 5s times 4 up to 8h, jitter 0.2, for 1d at most",
+      "max in flight|the default",
+      "max pending|100",
+      "creates|no limit",
+      "changed at|2030-01-02T00:00:00.000Z",
+    ])
+  })
+
+  test("reads secrets from a file or from stdin, a line each", async () => {
+    using folder = new TemporaryFolder()
+    const file = join(folder.path, "secrets")
+    writeFileSync(file, `${secret(1)}\n${secret(2)}\n`)
+    const both = [{ namespace: "billing", webhookSecrets: [secret(1), secret(2)] }]
+    expect((await putting(["--secret-file", file])).sent).toEqual(both)
+    expect((await putting(["--secret-file", "-"], `${secret(1)}\r\n\n${secret(2)}`)).sent).toEqual(both)
+    expect(await putting(["--secret-file", "-"])).toMatchObject({ exitCode: 1, sent: [] })
+  })
+
+  test("makes a new secret, each time another, and shows it once the service has it", async () => {
+    const made = new Set<unknown>()
+    for (const args of [["--json"], ["--json", "--secret", secret(1)]]) {
+      const { out, sent } = await putting(["--new-secret", ...args])
+      const { newSecret, ...rest } = JSON.parse(out)
+      expect(rest).toEqual({ settings })
+      expect(secretBytes(newSecret)?.length).toBe(32)
+      expect(sent).toEqual([{ namespace: "billing", webhookSecrets: [newSecret, ...args.slice(2)] }])
+      made.add(newSecret)
+    }
+    expect(made.size).toBe(2)
+    const people = await putting(["--new-secret"])
+    expect(people.out).toMatch(/^new secret {5}whsec_\S{44}$/m)
+    await using refusing = await serviceThatAnswers(() => ({ status: 503, body: "" }))
+    const refused = await run(["namespaces", "put", "billing", "--new-secret", "--url", refusing.url])
+    expect([refused.exitCode, refused.out, refused.err.includes("whsec_")]).toEqual([1, "", false])
+  })
+
+  test("never repeats a secret that is wrong", async () => {
+    const { exitCode, err, sent } = await putting(["--secret", "whsec_hunter2"])
+    expect([exitCode, sent]).toEqual([2, []])
+    expect(err).not.toContain("hunter2")
+  })
+
+  test("that says nothing, too much, or contradicts itself asks for nothing", async () => {
+    const calls = [
+      [],
+      ["--paused", "--unpaused"],
+      ["--max-pending", "5", "--reset", "maxPending"],
+      ["--paused", "--reset", "paused"],
+      ["--reset", "namespace"],
+      ["--max-pending", "-1"],
+      ["--retry", "nonsense"],
+      ["--secret", secret(1), "--secret", secret(2), "--new-secret"],
+      ["--secret", secret(1), "--secret", secret(2), "--secret", secret(3)],
+    ]
+    for (const args of calls) {
+      const { exitCode, sent } = await putting(args)
+      expect([args, exitCode, sent]).toEqual([args, 2, []])
+    }
+  })
+})
+
+test("namespaces get shows the settings and the counts", async () => {
+  await using service = await serviceThatAnswers(() => ({ body: { settings: { ...plain, ...counts } } }))
+  const { exitCode, out } = await run(["namespaces", "get", "trials", "--url", service.url])
+  expect(exitCode).toBe(0)
+  expect(out).toMatch(/^secrets +none: webhooks are not signed$/m)
+  expect(out).toMatch(/^pending +7$/m)
+  expect(out).toMatch(/^dead letters +1000 or more$/m)
+  const json = await run(["namespaces", "get", "trials", "--json", "--url", service.url])
+  expect(JSON.parse(json.out)).toEqual({ settings: { ...plain, ...counts } })
+})
+
+describe("namespaces list", () => {
+  const pages = [
+    { namespaces: [{ ...settings, ...counts }], nextCursor: "c1" },
+    { namespaces: [{ ...plain, ...counts }] },
+  ]
+  const paged = () =>
+    serviceThatAnswers(({ body }) => ({ body: JSON.parse(body).cursor === "c1" ? pages[1] : pages[0] }))
+
+  test("is a table, one page or all", async () => {
+    await using service = await paged()
+    const first = await run(["namespaces", "list", "--url", service.url])
+    expect(rowsOf(first.out).map(([name]) => name)).toEqual(["NAMESPACE", "billing"])
+    expect(first.err).toContain("--cursor=c1")
+    const all = await run(["namespaces", "list", "--all", "--url", service.url])
+    expect(rowsOf(all.out)).toEqual([
+      ["NAMESPACE", "PENDING", "DEAD", "FIRING", "SECRETS", "MAX PENDING", "MAX IN FLIGHT", "CREATES/S"],
+      ["billing", "7", "1000 or more", "paused", "1", "100", "-", "-"],
+      ["trials", "7", "1000 or more", "yes", "0", "-", "-", "-"],
+    ])
+    expect(all.err).toBe("")
+  })
+
+  test("as JSON is the service's page, or with --all an object a line", async () => {
+    await using service = await paged()
+    const first = await run(["namespaces", "list", "--json", "--limit", "1", "--url", service.url])
+    expect(JSON.parse(first.out)).toEqual(pages[0])
+    const all = await run(["namespaces", "list", "--json", "--all", "--url", service.url])
+    expect(
+      all.out
+        .trimEnd()
+        .split("\n")
+        .map((line) => JSON.parse(line)),
+    ).toEqual(pages.flatMap<unknown>(({ namespaces }) => namespaces))
+  })
+})
+
+test("the real service keeps what is set, and forgets what is reset", () =>
+  withService({}, async ({ url }) => {
+    const namespaces = (...args: ReadonlyArray<string>) =>
+      run(["namespaces", ...args], { environmentUrl: url })
+    const args = ["--max-pending", "5", "--retry", '{"maxAttempts":3}', "--paused"]
+    expect(await namespaces("put", "billing", ...args)).toMatchObject({ exitCode: 0, err: "" })
+    const { out } = await namespaces("get", "billing", "--json")
+    expect(JSON.parse(out).settings).toMatchObject({
+      namespace: "billing",
+      maxPending: 5,
+      retryPolicy: { maxAttempts: 3 },
+      paused: true,
+      pending: { count: 0, capped: false },
+    })
+    expect(rowsOf((await namespaces("list")).out)[1]).toEqual([
+      "billing",
+      "0",
+      "0",
+      "paused",
+      "0",
+      "5",
+      "-",
+      "-",
+    ])
+    await namespaces("put", "billing", "--unpaused", "--reset", "maxPending")
+    expect((await namespaces("get", "billing")).out).toMatch(/^max pending +no limit$/m)
+    expect(await namespaces("put", "billing", "--max-in-flight", "0")).toMatchObject({
+      exitCode: 1,
+      err: expect.stringContaining("maxInFlight must be"),
+    })
+  }))

@@ -1,0 +1,150 @@
+// `punctual status`, `pause`, `resume`, `breakers` and `clock`: what operators ask of a service as a whole.
+import { describe, expect, test } from "bun:test"
+import { advanceWithinMs } from "../../../src/cli/service/clock.ts"
+import { longestAdvanceMs } from "../../../src/engine/clock/ClockAdvance.ts"
+import { withService } from "../../http/ServiceFixture.ts"
+import { problem, requestsTo, rowsOf, run, serviceThatAnswers } from "../CommandFixture.ts"
+
+const now = "2030-01-01T00:00:00.000Z"
+const since = "2029-12-31T00:00:00.000Z"
+
+describe("the service as a whole", () => {
+  test("says whether timers fire, and what time it is", async () => {
+    const answers = [
+      [{ now }, `Timers fire. It is ${now} to the service.\n`],
+      [
+        { now, pause: { since, kind: "asked", reason: "\u001b[2J moving" } },
+        `Paused since ${since}: \\u001b[2J moving. It is ${now} to the service.\n`,
+      ],
+      [
+        { now, pause: { since, kind: "restored" } },
+        `Paused since ${since} by a restore from a backup. It is ${now} to the service.\n`,
+      ],
+    ] as const
+    for (const [body, words] of answers) {
+      await using service = await serviceThatAnswers(() => ({ body }))
+      expect(await run(["status", "--url", service.url])).toEqual({ exitCode: 0, out: words, err: "" })
+      const { out } = await run(["status", "--json", "--url", service.url])
+      expect(JSON.parse(out)).toEqual(body)
+    }
+  })
+
+  test("is paused and resumed", async () => {
+    await using service = await serviceThatAnswers(() => ({ body: { now } }))
+    for (const args of [["pause"], ["pause", "--reason", "x"], ["resume"], ["resume", "--fire-overdue"]]) {
+      expect(await run([...args, "--url", service.url])).toMatchObject({ exitCode: 0 })
+    }
+    expect(requestsTo(service)).toEqual([
+      ["/service/pause", {}],
+      ["/service/pause", { reason: "x" }],
+      ["/service/resume", {}],
+      ["/service/resume", { fireOverdue: true }],
+    ])
+  })
+})
+
+describe("breakers", () => {
+  const breaker = { host: "h", namespace: "billing", failures: 9, waiting: 4, probeInMs: 2_500 }
+
+  test("are listed as the node has them", async () => {
+    await using service = await serviceThatAnswers(() => ({
+      body: { node: "a", breakers: [breaker], more: true },
+    }))
+    const { exitCode, out, err } = await run(["breakers", "list", "--url", service.url])
+    expect([exitCode, err]).toEqual([0, "There are more than are shown.\n"])
+    expect(rowsOf(out)).toEqual([
+      ["HOST", "NAMESPACE", "FAILURES", "WAITING", "NEXT TRY"],
+      ["h", "billing", "9", "4", "in 2.5 s"],
+    ])
+    await using well = await serviceThatAnswers(() => ({ body: { node: "a", breakers: [] } }))
+    expect((await run(["breakers", "list", "--url", well.url])).out).toBe("No breaker is open on a.\n")
+  })
+
+  test("are closed by their host, and it is a failure if none was open", async () => {
+    for (const [reset, exitCode, out] of [
+      [2, 0, "2 closed on a.\n"],
+      [0, 1, ""],
+    ] as const) {
+      await using service = await serviceThatAnswers(() => ({ body: { node: "a", reset } }))
+      expect(await run(["breakers", "reset", "h", "--url", service.url])).toMatchObject({ exitCode, out })
+      expect(requestsTo(service)).toEqual([["/breakers/reset", { host: "h" }]])
+    }
+    expect((await run(["breakers", "reset"])).exitCode).toBe(2)
+  })
+})
+
+describe("clock advance", () => {
+  /** A clock that comes an hour further with each call, and fires three on the way. */
+  const slowClock = (startMs: number) => {
+    let clockMs = startMs
+    return serviceThatAnswers(({ path, body }) => {
+      if (path === "/api/v1/service/get") return { body: { now: new Date(clockMs).toISOString() } }
+      const goalMs = Date.parse(JSON.parse(body).to)
+      clockMs = Math.min(goalMs, clockMs + 3_600_000)
+      const moved = { now: new Date(clockMs).toISOString(), fired: 3 }
+      return { body: clockMs < goalMs ? { ...moved, more: true } : moved }
+    })
+  }
+
+  test("goes on until it is where it was sent, by a duration or to an instant", async () => {
+    for (const args of [
+      ["--by", "2h30m"],
+      ["--to", "2030-01-01T02:30:00Z"],
+    ]) {
+      await using service = await slowClock(Date.parse(now))
+      expect(await run(["clock", "advance", ...args, "--url", service.url])).toEqual({
+        exitCode: 0,
+        out: "It is 2030-01-01T02:30:00.000Z; 9 fired.\n",
+        err: "2030-01-01T01:00:00.000Z, 3 fired …\n2030-01-01T02:00:00.000Z, 6 fired …\n",
+      })
+    }
+  })
+
+  test("asks once where it may fire so many, and ends with 1 if that was on the way", async () => {
+    await using service = await slowClock(Date.parse(now))
+    const args = ["clock", "advance", "--to", "2030-01-01T02:30:00Z", "--max-firings", "3", "--json"]
+    const { exitCode, out } = await run([...args, "--url", service.url])
+    expect([exitCode, JSON.parse(out)]).toEqual([
+      1,
+      { now: "2030-01-01T01:00:00.000Z", fired: 3, more: true },
+    ])
+    expect(requestsTo(service)).toEqual([["/clock/advance", { to: "2030-01-01T02:30:00Z", maxFirings: 3 }]])
+  })
+
+  test("waits longer for an answer than a service may take for it", () => {
+    expect(advanceWithinMs).toBeGreaterThan(longestAdvanceMs)
+  })
+
+  test("does not ask for ever where nothing moves", async () => {
+    await using service = await serviceThatAnswers(() => ({ body: { now, fired: 0, more: true } }))
+    const stuck = await run(["clock", "advance", "--to", "2031-01-01T00:00:00Z", "--url", service.url])
+    expect([stuck.exitCode, service.asked.length]).toEqual([1, 2])
+  })
+
+  test("is refused by a service whose clock is the system's, and has to be told how far", async () => {
+    await using service = await serviceThatAnswers(() => problem(409, "clockNotManual", "It runs by itself."))
+    const refused = await run(["clock", "advance", "--to", "2031-01-01T00:00:00Z", "--url", service.url])
+    expect([refused.exitCode, refused.err]).toEqual([1, expect.stringContaining("It runs by itself.")])
+    for (const args of [[], ["--by", "1h", "--to", "2031-01-01T00:00:00Z"], ["--by", "soon"]]) {
+      expect((await run(["clock", "advance", ...args])).exitCode).toBe(2)
+    }
+  })
+})
+
+test("the real service is paused, resumed, looked at and moved in time", () =>
+  withService({ clockStartMs: Date.parse(now) }, async ({ url, call }) => {
+    const asked = (...args: ReadonlyArray<string>) => run(args, { environmentUrl: url })
+    expect((await asked("status")).out).toBe(`Timers fire. It is ${now} to the service.\n`)
+    expect((await asked("pause", "--reason", "moving")).out).toContain(`Paused since ${now}: moving.`)
+    expect((await asked("resume")).out).toStartWith("Timers fire.")
+    expect((await asked("breakers", "list")).out).toStartWith("No breaker is open on ")
+    expect(await asked("breakers", "reset", "localhost")).toMatchObject({ exitCode: 1 })
+    await call("create", { namespace: "billing", delay: "1h", callbackUrl: "http://localhost/" })
+    expect(await asked("clock", "advance", "--by", "2h")).toEqual({
+      exitCode: 0,
+      out: "It is 2030-01-01T02:00:00.000Z; 1 fired.\n",
+      err: "",
+    })
+    const back = await asked("clock", "advance", "--to", now)
+    expect([back.exitCode, back.err]).toEqual([1, expect.stringContaining("never goes back")])
+  }))

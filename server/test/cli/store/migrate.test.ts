@@ -1,0 +1,157 @@
+// `punctual migrate`: from which version to which, whatever there was before, and nothing twice.
+import { Database } from "bun:sqlite"
+import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test"
+import { existsSync } from "node:fs"
+import { join } from "node:path"
+import { SQL } from "bun"
+import { Effect, Layer } from "effect"
+import { programVersion } from "../../../src/stores/postgres/migrations/all.ts"
+import { migrations } from "../../../src/stores/sqlite/migrations/all.ts"
+import { describePostgres } from "../../../testkit/PostgresBinaries.ts"
+import { serverForTests } from "../../../testkit/postgres.ts"
+import { TemporaryFolder } from "../../../testkit/TemporaryFolder.ts"
+import { fill, runKeeping, shards, storeAt } from "./KeptStoreRig.ts"
+
+setDefaultTimeout(30_000)
+
+const migrated = (url: string, ...args: ReadonlyArray<string>) =>
+  runKeeping("migrate", "--store", url, ...args)
+
+interface StoreUnderTest {
+  readonly url: () => string
+  readonly newest: number
+  /** As a program of another version would have left it. */
+  readonly setVersion: (url: string, version: number) => Promise<void>
+  readonly versionOf: (url: string) => Promise<number>
+}
+
+const lawsOfMigrate = ({ url: fresh, newest, setVersion, versionOf }: StoreUnderTest): void => {
+  test("a store is made where there is none, and then there is nothing to do", async () => {
+    const url = fresh()
+    const check = await migrated(url, "--check")
+    expect([check.exitCode, check.out]).toEqual([1, expect.stringContaining("would make it")])
+    const made = await migrated(url)
+    expect([made.exitCode, made.out]).toEqual([0, expect.stringContaining(`with schema version ${newest}`)])
+    expect(await versionOf(url)).toBe(newest)
+    const again = await migrated(url)
+    expect([again.exitCode, again.out]).toEqual([0, expect.stringContaining("nothing to do")])
+    expect((await migrated(url, "--check")).exitCode).toBe(0)
+    // It is a store like any other.
+    await fill(url, 1)
+  })
+
+  test("a schema that is newer is refused", async () => {
+    const url = fresh()
+    await migrated(url)
+    await setVersion(url, newest + 1)
+    for (const args of [[], ["--check"]]) {
+      const { exitCode, err } = await migrated(url, ...args)
+      expect([exitCode, err]).toEqual([1, expect.stringContaining(`has schema version ${newest + 1}`)])
+    }
+    expect(await versionOf(url)).toBe(newest + 1)
+  })
+}
+
+describe("punctual migrate on SQLite", () => {
+  const folder = new TemporaryFolder()
+  afterAll(() => folder[Symbol.dispose]())
+  let names = 0
+  const fresh = () => `sqlite:${join(folder.path, `${++names}.db`)}`
+  const pathOf = (url: string) => url.slice("sqlite:".length)
+  const editing = <A>(url: string, edit: (database: Database) => A): A => {
+    const database = new Database(pathOf(url))
+    try {
+      return edit(database)
+    } finally {
+      database.close()
+    }
+  }
+  const versionOf = async (url: string) =>
+    editing(url, (database) => Number(database.query("PRAGMA user_version").values()[0]?.[0]))
+
+  lawsOfMigrate({
+    url: fresh,
+    newest: migrations.length,
+    versionOf,
+    setVersion: async (url, version) => {
+      editing(url, (database) => database.run(`PRAGMA user_version = ${version}`))
+    },
+  })
+
+  /** As the first version of the program made it, with another number of shards than is set now. */
+  const asVersionOne = (url: string) =>
+    editing(url, (database) => {
+      database.run("PRAGMA journal_mode = WAL")
+      database.run(migrations[0] ?? "")
+      database.run(`PRAGMA application_id = ${0x50554e43}`)
+      database.run("PRAGMA user_version = 1")
+      for (let shard = 0; shard < shards - 1; shard++) {
+        database.run(`INSERT INTO shards (shard) VALUES (${shard})`)
+        database.run(`INSERT INTO tally (shard) VALUES (${shard})`)
+      }
+    })
+
+  test("an older schema is brought up to date, step by step, and keeps its shards", async () => {
+    const url = fresh()
+    asVersionOne(url)
+    const check = await migrated(url, "--check", "--json")
+    expect(check.exitCode).toBe(1)
+    const steps = migrations.slice(1).map((_, index) => index + 2)
+    expect(JSON.parse(check.out)).toEqual({ store: url, from: 1, to: migrations.length, wouldApply: steps })
+    expect(await versionOf(url)).toBe(1)
+    const done = await migrated(url, "--json")
+    expect([done.exitCode, JSON.parse(done.out)]).toMatchObject([
+      0,
+      { from: 1, to: migrations.length, applied: steps },
+    ])
+    expect(await versionOf(url)).toBe(migrations.length)
+    expect(editing(url, (database) => database.query("SELECT count(*) FROM shards").values())).toEqual([[3]])
+  })
+
+  test("a store in use is left to whoever uses it", async () => {
+    const url = fresh()
+    const ended = await Effect.runPromise(
+      Effect.gen(function* () {
+        yield* Layer.build(storeAt(url))
+        yield* Effect.sync(() => editing(url, (database) => database.run("PRAGMA user_version = 1")))
+        return yield* Effect.promise(() => migrated(url))
+      }).pipe(Effect.scoped),
+    )
+    expect([ended.exitCode, ended.err]).toEqual([1, expect.stringContaining("another process is using it")])
+  })
+
+  test("a check makes nothing", async () => {
+    const url = fresh()
+    await migrated(url, "--check")
+    expect([existsSync(pathOf(url)), existsSync(`${pathOf(url)}.lock`)]).toEqual([false, false])
+  })
+})
+
+describePostgres("installed", "punctual migrate on PostgreSQL", () => {
+  const server = serverForTests("installed")
+  const asking = async (url: string, text: string): Promise<ReadonlyArray<{ readonly version?: number }>> => {
+    const schema = new URL(url).searchParams.get("schema")
+    await using sql = new SQL({ url: server().url, max: 1 })
+    return await sql.unsafe(text.replaceAll("$schema", schema ?? ""))
+  }
+  lawsOfMigrate({
+    url: () => server().database().url,
+    newest: programVersion,
+    versionOf: async (url) =>
+      (await asking(url, "SELECT max(version) AS version FROM $schema.migrations"))[0]?.version ?? 0,
+    setVersion: async (url, version) => {
+      await asking(url, `INSERT INTO $schema.migrations (version) VALUES (${version})`)
+    },
+  })
+
+  test("nodes that run keep running: the schema is checked and migrated beside them", async () => {
+    const { url } = server().database()
+    const beside = await Effect.runPromise(
+      Effect.gen(function* () {
+        yield* Layer.build(storeAt(url))
+        return yield* Effect.promise(() => migrated(url))
+      }).pipe(Effect.scoped),
+    )
+    expect([beside.exitCode, beside.out]).toEqual([0, expect.stringContaining("nothing to do")])
+  })
+})

@@ -1,0 +1,200 @@
+// What the loops of a shard promise: never early whatever the clock does, and the sweep under it all.
+import { describe, expect, test } from "bun:test"
+import { Effect } from "effect"
+import fc from "fast-check"
+import { applyTo } from "../../../testkit/applyTo.ts"
+import {
+  delivered,
+  type EngineHarness,
+  engineTest,
+  refused,
+  runVirtually,
+} from "../../../testkit/EngineHarness.ts"
+import { runsOf, timeLimitMsOf } from "../../../testkit/effort.ts"
+import { putOf, sampleSpec, sampleTimer } from "../../../testkit/timers.ts"
+
+describe("the sweep", () => {
+  engineTest(
+    "a timer inserted behind the owner's back fires at its time by the foreign counter",
+    {},
+    (engine) =>
+      Effect.gen(function* () {
+        const timer = sampleTimer({ timerId: "a", executeAt: engine.now() + 3_000 })
+        yield* engine.faults.store.insertIfAbsent(0, [putOf(timer)])
+        yield* engine.advance(3_000)
+        expect(engine.fires.map(({ at }) => at)).toEqual([timer.executeAt])
+        expect(yield* engine.rescued).toBe(1)
+      }),
+  )
+
+  engineTest(
+    "a timer inserted while a sweep that has not seen it is under way fires at its time as well",
+    {},
+    (engine) =>
+      Effect.gen(function* () {
+        const sweep = engine.faults.holdReply("dueHeads")
+        yield* engine.advance(5_000)
+        yield* sweep.reached
+        const timer = sampleTimer({ timerId: "a", executeAt: engine.now() + 3_000 })
+        yield* engine.faults.store.insertIfAbsent(0, [putOf(timer)])
+        yield* engine.advance(1_500)
+        yield* sweep.release
+        yield* engine.advance(1_500)
+        expect(engine.fires.map(({ at }) => at)).toEqual([timer.executeAt])
+      }),
+  )
+
+  engineTest(
+    "one inserted while the sweep goes through a congested namespace does, whosever it is",
+    { window: { timers: 400, page: 10 } },
+    (engine) =>
+      Effect.gen(function* () {
+        engine.hang(({ namespace }) => namespace === "large")
+        const large = Array.from({ length: 160 }, () => engine.command({ namespace: "large" }))
+        yield* engine.node.scheduler.createMany(large)
+        const sweep = engine.faults.holdReply("dueHeads", { when: ({ only }) => only === "large" })
+        yield* engine.advance(5_000)
+        yield* sweep.reached
+        const timer = sampleTimer({ namespace: "small", timerId: "a", executeAt: engine.now() + 3_000 })
+        yield* engine.faults.store.insertIfAbsent(0, [putOf(timer)])
+        yield* engine.advance(1_500)
+        yield* sweep.release
+        yield* engine.advance(1_500)
+        expect(engine.firesOf("a").map(({ at }) => at)).toEqual([timer.executeAt])
+      }),
+  )
+
+  engineTest(
+    "a due timer that no window holds fires within the polling interval, and is counted",
+    {},
+    (engine) =>
+      Effect.gen(function* () {
+        const timer = sampleTimer({ timerId: "a", executeAt: engine.now() + 100 })
+        // Not even the foreign counter tells of it.
+        applyTo(engine.database, 0, putOf(timer))
+        yield* engine.advance(5_100)
+        expect(engine.fires.length).toBe(1)
+        expect(yield* engine.rescued).toBe(1)
+        yield* engine.advance(20_000)
+        expect(engine.fires.length).toBe(1)
+      }),
+  )
+
+  engineTest("more lost timers than a page are all found", { window: { page: 10 } }, (engine) =>
+    Effect.gen(function* () {
+      for (let index = 0; index < 35; index++) {
+        applyTo(engine.database, 0, putOf(sampleTimer({ timerId: `t${index}`, executeAt: engine.now() + 1 })))
+      }
+      yield* engine.advance(6_000)
+      expect(new Set(engine.fires.map(({ timerId }) => timerId)).size).toBe(35)
+      expect(engine.fires.length).toBe(35)
+      expect(yield* engine.rescued).toBe(35)
+    }),
+  )
+
+  engineTest("a store that fails to be read is read again", {}, (engine) =>
+    Effect.gen(function* () {
+      engine.faults.fail("due", { times: 3 })
+      yield* engine.create({ timerId: "a", inMs: 90_000 })
+      yield* engine.advance(90_000)
+      expect(engine.fires.map(({ at, executeAt }) => at - executeAt)).toEqual([0])
+      expect(yield* engine.rescued).toBe(0)
+    }),
+  )
+})
+
+interface Step {
+  readonly op: "create" | "move" | "cancel" | "wait"
+  readonly key: number
+  readonly ms: number
+}
+
+const steps = fc.array(
+  fc.record<Step>({
+    op: fc.constantFrom<Step["op"]>("create", "create", "move", "cancel", "wait"),
+    key: fc.nat(9),
+    ms: fc.nat(4_000),
+  }),
+  { minLength: 5, maxLength: 40 },
+)
+
+/** Retries come soon, so that all has ended when the test does. */
+const spec = { retryPolicy: { ...sampleSpec.retryPolicy, maxIntervalMs: 5_000 } }
+
+const busy = (sequence: ReadonlyArray<Step>) => (engine: EngineHarness) =>
+  Effect.gen(function* () {
+    let fires = 0
+    engine.onFire(() => Effect.as(Effect.sleep(fires++ % 7), fires % 3 === 0 ? refused : delivered))
+    for (const { op, key, ms } of sequence) {
+      if (op === "wait") yield* engine.advance(ms)
+      else if (op === "cancel") yield* engine.cancel(`t${key}`)
+      else yield* engine.create({ timerId: `t${key}`, inMs: op === "move" ? ms * 20 : ms, spec })
+    }
+    yield* engine.advance(200_000)
+    expect(yield* engine.rescued).toBe(0)
+    const first = engine.fires.filter(({ attempt }) => attempt === 1)
+    for (const fire of first) expect(fire.at - fire.executeAt).toBe(0)
+    const attempts = engine.fires.map(({ fireId, attempt }) => `${fireId}/${attempt}`)
+    expect(new Set(attempts).size).toBe(attempts.length)
+    const { created, delivered: done, cancelled, replaced, dead } = engine.database.tally
+    expect(created).toBe(done + cancelled + replaced + dead)
+  })
+
+test(
+  "on a healthy, busy engine the sweep rescues nothing, and every first attempt is on its millisecond",
+  () =>
+    fc.assert(
+      fc.asyncProperty(steps, (sequence) => runVirtually({ window: { timers: 8, page: 4 } }, busy(sequence))),
+      { numRuns: runsOf(12) },
+    ),
+  timeLimitMsOf(20_000),
+)
+
+describe("a wall clock that jumps", () => {
+  engineTest("back: nothing starts before its time by that clock", {}, (engine) =>
+    Effect.gen(function* () {
+      for (const inMs of [1_000, 5_000, 20_000, 70_000]) yield* engine.create({ inMs })
+      yield* engine.advance(4_000)
+      engine.jumpWallClock(-30_000)
+      yield* engine.advance(120_000)
+      expect(engine.fires.length).toBe(4)
+      for (const fire of engine.fires) {
+        expect(fire.at).toBeGreaterThanOrEqual(fire.executeAt)
+        expect(fire.at - fire.executeAt).toBeLessThanOrEqual(1_000)
+      }
+    }),
+  )
+
+  engineTest(
+    "back: what was due and waits for its turn waits for its time again",
+    { dispatch: { inFlight: 2, inFlightPerHost: 1 } },
+    (engine) =>
+      Effect.gen(function* () {
+        const hanging = engine.hang()
+        // One runs, one is parked at its host, and those of another namespace have no room.
+        for (const namespace of ["a", "a", "b", "b", "c"]) yield* engine.create({ namespace, inMs: 1_000 })
+        yield* engine.advance(1_000)
+        const started = engine.fires.length
+        expect(started).toBeLessThan(5)
+        engine.jumpWallClock(-30_000)
+        yield* hanging.endAll()
+        yield* engine.advance(29_000)
+        expect(engine.fires.length).toBe(started)
+        yield* engine.advance(1_000)
+        expect(engine.fires.length).toBe(5)
+        for (const fire of engine.fires) expect(fire.at - fire.executeAt).toBe(0)
+      }),
+  )
+
+  engineTest("ahead: what became due fires within a second", {}, (engine) =>
+    Effect.gen(function* () {
+      // One in memory, which the firing loop sleeps for, and others that are only in the store.
+      for (const inMs of [50_000, 1_800_000, 3_600_000]) yield* engine.create({ inMs })
+      yield* engine.advance(2_500)
+      engine.jumpWallClock(3_600_000)
+      yield* engine.advance(1_000)
+      expect(engine.fires.length).toBe(3)
+      for (const fire of engine.fires) expect(fire.at).toBeGreaterThanOrEqual(fire.executeAt)
+    }),
+  )
+})

@@ -1,0 +1,449 @@
+// Group commit: order within a shard, one commit of a shard at a time, bounds of a batch, and answers that
+// come exactly once, whatever the store does.
+import { expect, test } from "bun:test"
+import { Effect } from "effect"
+import fc from "fast-check"
+import { itemBytes, keyOfItem, type Put, type WriteItem } from "../../../src/domain/WriteItem.ts"
+import { EngineMetrics } from "../../../src/engine/EngineMetrics.ts"
+import { WriteQueue, type WrittenStore } from "../../../src/engine/writing/WriteQueue.ts"
+import { type BatchAnswer, type ShardBatch, StoreError } from "../../../src/ports/TimerStore.ts"
+import { type EngineHarness, engineTest, runVirtually } from "../../../testkit/EngineHarness.ts"
+import { runsOf, timeLimitMsOf } from "../../../testkit/effort.ts"
+import { samplePut, sampleTimer } from "../../../testkit/timers.ts"
+
+interface Commit {
+  readonly batches: ReadonlyArray<ShardBatch>
+  readonly reply: (answers: Reply) => void
+}
+
+type Reply = "done" | "unknown" | "ownershipLost" | "overtaken"
+
+type Limits = WrittenStore["limits"]
+
+const limits: Limits = {
+  batchItems: 5,
+  batchBytes: 4_000,
+  itemBytes: 10_000,
+  concurrentWrites: 3,
+  shardsTogether: 3,
+}
+
+/** A store whose commits stand until the test replies; it notes what it may not be asked. */
+class SteppedStore {
+  readonly commits: Array<Commit> = []
+  readonly written: Array<ReadonlyArray<ShardBatch>> = []
+  readonly wrongs: Array<string> = []
+  readonly service: WrittenStore
+
+  constructor(given: Limits = limits) {
+    this.service = { limits: given, write: (batches) => this.#write(batches) }
+  }
+
+  #write(batches: ReadonlyArray<ShardBatch>): Effect.Effect<ReadonlyArray<BatchAnswer>, StoreError> {
+    return Effect.callback((resume) => {
+      this.#check(batches)
+      this.written.push(batches)
+      const commit: Commit = {
+        batches,
+        reply: (answers) => {
+          this.commits.splice(this.commits.indexOf(commit), 1)
+          resume(
+            answers === "unknown"
+              ? Effect.fail(new StoreError({ message: "no reply", isFatal: false }))
+              : Effect.succeed(batches.map((batch) => answerOf(batch, answers))),
+          )
+        },
+      }
+      this.commits.push(commit)
+    })
+  }
+
+  #check(batches: ReadonlyArray<ShardBatch>): void {
+    const { batchItems, batchBytes, concurrentWrites, shardsTogether } = this.service.limits
+    const shards = batches.map(({ shard }) => shard)
+    const underWay = this.commits.flatMap((commit) => commit.batches.map(({ shard }) => shard))
+    const items = batches.flatMap((batch) => batch.items)
+    const bytes = items.reduce((sum, item) => sum + itemBytes(item), 0)
+    const mustNot = (isWrong: boolean, what: string) => isWrong && this.wrongs.push(what)
+    mustNot(
+      new Set([...shards, ...underWay]).size < shards.length + underWay.length,
+      "two commits of a shard",
+    )
+    mustNot(items.length === 0 || items.length > batchItems, `a commit of ${items.length} items`)
+    mustNot(items.length > 1 && bytes > batchBytes, `a commit of ${bytes} bytes`)
+    mustNot(this.commits.length >= concurrentWrites, "too many commits under way")
+    mustNot(shards.length > shardsTogether, `a commit of ${shards.length} shards`)
+  }
+}
+
+const answerOf = ({ items }: ShardBatch, reply: Exclude<Reply, "unknown">): BatchAnswer =>
+  reply === "done"
+    ? {
+        result: "written",
+        answers: items.map((item) => ({ result: "created", timer: (item as Put).timer })),
+      }
+    : { result: reply }
+
+/** A queue over a stepped store, with what was pushed and answered by shard. */
+const queueOver = Effect.fnUntraced(function* (
+  store: WrittenStore,
+  queued = { items: 1_000, bytes: 1 << 20 },
+) {
+  const metrics = yield* EngineMetrics.make
+  const queue = yield* WriteQueue.make(
+    store,
+    { queuedItems: queued.items, queuedBytes: queued.bytes },
+    metrics,
+    (_, loop) => loop,
+  )
+  const pushed = new Map<number, Array<string>>()
+  const seen = new Map<number, Array<string>>()
+  const answered = new Map<number, Array<string>>()
+  const unanswered: Array<string> = []
+  const notWritten: Array<string> = []
+  const note = (log: Map<number, Array<string>>, shard: number, id: string) =>
+    log.set(shard, [...(log.get(shard) ?? []), id])
+  const open = (shard: number) =>
+    queue.open({
+      shard,
+      epoch: 1,
+      onAnswer: (item) => note(seen, shard, keyOfItem(item).timerId),
+      onOwnershipLost: () => queue.close(shard),
+    })
+  const push = (shard: number, payloadBytes = 0, then: () => void = () => {}): string | undefined => {
+    const item = samplePut({ payload: new Uint8Array(payloadBytes) })
+    const { timerId } = item.timer
+    const isQueued = queue.push(
+      { shard, epoch: 1 },
+      {
+        item,
+        onAnswer: (answer) => {
+          if (answer === "unknown") unanswered.push(timerId)
+          else if (answer === "notWritten") notWritten.push(timerId)
+          else note(answered, shard, timerId)
+          then()
+        },
+      },
+    )
+    if (isQueued) note(pushed, shard, timerId)
+    return isQueued ? timerId : undefined
+  }
+  return { queue, open, push, pushed, seen, answered, unanswered, notWritten }
+})
+
+const steps = fc.array(
+  fc.record({
+    op: fc.constantFrom(
+      ...["push", "push", "burst", "reply", "reply", "unknown", "lost", "overtaken", "close", "wait"],
+    ),
+    shard: fc.nat(3),
+    size: fc.nat(2_500),
+  }),
+  { maxLength: 60 },
+)
+
+const law =
+  (sequence: ReadonlyArray<{ op: string; shard: number; size: number }>) => (engine: EngineHarness) =>
+    Effect.gen(function* () {
+      const store = new SteppedStore()
+      const { queue, open, push, pushed, seen, answered, unanswered, notWritten } = yield* queueOver(
+        store.service,
+      )
+      for (let shard = 0; shard < 4; shard++) open(shard)
+      for (const { op, shard, size } of sequence) {
+        const commit = store.commits[size % Math.max(1, store.commits.length)]
+        if (op === "push") push(shard, size)
+        if (op === "burst") for (const of of [shard, shard, 0, shard]) push(of, size)
+        if (op === "reply") commit?.reply("done")
+        if (op === "unknown") commit?.reply("unknown")
+        if (op === "lost") commit?.reply("ownershipLost")
+        if (op === "overtaken") commit?.reply("overtaken")
+        if (op === "close") queue.close(shard)
+        if (op === "wait") yield* engine.advance(2_000)
+        yield* engine.still
+        expect(store.wrongs).toEqual([])
+        for (const [of, ids] of seen) {
+          expect(answered.get(of)).toEqual(ids)
+          expect(pushed.get(of)?.slice(0, ids.length)).toEqual(ids)
+        }
+      }
+      for (let round = 0; round < 100; round++) {
+        for (const commit of [...store.commits]) commit.reply("done")
+        yield* engine.advance(2_000)
+      }
+      yield* queue.awaitIdle
+      expect(queue.stuckSinceNanos).toBeUndefined()
+      const setOut = new Set(
+        store.written.flat().flatMap(({ items }) => items.map((item) => (item as Put).timer.timerId)),
+      )
+      for (const id of unanswered) expect(setOut.has(id)).toBe(true)
+      const all = [...answered.values()].flat().concat(unanswered, notWritten)
+      expect(all.sort()).toEqual([...pushed.values()].flat().sort())
+    })
+
+test(
+  "answers come once and in queue order, one commit of a shard at a time, within the store's bounds",
+  () =>
+    fc.assert(
+      fc.asyncProperty(steps, (sequence) => runVirtually({ isEmpty: true }, law(sequence))),
+      { numRuns: runsOf(200) },
+    ),
+  timeLimitMsOf(30_000),
+)
+
+engineTest("whoever comes while a commit is under way shares the next one", { isEmpty: true }, (engine) =>
+  Effect.gen(function* () {
+    const store = new SteppedStore({ ...limits, batchItems: 100, batchBytes: 1 << 20 })
+    const { open, push, answered } = yield* queueOver(store.service)
+    for (let shard = 0; shard < 4; shard++) open(shard)
+    push(0)
+    yield* engine.still
+    for (let caller = 0; caller < 3; caller++) for (let shard = 0; shard < 4; shard++) push(shard)
+    yield* engine.still
+    // Shard 0 waits for its commit; the others' callers share one meanwhile.
+    const sizes = () => store.written.map((batches) => batches.map(({ items }) => items.length))
+    expect(sizes()).toEqual([[1], [3, 3, 3]])
+    for (const commit of [...store.commits]) commit.reply("done")
+    yield* engine.still
+    expect(sizes()).toEqual([[1], [3, 3, 3], [3]])
+    for (const commit of [...store.commits]) commit.reply("done")
+    yield* engine.still
+    expect([...answered.values()].flat().length).toBe(13)
+  }),
+)
+
+engineTest("what is pushed in one turn shares a commit", { isEmpty: true }, (engine) =>
+  Effect.gen(function* () {
+    const store = new SteppedStore()
+    const { open, push } = yield* queueOver(store.service)
+    open(0)
+    open(1)
+    yield* engine.still
+    for (const shard of [0, 1, 0, 1]) push(shard)
+    yield* engine.still
+    expect(store.written.map((batches) => batches.map(({ items }) => items.length))).toEqual([[2, 2]])
+  }),
+)
+
+engineTest("a commit whose result is unknown is repeated as it was", { isEmpty: true }, (engine) =>
+  Effect.gen(function* () {
+    const store = new SteppedStore()
+    const { open, push, answered } = yield* queueOver(store.service)
+    open(0)
+    const first = push(0)
+    yield* engine.still
+    const later = push(0)
+    for (let repeat = 0; repeat < 5; repeat++) {
+      store.commits[0]?.reply("unknown")
+      yield* engine.advance(2_000)
+    }
+    expect(store.written.length).toBe(6)
+    for (const batches of store.written) expect(batches).toEqual(store.written[0] ?? [])
+    store.commits[0]?.reply("done")
+    yield* engine.still
+    store.commits[0]?.reply("done")
+    yield* engine.still
+    expect(answered.get(0)).toEqual([first ?? "", later ?? ""])
+  }),
+)
+
+engineTest("a push from within an answer is not answered before its elders", { isEmpty: true }, (engine) =>
+  Effect.gen(function* () {
+    const { open, push, seen } = yield* queueOver({
+      limits,
+      write: (batches) => Effect.succeed(batches.map((batch) => answerOf(batch, "done"))),
+    })
+    open(0)
+    yield* engine.still
+    const ids: Array<string | undefined> = []
+    ids.push(push(0, 0, () => ids.push(push(0))))
+    ids.push(push(0))
+    yield* engine.still
+    expect(seen.get(0)).toEqual(ids.map((id) => id ?? ""))
+    expect(ids.length).toBe(3)
+  }),
+)
+
+engineTest(
+  "closing a shard answers all its callers once, and a late reply changes nothing",
+  { isEmpty: true },
+  (engine) =>
+    Effect.gen(function* () {
+      const store = new SteppedStore()
+      const { queue, open, push, seen, unanswered, notWritten } = yield* queueOver(store.service)
+      open(0)
+      const underWay = push(0)
+      yield* engine.still
+      const queued = push(0)
+      queue.close(0)
+      expect(unanswered).toEqual([underWay ?? ""])
+      // It never set out: whoever asked may have another do it.
+      expect(notWritten).toEqual([queued ?? ""])
+      expect(push(0)).toBeUndefined()
+      yield* queue.awaitIdle
+      // The next claim opens it anew, while the old commit is still on its way.
+      open(0)
+      store.commits[0]?.reply("done")
+      yield* engine.still
+      expect(seen.get(0)).toBeUndefined()
+      expect(unanswered.length + notWritten.length).toBe(2)
+    }),
+)
+
+engineTest(
+  "what a commit was refused for was surely not written, unless an earlier call of it failed",
+  { isEmpty: true },
+  (engine) =>
+    Effect.gen(function* () {
+      for (const isTried of [false, true]) {
+        const store = new SteppedStore()
+        const { open, push, unanswered, notWritten } = yield* queueOver(store.service)
+        open(0)
+        const id = push(0)
+        yield* engine.still
+        if (isTried) store.commits[0]?.reply("unknown")
+        yield* engine.advance(50)
+        store.commits[0]?.reply("ownershipLost")
+        yield* engine.still
+        expect({ unanswered, notWritten }).toEqual(
+          isTried ? { unanswered: [id ?? ""], notWritten: [] } : { unanswered: [], notWritten: [id ?? ""] },
+        )
+      }
+    }),
+)
+
+engineTest(
+  "a call that is refused as an old one is made again, and the shard is kept",
+  { isEmpty: true },
+  (engine) =>
+    Effect.gen(function* () {
+      const store = new SteppedStore()
+      const { open, push, answered, unanswered, notWritten } = yield* queueOver(store.service)
+      open(0)
+      const id = push(0)
+      yield* engine.still
+      store.commits[0]?.reply("overtaken")
+      yield* engine.advance(50)
+      store.commits[0]?.reply("done")
+      yield* engine.still
+      expect(store.written).toHaveLength(2)
+      expect(answered.get(0)).toEqual([id ?? ""])
+      expect([...unanswered, ...notWritten]).toEqual([])
+    }),
+)
+
+engineTest(
+  "a full queue refuses with Overloaded, and takes again when it has drained",
+  { queue: { queuedItems: 2 } },
+  (engine) =>
+    Effect.gen(function* () {
+      const commit = engine.faults.holdCall("write")
+      yield* Effect.forkChild(engine.create({ timerId: "a", inMs: 1_000 }))
+      yield* Effect.forkChild(engine.create({ timerId: "b", inMs: 1_000 }))
+      yield* engine.still
+      const refusal = yield* Effect.flip(engine.create({ timerId: "c", inMs: 1_000 }))
+      expect(refusal).toMatchObject({ _tag: "Overloaded", retryAfterMs: 1_000 })
+      yield* commit.release
+      yield* engine.still
+      expect((yield* engine.create({ timerId: "c", inMs: 1_000 })).result).toBe("created")
+    }),
+)
+
+engineTest("who waits for room has it when the queue is no longer full", { isEmpty: true }, (engine) =>
+  Effect.gen(function* () {
+    for (const [queued, payloadBytes] of [
+      [{ items: 2, bytes: 1 << 20 }, 0],
+      [{ items: 1_000, bytes: 4_000 }, 1_500],
+    ] as const) {
+      const store = new SteppedStore()
+      const { queue, open, push } = yield* queueOver(store.service, queued)
+      open(0)
+      push(0, payloadBytes)
+      yield* queue.awaitRoom
+      push(0, payloadBytes)
+      const waiting = yield* Effect.forkChild(queue.awaitRoom)
+      yield* engine.still
+      expect([queue.isFull, waiting.pollUnsafe()]).toEqual([true, undefined])
+      store.commits[0]?.reply("done")
+      yield* engine.still
+      expect([queue.isFull, waiting.pollUnsafe()?._tag]).toEqual([false, "Success"])
+    }
+  }),
+)
+
+engineTest("writes of one key go one a commit, and keep nobody else's waiting", { isEmpty: true }, (engine) =>
+  Effect.gen(function* () {
+    const store = new SteppedStore({ ...limits, batchItems: 100, batchBytes: 1 << 20 })
+    const { queue, open } = yield* queueOver(store.service)
+    open(0)
+    const answered: Array<string> = []
+    const push = (timerId: string, fireId: string) => {
+      const item = samplePut({ timerId, fireId })
+      queue.push({ shard: 0, epoch: 1 }, { item, onAnswer: () => answered.push(fireId) })
+    }
+    for (const [timerId, fireId] of [
+      ["a", "a1"],
+      ["a", "a2"],
+      ["b", "b1"],
+      ["a", "a3"],
+      ["c", "c1"],
+      ["b", "b2"],
+    ] as const) {
+      push(timerId, fireId)
+    }
+    for (let commit = 0; commit < 3; commit++) {
+      yield* engine.still
+      for (const underWay of [...store.commits]) underWay.reply("done")
+    }
+    yield* engine.still
+    expect(answered).toEqual(["a1", "b1", "c1", "a2", "b2", "a3"])
+  }),
+)
+
+engineTest(
+  "restores of one key go together, a few at a time, and overtake nothing",
+  { isEmpty: true },
+  (engine) =>
+    Effect.gen(function* () {
+      const store = new SteppedStore({ ...limits, batchItems: 100, batchBytes: 1 << 20 })
+      const { queue, open } = yield* queueOver(store.service)
+      open(0)
+      const answered: Array<string> = []
+      const push = (fireId: string, item: WriteItem) =>
+        queue.push({ shard: 0, epoch: 1 }, { item, onAnswer: () => answered.push(fireId) })
+      const restore = (timerId: string, fireId: string) =>
+        push(fireId, {
+          kind: "restore",
+          archived: { kind: "pending", timer: sampleTimer({ timerId, fireId }) },
+        })
+      const pushed = Array.from({ length: 40 }, (_, index) => `a${index}`)
+      for (const [index, fireId] of pushed.entries()) {
+        if (index === 20) push(fireId, samplePut({ timerId: "a", fireId }))
+        else restore("a", fireId)
+      }
+      restore("b", "b0")
+      const sizes: Array<number> = []
+      for (let commit = 0; commit < 5; commit++) {
+        yield* engine.still
+        for (const underWay of [...store.commits]) {
+          sizes.push(...underWay.batches.map(({ items }) => items.length))
+          underWay.reply("done")
+        }
+      }
+      yield* engine.still
+      // Up to the bound, and b; then up to the put; the put alone; then the rest, within the bound.
+      expect(sizes).toEqual([17, 4, 1, 16, 3])
+      expect(answered.filter((id) => id !== "b0")).toEqual(pushed)
+    }),
+)
+
+engineTest("a write under another epoch than the lane's is refused", { isEmpty: true }, () =>
+  Effect.gen(function* () {
+    const { queue, open } = yield* queueOver(new SteppedStore().service)
+    open(0)
+    const write = { item: samplePut(), onAnswer: () => {} }
+    expect(queue.push({ shard: 0, epoch: 2 }, write)).toBe(false)
+    expect(queue.push({ shard: 1, epoch: 1 }, write)).toBe(false)
+    expect(queue.push({ shard: 0, epoch: 1 }, write)).toBe(true)
+  }),
+)

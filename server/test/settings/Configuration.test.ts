@@ -1,0 +1,429 @@
+// Settings: what they default to, what they may say, and that nothing misspelt passes in silence.
+import { describe, expect, test } from "bun:test"
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join, relative, resolve } from "node:path"
+import { rootCertificates } from "node:tls"
+import { defaultLimits } from "@punctual/api/Limits"
+import { allBuses } from "../../src/buses/all.ts"
+import { settingsHelp } from "../../src/cli/service/help.ts"
+import { formsOf } from "../../src/ports/Adapter.ts"
+import {
+  type Environment,
+  nearestName,
+  readConfiguration,
+  readStore,
+} from "../../src/settings/Configuration.ts"
+import { settingNames } from "../../src/settings/Settings.ts"
+import { allStores } from "../../src/stores/all.ts"
+
+const adapters = { stores: allStores, buses: allBuses }
+
+const accepted = (environment: Environment) => {
+  const read = readConfiguration(environment, adapters)
+  if ("problems" in read) throw new Error(read.problems.join("\n"))
+  return read
+}
+
+const problemsOf = (environment: Environment): ReadonlyArray<string> => {
+  const read = readConfiguration(environment, adapters)
+  return "problems" in read ? read.problems : []
+}
+
+const withFile = (text: string, use: (file: string) => void) => {
+  const folder = mkdtempSync(join(tmpdir(), "punctual-configuration-"))
+  try {
+    const file = join(folder, "punctual.conf")
+    writeFileSync(file, text)
+    use(file)
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}
+
+describe("defaults", () => {
+  test("are those that are documented", () => {
+    const { configuration, warnings } = accepted({})
+    expect(warnings).toEqual([])
+    expect(configuration).toMatchObject({
+      store: { adapter: { name: "sqlite" }, place: resolve("data/punctual.db") },
+      broker: { adapter: { name: "local" } },
+      httpHost: "127.0.0.1",
+      httpPort: 8080,
+      pollingIntervalMs: 5_000,
+      batchSize: 500,
+      shards: 16,
+      historyRetentionMs: 7 * 86_400_000,
+      logLevel: "info",
+      limits: defaultLimits,
+    })
+    expect(configuration.egress.isOpen).toBe(true)
+  })
+
+  test("callbacks may reach everything only from a service that only its own machine can reach", () => {
+    const isOpenOn = (host: string) => accepted({ TIMER_HTTP_HOST: host }).configuration.egress.isOpen
+    expect(["127.0.0.1", "127.8.8.8", "localhost", "::1"].map(isOpenOn)).toEqual([true, true, true, true])
+    expect(["0.0.0.0", "::", "10.0.0.1", "example.com"].map(isOpenOn)).toEqual([false, false, false, false])
+    expect(accepted({ TIMER_HTTP_HOST: "0.0.0.0", TIMER_EGRESS: "open" }).configuration.egress.isOpen).toBe(
+      true,
+    )
+  })
+
+  test("stand in the help, each under its name", () => {
+    for (const name of settingNames) expect(settingsHelp(adapters)).toContain(name)
+  })
+})
+
+describe("values", () => {
+  test("durations are durations, and a bare number is milliseconds", () => {
+    const intervalOf = (text: string) =>
+      accepted({ TIMER_POLLING_INTERVAL: text }).configuration.pollingIntervalMs
+    expect(["250", "250ms", "1m30s", "PT2S"].map(intervalOf)).toEqual([250, 250, 90_000, 2_000])
+  })
+
+  test("a store is named by URL, or a file by its path", () => {
+    const storeOf = (environment: Environment) => accepted(environment).configuration.store.shown
+    expect(storeOf({ TIMER_STORE_URL: "memory:" })).toBe("memory:")
+    for (const url of ["sqlite:/var/p.db", "sqlite:///var/p.db"]) {
+      expect(storeOf({ TIMER_STORE_URL: url })).toBe("sqlite:/var/p.db")
+    }
+    expect(storeOf({ TIMER_DB_PATH: "x/p.db" })).toBe(`sqlite:${resolve("x/p.db")}`)
+    expect(problemsOf({ TIMER_DB_PATH: "p.db", TIMER_STORE_URL: "memory:" })).toEqual([
+      expect.stringContaining("only one"),
+    ])
+  })
+
+  test("limits of the contract have names of their own", () => {
+    const { limits } = accepted({ TIMER_LIMIT_PAYLOAD_BYTES: "1024", TIMER_LIMIT_AHEAD: "30d" }).configuration
+    expect(limits).toEqual({ ...defaultLimits, payloadBytes: 1_024, aheadMs: 30 * 86_400_000 })
+    expect(problemsOf({ TIMER_LIMIT_PAYLOAD_BYTES: "1000000", TIMER_LIMIT_BODY_BYTES: "999999" })).toEqual([
+      "TIMER_LIMIT_PAYLOAD_BYTES must not be greater than TIMER_LIMIT_BODY_BYTES.",
+    ])
+  })
+
+  test("a payload may not be allowed to be larger than the store can hold", () => {
+    expect(accepted({ TIMER_LIMIT_PAYLOAD_BYTES: "1000000" }).configuration.limits.payloadBytes).toBe(1e6)
+    expect(problemsOf({ TIMER_LIMIT_PAYLOAD_BYTES: "1000001" })).toEqual([expect.stringContaining("1 MiB")])
+  })
+
+  test("more deliveries at once than the runtime can send are refused, with what to set", () => {
+    expect(accepted({ TIMER_MAX_IN_FLIGHT: "256" }).configuration.maxInFlight).toBe(256)
+    const runtime = "BUN_CONFIG_MAX_HTTP_REQUESTS"
+    for (const set of [undefined, "", "256", "299", "many"]) {
+      expect(problemsOf({ TIMER_MAX_IN_FLIGHT: "300", [runtime]: set })).toEqual([
+        expect.stringContaining(`${runtime}=300`),
+      ])
+    }
+    expect(accepted({ TIMER_MAX_IN_FLIGHT: "300", [runtime]: "300" }).configuration.maxInFlight).toBe(300)
+  })
+
+  const wrong: Record<string, ReadonlyArray<string>> = {
+    TIMER_HTTP_PORT: ["", "-1", "65536", "80a", "0x50"],
+    TIMER_HTTP_HOST: ["", "a b"],
+    TIMER_POLLING_INTERVAL: ["", "0", "5 s", "-5s", "1y"],
+    TIMER_BATCH_SIZE: ["0", "10001", "1.5"],
+    TIMER_SHARDS: ["0", "257", "many"],
+    TIMER_HISTORY_RETENTION: ["forever"],
+    TIMER_STORE_URL: ["", "mysql://h/db", "sqlite:", "sqlite::memory:", "/var/p.db"],
+    TIMER_DB_PATH: [""],
+    TIMER_BROKER_URL: [
+      "",
+      "local",
+      "localhost:4222",
+      "amqp://localhost",
+      "nats:localhost",
+      "nats://",
+      "nats://h:0",
+      "nats://h:65536",
+      "nats://h:port",
+      "nats://h,",
+      "nats://h1,nats://h2",
+      "nats://h/stream",
+      "nats://h?tls=true",
+      "nats://::1",
+      "nats://[::1",
+      "nats://[h]:4222",
+      "nats://-h",
+      "nats://a b",
+      "nats://@h",
+      "nats://:secret@h",
+      "nats://user:@h",
+      "nats://user:100%@h",
+      "nats://u:p@h1,u:p@h2",
+      `nats://${Array.from({ length: 17 }, (_, index) => `h${index}`).join(",")}`,
+    ],
+    TIMER_BROKER_CA_FILE: [""],
+    TIMER_BROKER_REPLICAS: ["", "0", "6", "three"],
+    TIMER_BROKER_SYNC: ["", "never", "ALWAYS"],
+    TIMER_CLOCK: [
+      "",
+      "Manual",
+      "manual:",
+      "manual:2030-01-01",
+      "manual:1969-12-31T23:59:59Z",
+      "manual:9999-01-01T00:00:00Z",
+    ],
+    TIMER_SECRET_KEY: [
+      "",
+      "hunter2",
+      `${"a".repeat(64)},`,
+      "a".repeat(63),
+      "b".repeat(66),
+      ["c", "d", "e"].map((digit) => digit.repeat(64)).join(),
+    ],
+    TIMER_EGRESS: ["", "public,10.0.0.0/33"],
+    TIMER_LOG: ["verbose", "INFO"],
+    TIMER_BODY_TIMEOUT: ["99", "240001", "5m"],
+    TIMER_LIMIT_CREATE_MANY: ["0", "x"],
+  }
+  for (const [name, texts] of Object.entries(wrong)) {
+    test(`${name} is refused when it says nonsense`, () => {
+      for (const text of texts) {
+        const problems = problemsOf({ [name]: text })
+        expect(problems).toEqual([expect.stringContaining(name)])
+        expect(problems[0]).not.toContain("\n")
+      }
+    })
+  }
+
+  test("everything that is wrong is told at once", () => {
+    expect(problemsOf({ TIMER_HTTP_PORT: "x", TIMER_LOG: "x", TIMER_SHARDS: "x" }).length).toBe(3)
+  })
+})
+
+describe("the broker", () => {
+  const brokerOf = (url: string, environment: Environment = {}) =>
+    accepted({ TIMER_BROKER_URL: url, ...environment }).configuration
+
+  test("is the adapter of its scheme, with the terms that are set", () => {
+    expect(brokerOf("nats://h")).toMatchObject({
+      broker: { adapter: { name: "nats" }, shown: "nats://h" },
+      brokerTerms: { replicas: 1, isSynced: false },
+    })
+    withFile(rootCertificates[0] ?? "", (file) => {
+      const terms = brokerOf("tls://ann:pw@h", { TIMER_BROKER_CA_FILE: relative(".", file) }).brokerTerms
+      expect(terms).toEqual({ caFile: file, replicas: 1, isSynced: false })
+    })
+  })
+
+  test("an authority's file must be there and must be one", () => {
+    const problemsWith = (file: string) =>
+      problemsOf({ TIMER_BROKER_URL: "tls://h", TIMER_BROKER_CA_FILE: file })
+    expect(problemsWith(join(tmpdir(), "punctual-no-such-file"))).toEqual([
+      expect.stringMatching(/^TIMER_BROKER_CA_FILE .*ENOENT/),
+    ])
+    expect(problemsWith(tmpdir())).toEqual([expect.stringMatching(/^TIMER_BROKER_CA_FILE .*EISDIR/)])
+    withFile("not a certificate", (file) =>
+      expect(problemsWith(file)).toEqual([expect.stringContaining("BEGIN CERTIFICATE")]),
+    )
+  })
+
+  test("how its stream is made and kept is the operator's to say", () => {
+    const set = { TIMER_BROKER_REPLICAS: "3", TIMER_BROKER_SYNC: "always" }
+    expect(brokerOf("nats://h", set).brokerTerms).toEqual({ replicas: 3, isSynced: true })
+  })
+
+  test("a setting that would have no effect is refused, and the default said aloud is not", () => {
+    withFile(rootCertificates[0] ?? "", (file) => {
+      for (const url of ["local:", "nats://h"]) {
+        expect(problemsOf({ TIMER_BROKER_URL: url, TIMER_BROKER_CA_FILE: file })).toEqual([
+          expect.stringMatching(/^TIMER_BROKER_CA_FILE .*tls:\/\//),
+        ])
+      }
+    })
+    expect(problemsOf({ TIMER_BROKER_REPLICAS: "3", TIMER_BROKER_SYNC: "always" })).toEqual([
+      expect.stringMatching(/^TIMER_BROKER_REPLICAS is 3, but TIMER_BROKER_URL is local:/),
+      expect.stringMatching(/^TIMER_BROKER_SYNC is always, but TIMER_BROKER_URL is local:/),
+    ])
+    const unchanged = { TIMER_BROKER_REPLICAS: "1", TIMER_BROKER_SYNC: "lazy" }
+    expect(brokerOf("local:", unchanged).broker.shown).toBe("local:")
+  })
+})
+
+describe("the secret key", () => {
+  const [first, second] = [Buffer.alloc(32, 0xfb), Buffer.alloc(32, 0xab)]
+  const keysOf = (text: string) => accepted({ TIMER_SECRET_KEY: text }).configuration.secretKeys
+
+  test("is 32 bytes in hex or base64", () => {
+    const texts = [
+      first.toString("hex"),
+      first.toString("hex").toUpperCase(),
+      first.toString("base64"),
+      first.toString("base64url"),
+    ]
+    for (const text of texts) expect(keysOf(text)).toEqual([first])
+    expect(accepted({}).configuration.secretKeys).toBeUndefined()
+  })
+
+  test("may be two during a rotation, the one that seals first", () => {
+    expect(keysOf(`${second.toString("hex")}, ${first.toString("base64")}`)).toEqual([second, first])
+  })
+})
+
+describe("credentials", () => {
+  test("are not in the log of what is in force", () => {
+    const shown = (url: string) => accepted({ TIMER_BROKER_URL: url }).effective["TIMER_BROKER_URL"]
+    expect(shown("nats://ann:hunter2@h1:4222,h2")).toBe("nats://…@h1:4222,h2")
+    expect(shown("tls://hunter2@h")).toBe("tls://…@h")
+    expect(shown("nats://ann:hun%40ter2@h")).toBe("nats://…@h")
+    expect(shown("nats://h1,h2:5")).toBe("nats://h1,h2:5")
+    expect(shown("local:")).toBe("local:")
+    // A path that reads like a URL is no store's name, but it is accepted, and may have been meant as one.
+    for (const path of ["postgres://ann:hunter2@h/db", "postgres://ann:hun/t@er2@h/db"]) {
+      expect(accepted({ TIMER_DB_PATH: path }).effective["TIMER_DB_PATH"]).toBe("postgres://…@h/db")
+    }
+  })
+
+  test("a secret key is in no message, neither in force nor refused", () => {
+    const key = "0f".repeat(32)
+    expect(accepted({ TIMER_SECRET_KEY: key }).effective["TIMER_SECRET_KEY"]).toBe("…")
+    expect(accepted({}).effective).not.toHaveProperty("TIMER_SECRET_KEY")
+    expect(problemsOf({ TIMER_SECRET_KEY: `${key}0` }).join()).not.toContain("0f0f")
+  })
+
+  test("a file's name is not taken for one", () => {
+    const url = "sqlite:///home/me@work/p.db"
+    expect(accepted({ TIMER_STORE_URL: url }).effective["TIMER_STORE_URL"]).toBe(url)
+  })
+
+  test("are not repeated when the URL is refused, however it is wrong", () => {
+    const refused = [
+      "nats://ann:hun/ter2@h",
+      "nats://ann:hun@ter2@h",
+      "nats://ann:hun?ter2@h",
+      "nats://ann:hun#ter2@h",
+      "nats://ann:hun,ter2@h",
+      "nats://ann:hun\nter2@h",
+      "nats://ann:hun%ter2@h",
+      "nats://ann:hunter2@",
+      "nats://ann:hunter2@h/path",
+      "nats://ann:hunter2@h1,ann:hunter2@h2",
+      "nats://ann:hunter2@h:99999",
+      "nats://ann:hunter2",
+      "nats://h?password=hunter2",
+      "nats://h/hunter2",
+      "nats:ann:hunter2@h",
+      "ann:hunter2@h",
+      "amqp://ann:hunter2@h/vhost",
+      "local:hunter2@h",
+    ]
+    for (const url of refused) {
+      const problems = problemsOf({ TIMER_BROKER_URL: url })
+      expect(problems).toEqual([expect.stringContaining("TIMER_BROKER_URL")])
+      expect(problems.join()).not.toMatch(/hun|ter2/)
+    }
+    for (const url of ["mysql://ann:hunter2@h/db", "postgres://ann:hun/t@er2@h/db", "ann:hunter2@h"]) {
+      const problems = problemsOf({ TIMER_STORE_URL: url })
+      expect(problems).toEqual([expect.stringContaining("TIMER_STORE_URL")])
+      expect(problems.join()).not.toMatch(/hun|er2/)
+    }
+  })
+
+  test("that cannot be read are refused with how to write them", () => {
+    for (const password of ["a/b", "a@b", "a?b", "a#b", "a,b", "a b"]) {
+      expect(problemsOf({ TIMER_BROKER_URL: `nats://ann:${password}@h` })).toEqual([
+        expect.stringContaining("percent-encoded (%40 %2F %3F %23 %2C %20)"),
+      ])
+    }
+    expect(problemsOf({ TIMER_BROKER_URL: "nats://ann:100%@h" })).toEqual([expect.stringContaining("%25")])
+  })
+})
+
+describe("the clock", () => {
+  const instant = "2030-01-01T00:00:00Z"
+
+  test("is the system's unless it is to stand still, from an instant or from the real time", () => {
+    expect(accepted({}).configuration.clock).toEqual({ kind: "system" })
+    expect(accepted({ TIMER_CLOCK: "manual" }).configuration.clock).toEqual({ kind: "manual" })
+    const { configuration, effective } = accepted({ TIMER_CLOCK: `manual:${instant}` })
+    expect(configuration.clock).toEqual({ kind: "manual", startMs: Date.parse(instant) })
+    expect(effective["TIMER_CLOCK"]).toBe(`manual:${instant}`)
+  })
+
+  test("cannot stand still on nodes that share a store: they would disagree on the time", () => {
+    const shared = { TIMER_STORE_URL: "postgres://h/db", TIMER_CLUSTER_SECRET: "a".repeat(64) }
+    expect(accepted(shared).configuration.clock).toEqual({ kind: "system" })
+    expect(problemsOf({ ...shared, TIMER_CLOCK: "manual" })).toEqual([
+      expect.stringMatching(/^TIMER_CLOCK is manual, .* TIMER_STORE_URL/),
+    ])
+  })
+})
+
+describe("names", () => {
+  test("a near-miss is refused with what was meant", () => {
+    for (const [typed, meant] of [
+      ["TIMER_HTTP_PROT", "TIMER_HTTP_PORT"],
+      ["TIMER_HTTPPORT", "TIMER_HTTP_PORT"],
+      ["timer_http_port", "TIMER_HTTP_PORT"],
+      ["TIMER_LOGS", "TIMER_LOG"],
+      ["TIMER_DB_PTAH", "TIMER_DB_PATH"],
+      ["TIMER_POLLING_INTERVALL", "TIMER_POLLING_INTERVAL"],
+      ["TIMER_LIMIT_PAYLOAD_BYTE", "TIMER_LIMIT_PAYLOAD_BYTES"],
+    ] as const) {
+      expect(nearestName(typed)).toBe(meant)
+      expect(problemsOf({ [typed]: "1" })).toEqual([`${typed} is not a setting: did you mean ${meant}?`])
+    }
+  })
+
+  test("what an orchestrator injects for a service called timer is only warned of", () => {
+    const injected = {
+      TIMER_PORT: "tcp://10.0.0.1:8080",
+      TIMER_SERVICE_HOST: "10.0.0.1",
+      TIMER_SERVICE_PORT: "8080",
+      TIMER_PORT_8080_TCP_ADDR: "10.0.0.1",
+    }
+    const { warnings, configuration } = accepted({ ...injected, OTHER: "x" })
+    expect(warnings.length).toBe(4)
+    expect(configuration.httpPort).toBe(8080)
+  })
+})
+
+describe("the file that TIMER_CONFIG names", () => {
+  test("holds the same names, and the environment wins", () => {
+    withFile('# a comment\n\nTIMER_SHARDS = 4\r\nTIMER_LOG="warn"\nTIMER_HTTP_PORT=1\n', (file) => {
+      const { configuration, effective } = accepted({ TIMER_CONFIG: file, TIMER_HTTP_PORT: "2" })
+      expect(configuration).toMatchObject({ shards: 4, logLevel: "warn", httpPort: 2 })
+      expect(effective).toMatchObject({ TIMER_SHARDS: "4", TIMER_LOG: "warn", TIMER_HTTP_PORT: "2" })
+    })
+  })
+
+  test("is judged like the environment, by line", () => {
+    withFile("TIMER_SHARD=4\nnonsense\nTIMER_LOG=info\nTIMER_LOG=warn\nTIMER_CONFIG=x\n", (file) => {
+      expect(problemsOf({ TIMER_CONFIG: file })).toEqual([
+        expect.stringContaining("line 2"),
+        expect.stringContaining("line 4"),
+        expect.stringContaining("line 5"),
+        expect.stringContaining("did you mean TIMER_SHARDS"),
+      ])
+    })
+  })
+
+  test("must be there", () => {
+    expect(problemsOf({ TIMER_CONFIG: join(tmpdir(), "punctual-no-such-file") })).toEqual([
+      expect.stringContaining("ENOENT"),
+    ])
+  })
+})
+
+describe("the store of a command", () => {
+  const storeOf = (environment: Environment, byFlag?: string) => {
+    const read = readStore(environment, allStores, byFlag)
+    return "problems" in read ? read : { shown: read.store.shown, shards: read.shards }
+  }
+
+  test("is the one that is set, unless a flag names another; nothing else is asked for", () => {
+    const shown = `sqlite:${resolve("p.db")}`
+    expect(storeOf({ TIMER_DB_PATH: "p.db", TIMER_SHARDS: "4" })).toEqual({ shown, shards: 4 })
+    const byUrl = { shown: "postgres://h/db", shards: 16 }
+    expect(storeOf({ TIMER_STORE_URL: "postgres://h/db" })).toEqual(byUrl)
+    expect(storeOf({ TIMER_DB_PATH: "p.db" }, "postgres://h/db")).toEqual(byUrl)
+  })
+
+  test("is refused by the name of what was wrong, with the URLs that there are", () => {
+    const forms = formsOf(allStores)
+    expect(storeOf({ TIMER_STORE_URL: "mysql://ann:hunter2@h" })).toEqual({
+      problems: [`TIMER_STORE_URL must be ${forms}; it is "mysql://…@h".`],
+    })
+    expect(storeOf({}, "nonsense")).toEqual({ problems: [expect.stringMatching(/^--store must be sqlite:/)] })
+  })
+})
