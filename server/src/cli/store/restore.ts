@@ -14,8 +14,8 @@ import { bytesShown, countShown } from "../frame/figures.ts"
 import { storeFlag } from "./exportArchive.ts"
 import { sizeOf, tellGrowth } from "./FileGrowth.ts"
 import {
-  type Fate,
-  fates,
+  type OverdueChoice,
+  overdueChoices,
   pauseOf,
   pauseRestored,
   type Settled,
@@ -43,7 +43,7 @@ export type OpenRestoreTarget = (
 
 interface Said {
   readonly beforeMs: number
-  readonly fate: Fate
+  readonly choice: OverdueChoice
 }
 
 export const restoreCommand = (open: OpenRestoreTarget) =>
@@ -118,15 +118,15 @@ const asked = (
         return yield* wrong("Name the backup, or say what is to become of timers: --due-before.")
       return more.length === 0 ? { file } : yield* wrong(`Say of which timers: --due-before T ${more[0]}.`)
     }
-    const fate = fates.find((known) => known === words.at(-1))
-    if (fate === undefined)
+    const choice = overdueChoices.find((known) => known === words.at(-1))
+    if (choice === undefined)
       return yield* wrong("Say what is to become of them: --due-before T fire, dead or discard.")
     const beforeMs = dueBefore === "now" ? yield* Clock.currentTimeMillis : parseInstant(dueBefore)
     if (beforeMs === undefined) {
       return yield* wrong("--due-before is now, or an instant with an offset, such as 2030-01-01T09:00:00Z.")
     }
     const [file] = words.slice(0, -1)
-    return { ...(file === undefined ? {} : { file }), said: { beforeMs, fate } }
+    return { ...(file === undefined ? {} : { file }), said: { beforeMs, choice } }
   })
 
 interface Restored {
@@ -184,7 +184,7 @@ const toldOf = ({ file, path, facts, kept, otherShards }: Restored) =>
       yield* remark(`It has ${otherShards} shards: set TIMER_SHARDS to ${otherShards}.`)
   })
 
-const settledAs = (target: RestoreTarget, { beforeMs, fate }: Said, isSure: boolean) =>
+const settledAs = (target: RestoreTarget, { beforeMs, choice }: Said, isSure: boolean) =>
   Effect.gen(function* () {
     const settling = yield* asCommandFailed(target.settling)
     const pause = yield* pauseOf(settling.namespaces)
@@ -193,21 +193,21 @@ const settledAs = (target: RestoreTarget, { beforeMs, fate }: Said, isSure: bool
         "the store was not restored, or it was said already what becomes of its timers. If a database server restored it by its own means, add --force."
       return yield* new CommandFailed({ message })
     }
-    return yield* settleOverdue(settling, beforeMs, fate)
+    return yield* settleOverdue(settling, beforeMs, choice)
   }).pipe(Effect.scoped)
 
-const becameText: { readonly [fate in Fate]: string } = {
+const becameText: { readonly [choice in OverdueChoice]: string } = {
   fire: "fire when the service starts",
   dead: "are dead letters now",
   discard: "are cancelled",
 }
 
-const settledText = ({ beforeMs, fate }: Said, { due, pause }: Settled): string => {
+const settledText = ({ beforeMs, choice }: Said, { due, pause }: Settled): string => {
   const next =
     pause === "kept"
       ? "The service is paused for another reason, and stays so: punctual resume."
       : "The service may start."
-  return `${countShown(due)} timers that were due before ${formatInstant(beforeMs)} ${becameText[fate]}. ${next}`
+  return `${countShown(due)} timers that were due before ${formatInstant(beforeMs)} ${becameText[choice]}. ${next}`
 }
 
 const restoreJson = (
@@ -231,7 +231,7 @@ const restoreJson = (
           }),
       ...(said === undefined || settled === undefined
         ? {}
-        : { settled: { dueBefore: formatInstant(said.beforeMs), fate: said.fate, timers: settled.due } }),
+        : { settled: { dueBefore: formatInstant(said.beforeMs), fate: said.choice, timers: settled.due } }),
       isPaused: settled === undefined || settled.pause === "kept",
     },
     undefined,

@@ -22,9 +22,9 @@ export interface SettleTarget extends HoldTarget {
   readonly ids: Ids["Service"]
 }
 
-export const fates = ["fire", "dead", "discard"] as const
+export const overdueChoices = ["fire", "dead", "discard"] as const
 
-export type Fate = (typeof fates)[number]
+export type OverdueChoice = (typeof overdueChoices)[number]
 
 export interface Settled {
   /** Timers that were due before the instant: as many as were left, or are dead or cancelled now. */
@@ -43,12 +43,12 @@ export const pauseOf = (namespaces: SettingsRecords) =>
   Effect.map(told(namespaces.get(serviceRecord)), ({ settings }) => settings.pause)
 
 /** Settles all that was due before `beforeMs`, then lifts the pause that the restore has left. */
-export const settleOverdue = (target: SettleTarget, beforeMs: number, fate: Fate) =>
+export const settleOverdue = (target: SettleTarget, beforeMs: number, choice: OverdueChoice) =>
   Effect.gen(function* () {
     const held = yield* holdForCommand(target)
     const run = new SettleRun(target, held, beforeMs)
     for (let shard = 0; shard < held.shards; shard++) {
-      yield* fate === "fire" ? run.count(shard) : run.settle(shard, fate)
+      yield* choice === "fire" ? run.count(shard) : run.settle(shard, choice)
     }
     // A store that a service has taken over is not the command's to resume.
     yield* held.flush
@@ -80,7 +80,7 @@ class SettleRun {
     return this.#eachPage(shard, this.#target.store.dueHeads, () => Effect.void)
   }
 
-  settle(shard: number, fate: "dead" | "discard") {
+  settle(shard: number, choice: "dead" | "discard") {
     return this.#eachPage(shard, this.#target.store.due, (timers) =>
       Effect.gen({ self: this }, function* () {
         const nowMs = yield* Clock.currentTimeMillis
@@ -91,7 +91,7 @@ class SettleRun {
             this.unreadable++
             continue
           }
-          yield* this.#held.write(this.#itemFor(timer, fate, nowMs), (answer) => {
+          yield* this.#held.write(this.#itemFor(timer, choice, nowMs), (answer) => {
             if (answer.result !== "settled" && answer.result !== "cancelled") odd = answer
           })
         }
@@ -121,9 +121,9 @@ class SettleRun {
     })
   }
 
-  #itemFor(timer: Timer, fate: "dead" | "discard", at: number): WriteItem {
+  #itemFor(timer: Timer, choice: "dead" | "discard", at: number): WriteItem {
     const { namespace, timerId, uuid, revision, attempts } = timer
-    if (fate === "discard") {
+    if (choice === "discard") {
       const key = { namespace, timerId, uuid }
       return { kind: "cancel", key, cancelId: this.#target.ids.uuidV7(at), at, ifRevision: revision }
     }

@@ -12,7 +12,7 @@ export class CarriedWrite {
   readonly uuid: Uuid
   readonly shard: number
   readonly bytes: number
-  readonly room: Room
+  readonly load: PeerLoad
   readonly deadlineNanos: bigint
   readonly onAnswer: (result: CarriedResult) => void
   /** An owner may have done it: it is repeated, marked, to whoever owns the shard, and never inserted. */
@@ -34,14 +34,14 @@ export class CarriedWrite {
   constructor(
     given: Pick<
       CarriedWrite,
-      "item" | "uuid" | "shard" | "bytes" | "room" | "deadlineNanos" | "onAnswer" | "mayBeDone"
+      "item" | "uuid" | "shard" | "bytes" | "load" | "deadlineNanos" | "onAnswer" | "mayBeDone"
     >,
   ) {
     this.item = given.item
     this.uuid = given.uuid
     this.shard = given.shard
     this.bytes = given.bytes
-    this.room = given.room
+    this.load = given.load
     this.deadlineNanos = given.deadlineNanos
     this.onAnswer = given.onAnswer
     this.mayBeDone = given.mayBeDone
@@ -61,7 +61,7 @@ export class CarriedWrite {
 }
 
 /** What is on its way to one peer, by count and weight. */
-export class Room {
+export class PeerLoad {
   /** Absent: whose owner was not in sight. */
   readonly peer: string | undefined
   items = 0

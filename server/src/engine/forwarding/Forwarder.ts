@@ -31,7 +31,7 @@ import type { Guard } from "../Guard.ts"
 import type { ClusterView } from "../ownership/ClusterView.ts"
 import { Signal } from "../Signal.ts"
 import { type OwnWrites, queuedPerKey, retryAfterMs } from "../writing/OwnWrites.ts"
-import { type CarriedResult, CarriedWrite, carriedBytes, Room } from "./CarriedWrite.ts"
+import { type CarriedResult, CarriedWrite, carriedBytes, PeerLoad } from "./CarriedWrite.ts"
 import { ForeignInserts } from "./ForeignInserts.ts"
 import { PeerQueue } from "./PeerQueue.ts"
 
@@ -66,7 +66,7 @@ export class Forwarder {
   readonly #run: (effect: Effect.Effect<void>) => void
   readonly #inserts: ForeignInserts
   readonly #peers = new Map<string, PeerQueue>()
-  readonly #rooms = new Map<string | undefined, Room>()
+  readonly #loads = new Map<string | undefined, PeerLoad>()
   /** The writes of a key, in order: only the first is on its way. */
   readonly #keys = new Map<Uuid, Array<CarriedWrite>>()
   /** Not answered yet, in the order in which their time ends. */
@@ -140,9 +140,9 @@ export class Forwarder {
     }
     const owner = this.#parts.view.ownerOf(shard)
     const peer = owner === undefined ? undefined : nameOf(owner)
-    const room = this.#rooms.get(peer) ?? new Room(peer)
+    const load = this.#loads.get(peer) ?? new PeerLoad(peer)
     const behind = this.#keys.get(key.uuid)
-    if (room.items >= roomItems || room.bytes >= roomBytes || (behind?.length ?? 0) >= queuedPerKey) {
+    if (load.items >= roomItems || load.bytes >= roomBytes || (behind?.length ?? 0) >= queuedPerKey) {
       this.#parts.metrics.forwarded(mayBeDone ? "unknown" : "refused")
       onAnswer(
         mayBeDone
@@ -156,13 +156,13 @@ export class Forwarder {
       uuid: key.uuid,
       shard,
       bytes: carriedBytes(item),
-      room,
+      load,
       deadlineNanos: this.#now() + nanos(answerWithinMs),
       onAnswer,
       mayBeDone,
     })
-    this.#rooms.set(peer, room)
-    room.add(carried.bytes)
+    this.#loads.set(peer, load)
+    load.add(carried.bytes)
     this.#open.add(carried)
     this.#hasOpen.openUnsafe()
     if (behind !== undefined) {
@@ -380,9 +380,9 @@ export class Forwarder {
     else this.#route(next)
   }
 
-  #leaveRoom({ room, bytes }: CarriedWrite): void {
-    room.remove(bytes)
-    if (room.items === 0) this.#rooms.delete(room.peer)
+  #leaveRoom({ load, bytes }: CarriedWrite): void {
+    load.remove(bytes)
+    if (load.items === 0) this.#loads.delete(load.peer)
   }
 
   /** A peer that is away fails many calls: it is told of once in a while. */

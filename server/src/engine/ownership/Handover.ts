@@ -1,6 +1,6 @@
 // How an owned shard comes to rest before another node gets it, so that a planned move loses nothing and repeats
 // only what takes long: no attempt starts any more, those that run may end and be settled, writes are taken all the
-// while; then the queue is sealed, and what is in it is written. Whatever is not done within the bounds is repeated
+// while; then the queue takes no more, and what is in it is written. Whatever is not done within the bounds is repeated
 // by the next owner, with the same fireId: a node that must go cannot wait for one slow endpoint.
 import { Effect } from "effect"
 import type { ShardLoop } from "../window/ShardLoop.ts"
@@ -16,7 +16,7 @@ export const comeToRest = (loop: ShardLoop, queue: WriteQueue): Effect.Effect<vo
   Effect.gen(function* () {
     loop.pause()
     yield* until(() => loop.window.unsettled === 0, settleWithinMs)
-    queue.seal(loop)
+    queue.stopTaking(loop)
     yield* until(() => queue.isFlushed(loop), flushWithinMs)
   })
 

@@ -105,7 +105,7 @@ export class Ownership implements ClusterView {
   /** The loop of a shard that this node owns and takes writes of. */
   loopOf(shard: number): ShardLoop | undefined {
     const loop = this.#owned.get(shard)?.loop
-    return loop === undefined || this.#parts.queue.isSealed(loop) ? undefined : loop
+    return loop === undefined || this.#parts.queue.takesNoMore(loop) ? undefined : loop
   }
 
   loops(): ReadonlyArray<ShardLoop> {

@@ -46,7 +46,7 @@ interface OpenLane {
   heldBy: number | undefined
   isOpen: boolean
   /** Takes no more; what it has is still written. */
-  isSealed: boolean
+  takesNoMore: boolean
 }
 
 /** What one lane has in a commit. */
@@ -124,19 +124,19 @@ export class WriteQueue {
       unanswered: new Set(),
       heldBy: undefined,
       isOpen: true,
-      isSealed: false,
+      takesNoMore: false,
     })
   }
 
   /** The shard is about to be given up: nothing more is taken, and what was taken is still written. */
-  seal({ shard, epoch }: Pick<Lane, "shard" | "epoch">): void {
+  stopTaking({ shard, epoch }: Pick<Lane, "shard" | "epoch">): void {
     const open = this.#lanes.get(shard)
-    if (open?.lane.epoch === epoch) open.isSealed = true
+    if (open?.lane.epoch === epoch) open.takesNoMore = true
   }
 
-  isSealed({ shard, epoch }: Pick<Lane, "shard" | "epoch">): boolean {
+  takesNoMore({ shard, epoch }: Pick<Lane, "shard" | "epoch">): boolean {
     const open = this.#lanes.get(shard)
-    return open?.lane.epoch === epoch && open.isSealed
+    return open?.lane.epoch === epoch && open.takesNoMore
   }
 
   /** Whether everything the shard was given under this epoch has been answered. */
@@ -163,7 +163,7 @@ export class WriteQueue {
   /** False if the shard is not open under this epoch; nothing was queued then. Whether it is full, callers ask. */
   push({ shard, epoch }: Pick<Lane, "shard" | "epoch">, { item, onAnswer }: QueuedWrite): boolean {
     const open = this.#lanes.get(shard)
-    if (open?.lane.epoch !== epoch || open.isSealed) return false
+    if (open?.lane.epoch !== epoch || open.takesNoMore) return false
     const bytes = itemBytes(item)
     open.queued.push({ item, onAnswer, bytes })
     this.#queuedItems++

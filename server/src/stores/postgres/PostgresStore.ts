@@ -60,27 +60,27 @@ export const PostgresStore = {
         for (const warning of warnings) yield* Effect.logWarning(warning)
         const total = Math.max(fewestConnections, options.connections ?? defaultConnections)
         const writers = Math.floor((total - 2) / 2)
-        const lanes: Lanes = {
+        const pools: ConnectionPools = {
           writes: yield* connected(place, writers),
           reads: yield* connected(place, total - 2 - writers),
           claims: yield* connected(place, 1),
           renewals: yield* connected(place, 1),
         }
         const calls = new Calls(options.onFatal ?? (() => {}))
-        const storage = storageOver(lanes, calls, options.shards, writers)
+        const storage = storageOver(pools, calls, options.shards, writers)
         return Context.make(TimerStore, decidingStore(storage)).pipe(
           Context.add(ShardStorage, storage),
-          Context.add(ShardLeases, leasesOver(lanes, calls)),
-          Context.add(Documents, documentsOf(lanes, calls)),
+          Context.add(ShardLeases, leasesOver(pools, calls)),
+          Context.add(Documents, documentsOf(pools, calls)),
           Context.add(StoreClock, {
-            offsetMs: (nowMs) => calls.again(lanes.reads, (sql) => readClockOffset(sql, nowMs)),
+            offsetMs: (nowMs) => calls.again(pools.reads, (sql) => readClockOffset(sql, nowMs)),
           }),
         )
       }),
     ),
 } as const
 
-interface Lanes {
+interface ConnectionPools {
   readonly writes: Connections
   readonly reads: Connections
   readonly claims: Connections
@@ -152,7 +152,7 @@ class Calls {
 }
 
 const storageOver = (
-  { writes, reads }: Lanes,
+  { writes, reads }: ConnectionPools,
   calls: Calls,
   shards: number,
   concurrentWrites: number,
@@ -181,7 +181,7 @@ const storageOver = (
   tally: calls.again(reads, readTally),
 })
 
-const documentsOf = ({ writes, reads }: Lanes, calls: Calls): Documents["Service"] =>
+const documentsOf = ({ writes, reads }: ConnectionPools, calls: Calls): Documents["Service"] =>
   storeDocuments({
     write: (asked) => calls.once(writes, (sql) => writeDocument(sql, asked)),
     get: (kind, id) => calls.again(reads, (sql) => readDocument(sql, kind, id)),
@@ -190,7 +190,7 @@ const documentsOf = ({ writes, reads }: Lanes, calls: Calls): Documents["Service
       calls.again(reads, (sql) => readChanges(sql, kind, version, limit)),
   })
 
-const leasesOver = ({ claims, renewals }: Lanes, calls: Calls): ShardLeases["Service"] => {
+const leasesOver = ({ claims, renewals }: ConnectionPools, calls: Calls): ShardLeases["Service"] => {
   // Before this process is seen for the first time: a predecessor that was killed need not be waited for.
   let hasBuried = false
   const buryOnce = Effect.suspend(() =>

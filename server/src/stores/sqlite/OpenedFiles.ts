@@ -6,7 +6,7 @@ import { statSync } from "node:fs"
 import { codeOf } from "./failures.ts"
 
 /** Where one of the files went, as seen from its path. */
-type Fate = "same" | "missing" | "replaced" | "unreachable"
+type FileState = "same" | "missing" | "replaced" | "unreachable"
 
 type Part = "database" | "log" | "index" | "lock"
 
@@ -49,18 +49,18 @@ export class OpenedFiles {
   /** Throws `DisplacedFiles` if any of them is not what was opened. */
   check(): void {
     for (const file of this.#files) {
-      const fate = fateOf(file)
-      if (fate !== "same") throw this.#displaced(file, fate)
+      const state = fileStateOf(file)
+      if (state !== "same") throw this.#displaced(file, state)
     }
   }
 
-  #displaced({ part, path }: Opened, fate: Exclude<Fate, "same">): DisplacedFiles {
+  #displaced({ part, path }: Opened, state: Exclude<FileState, "same">): DisplacedFiles {
     const isLogToBeSaved = this.#isLogToBeSaved()
     const advice =
       part === "database"
         ? "What was acknowledged is in the file that was there: put that back, without a -wal or -shm file of another, and start again"
         : "Start again, and leave the files beside the database alone while the service runs"
-    return new DisplacedFiles(`${path} ${happened[fate]} while the service ran. ${advice}`, isLogToBeSaved)
+    return new DisplacedFiles(`${path} ${happened[state]} while the service ran. ${advice}`, isLogToBeSaved)
   }
 
   /**
@@ -68,19 +68,19 @@ export class OpenedFiles {
    * database and the log is a stranger's, somebody else works on the file: it is left to them.
    */
   #isLogToBeSaved(): boolean {
-    const [database, log] = this.#files.map(fateOf)
+    const [database, log] = this.#files.map(fileStateOf)
     if (log === "replaced" || log === "unreachable") return database !== "same"
     return database !== "same" || log === "missing"
   }
 }
 
-const happened: Readonly<Record<Exclude<Fate, "same">, string>> = {
+const happened: Readonly<Record<Exclude<FileState, "same">, string>> = {
   missing: "was removed",
   replaced: "was replaced by another file",
   unreachable: "could not be reached any more",
 }
 
-const fateOf = ({ path, identity }: Opened): Fate => {
+const fileStateOf = ({ path, identity }: Opened): FileState => {
   try {
     const now = identityAt(path)
     if (now === undefined) return "missing"

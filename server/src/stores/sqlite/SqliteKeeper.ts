@@ -10,7 +10,7 @@ import type { KeeperCalls } from "./Keeper.ts"
 import { OpenFailure } from "./OpenFailure.ts"
 import type { FileReport } from "./SqliteDoctor.ts"
 import { SqliteOpenError } from "./SqliteStore.ts"
-import { Fate, StoreThread } from "./StoreThread.ts"
+import { SharedEnd, StoreThread } from "./StoreThread.ts"
 
 export interface SqliteKeeperOptions {
   readonly path: string
@@ -89,7 +89,11 @@ const openThread = ({ path, workerUrl }: SqliteKeeperOptions) =>
   Effect.acquireRelease(
     Effect.tryPromise({
       try: () =>
-        StoreThread.open<KeeperCalls>(workerUrl, { role: "keeper", path, shards: 0 }, new Fate(() => {})),
+        StoreThread.open<KeeperCalls>(
+          workerUrl,
+          { role: "keeper", path, shards: 0 },
+          new SharedEnd(() => {}),
+        ),
       catch: (error) =>
         new SqliteOpenError({
           reason: error instanceof OpenFailure ? error.reason : "failed",

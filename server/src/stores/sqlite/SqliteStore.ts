@@ -21,7 +21,7 @@ import type { ReaderCalls, WriterCalls } from "./calls.ts"
 import { limits } from "./limits.ts"
 import { OpenFailure } from "./OpenFailure.ts"
 import { type Pack, PackReader } from "./Pack.ts"
-import { Fate, StoreThread } from "./StoreThread.ts"
+import { SharedEnd, StoreThread } from "./StoreThread.ts"
 import { readLife, readTimer, unpackHeads, unpackTimers } from "./timerWire.ts"
 import { packBatches, packPuts, unpackAnswers, unpackInserted } from "./writeWire.ts"
 
@@ -46,10 +46,10 @@ export const SqliteStore = {
   layer: (options: SqliteStoreOptions): Layer.Layer<TimerStore | ShardLeases | Documents, SqliteOpenError> =>
     Layer.effectContext(
       Effect.gen(function* () {
-        const fate = new Fate(options.onFatal ?? (() => {}))
+        const sharedEnd = new SharedEnd(options.onFatal ?? (() => {}))
         // The writer first: it creates and migrates what the reader opens.
-        const writer = yield* openThread<WriterCalls>("writer", options, fate)
-        const reader = yield* openThread<ReaderCalls>("reader", options, fate)
+        const writer = yield* openThread<WriterCalls>("writer", options, sharedEnd)
+        const reader = yield* openThread<ReaderCalls>("reader", options, sharedEnd)
         return Context.make(TimerStore, timerStoreOver(writer, reader)).pipe(
           Context.add(ShardLeases, leasesOver(writer, new MemberList())),
           Context.add(Documents, documentsOf(writer, reader)),
@@ -61,11 +61,11 @@ export const SqliteStore = {
 const openThread = <Calls extends { [method in keyof Calls]: (args: never) => unknown }>(
   role: "writer" | "reader",
   { path, shards, workerUrl }: SqliteStoreOptions,
-  fate: Fate,
+  sharedEnd: SharedEnd,
 ) =>
   Effect.acquireRelease(
     Effect.tryPromise({
-      try: () => StoreThread.open<Calls>(workerUrl, { role, path, shards }, fate),
+      try: () => StoreThread.open<Calls>(workerUrl, { role, path, shards }, sharedEnd),
       catch: (error) =>
         error instanceof OpenFailure
           ? new SqliteOpenError({ reason: error.reason, message: error.message })

@@ -3,14 +3,14 @@
 import { Worker } from "node:worker_threads"
 import { Effect } from "effect"
 import { StoreError } from "../../ports/TimerStore.ts"
-import type { Request, Response, ThreadOptions } from "./calls.ts"
+import type { ThreadOptions, ThreadRequest, ThreadResponse } from "./calls.ts"
 import { OpenFailure } from "./OpenFailure.ts"
 
 const mostWaiting = 1_000
 const closeMs = 5_000
 
 /** Shared by the threads of one store: the first to fail fails them all. */
-export class Fate {
+export class SharedEnd {
   readonly #onFatal: (message: string) => void
   readonly #listeners: Array<() => void> = []
   #message: string | undefined
@@ -45,18 +45,18 @@ interface Waiting {
 
 export class StoreThread<Calls extends AnyCalls<Calls>> {
   readonly #worker: Worker
-  readonly #fate: Fate
+  readonly #sharedEnd: SharedEnd
   readonly #name: string
   readonly #waiting = new Map<number, Waiting>()
   readonly #exited: Promise<void>
   #calls = 0
   #isClosing = false
 
-  private constructor(url: URL, options: ThreadOptions, fate: Fate) {
-    this.#fate = fate
+  private constructor(url: URL, options: ThreadOptions, sharedEnd: SharedEnd) {
+    this.#sharedEnd = sharedEnd
     this.#name = options.role
     this.#worker = new Worker(url, { workerData: options })
-    fate.onEnd(() => this.#failAll())
+    sharedEnd.onEnd(() => this.#failAll())
     this.#exited = new Promise((resolve) => {
       this.#worker.on("exit", () => resolve())
     })
@@ -66,16 +66,16 @@ export class StoreThread<Calls extends AnyCalls<Calls>> {
   static open<Calls extends AnyCalls<Calls>>(
     url: URL,
     options: ThreadOptions,
-    fate: Fate,
+    sharedEnd: SharedEnd,
   ): Promise<StoreThread<Calls>> {
-    const thread = new StoreThread<Calls>(url, options, fate)
+    const thread = new StoreThread<Calls>(url, options, sharedEnd)
     return new Promise((resolve, reject) => {
       const fail = (message: string): void => {
         thread.#isClosing = true
         reject(new OpenFailure("failed", message))
       }
       let isOpen = false
-      thread.#worker.on("message", (response: Response) => {
+      thread.#worker.on("message", (response: ThreadResponse) => {
         if (response.kind === "opened") {
           isOpen = true
           resolve(thread)
@@ -86,13 +86,13 @@ export class StoreThread<Calls extends AnyCalls<Calls>> {
       })
       thread.#worker.on("error", (error) => {
         const message = `The store's ${thread.#name} thread failed: ${error instanceof Error ? error.message : String(error)}`
-        if (isOpen) fate.end(message)
+        if (isOpen) sharedEnd.end(message)
         else fail(message)
       })
       thread.#worker.on("exit", () => {
         const message = `The store's ${thread.#name} thread ended.`
         if (!isOpen) fail(message)
-        else if (!thread.#isClosing) fate.end(message)
+        else if (!thread.#isClosing) sharedEnd.end(message)
       })
     })
   }
@@ -113,7 +113,7 @@ export class StoreThread<Calls extends AnyCalls<Calls>> {
         succeed: (value) => resume(Effect.succeed(value as ReturnType<Calls[Method]>)),
         fail: (error) => resume(Effect.fail(error)),
       })
-      const request: Request = { call, method, args }
+      const request: ThreadRequest = { call, method, args }
       this.#worker.postMessage(request, transfer)
       return Effect.sync(() => {
         this.#waiting.delete(call)
@@ -124,8 +124,8 @@ export class StoreThread<Calls extends AnyCalls<Calls>> {
   /** Lets what was asked finish, closes the database and ends the thread; a failed one ends at once. */
   async close(): Promise<void> {
     this.#isClosing = true
-    if (this.#fate.message === undefined) {
-      this.#worker.postMessage({ close: true } satisfies Request)
+    if (this.#sharedEnd.message === undefined) {
+      this.#worker.postMessage({ close: true } satisfies ThreadRequest)
       const { promise, resolve } = Promise.withResolvers<void>()
       const timer = setTimeout(resolve, closeMs)
       await Promise.race([this.#exited, promise])
@@ -136,15 +136,15 @@ export class StoreThread<Calls extends AnyCalls<Calls>> {
   }
 
   #refusal(): StoreError | undefined {
-    if (this.#fate.message !== undefined)
-      return new StoreError({ message: this.#fate.message, isFatal: true })
+    if (this.#sharedEnd.message !== undefined)
+      return new StoreError({ message: this.#sharedEnd.message, isFatal: true })
     if (this.#isClosing) return new StoreError({ message: "The store is closed.", isFatal: false })
     if (this.#waiting.size < mostWaiting) return undefined
     return new StoreError({ message: `${mostWaiting} calls wait for the store already.`, isFatal: false })
   }
 
-  #receive(response: Response): void {
-    if (response.kind === "fatal") this.#fate.end(response.message)
+  #receive(response: ThreadResponse): void {
+    if (response.kind === "fatal") this.#sharedEnd.end(response.message)
     if (response.kind !== "answer" && response.kind !== "failed") return
     const waiting = this.#waiting.get(response.call)
     this.#waiting.delete(response.call)
@@ -153,11 +153,11 @@ export class StoreThread<Calls extends AnyCalls<Calls>> {
   }
 
   #failAll(): void {
-    const message = this.#fate.message ?? "The store is closed."
+    const message = this.#sharedEnd.message ?? "The store is closed."
     const waiting = [...this.#waiting.values()]
     this.#waiting.clear()
     for (const { fail } of waiting) {
-      fail(new StoreError({ message, isFatal: this.#fate.message !== undefined }))
+      fail(new StoreError({ message, isFatal: this.#sharedEnd.message !== undefined }))
     }
   }
 }

@@ -50,11 +50,11 @@ export interface ThreadOptions extends OpenOptions {
   readonly role: "writer" | "reader" | "keeper"
 }
 
-export type Request =
+export type ThreadRequest =
   | { readonly call: number; readonly method: string; readonly args: unknown }
   | { readonly close: true }
 
-export type Response =
+export type ThreadResponse =
   | { readonly kind: "opened" }
   | { readonly kind: "openFailed"; readonly reason: OpenFailureReason; readonly message: string }
   | { readonly kind: "answer"; readonly call: number; readonly value: unknown }

@@ -3,7 +3,7 @@
 import { parentPort, workerData } from "node:worker_threads"
 import { DocumentTable } from "@punctual/documents/sqlite/DocumentTable"
 import { Checkpoints } from "./Checkpoints.ts"
-import type { ReaderCalls, Request, Response, ThreadOptions, WriterCalls } from "./calls.ts"
+import type { ReaderCalls, ThreadOptions, ThreadRequest, ThreadResponse, WriterCalls } from "./calls.ts"
 import { describe, explain, isFatal, refusal } from "./failures.ts"
 import { Keeper, type KeeperCalls } from "./Keeper.ts"
 import { Leases } from "./Leases.ts"
@@ -26,7 +26,7 @@ interface Served {
 
 const options = workerData as ThreadOptions
 const port = parentPort
-const say = (response: Response): void => port?.postMessage(response)
+const say = (response: ThreadResponse): void => port?.postMessage(response)
 let isBroken = false
 
 const breakDown = (error: unknown): void => {
@@ -126,7 +126,7 @@ const serveKeeper = (): Served => {
 
 const serve = { writer: serveWriter, reader: serveReader, keeper: serveKeeper } as const
 
-const answer = (served: Served, request: Request): void => {
+const answer = (served: Served, request: ThreadRequest): void => {
   if ("close" in request) {
     served.close()
     port?.close()
@@ -148,7 +148,7 @@ const answer = (served: Served, request: Request): void => {
 
 try {
   const served = serve[options.role]()
-  port?.on("message", (request: Request) => answer(served, request))
+  port?.on("message", (request: ThreadRequest) => answer(served, request))
   say({ kind: "opened" })
 } catch (error) {
   const reason = error instanceof OpenFailure ? error.reason : "failed"

@@ -8,7 +8,7 @@ import { Effect } from "effect"
 import { beginning } from "../../../src/domain/DueOrder.ts"
 import { TimerStore } from "../../../src/ports/TimerStore.ts"
 import { SqliteStore } from "../../../src/stores/sqlite/SqliteStore.ts"
-import { Fate, StoreThread } from "../../../src/stores/sqlite/StoreThread.ts"
+import { SharedEnd, StoreThread } from "../../../src/stores/sqlite/StoreThread.ts"
 import { owned } from "../../../testkit/StoreFixture.ts"
 import { sqliteAt, sqliteWorkerUrl, type TemporaryFolder, temporaryFolder } from "../../../testkit/sqlite.ts"
 import { samplePut } from "../../../testkit/timers.ts"
@@ -45,7 +45,7 @@ describe("a thread of the SQLite store", () => {
   for (const [title, onMessage, expected] of endings) {
     test(`that ${title} fails all waiting calls and all later ones, fatally`, async () => {
       const fatal: Array<string> = []
-      const fate = new Fate((message) => fatal.push(message))
+      const fate = new SharedEnd((message) => fatal.push(message))
       const options = { role: "writer", path: folder.database, shards: 1 } as const
       const thread = await StoreThread.open<Calls>(workerThat(onMessage), options, fate)
       const ask = Effect.flip(thread.call("ask", null))
@@ -66,7 +66,7 @@ describe("a thread of the SQLite store", () => {
     const thread = await StoreThread.open<Calls>(
       sqliteWorkerUrl,
       options,
-      new Fate((message) => fatal.push(message)),
+      new SharedEnd((message) => fatal.push(message)),
     )
     await thread.close()
     expect((await Effect.runPromise(Effect.flip(thread.call("ask", null)))).isFatal).toBe(false)
