@@ -33,10 +33,8 @@ const sharedNames: Readonly<Record<string, number>> = {
   Route: 2,
   Target: 3,
   Timer: 2,
-  TimerKey: 2,
   WebhookTarget: 2,
   createCommand: 2,
-  refusal: 2,
   targetOf: 2,
   updateCommand: 2,
 }

@@ -3,13 +3,14 @@ import { invalidField } from "@punctual/api/invalidRequest"
 import { Internal, Overloaded, OwnerUnavailable, type Problem, QuotaExceeded } from "@punctual/api/Problem"
 import { Effect } from "effect"
 import type { RefusedWrite } from "../engine/front/Scheduler.ts"
+import type { SettingsContended } from "../engine/namespaces/NamespaceDirectory.ts"
 import type { StoreError } from "../ports/TimerStore.ts"
 
 /** Fails with the contract's problem. What the store said is logged: its words stay inside the house. */
 export const refuse = (error: RefusedWrite | StoreError): Effect.Effect<never, Problem> =>
   error._tag === "StoreError"
-    ? Effect.andThen(Effect.logError(`the store failed: ${error.message}`), Effect.fail(refusal(error)))
-    : Effect.fail(refusal(error))
+    ? Effect.andThen(Effect.logError(`the store failed: ${error.message}`), Effect.fail(problemOf(error)))
+    : Effect.fail(problemOf(error))
 
 /** As `refuse`, for a call that makes many writes: some may be stored when another is refused. */
 export const refuseSome = (
@@ -36,6 +37,21 @@ export const refuseSome = (
   }
 }
 
+/** Fails with the contract's problem, for a change of settings. */
+export const refuseChange = (
+  error: StoreError | SettingsContended | Problem,
+): Effect.Effect<never, Problem> => {
+  if (error._tag === "SettingsContended") {
+    return Effect.fail(
+      new Overloaded({
+        detail: "Others change the same settings all the time. Nothing was changed: try again.",
+        retryAfterSeconds: 1,
+      }),
+    )
+  }
+  return error._tag === "StoreError" ? refuse(error) : Effect.fail(error)
+}
+
 const nothingWritten = "Nothing was written: try again after the pause."
 
 /** A create that is repeated with its executeAt is one firing; everything else can be looked at first. */
@@ -54,7 +70,7 @@ const sentence = (clause: string): string => `${clause.charAt(0).toUpperCase()}$
 const mayBePartial = (deed: string): string =>
   `Some of the timers may have been ${deed}: repeat the call after the pause.`
 
-export const refusal = (error: RefusedWrite | StoreError): Problem => {
+export const problemOf = (error: RefusedWrite | StoreError): Problem => {
   switch (error._tag) {
     case "Overloaded":
       return new Overloaded({
