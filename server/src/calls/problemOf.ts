@@ -18,14 +18,14 @@ export const refuseSome = (
   deed: "cancelled" | "replayed" | "discarded",
 ): Effect.Effect<never, Problem> => {
   switch (error._tag) {
-    case "Overloaded":
+    case "TooManyWrites":
       return Effect.fail(
         new Overloaded({
           detail: `Too many writes are waiting. ${mayBePartial(deed)}`,
           retryAfterSeconds: wholeSeconds(error.retryAfterMs),
         }),
       )
-    case "OwnerUnavailable":
+    case "NoOwner":
       return Effect.fail(
         new OwnerUnavailable({
           detail: `${sentence(error.message)} ${mayBePartial(deed)}`,
@@ -72,17 +72,17 @@ const mayBePartial = (deed: string): string =>
 
 export const problemOf = (error: RefusedWrite | StoreError): Problem => {
   switch (error._tag) {
-    case "Overloaded":
+    case "TooManyWrites":
       return new Overloaded({
         detail: "Too many writes are waiting. Nothing was written: try again after the pause.",
         retryAfterSeconds: wholeSeconds(error.retryAfterMs),
       })
-    case "OwnerUnavailable":
+    case "NoOwner":
       return new OwnerUnavailable({
         detail: `${sentence(error.message)} ${error.mayBeDone === true ? notKnown : nothingWritten}`,
         retryAfterSeconds: wholeSeconds(error.retryAfterMs),
       })
-    case "QuotaExceeded":
+    case "QuotaUsedUp":
       return new QuotaExceeded({
         detail: quotaDetail[error.quota](error.limit),
         quota: error.quota,

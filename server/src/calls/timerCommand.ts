@@ -5,9 +5,9 @@ import { formatDuration } from "@punctual/api/DurationMs"
 import { invalidField } from "@punctual/api/invalidRequest"
 import type { Limits } from "@punctual/api/Limits"
 import type { InvalidRequest } from "@punctual/api/Problem"
-import { completeRetryPolicy, defaultRetryPolicy, type RetryPolicy } from "@punctual/api/RetryPolicy"
+import { completeRetryPolicy, defaultRetryPolicy } from "@punctual/api/RetryPolicy"
 import type { UpdateTimer } from "@punctual/api/UpdateTimer"
-import type { Spec, Target } from "../domain/Timer.ts"
+import type { RetryPolicy, Spec, Target } from "../domain/Timer.ts"
 import type { CreateCommand, UpdateCommand } from "../engine/front/Scheduler.ts"
 
 export interface CommandTerms {

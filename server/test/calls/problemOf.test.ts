@@ -1,11 +1,11 @@
 // What a caller is told about a write that had no owner to do it, and about a timer that cannot be read.
 import { describe, expect, test } from "bun:test"
 import { problemOf } from "../../src/calls/problemOf.ts"
-import { OwnerUnavailable, TimerUnreadable } from "../../src/engine/front/Scheduler.ts"
+import { NoOwner, TimerUnreadable } from "../../src/engine/front/Scheduler.ts"
 
 const told = (mayBeDone?: boolean) =>
   problemOf(
-    new OwnerUnavailable({
+    new NoOwner({
       message: "no owner is in reach",
       retryAfterMs: 1_200,
       ...(mayBeDone === undefined ? {} : { mayBeDone }),

@@ -1,6 +1,6 @@
 // A program sees of a timer what HTTP shows, with Dates for instants: both are made of the same timers and compared.
 import { expect, test } from "bun:test"
-import { Timer } from "@punctual/api/Timer"
+import { TimerSchema } from "@punctual/api/Timer"
 import { Schema } from "effect"
 import type { Attempt, Spec } from "../../src/domain/Timer.ts"
 import type { TimerView } from "../../src/engine/front/Scheduler.ts"
@@ -53,7 +53,7 @@ test("what a program sees, written as JSON, is what HTTP answers", () => {
       const shown = shownTimer(view, withPayload ? formOf("value") : undefined)
       const json = timerJson(view, withPayload)
       expect(JSON.parse(JSON.stringify(shown))).toEqual(JSON.parse(json))
-      Schema.decodeUnknownSync(Timer)(JSON.parse(json))
+      Schema.decodeUnknownSync(TimerSchema)(JSON.parse(json))
     }
   }
 })

@@ -34,13 +34,13 @@ import type { WallClock } from "../../ports/WallClock.ts"
 import type { EngineMetrics } from "../EngineMetrics.ts"
 import type { CarriedResult } from "../forwarding/CarriedWrite.ts"
 import type { Forwarder } from "../forwarding/Forwarder.ts"
-import type { QuotaExceeded } from "../namespaces/Quotas.ts"
+import type { QuotaUsedUp } from "../namespaces/Quotas.ts"
 import { type OwnWrites, retryAfterMs } from "../writing/OwnWrites.ts"
 import { type DeadLetterCalls, makeDeadLetters } from "./DeadLetters.ts"
 import type { FlightViews } from "./FlightViews.ts"
 
 /** The queue is full: nothing was written, ask again after the pause. */
-export class Overloaded extends Schema.TaggedError<Overloaded>()("Overloaded", {
+export class TooManyWrites extends Schema.TaggedError<TooManyWrites>()("TooManyWrites", {
   retryAfterMs: Schema.Number,
 }) {}
 
@@ -48,7 +48,7 @@ export class Overloaded extends Schema.TaggedError<Overloaded>()("Overloaded", {
  * No owner of the key's shard could do it (this process waits, drains, or lost the shard, or the node that owns it is
  * not in reach): ask again after the pause. `message` is a clause without an end, for others to go on.
  */
-export class OwnerUnavailable extends Schema.TaggedError<OwnerUnavailable>()("OwnerUnavailable", {
+export class NoOwner extends Schema.TaggedError<NoOwner>()("NoOwner", {
   message: Schema.String,
   retryAfterMs: Schema.Number,
   /** The result is not known; absent or false: nothing was written. */
@@ -65,7 +65,7 @@ export class TimerUnreadable extends Schema.TaggedError<TimerUnreadable>()("Time
   reason: Schema.String,
 }) {}
 
-export type RefusedWrite = Overloaded | OwnerUnavailable | TimerUnstorable | TimerUnreadable | QuotaExceeded
+export type RefusedWrite = TooManyWrites | NoOwner | TimerUnstorable | TimerUnreadable | QuotaUsedUp
 
 export interface CreateCommand {
   readonly namespace: string
@@ -195,7 +195,7 @@ export const makeScheduler = (parts: SchedulerParts): Scheduler["Service"] => {
     }
     own.put(item, (answer) => {
       if (answer.kind === "answered") settle(answer.answer)
-      else if (answer.kind === "overloaded") settle(new Overloaded({ retryAfterMs: answer.retryAfterMs }))
+      else if (answer.kind === "overloaded") settle(new TooManyWrites({ retryAfterMs: answer.retryAfterMs }))
       else if (forwarder !== undefined && !parts.isDraining()) {
         forwarder.carry(item, settle, { mayBeDone: answer.kind === "unknown" })
       } else settle(answer.kind === "notOwner" ? notOwned() : lost())
@@ -402,25 +402,25 @@ export const makeScheduler = (parts: SchedulerParts): Scheduler["Service"] => {
 const unstorable = ({ reason, isUnreadable }: Unstorable): TimerUnstorable | TimerUnreadable =>
   isUnreadable === true ? new TimerUnreadable({ reason }) : new TimerUnstorable({ reason })
 
-const notOwned = (): OwnerUnavailable =>
-  new OwnerUnavailable({ message: "this process does not own the timer's shard now", retryAfterMs })
+const notOwned = (): NoOwner =>
+  new NoOwner({ message: "this process does not own the timer's shard now", retryAfterMs })
 
-const lost = (): OwnerUnavailable =>
-  new OwnerUnavailable({
+const lost = (): NoOwner =>
+  new NoOwner({
     message: "this process lost the timer's shard before the write was confirmed",
     retryAfterMs,
     mayBeDone: true,
   })
 
-const untold = (): OwnerUnavailable =>
-  new OwnerUnavailable({
+const untold = (): NoOwner =>
+  new NoOwner({
     message: "the store failed meanwhile, and nothing tells any more whether it was done",
     retryAfterMs,
     mayBeDone: true,
   })
 
-const late = (): OwnerUnavailable =>
-  new OwnerUnavailable({
+const late = (): NoOwner =>
+  new NoOwner({
     message: "the store did not confirm the write in time",
     retryAfterMs,
     mayBeDone: true,
