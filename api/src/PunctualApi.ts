@@ -47,124 +47,148 @@ import {
 } from "./Service.ts"
 import { makeUpdateTimer } from "./UpdateTimer.ts"
 
+/** Timers that are armed. */
+const createEndpoints = (limits: Limits) =>
+  [
+    HttpApiEndpoint.post("create", "/create", {
+      payload: makeCreateTimer(limits),
+      success: CreateTimerAnswer,
+      error: [...commonProblems, TimerExists],
+    }).annotateMerge(
+      describe(
+        { action: "timers.write" },
+        "Create a timer",
+        { ...created, payload: { invoice: 4711 } },
+        "Answered once the timer is on stable storage. Creating a pending key replaces it unless onExisting says otherwise. Repeating a create with an executeAt is always safe; delay counts from receipt.",
+      ),
+    ),
+    HttpApiEndpoint.post("createMany", "/createMany", {
+      payload: makeCreateManyTimers(limits),
+      success: CreateManyTimersAnswer,
+      error: commonProblems,
+    }).annotateMerge(
+      describe(
+        { action: "timers.write", maxBodyBytes: limits.createManyBodyBytes },
+        "Create many timers",
+        { timers: [created] },
+        `At most ${limits.createMany}, applied in order. One that fails does not spoil the rest.`,
+      ),
+    ),
+  ] as const
+
+/** One timer by its key, and many that are cancelled. */
+const keyEndpoints = (limits: Limits) =>
+  [
+    HttpApiEndpoint.post("get", "/get", {
+      payload: GetTimer,
+      success: TimerAnswer,
+      error: [...commonProblems, TimerNotFound],
+    }).annotateMerge(
+      describe(
+        { action: "timers.read" },
+        "Get a timer",
+        key,
+        "The pending life of a key, else the last finished one.",
+      ),
+    ),
+    HttpApiEndpoint.post("update", "/update", {
+      payload: makeUpdateTimer(limits),
+      success: TimerAnswer,
+      error: [...commonProblems, TimerNotFound, RevisionMismatch, TimerInFlight],
+    }).annotateMerge(
+      describe(
+        { action: "timers.write" },
+        "Change a pending timer",
+        { ...key, delay: "1h30m" },
+        "Absent keeps, null clears. Its attempts start anew.",
+      ),
+    ),
+    HttpApiEndpoint.post("delete", "/delete", {
+      payload: DeleteTimer,
+      success: DeleteTimerAnswer,
+      error: [...commonProblems, TimerNotFound, RevisionMismatch],
+    }).annotateMerge(
+      describe({ action: "timers.cancel" }, "Cancel a timer", key, "After cancelled no attempt starts."),
+    ),
+    HttpApiEndpoint.post("deleteMany", "/deleteMany", {
+      payload: DeleteManyTimers,
+      success: DeleteManyTimersAnswer,
+      error: commonProblems,
+    }).annotateMerge(
+      describe(
+        { action: "timers.cancel" },
+        "Cancel many timers",
+        { namespace: "billing", filter: { idPrefix: "invoice-4711-" } },
+        "In bounded batches: repeat the call while the answer says more.",
+      ),
+    ),
+  ] as const
+
+/** Timers that a filter selects. */
+const listEndpoints = (limits: Limits) =>
+  [
+    HttpApiEndpoint.post("list", "/list", {
+      payload: makeListTimers(limits),
+      success: ListTimersAnswer,
+      error: commonProblems,
+    }).annotateMerge(
+      describe(
+        { action: "timers.read" },
+        "List timers",
+        { namespace: "billing", until: "2030-02-01T00:00:00Z", limit: 50 },
+        "A timer that does not change during the walk appears exactly once.",
+      ),
+    ),
+    HttpApiEndpoint.post("count", "/count", {
+      payload: CountTimers,
+      success: CountTimersAnswer,
+      error: commonProblems,
+    }).annotateMerge(
+      describe(
+        { action: "timers.read" },
+        "Count timers",
+        { namespace: "billing", state: "dead" },
+        "Counting stops at a bound, and the answer says so.",
+      ),
+    ),
+  ] as const
+
+/** Timers that could not be delivered. */
+const deadLetterEndpoints = () =>
+  [
+    HttpApiEndpoint.post("replay", "/replay", {
+      payload: ReplayTimers,
+      success: ReplayTimersAnswer,
+      error: [...commonProblems, TimerNotFound],
+    }).annotateMerge(
+      describe(
+        { action: "dead.replay" },
+        "Replay dead letters",
+        { namespace: "billing", filter: { idPrefix: "invoice-4711-" }, dryRun: true },
+        "Each is armed for now, its attempts anew, and is no dead letter any more; one whose key is pending is skipped. Of a timerId the latest is replayed, of filters those that died first come first. In bounded batches: repeat the call while the answer says more, with until set to when you began if they may die again meanwhile.",
+      ),
+    ),
+    HttpApiEndpoint.post("discard", "/discard", {
+      payload: DiscardTimers,
+      success: DiscardTimersAnswer,
+      error: [...commonProblems, TimerNotFound],
+    }).annotateMerge(
+      describe(
+        { action: "dead.discard" },
+        "Discard dead letters",
+        { namespace: "billing", timerId: "invoice-4711-reminder" },
+        "They are removed for good, payload and all. In bounded batches: repeat the call while the answer says more.",
+      ),
+    ),
+  ] as const
+
 const makeTimersGroup = (limits: Limits) =>
   HttpApiGroup.make("timers")
     .add(
-      HttpApiEndpoint.post("create", "/create", {
-        payload: makeCreateTimer(limits),
-        success: CreateTimerAnswer,
-        error: [...commonProblems, TimerExists],
-      }).annotateMerge(
-        describe(
-          { action: "timers.write" },
-          "Create a timer",
-          { ...created, payload: { invoice: 4711 } },
-          "Answered once the timer is on stable storage. Creating a pending key replaces it unless onExisting says otherwise. Repeating a create with an executeAt is always safe; delay counts from receipt.",
-        ),
-      ),
-      HttpApiEndpoint.post("createMany", "/createMany", {
-        payload: makeCreateManyTimers(limits),
-        success: CreateManyTimersAnswer,
-        error: commonProblems,
-      }).annotateMerge(
-        describe(
-          { action: "timers.write", maxBodyBytes: limits.createManyBodyBytes },
-          "Create many timers",
-          { timers: [created] },
-          `At most ${limits.createMany}, applied in order. One that fails does not spoil the rest.`,
-        ),
-      ),
-      HttpApiEndpoint.post("get", "/get", {
-        payload: GetTimer,
-        success: TimerAnswer,
-        error: [...commonProblems, TimerNotFound],
-      }).annotateMerge(
-        describe(
-          { action: "timers.read" },
-          "Get a timer",
-          key,
-          "The pending life of a key, else the last finished one.",
-        ),
-      ),
-      HttpApiEndpoint.post("update", "/update", {
-        payload: makeUpdateTimer(limits),
-        success: TimerAnswer,
-        error: [...commonProblems, TimerNotFound, RevisionMismatch, TimerInFlight],
-      }).annotateMerge(
-        describe(
-          { action: "timers.write" },
-          "Change a pending timer",
-          { ...key, delay: "1h30m" },
-          "Absent keeps, null clears. Its attempts start anew.",
-        ),
-      ),
-      HttpApiEndpoint.post("delete", "/delete", {
-        payload: DeleteTimer,
-        success: DeleteTimerAnswer,
-        error: [...commonProblems, TimerNotFound, RevisionMismatch],
-      }).annotateMerge(
-        describe({ action: "timers.cancel" }, "Cancel a timer", key, "After cancelled no attempt starts."),
-      ),
-      HttpApiEndpoint.post("deleteMany", "/deleteMany", {
-        payload: DeleteManyTimers,
-        success: DeleteManyTimersAnswer,
-        error: commonProblems,
-      }).annotateMerge(
-        describe(
-          { action: "timers.cancel" },
-          "Cancel many timers",
-          { namespace: "billing", filter: { idPrefix: "invoice-4711-" } },
-          "In bounded batches: repeat the call while the answer says more.",
-        ),
-      ),
-      HttpApiEndpoint.post("list", "/list", {
-        payload: makeListTimers(limits),
-        success: ListTimersAnswer,
-        error: commonProblems,
-      }).annotateMerge(
-        describe(
-          { action: "timers.read" },
-          "List timers",
-          { namespace: "billing", until: "2030-02-01T00:00:00Z", limit: 50 },
-          "A timer that does not change during the walk appears exactly once.",
-        ),
-      ),
-      HttpApiEndpoint.post("count", "/count", {
-        payload: CountTimers,
-        success: CountTimersAnswer,
-        error: commonProblems,
-      }).annotateMerge(
-        describe(
-          { action: "timers.read" },
-          "Count timers",
-          { namespace: "billing", state: "dead" },
-          "Counting stops at a bound, and the answer says so.",
-        ),
-      ),
-      HttpApiEndpoint.post("replay", "/replay", {
-        payload: ReplayTimers,
-        success: ReplayTimersAnswer,
-        error: [...commonProblems, TimerNotFound],
-      }).annotateMerge(
-        describe(
-          { action: "dead.replay" },
-          "Replay dead letters",
-          { namespace: "billing", filter: { idPrefix: "invoice-4711-" }, dryRun: true },
-          "Each is armed for now, its attempts anew, and is no dead letter any more; one whose key is pending is skipped. Of a timerId the latest is replayed, of filters those that died first come first. In bounded batches: repeat the call while the answer says more, with until set to when you began if they may die again meanwhile.",
-        ),
-      ),
-      HttpApiEndpoint.post("discard", "/discard", {
-        payload: DiscardTimers,
-        success: DiscardTimersAnswer,
-        error: [...commonProblems, TimerNotFound],
-      }).annotateMerge(
-        describe(
-          { action: "dead.discard" },
-          "Discard dead letters",
-          { namespace: "billing", timerId: "invoice-4711-reminder" },
-          "They are removed for good, payload and all. In bounded batches: repeat the call while the answer says more.",
-        ),
-      ),
+      ...createEndpoints(limits),
+      ...keyEndpoints(limits),
+      ...listEndpoints(limits),
+      ...deadLetterEndpoints(),
     )
     .prefix("/timers")
     .annotateMerge(
