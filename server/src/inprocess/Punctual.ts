@@ -20,6 +20,7 @@ import { defaultEngineOptions, Engine } from "../engine/Engine.ts"
 import { NamespaceDirectory } from "../engine/namespaces/NamespaceDirectory.ts"
 import { type Deliverer, Deliverers } from "../ports/Deliverer.ts"
 import { Ids } from "../ports/Ids.ts"
+import { ShardLeases } from "../ports/ShardLeases.ts"
 import { WallClock } from "../ports/WallClock.ts"
 import { layerLogs } from "../program/Logs.ts"
 import { allStores } from "../stores/all.ts"
@@ -49,6 +50,7 @@ import type {
   TimersCancel,
 } from "./Requests.ts"
 import { deliverTo, type TimerHandler } from "./TimerHandler.ts"
+import { untilAlone } from "./untilAlone.ts"
 
 export type { BreakersOfProgram, NamespacesOfProgram, ServiceOfProgram } from "./OperatorCalls.ts"
 export { PunctualError } from "./PunctualError.ts"
@@ -269,12 +271,10 @@ const untilOwning = (engine: Engine["Service"]): Effect.Effect<void> =>
   )
 
 const layerOf = (terms: OpenTerms, handlers: HandlerDeliverer) => {
+  const node = `${hostname()}:${process.pid}-${randomBytes(4).toString("hex")}`
   const engine = {
     ...defaultEngineOptions,
-    ownership: {
-      ...defaultEngineOptions.ownership,
-      node: `${hostname()}:${process.pid}-${randomBytes(4).toString("hex")}`,
-    },
+    ownership: { ...defaultEngineOptions.ownership, node },
     historyRetentionMs: terms.historyRetention,
     onBroken: (message: string) => terms.onFatal(failed(`the engine has failed: ${message}`)),
   }
@@ -283,11 +283,29 @@ const layerOf = (terms: OpenTerms, handlers: HandlerDeliverer) => {
     Layer.provideMerge(NamespaceDirectory.layer({ secretKeys: terms.secretKey })),
     Layer.provideMerge(clockLayer(terms)),
     Layer.provideMerge(ClockWatch.layer.pipe(Layer.provide(WallClock.system))),
+    Layer.provideMerge(aloneLayer(terms, node)),
     Layer.provideMerge(storeLayer(terms)),
     Layer.provide(Ids.system),
     Layer.provideMerge(layerLogs(terms.log, process.stderr.isTTY === true)),
   )
 }
+
+/** Passes when nobody else uses the store. A store that cannot be shared sees to that by itself. */
+const aloneLayer = (
+  terms: OpenTerms,
+  node: string,
+): Layer.Layer<never, { readonly message: string }, ShardLeases> =>
+  terms.store.adapter.isShared
+    ? Layer.effectDiscard(
+        Effect.gen(function* () {
+          const { leaseMs } = defaultEngineOptions.ownership
+          const alone = untilAlone(yield* ShardLeases, node, leaseMs)
+          if (Option.isNone(yield* Effect.timeoutOption(alone, terms.openTimeout))) {
+            return yield* Effect.fail({ message: taken(terms), isTaken: true })
+          }
+        }),
+      )
+    : Layer.empty
 
 const deliverersLayer = ({ egress }: OpenTerms, handlers: HandlerDeliverer) =>
   Layer.effect(
