@@ -1,6 +1,6 @@
 // Installs what is missing, and only then. With `--runtime` it installs only what the service itself needs: checks and
-// tests need much more, a database server among it. Without it, or with `--drivers`, it also installs every driver; else
-// the service installs a driver itself when its scheme is first named.
+// tests need much more, for example a database server. Without `--runtime`, or with `--drivers`, it also installs every
+// driver. Otherwise the service installs a driver itself when its scheme is first named.
 import { existsSync } from "node:fs"
 import { join } from "node:path"
 import { driverNames, foundStamp, install, installDriver, root, stampOf } from "./install.mjs"

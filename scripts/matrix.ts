@@ -1,6 +1,6 @@
 // `npm run test:matrix`: what is too long for every commit. Model and property tests with ten times their usual runs,
-// worlds of the simulator beyond those of `npm test`, and its mutations. One after the other, with their output as they
-// go; the last line counts as that of `npm test` does, where the worlds and the mutations are one each.
+// worlds of the simulator beyond those of `npm test`, and its mutations. The parts run one after the other and print as
+// they go. The last line has the form of `npm test`: all worlds together count as one test, and so do all mutations.
 import { parseArgs } from "node:util"
 import type { Result } from "./judge.ts"
 import { installed, runProgram } from "./runProgram.ts"

@@ -28,6 +28,8 @@ const everyKind: ReadonlyArray<FileDamage> = [
   filled("text encoding", 0xff, 56, 60),
   filled("schema version", 0x00, 60, 64),
   filled("schema version", 0xff, 60, 64),
+  filled("first byte of the schema version", 0x01, 60, 61),
+  filled("last byte of the schema version", 0x04, 63, 64),
   filled("application id", 0x00, 68, 72),
   filled("root of the tables", 0xff, 100, 4_096),
   { name: "file cut to 50 bytes", of: (bytes) => bytes.subarray(0, 50) },
@@ -35,10 +37,10 @@ const everyKind: ReadonlyArray<FileDamage> = [
   { name: "file cut in the middle", of: (bytes) => bytes.subarray(0, bytes.length >> 1) },
 ]
 
-/** It can still be read, and cannot be written. */
 /** The kinds that are tried: in the fast run, some of them. */
 export const unreadable: ReadonlyArray<FileDamage> = casesOf(everyKind)
 
+/** It can still be read, and cannot be written. */
 export const unwritable = filled("write version", 0xff, 18, 19)
 
 export const damageFile = (path: string, { of }: FileDamage): Buffer => {

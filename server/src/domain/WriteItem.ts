@@ -82,7 +82,7 @@ export type Then =
  */
 export interface Outcome {
   readonly kind: "outcome"
-  /** The timer as whoever made the attempt has it. A store that finds it so need not read it first. */
+  /** The timer as the engine held it when the attempt was made. If the stored row still matches, no look is needed. */
   readonly timer: Timer
   readonly attempt: number
   readonly at: number

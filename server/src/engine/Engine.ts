@@ -1,8 +1,7 @@
 // The engine put together, and as those around it see it: is it well, what does it measure, how does it
 // stop. ARCHITECTURE.md tells the way of one timer through the stages that are wired here.
 import { Clock, Context, Effect, Fiber, Layer, Option, Random } from "effect"
-import type { Tally } from "../domain/Decision.ts"
-import { Alarm } from "../ports/Alarm.ts"
+import { Alarm, type AlarmService } from "../ports/Alarm.ts"
 import { Deliverers } from "../ports/Deliverer.ts"
 import { Ids } from "../ports/Ids.ts"
 import { Peers } from "../ports/Peers.ts"
@@ -11,14 +10,16 @@ import { TimerStore } from "../ports/TimerStore.ts"
 import { ManualClock, WallClock } from "../ports/WallClock.ts"
 import { ClockAdvance } from "./clock/ClockAdvance.ts"
 import { Dispatcher, type DispatcherLimits, type OpenBreaker } from "./dispatch/Dispatcher.ts"
-import { makeDispatchTerms } from "./dispatch/DispatchTerms.ts"
+import { type DispatchTerms, makeDispatchTerms } from "./dispatch/DispatchTerms.ts"
 import { Settler } from "./dispatch/Settler.ts"
+import { EngineHealth } from "./EngineHealth.ts"
 import { EngineMetrics } from "./EngineMetrics.ts"
 import { Forwarder } from "./forwarding/Forwarder.ts"
 import { FlightViews } from "./front/FlightViews.ts"
 import { withQuotas } from "./front/QuotaGate.ts"
 import { makeScheduler, Scheduler } from "./front/Scheduler.ts"
-import { makeGuard } from "./Guard.ts"
+import { type Guard, makeGuard } from "./Guard.ts"
+import { keepHouse, pruneAll, pruneBatchOf } from "./housekeeping.ts"
 import { NamespaceDirectory } from "./namespaces/NamespaceDirectory.ts"
 import { Quotas } from "./namespaces/Quotas.ts"
 import type { ClusterState } from "./ownership/ClusterView.ts"
@@ -70,14 +71,6 @@ export interface EngineStatus {
   readonly stalledLoops: ReadonlyArray<string>
 }
 
-/** A loop that has not moved for this long is called stalled. */
-const stalledAfterMs = 10_000
-const pruneEveryMs = 60_000
-const pruneBatch = 500
-/** The rest of a million goes with the next of its rounds. */
-const prunesAtOnce = 2_000
-/** Between batches, so that commits have their turn. */
-const prunePauseMs = 20
 /** How long a drain waits for outcomes to be stored, and then for shards to be released. */
 const settleWithinMs = 5_000
 
@@ -113,43 +106,118 @@ export class Engine extends Context.Service<
   }
 }
 
-const make = Effect.fnUntraced(function* (given: EngineOptions) {
-  const manual = Option.getOrUndefined(yield* Effect.serviceOption(ManualClock))
-  const options = manual === undefined ? given : underManualClock(given)
-  const bareStore = yield* TimerStore
-  const leases = yield* ShardLeases
-  const directory = yield* NamespaceDirectory
-  const deliverers = yield* Deliverers
-  const wall = yield* WallClock
-  const alarm = yield* Alarm
-  const ids = yield* Ids
-  const clock = yield* Clock.clockWith(Effect.succeed)
-  const random = yield* Random.Random
-  const metrics = yield* EngineMetrics.make
-  const context = yield* Effect.context<never>()
-  const runFork = Effect.runForkWith(context)
-  const peers = yield* Effect.serviceOption(Peers)
-  const setAside = new SetAside((effect) => void runFork(effect))
-  const store = setAside.watch(bareStore)
-  let isDraining = false
-  /** A node that hands its shards to others takes writes of each until that one is gone. */
-  let takesWrites = true
+/** What the stages are made of. */
+interface Parts {
+  readonly options: EngineOptions
+  readonly manual: ManualClock["Service"] | undefined
+  /** Without the watch for rows that cannot be read. */
+  readonly bareStore: TimerStore["Service"]
+  readonly store: TimerStore["Service"]
+  readonly setAside: SetAside
+  readonly leases: ShardLeases["Service"]
+  readonly directory: NamespaceDirectory["Service"]
+  readonly deliverers: Deliverers["Service"]
+  readonly peers: Peers["Service"] | undefined
+  readonly wall: WallClock["Service"]
+  readonly alarm: AlarmService
+  readonly ids: Ids["Service"]
+  readonly clock: Clock.Clock
+  readonly random: () => number
+  readonly metrics: EngineMetrics
+  readonly guard: Guard
+  readonly queue: WriteQueue
+  readonly runFork: <A, E>(effect: Effect.Effect<A, E>) => Fiber.Fiber<A, E>
+}
 
-  const guard = makeGuard(options.onBroken ?? (() => {}))
-  const queue = yield* WriteQueue.make(store, options.queue, metrics, guard)
+/** What a clock that is moved must know, wherever it happens; nobody listens to it on other clocks. */
+interface Notes {
+  /** An outcome is stored. */
+  stored(): void
+  /** A loop, or a timer that expired, has come to rest. */
+  turn(): void
+}
+
+/** How far the engine has come with its stop. */
+interface StopState {
+  isDraining: boolean
+  /** A node that hands its shards to others takes writes of each until that one is gone. */
+  takesWrites: boolean
+}
+
+const make = Effect.fnUntraced(function* (given: EngineOptions) {
+  const parts = yield* gather(given)
+  const { options, store, bareStore, wall, directory, setAside, guard } = parts
+  const state: StopState = { isDraining: false, takesWrites: true }
+  let advance: ClockAdvance | undefined
+  const notes: Notes = { stored: () => advance?.noteStored(), turn: () => advance?.noteTurn() }
   const terms = makeDispatchTerms(directory, () => ({
     ownedShards: ownership.ownedCount,
     shards: ownership.shards ?? 0,
   }))
-  const settler = new Settler({
-    queue,
-    terms,
-    wall,
-    ids,
-    metrics,
-    random: () => random.nextDoubleUnsafe(),
-    log: (effect) => runFork(effect),
+  const dispatcher = yield* makeDispatcher(parts, terms, notes)
+  const ownership: Ownership = yield* makeOwnership(parts, dispatcher, notes)
+  const prune = pruneBatchOf(store, wall, options.historyRetentionMs)
+  advance = makeAdvance(parts, dispatcher, ownership, state, prune)
+  const keeping = yield* Effect.forkScoped(guard("ownership", ownership.keepForever))
+  yield* Effect.forkScoped(keepHouse(prune, setAside.lookAgain(bareStore)))
+  const scheduler = yield* makeFront(parts, dispatcher, ownership, state)
+  const health = new EngineHealth({ ...parts, dispatcher, ownership, isDraining: () => state.isDraining })
+  const engine = Engine.of({
+    status: () => ({
+      shards: ownership.shards ?? 0,
+      ownedShards: ownership.ownedCount,
+      shardsElsewhere: ownership.ownedElsewhere,
+      isWaiting: !state.isDraining && ownership.isWaiting,
+      isDraining: state.isDraining,
+      stalledLoops: health.stalledLoops,
+    }),
+    sample: health.sample,
+    cluster: () => ownership.state(wall.now()),
+    lookNow: () => ownership.lookNow(),
+    breakers: (limit) => dispatcher.breakers(limit),
+    closeBreakers: (host) => dispatcher.closeBreakers(host),
+    clock: advance,
+    drain: (withinMs) => drain(parts, { dispatcher, ownership, keeping, state }, withinMs),
   })
+  return Context.make(Engine, engine).pipe(Context.add(Scheduler, scheduler))
+})
+
+const gather = Effect.fnUntraced(function* (given: EngineOptions) {
+  const manual = Option.getOrUndefined(yield* Effect.serviceOption(ManualClock))
+  const options = manual === undefined ? given : underManualClock(given)
+  const bareStore = yield* TimerStore
+  const random = yield* Random.Random
+  const metrics = yield* EngineMetrics.make
+  const runFork = Effect.runForkWith(yield* Effect.context<never>())
+  const setAside = new SetAside((effect) => void runFork(effect))
+  const store = setAside.watch(bareStore)
+  const guard = makeGuard(options.onBroken ?? (() => {}))
+  return {
+    options,
+    manual,
+    bareStore,
+    store,
+    setAside,
+    leases: yield* ShardLeases,
+    directory: yield* NamespaceDirectory,
+    deliverers: yield* Deliverers,
+    peers: Option.getOrUndefined(yield* Effect.serviceOption(Peers)),
+    wall: yield* WallClock,
+    alarm: yield* Alarm,
+    ids: yield* Ids,
+    clock: yield* Clock.clockWith(Effect.succeed),
+    random: () => random.nextDoubleUnsafe(),
+    metrics,
+    guard,
+    queue: yield* WriteQueue.make(store, options.queue, metrics, guard),
+    runFork,
+  } satisfies Parts
+})
+
+/** The dispatcher, and the settler of what it ran. Attempts that still run are interrupted when the scope ends. */
+const makeDispatcher = Effect.fnUntraced(function* (parts: Parts, terms: DispatchTerms, notes: Notes) {
+  const { options, deliverers, directory, wall, clock, metrics, runFork } = parts
+  const settler = new Settler({ ...parts, terms, log: (effect) => runFork(effect) })
   const flights = new Set<Fiber.Fiber<unknown>>()
   const dispatcher = new Dispatcher({
     limits: options.dispatch,
@@ -169,12 +237,12 @@ const make = Effect.fnUntraced(function* (given: EngineOptions) {
     settle: (flight, delivery, onStored) =>
       settler.settle(flight, delivery, () => {
         onStored()
-        advance?.noteStored()
+        notes.stored()
       }),
     expire: (entry, onStored) =>
       settler.expire(entry, () => {
         onStored()
-        advance?.noteTurn()
+        notes.turn()
       }),
   })
   for (const { presence } of deliverers.byType.values()) {
@@ -182,169 +250,106 @@ const make = Effect.fnUntraced(function* (given: EngineOptions) {
   }
   directory.onChange(() => dispatcher.noteTerms())
   yield* Effect.addFinalizer(() => Fiber.interruptAll([...flights]))
+  return dispatcher
+})
 
+/** Which shards this node fires, each with its loop. Owned shards share the bounds of the window. */
+const makeOwnership = Effect.fnUntraced(function* (parts: Parts, dispatcher: Dispatcher, notes: Notes) {
+  const { options, peers } = parts
   const share = (): WindowLimits => {
     const { window } = options
     const owners = Math.max(1, ownership.ownedCount)
     return { ...window, timers: Math.floor(window.timers / owners), bytes: Math.floor(window.bytes / owners) }
   }
   const ownership: Ownership = new Ownership(options.ownership, {
-    store,
-    leases,
-    queue,
-    clock,
-    metrics,
-    guard,
+    ...parts,
     makeLoop: (lease, trustedUntilNanos) =>
       new ShardLoop(lease, trustedUntilNanos, share(), {
-        store,
-        setAside,
+        ...parts,
         dispatcher,
-        wall,
-        alarm,
-        clock,
-        metrics,
         pollingIntervalMs: options.pollingIntervalMs,
         page: options.window.page,
-        onTurn: () => advance?.noteTurn(),
+        onTurn: () => notes.turn(),
       }),
     onOwnedChanged: () => {
       for (const loop of ownership.loops()) loop.window.resize(share())
     },
     // It looks by itself soon, so a nudge that does not arrive is not repeated.
-    onReleased: (to) => (Option.isNone(peers) ? Effect.void : Effect.ignore(peers.value.nudge(to))),
+    onReleased: (to) => (peers === undefined ? Effect.void : Effect.ignore(peers.nudge(to))),
   })
   yield* Effect.addFinalizer(() => ownership.abandonAll)
-  const prune = pruneBatchOf(store, wall, options.historyRetentionMs)
-  const advance: ClockAdvance | undefined =
-    manual === undefined
-      ? undefined
-      : new ClockAdvance({
-          wall,
-          manual,
-          clock,
-          store,
-          dispatcher,
-          shards: () => ownership.shards,
-          loops: () => ownership.loops(),
-          isStopping: () => isDraining,
-          prune: Effect.repeat(prune, { while: (removed) => removed === pruneBatch, times: prunesAtOnce }),
-        })
-  const keeping = yield* Effect.forkScoped(guard("ownership", ownership.keepForever))
-  yield* Effect.forkScoped(keepHouse(prune, setAside.lookAgain(bareStore)))
-
-  const own = new OwnWrites({ ownership, queue })
-  const cluster = Option.isNone(peers) ? undefined : { view: ownership, peers: peers.value }
-  const scheduler = makeScheduler({
-    store,
-    own,
-    forwarder:
-      cluster === undefined ? undefined : yield* Forwarder.make({ ...cluster, store, own, metrics, guard }),
-    flights: new FlightViews({ own, dispatcher, wall, cluster }),
-    wall,
-    ids,
-    metrics,
-    isDraining: () => !takesWrites,
-  })
-
-  const quotas = new Quotas({ directory, store, clock, nodes: () => ownership.nodes })
-
-  const ageMs = (sinceNanos: bigint) => Number(clock.monotonicTimeNanosUnsafe() - sinceNanos) / 1e6
-  const loopAgesMs = () => {
-    const loops = ownership.loops()
-    const oldest = (progress: (loop: ShardLoop) => bigint) =>
-      Math.max(0, ...loops.map((loop) => ageMs(progress(loop))))
-    const stuckSince = queue.stuckSinceNanos
-    return {
-      firing: oldest((loop) => loop.firingProgressNanos),
-      reading: oldest((loop) => loop.readingProgressNanos),
-      ownership: isDraining ? 0 : ageMs(ownership.progressNanos),
-      committing: stuckSince === undefined ? 0 : ageMs(stuckSince),
-    }
-  }
-
-  const sample = Effect.gen(function* () {
-    const now = wall.now()
-    const windows = ownership.loops().map(({ window }) => window)
-    const sum = (of: (window: (typeof windows)[number]) => number) =>
-      windows.reduce((total, window) => total + of(window), 0)
-    const oldestDue = Math.min(now, ...windows.map((window) => window.oldestDue(now) ?? now))
-    metrics.gauge("inFlight", dispatcher.inFlight)
-    metrics.gauge("ready", dispatcher.readyCount)
-    metrics.gauge("openBreakers", dispatcher.openBreakers)
-    metrics.gauge("oldestDueAgeSeconds", (now - oldestDue) / 1_000)
-    metrics.gauge(
-      "windowTimers",
-      sum((window) => window.size),
-    )
-    metrics.gauge(
-      "windowBytes",
-      sum((window) => window.bytes),
-    )
-    metrics.gauge(
-      "congestedNamespaces",
-      sum((window) => window.excludedNamespaces.length),
-    )
-    metrics.gauge("ownedShards", ownership.ownedCount)
-    const { paused, sealed, unreadable } = directory.counts()
-    metrics.gauge("pausedNamespaces", paused)
-    metrics.gauge("servicePaused", directory.service().pause === undefined ? 0 : 1)
-    metrics.gauge("sealedNamespaces", sealed)
-    metrics.unreadable("settings", unreadable)
-    metrics.unreadable("timers", setAside.counts.timers)
-    metrics.unreadable("lives", setAside.counts.lives)
-    for (const [loop, age] of Object.entries(loopAgesMs())) {
-      metrics.loopAge(loop as keyof ReturnType<typeof loopAgesMs>, age / 1_000)
-    }
-    yield* store.tally.pipe(
-      Effect.map((tally) => metrics.gauge("pending", pendingOf(tally))),
-      Effect.catch((error) => Effect.logWarning(`pending timers could not be counted: ${error.message}`)),
-    )
-  })
-
-  const drain = Effect.fnUntraced(function* (withinMs: number) {
-    const startedNanos = clock.monotonicTimeNanosUnsafe()
-    isDraining = true
-    if (ownership.hasTakers) yield* ownership.leave(withinMs)
-    takesWrites = false
-    dispatcher.stop()
-    // Attempts whose shard is another's by now have nowhere to be settled.
-    yield* Effect.sleep(20).pipe(
-      Effect.repeat({ while: () => dispatcher.inFlight > 0 && ownership.ownedCount > 0 }),
-      Effect.timeoutOption(Math.max(0, withinMs - ageMs(startedNanos))),
-    )
-    yield* Effect.timeoutOption(queue.awaitIdle, settleWithinMs)
-    yield* Fiber.interrupt(keeping)
-    yield* ownership.releaseAll(settleWithinMs)
-  })
-
-  const engine = Engine.of({
-    status: () => ({
-      shards: ownership.shards ?? 0,
-      ownedShards: ownership.ownedCount,
-      shardsElsewhere: ownership.ownedElsewhere,
-      isWaiting: !isDraining && ownership.isWaiting,
-      isDraining,
-      stalledLoops: Object.entries(loopAgesMs()).flatMap(([loop, age]) =>
-        age > stalledAfterMs ? [loop] : [],
-      ),
-    }),
-    sample,
-    cluster: () => ownership.state(wall.now()),
-    lookNow: () => ownership.lookNow(),
-    breakers: (limit) => dispatcher.breakers(limit),
-    closeBreakers: (host) => dispatcher.closeBreakers(host),
-    clock: advance,
-    drain,
-  })
-  return Context.make(Engine, engine).pipe(Context.add(Scheduler, withQuotas(scheduler, quotas)))
+  return ownership
 })
 
-const pendingOf = (tally: Tally): number =>
-  tally.created +
-  tally.rearmed +
-  tally.replayed -
-  (tally.delivered + tally.cancelled + tally.replaced + tally.dead + tally.discarded)
+/** Nothing on a clock that goes by itself. */
+const makeAdvance = (
+  { manual, wall, clock, store }: Parts,
+  dispatcher: Dispatcher,
+  ownership: Ownership,
+  state: StopState,
+  prune: Effect.Effect<number>,
+): ClockAdvance | undefined =>
+  manual &&
+  new ClockAdvance({
+    wall,
+    manual,
+    clock,
+    store,
+    dispatcher,
+    shards: () => ownership.shards,
+    loops: () => ownership.loops(),
+    isStopping: () => state.isDraining,
+    prune: pruneAll(prune),
+  })
+
+/** What callers ask: behind the quotas of their namespaces, and carried to other nodes where there are any. */
+const makeFront = Effect.fnUntraced(function* (
+  parts: Parts,
+  dispatcher: Dispatcher,
+  ownership: Ownership,
+  state: StopState,
+) {
+  const { peers } = parts
+  const own = new OwnWrites({ ownership, queue: parts.queue })
+  const cluster = peers === undefined ? undefined : { view: ownership, peers }
+  const forwarder = cluster === undefined ? undefined : yield* Forwarder.make({ ...parts, ...cluster, own })
+  const scheduler = makeScheduler({
+    ...parts,
+    own,
+    forwarder,
+    flights: new FlightViews({ own, dispatcher, wall: parts.wall, cluster }),
+    isDraining: () => !state.takesWrites,
+  })
+  return withQuotas(scheduler, new Quotas({ ...parts, nodes: () => ownership.nodes }))
+})
+
+interface Draining {
+  readonly dispatcher: Dispatcher
+  readonly ownership: Ownership
+  readonly keeping: Fiber.Fiber<unknown>
+  readonly state: StopState
+}
+
+const drain = Effect.fnUntraced(function* (
+  { clock, queue }: Parts,
+  { dispatcher, ownership, keeping, state }: Draining,
+  withinMs: number,
+) {
+  const startedNanos = clock.monotonicTimeNanosUnsafe()
+  state.isDraining = true
+  if (ownership.hasTakers) yield* ownership.leave(withinMs)
+  state.takesWrites = false
+  dispatcher.stop()
+  const takenMs = Number(clock.monotonicTimeNanosUnsafe() - startedNanos) / 1e6
+  // Attempts whose shard is another's by now have nowhere to be settled.
+  yield* Effect.sleep(20).pipe(
+    Effect.repeat({ while: () => dispatcher.inFlight > 0 && ownership.ownedCount > 0 }),
+    Effect.timeoutOption(Math.max(0, withinMs - takenMs)),
+  )
+  yield* Effect.timeoutOption(queue.awaitIdle, settleWithinMs)
+  yield* Fiber.interrupt(keeping)
+  yield* ownership.releaseAll(settleWithinMs)
+})
 
 /**
  * A clock that is moved comes to far instants at once, so the window looks as far as timers may lie. And a host that is
@@ -358,23 +363,3 @@ const underManualClock = (options: EngineOptions): EngineOptions => ({
     breaker: { ...options.dispatch.breaker, failures: Number.POSITIVE_INFINITY },
   },
 })
-
-/** How many went. History past its retention goes in small batches, so that no commit waits long for it. */
-const pruneBatchOf = (
-  store: TimerStore["Service"],
-  wall: WallClock["Service"],
-  retentionMs: number,
-): Effect.Effect<number> =>
-  Effect.suspend(() => store.prune(wall.now() - retentionMs, pruneBatch)).pipe(
-    Effect.catch((error) => Effect.as(Effect.logWarning(`history was not pruned: ${error.message}`), 0)),
-  )
-
-/** Prunes history, and between the rounds looks again at rows that were set aside. */
-const keepHouse = (prune: Effect.Effect<number>, lookAgain: Effect.Effect<void>): Effect.Effect<never> =>
-  Effect.gen(function* () {
-    for (;;) {
-      const removed = yield* prune
-      if (removed < pruneBatch) yield* lookAgain
-      yield* Effect.sleep(removed < pruneBatch ? pruneEveryMs : prunePauseMs)
-    }
-  })

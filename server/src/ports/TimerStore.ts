@@ -15,11 +15,11 @@
 //  - A refused batch (`ownershipLost`, `overtaken`) has changed nothing. If a part of a batch may have been written and
 //    the rest cannot be, the call fails with a StoreError instead.
 //  - A repeated write is harmless and gets the answer it got, or would have got, at first. That holds as long as nobody
-//    else has written its key since. A marked repeat (`isRepeat`) is harmless whatever was written, and is answered
-//    `unknown`, with nothing done, if nothing shows any more whether it was done before. A discard leaves no
-//    trace: repeated, it finds nothing.
-//  - A restored item overwrites nothing: an arming, told by its fireId, that is there already is `present`, whether it
-//    is pending or has ended. A key with other lives `differs`. Each restored arming is counted as created, and by its
+//    else has written its key since. A marked repeat (`isRepeat`) is harmless whatever was written. If no
+//    trace shows whether it was done before, nothing is done and the answer is `unknown`. A discard leaves no trace, so
+//    its repeat finds nothing.
+//  - A restored item overwrites nothing. If an arming with the same fireId exists, pending or ended, the answer is
+//    `present`. A key with other lives `differs`. Each restored arming is counted as created, and by its
 //    end if it has one, so that the tally balances.
 //  - Damage: a row whose texts cannot be decoded fails neither a page nor a write of other keys. `due` and `find` answer
 //    it with a spec that is `unreadable`, in its place; lists name it apart from their items; counts count it. A write

@@ -10,8 +10,8 @@ import { build } from "./Build.ts"
 export type InstallDriver = (name: string) => Effect.Effect<void, AdapterFailure>
 
 /**
- * It must run before anything imports the driver: the runtime remembers what it did not find. It blocks the process, in
- * which nothing else happens at that time.
+ * The driver must be installed before anything imports it, because Bun remembers a failed import. The call blocks the
+ * process; nothing else runs yet.
  */
 export const installDriver: InstallDriver = (name) =>
   build.built === undefined

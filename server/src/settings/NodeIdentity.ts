@@ -32,7 +32,7 @@ const isHost = (host: string): boolean =>
 
 const unspecified = new Set(["0.0.0.0", "[::]", "[::ffff:0:0]"])
 
-/** An address to listen on that nobody can be reached by, in whichever way it is written. */
+/** An address that can be listened on but not connected to, such as 0.0.0.0, in whichever way it is written. */
 export const isUnspecified = (host: string): boolean => {
   const url = `http://${isIPv6(host) ? `[${host}]` : host}`
   return URL.canParse(url) && unspecified.has(new URL(url).hostname)

@@ -18,7 +18,7 @@ import {
   type WriteAnswer,
   type WriteItem,
 } from "../domain/WriteItem.ts"
-import type { Commit, CommitAnswer, Look } from "../ports/ShardStorage.ts"
+import type { Commit, CommitAnswer, Look, StorageLimits } from "../ports/ShardStorage.ts"
 import type { BatchAnswer, ShardBatch } from "../ports/TimerStore.ts"
 import { type DecidedChange, keyChangeOf, knownToExpect } from "./keyChangeOf.ts"
 
@@ -36,8 +36,12 @@ const mostMisses = 3
 /** Past this share of misses, the next write looks before it commits. */
 const missesTolerated = 0.1
 
-/** A look brings payloads with it, so that it is bounded more closely than a commit. */
-const keysALook = 128
+/**
+ * A look brings payloads with it, and nobody knows their sizes before. So the first look of a write is small, and each
+ * next one is twice as large, as long as the payloads are.
+ */
+const keysOfFirstLook = 32
+const keysOfLargestLook = 128
 
 /** What a store remembers from write to write. */
 export class WriteMemory {
@@ -62,6 +66,8 @@ interface Entry {
   readonly uuid: Uuid
   /** What it is decided from without a look; nothing if it must look. */
   readonly expected: Known | undefined
+  /** It waits for another item of its key in the same write, and so finds the key in use. */
+  isBehind: boolean
   known: Known | undefined
   misses: number
   /** Committed as decided without a look. */
@@ -95,20 +101,32 @@ interface SentPart extends Part {
   readonly changeOfEntry: ReadonlyArray<number>
 }
 
+/** What a write must know of its storage. */
+export type WriteLimits = Pick<StorageLimits, "itemBytes" | "batchBytes">
+
 export class Deciding {
   readonly #batches: ReadonlyArray<Batch>
   readonly #memory: WriteMemory
+  readonly #batchBytes: number
   readonly #looksFirst: boolean
   #round: ReadonlyArray<Part> | undefined
   #looking: ReadonlyArray<Entry> = []
   #sent: ReadonlyArray<SentPart> = []
   #expectable = 0
   #missed = 0
+  #keysALook = keysOfFirstLook
+  /** Payloads that looks of this round have brought. */
+  #lookedBytes = 0
 
-  constructor(batches: ReadonlyArray<ShardBatch>, memory: WriteMemory, mostItemBytes: number) {
+  constructor(
+    batches: ReadonlyArray<ShardBatch>,
+    memory: WriteMemory,
+    { itemBytes, batchBytes }: WriteLimits,
+  ) {
     this.#memory = memory
     this.#looksFirst = memory.looksFirst
-    this.#batches = batches.map((batch) => toBatch(batch, mostItemBytes))
+    this.#batchBytes = batchBytes
+    this.#batches = batches.map((batch) => toBatch(batch, itemBytes))
   }
 
   step(): Step {
@@ -117,7 +135,7 @@ export class Deciding {
       this.#noteMisses()
       return { kind: "done" }
     }
-    this.#looking = this.#toLookAt(this.#round).slice(0, keysALook)
+    this.#looking = this.#toLookAt(this.#round).slice(0, this.#keysALook)
     if (this.#looking.length > 0) return { kind: "look", looks: this.#looking.map(lookOf) }
     const commits: Array<Commit> = []
     this.#sent = this.#round.map((part) => this.#decide(part, commits))
@@ -126,10 +144,16 @@ export class Deciding {
 
   /** What the looks of the last step found, in their order. */
   looked(found: ReadonlyArray<Known>): void {
+    let bytes = 0
     for (const [index, entry] of this.#looking.entries()) {
       entry.known = found[index]
       if (entry.known === undefined) throw new WriteGivenUp("the storage left a look without an answer")
+      bytes += payloadBytesOf(entry.known)
     }
+    if (bytes > this.#batchBytes / 4) this.#keysALook = Math.max(1, this.#keysALook >> 1)
+    else this.#keysALook = Math.min(keysOfLargestLook, this.#keysALook * 2)
+    this.#lookedBytes += bytes
+    if (this.#lookedBytes >= this.#batchBytes) this.#leaveUnlooked()
   }
 
   /** What became of the commits of the last step, in their order. */
@@ -143,6 +167,7 @@ export class Deciding {
       } else part.batch.refusal = answer.result
     }
     this.#round = undefined
+    this.#lookedBytes = 0
   }
 
   get answers(): ReadonlyArray<BatchAnswer> {
@@ -164,6 +189,14 @@ export class Deciding {
     })
   }
 
+  /** What has been looked at fills a commit: the rest of the round waits for the next one. */
+  #leaveUnlooked(): void {
+    this.#round = this.#round?.flatMap(({ batch, entries }) => {
+      const known = entries.filter((entry) => !this.#mustLook(entry))
+      return known.length === 0 ? [] : [{ batch, entries: known }]
+    })
+  }
+
   #toLookAt(round: ReadonlyArray<Part>): ReadonlyArray<Entry> {
     const entries: Array<Entry> = []
     for (const part of round) {
@@ -174,7 +207,7 @@ export class Deciding {
 
   #mustLook(entry: Entry): boolean {
     if (entry.known !== undefined) return false
-    return this.#looksFirst || entry.misses > 0 || entry.expected === undefined
+    return this.#looksFirst || entry.misses > 0 || entry.isBehind || entry.expected === undefined
   }
 
   #decide(part: Part, commits: Array<Commit>): SentPart {
@@ -268,7 +301,16 @@ const toBatch = ({ shard, epoch, items }: ShardBatch, mostItemBytes: number): Ba
     else {
       const { uuid } = keyOfItem(item)
       const expected = knownToExpect(item)
-      left.push({ item, index, uuid, expected, known: undefined, misses: 0, isAsExpected: false })
+      left.push({
+        item,
+        index,
+        uuid,
+        expected,
+        isBehind: false,
+        known: undefined,
+        misses: 0,
+        isAsExpected: false,
+      })
     }
   }
   return {
@@ -313,7 +355,18 @@ const firstOfEachKey = (left: ReadonlyArray<Entry>): ReadonlyArray<Entry> => {
   for (const { uuid } of left) keys.add(uuid)
   if (keys.size === left.length) return left
   keys.clear()
-  return left.filter(({ uuid }) => !keys.has(uuid) && keys.add(uuid))
+  return left.filter((entry) => {
+    const isFirst = !keys.has(entry.uuid)
+    keys.add(entry.uuid)
+    if (!isFirst) entry.isBehind = true
+    return isFirst
+  })
+}
+
+const payloadBytesOf = ({ pending, last, lives = [] }: Known): number => {
+  let bytes = (pending?.payload?.byteLength ?? 0) + (last?.payload?.byteLength ?? 0)
+  for (const { payload } of lives) bytes += payload?.byteLength ?? 0
+  return bytes
 }
 
 /** Whether the look found what would have been expected without it. */
@@ -321,6 +374,7 @@ const isSame = (known: Known, expected: Known): boolean =>
   known.pending?.fireId === expected.pending?.fireId &&
   known.pending?.revision === expected.pending?.revision &&
   known.pending?.attempts === expected.pending?.attempts &&
+  known.pending?.askedAt === expected.pending?.askedAt &&
   (expected.pending !== undefined || known.last === undefined)
 
 const lookOf = ({ item }: Entry): Look => {

@@ -48,7 +48,7 @@ const writing = Effect.fnUntraced(function* (
   memory: WriteMemory,
   batches: ReadonlyArray<ShardBatch>,
 ) {
-  const deciding = new Deciding(batches, memory, storage.limits.itemBytes)
+  const deciding = new Deciding(batches, memory, storage.limits)
   for (;;) {
     const step = deciding.step()
     if (step.kind === "done") return deciding.answers

@@ -2,9 +2,9 @@
 import { describe, expect, test } from "bun:test"
 import { nothingKnown } from "../../src/domain/Decision.ts"
 import { Deciding, WriteGivenUp, WriteMemory } from "../../src/stores/Deciding.ts"
-import { cancelOf, samplePut, sampleTimer } from "../../testkit/timers.ts"
+import { cancelOf, changeOf, putOf, samplePut, sampleTimer } from "../../testkit/timers.ts"
 
-const mostItemBytes = 1 << 20
+const limits = { itemBytes: 1 << 20, batchBytes: 4 << 20 }
 
 describe("the numbers of commits", () => {
   test("rise by shard and epoch, and begin again with the next epoch", () => {
@@ -24,7 +24,7 @@ describe("the numbers of commits", () => {
 describe("the looks of a write", () => {
   test("are bounded: many keys are looked at in several steps, each once", () => {
     const items = Array.from({ length: 1_000 }, () => cancelOf(sampleTimer()))
-    const deciding = new Deciding([{ shard: 0, epoch: 1, items }], new WriteMemory(), mostItemBytes)
+    const deciding = new Deciding([{ shard: 0, epoch: 1, items }], new WriteMemory(), limits)
     const seen = new Set<string>()
     let step = deciding.step()
     for (; step.kind === "look"; step = deciding.step()) {
@@ -36,11 +36,52 @@ describe("the looks of a write", () => {
     expect(step.kind).toBe("commit")
   })
 
+  test("bring no more payloads than a commit may hold: the rest goes into the next commit", () => {
+    const payload = new Uint8Array(1 << 20)
+    const timers = Array.from({ length: 100 }, () => sampleTimer({ payload }))
+    const items = timers.map((timer) => changeOf(timer, { executeAt: timer.executeAt + 1 }))
+    const byKey = new Map(timers.map((timer) => [timer.uuid, timer]))
+    const deciding = new Deciding([{ shard: 0, epoch: 1, items }], new WriteMemory(), limits)
+    const changesOfCommits: Array<number> = []
+    let looked = 0
+    for (let step = deciding.step(); step.kind !== "done"; step = deciding.step()) {
+      if (step.kind === "look") {
+        looked += step.looks.length
+        deciding.looked(step.looks.map(({ key }) => ({ pending: byKey.get(key.uuid), last: undefined })))
+      } else {
+        changesOfCommits.push(step.commits[0]?.changes.length ?? 0)
+        deciding.committed([{ result: "committed", missed: [], refused: [] }])
+      }
+    }
+    expect(looked).toBe(100)
+    expect(changesOfCommits.reduce((sum, changes) => sum + changes)).toBe(100)
+    // The first look is made before any size is known. After it, a commit ends at the look that reaches 4 MiB.
+    expect(changesOfCommits[0]).toBe(32)
+    expect(Math.max(...changesOfCommits.slice(1))).toBeLessThanOrEqual(16)
+    expect(changesOfCommits.at(-2)).toBeLessThanOrEqual(4)
+  })
+
+  test("come first for an item behind another of its key in the same write", () => {
+    const timer = sampleTimer()
+    const items = [
+      putOf(timer),
+      putOf({ ...timer, fireId: sampleTimer().fireId, executeAt: timer.executeAt + 1 }),
+    ]
+    const deciding = new Deciding([{ shard: 0, epoch: 1, items }], new WriteMemory(), limits)
+    const kinds: Array<string> = []
+    for (let step = deciding.step(); step.kind !== "done"; step = deciding.step()) {
+      kinds.push(step.kind)
+      if (step.kind === "look") deciding.looked([{ pending: timer, last: undefined }])
+      else deciding.committed([{ result: "committed", missed: [], refused: [] }])
+    }
+    expect(kinds).toEqual(["commit", "look", "commit"])
+  })
+
   test("come first once many creates found their keys in use, and no more once few do", () => {
     const memory = new WriteMemory()
     const puts = Array.from({ length: 10 }, () => samplePut())
     const kindOfFirstStep = (isUsed: boolean) => {
-      const deciding = new Deciding([{ shard: 0, epoch: 1, items: puts }], memory, mostItemBytes)
+      const deciding = new Deciding([{ shard: 0, epoch: 1, items: puts }], memory, limits)
       const first = deciding.step()
       let missed = isUsed ? puts.map((_, index) => index) : []
       for (let step = first; step.kind !== "done"; step = deciding.step()) {
@@ -68,7 +109,7 @@ describe("the looks of a write", () => {
 
 test("a change that misses is looked at again, and a row that keeps changing makes the write fail", () => {
   const items = [samplePut()]
-  const deciding = new Deciding([{ shard: 0, epoch: 1, items }], new WriteMemory(), mostItemBytes)
+  const deciding = new Deciding([{ shard: 0, epoch: 1, items }], new WriteMemory(), limits)
   let [commits, looks] = [0, 0]
   const run = () => {
     for (let step = deciding.step(); step.kind !== "done"; step = deciding.step()) {

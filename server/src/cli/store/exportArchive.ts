@@ -96,7 +96,7 @@ const written = (archive: TimerArchive) =>
 const shownOf = (named: ReadonlyArray<string>, count: number): string =>
   `${named.join(", ")}${count > named.length ? ` and ${count - named.length} more` : ""}`
 
-/** Before all timers, so that what was paused is known to be before there is anything to fire. */
+/** Settings come before timers: an import knows what is paused before it has anything to fire. */
 const writtenSettings = (archive: TimerArchive) =>
   Effect.gen(function* () {
     const { answer } = yield* Output

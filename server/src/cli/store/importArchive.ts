@@ -199,7 +199,7 @@ class ImportRun {
     })
   }
 
-  /** Answers of shards come side by side, and in the middle of other work: what is to be said of them is said later. */
+  /** Answers arrive in any order, while other work runs. Remarks about them are collected and printed later. */
   #note(item: ArchivedItem, answer: WriteAnswer): void {
     switch (answer.result) {
       case "restored":

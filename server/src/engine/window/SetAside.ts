@@ -1,6 +1,6 @@
 // Rows that this node has met and could not read: pending timers and finished lives whose texts are damaged. Each is
-// logged once and counted. Nobody fires them, and the sweep does not read them again and again; once in a while they are
-// looked at, so that a row that was repaired or removed is forgotten here, and fires if it is due.
+// logged once and counted. Nobody fires them, and the sweep does not read them again and again. Once a minute some of
+// them are read again. A repaired or removed row is forgotten here; a repaired timer that is due then fires.
 import { Effect } from "effect"
 import { type FinishedState, isReadable, type Spec, type TimerKey, type Uuid } from "../../domain/Timer.ts"
 import type { Listed, ListPage, StoreError, TimerStore } from "../../ports/TimerStore.ts"

@@ -428,4 +428,4 @@ export class Window {
 }
 
 const isSameArming = (a: Timer, b: Timer): boolean =>
-  a.fireId === b.fireId && a.attempts === b.attempts && a.fireAt === b.fireAt
+  a.fireId === b.fireId && a.attempts === b.attempts && a.fireAt === b.fireAt && a.askedAt === b.askedAt

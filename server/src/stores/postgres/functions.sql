@@ -77,7 +77,7 @@ BEGIN
 
   IF cardinality(held) < cardinality(fence_shards) THEN
     SELECT json_object_agg(f.shard, CASE WHEN s.epoch = f.epoch THEN 'overtaken' ELSE 'ownershipLost' END) INTO refused
-    FROM unnest(fence_shards, fence_epochs) AS f (shard, epoch) JOIN shards AS s USING (shard)
+    FROM unnest(fence_shards, fence_epochs) AS f (shard, epoch) LEFT JOIN shards AS s USING (shard)
     WHERE f.shard <> ALL (held);
   END IF;
 

@@ -6,8 +6,12 @@ import text from "./functions.sql" with { type: "text" }
 
 const hash = createHash("sha256").update(text).digest("hex").slice(0, 12)
 
-/** Functions that no program has opened the store with for so long are removed. */
+/** Functions that no program has used for so long are removed. A node says every day that it still uses its own. */
 const keptDays = 30
+
+/** Notes that this program uses its functions; at most once a day, so that a node may say it with every beat. */
+export const noteUseSql = `UPDATE functions SET used_at = now()
+  WHERE hash = '${hash}' AND used_at < now() - interval '1 day'`
 
 export const functionNamed = (name: "commit_changes" | "insert_new" | "claim_shard"): string =>
   `${name}_${hash}`
@@ -15,14 +19,14 @@ export const functionNamed = (name: "commit_changes" | "insert_new" | "claim_sha
 /** In the caller's transaction, with the store's schema first on the search path. */
 export const createFunctions = async (sql: Bun.SQL): Promise<void> => {
   const opened: ReadonlyArray<unknown> = await sql.unsafe(
-    "UPDATE functions SET opened_at = now() WHERE hash = $1::text RETURNING hash",
+    "UPDATE functions SET used_at = now() WHERE hash = $1::text RETURNING hash",
     [hash],
   )
   if (opened.length > 0) return
   await sql.unsafe(text.replaceAll("__HASH__", hash)).simple()
   await sql.unsafe("INSERT INTO functions (hash) VALUES ($1::text)", [hash])
   const old: ReadonlyArray<{ hash: string }> = await sql.unsafe(
-    "SELECT hash FROM functions WHERE opened_at < now() - make_interval(days => $1::integer)",
+    "SELECT hash FROM functions WHERE used_at < now() - make_interval(days => $1::integer)",
     [keptDays],
   )
   for (const { hash: gone } of old) {

@@ -1,6 +1,6 @@
 // Statements by name, so that a test can ask the query planner about each. Commits are in functions.sql, looks in
 // looks.ts, scans in scans.ts.
-import { functionNamed } from "./functions.ts"
+import { functionNamed, noteUseSql } from "./functions.ts"
 import { keyColumns, lifeColumns, timerColumns } from "./rows.ts"
 
 /** Waits for nobody: a life that a commit is just correcting is left to the next call. */
@@ -24,7 +24,8 @@ export const leaseSql = {
     renewed AS (UPDATE leases SET counter = counter + 1 FROM held WHERE leases.shard = held.shard RETURNING leases.shard)
     SELECT shard, foreign_writes::float8 AS foreign_writes FROM shards JOIN renewed USING (shard)`,
   release: "UPDATE leases SET node = NULL WHERE shard = $1::integer AND epoch = $2::bigint",
-  announce: `INSERT INTO members (node, address, beat, is_leaving, process)
+  announce: `WITH used AS (${noteUseSql})
+    INSERT INTO members (node, address, beat, is_leaving, process)
     VALUES ($1::text, $2::text, 1, $3::boolean, $4::text)
     ON CONFLICT (node) DO UPDATE
     SET address = excluded.address, beat = members.beat + 1, is_leaving = excluded.is_leaving, process = excluded.process`,

@@ -51,7 +51,7 @@ export class Writer {
   /** The answers are in what is returned. */
   write(batches: ReadonlyArray<ShardBatch>): Deciding {
     return this.#carrying((apply) => {
-      const deciding = new Deciding(batches, this.#memory, limits.itemBytes)
+      const deciding = new Deciding(batches, this.#memory, limits)
       for (;;) {
         const step = deciding.step()
         if (step.kind === "done") return deciding

@@ -179,7 +179,7 @@ export const checkOrigin = (database: Database, path: string, role: FileRole = "
       )
     }
     if (tables === 0 && isOurs) throw damaged(path, "its tables are missing", role)
-    if (version < 0 || (version === 0 && tables > 0)) {
+    if (isImpossible(database, version, tables)) {
       throw damaged(path, `its header has the schema version ${version}`, role)
     }
     if (version > migrations.length) {
@@ -190,6 +190,23 @@ export const checkOrigin = (database: Database, path: string, role: FileRole = "
       )
     }
   })()
+
+/** No program has, or will ever have, so many versions. */
+const mostVersions = 1_000
+
+/** What shows that a store has at least this version, from which on every store has it. */
+const marksOfVersions = [
+  { version: 1, isThere: "SELECT count(*) FROM sqlite_schema WHERE name = 'timers'" },
+  { version: 2, isThere: "SELECT count(*) FROM pragma_table_info('timers') WHERE name = 'asked_at'" },
+  { version: 5, isThere: "SELECT count(*) FROM sqlite_schema WHERE name = 'documents'" },
+]
+
+/** Whether the version in the header is not one that these tables can have. */
+const isImpossible = (database: Database, version: number, tables: number): boolean => {
+  if (version < 0 || version > mostVersions) return true
+  if (tables === 0) return false
+  return marksOfVersions.some((mark) => numberIn(database, mark.isThere) > 0 !== version >= mark.version)
+}
 
 /** Those of the first version, which every later one has. */
 const ownTables = ["timers", "bodies", "history", "dead", "shards", "tally"]

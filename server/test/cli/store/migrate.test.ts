@@ -113,7 +113,13 @@ describe("punctual migrate on SQLite", () => {
     const ended = await Effect.runPromise(
       Effect.gen(function* () {
         yield* Layer.build(storeAt(url))
-        yield* Effect.sync(() => editing(url, (database) => database.run("PRAGMA user_version = 1")))
+        // An older program's, as it seems.
+        yield* Effect.sync(() =>
+          editing(url, (database) => {
+            database.run("DROP TABLE documents")
+            database.run("PRAGMA user_version = 4")
+          }),
+        )
         return yield* Effect.promise(() => migrated(url))
       }).pipe(Effect.scoped),
     )

@@ -1,6 +1,8 @@
 import { describe, expect, test } from "bun:test"
 import { Effect } from "effect"
 import { ShardLeases } from "../../../src/ports/ShardLeases.ts"
+import { connectionTo } from "../../../src/stores/postgres/Connections.ts"
+import { announce } from "../../../src/stores/postgres/Leases.ts"
 import { migrations, oldestVersion, programVersion } from "../../../src/stores/postgres/migrations/all.ts"
 import { openDatabase, whyUnfit } from "../../../src/stores/postgres/openDatabase.ts"
 import { PostgresStore } from "../../../src/stores/postgres/PostgresStore.ts"
@@ -131,7 +133,7 @@ describePostgres("installed", "opening a PostgreSQL store", () => {
       }
       await sql.unsafe(`ALTER TYPE ${schema}.change_${own?.hash} RENAME TO change_old`)
       await sql.unsafe(`DELETE FROM ${schema}.functions`)
-      await sql.unsafe(`INSERT INTO ${schema}.functions (hash, opened_at)
+      await sql.unsafe(`INSERT INTO ${schema}.functions (hash, used_at)
         VALUES ('old', now() - interval '31 days'), ('recent', now() - interval '29 days')`)
     })
     await openDatabase(url, 1)
@@ -146,13 +148,38 @@ describePostgres("installed", "opening a PostgreSQL store", () => {
       using(
         server().url,
         (sql): Promise<ReadonlyArray<{ is_recent: boolean }>> =>
-          sql.unsafe(`SELECT opened_at > now() - interval '1 day' AS is_recent FROM ${schema}.functions`),
+          sql.unsafe(`SELECT used_at > now() - interval '1 day' AS is_recent FROM ${schema}.functions`),
       )
     await using(server().url, (sql) =>
-      sql.unsafe(`UPDATE ${schema}.functions SET opened_at = now() - interval '31 days'`),
+      sql.unsafe(`UPDATE ${schema}.functions SET used_at = now() - interval '31 days'`),
     )
     await openDatabase(url, 1)
     expect([...(await openedAt())]).toEqual([{ is_recent: true }])
+  })
+
+  test("keeps the functions of a node that has run for longer, as long as it announces itself", async () => {
+    const { url, schema } = server().database()
+    const { place } = await openDatabase(url, 1)
+    const ageInDays = async () => {
+      const rows = await using(
+        server().url,
+        (sql): Promise<ReadonlyArray<{ days: number }>> =>
+          sql.unsafe(`SELECT extract(day FROM now() - used_at)::integer AS days FROM ${schema}.functions`),
+      )
+      return rows[0]?.days
+    }
+    const setAge = (days: number) =>
+      using(server().url, (sql) =>
+        sql.unsafe(`UPDATE ${schema}.functions SET used_at = now() - interval '${days} days'`),
+      )
+    const announceOnce = async () => {
+      const connection = connectionTo(place)
+      await announce(connection, { node: "first", address: "", isLeaving: false })
+      await connection.close()
+    }
+    await setAge(2)
+    await announceOnce()
+    expect(await ageInDays()).toBe(0)
   })
 
   test("moves settings of before into documents under their versions", async () => {

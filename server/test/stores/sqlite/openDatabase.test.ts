@@ -161,7 +161,10 @@ describe("opening an SQLite store", () => {
   test("does not migrate under another process that holds the store", async () => {
     await open()
     // The other one: an older program, whose schema this one would have to migrate.
-    edit((database) => database.run("PRAGMA user_version = 1"))
+    edit((database) => {
+      database.run("DROP TABLE documents")
+      database.run("PRAGMA user_version = 4")
+    })
     const holder = new Database(`${folder.database}.lock`)
     holder.run("BEGIN EXCLUSIVE")
     try {

@@ -11,8 +11,8 @@ DROP FUNCTION IF EXISTS lock_fences(integer[], bigint[]);
 DROP FUNCTION IF EXISTS claim_shard(integer, bigint, bigint, text);
 DROP FUNCTION IF EXISTS changed_spec(text, text);
 
--- `opened_at` is when a program last opened the store with its functions.
+-- `used_at` is when a program last opened the store with its functions, or a node last said that it still uses them.
 CREATE TABLE functions (
   hash      text        PRIMARY KEY,
-  opened_at timestamptz NOT NULL DEFAULT now()
+  used_at   timestamptz NOT NULL DEFAULT now()
 );
