@@ -204,7 +204,7 @@ const clusterGroup = () =>
         error: commonProblems,
       }).annotateMerge(
         describe(
-          // Most of all when it waits or stops, operators want to see who does not.
+          // Operators need this answer most when the service waits or stops.
           { action: "service.read", answersWhenClosed: true },
           "Show the cluster",
           {},

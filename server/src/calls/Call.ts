@@ -14,6 +14,13 @@ export interface Asked<Body> {
 
 export type Call<Body, Answer> = (asked: Asked<Body>) => Effect.Effect<Answer, Problem>
 
+export type AnswerOf<Called> = Called extends Call<never, infer Answer> ? Answer : never
+
+/** Something for each endpoint, by its group and its name. */
+export interface ByEndpoint<A> {
+  readonly [group: string]: { readonly [name: string]: A }
+}
+
 /**
  * A body with its payload as the UTF-8 bytes of its JSON text, as it was sent. The contract's schemas let any payload
  * pass, so whoever serves a call puts the bytes in the payload's place before they decode the body.

@@ -101,3 +101,13 @@ export const problemOf = (error: RefusedWrite | StoreError): Problem => {
 
 /** `Retry-After` knows whole seconds only, and a pause of zero would invite a storm. */
 const wholeSeconds = (pauseMs: number): number => Math.max(1, Math.ceil(pauseMs / 1000))
+
+/** How long a call may wait for its answer, unless its endpoint declares another time. */
+export const usualAnswerMs = 60_000
+
+/** The store has not answered within that time: what becomes of the call is not known. */
+export const unanswered = (): Problem =>
+  new Overloaded({
+    detail: "The store has not answered in time. It is not known whether this was done: repeat the call.",
+    retryAfterSeconds: 5,
+  })

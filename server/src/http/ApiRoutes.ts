@@ -16,8 +16,9 @@ import {
   UnsupportedMediaType,
 } from "@punctual/api/Problem"
 import { Cause, Context, Effect, Exit, LogLevel, References, Result } from "effect"
-import type { Asked, Call } from "../calls/Call.ts"
+import type { Asked, ByEndpoint, Call } from "../calls/Call.ts"
 import { anonymous } from "../calls/Caller.ts"
+import { unanswered } from "../calls/problemOf.ts"
 import { WallClock } from "../ports/WallClock.ts"
 import type { CallText } from "./CallText.ts"
 import { Deadlines } from "./Deadlines.ts"
@@ -25,11 +26,6 @@ import { type RouteMetrics, routeMetrics } from "./HttpMetrics.ts"
 import { problemResponse } from "./problemResponse.ts"
 import type { BodyRead, RequestBodies } from "./RequestBody.ts"
 import type { Route } from "./Route.ts"
-
-/** By the group and the name of the endpoint. */
-interface ByEndpoint<A> {
-  readonly [group: string]: { readonly [name: string]: A }
-}
 
 export interface ApiRoutesOptions {
   readonly limits: Limits
@@ -141,7 +137,7 @@ class ApiRoute implements Route {
     const asked = this.#decode(read.bytes)
     if (!("caller" in asked)) return problemResponse(asked)
     const { answers, call, write } = this.#endpoint
-    const exit = await answers.within(this.#run(Effect.suspend(() => call(asked))), unanswered, unanswered)
+    const exit = await answers.within(this.#run(Effect.suspend(() => call(asked))), tooLate, tooLate)
     if (Exit.isSuccess(exit)) {
       if (this.#tellsCalls) this.#tell(asked, "succeeded")
       return new Response(write(exit.value), jsonResponse)
@@ -214,14 +210,8 @@ const correlationOf = (call: Asked<unknown> | undefined): { correlationId?: stri
 const hasBody = (request: Request): boolean =>
   request.headers.get("content-length") !== "0" || request.headers.has("transfer-encoding")
 
-/** The store does not answer: what becomes of the call is not known, and it goes on. */
-const unanswered = (): Exit.Exit<never, Problem> =>
-  Exit.fail(
-    new Overloaded({
-      detail: "The store has not answered in time. It is not known whether this was done: repeat the call.",
-      retryAfterSeconds: 5,
-    }),
-  )
+/** The call goes on, without anybody who waits for it. */
+const tooLate = (): Exit.Exit<never, Problem> => Exit.fail(unanswered())
 
 const tooManyCalls = (): Problem =>
   new Overloaded({ detail: "Too many calls are under way: try again.", retryAfterSeconds: 1 })

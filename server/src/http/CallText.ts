@@ -1,7 +1,7 @@
 // How the text of a call is read and written where the contract's schemas alone would not do: payloads are cut out of a
 // request as they were sent, and answers with timers are written by hand, for they are built on the hot path.
 import { elementSpans, type JsonSpan, memberSpan, spanBytes } from "@punctual/api/JsonSpan"
-import type { Call } from "../calls/Call.ts"
+import type { AnswerOf } from "../calls/Call.ts"
 import type { Calls } from "../calls/Calls.ts"
 import type { CreatedItem } from "../calls/TimerCalls.ts"
 import { problemJson } from "./problemResponse.ts"
@@ -14,10 +14,8 @@ export interface CallText<Answer> {
   readonly write?: (answer: Answer) => string
 }
 
-type AnswerOf<Called> = Called extends Call<never, infer Answer> ? Answer : never
-
-/** By group and name. */
-export type CallTexts<Group> = { readonly [name in keyof Group]?: CallText<AnswerOf<Group[name]>> }
+/** For the calls of one group, by name. */
+type CallTexts<Group> = { readonly [name in keyof Group]?: CallText<AnswerOf<Group[name]>> }
 
 export const callTexts: { readonly timers: CallTexts<Calls["timers"]> } = {
   timers: {

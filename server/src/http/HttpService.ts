@@ -4,6 +4,7 @@ import type { Limits } from "@punctual/api/Limits"
 import { Effect } from "effect"
 import { callOf, makeCalls } from "../calls/Calls.ts"
 import type { ClusterParts } from "../calls/ClusterCalls.ts"
+import { usualAnswerMs } from "../calls/problemOf.ts"
 import { Engine } from "../engine/Engine.ts"
 import type { Scheduler } from "../engine/front/Scheduler.ts"
 import type { NamespaceDirectory } from "../engine/namespaces/NamespaceDirectory.ts"
@@ -39,9 +40,6 @@ export interface HttpService {
   close(): void
 }
 
-/** How long a call may wait for its answer, unless it declares more. */
-const answerTimeoutMs = 60_000
-
 export const makeHttpService = (
   options: HttpServiceOptions,
 ): Effect.Effect<HttpService, never, Scheduler | Deliverers | Engine | NamespaceDirectory | WallClock> =>
@@ -55,7 +53,7 @@ export const makeHttpService = (
       callOf: (endpoint) => callOf(calls, endpoint),
       texts: callTexts,
       bodies: new RequestBodies({ ...defaultBodyOptions, timeoutMs: options.bodyTimeoutMs }),
-      answerTimeoutMs: options.answerTimeoutMs ?? answerTimeoutMs,
+      answerTimeoutMs: options.answerTimeoutMs ?? usualAnswerMs,
       callsMax: options.callsMax,
       whyClosed: () => availability.whyClosed(),
     })

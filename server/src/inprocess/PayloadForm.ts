@@ -31,7 +31,7 @@ const text: PayloadForm = {
   ofBytes: (bytes) => decoder.decode(bytes),
 }
 
-const mustBeText = "must be JSON text, for this Punctual was opened with payloads: text"
+const mustBeText = "must be JSON text, because this Punctual was opened with payloads: text"
 
 const encoder = new TextEncoder()
 const decoder = new TextDecoder()

@@ -3,11 +3,12 @@
 import { contractEndpoints } from "@punctual/api/contractEndpoints"
 import { invalidField, invalidRequest } from "@punctual/api/invalidRequest"
 import type { Limits } from "@punctual/api/Limits"
-import { InvalidRequest, Overloaded, type Problem, toProblemDocument } from "@punctual/api/Problem"
+import { InvalidRequest, type Problem, toProblemDocument } from "@punctual/api/Problem"
 import { Effect, Result, type SchemaIssue } from "effect"
-import type { Call } from "../calls/Call.ts"
+import type { AnswerOf, ByEndpoint, Call } from "../calls/Call.ts"
 import { anonymous } from "../calls/Caller.ts"
 import { type Calls, callOf } from "../calls/Calls.ts"
+import { unanswered, usualAnswerMs } from "../calls/problemOf.ts"
 import type { PayloadForm } from "./PayloadForm.ts"
 import { type Answers, type CallName, instantFields } from "./Requests.ts"
 import { shownTimer } from "./shownTimer.ts"
@@ -27,9 +28,6 @@ interface ProgramCall {
   /** A call that declares a time of its own ends by itself. */
   readonly endsByItself: boolean
 }
-
-/** How long a call may wait for the store. */
-const answerWithinMs = 60_000
 
 export class ProgramCalls {
   readonly #calls: ReadonlyMap<string, ProgramCall>
@@ -71,7 +69,7 @@ export class ProgramCalls {
       )
       return asked.endsByItself
         ? answer
-        : Effect.timeoutOrElse(answer, { duration: answerWithinMs, orElse: () => Effect.fail(unanswered()) })
+        : Effect.timeoutOrElse(answer, { duration: usualAnswerMs, orElse: () => Effect.fail(unanswered()) })
     })
   }
 
@@ -116,12 +114,6 @@ export class ProgramCalls {
     }
   }
 }
-
-interface ByEndpoint<A> {
-  readonly [group: string]: { readonly [name: string]: A }
-}
-
-type AnswerOf<Called> = Called extends Call<never, infer Answer> ? Answer : never
 
 type Shows<Group> = { readonly [name in keyof Group]?: (answer: AnswerOf<Group[name]>) => unknown }
 
@@ -169,9 +161,3 @@ const withDates = (value: unknown): unknown => {
 }
 
 const isInstantField = (field: string): boolean => (instantFields as ReadonlyArray<string>).includes(field)
-
-const unanswered = (): Problem =>
-  new Overloaded({
-    detail: "The store has not answered in time. It is not known whether this was done: repeat the call.",
-    retryAfterSeconds: 5,
-  })

@@ -11,7 +11,7 @@ import { PunctualError } from "./PunctualError.ts"
 export interface PunctualOptions {
   /**
    * `memory:`, which is gone when it is closed, `sqlite:<file>`, or `postgres://…`. One process at a time: nothing
-   * listens in here, so that nodes of a cluster could not reach this one.
+   * listens inside a program, so nodes of a cluster could not reach it.
    */
   readonly store: string
   /** `system`, unless a test is to move it by `advance`: `manual`, or `manual:<instant>` to begin at. Not on PostgreSQL. */
@@ -118,9 +118,9 @@ const unknownOptions = (given: object): ReadonlyArray<FieldError> => {
     }))
 }
 
-/** A database that others can use has a time of its own, by which they would go. */
+/** Another process on the same database would go by another time. */
 const whyNotManual = (stores: ReadonlyArray<StoreAdapter>): string =>
-  `must be system on a store that nodes can share, for they would disagree on the time: use ${formsOf(stores.filter(({ isShared }) => !isShared))} as store, or the system's clock`
+  `must be system on a store that nodes can share, because they would disagree on the time: use ${formsOf(stores.filter(({ isShared }) => !isShared))} as store, or the system's clock`
 
 const refusalOf = (errors: ReadonlyArray<FieldError>): PunctualError => {
   const [first = { pointer: "", detail: "is not valid" }] = errors

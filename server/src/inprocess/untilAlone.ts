@@ -1,9 +1,9 @@
-// Before a program takes part in a store that nodes can share, it sees whether somebody uses it. Nothing listens inside a
-// program, so nodes of a cluster could not carry writes to it: if it took shards from them, they would answer 503 for
-// these. Watching takes nothing from anybody.
+// Before a program uses a store that nodes can share, it checks whether another node uses the store. Nothing listens
+// inside a program, so nodes of a cluster could not carry writes to it. If it took shards from them, they would answer
+// 503 for the timers of these shards. Watching the members of the store takes no shard.
 //
-// Every node raises its beat once a second. Whoever has not raised it for the lease time is dead, and the engine takes
-// over what it had.
+// Every node raises its beat once a second. A node that has not raised its beat for the lease time is dead, and the
+// engine takes over its shards.
 import { Effect } from "effect"
 import type { ShardLeases } from "../ports/ShardLeases.ts"
 import type { StoreError } from "../ports/TimerStore.ts"
@@ -16,7 +16,8 @@ export const untilAlone = Effect.fnUntraced(function* (
   node: string,
   leaseMs: number,
 ): Effect.fn.Return<void, StoreError> {
-  // Who comes lets the store free what the dead of this machine held; one that leaves is given no shards meanwhile.
+  // The first announcement of a process makes the store free the shards of processes of this machine that have ended.
+  // A node that announces that it leaves is given no shards.
   yield* leases.announce({ node, address: "", isLeaving: true })
   yield* leases.retire(node)
   const silentLooks = Math.ceil(leaseMs / lookEveryMs)
