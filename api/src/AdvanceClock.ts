@@ -9,6 +9,9 @@ import { Instant } from "./Instant.ts"
 import { exactlyOneOf } from "./oneOf.ts"
 
 export const maxFiringsDefault = 10_000
+/** A move ends by itself after four minutes and says how far it has come; the last of its attempts may take a minute more. */
+export const advanceAnswerWithinMs = 300_000
+
 const maxFiringsMost = 1_000_000
 
 const maxFiringsMessage = `must be a whole number from 1 to ${maxFiringsMost}`

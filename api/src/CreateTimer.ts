@@ -13,8 +13,8 @@ import { Namespace } from "./Namespace.ts"
 import { exactlyOneOf } from "./oneOf.ts"
 import { perLimits } from "./perLimits.ts"
 import { makeRetryPolicyInput } from "./RetryPolicy.ts"
-import { completeTarget, makeTargetInput, type Target, type TargetInput } from "./Target.ts"
-import { Timer } from "./Timer.ts"
+import { completeTarget, makeTargetInput, type TargetInput, type TargetSchema } from "./Target.ts"
+import { TimerSchema } from "./Timer.ts"
 import { TimerId } from "./TimerId.ts"
 
 export const createResults = ["created", "replaced", "unchanged", "alreadyFinished"] as const
@@ -52,7 +52,7 @@ export type CreateTimer = ReturnType<typeof makeCreateTimer>["Type"]
 
 export const CreateTimerAnswer = Schema.Struct({
   result: Schema.Literals(createResults),
-  timer: Timer,
+  timer: TimerSchema,
 }).annotate({ identifier: "CreateTimerAnswer", description: "The timer, and what became of the request." })
 
 export type CreateTimerAnswer = typeof CreateTimerAnswer.Type
@@ -61,7 +61,7 @@ export type CreateTimerAnswer = typeof CreateTimerAnswer.Type
 export const targetOf = (
   request: { readonly callbackUrl?: string; readonly target?: TargetInput },
   limits: Limits,
-): Target | undefined => {
+): (typeof TargetSchema)["Type"] | undefined => {
   if (request.callbackUrl !== undefined) {
     return completeTarget({ type: "webhook", url: request.callbackUrl }, limits)
   }

@@ -1,7 +1,7 @@
 /** `/timers/get`: one timer by its key. Other calls answer with the same `{ timer }`. */
 import { Schema } from "effect"
 import { Namespace } from "./Namespace.ts"
-import { Timer } from "./Timer.ts"
+import { TimerSchema } from "./Timer.ts"
 import { TimerId } from "./TimerId.ts"
 
 export const GetTimer = Schema.Struct({ namespace: Namespace, timerId: TimerId }).annotate({
@@ -12,7 +12,7 @@ export const GetTimer = Schema.Struct({ namespace: Namespace, timerId: TimerId }
 
 export type GetTimer = typeof GetTimer.Type
 
-export const TimerAnswer = Schema.Struct({ timer: Timer }).annotate({
+export const TimerAnswer = Schema.Struct({ timer: TimerSchema }).annotate({
   identifier: "TimerAnswer",
   description: "The pending life of the timer, else the last finished one.",
 })

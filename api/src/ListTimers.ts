@@ -8,7 +8,7 @@ import { Count } from "./Count.ts"
 import type { Limits } from "./Limits.ts"
 import { Namespace } from "./Namespace.ts"
 import { perLimits } from "./perLimits.ts"
-import { Timer } from "./Timer.ts"
+import { TimerSchema } from "./Timer.ts"
 import { endsAfterItBegins, timerFilterFields } from "./TimerFilter.ts"
 
 export const listStates = ["pending", "delivered", "cancelled", "dead"] as const
@@ -75,7 +75,7 @@ export const makeListTimers = perLimits((limits: Limits) => {
 export type ListTimers = ReturnType<typeof makeListTimers>["Type"]
 
 export const ListTimersAnswer = Schema.Struct({
-  timers: Schema.Array(Timer),
+  timers: Schema.Array(TimerSchema),
   nextCursor: Schema.optionalKey(
     Schema.String.annotate({ description: "Present when there is more: send it as cursor." }),
   ),

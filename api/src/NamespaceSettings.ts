@@ -8,7 +8,7 @@ import { Instant } from "./Instant.ts"
 import type { Limits } from "./Limits.ts"
 import { Namespace } from "./Namespace.ts"
 import { perLimits } from "./perLimits.ts"
-import { makeRetryPolicyInput, RetryPolicy } from "./RetryPolicy.ts"
+import { makeRetryPolicyInput, RetryPolicySchema } from "./RetryPolicy.ts"
 import { WebhookSecret } from "./WebhookSecret.ts"
 
 const wholeNumber = (minimum: number, maximum: number, description: string) => {
@@ -109,7 +109,7 @@ const settingsFields = {
       }),
     }).annotate({ identifier: "SecretFingerprint" }),
   ),
-  retryPolicy: Schema.optionalKey(RetryPolicy),
+  retryPolicy: Schema.optionalKey(RetryPolicySchema),
   maxInFlight: Schema.optionalKey(Count),
   maxPending: Schema.optionalKey(Count),
   createsPerSecond: Schema.optionalKey(Count),

@@ -3,8 +3,10 @@
  * reference page and the typed client all come from it. Every call is a POST with its whole request in the
  * JSON body, so that ids need no escaping and never appear in access logs.
  */
+import { Context } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
-import { AdvanceClock, AdvanceClockAnswer } from "./AdvanceClock.ts"
+import { AdvanceClock, AdvanceClockAnswer, advanceAnswerWithinMs } from "./AdvanceClock.ts"
+import { CallTerms } from "./CallTerms.ts"
 import { ClusterAnswer, GetCluster } from "./Cluster.ts"
 import { CreateManyTimersAnswer, makeCreateManyTimers } from "./CreateManyTimers.ts"
 import { CreateTimerAnswer, makeCreateTimer } from "./CreateTimer.ts"
@@ -45,109 +47,148 @@ import {
 } from "./Service.ts"
 import { makeUpdateTimer } from "./UpdateTimer.ts"
 
+/** Timers that are armed. */
+const createEndpoints = (limits: Limits) =>
+  [
+    HttpApiEndpoint.post("create", "/create", {
+      payload: makeCreateTimer(limits),
+      success: CreateTimerAnswer,
+      error: [...commonProblems, TimerExists],
+    }).annotateMerge(
+      describe(
+        { action: "timers.write" },
+        "Create a timer",
+        { ...created, payload: { invoice: 4711 } },
+        "Answered once the timer is on stable storage. Creating a pending key replaces it unless onExisting says otherwise. Repeating a create with an executeAt is always safe; delay counts from receipt.",
+      ),
+    ),
+    HttpApiEndpoint.post("createMany", "/createMany", {
+      payload: makeCreateManyTimers(limits),
+      success: CreateManyTimersAnswer,
+      error: commonProblems,
+    }).annotateMerge(
+      describe(
+        { action: "timers.write", maxBodyBytes: limits.createManyBodyBytes },
+        "Create many timers",
+        { timers: [created] },
+        `At most ${limits.createMany}, applied in order. One that fails does not spoil the rest.`,
+      ),
+    ),
+  ] as const
+
+/** One timer by its key, and many that are cancelled. */
+const keyEndpoints = (limits: Limits) =>
+  [
+    HttpApiEndpoint.post("get", "/get", {
+      payload: GetTimer,
+      success: TimerAnswer,
+      error: [...commonProblems, TimerNotFound],
+    }).annotateMerge(
+      describe(
+        { action: "timers.read" },
+        "Get a timer",
+        key,
+        "The pending life of a key, else the last finished one.",
+      ),
+    ),
+    HttpApiEndpoint.post("update", "/update", {
+      payload: makeUpdateTimer(limits),
+      success: TimerAnswer,
+      error: [...commonProblems, TimerNotFound, RevisionMismatch, TimerInFlight],
+    }).annotateMerge(
+      describe(
+        { action: "timers.write" },
+        "Change a pending timer",
+        { ...key, delay: "1h30m" },
+        "Absent keeps, null clears. Its attempts start anew.",
+      ),
+    ),
+    HttpApiEndpoint.post("delete", "/delete", {
+      payload: DeleteTimer,
+      success: DeleteTimerAnswer,
+      error: [...commonProblems, TimerNotFound, RevisionMismatch],
+    }).annotateMerge(
+      describe({ action: "timers.cancel" }, "Cancel a timer", key, "After cancelled no attempt starts."),
+    ),
+    HttpApiEndpoint.post("deleteMany", "/deleteMany", {
+      payload: DeleteManyTimers,
+      success: DeleteManyTimersAnswer,
+      error: commonProblems,
+    }).annotateMerge(
+      describe(
+        { action: "timers.cancel" },
+        "Cancel many timers",
+        { namespace: "billing", filter: { idPrefix: "invoice-4711-" } },
+        "In bounded batches: repeat the call while the answer says more.",
+      ),
+    ),
+  ] as const
+
+/** Timers that a filter selects. */
+const listEndpoints = (limits: Limits) =>
+  [
+    HttpApiEndpoint.post("list", "/list", {
+      payload: makeListTimers(limits),
+      success: ListTimersAnswer,
+      error: commonProblems,
+    }).annotateMerge(
+      describe(
+        { action: "timers.read" },
+        "List timers",
+        { namespace: "billing", until: "2030-02-01T00:00:00Z", limit: 50 },
+        "A timer that does not change during the walk appears exactly once.",
+      ),
+    ),
+    HttpApiEndpoint.post("count", "/count", {
+      payload: CountTimers,
+      success: CountTimersAnswer,
+      error: commonProblems,
+    }).annotateMerge(
+      describe(
+        { action: "timers.read" },
+        "Count timers",
+        { namespace: "billing", state: "dead" },
+        "Counting stops at a bound, and the answer says so.",
+      ),
+    ),
+  ] as const
+
+/** Timers that could not be delivered. */
+const deadLetterEndpoints = () =>
+  [
+    HttpApiEndpoint.post("replay", "/replay", {
+      payload: ReplayTimers,
+      success: ReplayTimersAnswer,
+      error: [...commonProblems, TimerNotFound],
+    }).annotateMerge(
+      describe(
+        { action: "dead.replay" },
+        "Replay dead letters",
+        { namespace: "billing", filter: { idPrefix: "invoice-4711-" }, dryRun: true },
+        "Each is armed for now, its attempts anew, and is no dead letter any more; one whose key is pending is skipped. Of a timerId the latest is replayed, of filters those that died first come first. In bounded batches: repeat the call while the answer says more, with until set to when you began if they may die again meanwhile.",
+      ),
+    ),
+    HttpApiEndpoint.post("discard", "/discard", {
+      payload: DiscardTimers,
+      success: DiscardTimersAnswer,
+      error: [...commonProblems, TimerNotFound],
+    }).annotateMerge(
+      describe(
+        { action: "dead.discard" },
+        "Discard dead letters",
+        { namespace: "billing", timerId: "invoice-4711-reminder" },
+        "They are removed for good, payload and all. In bounded batches: repeat the call while the answer says more.",
+      ),
+    ),
+  ] as const
+
 const makeTimersGroup = (limits: Limits) =>
   HttpApiGroup.make("timers")
     .add(
-      HttpApiEndpoint.post("create", "/create", {
-        payload: makeCreateTimer(limits),
-        success: CreateTimerAnswer,
-        error: [...commonProblems, TimerExists],
-      }).annotateMerge(
-        describe(
-          "Create a timer",
-          { ...created, payload: { invoice: 4711 } },
-          "Answered once the timer is on stable storage. Creating a pending key replaces it unless onExisting says otherwise. Repeating a create with an executeAt is always safe; delay counts from receipt.",
-        ),
-      ),
-      HttpApiEndpoint.post("createMany", "/createMany", {
-        payload: makeCreateManyTimers(limits),
-        success: CreateManyTimersAnswer,
-        error: commonProblems,
-      }).annotateMerge(
-        describe(
-          "Create many timers",
-          { timers: [created] },
-          `At most ${limits.createMany}, applied in order. One that fails does not spoil the rest.`,
-        ),
-      ),
-      HttpApiEndpoint.post("get", "/get", {
-        payload: GetTimer,
-        success: TimerAnswer,
-        error: [...commonProblems, TimerNotFound],
-      }).annotateMerge(
-        describe("Get a timer", key, "The pending life of a key, else the last finished one."),
-      ),
-      HttpApiEndpoint.post("update", "/update", {
-        payload: makeUpdateTimer(limits),
-        success: TimerAnswer,
-        error: [...commonProblems, TimerNotFound, RevisionMismatch, TimerInFlight],
-      }).annotateMerge(
-        describe(
-          "Change a pending timer",
-          { ...key, delay: "1h30m" },
-          "Absent keeps, null clears. Its attempts start anew.",
-        ),
-      ),
-      HttpApiEndpoint.post("delete", "/delete", {
-        payload: DeleteTimer,
-        success: DeleteTimerAnswer,
-        error: [...commonProblems, TimerNotFound, RevisionMismatch],
-      }).annotateMerge(describe("Cancel a timer", key, "After cancelled no attempt starts.")),
-      HttpApiEndpoint.post("deleteMany", "/deleteMany", {
-        payload: DeleteManyTimers,
-        success: DeleteManyTimersAnswer,
-        error: commonProblems,
-      }).annotateMerge(
-        describe(
-          "Cancel many timers",
-          { namespace: "billing", filter: { idPrefix: "invoice-4711-" } },
-          "In bounded batches: repeat the call while the answer says more.",
-        ),
-      ),
-      HttpApiEndpoint.post("list", "/list", {
-        payload: makeListTimers(limits),
-        success: ListTimersAnswer,
-        error: commonProblems,
-      }).annotateMerge(
-        describe(
-          "List timers",
-          { namespace: "billing", until: "2030-02-01T00:00:00Z", limit: 50 },
-          "A timer that does not change during the walk appears exactly once.",
-        ),
-      ),
-      HttpApiEndpoint.post("count", "/count", {
-        payload: CountTimers,
-        success: CountTimersAnswer,
-        error: commonProblems,
-      }).annotateMerge(
-        describe(
-          "Count timers",
-          { namespace: "billing", state: "dead" },
-          "Counting stops at a bound, and the answer says so.",
-        ),
-      ),
-      HttpApiEndpoint.post("replay", "/replay", {
-        payload: ReplayTimers,
-        success: ReplayTimersAnswer,
-        error: [...commonProblems, TimerNotFound],
-      }).annotateMerge(
-        describe(
-          "Replay dead letters",
-          { namespace: "billing", filter: { idPrefix: "invoice-4711-" }, dryRun: true },
-          "Each is armed for now, its attempts anew, and is no dead letter any more; one whose key is pending is skipped. Of a timerId the latest is replayed, of filters those that died first come first. In bounded batches: repeat the call while the answer says more, with until set to when you began if they may die again meanwhile.",
-        ),
-      ),
-      HttpApiEndpoint.post("discard", "/discard", {
-        payload: DiscardTimers,
-        success: DiscardTimersAnswer,
-        error: [...commonProblems, TimerNotFound],
-      }).annotateMerge(
-        describe(
-          "Discard dead letters",
-          { namespace: "billing", timerId: "invoice-4711-reminder" },
-          "They are removed for good, payload and all. In bounded batches: repeat the call while the answer says more.",
-        ),
-      ),
+      ...createEndpoints(limits),
+      ...keyEndpoints(limits),
+      ...listEndpoints(limits),
+      ...deadLetterEndpoints(),
     )
     .prefix("/timers")
     .annotateMerge(
@@ -163,6 +204,8 @@ const clusterGroup = () =>
         error: commonProblems,
       }).annotateMerge(
         describe(
+          // Operators need this answer most when the service waits or stops.
+          { action: "service.read", answersWhenClosed: true },
           "Show the cluster",
           {},
           "The nodes that share the store, and who fires which shard, as the node that is asked sees it.",
@@ -182,6 +225,7 @@ const clockGroup = () =>
         error: [...commonProblems, ClockNotManual],
       }).annotateMerge(
         describe(
+          { action: "clock.advance", answerWithinMs: advanceAnswerWithinMs },
           "Move the clock",
           { by: "31d" },
           "Only where the service was started with TIMER_CLOCK=manual. Everything that comes due on the way is fired at its own instant, in order, retries and re-armed timers included, and stored before the answer.",
@@ -202,6 +246,7 @@ const makeNamespacesGroup = (limits: Limits) =>
         error: commonProblems,
       }).annotateMerge(
         describe(
+          { action: "namespaces.write" },
           "Set a namespace's terms",
           { namespace: "billing", maxPending: 100_000, createsPerSecond: 200 },
           "What is left out stays as it is, null resets it. In force on all nodes within a second. Secrets are stored sealed, and shown by their fingerprints only.",
@@ -213,6 +258,7 @@ const makeNamespacesGroup = (limits: Limits) =>
         error: commonProblems,
       }).annotateMerge(
         describe(
+          { action: "namespaces.read" },
           "Get a namespace's terms",
           { namespace: "billing" },
           "What was set for it, and how many pending timers and dead letters it has. One that was never set has the defaults.",
@@ -224,6 +270,7 @@ const makeNamespacesGroup = (limits: Limits) =>
         error: commonProblems,
       }).annotateMerge(
         describe(
+          { action: "namespaces.read" },
           "List namespaces",
           { limit: 50 },
           "Those that have settings, pending timers, history or dead letters, by name.",
@@ -242,13 +289,21 @@ const serviceGroup = () =>
         payload: GetService,
         success: ServiceAnswer,
         error: commonProblems,
-      }).annotateMerge(describe("Show the service", {}, "Its time, and whether its firing is stopped.")),
+      }).annotateMerge(
+        describe(
+          { action: "service.read" },
+          "Show the service",
+          {},
+          "Its time, and whether its firing is stopped.",
+        ),
+      ),
       HttpApiEndpoint.post("pause", "/pause", {
         payload: PauseService,
         success: ServiceAnswer,
         error: commonProblems,
       }).annotateMerge(
         describe(
+          { action: "service.write" },
           "Stop all firing",
           { reason: "the receivers are being moved" },
           "In all namespaces and on all nodes, within a second, until it is resumed, restarts included. Timers are accepted all the same, and attempts that run may finish. That time does not count against timers.",
@@ -259,7 +314,12 @@ const serviceGroup = () =>
         success: ServiceAnswer,
         error: [...commonProblems, RestoredFromBackup],
       }).annotateMerge(
-        describe("Fire again", {}, "What fell due meanwhile starts at once, within the bounds in flight."),
+        describe(
+          { action: "service.write" },
+          "Fire again",
+          {},
+          "What fell due meanwhile starts at once, within the bounds in flight.",
+        ),
       ),
     )
     .prefix("/service")
@@ -273,7 +333,12 @@ const breakersGroup = () =>
         success: ListBreakersAnswer,
         error: commonProblems,
       }).annotateMerge(
-        describe("List open breakers", {}, "Of the node that is asked: every node has breakers of its own."),
+        describe(
+          { action: "service.read" },
+          "List open breakers",
+          {},
+          "Of the node that is asked: every node has breakers of its own.",
+        ),
       ),
       HttpApiEndpoint.post("reset", "/reset", {
         payload: ResetBreakers,
@@ -281,6 +346,7 @@ const breakersGroup = () =>
         error: commonProblems,
       }).annotateMerge(
         describe(
+          { action: "service.write" },
           "Close a host's breakers",
           { host: "hooks.example.com:443" },
           "On the node that is asked, in all namespaces: what waits for the host starts at once.",
@@ -292,8 +358,18 @@ const breakersGroup = () =>
       OpenApi.annotations({ title: "Breakers", description: "Hosts that failed too often in a row." }),
     )
 
-const describe = (summary: string, example: Readonly<Record<string, unknown>>, description: string) =>
-  OpenApi.annotations({ summary, description, transform: finishOperation(example) })
+/** All that an endpoint says of itself. Its terms come first: an endpoint without an action does not compile. */
+const describe = (
+  terms: CallTerms["Service"],
+  summary: string,
+  example: Readonly<Record<string, unknown>>,
+  description: string,
+) =>
+  Context.add(
+    OpenApi.annotations({ summary, description, transform: finishOperation(example) }),
+    CallTerms,
+    terms,
+  )
 
 const key = { namespace: "billing", timerId: "invoice-4711-reminder" }
 const created = { ...key, executeAt: "2030-01-01T09:00:00Z", callbackUrl: "https://example.com/hooks/timer" }

@@ -62,7 +62,7 @@ export const makeRetryPolicyInput = perLimits((limits: Limits) => {
 export type RetryPolicyInput = ReturnType<typeof makeRetryPolicyInput>["Type"]
 
 /** The effective policy, as the service keeps it and as answers show it. */
-export const RetryPolicy = Schema.Struct({
+export const RetryPolicySchema = Schema.Struct({
   maxAttempts: Count,
   initialIntervalMs: DurationMs,
   backoffMultiplier: Schema.Finite,
@@ -79,7 +79,7 @@ export const RetryPolicy = Schema.Struct({
   )
   .pipe(Schema.annotateEncoded({ identifier: "RetryPolicy" }))
 
-export type RetryPolicy = typeof RetryPolicy.Type
+type RetryPolicy = typeof RetryPolicySchema.Type
 
 export const defaultRetryPolicy: RetryPolicy = {
   maxAttempts: 10,

@@ -63,10 +63,9 @@ const HandlerTarget = Schema.Struct({ type: Schema.Literal("handler") }).annotat
 })
 
 /** The complete target, as the service keeps it and as answers show it. */
-export const Target = Schema.Union([WebhookTarget, EventTarget, HandlerTarget])
+export const TargetSchema = Schema.Union([WebhookTarget, EventTarget, HandlerTarget])
 
-export type Target = typeof Target.Type
-export type WebhookTarget = typeof WebhookTarget.Type
+type Target = typeof TargetSchema.Type
 
 /** Fills in the defaults of a target. */
 export const completeTarget = (input: TargetInput, limits: Limits): Target => {

@@ -4,8 +4,8 @@ import { AnyJson } from "./AnyJson.ts"
 import { Count } from "./Count.ts"
 import { DurationMs } from "./DurationMs.ts"
 import { Instant } from "./Instant.ts"
-import { RetryPolicy } from "./RetryPolicy.ts"
-import { Target } from "./Target.ts"
+import { RetryPolicySchema } from "./RetryPolicy.ts"
+import { TargetSchema } from "./Target.ts"
 
 export const timerStates = ["pending", "inFlight", "delivered", "cancelled", "dead"] as const
 
@@ -29,7 +29,7 @@ const Attempt = Schema.Struct({
  * Ids are plain text here: what the service answers has been checked when it came in, and a client must be
  * able to read what a newer server accepts.
  */
-export const Timer = Schema.Struct({
+export const TimerSchema = Schema.Struct({
   namespace: Schema.String,
   timerId: Schema.String,
   state: Schema.Literals(timerStates),
@@ -44,11 +44,11 @@ export const Timer = Schema.Struct({
       description: "The latest 20 attempts since it was armed, oldest first.",
     }),
   ),
-  target: Target,
+  target: TargetSchema,
   payload: Schema.optionalKey(
     AnyJson.annotate({ description: "In what `get` answers, and in lists that ask for it by `include`." }),
   ),
-  retryPolicy: RetryPolicy,
+  retryPolicy: RetryPolicySchema,
   expireAfterMs: Schema.optionalKey(DurationMs),
   correlationId: Schema.String,
   createdAt: Instant,
@@ -64,5 +64,3 @@ export const Timer = Schema.Struct({
 })
   .pipe(Schema.encodeKeys({ expireAfterMs: "expireAfter" }))
   .pipe(Schema.annotateEncoded({ identifier: "Timer" }))
-
-export type Timer = typeof Timer.Type

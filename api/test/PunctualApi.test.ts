@@ -18,7 +18,7 @@ import { makePunctualApi, PunctualApi } from "../src/PunctualApi.ts"
 import { DiscardTimers, ReplayTimers } from "../src/ReplayTimers.ts"
 import { defaultRetryPolicy } from "../src/RetryPolicy.ts"
 import { GetService, ListBreakers, PauseService, ResetBreakers, ResumeService } from "../src/Service.ts"
-import { Timer } from "../src/Timer.ts"
+import { TimerSchema } from "../src/Timer.ts"
 import { TimerId } from "../src/TimerId.ts"
 import { makeUpdateTimer } from "../src/UpdateTimer.ts"
 import { refusalsOf } from "./refusals.ts"
@@ -193,7 +193,7 @@ describe("the OpenAPI document", () => {
 })
 
 describe("the generated client", () => {
-  const timer: Timer = {
+  const timer: typeof TimerSchema.Type = {
     namespace: "billing",
     timerId: "a",
     state: "pending",
@@ -231,7 +231,7 @@ describe("the generated client", () => {
   test("sends the wire form and reads the answer as plain data", async () => {
     const transport = answering(200, "application/json", {
       result: "created",
-      timer: Schema.encodeSync(Timer)(timer),
+      timer: Schema.encodeSync(TimerSchema)(timer),
     })
     const program = Effect.gen(function* () {
       const client = yield* makeClient

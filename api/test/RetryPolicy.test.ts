@@ -5,7 +5,7 @@ import {
   completeRetryPolicy,
   defaultRetryPolicy,
   makeRetryPolicyInput,
-  RetryPolicy,
+  RetryPolicySchema,
 } from "../src/RetryPolicy.ts"
 import { decoded, refusalsOf } from "./refusals.ts"
 
@@ -15,7 +15,7 @@ describe("a retry policy", () => {
   test("that says nothing is the default one", () => {
     expect(completeRetryPolicy(undefined)).toEqual(defaultRetryPolicy)
     expect(completeRetryPolicy(decoded(RetryPolicyInput, {}))).toEqual(defaultRetryPolicy)
-    expect(Schema.encodeSync(RetryPolicy)(defaultRetryPolicy)).toEqual({
+    expect(Schema.encodeSync(RetryPolicySchema)(defaultRetryPolicy)).toEqual({
       maxAttempts: 10,
       initialInterval: "5s",
       backoffMultiplier: 4,
@@ -42,8 +42,8 @@ describe("a retry policy", () => {
       jitter: 0,
       maxDurationMs: 86_400_000,
     })
-    expect(Schema.encodeSync(RetryPolicy)(policy)).toEqual(input)
-    expect(Schema.decodeUnknownSync(RetryPolicy)(input)).toEqual(policy)
+    expect(Schema.encodeSync(RetryPolicySchema)(policy)).toEqual(input)
+    expect(Schema.decodeUnknownSync(RetryPolicySchema)(input)).toEqual(policy)
   })
 
   test("never ends with an initial interval above its maximum", () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test"
 import { Schema } from "effect"
 import { defaultLimits } from "../src/Limits.ts"
-import { completeTarget, makeTargetInput, Target } from "../src/Target.ts"
+import { completeTarget, makeTargetInput, TargetSchema } from "../src/Target.ts"
 import { decoded, refusalsOf } from "./refusals.ts"
 
 const TargetInput = makeTargetInput(defaultLimits)
@@ -32,14 +32,14 @@ describe("a target", () => {
   })
 
   test("that is complete is answered with wire names, and comes back", () => {
-    const target: Target = {
+    const target: typeof TargetSchema.Type = {
       type: "webhook",
       url: "http://a/",
       method: "POST",
       timeoutMs: 15_000,
       body: "envelope",
     }
-    const encoded = Schema.encodeSync(Target)(target)
+    const encoded = Schema.encodeSync(TargetSchema)(target)
     expect(encoded).toEqual({
       type: "webhook",
       url: "http://a/",
@@ -47,7 +47,7 @@ describe("a target", () => {
       timeout: "15s",
       body: "envelope",
     })
-    expect(Schema.decodeUnknownSync(Target)(encoded)).toEqual(target)
+    expect(Schema.decodeUnknownSync(TargetSchema)(encoded)).toEqual(target)
   })
 
   test("may be an event or a handler, which have no options", () => {

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test"
 import { Schema } from "effect"
 import { defaultRetryPolicy } from "../src/RetryPolicy.ts"
-import { Timer } from "../src/Timer.ts"
+import { TimerSchema } from "../src/Timer.ts"
 
-const timer: Timer = {
+const timer: typeof TimerSchema.Type = {
   namespace: "billing",
   timerId: "a",
   state: "dead",
@@ -26,7 +26,7 @@ const timer: Timer = {
 
 describe("a timer in an answer", () => {
   test("has ISO instants and canonical durations under the names of the contract", () => {
-    expect(JSON.parse(JSON.stringify(Schema.encodeSync(Timer)(timer)))).toEqual({
+    expect(JSON.parse(JSON.stringify(Schema.encodeSync(TimerSchema)(timer)))).toEqual({
       namespace: "billing",
       timerId: "a",
       state: "dead",
@@ -55,7 +55,7 @@ describe("a timer in an answer", () => {
   })
 
   test("comes back the same, and may gain fields that a client of today ignores", () => {
-    const encoded = Schema.encodeSync(Timer)(timer)
-    expect(Schema.decodeUnknownSync(Timer)({ ...encoded, addedLater: true })).toEqual(timer)
+    const encoded = Schema.encodeSync(TimerSchema)(timer)
+    expect(Schema.decodeUnknownSync(TimerSchema)({ ...encoded, addedLater: true })).toEqual(timer)
   })
 })

@@ -105,7 +105,7 @@ const clusterOf = (
     })
     return {
       cluster: {
-        peers: { path: peerPath, handle },
+        peers: { prefix: peerPath, handle },
         lags: Option.getOrUndefined(yield* Effect.serviceOption(ShardLags)),
         clockOffsetMs: () => (Option.isSome(clock) ? clock.value.offsetMs() : undefined),
       },

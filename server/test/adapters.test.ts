@@ -298,8 +298,8 @@ describe("a store that only its adapter knows", () => {
   test("is opened inside a program, too", () => {
     const stores = [...allStores, new ToyBox().store]
     expect(readOptions({ store: "toy:train" }, stores).store.place).toBe("the toy train")
-    expect(() => readOptions({ store: "postgres://h/db" }, stores)).toThrow(
-      /must be sqlite:<file>, .*or toy:<name>, for nodes that share/,
+    expect(() => readOptions({ store: "postgres://h/db", clock: "manual" }, stores)).toThrow(
+      /use sqlite:<file>, .*or toy:<name> as store/,
     )
   })
 })

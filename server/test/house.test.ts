@@ -23,21 +23,7 @@ const linesAtMost = 450
 const longFiles: Readonly<Record<string, number>> = {}
 
 /** Names that more than one file exports, and how many files do. */
-const sharedNames: Readonly<Record<string, number>> = {
-  Overloaded: 2,
-  OwnerUnavailable: 2,
-  QuotaExceeded: 2,
-  RetryPolicy: 2,
-  Route: 2,
-  Target: 3,
-  Timer: 2,
-  TimerKey: 2,
-  WebhookTarget: 2,
-  createCommand: 2,
-  refusal: 2,
-  targetOf: 2,
-  updateCommand: 2,
-}
+const sharedNames: Readonly<Record<string, number>> = {}
 
 /** Imports of an adapter from outside that pick no layer: what reads a setting, what starts to listen. */
 const importsThatPickNothing: Readonly<Record<string, ReadonlyArray<string>>> = {

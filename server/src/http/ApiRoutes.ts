@@ -1,9 +1,10 @@
-// The one way in which every call of the contract is served: path and schema come from the definition,
-// the handler by its name. The server that Effect generates from the same definition does this too, at
+// The one way in which every call of the contract is served over HTTP: path, schemas, bounds and times come from the
+// definition, and the call by its group and name. The server that Effect generates from the same definition does this too, at
 // several times the cost per request; a test proves that both accept and refuse the same bodies.
 //
 // Of duplicate keys in a JSON object the last one counts, as JSON parsers commonly have it.
 import "effect/schema/SchemaJITCompiler/enable"
+import { type ContractEndpoint, contractEndpoints } from "@punctual/api/contractEndpoints"
 import { invalidRequest } from "@punctual/api/invalidRequest"
 import type { Limits } from "@punctual/api/Limits"
 import {
@@ -14,23 +15,13 @@ import {
   type Problem,
   UnsupportedMediaType,
 } from "@punctual/api/Problem"
-import { makePunctualApi } from "@punctual/api/PunctualApi"
-import { requestParseOptions } from "@punctual/api/requestParseOptions"
-import {
-  Cause,
-  Context,
-  Effect,
-  Exit,
-  LogLevel,
-  References,
-  Result,
-  type SchemaIssue,
-  SchemaParser,
-} from "effect"
-import { HttpApi } from "effect/http-api"
+import { Cause, Context, Effect, Exit, LogLevel, References, Result } from "effect"
+import type { Asked, ByEndpoint, Call } from "../calls/Call.ts"
+import { anonymous } from "../calls/Caller.ts"
+import { unanswered } from "../calls/problemOf.ts"
 import { WallClock } from "../ports/WallClock.ts"
-import type { ApiCall, ApiHandler } from "./ApiCall.ts"
-import type { Deadlines } from "./Deadlines.ts"
+import type { CallText } from "./CallText.ts"
+import { Deadlines } from "./Deadlines.ts"
 import { type RouteMetrics, routeMetrics } from "./HttpMetrics.ts"
 import { problemResponse } from "./problemResponse.ts"
 import type { BodyRead, RequestBodies } from "./RequestBody.ts"
@@ -38,78 +29,58 @@ import type { Route } from "./Route.ts"
 
 export interface ApiRoutesOptions {
   readonly limits: Limits
-  /** A handler for every endpoint of the contract, by its name, or by `group.name` where groups share one. */
-  readonly handlers: { readonly [name: string]: ApiHandler<never> }
+  readonly callOf: (endpoint: ContractEndpoint) => Call<unknown, unknown>
+  /** Where the contract's schemas are not all that reads and writes a text. */
+  readonly texts: ByEndpoint<CallText<never>>
   readonly bodies: RequestBodies
-  /** How long a call may wait for its answer. */
-  readonly answers: Deadlines
-  /** The same for calls that bound their own time, by name. */
-  readonly longAnswers?: { readonly [name: string]: Deadlines }
+  /** How long a call may wait for its answer, unless its endpoint declares another time. */
+  readonly answerTimeoutMs: number
   /** Calls that may be under way at once; more are told to come back. */
   readonly callsMax: number
-  /** Why a call of this name cannot be served now, if so: the service waits, or is stopping. */
-  readonly whyClosed: (name: string) => Problem | undefined
+  /** Why calls cannot be answered now, if so: the service waits, or is stopping. */
+  readonly whyClosed: () => Problem | undefined
 }
 
 /** By path. */
 export const makeApiRoutes = (
   options: ApiRoutesOptions,
 ): Effect.Effect<ReadonlyMap<string, Route>, never, WallClock> =>
-  Effect.gen(function* () {
-    const context = yield* Effect.context<WallClock>()
-    const routes = new Map<string, Route>()
+  Effect.map(Effect.context<WallClock>(), (context) => {
     const calls = { underWay: 0 }
-    HttpApi.reflect(makePunctualApi(options.limits), {
-      onGroup: () => undefined,
-      onEndpoint: ({ group, endpoint }) => {
-        const withGroup = `${group.identifier}.${endpoint.identifier}`
-        const name = Object.hasOwn(options.handlers, withGroup) ? withGroup : endpoint.identifier
-        const handler = options.handlers[name]
-        const schema = endpoint.payload.get("application/json")?.schemas[0]
-        if (handler === undefined || schema === undefined) {
-          throw new Error(`the endpoint ${withGroup} has no handler or no JSON body`)
-        }
-        const { bodyBytes, createManyBodyBytes } = options.limits
-        const route = new ApiRoute(options, context, calls, {
-          name,
-          path: endpoint.path,
-          answers: options.longAnswers?.[name] ?? options.answers,
-          maxBodyBytes: name === "createMany" ? createManyBodyBytes : bodyBytes,
-          // The contract's schemas need no services: they decode text that is at hand.
-          decode: SchemaParser.decodeUnknownResult(
-            schema as typeof schema & PureDecoder,
-            requestParseOptions,
-          ),
-          // Each handler takes what its endpoint's own schema decodes to, which is what it is given.
-          handler: handler as ApiHandler<unknown>,
-        })
-        routes.set(endpoint.path, route)
-      },
+    const usual = new Deadlines(options.answerTimeoutMs)
+    const routes = contractEndpoints(options.limits).map((endpoint): readonly [string, Route] => {
+      const { group, name, path, answerWithinMs } = endpoint
+      const text = options.texts[group]?.[name]
+      const served: ServedEndpoint = {
+        ...endpoint,
+        answers: answerWithinMs === undefined ? usual : new Deadlines(answerWithinMs),
+        takePayloads: text?.takePayloads,
+        call: options.callOf(endpoint),
+        // Each text is given what its own call answers.
+        write:
+          (text?.write as CallText<unknown>["write"]) ??
+          ((answer) => JSON.stringify(endpoint.encode(answer))),
+      }
+      return [path, new ApiRoute(options, context, calls, served)]
     })
-    return routes
+    return new Map(routes)
   })
 
-interface PureDecoder {
-  readonly DecodingServices: never
-}
-
-interface Endpoint {
-  readonly name: string
-  readonly path: string
+interface ServedEndpoint extends ContractEndpoint {
   readonly answers: Deadlines
-  readonly maxBodyBytes: number
-  readonly decode: (input: unknown) => Result.Result<unknown, SchemaIssue.Issue>
-  readonly handler: ApiHandler<unknown>
+  readonly takePayloads: CallText<unknown>["takePayloads"] | undefined
+  readonly call: Call<unknown, unknown>
+  readonly write: (answer: unknown) => string
 }
 
 class ApiRoute implements Route {
   readonly methods = ["POST"]
   readonly #options: ApiRoutesOptions
-  readonly #endpoint: Endpoint
+  readonly #endpoint: ServedEndpoint
   /** Counted over all routes. */
   readonly #calls: { underWay: number }
   readonly #now: () => number
-  readonly #run: (effect: Effect.Effect<string, Problem>) => Promise<Exit.Exit<string, Problem>>
+  readonly #run: (effect: Effect.Effect<unknown, Problem>) => Promise<Exit.Exit<unknown, Problem>>
   readonly #log: (effect: Effect.Effect<void>) => void
   readonly #metrics: RouteMetrics
   /** Asked once: even a log line that is dropped would cost every call. */
@@ -119,7 +90,7 @@ class ApiRoute implements Route {
     options: ApiRoutesOptions,
     context: Context.Context<WallClock>,
     calls: { underWay: number },
-    endpoint: Endpoint,
+    endpoint: ServedEndpoint,
   ) {
     this.#options = options
     this.#endpoint = endpoint
@@ -143,10 +114,9 @@ class ApiRoute implements Route {
       const detail = `Use POST for ${this.#endpoint.path}.`
       return problemResponse(new MethodNotAllowed({ detail }), { allow: "POST" })
     }
-    const { whyClosed, callsMax, bodies } = this.#options
+    const { callsMax, bodies } = this.#options
     const closed =
-      whyClosed(this.#endpoint.name) ??
-      (this.#calls.underWay >= callsMax ? tooManyCalls() : whyNotJson(request))
+      this.#whyClosed() ?? (this.#calls.underWay >= callsMax ? tooManyCalls() : whyNotJson(request))
     if (closed !== undefined) return problemResponse(closed, { closes: hasBody(request) })
     this.#calls.underWay++
     try {
@@ -158,27 +128,32 @@ class ApiRoute implements Route {
     }
   }
 
+  #whyClosed(): Problem | undefined {
+    return this.#endpoint.answersWhenClosed === true ? undefined : this.#options.whyClosed()
+  }
+
   readonly #answerBody = async (read: BodyRead): Promise<Response> => {
     if ("problem" in read) return problemResponse(read.problem, { closes: !read.isConsumed })
-    const call = this.#decode(read.bytes)
-    if (!("text" in call)) return problemResponse(call)
-    const exit = await this.#endpoint.answers.within(
-      this.#run(Effect.suspend(() => this.#endpoint.handler(call))),
-      unanswered,
-      unanswered,
-    )
-    const answer = Exit.isSuccess(exit) ? exit.value : this.#problemOf(exit.cause, call)
-    if (this.#tellsCalls) this.#tell(call, typeof answer === "string" ? "succeeded" : answer.code)
-    return typeof answer === "string" ? new Response(answer, jsonResponse) : problemResponse(answer)
+    const asked = this.#decode(read.bytes)
+    if (!("caller" in asked)) return problemResponse(asked)
+    const { answers, call, write } = this.#endpoint
+    const exit = await answers.within(this.#run(Effect.suspend(() => call(asked))), tooLate, tooLate)
+    if (Exit.isSuccess(exit)) {
+      if (this.#tellsCalls) this.#tell(asked, "succeeded")
+      return new Response(write(exit.value), jsonResponse)
+    }
+    const problem = this.#problemOf(exit.cause, asked)
+    if (this.#tellsCalls) this.#tell(asked, problem.code)
+    return problemResponse(problem)
   }
 
   /** For whoever follows one call: never its payload, and no more of it than its route and correlation. */
-  #tell(call: ApiCall<unknown>, outcome: string): void {
+  #tell(call: Asked<unknown>, outcome: string): void {
     const annotations = { route: this.#endpoint.path, outcome, ...correlationOf(call) }
     this.#log(Effect.annotateLogs(Effect.logDebug("call answered"), annotations))
   }
 
-  #decode(bytes: Uint8Array): ApiCall<unknown> | Problem {
+  #decode(bytes: Uint8Array): Asked<unknown> | Problem {
     let text: string
     let input: unknown
     try {
@@ -191,14 +166,15 @@ class ApiRoute implements Route {
     } catch (error) {
       return new InvalidJson({ detail: bytes.byteLength === 0 ? emptyBody : whyMalformed(error) })
     }
+    this.#endpoint.takePayloads?.(input, text)
     const decoded = this.#endpoint.decode(input)
     return Result.isFailure(decoded)
       ? invalidRequest(decoded.failure)
-      : { body: decoded.success, text, receivedAt: this.#now() }
+      : { body: decoded.success, caller: anonymous, receivedAt: this.#now() }
   }
 
   /** What nobody foresaw is logged with its cause and answered without it. */
-  #problemOf(cause: Cause.Cause<Problem>, call: ApiCall<unknown> | undefined): Problem {
+  #problemOf(cause: Cause.Cause<Problem>, call: Asked<unknown> | undefined): Problem {
     const failure = Cause.findError(cause)
     if (Result.isSuccess(failure)) return failure.success
     this.#log(
@@ -221,7 +197,7 @@ const whyMalformed = (error: unknown): string => {
   return `The body cannot be parsed as JSON: ${reason.slice(0, 200).toWellFormed()}`
 }
 
-const correlationOf = (call: ApiCall<unknown> | undefined): { correlationId?: string } => {
+const correlationOf = (call: Asked<unknown> | undefined): { correlationId?: string } => {
   const body = call?.body
   return typeof body === "object" &&
     body !== null &&
@@ -234,14 +210,8 @@ const correlationOf = (call: ApiCall<unknown> | undefined): { correlationId?: st
 const hasBody = (request: Request): boolean =>
   request.headers.get("content-length") !== "0" || request.headers.has("transfer-encoding")
 
-/** The store does not answer: what becomes of the call is not known, and it goes on. */
-const unanswered = (): Exit.Exit<never, Problem> =>
-  Exit.fail(
-    new Overloaded({
-      detail: "The store has not answered in time. It is not known whether this was done: repeat the call.",
-      retryAfterSeconds: 5,
-    }),
-  )
+/** The call goes on, without anybody who waits for it. */
+const tooLate = (): Exit.Exit<never, Problem> => Exit.fail(unanswered())
 
 const tooManyCalls = (): Problem =>
   new Overloaded({ detail: "Too many calls are under way: try again.", retryAfterSeconds: 1 })

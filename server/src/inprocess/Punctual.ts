@@ -7,55 +7,80 @@
 //   await punctual.create({ namespace: "billing", delay: "30d", payload: { invoice: 4711 } })
 import "effect/schema/SchemaJITCompiler/enable"
 import { randomBytes } from "node:crypto"
+import { hostname } from "node:os"
 import { defaultLimits } from "@punctual/api/Limits"
 import { Namespace } from "@punctual/api/Namespace"
 import { Internal, OwnerUnavailable } from "@punctual/api/Problem"
 import { Cause, Effect, Exit, Layer, ManagedRuntime, Option, Result, Schema } from "effect"
+import { makeCalls } from "../calls/Calls.ts"
 import { type HandlerDeliverer, makeHandlerDeliverer } from "../deliverers/handler/HandlerDeliverer.ts"
 import { makeWebhookDeliverer } from "../deliverers/webhook/WebhookDeliverer.ts"
 import type { Target } from "../domain/Timer.ts"
 import { defaultEngineOptions, Engine } from "../engine/Engine.ts"
 import { NamespaceDirectory } from "../engine/namespaces/NamespaceDirectory.ts"
-import { makeClockHandlers } from "../http/ClockHandlers.ts"
-import { makeTimerHandlers } from "../http/TimerHandlers.ts"
 import { type Deliverer, Deliverers } from "../ports/Deliverer.ts"
 import { Ids } from "../ports/Ids.ts"
+import { ShardLeases } from "../ports/ShardLeases.ts"
 import { WallClock } from "../ports/WallClock.ts"
 import { layerLogs } from "../program/Logs.ts"
 import { allStores } from "../stores/all.ts"
-import {
-  type Answers,
-  type CallName,
-  type ClockMove,
-  ContractCalls,
-  type NewTimer,
-  type TimerCancel,
-  type TimerChange,
-  type TimerKey,
-  type TimerQuery,
-} from "./ContractCalls.ts"
+import { ClockWatch } from "../stores/ClockWatch.ts"
 import { HandlerScope } from "./HandlerScope.ts"
+import {
+  type BreakersOfProgram,
+  type NamespacesOfProgram,
+  operatorCalls,
+  type ServiceOfProgram,
+} from "./OperatorCalls.ts"
+import type { PayloadForm } from "./PayloadForm.ts"
+import { ProgramCalls } from "./ProgramCalls.ts"
 import { PunctualError } from "./PunctualError.ts"
 import { type OpenTerms, type PunctualOptions, readOptions } from "./PunctualOptions.ts"
-import { deliverTo, type TimerHandler } from "./TimerHandler.ts"
-
-export type {
+import type {
   Answers,
+  CallName,
   ClockMove,
+  DeadTimers,
   NewTimer,
   TimerCancel,
   TimerChange,
-  TimerKey,
+  TimerCount,
+  TimerName,
   TimerQuery,
-} from "./ContractCalls.ts"
+  TimersCancel,
+} from "./Requests.ts"
+import { deliverTo, type TimerHandler } from "./TimerHandler.ts"
+import { untilAlone } from "./untilAlone.ts"
+
+export type { BreakersOfProgram, NamespacesOfProgram, ServiceOfProgram } from "./OperatorCalls.ts"
 export { PunctualError } from "./PunctualError.ts"
 export type { PunctualOptions } from "./PunctualOptions.ts"
+export type {
+  Answers,
+  BreakerReset,
+  ClockMove,
+  DeadTimers,
+  NamespaceName,
+  NamespaceQuery,
+  NamespaceTerms,
+  NewTimer,
+  ServicePauseRequest,
+  ServiceResumeRequest,
+  ShownTimer,
+  TimerCancel,
+  TimerChange,
+  TimerCount,
+  TimerName,
+  TimerQuery,
+  TimersCancel,
+} from "./Requests.ts"
 export type { HandlerReply, TimerFire, TimerHandler } from "./TimerHandler.ts"
 
 interface Opened {
   readonly runtime: ManagedRuntime.ManagedRuntime<Engine, { readonly message: string }>
   readonly engine: Engine["Service"]
-  readonly calls: ContractCalls
+  readonly calls: ProgramCalls
+  readonly payloads: PayloadForm
   readonly handlers: HandlerDeliverer
   /** Only where the clock is manual. */
   readonly scope: HandlerScope | undefined
@@ -63,11 +88,18 @@ interface Opened {
 }
 
 export class Punctual implements AsyncDisposable {
+  readonly namespaces: NamespacesOfProgram
+  readonly service: ServiceOfProgram
+  readonly breakers: BreakersOfProgram
   readonly #opened: Opened
   #closing: Promise<void> | undefined
 
   private constructor(opened: Opened) {
     this.#opened = opened
+    const { namespaces, service, breakers } = operatorCalls((name, request) => this.#ask(name, request))
+    this.namespaces = namespaces
+    this.service = service
+    this.breakers = breakers
   }
 
   /** Resolves when timers can be made; rejects if another process, or another of this one, keeps the store. */
@@ -86,47 +118,73 @@ export class Punctual implements AsyncDisposable {
     if (typeof handler !== "function") {
       throw new PunctualError("invalidRequest", `the handler of ${namespace} must be a function`)
     }
-    const { handlers, scope } = this.#opened
-    const delivering = deliverTo(handler, limits.payloadBytes)
+    const { handlers, scope, payloads } = this.#opened
+    const delivering = deliverTo(handler, { form: payloads, maxBytes: limits.payloadBytes })
     handlers.on(namespace, scope === undefined ? delivering : scope.around(delivering))
   }
 
   /** Resolves when the timer is on stable storage. Without target and callbackUrl it goes to the namespace's handler. */
-  create(timer: NewTimer): Promise<Answers["create"]> {
-    return this.#ask("create", toHandler(timer))
+  create(timer: NewTimer): Promise<Answers["timers.create"]> {
+    return this.#ask("timers.create", toHandler(timer))
   }
 
   /** In order. One that fails does not spoil the rest: its result has a `problem`. */
-  createMany(timers: ReadonlyArray<NewTimer>): Promise<Answers["createMany"]> {
-    return this.#ask("createMany", { timers: timers.map(toHandler) })
+  createMany(timers: ReadonlyArray<NewTimer>): Promise<Answers["timers.createMany"]> {
+    return this.#ask("timers.createMany", { timers: timers.map(toHandler) })
   }
 
   /** The pending life of a key, else the last finished one; rejects with `timerNotFound`. */
-  get(key: TimerKey): Promise<Answers["get"]> {
-    return this.#ask("get", key)
+  get(name: TimerName): Promise<Answers["timers.get"]> {
+    return this.#ask("timers.get", name)
   }
 
   /** Absent keeps, null clears; attempts start anew. */
-  update(change: TimerChange): Promise<Answers["update"]> {
-    return this.#ask("update", change)
+  update(change: TimerChange): Promise<Answers["timers.update"]> {
+    return this.#ask("timers.update", change)
   }
 
   /** After `cancelled` no attempt starts. */
-  cancel(key: TimerCancel): Promise<Answers["delete"]> {
-    return this.#ask("delete", key)
+  cancel(cancel: TimerCancel): Promise<Answers["timers.delete"]> {
+    return this.#ask("timers.delete", cancel)
   }
 
-  list(query: TimerQuery): Promise<Answers["list"]> {
-    return this.#ask("list", query)
+  /** One bounded batch of what the filter selects, or of all: repeat the call while the answer says `more`. */
+  cancelMany(cancel: TimersCancel): Promise<Answers["timers.deleteMany"]> {
+    return this.#ask("timers.deleteMany", cancel)
+  }
+
+  /** A page; the next one begins at the `nextCursor` of the answer. */
+  list(query: TimerQuery): Promise<Answers["timers.list"]> {
+    return this.#ask("timers.list", query)
+  }
+
+  /** Counting stops at a bound, and then the answer says `capped`. */
+  count(query: TimerCount): Promise<Answers["timers.count"]> {
+    return this.#ask("timers.count", query)
+  }
+
+  /** Arms dead letters again, for now and with new attempts: repeat the call while the answer says `more`. */
+  replay(dead: DeadTimers): Promise<Answers["timers.replay"]> {
+    return this.#ask("timers.replay", dead)
+  }
+
+  /** Removes dead letters for good: repeat the call while the answer says `more`. */
+  discard(dead: DeadTimers): Promise<Answers["timers.discard"]> {
+    return this.#ask("timers.discard", dead)
+  }
+
+  /** The shards of the store, and who fires them. */
+  cluster(): Promise<Answers["cluster.cluster"]> {
+    return this.#ask("cluster.cluster", {})
   }
 
   /**
    * Moves a manual clock, and resolves when all that came due on the way has been fired and stored. A handler is
    * refused: it would wait for itself.
    */
-  async advance(move: ClockMove): Promise<Answers["advance"]> {
+  async advance(move: ClockMove): Promise<Answers["clock.advance"]> {
     if (this.#opened.scope?.isInside === true) throw new PunctualError("invalidRequest", waitsForItself)
-    return this.#ask("advance", move)
+    return this.#ask("clock.advance", move)
   }
 
   /**
@@ -148,7 +206,7 @@ export class Punctual implements AsyncDisposable {
     await runtime.dispose()
   }
 
-  async #ask<Name extends CallName>(name: Name, request: object): Promise<Answers[Name]> {
+  async #ask<Name extends CallName>(name: Name, request: unknown): Promise<Answers[Name]> {
     if (this.#closing !== undefined) throw PunctualError.from(closed())
     const { runtime, calls } = this.#opened
     const exit = await runtime.runPromiseExit(calls.ask(name, request))
@@ -179,15 +237,18 @@ const openWith = async (terms: OpenTerms): Promise<Opened> => {
   const program = Effect.gen(function* () {
     const engine = yield* Engine
     const wall = yield* WallClock
-    const calls = new ContractCalls({
+    const clock = yield* ClockWatch
+    const calls = new ProgramCalls({
       limits,
-      handlers: { ...(yield* makeTimerHandlers(limits)), ...(yield* makeClockHandlers) },
+      calls: yield* makeCalls({ limits, cluster: { clockOffsetMs: () => clock.offsetMs() } }),
+      payloads: terms.payloads,
       now: () => wall.now(),
     })
     const isOwning = yield* untilOwning(engine).pipe(Effect.timeoutOption(terms.openTimeout))
     if (Option.isNone(isOwning)) return yield* Effect.fail({ message: taken(terms), isTaken: true })
     const scope = terms.clock.kind === "manual" ? new HandlerScope() : undefined
-    return { runtime, engine, calls, handlers, scope, drainMs: terms.drainTimeout }
+    const { payloads, drainTimeout: drainMs } = terms
+    return { runtime, engine, calls, payloads, handlers, scope, drainMs }
   })
   const exit = await runtime.runPromiseExit(program)
   if (Exit.isSuccess(exit)) return exit.value
@@ -210,12 +271,10 @@ const untilOwning = (engine: Engine["Service"]): Effect.Effect<void> =>
   )
 
 const layerOf = (terms: OpenTerms, handlers: HandlerDeliverer) => {
+  const node = `${hostname()}:${process.pid}-${randomBytes(4).toString("hex")}`
   const engine = {
     ...defaultEngineOptions,
-    ownership: {
-      ...defaultEngineOptions.ownership,
-      node: `${process.pid}-${randomBytes(4).toString("hex")}`,
-    },
+    ownership: { ...defaultEngineOptions.ownership, node },
     historyRetentionMs: terms.historyRetention,
     onBroken: (message: string) => terms.onFatal(failed(`the engine has failed: ${message}`)),
   }
@@ -223,11 +282,30 @@ const layerOf = (terms: OpenTerms, handlers: HandlerDeliverer) => {
     Layer.provideMerge(deliverersLayer(terms, handlers)),
     Layer.provideMerge(NamespaceDirectory.layer({ secretKeys: terms.secretKey })),
     Layer.provideMerge(clockLayer(terms)),
+    Layer.provideMerge(ClockWatch.layer.pipe(Layer.provide(WallClock.system))),
+    Layer.provideMerge(aloneLayer(terms, node)),
     Layer.provideMerge(storeLayer(terms)),
     Layer.provide(Ids.system),
     Layer.provideMerge(layerLogs(terms.log, process.stderr.isTTY === true)),
   )
 }
+
+/** Passes when nobody else uses the store. A store that cannot be shared sees to that by itself. */
+const aloneLayer = (
+  terms: OpenTerms,
+  node: string,
+): Layer.Layer<never, { readonly message: string }, ShardLeases> =>
+  terms.store.adapter.isShared
+    ? Layer.effectDiscard(
+        Effect.gen(function* () {
+          const { leaseMs } = defaultEngineOptions.ownership
+          const alone = untilAlone(yield* ShardLeases, node, leaseMs)
+          if (Option.isNone(yield* Effect.timeoutOption(alone, terms.openTimeout))) {
+            return yield* Effect.fail({ message: taken(terms), isTaken: true })
+          }
+        }),
+      )
+    : Layer.empty
 
 const deliverersLayer = ({ egress }: OpenTerms, handlers: HandlerDeliverer) =>
   Layer.effect(

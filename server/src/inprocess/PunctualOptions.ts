@@ -5,13 +5,22 @@ import { formsOf, type Parsed, parseUrl } from "../ports/Adapter.ts"
 import type { StoreAdapter, StoreChoice } from "../ports/StoreAdapter.ts"
 import type { LogLevelName } from "../program/Logs.ts"
 import { duration, settings } from "../settings/Settings.ts"
+import { parsePayloadForm } from "./PayloadForm.ts"
 import { PunctualError } from "./PunctualError.ts"
 
 export interface PunctualOptions {
-  /** `memory:`, which is gone when it is closed, or `sqlite:<file>`. */
+  /**
+   * `memory:`, which is gone when it is closed, `sqlite:<file>`, or `postgres://…`. One process at a time: nothing
+   * listens inside a program, so nodes of a cluster could not reach it.
+   */
   readonly store: string
-  /** `system`, unless a test is to move it by `advance`: `manual`, or `manual:<instant>` to begin at. */
+  /** `system`, unless a test is to move it by `advance`: `manual`, or `manual:<instant>` to begin at. Not on PostgreSQL. */
   readonly clock?: string
+  /**
+   * `value` unless given: payloads are values, which go through JSON. `text`: payloads are JSON texts, which stay as they
+   * are, byte for byte.
+   */
+  readonly payloads?: "value" | "text"
   /** Fixed when the store is created: 16 unless given. */
   readonly shards?: number
   /** How long finished timers are kept: `7d` unless given. */
@@ -24,7 +33,7 @@ export interface PunctualOptions {
   readonly handlerTimeout?: string
   /** How long `close` lets running handlers and webhooks finish: `25s` unless given. */
   readonly drainTimeout?: string
-  /** How long `open` waits for a store that another has: `5s` unless given. */
+  /** How long `open` waits for a store that another has: `5s` unless given, and `15s` on PostgreSQL. */
   readonly openTimeout?: string
   /** What is logged to stderr: `warn` and worse unless given. */
   readonly log?: LogLevelName
@@ -44,6 +53,7 @@ const secretKeys = (text: string): Parsed<ReadonlyArray<Uint8Array>> =>
 /** By option, apart from the store: its parser, and what it says if it is not given. */
 const readers = {
   clock: [settings.clock.parse, settings.clock.byDefault],
+  payloads: [parsePayloadForm, "value"],
   shards: [settings.shards.parse, settings.shards.byDefault],
   historyRetention: [settings.historyRetentionMs.parse, settings.historyRetentionMs.byDefault],
   egress: [settings.egress.parse, "open"],
@@ -68,40 +78,49 @@ export interface OpenTerms extends Read {
 
 /** All that is wrong is told at once. */
 export const readOptions = (options: PunctualOptions, stores: ReadonlyArray<StoreAdapter>): OpenTerms => {
-  const errors: Array<FieldError> = []
   const given: Readonly<Record<string, unknown>> = { ...options }
-  const store = ownStore(String(given["store"] ?? ""), stores)
-  if ("problem" in store) errors.push({ pointer: "/store", detail: store.problem })
+  const store = parseUrl(stores, String(given["store"] ?? ""))
+  const isShared = "value" in store && store.value.adapter.isShared
+  const { read, errors } = readEach(
+    isShared ? { ...given, openTimeout: given["openTimeout"] ?? "15s" } : given,
+  )
+  if ("problem" in store) errors.unshift({ pointer: "/store", detail: store.problem })
+  if (isShared && String(given["clock"] ?? "").startsWith("manual")) {
+    errors.push({ pointer: "/clock", detail: whyNotManual(stores) })
+  }
+  errors.push(...unknownOptions(given))
+  if (errors.length > 0 || "problem" in store) throw refusalOf(errors)
+  // Every option has been read by its own parser.
+  return { ...(read as Read), store: store.value, onFatal: options.onFatal ?? throwOutside }
+}
+
+const readEach = (given: Readonly<Record<string, unknown>>) => {
+  const errors: Array<FieldError> = []
   const read: Record<string, unknown> = {}
   for (const [option, [parse, byDefault]] of Object.entries(readers)) {
     const parsed = parse(String(given[option] ?? byDefault))
     if ("value" in parsed) read[option] = parsed.value
     else errors.push({ pointer: `/${option}`, detail: parsed.problem })
   }
-  for (const option of Object.keys(given)) {
-    if (!Object.hasOwn(readers, option) && !others.includes(option)) {
-      const known = [...Object.keys(readers), ...others].join(", ")
-      errors.push({ pointer: `/${option}`, detail: `unknown option: remove it, or use one of ${known}` })
-    }
-  }
-  if (errors.length > 0 || "problem" in store) throw refusalOf(errors)
-  // Every option has been read by its own parser.
-  return { ...(read as Read), store: store.value, onFatal: options.onFatal ?? throwOutside }
+  return { read, errors }
 }
 
 /** Options that no reader reads. */
 const others = ["store", "onFatal"]
 
-/** Nodes that share a store reach each other over HTTP, where nothing listens in here. */
-const ownStore = (url: string, stores: ReadonlyArray<StoreAdapter>): Parsed<StoreChoice> => {
-  const own = formsOf(stores.filter(({ isShared }) => !isShared))
-  const parsed = parseUrl(stores, url)
-  return "value" in parsed && parsed.value.adapter.isShared
-    ? {
-        problem: `must be ${own}, for nodes that share a store reach each other over HTTP, where nothing listens in here: run the service for that`,
-      }
-    : parsed
+const unknownOptions = (given: object): ReadonlyArray<FieldError> => {
+  const known = [...Object.keys(readers), ...others]
+  return Object.keys(given)
+    .filter((option) => !known.includes(option))
+    .map((option) => ({
+      pointer: `/${option}`,
+      detail: `unknown option: remove it, or use one of ${known.join(", ")}`,
+    }))
 }
+
+/** Another process on the same database would go by another time. */
+const whyNotManual = (stores: ReadonlyArray<StoreAdapter>): string =>
+  `must be system on a store that nodes can share, because they would disagree on the time: use ${formsOf(stores.filter(({ isShared }) => !isShared))} as store, or the system's clock`
 
 const refusalOf = (errors: ReadonlyArray<FieldError>): PunctualError => {
   const [first = { pointer: "", detail: "is not valid" }] = errors

@@ -4,6 +4,7 @@ import { parseDuration } from "@punctual/api/DurationMs"
 import { parseInstant } from "@punctual/api/Instant"
 import type { Handler, HandlerAnswer } from "../deliverers/handler/HandlerDeliverer.ts"
 import type { Fire, NextTime } from "../ports/Deliverer.ts"
+import type { PayloadForm } from "./PayloadForm.ts"
 
 /** One attempt, as a handler sees it. */
 export interface TimerFire {
@@ -16,7 +17,7 @@ export interface TimerFire {
   readonly executeAt: Date
   readonly firedAt: Date
   readonly correlationId: string
-  /** As it was given, through JSON; undefined if there was none. */
+  /** As it was given: a value through JSON, or the text itself; undefined if there was none. */
   readonly payload: unknown
 }
 
@@ -32,20 +33,28 @@ export type TimerHandler = (
   // biome-ignore lint/suspicious/noConfusingVoidType: a handler without an answer returns nothing.
 ) => void | HandlerReply | PromiseLike<void | HandlerReply>
 
+export interface PayloadTerms {
+  readonly form: PayloadForm
+  readonly maxBytes: number
+}
+
 export const deliverTo =
-  (handler: TimerHandler, payloadBytes: number): Handler =>
+  (handler: TimerHandler, payloads: PayloadTerms): Handler =>
   (fire) => {
-    const said: unknown = handler(fireOf(fire))
+    const said: unknown = handler(fireOf(fire, payloads.form))
     return isThenable(said)
-      ? Promise.resolve(said).then((reply) => answerOf(reply, payloadBytes))
-      : answerOf(said, payloadBytes)
+      ? Promise.resolve(said).then((reply) => answerOf(reply, payloads))
+      : answerOf(said, payloads)
   }
 
 /** Builders of queries are promises only in that they have a `then`, and do nothing before it is called. */
 const isThenable = (said: unknown): said is PromiseLike<unknown> =>
   typeof said === "object" && said !== null && "then" in said && typeof said.then === "function"
 
-const fireOf = ({ namespace, timerId, fireId, attempt, correlationId, ...fire }: Fire): TimerFire => ({
+const fireOf = (
+  { namespace, timerId, fireId, attempt, correlationId, ...fire }: Fire,
+  form: PayloadForm,
+): TimerFire => ({
   namespace,
   timerId,
   fireId,
@@ -53,16 +62,16 @@ const fireOf = ({ namespace, timerId, fireId, attempt, correlationId, ...fire }:
   executeAt: new Date(fire.executeAt),
   firedAt: new Date(fire.firedAt),
   correlationId,
-  payload: fire.payload === undefined ? undefined : JSON.parse(decoder.decode(fire.payload)),
+  payload: fire.payload === undefined ? undefined : form.ofBytes(fire.payload),
 })
 
 /** What names no next time is no answer: functions often return what nobody asked for. */
-const answerOf = (reply: unknown, payloadBytes: number): HandlerAnswer | undefined => {
+const answerOf = (reply: unknown, payloads: PayloadTerms): HandlerAnswer | undefined => {
   if (typeof reply !== "object" || reply === null) return undefined
   const { nextExecuteAt, nextDelay, payload }: { [name in keyof HandlerReply]?: unknown } = reply
   if (nextExecuteAt === undefined && nextDelay === undefined) return undefined
   const next = nextOf(nextExecuteAt, nextDelay)
-  return payload === undefined ? { next } : { next, payload: bytesOf(payload, payloadBytes) }
+  return payload === undefined ? { next } : { next, payload: bytesOf(payload, payloads) }
 }
 
 const nextOf = (nextExecuteAt: unknown, nextDelay: unknown): NextTime => {
@@ -86,15 +95,11 @@ const nextOf = (nextExecuteAt: unknown, nextDelay: unknown): NextTime => {
   return { atMs }
 }
 
-const bytesOf = (payload: unknown, payloadBytes: number): Uint8Array => {
-  const text: string | undefined = JSON.stringify(payload)
-  if (text === undefined) throw new Error("the next payload cannot be written as JSON")
-  const bytes = encoder.encode(text)
-  if (bytes.byteLength > payloadBytes) {
-    throw new Error(`the next payload must be at most ${payloadBytes} bytes, and has ${bytes.byteLength}`)
+const bytesOf = (payload: unknown, { form, maxBytes }: PayloadTerms): Uint8Array => {
+  const bytes = form.bytesOf(payload)
+  if (bytes === undefined) throw new Error("the next payload cannot be written as JSON")
+  if (bytes.byteLength > maxBytes) {
+    throw new Error(`the next payload must be at most ${maxBytes} bytes, and has ${bytes.byteLength}`)
   }
   return bytes
 }
-
-const decoder = new TextDecoder()
-const encoder = new TextEncoder()

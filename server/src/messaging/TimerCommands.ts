@@ -1,10 +1,10 @@
 // Timers as other services ask for them over the bus. The words of the messages (tenantId, serviceCallId,
 // dueAt) are mapped to the product's own here, on the way in, and in the event deliverer, on the way out.
 import { formatDuration } from "@punctual/api/DurationMs"
-import { defaultRetryPolicy, type RetryPolicy } from "@punctual/api/RetryPolicy"
+import { defaultRetryPolicy } from "@punctual/api/RetryPolicy"
 import { decodeScheduleTimer, scheduleTimerType } from "@punctual/api/ScheduleTimer"
 import { Context, Effect, Exit, Layer, Result, Scope } from "effect"
-import type { Spec } from "../domain/Timer.ts"
+import type { RetryPolicy, Spec } from "../domain/Timer.ts"
 import { type RefusedWrite, type ScheduleCommand, Scheduler } from "../engine/front/Scheduler.ts"
 import { NamespaceDirectory } from "../engine/namespaces/NamespaceDirectory.ts"
 import {
@@ -102,14 +102,14 @@ const commandOf = ({ envelope }: Message, spec: Spec): Result.Result<ScheduleCom
 /** What says nothing about the message must not cost it a delivery. */
 const failureOf = (refused: RefusedWrite): HandlerFailure => {
   switch (refused._tag) {
-    case "Overloaded":
+    case "TooManyWrites":
       return new HandlerUnavailable({
         message: "the write queue is full",
         retryAfterMs: refused.retryAfterMs,
       })
-    case "OwnerUnavailable":
+    case "NoOwner":
       return new HandlerUnavailable({ message: refused.message, retryAfterMs: refused.retryAfterMs })
-    case "QuotaExceeded":
+    case "QuotaUsedUp":
       return new HandlerUnavailable({
         message: `the tenant's quota ${refused.quota} of ${refused.limit} is used up`,
         retryAfterMs: refused.retryAfterMs,

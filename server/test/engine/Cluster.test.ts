@@ -293,7 +293,7 @@ describe("a handover", () => {
       const created = yield* Effect.forkChild(Effect.flip(engine.create({ timerId: movingIds[0] ?? "" })))
       yield* engine.advance(8_000)
       expect(second.engine.status().ownedShards).toBe(3)
-      expect((yield* Fiber.join(created))._tag).toBe("OwnerUnavailable")
+      expect((yield* Fiber.join(created))._tag).toBe("NoOwner")
     }),
   )
 

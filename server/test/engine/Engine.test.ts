@@ -17,8 +17,8 @@ describe("drain", () => {
       // Not released yet: its outcome is still to be stored.
       expect(engine.database.shards.every(({ node }) => node === "node-1")).toBe(true)
       const refusal = yield* Effect.flip(engine.create({ timerId: "late" }))
-      expect(refusal).toMatchObject({ _tag: "OwnerUnavailable", retryAfterMs: 1_000 })
-      expect((yield* Effect.flip(engine.cancel("soon")))._tag).toBe("OwnerUnavailable")
+      expect(refusal).toMatchObject({ _tag: "NoOwner", retryAfterMs: 1_000 })
+      expect((yield* Effect.flip(engine.cancel("soon")))._tag).toBe("NoOwner")
       yield* hanging.end("running", delivered)
       yield* engine.advance(100)
       yield* Fiber.join(draining)

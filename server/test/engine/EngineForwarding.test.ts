@@ -135,7 +135,7 @@ describe("any node", () => {
       yield* commit.release
       yield* engine.still
       // What was on its way may have been done. What was queued behind it was surely not.
-      expect(yield* Fiber.join(replaced)).toMatchObject({ _tag: "OwnerUnavailable", mayBeDone: true })
+      expect(yield* Fiber.join(replaced)).toMatchObject({ _tag: "NoOwner", mayBeDone: true })
       expect(yield* Fiber.join(cancelled)).toEqual({ result: "cancelled" })
     }),
   )
@@ -202,7 +202,7 @@ describe("a node that is away", () => {
         )
         expect(created).toMatchObject({ result: "created" })
         expect(yield* during(engine, 100, one.scheduler.cancel("shop", timerId, undefined))).toMatchObject({
-          _tag: "OwnerUnavailable",
+          _tag: "NoOwner",
           mayBeDone: false,
         })
         yield* engine.advance(10_000)
@@ -260,7 +260,7 @@ describe("an owner whose store does not answer", () => {
       const timerId = idOwnedBy(engine, one)
       const commits = one.faults.holdCall("write", { times: Number.POSITIVE_INFINITY })
       const { scheduler } = one
-      const notKnown = { _tag: "OwnerUnavailable", mayBeDone: true }
+      const notKnown = { _tag: "NoOwner", mayBeDone: true }
       const command = engine.command({ timerId, inMs: 600_000 })
       expect(yield* during(engine, 5_500, scheduler.create(command))).toMatchObject(notKnown)
       const set = { executeAt: engine.now() + 1_000 }
@@ -297,7 +297,7 @@ describe("what is carried to a node", () => {
 
   for (const [what, leaseMs, told] of [
     ["has it settled by the next owner", 1_500, { success: { result: "created" } }],
-    ["is not known if none comes in time", 9_000, { failure: { _tag: "OwnerUnavailable", mayBeDone: true } }],
+    ["is not known if none comes in time", 9_000, { failure: { _tag: "NoOwner", mayBeDone: true } }],
   ] as const) {
     twoNodes(
       `and taken by it when it goes under ${what}`,
@@ -381,11 +381,7 @@ describe("a shard that moves under a write", () => {
 
   for (const [what, isReachable, told] of [
     ["is settled by its new owner", true, { success: { result: "created" } }],
-    [
-      "is not known if that cannot be asked",
-      false,
-      { failure: { _tag: "OwnerUnavailable", mayBeDone: true } },
-    ],
+    ["is not known if that cannot be asked", false, { failure: { _tag: "NoOwner", mayBeDone: true } }],
   ] as const) {
     twoNodes(
       `a write of its old owner ${what}`,

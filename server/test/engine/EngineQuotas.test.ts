@@ -4,7 +4,7 @@ import { describe, expect } from "bun:test"
 import { Effect, Fiber } from "effect"
 import { editSettings, type SettingsEdit } from "../../src/domain/editSettings.ts"
 import { shardOf } from "../../src/domain/TimerKey.ts"
-import type { QuotaExceeded } from "../../src/engine/namespaces/Quotas.ts"
+import type { QuotaUsedUp } from "../../src/engine/namespaces/Quotas.ts"
 import { applyTo } from "../../testkit/applyTo.ts"
 import {
   type EngineHarness,
@@ -27,7 +27,7 @@ const createMany = (engine: EngineHarness, timers: ReadonlyArray<NewTimer>, node
     node.scheduler.createMany(timers.map((timer) => engine.command({ inMs: hour, ...timer }))),
     (answers) =>
       answers.map((answer) =>
-        "result" in answer ? answer.result : answer._tag === "QuotaExceeded" ? answer.quota : answer._tag,
+        "result" in answer ? answer.result : answer._tag === "QuotaUsedUp" ? answer.quota : answer._tag,
       ),
   )
 
@@ -38,7 +38,7 @@ const count = (results: ReadonlyArray<string>, result: string) =>
   results.filter((one) => one === result).length
 
 const refusalOf = (engine: EngineHarness, timer: NewTimer = {}) =>
-  Effect.flip(engine.create({ inMs: hour, ...timer })) as Effect.Effect<QuotaExceeded, unknown>
+  Effect.flip(engine.create({ inMs: hour, ...timer })) as Effect.Effect<QuotaUsedUp, unknown>
 
 describe("maxPending", () => {
   engineTest("lets in as many as there may be, and refuses the rest, each in its place", {}, (engine) =>
@@ -374,7 +374,7 @@ describe("createsPerSecond", () => {
           askedAt: engine.now(),
         })
       expect(yield* schedule("a")).toMatchObject({ result: "created" })
-      expect(yield* Effect.flip(schedule("b"))).toMatchObject({ _tag: "QuotaExceeded", retryAfterMs: 1_000 })
+      expect(yield* Effect.flip(schedule("b"))).toMatchObject({ _tag: "QuotaUsedUp", retryAfterMs: 1_000 })
     }),
   )
 })

@@ -380,7 +380,7 @@ describe("a shard that another has claimed", () => {
         yield* engine.advance(5_000)
         yield* sweep.reached
         expect(yield* leases.claim(lease, "node-2")).toBeDefined()
-        expect((yield* Effect.flip(engine.create({ timerId: "b" })))._tag).toBe("OwnerUnavailable")
+        expect((yield* Effect.flip(engine.create({ timerId: "b" })))._tag).toBe("NoOwner")
         yield* sweep.release
         yield* engine.still
         expect(yield* engine.rescued).toBe(0)
@@ -395,7 +395,7 @@ describe("a shard that another has claimed", () => {
       const { leases } = engine.faults
       expect(yield* leases.claim(at(yield* leases.owners, 0), "node-2")).toBeDefined()
       const refusal = yield* Effect.flip(engine.create({ timerId: "b", inMs: 500 }))
-      expect(refusal._tag).toBe("OwnerUnavailable")
+      expect(refusal._tag).toBe("NoOwner")
       yield* engine.advance(700)
       expect(engine.fires).toEqual([])
       expect(engine.stored("b").pending).toBeUndefined()

@@ -140,7 +140,7 @@ export class ForwarderRig {
     const answer = this.answers.get(name)
     if (answer === undefined) return undefined
     if (!("_tag" in answer)) return answer.result
-    return answer._tag === "Overloaded"
+    return answer._tag === "TooManyWrites"
       ? "overloaded"
       : answer.mayBeDone === true
         ? "unknown"

@@ -106,7 +106,8 @@ export const withService = (
     }).pipe(Effect.scoped, Effect.provide(layerOf(options)), Effect.provide(layerLogs("none", false))),
   )
 
-const layerOf = (options: ServiceOptions) => {
+/** All that calls need: a real engine on a memory store, and a deliverer that does what the test says. */
+export const layerOf = (options: ServiceOptions) => {
   const engine = Engine.layer().pipe(
     Layer.provideMerge(Layer.mergeAll(deliverers(options), clockOf(options))),
     Layer.provideMerge(NamespaceDirectory.layer({ secretKeys: options.secretKeys ?? [] })),
@@ -140,7 +141,7 @@ const deliverers = (options: ServiceOptions) =>
     ]),
   })
 
-const ownsEverything = Effect.gen(function* () {
+export const ownsEverything = Effect.gen(function* () {
   const engine = yield* Engine
   yield* Effect.sleep(1).pipe(
     Effect.repeat({ while: () => engine.status().isWaiting }),

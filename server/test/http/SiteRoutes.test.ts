@@ -42,7 +42,7 @@ describe("health", () => {
       }))
   }
 
-  const cluster = { peers: { path: "/internal/", handle: async () => new Response() } }
+  const cluster = { peers: { prefix: "/internal/", handle: async () => new Response() } }
   for (const [ownedShards, shardsElsewhere] of [
     [0, 4],
     [1, 3],

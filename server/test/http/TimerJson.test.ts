@@ -1,6 +1,6 @@
 // The JSON text of a timer is what the contract's schema decodes back to the same timer.
 import { expect, test } from "bun:test"
-import { Timer as TimerSchema } from "@punctual/api/Timer"
+import { TimerSchema } from "@punctual/api/Timer"
 import { Schema } from "effect"
 import fc from "fast-check"
 import type { Attempt, FinishedLife, Spec, Timer } from "../../src/domain/Timer.ts"

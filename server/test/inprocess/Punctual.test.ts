@@ -320,9 +320,9 @@ describe("what is refused", () => {
     expect(errors?.map(({ pointer }) => pointer)).toEqual(["/store", "/clock", "/shards", "/colour"])
   })
 
-  test("a store that several nodes share is the service's business", async () => {
-    const { errors } = await refusalOf(Punctual.open({ store: "postgres://h/db" }))
-    expect(errors).toEqual([{ pointer: "/store", detail: expect.stringContaining("run the service") }])
+  test("a clock that the program moves is refused on a store that others can use", async () => {
+    const { errors } = await refusalOf(Punctual.open({ store: "postgres://h/db", clock: "manual" }))
+    expect(errors).toEqual([{ pointer: "/clock", detail: expect.stringContaining("must be system") }])
   })
 })
 

@@ -6,15 +6,15 @@ import { Context, Effect, Layer, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { LocalBus } from "../../src/buses/local/LocalBus.ts"
 import {
-  Overloaded,
-  OwnerUnavailable,
+  NoOwner,
   type RefusedWrite,
   type ScheduleCommand,
   Scheduler,
   TimerUnstorable,
+  TooManyWrites,
 } from "../../src/engine/front/Scheduler.ts"
 import { NamespaceDirectory } from "../../src/engine/namespaces/NamespaceDirectory.ts"
-import { QuotaExceeded } from "../../src/engine/namespaces/Quotas.ts"
+import { QuotaUsedUp } from "../../src/engine/namespaces/Quotas.ts"
 import { TimerCommands } from "../../src/messaging/TimerCommands.ts"
 import { Bus } from "../../src/ports/Bus.ts"
 import { WallClock } from "../../src/ports/WallClock.ts"
@@ -156,9 +156,9 @@ describe("a ScheduleTimer", () => {
     withCommands((rig) =>
       Effect.gen(function* () {
         for (const refusal of [
-          new Overloaded({ retryAfterMs: 1_000 }),
-          new OwnerUnavailable({ message: "not here", retryAfterMs: 1_000 }),
-          new QuotaExceeded({ quota: "maxPending", limit: 7, retryAfterMs: 1_000 }),
+          new TooManyWrites({ retryAfterMs: 1_000 }),
+          new NoOwner({ message: "not here", retryAfterMs: 1_000 }),
+          new QuotaUsedUp({ quota: "maxPending", limit: 7, retryAfterMs: 1_000 }),
         ]) {
           rig.answer = Effect.fail(refusal)
           const publishing = yield* Effect.forkChild(rig.bus.publish([envelope()]))

@@ -1,10 +1,8 @@
 // How timers are shown to people: as a table, and as a page for one of them. Programs get the service's own JSON.
 import { formatDuration } from "@punctual/api/DurationMs"
+import type { TimerAnswer } from "@punctual/api/GetTimer"
 import { formatInstant } from "@punctual/api/Instant"
 import { memberSpan } from "@punctual/api/JsonSpan"
-import type { RetryPolicy } from "@punctual/api/RetryPolicy"
-import type { Target } from "@punctual/api/Target"
-import type { Timer } from "@punctual/api/Timer"
 import { printable } from "../frame/CommandRuntime.ts"
 import { layOutJson } from "../frame/layOutJson.ts"
 import { textTable } from "../frame/textTable.ts"
@@ -68,6 +66,7 @@ export const factLines = (facts: ReadonlyArray<readonly [string, string | undefi
     .flatMap(([name, value]) => (value === undefined ? [] : [`${name.padEnd(15)}${printable(value)}`]))
     .join("\n")
 
+type Timer = TimerAnswer["timer"]
 type Attempt = NonNullable<Timer["lastAttempt"]>
 
 const attemptText = ({ at, status, error, durationMs }: Attempt): string =>
@@ -80,13 +79,13 @@ const outcomeText = (status: number | undefined, error: string | undefined): str
   return status === undefined || error.includes(String(status)) ? error : `${answered}: ${error}`
 }
 
-export const retryText = (policy: RetryPolicy): string => {
+export const retryText = (policy: Timer["retryPolicy"]): string => {
   const { maxAttempts, initialIntervalMs, backoffMultiplier, maxIntervalMs, jitter, maxDurationMs } = policy
   const end = maxDurationMs === undefined ? "" : `, for ${formatDuration(maxDurationMs)} at most`
   return `${maxAttempts} attempts, ${formatDuration(initialIntervalMs)} times ${backoffMultiplier} up to ${formatDuration(maxIntervalMs)}, jitter ${jitter}${end}`
 }
 
-const targetText = (target: Target): string => {
+const targetText = (target: Timer["target"]): string => {
   if (target.type !== "webhook") return target.type
   return target.method === "POST" ? target.url : `${target.method} ${target.url}`
 }

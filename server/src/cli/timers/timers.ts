@@ -27,7 +27,7 @@ import {
   timerIdArgument,
 } from "./TimerFlags.ts"
 import { timerPage } from "./TimerView.ts"
-import { createCommand, updateCommand } from "./timersArm.ts"
+import { createTimerCommand, updateTimerCommand } from "./timersArm.ts"
 import { listTimers, pageFlags } from "./timersList.ts"
 
 export const timersCommand = (input: CommandInput) =>
@@ -40,11 +40,11 @@ export const timersCommand = (input: CommandInput) =>
     ),
     Command.withShortDescription("Create, look at, change and cancel timers"),
     Command.withSubcommands([
-      createCommand(input),
+      createTimerCommand(input),
       getCommand(input),
       listCommand(input),
       countCommand(input),
-      updateCommand(input),
+      updateTimerCommand(input),
       cancelCommand(input),
     ]),
   )

@@ -3,7 +3,6 @@
 import { CreateTimerAnswer, type createResults, existingRules } from "@punctual/api/CreateTimer"
 import { TimerAnswer } from "@punctual/api/GetTimer"
 import { formatInstant } from "@punctual/api/Instant"
-import type { Timer } from "@punctual/api/Timer"
 import { Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import {
@@ -83,7 +82,7 @@ const whyNotCreate = (terms: Terms): string | undefined => {
   return payloads(terms) > 1 ? onePayload : undefined
 }
 
-export const createCommand = (input: CommandInput) =>
+export const createTimerCommand = (input: CommandInput) =>
   Command.make(
     "create",
     {
@@ -155,7 +154,7 @@ const whyNotUpdate = (terms: Terms): string | undefined => {
   return payloads(terms) > 1 ? onePayload : undefined
 }
 
-export const updateCommand = (input: CommandInput) =>
+export const updateTimerCommand = (input: CommandInput) =>
   Command.make(
     "update",
     {
@@ -211,5 +210,5 @@ export const updateCommand = (input: CommandInput) =>
     ]),
   )
 
-const timerSentence = ({ namespace, timerId, revision, fireAt, executeAt }: Timer): string =>
+const timerSentence = ({ namespace, timerId, revision, fireAt, executeAt }: TimerAnswer["timer"]): string =>
   `${namespace}/${timerId}, for ${formatInstant(fireAt ?? executeAt)}, revision ${revision}.`

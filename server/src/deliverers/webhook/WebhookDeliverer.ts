@@ -10,8 +10,8 @@ import type { EgressRules } from "./Egress.ts"
 import { type HttpUrl, HttpUrls } from "./HttpUrls.ts"
 import { type AnswerBody, interpretAnswer } from "./interpretAnswer.ts"
 import { cachedResolve, type Resolve, systemResolve } from "./Resolver.ts"
-import { type Destination, type Destinations, routeOf } from "./Route.ts"
 import { discard, isJsonSuccess, readJson } from "./readAnswer.ts"
+import { type Destination, type Destinations, routeOf } from "./routeOf.ts"
 import { webhookRequest } from "./WebhookRequest.ts"
 
 export interface WebhookOptions {

@@ -3,9 +3,9 @@
 import type { Uuid } from "../../domain/Timer.ts"
 import { itemBytes, type WriteAnswer } from "../../domain/WriteItem.ts"
 import type { CarriedItem } from "../../ports/Peers.ts"
-import type { Overloaded, OwnerUnavailable } from "../front/Scheduler.ts"
+import type { NoOwner, TooManyWrites } from "../front/Scheduler.ts"
 
-export type CarriedResult = WriteAnswer | Overloaded | OwnerUnavailable
+export type CarriedResult = WriteAnswer | TooManyWrites | NoOwner
 
 export class CarriedWrite {
   readonly item: CarriedItem

@@ -26,7 +26,7 @@ import {
 } from "../../ports/Peers.ts"
 import type { TimerStore } from "../../ports/TimerStore.ts"
 import type { EngineMetrics, ForwardedResult } from "../EngineMetrics.ts"
-import { Overloaded, OwnerUnavailable } from "../front/Scheduler.ts"
+import { NoOwner, TooManyWrites } from "../front/Scheduler.ts"
 import type { Guard } from "../Guard.ts"
 import type { ClusterView } from "../ownership/ClusterView.ts"
 import { Signal } from "../Signal.ts"
@@ -147,7 +147,7 @@ export class Forwarder {
       onAnswer(
         mayBeDone
           ? unavailable("too many writes wait for the owner", true)
-          : new Overloaded({ retryAfterMs }),
+          : new TooManyWrites({ retryAfterMs }),
       )
       return
     }
@@ -276,7 +276,7 @@ export class Forwarder {
     else if (answer.kind === "answered") this.#conclude(carried, answer.answer, "answered")
     // To say that nothing was written, nothing may have been tried before.
     else if (answer.kind === "overloaded" && !carried.isUnknown) {
-      this.#finish(carried, new Overloaded({ retryAfterMs: answer.retryAfterMs }), "refused")
+      this.#finish(carried, new TooManyWrites({ retryAfterMs: answer.retryAfterMs }), "refused")
     } else this.#again(carried)
   }
 
@@ -404,8 +404,8 @@ const nameOf = ({ node, address }: PeerNode): string => `${node} at ${address}`
 const stopping = "this process is stopping"
 const writtenSince = "the owner's answer was lost, and the timer may have been written by others since"
 
-const unavailable = (message: string, mayBeDone: boolean): OwnerUnavailable =>
-  new OwnerUnavailable({ message, retryAfterMs, mayBeDone })
+const unavailable = (message: string, mayBeDone: boolean): NoOwner =>
+  new NoOwner({ message, retryAfterMs, mayBeDone })
 
 const nanos = (ms: number): bigint => BigInt(ms) * 1_000_000n
 

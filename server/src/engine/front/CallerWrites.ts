@@ -6,13 +6,7 @@ import type { CarriedItem } from "../../ports/Peers.ts"
 import type { CarriedResult } from "../forwarding/CarriedWrite.ts"
 import type { Forwarder } from "../forwarding/Forwarder.ts"
 import { type OwnWrites, retryAfterMs } from "../writing/OwnWrites.ts"
-import {
-  Overloaded,
-  OwnerUnavailable,
-  type RefusedWrite,
-  TimerUnreadable,
-  TimerUnstorable,
-} from "./Scheduler.ts"
+import { NoOwner, type RefusedWrite, TimerUnreadable, TimerUnstorable, TooManyWrites } from "./Scheduler.ts"
 
 export interface CallerWritesParts {
   readonly own: Pick<OwnWrites, "put">
@@ -56,7 +50,7 @@ export class CallerWrites {
     }
     own.put(item, (answer) => {
       if (answer.kind === "answered") settle(answer.answer)
-      else if (answer.kind === "overloaded") settle(new Overloaded({ retryAfterMs: answer.retryAfterMs }))
+      else if (answer.kind === "overloaded") settle(new TooManyWrites({ retryAfterMs: answer.retryAfterMs }))
       else if (forwarder !== undefined && !isDraining()) {
         forwarder.carry(item, settle, { mayBeDone: answer.kind === "unknown" })
       } else settle(answer.kind === "notOwner" ? notOwned() : lost())
@@ -112,25 +106,25 @@ export class CallerWrites {
 const unstorable = ({ reason, isUnreadable }: Unstorable): TimerUnstorable | TimerUnreadable =>
   isUnreadable === true ? new TimerUnreadable({ reason }) : new TimerUnstorable({ reason })
 
-const notOwned = (): OwnerUnavailable =>
-  new OwnerUnavailable({ message: "this process does not own the timer's shard now", retryAfterMs })
+const notOwned = (): NoOwner =>
+  new NoOwner({ message: "this process does not own the timer's shard now", retryAfterMs })
 
-const lost = (): OwnerUnavailable =>
-  new OwnerUnavailable({
+const lost = (): NoOwner =>
+  new NoOwner({
     message: "this process lost the timer's shard before the write was confirmed",
     retryAfterMs,
     mayBeDone: true,
   })
 
-const untold = (): OwnerUnavailable =>
-  new OwnerUnavailable({
+const untold = (): NoOwner =>
+  new NoOwner({
     message: "the store failed meanwhile, and nothing tells any more whether it was done",
     retryAfterMs,
     mayBeDone: true,
   })
 
-const late = (): OwnerUnavailable =>
-  new OwnerUnavailable({
+const late = (): NoOwner =>
+  new NoOwner({
     message: "the store did not confirm the write in time",
     retryAfterMs,
     mayBeDone: true,

@@ -2,7 +2,7 @@
 // let in, and carries here, passes by.
 import { Cause, Effect, Exit, Result } from "effect"
 import type { PutAnswer, ScheduleAnswer } from "../../domain/WriteItem.ts"
-import { type Admission, type AskedCreate, QuotaExceeded, type Quotas } from "../namespaces/Quotas.ts"
+import { type Admission, type AskedCreate, type Quotas, QuotaUsedUp } from "../namespaces/Quotas.ts"
 import type { CreateCommand, RefusedWrite, Scheduler } from "./Scheduler.ts"
 
 type Answer = PutAnswer | ScheduleAnswer
@@ -17,7 +17,7 @@ export const withQuotas = (
   ): Effect.Effect<A, RefusedWrite> => {
     if (!quotas.covers(asked.namespace)) return write
     return admitting(quotas, [asked], ([admission = "free"], restore) =>
-      admission instanceof QuotaExceeded
+      admission instanceof QuotaUsedUp
         ? Effect.fail(admission)
         : Effect.onExit(restore(write), (exit) => Effect.sync(() => tell(admission, exitMayBePending(exit)))),
     )
@@ -41,7 +41,7 @@ type Restore = <A, E>(effect: Effect.Effect<A, E>) => Effect.Effect<A, E>
 const admitting = <A, E>(
   quotas: Pick<Quotas, "admit">,
   asked: ReadonlyArray<AskedCreate>,
-  then: (admissions: ReadonlyArray<Admission | QuotaExceeded>, restore: Restore) => Effect.Effect<A, E>,
+  then: (admissions: ReadonlyArray<Admission | QuotaUsedUp>, restore: Restore) => Effect.Effect<A, E>,
 ): Effect.Effect<A, E> =>
   Effect.uninterruptibleMask((restore) =>
     Effect.flatMap(restore(quotas.admit(asked)), (admissions) => then(admissions, restore)),
@@ -51,17 +51,17 @@ const admitting = <A, E>(
 const createAdmitted = (
   scheduler: Scheduler["Service"],
   commands: ReadonlyArray<CreateCommand>,
-  admissions: ReadonlyArray<Admission | QuotaExceeded>,
+  admissions: ReadonlyArray<Admission | QuotaUsedUp>,
   restore: Restore,
 ): Effect.Effect<ReadonlyArray<PutAnswer | RefusedWrite>> => {
-  const isAdmitted = (_: unknown, index: number) => !(admissions[index] instanceof QuotaExceeded)
+  const isAdmitted = (_: unknown, index: number) => !(admissions[index] instanceof QuotaUsedUp)
   const written = restore(scheduler.createMany(commands.filter(isAdmitted)))
   return Effect.map(
     Effect.onExit(written, (exit) => Effect.sync(() => tellAll(admissions, exit))),
     (answers) => {
       let answered = 0
       return admissions.flatMap((admission) => {
-        if (admission instanceof QuotaExceeded) return [admission]
+        if (admission instanceof QuotaUsedUp) return [admission]
         const answer = answers[answered++]
         return answer === undefined ? [] : [answer]
       })
@@ -70,12 +70,12 @@ const createAdmitted = (
 }
 
 const tellAll = (
-  admissions: ReadonlyArray<Admission | QuotaExceeded>,
+  admissions: ReadonlyArray<Admission | QuotaUsedUp>,
   exit: Exit.Exit<ReadonlyArray<PutAnswer | RefusedWrite>>,
 ): void => {
   let answered = 0
   for (const admission of admissions) {
-    if (admission instanceof QuotaExceeded) continue
+    if (admission instanceof QuotaUsedUp) continue
     const answer = Exit.isSuccess(exit) ? exit.value[answered++] : undefined
     tell(admission, answer === undefined || mayBePending(answer))
   }
@@ -93,6 +93,4 @@ const exitMayBePending = (exit: Exit.Exit<Answer, RefusedWrite>): boolean => {
 
 /** Whether there may be one more pending timer now. */
 const mayBePending = (answer: Answer | RefusedWrite): boolean =>
-  "_tag" in answer
-    ? answer._tag === "OwnerUnavailable" && answer.mayBeDone === true
-    : answer.result === "created"
+  "_tag" in answer ? answer._tag === "NoOwner" && answer.mayBeDone === true : answer.result === "created"

@@ -24,7 +24,7 @@ import type {
   TimerStore,
 } from "../../ports/TimerStore.ts"
 import type { EngineMetrics } from "../EngineMetrics.ts"
-import type { QuotaExceeded } from "../namespaces/Quotas.ts"
+import type { QuotaUsedUp } from "../namespaces/Quotas.ts"
 import type { OwnWrites } from "../writing/OwnWrites.ts"
 import { CallerWrites, type CallerWritesParts } from "./CallerWrites.ts"
 import { type DeadLetterCalls, makeDeadLetters } from "./DeadLetters.ts"
@@ -32,7 +32,7 @@ import type { FlightViews } from "./FlightViews.ts"
 import { ItemMaker, type ItemMakerParts } from "./ItemMaker.ts"
 
 /** The queue is full: nothing was written, ask again after the pause. */
-export class Overloaded extends Schema.TaggedError<Overloaded>()("Overloaded", {
+export class TooManyWrites extends Schema.TaggedError<TooManyWrites>()("TooManyWrites", {
   retryAfterMs: Schema.Number,
 }) {}
 
@@ -40,7 +40,7 @@ export class Overloaded extends Schema.TaggedError<Overloaded>()("Overloaded", {
  * No owner of the key's shard could do it (this process waits, drains, or lost the shard, or the node that owns it is
  * not in reach): ask again after the pause. `message` is a clause without an end, for others to go on.
  */
-export class OwnerUnavailable extends Schema.TaggedError<OwnerUnavailable>()("OwnerUnavailable", {
+export class NoOwner extends Schema.TaggedError<NoOwner>()("NoOwner", {
   message: Schema.String,
   retryAfterMs: Schema.Number,
   /** The result is not known; absent or false: nothing was written. */
@@ -57,7 +57,7 @@ export class TimerUnreadable extends Schema.TaggedError<TimerUnreadable>()("Time
   reason: Schema.String,
 }) {}
 
-export type RefusedWrite = Overloaded | OwnerUnavailable | TimerUnstorable | TimerUnreadable | QuotaExceeded
+export type RefusedWrite = TooManyWrites | NoOwner | TimerUnstorable | TimerUnreadable | QuotaUsedUp
 
 export interface CreateCommand {
   readonly namespace: string

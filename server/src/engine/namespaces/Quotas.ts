@@ -16,7 +16,7 @@ import { TokenBucket } from "./TokenBucket.ts"
 export type QuotaName = "maxPending" | "createsPerSecond"
 
 /** The namespace has used up what it may create: nothing was written, ask again after the pause. */
-export class QuotaExceeded extends Schema.TaggedError<QuotaExceeded>()("QuotaExceeded", {
+export class QuotaUsedUp extends Schema.TaggedError<QuotaUsedUp>()("QuotaUsedUp", {
   quota: Schema.Literals(["maxPending", "createsPerSecond"]),
   limit: Schema.Number,
   retryAfterMs: Schema.Number,
@@ -60,7 +60,7 @@ export class Quotas {
   }
 
   /** For each in order, whether it may be written. Whoever is interrupted here has let nothing in. */
-  admit(asked: ReadonlyArray<AskedCreate>): Effect.Effect<ReadonlyArray<Admission | QuotaExceeded>> {
+  admit(asked: ReadonlyArray<AskedCreate>): Effect.Effect<ReadonlyArray<Admission | QuotaUsedUp>> {
     const self = this
     return Effect.gen(function* () {
       const byNamespace = new Map<string, number>()
@@ -80,23 +80,23 @@ export class Quotas {
     })
   }
 
-  #admitIfRoom(namespace: string): Admission | QuotaExceeded {
+  #admitIfRoom(namespace: string): Admission | QuotaUsedUp {
     const { maxPending } = this.#parts.directory.of(namespace).settings
     if (maxPending === undefined) return this.#admitInTurn(namespace)
     const estimate = this.#estimateOf(namespace)
     if (estimate.room(maxPending) >= 1) return this.#admitInTurn(namespace)
     const retryAfterMs = Math.max(shortestRetryMs, estimate.nextCountMs - this.#monotonicMs())
-    return new QuotaExceeded({ quota: "maxPending", limit: maxPending, retryAfterMs })
+    return new QuotaUsedUp({ quota: "maxPending", limit: maxPending, retryAfterMs })
   }
 
   /** There is room for it, or it needs none: what is left to ask is whether there were too many just now. */
-  #admitInTurn(namespace: string): Admission | QuotaExceeded {
+  #admitInTurn(namespace: string): Admission | QuotaUsedUp {
     const { maxPending, createsPerSecond } = this.#parts.directory.of(namespace).settings
     if (createsPerSecond !== undefined) {
       const perSecond = createsPerSecond / this.#parts.nodes()
       const waitMs = this.#bucketOf(namespace).take(perSecond, this.#monotonicMs())
       if (waitMs > 0) {
-        return new QuotaExceeded({ quota: "createsPerSecond", limit: createsPerSecond, retryAfterMs: waitMs })
+        return new QuotaUsedUp({ quota: "createsPerSecond", limit: createsPerSecond, retryAfterMs: waitMs })
       }
     }
     if (maxPending === undefined) return "free"
@@ -121,11 +121,11 @@ export class Quotas {
    */
   #admitReplacements(
     asked: ReadonlyArray<AskedCreate>,
-    admitted: Array<Admission | QuotaExceeded>,
+    admitted: Array<Admission | QuotaUsedUp>,
   ): Effect.Effect<void> {
     const refused = asked.flatMap(({ namespace, timerId }, index) => {
       const answer = admitted[index]
-      const isFull = answer instanceof QuotaExceeded && answer.quota === "maxPending"
+      const isFull = answer instanceof QuotaUsedUp && answer.quota === "maxPending"
       return isFull && timerId !== undefined ? [{ index, key: keyOf(namespace, timerId) }] : []
     })
     return Effect.forEach(

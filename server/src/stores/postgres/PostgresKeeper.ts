@@ -9,13 +9,13 @@ import { describe } from "./failures.ts"
 import { archiveTimeoutMs } from "./limits.ts"
 import { programVersion } from "./migrations/all.ts"
 import {
+  type DatabaseTarget,
+  databaseTargetOf,
   explained,
   newerSchema,
   OpenFailure,
   openDatabase,
   storedShards,
-  type Target,
-  targetOf,
   versionOf,
 } from "./openDatabase.ts"
 import { examineSchema } from "./PostgresDoctor.ts"
@@ -63,7 +63,7 @@ export const PostgresKeeper = {
 const connected = (url: string) =>
   Effect.gen(function* () {
     const target = yield* Effect.try({
-      try: () => targetOf(url),
+      try: () => databaseTargetOf(url),
       catch: (error) => new PostgresOpenError({ reason: "invalidUrl", message: describe(error) }),
     })
     // Plans are the server's own: what is asked here reads whole tables.
@@ -79,13 +79,13 @@ const connected = (url: string) =>
     return { target, sql }
   })
 
-const knownVersion = async (sql: Bun.SQL, target: Target): Promise<number> => {
+const knownVersion = async (sql: Bun.SQL, target: DatabaseTarget): Promise<number> => {
   const version = await versionOf(sql, target)
   if (version > programVersion) throw newerSchema(target, version)
   return version
 }
 
-const calling = <A>(target: Target, call: () => Promise<A>): Effect.Effect<A, StoreError> =>
+const calling = <A>(target: DatabaseTarget, call: () => Promise<A>): Effect.Effect<A, StoreError> =>
   Effect.tryPromise({
     try: call,
     catch: (error) => new StoreError({ message: explained(error, target).message, isFatal: false }),

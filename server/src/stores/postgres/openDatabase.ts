@@ -44,7 +44,7 @@ const defaultSchema = "punctual"
 /** Building an index over a full table takes its time; waiting for another node that migrates, too. */
 const migrationTimeoutMs = 600_000
 
-export interface Target {
+export interface DatabaseTarget {
   readonly schema: string
   /** Without the password. */
   readonly name: string
@@ -53,7 +53,7 @@ export interface Target {
 }
 
 export const openDatabase = async (url: string, shards: number): Promise<OpenedDatabase> => {
-  const target = targetOf(url)
+  const target = databaseTargetOf(url)
   const timeouts = {
     statement_timeout: String(migrationTimeoutMs),
     lock_timeout: String(migrationTimeoutMs),
@@ -85,7 +85,7 @@ export const openDatabase = async (url: string, shards: number): Promise<OpenedD
 export const openForArchive = async (
   url: string,
 ): Promise<{ readonly place: Place; readonly shards: number }> => {
-  const target = targetOf(url)
+  const target = databaseTargetOf(url)
   const settings = {
     ...sessionSettings(target.schema),
     statement_timeout: String(archiveTimeoutMs),
@@ -118,7 +118,7 @@ const asynchronous =
   "store's own sessions turn it on."
 
 /** `?schema=name` is the store's own; all else is the driver's. */
-export const targetOf = (text: string): Target => {
+export const databaseTargetOf = (text: string): DatabaseTarget => {
   if (!URL.canParse(text)) {
     throw new OpenFailure(
       "invalidUrl",
@@ -150,7 +150,7 @@ export interface ServerRow {
 }
 
 /** Whether commits are answered before they are on the disk. */
-const checkServer = async (sql: Bun.SQL, { name }: Target): Promise<boolean> => {
+const checkServer = async (sql: Bun.SQL, { name }: DatabaseTarget): Promise<boolean> => {
   const rows: ReadonlyArray<ServerRow> = await sql.unsafe(`SELECT
     current_setting('server_version_num')::integer / 10000 AS version, current_setting('fsync') AS fsync,
     current_setting('full_page_writes') AS full_page_writes,
@@ -190,7 +190,7 @@ export const whyUnfit = (server: ServerRow, name: string): OpenFailure | undefin
 }
 
 /** In one transaction, one node at a time: a program that dies in the middle leaves the old schema. */
-const migrate = async (sql: Bun.SQL, target: Target, shards: number): Promise<void> => {
+const migrate = async (sql: Bun.SQL, target: DatabaseTarget, shards: number): Promise<void> => {
   const { schema } = target
   await sql.unsafe("SELECT pg_advisory_xact_lock(hashtext('punctual'), hashtext($1::text))", [schema])
   const version = await versionOf(sql, target)
@@ -212,21 +212,21 @@ const migrate = async (sql: Bun.SQL, target: Target, shards: number): Promise<vo
   await sql.unsafe(`INSERT INTO leases (shard) ${numbers}`, [shards])
 }
 
-export const newerSchema = ({ name }: Target, version: number): OpenFailure =>
+export const newerSchema = ({ name }: DatabaseTarget, version: number): OpenFailure =>
   new OpenFailure(
     "newerSchema",
     `${name} has schema version ${version}, and this program knows ${programVersion} at most: ` +
       "start the newer program that made it, or name another schema.",
   )
 
-const tooOldSchema = ({ name }: Target, version: number): OpenFailure =>
+const tooOldSchema = ({ name }: DatabaseTarget, version: number): OpenFailure =>
   new OpenFailure(
     "olderSchema",
     `${name} has schema version ${version}, from before the first release, and this program cannot bring it up to ` +
       "date: name another schema.",
   )
 
-export const versionOf = async (sql: Bun.SQL, { schema, name }: Target): Promise<number> => {
+export const versionOf = async (sql: Bun.SQL, { schema, name }: DatabaseTarget): Promise<number> => {
   const tables: ReadonlyArray<{ relname: string }> = await sql.unsafe(
     "SELECT relname FROM pg_class WHERE relnamespace = to_regnamespace($1::text) AND relkind IN ('r', 'p')",
     [`"${schema}"`],
@@ -244,14 +244,14 @@ export const versionOf = async (sql: Bun.SQL, { schema, name }: Target): Promise
   return rows[0]?.version ?? 0
 }
 
-export const storedShards = async (sql: Bun.SQL, { schema }: Target): Promise<number> => {
+export const storedShards = async (sql: Bun.SQL, { schema }: DatabaseTarget): Promise<number> => {
   const rows: ReadonlyArray<{ stored: number }> = await sql.unsafe(
     `SELECT count(*)::integer AS stored FROM "${schema}".shards`,
   )
   return rows[0]?.stored ?? 0
 }
 
-const checkShards = async (sql: Bun.SQL, target: Target, shards: number): Promise<void> => {
+const checkShards = async (sql: Bun.SQL, target: DatabaseTarget, shards: number): Promise<void> => {
   const stored = await storedShards(sql, target)
   if (stored === shards) return
   throw new OpenFailure(
@@ -261,7 +261,7 @@ const checkShards = async (sql: Bun.SQL, target: Target, shards: number): Promis
   )
 }
 
-export const explained = (error: unknown, { name }: Target): OpenFailure => {
+export const explained = (error: unknown, { name }: DatabaseTarget): OpenFailure => {
   if (error instanceof OpenFailure) return error
   const state = stateOf(error)
   if (/^(28|3D|42501)/.test(state)) {

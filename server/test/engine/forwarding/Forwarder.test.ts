@@ -138,7 +138,7 @@ describe("the writes of a key", () => {
         })
       }
       yield* rig.harness.still
-      expect(told).toEqual(Array.from({ length: 5 }, () => "Overloaded"))
+      expect(told).toEqual(Array.from({ length: 5 }, () => "TooManyWrites"))
     }),
   )
 })
@@ -225,7 +225,7 @@ describe("a peer that is not the owner", () => {
       rig.peer("a", allWith({ kind: "overloaded", retryAfterMs: 700 }))
       rig.carry(samplePut({ timerId: "1" }))
       yield* rig.harness.still
-      expect(rig.answers.get("put 1")).toMatchObject({ _tag: "Overloaded", retryAfterMs: 700 })
+      expect(rig.answers.get("put 1")).toMatchObject({ _tag: "TooManyWrites", retryAfterMs: 700 })
     }),
   )
 })
@@ -283,7 +283,7 @@ describe("an owner that cannot be reached", () => {
       }
       expect(told).toMatchObject([
         "unchanged",
-        { _tag: "OwnerUnavailable", mayBeDone: false },
+        { _tag: "NoOwner", mayBeDone: false },
         "unchanged",
         "exists",
         "created",
@@ -301,7 +301,7 @@ describe("an owner that cannot be reached", () => {
       const told: Array<unknown> = []
       rig.carrying.carry(putOf({ ...ended, fireId: "next" }), (result) => told.push(result))
       yield* rig.harness.advance(40)
-      expect(told).toMatchObject([{ _tag: "OwnerUnavailable", mayBeDone: false }])
+      expect(told).toMatchObject([{ _tag: "NoOwner", mayBeDone: false }])
       expect(rig.harness.stored("ended").pending).toBeUndefined()
     }),
   )
@@ -458,7 +458,7 @@ describe("a result that is not known", () => {
       rig.carry(cancelOf(key("cancel")))
       yield* rig.harness.advance(40)
       for (const name of ["put put", "change change", "cancel cancel"]) {
-        expect(rig.answers.get(name)).toMatchObject({ _tag: "OwnerUnavailable", mayBeDone: true })
+        expect(rig.answers.get(name)).toMatchObject({ _tag: "NoOwner", mayBeDone: true })
       }
       expect(rig.calls.length).toBe(2)
     }),
@@ -478,7 +478,7 @@ describe("a result that is not known", () => {
       rig.carry(put)
       yield* rig.harness.advance(200)
       expect(rig.faults.calls("insertIfAbsent")).toBe(2)
-      expect(rig.answers.get("put 1")).toMatchObject({ _tag: "OwnerUnavailable", mayBeDone: true })
+      expect(rig.answers.get("put 1")).toMatchObject({ _tag: "NoOwner", mayBeDone: true })
       expect(rig.harness.stored("1").pending).toBeUndefined()
       const second = samplePut({ timerId: "2" })
       rig.faults.failReply("insertIfAbsent")

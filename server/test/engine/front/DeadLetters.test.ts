@@ -268,7 +268,7 @@ describe("a discard", () => {
           })
         bury(engine, ["a", "b"])
         engine.faults.failReply("write")
-        expect(yield* discard("a")).toMatchObject({ failure: { _tag: "OwnerUnavailable", mayBeDone: true } })
+        expect(yield* discard("a")).toMatchObject({ failure: { _tag: "NoOwner", mayBeDone: true } })
         engine.faults.fail("write")
         expect(yield* discard("b")).toMatchObject({ success: { discarded: 1 } })
         expect(yield* deadCount(engine)).toBe(0)

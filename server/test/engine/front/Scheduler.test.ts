@@ -255,7 +255,7 @@ describe("many writes", () => {
       expect(told).toEqual([
         "created",
         ...Array.from({ length: 99 }, () => "replaced"),
-        ...Array.from({ length: 50 }, () => "Overloaded"),
+        ...Array.from({ length: 50 }, () => "TooManyWrites"),
       ])
       yield* engine.advance(10_000)
       expect(engine.fires.length).toBe(1)

@@ -51,7 +51,7 @@ describe("claims", () => {
       expect(second.engine.status()).toMatchObject({ isWaiting: true, ownedShards: 0 })
       expect(engine.logs.filter((line) => line.startsWith("waiting: node-1 holds"))).toHaveLength(1)
       const refusal = yield* Effect.flip(second.scheduler.create(engine.command({ inMs: 1_000 })))
-      expect(refusal._tag).toBe("OwnerUnavailable")
+      expect(refusal._tag).toBe("NoOwner")
       expect(epochs(engine)).toEqual([1, 1, 1, 1])
     }),
   )
@@ -260,7 +260,7 @@ describe("a node that cannot renew", () => {
       expect(engine.node.engine.status().ownedShards).toBe(shards)
       const before = engine.database.tally
       const refusal = yield* Effect.flip(engine.create({ timerId: "late", inMs: 60_000 }))
-      expect(refusal._tag).toBe("OwnerUnavailable")
+      expect(refusal._tag).toBe("NoOwner")
       expect(yield* engine.metric("timer_fenced_writes_total")).toBe(1)
       expect(engine.database.tally).toEqual(before)
       // The attempt was repeated by the next owner, with the same fireId.

@@ -333,7 +333,7 @@ engineTest(
 )
 
 engineTest(
-  "a full queue refuses with Overloaded, and takes again when it has drained",
+  "a full queue refuses with TooManyWrites, and takes again when it has drained",
   { queue: { queuedItems: 2 } },
   (engine) =>
     Effect.gen(function* () {
@@ -342,7 +342,7 @@ engineTest(
       yield* Effect.forkChild(engine.create({ timerId: "b", inMs: 1_000 }))
       yield* engine.still
       const refusal = yield* Effect.flip(engine.create({ timerId: "c", inMs: 1_000 }))
-      expect(refusal).toMatchObject({ _tag: "Overloaded", retryAfterMs: 1_000 })
+      expect(refusal).toMatchObject({ _tag: "TooManyWrites", retryAfterMs: 1_000 })
       yield* commit.release
       yield* engine.still
       expect((yield* engine.create({ timerId: "c", inMs: 1_000 })).result).toBe("created")

@@ -5,7 +5,7 @@ import { Effect } from "effect"
 import { Engine } from "../engine/Engine.ts"
 import type { ClusterState } from "../engine/ownership/ClusterView.ts"
 import type { ShardLag, ShardLags } from "../ports/ShardLags.ts"
-import type { ApiHandler } from "./ApiCall.ts"
+import type { Call } from "./Call.ts"
 
 export interface ClusterParts {
   /** Absent where one process has the store to itself. */
@@ -17,15 +17,17 @@ export interface ClusterParts {
 const askWithinMs = 300
 const askedAtOnce = 16
 
-export const makeClusterHandlers = (
-  parts: ClusterParts,
-): Effect.Effect<{ readonly cluster: ApiHandler<GetCluster> }, never, Engine> =>
+export interface ClusterCalls {
+  readonly cluster: Call<GetCluster, ClusterAnswer>
+}
+
+export const makeClusterCalls = (parts: ClusterParts): Effect.Effect<ClusterCalls, never, Engine> =>
   Effect.map(Engine, (engine) => ({
     cluster: () =>
       Effect.suspend(() => {
         const state = engine.cluster()
         return Effect.map(lagsElsewhere(state, parts.lags), (lags) =>
-          JSON.stringify(answerOf(state, lags, parts.clockOffsetMs?.())),
+          answerOf(state, lags, parts.clockOffsetMs?.()),
         )
       }),
   }))

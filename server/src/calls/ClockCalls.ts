@@ -1,27 +1,22 @@
 // The clock for whoever tests against the service: moved only where it does not go by itself.
 import { type AdvanceClock, type AdvanceClockAnswer, maxFiringsDefault } from "@punctual/api/AdvanceClock"
-import { formatInstant } from "@punctual/api/Instant"
 import { invalidField } from "@punctual/api/invalidRequest"
 import { ClockNotManual, Overloaded, type Problem } from "@punctual/api/Problem"
 import { Effect } from "effect"
 import type { AdvanceCommand, ClockAdvance } from "../engine/clock/ClockAdvance.ts"
 import { Engine } from "../engine/Engine.ts"
-import type { ApiHandler } from "./ApiCall.ts"
-import { refuse } from "./refusal.ts"
+import type { Call } from "./Call.ts"
+import { refuse } from "./problemOf.ts"
 
-/** By the name that the contract gives its endpoint. */
-export interface ClockHandlers {
-  readonly advance: ApiHandler<AdvanceClock>
+export interface ClockCalls {
+  readonly advance: Call<AdvanceClock, AdvanceClockAnswer>
 }
 
-export const makeClockHandlers: Effect.Effect<ClockHandlers, never, Engine> = Effect.map(
-  Engine,
-  ({ clock }) => ({
-    advance: ({ body }) => (clock === undefined ? Effect.fail(notManual()) : advance(clock, body)),
-  }),
-)
+export const makeClockCalls: Effect.Effect<ClockCalls, never, Engine> = Effect.map(Engine, ({ clock }) => ({
+  advance: ({ body }) => (clock === undefined ? Effect.fail(notManual()) : advance(clock, body)),
+}))
 
-const advance = (clock: ClockAdvance, body: AdvanceClock): Effect.Effect<string, Problem> =>
+const advance = (clock: ClockAdvance, body: AdvanceClock): Effect.Effect<AdvanceClockAnswer, Problem> =>
   Effect.matchEffect(clock.advance(commandOf(body)), {
     onFailure: (error): Effect.Effect<never, Problem> => {
       switch (error._tag) {
@@ -33,14 +28,8 @@ const advance = (clock: ClockAdvance, body: AdvanceClock): Effect.Effect<string,
           return refuse(error)
       }
     },
-    onSuccess: ({ nowMs, fired, isUnfinished }) => {
-      const answer: typeof AdvanceClockAnswer.Encoded = {
-        now: formatInstant(nowMs),
-        fired,
-        ...(isUnfinished ? { more: true } : {}),
-      }
-      return Effect.succeed(JSON.stringify(answer))
-    },
+    onSuccess: ({ nowMs, fired, isUnfinished }) =>
+      Effect.succeed({ now: nowMs, fired, ...(isUnfinished ? { more: true as const } : {}) }),
   })
 
 const commandOf = ({ by, to, maxFirings = maxFiringsDefault }: AdvanceClock): AdvanceCommand => {

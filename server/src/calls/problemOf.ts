@@ -3,13 +3,14 @@ import { invalidField } from "@punctual/api/invalidRequest"
 import { Internal, Overloaded, OwnerUnavailable, type Problem, QuotaExceeded } from "@punctual/api/Problem"
 import { Effect } from "effect"
 import type { RefusedWrite } from "../engine/front/Scheduler.ts"
+import type { SettingsContended } from "../engine/namespaces/NamespaceDirectory.ts"
 import type { StoreError } from "../ports/TimerStore.ts"
 
 /** Fails with the contract's problem. What the store said is logged: its words stay inside the house. */
 export const refuse = (error: RefusedWrite | StoreError): Effect.Effect<never, Problem> =>
   error._tag === "StoreError"
-    ? Effect.andThen(Effect.logError(`the store failed: ${error.message}`), Effect.fail(refusal(error)))
-    : Effect.fail(refusal(error))
+    ? Effect.andThen(Effect.logError(`the store failed: ${error.message}`), Effect.fail(problemOf(error)))
+    : Effect.fail(problemOf(error))
 
 /** As `refuse`, for a call that makes many writes: some may be stored when another is refused. */
 export const refuseSome = (
@@ -17,14 +18,14 @@ export const refuseSome = (
   deed: "cancelled" | "replayed" | "discarded",
 ): Effect.Effect<never, Problem> => {
   switch (error._tag) {
-    case "Overloaded":
+    case "TooManyWrites":
       return Effect.fail(
         new Overloaded({
           detail: `Too many writes are waiting. ${mayBePartial(deed)}`,
           retryAfterSeconds: wholeSeconds(error.retryAfterMs),
         }),
       )
-    case "OwnerUnavailable":
+    case "NoOwner":
       return Effect.fail(
         new OwnerUnavailable({
           detail: `${sentence(error.message)} ${mayBePartial(deed)}`,
@@ -34,6 +35,21 @@ export const refuseSome = (
     default:
       return refuse(error)
   }
+}
+
+/** Fails with the contract's problem, for a change of settings. */
+export const refuseChange = (
+  error: StoreError | SettingsContended | Problem,
+): Effect.Effect<never, Problem> => {
+  if (error._tag === "SettingsContended") {
+    return Effect.fail(
+      new Overloaded({
+        detail: "Others change the same settings all the time. Nothing was changed: try again.",
+        retryAfterSeconds: 1,
+      }),
+    )
+  }
+  return error._tag === "StoreError" ? refuse(error) : Effect.fail(error)
 }
 
 const nothingWritten = "Nothing was written: try again after the pause."
@@ -54,19 +70,19 @@ const sentence = (clause: string): string => `${clause.charAt(0).toUpperCase()}$
 const mayBePartial = (deed: string): string =>
   `Some of the timers may have been ${deed}: repeat the call after the pause.`
 
-export const refusal = (error: RefusedWrite | StoreError): Problem => {
+export const problemOf = (error: RefusedWrite | StoreError): Problem => {
   switch (error._tag) {
-    case "Overloaded":
+    case "TooManyWrites":
       return new Overloaded({
         detail: "Too many writes are waiting. Nothing was written: try again after the pause.",
         retryAfterSeconds: wholeSeconds(error.retryAfterMs),
       })
-    case "OwnerUnavailable":
+    case "NoOwner":
       return new OwnerUnavailable({
         detail: `${sentence(error.message)} ${error.mayBeDone === true ? notKnown : nothingWritten}`,
         retryAfterSeconds: wholeSeconds(error.retryAfterMs),
       })
-    case "QuotaExceeded":
+    case "QuotaUsedUp":
       return new QuotaExceeded({
         detail: quotaDetail[error.quota](error.limit),
         quota: error.quota,
@@ -85,3 +101,13 @@ export const refusal = (error: RefusedWrite | StoreError): Problem => {
 
 /** `Retry-After` knows whole seconds only, and a pause of zero would invite a storm. */
 const wholeSeconds = (pauseMs: number): number => Math.max(1, Math.ceil(pauseMs / 1000))
+
+/** How long a call may wait for its answer, unless its endpoint declares another time. */
+export const usualAnswerMs = 60_000
+
+/** The store has not answered within that time: what becomes of the call is not known. */
+export const unanswered = (): Problem =>
+  new Overloaded({
+    detail: "The store has not answered in time. It is not known whether this was done: repeat the call.",
+    retryAfterSeconds: 5,
+  })

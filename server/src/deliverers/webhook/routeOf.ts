@@ -15,7 +15,8 @@ export interface Destination {
 /** In the order in which to try them. */
 export type Destinations = readonly [Destination, ...Array<Destination>]
 
-export type Route =
+/** Where to, or why not. */
+export type EgressVerdict =
   | { readonly kind: "allowed"; readonly destinations: Destinations }
   | { readonly kind: "refused"; readonly address: string }
 
@@ -23,14 +24,23 @@ export type Route =
 const maxDestinations = 4
 
 /** Answers at once where nothing has to be looked up; rejects if the host does not resolve. */
-export const routeOf = (url: URL, egress: EgressRules, resolve: Resolve): Route | Promise<Route> => {
+export const routeOf = (
+  url: URL,
+  egress: EgressRules,
+  resolve: Resolve,
+): EgressVerdict | Promise<EgressVerdict> => {
   if (egress.isOpen) return { kind: "allowed", destinations: [{ href: url.href }] }
   const literal = canonicalAddress(url.hostname.replace(/^\[|\]$/g, ""))
   if (literal !== undefined) return judge(url, egress, [literal], false)
   return resolve(url.hostname).then((addresses) => judge(url, egress, addresses, true))
 }
 
-const judge = (url: URL, egress: EgressRules, addresses: ReadonlyArray<string>, isNamed: boolean): Route => {
+const judge = (
+  url: URL,
+  egress: EgressRules,
+  addresses: ReadonlyArray<string>,
+  isNamed: boolean,
+): EgressVerdict => {
   const allowed: Array<Destination> = []
   for (const address of addresses) {
     const canonical = canonicalAddress(address)

@@ -33,7 +33,7 @@ const clusterOf = (
   more: Partial<HttpServiceOptions["cluster"]> = {},
 ): NonNullable<HttpServiceOptions["cluster"]> => ({
   lags: { of: lags },
-  peers: { path: "/internal/v1/", handle: async (request) => new Response(`heard ${request.url}`) },
+  peers: { prefix: "/internal/v1/", handle: async (request) => new Response(`heard ${request.url}`) },
   ...more,
 })
 

@@ -1,7 +1,7 @@
 // /timers/replay and /timers/discard as callers meet them.
 import { describe, expect, test } from "bun:test"
 import { Effect } from "effect"
-import { OwnerUnavailable } from "../../src/engine/front/Scheduler.ts"
+import { NoOwner } from "../../src/engine/front/Scheduler.ts"
 import type { Delivery } from "../../src/ports/Deliverer.ts"
 import { eventually } from "../../testkit/eventually.ts"
 import { pointersOf, refused, succeeded } from "./answers.ts"
@@ -127,7 +127,7 @@ test("both say when there is more, and what may have been done when they are ref
       more: true,
     })
   })
-  const away = () => Effect.fail(new OwnerUnavailable({ message: "the owner is away", retryAfterMs: 1_000 }))
+  const away = () => Effect.fail(new NoOwner({ message: "the owner is away", retryAfterMs: 1_000 }))
   await withService({ scheduler: { replay: away, discard: away } }, async ({ call }) => {
     for (const [name, deed] of [
       ["replay", "replayed"],

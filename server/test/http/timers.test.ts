@@ -1,7 +1,7 @@
 // Every answer that the contract documents, through the real listener and the real engine.
 import { describe, expect, test } from "bun:test"
 import { Deferred, Effect } from "effect"
-import { Overloaded, OwnerUnavailable, TimerUnstorable } from "../../src/engine/front/Scheduler.ts"
+import { NoOwner, TimerUnstorable, TooManyWrites } from "../../src/engine/front/Scheduler.ts"
 import type { Delivery } from "../../src/ports/Deliverer.ts"
 import { StoreError } from "../../src/ports/TimerStore.ts"
 import { pointersOf, refused, succeeded } from "./answers.ts"
@@ -396,7 +396,7 @@ describe("list and count", () => {
 })
 
 describe("what the engine refuses", () => {
-  const refusing = (error: Overloaded | OwnerUnavailable | TimerUnstorable) => ({
+  const refusing = (error: TooManyWrites | NoOwner | TimerUnstorable) => ({
     scheduler: {
       create: () => Effect.fail(error),
       createMany: (commands: ReadonlyArray<unknown>) => Effect.succeed(commands.map(() => error)),
@@ -404,12 +404,12 @@ describe("what the engine refuses", () => {
   })
 
   test("overload and a missing owner are 503 with a pause, in place for each of many", async () => {
-    await withService(refusing(new Overloaded({ retryAfterMs: 1_500 })), async ({ call }) => {
+    await withService(refusing(new TooManyWrites({ retryAfterMs: 1_500 })), async ({ call }) => {
       expect(refused(await call("create", pending), "overloaded").retryAfterSeconds).toBe(2)
       const { results } = succeeded("createMany", await call("createMany", { timers: [pending] }))
       expect(results).toMatchObject([{ problem: { code: "overloaded", status: 503 } }])
     })
-    const away = new OwnerUnavailable({ message: "moving", retryAfterMs: 0 })
+    const away = new NoOwner({ message: "moving", retryAfterMs: 0 })
     await withService(refusing(away), async ({ call }) => {
       expect(refused(await call("create", pending), "ownerUnavailable").retryAfterSeconds).toBe(1)
     })
@@ -417,12 +417,15 @@ describe("what the engine refuses", () => {
 
   test("a deleteMany that is refused halfway does not say that nothing was written", async () => {
     for (const error of [
-      new Overloaded({ retryAfterMs: 1_000 }),
-      new OwnerUnavailable({ message: "moving", retryAfterMs: 1_000 }),
+      new TooManyWrites({ retryAfterMs: 1_000 }),
+      new NoOwner({ message: "moving", retryAfterMs: 1_000 }),
     ]) {
       await withService({ scheduler: { cancelMany: () => Effect.fail(error) } }, async ({ call }) => {
         const answered = await call("deleteMany", { namespace: "billing", all: true })
-        const { detail } = refused(answered, error._tag === "Overloaded" ? "overloaded" : "ownerUnavailable")
+        const { detail } = refused(
+          answered,
+          error._tag === "TooManyWrites" ? "overloaded" : "ownerUnavailable",
+        )
         expect(detail).not.toContain("Nothing")
         expect(detail).toContain("may have been cancelled")
       })

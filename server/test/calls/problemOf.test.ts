@@ -1,11 +1,11 @@
 // What a caller is told about a write that had no owner to do it, and about a timer that cannot be read.
 import { describe, expect, test } from "bun:test"
-import { OwnerUnavailable, TimerUnreadable } from "../../src/engine/front/Scheduler.ts"
-import { refusal } from "../../src/http/refusal.ts"
+import { problemOf } from "../../src/calls/problemOf.ts"
+import { NoOwner, TimerUnreadable } from "../../src/engine/front/Scheduler.ts"
 
 const told = (mayBeDone?: boolean) =>
-  refusal(
-    new OwnerUnavailable({
+  problemOf(
+    new NoOwner({
       message: "no owner is in reach",
       retryAfterMs: 1_200,
       ...(mayBeDone === undefined ? {} : { mayBeDone }),
@@ -26,7 +26,7 @@ describe("a write without an owner", () => {
 
 test("a timer that cannot be read is no mistake of the caller, who is told why", () => {
   const reason = "What is stored under this key cannot be read."
-  expect(refusal(new TimerUnreadable({ reason }))).toMatchObject({
+  expect(problemOf(new TimerUnreadable({ reason }))).toMatchObject({
     status: 500,
     code: "internal",
     detail: reason,

@@ -3,12 +3,11 @@
 import { type CreateTimer, targetOf } from "@punctual/api/CreateTimer"
 import { formatDuration } from "@punctual/api/DurationMs"
 import { invalidField } from "@punctual/api/invalidRequest"
-import { type JsonSpan, spanBytes } from "@punctual/api/JsonSpan"
 import type { Limits } from "@punctual/api/Limits"
 import type { InvalidRequest } from "@punctual/api/Problem"
-import { completeRetryPolicy, defaultRetryPolicy, type RetryPolicy } from "@punctual/api/RetryPolicy"
+import { completeRetryPolicy, defaultRetryPolicy } from "@punctual/api/RetryPolicy"
 import type { UpdateTimer } from "@punctual/api/UpdateTimer"
-import type { Spec, Target } from "../domain/Timer.ts"
+import type { RetryPolicy, Spec, Target } from "../domain/Timer.ts"
 import type { CreateCommand, UpdateCommand } from "../engine/front/Scheduler.ts"
 
 export interface CommandTerms {
@@ -26,10 +25,10 @@ export interface CommandTerms {
 
 const mostPlainSpecs = 1_000
 
-/** Where a request was received: its text, its payload in it, and a pointer to it for what is refused. */
+/** How a request was received: its payload as it was sent, and a pointer to the request for what is refused. */
 export interface Received {
-  readonly text: string
-  readonly payload: JsonSpan | undefined
+  /** The UTF-8 bytes of its JSON text. */
+  readonly payload: Uint8Array | undefined
   readonly at: number
   readonly pointer: string
 }
@@ -41,7 +40,7 @@ export const createCommand = (
 ): CreateCommand | InvalidRequest => {
   const executeAt = executeAtOf(request, received.at)
   const spec = specOf(request, terms)
-  const payload = received.payload === undefined ? undefined : spanBytes(received.text, received.payload)
+  const { payload } = received
   const refused =
     whyTooFar(executeAt, received, terms) ??
     whyTooLarge(payload, received, terms) ??
@@ -92,10 +91,7 @@ export const updateCommand = (
 ): UpdateCommand | InvalidRequest => {
   const executeAt = executeAtOf(request, received.at)
   const target = targetOf(request, terms.limits)
-  const payload =
-    request.payload === null || received.payload === undefined
-      ? undefined
-      : spanBytes(received.text, received.payload)
+  const { payload } = received
   const refused =
     whyTooFar(executeAt, received, terms) ??
     whyTooLarge(payload, received, terms) ??

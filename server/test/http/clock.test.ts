@@ -1,8 +1,8 @@
 // What the clock's call answers: where it stands, what was fired, and why it cannot be moved.
 import { describe, expect, test } from "bun:test"
-import { AdvanceClockAnswer } from "@punctual/api/AdvanceClock"
+import { AdvanceClockAnswer, advanceAnswerWithinMs } from "@punctual/api/AdvanceClock"
 import { Effect, Schema } from "effect"
-import { InvalidAdvance } from "../../src/engine/clock/ClockAdvance.ts"
+import { InvalidAdvance, longestAdvanceMs } from "../../src/engine/clock/ClockAdvance.ts"
 import type { Delivery } from "../../src/ports/Deliverer.ts"
 import { type RunningService, withService } from "./ServiceFixture.ts"
 
@@ -106,4 +106,8 @@ test("a call that takes longer than others may is not cut short", () => {
       errors: [{ pointer: "/by", detail: "in the end" }],
     })
   })
+})
+
+test("the contract gives a move more time than it takes by itself, with a minute for its last attempts", () => {
+  expect(advanceAnswerWithinMs).toBeGreaterThanOrEqual(longestAdvanceMs + 60_000)
 })

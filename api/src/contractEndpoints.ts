@@ -1,0 +1,57 @@
+/**
+ * The endpoints of the contract as a list, for whoever serves it: over HTTP, or inside a program. Each carries what its
+ * definition declares and the functions that its schemas compile to.
+ */
+import { Context, type Result, type SchemaIssue, SchemaParser } from "effect"
+import { HttpApi } from "effect/http-api"
+import { CallTerms } from "./CallTerms.ts"
+import { makePunctualApi } from "./PunctualApi.ts"
+import { perLimits } from "./perLimits.ts"
+import { requestParseOptions } from "./requestParseOptions.ts"
+
+type Terms = CallTerms["Service"]
+
+export interface ContractEndpoint extends Terms {
+  /** The group and the name of the call in the definition. */
+  readonly group: string
+  readonly name: string
+  readonly path: string
+  readonly maxBodyBytes: number
+  /** What JSON parsers make of the body, checked and decoded. */
+  readonly decode: (input: unknown) => Result.Result<unknown, SchemaIssue.Issue>
+  /** The answer as JSON has it: a value for `JSON.stringify`. Throws if the answer is not what the contract says. */
+  readonly encode: (answer: unknown) => unknown
+}
+
+export const contractEndpoints = perLimits((limits): ReadonlyArray<ContractEndpoint> => {
+  const endpoints: Array<ContractEndpoint> = []
+  HttpApi.reflect(makePunctualApi(limits), {
+    onGroup: () => undefined,
+    onEndpoint: ({ group, endpoint, mergedAnnotations }) => {
+      const terms = Context.getOrUndefined(mergedAnnotations, CallTerms)
+      const body = endpoint.payload.get("application/json")?.schemas[0]
+      const [answer] = endpoint.success
+      const name = `${group.identifier}.${endpoint.identifier}`
+      if (terms === undefined) throw new Error(`the endpoint ${name} does not declare what it needs`)
+      if (body === undefined || answer === undefined) {
+        throw new Error(`the endpoint ${name} has no JSON body or no answer`)
+      }
+      endpoints.push({
+        ...terms,
+        maxBodyBytes: terms.maxBodyBytes ?? limits.bodyBytes,
+        group: group.identifier,
+        name: endpoint.identifier,
+        path: endpoint.path,
+        // The contract's schemas need no services: they decode and encode what is at hand.
+        decode: SchemaParser.decodeUnknownResult(body as typeof body & Pure, requestParseOptions),
+        encode: SchemaParser.encodeUnknownSync(answer as typeof answer & Pure),
+      })
+    },
+  })
+  return endpoints
+})
+
+interface Pure {
+  readonly DecodingServices: never
+  readonly EncodingServices: never
+}

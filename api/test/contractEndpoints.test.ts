@@ -1,0 +1,58 @@
+// What endpoints declare about themselves. Whoever serves the contract relies on this instead of on their names.
+import { expect, test } from "bun:test"
+import { HttpApi } from "effect/http-api"
+import { actions } from "../src/CallTerms.ts"
+import { contractEndpoints } from "../src/contractEndpoints.ts"
+import { defaultLimits } from "../src/Limits.ts"
+import { PunctualApi } from "../src/PunctualApi.ts"
+
+const endpoints = contractEndpoints(defaultLimits)
+
+test("every endpoint of the definition is listed, and declares an action", () => {
+  const paths: Array<string> = []
+  HttpApi.reflect(PunctualApi, {
+    onGroup: () => undefined,
+    onEndpoint: ({ endpoint }) => paths.push(endpoint.path),
+  })
+  expect(endpoints.map(({ path }) => path)).toEqual(paths)
+  for (const { path, action } of endpoints) expect([path, actions.includes(action)]).toEqual([path, true])
+})
+
+test("the actions are those that rights are given in", () => {
+  const byAction = Object.groupBy(endpoints, ({ action }) => action)
+  const named = Object.entries(byAction).map(([action, those]) => [
+    action,
+    those.map(({ path }) => path.replace("/api/v1/", "")).join(" "),
+  ])
+  expect(Object.fromEntries(named)).toEqual({
+    "timers.write": "timers/create timers/createMany timers/update",
+    "timers.read": "timers/get timers/list timers/count",
+    "timers.cancel": "timers/delete timers/deleteMany",
+    "dead.replay": "timers/replay",
+    "dead.discard": "timers/discard",
+    "namespaces.write": "namespaces/put",
+    "namespaces.read": "namespaces/get namespaces/list",
+    "service.read": "cluster service/get breakers/list",
+    "service.write": "service/pause service/resume breakers/reset",
+    "clock.advance": "clock/advance",
+  })
+  expect(Object.keys(byAction).toSorted()).toEqual([...actions].toSorted())
+})
+
+test("only createMany takes more than the usual body, only advance more time, and only cluster answers always", () => {
+  const differing = endpoints.flatMap((endpoint) => [
+    ...(endpoint.maxBodyBytes === defaultLimits.bodyBytes ? [] : [`${endpoint.name} body`]),
+    ...(endpoint.answerWithinMs === undefined ? [] : [`${endpoint.name} time`]),
+    ...(endpoint.answersWhenClosed === true ? [`${endpoint.name} always`] : []),
+  ])
+  expect(differing.toSorted()).toEqual(["advance time", "cluster always", "createMany body"])
+  expect(endpoints.find(({ name }) => name === "createMany")?.maxBodyBytes).toBe(
+    defaultLimits.createManyBodyBytes,
+  )
+})
+
+test("an answer that is not what the contract says cannot be encoded", () => {
+  const advance = endpoints.find(({ name }) => name === "advance")
+  expect(advance?.encode({ now: 0, fired: 1 })).toEqual({ now: "1970-01-01T00:00:00.000Z", fired: 1 })
+  expect(() => advance?.encode({ now: "soon", fired: 1 })).toThrow()
+})

@@ -1,0 +1,37 @@
+// The breakers of this node, for operators: every node has breakers of its own.
+import type {
+  ListBreakers,
+  ListBreakersAnswer,
+  ResetBreakers,
+  ResetBreakersAnswer,
+} from "@punctual/api/Service"
+import { Effect } from "effect"
+import { Engine } from "../engine/Engine.ts"
+import type { Call } from "./Call.ts"
+
+export interface BreakerCalls {
+  readonly list: Call<ListBreakers, ListBreakersAnswer>
+  readonly reset: Call<ResetBreakers, ResetBreakersAnswer>
+}
+
+const breakersShown = 1_000
+
+export const makeBreakerCalls: Effect.Effect<BreakerCalls, never, Engine> = Effect.map(Engine, (engine) => ({
+  list: () =>
+    Effect.sync(() => {
+      // One more than is shown tells whether there are more.
+      const breakers = engine.breakers(breakersShown + 1)
+      return {
+        node: engine.cluster().node,
+        breakers: breakers
+          .slice(0, breakersShown)
+          .map((breaker) => ({ ...breaker, probeInMs: Math.round(breaker.probeInMs) })),
+        ...(breakers.length > breakersShown ? { more: true as const } : {}),
+      }
+    }),
+  reset: ({ body }) =>
+    Effect.sync(() => {
+      const reset = engine.closeBreakers(body.host)
+      return { node: engine.cluster().node, reset }
+    }),
+}))

@@ -1,0 +1,62 @@
+// All calls of the contract, by the groups and names of its definition.
+import type { ContractEndpoint } from "@punctual/api/contractEndpoints"
+import type { Limits } from "@punctual/api/Limits"
+import { Effect } from "effect"
+import type { Engine } from "../engine/Engine.ts"
+import type { Scheduler } from "../engine/front/Scheduler.ts"
+import type { NamespaceDirectory } from "../engine/namespaces/NamespaceDirectory.ts"
+import type { Deliverers } from "../ports/Deliverer.ts"
+import type { WallClock } from "../ports/WallClock.ts"
+import { type BreakerCalls, makeBreakerCalls } from "./BreakerCalls.ts"
+import type { Call } from "./Call.ts"
+import { type ClockCalls, makeClockCalls } from "./ClockCalls.ts"
+import { type ClusterCalls, type ClusterParts, makeClusterCalls } from "./ClusterCalls.ts"
+import { makeNamespaceCalls, type NamespaceCalls } from "./NamespaceCalls.ts"
+import { makeReplayCalls, type ReplayCalls } from "./ReplayCalls.ts"
+import { makeServiceCalls, type ServiceCalls } from "./ServiceCalls.ts"
+import { makeTimerCalls, type TimerCalls } from "./TimerCalls.ts"
+
+export interface Calls {
+  readonly timers: TimerCalls & ReplayCalls
+  readonly namespaces: NamespaceCalls
+  readonly service: ServiceCalls
+  readonly breakers: BreakerCalls
+  readonly cluster: ClusterCalls
+  readonly clock: ClockCalls
+}
+
+export interface CallsOptions {
+  readonly limits: Limits
+  /** Where this node is one of several that share a store. */
+  readonly cluster?: ClusterParts
+}
+
+export const makeCalls = ({
+  limits,
+  cluster = {},
+}: CallsOptions): Effect.Effect<
+  Calls,
+  never,
+  Scheduler | Deliverers | Engine | NamespaceDirectory | WallClock
+> =>
+  Effect.gen(function* () {
+    return {
+      timers: { ...(yield* makeTimerCalls(limits)), ...(yield* makeReplayCalls) },
+      namespaces: yield* makeNamespaceCalls(limits),
+      service: yield* makeServiceCalls,
+      breakers: yield* makeBreakerCalls,
+      cluster: yield* makeClusterCalls(cluster),
+      clock: yield* makeClockCalls,
+    }
+  })
+
+/** The call of an endpoint, for whoever serves all of them alike. It takes what the endpoint's own schema decodes. */
+export const callOf = (
+  calls: Calls,
+  { group, name }: Pick<ContractEndpoint, "group" | "name">,
+): Call<unknown, unknown> => {
+  const groups = new Map<string, object>(Object.entries(calls))
+  const call = new Map<string, unknown>(Object.entries(groups.get(group) ?? {})).get(name)
+  if (typeof call !== "function") throw new Error(`the endpoint ${group}.${name} has no call`)
+  return call as Call<unknown, unknown>
+}

@@ -1,0 +1,154 @@
+// What operators set for a namespace, and what they see of it. Secrets come in and never leave: they are sealed here,
+// and answers show their fingerprints.
+import { invalidField } from "@punctual/api/invalidRequest"
+import type { Limits } from "@punctual/api/Limits"
+import type {
+  GetNamespace,
+  ListNamespaces,
+  ListNamespacesAnswer,
+  NamespaceAnswer,
+  PutNamespace,
+  PutNamespaceAnswer,
+} from "@punctual/api/NamespaceSettings"
+import type { Problem } from "@punctual/api/Problem"
+import { completeRetryPolicy } from "@punctual/api/RetryPolicy"
+import { secretBytes } from "@punctual/api/WebhookSecret"
+import { Effect } from "effect"
+import { editSettings, type SettingsEdit } from "../domain/editSettings.ts"
+import { Scheduler } from "../engine/front/Scheduler.ts"
+import { NamespaceDirectory } from "../engine/namespaces/NamespaceDirectory.ts"
+import type { SecretSeal } from "../engine/namespaces/SecretSeal.ts"
+import type { SettingsRecord } from "../engine/namespaces/SettingsRecords.ts"
+import type { StoreError } from "../ports/TimerStore.ts"
+import { WallClock } from "../ports/WallClock.ts"
+import type { Call } from "./Call.ts"
+import { refuse, refuseChange } from "./problemOf.ts"
+
+export interface NamespaceCalls {
+  readonly put: Call<PutNamespace, PutNamespaceAnswer>
+  readonly get: Call<GetNamespace, NamespaceAnswer>
+  readonly list: Call<ListNamespaces, ListNamespacesAnswer>
+}
+
+/** Counting stops here and says so: a list counts many. */
+const countAtMost = 10_000
+const countedAtOnce = 4
+
+export const makeNamespaceCalls = (
+  limits: Limits,
+): Effect.Effect<NamespaceCalls, never, NamespaceDirectory | Scheduler | WallClock> =>
+  Effect.gen(function* () {
+    const directory = yield* NamespaceDirectory
+    const view = viewing(directory, yield* Scheduler)
+    const wall = yield* WallClock
+    return {
+      put: ({ body }) => {
+        const nowMs = wall.now()
+        return Effect.flatMap(editOf(body, directory.seal), (edit) =>
+          directory.change(body.namespace, nowMs, (settings) =>
+            Effect.succeed(editSettings(settings, edit, nowMs)),
+          ),
+        ).pipe(
+          Effect.map((record) => ({ settings: shown(record) })),
+          Effect.catch(refuseChange),
+        )
+      },
+      get: ({ body }) =>
+        view(body.namespace).pipe(
+          Effect.map((settings) => ({ settings })),
+          Effect.catch(refuse),
+        ),
+      list: ({ body }) => listing(directory, view, body, limits),
+    }
+  })
+
+type View = NamespaceAnswer["settings"]
+
+const viewing = (directory: NamespaceDirectory["Service"], scheduler: Scheduler["Service"]) =>
+  Effect.fnUntraced(function* (namespace: string) {
+    const record = yield* directory.stored(namespace)
+    const pending = yield* scheduler.count({ namespace, state: "pending", limit: countAtMost })
+    const dead = yield* scheduler.count({ namespace, state: "dead", limit: countAtMost })
+    return { ...shown(record), pending, dead } satisfies View
+  })
+
+const listing = (
+  directory: NamespaceDirectory["Service"],
+  view: (namespace: string) => Effect.Effect<View, StoreError>,
+  asked: ListNamespaces,
+  limits: Limits,
+): Effect.Effect<ListNamespacesAnswer, Problem> => {
+  const after = asked.cursor === undefined ? "" : nameOf(asked.cursor)
+  if (after === undefined) {
+    return Effect.fail(invalidField("/cursor", "must be the nextCursor of an earlier answer"))
+  }
+  const limit = asked.limit ?? limits.namespacePage
+  return Effect.gen(function* () {
+    // One more than is shown tells whether there are more.
+    const names = yield* directory.names(after, limit + 1)
+    const namespaces = yield* Effect.forEach(names.slice(0, limit), view, { concurrency: countedAtOnce })
+    const last = names.length > limit ? names[limit - 1] : undefined
+    return { namespaces, ...(last === undefined ? {} : { nextCursor: cursorOf(last) }) }
+  }).pipe(Effect.catch(refuse))
+}
+
+const editOf = (body: PutNamespace, seal: SecretSeal): Effect.Effect<SettingsEdit, Problem> => {
+  const { namespace, webhookSecrets, retryPolicy, ...plain } = body
+  if (webhookSecrets != null && !seal.canSeal) return Effect.fail(noKey())
+  return Effect.sync(() => ({
+    ...plain,
+    ...(webhookSecrets === undefined
+      ? {}
+      : { webhookSecrets: webhookSecrets?.map((secret) => seal.seal(namespace, bytesOf(secret))) ?? null }),
+    ...(retryPolicy === undefined
+      ? {}
+      : { retryPolicy: retryPolicy === null ? null : completeRetryPolicy(retryPolicy) }),
+  }))
+}
+
+const bytesOf = (secret: string): Uint8Array => {
+  const bytes = secretBytes(secret)
+  if (bytes === undefined) throw new Error("something that is no secret has passed its schema")
+  return bytes
+}
+
+const noKey = (): Problem =>
+  invalidField(
+    "/webhookSecrets",
+    "cannot be kept: this service has no key to seal them with. Set TIMER_SECRET_KEY, on all nodes the same; one is made by: openssl rand -hex 32",
+  )
+
+const shown = ({
+  namespace,
+  settings,
+  version,
+  updatedAt,
+}: SettingsRecord): PutNamespaceAnswer["settings"] => {
+  const {
+    webhookSecrets = [],
+    retryPolicy,
+    maxInFlight,
+    maxPending,
+    createsPerSecond,
+    pausedSinceMs,
+  } = settings
+  return {
+    namespace,
+    webhookSecrets: webhookSecrets.map(({ fingerprint }) => ({ fingerprint })),
+    ...(retryPolicy === undefined ? {} : { retryPolicy }),
+    ...(maxInFlight === undefined ? {} : { maxInFlight }),
+    ...(maxPending === undefined ? {} : { maxPending }),
+    ...(createsPerSecond === undefined ? {} : { createsPerSecond }),
+    paused: pausedSinceMs !== undefined,
+    ...(pausedSinceMs === undefined ? {} : { pausedSince: pausedSinceMs }),
+    ...(version === 0 ? {} : { updatedAt }),
+  }
+}
+
+/** Opaque to callers, so that it may become something else. */
+const cursorOf = (name: string): string => Buffer.from(`1:${name}`).toString("base64url")
+
+const nameOf = (cursor: string): string | undefined => {
+  const text = Buffer.from(cursor, "base64url").toString()
+  return /^1:[A-Za-z0-9_-]{1,100}$/.test(text) ? text.slice(2) : undefined
+}

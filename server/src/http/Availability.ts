@@ -1,0 +1,69 @@
+// Whether calls can be answered now: not while the service waits for its store, and not while it stops.
+import { OwnerUnavailable, type Problem } from "@punctual/api/Problem"
+import type { Engine, EngineStatus } from "../engine/Engine.ts"
+
+/**
+ * A status costs more than a call should: it is asked for once in a while, and the engine refuses by itself what it
+ * cannot take in between.
+ */
+const statusAgeMs = 50
+
+export class Availability {
+  readonly #engine: Pick<Engine["Service"], "status">
+  readonly #isOneOfSeveral: boolean
+  #isStopping = false
+  #waits: Problem | undefined
+  #lookedAt = Number.NEGATIVE_INFINITY
+
+  constructor(engine: Pick<Engine["Service"], "status">, isOneOfSeveral: boolean) {
+    this.#engine = engine
+    this.#isOneOfSeveral = isOneOfSeveral
+  }
+
+  get isStopping(): boolean {
+    return this.#isStopping
+  }
+
+  stop(): void {
+    this.#isStopping = true
+  }
+
+  /** Why no call can be answered now, if so. */
+  whyClosed(): Problem | undefined {
+    if (this.#isStopping) return stopping()
+    const now = performance.now()
+    if (now - this.#lookedAt > statusAgeMs) {
+      this.#lookedAt = now
+      this.#waits = whyWaiting(this.#engine.status(), this.#isOneOfSeveral)
+    }
+    return this.#waits
+  }
+}
+
+const stopping = (): Problem =>
+  new OwnerUnavailable({
+    detail: "The service is stopping. Nothing was written: try again, elsewhere or after a restart.",
+    retryAfterSeconds: 5,
+  })
+
+/**
+ * A node that owns nothing carries calls to those that do, and knows what to do with those of a shard that has no owner
+ * for the moment, as one that is being handed over: it only needs to have seen the shards at all.
+ */
+const whyWaiting = (status: EngineStatus, isOneOfSeveral: boolean): Problem | undefined => {
+  if (!status.isWaiting) return undefined
+  if (!isOneOfSeveral) return waitingToTakeOver()
+  return status.shards > 0 ? undefined : waitingForShards()
+}
+
+const waitingToTakeOver = (): Problem =>
+  new OwnerUnavailable({
+    detail: "Another process owns the store and this one waits to take over. Nothing was written.",
+    retryAfterSeconds: 5,
+  })
+
+const waitingForShards = (): Problem =>
+  new OwnerUnavailable({
+    detail: "This node has not seen the shards of its store yet. Nothing was written: try again.",
+    retryAfterSeconds: 1,
+  })

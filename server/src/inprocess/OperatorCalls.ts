@@ -1,0 +1,63 @@
+// What operators do, for a program that carries Punctual inside it: settings of namespaces, the pause of all firing, and
+// the breakers of hosts that failed.
+import type {
+  Answers,
+  BreakerReset,
+  CallName,
+  NamespaceName,
+  NamespaceQuery,
+  NamespaceTerms,
+  ServicePauseRequest,
+  ServiceResumeRequest,
+} from "./Requests.ts"
+
+export interface NamespacesOfProgram {
+  /** What is left out stays as it is, null resets it. */
+  put(terms: NamespaceTerms): Promise<Answers["namespaces.put"]>
+  get(name: NamespaceName): Promise<Answers["namespaces.get"]>
+  list(query?: NamespaceQuery): Promise<Answers["namespaces.list"]>
+  /** Its timers are accepted and wait; that time does not count against them. */
+  pause(name: NamespaceName): Promise<Answers["namespaces.put"]>
+  resume(name: NamespaceName): Promise<Answers["namespaces.put"]>
+}
+
+export interface ServiceOfProgram {
+  /** The time by which timers fire, and whether all firing is stopped. */
+  get(): Promise<Answers["service.get"]>
+  /** Stops all firing until it is resumed, also after the program was started again. */
+  pause(request?: ServicePauseRequest): Promise<Answers["service.pause"]>
+  resume(request?: ServiceResumeRequest): Promise<Answers["service.resume"]>
+}
+
+export interface BreakersOfProgram {
+  list(): Promise<Answers["breakers.list"]>
+  /** What waits for the host starts at once. */
+  reset(request: BreakerReset): Promise<Answers["breakers.reset"]>
+}
+
+export interface OperatorCalls {
+  readonly namespaces: NamespacesOfProgram
+  readonly service: ServiceOfProgram
+  readonly breakers: BreakersOfProgram
+}
+
+type Ask = <Name extends CallName>(name: Name, request: unknown) => Promise<Answers[Name]>
+
+export const operatorCalls = (ask: Ask): OperatorCalls => ({
+  namespaces: {
+    put: (terms) => ask("namespaces.put", terms),
+    get: (name) => ask("namespaces.get", name),
+    list: (query = {}) => ask("namespaces.list", query),
+    pause: (name) => ask("namespaces.put", { ...name, paused: true }),
+    resume: (name) => ask("namespaces.put", { ...name, paused: false }),
+  },
+  service: {
+    get: () => ask("service.get", {}),
+    pause: (request = {}) => ask("service.pause", request),
+    resume: (request = {}) => ask("service.resume", request),
+  },
+  breakers: {
+    list: () => ask("breakers.list", {}),
+    reset: (request) => ask("breakers.reset", request),
+  },
+})

@@ -1,0 +1,163 @@
+// Calls of the contract for a program: a plain object is checked by the schemas that check a request's body, and goes to
+// the same calls as data. So a program and HTTP accept and refuse the same things in the same words.
+import { contractEndpoints } from "@punctual/api/contractEndpoints"
+import { invalidField, invalidRequest } from "@punctual/api/invalidRequest"
+import type { Limits } from "@punctual/api/Limits"
+import { InvalidRequest, type Problem, toProblemDocument } from "@punctual/api/Problem"
+import { Effect, Result, type SchemaIssue } from "effect"
+import type { AnswerOf, ByEndpoint, Call } from "../calls/Call.ts"
+import { anonymous } from "../calls/Caller.ts"
+import { type Calls, callOf } from "../calls/Calls.ts"
+import { unanswered, usualAnswerMs } from "../calls/problemOf.ts"
+import type { PayloadForm } from "./PayloadForm.ts"
+import { type Answers, type CallName, instantFields } from "./Requests.ts"
+import { shownTimer } from "./shownTimer.ts"
+
+export interface ProgramCallsParts {
+  readonly limits: Limits
+  readonly calls: Calls
+  readonly payloads: PayloadForm
+  readonly now: () => number
+}
+
+interface ProgramCall {
+  readonly decode: (input: unknown) => Result.Result<unknown, SchemaIssue.Issue>
+  readonly call: Call<unknown, unknown>
+  /** The answer as a program sees it. */
+  readonly show: (answer: unknown) => unknown
+  /** A call that declares a time of its own ends by itself. */
+  readonly endsByItself: boolean
+}
+
+export class ProgramCalls {
+  readonly #calls: ReadonlyMap<string, ProgramCall>
+  readonly #payloads: PayloadForm
+  readonly #now: () => number
+
+  constructor({ limits, calls, payloads, now }: ProgramCallsParts) {
+    this.#payloads = payloads
+    this.#now = now
+    const shows: ByEndpoint<(answer: never) => unknown> = timerShows(payloads)
+    this.#calls = new Map(
+      contractEndpoints(limits).map((endpoint) => {
+        const { group, name, decode, encode } = endpoint
+        const show = shows[group]?.[name] ?? ((answer: unknown) => withDates(encode(answer)))
+        const made: ProgramCall = {
+          decode,
+          call: callOf(calls, endpoint),
+          // Each is given what its own call answers.
+          show: show as ProgramCall["show"],
+          endsByItself: endpoint.answerWithinMs !== undefined,
+        }
+        return [`${group}.${name}`, made]
+      }),
+    )
+  }
+
+  ask<Name extends CallName>(name: Name, request: unknown): Effect.Effect<Answers[Name], Problem> {
+    return Effect.suspend(() => {
+      const asked = this.#calls.get(name)
+      if (asked === undefined) throw new Error(`the contract has no call ${name}`)
+      const input = this.#inputOf(name, request)
+      if (input instanceof InvalidRequest) return Effect.fail(input)
+      const decoded = asked.decode(input)
+      if (Result.isFailure(decoded)) return Effect.fail(invalidRequest(decoded.failure))
+      const answer = Effect.map(
+        asked.call({ body: decoded.success, caller: anonymous, receivedAt: this.#now() }),
+        // What it shows is what the contract says that this call answers.
+        (answered) => asked.show(answered) as Answers[Name],
+      )
+      return asked.endsByItself
+        ? answer
+        : Effect.timeoutOrElse(answer, { duration: usualAnswerMs, orElse: () => Effect.fail(unanswered()) })
+    })
+  }
+
+  /** What the schema is given: JSON, but for payloads, which are their bytes. */
+  #inputOf(name: CallName, request: unknown): unknown {
+    switch (name) {
+      case "timers.create":
+        return this.#timerInput(request, "")
+      case "timers.update":
+        // A payload of null clears it.
+        return isObject(request) && request["payload"] === null
+          ? plain(request, "")
+          : this.#timerInput(request, "")
+      case "timers.createMany":
+        return this.#timerInputs(request)
+      default:
+        return plain(request, "")
+    }
+  }
+
+  #timerInputs(request: unknown): unknown {
+    if (!isObject(request) || !Array.isArray(request["timers"])) return plain(request, "")
+    const timers: Array<unknown> = []
+    for (const [index, timer] of request["timers"].entries()) {
+      const input = this.#timerInput(timer, `/timers/${index}`)
+      if (input instanceof InvalidRequest) return input
+      timers.push(input)
+    }
+    return { timers }
+  }
+
+  #timerInput(request: unknown, pointer: string): unknown {
+    if (!isObject(request)) return plain(request, pointer)
+    const { payload, ...rest } = request
+    const input = plain(rest, pointer)
+    if (!isObject(input) || input instanceof InvalidRequest) return input
+    try {
+      const bytes = this.#payloads.bytesOf(payload)
+      return bytes === undefined ? input : { ...input, payload: bytes }
+    } catch (error) {
+      return invalidField(`${pointer}/payload`, reasonOf(error))
+    }
+  }
+}
+
+type Shows<Group> = { readonly [name in keyof Group]?: (answer: AnswerOf<Group[name]>) => unknown }
+
+/** Answers with timers, which come as the store keeps them; all others are in the contract's words already. */
+const timerShows = (payloads: PayloadForm): { readonly timers: Shows<Calls["timers"]> } => ({
+  timers: {
+    create: ({ result, timer }) => ({ result, timer: shownTimer(timer, undefined) }),
+    createMany: ({ results }) => ({
+      results: results.map((item) =>
+        "problem" in item ? { problem: toProblemDocument(item.problem) } : item,
+      ),
+    }),
+    get: ({ timer }) => ({ timer: shownTimer(timer, payloads) }),
+    update: ({ timer }) => ({ timer: shownTimer(timer, undefined) }),
+    list: ({ timers, includesPayload, nextCursor }) => ({
+      timers: timers.map((timer) => shownTimer(timer, includesPayload ? payloads : undefined)),
+      ...(nextCursor === undefined ? {} : { nextCursor }),
+    }),
+  },
+})
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null
+
+/** As JSON has it: Dates write themselves as instants, and what is undefined is left out. */
+const plain = (request: unknown, pointer: string): unknown => {
+  try {
+    return JSON.parse(JSON.stringify(request) ?? "null")
+  } catch (error) {
+    return invalidField(pointer, `cannot be written as JSON: ${reasonOf(error)}`)
+  }
+}
+
+const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+
+const withDates = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(withDates)
+  if (!isObject(value)) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([field, inner]) => [
+      field,
+      isInstantField(field) && typeof inner === "string" ? new Date(inner) : withDates(inner),
+    ]),
+  )
+}
+
+const isInstantField = (field: string): boolean => (instantFields as ReadonlyArray<string>).includes(field)

@@ -1,0 +1,73 @@
+// A timer as a program sees it: what the contract shows, with Dates for instants. A test holds it against the JSON that
+// HTTP answers with.
+import { formatDuration } from "@punctual/api/DurationMs"
+import type { Attempt, FinishedLife, RetryPolicy, Spec, Target, Timer } from "../domain/Timer.ts"
+import type { TimerView } from "../engine/front/Scheduler.ts"
+import type { PayloadForm } from "./PayloadForm.ts"
+import type { ShownTimer } from "./Requests.ts"
+
+/** Without `payloads` the payload is left out. */
+export const shownTimer = (view: TimerView, payloads: PayloadForm | undefined): ShownTimer =>
+  "timer" in view ? shownPending(view.timer, view.state, payloads) : shownFinished(view.life, payloads)
+
+const shownPending = (
+  timer: Timer,
+  state: "pending" | "inFlight",
+  payloads: PayloadForm | undefined,
+): ShownTimer => ({
+  ...shownPart(timer, payloads),
+  state,
+  ...(state === "pending" ? { fireAt: new Date(timer.fireAt) } : {}),
+  updatedAt: new Date(timer.updatedAt),
+})
+
+const shownFinished = (life: FinishedLife, payloads: PayloadForm | undefined): ShownTimer => ({
+  ...shownPart(life, payloads),
+  state: life.state,
+  // What ended a life was the last change of it.
+  updatedAt: new Date(life.finishedAt),
+  finishedAt: new Date(life.finishedAt),
+  ...(life.latenessMs === undefined ? {} : { latenessMs: life.latenessMs }),
+  ...(life.reason === undefined ? {} : { reason: life.reason }),
+})
+
+const shownPart = (shown: Timer | FinishedLife, payloads: PayloadForm | undefined) => ({
+  namespace: shown.namespace,
+  timerId: shown.timerId,
+  revision: shown.revision,
+  fireId: shown.fireId,
+  executeAt: new Date(shown.executeAt),
+  attempts: shown.attempts,
+  ...shownAttempts(shown.attemptLog ?? []),
+  ...shownSpec(shown.spec),
+  ...(payloads === undefined || shown.payload === undefined
+    ? {}
+    : { payload: payloads.ofBytes(shown.payload) }),
+  correlationId: shown.correlationId,
+  createdAt: new Date(shown.createdAt),
+})
+
+const shownAttempts = (log: ReadonlyArray<Attempt>) => {
+  const attemptLog = log.map((attempt) => ({ ...attempt, at: new Date(attempt.at) }))
+  const lastAttempt = attemptLog.at(-1)
+  return lastAttempt === undefined ? {} : { lastAttempt, attemptLog }
+}
+
+const shownSpec = ({ target, retryPolicy, expireAfterMs }: Spec) => ({
+  target: shownTarget(target),
+  retryPolicy: shownRetryPolicy(retryPolicy),
+  ...(expireAfterMs === undefined ? {} : { expireAfter: formatDuration(expireAfterMs) }),
+})
+
+const shownTarget = (target: Target): ShownTimer["target"] => {
+  if (target.type !== "webhook") return target
+  const { timeoutMs, ...rest } = target
+  return { ...rest, timeout: formatDuration(timeoutMs) }
+}
+
+const shownRetryPolicy = ({ initialIntervalMs, maxIntervalMs, maxDurationMs, ...rest }: RetryPolicy) => ({
+  ...rest,
+  initialInterval: formatDuration(initialIntervalMs),
+  maxInterval: formatDuration(maxIntervalMs),
+  ...(maxDurationMs === undefined ? {} : { maxDuration: formatDuration(maxDurationMs) }),
+})

@@ -1,0 +1,59 @@
+// Which route answers: exact paths before prefixes, prefixes in their order, and nobody for the rest.
+import { describe, expect, test } from "bun:test"
+import type { Route } from "../../src/http/Route.ts"
+import { pathOf, Router } from "../../src/http/Router.ts"
+
+const answering = (name: string) => async (request: Request) => new Response(`${name} ${request.method}`)
+
+const routeOf = (name: string): Route => ({ methods: ["POST"], handle: answering(name) })
+
+const router = (unknown: Array<number> = []) =>
+  new Router({
+    routes: new Map([
+      ["/api/v1/a", routeOf("a")],
+      ["/internal/v1/exact", routeOf("exact")],
+    ]),
+    prefixes: [
+      { prefix: "/internal/v1/", handle: answering("nodes") },
+      { prefix: "/internal/", handle: answering("rest") },
+    ],
+    unknown: { answered: (status) => void unknown.push(status) },
+  })
+
+const ask = async (path: string, method = "POST", unknown: Array<number> = []) => {
+  const response = await router(unknown).handle(new Request(`http://host${path}`, { method }))
+  return { status: response.status, text: await response.text(), allow: response.headers.get("allow") }
+}
+
+describe("a router", () => {
+  test("gives an exact path to its route, whatever the method and the query", async () => {
+    expect(await ask("/api/v1/a")).toMatchObject({ text: "a POST" })
+    expect(await ask("/api/v1/a?b=c", "GET")).toMatchObject({ text: "a GET" })
+    expect(await ask("/internal/v1/exact")).toMatchObject({ text: "exact POST" })
+  })
+
+  test("answers OPTIONS for a route, and leaves it to a prefix", async () => {
+    expect(await ask("/api/v1/a", "OPTIONS")).toEqual({ status: 204, text: "", allow: "POST, OPTIONS" })
+    expect(await ask("/internal/v1/x", "OPTIONS")).toMatchObject({ text: "nodes OPTIONS" })
+  })
+
+  test("gives what lies below a prefix to the first that matches", async () => {
+    expect(await ask("/internal/v1/write")).toMatchObject({ text: "nodes POST" })
+    expect(await ask("/internal/other")).toMatchObject({ text: "rest POST" })
+  })
+
+  test("answers 404 to the rest, and counts it", async () => {
+    const unknown: Array<number> = []
+    for (const path of ["/", "/api/v1/a/", "/api/v1", "/internal", "//api/v1/a"]) {
+      const { status, text } = await ask(path, "POST", unknown)
+      expect([path, status, JSON.parse(text).code]).toEqual([path, 404, "notFound"])
+    }
+    expect(unknown).toEqual([404, 404, 404, 404, 404])
+  })
+})
+
+test("the path of a URL ends before its query and its fragment, with or without a host", () => {
+  for (const url of ["http://h/a", "http://h/a?b#c", "http://h/a#c?b", "/a", "/a?b"]) {
+    expect([url, pathOf(url)]).toEqual([url, "/a"])
+  }
+})
