@@ -21,12 +21,8 @@ import type { UpdateTimer } from "@punctual/api/UpdateTimer"
 import { Effect, Result, SchemaParser } from "effect"
 import type { Timer } from "../domain/Timer.ts"
 import type { PutAnswer } from "../domain/WriteItem.ts"
-import {
-  type CreateCommand,
-  type RefusedWrite,
-  Scheduler,
-  type TimerView,
-} from "../engine/front/Scheduler.ts"
+import type { RefusedWrite } from "../engine/front/RefusedWrite.ts"
+import { type CreateCommand, Scheduler, type TimerView } from "../engine/front/Scheduler.ts"
 import { NamespaceDirectory } from "../engine/namespaces/NamespaceDirectory.ts"
 import { Deliverers } from "../ports/Deliverer.ts"
 import type { Asked, Call, WithPayload } from "./Call.ts"

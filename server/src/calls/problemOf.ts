@@ -2,7 +2,7 @@
 import { invalidField } from "@punctual/api/invalidRequest"
 import { Internal, Overloaded, OwnerUnavailable, type Problem, QuotaExceeded } from "@punctual/api/Problem"
 import { Effect } from "effect"
-import type { RefusedWrite } from "../engine/front/Scheduler.ts"
+import type { RefusedWrite } from "../engine/front/RefusedWrite.ts"
 import type { SettingsContended } from "../engine/namespaces/NamespaceDirectory.ts"
 import type { StoreError } from "../ports/TimerStore.ts"
 

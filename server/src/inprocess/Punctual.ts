@@ -22,6 +22,7 @@ import { type Deliverer, Deliverers } from "../ports/Deliverer.ts"
 import { Ids } from "../ports/Ids.ts"
 import { ShardLeases } from "../ports/ShardLeases.ts"
 import { WallClock } from "../ports/WallClock.ts"
+import { driversOf, installDriver } from "../program/drivers.ts"
 import { layerLogs } from "../program/Logs.ts"
 import { allStores } from "../stores/all.ts"
 import { ClockWatch } from "../stores/ClockWatch.ts"
@@ -329,12 +330,18 @@ const deliverersLayer = ({ egress }: OpenTerms, handlers: HandlerDeliverer) =>
 const clockLayer = ({ clock }: OpenTerms): Layer.Layer<WallClock> =>
   clock.kind === "manual" ? WallClock.manual(clock.startMs ?? Date.now()) : WallClock.system
 
+/** The store's driver comes first: what the adapter loads may need it. */
 const storeLayer = ({ store, shards, onFatal }: OpenTerms) =>
-  store.open({
-    shards,
-    workerUrl: new URL("../stores/sqlite/worker.ts", import.meta.url),
-    onFatal: (message) => onFatal(failed(`the store has failed: ${message}`)),
-  })
+  Layer.unwrap(
+    Effect.as(
+      driversOf([store], installDriver),
+      store.open({
+        shards,
+        workerUrl: new URL("../stores/sqlite/worker.ts", import.meta.url),
+        onFatal: (message) => onFatal(failed(`the store has failed: ${message}`)),
+      }),
+    ),
+  )
 
 const failed = (message: string): PunctualError =>
   new PunctualError("internal", `Nothing is fired any more, for ${message}`)

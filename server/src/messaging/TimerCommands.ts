@@ -5,7 +5,8 @@ import { defaultRetryPolicy } from "@punctual/api/RetryPolicy"
 import { decodeScheduleTimer, scheduleTimerType } from "@punctual/api/ScheduleTimer"
 import { Context, Effect, Exit, Layer, Result, Scope } from "effect"
 import type { RetryPolicy, Spec } from "../domain/Timer.ts"
-import { type RefusedWrite, type ScheduleCommand, Scheduler } from "../engine/front/Scheduler.ts"
+import type { RefusedWrite } from "../engine/front/RefusedWrite.ts"
+import { type ScheduleCommand, Scheduler } from "../engine/front/Scheduler.ts"
 import { NamespaceDirectory } from "../engine/namespaces/NamespaceDirectory.ts"
 import {
   Bus,

@@ -1,7 +1,7 @@
 // What a caller is told about a write that had no owner to do it, and about a timer that cannot be read.
 import { describe, expect, test } from "bun:test"
 import { problemOf } from "../../src/calls/problemOf.ts"
-import { NoOwner, TimerUnreadable } from "../../src/engine/front/Scheduler.ts"
+import { NoOwner, TimerUnreadable } from "../../src/engine/front/RefusedWrite.ts"
 
 const told = (mayBeDone?: boolean) =>
   problemOf(

@@ -1,7 +1,7 @@
 // /timers/replay and /timers/discard as callers meet them.
 import { describe, expect, test } from "bun:test"
 import { Effect } from "effect"
-import { NoOwner } from "../../src/engine/front/Scheduler.ts"
+import { NoOwner } from "../../src/engine/front/RefusedWrite.ts"
 import type { Delivery } from "../../src/ports/Deliverer.ts"
 import { eventually } from "../../testkit/eventually.ts"
 import { pointersOf, refused, succeeded } from "./answers.ts"

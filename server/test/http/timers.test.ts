@@ -1,7 +1,7 @@
 // Every answer that the contract documents, through the real listener and the real engine.
 import { describe, expect, test } from "bun:test"
 import { Deferred, Effect } from "effect"
-import { NoOwner, TimerUnstorable, TooManyWrites } from "../../src/engine/front/Scheduler.ts"
+import { NoOwner, TimerUnstorable, TooManyWrites } from "../../src/engine/front/RefusedWrite.ts"
 import type { Delivery } from "../../src/ports/Deliverer.ts"
 import { StoreError } from "../../src/ports/TimerStore.ts"
 import { pointersOf, refused, succeeded } from "./answers.ts"

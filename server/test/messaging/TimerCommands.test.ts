@@ -8,11 +8,10 @@ import { LocalBus } from "../../src/buses/local/LocalBus.ts"
 import {
   NoOwner,
   type RefusedWrite,
-  type ScheduleCommand,
-  Scheduler,
   TimerUnstorable,
   TooManyWrites,
-} from "../../src/engine/front/Scheduler.ts"
+} from "../../src/engine/front/RefusedWrite.ts"
+import { type ScheduleCommand, Scheduler } from "../../src/engine/front/Scheduler.ts"
 import { NamespaceDirectory } from "../../src/engine/namespaces/NamespaceDirectory.ts"
 import { QuotaUsedUp } from "../../src/engine/namespaces/Quotas.ts"
 import { TimerCommands } from "../../src/messaging/TimerCommands.ts"

@@ -3,7 +3,7 @@
 import type { Uuid } from "../../domain/Timer.ts"
 import { itemBytes, type WriteAnswer } from "../../domain/WriteItem.ts"
 import type { CarriedItem } from "../../ports/Peers.ts"
-import type { NoOwner, TooManyWrites } from "../front/Scheduler.ts"
+import type { NoOwner, TooManyWrites } from "../front/RefusedWrite.ts"
 
 export type CarriedResult = WriteAnswer | TooManyWrites | NoOwner
 

@@ -26,7 +26,7 @@ import {
 } from "../../ports/Peers.ts"
 import type { TimerStore } from "../../ports/TimerStore.ts"
 import type { EngineMetrics, ForwardedResult } from "../EngineMetrics.ts"
-import { NoOwner, TooManyWrites } from "../front/Scheduler.ts"
+import { NoOwner, TooManyWrites } from "../front/RefusedWrite.ts"
 import type { Guard } from "../Guard.ts"
 import type { ClusterView } from "../ownership/ClusterView.ts"
 import { Signal } from "../Signal.ts"

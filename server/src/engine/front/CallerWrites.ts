@@ -6,7 +6,13 @@ import type { CarriedItem } from "../../ports/Peers.ts"
 import type { CarriedResult } from "../forwarding/CarriedWrite.ts"
 import type { Forwarder } from "../forwarding/Forwarder.ts"
 import { type OwnWrites, retryAfterMs } from "../writing/OwnWrites.ts"
-import { NoOwner, type RefusedWrite, TimerUnreadable, TimerUnstorable, TooManyWrites } from "./Scheduler.ts"
+import {
+  NoOwner,
+  type RefusedWrite,
+  TimerUnreadable,
+  TimerUnstorable,
+  TooManyWrites,
+} from "./RefusedWrite.ts"
 
 export interface CallerWritesParts {
   readonly own: Pick<OwnWrites, "put">

@@ -19,7 +19,7 @@ import type { Ids } from "../../ports/Ids.ts"
 import type { ListFilter, ListPage, StoreError, TimerStore } from "../../ports/TimerStore.ts"
 import type { WallClock } from "../../ports/WallClock.ts"
 import type { EngineMetrics } from "../EngineMetrics.ts"
-import type { RefusedWrite } from "./Scheduler.ts"
+import type { RefusedWrite } from "./RefusedWrite.ts"
 
 /** Which dead letters: those of one key, or those that match; an empty filter matches all of the namespace. */
 export type DeadSelection = {

@@ -3,7 +3,8 @@
 import { Cause, Effect, Exit, Result } from "effect"
 import type { PutAnswer, ScheduleAnswer } from "../../domain/WriteItem.ts"
 import { type Admission, type AskedCreate, type Quotas, QuotaUsedUp } from "../namespaces/Quotas.ts"
-import type { CreateCommand, RefusedWrite, Scheduler } from "./Scheduler.ts"
+import type { RefusedWrite } from "./RefusedWrite.ts"
+import type { CreateCommand, Scheduler } from "./Scheduler.ts"
 
 type Answer = PutAnswer | ScheduleAnswer
 

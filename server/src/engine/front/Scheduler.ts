@@ -1,7 +1,7 @@
 // The front of the engine: what HTTP, the bus and in-process callers ask of it. It turns a request into
 // an item of the owning shard's write queue and answers when that is on stable storage. In a cluster the owner may
 // be another node: the item is carried there, and what others carry here comes in by `accept`.
-import { Context, Effect, Schema } from "effect"
+import { Context, Effect } from "effect"
 import type { FinishedLife, FinishedState, Spec, Timer, TimerKey } from "../../domain/Timer.ts"
 import { keyOf } from "../../domain/TimerKey.ts"
 import { unreadableReason } from "../../domain/unreadableKey.ts"
@@ -24,40 +24,12 @@ import type {
   TimerStore,
 } from "../../ports/TimerStore.ts"
 import type { EngineMetrics } from "../EngineMetrics.ts"
-import type { QuotaUsedUp } from "../namespaces/Quotas.ts"
 import type { OwnWrites } from "../writing/OwnWrites.ts"
 import { CallerWrites, type CallerWritesParts } from "./CallerWrites.ts"
 import { type DeadLetterCalls, makeDeadLetters } from "./DeadLetters.ts"
 import type { FlightViews } from "./FlightViews.ts"
 import { ItemMaker, type ItemMakerParts } from "./ItemMaker.ts"
-
-/** The queue is full: nothing was written, ask again after the pause. */
-export class TooManyWrites extends Schema.TaggedError<TooManyWrites>()("TooManyWrites", {
-  retryAfterMs: Schema.Number,
-}) {}
-
-/**
- * No owner of the key's shard could do it (this process waits, drains, or lost the shard, or the node that owns it is
- * not in reach): ask again after the pause. `message` is a clause without an end, for others to go on.
- */
-export class NoOwner extends Schema.TaggedError<NoOwner>()("NoOwner", {
-  message: Schema.String,
-  retryAfterMs: Schema.Number,
-  /** The result is not known; absent or false: nothing was written. */
-  mayBeDone: Schema.optionalKey(Schema.Boolean),
-}) {}
-
-/** The store cannot hold this timer, and never will. */
-export class TimerUnstorable extends Schema.TaggedError<TimerUnstorable>()("TimerUnstorable", {
-  reason: Schema.String,
-}) {}
-
-/** What is stored under the key cannot be read. It stays as it is until an operator repairs it. */
-export class TimerUnreadable extends Schema.TaggedError<TimerUnreadable>()("TimerUnreadable", {
-  reason: Schema.String,
-}) {}
-
-export type RefusedWrite = TooManyWrites | NoOwner | TimerUnstorable | TimerUnreadable | QuotaUsedUp
+import { type RefusedWrite, TimerUnreadable } from "./RefusedWrite.ts"
 
 export interface CreateCommand {
   readonly namespace: string
