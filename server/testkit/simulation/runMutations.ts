@@ -40,7 +40,7 @@ const hunt = (mutation: Mutation, seedsAtMost: number): Found => {
     for (const folder of ["src", "testkit"])
       cpSync(join(server, folder), join(copy, folder), { recursive: true })
     writeFileSync(join(copy, "src", mutation.file), mutate(sourceOf(mutation), mutation))
-    const main = join(copy, "testkit", "simulation", "app/src/main.ts")
+    const main = join(copy, "testkit", "simulation", "main.ts")
     const { stdout } = spawnSync(process.execPath, [main, "--seeds", String(seedsAtMost)], {
       encoding: "utf8",
     })
