@@ -71,7 +71,7 @@ describe("a driver", () => {
 
 /** Runs the text in a new process, in which `install` installs the toy. */
 const runWith = (drivers: string, text: string) => {
-  const script = join(drivers, "app/src/main.ts")
+  const script = join(drivers, "main.ts")
   const installFile = JSON.stringify(join(root, "scripts", "install.mjs"))
   writeFileSync(
     script,
