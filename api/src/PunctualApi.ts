@@ -14,6 +14,16 @@ import { GetTimer, TimerAnswer } from "./GetTimer.ts"
 import { defaultLimits, type Limits } from "./Limits.ts"
 import { CountTimers, CountTimersAnswer, ListTimersAnswer, makeListTimers } from "./ListTimers.ts"
 import {
+  DiscardMessage,
+  DiscardMessageAnswer,
+  GetMessage,
+  ListMessagesAnswer,
+  MessageAnswer,
+  makeListMessages,
+  ReplayMessage,
+  ReplayMessageAnswer,
+} from "./Messages.ts"
+import {
   GetNamespace,
   ListNamespacesAnswer,
   makeListNamespaces,
@@ -23,8 +33,11 @@ import {
 } from "./NamespaceSettings.ts"
 import { finishDocument, finishOperation } from "./openApiDocument.ts"
 import {
+  BrokerUnavailable,
   ClockNotManual,
   commonProblems,
+  MessageNotFound,
+  MessageRefusedByBus,
   RestoredFromBackup,
   RevisionMismatch,
   TimerExists,
@@ -292,6 +305,53 @@ const breakersGroup = () =>
       OpenApi.annotations({ title: "Breakers", description: "Hosts that failed too often in a row." }),
     )
 
+const makeMessagesGroup = (limits: Limits) =>
+  HttpApiGroup.make("messages")
+    .add(
+      HttpApiEndpoint.post("list", "/list", {
+        payload: makeListMessages(limits),
+        success: ListMessagesAnswer,
+        error: [...commonProblems, MessageRefusedByBus, BrokerUnavailable],
+      }).annotateMerge(
+        describe(
+          "List undeliverable messages",
+          { namespace: "billing", limit: 50 },
+          "Messages of the bus that could not be handled, oldest first: of a namespace, or of all. Bodies are cut.",
+        ),
+      ),
+      HttpApiEndpoint.post("get", "/get", {
+        payload: GetMessage,
+        success: MessageAnswer,
+        error: messageProblems,
+      }).annotateMerge(describe("Get an undeliverable message", message, "With its whole body.")),
+      HttpApiEndpoint.post("replay", "/replay", {
+        payload: ReplayMessage,
+        success: ReplayMessageAnswer,
+        error: messageProblems,
+      }).annotateMerge(
+        describe(
+          "Replay an undeliverable message",
+          message,
+          "It goes to the group that could not handle it, as it first came, and is no longer kept here.",
+        ),
+      ),
+      HttpApiEndpoint.post("discard", "/discard", {
+        payload: DiscardMessage,
+        success: DiscardMessageAnswer,
+        error: messageProblems,
+      }).annotateMerge(describe("Discard an undeliverable message", message, "It is removed for good.")),
+    )
+    .prefix("/messages")
+    .annotateMerge(
+      OpenApi.annotations({
+        title: "Messages",
+        description: "Messages of the bus that could not be handled.",
+      }),
+    )
+
+const messageProblems = [...commonProblems, MessageNotFound, MessageRefusedByBus, BrokerUnavailable] as const
+const message = { namespace: "billing", id: "17" }
+
 const describe = (summary: string, example: Readonly<Record<string, unknown>>, description: string) =>
   OpenApi.annotations({ summary, description, transform: finishOperation(example) })
 
@@ -308,6 +368,7 @@ export const makePunctualApi = (limits: Limits) =>
       makeNamespacesGroup(limits),
       serviceGroup(),
       breakersGroup(),
+      makeMessagesGroup(limits),
     )
     .prefix("/api/v1")
     .annotate(HttpApi.PayloadParseOptions, requestParseOptions)

@@ -55,6 +55,7 @@ const adapterKinds = ["stores", "buses", "deliverers", "peers"].map((kind) => `s
 const adapters = [
   ...adapterKinds.flatMap(foldersIn),
   ...foldersIn("documents/src"),
+  ...foldersIn("bus/src"),
   "server/src/http/listener",
 ]
 
@@ -88,7 +89,7 @@ const sourcesIn = (
 
 const product = sourcesIn(productRoots, ".ts")
 const sources = sourcesIn(sourceRoots, ".ts", ".mjs")
-const tests = sourcesIn([...testRoots, "server/testkit", "documents/testkit"], ".ts")
+const tests = sourcesIn([...testRoots, "server/testkit", "documents/testkit", "bus/testkit"], ".ts")
 
 const startsWithAny = (path: string, folders: ReadonlyArray<string>) =>
   folders.some((folder) => path.startsWith(folder))
@@ -126,7 +127,7 @@ const exportedNames = (text: string): ReadonlySet<string> =>
 
 /** Adapters of one kind are built alike, and each calls its parts by the same names: whoever is in one knows what is meant. */
 const areOfOneKind = (paths: ReadonlyArray<string>): boolean =>
-  [...adapterKinds, "documents/src"].some((kind) =>
+  [...adapterKinds, "documents/src", "bus/src"].some((kind) =>
     paths.every((path) => path.startsWith(`${kind}/`) && adapterOf(path) !== undefined),
   )
 
@@ -207,6 +208,15 @@ const rules: ReadonlyArray<Rule> = [
       importsWhere(
         product,
         (path, from) => path.startsWith("api/") && !/^effect(\/|$)|^api\/src\//.test(from),
+      ),
+  },
+  {
+    law: "the bus knows no product: it imports effect, the contract's words, drivers and itself",
+    broken: () =>
+      importsWhere(
+        product,
+        (path, from) =>
+          path.startsWith("bus/") && !/^(?:effect(?:\/|$)|node:|api\/src\/|bus\/src\/|drivers\/)/.test(from),
       ),
   },
   {

@@ -2,6 +2,7 @@
 // and benchmarks call the same one.
 import type { Limits } from "@punctual/api/Limits"
 import { NotFound, OwnerUnavailable, type Problem } from "@punctual/api/Problem"
+import type { UndeliverableMessages } from "@punctual/bus/UndeliverableMessages"
 import { Effect } from "effect"
 import { longestAdvanceMs } from "../engine/clock/ClockAdvance.ts"
 import { Engine, type EngineStatus } from "../engine/Engine.ts"
@@ -16,6 +17,7 @@ import { type ClusterParts, makeClusterHandlers } from "./ClusterHandlers.ts"
 import { makeDeadLetterHandlers } from "./DeadLetterHandlers.ts"
 import { Deadlines } from "./Deadlines.ts"
 import { routeMetrics } from "./HttpMetrics.ts"
+import { makeMessageHandlers } from "./MessageHandlers.ts"
 import { makeNamespaceHandlers } from "./NamespaceHandlers.ts"
 import { problemResponse } from "./problemResponse.ts"
 import { makeReference } from "./Reference.ts"
@@ -33,6 +35,10 @@ export interface HttpServiceOptions {
   readonly answerTimeoutMs?: number
   /** What else is measured, as Prometheus text. */
   readonly moreMetrics?: Effect.Effect<string>
+  /** The messages that could not be handled, where there is a bus. */
+  readonly messages?: UndeliverableMessages["Service"]
+  /** What else keeps the service from being ready. */
+  readonly whyNotReady?: () => string | undefined
   /** Where this node is one of several that share a store. */
   readonly cluster?: ClusterParts & {
     /** Answers what other nodes ask, below `path`: also while this one stops, for as long as it owns anything. */
@@ -78,6 +84,7 @@ export const makeHttpService = (
         ...(yield* makeClockHandlers),
         ...(yield* makeNamespaceHandlers(options.limits)),
         ...(yield* makeServiceHandlers),
+        ...makeMessageHandlers(options.messages),
       } satisfies Record<string, ApiHandler<never>>,
       bodies: new RequestBodies({ ...defaultBodyOptions, timeoutMs: options.bodyTimeoutMs }),
       answers: new Deadlines(options.answerTimeoutMs ?? answerTimeoutMs),
@@ -91,6 +98,7 @@ export const makeHttpService = (
       isStopping: () => isClosed,
       isOneOfSeveral: cluster !== undefined,
       ...(options.moreMetrics === undefined ? {} : { moreMetrics: options.moreMetrics }),
+      ...(options.whyNotReady === undefined ? {} : { whyNotReady: options.whyNotReady }),
     })
     const routes = new Map<string, Route>([...apiRoutes, ...siteRoutes])
     const unknown = routeMetrics("other", context)

@@ -3,10 +3,6 @@
 import { formatDuration } from "@punctual/api/DurationMs"
 import { defaultRetryPolicy, type RetryPolicy } from "@punctual/api/RetryPolicy"
 import { decodeScheduleTimer, scheduleTimerType } from "@punctual/api/ScheduleTimer"
-import { Context, Effect, Exit, Layer, Result, Scope } from "effect"
-import type { Spec } from "../domain/Timer.ts"
-import { type RefusedWrite, type ScheduleCommand, Scheduler } from "../engine/front/Scheduler.ts"
-import { NamespaceDirectory } from "../engine/namespaces/NamespaceDirectory.ts"
 import {
   Bus,
   type BusError,
@@ -14,12 +10,22 @@ import {
   HandlerUnavailable,
   type Message,
   MessageRefused,
-} from "../ports/Bus.ts"
-import { MessageMetadata } from "../ports/MessageMetadata.ts"
+} from "@punctual/bus/Bus"
+import { MessageMetadata } from "@punctual/bus/MessageMetadata"
+import { UndeliverableMessages } from "@punctual/bus/UndeliverableMessages"
+import { Context, Effect, Exit, Layer, Result, Scope } from "effect"
+import type { Spec } from "../domain/Timer.ts"
+import { type RefusedWrite, type ScheduleCommand, Scheduler } from "../engine/front/Scheduler.ts"
+import { NamespaceDirectory } from "../engine/namespaces/NamespaceDirectory.ts"
 import { WallClock } from "../ports/WallClock.ts"
 import { BusMetrics } from "./BusMetrics.ts"
 
+/** All nodes of the service share the commands under this name. */
+export const timerGroup = "punctual"
+
 export interface TimerCommandsOptions {
+  /** Where commands come from. */
+  readonly topic: string
   /** How far ahead a due time may lie. */
   readonly aheadMs: number
 }
@@ -31,15 +37,22 @@ export class TimerCommands extends Context.Service<
     readonly stop: Effect.Effect<void>
     /** What was received, and how far behind it is, as Prometheus has it. */
     readonly metrics: Effect.Effect<string>
+    /** Why no command comes yet; nothing if the broker was there since the start. */
+    whyWaiting(): string | undefined
   }
 >()("punctual/messaging/TimerCommands") {
   static readonly layer = (
     options: TimerCommandsOptions,
-  ): Layer.Layer<TimerCommands, BusError, Bus | Scheduler | NamespaceDirectory | WallClock> =>
+  ): Layer.Layer<
+    TimerCommands,
+    BusError,
+    Bus | UndeliverableMessages | Scheduler | NamespaceDirectory | WallClock
+  > =>
     Layer.effect(
       TimerCommands,
       Effect.gen(function* () {
         const bus = yield* Bus
+        const undeliverable = yield* UndeliverableMessages
         const scheduler = yield* Scheduler
         const directory = yield* NamespaceDirectory
         const wall = yield* WallClock
@@ -47,13 +60,18 @@ export class TimerCommands extends Context.Service<
         const scope = yield* Effect.acquireRelease(Scope.make(), (scope, exit) => Scope.close(scope, exit))
         yield* bus
           .subscribe({
-            topic: "serviceCall",
+            group: timerGroup,
+            topic: options.topic,
             types: new Set([scheduleTimerType]),
             handle: (message) => handle(scheduler, directory, message, wall.now() + options.aheadMs, options),
             observe: (observed) => metrics.count(observed),
           })
           .pipe(Scope.provide(scope))
-        return { stop: Scope.close(scope, Exit.void), metrics: metrics.text(bus, wall) }
+        return {
+          stop: Scope.close(scope, Exit.void),
+          metrics: metrics.text(bus.sample(timerGroup), undeliverable.oldestAt, wall),
+          whyWaiting: () => bus.whyWaiting(),
+        }
       }),
     )
 }
@@ -86,7 +104,7 @@ const handle = (
 const commandOf = ({ envelope }: Message, spec: Spec): Result.Result<ScheduleCommand, string> =>
   Result.flatMap(decodeScheduleTimer(envelope.payload), ({ tenantId, serviceCallId, dueAt }) => {
     if (tenantId !== envelope.tenantId) return Result.fail("/tenantId differs from that of the envelope")
-    if (serviceCallId !== envelope.aggregateId) {
+    if (String(serviceCallId) !== envelope.aggregateId) {
       return Result.fail("/serviceCallId differs from the envelope's aggregateId")
     }
     return Result.succeed({

@@ -1,10 +1,12 @@
 import { describe, expect, test } from "bun:test"
-import type { Envelope } from "@punctual/api/Envelope"
-import { seal } from "@punctual/api/Envelope"
 import { defaultRetryPolicy } from "@punctual/api/RetryPolicy"
+import { Bus } from "@punctual/bus/Bus"
+import type { Envelope } from "@punctual/bus/Envelope"
+import { outgoingEnvelope } from "@punctual/bus/Envelope"
+import { LocalBus } from "@punctual/bus/local/LocalBus"
+import { UndeliverableMessages } from "@punctual/bus/UndeliverableMessages"
 import { Context, Effect, Layer, Scope } from "effect"
 import { TestClock } from "effect/testing"
-import { LocalBus } from "../../src/buses/local/LocalBus.ts"
 import {
   Overloaded,
   OwnerUnavailable,
@@ -16,10 +18,11 @@ import {
 import { NamespaceDirectory } from "../../src/engine/namespaces/NamespaceDirectory.ts"
 import { QuotaExceeded } from "../../src/engine/namespaces/Quotas.ts"
 import { TimerCommands } from "../../src/messaging/TimerCommands.ts"
-import { Bus } from "../../src/ports/Bus.ts"
+import { timerRouting, timerTopics } from "../../src/messaging/timerRouting.ts"
 import { WallClock } from "../../src/ports/WallClock.ts"
 import { MemoryStore } from "../../src/stores/memory/MemoryStore.ts"
 
+const topics = timerTopics("shared")
 const nowMs = 1_800_000_000_000
 const hourMs = 3_600_000
 const dueAt = new Date(nowMs + hourMs).toISOString()
@@ -27,7 +30,7 @@ const dueAt = new Date(nowMs + hourMs).toISOString()
 let made = 0
 
 const envelope = (overrides: Partial<Record<keyof Envelope, unknown>> = {}) =>
-  seal({
+  outgoingEnvelope({
     id: `01890a5d-ac96-774b-bcce-${String(made++).padStart(12, "0")}`,
     type: "ScheduleTimer",
     tenantId: "orders",
@@ -40,6 +43,7 @@ const envelope = (overrides: Partial<Record<keyof Envelope, unknown>> = {}) =>
 
 interface Rig {
   readonly bus: Bus["Service"]
+  readonly kept: UndeliverableMessages["Service"]
   readonly commands: TimerCommands["Service"]
   readonly directory: NamespaceDirectory["Service"]
   /** What the scheduler was asked. */
@@ -59,8 +63,8 @@ const withCommands = (body: (rig: Rig) => Effect.Effect<void, unknown>): Promise
           return rig.answer ?? Effect.succeed({ result: "ignored", because: "finished" } as const)
         }),
     }
-    const layer = TimerCommands.layer({ aheadMs: 10 * hourMs }).pipe(
-      Layer.provideMerge(LocalBus.layer()),
+    const layer = TimerCommands.layer({ topic: topics.commands, aheadMs: 10 * hourMs }).pipe(
+      Layer.provideMerge(LocalBus.layer(timerRouting(topics))),
       Layer.provide(WallClock.fromClock),
       Layer.provideMerge(NamespaceDirectory.layer()),
       Layer.provide(MemoryStore.layer({ shards: 1 })),
@@ -71,6 +75,7 @@ const withCommands = (body: (rig: Rig) => Effect.Effect<void, unknown>): Promise
     yield* body(
       Object.assign(rig, {
         bus: Context.get(services, Bus),
+        kept: Context.get(services, UndeliverableMessages),
         commands: Context.get(services, TimerCommands),
         directory: Context.get(services, NamespaceDirectory),
         answer: undefined,
@@ -78,9 +83,9 @@ const withCommands = (body: (rig: Rig) => Effect.Effect<void, unknown>): Promise
     )
   }).pipe(Effect.scoped, Effect.provide(TestClock.layer()), Effect.runPromise)
 
-const lettersOf = (bus: Bus["Service"]) =>
-  Effect.map(bus.deadLetters.list("orders", { limit: 10 }), ({ entries }) =>
-    entries.map(({ letter }) => `${letter.reason}: ${letter.lastFailure.error}`),
+const undeliverable = (kept: UndeliverableMessages["Service"]) =>
+  Effect.map(kept.list("orders", { limit: 10 }), ({ messages }) =>
+    messages.map(({ record }) => `${record.reason}: ${record.lastFailure.error}`),
   )
 
 describe("a ScheduleTimer", () => {
@@ -122,8 +127,8 @@ describe("a ScheduleTimer", () => {
       }),
     ))
 
-  test("that no retry can mend is a dead letter at once, and asks nothing", () =>
-    withCommands(({ bus, asked }) =>
+  test("that no retry can fix is undeliverable at once, and asks nothing", () =>
+    withCommands(({ bus, kept, asked }) =>
       Effect.gen(function* () {
         const sound = { tenantId: "orders", serviceCallId: "call-1", dueAt }
         const tooFar = new Date(nowMs + 10 * hourMs + 1).toISOString()
@@ -134,7 +139,7 @@ describe("a ScheduleTimer", () => {
           envelope({ payload: { ...sound, dueAt: tooFar } }),
         ])
         expect(asked).toEqual([])
-        expect(yield* lettersOf(bus)).toEqual([
+        expect(yield* undeliverable(kept)).toEqual([
           expect.stringContaining("refused: /dueAt must be an instant"),
           "refused: /tenantId differs from that of the envelope",
           "refused: /serviceCallId differs from the envelope's aggregateId",
@@ -143,12 +148,14 @@ describe("a ScheduleTimer", () => {
       }),
     ))
 
-  test("that the store can never hold is a dead letter", () =>
+  test("that the store can never hold is undeliverable", () =>
     withCommands((rig) =>
       Effect.gen(function* () {
         rig.answer = Effect.fail(new TimerUnstorable({ reason: "too large" }))
         yield* rig.bus.publish([envelope()])
-        expect(yield* lettersOf(rig.bus)).toEqual(["refused: the store cannot hold this timer: too large"])
+        expect(yield* undeliverable(rig.kept)).toEqual([
+          "refused: the store cannot hold this timer: too large",
+        ])
       }),
     ))
 
@@ -170,7 +177,7 @@ describe("a ScheduleTimer", () => {
           yield* Effect.yieldNow
           expect(publishing.pollUnsafe()).toBeDefined()
         }
-        expect(yield* lettersOf(rig.bus)).toEqual([])
+        expect(yield* undeliverable(rig.kept)).toEqual([])
         expect(yield* rig.commands.metrics).not.toContain("timer_bus_redelivered_total{")
       }),
     ))
@@ -183,11 +190,11 @@ describe("a ScheduleTimer", () => {
         const text = yield* commands.metrics
         expect(text).toContain('timer_bus_received_total{tenant="orders"} 3\n')
         expect(text).toContain('timer_bus_processed_total{tenant="orders"} 2\n')
-        expect(text).toContain('timer_bus_dead_lettered_total{tenant="orders"} 1\n')
+        expect(text).toContain('timer_bus_undeliverable_total{tenant="orders"} 1\n')
         expect(text).toContain("timer_bus_unknown_types_total 0\n")
         expect(text).toContain("timer_bus_connected 1\n")
         yield* TestClock.adjust(90_000)
-        expect(yield* commands.metrics).toContain("timer_bus_oldest_dead_letter_age_seconds 90\n")
+        expect(yield* commands.metrics).toContain("timer_bus_oldest_undeliverable_age_seconds 90\n")
       }),
     ))
 

@@ -1,9 +1,9 @@
 import { expect, test } from "bun:test"
 import { randomUUID } from "node:crypto"
+import { describeNats } from "@punctual/bus/testkit/NatsBinary"
+import { NatsServer } from "@punctual/bus/testkit/NatsServer"
 import { eventually } from "../../testkit/eventually.ts"
 import { HistoryRecorder } from "../../testkit/History.ts"
-import { describeNats } from "../../testkit/NatsBinary.ts"
-import { NatsServer } from "../../testkit/NatsServer.ts"
 import type { Heard } from "../../testkit/PlainBusClient.ts"
 import { PlainBusClient } from "../../testkit/PlainBusClient.ts"
 import { Receiver } from "../../testkit/Receiver.ts"
@@ -195,38 +195,38 @@ describeNats("a service on a broker", () => {
     expect(await run.service.metric("timer_bus_connected")).toBe(1)
   })
 
-  test("a command that no retry can mend is listed, shown and replayed from the dead letters", async () => {
+  test("a command that no retry can help is listed, shown and replayed by the running service", async () => {
     await using run = await BusRun.start()
     const tooFarMs = Date.now() + 20 * 366 * 86_400_000
     await run.peer.schedule({ tenant: "orders", serviceCallId: "too far", dueAtMs: tooFarMs })
     await run.peer.send("orders", "no JSON at all")
-    await eventually("two dead letters", async () =>
-      (await run.service.metric('timer_bus_dead_lettered_total{tenant="orders"}')) === 2 ? true : undefined,
+    await eventually("two undeliverable messages", async () =>
+      (await run.service.metric('timer_bus_undeliverable_total{tenant="orders"}')) === 2 ? true : undefined,
     )
-    expect(await run.service.metric("timer_bus_oldest_dead_letter_age_seconds")).toBeGreaterThan(0)
+    expect(await run.service.metric("timer_bus_oldest_undeliverable_age_seconds")).toBeGreaterThan(0)
 
-    const dlq = (...args: ReadonlyArray<string>) =>
-      ServiceProcess.command(["dlq", ...args], { TIMER_BROKER_URL: run.broker.url })
-    const listed = await dlq("list", "--tenant", "orders", "--json")
+    const messages = (...args: ReadonlyArray<string>) =>
+      ServiceProcess.command(["messages", ...args], { TIMER_URL: run.service.url })
+    const listed = await messages("list", "--namespace", "orders", "--json")
     expect(listed.code).toBe(0)
-    const { letters } = JSON.parse(listed.stdout) as {
-      readonly letters: ReadonlyArray<{ readonly id: string; readonly reason: string }>
+    const { messages: kept } = JSON.parse(listed.stdout) as {
+      readonly messages: ReadonlyArray<{ readonly id: string; readonly reason: string }>
     }
-    expect(letters.map(({ reason }) => reason)).toEqual(["refused", "malformed"])
-    const [refused, malformed] = letters
-    const shown = await dlq("show", "--tenant", "orders", refused?.id ?? "")
+    expect(kept.map(({ reason }) => reason)).toEqual(["refused", "malformed"])
+    const [refused, malformed] = kept
+    const shown = await messages("show", "--namespace", "orders", refused?.id ?? "")
     expect(shown.stdout).toContain("dueAt must lie at most")
-    const elsewhere = await dlq("show", "--tenant", "billing", refused?.id ?? "")
+    const elsewhere = await messages("show", "--namespace", "billing", refused?.id ?? "")
     expect(elsewhere.code).toBe(1)
-    // Replayed, it is refused again: a new dead letter in place of the old one.
-    expect((await dlq("replay", "--tenant", "orders", refused?.id ?? "")).code).toBe(0)
+    // Replayed, it is refused again: a new undeliverable message in place of the old one.
+    expect((await messages("replay", "--namespace", "orders", refused?.id ?? "")).code).toBe(0)
     await eventually("it is refused again", async () =>
-      (await run.service.metric('timer_bus_dead_lettered_total{tenant="orders"}')) === 3 ? true : undefined,
+      (await run.service.metric('timer_bus_undeliverable_total{tenant="orders"}')) === 3 ? true : undefined,
     )
-    expect((await dlq("discard", "--tenant", "orders", malformed?.id ?? "")).code).toBe(0)
-    const rest = JSON.parse((await dlq("list", "--tenant", "orders", "--json")).stdout)
-    expect(rest.letters).toHaveLength(1)
-    expect(rest.letters[0].id).not.toBe(refused?.id)
+    expect((await messages("discard", "--namespace", "orders", malformed?.id ?? "")).code).toBe(0)
+    const rest = JSON.parse((await messages("list", "--namespace", "orders", "--json")).stdout)
+    expect(rest.messages).toHaveLength(1)
+    expect(rest.messages[0].id).not.toBe(refused?.id)
   })
 
   test("stopped in the middle of a stream of commands, it takes the rest when it is back", async () => {
