@@ -113,7 +113,7 @@ const serviceLayer =
     const topics = timerTopics(brokerTerms.subjects)
     const onRefused = (message: string) =>
       onFatal(`The message broker is there and cannot be used, so the service ends: ${message}`)
-    return TimerCommands.layer({ topic: topics.commands, aheadMs: limits.aheadMs }).pipe(
+    return TimerCommands.layer({ topic: topics.commands, limits }).pipe(
       Layer.provideMerge(Engine.layer(engineOptions(configuration, listening, onFatal))),
       Layer.provideMerge(deliverersLayer(configuration)),
       Layer.provideMerge(broker.open(brokerTerms, { routing: timerRouting(topics), onRefused })),

@@ -117,11 +117,17 @@ export const decideChange = (change: Change, { pending, last }: Known): Decision
 }
 
 export const decideSchedule = (schedule: Schedule, { pending, last }: Known): Decision<ScheduleAnswer> => {
+  if (schedule.cancels) return decideUnschedule(schedule, { pending, last })
   const { timer } = schedule
   // The same item again, after its arming has ended and another has taken its place: its fireId is used up.
   if (last?.fireId === timer.fireId) return ignore("finished")
   // A sender that hears nothing sends again, for as long as it likes: what has finished is not armed anew.
-  if (pending === undefined) return last === undefined ? create(timer, last) : ignore("finished")
+  if (pending === undefined) {
+    if (last === undefined) return create(timer, last)
+    // All that is known of the key is a command that cancelled it before it came: a later command is not meant by that.
+    if (!isCancelInAdvance(last)) return ignore("finished")
+    return timer.askedAt > last.executeAt ? create(timer, last) : ignore("outdated")
+  }
   // The same item again: its effect is there already. Revisions start at the creation time and rise with a move.
   if (pending.fireId === timer.fireId) {
     return { answer: { result: pending.revision > pending.createdAt ? "moved" : "created", timer: pending } }
@@ -130,9 +136,13 @@ export const decideSchedule = (schedule: Schedule, { pending, last }: Known): De
   if (pending.attempts > 0) return ignore("retrying")
   // What was set by other means was set as the store has it: a command from before must not undo it.
   if (timer.askedAt < (pending.askedAt ?? pending.updatedAt)) return ignore("outdated")
-  const { executeAt, askedAt } = timer
+  const { executeAt, askedAt, payload } = timer
   const correlationId = schedule.madeCorrelationId ? pending.correlationId : timer.correlationId
-  if (executeAt === pending.executeAt && correlationId === pending.correlationId) {
+  const { retryPolicy } = schedule.setsRetryPolicy ? timer.spec : pending.spec
+  const isSameContent =
+    (payload === undefined || sameBytes(payload, pending.payload)) &&
+    isDeepStrictEqual(retryPolicy, pending.spec.retryPolicy)
+  if (executeAt === pending.executeAt && correlationId === pending.correlationId && isSameContent) {
     const confirmed: Timer = { ...pending, askedAt }
     return {
       answer: { result: "unchanged", timer: confirmed },
@@ -141,9 +151,61 @@ export const decideSchedule = (schedule: Schedule, { pending, last }: Known): De
     }
   }
   const { fireId, createdAt: at } = timer
-  const moved: Timer = { ...armAnew(pending, { fireId, at, set: { executeAt, correlationId } }), askedAt }
-  return { answer: { result: "moved", timer: moved }, pending: moved, tally: { created: 1, replaced: 1 } }
+  const set = {
+    executeAt,
+    correlationId,
+    ...(payload === undefined ? {} : { payload }),
+    ...(schedule.setsRetryPolicy ? { retryPolicy } : {}),
+  }
+  const moved: Timer = { ...armAnew(pending, { fireId, at, set }), askedAt }
+  return {
+    answer: { result: "moved", timer: moved },
+    pending: moved,
+    ...(payload === undefined ? {} : { payloadChanged: true }),
+    tally: { created: 1, replaced: 1 },
+  }
 }
+
+/**
+ * A cancel asked for over the bus. It may come before the command that it takes back: then history keeps it as a life that
+ * was cancelled before it began, and by that an older command is known when it comes, as far as history reaches.
+ */
+const decideUnschedule = (
+  { timer, inFlight }: Schedule,
+  { pending, last }: Known,
+): Decision<ScheduleAnswer> => {
+  const cancelled: ScheduleAnswer = { result: "cancelled" }
+  // The same item again. What is pending by now has come after it.
+  if (last?.fireId === timer.fireId || last?.endedBy === timer.fireId) {
+    return pending === undefined ? { answer: cancelled } : ignore("finished")
+  }
+  if (pending === undefined) {
+    const isNews = last === undefined || (isCancelInAdvance(last) && last.executeAt < timer.askedAt)
+    if (!isNews) return ignore("finished")
+    const revision = Math.max(timer.createdAt, (last?.revision ?? 0) + 1)
+    const life = endOfLife({ ...timer, revision }, "cancelled", timer.createdAt)
+    return {
+      answer: cancelled,
+      finished: { ...withoutPayload(life), executeAt: timer.askedAt, endedBy: timer.fireId },
+      tally: { created: 1, cancelled: 1 },
+    }
+  }
+  if (pending.fireId === inFlight) return ignore("inFlight")
+  if (timer.askedAt < (pending.askedAt ?? pending.updatedAt)) return ignore("outdated")
+  return {
+    answer: cancelled,
+    pending: null,
+    finished: {
+      ...withoutPayload(endOfLife(pending, "cancelled", timer.createdAt)),
+      revision: pending.revision + 1,
+      endedBy: timer.fireId,
+    },
+    tally: { cancelled: 1 },
+  }
+}
+
+/** A life that nothing but its own cancel has made: it was never armed. */
+const isCancelInAdvance = ({ fireId, endedBy }: FinishedLife): boolean => fireId === endedBy
 
 export const decideCancel = (cancel: Cancel, { pending, last }: Known): Decision<CancelAnswer | Unknown> => {
   if (last?.endedBy === cancel.cancelId) {

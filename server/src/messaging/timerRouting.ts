@@ -1,5 +1,6 @@
 // Where the timer's messages go. On shared addresses commands and events of a tenant are on one topic, as the contract has
 // it by default; split, each has a topic of its own, so that nobody has to read what is not for them.
+import { cancelTimerType } from "@punctual/api/CancelTimer"
 import { dueTimeReachedType } from "@punctual/api/DueTimeReached"
 import { scheduleTimerType } from "@punctual/api/ScheduleTimer"
 import { RoutingTable } from "@punctual/bus/RoutingTable"
@@ -16,4 +17,8 @@ export const timerTopics = (subjects: "shared" | "split"): TimerTopics =>
 
 /** Where other products share the process, their types join the table. */
 export const timerRouting = ({ commands, events }: TimerTopics): RoutingTable =>
-  new RoutingTable({ [scheduleTimerType]: commands, [dueTimeReachedType]: events })
+  new RoutingTable({
+    [scheduleTimerType]: commands,
+    [cancelTimerType]: commands,
+    [dueTimeReachedType]: events,
+  })

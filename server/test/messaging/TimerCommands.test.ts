@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test"
+import { defaultLimits } from "@punctual/api/Limits"
 import { defaultRetryPolicy } from "@punctual/api/RetryPolicy"
 import { Bus } from "@punctual/bus/Bus"
 import type { Envelope } from "@punctual/bus/Envelope"
@@ -14,6 +15,7 @@ import {
   type ScheduleCommand,
   Scheduler,
   TimerUnstorable,
+  type UnscheduleCommand,
 } from "../../src/engine/front/Scheduler.ts"
 import { NamespaceDirectory } from "../../src/engine/namespaces/NamespaceDirectory.ts"
 import { QuotaExceeded } from "../../src/engine/namespaces/Quotas.ts"
@@ -48,6 +50,7 @@ interface Rig {
   readonly directory: NamespaceDirectory["Service"]
   /** What the scheduler was asked. */
   readonly asked: Array<ScheduleCommand>
+  readonly cancelled: Array<UnscheduleCommand>
   /** What it says from now on; undefined: ignored. */
   answer: Effect.Effect<never, RefusedWrite> | undefined
 }
@@ -55,20 +58,31 @@ interface Rig {
 const withCommands = (body: (rig: Rig) => Effect.Effect<void, unknown>): Promise<void> =>
   Effect.gen(function* () {
     yield* TestClock.setTime(nowMs)
-    const rig: { -readonly [key in keyof Rig]?: Rig[key] } & Pick<Rig, "asked"> = { asked: [] }
+    const rig: { -readonly [key in keyof Rig]?: Rig[key] } & Pick<Rig, "asked" | "cancelled"> = {
+      asked: [],
+      cancelled: [],
+    }
     const scheduler = {
+      unschedule: (command: UnscheduleCommand) =>
+        Effect.suspend(() => {
+          rig.cancelled.push(command)
+          return rig.answer ?? Effect.succeed({ result: "cancelled" } as const)
+        }),
       schedule: (command: ScheduleCommand) =>
         Effect.suspend(() => {
           rig.asked.push(command)
           return rig.answer ?? Effect.succeed({ result: "ignored", because: "finished" } as const)
         }),
     }
-    const layer = TimerCommands.layer({ topic: topics.commands, aheadMs: 10 * hourMs }).pipe(
+    const layer = TimerCommands.layer({
+      topic: topics.commands,
+      limits: { ...defaultLimits, aheadMs: 10 * hourMs, payloadBytes: 100 },
+    }).pipe(
       Layer.provideMerge(LocalBus.layer(timerRouting(topics))),
       Layer.provide(WallClock.fromClock),
       Layer.provideMerge(NamespaceDirectory.layer()),
       Layer.provide(MemoryStore.layer({ shards: 1 })),
-      // Only `schedule` is asked of it here; the engine behind it has tests of its own.
+      // Only these two are asked of it here; the engine behind it has tests of its own.
       Layer.provide(Layer.succeed(Scheduler, scheduler as unknown as Scheduler["Service"])),
     )
     const services = yield* Layer.buildWithScope(layer, yield* Scope.Scope)
@@ -205,6 +219,75 @@ describe("a ScheduleTimer", () => {
         const refused = yield* Effect.flip(bus.publish([envelope()]))
         expect(refused._tag).toBe("PublishError")
         expect(asked).toEqual([])
+      }),
+    ))
+})
+
+describe("a ScheduleTimer with more than a due time", () => {
+  const sound = { tenantId: "orders", serviceCallId: "call-1", dueAt }
+
+  test("has its payload as it came, and its retry policy completed from the namespace's", () =>
+    withCommands(({ bus, asked, directory }) =>
+      Effect.gen(function* () {
+        const retryPolicy = { ...defaultRetryPolicy, jitter: 0.7 }
+        yield* directory.change("orders", nowMs, (settings) => Effect.succeed({ ...settings, retryPolicy }))
+        const { payload: _, ...head } = envelope() as unknown as Record<string, unknown>
+        const payloadJson = `{"tenantId":"orders","serviceCallId":"call-1","dueAt":"${dueAt}","payload":{ "n":12345678901234567890 },"retryPolicy":{"maxAttempts":2,"later":1},"tags":["a"],"later":true}`
+        yield* bus.publish([{ ...head, payloadJson } as never])
+        expect(new TextDecoder().decode(asked[0]?.payload)).toBe('{ "n":12345678901234567890 }')
+        expect(asked[0]).toMatchObject({
+          setsRetryPolicy: true,
+          spec: { target: { type: "event" }, retryPolicy: { ...retryPolicy, maxAttempts: 2 } },
+        })
+      }),
+    ))
+
+  test("is undeliverable if any of it is wrong, by the name of the field", () =>
+    withCommands(({ bus, kept, asked }) =>
+      Effect.gen(function* () {
+        const wrong = [
+          { payload: "x".repeat(101) },
+          { retryPolicy: { maxAttempts: 0 } },
+          { tags: ["x".repeat(65)] },
+          { tags: Array.from({ length: 11 }, () => "a") },
+          { tags: ["a\u0007"] },
+          { tags: "a" },
+        ]
+        for (const more of wrong) yield* bus.publish([envelope({ payload: { ...sound, ...more } })])
+        expect(asked).toEqual([])
+        expect(yield* undeliverable(kept)).toEqual([
+          expect.stringContaining("/payload must be at most 100 bytes"),
+          expect.stringContaining("/retryPolicy/maxAttempts must"),
+          ...Array.from({ length: 4 }, () => expect.stringContaining("/tags must")),
+        ])
+      }),
+    ))
+})
+
+describe("a CancelTimer", () => {
+  test("asks the scheduler to take the timer back, with the sender's time", () =>
+    withCommands(({ bus, asked, cancelled }) =>
+      Effect.gen(function* () {
+        const payload = { tenantId: "orders", serviceCallId: "call-1", later: 1 }
+        yield* bus.publish([envelope({ type: "CancelTimer", payload })])
+        expect(asked).toEqual([])
+        expect(cancelled).toMatchObject([
+          { namespace: "orders", timerId: "call-1", askedAt: nowMs - 5, correlationId: "flow-1" },
+        ])
+      }),
+    ))
+
+  test("that names another timer than its envelope is undeliverable", () =>
+    withCommands(({ bus, kept, cancelled }) =>
+      Effect.gen(function* () {
+        for (const payload of [{ tenantId: "orders" }, { tenantId: "orders", serviceCallId: "call-2" }]) {
+          yield* bus.publish([envelope({ type: "CancelTimer", payload })])
+        }
+        expect(cancelled).toEqual([])
+        expect(yield* undeliverable(kept)).toEqual([
+          "refused: /serviceCallId is required",
+          "refused: /serviceCallId differs from the envelope's aggregateId",
+        ])
       }),
     ))
 })

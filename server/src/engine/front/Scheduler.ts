@@ -97,7 +97,14 @@ export interface ScheduleCommand {
   readonly correlationId?: string
   /** The sender's own time stamp of the command. */
   readonly askedAt: number
+  /** Absent, a timer that is there keeps its own. */
+  readonly payload?: Uint8Array
+  /** The retry policy of the spec was given: a timer that is there gets it, too. */
+  readonly setsRetryPolicy?: true
 }
+
+/** A timer taken back over the bus. */
+export type UnscheduleCommand = Omit<ScheduleCommand, "executeAt" | "payload" | "setsRetryPolicy">
 
 /** A timer as a caller sees it: what is stored, and whether an attempt is running now. */
 export type TimerView =
@@ -117,6 +124,8 @@ export class Scheduler extends Context.Service<
     update(command: UpdateCommand): Effect.Effect<ChangeAnswer, RefusedWrite>
     /** Creates the timer, or moves it as long as it has not begun to fire; else it is ignored. */
     schedule(command: ScheduleCommand): Effect.Effect<ScheduleAnswer, RefusedWrite>
+    /** Cancels the timer unless an attempt runs or a later command has set it; else it is ignored. */
+    unschedule(command: UnscheduleCommand): Effect.Effect<ScheduleAnswer, RefusedWrite>
     cancel(
       namespace: string,
       timerId: string,
@@ -256,8 +265,20 @@ export const makeScheduler = (parts: SchedulerParts): Scheduler["Service"] => {
     metrics.received("schedule")
     const timer = { ...timerFor(command), askedAt: command.askedAt }
     const madeCorrelationId = command.correlationId === undefined
-    const item: Schedule = { kind: "schedule", timer, madeCorrelationId }
+    const sets = command.setsRetryPolicy ? { setsRetryPolicy: true as const } : {}
+    const item: Schedule = { kind: "schedule", timer, madeCorrelationId, ...sets }
     write<ScheduleAnswer>(item, onAnswer)
+  }
+
+  const unschedule = (
+    command: UnscheduleCommand,
+    onAnswer: (answer: ScheduleAnswer | RefusedWrite) => void,
+  ): void => {
+    metrics.received("cancel")
+    const { askedAt } = command
+    const timer = { ...timerFor({ ...command, executeAt: askedAt }), askedAt }
+    const madeCorrelationId = command.correlationId === undefined
+    write<ScheduleAnswer>({ kind: "schedule", timer, madeCorrelationId, cancels: true }, onAnswer)
   }
 
   const cancelOf = ({ namespace, timerId, uuid }: TimerKey, ifRevision: number | undefined): Cancel => {
@@ -348,6 +369,7 @@ export const makeScheduler = (parts: SchedulerParts): Scheduler["Service"] => {
         write<ChangeAnswer>(change, onAnswer)
       }),
     schedule: (command) => answerOf((onAnswer) => schedule(command, onAnswer)),
+    unschedule: (command) => answerOf((onAnswer) => unschedule(command, onAnswer)),
     cancel: (namespace, timerId, ifRevision) =>
       answerOf<CancelAnswer>((onAnswer) =>
         write<CancelAnswer>(cancelOf(keyOf(namespace, timerId), ifRevision), onAnswer),
