@@ -5,6 +5,7 @@ import type { Decision, Known } from "./Decision.ts"
 import { unknown } from "./Decision.ts"
 import { decideDiscard, decideReplay } from "./decideDead.ts"
 import { decideRestore } from "./decideRestore.ts"
+import { decideUnschedule, ignore, isCancelInAdvance } from "./decideUnschedule.ts"
 import type { FinishedLife, FinishedState, Mutable, Spec, Timer } from "./Timer.ts"
 import type {
   Cancel,
@@ -117,7 +118,7 @@ export const decideChange = (change: Change, { pending, last }: Known): Decision
 }
 
 export const decideSchedule = (schedule: Schedule, { pending, last }: Known): Decision<ScheduleAnswer> => {
-  if (schedule.cancels) return decideUnschedule(schedule, { pending, last })
+  if (schedule.cancels) return decideUnschedule(schedule, { pending, last }, cancelledLife)
   const { timer } = schedule
   // The same item again, after its arming has ended and another has taken its place: its fireId is used up.
   if (last?.fireId === timer.fireId) return ignore("finished")
@@ -166,47 +167,6 @@ export const decideSchedule = (schedule: Schedule, { pending, last }: Known): De
   }
 }
 
-/**
- * A cancel asked for over the bus. It may come before the command that it takes back: then history keeps it as a life that
- * was cancelled before it began, and by that an older command is known when it comes, as far as history reaches.
- */
-const decideUnschedule = (
-  { timer, inFlight }: Schedule,
-  { pending, last }: Known,
-): Decision<ScheduleAnswer> => {
-  const cancelled: ScheduleAnswer = { result: "cancelled" }
-  // The same item again. What is pending by now has come after it.
-  if (last?.fireId === timer.fireId || last?.endedBy === timer.fireId) {
-    return pending === undefined ? { answer: cancelled } : ignore("finished")
-  }
-  if (pending === undefined) {
-    const isNews = last === undefined || (isCancelInAdvance(last) && last.executeAt < timer.askedAt)
-    if (!isNews) return ignore("finished")
-    const revision = Math.max(timer.createdAt, (last?.revision ?? 0) + 1)
-    const life = endOfLife({ ...timer, revision }, "cancelled", timer.createdAt)
-    return {
-      answer: cancelled,
-      finished: { ...withoutPayload(life), executeAt: timer.askedAt, endedBy: timer.fireId },
-      tally: { created: 1, cancelled: 1 },
-    }
-  }
-  if (pending.fireId === inFlight) return ignore("inFlight")
-  if (timer.askedAt < (pending.askedAt ?? pending.updatedAt)) return ignore("outdated")
-  return {
-    answer: cancelled,
-    pending: null,
-    finished: {
-      ...withoutPayload(endOfLife(pending, "cancelled", timer.createdAt)),
-      revision: pending.revision + 1,
-      endedBy: timer.fireId,
-    },
-    tally: { cancelled: 1 },
-  }
-}
-
-/** A life that nothing but its own cancel has made: it was never armed. */
-const isCancelInAdvance = ({ fireId, endedBy }: FinishedLife): boolean => fireId === endedBy
-
 export const decideCancel = (cancel: Cancel, { pending, last }: Known): Decision<CancelAnswer | Unknown> => {
   if (last?.endedBy === cancel.cancelId) {
     return { answer: { result: last.fireId === cancel.inFlight ? "inFlight" : "cancelled" } }
@@ -224,7 +184,7 @@ export const decideCancel = (cancel: Cancel, { pending, last }: Known): Decision
     answer: { result: pending.fireId === cancel.inFlight ? "inFlight" : "cancelled" },
     pending: null,
     finished: {
-      ...withoutPayload(endOfLife(pending, "cancelled", cancel.at)),
+      ...cancelledLife(pending, cancel.at),
       // A cancel is a change of the key like any other, so the revision moves on.
       revision: pending.revision + 1,
       endedBy: cancel.cancelId,
@@ -366,10 +326,6 @@ const specAfter = (spec: Spec, { target, retryPolicy, expireAfterMs }: Change["s
   }
 }
 
-const ignore = (
-  because: Extract<ScheduleAnswer, { result: "ignored" }>["because"],
-): Decision<ScheduleAnswer> => ({ answer: { result: "ignored", because } })
-
 /** The life of a timer that ends now, as history keeps it. */
 export const endOfLife = (timer: Timer, state: FinishedState, finishedAt: number): FinishedLife => {
   const life = bareLife(timer, state, finishedAt)
@@ -381,6 +337,9 @@ export const withoutPayload = (life: FinishedLife): FinishedLife => {
   const { payload: _, ...rest } = life
   return rest
 }
+
+const cancelledLife = (timer: Timer, finishedAt: number): FinishedLife =>
+  withoutPayload(endOfLife(timer, "cancelled", finishedAt))
 
 const deliveredLife = (timer: Timer, finishedAt: number, latenessMs: number): FinishedLife => {
   const life = bareLife(timer, "delivered", finishedAt)

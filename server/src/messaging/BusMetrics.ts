@@ -26,8 +26,8 @@ const counters: { readonly [event in Counted]: { readonly name: string; readonly
 
 interface Measures {
   readonly isConnected: boolean
-  readonly lag?: number
-  readonly oldestUndeliverableAt?: number | undefined
+  readonly lag: number
+  readonly oldestUndeliverableAt: number | undefined
 }
 
 const measureWithinMs = 2_000
@@ -40,6 +40,8 @@ export class BusMetrics {
   readonly #told = new Set<string>()
   readonly #tell: (type: string) => void
   #unknownTypes = 0
+  /** As the broker said last. */
+  #oldestUndeliverableAt: number | undefined
 
   private constructor(tell: (type: string) => void) {
     this.#tell = tell
@@ -73,12 +75,13 @@ export class BusMetrics {
     oldestAt: Effect.Effect<number | undefined, BusError>,
     wall: WallClock["Service"],
   ): Effect.Effect<string> => {
+    const self = this
     const measured = Effect.gen(function* () {
       const { isConnected, lag } = yield* sample
-      if (!isConnected) return { isConnected }
-      const oldest = yield* Effect.timeoutOption(oldestAt, measureWithinMs)
-      const oldestUndeliverableAt = Option.getOrUndefined(oldest)
-      return { isConnected, lag, oldestUndeliverableAt }
+      // A message is not gone because the broker cannot be asked: the age is counted from what it said last.
+      const asked = isConnected ? yield* Effect.timeoutOption(oldestAt, measureWithinMs) : Option.none()
+      if (Option.isSome(asked)) self.#oldestUndeliverableAt = asked.value
+      return { isConnected, lag, oldestUndeliverableAt: self.#oldestUndeliverableAt }
     })
     return measured.pipe(
       Effect.catch((error) =>
@@ -117,7 +120,7 @@ const gaugeLines = (sample: Measures | undefined, nowMs: number): ReadonlyArray<
     "1 while the broker is in reach",
     sample?.isConnected === true ? 1 : 0,
   )
-  if (sample?.lag === undefined) return connected
+  if (sample === undefined) return connected
   const oldestAgeMs =
     sample.oldestUndeliverableAt === undefined ? 0 : Math.max(0, nowMs - sample.oldestUndeliverableAt)
   return [

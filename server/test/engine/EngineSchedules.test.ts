@@ -3,7 +3,7 @@
 import { describe, expect } from "bun:test"
 import { Effect, Fiber } from "effect"
 import type { ScheduleAnswer } from "../../src/domain/WriteItem.ts"
-import type { ScheduleCommand } from "../../src/engine/front/Scheduler.ts"
+import type { ScheduleCommand } from "../../src/engine/front/scheduleItem.ts"
 import type { ShardBatch } from "../../src/ports/TimerStore.ts"
 import { delivered, type EngineHarness, engineTest, refused } from "../../testkit/EngineHarness.ts"
 

@@ -12,11 +12,10 @@ import {
   Overloaded,
   OwnerUnavailable,
   type RefusedWrite,
-  type ScheduleCommand,
   Scheduler,
   TimerUnstorable,
-  type UnscheduleCommand,
 } from "../../src/engine/front/Scheduler.ts"
+import type { ScheduleCommand, UnscheduleCommand } from "../../src/engine/front/scheduleItem.ts"
 import { NamespaceDirectory } from "../../src/engine/namespaces/NamespaceDirectory.ts"
 import { QuotaExceeded } from "../../src/engine/namespaces/Quotas.ts"
 import { TimerCommands } from "../../src/messaging/TimerCommands.ts"

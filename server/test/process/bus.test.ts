@@ -250,23 +250,120 @@ describeNats("a service on a broker", () => {
     expect(body).toEqual({ count: asked, capped: false })
   })
 
-  test("without a broker in reach, or with a stream that contradicts the contract, it says so and does not start", async () => {
+  test("a command is taken back by another, in whatever order they come, and carries a payload", async () => {
+    await using run = await BusRun.start()
+    const at = Date.now()
+    const soon = (serviceCallId: string, timestampMs: number, more = {}) =>
+      run.peer.schedule({ tenant: "orders", serviceCallId, dueAtMs: at + 1_500, timestampMs, more })
+    const cancel = (serviceCallId: string, timestampMs: number) =>
+      run.peer.cancel({ tenant: "orders", serviceCallId, timestampMs })
+    await soon("after", at)
+    await cancel("after", at + 1)
+    await cancel("before", at + 1)
+    await soon("before", at)
+    await soon("newer", at + 2)
+    await cancel("newer", at + 1)
+    const tags = ["reminder"]
+    await soon("kept", at, { payload: { n: 1 }, retryPolicy: { maxAttempts: 3 }, tags, later: "field" })
+    await untilDelivered(run, "orders", "kept")
+    await untilDelivered(run, "orders", "newer")
+    expect(run.peer.reachedFor("kept")[0]?.envelope.payload.payload).toEqual({ n: 1 })
+    expect(await timerOf(run, "orders", "kept")).toMatchObject({ retryPolicy: { maxAttempts: 3 } })
+    for (const cancelled of ["after", "before"]) {
+      expect((await timerOf(run, "orders", cancelled))?.["state"]).toBe("cancelled")
+      expect(run.peer.reachedFor(cancelled)).toEqual([])
+    }
+  })
+
+  test("commands and events have subjects of their own, on a stream and below a prefix of the operator's", async () => {
+    await using broker = await NatsServer.start()
+    using folder = new TemporaryFolder()
+    await using service = await ServiceProcess.ready({
+      folder: folder.path,
+      settings: {
+        TIMER_BROKER_URL: broker.url,
+        TIMER_BROKER_STREAM: "calls",
+        TIMER_BROKER_PREFIX: "prod",
+        TIMER_BROKER_SUBJECTS: "split",
+      },
+    })
+    const [commands, events] = ["serviceCall.commands", "serviceCall.events"]
+    await using peer = await PlainBusClient.connected(broker.address, {
+      stream: "calls",
+      prefix: "prod",
+      commands: commands ?? "",
+      events: events ?? "",
+    })
+    await peer.listen()
+    await peer.schedule({ tenant: "orders", serviceCallId: "call-1", dueAtMs: Date.now() })
+    await peer.send("orders", "no JSON at all")
+    await eventually("the event", () => (peer.reachedFor("call-1").length > 0 ? true : undefined))
+    expect(peer.reachedFor("call-1")[0]?.subject).toBe("prod.orders.serviceCall.events")
+    const { config } = await peer.manager.consumers.info("calls", "punctual")
+    expect(config.filter_subject).toBe("prod.*.serviceCall.commands")
+    await eventually("the undeliverable message", async () =>
+      (await service.metric('timer_bus_undeliverable_total{tenant="orders"}')) === 1 ? true : undefined,
+    )
+    const listed = await ServiceProcess.command(["messages", "list", "--json"], { TIMER_URL: service.url })
+    expect(JSON.parse(listed.stdout).messages).toMatchObject([{ namespace: "orders", reason: "malformed" }])
+  })
+
+  test("a broker that is away when it starts is waited for: until then it is not ready, and says why", async () => {
+    using folder = new TemporaryFolder()
+    await using broker = await NatsServer.start()
+    await broker.stop()
+    await using service = new ServiceProcess({
+      folder: folder.path,
+      settings: { TIMER_BROKER_URL: `nats://user:secret-${randomUUID()}@${broker.address}` },
+    })
+    await service.launch()
+    const ready = await fetch(`${service.url}/health/ready`)
+    expect(ready.status).toBe(503)
+    const { reasons } = (await ready.json()) as { readonly reasons: ReadonlyArray<string> }
+    expect(reasons).toEqual([expect.stringContaining(`The message broker is away: Cannot connect to NATS`)])
+    expect(reasons[0]).toContain(broker.address)
+    expect(await service.statusOf("/health/live")).toBe(200)
+    expect(service.hasLogged("no messages come or go until the broker is there")).toBe(true)
+    // Timers are taken all the same.
+    const created = await fetch(`${service.url}/api/v1/timers/create`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ ...key("orders", "call-1"), delay: "1h", target: { type: "event" } }),
+    })
+    expect(created.status).toBe(200)
+    await broker.restart()
+    await eventually("the service is ready", async () =>
+      (await service.statusOf("/health/ready")) === 200 ? true : undefined,
+    )
+    await using peer = await PlainBusClient.connected(broker.address)
+    await eventually("the consumer is there", () =>
+      peer.manager.consumers.info("svc", "punctual").then(
+        () => true,
+        () => undefined,
+      ),
+    )
+    await peer.listen()
+    await peer.schedule({ tenant: "orders", serviceCallId: "call-2", dueAtMs: Date.now() })
+    await eventually("the event", () => (peer.reachedFor("call-2").length > 0 ? true : undefined))
+    expect(service.logs.join("\n")).not.toContain("secret-")
+    expect(await service.terminate()).toBe(0)
+  })
+
+  test("a stream that contradicts the contract ends the start, also if the broker comes later", async () => {
     using folder = new TemporaryFolder()
     await using broker = await NatsServer.start()
     await using peer = await PlainBusClient.connected(broker.address)
     await peer.manager.streams.add({ name: "svc", subjects: ["svc.>"], max_msgs_per_subject: 1 })
-    const start = async (url: string) => {
-      const service = new ServiceProcess({ folder: folder.path, settings: { TIMER_BROKER_URL: url } })
-      await service.start().catch(() => {})
-      return { code: await service.exit, said: service.logs.join("\n") }
-    }
-    const contradicted = await start(broker.url)
-    expect(contradicted.code).toBe(1)
-    expect(contradicted.said).toContain("max_msgs_per_subject")
+    const settings = { TIMER_BROKER_URL: broker.url }
+    await using atOnce = new ServiceProcess({ folder: folder.path, settings })
+    await atOnce.start().catch(() => {})
+    expect(await atOnce.exit).toBe(1)
+    expect(atOnce.logs.join("\n")).toContain("max_msgs_per_subject")
     await broker.stop()
-    const unreachable = await start(`nats://user:secret-${randomUUID()}@${broker.address}`)
-    expect(unreachable.code).toBe(1)
-    expect(unreachable.said).toContain(broker.address)
-    expect(unreachable.said).not.toContain("secret-")
+    await using later = new ServiceProcess({ folder: folder.path, settings })
+    await later.launch()
+    await broker.restart()
+    expect(await later.fallen()).toBe(1)
+    expect(later.logs.join("\n")).toContain("max_msgs_per_subject")
   })
 })

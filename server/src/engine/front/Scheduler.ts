@@ -13,7 +13,6 @@ import type {
   OnExisting,
   Put,
   PutAnswer,
-  Schedule,
   ScheduleAnswer,
   Unstorable,
   WriteAnswer,
@@ -38,6 +37,7 @@ import type { QuotaExceeded } from "../namespaces/Quotas.ts"
 import { type OwnWrites, retryAfterMs } from "../writing/OwnWrites.ts"
 import { type DeadLetterCalls, makeDeadLetters } from "./DeadLetters.ts"
 import type { FlightViews } from "./FlightViews.ts"
+import { type ScheduleCommand, scheduleItem, type UnscheduleCommand, unscheduleItem } from "./scheduleItem.ts"
 
 /** The queue is full: nothing was written, ask again after the pause. */
 export class Overloaded extends Schema.TaggedError<Overloaded>()("Overloaded", {
@@ -85,26 +85,6 @@ export interface UpdateCommand {
   readonly ifRevision?: number
   readonly set: Change["set"]
 }
-
-/** A due time asked for over the bus. */
-export interface ScheduleCommand {
-  readonly namespace: string
-  readonly timerId: string
-  readonly executeAt: number
-  /** Of the timer that it creates; one that is there keeps its own. */
-  readonly spec: Spec
-  /** Made (UUID v7) when absent. */
-  readonly correlationId?: string
-  /** The sender's own time stamp of the command. */
-  readonly askedAt: number
-  /** Absent, a timer that is there keeps its own. */
-  readonly payload?: Uint8Array
-  /** The retry policy of the spec was given: a timer that is there gets it, too. */
-  readonly setsRetryPolicy?: true
-}
-
-/** A timer taken back over the bus. */
-export type UnscheduleCommand = Omit<ScheduleCommand, "executeAt" | "payload" | "setsRetryPolicy">
 
 /** A timer as a caller sees it: what is stored, and whether an attempt is running now. */
 export type TimerView =
@@ -263,11 +243,7 @@ export const makeScheduler = (parts: SchedulerParts): Scheduler["Service"] => {
     onAnswer: (answer: ScheduleAnswer | RefusedWrite) => void,
   ): void => {
     metrics.received("schedule")
-    const timer = { ...timerFor(command), askedAt: command.askedAt }
-    const madeCorrelationId = command.correlationId === undefined
-    const sets = command.setsRetryPolicy ? { setsRetryPolicy: true as const } : {}
-    const item: Schedule = { kind: "schedule", timer, madeCorrelationId, ...sets }
-    write<ScheduleAnswer>(item, onAnswer)
+    write<ScheduleAnswer>(scheduleItem(command, timerFor(command)), onAnswer)
   }
 
   const unschedule = (
@@ -275,10 +251,8 @@ export const makeScheduler = (parts: SchedulerParts): Scheduler["Service"] => {
     onAnswer: (answer: ScheduleAnswer | RefusedWrite) => void,
   ): void => {
     metrics.received("cancel")
-    const { askedAt } = command
-    const timer = { ...timerFor({ ...command, executeAt: askedAt }), askedAt }
-    const madeCorrelationId = command.correlationId === undefined
-    write<ScheduleAnswer>({ kind: "schedule", timer, madeCorrelationId, cancels: true }, onAnswer)
+    const timer = timerFor({ ...command, executeAt: command.askedAt })
+    write<ScheduleAnswer>(unscheduleItem(command, timer), onAnswer)
   }
 
   const cancelOf = ({ namespace, timerId, uuid }: TimerKey, ifRevision: number | undefined): Cancel => {
