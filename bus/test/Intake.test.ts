@@ -318,3 +318,77 @@ describe("closing", () => {
     expect(told.answers).toEqual(["again in 0 ms"])
   })
 })
+
+describe("a broker that cannot delay", () => {
+  const failing = () => Effect.fail(new MessageFailed({ message: "not yet" }))
+
+  intakeTest(
+    "is kept waiting while the intake times the deliveries itself, with the same delays",
+    { cannotDelay: true, handle: failing },
+    ({ take, advance, listener }) =>
+      Effect.gen(function* () {
+        const told = take("call-1")
+        let count = 1
+        for (const delayMs of [1_000, 5_000, 25_000, 25_000]) {
+          yield* advance(delayMs - 1)
+          expect(listener.deliveries.length).toBe(count)
+          yield* advance(1)
+          expect(listener.deliveries.length).toBe(++count)
+        }
+        expect(listener.deliveries).toEqual([1, 2, 3, 4, 5])
+        expect(told.answers).toEqual(["acknowledged"])
+        expect(told.setAsides).toMatchObject([{ facts: { reason: "deliveriesExhausted", deliveries: 5 } }])
+        expect(told.keptWaiting).toBeGreaterThan(0)
+        expect(listener.events("redelivered")).toBe(4)
+      }),
+  )
+
+  intakeTest(
+    "lets the messages behind a failed one of the same key pass, and counts it among those held",
+    {
+      cannotDelay: true,
+      heldAtMost: 2,
+      handle: ({ delivery }) => (delivery === 1 ? failing() : Effect.void),
+    },
+    ({ take, advance, listener, intake }) =>
+      Effect.gen(function* () {
+        const [first, second] = [take("call-1"), take("call-1")]
+        yield* advance(0)
+        expect(listener.deliveries).toEqual([1, 1])
+        expect(intake.room()).toBe(0)
+        yield* advance(1_000)
+        expect(listener.deliveries).toEqual([1, 1, 2, 2])
+        expect([first.answers, second.answers]).toEqual([["acknowledged"], ["acknowledged"]])
+        expect(intake.room()).toBe(2)
+      }),
+  )
+
+  intakeTest(
+    "gets what is held back when the intake closes, and nothing is delivered after that",
+    { cannotDelay: true, handle: failing },
+    ({ take, advance, listener, intake }) =>
+      Effect.gen(function* () {
+        const told = take("call-1")
+        yield* advance(0)
+        yield* intake.close
+        expect(told.answers).toEqual(["again in 0 ms"])
+        yield* advance(60_000)
+        expect(listener.deliveries).toEqual([1])
+      }),
+  )
+})
+
+describe("a message that is sent to one group again", () => {
+  intakeTest("is acknowledged by any other, unseen and uncounted", {}, ({ intake, listener, advance }) =>
+    Effect.gen(function* () {
+      const other = Object.assign(new ToldDelivery(sampleMessage()), { onlyGroup: "another" })
+      const own = Object.assign(new ToldDelivery(sampleMessage()), { onlyGroup: listener.subscription.group })
+      intake.take(other)
+      intake.take(own)
+      yield* advance(0)
+      expect(other.answers).toEqual(["acknowledged"])
+      expect(listener.asked.length).toBe(1)
+      expect(listener.observed.map(({ event }) => event)).toEqual(["received", "processed"])
+    }),
+  )
+})
