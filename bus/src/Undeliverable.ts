@@ -27,7 +27,7 @@ export type Failure = typeof Failure.Type
 export const Undeliverable = Schema.Struct({
   reason: Schema.Literals(undeliverableReasons).annotate({
     description:
-      "malformed: it is no envelope; refused: no retry can mend it; deliveriesExhausted: it failed too often.",
+      "malformed: it is no envelope; refused: no retry can help; deliveriesExhausted: it failed too often.",
   }),
   group: Schema.optionalKey(
     Schema.String.annotate({
@@ -50,7 +50,7 @@ export const Undeliverable = Schema.Struct({
 
 export type Undeliverable = typeof Undeliverable.Type
 
-/** Why a message is dead; the message itself goes with it as bytes. */
+/** Why a message is undeliverable; the message itself goes with it as bytes. */
 export type UndeliverableFacts = Omit<Undeliverable, "envelope" | "raw">
 
 export const encodeUndeliverable = (facts: UndeliverableFacts, original: Uint8Array): Uint8Array => {
@@ -77,7 +77,7 @@ export const decodeUndeliverable = (bytes: Uint8Array): Result.Result<OpenedUnde
   Result.flatMap(Result.flatMap(parseJson(bytes), deadLetterOf), (record) => {
     const original = record.raw === undefined ? envelopeBytes(bytes) : bytesOfBase64(record.raw)
     return original === undefined
-      ? Result.fail("the undeliverable message must hold the message, as envelope or as raw base64")
+      ? Result.fail("the record must hold the message, as envelope or as raw base64")
       : Result.succeed({ record, original })
   })
 

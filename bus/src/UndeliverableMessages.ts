@@ -33,7 +33,7 @@ export const largestUndeliverablePage = 1_000
 export class UndeliverableMessages extends Context.Service<
   UndeliverableMessages,
   {
-    /** Oldest first, of the tenant, or of all without one. */
+    /** Oldest first, of the tenant, or of all without one. A page may be shorter than the limit and still have a `next`. */
     list(
       tenant: string | undefined,
       page: { readonly cursor?: string; readonly limit: number },

@@ -8,7 +8,7 @@ const failing = Effect.fail(new MessageFailed({ message: "not yet" }))
 
 describe("what the broker is told", () => {
   intakeTest(
-    "a failure asks for the message again after 1, 5, 25 and 25 s; the fifth buries it",
+    "a failure asks for the message again after 1, 5, 25 and 25 s; after the fifth it is undeliverable",
     { handle: () => failing },
     ({ take }) =>
       Effect.sync(() => {
@@ -24,17 +24,20 @@ describe("what the broker is told", () => {
       }),
   )
 
-  intakeTest("a delivery past the fifth is buried, and its handler not asked", {}, ({ take, listener }) =>
-    Effect.sync(() => {
-      const { answers, setAsides } = take("a", 6)
-      expect(listener.asked).toEqual([])
-      expect(answers).toEqual(["acknowledged"])
-      expect(setAsides).toMatchObject([
-        { tenant: "acme", facts: { reason: "deliveriesExhausted", deliveries: 6 } },
-      ])
-      expect(setAsides[0]?.facts.firstFailure).toMatchObject({ at: sampleNow })
-      expect(listener.observed.map(({ event }) => event)).toEqual(["redelivered", "undeliverable"])
-    }),
+  intakeTest(
+    "a delivery past the fifth is undeliverable, and its handler not asked",
+    {},
+    ({ take, listener }) =>
+      Effect.sync(() => {
+        const { answers, setAsides } = take("a", 6)
+        expect(listener.asked).toEqual([])
+        expect(answers).toEqual(["acknowledged"])
+        expect(setAsides).toMatchObject([
+          { tenant: "acme", facts: { reason: "deliveriesExhausted", deliveries: 6 } },
+        ])
+        expect(setAsides[0]?.facts.firstFailure).toMatchObject({ at: sampleNow })
+        expect(listener.observed.map(({ event }) => event)).toEqual(["redelivered", "undeliverable"])
+      }),
   )
 
   intakeTest(
@@ -153,7 +156,7 @@ describe("what the broker is told", () => {
     }),
   )
 
-  intakeTest("what is no envelope is buried for whom it was sent to", {}, ({ intake, listener }) =>
+  intakeTest("what is no envelope is undeliverable, for whom it was sent to", {}, ({ intake, listener }) =>
     Effect.sync(() => {
       const malformed = new ToldDelivery(new TextEncoder().encode("nonsense"), 2, "globex")
       intake.take(malformed)

@@ -61,7 +61,7 @@ describe("an undeliverable message", () => {
     const bare = JSON.parse(new TextDecoder().decode(encodeUndeliverable(facts, bytes("x"))))
     delete bare.raw
     expect(decodeUndeliverable(bytes(JSON.stringify(bare)))).toEqual(
-      Result.fail("the undeliverable message must hold the message, as envelope or as raw base64"),
+      Result.fail("the record must hold the message, as envelope or as raw base64"),
     )
     expect(Result.isFailure(decodeUndeliverable(bytes("{}")))).toBe(true)
     expect(Result.isFailure(decodeUndeliverable(bytes("no")))).toBe(true)

@@ -232,7 +232,7 @@ const optionsOf = (
       maxPingOut: 2,
       maxReconnectAttempts: -1,
       reconnectDelayHandler: () => pauses.pauseMs,
-      // Credentials may be mended on the broker's side while we wait; giving up would end the service's bus.
+      // Someone may correct the credentials at the broker while we wait; giving up would end the service's bus.
       ignoreAuthErrorAbort: true,
       noAsyncTraces: true,
       ...(auth === undefined

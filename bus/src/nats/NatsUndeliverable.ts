@@ -37,6 +37,9 @@ export interface UndeliverablePlace {
   readonly streamMostBytes: number | undefined
 }
 
+/** A page of large messages is shorter: each is read whole, and may have as many bytes as the broker takes. */
+const pageBytesAtMost = 16 * 1_024 * 1_024
+
 type Port = UndeliverableMessages["Service"]
 
 export class NatsUndeliverable implements Port {
@@ -75,11 +78,13 @@ export class NatsUndeliverable implements Port {
         })
       }
       if (subject === undefined) return { messages }
-      for (let walked = 0; walked < most; walked++) {
+      let bytes = 0
+      for (let walked = 0; walked < most && bytes < pageBytesAtMost; walked++) {
         const stored = yield* self.#nextOn(subject, from)
         if (stored === undefined) return { messages }
         from = stored.seq + 1
         const message = messageIn(subjects.tenantOf(stored.subject) ?? "", stored)
+        bytes += stored.data.length
         if (message !== undefined) messages.push(message)
         else yield* Effect.logWarning(`${stored.seq} on ${stored.subject} is no undeliverable message`)
       }

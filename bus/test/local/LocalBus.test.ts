@@ -146,21 +146,21 @@ describe("a local bus", () => {
         yield* bus.subscribe(
           new Listener(() => Effect.fail(new MessageRefused({ message: "no" }))).subscription,
         )
-        const buried = { acme: [], globex: [] } as { [tenant: string]: Array<string> }
+        const setAsides = { acme: [], globex: [] } as { [tenant: string]: Array<string> }
         const setAside = Effect.fnUntraced(function* (tenant: string) {
           const message = sampleMessage({ tenant })
           yield* bus.publish([message])
-          buried[tenant]?.push(message.id)
+          setAsides[tenant]?.push(message.id)
         })
         const kept = (tenant: string) =>
           Effect.map(keeping.list(tenant, { limit: 10 }), ({ messages }) =>
             messages.map(({ record }) => String(record.envelope?.id)),
           )
         for (let count = 0; count < 4; count++) yield* setAside("acme")
-        expect(yield* kept("acme")).toEqual(buried["acme"]?.slice(1) ?? [])
+        expect(yield* kept("acme")).toEqual(setAsides["acme"]?.slice(1) ?? [])
         for (let count = 0; count < 3; count++) yield* setAside("globex")
-        expect(yield* kept("acme")).toEqual(buried["acme"]?.slice(2) ?? [])
-        expect(yield* kept("globex")).toEqual(buried["globex"] ?? [])
+        expect(yield* kept("acme")).toEqual(setAsides["acme"]?.slice(2) ?? [])
+        expect(yield* kept("globex")).toEqual(setAsides["globex"] ?? [])
       }),
     ))
 
