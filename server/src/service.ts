@@ -3,6 +3,7 @@
 import { randomBytes } from "node:crypto"
 import { hostname } from "node:os"
 import { Bus } from "@punctual/bus/Bus"
+import { RoutingTable } from "@punctual/bus/RoutingTable"
 import { Cause, Effect, Exit, Layer, Result } from "effect"
 import { makeEventDeliverer } from "./deliverers/event/EventDeliverer.ts"
 import { makeWebhookDeliverer } from "./deliverers/webhook/WebhookDeliverer.ts"
@@ -11,7 +12,7 @@ import { defaultEngineOptions, Engine, type EngineOptions, type EngineStatus } f
 import { NamespaceDirectory } from "./engine/namespaces/NamespaceDirectory.ts"
 import type { Listening } from "./http/listener/Listener.ts"
 import { TimerCommands } from "./messaging/TimerCommands.ts"
-import { timerRouting, timerTopics } from "./messaging/timerRouting.ts"
+import { timerRoutes, timerTopics } from "./messaging/timerRouting.ts"
 import { HttpPeers } from "./peers/http/HttpPeers.ts"
 import { type Deliverer, Deliverers } from "./ports/Deliverer.ts"
 import { Ids } from "./ports/Ids.ts"
@@ -116,7 +117,9 @@ const serviceLayer =
     return TimerCommands.layer({ topic: topics.commands, limits }).pipe(
       Layer.provideMerge(Engine.layer(engineOptions(configuration, listening, onFatal))),
       Layer.provideMerge(deliverersLayer(configuration)),
-      Layer.provideMerge(broker.open(brokerTerms, { routing: timerRouting(topics), onRefused })),
+      Layer.provideMerge(
+        broker.open(brokerTerms, { routing: new RoutingTable(timerRoutes(topics)), onRefused }),
+      ),
       Layer.provideMerge(NamespaceDirectory.layer({ secretKeys })),
       Layer.provideMerge(clockLayer(configuration)),
       Layer.provideMerge(peersLayer(configuration)),

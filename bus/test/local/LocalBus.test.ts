@@ -189,6 +189,31 @@ describe("a local bus", () => {
     { heldAtMost: 2 },
   )
 
+  law("refuses a member that takes other types than its group", ({ bus }) =>
+    Effect.gen(function* () {
+      yield* bus.subscribe(new Listener().subscription)
+      const other = new Listener(undefined, ["SomethingElse"])
+      const refused = yield* Effect.flip(bus.subscribe(other.subscription))
+      expect(refused.message).toContain(`The group ${groups[0]} takes ${takenType}`)
+    }),
+  )
+
+  law("knows who listens, and tells when that may have changed", ({ bus }) =>
+    Effect.gen(function* () {
+      let arrivals = 0
+      bus.audience?.onArrival(() => {
+        arrivals++
+      })
+      expect(bus.audience?.hears(takenType)).toBe(false)
+      const scope = yield* Scope.make()
+      yield* bus.subscribe(new Listener().subscription).pipe(Scope.provide(scope))
+      expect([bus.audience?.hears(takenType), bus.audience?.hears("SomethingElse")]).toEqual([true, false])
+      expect(arrivals).toBe(1)
+      yield* Scope.close(scope, Exit.void)
+      expect(bus.audience?.hears(takenType)).toBe(false)
+    }),
+  )
+
   law("replays only to someone who listens", (steps) =>
     Effect.gen(function* () {
       const { bus } = steps

@@ -25,7 +25,7 @@ import { WallClock } from "../ports/WallClock.ts"
 import { BusMetrics } from "./BusMetrics.ts"
 
 /** All nodes of the service share the commands under this name. */
-export const timerGroup = "punctual"
+const timerGroup = "punctual"
 
 export interface TimerCommandsOptions {
   /** Where commands come from. */

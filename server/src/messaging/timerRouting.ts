@@ -15,10 +15,11 @@ export const timerTopics = (subjects: "shared" | "split"): TimerTopics =>
     ? { commands: "serviceCall", events: "serviceCall" }
     : { commands: "serviceCall.commands", events: "serviceCall.events" }
 
-/** Where other products share the process, their types join the table. */
-export const timerRouting = ({ commands, events }: TimerTopics): RoutingTable =>
-  new RoutingTable({
-    [scheduleTimerType]: commands,
-    [cancelTimerType]: commands,
-    [dueTimeReachedType]: events,
-  })
+/** The topic of each type. Where other products share the process, their routes join these in one table. */
+export const timerRoutes = ({ commands, events }: TimerTopics): Readonly<Record<string, string>> => ({
+  [scheduleTimerType]: commands,
+  [cancelTimerType]: commands,
+  [dueTimeReachedType]: events,
+})
+
+export const timerRouting = (topics: TimerTopics): RoutingTable => new RoutingTable(timerRoutes(topics))
