@@ -1,6 +1,6 @@
 // Which work a message belongs to and which message caused it. Both travel in the Effect context, so that what a
 // handler calls need not be handed them: a bus provides them around each handler. What time itself causes, such as a
-// timer that fires, names no cause.
+// reminder that has come due, names no cause.
 import type { CorrelationId } from "@punctual/api/CorrelationId"
 import { Context } from "effect"
 
@@ -9,6 +9,6 @@ export interface Metadata {
   readonly causationId?: CorrelationId
 }
 
-export const MessageMetadata = Context.Reference<Metadata>("punctual/ports/MessageMetadata", {
+export const MessageMetadata = Context.Reference<Metadata>("punctual/bus/MessageMetadata", {
   defaultValue: () => ({}),
 })

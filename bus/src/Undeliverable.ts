@@ -74,14 +74,14 @@ export interface OpenedUndeliverable {
 }
 
 export const decodeUndeliverable = (bytes: Uint8Array): Result.Result<OpenedUndeliverable, string> =>
-  Result.flatMap(Result.flatMap(parseJson(bytes), deadLetterOf), (record) => {
+  Result.flatMap(Result.flatMap(parseJson(bytes), recordOf), (record) => {
     const original = record.raw === undefined ? envelopeBytes(bytes) : bytesOfBase64(record.raw)
     return original === undefined
       ? Result.fail("the record must hold the message, as envelope or as raw base64")
       : Result.succeed({ record, original })
   })
 
-const deadLetterOf = (json: unknown): Result.Result<Undeliverable, string> =>
+const recordOf = (json: unknown): Result.Result<Undeliverable, string> =>
   Result.mapError(decodeUnknown(json), malformedMessage)
 
 const failureJson = ({ at, error }: Failure) => ({ at: formatInstant(at), error: error.slice(0, errorChars) })

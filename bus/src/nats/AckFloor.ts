@@ -1,7 +1,7 @@
-// How far the shared consumer had come, in case somebody removes it while the service runs. Made again from the
-// first message on, it would hand out every command that the stream still holds, and those whose timers finished
-// longer ago than history reaches would fire once more. What the broker told last is enough to go on from: all up
-// to there was acknowledged, by whichever node.
+// How far the consumer of a group had come, in case somebody removes it while the group listens. Made again from the
+// first message on, it would hand out every message that the stream still holds, and a handler may have forgotten that it
+// has seen the oldest of them. What the broker told last is enough to go on from: all up to there was acknowledged, by
+// whichever member.
 //
 // It holds for one stream and one consumer, told by when they were made: in a stream that was made anew the same
 // numbers mean other messages, and none of them may be skipped.
