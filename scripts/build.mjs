@@ -19,6 +19,7 @@ const git = (...args) => {
 /** What the executable is made from. */
 const sources = [
   "api",
+  "bus",
   "documents",
   "server",
   "app",

@@ -7,11 +7,18 @@ import { fileURLToPath } from "node:url"
 export const root = fileURLToPath(new URL("..", import.meta.url))
 
 /** The sources of the product: what is in the service and its contract. */
-export const productRoots: ReadonlyArray<string> = ["api/src", "documents/src", "server/src", "app/src"]
+export const productRoots: ReadonlyArray<string> = [
+  "api/src",
+  "bus/src",
+  "documents/src",
+  "server/src",
+  "app/src",
+]
 
 /** All that is written by hand and is no test. */
 export const sourceRoots: ReadonlyArray<string> = [
   ...productRoots,
+  "bus/testkit",
   "documents/testkit",
   "server/testkit",
   "bench/src",
@@ -23,6 +30,7 @@ export const testRoots: ReadonlyArray<string> = [
   "api/test",
   "app/test",
   "bench/test",
+  "bus/test",
   "documents/test",
   "scripts/test",
   "server/test",

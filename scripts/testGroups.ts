@@ -18,8 +18,8 @@ export type Group = (typeof groups)[number]
 export const serverStarters: ReadonlyArray<string> = [
   "server/testkit/Certificates.ts",
   "server/testkit/DebianPackages.ts",
-  "server/testkit/NatsBinary.ts",
-  "server/testkit/NatsServer.ts",
+  "bus/testkit/NatsBinary.ts",
+  "bus/testkit/NatsServer.ts",
   "server/testkit/PostgresBinaries.ts",
   "server/testkit/PostgresServer.ts",
 ]

@@ -16,6 +16,8 @@ export const actions = [
   "service.read",
   "service.write",
   "clock.advance",
+  "bus.read",
+  "bus.write",
 ] as const
 
 export type Action = (typeof actions)[number]

@@ -20,6 +20,7 @@ export const problemCodes = {
   unauthorized: { status: 401, title: "Authentication is needed" },
   forbidden: { status: 403, title: "This is not allowed" },
   notFound: { status: 404, title: "There is nothing at this path" },
+  messageNotFound: { status: 404, title: "There is no such undeliverable message" },
   timerNotFound: { status: 404, title: "There is no such timer" },
   methodNotAllowed: { status: 405, title: "This path does not take this method" },
   requestTimeout: { status: 408, title: "The request took too long to arrive" },
@@ -28,10 +29,12 @@ export const problemCodes = {
   timerInFlight: { status: 409, title: "The timer is being delivered" },
   clockNotManual: { status: 409, title: "The clock cannot be moved" },
   restoredFromBackup: { status: 409, title: "The store was restored from a backup" },
+  messageRefused: { status: 409, title: "The bus cannot do this with the message" },
   bodyTooLarge: { status: 413, title: "The body is too large" },
   unsupportedMediaType: { status: 415, title: "The body must be application/json" },
   quotaExceeded: { status: 429, title: "A quota is used up" },
   internal: { status: 500, title: "The service failed" },
+  brokerUnavailable: { status: 503, title: "The message broker is not in reach" },
   overloaded: { status: 503, title: "The service has too much to do" },
   ownerUnavailable: { status: 503, title: "The timer's owner is not in reach" },
 } as const
@@ -129,6 +132,24 @@ export class TimerInFlight extends HttpApiError.Problem<TimerInFlight>()(
   members("timerInFlight"),
 ) {}
 
+export class MessageNotFound extends HttpApiError.Problem<MessageNotFound>()(
+  "MessageNotFound",
+  declare("messageNotFound"),
+  members("messageNotFound"),
+) {}
+
+export class MessageRefusedByBus extends HttpApiError.Problem<MessageRefusedByBus>()(
+  "MessageRefusedByBus",
+  declare("messageRefused"),
+  members("messageRefused"),
+) {}
+
+export class BrokerUnavailable extends HttpApiError.Problem<BrokerUnavailable>()(
+  "BrokerUnavailable",
+  declare("brokerUnavailable"),
+  { ...members("brokerUnavailable"), retryAfterSeconds },
+) {}
+
 export class ClockNotManual extends HttpApiError.Problem<ClockNotManual>()(
   "ClockNotManual",
   declare("clockNotManual"),
@@ -187,6 +208,9 @@ export type Problem =
   | Forbidden
   | NotFound
   | TimerNotFound
+  | MessageNotFound
+  | MessageRefusedByBus
+  | BrokerUnavailable
   | MethodNotAllowed
   | RequestTimeout
   | TimerExists

@@ -3,18 +3,18 @@
  * reference page and the typed client all come from it. Every call is a POST with its whole request in the
  * JSON body, so that ids need no escaping and never appear in access logs.
  */
-import { Context } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { AdvanceClock, AdvanceClockAnswer, advanceAnswerWithinMs } from "./AdvanceClock.ts"
-import { CallTerms } from "./CallTerms.ts"
 import { ClusterAnswer, GetCluster } from "./Cluster.ts"
 import { CreateManyTimersAnswer, makeCreateManyTimers } from "./CreateManyTimers.ts"
 import { CreateTimerAnswer, makeCreateTimer } from "./CreateTimer.ts"
 import { DeleteManyTimers, DeleteManyTimersAnswer } from "./DeleteManyTimers.ts"
 import { DeleteTimer, DeleteTimerAnswer } from "./DeleteTimer.ts"
+import { describeCall } from "./describeCall.ts"
 import { GetTimer, TimerAnswer } from "./GetTimer.ts"
 import { defaultLimits, type Limits } from "./Limits.ts"
 import { CountTimers, CountTimersAnswer, ListTimersAnswer, makeListTimers } from "./ListTimers.ts"
+import { makeMessagesGroup } from "./messagesGroup.ts"
 import {
   GetNamespace,
   ListNamespacesAnswer,
@@ -23,7 +23,7 @@ import {
   NamespaceAnswer,
   PutNamespaceAnswer,
 } from "./NamespaceSettings.ts"
-import { finishDocument, finishOperation } from "./openApiDocument.ts"
+import { finishDocument } from "./openApiDocument.ts"
 import {
   ClockNotManual,
   commonProblems,
@@ -55,7 +55,7 @@ const createEndpoints = (limits: Limits) =>
       success: CreateTimerAnswer,
       error: [...commonProblems, TimerExists],
     }).annotateMerge(
-      describe(
+      describeCall(
         { action: "timers.write" },
         "Create a timer",
         { ...created, payload: { invoice: 4711 } },
@@ -67,7 +67,7 @@ const createEndpoints = (limits: Limits) =>
       success: CreateManyTimersAnswer,
       error: commonProblems,
     }).annotateMerge(
-      describe(
+      describeCall(
         { action: "timers.write", maxBodyBytes: limits.createManyBodyBytes },
         "Create many timers",
         { timers: [created] },
@@ -84,7 +84,7 @@ const keyEndpoints = (limits: Limits) =>
       success: TimerAnswer,
       error: [...commonProblems, TimerNotFound],
     }).annotateMerge(
-      describe(
+      describeCall(
         { action: "timers.read" },
         "Get a timer",
         key,
@@ -96,7 +96,7 @@ const keyEndpoints = (limits: Limits) =>
       success: TimerAnswer,
       error: [...commonProblems, TimerNotFound, RevisionMismatch, TimerInFlight],
     }).annotateMerge(
-      describe(
+      describeCall(
         { action: "timers.write" },
         "Change a pending timer",
         { ...key, delay: "1h30m" },
@@ -108,14 +108,14 @@ const keyEndpoints = (limits: Limits) =>
       success: DeleteTimerAnswer,
       error: [...commonProblems, TimerNotFound, RevisionMismatch],
     }).annotateMerge(
-      describe({ action: "timers.cancel" }, "Cancel a timer", key, "After cancelled no attempt starts."),
+      describeCall({ action: "timers.cancel" }, "Cancel a timer", key, "After cancelled no attempt starts."),
     ),
     HttpApiEndpoint.post("deleteMany", "/deleteMany", {
       payload: DeleteManyTimers,
       success: DeleteManyTimersAnswer,
       error: commonProblems,
     }).annotateMerge(
-      describe(
+      describeCall(
         { action: "timers.cancel" },
         "Cancel many timers",
         { namespace: "billing", filter: { idPrefix: "invoice-4711-" } },
@@ -132,7 +132,7 @@ const listEndpoints = (limits: Limits) =>
       success: ListTimersAnswer,
       error: commonProblems,
     }).annotateMerge(
-      describe(
+      describeCall(
         { action: "timers.read" },
         "List timers",
         { namespace: "billing", until: "2030-02-01T00:00:00Z", limit: 50 },
@@ -144,7 +144,7 @@ const listEndpoints = (limits: Limits) =>
       success: CountTimersAnswer,
       error: commonProblems,
     }).annotateMerge(
-      describe(
+      describeCall(
         { action: "timers.read" },
         "Count timers",
         { namespace: "billing", state: "dead" },
@@ -161,7 +161,7 @@ const deadLetterEndpoints = () =>
       success: ReplayTimersAnswer,
       error: [...commonProblems, TimerNotFound],
     }).annotateMerge(
-      describe(
+      describeCall(
         { action: "dead.replay" },
         "Replay dead letters",
         { namespace: "billing", filter: { idPrefix: "invoice-4711-" }, dryRun: true },
@@ -173,7 +173,7 @@ const deadLetterEndpoints = () =>
       success: DiscardTimersAnswer,
       error: [...commonProblems, TimerNotFound],
     }).annotateMerge(
-      describe(
+      describeCall(
         { action: "dead.discard" },
         "Discard dead letters",
         { namespace: "billing", timerId: "invoice-4711-reminder" },
@@ -203,7 +203,7 @@ const clusterGroup = () =>
         success: ClusterAnswer,
         error: commonProblems,
       }).annotateMerge(
-        describe(
+        describeCall(
           // Operators need this answer most when the service waits or stops.
           { action: "service.read", answersWhenClosed: true },
           "Show the cluster",
@@ -224,7 +224,7 @@ const clockGroup = () =>
         success: AdvanceClockAnswer,
         error: [...commonProblems, ClockNotManual],
       }).annotateMerge(
-        describe(
+        describeCall(
           { action: "clock.advance", answerWithinMs: advanceAnswerWithinMs },
           "Move the clock",
           { by: "31d" },
@@ -245,7 +245,7 @@ const makeNamespacesGroup = (limits: Limits) =>
         success: PutNamespaceAnswer,
         error: commonProblems,
       }).annotateMerge(
-        describe(
+        describeCall(
           { action: "namespaces.write" },
           "Set a namespace's terms",
           { namespace: "billing", maxPending: 100_000, createsPerSecond: 200 },
@@ -257,7 +257,7 @@ const makeNamespacesGroup = (limits: Limits) =>
         success: NamespaceAnswer,
         error: commonProblems,
       }).annotateMerge(
-        describe(
+        describeCall(
           { action: "namespaces.read" },
           "Get a namespace's terms",
           { namespace: "billing" },
@@ -269,7 +269,7 @@ const makeNamespacesGroup = (limits: Limits) =>
         success: ListNamespacesAnswer,
         error: commonProblems,
       }).annotateMerge(
-        describe(
+        describeCall(
           { action: "namespaces.read" },
           "List namespaces",
           { limit: 50 },
@@ -290,7 +290,7 @@ const serviceGroup = () =>
         success: ServiceAnswer,
         error: commonProblems,
       }).annotateMerge(
-        describe(
+        describeCall(
           { action: "service.read" },
           "Show the service",
           {},
@@ -302,7 +302,7 @@ const serviceGroup = () =>
         success: ServiceAnswer,
         error: commonProblems,
       }).annotateMerge(
-        describe(
+        describeCall(
           { action: "service.write" },
           "Stop all firing",
           { reason: "the receivers are being moved" },
@@ -314,7 +314,7 @@ const serviceGroup = () =>
         success: ServiceAnswer,
         error: [...commonProblems, RestoredFromBackup],
       }).annotateMerge(
-        describe(
+        describeCall(
           { action: "service.write" },
           "Fire again",
           {},
@@ -333,7 +333,7 @@ const breakersGroup = () =>
         success: ListBreakersAnswer,
         error: commonProblems,
       }).annotateMerge(
-        describe(
+        describeCall(
           { action: "service.read" },
           "List open breakers",
           {},
@@ -345,7 +345,7 @@ const breakersGroup = () =>
         success: ResetBreakersAnswer,
         error: commonProblems,
       }).annotateMerge(
-        describe(
+        describeCall(
           { action: "service.write" },
           "Close a host's breakers",
           { host: "hooks.example.com:443" },
@@ -357,19 +357,6 @@ const breakersGroup = () =>
     .annotateMerge(
       OpenApi.annotations({ title: "Breakers", description: "Hosts that failed too often in a row." }),
     )
-
-/** All that an endpoint says of itself. Its terms come first: an endpoint without an action does not compile. */
-const describe = (
-  terms: CallTerms["Service"],
-  summary: string,
-  example: Readonly<Record<string, unknown>>,
-  description: string,
-) =>
-  Context.add(
-    OpenApi.annotations({ summary, description, transform: finishOperation(example) }),
-    CallTerms,
-    terms,
-  )
 
 const key = { namespace: "billing", timerId: "invoice-4711-reminder" }
 const created = { ...key, executeAt: "2030-01-01T09:00:00Z", callbackUrl: "https://example.com/hooks/timer" }
@@ -384,6 +371,7 @@ export const makePunctualApi = (limits: Limits) =>
       makeNamespacesGroup(limits),
       serviceGroup(),
       breakersGroup(),
+      makeMessagesGroup(limits),
     )
     .prefix("/api/v1")
     .annotate(HttpApi.PayloadParseOptions, requestParseOptions)

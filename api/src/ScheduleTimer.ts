@@ -1,29 +1,62 @@
 /**
  * The command that sets a timer over the bus: signal when it is `dueAt`. For a timer that is pending it moves
- * the due time; for one that has begun to fire, or has finished, it changes nothing.
+ * the due time; for one that has begun to fire, or has finished, it changes nothing. What it leaves out of payload and
+ * retry policy, a pending timer keeps. Fields that are not known are ignored: a command may gain some.
  */
 import { Result, Schema, SchemaParser } from "effect"
+import { AnyJson } from "./AnyJson.ts"
 import { Instant } from "./Instant.ts"
+import { defaultLimits, type Limits } from "./Limits.ts"
 import { malformedMessage } from "./malformedMessage.ts"
 import { Namespace } from "./Namespace.ts"
-import { TimerId } from "./TimerId.ts"
+import { perLimits } from "./perLimits.ts"
+import { makeRetryPolicyInput } from "./RetryPolicy.ts"
+import { TimerId, whyNotId } from "./TimerId.ts"
 
 export const scheduleTimerType = "ScheduleTimer"
 
-export const ScheduleTimer = Schema.Struct({
-  tenantId: Namespace,
-  serviceCallId: TimerId,
-  dueAt: Instant,
-}).annotate({
-  message: "must be a JSON object",
-  identifier: "ScheduleTimer",
-  description: "Asks for a DueTimeReached at or after an instant.",
-})
+const tagsMost = 10
+const tagBytes = 64
+const tagsMessage = `must be at most ${tagsMost} texts of 1 to ${tagBytes} bytes of UTF-8 without control characters`
 
-export type ScheduleTimer = typeof ScheduleTimer.Type
+const encoder = new TextEncoder()
+
+const isTag = (text: string): boolean =>
+  whyNotId(text) === undefined && encoder.encode(text).byteLength <= tagBytes
+
+const Tags = Schema.Array(Schema.String.annotate({ message: tagsMessage }))
+  .annotate({ message: tagsMessage })
+  .check(
+    Schema.makeFilter(
+      (tags: ReadonlyArray<string>) =>
+        tags.length <= tagsMost && tags.every(isTag) ? undefined : tagsMessage,
+      { description: "Words to find the timer by." },
+    ),
+  )
+
+const makeScheduleTimer = perLimits((limits: Limits) =>
+  Schema.Struct({
+    tenantId: Namespace,
+    serviceCallId: TimerId,
+    dueAt: Instant,
+    payload: Schema.optionalKey(AnyJson),
+    retryPolicy: Schema.optionalKey(makeRetryPolicyInput(limits)),
+    tags: Schema.optionalKey(Tags),
+  }).annotate({
+    message: "must be a JSON object",
+    identifier: "ScheduleTimer",
+    description: "Asks for a DueTimeReached at or after an instant, with the payload if there is one.",
+  }),
+)
+
+export type ScheduleTimer = ReturnType<typeof makeScheduleTimer>["Type"]
 
 /** From an envelope's payload. */
-export const decodeScheduleTimer = (payload: unknown): Result.Result<ScheduleTimer, string> =>
-  Result.mapError(decodeUnknown(payload), malformedMessage)
+export const decodeScheduleTimer = (
+  payload: unknown,
+  limits: Limits = defaultLimits,
+): Result.Result<ScheduleTimer, string> => Result.mapError(decoderOf(limits)(payload), malformedMessage)
 
-const decodeUnknown = SchemaParser.decodeUnknownResult(ScheduleTimer, { errors: "all" })
+const decoderOf = perLimits((limits: Limits) =>
+  SchemaParser.decodeUnknownResult(makeScheduleTimer(limits), { errors: "all" }),
+)

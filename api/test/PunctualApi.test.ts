@@ -11,6 +11,7 @@ import { DeleteTimer } from "../src/DeleteTimer.ts"
 import { GetTimer } from "../src/GetTimer.ts"
 import { defaultLimits } from "../src/Limits.ts"
 import { CountTimers, makeListTimers } from "../src/ListTimers.ts"
+import { DiscardMessage, GetMessage, makeListMessages, ReplayMessage } from "../src/Messages.ts"
 import { Namespace } from "../src/Namespace.ts"
 import { GetNamespace, makeListNamespaces, makePutNamespace } from "../src/NamespaceSettings.ts"
 import { problemCodes, TimerNotFound, toProblemDocument } from "../src/Problem.ts"
@@ -45,6 +46,10 @@ const requests = {
   "service.resume": ResumeService,
   "breakers.list": ListBreakers,
   "breakers.reset": ResetBreakers,
+  "messages.list": makeListMessages(defaultLimits),
+  "messages.get": GetMessage,
+  "messages.replay": ReplayMessage,
+  "messages.discard": DiscardMessage,
 }
 const names = Object.keys(requests) as Array<keyof typeof requests>
 
@@ -100,6 +105,10 @@ describe("the OpenAPI document", () => {
       discard: [404],
       advance: [409],
       "service.resume": [409],
+      "messages.list": [409],
+      "messages.get": [404, 409],
+      "messages.replay": [404, 409],
+      "messages.discard": [404, 409],
     }
     for (const name of names) {
       const { 200: success, ...failures } = operationOf(name).responses
@@ -115,7 +124,7 @@ describe("the OpenAPI document", () => {
       if (code?.enum !== undefined) codes.add(code.enum[0])
     })
     for (const code of codes) expect(Object.keys(problemCodes)).toContain(String(code))
-    expect(codes.size).toBe(17)
+    expect(codes.size).toBe(20)
   })
 
   test("closes requests and leaves answers open, since those may gain fields", () => {

@@ -35,6 +35,8 @@ test("the actions are those that rights are given in", () => {
     "service.read": "cluster service/get breakers/list",
     "service.write": "service/pause service/resume breakers/reset",
     "clock.advance": "clock/advance",
+    "bus.read": "messages/list messages/get",
+    "bus.write": "messages/replay messages/discard",
   })
   expect(Object.keys(byAction).toSorted()).toEqual([...actions].toSorted())
 })

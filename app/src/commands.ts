@@ -1,11 +1,11 @@
 // Every command there is, in one tree: help, "did you mean" and completion come from it. What a command needs of the
 // rest of the program it is given by the composition root, and opens when it runs: to show its help, or to complete
-// its flags, nothing is opened, and of stores and brokers nothing is loaded.
+// its flags, nothing is opened, and of stores nothing is loaded.
 
 import type { CommandInput } from "@punctual/server/cli/client/ServiceClient"
 import { runTree, type Surroundings } from "@punctual/server/cli/frame/CommandRuntime"
 import { listenCommand } from "@punctual/server/cli/listen/listen"
-import { dlqCommand, type OpenDeadLetters } from "@punctual/server/cli/messages/dlq"
+import { messagesCommand } from "@punctual/server/cli/messages/messages"
 import { breakersCommand } from "@punctual/server/cli/service/breakers"
 import { clockCommand } from "@punctual/server/cli/service/clock"
 import { clusterCommand } from "@punctual/server/cli/service/cluster"
@@ -30,7 +30,6 @@ export interface CommandParts {
   readonly input: CommandInput
   /** For the help of the settings. */
   readonly adapters: Adapters
-  readonly openDeadLetters: OpenDeadLetters
   readonly openArchive: OpenArchive
   readonly openImportTarget: OpenImportTarget
   /** The archive that is to be imported: stdin, unless it is given. */
@@ -99,10 +98,11 @@ const treeWith = (parts: CommandParts, completion: ReturnType<typeof completionC
           clusterCommand(parts.input),
           breakersCommand(parts.input),
           clockCommand(parts.input),
+          messagesCommand(parts.input),
         ],
       },
       {
-        group: "Stores and brokers, opened directly",
+        group: "Stores, opened directly",
         commands: [
           doctorCommand(parts.keeping.examination).pipe(
             Command.withShortDescription("Whether all is well with a store"),
@@ -116,7 +116,6 @@ const treeWith = (parts: CommandParts, completion: ReturnType<typeof completionC
           ),
           exportCommand(parts.openArchive),
           importCommand(parts.openImportTarget, parts.archiveLines ?? stdinLines),
-          dlqCommand(parts.openDeadLetters),
         ],
       },
       { group: "Other", commands: [completion] },

@@ -25,7 +25,7 @@ const main = async (args: ReadonlyArray<string>): Promise<number> => {
     return say(second === "--json" ? versionJson(build) : versionLine(build))
   }
   // The service's start does without the commands and what they load.
-  const [{ runPunctual }, { openDeadLetters, storeKeeping }] = await Promise.all([
+  const [{ runPunctual }, { storeKeeping }] = await Promise.all([
     import("./commands.ts"),
     import("@punctual/server/storeKeeping"),
   ])
@@ -38,7 +38,6 @@ const main = async (args: ReadonlyArray<string>): Promise<number> => {
   return runPunctual(args, {
     input: { environmentUrl: environment[urlName], stdin: () => process.stdin },
     adapters,
-    openDeadLetters: openDeadLetters({ environment, adapters, installDriver }),
     openArchive: archive,
     openImportTarget: importTarget,
     keeping,

@@ -23,7 +23,7 @@ const commands = [
   ["migrate"],
   ["export"],
   ["import"],
-  ...["list", "show", "replay", "discard"].map((name) => ["dlq", name]),
+  ...["list", "show", "replay", "discard"].map((name) => ["messages", name]),
   ["completion"],
 ]
 
@@ -72,7 +72,7 @@ describe("the tree of commands", () => {
   })
 
   test("shows on stderr what a group of commands has, if none is named", async () => {
-    for (const group of ["timers", "dead", "namespaces", "breakers", "clock", "dlq"]) {
+    for (const group of ["timers", "dead", "namespaces", "breakers", "clock", "messages"]) {
       const { exitCode, out, err } = await run([group])
       expect([exitCode, out, err.includes("SUBCOMMANDS")]).toEqual([2, "", true])
     }

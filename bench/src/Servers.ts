@@ -2,7 +2,7 @@
 // A missing one leaves its sides out; it does not end the run.
 import { execFileSync } from "node:child_process"
 import { join } from "node:path"
-import { natsBinary } from "@punctual/server/testkit/NatsBinary"
+import { natsBinary } from "@punctual/bus/testkit/NatsBinary"
 import { postgresBinaries } from "@punctual/server/testkit/PostgresBinaries"
 import { redisBinary } from "./peers/RedisServer.ts"
 

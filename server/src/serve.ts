@@ -2,6 +2,7 @@
 // reported before the store is touched, and goes last, so that health and metrics answer until the end.
 
 import { OwnerUnavailable } from "@punctual/api/Problem"
+import { UndeliverableMessages } from "@punctual/bus/UndeliverableMessages"
 import { Deferred, Effect, Layer, Option, type Scope } from "effect"
 import { Engine, type EngineStatus } from "./engine/Engine.ts"
 import { Scheduler } from "./engine/front/Scheduler.ts"
@@ -22,7 +23,7 @@ import { ClockWatch } from "./stores/ClockWatch.ts"
  * nodes share a store, it brings what they say to each other, too.
  */
 export type ServiceLayer = Layer.Layer<
-  Scheduler | Engine | NamespaceDirectory | Deliverers | WallClock | TimerCommands,
+  Scheduler | Engine | NamespaceDirectory | Deliverers | WallClock | TimerCommands | UndeliverableMessages,
   { readonly message: string }
 >
 
@@ -64,7 +65,18 @@ export const serve = Effect.fn("serve")(function* (
   const { limits, bodyTimeoutMs, drainMs } = configuration
   const cluster = yield* Effect.provide(clusterOf(configuration), services)
   const opened = yield* Effect.provide(
-    makeHttpService({ limits, bodyTimeoutMs, callsMax, moreMetrics: commands.metrics, ...cluster }),
+    makeHttpService({
+      limits,
+      bodyTimeoutMs,
+      callsMax,
+      moreMetrics: commands.metrics,
+      messages: yield* Effect.provide(UndeliverableMessages, services),
+      whyNotReady: () => {
+        const why = commands.whyWaiting()
+        return why === undefined ? undefined : `The message broker is away: ${why}`
+      },
+      ...cluster,
+    }),
     services,
   )
   service = opened

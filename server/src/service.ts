@@ -2,6 +2,8 @@
 // starting is told in one line and the exit code 1.
 import { randomBytes } from "node:crypto"
 import { hostname } from "node:os"
+import { Bus } from "@punctual/bus/Bus"
+import { RoutingTable } from "@punctual/bus/RoutingTable"
 import { Cause, Effect, Exit, Layer, Result } from "effect"
 import { makeEventDeliverer } from "./deliverers/event/EventDeliverer.ts"
 import { makeWebhookDeliverer } from "./deliverers/webhook/WebhookDeliverer.ts"
@@ -10,8 +12,8 @@ import { defaultEngineOptions, Engine, type EngineOptions, type EngineStatus } f
 import { NamespaceDirectory } from "./engine/namespaces/NamespaceDirectory.ts"
 import type { Listening } from "./http/listener/Listener.ts"
 import { TimerCommands } from "./messaging/TimerCommands.ts"
+import { timerRoutes, timerTopics } from "./messaging/timerRouting.ts"
 import { HttpPeers } from "./peers/http/HttpPeers.ts"
-import { Bus } from "./ports/Bus.ts"
 import { type Deliverer, Deliverers } from "./ports/Deliverer.ts"
 import { Ids } from "./ports/Ids.ts"
 import { WallClock } from "./ports/WallClock.ts"
@@ -56,7 +58,7 @@ const clockLayer = (configuration: Configuration): Layer.Layer<WallClock> => {
 const clockShown = (startMs: number): string =>
   `the clock stands at ${new Date(startMs).toISOString()}; move it by /api/v1/clock/advance`
 
-const deliverersLayer = ({ egress, limits, broker }: Configuration) =>
+const deliverersLayer = ({ egress, limits }: Configuration) =>
   Layer.effect(
     Deliverers,
     Effect.gen(function* () {
@@ -68,9 +70,10 @@ const deliverersLayer = ({ egress, limits, broker }: Configuration) =>
         secretsOf: (namespace) => directory.of(namespace).secrets,
         onSecretsChange: directory.onChange,
       })
-      const byType = new Map<Target["type"], Deliverer>([["webhook", webhook]])
-      // Where nobody listens but this process, nobody would hear an event.
-      if (broker.adapter.isShared) byType.set("event", makeEventDeliverer(bus))
+      const byType = new Map<Target["type"], Deliverer>([
+        ["webhook", webhook],
+        ["event", makeEventDeliverer(bus)],
+      ])
       return { byType }
     }),
   )
@@ -108,10 +111,15 @@ const serviceLayer =
   (listening: Listening): ServiceLayer => {
     const { store, shards, broker, brokerTerms, limits, secretKeys = [] } = configuration
     const onStoreFatal = (message: string) => onFatal(`The store has failed, so the service ends: ${message}`)
-    return TimerCommands.layer({ aheadMs: limits.aheadMs }).pipe(
+    const topics = timerTopics(brokerTerms.subjects)
+    const onRefused = (message: string) =>
+      onFatal(`The message broker is there and cannot be used, so the service ends: ${message}`)
+    return TimerCommands.layer({ topic: topics.commands, limits }).pipe(
       Layer.provideMerge(Engine.layer(engineOptions(configuration, listening, onFatal))),
       Layer.provideMerge(deliverersLayer(configuration)),
-      Layer.provide(broker.open(brokerTerms)),
+      Layer.provideMerge(
+        broker.open(brokerTerms, { routing: new RoutingTable(timerRoutes(topics)), onRefused }),
+      ),
       Layer.provideMerge(NamespaceDirectory.layer({ secretKeys })),
       Layer.provideMerge(clockLayer(configuration)),
       Layer.provideMerge(peersLayer(configuration)),

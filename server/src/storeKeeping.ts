@@ -1,9 +1,8 @@
-// Part of the composition root: what commands open, a store or the dead letters of a broker, without a service. The
+// Part of the composition root: the stores that commands open without a service. The
 // adapter that the URL chooses does it, or its sentence says what to use instead.
 import { hostname } from "node:os"
 import { Documents } from "@punctual/documents/Documents"
 import { Context, Effect, Layer } from "effect"
-import type { OpenDeadLetters } from "./cli/messages/dlq.ts"
 import type { OpenCopies } from "./cli/store/backup.ts"
 import type { OpenExamination } from "./cli/store/doctor.ts"
 import type { OpenArchive } from "./cli/store/exportArchive.ts"
@@ -12,14 +11,12 @@ import type { OpenSchema } from "./cli/store/migrate.ts"
 import type { OpenRestoreTarget } from "./cli/store/restore.ts"
 import { SettingsRecords } from "./engine/namespaces/SettingsRecords.ts"
 import type { Ability, AdapterFailure } from "./ports/Adapter.ts"
-import { BusError } from "./ports/Bus.ts"
 import { Ids } from "./ports/Ids.ts"
 import { ShardLeases } from "./ports/ShardLeases.ts"
 import type { StoreAdapter, StoreOpening } from "./ports/StoreAdapter.ts"
 import { TimerStore } from "./ports/TimerStore.ts"
 import { driversOf, type InstallDriver } from "./program/drivers.ts"
-import { type Environment, readConfiguration, readStore } from "./settings/Configuration.ts"
-import type { Adapters } from "./settings/Settings.ts"
+import { type Environment, readStore } from "./settings/Configuration.ts"
 
 export interface StoreKeepingOptions {
   readonly environment: Environment
@@ -100,27 +97,6 @@ export const storeKeeping = (options: StoreKeepingOptions) => {
 
   return { archive, importTarget, examination, copies, schema, restoreTarget }
 }
-
-export interface DeadLetterOptions extends Pick<StoreKeepingOptions, "environment" | "installDriver"> {
-  readonly adapters: Adapters
-}
-
-/** Settings are read when the dead letters are opened: help is there whatever they say. */
-export const openDeadLetters = ({
-  environment,
-  adapters,
-  installDriver,
-}: DeadLetterOptions): OpenDeadLetters =>
-  Effect.gen(function* () {
-    const read = readConfiguration(environment, adapters)
-    if ("problems" in read) return yield* new BusError({ message: read.problems.join(" ") })
-    const { broker, brokerTerms } = read.configuration
-    const open = yield* Effect.mapError(
-      Effect.andThen(driversOf([broker], installDriver), able(broker.deadLetters)),
-      ({ message }) => new BusError({ message }),
-    )
-    return yield* open(brokerTerms)
-  })
 
 /** A store that a command holds and writes to. */
 const offlineTarget = (

@@ -3,9 +3,9 @@
 import { describe, expect, test } from "bun:test"
 import { readdirSync, readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
+import { LocalBus } from "@punctual/bus/local/LocalBus"
 import { Deferred, Effect, Fiber, Layer } from "effect"
 import { allBuses } from "../src/buses/all.ts"
-import { LocalBus } from "../src/buses/local/LocalBus.ts"
 import { readOptions } from "../src/inprocess/PunctualOptions.ts"
 import type { BusAdapter } from "../src/ports/BusAdapter.ts"
 import type { StoreAdapter, StoreChoice } from "../src/ports/StoreAdapter.ts"
@@ -15,7 +15,7 @@ import type { InstallDriver } from "../src/program/drivers.ts"
 import { layerLogs } from "../src/program/Logs.ts"
 import { type ServiceParts, serviceOf } from "../src/service.ts"
 import { type Environment, readConfiguration } from "../src/settings/Configuration.ts"
-import { openDeadLetters, storeKeeping } from "../src/storeKeeping.ts"
+import { storeKeeping } from "../src/storeKeeping.ts"
 import { allStores } from "../src/stores/all.ts"
 import { type MemoryDatabase, makeMemoryDatabase } from "../src/stores/memory/MemoryDatabase.ts"
 import { MemoryStore } from "../src/stores/memory/MemoryStore.ts"
@@ -62,8 +62,7 @@ class ToyBox {
         adapter: this.bus,
         shown: "tin:",
         obeys: new Set(["replicas"]),
-        open: () => LocalBus.layer(),
-        deadLetters: { instead: "a tin keeps no dead letters: shout." },
+        open: (_, { routing }) => LocalBus.layer(routing),
       },
     }),
     shown: (url) => url,
@@ -139,7 +138,6 @@ const programWith = (toys: ToyBox, environment: Environment = {}) => {
         adapters,
         openArchive: archive,
         openImportTarget: importTarget,
-        openDeadLetters: openDeadLetters(parts),
         keeping,
         archiveLines: () => ({ isTerminal: false, chunks: bytesOf(stdin) }),
       },
@@ -307,17 +305,13 @@ describe("a store that only its adapter knows", () => {
 describe("a bus that only its adapter knows", () => {
   const toOthers = { delay: "1h", target: { type: "event" } }
 
-  test("takes events if others can listen, and its driver is there before it opens", async () => {
+  test("takes events, as every bus does, and its driver is there before it opens", async () => {
     const toys = new ToyBox()
     const { parts } = programWith(toys, { TIMER_STORE_URL: "toy:train", TIMER_BROKER_URL: "tin:" })
     await serving(parts, async (url) => {
       expect((await create(url, toOthers)).status).toBe(200)
     })
     expect(toys.events).toEqual(["install toy", "install string", "open train"])
-    const alone = programWith(toys, { TIMER_STORE_URL: "toy:train" })
-    await serving(alone.parts, async (url) => {
-      expect((await create(url, toOthers)).status).toBe(400)
-    })
   })
 
   test("obeys the settings that it says it does, and no others", () => {
@@ -327,12 +321,6 @@ describe("a bus that only its adapter knows", () => {
     expect(read({ TIMER_BROKER_SYNC: "always" })).toEqual({
       problems: [expect.stringMatching(/^TIMER_BROKER_SYNC is always, but TIMER_BROKER_URL is tin:/)],
     })
-  })
-
-  test("says itself where its dead letters are", async () => {
-    const { command } = programWith(new ToyBox(), { TIMER_BROKER_URL: "tin:" })
-    const { exitCode, err } = await command(["dlq", "list", "--tenant", "toys"])
-    expect([exitCode, err]).toEqual([1, "punctual dlq list: a tin keeps no dead letters: shout.\n"])
   })
 })
 

@@ -39,6 +39,7 @@ const adapterKinds = ["stores", "buses", "deliverers", "peers"].map((kind) => `s
 const adapters = [
   ...adapterKinds.flatMap(foldersIn),
   ...foldersIn("documents/src"),
+  ...foldersIn("bus/src"),
   "server/src/http/listener",
 ]
 
@@ -72,7 +73,7 @@ const sourcesIn = (
 
 const product = sourcesIn(productRoots, ".ts")
 const sources = sourcesIn(sourceRoots, ".ts", ".mjs")
-const tests = sourcesIn([...testRoots, "server/testkit", "documents/testkit"], ".ts")
+const tests = sourcesIn([...testRoots, "server/testkit", "documents/testkit", "bus/testkit"], ".ts")
 
 const startsWithAny = (path: string, folders: ReadonlyArray<string>) =>
   folders.some((folder) => path.startsWith(folder))
@@ -110,7 +111,7 @@ const exportedNames = (text: string): ReadonlySet<string> =>
 
 /** Adapters of one kind are built alike, and each calls its parts by the same names: whoever is in one knows what is meant. */
 const areOfOneKind = (paths: ReadonlyArray<string>): boolean =>
-  [...adapterKinds, "documents/src"].some((kind) =>
+  [...adapterKinds, "documents/src", "bus/src"].some((kind) =>
     paths.every((path) => path.startsWith(`${kind}/`) && adapterOf(path) !== undefined),
   )
 
@@ -191,6 +192,15 @@ const rules: ReadonlyArray<Rule> = [
       importsWhere(
         product,
         (path, from) => path.startsWith("api/") && !/^effect(\/|$)|^api\/src\//.test(from),
+      ),
+  },
+  {
+    law: "the bus knows no product: it imports effect, the contract's words, drivers and itself",
+    broken: () =>
+      importsWhere(
+        product,
+        (path, from) =>
+          path.startsWith("bus/") && !/^(?:effect(?:\/|$)|node:|api\/src\/|bus\/src\/|drivers\/)/.test(from),
       ),
   },
   {

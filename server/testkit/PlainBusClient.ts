@@ -36,6 +36,8 @@ export interface Heard {
   readonly text: string
 }
 
+export type Cancelling = Pick<Scheduling, "tenant" | "serviceCallId" | "timestampMs">
+
 export interface Scheduling {
   readonly tenant: string
   readonly serviceCallId: string
@@ -43,36 +45,52 @@ export interface Scheduling {
   readonly correlationId?: string
   /** Now, unless said otherwise. */
   readonly timestampMs?: number
+  /** What else the command says. */
+  readonly more?: Readonly<Record<string, unknown>>
 }
 
 const consumerName = "listener"
+
+/** Where messages are on the broker. */
+export interface Layout {
+  readonly stream: string
+  /** Subjects are <prefix>.<tenant>.<…>. */
+  readonly prefix: string
+  readonly commands: string
+  readonly events: string
+}
+
+const shared: Layout = { stream: "svc", prefix: "svc", commands: "serviceCall", events: "serviceCall" }
 
 export class PlainBusClient implements AsyncDisposable {
   /** Every DueTimeReached on the broker, in its order. */
   readonly reached: Array<Heard> = []
   readonly manager: JetStreamManager
   readonly #connection: NatsConnection
+  readonly #layout: Layout
   #listening: Promise<void> = Promise.resolve()
   #isClosing = false
 
-  private constructor(connection: NatsConnection, manager: JetStreamManager) {
+  private constructor(connection: NatsConnection, manager: JetStreamManager, layout: Layout) {
     this.#connection = connection
+    this.#layout = layout
     this.manager = manager
   }
 
-  static async connected(address: string): Promise<PlainBusClient> {
+  static async connected(address: string, layout: Layout = shared): Promise<PlainBusClient> {
     const connection = await connect({ servers: address, maxReconnectAttempts: -1, reconnectTimeWait: 100 })
-    return new PlainBusClient(connection, await jetstreamManager(connection, { checkAPI: false }))
+    return new PlainBusClient(connection, await jetstreamManager(connection, { checkAPI: false }), layout)
   }
 
   /** Hears every event from the first on; the stream must be there. */
   async listen(): Promise<void> {
-    await this.manager.consumers.add("svc", {
+    const { stream, prefix, events } = this.#layout
+    await this.manager.consumers.add(stream, {
       durable_name: consumerName,
-      filter_subject: "svc.*.serviceCall",
+      filter_subject: `${prefix}.*.${events}`,
       ack_policy: AckPolicy.None,
     })
-    const consumer = await jetstream(this.#connection).consumers.get("svc", consumerName)
+    const consumer = await jetstream(this.#connection).consumers.get(stream, consumerName)
     const messages = await consumer.consume({ max_messages: 1_000 })
     this.#listening = (async () => {
       for await (const message of messages) {
@@ -96,7 +114,7 @@ export class PlainBusClient implements AsyncDisposable {
   }
 
   async schedule(scheduling: Scheduling): Promise<void> {
-    const { tenant, serviceCallId, dueAtMs, correlationId, timestampMs = Date.now() } = scheduling
+    const { tenant, serviceCallId, dueAtMs, correlationId, timestampMs = Date.now(), more } = scheduling
     const id = randomUUID()
     await this.send(
       tenant,
@@ -107,10 +125,16 @@ export class PlainBusClient implements AsyncDisposable {
         aggregateId: serviceCallId,
         timestampMs,
         correlationId,
-        payload: { tenantId: tenant, serviceCallId, dueAt: new Date(dueAtMs).toISOString() },
+        payload: { tenantId: tenant, serviceCallId, dueAt: new Date(dueAtMs).toISOString(), ...more },
       }),
       id,
     )
+  }
+
+  async cancel({ tenant, serviceCallId, timestampMs = Date.now() }: Cancelling): Promise<void> {
+    const id = randomUUID()
+    const head = { id, type: "CancelTimer", tenantId: tenant, aggregateId: serviceCallId, timestampMs }
+    await this.send(tenant, JSON.stringify({ ...head, payload: { tenantId: tenant, serviceCallId } }), id)
   }
 
   /** Any text at all, to the tenant's subject; under the same id again while the broker does not answer. */
@@ -118,8 +142,9 @@ export class PlainBusClient implements AsyncDisposable {
     const head = headers()
     head.set("tenantId", tenant)
     const stream = jetstream(this.#connection)
+    const subject = `${this.#layout.prefix}.${tenant}.${this.#layout.commands}`
     await eventually(`the broker takes a message of ${tenant}`, () =>
-      stream.publish(`svc.${tenant}.serviceCall`, text, { msgID: id, headers: head, timeout: 1_000 }).then(
+      stream.publish(subject, text, { msgID: id, headers: head, timeout: 1_000 }).then(
         () => true,
         () => undefined,
       ),
@@ -133,7 +158,10 @@ export class PlainBusClient implements AsyncDisposable {
   /** Waits until the timer consumer has nothing left to do. */
   async untilHandled(): Promise<void> {
     await eventually("all commands are handled", async () => {
-      const { num_pending, num_ack_pending } = await this.manager.consumers.info("svc", "punctual")
+      const { num_pending, num_ack_pending } = await this.manager.consumers.info(
+        this.#layout.stream,
+        "punctual",
+      )
       return num_pending === 0 && num_ack_pending === 0 ? true : undefined
     })
   }

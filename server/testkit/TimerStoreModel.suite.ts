@@ -223,8 +223,11 @@ class Model {
           askedAt: this.#now + (a % 3) - 1,
           correlationId: `c-${a % 2}`,
           spec: { ...sampleSpec, target: { type: "event" } },
+          ...(a % 5 === 0 ? { payload: new Uint8Array([a]) } : {}),
         })
-        return scheduleOf(timer, { madeCorrelationId: b % 2 === 0, ...inFlight })
+        const sets = b === 3 ? { setsRetryPolicy: true as const } : {}
+        const cancels = b === 4 ? { cancels: true as const } : {}
+        return scheduleOf(timer, { madeCorrelationId: b % 2 === 0, ...inFlight, ...sets, ...cancels })
       }
       case "cancel":
         return cancelOf(named, { at: this.#now, ...inFlight, ...ifRevision })

@@ -37,6 +37,8 @@ const schedule = (given: SampleTimer = {}, rest: Parameters<typeof scheduleOf>[1
     rest,
   )
 
+type Because = Extract<ScheduleAnswer, { result: "ignored" }>["because"]
+
 const due = sampleNow + 60_000
 
 export const timerStoreSchedulesSuite = (fixture: StoreFixture): void => {
@@ -44,6 +46,8 @@ export const timerStoreSchedulesSuite = (fixture: StoreFixture): void => {
     setting(fixture)
     ignoring(fixture)
     orderOfSenders(fixture)
+    contents(fixture)
+    cancelling(fixture)
     durability(fixture)
   })
 }
@@ -124,7 +128,6 @@ const ignoring = (fixture: StoreFixture): void => {
   const law = lawsOf(fixture)
   const timer = sampleTimer({ timerId: "asked", payload: new Uint8Array([1]), executeAt: due })
   const later = schedule({ executeAt: due + 5 })
-  type Because = Extract<ScheduleAnswer, { result: "ignored" }>["because"]
   const cases: ReadonlyArray<readonly [string, Because, ReadonlyArray<WriteItem>, WriteItem]> = [
     ["whose attempt runs", "inFlight", [], schedule({ executeAt: due + 5 }, { inFlight: timer.fireId })],
     ["between attempts", "retrying", [outcomeOf(timer, { to: "retry", fireAt: due + 99 })], later],
@@ -210,6 +213,131 @@ const orderOfSenders = (fixture: StoreFixture): void => {
         const answers = yield* write([first, next(first.timer)])
         expect(timerIn(answers[1]).askedAt).toBe(askedAt)
         expect((yield* store.find(first.timer)).pending).toEqual(timerIn(answers[1]))
+      }
+    }),
+  )
+}
+
+const contents = (fixture: StoreFixture): void => {
+  const law = lawsOf(fixture)
+  const retryPolicy = { ...sampleSpec.retryPolicy, maxAttempts: 3 }
+
+  law("with a payload or a retry policy sets these, too; without them a timer keeps its own", () =>
+    Effect.gen(function* () {
+      const { store, write } = yield* owned
+      const payload = new Uint8Array([1, 2])
+      const first = schedule({ executeAt: due, payload })
+      yield* write([first])
+      yield* write([schedule({ executeAt: due + 1, askedAt: asked + 1 })])
+      const kept = (yield* store.find(first.timer)).pending
+      expect(kept).toMatchObject({ executeAt: due + 1, payload, spec: first.timer.spec })
+      const spec = { ...first.timer.spec, retryPolicy }
+      const next = new Uint8Array([3])
+      const sets = { setsRetryPolicy: true } as const
+      const both = schedule({ executeAt: due + 1, askedAt: asked + 2, payload: next, spec }, sets)
+      expect(yield* write([both])).toMatchObject([{ result: "moved" }])
+      expect((yield* store.find(first.timer)).pending).toMatchObject({ payload: next, spec })
+      const again = schedule({ executeAt: due + 1, askedAt: asked + 3, payload: next, spec }, sets)
+      expect(yield* write([again])).toMatchObject([{ result: "unchanged" }])
+    }),
+  )
+}
+
+const cancelling = (fixture: StoreFixture): void => {
+  const law = lawsOf(fixture)
+  /** Sent so much after the others. */
+  const cancel = (later: number, rest: Parameters<typeof scheduleOf>[1] = {}) =>
+    schedule({ askedAt: asked + later, executeAt: asked + later }, { cancels: true, ...rest })
+  const ignored = (because: Because): ScheduleAnswer => ({ result: "ignored", because })
+
+  law("a cancel ends what is pending, and the same again is answered the same", () =>
+    Effect.gen(function* () {
+      const { store, write } = yield* owned
+      const set = schedule({ executeAt: due, payload: new Uint8Array([1]) })
+      const item = cancel(1)
+      yield* write([set])
+      expect(yield* write([item])).toEqual([{ result: "cancelled" }])
+      expect(yield* write([item])).toEqual([{ result: "cancelled" }])
+      const { pending, last } = yield* store.find(set.timer)
+      expect(pending).toBeUndefined()
+      expect(last).toMatchObject({ state: "cancelled", executeAt: due, fireId: set.timer.fireId })
+      expect(last).not.toHaveProperty("payload")
+      const tally = yield* store.tally
+      expect(tally).toMatchObject({ created: 1, cancelled: 1 })
+      expect(isConserved(tally, 0)).toBe(true)
+      // A finished timer is not armed again over the bus, however late the command was sent.
+      const later = schedule({ executeAt: due + 9, askedAt: asked + 9 })
+      expect(yield* write([later])).toEqual([ignored("finished")])
+    }),
+  )
+
+  law(
+    "a cancel that was sent before what set the timer changes nothing; at the same millisecond it cancels",
+    () =>
+      Effect.gen(function* () {
+        const { store, write } = yield* owned
+        const set = schedule({ executeAt: due })
+        yield* write([set])
+        expect(yield* write([cancel(-1)])).toEqual([ignored("outdated")])
+        expect((yield* store.find(set.timer)).pending).toEqual(set.timer)
+        expect(yield* write([cancel(0)])).toEqual([{ result: "cancelled" }])
+      }),
+  )
+
+  law("a cancel leaves an attempt alone that runs, and what has finished; between attempts it cancels", () =>
+    Effect.gen(function* () {
+      const { store, write } = yield* owned
+      const set = schedule({ executeAt: due })
+      yield* write([set])
+      const running = cancel(1, { inFlight: set.timer.fireId })
+      expect(yield* write([running])).toEqual([ignored("inFlight")])
+      expect((yield* store.find(set.timer)).pending).toEqual(set.timer)
+      const retried = yield* write([outcomeOf(set.timer, { to: "retry", fireAt: due + 9 })])
+      expect(retried).toMatchObject([{ result: "settled" }])
+      expect(yield* write([cancel(2)])).toEqual([{ result: "cancelled" }])
+      const { last } = yield* store.find(set.timer)
+      expect(last).toMatchObject({ state: "cancelled", attempts: 1 })
+      expect(yield* write([cancel(3)])).toEqual([ignored("finished")])
+      expect((yield* store.find(set.timer)).last).toEqual(last)
+    }),
+  )
+
+  law("a cancel that comes first holds back the older command that it was meant for, and no later one", () =>
+    Effect.gen(function* () {
+      const { store, write } = yield* owned
+      const first = cancel(5)
+      expect(yield* write([first])).toEqual([{ result: "cancelled" }])
+      expect(yield* write([first])).toEqual([{ result: "cancelled" }])
+      expect((yield* store.find(first.timer)).last).toMatchObject({ state: "cancelled", attempts: 0 })
+      for (const late of [0, 5]) {
+        const older = schedule({ executeAt: due, askedAt: asked + late })
+        expect(yield* write([older])).toEqual([ignored("outdated")])
+      }
+      expect(yield* write([cancel(4)])).toEqual([ignored("finished")])
+      // A later cancel holds back more.
+      expect(yield* write([cancel(7)])).toEqual([{ result: "cancelled" }])
+      expect(yield* write([schedule({ executeAt: due, askedAt: asked + 6 })])).toEqual([ignored("outdated")])
+      const newer = schedule({ executeAt: due, askedAt: asked + 8 })
+      expect(yield* write([newer])).toMatchObject([{ result: "created" }])
+      expect((yield* store.find(newer.timer)).pending).toMatchObject({ executeAt: due })
+      expect(isConserved(yield* store.tally, 1)).toBe(true)
+    }),
+  )
+
+  law("in whatever order a command and its cancel come, the timer does not fire", () =>
+    Effect.gen(function* () {
+      const { store, write } = yield* owned
+      for (const [index, order] of [
+        [0, 1],
+        [1, 0],
+      ].entries()) {
+        const timerId = `order-${index}`
+        const items = [
+          schedule({ timerId, executeAt: due, askedAt: asked }),
+          schedule({ timerId, executeAt: asked + 1, askedAt: asked + 1 }, { cancels: true }),
+        ]
+        for (const place of order) yield* write([at(items, place)])
+        expect((yield* store.find(at(items, 0).timer)).pending).toBeUndefined()
       }
     }),
   )

@@ -23,6 +23,7 @@ type Write =
       readonly timer: Timer
       readonly inFlight: string | undefined
       readonly isOutdated: boolean
+      readonly cancels: boolean
     }
   | { readonly kind: "cancel"; readonly uuid: Uuid }
   | { readonly kind: "outcome"; readonly entry: Entry; readonly retryAt: number | undefined }
@@ -93,10 +94,18 @@ export class WindowModel {
 
   /** Creates it, or moves it unless it has begun to fire, or is later news than this. */
   schedule(key: number, inMs: number, isOutdated = false): void {
-    const timer = this.#timer(key, inMs)
+    this.#ask(this.#timer(key, inMs), isOutdated, false)
+  }
+
+  /** Takes it back unless an attempt runs, or it is later news than this. */
+  unschedule(key: number, isOutdated = false): void {
+    this.#ask(this.#timer(key, 0), isOutdated, true)
+  }
+
+  #ask(timer: Timer, isOutdated: boolean, cancels: boolean): void {
     const running = this.window.entryOf(timer.uuid)
     const inFlight = running?.state === "inFlight" ? running.timer.fireId : undefined
-    this.#enqueue({ kind: "schedule", timer, inFlight, isOutdated })
+    this.#enqueue({ kind: "schedule", timer, inFlight, isOutdated, cancels })
   }
 
   cancel(key: number): void {
@@ -130,12 +139,16 @@ export class WindowModel {
       return { kind: "offer", timer: write.timer }
     }
     if (write.kind === "schedule") {
-      const { timer, inFlight, isOutdated } = write
+      const { timer, inFlight, isOutdated, cancels } = write
       const row = this.#store.get(timer.uuid)
-      const hasBegun = row !== undefined && (row.fireId === inFlight || row.attempts > 0)
+      const hasBegun = row !== undefined && (row.fireId === inFlight || (row.attempts > 0 && !cancels))
       if (hasBegun || (row !== undefined && isOutdated)) return { kind: "ignored" }
       // A write before it may have armed it anew: that must not have started since.
       expect(row === undefined || !this.fired.includes(armingOf(row))).toBe(true)
+      if (cancels) {
+        this.#store.delete(timer.uuid)
+        return { kind: "forget" }
+      }
       this.#store.set(timer.uuid, timer)
       return { kind: "offer", timer }
     }

@@ -1,13 +1,14 @@
 // Many timers due in the same instant, as events on a JetStream stream on disk, until the last one is settled; against
 // bare publishes of the same bytes to the same server, each acknowledged: as many at once as Punctual has in flight for
 // one namespace, and many more; and against the faster of them while a thread empties the store's tables.
-import { defaultIntakeOptions } from "@punctual/server/buses/Intake"
-import { NatsBus } from "@punctual/server/buses/nats/NatsBus"
+
+import { Bus } from "@punctual/bus/Bus"
+import { defaultIntakeOptions } from "@punctual/bus/Intake"
+import { NatsBus } from "@punctual/bus/nats/NatsBus"
+import { NatsServer } from "@punctual/bus/testkit/NatsServer"
 import { makeEventDeliverer } from "@punctual/server/deliverers/event/EventDeliverer"
-import { Bus } from "@punctual/server/ports/Bus"
+import { timerRouting, timerTopics } from "@punctual/server/messaging/timerRouting"
 import { Deliverers } from "@punctual/server/ports/Deliverer"
-import { WallClock } from "@punctual/server/ports/WallClock"
-import { NatsServer } from "@punctual/server/testkit/NatsServer"
 import { Effect, Layer, Logger } from "effect"
 import { atLeast, type Benchmark, told } from "../Benchmark.ts"
 import { EmptyingThread } from "../bare/EmptyingThread.ts"
@@ -94,9 +95,15 @@ const toStream = (server: NatsServer) =>
         replicas: 1,
         isSynced: true,
         intake: defaultIntakeOptions,
+        routing: timerRouting(timerTopics("shared")),
+        stream: "svc",
+        prefix: "svc",
+        aggregateHeader: "serviceCallId",
+        syncSetting: "TIMER_BROKER_SYNC=always",
+        clientName: "punctual",
         publishTimeoutMs: 10_000,
         connectTimeoutMs: 10_000,
       }),
     ),
-    Layer.provide([WallClock.system, Logger.layer([])]),
+    Layer.provide(Logger.layer([])),
   )

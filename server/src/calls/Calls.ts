@@ -1,6 +1,7 @@
 // All calls of the contract, by the groups and names of its definition.
 import type { ContractEndpoint } from "@punctual/api/contractEndpoints"
 import type { Limits } from "@punctual/api/Limits"
+import type { UndeliverableMessages } from "@punctual/bus/UndeliverableMessages"
 import { Effect } from "effect"
 import type { Engine } from "../engine/Engine.ts"
 import type { Scheduler } from "../engine/front/Scheduler.ts"
@@ -11,6 +12,7 @@ import { type BreakerCalls, makeBreakerCalls } from "./BreakerCalls.ts"
 import type { Call } from "./Call.ts"
 import { type ClockCalls, makeClockCalls } from "./ClockCalls.ts"
 import { type ClusterCalls, type ClusterParts, makeClusterCalls } from "./ClusterCalls.ts"
+import { type MessageCalls, makeMessageCalls } from "./MessageCalls.ts"
 import { makeNamespaceCalls, type NamespaceCalls } from "./NamespaceCalls.ts"
 import { makeReplayCalls, type ReplayCalls } from "./ReplayCalls.ts"
 import { makeServiceCalls, type ServiceCalls } from "./ServiceCalls.ts"
@@ -23,17 +25,21 @@ export interface Calls {
   readonly breakers: BreakerCalls
   readonly cluster: ClusterCalls
   readonly clock: ClockCalls
+  readonly messages: MessageCalls
 }
 
 export interface CallsOptions {
   readonly limits: Limits
   /** Where this node is one of several that share a store. */
   readonly cluster?: ClusterParts
+  /** The messages that could not be handled, where there is a bus. */
+  readonly messages?: UndeliverableMessages["Service"]
 }
 
 export const makeCalls = ({
   limits,
   cluster = {},
+  messages,
 }: CallsOptions): Effect.Effect<
   Calls,
   never,
@@ -47,6 +53,7 @@ export const makeCalls = ({
       breakers: yield* makeBreakerCalls,
       cluster: yield* makeClusterCalls(cluster),
       clock: yield* makeClockCalls,
+      messages: makeMessageCalls(messages),
     }
   })
 

@@ -48,6 +48,13 @@ export interface Schedule {
   readonly madeCorrelationId: boolean
   /** The arming whose attempt is running as this is queued, if one is. */
   readonly inFlight?: string
+  /** The retry policy was given: a move sets it. Else a timer that is there keeps its own. */
+  readonly setsRetryPolicy?: true
+  /**
+   * It takes the timer back instead, by the same order of senders. `timer` is then what history keeps of it if the key
+   * has never been used: its `fireId` names this command, and its `executeAt` is its `askedAt`.
+   */
+  readonly cancels?: true
 }
 
 /** A delete. `cancelId` lets a repeat be told from a second cancel. */
@@ -149,6 +156,8 @@ export type ChangeAnswer =
 /** `ignored` says what the command came too late for. */
 export type ScheduleAnswer =
   | { readonly result: "created" | "moved" | "unchanged"; readonly timer: Timer }
+  /** Of one that cancels: the timer will not fire. */
+  | { readonly result: "cancelled" }
   | {
       readonly result: "ignored"
       readonly because: "outdated" | "inFlight" | "retrying" | "finished"

@@ -5,6 +5,7 @@ import type { Decision, Known } from "./Decision.ts"
 import { unknown } from "./Decision.ts"
 import { decideDiscard, decideReplay } from "./decideDead.ts"
 import { decideRestore } from "./decideRestore.ts"
+import { decideUnschedule, ignore, isCancelInAdvance } from "./decideUnschedule.ts"
 import type { FinishedLife, FinishedState, Mutable, Spec, Timer } from "./Timer.ts"
 import type {
   Cancel,
@@ -117,11 +118,17 @@ export const decideChange = (change: Change, { pending, last }: Known): Decision
 }
 
 export const decideSchedule = (schedule: Schedule, { pending, last }: Known): Decision<ScheduleAnswer> => {
+  if (schedule.cancels) return decideUnschedule(schedule, { pending, last }, cancelledLife)
   const { timer } = schedule
   // The same item again, after its arming has ended and another has taken its place: its fireId is used up.
   if (last?.fireId === timer.fireId) return ignore("finished")
   // A sender that hears nothing sends again, for as long as it likes: what has finished is not armed anew.
-  if (pending === undefined) return last === undefined ? create(timer, last) : ignore("finished")
+  if (pending === undefined) {
+    if (last === undefined) return create(timer, last)
+    // All that is known of the key is a command that cancelled it before it came: a later command is not meant by that.
+    if (!isCancelInAdvance(last)) return ignore("finished")
+    return timer.askedAt > last.executeAt ? create(timer, last) : ignore("outdated")
+  }
   // The same item again: its effect is there already. Revisions start at the creation time and rise with a move.
   if (pending.fireId === timer.fireId) {
     return { answer: { result: pending.revision > pending.createdAt ? "moved" : "created", timer: pending } }
@@ -130,9 +137,13 @@ export const decideSchedule = (schedule: Schedule, { pending, last }: Known): De
   if (pending.attempts > 0) return ignore("retrying")
   // What was set by other means was set as the store has it: a command from before must not undo it.
   if (timer.askedAt < (pending.askedAt ?? pending.updatedAt)) return ignore("outdated")
-  const { executeAt, askedAt } = timer
+  const { executeAt, askedAt, payload } = timer
   const correlationId = schedule.madeCorrelationId ? pending.correlationId : timer.correlationId
-  if (executeAt === pending.executeAt && correlationId === pending.correlationId) {
+  const { retryPolicy } = schedule.setsRetryPolicy ? timer.spec : pending.spec
+  const isSameContent =
+    (payload === undefined || sameBytes(payload, pending.payload)) &&
+    isDeepStrictEqual(retryPolicy, pending.spec.retryPolicy)
+  if (executeAt === pending.executeAt && correlationId === pending.correlationId && isSameContent) {
     const confirmed: Timer = { ...pending, askedAt }
     return {
       answer: { result: "unchanged", timer: confirmed },
@@ -141,8 +152,19 @@ export const decideSchedule = (schedule: Schedule, { pending, last }: Known): De
     }
   }
   const { fireId, createdAt: at } = timer
-  const moved: Timer = { ...armAnew(pending, { fireId, at, set: { executeAt, correlationId } }), askedAt }
-  return { answer: { result: "moved", timer: moved }, pending: moved, tally: { created: 1, replaced: 1 } }
+  const set = {
+    executeAt,
+    correlationId,
+    ...(payload === undefined ? {} : { payload }),
+    ...(schedule.setsRetryPolicy ? { retryPolicy } : {}),
+  }
+  const moved: Timer = { ...armAnew(pending, { fireId, at, set }), askedAt }
+  return {
+    answer: { result: "moved", timer: moved },
+    pending: moved,
+    ...(payload === undefined ? {} : { payloadChanged: true }),
+    tally: { created: 1, replaced: 1 },
+  }
 }
 
 export const decideCancel = (cancel: Cancel, { pending, last }: Known): Decision<CancelAnswer | Unknown> => {
@@ -162,7 +184,7 @@ export const decideCancel = (cancel: Cancel, { pending, last }: Known): Decision
     answer: { result: pending.fireId === cancel.inFlight ? "inFlight" : "cancelled" },
     pending: null,
     finished: {
-      ...withoutPayload(endOfLife(pending, "cancelled", cancel.at)),
+      ...cancelledLife(pending, cancel.at),
       // A cancel is a change of the key like any other, so the revision moves on.
       revision: pending.revision + 1,
       endedBy: cancel.cancelId,
@@ -304,10 +326,6 @@ const specAfter = (spec: Spec, { target, retryPolicy, expireAfterMs }: Change["s
   }
 }
 
-const ignore = (
-  because: Extract<ScheduleAnswer, { result: "ignored" }>["because"],
-): Decision<ScheduleAnswer> => ({ answer: { result: "ignored", because } })
-
 /** The life of a timer that ends now, as history keeps it. */
 export const endOfLife = (timer: Timer, state: FinishedState, finishedAt: number): FinishedLife => {
   const life = bareLife(timer, state, finishedAt)
@@ -319,6 +337,9 @@ export const withoutPayload = (life: FinishedLife): FinishedLife => {
   const { payload: _, ...rest } = life
   return rest
 }
+
+const cancelledLife = (timer: Timer, finishedAt: number): FinishedLife =>
+  withoutPayload(endOfLife(timer, "cancelled", finishedAt))
 
 const deliveredLife = (timer: Timer, finishedAt: number, latenessMs: number): FinishedLife => {
   const life = bareLife(timer, "delivered", finishedAt)

@@ -1,8 +1,12 @@
 // How the text of a call is read and written where the contract's schemas alone would not do: payloads are cut out of a
 // request as they were sent, and answers with timers are written by hand, for they are built on the hot path.
+
 import { elementSpans, type JsonSpan, memberSpan, spanBytes } from "@punctual/api/JsonSpan"
+import { StoredMessage } from "@punctual/api/Messages"
+import { SchemaParser } from "effect"
 import type { AnswerOf } from "../calls/Call.ts"
 import type { Calls } from "../calls/Calls.ts"
+import type { MessageFound } from "../calls/MessageCalls.ts"
 import type { CreatedItem } from "../calls/TimerCalls.ts"
 import { problemJson } from "./problemResponse.ts"
 import { timerJson } from "./TimerJson.ts"
@@ -17,7 +21,11 @@ export interface CallText<Answer> {
 /** For the calls of one group, by name. */
 type CallTexts<Group> = { readonly [name in keyof Group]?: CallText<AnswerOf<Group[name]>> }
 
-export const callTexts: { readonly timers: CallTexts<Calls["timers"]> } = {
+export const callTexts: {
+  readonly timers: CallTexts<Calls["timers"]>
+  readonly messages: CallTexts<Calls["messages"]>
+} = {
+  messages: { get: { write: (found) => `{"message":${messageJson(found)}}` } },
   timers: {
     create: {
       takePayloads: (input, text) => {
@@ -55,6 +63,15 @@ export const callTexts: { readonly timers: CallTexts<Calls["timers"]> } = {
       },
     },
   },
+}
+
+const encodeMessage = SchemaParser.encodeUnknownSync(StoredMessage)
+
+/** A sound message stands in the answer as it came. */
+const messageJson = ({ message, original, isSound }: MessageFound): string => {
+  const bytes = Buffer.from(original)
+  const body = isSound ? `"envelope":${bytes.toString("utf8")}` : `"raw":"${bytes.toString("base64")}"`
+  return `${JSON.stringify(encodeMessage(message)).slice(0, -1)},${body}}`
 }
 
 const hasPayload = (input: unknown): input is { payload: unknown } =>

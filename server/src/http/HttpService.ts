@@ -1,6 +1,7 @@
 // The whole of HTTP as one function from request to response, with no server in it: the listener, tests
 // and benchmarks call the same one.
 import type { Limits } from "@punctual/api/Limits"
+import type { UndeliverableMessages } from "@punctual/bus/UndeliverableMessages"
 import { Effect } from "effect"
 import { callOf, makeCalls } from "../calls/Calls.ts"
 import type { ClusterParts } from "../calls/ClusterCalls.ts"
@@ -27,6 +28,10 @@ export interface HttpServiceOptions {
   readonly answerTimeoutMs?: number
   /** What else is measured, as Prometheus text. */
   readonly moreMetrics?: Effect.Effect<string>
+  /** The messages that could not be handled, where there is a bus. */
+  readonly messages?: UndeliverableMessages["Service"]
+  /** What else keeps the service from being ready. */
+  readonly whyNotReady?: () => string | undefined
   /** Where this node is one of several that share a store. */
   readonly cluster?: ClusterParts & {
     /** Answers what other nodes ask: also while this one stops, for as long as it owns anything. */
@@ -47,7 +52,11 @@ export const makeHttpService = (
     const { limits, cluster } = options
     const isOneOfSeveral = cluster !== undefined
     const availability = new Availability(yield* Engine, isOneOfSeveral)
-    const calls = yield* makeCalls({ limits, ...(cluster === undefined ? {} : { cluster }) })
+    const calls = yield* makeCalls({
+      limits,
+      ...(cluster === undefined ? {} : { cluster }),
+      ...(options.messages === undefined ? {} : { messages: options.messages }),
+    })
     const apiRoutes = yield* makeApiRoutes({
       limits,
       callOf: (endpoint) => callOf(calls, endpoint),
@@ -62,6 +71,7 @@ export const makeHttpService = (
       isStopping: () => availability.isStopping,
       isOneOfSeveral,
       ...(options.moreMetrics === undefined ? {} : { moreMetrics: options.moreMetrics }),
+      ...(options.whyNotReady === undefined ? {} : { whyNotReady: options.whyNotReady }),
     })
     const router = new Router({
       routes: new Map([...apiRoutes, ...siteRoutes]),

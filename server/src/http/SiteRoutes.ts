@@ -16,6 +16,8 @@ export interface SiteOptions {
   readonly isOneOfSeveral?: boolean
   /** What else is measured, as Prometheus text. */
   readonly moreMetrics?: Effect.Effect<string>
+  /** What else keeps the service from being ready. */
+  readonly whyNotReady?: () => string | undefined
   readonly monotonicMs?: () => number
 }
 
@@ -46,7 +48,11 @@ export const makeSiteRoutes = (
     }
     const ready = (): Response => {
       const { status, isEnding } = looked()
-      const reasons = whyNotReady(status, isEnding, isOneOfSeveral)
+      const other = options.whyNotReady?.()
+      const reasons = [
+        ...whyNotReady(status, isEnding, isOneOfSeveral),
+        ...(other === undefined ? [] : [other]),
+      ]
       return Response.json(reasons.length === 0 ? { status: "ready" } : { status: "notReady", reasons }, {
         status: reasons.length === 0 ? 200 : 503,
       })

@@ -1,9 +1,9 @@
 // What is measured about messages, as Prometheus text. Tenants are many, and a label for each would grow
 // without bound: those that send most have a series of their own, the rest share `other`.
 import { dueTimeReachedType } from "@punctual/api/DueTimeReached"
-import { Effect } from "effect"
-import { TenantCounters } from "../buses/TenantCounters.ts"
-import type { Bus, BusSample, Observed } from "../ports/Bus.ts"
+import type { BusError, BusSample, Observed } from "@punctual/bus/Bus"
+import { TenantCounters } from "@punctual/bus/TenantCounters"
+import { Effect, Option } from "effect"
 import type { WallClock } from "../ports/WallClock.ts"
 
 /** What others say to each other where the timer listens too: none of its business, and nothing unknown. */
@@ -21,8 +21,16 @@ const counters: { readonly [event in Counted]: { readonly name: string; readonly
   received: { name: "timer_bus_received_total", help: "Commands received, without redeliveries" },
   redelivered: { name: "timer_bus_redelivered_total", help: "Deliveries of commands after their first" },
   processed: { name: "timer_bus_processed_total", help: "Commands handled and acknowledged" },
-  deadLettered: { name: "timer_bus_dead_lettered_total", help: "Messages put to the dead letters" },
+  undeliverable: { name: "timer_bus_undeliverable_total", help: "Messages stored as undeliverable" },
 }
+
+interface Measures {
+  readonly isConnected: boolean
+  readonly lag: number
+  readonly oldestUndeliverableAt: number | undefined
+}
+
+const measureWithinMs = 2_000
 
 /** Types that were told of in the log already. */
 const typesTold = 100
@@ -32,6 +40,8 @@ export class BusMetrics {
   readonly #told = new Set<string>()
   readonly #tell: (type: string) => void
   #unknownTypes = 0
+  /** As the broker said last. */
+  #oldestUndeliverableAt: number | undefined
 
   private constructor(tell: (type: string) => void) {
     this.#tell = tell
@@ -60,13 +70,26 @@ export class BusMetrics {
   }
 
   /** Gauges are left out while the broker does not answer. */
-  readonly text = (bus: Bus["Service"], wall: WallClock["Service"]): Effect.Effect<string> =>
-    bus.sample.pipe(
+  readonly text = (
+    sample: Effect.Effect<BusSample, BusError>,
+    oldestAt: Effect.Effect<number | undefined, BusError>,
+    wall: WallClock["Service"],
+  ): Effect.Effect<string> => {
+    const self = this
+    const measured = Effect.gen(function* () {
+      const { isConnected, lag } = yield* sample
+      // A message is not gone because the broker cannot be asked: the age is counted from what it said last.
+      const asked = isConnected ? yield* Effect.timeoutOption(oldestAt, measureWithinMs) : Option.none()
+      if (Option.isSome(asked)) self.#oldestUndeliverableAt = asked.value
+      return { isConnected, lag, oldestUndeliverableAt: self.#oldestUndeliverableAt }
+    })
+    return measured.pipe(
       Effect.catch((error) =>
         Effect.as(Effect.logWarning(`the bus could not be measured: ${error.message}`), undefined),
       ),
-      Effect.map((sample) => [...this.#counterLines(), ...gaugeLines(sample, wall.now()), ""].join("\n")),
+      Effect.map((measures) => [...this.#counterLines(), ...gaugeLines(measures, wall.now()), ""].join("\n")),
     )
+  }
 
   #counterLines(): ReadonlyArray<string> {
     const samples = [...this.#tenants.samples()]
@@ -87,7 +110,7 @@ export class BusMetrics {
   }
 }
 
-const gaugeLines = (sample: BusSample | undefined, nowMs: number): ReadonlyArray<string> => {
+const gaugeLines = (sample: Measures | undefined, nowMs: number): ReadonlyArray<string> => {
   const gauge = (name: string, help: string, value: number) => [
     ...heading(name, help, "gauge"),
     `${name} ${value}`,
@@ -99,13 +122,13 @@ const gaugeLines = (sample: BusSample | undefined, nowMs: number): ReadonlyArray
   )
   if (sample === undefined) return connected
   const oldestAgeMs =
-    sample.oldestDeadLetterAt === undefined ? 0 : Math.max(0, nowMs - sample.oldestDeadLetterAt)
+    sample.oldestUndeliverableAt === undefined ? 0 : Math.max(0, nowMs - sample.oldestUndeliverableAt)
   return [
     ...connected,
     ...gauge("timer_bus_lag_messages", "Messages on the topic that were not acknowledged yet", sample.lag),
     ...gauge(
-      "timer_bus_oldest_dead_letter_age_seconds",
-      "Age of the oldest dead letter of all tenants; 0 without any",
+      "timer_bus_oldest_undeliverable_age_seconds",
+      "Age of the oldest undeliverable message of all tenants; 0 without any",
       oldestAgeMs / 1_000,
     ),
   ]

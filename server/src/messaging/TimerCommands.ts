@@ -1,13 +1,11 @@
 // Timers as other services ask for them over the bus. The words of the messages (tenantId, serviceCallId,
 // dueAt) are mapped to the product's own here, on the way in, and in the event deliverer, on the way out.
+import { cancelTimerType, decodeCancelTimer } from "@punctual/api/CancelTimer"
 import { formatDuration } from "@punctual/api/DurationMs"
-import { defaultRetryPolicy } from "@punctual/api/RetryPolicy"
-import { decodeScheduleTimer, scheduleTimerType } from "@punctual/api/ScheduleTimer"
-import { Context, Effect, Exit, Layer, Result, Scope } from "effect"
-import type { RetryPolicy, Spec } from "../domain/Timer.ts"
-import type { RefusedWrite } from "../engine/front/RefusedWrite.ts"
-import { type ScheduleCommand, Scheduler } from "../engine/front/Scheduler.ts"
-import { NamespaceDirectory } from "../engine/namespaces/NamespaceDirectory.ts"
+import { memberSpan, spanBytes } from "@punctual/api/JsonSpan"
+import type { Limits } from "@punctual/api/Limits"
+import { completeRetryPolicy, defaultRetryPolicy } from "@punctual/api/RetryPolicy"
+import { decodeScheduleTimer, type ScheduleTimer, scheduleTimerType } from "@punctual/api/ScheduleTimer"
 import {
   Bus,
   type BusError,
@@ -15,14 +13,26 @@ import {
   HandlerUnavailable,
   type Message,
   MessageRefused,
-} from "../ports/Bus.ts"
-import { MessageMetadata } from "../ports/MessageMetadata.ts"
+} from "@punctual/bus/Bus"
+import { MessageMetadata } from "@punctual/bus/MessageMetadata"
+import { UndeliverableMessages } from "@punctual/bus/UndeliverableMessages"
+import { Context, Effect, Exit, Layer, Result, Scope } from "effect"
+import type { RetryPolicy, Spec } from "../domain/Timer.ts"
+import type { RefusedWrite } from "../engine/front/RefusedWrite.ts"
+import { Scheduler } from "../engine/front/Scheduler.ts"
+import type { ScheduleCommand } from "../engine/front/scheduleItem.ts"
+import { NamespaceDirectory } from "../engine/namespaces/NamespaceDirectory.ts"
 import { WallClock } from "../ports/WallClock.ts"
 import { BusMetrics } from "./BusMetrics.ts"
 
+/** All nodes of the service share the commands under this name. */
+const timerGroup = "punctual"
+
 export interface TimerCommandsOptions {
-  /** How far ahead a due time may lie. */
-  readonly aheadMs: number
+  /** Where commands come from. */
+  readonly topic: string
+  /** Of the contract: how far ahead a due time may lie, how large a payload may be. */
+  readonly limits: Limits
 }
 
 export class TimerCommands extends Context.Service<
@@ -32,15 +42,23 @@ export class TimerCommands extends Context.Service<
     readonly stop: Effect.Effect<void>
     /** What was received, and how far behind it is, as Prometheus has it. */
     readonly metrics: Effect.Effect<string>
+    /** Why no command comes yet; nothing if the broker was there since the start. */
+    whyWaiting(): string | undefined
   }
 >()("punctual/messaging/TimerCommands") {
   static readonly layer = (
     options: TimerCommandsOptions,
-  ): Layer.Layer<TimerCommands, BusError, Bus | Scheduler | NamespaceDirectory | WallClock> =>
+  ): Layer.Layer<
+    TimerCommands,
+    BusError,
+    Bus | UndeliverableMessages | Scheduler | NamespaceDirectory | WallClock
+  > =>
     Layer.effect(
       TimerCommands,
       Effect.gen(function* () {
+        const { limits } = options
         const bus = yield* Bus
+        const undeliverable = yield* UndeliverableMessages
         const scheduler = yield* Scheduler
         const directory = yield* NamespaceDirectory
         const wall = yield* WallClock
@@ -48,13 +66,18 @@ export class TimerCommands extends Context.Service<
         const scope = yield* Effect.acquireRelease(Scope.make(), (scope, exit) => Scope.close(scope, exit))
         yield* bus
           .subscribe({
-            topic: "serviceCall",
-            types: new Set([scheduleTimerType]),
-            handle: (message) => handle(scheduler, directory, message, wall.now() + options.aheadMs, options),
+            group: timerGroup,
+            topic: options.topic,
+            types: new Set([scheduleTimerType, cancelTimerType]),
+            handle: (message) => handle({ scheduler, directory, limits, nowMs: wall.now() }, message),
             observe: (observed) => metrics.count(observed),
           })
           .pipe(Scope.provide(scope))
-        return { stop: Scope.close(scope, Exit.void), metrics: metrics.text(bus, wall) }
+        return {
+          stop: Scope.close(scope, Exit.void),
+          metrics: metrics.text(bus.sample(timerGroup), undeliverable.oldestAt, wall),
+          whyWaiting: () => bus.whyWaiting(),
+        }
       }),
     )
 }
@@ -62,43 +85,86 @@ export class TimerCommands extends Context.Service<
 /** A timer asked for over the bus fires on the bus. */
 const specOf = (retryPolicy: RetryPolicy): Spec => ({ target: { type: "event" }, retryPolicy })
 
+/** Most timers share it. */
 const defaultSpec = specOf(defaultRetryPolicy)
 
-const handle = (
-  scheduler: Scheduler["Service"],
-  directory: Pick<NamespaceDirectory["Service"], "of">,
-  message: Message,
-  latestMs: number,
-  options: TimerCommandsOptions,
-): Effect.Effect<void, HandlerFailure> =>
+interface CommandParts {
+  readonly scheduler: Pick<Scheduler["Service"], "schedule" | "unschedule">
+  readonly directory: Pick<NamespaceDirectory["Service"], "of">
+  readonly limits: Limits
+  readonly nowMs: number
+}
+
+const handle = (parts: CommandParts, message: Message): Effect.Effect<void, HandlerFailure> =>
   Effect.flatMap(MessageMetadata, ({ correlationId }) => {
-    const { retryPolicy } = directory.of(message.envelope.tenantId).settings
-    const command = commandOf(message, retryPolicy === undefined ? defaultSpec : specOf(retryPolicy))
-    if (Result.isFailure(command)) return Effect.fail(new MessageRefused({ message: command.failure }))
-    if (command.success.executeAt > latestMs) {
-      const message = `dueAt must lie at most ${formatDuration(options.aheadMs)} ahead`
-      return Effect.fail(new MessageRefused({ message }))
+    const correlated = correlationId === undefined ? {} : { correlationId }
+    const { type, timestampMs: askedAt } = message.envelope
+    if (String(type) === cancelTimerType) {
+      const cancel = Result.flatMap(decodeCancelTimer(message.envelope.payload), (named) =>
+        keyIn(message, named),
+      )
+      if (Result.isFailure(cancel)) return refused(cancel.failure)
+      const command = { ...cancel.success, askedAt, spec: defaultSpec, ...correlated }
+      return written(parts.scheduler.unschedule(command))
     }
-    return scheduler
-      .schedule({ ...command.success, ...(correlationId === undefined ? {} : { correlationId }) })
-      .pipe(Effect.mapError(failureOf), Effect.asVoid)
+    const command = scheduleIn(message, parts)
+    if (Result.isFailure(command)) return refused(command.failure)
+    return written(parts.scheduler.schedule({ ...command.success, askedAt, ...correlated }))
   })
 
-const commandOf = ({ envelope }: Message, spec: Spec): Result.Result<ScheduleCommand, string> =>
-  Result.flatMap(decodeScheduleTimer(envelope.payload), ({ tenantId, serviceCallId, dueAt }) => {
-    if (tenantId !== envelope.tenantId) return Result.fail("/tenantId differs from that of the envelope")
-    if (serviceCallId !== envelope.aggregateId) {
-      return Result.fail("/serviceCallId differs from the envelope's aggregateId")
+const refused = (message: string): Effect.Effect<never, HandlerFailure> =>
+  Effect.fail(new MessageRefused({ message }))
+
+const written = (write: Effect.Effect<unknown, RefusedWrite>): Effect.Effect<void, HandlerFailure> =>
+  write.pipe(Effect.mapError(failureOf), Effect.asVoid)
+
+/** The timer that a command names, if that is what its envelope is about. */
+const keyIn = (
+  { envelope }: Message,
+  { tenantId, serviceCallId }: Pick<ScheduleTimer, "tenantId" | "serviceCallId">,
+): Result.Result<{ readonly namespace: string; readonly timerId: string }, string> => {
+  if (tenantId !== envelope.tenantId) return Result.fail("/tenantId differs from that of the envelope")
+  return String(serviceCallId) === envelope.aggregateId
+    ? Result.succeed({ namespace: tenantId, timerId: serviceCallId })
+    : Result.fail("/serviceCallId differs from the envelope's aggregateId")
+}
+
+const scheduleIn = (
+  message: Message,
+  { directory, limits, nowMs }: CommandParts,
+): Result.Result<Omit<ScheduleCommand, "askedAt">, string> =>
+  Result.gen(function* () {
+    const asked = yield* decodeScheduleTimer(message.envelope.payload, limits)
+    const key = yield* keyIn(message, asked)
+    if (asked.dueAt > nowMs + limits.aheadMs) {
+      return yield* Result.fail(`dueAt must lie at most ${formatDuration(limits.aheadMs)} ahead`)
     }
-    return Result.succeed({
-      namespace: tenantId,
-      timerId: serviceCallId,
+    const payload = "payload" in asked ? payloadIn(message) : undefined
+    if (payload !== undefined && payload.byteLength > limits.payloadBytes) {
+      const { payloadBytes } = limits
+      return yield* Result.fail(`/payload must be at most ${payloadBytes} bytes of JSON text`)
+    }
+    const defaults = directory.of(key.namespace).settings.retryPolicy
+    const spec =
+      asked.retryPolicy === undefined && defaults === undefined
+        ? defaultSpec
+        : specOf(completeRetryPolicy(asked.retryPolicy, defaults))
+    return {
+      ...key,
       // Due order begins at the epoch.
-      executeAt: Math.max(0, dueAt),
-      askedAt: envelope.timestampMs,
+      executeAt: Math.max(0, asked.dueAt),
       spec,
-    })
+      ...(payload === undefined ? {} : { payload }),
+      ...(asked.retryPolicy === undefined ? {} : { setsRetryPolicy: true as const }),
+      // tags: asked.tags are decoded and checked; they go into the command here once a timer has tags.
+    }
   })
+
+/** As it came: parsed and written again, its large numbers would be others. */
+const payloadIn = ({ payloadJson }: Message): Uint8Array | undefined => {
+  const span = memberSpan(payloadJson, "payload")
+  return span === undefined ? undefined : spanBytes(payloadJson, span)
+}
 
 /** What says nothing about the message must not cost it a delivery. */
 const failureOf = (refused: RefusedWrite): HandlerFailure => {

@@ -1,11 +1,12 @@
-// How a kind of message bus describes itself: its URLs, how it opens, and where its dead letters are. Its folder has one
-// in adapter.ts, and buses/all.ts lists it. An adapter imports its implementation only when it is opened.
+// How a kind of message bus describes itself to the settings: its URLs, and how it opens. Its folder has one in adapter.ts,
+// and buses/all.ts lists it. An adapter imports its implementation, in the package bus/, only when it is opened.
+import type { Bus } from "@punctual/bus/Bus"
+import type { RoutingTable } from "@punctual/bus/RoutingTable"
+import type { UndeliverableMessages } from "@punctual/bus/UndeliverableMessages"
 import type { Layer } from "effect"
-import type { Ability, Adapter, AdapterFailure, Opened } from "./Adapter.ts"
-import type { Bus, BusError, DeadLetters } from "./Bus.ts"
-import type { WallClock } from "./WallClock.ts"
+import type { Adapter, AdapterFailure } from "./Adapter.ts"
 
-export type BusLayer = Layer.Layer<Bus, AdapterFailure, WallClock>
+export type BusLayer = Layer.Layer<Bus | UndeliverableMessages, AdapterFailure>
 
 /** What the settings of the broker say beside its URL. */
 export interface BusTerms {
@@ -15,10 +16,23 @@ export interface BusTerms {
   readonly replicas: number
   /** The operator states that the server syncs every write. */
   readonly isSynced: boolean
+  /** The broker's name for what holds all messages. */
+  readonly stream: string
+  /** How every address begins. */
+  readonly prefix: string
+  /** Whether commands and events share an address, or each have their own. */
+  readonly subjects: "shared" | "split"
+}
+
+/** What the composition root gives beside the settings. */
+export interface BusOpening {
+  readonly routing: RoutingTable
+  /** The broker was away at the start, and cannot be used now that it is there: what is wrong and what to do. */
+  readonly onRefused: (message: string) => void
 }
 
 export interface BusAdapter extends Adapter<BusChoice> {
-  /** Other processes can listen. Without that, a timer cannot have an event as its target: nobody would hear it. */
+  /** Other processes can listen. */
   readonly isShared: boolean
   /** How a URL looks that demands TLS. */
   readonly tlsForm?: string
@@ -31,7 +45,5 @@ export interface BusChoice {
   readonly shown: string
   /** Which of the terms have an effect. A setting without one is refused: whoever set it expects one. */
   readonly obeys: ReadonlySet<keyof BusTerms>
-  open(terms: BusTerms): BusLayer
-  /** For commands: on a connection of their own. */
-  readonly deadLetters: Ability<(terms: BusTerms) => Opened<DeadLetters, BusError>>
+  open(terms: BusTerms, opening: BusOpening): BusLayer
 }

@@ -35,7 +35,16 @@ type Open = (typeof open)[number]
 
 type Values = Omit<Parsings, Open> & { readonly [key in Open]?: Parsings[key] | undefined }
 
-type BrokerValues = Pick<Values, "brokerUrl" | "brokerCaFile" | "brokerReplicas" | "brokerSync">
+type BrokerValues = Pick<
+  Values,
+  | "brokerUrl"
+  | "brokerCaFile"
+  | "brokerReplicas"
+  | "brokerSync"
+  | "brokerStream"
+  | "brokerPrefix"
+  | "brokerSubjects"
+>
 
 type ClusterValues = Pick<Values, "storeUrl" | "nodeAddress" | "clusterSecret" | "httpHost" | "clock">
 
@@ -123,8 +132,10 @@ export const readConfiguration = (environment: Environment, adapters: Adapters):
 
   // Every key of the table has been read, each by its own parser, and none has failed.
   const { storeUrl, databasePath: _, nodeAddress, clusterSecret, ...others } = values as Values
-  const { brokerUrl, brokerCaFile, brokerReplicas, brokerSync, ...rest } = others
-  const brokerTerms = termsOf({ brokerCaFile, brokerReplicas, brokerSync })
+  const { brokerUrl, brokerCaFile, brokerReplicas, brokerSync, ...moreOthers } = others
+  const { brokerStream, brokerPrefix, brokerSubjects, ...rest } = moreOthers
+  const ofStream = { brokerStream, brokerPrefix, brokerSubjects }
+  const brokerTerms = termsOf({ brokerCaFile, brokerReplicas, brokerSync, ...ofStream })
   const cluster =
     storeUrl.adapter.isShared && clusterSecret !== undefined
       ? { cluster: { address: nodeAddress ?? { host: rest.httpHost }, secret: clusterSecret } }
@@ -270,7 +281,7 @@ const contradictionsOf = (limits: Limits): ReadonlyArray<string> => {
 
 /** A setting that would have no effect is refused: whoever set it expects one. */
 const brokerContradictions = (values: BrokerValues, adapters: Adapters): ReadonlyArray<string> => {
-  const { brokerUrl, brokerCaFile, brokerReplicas, brokerSync } = values
+  const { brokerUrl, brokerCaFile } = values
   const found: Array<string> = []
   if (brokerCaFile !== undefined && !brokerUrl.obeys.has("caFile")) {
     const forms = adapters.buses.flatMap(({ tlsForm }) => (tlsForm === undefined ? [] : [tlsForm]))
@@ -280,14 +291,23 @@ const brokerContradictions = (values: BrokerValues, adapters: Adapters): Readonl
   }
   const others = adapters.buses.filter(({ isShared }) => isShared)
   const ofStream = `but ${brokerUrlName} is ${brokerUrl.shown}, on which it has no effect: name a broker there, such as ${formsOf(others)}, or leave it out.`
-  if (!brokerUrl.obeys.has("replicas") && String(brokerReplicas) !== settings.brokerReplicas.byDefault) {
-    found.push(`${settings.brokerReplicas.name} is ${brokerReplicas}, ${ofStream}`)
-  }
-  if (!brokerUrl.obeys.has("isSynced") && brokerSync !== settings.brokerSync.byDefault) {
-    found.push(`${settings.brokerSync.name} is ${brokerSync}, ${ofStream}`)
+  for (const [term, key] of brokerOnly) {
+    const { name, byDefault } = settings[key]
+    if (!brokerUrl.obeys.has(term) && String(values[key]) !== byDefault) {
+      found.push(`${name} is ${values[key]}, ${ofStream}`)
+    }
   }
   return found
 }
+
+/** The settings that say something of a broker alone, with the term that each becomes. */
+const brokerOnly = [
+  ["replicas", "brokerReplicas"],
+  ["isSynced", "brokerSync"],
+  ["stream", "brokerStream"],
+  ["prefix", "brokerPrefix"],
+  ["subjects", "brokerSubjects"],
+] as const
 
 /** A cluster's settings have no effect on one node, and a cluster cannot do without them. */
 const clusterContradictions = (values: ClusterValues, adapters: Adapters): ReadonlyArray<string> => {
@@ -339,6 +359,9 @@ const termsOf = (values: Omit<BrokerValues, "brokerUrl">): BusTerms => ({
   ...(values.brokerCaFile === undefined ? {} : { caFile: values.brokerCaFile }),
   replicas: values.brokerReplicas,
   isSynced: values.brokerSync === "always",
+  stream: values.brokerStream,
+  prefix: values.brokerPrefix,
+  subjects: values.brokerSubjects,
 })
 
 const runtimeRequestsName = "BUN_CONFIG_MAX_HTTP_REQUESTS"

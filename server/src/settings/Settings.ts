@@ -113,6 +113,15 @@ const bytesOfKey = (text: string): Uint8Array | undefined => {
 const brokerSync = (sync: string): Parsed<"lazy" | "always"> =>
   sync === "lazy" || sync === "always" ? { value: sync } : { problem: "must be lazy or always" }
 
+const brokerSubjects = (subjects: string): Parsed<"shared" | "split"> =>
+  subjects === "shared" || subjects === "split" ? { value: subjects } : { problem: "must be shared or split" }
+
+/** Part of an address at the broker: there a dot, a star or a space would mean something else. */
+const addressWord = (word: string): Parsed<string> =>
+  /^[A-Za-z0-9_-]{1,32}$/.test(word)
+    ? { value: word }
+    : { problem: "must be 1 to 32 of A-Z, a-z, 0-9, _ and -" }
+
 export type ClockChoice =
   | { readonly kind: "system" }
   /** It stands still until it is moved; without a start it begins at the real time. */
@@ -196,6 +205,24 @@ const brokerSettings = {
     "lazy",
     "always: the server syncs every write (its sync_interval: always), so no warning at start",
     brokerSync,
+  ),
+  brokerStream: setting(
+    "TIMER_BROKER_STREAM",
+    "svc",
+    "the broker's stream that holds all messages",
+    addressWord,
+  ),
+  brokerPrefix: setting(
+    "TIMER_BROKER_PREFIX",
+    "svc",
+    "how every subject begins: <prefix>.<namespace>.serviceCall",
+    addressWord,
+  ),
+  brokerSubjects: setting(
+    "TIMER_BROKER_SUBJECTS",
+    "shared",
+    "split: commands and events have subjects of their own, which end in .commands and .events",
+    brokerSubjects,
   ),
 } as const
 

@@ -46,7 +46,7 @@ const unusedKey: Expectation = { pending: null, last: null }
  */
 const expectationOf = (item: WriteItem, decision: Decision<WriteAnswer>, known: Known): Expectation => {
   const { pending, last } = known
-  const isOfPending = decision.pending !== undefined || item.kind === "restore"
+  const isOfPending = decision.pending !== undefined || item.kind === "restore" || item.kind === "schedule"
   const life = lifeExpected(decision)
   if (life === undefined && isOfPending) {
     if (pending !== undefined) return { pending }
@@ -76,9 +76,10 @@ const lifeExpected = ({
 export const knownToExpect = (item: WriteItem): Known | undefined => {
   switch (item.kind) {
     case "put":
-    case "schedule":
     case "restore":
       return nothingKnown
+    case "schedule":
+      return item.cancels ? undefined : nothingKnown
     case "outcome":
       return item.attempt === item.timer.attempts + 1 ? { pending: item.timer, last: undefined } : undefined
     default:

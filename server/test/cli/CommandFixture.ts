@@ -37,7 +37,6 @@ export const run = async (
         },
       },
       adapters: { stores: allStores, buses: allBuses },
-      openDeadLetters: notOpened,
       openArchive: () => notOpened,
       openImportTarget: () => notOpened,
       keeping: {

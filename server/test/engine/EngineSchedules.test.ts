@@ -3,7 +3,7 @@
 import { describe, expect } from "bun:test"
 import { Effect, Fiber } from "effect"
 import type { ScheduleAnswer } from "../../src/domain/WriteItem.ts"
-import type { ScheduleCommand } from "../../src/engine/front/Scheduler.ts"
+import type { ScheduleCommand } from "../../src/engine/front/scheduleItem.ts"
 import type { ShardBatch } from "../../src/ports/TimerStore.ts"
 import { delivered, type EngineHarness, engineTest, refused } from "../../testkit/EngineHarness.ts"
 
@@ -254,4 +254,48 @@ describe("a schedule and the store", () => {
       }),
     )
   }
+})
+
+describe("a cancel asked for over the bus", () => {
+  const unschedule = (engine: EngineHarness, askedAt: number) =>
+    Effect.suspend(() => {
+      const { namespace, timerId, spec } = commandOf(engine, 0)
+      return engine.node.scheduler.unschedule({ namespace, timerId, spec, askedAt })
+    })
+
+  engineTest("keeps the timer from firing, and a late older command does not bring it back", {}, (engine) =>
+    Effect.gen(function* () {
+      const start = engine.now()
+      yield* schedule(engine, 5_000)
+      expect(yield* unschedule(engine, start + 1)).toEqual({ result: "cancelled" })
+      expect(yield* schedule(engine, 6_000, { askedAt: start })).toEqual(ignored("finished"))
+      yield* engine.advance(60_000)
+      expect(engine.fires).toEqual([])
+      expect(engine.database.tally).toMatchObject({ created: 1, cancelled: 1 })
+    }),
+  )
+
+  engineTest("that comes first holds the older command back, and not a later one", {}, (engine) =>
+    Effect.gen(function* () {
+      const start = engine.now()
+      expect(yield* unschedule(engine, start + 10)).toEqual({ result: "cancelled" })
+      expect(yield* schedule(engine, 5_000, { askedAt: start + 9 })).toEqual(ignored("outdated"))
+      yield* engine.advance(10_000)
+      expect(engine.fires).toEqual([])
+      const answer = yield* schedule(engine, 5_000, { askedAt: start + 11 })
+      expect(answer).toMatchObject({ result: "created" })
+      yield* engine.advance(10_000)
+      expect(firedAfter(engine, start)).toEqual([15_000])
+    }),
+  )
+
+  engineTest("that is older than what set the timer leaves it alone", {}, (engine) =>
+    Effect.gen(function* () {
+      const start = engine.now()
+      yield* schedule(engine, 5_000)
+      expect(yield* unschedule(engine, start - 1)).toEqual(ignored("outdated"))
+      yield* engine.advance(60_000)
+      expect(firedAfter(engine, start)).toEqual([5_000])
+    }),
+  )
 })

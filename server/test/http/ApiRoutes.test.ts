@@ -112,9 +112,20 @@ const generatedServer = (): { readonly send: Send; readonly dispose: () => Promi
   const breakersGroup = HttpApiBuilder.group(api, "breakers", (handlers) =>
     handlers.handleAll({ list: accept, reset: accept }),
   )
+  const messagesGroup = HttpApiBuilder.group(api, "messages", (handlers) =>
+    handlers.handleAll({ list: accept, get: accept, replay: accept, discard: accept }),
+  )
   const { handler, dispose } = HttpRouter.toWebHandler(
     HttpApiBuilder.layer(api).pipe(
-      Layer.provide([group, clusterGroup, clockGroup, namespacesGroup, serviceGroup, breakersGroup]),
+      Layer.provide([
+        group,
+        clusterGroup,
+        clockGroup,
+        namespacesGroup,
+        serviceGroup,
+        breakersGroup,
+        messagesGroup,
+      ]),
       Layer.provide(HttpServer.layerServices),
     ),
     { disableLogger: true },

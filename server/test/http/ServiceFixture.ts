@@ -48,6 +48,7 @@ export interface ServiceOptions {
   readonly clockStartMs?: number
   /** As one of several nodes. */
   readonly cluster?: HttpServiceOptions["cluster"]
+  readonly messages?: HttpServiceOptions["messages"]
   /** In place of the engine's scheduler, to have it refuse. */
   readonly scheduler?: Partial<Scheduler["Service"]>
   /** In place of the engine, to have it say how it is. */
@@ -67,6 +68,7 @@ export const withService = (
         callsMax: options.callsMax ?? 4_096,
         ...(options.answerTimeoutMs === undefined ? {} : { answerTimeoutMs: options.answerTimeoutMs }),
         ...(options.cluster === undefined ? {} : { cluster: options.cluster }),
+        ...(options.messages === undefined ? {} : { messages: options.messages }),
       })
       const listening = yield* listen({
         host: "127.0.0.1",

@@ -1,24 +1,29 @@
 import { describe, expect, test } from "bun:test"
-import type { Envelope } from "@punctual/api/Envelope"
-import { seal } from "@punctual/api/Envelope"
+import { defaultLimits } from "@punctual/api/Limits"
 import { defaultRetryPolicy } from "@punctual/api/RetryPolicy"
+import { Bus } from "@punctual/bus/Bus"
+import type { Envelope } from "@punctual/bus/Envelope"
+import { outgoingEnvelope } from "@punctual/bus/Envelope"
+import { LocalBus } from "@punctual/bus/local/LocalBus"
+import { UndeliverableMessages } from "@punctual/bus/UndeliverableMessages"
 import { Context, Effect, Layer, Scope } from "effect"
 import { TestClock } from "effect/testing"
-import { LocalBus } from "../../src/buses/local/LocalBus.ts"
 import {
   NoOwner,
   type RefusedWrite,
   TimerUnstorable,
   TooManyWrites,
 } from "../../src/engine/front/RefusedWrite.ts"
-import { type ScheduleCommand, Scheduler } from "../../src/engine/front/Scheduler.ts"
+import { Scheduler } from "../../src/engine/front/Scheduler.ts"
+import type { ScheduleCommand, UnscheduleCommand } from "../../src/engine/front/scheduleItem.ts"
 import { NamespaceDirectory } from "../../src/engine/namespaces/NamespaceDirectory.ts"
 import { QuotaUsedUp } from "../../src/engine/namespaces/Quotas.ts"
 import { TimerCommands } from "../../src/messaging/TimerCommands.ts"
-import { Bus } from "../../src/ports/Bus.ts"
+import { timerRouting, timerTopics } from "../../src/messaging/timerRouting.ts"
 import { WallClock } from "../../src/ports/WallClock.ts"
 import { MemoryStore } from "../../src/stores/memory/MemoryStore.ts"
 
+const topics = timerTopics("shared")
 const nowMs = 1_800_000_000_000
 const hourMs = 3_600_000
 const dueAt = new Date(nowMs + hourMs).toISOString()
@@ -26,7 +31,7 @@ const dueAt = new Date(nowMs + hourMs).toISOString()
 let made = 0
 
 const envelope = (overrides: Partial<Record<keyof Envelope, unknown>> = {}) =>
-  seal({
+  outgoingEnvelope({
     id: `01890a5d-ac96-774b-bcce-${String(made++).padStart(12, "0")}`,
     type: "ScheduleTimer",
     tenantId: "orders",
@@ -39,10 +44,12 @@ const envelope = (overrides: Partial<Record<keyof Envelope, unknown>> = {}) =>
 
 interface Rig {
   readonly bus: Bus["Service"]
+  readonly kept: UndeliverableMessages["Service"]
   readonly commands: TimerCommands["Service"]
   readonly directory: NamespaceDirectory["Service"]
   /** What the scheduler was asked. */
   readonly asked: Array<ScheduleCommand>
+  readonly cancelled: Array<UnscheduleCommand>
   /** What it says from now on; undefined: ignored. */
   answer: Effect.Effect<never, RefusedWrite> | undefined
 }
@@ -50,26 +57,38 @@ interface Rig {
 const withCommands = (body: (rig: Rig) => Effect.Effect<void, unknown>): Promise<void> =>
   Effect.gen(function* () {
     yield* TestClock.setTime(nowMs)
-    const rig: { -readonly [key in keyof Rig]?: Rig[key] } & Pick<Rig, "asked"> = { asked: [] }
+    const rig: { -readonly [key in keyof Rig]?: Rig[key] } & Pick<Rig, "asked" | "cancelled"> = {
+      asked: [],
+      cancelled: [],
+    }
     const scheduler = {
+      unschedule: (command: UnscheduleCommand) =>
+        Effect.suspend(() => {
+          rig.cancelled.push(command)
+          return rig.answer ?? Effect.succeed({ result: "cancelled" } as const)
+        }),
       schedule: (command: ScheduleCommand) =>
         Effect.suspend(() => {
           rig.asked.push(command)
           return rig.answer ?? Effect.succeed({ result: "ignored", because: "finished" } as const)
         }),
     }
-    const layer = TimerCommands.layer({ aheadMs: 10 * hourMs }).pipe(
-      Layer.provideMerge(LocalBus.layer()),
+    const layer = TimerCommands.layer({
+      topic: topics.commands,
+      limits: { ...defaultLimits, aheadMs: 10 * hourMs, payloadBytes: 100 },
+    }).pipe(
+      Layer.provideMerge(LocalBus.layer(timerRouting(topics))),
       Layer.provide(WallClock.fromClock),
       Layer.provideMerge(NamespaceDirectory.layer()),
       Layer.provide(MemoryStore.layer({ shards: 1 })),
-      // Only `schedule` is asked of it here; the engine behind it has tests of its own.
+      // Only these two are asked of it here; the engine behind it has tests of its own.
       Layer.provide(Layer.succeed(Scheduler, scheduler as unknown as Scheduler["Service"])),
     )
     const services = yield* Layer.buildWithScope(layer, yield* Scope.Scope)
     yield* body(
       Object.assign(rig, {
         bus: Context.get(services, Bus),
+        kept: Context.get(services, UndeliverableMessages),
         commands: Context.get(services, TimerCommands),
         directory: Context.get(services, NamespaceDirectory),
         answer: undefined,
@@ -77,9 +96,9 @@ const withCommands = (body: (rig: Rig) => Effect.Effect<void, unknown>): Promise
     )
   }).pipe(Effect.scoped, Effect.provide(TestClock.layer()), Effect.runPromise)
 
-const lettersOf = (bus: Bus["Service"]) =>
-  Effect.map(bus.deadLetters.list("orders", { limit: 10 }), ({ entries }) =>
-    entries.map(({ letter }) => `${letter.reason}: ${letter.lastFailure.error}`),
+const undeliverable = (kept: UndeliverableMessages["Service"]) =>
+  Effect.map(kept.list("orders", { limit: 10 }), ({ messages }) =>
+    messages.map(({ record }) => `${record.reason}: ${record.lastFailure.error}`),
   )
 
 describe("a ScheduleTimer", () => {
@@ -121,8 +140,8 @@ describe("a ScheduleTimer", () => {
       }),
     ))
 
-  test("that no retry can mend is a dead letter at once, and asks nothing", () =>
-    withCommands(({ bus, asked }) =>
+  test("that no retry can fix is undeliverable at once, and asks nothing", () =>
+    withCommands(({ bus, kept, asked }) =>
       Effect.gen(function* () {
         const sound = { tenantId: "orders", serviceCallId: "call-1", dueAt }
         const tooFar = new Date(nowMs + 10 * hourMs + 1).toISOString()
@@ -133,7 +152,7 @@ describe("a ScheduleTimer", () => {
           envelope({ payload: { ...sound, dueAt: tooFar } }),
         ])
         expect(asked).toEqual([])
-        expect(yield* lettersOf(bus)).toEqual([
+        expect(yield* undeliverable(kept)).toEqual([
           expect.stringContaining("refused: /dueAt must be an instant"),
           "refused: /tenantId differs from that of the envelope",
           "refused: /serviceCallId differs from the envelope's aggregateId",
@@ -142,12 +161,14 @@ describe("a ScheduleTimer", () => {
       }),
     ))
 
-  test("that the store can never hold is a dead letter", () =>
+  test("that the store can never hold is undeliverable", () =>
     withCommands((rig) =>
       Effect.gen(function* () {
         rig.answer = Effect.fail(new TimerUnstorable({ reason: "too large" }))
         yield* rig.bus.publish([envelope()])
-        expect(yield* lettersOf(rig.bus)).toEqual(["refused: the store cannot hold this timer: too large"])
+        expect(yield* undeliverable(rig.kept)).toEqual([
+          "refused: the store cannot hold this timer: too large",
+        ])
       }),
     ))
 
@@ -169,7 +190,7 @@ describe("a ScheduleTimer", () => {
           yield* Effect.yieldNow
           expect(publishing.pollUnsafe()).toBeDefined()
         }
-        expect(yield* lettersOf(rig.bus)).toEqual([])
+        expect(yield* undeliverable(rig.kept)).toEqual([])
         expect(yield* rig.commands.metrics).not.toContain("timer_bus_redelivered_total{")
       }),
     ))
@@ -182,11 +203,11 @@ describe("a ScheduleTimer", () => {
         const text = yield* commands.metrics
         expect(text).toContain('timer_bus_received_total{tenant="orders"} 3\n')
         expect(text).toContain('timer_bus_processed_total{tenant="orders"} 2\n')
-        expect(text).toContain('timer_bus_dead_lettered_total{tenant="orders"} 1\n')
+        expect(text).toContain('timer_bus_undeliverable_total{tenant="orders"} 1\n')
         expect(text).toContain("timer_bus_unknown_types_total 0\n")
         expect(text).toContain("timer_bus_connected 1\n")
         yield* TestClock.adjust(90_000)
-        expect(yield* commands.metrics).toContain("timer_bus_oldest_dead_letter_age_seconds 90\n")
+        expect(yield* commands.metrics).toContain("timer_bus_oldest_undeliverable_age_seconds 90\n")
       }),
     ))
 
@@ -197,6 +218,75 @@ describe("a ScheduleTimer", () => {
         const refused = yield* Effect.flip(bus.publish([envelope()]))
         expect(refused._tag).toBe("PublishError")
         expect(asked).toEqual([])
+      }),
+    ))
+})
+
+describe("a ScheduleTimer with more than a due time", () => {
+  const sound = { tenantId: "orders", serviceCallId: "call-1", dueAt }
+
+  test("has its payload as it came, and its retry policy completed from the namespace's", () =>
+    withCommands(({ bus, asked, directory }) =>
+      Effect.gen(function* () {
+        const retryPolicy = { ...defaultRetryPolicy, jitter: 0.7 }
+        yield* directory.change("orders", nowMs, (settings) => Effect.succeed({ ...settings, retryPolicy }))
+        const { payload: _, ...head } = envelope() as unknown as Record<string, unknown>
+        const payloadJson = `{"tenantId":"orders","serviceCallId":"call-1","dueAt":"${dueAt}","payload":{ "n":12345678901234567890 },"retryPolicy":{"maxAttempts":2,"later":1},"tags":["a"],"later":true}`
+        yield* bus.publish([{ ...head, payloadJson } as never])
+        expect(new TextDecoder().decode(asked[0]?.payload)).toBe('{ "n":12345678901234567890 }')
+        expect(asked[0]).toMatchObject({
+          setsRetryPolicy: true,
+          spec: { target: { type: "event" }, retryPolicy: { ...retryPolicy, maxAttempts: 2 } },
+        })
+      }),
+    ))
+
+  test("is undeliverable if any of it is wrong, by the name of the field", () =>
+    withCommands(({ bus, kept, asked }) =>
+      Effect.gen(function* () {
+        const wrong = [
+          { payload: "x".repeat(101) },
+          { retryPolicy: { maxAttempts: 0 } },
+          { tags: ["x".repeat(65)] },
+          { tags: Array.from({ length: 11 }, () => "a") },
+          { tags: ["a\u0007"] },
+          { tags: "a" },
+        ]
+        for (const more of wrong) yield* bus.publish([envelope({ payload: { ...sound, ...more } })])
+        expect(asked).toEqual([])
+        expect(yield* undeliverable(kept)).toEqual([
+          expect.stringContaining("/payload must be at most 100 bytes"),
+          expect.stringContaining("/retryPolicy/maxAttempts must"),
+          ...Array.from({ length: 4 }, () => expect.stringContaining("/tags must")),
+        ])
+      }),
+    ))
+})
+
+describe("a CancelTimer", () => {
+  test("asks the scheduler to take the timer back, with the sender's time", () =>
+    withCommands(({ bus, asked, cancelled }) =>
+      Effect.gen(function* () {
+        const payload = { tenantId: "orders", serviceCallId: "call-1", later: 1 }
+        yield* bus.publish([envelope({ type: "CancelTimer", payload })])
+        expect(asked).toEqual([])
+        expect(cancelled).toMatchObject([
+          { namespace: "orders", timerId: "call-1", askedAt: nowMs - 5, correlationId: "flow-1" },
+        ])
+      }),
+    ))
+
+  test("that names another timer than its envelope is undeliverable", () =>
+    withCommands(({ bus, kept, cancelled }) =>
+      Effect.gen(function* () {
+        for (const payload of [{ tenantId: "orders" }, { tenantId: "orders", serviceCallId: "call-2" }]) {
+          yield* bus.publish([envelope({ type: "CancelTimer", payload })])
+        }
+        expect(cancelled).toEqual([])
+        expect(yield* undeliverable(kept)).toEqual([
+          "refused: /serviceCallId is required",
+          "refused: /serviceCallId differs from the envelope's aggregateId",
+        ])
       }),
     ))
 })

@@ -1,6 +1,6 @@
 // What every test of the bus has: a broker, a service on it, another service that knows only the contract.
 // Disposing of it ends whatever still runs.
-import { NatsServer } from "../../testkit/NatsServer.ts"
+import { NatsServer } from "@punctual/bus/testkit/NatsServer"
 import { PlainBusClient } from "../../testkit/PlainBusClient.ts"
 import { ServiceProcess } from "../../testkit/ServiceProcess.ts"
 import { TcpProxy } from "../../testkit/TcpProxy.ts"

@@ -1,9 +1,9 @@
 import { expect, test } from "bun:test"
 import { randomUUID } from "node:crypto"
+import { describeNats } from "@punctual/bus/testkit/NatsBinary"
+import { NatsServer } from "@punctual/bus/testkit/NatsServer"
 import { eventually } from "../../testkit/eventually.ts"
 import { HistoryRecorder } from "../../testkit/History.ts"
-import { describeNats } from "../../testkit/NatsBinary.ts"
-import { NatsServer } from "../../testkit/NatsServer.ts"
 import type { Heard } from "../../testkit/PlainBusClient.ts"
 import { PlainBusClient } from "../../testkit/PlainBusClient.ts"
 import { Receiver } from "../../testkit/Receiver.ts"
@@ -195,38 +195,38 @@ describeNats("a service on a broker", () => {
     expect(await run.service.metric("timer_bus_connected")).toBe(1)
   })
 
-  test("a command that no retry can mend is listed, shown and replayed from the dead letters", async () => {
+  test("a command that no retry can help is listed, shown and replayed by the running service", async () => {
     await using run = await BusRun.start()
     const tooFarMs = Date.now() + 20 * 366 * 86_400_000
     await run.peer.schedule({ tenant: "orders", serviceCallId: "too far", dueAtMs: tooFarMs })
     await run.peer.send("orders", "no JSON at all")
-    await eventually("two dead letters", async () =>
-      (await run.service.metric('timer_bus_dead_lettered_total{tenant="orders"}')) === 2 ? true : undefined,
+    await eventually("two undeliverable messages", async () =>
+      (await run.service.metric('timer_bus_undeliverable_total{tenant="orders"}')) === 2 ? true : undefined,
     )
-    expect(await run.service.metric("timer_bus_oldest_dead_letter_age_seconds")).toBeGreaterThan(0)
+    expect(await run.service.metric("timer_bus_oldest_undeliverable_age_seconds")).toBeGreaterThan(0)
 
-    const dlq = (...args: ReadonlyArray<string>) =>
-      ServiceProcess.command(["dlq", ...args], { TIMER_BROKER_URL: run.broker.url })
-    const listed = await dlq("list", "--tenant", "orders", "--json")
+    const messages = (...args: ReadonlyArray<string>) =>
+      ServiceProcess.command(["messages", ...args], { TIMER_URL: run.service.url })
+    const listed = await messages("list", "--namespace", "orders", "--json")
     expect(listed.code).toBe(0)
-    const { letters } = JSON.parse(listed.stdout) as {
-      readonly letters: ReadonlyArray<{ readonly id: string; readonly reason: string }>
+    const { messages: kept } = JSON.parse(listed.stdout) as {
+      readonly messages: ReadonlyArray<{ readonly id: string; readonly reason: string }>
     }
-    expect(letters.map(({ reason }) => reason)).toEqual(["refused", "malformed"])
-    const [refused, malformed] = letters
-    const shown = await dlq("show", "--tenant", "orders", refused?.id ?? "")
+    expect(kept.map(({ reason }) => reason)).toEqual(["refused", "malformed"])
+    const [refused, malformed] = kept
+    const shown = await messages("show", "--namespace", "orders", refused?.id ?? "")
     expect(shown.stdout).toContain("dueAt must lie at most")
-    const elsewhere = await dlq("show", "--tenant", "billing", refused?.id ?? "")
+    const elsewhere = await messages("show", "--namespace", "billing", refused?.id ?? "")
     expect(elsewhere.code).toBe(1)
-    // Replayed, it is refused again: a new dead letter in place of the old one.
-    expect((await dlq("replay", "--tenant", "orders", refused?.id ?? "")).code).toBe(0)
+    // Replayed, it is refused again: a new undeliverable message in place of the old one.
+    expect((await messages("replay", "--namespace", "orders", refused?.id ?? "")).code).toBe(0)
     await eventually("it is refused again", async () =>
-      (await run.service.metric('timer_bus_dead_lettered_total{tenant="orders"}')) === 3 ? true : undefined,
+      (await run.service.metric('timer_bus_undeliverable_total{tenant="orders"}')) === 3 ? true : undefined,
     )
-    expect((await dlq("discard", "--tenant", "orders", malformed?.id ?? "")).code).toBe(0)
-    const rest = JSON.parse((await dlq("list", "--tenant", "orders", "--json")).stdout)
-    expect(rest.letters).toHaveLength(1)
-    expect(rest.letters[0].id).not.toBe(refused?.id)
+    expect((await messages("discard", "--namespace", "orders", malformed?.id ?? "")).code).toBe(0)
+    const rest = JSON.parse((await messages("list", "--namespace", "orders", "--json")).stdout)
+    expect(rest.messages).toHaveLength(1)
+    expect(rest.messages[0].id).not.toBe(refused?.id)
   })
 
   test("stopped in the middle of a stream of commands, it takes the rest when it is back", async () => {
@@ -250,23 +250,120 @@ describeNats("a service on a broker", () => {
     expect(body).toEqual({ count: asked, capped: false })
   })
 
-  test("without a broker in reach, or with a stream that contradicts the contract, it says so and does not start", async () => {
+  test("a command is taken back by another, in whatever order they come, and carries a payload", async () => {
+    await using run = await BusRun.start()
+    const at = Date.now()
+    const soon = (serviceCallId: string, timestampMs: number, more = {}) =>
+      run.peer.schedule({ tenant: "orders", serviceCallId, dueAtMs: at + 1_500, timestampMs, more })
+    const cancel = (serviceCallId: string, timestampMs: number) =>
+      run.peer.cancel({ tenant: "orders", serviceCallId, timestampMs })
+    await soon("after", at)
+    await cancel("after", at + 1)
+    await cancel("before", at + 1)
+    await soon("before", at)
+    await soon("newer", at + 2)
+    await cancel("newer", at + 1)
+    const tags = ["reminder"]
+    await soon("kept", at, { payload: { n: 1 }, retryPolicy: { maxAttempts: 3 }, tags, later: "field" })
+    await untilDelivered(run, "orders", "kept")
+    await untilDelivered(run, "orders", "newer")
+    expect(run.peer.reachedFor("kept")[0]?.envelope.payload.payload).toEqual({ n: 1 })
+    expect(await timerOf(run, "orders", "kept")).toMatchObject({ retryPolicy: { maxAttempts: 3 } })
+    for (const cancelled of ["after", "before"]) {
+      expect((await timerOf(run, "orders", cancelled))?.["state"]).toBe("cancelled")
+      expect(run.peer.reachedFor(cancelled)).toEqual([])
+    }
+  })
+
+  test("commands and events have subjects of their own, on a stream and below a prefix of the operator's", async () => {
+    await using broker = await NatsServer.start()
+    using folder = new TemporaryFolder()
+    await using service = await ServiceProcess.ready({
+      folder: folder.path,
+      settings: {
+        TIMER_BROKER_URL: broker.url,
+        TIMER_BROKER_STREAM: "calls",
+        TIMER_BROKER_PREFIX: "prod",
+        TIMER_BROKER_SUBJECTS: "split",
+      },
+    })
+    const [commands, events] = ["serviceCall.commands", "serviceCall.events"]
+    await using peer = await PlainBusClient.connected(broker.address, {
+      stream: "calls",
+      prefix: "prod",
+      commands: commands ?? "",
+      events: events ?? "",
+    })
+    await peer.listen()
+    await peer.schedule({ tenant: "orders", serviceCallId: "call-1", dueAtMs: Date.now() })
+    await peer.send("orders", "no JSON at all")
+    await eventually("the event", () => (peer.reachedFor("call-1").length > 0 ? true : undefined))
+    expect(peer.reachedFor("call-1")[0]?.subject).toBe("prod.orders.serviceCall.events")
+    const { config } = await peer.manager.consumers.info("calls", "punctual")
+    expect(config.filter_subject).toBe("prod.*.serviceCall.commands")
+    await eventually("the undeliverable message", async () =>
+      (await service.metric('timer_bus_undeliverable_total{tenant="orders"}')) === 1 ? true : undefined,
+    )
+    const listed = await ServiceProcess.command(["messages", "list", "--json"], { TIMER_URL: service.url })
+    expect(JSON.parse(listed.stdout).messages).toMatchObject([{ namespace: "orders", reason: "malformed" }])
+  })
+
+  test("a broker that is away when it starts is waited for: until then it is not ready, and says why", async () => {
+    using folder = new TemporaryFolder()
+    await using broker = await NatsServer.start()
+    await broker.stop()
+    await using service = new ServiceProcess({
+      folder: folder.path,
+      settings: { TIMER_BROKER_URL: `nats://user:secret-${randomUUID()}@${broker.address}` },
+    })
+    await service.launch()
+    const ready = await fetch(`${service.url}/health/ready`)
+    expect(ready.status).toBe(503)
+    const { reasons } = (await ready.json()) as { readonly reasons: ReadonlyArray<string> }
+    expect(reasons).toEqual([expect.stringContaining(`The message broker is away: Cannot connect to NATS`)])
+    expect(reasons[0]).toContain(broker.address)
+    expect(await service.statusOf("/health/live")).toBe(200)
+    expect(service.hasLogged("no messages come or go until the broker is there")).toBe(true)
+    // Timers are taken all the same.
+    const created = await fetch(`${service.url}/api/v1/timers/create`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ ...key("orders", "call-1"), delay: "1h", target: { type: "event" } }),
+    })
+    expect(created.status).toBe(200)
+    await broker.restart()
+    await eventually("the service is ready", async () =>
+      (await service.statusOf("/health/ready")) === 200 ? true : undefined,
+    )
+    await using peer = await PlainBusClient.connected(broker.address)
+    await eventually("the consumer is there", () =>
+      peer.manager.consumers.info("svc", "punctual").then(
+        () => true,
+        () => undefined,
+      ),
+    )
+    await peer.listen()
+    await peer.schedule({ tenant: "orders", serviceCallId: "call-2", dueAtMs: Date.now() })
+    await eventually("the event", () => (peer.reachedFor("call-2").length > 0 ? true : undefined))
+    expect(service.logs.join("\n")).not.toContain("secret-")
+    expect(await service.terminate()).toBe(0)
+  })
+
+  test("a stream that contradicts the contract ends the start, also if the broker comes later", async () => {
     using folder = new TemporaryFolder()
     await using broker = await NatsServer.start()
     await using peer = await PlainBusClient.connected(broker.address)
     await peer.manager.streams.add({ name: "svc", subjects: ["svc.>"], max_msgs_per_subject: 1 })
-    const start = async (url: string) => {
-      const service = new ServiceProcess({ folder: folder.path, settings: { TIMER_BROKER_URL: url } })
-      await service.start().catch(() => {})
-      return { code: await service.exit, said: service.logs.join("\n") }
-    }
-    const contradicted = await start(broker.url)
-    expect(contradicted.code).toBe(1)
-    expect(contradicted.said).toContain("max_msgs_per_subject")
+    const settings = { TIMER_BROKER_URL: broker.url }
+    await using atOnce = new ServiceProcess({ folder: folder.path, settings })
+    await atOnce.start().catch(() => {})
+    expect(await atOnce.exit).toBe(1)
+    expect(atOnce.logs.join("\n")).toContain("max_msgs_per_subject")
     await broker.stop()
-    const unreachable = await start(`nats://user:secret-${randomUUID()}@${broker.address}`)
-    expect(unreachable.code).toBe(1)
-    expect(unreachable.said).toContain(broker.address)
-    expect(unreachable.said).not.toContain("secret-")
+    await using later = new ServiceProcess({ folder: folder.path, settings })
+    await later.launch()
+    await broker.restart()
+    expect(await later.fallen()).toBe(1)
+    expect(later.logs.join("\n")).toContain("max_msgs_per_subject")
   })
 })

@@ -202,7 +202,7 @@ describe("the broker", () => {
     })
     withFile(rootCertificates[0] ?? "", (file) => {
       const terms = brokerOf("tls://ann:pw@h", { TIMER_BROKER_CA_FILE: relative(".", file) }).brokerTerms
-      expect(terms).toEqual({ caFile: file, replicas: 1, isSynced: false })
+      expect(terms).toMatchObject({ caFile: file, replicas: 1, isSynced: false })
     })
   })
 
@@ -219,8 +219,32 @@ describe("the broker", () => {
   })
 
   test("how its stream is made and kept is the operator's to say", () => {
-    const set = { TIMER_BROKER_REPLICAS: "3", TIMER_BROKER_SYNC: "always" }
-    expect(brokerOf("nats://h", set).brokerTerms).toEqual({ replicas: 3, isSynced: true })
+    const byDefault = { replicas: 1, isSynced: false, stream: "svc", prefix: "svc", subjects: "shared" }
+    expect<unknown>(brokerOf("nats://h").brokerTerms).toEqual(byDefault)
+    const set = {
+      TIMER_BROKER_REPLICAS: "3",
+      TIMER_BROKER_SYNC: "always",
+      TIMER_BROKER_STREAM: "calls",
+      TIMER_BROKER_PREFIX: "prod-1",
+      TIMER_BROKER_SUBJECTS: "split",
+    }
+    expect<unknown>(brokerOf("nats://h", set).brokerTerms).toEqual({
+      replicas: 3,
+      isSynced: true,
+      stream: "calls",
+      prefix: "prod-1",
+      subjects: "split",
+    })
+  })
+
+  test("what would be more than one part of an address is refused", () => {
+    for (const word of ["", "a.b", "*", ">", "a b", "x".repeat(33)]) {
+      const problems = problemsOf({ TIMER_BROKER_URL: "nats://h", TIMER_BROKER_PREFIX: word })
+      expect(problems).toEqual([expect.stringMatching(/^TIMER_BROKER_PREFIX must be 1 to 32/)])
+    }
+    expect(problemsOf({ TIMER_BROKER_URL: "nats://h", TIMER_BROKER_SUBJECTS: "both" })).toEqual([
+      expect.stringMatching(/^TIMER_BROKER_SUBJECTS must be shared or split/),
+    ])
   })
 
   test("a setting that would have no effect is refused, and the default said aloud is not", () => {

@@ -338,7 +338,7 @@ const decidedOf = (change: KeyChange): DecidedChange => change as DecidedChange
 const endsAtRest = (item: WriteItem, answer: WriteAnswer): boolean =>
   (item.kind === "cancel" && answer.result === "cancelled") ||
   (item.kind === "change" && answer.result === "changed") ||
-  (item.kind === "schedule" && answer.result === "moved")
+  (item.kind === "schedule" && (answer.result === "moved" || answer.result === "cancelled"))
 
 const armedBy = (answer: WriteAnswer): Timer | undefined => {
   switch (answer.result) {

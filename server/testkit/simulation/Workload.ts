@@ -155,7 +155,7 @@ export class Workload {
           scheduler.schedule({ namespace, timerId, executeAt, askedAt, spec: this.#spec(tenant) }),
         (answer) => {
           // What it came too late for may be what it did itself, when it was carried and heard no answer.
-          if (answer.result === "ignored") return undefined
+          if (answer.result === "ignored" || answer.result === "cancelled") return undefined
           if (answer.result === "unchanged") return nothingDone(answer.result)
           const { fireId, revision } = answer.timer
           return { result: answer.result === "created" ? "created" : "replaced", fireId, revision }

@@ -1,4 +1,4 @@
-// The bus inside the process, for a service without a broker: nobody else can listen to it.
+// The bus inside the process, for a service without a broker: whoever listens is part of the same process.
 import { Effect, Layer } from "effect"
 import type { BusAdapter, BusChoice } from "../../ports/BusAdapter.ts"
 
@@ -7,7 +7,7 @@ const url = "local:"
 export const local: BusAdapter = {
   name: "local",
   schemes: [url],
-  forms: { [url]: "inside the process: nobody else can listen" },
+  forms: { [url]: "inside the process: only its own parts can listen" },
   isShared: false,
   parse: (given) =>
     given === url ? { value: choice } : { problem: "must be local: alone, with nothing after it" },
@@ -18,15 +18,11 @@ const choice: BusChoice = {
   adapter: local,
   shown: url,
   obeys: new Set(),
-  open: () =>
+  open: (_, { routing }) =>
     Layer.unwrap(
       Effect.map(
-        Effect.promise(() => import("./LocalBus.ts")),
-        ({ LocalBus }) => LocalBus.layer(),
+        Effect.promise(() => import("@punctual/bus/local/LocalBus")),
+        ({ LocalBus }) => LocalBus.layer(routing),
       ),
     ),
-  deadLetters: {
-    instead:
-      "the local bus keeps its dead letters in the service's memory, where no other process can read them: set TIMER_BROKER_URL to the broker that keeps them.",
-  },
 }

@@ -1,8 +1,9 @@
 // NATS JetStream as the bus. Its client is no part of the runtime: drivers/nats has it.
+
+import type { NatsOptions } from "@punctual/bus/nats/NatsBus"
+import { type NatsAddress, natsSchemes, natsUrlShown, parseNatsUrl } from "@punctual/bus/nats/natsUrl"
 import { Effect, Layer } from "effect"
 import type { BusAdapter, BusChoice, BusTerms } from "../../ports/BusAdapter.ts"
-import type { ConnectionSettings } from "./Connection.ts"
-import { type NatsAddress, natsSchemes, natsUrlShown, parseNatsUrl } from "./natsUrl.ts"
 
 const tlsForm = "tls://host:4222"
 
@@ -26,38 +27,45 @@ export const nats: BusAdapter = {
 const choiceOf = (address: NatsAddress, shown: string): BusChoice => ({
   adapter: nats,
   shown,
-  obeys: new Set<keyof BusTerms>(["replicas", "isSynced", ...(address.isTls ? ["caFile" as const] : [])]),
-  open: (terms) =>
+  obeys: new Set<keyof BusTerms>([
+    "replicas",
+    "isSynced",
+    "stream",
+    "prefix",
+    "subjects",
+    ...(address.isTls ? ["caFile" as const] : []),
+  ]),
+  open: (terms, { routing, onRefused }) =>
     Layer.unwrap(
       Effect.promise(async () => {
         const [{ NatsBus }, { defaultIntakeOptions }] = await Promise.all([
-          import("./NatsBus.ts"),
-          import("../Intake.ts"),
+          import("@punctual/bus/nats/NatsBus"),
+          import("@punctual/bus/Intake"),
         ])
-        return NatsBus.layer({ ...natsSettings(address, terms), intake: defaultIntakeOptions })
+        const intake = defaultIntakeOptions
+        return NatsBus.layer({ ...natsSettings(address, terms), routing, intake, onRefused })
       }),
     ),
-  deadLetters: {
-    can: (terms) =>
-      Effect.flatMap(
-        Effect.promise(() => import("./NatsDeadLetters.ts")),
-        ({ NatsDeadLetters }) => NatsDeadLetters.open(natsSettings(address, terms)),
-      ),
-  },
 })
 
-const bounds = { connectTimeoutMs: 10_000, publishTimeoutMs: 10_000 }
-
-export interface NatsSettings extends ConnectionSettings, Pick<BusTerms, "replicas" | "isSynced"> {
-  readonly publishTimeoutMs: number
+const fixed = {
+  clientName: "punctual",
+  // The contract of the bus names it so.
+  aggregateHeader: "serviceCallId",
+  syncSetting: "TIMER_BROKER_SYNC=always",
+  connectTimeoutMs: 10_000,
+  publishTimeoutMs: 10_000,
 }
 
 export const natsSettings = (
   { isTls, ...address }: NatsAddress,
-  { caFile, ...terms }: BusTerms,
-): NatsSettings => ({
+  { caFile, replicas, isSynced, stream, prefix }: BusTerms,
+): Omit<NatsOptions, "routing" | "intake" | "onRefused"> => ({
   ...address,
   ...(isTls ? { tls: caFile === undefined ? {} : { caFile } } : {}),
-  ...terms,
-  ...bounds,
+  replicas,
+  isSynced,
+  stream,
+  prefix,
+  ...fixed,
 })

@@ -3,25 +3,33 @@
 // would lose it.
 import type { CorrelationId } from "@punctual/api/CorrelationId"
 import { dueTimeReachedJson, dueTimeReachedType } from "@punctual/api/DueTimeReached"
-import type { MessageType, SealedEnvelope } from "@punctual/api/Envelope"
-import type { EnvelopeId } from "@punctual/api/EnvelopeId"
 import type { Namespace } from "@punctual/api/Namespace"
 import type { TimerId } from "@punctual/api/TimerId"
+import type { AggregateId } from "@punctual/bus/AggregateId"
+import type { Audience, Bus, PublishError } from "@punctual/bus/Bus"
+import type { MessageType, OutgoingEnvelope } from "@punctual/bus/Envelope"
+import type { EnvelopeId } from "@punctual/bus/EnvelopeId"
 import { Effect } from "effect"
-import type { Bus, PublishError } from "../../ports/Bus.ts"
-import type { Deliverer, Delivery, Fire } from "../../ports/Deliverer.ts"
+import type { Deliverer, Delivery, Fire, Presence } from "../../ports/Deliverer.ts"
 
 export const makeEventDeliverer = (bus: Bus["Service"]): Deliverer => ({
   deliver: (fire) =>
     Effect.match(bus.publish([dueTimeReached(fire)]), { onSuccess: () => delivered, onFailure: deliveryOf }),
   hostOf: () => "bus",
+  ...(bus.audience === undefined ? {} : { presence: presenceOf(bus.audience) }),
+})
+
+/** Where only this process can listen, timers wait until someone does, and use no attempt. */
+const presenceOf = (audience: Audience): Presence => ({
+  isThere: () => audience.hears(dueTimeReachedType),
+  onArrival: (listener) => audience.onArrival(listener),
 })
 
 /**
  * It belongs to the work that asked for the timer, and time has caused it: no message did. The ids of a timer have
  * passed the contract's schemas when it was made.
  */
-const dueTimeReached = (fire: Fire): SealedEnvelope => {
+const dueTimeReached = (fire: Fire): OutgoingEnvelope => {
   const tenantId = fire.namespace as Namespace
   const serviceCallId = fire.timerId as TimerId
   const payloadJson = fire.payload === undefined ? undefined : decoder.decode(fire.payload)
@@ -30,7 +38,7 @@ const dueTimeReached = (fire: Fire): SealedEnvelope => {
     id: fire.fireId as EnvelopeId,
     type: dueTimeReachedType as MessageType,
     tenantId,
-    aggregateId: serviceCallId,
+    aggregateId: fire.timerId as AggregateId,
     timestampMs: fire.firedAt,
     correlationId: fire.correlationId as CorrelationId,
     payloadJson: dueTimeReachedJson({ tenantId, serviceCallId, reachedAt: fire.firedAt }, payloadJson),

@@ -6,7 +6,8 @@ import type { Cancel, Change, Put, Schedule } from "../../domain/WriteItem.ts"
 import type { Ids } from "../../ports/Ids.ts"
 import type { WallClock } from "../../ports/WallClock.ts"
 import type { EngineMetrics } from "../EngineMetrics.ts"
-import type { CreateCommand, ScheduleCommand, UpdateCommand } from "./Scheduler.ts"
+import type { CreateCommand, UpdateCommand } from "./Scheduler.ts"
+import { type ScheduleCommand, scheduleItem, type UnscheduleCommand, unscheduleItem } from "./scheduleItem.ts"
 
 export interface ItemMakerParts {
   readonly wall: WallClock["Service"]
@@ -33,11 +34,12 @@ export class ItemMaker {
 
   schedule(command: ScheduleCommand): Schedule {
     this.#parts.metrics.received("schedule")
-    return {
-      kind: "schedule",
-      timer: { ...this.#timerFor(command), askedAt: command.askedAt },
-      madeCorrelationId: command.correlationId === undefined,
-    }
+    return scheduleItem(command, this.#timerFor(command))
+  }
+
+  unschedule(command: UnscheduleCommand): Schedule {
+    this.#parts.metrics.received("cancel")
+    return unscheduleItem(command, this.#timerFor({ ...command, executeAt: command.askedAt }))
   }
 
   change({ namespace, timerId, ifRevision, set }: UpdateCommand): Change {

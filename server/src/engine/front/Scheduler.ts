@@ -30,6 +30,7 @@ import { type DeadLetterCalls, makeDeadLetters } from "./DeadLetters.ts"
 import type { FlightViews } from "./FlightViews.ts"
 import { ItemMaker, type ItemMakerParts } from "./ItemMaker.ts"
 import { type RefusedWrite, TimerUnreadable } from "./RefusedWrite.ts"
+import type { ScheduleCommand, UnscheduleCommand } from "./scheduleItem.ts"
 
 export interface CreateCommand {
   readonly namespace: string
@@ -50,19 +51,6 @@ export interface UpdateCommand {
   readonly set: Change["set"]
 }
 
-/** A due time asked for over the bus. */
-export interface ScheduleCommand {
-  readonly namespace: string
-  readonly timerId: string
-  readonly executeAt: number
-  /** Of the timer that it creates; one that is there keeps its own. */
-  readonly spec: Spec
-  /** Made (UUID v7) when absent. */
-  readonly correlationId?: string
-  /** The sender's own time stamp of the command. */
-  readonly askedAt: number
-}
-
 /** A timer as a caller sees it: what is stored, and whether an attempt is running now. */
 export type TimerView =
   | { readonly state: "pending" | "inFlight"; readonly timer: Timer }
@@ -81,6 +69,8 @@ export class Scheduler extends Context.Service<
     update(command: UpdateCommand): Effect.Effect<ChangeAnswer, RefusedWrite>
     /** Creates the timer, or moves it as long as it has not begun to fire; else it is ignored. */
     schedule(command: ScheduleCommand): Effect.Effect<ScheduleAnswer, RefusedWrite>
+    /** Cancels the timer unless an attempt runs or a later command has set it; else it is ignored. */
+    unschedule(command: UnscheduleCommand): Effect.Effect<ScheduleAnswer, RefusedWrite>
     cancel(
       namespace: string,
       timerId: string,
@@ -143,12 +133,13 @@ type Calls = Scheduler["Service"]
 const creating = (
   writes: CallerWrites,
   items: ItemMaker,
-): Pick<Calls, "create" | "createMany" | "update" | "schedule"> => ({
+): Pick<Calls, "create" | "createMany" | "update" | "schedule" | "unschedule"> => ({
   create: (command) => writes.answerOf<PutAnswer>(() => items.put(command)),
   createMany: (commands) =>
     writes.answersOf<PutAnswer, CreateCommand>(commands, (command) => items.put(command)),
   update: (command) => writes.answerOf<ChangeAnswer>(() => items.change(command)),
   schedule: (command) => writes.answerOf<ScheduleAnswer>(() => items.schedule(command)),
+  unschedule: (command) => writes.answerOf<ScheduleAnswer>(() => items.unschedule(command)),
 })
 
 const cancelling = (

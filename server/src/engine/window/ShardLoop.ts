@@ -166,7 +166,8 @@ export class ShardLoop implements Home {
       case "inFlight":
         // Of a cancel: an attempt cannot be called back, and there will be no other. A change is refused. A marked
         // repeat is told what it did before, and does nothing: what is pending by now has come after it.
-        if (item.kind === "cancel" && !item.isRepeat) this.#take(uuid, undefined)
+        if ((item.kind === "cancel" && !item.isRepeat) || item.kind === "schedule")
+          this.#take(uuid, undefined)
         break
       case "settled":
         this.#take(uuid, answer.next)

@@ -48,6 +48,8 @@ const ItemOnWire = Schema.Union([
     kind: Schema.Literal("schedule"),
     timer: Schema.Struct({ ...TimerOnWire.fields, askedAt: Instant }),
     madeCorrelationId: Schema.Boolean,
+    setsRetryPolicy: optionalKey(Schema.Literal(true)),
+    cancels: optionalKey(Schema.Literal(true)),
   }),
   Schema.Struct({
     kind: Schema.Literal("change"),

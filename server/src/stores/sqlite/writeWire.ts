@@ -124,6 +124,8 @@ const writeItem = (out: PackWriter, item: WriteItem): void => {
     case "schedule":
       out.field(item.madeCorrelationId ? 1 : 0)
       out.field(item.inFlight)
+      out.field(item.setsRetryPolicy ? 1 : 0)
+      out.field(item.cancels ? 1 : 0)
       writeTimer(out, item.timer)
       return
     case "change":
@@ -196,6 +198,8 @@ const readItem = (input: PackReader): WriteItem => {
         kind,
         madeCorrelationId: input.number() === 1,
         ...present("inFlight", input.optionalText()),
+        ...(input.number() === 1 ? { setsRetryPolicy: true as const } : {}),
+        ...(input.number() === 1 ? { cancels: true as const } : {}),
         // It was written from one that has its `askedAt`.
         timer: readTimer(input) as Schedule["timer"],
       }

@@ -1,13 +1,15 @@
 import { describe, expect, test } from "bun:test"
-import type { SealedEnvelope } from "@punctual/api/Envelope"
+import { Bus, type Message, PublishError } from "@punctual/bus/Bus"
+import type { OutgoingEnvelope } from "@punctual/bus/Envelope"
+import { LocalBus } from "@punctual/bus/local/LocalBus"
+import { MessageMetadata } from "@punctual/bus/MessageMetadata"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { LocalBus } from "../../../src/buses/local/LocalBus.ts"
 import { makeEventDeliverer } from "../../../src/deliverers/event/EventDeliverer.ts"
-import { Bus, type Message, PublishError } from "../../../src/ports/Bus.ts"
+import { timerRouting, timerTopics } from "../../../src/messaging/timerRouting.ts"
 import type { Fire } from "../../../src/ports/Deliverer.ts"
-import { MessageMetadata } from "../../../src/ports/MessageMetadata.ts"
-import { WallClock } from "../../../src/ports/WallClock.ts"
+
+const topics = timerTopics("shared")
 
 const fire: Fire = {
   namespace: "orders",
@@ -25,9 +27,9 @@ const fire: Fire = {
 
 /** A bus whose publishing ends as the test says; what it was given is kept. */
 const busThat = (publishing: Effect.Effect<void, PublishError>) => {
-  const published: Array<SealedEnvelope> = []
+  const published: Array<OutgoingEnvelope> = []
   const bus = {
-    publish: (envelopes: ReadonlyArray<SealedEnvelope>) => {
+    publish: (envelopes: ReadonlyArray<OutgoingEnvelope>) => {
       published.push(...envelopes)
       return Effect.as(
         publishing,
@@ -35,8 +37,9 @@ const busThat = (publishing: Effect.Effect<void, PublishError>) => {
       )
     },
     subscribe: () => Effect.void,
-    sample: Effect.never,
-    deadLetters: { list: Effect.die, find: Effect.die, replay: Effect.die, discard: Effect.die },
+    abilities: { delays: true, dropsRepeats: true, listsUndeliverable: true },
+    sample: () => Effect.never,
+    whyWaiting: () => undefined,
   } as const
   return { published, deliverer: makeEventDeliverer(bus) }
 }
@@ -77,7 +80,8 @@ describe("a timer for the bus", () => {
       const bus = yield* Bus
       const handled: Array<Message> = []
       yield* bus.subscribe({
-        topic: "serviceCall",
+        group: "orders",
+        topic: topics.events,
         types: new Set(["DueTimeReached"]),
         handle: (message) =>
           Effect.andThen(
@@ -95,9 +99,32 @@ describe("a timer for the bus", () => {
       expect(delivering.pollUnsafe()).toBeDefined()
     }).pipe(
       Effect.scoped,
-      Effect.provide(LocalBus.layer()),
-      Effect.provide(WallClock.fromClock),
+      Effect.provide(LocalBus.layer(timerRouting(topics))),
       Effect.provide(TestClock.layer()),
       Effect.runPromise,
     ))
+
+  test("waits where only this process can listen, as long as nobody does", () =>
+    Effect.gen(function* () {
+      const bus = yield* Bus
+      const { presence } = makeEventDeliverer(bus)
+      let arrivals = 0
+      presence?.onArrival(() => {
+        arrivals++
+      })
+      expect(presence?.isThere("orders")).toBe(false)
+      yield* bus.subscribe({
+        group: "orders",
+        topic: topics.events,
+        types: new Set(["DueTimeReached"]),
+        handle: () => Effect.void,
+        observe: () => {},
+      })
+      expect(presence?.isThere("orders")).toBe(true)
+      expect(arrivals).toBe(1)
+    }).pipe(Effect.scoped, Effect.provide(LocalBus.layer(timerRouting(topics))), Effect.runPromise))
+
+  test("does not wait where others may listen", () => {
+    expect(busThat(Effect.void).deliverer.presence).toBeUndefined()
+  })
 })

@@ -19,6 +19,8 @@ const operations: { readonly [op: string]: (model: WindowModel, step: Step) => v
   putSoon: (model, { a, b }) => model.put(a, b % 4),
   schedule: (model, { a, b }) => model.schedule(a, b),
   scheduleSoon: (model, { a, b }) => model.schedule(a, b % 4),
+  unschedule: (model, { a }) => model.unschedule(a),
+  unscheduleLate: (model, { a }) => model.unschedule(a, true),
   scheduleLate: (model, { a, b }) => {
     model.schedule(a, b, true)
     model.writeAll()

@@ -1,0 +1,11 @@
+/** What a message is about, such as one order or one call: the same rule as for every id that callers choose. */
+import { idMessage, whyNotId } from "@punctual/api/TimerId"
+import { Schema } from "effect"
+
+export const AggregateId = Schema.String.annotate({ message: idMessage })
+  .check(
+    Schema.makeFilter(whyNotId, { description: "What the message is about: messages of one stay in order." }),
+  )
+  .pipe(Schema.brand("AggregateId"))
+
+export type AggregateId = typeof AggregateId.Type

@@ -1,0 +1,430 @@
+// What handling a message means, whatever broker it comes from: the laws of Bus.ts, kept here once. An
+// adapter takes messages from its broker as far as there is room, and does with each what it is told through
+// `Incoming`.
+//
+//   take → judge → lane → handler → answer to the broker
+//
+// Messages of one key wait in a lane behind each other; the broker is kept waiting for all that are held. A
+// handler that says it cannot work pauses the whole intake: the message that learnt it asks again until it
+// gets through, and meanwhile no other handler starts and nothing more is taken.
+//
+// When a failed message comes again is decided here. A broker that can delay is told when; for any other the message is
+// held here until then, outside its lane, so that it keeps nobody waiting but takes one of the places of `heldAtMost`.
+import { CorrelationId } from "@punctual/api/CorrelationId"
+import { Clock, type Context, Effect, Exit, type Fiber, Latch, Option, type Scope } from "effect"
+import type { BusAbilities, Message, Observed, Subscription } from "./Bus.ts"
+import type { Envelope } from "./Envelope.ts"
+import { FailureMemory } from "./FailureMemory.ts"
+import { type HandlerOutcome, messageOf, outcomeOf } from "./handling.ts"
+import type { Incoming } from "./Incoming.ts"
+import { type Judgement, judge } from "./judge.ts"
+import { KeyLanes } from "./KeyLanes.ts"
+import { MessageMetadata } from "./MessageMetadata.ts"
+import type { UndeliverableFacts } from "./Undeliverable.ts"
+
+export interface IntakeOptions {
+  /** How long the broker waits for an answer before it delivers a message again. */
+  readonly ackWaitMs: number
+  /** After the first failure, the second, …; one more failure than there are delays makes the message undeliverable. */
+  readonly retryDelaysMs: ReadonlyArray<number>
+  /** Messages taken from the broker and not answered. */
+  readonly heldAtMost: number
+  /** Handlers at work at once. */
+  readonly handlersAtMost: number
+  /** How long handlers at work may take to finish when the intake closes. */
+  readonly closeWithinMs: number
+}
+
+export const defaultIntakeOptions: IntakeOptions = {
+  ackWaitMs: 30_000,
+  retryDelaysMs: [1_000, 5_000, 25_000, 25_000],
+  heldAtMost: 1_000,
+  handlersAtMost: 256,
+  closeWithinMs: 5_000,
+}
+
+export interface Intake {
+  /** How many more messages may be taken now; 0 while the handler is unavailable or much is held, and once it is closed. */
+  room(): number
+  /** Waits until there is room for at least `count`; for ever once it is closed. */
+  awaitRoom(count: number): Effect.Effect<void>
+  /** Never waits; the caller obeyed `room`. What was on its way when a pause began may be taken, too. */
+  take(incoming: Incoming): void
+  /**
+   * Takes no more. Handlers at work may finish within `closeWithinMs`, then they are interrupted; all else is
+   * handed back by `redeliverIn(0)`. Idempotent.
+   */
+  readonly close: Effect.Effect<void>
+}
+
+/** Closes with the scope, too. */
+export const makeIntake = Effect.fnUntraced(function* (
+  subscription: Subscription,
+  options: IntakeOptions,
+  broker: Pick<BusAbilities, "delays">,
+): Effect.fn.Return<Intake, never, Scope.Scope> {
+  const context = yield* Effect.context<Scope.Scope>()
+  const clock = yield* Clock.clockWith(Effect.succeed)
+  const intake = new LaneIntake({ subscription, options, broker, clock, context })
+  yield* Effect.forkScoped(intake.keepBrokerWaiting)
+  // After the fork, so that it runs before that fibre ends: the broker is kept waiting while handlers finish.
+  yield* Effect.addFinalizer(() => intake.close)
+  return intake
+})
+
+/** A handler leaves this part of the broker's patience for its answer to arrive. */
+const handlerShare = 0.8
+/** More often than needed, so that one that is lost does no harm. */
+const waitsPerAckWait = 3
+const shortestPauseMs = 100
+const longestPauseMs = 10_000
+/** How long an interrupted handler may take to come to its end. */
+const unwindWithinMs = 1_000
+const failuresRemembered = 10_000
+/** Of all messages held; past it no more are taken, however few they are. */
+const heldBytesAtMost = 64 * 1_024 * 1_024
+
+interface Held {
+  readonly incoming: Incoming
+  readonly judgement: Exclude<Judgement, { readonly kind: "otherType" }>
+  readonly lane: string
+  /** The first is 1. It rises here only where the broker cannot bring a message back after a delay. */
+  delivery: number
+  /** Its handler is interrupted because the intake closes: it did not fail. */
+  isCutShort: boolean
+}
+
+interface Done {
+  readonly kind: "processed" | "undeliverable"
+}
+
+type Answer = Done | { readonly kind: "putBack" } | { readonly kind: "redeliver"; readonly delayMs: number }
+
+interface IntakeParts {
+  readonly subscription: Subscription
+  readonly options: IntakeOptions
+  readonly broker: Pick<BusAbilities, "delays">
+  readonly clock: Clock.Clock
+  readonly context: Context.Context<Scope.Scope>
+}
+
+class LaneIntake implements Intake {
+  readonly #subscription: Subscription
+  readonly #options: IntakeOptions
+  readonly #broker: Pick<BusAbilities, "delays">
+  readonly #now: () => number
+  readonly #runFork: <A>(effect: Effect.Effect<A, never, Scope.Scope>) => Fiber.Fiber<A>
+  readonly #lanes = new KeyLanes<Held>()
+  /** All that was taken and not answered, in the order taken. */
+  readonly #held = new Set<Held>()
+  #heldBytes = 0
+  readonly #running = new Map<Held, Fiber.Fiber<Answer>>()
+  readonly #failures = new FailureMemory(failuresRemembered)
+  readonly #roomMade = Latch.makeUnsafe(false)
+  readonly #idle = Latch.makeUnsafe(false)
+  readonly #closing = Latch.makeUnsafe(false)
+  /** The message that asks for all others whether the handler can work again. */
+  #pausedBy: Held | undefined
+  #isPumping = false
+  #isClosed = false
+
+  constructor({ subscription, options, broker, clock, context }: IntakeParts) {
+    this.#subscription = subscription
+    this.#options = options
+    this.#broker = broker
+    this.#now = () => clock.currentTimeMillisUnsafe()
+    this.#runFork = Effect.runForkWith(context)
+  }
+
+  room(): number {
+    return this.#isClosed || this.#pausedBy !== undefined || this.#heldBytes >= heldBytesAtMost
+      ? 0
+      : Math.max(0, this.#options.heldAtMost - this.#held.size)
+  }
+
+  awaitRoom(count: number): Effect.Effect<void> {
+    const self = this
+    const wanted = Math.min(count, this.#options.heldAtMost)
+    return Effect.gen(function* () {
+      while (self.room() < wanted) {
+        self.#roomMade.closeUnsafe()
+        yield* self.#roomMade.await
+        // In a turn of its own, not inside whoever made room.
+        yield* Effect.yieldNow
+      }
+    })
+  }
+
+  take(incoming: Incoming): void {
+    if (this.#isClosed) {
+      this.#tell(() => incoming.redeliverIn(0))
+      return
+    }
+    // It is sent again to a group that could not handle it: no other has to see it twice.
+    if (incoming.onlyGroup !== undefined && incoming.onlyGroup !== this.#subscription.group) {
+      this.#tell(() => incoming.acknowledge())
+      return
+    }
+    const judgement = judge(incoming, this.#subscription.types)
+    const { tenant } = judgement
+    if (judgement.kind === "otherType") {
+      this.#tell(() => incoming.acknowledge())
+      this.#observe({ event: "otherType", tenant, type: judgement.type })
+      return
+    }
+    this.#observe({ event: incoming.delivery > 1 ? "redelivered" : "received", tenant })
+    const held: Held = {
+      incoming,
+      judgement,
+      lane: laneOf(incoming, judgement),
+      delivery: incoming.delivery,
+      isCutShort: false,
+    }
+    this.#held.add(held)
+    this.#heldBytes += incoming.bytes.length
+    this.#lanes.push(held.lane, held)
+    this.#pump()
+  }
+
+  /** For ever; ends with the scope. */
+  get keepBrokerWaiting(): Effect.Effect<never> {
+    return Effect.sleep(this.#options.ackWaitMs / waitsPerAckWait).pipe(
+      Effect.andThen(
+        Effect.sync(() => {
+          for (const { incoming } of this.#held) this.#tell(() => incoming.keepWaiting())
+        }),
+      ),
+      Effect.forever,
+    )
+  }
+
+  get close(): Effect.Effect<void> {
+    const self = this
+    return Effect.gen(function* () {
+      self.#isClosed = true
+      self.#closing.openUnsafe()
+      // What waits behind a handler at work goes back after it: nobody else shall overtake that.
+      for (const held of [...self.#held]) if (!self.#lanes.isBusy(held.lane)) self.#handBack(held)
+      yield* self.#idleWithin(self.#options.closeWithinMs)
+      for (const [held, fiber] of [...self.#running]) {
+        held.isCutShort = true
+        fiber.interruptUnsafe()
+      }
+      yield* self.#idleWithin(unwindWithinMs)
+      for (const held of [...self.#held]) self.#handBack(held)
+    })
+  }
+
+  #idleWithin(withinMs: number): Effect.Effect<void> {
+    if (this.#running.size === 0) return Effect.void
+    this.#idle.closeUnsafe()
+    return Effect.asVoid(Effect.timeoutOption(this.#idle.await, withinMs))
+  }
+
+  /** Starts as many handlers as the bounds allow. */
+  #pump(): void {
+    if (this.#isPumping) return
+    this.#isPumping = true
+    while (
+      !this.#isClosed &&
+      this.#pausedBy === undefined &&
+      this.#running.size < this.#options.handlersAtMost
+    ) {
+      const held = this.#lanes.next()
+      if (held === undefined) break
+      this.#start(held)
+    }
+    this.#isPumping = false
+  }
+
+  #start(held: Held): void {
+    const fiber = this.#runFork(this.#work(held))
+    this.#running.set(held, fiber)
+    fiber.addObserver((exit) => {
+      this.#running.delete(held)
+      this.#settle(held, exit)
+      if (this.#running.size === 0) this.#idle.openUnsafe()
+      this.#pump()
+    })
+  }
+
+  #settle(held: Held, exit: Exit.Exit<Answer>): void {
+    // It was handed back already if it took longer to unwind than the intake could wait.
+    if (!this.#held.has(held)) return
+    const { incoming, lane, judgement } = held
+    const answer = this.#answerOf(held, exit)
+    if (answer.kind === "putBack" && !this.#isClosed) {
+      this.#lanes.putBack(lane, held)
+      return
+    }
+    this.#lanes.finish(lane)
+    if (answer.kind === "redeliver" && !this.#broker.delays && !this.#isClosed) {
+      this.#holdFor(held, answer.delayMs)
+      return
+    }
+    this.#release(held)
+    if (!isDone(answer)) {
+      const delayMs = answer.kind === "redeliver" && this.#broker.delays ? answer.delayMs : 0
+      this.#tell(() => incoming.redeliverIn(delayMs))
+      return
+    }
+    this.#failures.forget(incoming.messageKey)
+    this.#tell(() => incoming.acknowledge())
+    this.#observe({ event: answer.kind, tenant: judgement.tenant })
+  }
+
+  /** In place of the broker: the message takes its turn again after the delay, unless the intake has closed. */
+  #holdFor(held: Held, delayMs: number): void {
+    const retry = Effect.sync(() => {
+      if (this.#isClosed || !this.#held.has(held)) return
+      held.delivery++
+      this.#observe({ event: "redelivered", tenant: held.judgement.tenant })
+      this.#lanes.push(held.lane, held)
+      this.#pump()
+    })
+    this.#runFork(Effect.forkScoped(Effect.andThen(Effect.sleep(delayMs), retry)))
+  }
+
+  #answerOf(held: Held, exit: Exit.Exit<Answer>): Answer {
+    if (Exit.isSuccess(exit)) return exit.value
+    return held.isCutShort ? { kind: "putBack" } : { kind: "redeliver", delayMs: this.#longestDelayMs }
+  }
+
+  #handBack(held: Held): void {
+    this.#release(held)
+    this.#tell(() => held.incoming.redeliverIn(0))
+  }
+
+  #release(held: Held): void {
+    if (this.#held.delete(held)) this.#heldBytes -= held.incoming.bytes.length
+    if (!this.#isClosed) this.#roomMade.openUnsafe()
+  }
+
+  #work(held: Held): Effect.Effect<Answer> {
+    const { incoming, judgement } = held
+    if (judgement.kind === "unfit") {
+      this.#failures.note(incoming.messageKey, { at: this.#now(), error: judgement.error })
+      return this.#setAside(held, judgement.reason)
+    }
+    // Its handler may be what keeps ending the process: it is not tried again.
+    if (held.delivery > this.#options.retryDelaysMs.length + 1)
+      return this.#setAside(held, "deliveriesExhausted")
+    return Effect.flatMap(this.#askUntilAvailable(held, judgement.envelope), (outcome) => {
+      if (outcome.kind === "done") return Effect.succeed<Answer>({ kind: "processed" })
+      if (outcome.kind === "unavailable") return Effect.succeed<Answer>({ kind: "putBack" })
+      this.#failures.note(incoming.messageKey, { at: this.#now(), error: outcome.error })
+      if (outcome.kind === "refused") return this.#setAside(held, "refused")
+      const delayMs = this.#options.retryDelaysMs[held.delivery - 1]
+      return delayMs === undefined
+        ? this.#setAside(held, "deliveriesExhausted")
+        : Effect.succeed<Answer>({ kind: "redeliver", delayMs })
+    })
+  }
+
+  /** Unavailable only if another message asks for all, or the intake closes. */
+  #askUntilAvailable(held: Held, envelope: Envelope): Effect.Effect<HandlerOutcome> {
+    const self = this
+    return Effect.gen(function* () {
+      for (;;) {
+        const outcome = yield* self.#ask(messageOf(envelope, held.incoming, held.delivery))
+        if (outcome.kind !== "unavailable") {
+          if (self.#pausedBy === held) {
+            self.#pausedBy = undefined
+            self.#roomMade.openUnsafe()
+            self.#pump()
+            yield* Effect.logInfo("messages are handled again")
+          }
+          return outcome
+        }
+        if (self.#pausedBy === undefined) {
+          self.#pausedBy = held
+          yield* Effect.logWarning(`no messages are handled until the handler can work: ${outcome.error}`)
+        }
+        if (self.#pausedBy !== held) return outcome
+        yield* Effect.timeoutOption(self.#closing.await, pauseMs(outcome.retryAfterMs))
+        if (self.#isClosed) return outcome
+      }
+    })
+  }
+
+  /** One call of the handler, which may take no longer than the broker waits; then it has failed. */
+  #ask(message: Message): Effect.Effect<HandlerOutcome> {
+    const { envelope } = message
+    const withinMs = this.#options.ackWaitMs * handlerShare
+    return Effect.suspend(() => this.#subscription.handle(message)).pipe(
+      Effect.provideService(MessageMetadata, {
+        ...(envelope.correlationId === undefined ? {} : { correlationId: envelope.correlationId }),
+        causationId: CorrelationId.make(envelope.id),
+      }),
+      Effect.timeoutOption(withinMs),
+      Effect.exit,
+      Effect.map((exit): HandlerOutcome => {
+        if (Exit.isFailure(exit)) return outcomeOf(exit.cause)
+        return Option.isSome(exit.value)
+          ? { kind: "done" }
+          : { kind: "failed", error: `the handler did not finish within ${withinMs} ms` }
+      }),
+    )
+  }
+
+  #setAside(held: Held, reason: UndeliverableFacts["reason"]): Effect.Effect<Answer> {
+    const { incoming, judgement } = held
+    const { messageKey } = incoming
+    const { delivery } = held
+    const { first, last } =
+      this.#failures.of(messageKey) ??
+      this.#failures.note(messageKey, { at: this.#now(), error: unexplained(delivery) })
+    const { group } = this.#subscription
+    const facts = { reason, group, deliveries: delivery, firstFailure: first, lastFailure: last }
+    const { tenant } = judgement
+    return Effect.suspend(() => incoming.setAside(tenant, facts)).pipe(
+      Effect.timeout(this.#options.ackWaitMs * handlerShare),
+      Effect.andThen(
+        Effect.logWarning(`a message of tenant ${tenant} is undeliverable, ${reason}: ${last.error}`),
+      ),
+      Effect.as<Answer>({ kind: "undeliverable" }),
+      Effect.catchCause((cause) =>
+        Effect.as(
+          Effect.logWarning(
+            `an undeliverable message of tenant ${tenant} could not be stored, and comes again`,
+            cause,
+          ),
+          { kind: "redeliver", delayMs: this.#longestDelayMs } satisfies Answer,
+        ),
+      ),
+    )
+  }
+
+  get #longestDelayMs(): number {
+    return Math.max(shortestPauseMs, ...this.#options.retryDelaysMs)
+  }
+
+  /** Neither a broker that cannot be told, nor one who counts and breaks, may stop the messages behind. */
+  #tell(what: () => void): void {
+    try {
+      what()
+    } catch (error) {
+      this.#runFork(Effect.logWarning("a broker could not be told about a message", error))
+    }
+  }
+
+  #observe(observed: Observed): void {
+    this.#tell(() => this.#subscription.observe(observed))
+  }
+}
+
+/** A namespace contains neither character, so no two keys share a lane. What has no key waits for nobody. */
+const laneOf = (incoming: Incoming, judgement: Held["judgement"]): string =>
+  judgement.kind === "fit"
+    ? `${judgement.tenant}/${judgement.envelope.aggregateId}`
+    : `\u0000${incoming.messageKey}`
+
+const isDone = (answer: Answer): answer is Done =>
+  answer.kind === "processed" || answer.kind === "undeliverable"
+
+const pauseMs = (retryAfterMs: number): number =>
+  Math.min(longestPauseMs, Math.max(shortestPauseMs, retryAfterMs || 0))
+
+/** What an undeliverable message says when the process that saw its failures is gone. */
+const unexplained = (delivery: number): string =>
+  `delivery ${delivery} of it came without an answer to those before; no failure of it is remembered here`

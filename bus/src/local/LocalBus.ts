@@ -1,0 +1,245 @@
+// The bus inside one process: messages go from those who publish to the groups that subscribe in the same process, such
+// as the packages of one program. It keeps the laws of the port with one promise fewer, since memory does not outlive
+// the process: so `publish` resolves only when every group has handled every envelope (or it is stored as undeliverable),
+// and whoever published, an outbox or a timer, keeps its own record of it until then.
+//
+// How long that may take: `publishWithinMs` is the time that one message may need by the laws, every delivery
+// with the whole of a handler's time, and every delay between them. A message that waits longer, behind others
+// of its key or for a handler that cannot work, stays on the bus; `publish` fails then without being
+// permanent, and the same envelope published again waits for the first. A handler that publishes to the key it
+// is handling waits for itself until its time is over: it must not.
+//
+// Everything is bounded: messages that are not handled, the ids that repeats are told by, and undeliverable messages.
+//
+// It can be opened without each of its abilities, so that the suite shows what a bus is like whose broker lacks them.
+import { Clock, Context, Effect, Layer, type Scope } from "effect"
+import { Bus, type BusAbilities, BusError, PublishError, type Subscription } from "../Bus.ts"
+import { encodeEnvelope, type OutgoingEnvelope } from "../Envelope.ts"
+import type { Incoming } from "../Incoming.ts"
+import { defaultIntakeOptions, type IntakeOptions, makeIntake } from "../Intake.ts"
+import { type RoutingTable, unrouted } from "../RoutingTable.ts"
+import { largestUndeliverablePage, UndeliverableMessages } from "../UndeliverableMessages.ts"
+import { LocalExchange } from "./LocalExchange.ts"
+import type { LocalGroup } from "./LocalGroup.ts"
+import { LocalUndeliverable, type Sent } from "./LocalUndeliverable.ts"
+import { type Copy, Mailbox, type Posted } from "./Mailbox.ts"
+import { RecentIds } from "./RecentIds.ts"
+
+export interface LocalBusOptions {
+  readonly intake: IntakeOptions
+  /** Messages that are not handled yet. */
+  readonly unhandledAtMost: number
+  /** How long repeats are told by their id, and by how many ids. */
+  readonly repeatsWithinMs: number
+  readonly idsAtMost: number
+  readonly undeliverableAtMost: number
+  readonly undeliverableAtMostPerTenant: number
+  readonly abilities: BusAbilities
+}
+
+const defaultLocalBusOptions: LocalBusOptions = {
+  intake: defaultIntakeOptions,
+  unhandledAtMost: 10_000,
+  repeatsWithinMs: 120_000,
+  idsAtMost: 100_000,
+  undeliverableAtMost: 10_000,
+  undeliverableAtMostPerTenant: 1_000,
+  abilities: { delays: true, dropsRepeats: true, listsUndeliverable: true },
+}
+
+export const LocalBus = {
+  layer: (
+    routing: RoutingTable,
+    options: Partial<LocalBusOptions> = {},
+  ): Layer.Layer<Bus | UndeliverableMessages> =>
+    Layer.effectContext(makeLocalBus(routing, { ...defaultLocalBusOptions, ...options })),
+}
+
+const makeLocalBus = Effect.fnUntraced(function* (routing: RoutingTable, options: LocalBusOptions) {
+  const { abilities } = options
+  const clock = yield* Clock.clockWith(Effect.succeed)
+  const runFork = Effect.runForkWith(yield* Effect.context<Scope.Scope>())
+  const exchange = new LocalExchange()
+  const recentIds = new RecentIds(options.repeatsWithinMs, options.idsAtMost)
+  const aside = new LocalUndeliverable({
+    atMost: options.undeliverableAtMost,
+    atMostPerTenant: options.undeliverableAtMostPerTenant,
+  })
+  const publishWithinMs = longestHandlingMs(options.intake)
+
+  /** The message of the envelope: a new one, or the one that the envelope repeats, if that is not handled yet. */
+  const postOnce = (envelope: OutgoingEnvelope, topic: string, nowMs: number) => {
+    const { id, tenantId: tenant } = envelope
+    const earlier = abilities.dropsRepeats ? exchange.find(id) : undefined
+    if (earlier !== undefined) return { isDuplicate: true, posted: earlier }
+    if (abilities.dropsRepeats && recentIds.has(id, nowMs)) return { isDuplicate: true }
+    recentIds.add(id, nowMs)
+    const sent = { bytes: encodeEnvelope(envelope), tenant, topic, key: `${tenant}/${envelope.aggregateId}` }
+    return { isDuplicate: false, posted: exchange.post(sent, id) }
+  }
+
+  const publish = Effect.fnUntraced(function* (envelopes: ReadonlyArray<OutgoingEnvelope>) {
+    const routed = yield* routedBy(routing, envelopes)
+    const refusal = refusalOf(envelopes, exchange, options.unhandledAtMost)
+    if (refusal !== undefined) return yield* refusal
+    const nowMs = Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n)
+    const published = routed.map(({ envelope, topic }) => postOnce(envelope, topic, nowMs))
+    const waitingFor = published.flatMap(({ posted }): ReadonlyArray<Posted> => (posted ? [posted] : []))
+    yield* Effect.forEach(waitingFor, ({ handled }) => handled.await, { discard: true }).pipe(
+      Effect.timeoutOrElse({
+        duration: publishWithinMs,
+        orElse: () => Effect.fail(notHandled(publishWithinMs)),
+      }),
+    )
+    return published.map(({ isDuplicate }) => ({ isDuplicate }))
+  })
+
+  const incomingFor =
+    (group: LocalGroup, mailbox: Mailbox) =>
+    (copy: Copy): Incoming => {
+      const { posted, delivery } = copy
+      const giveBack = Effect.sync(() => group.put({ posted, delivery: delivery + 1 }, mailbox))
+      return {
+        bytes: posted.bytes,
+        delivery,
+        addressedTenant: posted.tenant,
+        messageKey: String(posted.sequence),
+        acknowledge: () => exchange.finish(copy, group),
+        redeliverIn: (delayMs) => {
+          if (delayMs === 0) Effect.runSync(giveBack)
+          else runFork(Effect.forkScoped(Effect.andThen(Effect.sleep(delayMs), giveBack)))
+        },
+        // Nobody waits: what is held stays until it is answered.
+        keepWaiting: () => {},
+        setAside: (tenant, facts) =>
+          abilities.listsUndeliverable
+            ? aside.keep(tenant, facts, posted, clock.currentTimeMillisUnsafe())
+            : Effect.void,
+      }
+    }
+
+  const subscribe = Effect.fnUntraced(function* (
+    subscription: Subscription,
+  ): Effect.fn.Return<void, BusError, Scope.Scope> {
+    const group = exchange.groupOf(subscription)
+    if (group instanceof BusError) return yield* group
+    const mailbox = new Mailbox()
+    // Finalizers run from the last to the first: nothing new comes, the intake closes, and what is left is
+    // for others.
+    yield* Effect.addFinalizer(() => Effect.sync(() => exchange.leave(group, mailbox)))
+    const intake = yield* makeIntake(subscription, options.intake, abilities)
+    yield* Effect.addFinalizer(() =>
+      Effect.sync(() => {
+        mailbox.isOpen = false
+      }),
+    )
+    yield* Effect.forkScoped(mailbox.feed(intake, incomingFor(group, mailbox)))
+    exchange.join(group, mailbox)
+  })
+
+  const bus = Bus.of({
+    abilities,
+    publish,
+    subscribe,
+    sample: (group) => Effect.sync(() => ({ isConnected: true, lag: exchange.lagOf(group) })),
+    whyWaiting: () => undefined,
+    audience: {
+      hears: (type) => exchange.isHeard(type),
+      onArrival: (listener) => exchange.onArrival(listener),
+    },
+  })
+  return Context.make(Bus, bus).pipe(
+    Context.add(
+      UndeliverableMessages,
+      abilities.listsUndeliverable ? keptIn(aside, exchange, options) : unlisted,
+    ),
+  )
+})
+
+const keptIn = (
+  aside: LocalUndeliverable,
+  exchange: LocalExchange,
+  { unhandledAtMost }: LocalBusOptions,
+): UndeliverableMessages["Service"] => ({
+  list: Effect.fnUntraced(function* (tenant, { cursor, limit }) {
+    if (cursor !== undefined && !/^\d{1,15}$/.test(cursor)) {
+      return yield* new BusError({ message: wrongCursor, isPermanent: true })
+    }
+    const atMost = Math.max(1, Math.min(limit, largestUndeliverablePage))
+    return aside.list(tenant, { after: Number(cursor ?? 0), limit: atMost })
+  }),
+  find: (tenant, id) => Effect.sync(() => aside.find(tenant, id)?.message),
+  /** Under no id, so that it is no repeat. It does not wait to be handled: it was no safer here. */
+  replay: Effect.fnUntraced(function* (tenant, id) {
+    const found = aside.find(tenant, id)
+    if (found === undefined) return "notFound"
+    const { group = "" } = found.message.record
+    if (!exchange.isOpen(group)) return yield* new BusError({ message: absent(group) })
+    if (exchange.unhandledCount >= unhandledAtMost)
+      return yield* new BusError({ message: full(unhandledAtMost) })
+    aside.remove(tenant, id)
+    exchange.post(found.sent, undefined, group)
+    return "replayed"
+  }),
+  discard: (tenant, id) => Effect.sync(() => (aside.remove(tenant, id) ? "discarded" : "notFound")),
+  oldestAt: Effect.sync(() => aside.oldestAt),
+})
+
+const wrongCursor = "must be one that an earlier page answered"
+
+const refused = Effect.fail(
+  new BusError({
+    message: "This bus cannot list undeliverable messages: its log names each of them.",
+    isPermanent: true,
+  }),
+)
+
+const unlisted: UndeliverableMessages["Service"] = {
+  list: () => refused,
+  find: () => refused,
+  replay: () => refused,
+  discard: () => refused,
+  oldestAt: Effect.undefined,
+}
+
+/** The envelopes with their topics, if all have one. */
+const routedBy = (
+  routing: RoutingTable,
+  envelopes: ReadonlyArray<OutgoingEnvelope>,
+): Effect.Effect<ReadonlyArray<{ envelope: OutgoingEnvelope; topic: Sent["topic"] }>, PublishError> =>
+  Effect.forEach(envelopes, (envelope) => {
+    const topic = routing.topicOf(envelope.type)
+    return topic === undefined
+      ? Effect.fail(new PublishError({ message: unrouted(envelope.type), isPermanent: true }))
+      : Effect.succeed({ envelope, topic })
+  })
+
+/** Before anything is taken: all of the envelopes or none. */
+const refusalOf = (
+  envelopes: ReadonlyArray<OutgoingEnvelope>,
+  exchange: LocalExchange,
+  unhandledAtMost: number,
+): PublishError | undefined => {
+  if (exchange.unhandledCount + envelopes.length > unhandledAtMost) {
+    const isPermanent = envelopes.length > unhandledAtMost
+    return new PublishError({ message: full(unhandledAtMost), isPermanent })
+  }
+  const unheard = envelopes.find(({ type }) => !exchange.isHeard(type))
+  if (unheard === undefined) return undefined
+  const message = `nobody in this process subscribes to ${unheard.type}`
+  return new PublishError({ message, isPermanent: false })
+}
+
+const longestHandlingMs = ({ retryDelaysMs, ackWaitMs }: IntakeOptions): number =>
+  retryDelaysMs.reduce((sum, delayMs) => sum + delayMs + ackWaitMs, ackWaitMs)
+
+const absent = (group: string): string => `the group ${group} has no member in this process`
+
+const full = (unhandledAtMost: number): string =>
+  `the local bus takes at most ${unhandledAtMost} messages that are not handled: publish fewer, or later`
+
+const notHandled = (withinMs: number): PublishError =>
+  new PublishError({
+    message: `the messages were not handled within ${withinMs} ms; they stay on the bus, and the same again waits for them`,
+    isPermanent: false,
+  })

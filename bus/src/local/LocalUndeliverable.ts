@@ -1,0 +1,98 @@
+// The undeliverable messages of a bus that lives in one process: kept in memory, and gone with it. They are bounded, by
+// tenant and in all, because nobody may ever look at them: the oldest make room, and that is logged.
+import { Effect, Result } from "effect"
+import { BusError } from "../Bus.ts"
+import { decodeUndeliverable, encodeUndeliverable, type UndeliverableFacts } from "../Undeliverable.ts"
+import type { UndeliverableMessage, UndeliverablePage } from "../UndeliverableMessages.ts"
+
+export interface LocalUndeliverableOptions {
+  readonly atMost: number
+  readonly atMostPerTenant: number
+}
+
+/** A message as it was sent. */
+export interface Sent {
+  readonly bytes: Uint8Array
+  /** To whom. */
+  readonly tenant: string
+  readonly topic: string
+  /** Messages of one key stay in order. */
+  readonly key: string
+}
+
+interface Kept {
+  readonly sequence: number
+  readonly message: UndeliverableMessage
+  readonly sent: Sent
+}
+
+export class LocalUndeliverable {
+  readonly #options: LocalUndeliverableOptions
+  /** Oldest first, by id; and the same by tenant. */
+  readonly #all = new Map<string, Kept>()
+  readonly #byTenant = new Map<string, Map<string, Kept>>()
+  #lastSequence = 0
+
+  constructor(options: LocalUndeliverableOptions) {
+    this.#options = options
+  }
+
+  get oldestAt(): number | undefined {
+    const [oldest] = this.#all.values()
+    return oldest?.message.storedAt
+  }
+
+  readonly keep = Effect.fnUntraced(
+    { self: this },
+    function* (tenant: string, facts: UndeliverableFacts, sent: Sent, storedAt: number) {
+      // Through the same bytes as on a broker, so that what they cannot say is missing here, too.
+      const opened = decodeUndeliverable(encodeUndeliverable(facts, sent.bytes))
+      if (Result.isFailure(opened)) return yield* new BusError({ message: opened.failure })
+      const sequence = ++this.#lastSequence
+      const message = { id: String(sequence), tenant, storedAt, ...opened.success }
+      const dropped = this.#add({ sequence, message, sent })
+      if (dropped === undefined) return
+      const { id } = dropped
+      yield* Effect.logWarning(
+        `the undeliverable message ${id} of tenant ${dropped.tenant}, the oldest, was dropped to make room`,
+      )
+    },
+  )
+
+  list(
+    tenant: string | undefined,
+    { after, limit }: { readonly after: number; readonly limit: number },
+  ): UndeliverablePage {
+    const kept = tenant === undefined ? this.#all : this.#byTenant.get(tenant)
+    const later = [...(kept?.values() ?? [])].filter(({ sequence }) => sequence > after)
+    const messages = later.slice(0, limit).map(({ message }) => message)
+    const next = later.length > limit ? messages.at(-1)?.id : undefined
+    return next === undefined ? { messages } : { messages, next }
+  }
+
+  find(tenant: string, id: string): Pick<Kept, "message" | "sent"> | undefined {
+    return this.#byTenant.get(tenant)?.get(id)
+  }
+
+  /** Whether there was such a message. */
+  remove(tenant: string, id: string): boolean {
+    const ofTenant = this.#byTenant.get(tenant)
+    if (ofTenant?.delete(id) !== true) return false
+    if (ofTenant.size === 0) this.#byTenant.delete(tenant)
+    return this.#all.delete(id)
+  }
+
+  /** Answers the one that had to go. */
+  #add(kept: Kept): UndeliverableMessage | undefined {
+    const { id, tenant } = kept.message
+    const ofTenant = this.#byTenant.get(tenant) ?? new Map<string, Kept>()
+    this.#byTenant.set(tenant, ofTenant)
+    ofTenant.set(id, kept)
+    this.#all.set(id, kept)
+    const [oldestOfTenant] = ofTenant.size > this.#options.atMostPerTenant ? ofTenant.values() : []
+    const [oldest] = this.#all.size > this.#options.atMost ? this.#all.values() : []
+    const dropped = (oldestOfTenant ?? oldest)?.message
+    if (dropped !== undefined) this.remove(dropped.tenant, dropped.id)
+    return dropped
+  }
+}

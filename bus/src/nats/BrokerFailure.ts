@@ -1,0 +1,90 @@
+// What went wrong between us and the broker, in a sentence that says where and what to do. The server is named
+// by its address only: credentials never reach a message.
+import { errors, JetStreamApiError } from "../../../drivers/nats/nats.ts"
+
+/** Codes of the broker's own answers that mean something to us. */
+export const apiCodes = {
+  consumerNotFound: 10014,
+  noMessageFound: 10037,
+  jetStreamNotEnabledForAccount: 10039,
+  messageTooLarge: 10054,
+  messageDeleteFailed: 10057,
+  streamNameInUse: 10058,
+  streamNotFound: 10059,
+  subjectsOverlap: 10065,
+  jetStreamNotEnabled: 10076,
+} as const
+
+export const apiCodeOf = (error: unknown): number | undefined =>
+  error instanceof JetStreamApiError ? error.code : undefined
+
+/** No use to try again: who asks is not let in. */
+const isAuthorizationFailure = (error: unknown): boolean =>
+  chainOf(error).some((cause) => cause instanceof errors.AuthorizationError)
+
+/** No use to try again before someone has changed the settings, here or at the broker. */
+export const isLasting = (error: unknown): boolean => {
+  const chain = chainOf(error)
+  const [first] = chain
+  return (
+    isAuthorizationFailure(error) ||
+    isWithoutJetStream(error, chain) ||
+    (first !== undefined && (isCertificateFailure(first) || lacksTls(first)))
+  )
+}
+
+export const failureText = (error: unknown): string => {
+  const chain = chainOf(error)
+  const violation = chain.find((cause) => cause instanceof errors.PermissionViolationError)
+  if (violation !== undefined) {
+    return `this user lacks the permission to ${violation.operation === "publish" ? "publish to" : "subscribe to"} ${violation.subject}; grant it`
+  }
+  if (isAuthorizationFailure(error)) {
+    return "it refuses the user and password, or the token, that were given; correct them"
+  }
+  if (isWithoutJetStream(error, chain)) {
+    return "JetStream is not enabled there; start the server with it (-js), or allow this account to use it"
+  }
+  if (chain.some((cause) => cause instanceof errors.TimeoutError)) return "it did not answer in time"
+  const [first] = chain
+  if (first === undefined) return "the connection ended"
+  const tlsCode = codeOf(first)
+  if (tlsCode === "ERR_TLS_CERT_ALTNAME_INVALID") {
+    return `its certificate is for another host (${first.message}); connect by a name that it bears`
+  }
+  if (isCertificateFailure(first)) {
+    return `its certificate cannot be trusted (${first.message}); name the file of the authority that signed it`
+  }
+  if (lacksTls(first)) {
+    return "it offers no encryption (TLS), which the settings demand"
+  }
+  return first.message
+}
+
+const isCertificateFailure = (error: Error): boolean => /CERT|VERIFY|SSL|TLS/.test(codeOf(error) ?? "")
+
+const lacksTls = (error: Error): boolean => /does not support 'tls'/.test(error.message)
+
+const isWithoutJetStream = (error: unknown, chain: ReadonlyArray<Error>): boolean => {
+  const code = apiCodeOf(error)
+  return (
+    code === apiCodes.jetStreamNotEnabled ||
+    code === apiCodes.jetStreamNotEnabledForAccount ||
+    chain.some((cause) => cause.name === "JetStreamNotEnabled" || cause instanceof errors.NoRespondersError)
+  )
+}
+
+const chainMost = 10
+
+const chainOf = (error: unknown): ReadonlyArray<Error> => {
+  const chain: Array<Error> = []
+  let cause = error
+  while (cause instanceof Error && chain.length < chainMost) {
+    chain.push(cause)
+    cause = cause.cause
+  }
+  return chain
+}
+
+const codeOf = (error: Error): string | undefined =>
+  "code" in error && typeof error.code === "string" ? error.code : undefined

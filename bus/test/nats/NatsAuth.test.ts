@@ -1,0 +1,97 @@
+import { expect, test } from "bun:test"
+import { makeCertificates } from "@punctual/server/testkit/Certificates"
+import { TemporaryFolder } from "@punctual/server/testkit/TemporaryFolder"
+import { Effect, Exit, Layer, Logger } from "effect"
+import { Bus } from "../../src/Bus.ts"
+import { defaultIntakeOptions } from "../../src/Intake.ts"
+import { NatsBus, type NatsOptions } from "../../src/nats/NatsBus.ts"
+import { sampleMessage, sampleRouting } from "../../testkit/BusFixture.ts"
+import { describeNats } from "../../testkit/NatsBinary.ts"
+import { NatsServer } from "../../testkit/NatsServer.ts"
+
+const secret = "a-secret-that-no-message-shows"
+
+/** "published", or why not. */
+const publishing = async (server: NatsServer, overrides: Partial<NatsOptions>): Promise<string> => {
+  const layer = NatsBus.layer({
+    servers: [server.address],
+    replicas: 1,
+    isSynced: true,
+    intake: defaultIntakeOptions,
+    routing: sampleRouting,
+    stream: "svc",
+    prefix: "svc",
+    aggregateHeader: "aggregateId",
+    syncSetting: "SYNC=always",
+    clientName: "suite",
+    publishTimeoutMs: 5_000,
+    connectTimeoutMs: 1_000,
+    ...overrides,
+  }).pipe(Layer.provideMerge(Logger.layer([])))
+  const exit = await Effect.runPromise(
+    Effect.flatMap(Bus, (bus) => bus.publish([sampleMessage()])).pipe(Effect.provide(layer), Effect.exit),
+  )
+  if (Exit.isSuccess(exit)) return "published"
+  const why = String(exit.cause)
+  expect(why).not.toContain(secret)
+  return why
+}
+
+describeNats("who may use the broker", () => {
+  test("user and password", async () => {
+    await using server = await NatsServer.start({ auth: { user: "punctual", password: secret } })
+    expect(await publishing(server, { auth: { user: "punctual", password: secret } })).toBe("published")
+    for (const auth of [{ user: "punctual", password: "wrong" }, { token: secret }]) {
+      const refusal = await publishing(server, { auth })
+      expect(refusal).toContain(`NATS at ${server.address}`)
+      expect(refusal).toContain("refuses the user and password, or the token")
+    }
+    expect(await publishing(server, {})).toContain("refuses the user and password, or the token")
+  })
+
+  test("token", async () => {
+    await using server = await NatsServer.start({ auth: { token: secret } })
+    expect(await publishing(server, { auth: { token: secret } })).toBe("published")
+    expect(await publishing(server, { auth: { token: "wrong" } })).toContain("or the token")
+  })
+
+  test("a certificate is trusted by the authority that is named, and by no other", async () => {
+    using folder = new TemporaryFolder()
+    using otherFolder = new TemporaryFolder()
+    const certificates = makeCertificates(folder.path)
+    const others = makeCertificates(otherFolder.path)
+    await using server = await NatsServer.start({ tls: certificates })
+    expect(await publishing(server, { tls: { caFile: certificates.caFile } })).toBe("published")
+    const byName = { servers: [`localhost:${server.port}`], tls: { caFile: certificates.caFile } }
+    expect(await publishing(server, byName)).toBe("published")
+    expect(await publishing(server, { tls: { caFile: others.caFile } })).toContain("certificate")
+    expect(await publishing(server, { tls: {} })).toContain("certificate")
+    expect(await publishing(server, { tls: { caFile: `${folder.path}/absent.pem` } })).toContain("absent.pem")
+  })
+
+  test("a certificate for another host is not trusted", async () => {
+    using folder = new TemporaryFolder()
+    const certificates = makeCertificates(folder.path, "DNS:elsewhere.test")
+    await using server = await NatsServer.start({ tls: certificates })
+    const tls = { caFile: certificates.caFile }
+    const byName = { servers: [`localhost:${server.port}`], tls }
+    expect(await publishing(server, { tls })).toContain("certificate is for another host")
+    expect(await publishing(server, byName)).toContain("certificate is for another host")
+  })
+
+  test("encryption that is demanded and not offered is refused", async () => {
+    await using server = await NatsServer.start()
+    expect(await publishing(server, { tls: {} })).toContain("offers no encryption")
+  })
+
+  test("a permission that is missing is named, at the start and at a publish", async () => {
+    const permissions = (publish: string) =>
+      `authorization { users: [ { user: u, password: p, permissions: { publish: ${publish} } } ] }`
+    const auth = { user: "u", password: "p" }
+    await using mute = await NatsServer.start({ config: permissions(`["$JS.API.>"]`) })
+    const refused = await publishing(mute, { auth })
+    expect(refused).toContain("lacks the permission to publish to svc.acme.samples")
+    await using blind = await NatsServer.start({ config: permissions(`["svc.>", "$JS.API.INFO"]`) })
+    expect(await publishing(blind, { auth })).toContain("lacks the permission to publish to $JS.API.STREAM")
+  })
+})

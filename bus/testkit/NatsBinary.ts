@@ -1,0 +1,159 @@
+// Where the tests find a real nats-server: named by NATS_SERVER, installed on the machine, or fetched once into
+// a cache below node_modules. Tests of the adapter against anything but the real broker would prove little, so
+// a machine without one is a failure in CI, and elsewhere a skip that says why.
+import { describe, test } from "bun:test"
+import { execFileSync } from "node:child_process"
+import {
+  accessSync,
+  chmodSync,
+  constants,
+  copyFileSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from "node:fs"
+import { delimiter, join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { unpackDebian } from "@punctual/server/testkit/DebianPackages"
+import { TemporaryFolder } from "@punctual/server/testkit/TemporaryFolder"
+
+export type NatsBinary = { readonly path: string } | { readonly missing: string }
+
+const cacheFolder = fileURLToPath(new URL("../../node_modules/.cache/punctual", import.meta.url))
+const goModule = "github.com/nats-io/nats-server/v2@v2.15.2"
+const fetchWithinMs = 300_000
+const askEveryMs = 200
+
+/** The tests that need a broker; without one they are skipped by name, or fail where CI runs them. */
+export const describeNats = (name: string, body: () => void): void => {
+  const binary = natsBinary()
+  if ("path" in binary) describe(name, body)
+  else if (process.env["CI"] === undefined) {
+    describe.skip(`${name} (skipped: ${binary.missing})`, body)
+  } else {
+    test(name, () => {
+      throw new Error(binary.missing)
+    })
+  }
+}
+
+let found: NatsBinary | undefined
+
+/** Looked for once; fetched if it must be, which can take a minute the first time. */
+export const natsBinary = (): NatsBinary => {
+  found ??= locate()
+  return found
+}
+
+const locate = (): NatsBinary => {
+  const named = process.env["NATS_SERVER"]
+  if (named !== undefined && named !== "") {
+    return isExecutable(named) ? { path: named } : { missing: `NATS_SERVER=${named} is no executable file` }
+  }
+  const path = installed() ?? cached() ?? fetched()
+  return path === undefined
+    ? { missing: "no nats-server: install one, name it by NATS_SERVER, or allow apt-get or go to fetch it" }
+    : { path }
+}
+
+const installed = (): string | undefined =>
+  [...(process.env["PATH"] ?? "").split(delimiter), "/usr/sbin", "/usr/local/sbin"]
+    .filter((folder) => folder !== "")
+    .map((folder) => join(folder, "nats-server"))
+    .find(isExecutable)
+
+const cached = (): string | undefined => {
+  try {
+    return readdirSync(cacheFolder)
+      .filter((file) => /^nats-server[^/]*$/.test(file))
+      .map((file) => join(cacheFolder, file))
+      .find(isExecutable)
+  } catch {
+    return undefined
+  }
+}
+
+/** One process fetches; the others wait for what it puts into the cache. */
+const fetched = (): string | undefined => {
+  mkdirSync(cacheFolder, { recursive: true })
+  const lock = join(cacheFolder, "fetching")
+  const deadline = performance.now() + fetchWithinMs
+  while (!isLockTaken(lock)) {
+    const path = cached()
+    if (path !== undefined) return path
+    if (performance.now() > deadline) return undefined
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, askEveryMs)
+  }
+  try {
+    return cached() ?? fromDebian() ?? fromGo()
+  } finally {
+    rmSync(lock, { recursive: true, force: true })
+  }
+}
+
+/** A folder can be made once only; one left by a process that was killed is taken over after a while. */
+const isLockTaken = (lock: string): boolean => {
+  try {
+    mkdirSync(lock)
+    return true
+  } catch {
+    const ageMs = Date.now() - (statSync(lock, { throwIfNoEntry: false })?.mtimeMs ?? Date.now())
+    if (ageMs > fetchWithinMs) rmSync(lock, { recursive: true, force: true })
+    return false
+  }
+}
+
+const fromDebian = (): string | undefined => {
+  using folder = new TemporaryFolder()
+  const unpacked = join(folder.path, "unpacked")
+  if (!unpackDebian(["nats-server"], unpacked, "The tests need a nats-server")) return undefined
+  return keep(join(unpacked, "usr/sbin/nats-server"), "nats-server-debian")
+}
+
+const fromGo = (): string | undefined => {
+  using folder = new TemporaryFolder()
+  if (!succeeds("go", ["install", goModule], folder.path, { GOBIN: folder.path })) return undefined
+  return keep(join(folder.path, "nats-server"), "nats-server-go")
+}
+
+/** Copied beside its place and moved there at once: nobody finds half a file. */
+const keep = (file: string, name: string): string => {
+  const path = join(cacheFolder, name)
+  const partial = join(cacheFolder, `partial-${process.pid}`)
+  copyFileSync(file, partial)
+  chmodSync(partial, 0o755)
+  renameSync(partial, path)
+  return path
+}
+
+const succeeds = (
+  command: string,
+  args: ReadonlyArray<string>,
+  cwd: string,
+  env: Readonly<Record<string, string>> = {},
+): boolean => {
+  process.stderr.write(`The tests need a nats-server: ${command} ${args.join(" ")}\n`)
+  try {
+    execFileSync(command, args, {
+      cwd,
+      env: { ...process.env, ...env },
+      stdio: ["ignore", "ignore", "inherit"],
+      timeout: fetchWithinMs,
+    })
+    return true
+  } catch {
+    process.stderr.write(`That failed: ${command} ${args.join(" ")}\n`)
+    return false
+  }
+}
+
+const isExecutable = (path: string): boolean => {
+  try {
+    accessSync(path, constants.X_OK)
+    return statSync(path).isFile()
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,54 @@
+// The undeliverable messages of a running service, as its API gives them.
+import {
+  DiscardMessageAnswer,
+  type ListedMessage,
+  ListMessagesAnswer,
+  MessageAnswer,
+  ReplayMessageAnswer,
+  type StoredMessage,
+} from "@punctual/api/Messages"
+import { Effect } from "effect"
+import { type Answered, callService } from "../client/ServiceClient.ts"
+import type { CommandFailed } from "../frame/CommandRuntime.ts"
+
+export interface MessagesPage {
+  readonly messages: ReadonlyArray<ListedMessage>
+  readonly nextCursor?: string
+}
+
+export class MessageClient {
+  readonly #url: string
+
+  constructor(url: string) {
+    this.#url = url
+  }
+
+  /** Of one namespace, or of all. */
+  list(
+    namespace: string | undefined,
+    limit: number,
+    cursor?: string,
+  ): Effect.Effect<Answered<MessagesPage>, CommandFailed> {
+    const fields = { namespace, limit, cursor }
+    return callService(this.#url, { path: "/messages/list", fields, answer: ListMessagesAnswer })
+  }
+
+  get(
+    namespace: string,
+    id: string,
+  ): Effect.Effect<Answered<{ readonly message: StoredMessage }>, CommandFailed> {
+    return callService(this.#url, { path: "/messages/get", fields: { namespace, id }, answer: MessageAnswer })
+  }
+
+  replay(namespace: string, id: string): Effect.Effect<"replayed" | "duplicate", CommandFailed> {
+    const fields = { namespace, id }
+    const call = { path: "/messages/replay", fields, answer: ReplayMessageAnswer }
+    return Effect.map(callService(this.#url, call), ({ value }) => value.result)
+  }
+
+  discard(namespace: string, id: string): Effect.Effect<"discarded", CommandFailed> {
+    const fields = { namespace, id }
+    const call = { path: "/messages/discard", fields, answer: DiscardMessageAnswer }
+    return Effect.map(callService(this.#url, call), ({ value }) => value.result)
+  }
+}

@@ -1,0 +1,192 @@
+// `punctual messages`: messages of the bus that could not be handled, for operators: look at them, send them again, or
+// remove them. The running service is asked, so that it works with every bus, and over all namespaces.
+import { messagesPage, unknownNamespace } from "@punctual/api/Messages"
+import { Namespace } from "@punctual/api/Namespace"
+import { Effect, Option, Schema } from "effect"
+import { Argument, Command, Flag } from "effect/cli"
+import { answerJson, type CommandInput, serviceFlags } from "../client/ServiceClient.ts"
+import { type CommandRun, misuse, Output, switchFlag } from "../frame/CommandRuntime.ts"
+import { MessageClient } from "./MessageClient.ts"
+import { type Disposal, disposeOfAll, disposeOfSome, noMessages } from "./MessageDisposal.ts"
+import { messagePage, messageTable } from "./MessageView.ts"
+
+export const messagesCommand = (input: CommandInput) =>
+  Command.make("messages").pipe(
+    Command.withDescription(
+      [
+        "Undeliverable messages: those of the message bus that could not be handled.",
+        "  Look at them, send them again, or remove them. See punctual messages <subcommand> --help.",
+        "  The exit code is 0 if all was done, 1 if something was not, 2 for wrong usage.",
+      ].join("\n"),
+    ),
+    Command.withShortDescription("Messages of the bus that could not be handled"),
+    Command.withAlias("dlq"),
+    Command.withSubcommands([
+      listCommand(input),
+      showCommand(input),
+      replayCommand(input),
+      discardCommand(input),
+    ]),
+  )
+
+const namespaceFlag = (description: string) =>
+  Flag.String("namespace").pipe(
+    Flag.withMetavar("NAME"),
+    Flag.withDescription(description),
+    Flag.filter(
+      (text) => text === unknownNamespace || Schema.is(Namespace)(text),
+      () => `a namespace (1 to 100 of A-Z, a-z, 0-9, _ and -, not beginning with _) or ${unknownNamespace}`,
+    ),
+  )
+
+const whose = `Whose messages: a namespace, or ${unknownNamespace} for messages that name none`
+
+const pageDefault = 50
+
+const listCommand = (input: CommandInput) =>
+  Command.make(
+    "list",
+    {
+      namespace: namespaceFlag(`${whose} (default all)`).pipe(Flag.optional),
+      limit: Flag.Int("limit").pipe(
+        Flag.withMetavar("N"),
+        Flag.withDescription(`How many at most, from 1 to ${messagesPage} (default ${pageDefault})`),
+        Flag.filter(
+          (limit) => limit >= 1 && limit <= messagesPage,
+          () => `a whole number from 1 to ${messagesPage}`,
+        ),
+        Flag.withDefault(pageDefault),
+      ),
+      cursor: Flag.String("cursor").pipe(
+        Flag.withMetavar("C"),
+        Flag.withDescription("Where to go on, as the page before said"),
+        Flag.optional,
+      ),
+      ...serviceFlags(input),
+    },
+    ({ namespace: given, limit, cursor, url, json }) =>
+      Effect.gen(function* () {
+        const namespace = Option.getOrUndefined(given)
+        const from = Option.getOrUndefined(cursor)
+        const { value, text } = yield* new MessageClient(url).list(namespace, limit, from)
+        if (json) return yield* answerJson(text)
+        const { messages, nextCursor } = value
+        const { answer, remark, columns } = yield* Output
+        yield* answer(
+          messages.length > 0
+            ? messageTable(messages, columns)
+            : noMessages(namespace, from === undefined ? "" : "more "),
+        )
+        if (nextCursor === undefined) return
+        const scope = namespace === undefined ? "" : ` --namespace=${namespace}`
+        const again = `punctual messages list${scope} --limit=${limit} --cursor=${shellQuoted(nextCursor)}`
+        yield* remark(`There are more. Go on with: ${again}`)
+      }),
+  ).pipe(
+    Command.withDescription("List undeliverable messages, oldest first."),
+    Command.withExamples([
+      { command: "punctual messages list" },
+      { command: "punctual messages list --namespace billing" },
+    ]),
+  )
+
+const showCommand = (input: CommandInput) =>
+  Command.make(
+    "show",
+    {
+      namespace: namespaceFlag(`${whose} (required)`),
+      id: Argument.String("ID").pipe(Argument.withDescription("The message's id, as list shows it")),
+      ...serviceFlags(input),
+    },
+    ({ namespace, id, url, json }) =>
+      Effect.gen(function* () {
+        const { value, text } = yield* new MessageClient(url).get(namespace, id)
+        if (json) return yield* answerJson(text)
+        const { answer } = yield* Output
+        yield* answer(messagePage(value.message, text))
+      }),
+  ).pipe(
+    Command.withDescription("Show an undeliverable message: why it is one, and the message itself."),
+    Command.withExamples([{ command: "punctual messages show --namespace billing 17" }]),
+  )
+
+const replaying: Disposal = {
+  name: "replay",
+  done: "replayed",
+  dispose: (client, namespace, id) => client.replay(namespace, id),
+}
+
+const discarding: Disposal = {
+  name: "discard",
+  done: "discarded",
+  dispose: (client, namespace, id) => client.discard(namespace, id),
+}
+
+const idArguments = Argument.String("ID").pipe(
+  Argument.withDescription("Ids of messages, as list shows them"),
+  Argument.variadic(),
+)
+
+const disposalFlags = (input: CommandInput) => ({
+  ...serviceFlags(input),
+  namespace: namespaceFlag(`${whose} (needed with ids; with --all the default is all)`).pipe(Flag.optional),
+  all: switchFlag("all", "All that are there when it begins, instead of some by id"),
+  json: switchFlag("json", "Answer a JSON object a line: { namespace, id, result, error? }"),
+  ids: idArguments,
+})
+
+const replayCommand = (input: CommandInput) =>
+  Command.make("replay", disposalFlags(input), (asked) => disposeAsAsked(replaying, asked)).pipe(
+    Command.withDescription(
+      "Send messages again as they first came, to the group that could not handle them.",
+    ),
+    Command.withExamples([
+      { command: "punctual messages replay --namespace billing 17 18" },
+      { command: "punctual messages replay --all" },
+    ]),
+  )
+
+const discardCommand = (input: CommandInput) =>
+  Command.make(
+    "discard",
+    {
+      ...disposalFlags(input),
+      yes: switchFlag("yes", "Needed with --all, because what is discarded is gone"),
+    },
+    (asked): CommandRun => {
+      if (!asked.all || asked.yes) return disposeAsAsked(discarding, asked)
+      const scope = Option.match(asked.namespace, { onNone: () => "", onSome: (name) => ` of ${name}` })
+      const message = `This removes every undeliverable message${scope} for good: add --yes if that is meant.`
+      return Effect.fail(misuse(["messages", "discard"], message))
+    },
+  ).pipe(
+    Command.withDescription("Remove undeliverable messages for good."),
+    Command.withExamples([
+      { command: "punctual messages discard --namespace billing 17 18" },
+      { command: "punctual messages discard --namespace billing --all --yes" },
+    ]),
+  )
+
+interface Asked {
+  readonly url: string
+  readonly namespace: Option.Option<string>
+  readonly all: boolean
+  readonly json: boolean
+  readonly ids: ReadonlyArray<string>
+}
+
+const disposeAsAsked = (disposal: Disposal, { url, namespace: given, all, json, ids }: Asked): CommandRun => {
+  const wrong = (message: string) => Effect.fail(misuse(["messages", disposal.name], message))
+  const namespace = Option.getOrUndefined(given)
+  if (all === ids.length > 0) {
+    return wrong("Name messages by their ids, or take all of them with --all: one of the two.")
+  }
+  const run = { disposal, client: new MessageClient(url), namespace, isJson: json }
+  if (all) return disposeOfAll(run)
+  return namespace === undefined
+    ? wrong("Say whose messages they are with --namespace.")
+    : disposeOfSome(run, namespace, [...new Set(ids)])
+}
+
+const shellQuoted = (text: string): string =>
+  /^[\w.:=+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`

@@ -1,0 +1,23 @@
+// What the client of NATS is told by the URL and the settings.
+import { expect, test } from "bun:test"
+import { type NatsAddress, parseNatsUrl } from "@punctual/bus/nats/natsUrl"
+import { natsSettings } from "../../../src/buses/nats/adapter.ts"
+
+const addressOf = (url: string): NatsAddress => {
+  const parsed = parseNatsUrl(url)
+  if ("problem" in parsed) throw new Error(parsed.problem)
+  return parsed.value
+}
+
+test("NATS is reached over TLS when the URL demands it, checked by an authority of the operator's", () => {
+  const terms = { replicas: 3, isSynced: true, stream: "svc", prefix: "svc", subjects: "shared" } as const
+  expect(natsSettings(addressOf("nats://h"), terms)).not.toHaveProperty("tls")
+  expect(natsSettings(addressOf("tls://h"), terms)).toMatchObject({ tls: {}, replicas: 3, isSynced: true })
+  expect(natsSettings(addressOf("tls://ann:pw@h"), { ...terms, caFile: "/ca.pem" })).toMatchObject({
+    servers: ["h:4222"],
+    auth: { user: "ann", password: "pw" },
+    tls: { caFile: "/ca.pem" },
+    stream: "svc",
+    prefix: "svc",
+  })
+})
