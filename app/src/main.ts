@@ -10,8 +10,13 @@ import { runService } from "@punctual/server/service"
 import { urlName } from "@punctual/server/settings/Settings"
 import { allStores } from "@punctual/server/stores/all"
 
-// Formed here, so that a compiled executable finds it.
-const workerUrl = new URL("../../server/src/stores/sqlite/worker.ts", import.meta.url)
+// Formed here, so that a compiled executable finds it: there this file lies at the root of the sources.
+const workerUrl = new URL(
+  build.built === undefined
+    ? "../../server/src/stores/sqlite/worker.ts"
+    : "./server/src/stores/sqlite/worker.ts",
+  import.meta.url,
+)
 
 const adapters = { stores: allStores, buses: allBuses }
 

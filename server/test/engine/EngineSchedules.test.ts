@@ -289,6 +289,30 @@ describe("a cancel asked for over the bus", () => {
     }),
   )
 
+  engineTest("leaves an attempt that runs alone, and its retries", {}, (engine) =>
+    Effect.gen(function* () {
+      const hanging = engine.hang()
+      yield* schedule(engine, 0)
+      yield* engine.still
+      expect(yield* unschedule(engine, engine.now() + 1)).toEqual(ignored("inFlight"))
+      yield* hanging.endAll(refused)
+      expect(engine.stored("a").pending).toMatchObject({ attempts: 1 })
+    }),
+  )
+
+  engineTest("ends a timer between two attempts", {}, (engine) =>
+    Effect.gen(function* () {
+      engine.onFire(() => Effect.succeed(refused))
+      yield* schedule(engine, 0)
+      yield* engine.still
+      expect(engine.fires.length).toBe(1)
+      expect(yield* unschedule(engine, engine.now() + 1)).toEqual({ result: "cancelled" })
+      yield* engine.advance(600_000)
+      expect(engine.fires.length).toBe(1)
+      expect(engine.stored("a").last).toMatchObject({ state: "cancelled", attempts: 1 })
+    }),
+  )
+
   engineTest("that is older than what set the timer leaves it alone", {}, (engine) =>
     Effect.gen(function* () {
       const start = engine.now()

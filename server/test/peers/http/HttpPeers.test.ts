@@ -118,6 +118,8 @@ describe("a call", () => {
           scheduleOf(
             sampleTimer({ spec: { ...sampleTimer().spec, target: { type: "event" }, expireAfterMs: 5 } }),
           ),
+          scheduleOf(sampleTimer({ payload }), { setsRetryPolicy: true }),
+          scheduleOf(sampleTimer(), { cancels: true, madeCorrelationId: true }),
           changeOf(put.timer, { payload: null, expireAfterMs: null, executeAt: 7 }, { ifRevision: 3 }),
           changeOf(put.timer, { payload, correlationId: "c", target: put.timer.spec.target }),
           cancelOf(put.timer),
@@ -151,6 +153,8 @@ describe("a call", () => {
           { kind: "answered", answer: { result: "created", timer: put.timer } },
           { kind: "answered", answer: { result: "alreadyFinished", life: finished } },
           { kind: "answered", answer: { result: "ignored", because: "outdated" } },
+          { kind: "answered", answer: { result: "moved", timer: changed } },
+          { kind: "answered", answer: { result: "cancelled" } },
           { kind: "answered", answer: { result: "changed", timer: changed } },
           { kind: "answered", answer: { result: "revisionMismatch", revision: 4 } },
           { kind: "answered", answer: { result: "unstorable", reason: "too large" } },
