@@ -8,6 +8,7 @@ import type { WriteItem } from "../src/domain/WriteItem.ts"
 import { at, lawsOf, owned, type Store, type StoreFixture, timerIn } from "./StoreFixture.ts"
 import { timerStoreDamageSuite } from "./TimerStoreDamage.suite.ts"
 import { timerStoreDeadLettersSuite } from "./TimerStoreDeadLetters.suite.ts"
+import { timerStoreFieldsSuite } from "./TimerStoreFields.suite.ts"
 import { timerStoreModelSuite } from "./TimerStoreModel.suite.ts"
 import { timerStoreReadsSuite } from "./TimerStoreReads.suite.ts"
 import { timerStoreRepeatsSuite } from "./TimerStoreRepeats.suite.ts"
@@ -30,6 +31,7 @@ export const timerStoreSuite = (fixture: StoreFixture): void => {
     describe("items", () => itemLaws(fixture))
     describe("payloads", () => payloadLaws(fixture))
     describe("durability", () => durabilityLaws(fixture))
+    timerStoreFieldsSuite(fixture)
     timerStoreRepeatsSuite(fixture)
     timerStoreSchedulesSuite(fixture)
     timerStoreDeadLettersSuite(fixture)

@@ -4,6 +4,7 @@
 // repeat is marked (`isRepeat`), and is done only if it surely was not done before; else its answer is `unknown`.
 import { type AttemptLog, attemptLogBytes } from "./AttemptLog.ts"
 import type { FinishedLife, Spec, Target, Timer, TimerKey } from "./Timer.ts"
+import type { AddedChanges } from "./timerFields.ts"
 
 export type OnExisting = "replace" | "keep" | "fail"
 
@@ -29,7 +30,7 @@ export interface Change {
   readonly inFlight?: string
   /** It may have been done already, and others may have written its key since. */
   readonly isRepeat?: true
-  readonly set: {
+  readonly set: AddedChanges & {
     readonly executeAt?: number
     readonly target?: Spec["target"]
     readonly retryPolicy?: Spec["retryPolicy"]

@@ -6,6 +6,7 @@ import { unknown } from "./Decision.ts"
 import { decideDiscard, decideReplay } from "./decideDead.ts"
 import { decideRestore } from "./decideRestore.ts"
 import type { FinishedLife, FinishedState, Mutable, Spec, Timer } from "./Timer.ts"
+import { addedAfter, copyAdded, haveSameAdded } from "./timerFields.ts"
 import type {
   Cancel,
   CancelAnswer,
@@ -289,6 +290,7 @@ const armAnew = (pending: Timer, { fireId, at, set }: Pick<Change, "fireId" | "a
     updatedAt: at,
     correlationId: set.correlationId ?? pending.correlationId,
     spec: specAfter(pending.spec, set),
+    ...addedAfter(pending, set),
     ...(payload === null || payload === undefined ? {} : { payload }),
   }
 }
@@ -343,6 +345,7 @@ const bareLife = (timer: Timer, state: FinishedState, finishedAt: number): Mutab
     spec: timer.spec,
   }
   if (timer.attemptLog !== undefined) life.attemptLog = timer.attemptLog
+  copyAdded(timer, life)
   return life
 }
 
@@ -377,6 +380,7 @@ const answerIfSettledBefore = (
 const asksForSame = (put: Put, pending: Timer): boolean =>
   put.timer.executeAt === pending.executeAt &&
   (put.madeCorrelationId || put.timer.correlationId === pending.correlationId) &&
+  haveSameAdded(put.timer, pending) &&
   sameBytes(put.timer.payload, pending.payload) &&
   sameSpec(put.timer.spec, pending.spec)
 

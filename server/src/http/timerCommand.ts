@@ -8,7 +8,8 @@ import type { Limits } from "@punctual/api/Limits"
 import type { InvalidRequest } from "@punctual/api/Problem"
 import { completeRetryPolicy, defaultRetryPolicy, type RetryPolicy } from "@punctual/api/RetryPolicy"
 import type { UpdateTimer } from "@punctual/api/UpdateTimer"
-import type { Spec, Target } from "../domain/Timer.ts"
+import type { Mutable, Spec, Target } from "../domain/Timer.ts"
+import { addedIn, copyAdded } from "../domain/timerFields.ts"
 import type { CreateCommand, UpdateCommand } from "../engine/front/Scheduler.ts"
 
 export interface CommandTerms {
@@ -50,7 +51,7 @@ export const createCommand = (
   if (executeAt === undefined || spec === undefined) {
     throw new Error("a create without a time or a target has passed its schema")
   }
-  return {
+  const command: Mutable<CreateCommand> = {
     namespace: request.namespace,
     executeAt,
     spec,
@@ -59,6 +60,8 @@ export const createCommand = (
     ...(payload === undefined ? {} : { payload }),
     ...(request.correlationId === undefined ? {} : { correlationId: request.correlationId }),
   }
+  copyAdded(request, command)
+  return command
 }
 
 const specOf = (request: CreateTimer, terms: CommandTerms): Spec | undefined => {
@@ -119,6 +122,7 @@ export const updateCommand = (
       ...(request.expireAfter === undefined ? {} : { expireAfterMs: request.expireAfter }),
       ...(request.payload === null ? { payload: null } : payload === undefined ? {} : { payload }),
       ...(request.correlationId === undefined ? {} : { correlationId: request.correlationId }),
+      ...addedIn(request),
     },
   }
 }

@@ -4,6 +4,7 @@
 import { Context, Effect, Schema } from "effect"
 import type { FinishedLife, FinishedState, Mutable, Spec, Timer, TimerKey } from "../../domain/Timer.ts"
 import { keyOf } from "../../domain/TimerKey.ts"
+import { type AddedTerms, copyAdded } from "../../domain/timerFields.ts"
 import { unreadableReason } from "../../domain/unreadableKey.ts"
 import type {
   Cancel,
@@ -67,7 +68,7 @@ export class TimerUnreadable extends Schema.TaggedError<TimerUnreadable>()("Time
 
 export type RefusedWrite = Overloaded | OwnerUnavailable | TimerUnstorable | TimerUnreadable | QuotaExceeded
 
-export interface CreateCommand {
+export interface CreateCommand extends AddedTerms {
   readonly namespace: string
   /** Made (UUID v7) when absent. */
   readonly timerId?: string
@@ -235,6 +236,7 @@ export const makeScheduler = (parts: SchedulerParts): Scheduler["Service"] => {
       spec,
     }
     if (payload !== undefined) timer.payload = payload
+    copyAdded(command, timer)
     return timer
   }
 

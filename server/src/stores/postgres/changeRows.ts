@@ -4,8 +4,16 @@
 import type { AttemptLog } from "../../domain/AttemptLog.ts"
 import { emptyTally, type Tally } from "../../domain/Decision.ts"
 import type { FinishedLife, Timer } from "../../domain/Timer.ts"
+import {
+  addedFields,
+  finishedFields,
+  pendingFields,
+  type TermsByName,
+  type TimerField,
+} from "../../domain/timerFields.ts"
 import type { Commit, KeyChange } from "../../ports/ShardStorage.ts"
 import { textOfLog } from "../AttemptLogText.ts"
+import { addedValues } from "../addedValues.ts"
 import { textOfSpec } from "../SpecText.ts"
 
 type Value = string | number | boolean | null
@@ -101,10 +109,16 @@ const key: Column = { type: "uuid", width: 32 }
 const fireId: Column = { type: "uuid", width: 36 }
 const one = ({ type }: Column): Column => ({ type, canBeOne: true })
 
+/** Added fields come last. Most have the same value in all timers of a commit, often none. */
+const addedKinds: ReadonlyArray<Column> = (addedFields as ReadonlyArray<TimerField>).map(({ kind }) =>
+  kind === "number" ? bigint : text,
+)
+
 /** The columns of new timers, in the order in which commit_changes takes them. */
 export const newColumns: ReadonlyArray<Column> = [
   ...[integer, key, one(text), text, fireId, bigint, one(bigint), bigint, text],
   ...[one(integer), integer, integer],
+  ...addedKinds,
 ]
 
 /** The columns of ended timers. */
@@ -112,6 +126,7 @@ export const endedColumns: ReadonlyArray<Column> = [
   ...[integer, key, one(text), text, fireId, one(integer), bigint, bigint],
   ...[one(text), bigint, bigint, one(integer), text, bigint, one(bigint), bigint, text, text],
   ...[text, one(integer), integer, integer],
+  ...addedKinds,
 ]
 
 /**
@@ -241,6 +256,7 @@ export class CommitRows {
       this.luggage.spec(textOfSpec(timer.spec)),
       this.luggage.payload(timer.payload),
       timer.payload?.byteLength,
+      ...addedValues(timer),
     ])
   }
 
@@ -266,6 +282,7 @@ export class CommitRows {
       this.luggage.spec(textOfSpec(life.spec)),
       this.luggage.payload(life.payload),
       life.payload?.byteLength,
+      ...addedValues(life),
     ])
   }
 }
@@ -321,17 +338,7 @@ export const timerRow = (
   { payload, keepsSpec }: Pick<KeyChange, "payload" | "keepsSpec">,
   luggage: Luggage,
 ): ChangeRow => ({
-  fire_id: timer.fireId,
-  revision: timer.revision,
-  execute_at: timer.executeAt,
-  fire_at: timer.fireAt,
-  attempts: timer.attempts,
-  first_attempt_at: timer.firstAttemptAt,
-  last_attempt: logText(timer.attemptLog),
-  created_at: timer.createdAt,
-  updated_at: timer.updatedAt,
-  asked_at: timer.askedAt,
-  correlation_id: timer.correlationId,
+  ...columnsOf(pendingFields, timer, ""),
   ...(keepsSpec ? {} : { spec: luggage.spec(textOfSpec(timer.spec)) }),
   ...(payload === "keep"
     ? { keeps_payload: true }
@@ -339,22 +346,28 @@ export const timerRow = (
 })
 
 const lifeRow = (life: FinishedLife, luggage: Luggage): ChangeRow => ({
-  l_state: life.state,
-  l_fire_id: life.fireId,
-  l_revision: life.revision,
-  l_execute_at: life.executeAt,
-  l_attempts: life.attempts,
-  l_last_attempt: logText(life.attemptLog),
-  l_created_at: life.createdAt,
-  l_finished_at: life.finishedAt,
-  l_lateness_ms: life.latenessMs,
-  l_reason: life.reason,
-  l_ended_by: life.endedBy,
-  l_correlation_id: life.correlationId,
+  ...columnsOf(finishedFields, life, "l_"),
   l_spec: luggage.spec(textOfSpec(life.spec)),
   l_payload_from: luggage.payload(life.payload),
   l_payload_bytes: life.payload?.byteLength,
 })
+
+/** The fields of a row under the names of their columns, each with this prefix. */
+const columnsOf = (
+  fields: ReadonlyArray<TimerField>,
+  row: Timer | FinishedLife,
+  prefix: string,
+): ChangeRow => {
+  const columns: { [name: string]: Value } = {}
+  for (const { name, column } of fields) {
+    const value = (row as unknown as TermsByName)[name]
+    // Logs and lists are JSON in their columns.
+    if (value !== undefined) {
+      columns[`${prefix}${column}`] = Array.isArray(value) ? JSON.stringify(value) : (value as Value)
+    }
+  }
+  return columns
+}
 
 const logText = (log: AttemptLog | undefined): string | undefined =>
   log === undefined ? undefined : textOfLog(log)

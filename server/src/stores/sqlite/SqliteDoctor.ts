@@ -17,7 +17,7 @@ import {
   type StoreReport,
 } from "../../ports/StoreReport.ts"
 import { logOfText } from "../AttemptLogText.ts"
-import { type ExaminedRow, RowExamination } from "../RowExamination.ts"
+import { type ExaminedRow, examinedColumns, RowExamination } from "../RowExamination.ts"
 import type { DocumentsAfter } from "./calls.ts"
 import { hasUnknownFormat } from "./damage.ts"
 import { describe, isDamage } from "./failures.ts"
@@ -40,7 +40,8 @@ export const examineFile = (path: string, options: ExamineOptions): FileReport =
       overdue: overdueIn(database, shards, options.overdueBeforeMs),
       deadByNamespace: deadByNamespace(database),
     }))
-    const unreadable = withFaultsTold(structure, () => unreadableIn(database)) ?? []
+    const unreadable =
+      withFaultsTold(structure, () => unreadableIn(database, schemaVersion === migrations.length)) ?? []
     return {
       store: "sqlite",
       schemaVersion,
@@ -162,12 +163,12 @@ const deadByNamespace = (database: Database): StoreReport["deadByNamespace"] =>
     .all()
 
 /** Row by row, so that only what cannot be read is kept. */
-const unreadableIn = (database: Database): StoreReport["unreadable"] => {
+const unreadableIn = (database: Database, isOwnSchema: boolean): StoreReport["unreadable"] => {
   const examined = (what: "timers" | "lives", sources: ReadonlyArray<string>) => {
     const rows = new RowExamination(what)
     for (const source of sources) {
       const statement = database.query<ExaminedRow, []>(
-        `SELECT namespace, timer_id, spec, last_attempt FROM ${source}`,
+        `SELECT ${examinedColumns(isOwnSchema)} FROM ${source}`,
       )
       for (const row of statement.iterate()) rows.take(row)
     }
