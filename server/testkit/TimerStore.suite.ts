@@ -13,6 +13,7 @@ import { timerStoreModelSuite } from "./TimerStoreModel.suite.ts"
 import { timerStoreReadsSuite } from "./TimerStoreReads.suite.ts"
 import { timerStoreRepeatsSuite } from "./TimerStoreRepeats.suite.ts"
 import { timerStoreSchedulesSuite } from "./TimerStoreSchedules.suite.ts"
+import { timerStoreWordsSuite } from "./TimerStoreWords.suite.ts"
 import {
   cancelOf,
   changeOf,
@@ -36,6 +37,7 @@ export const timerStoreSuite = (fixture: StoreFixture): void => {
     timerStoreSchedulesSuite(fixture)
     timerStoreDeadLettersSuite(fixture)
     timerStoreReadsSuite(fixture)
+    timerStoreWordsSuite(fixture)
     timerStoreDamageSuite(fixture)
     timerStoreModelSuite(fixture)
   })

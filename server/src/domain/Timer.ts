@@ -71,6 +71,8 @@ export interface Timer extends TimerKey {
    */
   readonly askedAt?: number
   readonly correlationId: string
+  /** The caller's own words to find it by. */
+  readonly tags?: ReadonlyArray<string>
   readonly spec: Spec
   readonly payload?: Uint8Array
 }
@@ -100,6 +102,7 @@ export interface FinishedLife extends TimerKey {
   /** The id of the cancel that ended it, so that a repeated cancel gets the same answer. */
   readonly endedBy?: string
   readonly correlationId: string
+  readonly tags?: ReadonlyArray<string>
   readonly spec: Spec
   readonly payload?: Uint8Array
 }

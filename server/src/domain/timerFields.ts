@@ -37,7 +37,9 @@ interface AddedField extends TimerField<keyof Timer & keyof FinishedLife> {
   readonly isOptional: true
 }
 
-export const addedFields = [] as const satisfies ReadonlyArray<AddedField>
+export const addedFields = [
+  { name: "tags", column: "tags", kind: "texts", isOptional: true },
+] as const satisfies ReadonlyArray<AddedField>
 
 export const pendingFields = [
   { name: "fireId", column: "fire_id", kind: "fireId" },

@@ -16,6 +16,8 @@ export interface TimerFire {
   readonly executeAt: Date
   readonly firedAt: Date
   readonly correlationId: string
+  /** Absent if it has none. */
+  readonly tags?: ReadonlyArray<string>
   /** As it was given, through JSON; undefined if there was none. */
   readonly payload: unknown
 }
@@ -53,6 +55,7 @@ const fireOf = ({ namespace, timerId, fireId, attempt, correlationId, ...fire }:
   executeAt: new Date(fire.executeAt),
   firedAt: new Date(fire.firedAt),
   correlationId,
+  ...(fire.tags === undefined ? {} : { tags: fire.tags }),
   payload: fire.payload === undefined ? undefined : JSON.parse(decoder.decode(fire.payload)),
 })
 

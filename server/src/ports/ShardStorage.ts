@@ -126,6 +126,7 @@ export interface ScannedHead extends TimerKey {
   /** fireAt or finishedAt. */
   readonly atMs: number
   readonly correlationId: string
+  readonly tags?: ReadonlyArray<string>
 }
 
 /** What became of one timer of `insertNew`: stored, left out because its key is in use, or refused with the reason. */

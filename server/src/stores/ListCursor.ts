@@ -66,6 +66,8 @@ const fingerprint = (query: ListQuery): string =>
         query.idPrefix,
         query.timerId,
         query.correlationId,
+        // Cursors of lists without a tag are the same as before there were tags.
+        ...(query.tag === undefined ? [] : [query.tag]),
       ]),
     )
     .digest("base64url")

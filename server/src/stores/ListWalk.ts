@@ -176,22 +176,25 @@ const idBounds = ({
 
 /** Whether the scan finds nothing but matches. */
 const isExact = (query: Filtered): boolean => {
-  if (query.correlationId !== undefined) return false
+  if (query.correlationId !== undefined || query.tag !== undefined) return false
   if (!isById(query)) return true
   return (
     query.state === "pending" && query.inclusiveFromMs === undefined && query.exclusiveUntilMs === undefined
   )
 }
 
-type Matched = Pick<ScannedHead, "state" | "atMs" | "correlationId">
+type Matched = Pick<ScannedHead, "state" | "atMs" | "correlationId" | "tags">
 
-const matches = ({ state, atMs, correlationId }: Matched, query: Filtered): boolean =>
+const matches = ({ state, atMs, correlationId, tags }: Matched, query: Filtered): boolean =>
   state === query.state &&
   (query.inclusiveFromMs === undefined || atMs >= query.inclusiveFromMs) &&
   (query.exclusiveUntilMs === undefined || atMs < query.exclusiveUntilMs) &&
-  (query.correlationId === undefined || correlationId === query.correlationId)
+  (query.correlationId === undefined || correlationId === query.correlationId) &&
+  (query.tag === undefined || (tags?.includes(query.tag) ?? false))
 
-const headOf = (listed: Listed): Matched =>
-  listed.state === "pending"
-    ? { state: "pending", atMs: listed.timer.fireAt, correlationId: listed.timer.correlationId }
-    : { state: listed.state, atMs: listed.life.finishedAt, correlationId: listed.life.correlationId }
+const headOf = (listed: Listed): Matched => {
+  const isPending = listed.state === "pending"
+  const { correlationId, tags } = isPending ? listed.timer : listed.life
+  const atMs = isPending ? listed.timer.fireAt : listed.life.finishedAt
+  return { state: listed.state, atMs, correlationId, ...(tags === undefined ? {} : { tags }) }
+}

@@ -44,6 +44,12 @@ export const addStoredOf = (row: AddedTerms & { spec: Spec }, columns: object): 
   }
 }
 
+/** The tags of a head that was scanned. Damaged ones match no filter; the row is read in full wherever it is shown. */
+export const tagsOfHead = (stored: string | null): { readonly tags?: ReadonlyArray<string> } => {
+  const tags = stored === null ? undefined : textsOf(stored)
+  return tags === undefined ? {} : { tags }
+}
+
 const textsOf = (stored: StoredValue): ReadonlyArray<string> | undefined => {
   const json = typeof stored === "string" ? jsonOf(stored) : undefined
   return Array.isArray(json) && json.every((part) => typeof part === "string") ? json : undefined

@@ -84,6 +84,7 @@ const pendingHead = (timer: Pending["timer"], place: SortKey): ScannedHead => ({
   revision: timer.revision,
   atMs: timer.fireAt,
   correlationId: timer.correlationId,
+  ...(timer.tags === undefined ? {} : { tags: timer.tags }),
 })
 
 const endedHead = (life: Ended["life"], place: SortKey): ScannedHead => ({
@@ -96,6 +97,7 @@ const endedHead = (life: Ended["life"], place: SortKey): ScannedHead => ({
   revision: life.revision,
   atMs: life.finishedAt,
   correlationId: life.correlationId,
+  ...(life.tags === undefined ? {} : { tags: life.tags }),
 })
 
 /** Of two places in one order; a shorter one comes before all that begin with it. */

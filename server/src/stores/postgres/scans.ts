@@ -1,6 +1,7 @@
 // Scans as statements: each walks one index, so that a page can stop anywhere and go on later.
 import type { FinishedState } from "../../domain/Timer.ts"
 import type { Scan, ScannedHead, SortKey } from "../../ports/ShardStorage.ts"
+import { tagsOfHead } from "../addedValues.ts"
 import { type KeyRow, keyOfRow } from "./rows.ts"
 
 type Value = string | number
@@ -15,6 +16,7 @@ export interface ScannedRow extends KeyRow {
   readonly revision: number
   readonly at_ms: number
   readonly correlation_id: string
+  readonly tags: string | null
   readonly state: "pending" | FinishedState
   /** Of finished lives only. */
   readonly entry: number
@@ -55,7 +57,7 @@ export const scanSql = (scan: Scan): ScanText => {
   const { table, place } = walks[scan.order]
   const { conditions, values } = rangeOf(scan)
   const isPending = table === "timers"
-  const columns = `uuid, namespace, timer_id, fire_id, revision::float8 AS revision, correlation_id,
+  const columns = `uuid, namespace, timer_id, fire_id, revision::float8 AS revision, correlation_id, tags,
     ${isPending ? "fire_at" : "finished_at"}::float8 AS at_ms, ${isPending ? "'pending'" : "state"} AS state,
     ${isPending ? "0::float8" : "id::float8"} AS entry`
   // The order is also what makes the planner take the index that was meant.
@@ -87,6 +89,7 @@ export const scannedHead = ({ order }: Scan, row: ScannedRow): ScannedHead => {
     revision: row.revision,
     atMs: row.at_ms,
     correlationId: row.correlation_id,
+    ...tagsOfHead(row.tags),
   }
 }
 

@@ -50,11 +50,11 @@ export const timerColumns = `t.id, ${fieldColumns}`
 export const keyColumns = "lower(hex(t.uuid)) AS uuid, t.namespace, t.timer_id"
 
 /** What both tables of finished lives have. Only history has states, and only dead letters have reasons. */
-export const lifeFields: ReadonlyArray<TimerField> = finishedFields.filter(
+export const storedLifeFields: ReadonlyArray<TimerField> = finishedFields.filter(
   ({ name }) => name !== "state" && name !== "reason",
 )
 
-const lifeColumns = `id, lower(hex(uuid)) AS uuid, namespace, timer_id, ${selected(lifeFields, "")}, spec`
+const lifeColumns = `id, lower(hex(uuid)) AS uuid, namespace, timer_id, ${selected(storedLifeFields, "")}, spec`
 
 /** The columns of a LifeRow, of either table of finished lives. */
 export const historyColumns = `${lifeColumns}, state, NULL AS reason, NULL AS payload`

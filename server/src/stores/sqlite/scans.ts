@@ -1,6 +1,7 @@
 // Scans as statements: each walks one index, so that a page can stop anywhere and go on later.
 import type { FinishedState } from "../../domain/Timer.ts"
 import type { Scan, ScannedHead, SortKey } from "../../ports/ShardStorage.ts"
+import { tagsOfHead } from "../addedValues.ts"
 import { bytesOfUuid, dashed } from "./rows.ts"
 
 type Value = string | number | Uint8Array
@@ -32,7 +33,7 @@ const walkOf = ({ order, state }: Scan): Walk => {
   }
 }
 
-/** Rows of (uuid, timerId, fireId, revision, time, correlationId, state, second part of the place). */
+/** Rows of (uuid, timerId, fireId, revision, time, correlationId, state, second part of the place, tags). */
 export const scanSql = (scan: Scan): ScanText => {
   const walk = walkOf(scan)
   const { table, index, place, time } = walk
@@ -40,7 +41,7 @@ export const scanSql = (scan: Scan): ScanText => {
   const direction = scan.isDescending ? "DESC" : "ASC"
   const state = table === "timers" ? "'pending'" : table === "dead" ? "'dead'" : "state"
   const text = `SELECT lower(hex(uuid)), timer_id, lower(hex(fire_id)), revision, ${time}, correlation_id, ${state},
-      ${place[1] === "id" ? "id" : "0"}
+      ${place[1] === "id" ? "id" : "0"}, tags
     FROM ${table} INDEXED BY ${index} WHERE ${conditions.join(" AND ")}
     ORDER BY ${place.map((column) => `${column} ${direction}`).join(", ")} LIMIT ?${values.push(scan.limit)}`
   return { text, values }
@@ -56,7 +57,7 @@ export const countSql = (scan: Scan): ScanText => {
 
 export const scannedHead = ({ namespace, order }: Scan, row: ReadonlyArray<unknown>): ScannedHead => {
   // The columns that `scanSql` names.
-  const [uuid, timerId, fireId, revision, atMs, correlationId, state, entry] = row as [
+  const [uuid, timerId, fireId, revision, atMs, correlationId, state, entry, tags] = row as [
     string,
     string,
     string,
@@ -65,6 +66,7 @@ export const scannedHead = ({ namespace, order }: Scan, row: ReadonlyArray<unkno
     string,
     "pending" | FinishedState,
     number,
+    string | null,
   ]
   const places: { readonly [order in Scan["order"]]: SortKey } = {
     due: [atMs, dashed(fireId)],
@@ -82,6 +84,7 @@ export const scannedHead = ({ namespace, order }: Scan, row: ReadonlyArray<unkno
     revision,
     atMs,
     correlationId,
+    ...tagsOfHead(tags),
   }
 }
 

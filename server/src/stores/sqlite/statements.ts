@@ -1,7 +1,14 @@
 // Every statement of the hot paths, by name, so that a test can ask the query planner about each.
 // INDEXED BY makes a missing index an error instead of a scan. Keys are (?1 namespace, ?2 timer_id).
 import { pendingFields, type TimerField } from "../../domain/timerFields.ts"
-import { deadColumns, fieldColumns, historyColumns, keyColumns, lifeFields, timerColumns } from "./rows.ts"
+import {
+  deadColumns,
+  fieldColumns,
+  historyColumns,
+  keyColumns,
+  storedLifeFields,
+  timerColumns,
+} from "./rows.ts"
 
 const lastRevision = (table: "history" | "dead"): string =>
   `(SELECT revision FROM ${table} INDEXED BY ${table}_by_key WHERE namespace = ?1 AND timer_id = ?2
@@ -20,10 +27,10 @@ const values = (fields: ReadonlyArray<TimerField>, from: number): string =>
 const timerNames = `shard, uuid, namespace, timer_id, ${names(pendingFields)}`
 const timerValues = `?1, unhex(?2), ?3, ?4, ${values(pendingFields, 5)}`
 
-const lifeNames = `uuid, namespace, timer_id, ${names(lifeFields)}, spec`
+const lifeNames = `uuid, namespace, timer_id, ${names(storedLifeFields)}, spec`
 /** The number of the parameter with the spec, which is the last of them. */
-const specNumber = 4 + lifeFields.length
-const lifeValues = `unhex(?1), ?2, ?3, ${values(lifeFields, 4)}, ?${specNumber}`
+const specNumber = 4 + storedLifeFields.length
+const lifeValues = `unhex(?1), ?2, ?3, ${values(storedLifeFields, 4)}, ?${specNumber}`
 
 /** What a life has of its own; the rest is in the row of its timer. */
 const toldOfLife: { readonly [name: string]: string } = {
@@ -34,7 +41,7 @@ const toldOfLife: { readonly [name: string]: string } = {
   latenessMs: "?6",
   endedBy: "?7",
 }
-const lifeOfRow = lifeFields.map(({ name, column }) => toldOfLife[name] ?? `t.${column}`).join(", ")
+const lifeOfRow = storedLifeFields.map(({ name, column }) => toldOfLife[name] ?? `t.${column}`).join(", ")
 
 export const lookupSql = {
   /** What there is under a key, told by row ids and revisions. */
