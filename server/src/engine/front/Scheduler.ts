@@ -20,6 +20,7 @@ import type {
   WriteAnswer,
 } from "../../domain/WriteItem.ts"
 import { keyOfItem } from "../../domain/WriteItem.ts"
+import { madeCorrelationId } from "../../domain/words.ts"
 import type { Ids } from "../../ports/Ids.ts"
 import type { CarriedAnswer, CarriedItem } from "../../ports/Peers.ts"
 import type {
@@ -75,7 +76,7 @@ export interface CreateCommand extends AddedTerms {
   readonly executeAt: number
   readonly spec: Spec
   readonly payload?: Uint8Array
-  /** Made (UUID v7) when absent. */
+  /** Made (a UUID) when absent. */
   readonly correlationId?: string
   readonly onExisting: OnExisting
 }
@@ -94,7 +95,7 @@ export interface ScheduleCommand {
   readonly executeAt: number
   /** Of the timer that it creates; one that is there keeps its own. */
   readonly spec: Spec
-  /** Made (UUID v7) when absent. */
+  /** Made (a UUID) when absent. */
   readonly correlationId?: string
   /** The sender's own time stamp of the command. */
   readonly askedAt: number
@@ -232,7 +233,7 @@ export const makeScheduler = (parts: SchedulerParts): Scheduler["Service"] => {
       attempts: 0,
       createdAt: now,
       updatedAt: now,
-      correlationId: command.correlationId ?? ids.uuidV7(now),
+      correlationId: command.correlationId ?? madeCorrelationId(ids.uuidV7(now)),
       spec,
     }
     if (payload !== undefined) timer.payload = payload

@@ -3,7 +3,7 @@
 // a program share a few, and payloads, which are bytes, travel apart from both.
 import type { AttemptLog } from "../../domain/AttemptLog.ts"
 import { emptyTally, type Tally } from "../../domain/Decision.ts"
-import type { FinishedLife, Timer } from "../../domain/Timer.ts"
+import type { FinishedLife, Timer, TimerKey } from "../../domain/Timer.ts"
 import {
   addedFields,
   finishedFields,
@@ -11,6 +11,7 @@ import {
   type TermsByName,
   type TimerField,
 } from "../../domain/timerFields.ts"
+import type { WordChange, WordRow } from "../../domain/words.ts"
 import type { Commit, KeyChange } from "../../ports/ShardStorage.ts"
 import { textOfLog } from "../AttemptLogText.ts"
 import { addedValues } from "../addedValues.ts"
@@ -197,6 +198,7 @@ export class CommitRows {
   readonly #new = new Columns(newColumns)
   readonly #ended = new Columns(endedColumns)
   readonly #tallies: Array<number> = []
+  readonly #words: Array<ChangeRow> = []
 
   startCommit(): void {
     for (let name = 0; name < tallyNames.length; name++) this.#tallies.push(0)
@@ -204,6 +206,13 @@ export class CommitRows {
 
   /** To the commit that was started last. */
   add(shard: number, change: KeyChange, place: number): ChangeGroup {
+    const group = this.#addChange(shard, change, place)
+    if (change.words !== undefined)
+      this.#words.push(...wordRows(change.key, change.words, { shard, place, group }))
+    return group
+  }
+
+  #addChange(shard: number, change: KeyChange, place: number): ChangeGroup {
     const base = this.#tallies.length - tallyNames.length
     for (const name in change.tally) {
       const index = base + tallyNames.indexOf(name as keyof Tally)
@@ -234,6 +243,7 @@ export class CommitRows {
       ...this.#new.texts(),
       ...this.#ended.texts(),
       this.others.length === 0 ? null : JSON.stringify(this.others),
+      this.#words.length === 0 ? null : JSON.stringify(this.#words),
     ]
   }
 
@@ -285,6 +295,27 @@ export class CommitRows {
       ...addedValues(life),
     ])
   }
+}
+
+/** `sent` tells the function which change the words belong to. */
+export const wordRows = (
+  { namespace, timerId, uuid }: TimerKey,
+  { removed, added }: WordChange,
+  sent: { readonly shard?: number; readonly place?: number; readonly group?: ChangeGroup },
+): ReadonlyArray<ChangeRow> => {
+  const rowOf = (isAdded: boolean) => (row: WordRow) => ({
+    ...sent,
+    uuid,
+    is_added: isAdded,
+    namespace,
+    timer_id: timerId,
+    word: row.word,
+    state: row.state,
+    at: row.atMs,
+    fire_id: row.fireId,
+    revision: row.revision,
+  })
+  return [...removed.map(rowOf(false)), ...added.map(rowOf(true))]
 }
 
 const changeRow = (change: KeyChange, luggage: Luggage): ChangeRow => {

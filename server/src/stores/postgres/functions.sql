@@ -28,6 +28,12 @@ CREATE TYPE change___HASH__ AS (
   discarded bigint
 );
 
+-- A row of the index of words that a change adds or removes. `shard`, `place`, `group` and `uuid` name the change.
+CREATE TYPE word___HASH__ AS (
+  shard integer, place integer, "group" text, uuid uuid, is_added boolean, namespace text, timer_id text, word text,
+  state text, at bigint, fire_id uuid, revision bigint
+);
+
 -- Commits of several shards. Three groups of changes:
 --   new_:    timers of unused keys in their first state. Each counts as one created.
 --   ended_:  pending rows in an expected state that end with a life. Each counts as one of its state.
@@ -37,6 +43,8 @@ CREATE TYPE change___HASH__ AS (
 --
 -- The fence comes first. It also adds the tallies of all changes (eight a shard), and those of changes that were left
 -- out are taken off again at the end: nearly always there are none.
+--
+-- `words` are what the changes of all groups do to the index of words. Words of changes that were left out stay as they are.
 --
 -- `refused` are the shards that nothing was written to. `stored` and `settled` are the keys (uuids) of the first two groups
 -- that were carried out, or NULL if all were. `missed` are the places of others that were left out.
@@ -52,7 +60,7 @@ CREATE FUNCTION commit_changes___HASH__(
   ended_last_attempts text[], ended_created_ats bigint[], ended_finished_ats bigint[], ended_lateness_mss bigint[],
   ended_reasons text[], ended_endings text[], ended_correlation_ids text[], ended_specs integer[],
   ended_payload_froms integer[], ended_payload_bytes integer[],« ended_# ##[],»
-  others json
+  others json, words json
 ) RETURNS TABLE (refused json, stored json, settled json, missed json)
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -62,6 +70,7 @@ DECLARE
   stored_keys uuid[];
   settled_keys uuid[];
   missed_places integer[];
+  carried_words word___HASH__[];
 BEGIN
   WITH fenced AS (
     UPDATE shards AS s SET
@@ -174,7 +183,30 @@ BEGIN
       WHERE shard = ANY (held) AND uuid <> ALL (settled_keys) GROUP BY shard
     ) AS m WHERE s.shard = m.shard;
   END IF;
+
+  IF words IS NOT NULL THEN
+    carried_words := ARRAY(
+      SELECT w FROM json_populate_recordset(NULL::word___HASH__, words) AS w
+      WHERE (refused IS NULL OR w.shard = ANY (held)) AND CASE w."group"
+        WHEN 'new' THEN stored IS NULL OR w.uuid = ANY (stored_keys)
+        WHEN 'ended' THEN settled IS NULL OR w.uuid = ANY (settled_keys)
+        ELSE w.place <> ALL (missed_places) END
+    );
+    PERFORM change_words___HASH__(carried_words);
+  END IF;
   RETURN NEXT;
+END $$;
+
+CREATE FUNCTION change_words___HASH__(carried word___HASH__[])
+RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+  DELETE FROM lookups AS l USING unnest(carried) AS w
+  WHERE NOT w.is_added AND l.namespace = w.namespace AND l.word = w.word AND l.state = w.state AND l.at = w.at
+    AND l.fire_id = w.fire_id;
+  INSERT INTO lookups (namespace, word, state, at, fire_id, timer_id, revision)
+  SELECT namespace, word, state, at, fire_id, timer_id, revision FROM unnest(carried) WHERE is_added
+  ON CONFLICT (namespace, word, state, at, fire_id) DO UPDATE SET revision = excluded.revision;
 END $$;
 
 -- Changes of any kind, to shards whose rows the caller's transaction holds. It answers the places of those that were left
@@ -268,7 +300,8 @@ END $$;
 
 -- Timers of unused keys, whoever owns the shard. Its row is locked too, so that the owner's commits come before this or
 -- after it. The owner's next renewal sees the raised counter. It answers the keys (uuids) that were stored.
-CREATE FUNCTION insert_new___HASH__(the_shard integer, specs_json json, the_payloads bytea, the_timers json)
+CREATE FUNCTION insert_new___HASH__(the_shard integer, specs_json json, the_payloads bytea, the_timers json,
+  words json)
 RETURNS json
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -291,6 +324,11 @@ BEGIN
   IF cardinality(stored_keys) > 0 THEN
     UPDATE shards SET created = created + cardinality(stored_keys), foreign_writes = foreign_writes + 1
     WHERE shard = the_shard;
+  END IF;
+  IF words IS NOT NULL THEN
+    PERFORM change_words___HASH__(ARRAY(
+      SELECT w FROM json_populate_recordset(NULL::word___HASH__, words) AS w WHERE w.uuid = ANY (stored_keys)
+    ));
   END IF;
   RETURN to_json(stored_keys);
 END $$;

@@ -41,6 +41,7 @@ export const createFunctions = async (sql: Bun.SQL): Promise<void> => {
     // A type takes the functions that name it with it.
     await sql.unsafe(`DROP FUNCTION IF EXISTS commit_changes_${gone}, claim_shard_${gone}`).simple()
     await sql.unsafe(`DROP TYPE IF EXISTS change_${gone} CASCADE`).simple()
+    await sql.unsafe(`DROP TYPE IF EXISTS word_${gone} CASCADE`).simple()
     await sql.unsafe(`DROP FUNCTION IF EXISTS change_others_${gone}, insert_new_${gone}`).simple()
     await sql.unsafe("DELETE FROM functions WHERE hash = $1::text", [gone])
   }

@@ -54,17 +54,14 @@ const whyLifeTexts = (life: FinishedLife): string | undefined =>
 
 const addedNames = (addedFields as ReadonlyArray<TimerField>).map(({ name }) => name)
 
-/** Lists are stored as JSON, in which any text can be written. */
+/** The parts of lists are words, too, and those are stored as texts. */
 const whyAddedTexts = (row: AddedTerms): string | undefined => {
   for (const name of addedNames) {
     const value = (row as TermsByName)[name]
-    const why =
-      typeof value === "string"
-        ? whyText(name, value)
-        : typeof value === "number"
-          ? whyNumber(name, value)
-          : undefined
-    if (why !== undefined) return why
+    for (const part of Array.isArray(value) ? value : [value]) {
+      const why = typeof part === "number" ? whyNumber(name, part) : whyText(name, part as string | undefined)
+      if (why !== undefined) return why
+    }
   }
   return undefined
 }

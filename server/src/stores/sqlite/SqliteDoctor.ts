@@ -59,7 +59,10 @@ export const examineFile = (path: string, options: ExamineOptions): FileReport =
   }
 }
 
-/** Timers and their bodies are written together. A body without a timer is a fault that SQLite cannot see. */
+/**
+ * Timers, their bodies and their words are written together. A body or a word without a timer is a fault that SQLite
+ * cannot see. Words of history go with pruning, which takes them and the lives in steps of their own.
+ */
 const structureOf = (database: Database, isFull: boolean): Array<string> => {
   const faults: Array<string> = []
   withFaultsTold(faults, () => faults.push(...faultsIn(database, isFull, faultsMost)))
@@ -69,9 +72,22 @@ const structureOf = (database: Database, isFull: boolean): Array<string> => {
       "SELECT count(*) FROM bodies WHERE NOT EXISTS (SELECT 1 FROM timers WHERE timers.id = bodies.id)",
     )
     if (orphans > 0) faults.push(`${orphans} bodies belong to no pending timer`)
+    for (const [state, table] of hasTable(database, "lookups") ? wordOwners : []) {
+      const words = numberIn(
+        database,
+        `SELECT count(*) FROM lookups AS l WHERE state = '${state}' AND NOT EXISTS (SELECT 1 FROM ${table} AS r
+          WHERE r.namespace = l.namespace AND r.timer_id = l.timer_id AND r.fire_id = l.fire_id)`,
+      )
+      if (words > 0) faults.push(`${words} words belong to no ${state} timer`)
+    }
   })
   return faults
 }
+
+const wordOwners = [
+  ["pending", "timers"],
+  ["dead", "dead"],
+] as const
 
 /** A damaged file fails some of its reads: then that is what is wrong, and the rest goes untold. */
 const withFaultsTold = <A>(faults: Array<string>, read: () => A): A | undefined => {

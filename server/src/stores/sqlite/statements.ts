@@ -97,6 +97,13 @@ export const writerSql = {
     (SELECT id, finished_at FROM history WHERE id > ?2 ORDER BY id LIMIT ?3) WHERE finished_at < ?1 LIMIT ?4)`,
   /** The id that such a look ends at, if it did not reach the end. */
   pruneEnd: "SELECT id FROM history WHERE id > ?1 ORDER BY id LIMIT 1 OFFSET ?2",
+  insertWord: `INSERT OR REPLACE INTO lookups (namespace, timer_id, word, state, at, fire_id, revision)
+    VALUES (?1, ?2, ?3, ?4, ?5, unhex(?6, '-'), ?7)`,
+  deleteWord: `DELETE FROM lookups WHERE namespace = ?1 AND word = ?2 AND state = ?3 AND at = ?4
+    AND fire_id = unhex(?5, '-')`,
+  pruneWords: `DELETE FROM lookups WHERE (namespace, word, state, at, fire_id) IN (
+    SELECT namespace, word, state, at, fire_id FROM lookups INDEXED BY lookups_prunable
+    WHERE state IN ('delivered', 'cancelled') AND at < ?1 ORDER BY at LIMIT ?2)`,
   owners: "SELECT shard, epoch, counter, foreign_writes, node FROM shards ORDER BY shard",
   claim: `UPDATE shards SET epoch = epoch + 1, counter = counter + 1, node = ?4
     WHERE shard = ?1 AND epoch = ?2 AND counter = ?3

@@ -183,10 +183,12 @@ for (const kind of ["installed", "packaged"] satisfies ReadonlyArray<PostgresKin
         [{ order: "end", state: "dead" }, [1, 1], "history_pkey on history"],
         [{ order: "finishedId", state: "dead", ...ids }, ["a", 1], "history_by_key on history"],
         [{ order: "finishedId", state: "dead", timerId: "a" }, ["a", 1], "history_by_key on history"],
+        [{ order: "word", word: "t:a" }, ["t:a", 1, "0"], "lookups_pkey on lookups"],
+        [{ order: "word", word: "t:a", state: "delivered" }, ["t:a", 1, "0"], "lookups_pkey on lookups"],
       ]
       const times = { inclusiveFromMs: 1, exclusiveUntilMs: 2 }
       for (const [shape, exclusiveAfter, used] of cases) {
-        const isByTime = shape.order === "due" || shape.order === "end"
+        const isByTime = shape.order === "due" || shape.order === "end" || shape.order === "word"
         for (const bounds of isByTime ? [{}, times] : [{}]) {
           for (const isDescending of [false, true]) {
             const scan: Scan = { namespace: "shop", limit: 10, isDescending, ...shape, ...bounds }

@@ -7,6 +7,7 @@ import namespaces from "./0003-namespaces.sql" with { type: "text" }
 import dueOrder from "./0004-due-order.sql" with { type: "text" }
 import settingsToDocuments from "./0005-documents.sql" with { type: "text" }
 import tags from "./0006-tags.sql" with { type: "text" }
+import lookups from "./0007-lookups.sql" with { type: "text" }
 
 export const migrations: ReadonlyArray<string> = [
   timers,
@@ -15,4 +16,5 @@ export const migrations: ReadonlyArray<string> = [
   dueOrder,
   `${documents}\n${settingsToDocuments}`,
   tags,
+  lookups,
 ]
