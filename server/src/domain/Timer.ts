@@ -109,9 +109,9 @@ export interface FinishedLife extends TimerKey {
 
 export const isReadable = ({ spec }: { readonly spec: Spec }): boolean => spec.unreadable === undefined
 
-/** How much memory a timer is counted as: its payload, what was logged of it, and a round sum for the rest. */
+/** How much memory a timer is counted as: its payload, what was logged of it, its tags, and a round sum for the rest. */
 export const timerBytes = (timer: Timer): number =>
-  600 + (timer.payload?.byteLength ?? 0) + attemptLogBytes(timer.attemptLog)
+  600 + (timer.payload?.byteLength ?? 0) + attemptLogBytes(timer.attemptLog) + 100 * (timer.tags?.length ?? 0)
 
 /** While it is being put together: to add a part is quicker than to spread it. */
 export type Mutable<T> = { -readonly [name in keyof T]: T[name] }

@@ -56,6 +56,8 @@ describePostgres("installed", "writing to PostgreSQL", () => {
       samplePut({ fireId: "-".repeat(36) }),
       samplePut({ fireId: "0".repeat(32) }),
       samplePut({ attempts: 2 ** 31 }),
+      samplePut({ tags: ["a\0b"] }),
+      samplePut({ tags: ["a", "half \ud800 a character"] }),
       { kind: "restore", archived: { kind: "pending", timer: sampleTimer({ attempts: 2 ** 31 }) } },
     ]
     for (const item of faulty) {
