@@ -63,14 +63,18 @@ const termsJson = (shown: Shown, withPayload: boolean): string => {
   return `${json},"correlationId":${JSON.stringify(shown.correlationId)}${addedJson(shown)}`
 }
 
-const addedNames: ReadonlyArray<string> = (addedFields as ReadonlyArray<TimerField>).map(({ name }) => name)
+const addedParts = (addedFields as ReadonlyArray<TimerField>).map(
+  ({ name }) =>
+    (shown: TermsByName): string => {
+      const value = shown[name]
+      return value === undefined ? "" : `,"${name}":${JSON.stringify(value)}`
+    },
+)
 
 const addedJson = (shown: Shown): string => {
   let json = ""
-  for (let index = 0; index < addedNames.length; index++) {
-    const name = addedNames[index] ?? ""
-    const value = (shown as unknown as TermsByName)[name]
-    if (value !== undefined) json += `,"${name}":${JSON.stringify(value)}`
+  for (let index = 0; index < addedParts.length; index++) {
+    json += addedParts[index]?.(shown as unknown as TermsByName) ?? ""
   }
   return json
 }

@@ -40,23 +40,20 @@ export const keyChangeOf = (
   return change
 }
 
-/** Nothing if no row has words, or if all keep theirs. */
+/** Nothing if no row has words, or if all keep theirs: that is told without making anything. */
 const wordChangeOf = (
   { pending, finished, corrects, removesDead }: Decision<WriteAnswer>,
   known: Known,
 ): WordChange | undefined => {
   const before = pending === undefined ? undefined : known.pending
-  const isMoved = !(pending && before && hasSameWords(pending, before))
+  const isKept = pending && before !== undefined && hasSameWords(pending, before)
   const gone = corrects ?? removesDead
-  const removed = [
-    ...(before && isMoved ? wordRowsOfTimer(before) : noWords),
-    ...(gone === undefined ? noWords : wordRowsOfLife(gone)),
-  ]
-  const added = [
-    ...(pending && isMoved ? wordRowsOfTimer(pending) : noWords),
-    ...(finished === undefined ? noWords : wordRowsOfLife(finished)),
-  ]
-  return removed.length === 0 && added.length === 0 ? undefined : { removed, added }
+  const rowsBefore = before === undefined || isKept ? noWords : wordRowsOfTimer(before)
+  const rowsAfter = pending && !isKept ? wordRowsOfTimer(pending) : noWords
+  const goneRows = gone === undefined ? noWords : wordRowsOfLife(gone)
+  const lifeRows = finished === undefined ? noWords : wordRowsOfLife(finished)
+  if (rowsBefore.length + rowsAfter.length + goneRows.length + lifeRows.length === 0) return undefined
+  return { removed: [...rowsBefore, ...goneRows], added: [...rowsAfter, ...lifeRows] }
 }
 
 const noWords: ReadonlyArray<WordRow> = []

@@ -5,6 +5,7 @@ import type { AttemptLog } from "../../domain/AttemptLog.ts"
 import { emptyTally, type Tally } from "../../domain/Decision.ts"
 import type { FinishedLife, Timer, TimerKey } from "../../domain/Timer.ts"
 import {
+  type AddedTerms,
   addedFields,
   finishedFields,
   pendingFields,
@@ -14,7 +15,7 @@ import {
 import type { WordChange, WordRow } from "../../domain/words.ts"
 import type { Commit, KeyChange } from "../../ports/ShardStorage.ts"
 import { textOfLog } from "../AttemptLogText.ts"
-import { addedValues } from "../addedValues.ts"
+import { addedValue } from "../addedValues.ts"
 import { textOfSpec } from "../SpecText.ts"
 
 type Value = string | number | boolean | null
@@ -147,12 +148,17 @@ class Columns {
     this.#nulls = kinds.map(() => 0)
   }
 
-  add(values: ReadonlyArray<string | number | null | undefined>): void {
-    for (let index = 0; index < values.length; index++) {
-      const value = values[index] ?? null
-      if (value === null) this.#nulls[index] = (this.#nulls[index] ?? 0) + 1
-      this.#columns[index]?.push(value)
+  /** The row's added fields follow the values. */
+  add(values: ReadonlyArray<string | number | null | undefined>, row: AddedTerms): void {
+    for (let index = 0; index < values.length; index++) this.#push(index, values[index] ?? null)
+    for (let index = 0; index < addedKinds.length; index++) {
+      this.#push(values.length + index, addedValue(row, index))
     }
+  }
+
+  #push(column: number, value: string | number | null): void {
+    if (value === null) this.#nulls[column] = (this.#nulls[column] ?? 0) + 1
+    this.#columns[column]?.push(value)
   }
 
   /** NULL in place of a column that has no value at all. */
@@ -253,47 +259,51 @@ export class CommitRows {
   }
 
   #addNew(shard: number, timer: Timer): void {
-    this.#new.add([
-      shard,
-      timer.uuid,
-      timer.namespace,
-      timer.timerId,
-      timer.fireId,
-      timer.executeAt,
-      timer.createdAt,
-      timer.askedAt,
-      timer.correlationId,
-      this.luggage.spec(textOfSpec(timer.spec)),
-      this.luggage.payload(timer.payload),
-      timer.payload?.byteLength,
-      ...addedValues(timer),
-    ])
+    this.#new.add(
+      [
+        shard,
+        timer.uuid,
+        timer.namespace,
+        timer.timerId,
+        timer.fireId,
+        timer.executeAt,
+        timer.createdAt,
+        timer.askedAt,
+        timer.correlationId,
+        this.luggage.spec(textOfSpec(timer.spec)),
+        this.luggage.payload(timer.payload),
+        timer.payload?.byteLength,
+      ],
+      timer,
+    )
   }
 
   #addEnded(shard: number, life: FinishedLife, expected: ReadonlyArray<number | undefined>): void {
-    this.#ended.add([
-      shard,
-      life.uuid,
-      life.namespace,
-      life.timerId,
-      life.fireId,
-      ...expected,
-      life.state,
-      life.revision,
-      life.executeAt,
-      life.attempts,
-      logText(life.attemptLog),
-      life.createdAt,
-      life.finishedAt,
-      life.latenessMs,
-      life.reason,
-      life.endedBy,
-      life.correlationId,
-      this.luggage.spec(textOfSpec(life.spec)),
-      this.luggage.payload(life.payload),
-      life.payload?.byteLength,
-      ...addedValues(life),
-    ])
+    this.#ended.add(
+      [
+        shard,
+        life.uuid,
+        life.namespace,
+        life.timerId,
+        life.fireId,
+        ...expected,
+        life.state,
+        life.revision,
+        life.executeAt,
+        life.attempts,
+        logText(life.attemptLog),
+        life.createdAt,
+        life.finishedAt,
+        life.latenessMs,
+        life.reason,
+        life.endedBy,
+        life.correlationId,
+        this.luggage.spec(textOfSpec(life.spec)),
+        this.luggage.payload(life.payload),
+        life.payload?.byteLength,
+      ],
+      life,
+    )
   }
 }
 
