@@ -13,6 +13,7 @@ import { Namespace } from "./Namespace.ts"
 import { exactlyOneOf } from "./oneOf.ts"
 import { perLimits } from "./perLimits.ts"
 import { makeRetryPolicyInput } from "./RetryPolicy.ts"
+import { Tags } from "./Tags.ts"
 import { completeTarget, makeTargetInput, type TargetInput, type TargetSchema } from "./Target.ts"
 import { TimerSchema } from "./Timer.ts"
 import { TimerId } from "./TimerId.ts"
@@ -32,6 +33,7 @@ export const makeCreateTimer = perLimits((limits: Limits) =>
     retryPolicy: Schema.optionalKey(makeRetryPolicyInput(limits)),
     expireAfter: Schema.optionalKey(durationBetween(1, limits.aheadMs)),
     correlationId: Schema.optionalKey(CorrelationId),
+    tags: Schema.optionalKey(Tags),
     onExisting: Schema.optionalKey(
       Schema.Literals(existingRules).annotate({
         message: `must be one of ${existingRules.join(", ")}`,

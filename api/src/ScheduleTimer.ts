@@ -1,7 +1,7 @@
 /**
  * The command that sets a timer over the bus: signal when it is `dueAt`. For a timer that is pending it moves
- * the due time; for one that has begun to fire, or has finished, it changes nothing. What it leaves out of payload and
- * retry policy, a pending timer keeps. Fields that are not known are ignored: a command may gain some.
+ * the due time; for one that has begun to fire, or has finished, it changes nothing. What it leaves out of payload,
+ * retry policy and tags, a pending timer keeps. Fields that are not known are ignored: a command may gain some.
  */
 import { Result, Schema, SchemaParser } from "effect"
 import { AnyJson } from "./AnyJson.ts"
@@ -11,28 +11,10 @@ import { malformedMessage } from "./malformedMessage.ts"
 import { Namespace } from "./Namespace.ts"
 import { perLimits } from "./perLimits.ts"
 import { makeRetryPolicyInput } from "./RetryPolicy.ts"
-import { TimerId, whyNotId } from "./TimerId.ts"
+import { Tags } from "./Tags.ts"
+import { TimerId } from "./TimerId.ts"
 
 export const scheduleTimerType = "ScheduleTimer"
-
-const tagsMost = 10
-const tagBytes = 64
-const tagsMessage = `must be at most ${tagsMost} texts of 1 to ${tagBytes} bytes of UTF-8 without control characters`
-
-const encoder = new TextEncoder()
-
-const isTag = (text: string): boolean =>
-  whyNotId(text) === undefined && encoder.encode(text).byteLength <= tagBytes
-
-const Tags = Schema.Array(Schema.String.annotate({ message: tagsMessage }))
-  .annotate({ message: tagsMessage })
-  .check(
-    Schema.makeFilter(
-      (tags: ReadonlyArray<string>) =>
-        tags.length <= tagsMost && tags.every(isTag) ? undefined : tagsMessage,
-      { description: "Words to find the timer by." },
-    ),
-  )
 
 const makeScheduleTimer = perLimits((limits: Limits) =>
   Schema.Struct({

@@ -51,6 +51,7 @@ export const TimerSchema = Schema.Struct({
   retryPolicy: RetryPolicySchema,
   expireAfterMs: Schema.optionalKey(DurationMs),
   correlationId: Schema.String,
+  tags: Schema.optionalKey(Schema.Array(Schema.String)),
   createdAt: Instant,
   updatedAt: Instant,
   finishedAt: Schema.optionalKey(Instant),

@@ -2,6 +2,7 @@
 import { Schema } from "effect"
 import { CorrelationId } from "./CorrelationId.ts"
 import { Instant } from "./Instant.ts"
+import { Tag } from "./Tags.ts"
 import { idMessage, timerIdBytes, whyNotId } from "./TimerId.ts"
 
 const IdPrefix = Schema.String.annotate({ message: idMessage }).check(
@@ -20,6 +21,7 @@ export const timerFilterFields = {
   until: Schema.optionalKey(Instant),
   idPrefix: Schema.optionalKey(IdPrefix),
   correlationId: Schema.optionalKey(CorrelationId),
+  tag: Schema.optionalKey(Tag),
 }
 
 export const endsAfterItBegins = Schema.makeFilter(

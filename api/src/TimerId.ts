@@ -8,10 +8,13 @@ import { Schema } from "effect"
 export const timerIdBytes = 255
 
 /** Says what is wrong with an id that callers choose, or nothing when it is sound. */
-export const whyNotId = (text: string): string | undefined => {
+export const whyNotId = (text: string): string | undefined => whyNotWord(text, timerIdBytes, idMessage)
+
+/** The same of any short text that callers choose. The message is for one that is empty or too long. */
+export const whyNotWord = (text: string, mostBytes: number, message: string): string | undefined => {
   const lengthChars = text.length
   // A character is at least one byte: this bounds the loop below before it starts.
-  if (lengthChars === 0 || lengthChars > timerIdBytes) return idMessage
+  if (lengthChars === 0 || lengthChars > mostBytes) return message
   let bytes = 0
   for (let at = 0; at < lengthChars; at++) {
     const code = text.charCodeAt(at)
@@ -26,7 +29,7 @@ export const whyNotId = (text: string): string | undefined => {
       at++
     }
   }
-  return bytes > timerIdBytes ? idMessage : undefined
+  return bytes > mostBytes ? message : undefined
 }
 
 export const idMessage = `must be text of 1 to ${timerIdBytes} bytes of UTF-8 without control characters`

@@ -1,6 +1,6 @@
 /**
  * `/timers/update`: what is absent keeps its value, and null clears it where there is something to clear:
- * the payload, the expiry, and the retry policy, which then is the default one. A retry policy that is
+ * the payload, the expiry, the tags, and the retry policy, which then is the default one. A retry policy that is
  * given replaces the old one as a whole.
  */
 import { Schema } from "effect"
@@ -14,6 +14,7 @@ import { Namespace } from "./Namespace.ts"
 import { atMostOneOf } from "./oneOf.ts"
 import { perLimits } from "./perLimits.ts"
 import { makeRetryPolicyInput } from "./RetryPolicy.ts"
+import { Tags } from "./Tags.ts"
 import { makeTargetInput } from "./Target.ts"
 import { Revision } from "./Timer.ts"
 import { TimerId } from "./TimerId.ts"
@@ -27,6 +28,7 @@ const changeable = [
   "retryPolicy",
   "expireAfter",
   "correlationId",
+  "tags",
 ] as const
 
 const changesSomething = Schema.makeFilter((body: Readonly<Record<string, unknown>>) =>
@@ -55,12 +57,15 @@ export const makeUpdateTimer = perLimits((limits: Limits) =>
       }),
     ),
     correlationId: Schema.optionalKey(CorrelationId),
+    tags: Schema.optionalKey(
+      Schema.NullOr(Tags).annotate({ message: "must be an array of 1 to 10 tags, or null for none" }),
+    ),
     ifRevision: Schema.optionalKey(Revision),
   })
     .annotate({
       message: "must be a JSON object",
       description:
-        "What is to change. Absent keeps; null clears payload and expireAfter and sets retryPolicy to its default.",
+        "What is to change. Absent keeps; null clears payload, expireAfter and tags, and sets retryPolicy to its default.",
     })
     .check(atMostOneOf("executeAt", "delay"), atMostOneOf("callbackUrl", "target"), changesSomething)
     .annotate({ identifier: "UpdateTimer" }),

@@ -23,7 +23,7 @@ describe("a deleteMany", () => {
 
   test("does not empty a namespace by an empty filter or a careless all", () => {
     expect(refusalsOf(DeleteManyTimers, { namespace, filter: {} })).toEqual([
-      expect.stringContaining("/filter must have at least one of from, until, idPrefix, correlationId"),
+      expect.stringContaining("/filter must have at least one of from, until, idPrefix, correlationId, tag"),
     ])
     for (const all of [false, null, 1, "true"])
       expect(refusalsOf(DeleteManyTimers, { namespace, all })).toEqual(["/all must be true"])
@@ -33,7 +33,7 @@ describe("a deleteMany", () => {
     const filter = { from: "2030-01-02T00:00:00Z", until: "2030-01-02T00:00:00Z" }
     expect(refusalsOf(DeleteManyTimers, { namespace, filter })).toEqual(["/filter/until must be after from"])
     expect(refusalsOf(DeleteManyTimers, { namespace, filter: { state: "dead", idPrefix: "" } })).toEqual([
-      "/filter/state unknown field: remove it, or use one of from, until, idPrefix, correlationId",
+      "/filter/state unknown field: remove it, or use one of from, until, idPrefix, correlationId, tag",
       "/filter/idPrefix must be text of 1 to 255 bytes of UTF-8 without control characters",
     ])
     expect(refusalsOf(DeleteManyTimers, { namespace, filter: 5 })).toEqual([

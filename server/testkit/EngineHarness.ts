@@ -81,6 +81,7 @@ export interface NewTimer {
   readonly spec?: Partial<Spec>
   readonly payload?: Uint8Array
   readonly correlationId?: string
+  readonly tags?: ReadonlyArray<string>
   readonly onExisting?: OnExisting
 }
 
@@ -209,7 +210,7 @@ export class EngineHarness {
   }
 
   command(timer: NewTimer = {}): CreateCommand {
-    const { timerId, payload, correlationId } = timer
+    const { timerId, payload, correlationId, tags } = timer
     return {
       namespace: timer.namespace ?? "shop",
       executeAt: timer.executeAt ?? this.now() + (timer.inMs ?? 0),
@@ -218,6 +219,7 @@ export class EngineHarness {
       ...(timerId === undefined ? {} : { timerId }),
       ...(payload === undefined ? {} : { payload }),
       ...(correlationId === undefined ? {} : { correlationId }),
+      ...(tags === undefined ? {} : { tags }),
     }
   }
 

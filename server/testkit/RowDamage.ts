@@ -6,13 +6,14 @@ import type { FinishedLife, Timer } from "../src/domain/Timer.ts"
 export interface DamagedTexts {
   readonly spec?: string
   readonly last_attempt?: string
+  readonly tags?: string
 }
 
 export class RowDamage extends Context.Service<
   RowDamage,
   {
     damage(row: Timer | FinishedLife, texts: DamagedTexts): Effect.Effect<void>
-    /** The row gets the spec and the log that it is given here with. */
+    /** The row gets the spec, the log and the tags that it is given here with. */
     repair(row: Timer | FinishedLife): Effect.Effect<void>
   }
 >()("punctual/testkit/RowDamage") {}

@@ -6,6 +6,7 @@ import { decide, endOfLife } from "../src/domain/decide.ts"
 import type { Timer } from "../src/domain/Timer.ts"
 import type { WriteItem } from "../src/domain/WriteItem.ts"
 import { keyOfItem, livesNamedBy } from "../src/domain/WriteItem.ts"
+import { wordOfTag } from "../src/domain/words.ts"
 import { ShardLeases } from "../src/ports/ShardLeases.ts"
 import { type KeyChange, type Look, ShardStorage } from "../src/ports/ShardStorage.ts"
 import type { StoreError } from "../src/ports/TimerStore.ts"
@@ -25,6 +26,7 @@ import {
   samplePut,
   sampleTimer,
 } from "./timers.ts"
+import { expectWordsAgree } from "./wordsAgree.ts"
 
 export interface StorageFixture {
   readonly name: string
@@ -164,9 +166,9 @@ interface Race {
 }
 
 const races = (): ReadonlyArray<Race> => {
-  const timer = sampleTimer({ timerId: "contended", payload: new Uint8Array([1]) })
+  const timer = sampleTimer({ timerId: "contended", payload: new Uint8Array([1]), tags: ["a", "b"] })
   const put = putOf(timer)
-  const other = samplePut({ timerId: "contended", fireAt: sampleNow + 9 })
+  const other = samplePut({ timerId: "contended", fireAt: sampleNow + 9, tags: ["b", "c"] })
   const retry = outcomeOf(timer, { to: "retry", fireAt: sampleNow + 99 })
   const dies = outcomeOf(timer, { to: "dead", reason: "refused" })
   const dead = { ...endOfLife(timer, "dead", sampleNow), revision: timer.revision }
@@ -224,11 +226,14 @@ const races = (): ReadonlyArray<Race> => {
   ]
 }
 
+/** All that the rows of a race may have. */
+const usedWords = ["a", "b", "c"].map(wordOfTag)
+
 const expectationLaws = (law: Law): void => {
   for (const { title, before, item, between } of races()) {
     law(`${title}: if its key changes before the commit, it changes nothing and is answered as missed`, () =>
       Effect.gen(function* () {
-        const { decided, commit, done, stateOf } = yield* owning
+        const { storage, decided, commit, done, stateOf } = yield* owning
         yield* done(...before)
         const change = yield* decided(item)
         yield* done(...between)
@@ -237,10 +242,11 @@ const expectationLaws = (law: Law): void => {
         expect(yield* commit([change])).toEqual(missedAll)
         expect(uuid).toBe(change.key.uuid)
         expect(yield* stateOf(sampleTimer({ namespace, timerId }))).toEqual(state)
+        yield* expectWordsAgree(storage, namespace, usedWords)
       }),
     )
 
-    law(`${title}: if nothing comes between, it is carried out with its tally`, () =>
+    law(`${title}: if nothing comes between, it is carried out with its tally and its words`, () =>
       Effect.gen(function* () {
         const { storage, decided, commit, done } = yield* owning
         yield* done(...before)
@@ -251,6 +257,7 @@ const expectationLaws = (law: Law): void => {
           const name_ = name as keyof typeof tally
           expect([name, count - tally[name_]]).toEqual([name, change.tally[name_] ?? 0])
         }
+        yield* expectWordsAgree(storage, change.key.namespace, usedWords)
       }),
     )
   }

@@ -88,6 +88,7 @@ const fill = Effect.gen(function* () {
     timerId: "rich ☂ id",
     payload: bytes,
     correlationId: "c-☂",
+    tags: ["☂", "archived"],
     spec: {
       target: { ...sampleSpec.target, type: "webhook", headers: { "x-a": "é" } } as typeof sampleSpec.target,
       retryPolicy: { ...sampleSpec.retryPolicy, maxDurationMs: 60_000 },
@@ -104,7 +105,7 @@ const fill = Effect.gen(function* () {
     sampleTimer({ timerId: `ends-${(index * 3) % 5}`, fireAt: sampleNow, payload: bytes }),
   )
   const cancelled = sampleTimer({ timerId: "cancelled" })
-  const dead = sampleTimer({ timerId: "dead", fireAt: sampleNow, payload: bytes })
+  const dead = sampleTimer({ timerId: "dead", fireAt: sampleNow, payload: bytes, tags: ["archived"] })
   const lives = [...ending, again, cancelled, dead]
   yield* write([rich, retried, empty, ...lives].map((timer) => putOf(timer)))
   yield* write([asked])
@@ -249,6 +250,19 @@ const restoringLaws = (fixture: ArchiveFixture, law: Law): void => {
     expect(endsAgain).toEqual(ends)
     expect(pendingBy(after)).toBe(pendingBy(before))
     expect([after.delivered, after.cancelled, after.dead]).toEqual([6, 1, 1])
+  })
+
+  test("what is restored is found by its words", async () => {
+    const items = await run(Effect.andThen(fill, contents()), fixture, 4)
+    const found = Effect.gen(function* () {
+      yield* restore(items)
+      const query = { namespace: "shop", reversed: false, includePayload: false, limit: 10 }
+      for (const filter of [{ tag: "☂" }, { tag: "archived" }, { correlationId: "c-☂" }]) {
+        expect(idsOf(yield* walkList({ ...query, state: "pending", ...filter }))).toEqual(["rich ☂ id"])
+      }
+      expect(idsOf(yield* walkList({ ...query, state: "dead", tag: "archived" }))).toEqual(["dead"])
+    })
+    await run(found, fixture, 3)
   })
 
   law("what is restored fires, moves and ends like any other timer", () =>

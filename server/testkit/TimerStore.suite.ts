@@ -8,10 +8,12 @@ import type { WriteItem } from "../src/domain/WriteItem.ts"
 import { at, lawsOf, owned, type Store, type StoreFixture, timerIn } from "./StoreFixture.ts"
 import { timerStoreDamageSuite } from "./TimerStoreDamage.suite.ts"
 import { timerStoreDeadLettersSuite } from "./TimerStoreDeadLetters.suite.ts"
+import { timerStoreFieldsSuite } from "./TimerStoreFields.suite.ts"
 import { timerStoreModelSuite } from "./TimerStoreModel.suite.ts"
 import { timerStoreReadsSuite } from "./TimerStoreReads.suite.ts"
 import { timerStoreRepeatsSuite } from "./TimerStoreRepeats.suite.ts"
 import { timerStoreSchedulesSuite } from "./TimerStoreSchedules.suite.ts"
+import { timerStoreWordsSuite } from "./TimerStoreWords.suite.ts"
 import {
   cancelOf,
   changeOf,
@@ -30,10 +32,12 @@ export const timerStoreSuite = (fixture: StoreFixture): void => {
     describe("items", () => itemLaws(fixture))
     describe("payloads", () => payloadLaws(fixture))
     describe("durability", () => durabilityLaws(fixture))
+    timerStoreFieldsSuite(fixture)
     timerStoreRepeatsSuite(fixture)
     timerStoreSchedulesSuite(fixture)
     timerStoreDeadLettersSuite(fixture)
     timerStoreReadsSuite(fixture)
+    timerStoreWordsSuite(fixture)
     timerStoreDamageSuite(fixture)
     timerStoreModelSuite(fixture)
   })

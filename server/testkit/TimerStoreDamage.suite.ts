@@ -60,6 +60,9 @@ const inOrder = (count: number): ReadonlyArray<Timer> =>
 const damages: ReadonlyArray<readonly [title: string, texts: DamagedTexts]> = [
   ["a spec that is cut", { spec: '{"target":{"type":"ev' }],
   ["an empty spec", { spec: "" }],
+  ["tags that are cut", { tags: '["a' }],
+  ["tags that are no list", { tags: '{"a":1}' }],
+  ["tags that are no texts", { tags: "[1]" }],
   ["a spec that is null", { spec: "null" }],
   ["a spec that is a list", { spec: "[]" }],
   ["a spec without a retry policy", { spec: '{"target":{"type":"event"}}' }],

@@ -126,6 +126,23 @@ const assertSame = Effect.fnUntraced(function* (model: Model) {
   })
   const letters = items.flatMap((item) => (item.state === "dead" ? [item.life] : []))
   expect(byFireId(letters)).toEqual(byFireId(model.letters))
+  yield* assertSameWords(model)
+})
+
+/** What a filter by a tag or by a correlation id finds, in every state. */
+const assertSameWords = Effect.fnUntraced(function* (model: Model) {
+  const store = yield* TimerStore
+  const filters = [{ tag: "tag-0" }, { tag: "tag-1" }, { tag: "all" }, { correlationId: "c-1" }]
+  for (const state of ["pending", "delivered", "cancelled", "dead"] as const) {
+    for (const filter of filters) {
+      const query = { namespace: model.namespace, state, ...filter }
+      const page = yield* store.list({ ...query, reversed: false, includePayload: false, limit: 100 })
+      const found = page.items.map((item) => (item.state === "pending" ? item.timer : item.life).fireId)
+      const expected = model.having(state, filter)
+      expect([state, filter, found.toSorted()]).toEqual([state, filter, expected.toSorted()])
+      expect(yield* store.count({ ...query, limit: 100 })).toEqual({ count: expected.length, capped: false })
+    }
+  }
 })
 
 const byFireId = (lives: ReadonlyArray<FinishedLife>): ReadonlyArray<FinishedLife> =>
@@ -149,6 +166,19 @@ class Model {
 
   last(uuid: string): FinishedLife | undefined {
     return this.#lives.filter((life) => life.uuid === uuid).sort((a, b) => b.revision - a.revision)[0]
+  }
+
+  /** The fireIds of what has the word. */
+  having(
+    state: "pending" | FinishedLife["state"],
+    { tag, correlationId }: { readonly tag?: string; readonly correlationId?: string },
+  ): ReadonlyArray<string> {
+    const rows =
+      state === "pending" ? [...this.pending.values()] : this.#lives.filter((life) => life.state === state)
+    return rows
+      .filter((row) => tag === undefined || (row.tags?.includes(tag) ?? false))
+      .filter((row) => correlationId === undefined || row.correlationId === correlationId)
+      .map(({ fireId }) => fireId)
   }
 
   get letters(): ReadonlyArray<FinishedLife> {
@@ -199,13 +229,17 @@ class Model {
           executeAt: a % 3 === 0 ? sampleNow - 5 : this.#now + a * 1_000,
           createdAt: this.#now,
           ...(a % 2 === 0 ? {} : { payload: new Uint8Array([a, b]) }),
+          ...(b === 3 ? {} : { tags: [`tag-${a % 2}`, "all"] }),
+          correlationId: `c-${b % 2}`,
         })
         return putOf(timer, at(["replace", "keep", "fail", "replace", "replace"], b))
       }
       case "change":
         return changeOf(
           named,
-          a % 2 === 0 ? { executeAt: this.#now + a } : { payload: a % 3 === 0 ? null : new Uint8Array([a]) },
+          a % 2 === 0
+            ? { executeAt: this.#now + a, ...(b === 4 ? { tags: null } : b === 3 ? { tags: ["tag-1"] } : {}) }
+            : { payload: a % 3 === 0 ? null : new Uint8Array([a]) },
           {
             at: this.#now,
             ...inFlight,

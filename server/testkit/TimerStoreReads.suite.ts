@@ -279,6 +279,7 @@ const listLaws = (fixture: StoreFixture): void => {
         { ...pendingList, cursor: next, reversed: true },
         { ...pendingList, cursor: next, state: "dead" },
         { ...pendingList, cursor: next, idPrefix: "a" },
+        { ...pendingList, cursor: next, tag: "a" },
       ]
       for (const query of refused) {
         expect((yield* Effect.flip(store.list(query)))._tag).toBe("InvalidCursor")

@@ -82,6 +82,7 @@ const damageIn = (url: string, schema: string): RowDamage["Service"] => {
       set(row, {
         spec: textOfSpec(row.spec),
         last_attempt: row.attemptLog === undefined ? null : textOfLog(row.attemptLog),
+        tags: row.tags === undefined ? null : JSON.stringify(row.tags),
       }),
   }
 }

@@ -148,6 +148,11 @@ const damageIn = (path: string): RowDamage["Service"] => {
     })
   return {
     damage: (row, texts) => set(row, { ...texts }),
-    repair: (row) => set(row, { spec: textOfSpec(row.spec), last_attempt: logText(row.attemptLog) }),
+    repair: (row) =>
+      set(row, {
+        spec: textOfSpec(row.spec),
+        last_attempt: logText(row.attemptLog),
+        tags: row.tags === undefined ? null : JSON.stringify(row.tags),
+      }),
   }
 }

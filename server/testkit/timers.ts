@@ -1,8 +1,16 @@
 // Sample timers and items for suites and tests: complete, valid, and told apart by a counter instead
 // of chance, so that a failing test reads the same each time.
 import { withAttempt } from "../src/domain/AttemptLog.ts"
+import { endOfLife } from "../src/domain/decide.ts"
 import type { FinishedLife, Spec, Timer, TimerKey } from "../src/domain/Timer.ts"
 import { keyOf } from "../src/domain/TimerKey.ts"
+import {
+  type AddedTerms,
+  addedFields,
+  finishedFields,
+  pendingFields,
+  type TimerField,
+} from "../src/domain/timerFields.ts"
 import type {
   Cancel,
   Change,
@@ -139,3 +147,41 @@ export const discardOf = (dead: Timer | FinishedLife, rest: Partial<Discard> = {
 export const delivered: Then = { to: "delivered", latenessMs: 5 }
 
 export const onlyKey = ({ namespace, timerId, uuid }: TimerKey): TimerKey => ({ namespace, timerId, uuid })
+
+/** A value of its kind that no other field has. */
+const fieldValue = ({ kind }: TimerField, index: number): unknown => {
+  switch (kind) {
+    case "state":
+      return "dead"
+    case "fireId":
+      return sampleId()
+    case "text":
+      return `text ${index} "☂"`
+    case "texts":
+      return [`text ${index}`, "☂, %", '"']
+    case "log":
+      return [{ at: sampleNow, durationMs: index, status: 500, error: "no" }]
+    case "count":
+      return 1 + index
+    default:
+      return sampleNow + index
+  }
+}
+
+const allFields = (fields: ReadonlyArray<TimerField>): object =>
+  Object.fromEntries(fields.map((field, index) => [field.name, fieldValue(field, index)]))
+
+/** A timer that has every field of the table, optional ones too, and a payload. */
+export const fullTimer = (timerId: string): Timer => ({
+  ...sampleTimer({ timerId, payload: new Uint8Array([0x7b, 0x7d]) }),
+  ...allFields(pendingFields),
+})
+
+/** A dead letter that has every field of the table, optional ones too, and a payload. */
+export const fullLife = (timerId: string): FinishedLife => ({
+  ...endOfLife(fullTimer(timerId), "dead", sampleNow),
+  ...allFields(finishedFields),
+})
+
+/** What only a request of its own, or the end of a life, gives to a timer: the added fields of the table. */
+export const allAdded = (): AddedTerms => allFields(addedFields) as AddedTerms

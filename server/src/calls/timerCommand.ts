@@ -7,7 +7,8 @@ import type { Limits } from "@punctual/api/Limits"
 import type { InvalidRequest } from "@punctual/api/Problem"
 import { completeRetryPolicy, defaultRetryPolicy } from "@punctual/api/RetryPolicy"
 import type { UpdateTimer } from "@punctual/api/UpdateTimer"
-import type { RetryPolicy, Spec, Target } from "../domain/Timer.ts"
+import type { Mutable, RetryPolicy, Spec, Target } from "../domain/Timer.ts"
+import { addedIn, copyAdded } from "../domain/timerFields.ts"
 import type { CreateCommand, UpdateCommand } from "../engine/front/Scheduler.ts"
 
 export interface CommandTerms {
@@ -49,7 +50,7 @@ export const createCommand = (
   if (executeAt === undefined || spec === undefined) {
     throw new Error("a create without a time or a target has passed its schema")
   }
-  return {
+  const command: Mutable<CreateCommand> = {
     namespace: request.namespace,
     executeAt,
     spec,
@@ -58,6 +59,8 @@ export const createCommand = (
     ...(payload === undefined ? {} : { payload }),
     ...(request.correlationId === undefined ? {} : { correlationId: request.correlationId }),
   }
+  copyAdded(request, command)
+  return command
 }
 
 const specOf = (request: CreateTimer, terms: CommandTerms): Spec | undefined => {
@@ -115,6 +118,7 @@ export const updateCommand = (
       ...(request.expireAfter === undefined ? {} : { expireAfterMs: request.expireAfter }),
       ...(request.payload === null ? { payload: null } : payload === undefined ? {} : { payload }),
       ...(request.correlationId === undefined ? {} : { correlationId: request.correlationId }),
+      ...addedIn(request),
     },
   }
 }

@@ -71,6 +71,8 @@ export interface Timer extends TimerKey {
    */
   readonly askedAt?: number
   readonly correlationId: string
+  /** The caller's own words to find it by. */
+  readonly tags?: ReadonlyArray<string>
   readonly spec: Spec
   readonly payload?: Uint8Array
 }
@@ -100,15 +102,16 @@ export interface FinishedLife extends TimerKey {
   /** The id of the cancel that ended it, so that a repeated cancel gets the same answer. */
   readonly endedBy?: string
   readonly correlationId: string
+  readonly tags?: ReadonlyArray<string>
   readonly spec: Spec
   readonly payload?: Uint8Array
 }
 
 export const isReadable = ({ spec }: { readonly spec: Spec }): boolean => spec.unreadable === undefined
 
-/** How much memory a timer is counted as: its payload, what was logged of it, and a round sum for the rest. */
+/** How much memory a timer is counted as: its payload, what was logged of it, its tags, and a round sum for the rest. */
 export const timerBytes = (timer: Timer): number =>
-  600 + (timer.payload?.byteLength ?? 0) + attemptLogBytes(timer.attemptLog)
+  600 + (timer.payload?.byteLength ?? 0) + attemptLogBytes(timer.attemptLog) + 100 * (timer.tags?.length ?? 0)
 
 /** While it is being put together: to add a part is quicker than to spread it. */
 export type Mutable<T> = { -readonly [name in keyof T]: T[name] }

@@ -4,6 +4,7 @@
 // repeat is marked (`isRepeat`), and is done only if it surely was not done before; else its answer is `unknown`.
 import { type AttemptLog, attemptLogBytes } from "./AttemptLog.ts"
 import type { FinishedLife, Spec, Target, Timer, TimerKey } from "./Timer.ts"
+import type { AddedChanges } from "./timerFields.ts"
 
 export type OnExisting = "replace" | "keep" | "fail"
 
@@ -29,7 +30,7 @@ export interface Change {
   readonly inFlight?: string
   /** It may have been done already, and others may have written its key since. */
   readonly isRepeat?: true
-  readonly set: {
+  readonly set: AddedChanges & {
     readonly executeAt?: number
     readonly target?: Spec["target"]
     readonly retryPolicy?: Spec["retryPolicy"]
@@ -258,12 +259,38 @@ export const livesNamedBy = (item: WriteItem): ReadonlyArray<NamedLife> => {
   }
 }
 
-/** What an item weighs in a batch: its payload, its URL and headers, what it logs, and a round sum for the rest. */
+/** What an item weighs in a batch: its payload, its URL and headers, its tags, what it logs, and a round sum for the rest. */
 export const itemBytes = (item: WriteItem): number =>
   500 +
   (payloadOf(item)?.byteLength ?? 0) +
   targetBytes(item.kind === "change" ? item.set.target : specIn(item)?.target) +
+  tagBytes(tagsIn(item)) +
   (item.kind === "outcome" ? attemptLogBytes(item.attemptLog) : 0)
+
+/** Each is a word, too, which stores write with its place. */
+const tagBytes = (tags: ReadonlyArray<string> | null | undefined): number => {
+  if (tags === undefined || tags === null) return 0
+  let bytes = 0
+  for (const tag of tags) bytes += 300 + tag.length
+  return bytes
+}
+
+const tagsIn = (item: WriteItem): ReadonlyArray<string> | null | undefined => {
+  switch (item.kind) {
+    case "put":
+    case "schedule":
+    case "outcome":
+      return item.timer.tags
+    case "change":
+      return item.set.tags
+    case "record":
+      return item.life.tags
+    case "restore":
+      return keyOfArchived(item.archived).tags
+    default:
+      return undefined
+  }
+}
 
 /** Most timers of a program share a few targets. */
 const targetSizes = new WeakMap<Target, number>()

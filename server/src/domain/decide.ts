@@ -7,6 +7,7 @@ import { decideDiscard, decideReplay } from "./decideDead.ts"
 import { decideRestore } from "./decideRestore.ts"
 import { decideUnschedule, ignore, isCancelInAdvance } from "./decideUnschedule.ts"
 import type { FinishedLife, FinishedState, Mutable, Spec, Timer } from "./Timer.ts"
+import { addedAfter, addedIn, copyAdded, haveSameAdded } from "./timerFields.ts"
 import type {
   Cancel,
   CancelAnswer,
@@ -142,7 +143,8 @@ export const decideSchedule = (schedule: Schedule, { pending, last }: Known): De
   const { retryPolicy } = schedule.setsRetryPolicy ? timer.spec : pending.spec
   const isSameContent =
     (payload === undefined || sameBytes(payload, pending.payload)) &&
-    isDeepStrictEqual(retryPolicy, pending.spec.retryPolicy)
+    isDeepStrictEqual(retryPolicy, pending.spec.retryPolicy) &&
+    haveSameAdded(addedAfter(pending, timer), pending)
   if (executeAt === pending.executeAt && correlationId === pending.correlationId && isSameContent) {
     const confirmed: Timer = { ...pending, askedAt }
     return {
@@ -157,6 +159,7 @@ export const decideSchedule = (schedule: Schedule, { pending, last }: Known): De
     correlationId,
     ...(payload === undefined ? {} : { payload }),
     ...(schedule.setsRetryPolicy ? { retryPolicy } : {}),
+    ...addedIn(timer),
   }
   const moved: Timer = { ...armAnew(pending, { fireId, at, set }), askedAt }
   return {
@@ -311,6 +314,7 @@ const armAnew = (pending: Timer, { fireId, at, set }: Pick<Change, "fireId" | "a
     updatedAt: at,
     correlationId: set.correlationId ?? pending.correlationId,
     spec: specAfter(pending.spec, set),
+    ...addedAfter(pending, set),
     ...(payload === null || payload === undefined ? {} : { payload }),
   }
 }
@@ -364,6 +368,7 @@ const bareLife = (timer: Timer, state: FinishedState, finishedAt: number): Mutab
     spec: timer.spec,
   }
   if (timer.attemptLog !== undefined) life.attemptLog = timer.attemptLog
+  copyAdded(timer, life)
   return life
 }
 
@@ -398,6 +403,7 @@ const answerIfSettledBefore = (
 const asksForSame = (put: Put, pending: Timer): boolean =>
   put.timer.executeAt === pending.executeAt &&
   (put.madeCorrelationId || put.timer.correlationId === pending.correlationId) &&
+  haveSameAdded(put.timer, pending) &&
   sameBytes(put.timer.payload, pending.payload) &&
   sameSpec(put.timer.spec, pending.spec)
 

@@ -5,6 +5,7 @@
 // that is gone leaves less: a replay is told by what it armed, as long as that can be seen; a discard leaves no trace.
 import { type Decision, type Known, unknown } from "./Decision.ts"
 import type { FinishedLife, Timer } from "./Timer.ts"
+import { addedAfter } from "./timerFields.ts"
 import type { Discard, DiscardAnswer, Replay, ReplayAnswer, Unknown } from "./WriteItem.ts"
 
 export const decideReplay = (
@@ -57,5 +58,6 @@ const armedAgain = (dead: FinishedLife, { fireId, at }: Replay, lastRevision: nu
   updatedAt: at,
   correlationId: dead.correlationId,
   spec: dead.spec,
+  ...addedAfter(dead, {}),
   ...(dead.payload === undefined ? {} : { payload: dead.payload }),
 })

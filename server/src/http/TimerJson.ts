@@ -4,6 +4,7 @@
 import { formatDuration } from "@punctual/api/DurationMs"
 import type { AttemptLog } from "../domain/AttemptLog.ts"
 import type { Attempt, FinishedLife, RetryPolicy, Spec, Target, Timer } from "../domain/Timer.ts"
+import { addedFields, type TermsByName, type TimerField } from "../domain/timerFields.ts"
 import type { TimerView } from "../engine/front/Scheduler.ts"
 
 /**
@@ -59,7 +60,23 @@ const attemptJson = ({ at, durationMs, status, error }: Attempt): string => {
 const termsJson = (shown: Shown, withPayload: boolean): string => {
   let json = specJson(shown.spec)
   if (withPayload && shown.payload !== undefined) json += `,"payload":${decoder.decode(shown.payload)}`
-  return `${json},"correlationId":${JSON.stringify(shown.correlationId)}`
+  return `${json},"correlationId":${JSON.stringify(shown.correlationId)}${addedJson(shown)}`
+}
+
+const addedParts = (addedFields as ReadonlyArray<TimerField>).map(
+  ({ name }) =>
+    (shown: TermsByName): string => {
+      const value = shown[name]
+      return value === undefined ? "" : `,"${name}":${JSON.stringify(value)}`
+    },
+)
+
+const addedJson = (shown: Shown): string => {
+  let json = ""
+  for (let index = 0; index < addedParts.length; index++) {
+    json += addedParts[index]?.(shown as unknown as TermsByName) ?? ""
+  }
+  return json
 }
 
 /** Most timers share a few specs, which are then the same objects: their text is made once. */

@@ -17,6 +17,8 @@ export interface TimerFire {
   readonly executeAt: Date
   readonly firedAt: Date
   readonly correlationId: string
+  /** Absent if it has none. */
+  readonly tags?: ReadonlyArray<string>
   /** As it was given: a value through JSON, or the text itself; undefined if there was none. */
   readonly payload: unknown
 }
@@ -62,6 +64,7 @@ const fireOf = (
   executeAt: new Date(fire.executeAt),
   firedAt: new Date(fire.firedAt),
   correlationId,
+  ...(fire.tags === undefined ? {} : { tags: fire.tags }),
   payload: fire.payload === undefined ? undefined : form.ofBytes(fire.payload),
 })
 

@@ -2,6 +2,7 @@
 // HTTP answers with.
 import { formatDuration } from "@punctual/api/DurationMs"
 import type { Attempt, FinishedLife, RetryPolicy, Spec, Target, Timer } from "../domain/Timer.ts"
+import { addedAfter } from "../domain/timerFields.ts"
 import type { TimerView } from "../engine/front/Scheduler.ts"
 import type { PayloadForm } from "./PayloadForm.ts"
 import type { ShownTimer } from "./Requests.ts"
@@ -44,6 +45,7 @@ const shownPart = (shown: Timer | FinishedLife, payloads: PayloadForm | undefine
     ? {}
     : { payload: payloads.ofBytes(shown.payload) }),
   correlationId: shown.correlationId,
+  ...addedAfter(shown, {}),
   createdAt: new Date(shown.createdAt),
 })
 

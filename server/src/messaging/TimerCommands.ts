@@ -18,6 +18,7 @@ import { MessageMetadata } from "@punctual/bus/MessageMetadata"
 import { UndeliverableMessages } from "@punctual/bus/UndeliverableMessages"
 import { Context, Effect, Exit, Layer, Result, Scope } from "effect"
 import type { RetryPolicy, Spec } from "../domain/Timer.ts"
+import { addedAfter } from "../domain/timerFields.ts"
 import type { RefusedWrite } from "../engine/front/RefusedWrite.ts"
 import { Scheduler } from "../engine/front/Scheduler.ts"
 import type { ScheduleCommand } from "../engine/front/scheduleItem.ts"
@@ -156,7 +157,7 @@ const scheduleIn = (
       spec,
       ...(payload === undefined ? {} : { payload }),
       ...(asked.retryPolicy === undefined ? {} : { setsRetryPolicy: true as const }),
-      // tags: asked.tags are decoded and checked; they go into the command here once a timer has tags.
+      ...addedAfter({}, asked),
     }
   })
 

@@ -17,6 +17,7 @@ export interface Fire {
   readonly executeAt: number
   readonly firedAt: number
   readonly correlationId: string
+  readonly tags?: ReadonlyArray<string>
   readonly target: Target
   readonly payload: Uint8Array | undefined
 }

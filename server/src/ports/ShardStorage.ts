@@ -25,10 +25,14 @@
 //  - Payloads are bytes and come back the same. A change that keeps the payload neither reads nor writes it. Finished
 //    lives that are not dead letters carry no payload. A dead letter is removed, never corrected. A corrected life keeps
 //    its entry number.
+//  - Words: the rows that a change names in `words` are removed from the index of words, and then added to it, in the step
+//    that carries the change out. `scan` by word finds what is in the index and is still stored, at the place that the index
+//    names. Pruning takes the words of what it removes with it, at once or by and by.
 import { Context, type Effect } from "effect"
 import type { Known, Tally } from "../domain/Decision.ts"
 import type { FinishedLife, FinishedState, Timer, TimerHead, TimerKey } from "../domain/Timer.ts"
 import type { NamedLife } from "../domain/WriteItem.ts"
+import type { WordChange } from "../domain/words.ts"
 import type { DueQuery, StoreError } from "./TimerStore.ts"
 
 /** A key to look at, and the finished lives to read beside its last one. */
@@ -65,6 +69,8 @@ export interface KeyChange {
   readonly finished?: FinishedLife
   /** Removes the dead letter that `expects.life` names. */
   readonly removesLife?: true
+  /** What becomes of the words of the key's rows with this change; absent if they have none, or keep them. */
+  readonly words?: WordChange
   readonly tally: Partial<Tally>
 }
 
@@ -88,9 +94,10 @@ export type CommitAnswer =
 /**
  * `due`: pending by (fireAt, fireId). `pendingId`: pending by timerId. `end`: finished lives of one state by
  * (finishedAt, entry number), where later lives have higher numbers. `finishedId`: finished lives by
- * (timerId, revision); lives of other states than the one asked for may be among them.
+ * (timerId, revision); lives of other states than the one asked for may be among them. `word`: timers or lives of one state
+ * that have a word, by (fireAt or finishedAt, fireId).
  */
-export type ScanOrder = "due" | "pendingId" | "end" | "finishedId"
+export type ScanOrder = "due" | "pendingId" | "end" | "finishedId" | "word"
 
 /** The place of a row in its order. */
 export type SortKey =
@@ -98,6 +105,7 @@ export type SortKey =
   | readonly [timerId: string]
   | readonly [finishedAt: number, entry: number]
   | readonly [timerId: string, revision: number]
+  | readonly [word: string, atMs: number, fireId: string]
 
 /** A walk along one order of one namespace. */
 export interface Scan {
@@ -105,6 +113,8 @@ export interface Scan {
   readonly namespace: string
   /** Given for finished lives. */
   readonly state?: FinishedState
+  /** Given in the order by word. */
+  readonly word?: string
   /** Bounds of fireAt or finishedAt, in orders by time only. */
   readonly inclusiveFromMs?: number
   readonly exclusiveUntilMs?: number
@@ -126,6 +136,7 @@ export interface ScannedHead extends TimerKey {
   /** fireAt or finishedAt. */
   readonly atMs: number
   readonly correlationId: string
+  readonly tags?: ReadonlyArray<string>
 }
 
 /** What became of one timer of `insertNew`: stored, left out because its key is in use, or refused with the reason. */

@@ -78,6 +78,8 @@ export interface ListFilter {
   /** Of this id alone, its lives in the order of their revisions; in place of a prefix. */
   readonly timerId?: string
   readonly correlationId?: string
+  /** Only those that have this tag among theirs. */
+  readonly tag?: string
 }
 
 export interface ListQuery extends ListFilter {

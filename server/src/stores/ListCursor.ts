@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto"
 import type { ScanOrder, SortKey } from "../ports/ShardStorage.ts"
 import { InvalidCursor, type ListQuery } from "../ports/TimerStore.ts"
-import { orderOf } from "./ListOrder.ts"
+import { orderOf, wordOf } from "./ListOrder.ts"
 
 export const encodeCursor = (query: ListQuery, key: SortKey): string =>
   Buffer.from(JSON.stringify([fingerprint(query), ...key])).toString("base64url")
@@ -18,7 +18,7 @@ export const decodeCursor = (query: ListQuery): SortKey | undefined => {
       message: "cursor: it belongs to another query. Repeat the query that answered it, unchanged.",
     })
   }
-  if (!hasShapeOf(orderOf(query), key)) throw malformed()
+  if (!hasShapeOf(orderOf(query), key) && !isWordPlace(query, key)) throw malformed()
   // Its shape has just been checked, part by part.
   return key as unknown as SortKey
 }
@@ -49,7 +49,12 @@ const shapes: { readonly [order in ScanOrder]: ReadonlyArray<(part: unknown) => 
   pendingId: [isText],
   end: [Number.isSafeInteger, Number.isSafeInteger],
   finishedId: [isText, Number.isSafeInteger],
+  word: [isText, Number.isSafeInteger, isFireId],
 }
+
+/** Whether the walk goes on along the index of words. */
+const isWordPlace = (query: ListQuery, key: ReadonlyArray<unknown>): boolean =>
+  hasShapeOf("word", key) && key[0] === wordOf(query)
 
 const hasShapeOf = (order: ScanOrder, key: ReadonlyArray<unknown>): boolean =>
   key.length === shapes[order].length && shapes[order].every((hasShape, index) => hasShape(key[index]))
@@ -66,6 +71,8 @@ const fingerprint = (query: ListQuery): string =>
         query.idPrefix,
         query.timerId,
         query.correlationId,
+        // Cursors of lists without a tag are the same as before there were tags.
+        ...(query.tag === undefined ? [] : [query.tag]),
       ]),
     )
     .digest("base64url")

@@ -1,5 +1,6 @@
 // The order of a list follows from its query alone, and so do the bounds on how far one call may walk. This is apart
 // from the cursors, so that a store's threads load little.
+import { wordOfCorrelation, wordOfTag } from "../domain/words.ts"
 import type { ScanOrder } from "../ports/ShardStorage.ts"
 import type { ListQuery } from "../ports/TimerStore.ts"
 
@@ -17,6 +18,15 @@ export const orderOf = (query: Pick<ListQuery, "state" | "idPrefix" | "timerId">
     : query.state === "pending"
       ? "due"
       : "end"
+
+/** The word that the index finds the query's rows by; nothing if ids bound the walk, or if the query names no word. */
+export const wordOf = (
+  query: Pick<ListQuery, "idPrefix" | "timerId" | "tag" | "correlationId">,
+): string | undefined => {
+  if (isById(query)) return undefined
+  if (query.tag !== undefined) return wordOfTag(query.tag)
+  return query.correlationId === undefined ? undefined : wordOfCorrelation(query.correlationId)
+}
 
 /** Whether ids bound the walk, and not times. */
 export const isById = (query: Pick<ListQuery, "idPrefix" | "timerId">): boolean =>

@@ -4,7 +4,7 @@
 import type { Known } from "../domain/Decision.ts"
 import type { Look, Scan, ScannedHead, SortKey } from "../ports/ShardStorage.ts"
 import type { Listed, ListFilter, ListQuery } from "../ports/TimerStore.ts"
-import { isById, isDescending, mostRowsCounted, mostRowsExamined, orderOf } from "./ListOrder.ts"
+import { isById, isDescending, mostRowsCounted, mostRowsExamined, orderOf, wordOf } from "./ListOrder.ts"
 import { endOfPrefix } from "./Utf8Order.ts"
 
 /** How many heads are read at once where not every row matches: few enough to filter in a moment. */
@@ -21,8 +21,7 @@ export type Filtered = ListFilter & Pick<ListQuery, "namespace" | "state">
 /** One page of a list. */
 export class ListWalk {
   readonly #query: ListQuery
-  readonly #scan: Scan
-  readonly #examinedMost: number
+  #scan: Scan
   readonly #matched: Array<ScannedHead> = []
   #examined = 0
   #last: SortKey | undefined
@@ -33,9 +32,8 @@ export class ListWalk {
   constructor(query: ListQuery, after: SortKey | undefined) {
     this.#query = query
     this.#last = after
-    // With nothing left to filter, every row is listed.
-    this.#examinedMost = isExact(query) ? query.limit : mostRowsExamined
-    this.#scan = scanOf(query, isDescending(query))
+    // A place in the index of words has three parts: a walk goes on along the order in which it began.
+    this.#scan = scanOf(query, isDescending(query), after === undefined || after.length === 3)
   }
 
   step(): ListStep {
@@ -54,6 +52,10 @@ export class ListWalk {
   }
 
   scanned(heads: ReadonlyArray<ScannedHead>, asked: Scan): void {
+    if (heads.length === 0 && this.#last === undefined && canBeUnindexed(this.#query, asked)) {
+      this.#scan = scanOf(this.#query, isDescending(this.#query), false)
+      return
+    }
     for (const head of heads) {
       if (this.#matched.length === this.#query.limit || this.#examined === this.#examinedMost) {
         this.#hasMore = true
@@ -86,8 +88,13 @@ export class ListWalk {
     return this.#hasMore ? this.#last : undefined
   }
 
+  /** With nothing left to filter, every row is listed. */
+  get #examinedMost(): number {
+    return isExact(this.#query, this.#scan) ? this.#query.limit : mostRowsExamined
+  }
+
   get #sliceRows(): number {
-    return isExact(this.#query) ? this.#examinedMost + 1 : sliceRows
+    return isExact(this.#query, this.#scan) ? this.#examinedMost + 1 : sliceRows
   }
 
   #lookOf({ namespace, timerId, uuid, state, fireId, revision }: ScannedHead): Look {
@@ -104,8 +111,7 @@ type CountStep =
 
 export class CountWalk {
   readonly #query: Filtered & { readonly limit: number }
-  readonly #scan: Scan
-  readonly #examinedMost: number
+  #scan: Scan
   readonly #canCount: boolean
   #count = 0
   #examined = 0
@@ -114,26 +120,34 @@ export class CountWalk {
 
   constructor(query: Filtered & { readonly limit: number }, canCount: boolean) {
     this.#query = query
-    this.#scan = scanOf(query, false)
-    this.#canCount = canCount && isExact(query)
-    this.#examinedMost = isExact(query) ? query.limit : Math.max(query.limit, mostRowsCounted)
+    this.#scan = scanOf(query, false, true)
+    this.#canCount = canCount
   }
 
   step(): CountStep {
     if (this.#isDone) return { kind: "done" }
-    if (this.#canCount) return { kind: "count", scan: { ...this.#scan, limit: this.#query.limit + 1 } }
+    if (this.#canCount && isExact(this.#query, this.#scan))
+      return { kind: "count", scan: { ...this.#scan, limit: this.#query.limit + 1 } }
     const after = this.#after === undefined ? {} : { exclusiveAfter: this.#after }
     const limit = Math.min(this.#examinedMost - this.#examined + 1, sliceRows)
     return { kind: "scan", scan: { ...this.#scan, ...after, limit } }
   }
 
   counted(rows: number): void {
+    if (rows === 0 && canBeUnindexed(this.#query, this.#scan)) {
+      this.#scan = scanOf(this.#query, false, false)
+      return
+    }
     this.#count = rows
     this.#examined = rows
     this.#isDone = true
   }
 
   scanned(heads: ReadonlyArray<ScannedHead>, asked: Scan): void {
+    if (heads.length === 0 && this.#after === undefined && canBeUnindexed(this.#query, asked)) {
+      this.#scan = scanOf(this.#query, false, false)
+      return
+    }
     for (const head of heads) {
       this.#examined++
       this.#after = head.place
@@ -141,6 +155,11 @@ export class CountWalk {
     }
     this.#isDone =
       heads.length < asked.limit || this.#examined > this.#examinedMost || this.#count > this.#query.limit
+  }
+
+  get #examinedMost(): number {
+    const { limit } = this.#query
+    return isExact(this.#query, this.#scan) ? limit : Math.max(limit, mostRowsCounted)
   }
 
   get result(): { readonly count: number; readonly capped: boolean } {
@@ -153,17 +172,25 @@ export class CountWalk {
 }
 
 /** The scan that bounds the rows as far as an order can; `matches` filters the rest. */
-const scanOf = (query: Filtered, descending: boolean): Scan => {
-  const order = orderOf(query)
+const scanOf = (query: Filtered, descending: boolean, byWord: boolean): Scan => {
+  const word = byWord ? wordOf(query) : undefined
   const state = query.state === "pending" ? {} : { state: query.state }
-  const base = { order, namespace: query.namespace, ...state, isDescending: descending, limit: 0 }
-  if (isById(query)) return { ...base, ...idBounds(query) }
+  const base = { namespace: query.namespace, ...state, isDescending: descending, limit: 0 }
+  if (isById(query)) return { ...base, order: orderOf(query), ...idBounds(query) }
   return {
     ...base,
+    ...(word === undefined ? { order: orderOf(query) } : { order: "word", word }),
     ...(query.inclusiveFromMs === undefined ? {} : { inclusiveFromMs: query.inclusiveFromMs }),
     ...(query.exclusiveUntilMs === undefined ? {} : { exclusiveUntilMs: query.exclusiveUntilMs }),
   }
 }
+
+/**
+ * Whether rows with the word may be there though the index has none: those that a program wrote which knew no such index,
+ * with the correlation id that is asked for. Tags are as old as the index.
+ */
+const canBeUnindexed = ({ tag, correlationId }: Filtered, { order }: Scan): boolean =>
+  order === "word" && tag === undefined && correlationId !== undefined
 
 const idBounds = ({
   timerId,
@@ -175,23 +202,27 @@ const idBounds = ({
 }
 
 /** Whether the scan finds nothing but matches. */
-const isExact = (query: Filtered): boolean => {
-  if (query.correlationId !== undefined) return false
+const isExact = (query: Filtered, { order }: Scan): boolean => {
+  if (order === "word") return query.correlationId === undefined || query.tag === undefined
+  if (query.correlationId !== undefined || query.tag !== undefined) return false
   if (!isById(query)) return true
   return (
     query.state === "pending" && query.inclusiveFromMs === undefined && query.exclusiveUntilMs === undefined
   )
 }
 
-type Matched = Pick<ScannedHead, "state" | "atMs" | "correlationId">
+type Matched = Pick<ScannedHead, "state" | "atMs" | "correlationId" | "tags">
 
-const matches = ({ state, atMs, correlationId }: Matched, query: Filtered): boolean =>
+const matches = ({ state, atMs, correlationId, tags }: Matched, query: Filtered): boolean =>
   state === query.state &&
   (query.inclusiveFromMs === undefined || atMs >= query.inclusiveFromMs) &&
   (query.exclusiveUntilMs === undefined || atMs < query.exclusiveUntilMs) &&
-  (query.correlationId === undefined || correlationId === query.correlationId)
+  (query.correlationId === undefined || correlationId === query.correlationId) &&
+  (query.tag === undefined || (tags?.includes(query.tag) ?? false))
 
-const headOf = (listed: Listed): Matched =>
-  listed.state === "pending"
-    ? { state: "pending", atMs: listed.timer.fireAt, correlationId: listed.timer.correlationId }
-    : { state: listed.state, atMs: listed.life.finishedAt, correlationId: listed.life.correlationId }
+const headOf = (listed: Listed): Matched => {
+  const isPending = listed.state === "pending"
+  const { correlationId, tags } = isPending ? listed.timer : listed.life
+  const atMs = isPending ? listed.timer.fireAt : listed.life.finishedAt
+  return { state: listed.state, atMs, correlationId, ...(tags === undefined ? {} : { tags }) }
+}

@@ -3,6 +3,7 @@
 import type { Spec } from "../domain/Timer.ts"
 import { namedMost, type UnreadableRows } from "../ports/StoreReport.ts"
 import { addLog } from "./AttemptLogText.ts"
+import { addedColumns, addStoredOf } from "./addedValues.ts"
 import { specOfText, unreadableSpec } from "./SpecText.ts"
 
 /** What of a row is examined. Only a timer without a body has no spec. */
@@ -12,6 +13,10 @@ export interface ExaminedRow {
   readonly spec: string | null
   readonly last_attempt: string | null
 }
+
+/** The columns of an ExaminedRow. Those of added fields are among them only if the schema is this program's own. */
+export const examinedColumns = (isOwnSchema: boolean): string =>
+  ["namespace, timer_id, spec, last_attempt", ...(isOwnSchema ? addedColumns : [])].join(", ")
 
 export class RowExamination {
   /** How many rows a page has, where rows are read in pages. */
@@ -24,11 +29,13 @@ export class RowExamination {
     this.#what = what
   }
 
-  take({ namespace, timer_id, spec, last_attempt }: ExaminedRow): void {
+  take(row: ExaminedRow): void {
+    const { namespace, timer_id, spec, last_attempt } = row
     const read: { spec: Spec } = {
       spec: spec === null ? unreadableSpec("its body is missing") : specOfText(spec),
     }
     if (last_attempt !== null) addLog(read, last_attempt)
+    addStoredOf(read, row)
     const why = read.spec.unreadable
     if (why === undefined) return
     this.#count++

@@ -3,8 +3,9 @@
 // the same owner that was given up and arrives late. So every change names what its decision was made from.
 import { type Decision, type Known, nothingKnown } from "../domain/Decision.ts"
 import { decide } from "../domain/decide.ts"
-import type { Mutable } from "../domain/Timer.ts"
+import type { Mutable, Timer } from "../domain/Timer.ts"
 import { keyOfItem, type WriteAnswer, type WriteItem } from "../domain/WriteItem.ts"
+import { type WordChange, type WordRow, wordRowsOfLife, wordRowsOfTimer } from "../domain/words.ts"
 import type { Expectation, KeyChange } from "../ports/ShardStorage.ts"
 
 /** A change, with what it was decided from. Storages need only the change. */
@@ -34,7 +35,40 @@ export const keyChangeOf = (
   if (pending && pending.spec === known.pending?.spec) change.keepsSpec = true
   if (finished !== undefined) change.finished = finished
   if (removesDead !== undefined) change.removesLife = true
+  const words = wordChangeOf(decision, known)
+  if (words !== undefined) change.words = words
   return change
+}
+
+/** Nothing if no row has words, or if all keep theirs: that is told without making anything. */
+const wordChangeOf = (
+  { pending, finished, corrects, removesDead }: Decision<WriteAnswer>,
+  known: Known,
+): WordChange | undefined => {
+  const before = pending === undefined ? undefined : known.pending
+  const isKept = pending && before !== undefined && hasSameWords(pending, before)
+  const gone = corrects ?? removesDead
+  const rowsBefore = before === undefined || isKept ? noWords : wordRowsOfTimer(before)
+  const rowsAfter = pending && !isKept ? wordRowsOfTimer(pending) : noWords
+  const goneRows = gone === undefined ? noWords : wordRowsOfLife(gone)
+  const lifeRows = finished === undefined ? noWords : wordRowsOfLife(finished)
+  if (rowsBefore.length + rowsAfter.length + goneRows.length + lifeRows.length === 0) return undefined
+  return { removed: [...rowsBefore, ...goneRows], added: [...rowsAfter, ...lifeRows] }
+}
+
+const noWords: ReadonlyArray<WordRow> = []
+
+const hasSameWords = (a: Timer, b: Timer): boolean =>
+  a.fireId === b.fireId &&
+  a.fireAt === b.fireAt &&
+  a.revision === b.revision &&
+  a.correlationId === b.correlationId &&
+  a.tags === b.tags
+
+/** The words of a timer whose key is unused. */
+export const wordsOfNew = (timer: Timer): { readonly words?: WordChange } => {
+  const added = wordRowsOfTimer(timer)
+  return added.length === 0 ? {} : { words: { removed: noWords, added } }
 }
 
 const noTally = {}

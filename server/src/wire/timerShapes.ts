@@ -4,6 +4,15 @@
 // Whatever changes here changes both: see the versions in peers/http/peerWire.ts and maintenance/ArchiveLine.ts.
 import { Schema } from "effect"
 import { type AttemptLog, attemptsLogged } from "../domain/AttemptLog.ts"
+import {
+  addedFields,
+  type FieldKind,
+  type FinishedField,
+  finishedFields,
+  type PendingField,
+  pendingFields,
+  type TimerField,
+} from "../domain/timerFields.ts"
 
 const { optionalKey } = Schema
 const Instant = Schema.Int
@@ -43,12 +52,6 @@ const Attempt = Schema.Struct({
   error: optionalKey(Schema.String),
 })
 
-/** As they were written before there was a log, of the last attempt alone, they are still read. */
-const logFields = {
-  attemptLog: optionalKey(Schema.Array(Attempt).check(Schema.isMaxLength(attemptsLogged))),
-  lastAttempt: optionalKey(Attempt),
-}
-
 /** What was read, its log in one form. */
 export const withOneLog = <
   Read extends { readonly attemptLog?: AttemptLog; readonly lastAttempt?: typeof Attempt.Type },
@@ -64,33 +67,44 @@ export const withOneLog = <
 /** Its uuid follows from it, and is worked out anew. */
 export const keyFields = { namespace: Schema.NonEmptyString, timerId: Schema.NonEmptyString }
 
-export const timerFields = {
-  ...keyFields,
-  fireId: Schema.NonEmptyString,
-  revision: Count,
-  executeAt: Instant,
-  fireAt: Instant,
-  attempts: Count,
-  firstAttemptAt: optionalKey(Instant),
-  ...logFields,
-  createdAt: Instant,
-  updatedAt: Instant,
-  askedAt: optionalKey(Instant),
-  correlationId: Schema.String,
-}
-
-export const lifeFields = {
-  ...keyFields,
+/** The shape of each kind of field. */
+const kinds = {
+  text: Schema.String,
   state: Schema.Literals(["delivered", "cancelled", "dead"]),
   fireId: Schema.NonEmptyString,
+  instant: Instant,
   revision: Count,
-  executeAt: Instant,
-  attempts: Count,
-  ...logFields,
-  createdAt: Instant,
-  finishedAt: Instant,
-  latenessMs: optionalKey(Schema.Number),
-  reason: optionalKey(Schema.String),
-  endedBy: optionalKey(Schema.String),
-  correlationId: Schema.String,
-}
+  count: Count,
+  number: Schema.Number,
+  log: Schema.Array(Attempt).check(Schema.isMaxLength(attemptsLogged)),
+  texts: Schema.Array(Schema.String),
+} as const satisfies { readonly [kind in FieldKind]: Schema.Top }
+
+type Kinds = typeof kinds
+type ShapeOf<Field extends TimerField> = Field extends { readonly isOptional: true }
+  ? Schema.optionalKey<Kinds[Field["kind"]]>
+  : Kinds[Field["kind"]]
+type ShapesOf<Field extends TimerField> = { readonly [One in Field as One["name"]]: ShapeOf<One> }
+
+const shapesOf = <Field extends TimerField>(fields: ReadonlyArray<Field>): ShapesOf<Field> =>
+  // `Object.fromEntries` forgets its keys.
+  Object.fromEntries(
+    fields.map(({ name, kind, isOptional }) => [name, isOptional ? optionalKey(kinds[kind]) : kinds[kind]]),
+  ) as ShapesOf<Field>
+
+/** As a log was written before there was one: the last attempt alone. It is still read. */
+const earlierLog = { lastAttempt: optionalKey(Attempt) }
+
+export const timerFields = { ...keyFields, ...shapesOf<PendingField>(pendingFields), ...earlierLog }
+
+export const lifeFields = { ...keyFields, ...shapesOf<FinishedField>(finishedFields), ...earlierLog }
+
+type Added = (typeof addedFields)[number]
+
+/** What a change says of added fields: null clears. */
+export const addedChangeFields = Object.fromEntries(
+  (addedFields as ReadonlyArray<TimerField>).map(({ name, kind }) => [
+    name,
+    optionalKey(Schema.NullOr(kinds[kind])),
+  ]),
+) as { readonly [One in Added as One["name"]]: Schema.optionalKey<Schema.NullOr<Kinds[One["kind"]]>> }

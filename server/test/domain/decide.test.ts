@@ -83,6 +83,7 @@ describe("put", () => {
         { pending, last: undefined },
       ).answer.result
     expect(resultOf({})).toBe("unchanged")
+    expect(resultOf({ tags: ["a"] })).toBe("replaced")
     expect(resultOf({ correlationId: "other" }, true)).toBe("unchanged")
     expect(resultOf({ correlationId: "other" })).toBe("replaced")
     expect(resultOf({ executeAt: pending.executeAt + 1 })).toBe("replaced")

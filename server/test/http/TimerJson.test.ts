@@ -63,8 +63,9 @@ const shared = fc
     spec,
     fc.json(),
     optional("attemptLog", fc.array(attempt, { minLength: 1, maxLength: 20 })),
+    optional("tags", fc.array(text, { minLength: 1, maxLength: 10 })),
   )
-  .map(([namespace, timerId, executeAt, spec, payload, rest]) => ({
+  .map(([namespace, timerId, executeAt, spec, payload, rest, tags]) => ({
     namespace,
     timerId,
     uuid: "00".repeat(16),
@@ -78,6 +79,7 @@ const shared = fc
     payloadText: payload,
     payload: encoder.encode(payload),
     ...rest,
+    ...tags,
   }))
 
 const expected = ({

@@ -58,11 +58,13 @@ describe("create", () => {
     withService({}, async ({ call }) => {
       const { timerId: _, ...anonymous } = pending
       const { timer } = succeeded("create", await call("create", anonymous))
-      const uuidV7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
-      expect([timer.timerId, timer.correlationId, timer.fireId]).toEqual([
-        expect.stringMatching(uuidV7),
-        expect.stringMatching(uuidV7),
-        expect.stringMatching(uuidV7),
+      const uuid = (version: number) =>
+        new RegExp(`^[0-9a-f]{8}-[0-9a-f]{4}-${version}[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
+      expect([timer.timerId, timer.fireId, timer.correlationId]).toEqual([
+        expect.stringMatching(uuid(7)),
+        expect.stringMatching(uuid(7)),
+        // Told by its form from those that callers give.
+        expect.stringMatching(uuid(8)),
       ])
     }))
 
@@ -339,6 +341,7 @@ describe("list and count", () => {
           executeAt,
           payload: index,
           correlationId: `c-${timerId}`,
+          ...(timerId === "c" ? {} : { tags: ["some", timerId] }),
         })
       }
       await use(running)
@@ -367,6 +370,19 @@ describe("list and count", () => {
         "a",
       ])
       expect(idsOf(await listed({ correlationId: "c-b" }))).toEqual(["b"])
+      expect(idsOf(await listed({ tag: "some" }))).toEqual(["a", "b"])
+      expect((await listed({ tag: "b" })).timers).toMatchObject([{ timerId: "b", tags: ["some", "b"] }])
+      expect(succeeded("count", await call("count", { namespace, tag: "some" })).count).toBe(2)
+      const cancelled = succeeded("deleteMany", await call("deleteMany", { namespace, filter: { tag: "a" } }))
+      expect(cancelled.cancelled).toBe(1)
+      expect(idsOf(await listed({ tag: "some", state: "cancelled" }))).toEqual(["a"])
+      await call("create", {
+        ...pending,
+        timerId: "a",
+        executeAt: "2031-01-02T00:00:00Z",
+        payload: 1,
+        correlationId: "c-a",
+      })
       expect(idsOf(await listed({ idPrefix: "c" }))).toEqual(["c"])
       expect((await listed({})).timers.some((timer) => "payload" in timer)).toBe(false)
       expect((await listed({ include: ["payload"] })).timers.map(({ payload }) => payload)).toEqual([0, 1, 2])

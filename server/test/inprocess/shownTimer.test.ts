@@ -30,7 +30,13 @@ const fullSpec: Spec = {
 
 const payload = new TextEncoder().encode('{"at":"2030-01-01T00:00:00Z"}')
 const plain = sampleTimer()
-const full = { ...sampleTimer(), spec: fullSpec, payload, attempts: 2, attemptLog: attempts }
+const full = {
+  ...sampleTimer({ tags: ["trial", "größer"] }),
+  spec: fullSpec,
+  payload,
+  attempts: 2,
+  attemptLog: attempts,
+}
 const { fireAt: _, updatedAt: __, ...life } = full
 
 const views: ReadonlyArray<TimerView> = [

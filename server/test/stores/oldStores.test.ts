@@ -20,7 +20,7 @@ import { WallClock } from "../../src/ports/WallClock.ts"
 import { PostgresStore } from "../../src/stores/postgres/PostgresStore.ts"
 import { describePostgres } from "../../testkit/PostgresBinaries.ts"
 import { serverForTests } from "../../testkit/postgres.ts"
-import { type Store, walkList } from "../../testkit/StoreFixture.ts"
+import { idsOf, type Store, walkList } from "../../testkit/StoreFixture.ts"
 import { sqliteAt } from "../../testkit/sqlite.ts"
 import { TemporaryFolder } from "../../testkit/TemporaryFolder.ts"
 import { epoch, finished, pending, settings, shards, tally } from "./fixtures/contents.ts"
@@ -84,6 +84,23 @@ const expectAsWritten = Effect.gen(function* () {
   expect(owners.map(({ shard, epoch, node }) => ({ shard, epoch, node }))).toEqual(
     Array.from({ length: shards }, (_, shard) => ({ shard, epoch, node: undefined })),
   )
+})
+
+const expectFoundByCorrelation = Effect.gen(function* () {
+  for (const state of states) {
+    const stored = state === "pending" ? pending : finished[state]
+    for (const { namespace, correlationId } of stored) {
+      const expected = stored.filter(
+        (row) => row.namespace === namespace && row.correlationId === correlationId,
+      )
+      const query = { namespace, state, correlationId, reversed: false, includePayload: false, limit: 2 }
+      const found = idsOf(yield* walkList(query))
+      expect([correlationId, found.toSorted()]).toEqual([
+        correlationId,
+        expected.map(({ timerId }) => timerId).toSorted(),
+      ])
+    }
+  }
 })
 
 /** Runs the engine until it has delivered as many timers as are overdue, and has stored that. */
@@ -160,6 +177,10 @@ const lawsOfOldStores = (freshCopy: () => Promise<OldStore>): void => {
 
   test("holds every settings record as it was written", async () => {
     await within(await freshCopy(), expectSettingsAsWritten)
+  })
+
+  test("finds timers and lives by the correlation ids that they had, given or made", async () => {
+    await within(await freshCopy(), expectFoundByCorrelation)
   })
 
   test("fires what is overdue, once and as it was stored, and leaves the rest", async () => {

@@ -72,6 +72,7 @@ export const filterFlags = {
   until: instantFlag("until", "Only those due, or finished, before this instant"),
   idPrefix: textFlag("id-prefix", "TEXT", "Only those whose id begins with this"),
   correlationId: textFlag("correlation-id", "ID", "Only those with this correlation id"),
+  tag: textFlag("tag", "TAG", "Only those with this tag"),
 }
 
 export interface Filter {
@@ -79,18 +80,20 @@ export interface Filter {
   readonly until: Option.Option<string>
   readonly idPrefix: Option.Option<string>
   readonly correlationId: Option.Option<string>
+  readonly tag: Option.Option<string>
 }
 
 /** The filter as a request has it. */
-export const filterFields = ({ from, until, idPrefix, correlationId }: Filter): RequestFields => ({
+export const filterFields = ({ from, until, idPrefix, correlationId, tag }: Filter): RequestFields => ({
   from: Option.getOrUndefined(from),
   until: Option.getOrUndefined(until),
   idPrefix: Option.getOrUndefined(idPrefix),
   correlationId: Option.getOrUndefined(correlationId),
+  tag: Option.getOrUndefined(tag),
 })
 
 export const hasFilter = (filter: Filter): boolean =>
-  [filter.from, filter.until, filter.idPrefix, filter.correlationId].some(Option.isSome)
+  [filter.from, filter.until, filter.idPrefix, filter.correlationId, filter.tag].some(Option.isSome)
 
 /** Nothing that was left out may stand in a filter. */
 export const definedIn = (fields: RequestFields) =>

@@ -49,6 +49,7 @@ export const timerPage = (timer: Timer, text: string): string => {
     ["revision", String(timer.revision)],
     ["fire id", timer.fireId],
     ["correlation", timer.correlationId],
+    ["tags", timer.tags?.join(", ")],
     ["created at", formatInstant(timer.createdAt)],
     ["updated at", formatInstant(timer.updatedAt)],
   ]

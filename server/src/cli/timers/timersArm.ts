@@ -37,6 +37,11 @@ const termsFlags = {
   retry: jsonFlag("retry", 'How failed attempts are repeated: {"maxAttempts":5,"initialInterval":"10s",…}'),
   expireAfter: durationFlag("expire-after", "How late an attempt may begin at all"),
   correlationId: textFlag("correlation-id", "ID", "What it belongs to, in your own terms"),
+  tags: Flag.String("tag").pipe(
+    Flag.withMetavar("TAG"),
+    Flag.withDescription("A word to find it by; may be given again, up to 10 times"),
+    Flag.atMost(10),
+  ),
 }
 
 interface Terms {
@@ -49,6 +54,7 @@ interface Terms {
   readonly retry: Option.Option<JsonText>
   readonly expireAfter: Option.Option<string>
   readonly correlationId: Option.Option<string>
+  readonly tags: ReadonlyArray<string>
 }
 
 /** The payload is read when everything else is known to be right. */
@@ -66,6 +72,7 @@ const termsFields = (input: CommandInput, terms: Terms): Effect.Effect<RequestFi
       retryPolicy: Option.getOrUndefined(terms.retry),
       expireAfter: Option.getOrUndefined(terms.expireAfter),
       correlationId: Option.getOrUndefined(terms.correlationId),
+      tags: terms.tags.length === 0 ? undefined : terms.tags,
     }),
   )
 
@@ -146,7 +153,7 @@ const resultWords: Readonly<Record<(typeof createResults)[number], string>> = {
   alreadyFinished: "Finished already, so nothing was done:",
 }
 
-const resettable = ["payload", "retryPolicy", "expireAfter"] as const
+const resettable = ["payload", "retryPolicy", "expireAfter", "tags"] as const
 
 const whyNotUpdate = (terms: Terms): string | undefined => {
   if (whens(terms) > 1) return "Say when once: either --at an instant, or --delay a duration."

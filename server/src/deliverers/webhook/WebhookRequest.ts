@@ -39,6 +39,9 @@ export const webhookRequest = (
     traceparent: traceparent(fire.fireId),
     "punctual-attempt": String(fire.attempt),
     "punctual-epoch": String(fire.epoch),
+    ...(fire.tags === undefined
+      ? undefined
+      : { "punctual-tags": fire.tags.map(encodeURIComponent).join(",") }),
   }
   return { headers, body }
 }
@@ -73,7 +76,8 @@ const envelopeHead = (fire: Fire): string =>
   `{"type":"timer.fired","namespace":${JSON.stringify(fire.namespace)},"timerId":${JSON.stringify(fire.timerId)}` +
   `,"fireId":${JSON.stringify(fire.fireId)},"attempt":${fire.attempt},"epoch":${fire.epoch}` +
   `,"revision":${fire.revision},"executeAt":"${formatInstant(fire.executeAt)}"` +
-  `,"firedAt":"${formatInstant(fire.firedAt)}","correlationId":${JSON.stringify(fire.correlationId)}`
+  `,"firedAt":"${formatInstant(fire.firedAt)}","correlationId":${JSON.stringify(fire.correlationId)}` +
+  (fire.tags === undefined ? "" : `,"tags":${JSON.stringify(fire.tags)}`)
 
 const CLOSE_OBJECT = 0x7d
 

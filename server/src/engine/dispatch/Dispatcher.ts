@@ -288,6 +288,7 @@ export class Dispatcher {
       executeAt: timer.executeAt,
       firedAt: startedAt,
       correlationId: timer.correlationId,
+      ...(timer.tags === undefined ? undefined : { tags: timer.tags }),
       target,
       payload: timer.payload,
     }

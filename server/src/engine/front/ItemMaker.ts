@@ -2,7 +2,9 @@
 // same item.
 import type { Mutable, Timer, TimerKey } from "../../domain/Timer.ts"
 import { keyOf } from "../../domain/TimerKey.ts"
+import { copyAdded } from "../../domain/timerFields.ts"
 import type { Cancel, Change, Put, Schedule } from "../../domain/WriteItem.ts"
+import { madeCorrelationId } from "../../domain/words.ts"
 import type { Ids } from "../../ports/Ids.ts"
 import type { WallClock } from "../../ports/WallClock.ts"
 import type { EngineMetrics } from "../EngineMetrics.ts"
@@ -80,10 +82,11 @@ export class ItemMaker {
       attempts: 0,
       createdAt: now,
       updatedAt: now,
-      correlationId: command.correlationId ?? ids.uuidV7(now),
+      correlationId: command.correlationId ?? madeCorrelationId(ids.uuidV7(now)),
       spec,
     }
     if (payload !== undefined) timer.payload = payload
+    copyAdded(command, timer)
     return timer
   }
 }

@@ -4,6 +4,7 @@
 import { Context, Effect } from "effect"
 import type { FinishedLife, FinishedState, Spec, Timer, TimerKey } from "../../domain/Timer.ts"
 import { keyOf } from "../../domain/TimerKey.ts"
+import type { AddedTerms } from "../../domain/timerFields.ts"
 import { unreadableReason } from "../../domain/unreadableKey.ts"
 import type {
   CancelAnswer,
@@ -32,14 +33,14 @@ import { ItemMaker, type ItemMakerParts } from "./ItemMaker.ts"
 import { type RefusedWrite, TimerUnreadable } from "./RefusedWrite.ts"
 import type { ScheduleCommand, UnscheduleCommand } from "./scheduleItem.ts"
 
-export interface CreateCommand {
+export interface CreateCommand extends AddedTerms {
   readonly namespace: string
   /** Made (UUID v7) when absent. */
   readonly timerId?: string
   readonly executeAt: number
   readonly spec: Spec
   readonly payload?: Uint8Array
-  /** Made (UUID v7) when absent. */
+  /** Made (a UUID) when absent. */
   readonly correlationId?: string
   readonly onExisting: OnExisting
 }

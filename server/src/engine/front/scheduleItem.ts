@@ -1,15 +1,16 @@
 // What is asked of the scheduler over the bus, and the write that comes of it.
 import type { Spec, Timer } from "../../domain/Timer.ts"
+import type { AddedTerms } from "../../domain/timerFields.ts"
 import type { Schedule } from "../../domain/WriteItem.ts"
 
 /** A due time asked for over the bus. */
-export interface ScheduleCommand {
+export interface ScheduleCommand extends AddedTerms {
   readonly namespace: string
   readonly timerId: string
   readonly executeAt: number
   /** Of the timer that it creates; one that is there keeps its own. */
   readonly spec: Spec
-  /** Made (UUID v7) when absent. */
+  /** Made (a UUID) when absent. */
   readonly correlationId?: string
   /** The sender's own time stamp of the command. */
   readonly askedAt: number

@@ -13,6 +13,7 @@ import type { Change } from "../../domain/WriteItem.ts"
 import type { CarriedAnswer, CarriedItem } from "../../ports/Peers.ts"
 import type { ShardLag } from "../../ports/ShardLags.ts"
 import {
+  addedChangeFields,
   keyFields,
   lifeFields,
   RetryPolicyShape,
@@ -65,6 +66,7 @@ const ItemOnWire = Schema.Union([
       expireAfterMs: optionalKey(Schema.NullOr(Schema.Number)),
       payload: optionalKey(Schema.NullOr(Payload)),
       correlationId: optionalKey(Schema.String),
+      ...addedChangeFields,
     }),
   }),
   Schema.Struct({

@@ -7,8 +7,10 @@ import { addTallies, emptyTally, type Known, type Tally } from "../../domain/Dec
 import { compareDue } from "../../domain/DueOrder.ts"
 import type { FinishedLife, FinishedState, Timer, TimerKey, Uuid } from "../../domain/Timer.ts"
 import type { ArchivedItem, NamedLife } from "../../domain/WriteItem.ts"
+import { type WordRow, wordRowsOfLife } from "../../domain/words.ts"
 import type { Commit, CommitAnswer, Expectation, KeyChange, Look } from "../../ports/ShardStorage.ts"
 import type { DueQuery } from "../../ports/TimerStore.ts"
+import { wordsOfNew } from "../keyChangeOf.ts"
 import { MemberList } from "../MemberList.ts"
 import { compareUtf8 } from "../Utf8Order.ts"
 import { SortedList } from "./SortedList.ts"
@@ -38,7 +40,16 @@ export interface NamespaceIndex {
   readonly pendingByDue: SortedList<Pending>
   readonly pendingById: SortedList<Pending>
   readonly ended: { readonly [state in FinishedState]: EndedIndex }
+  /** By state and word, as `wordKey` puts them together. */
+  readonly words: Map<string, SortedList<WordEntry>>
 }
+
+/** A row of the index of words, and the key that has it. */
+export interface WordEntry extends WordRow {
+  readonly uuid: Uuid
+}
+
+export const wordKey = (state: WordRow["state"], word: string): string => `${state} ${word}`
 
 export interface EndedIndex {
   readonly byTime: SortedList<Ended>
@@ -103,6 +114,7 @@ export class MemoryDatabase {
         expects: { pending: null, last: null },
         pending: timer,
         payload: "write",
+        ...wordsOfNew(timer),
         tally: { created: 1 },
       }),
     )
@@ -129,6 +141,7 @@ export class MemoryDatabase {
         pendingByDue: new SortedList(byDue),
         pendingById: new SortedList(byId),
         ended: { delivered: emptyEnded(), cancelled: emptyEnded(), dead: emptyEnded() },
+        words: new Map(),
       }
       this.#namespaces.set(namespace, index)
     }
@@ -151,7 +164,10 @@ export class MemoryDatabase {
       if (old.length === limit || ended.life.finishedAt >= exclusiveBeforeMs) break
       old.push(ended)
     }
-    for (const ended of old) this.#forget(ended)
+    for (const ended of old) {
+      this.#forget(ended)
+      this.#forgetWords(ended.life, wordRowsOfLife(ended.life))
+    }
     return old.length
   }
 
@@ -167,7 +183,7 @@ export class MemoryDatabase {
   /** Without a fence. False, and nothing was done, if something else is there than the change expects. */
   change(shard: number, change: KeyChange): boolean {
     if (!this.#holds(change.key, change.expects)) return false
-    const { key, pending, payload, finished, removesLife, tally } = change
+    const { key, pending, payload, finished, removesLife, words, tally } = change
     const before = this.#pending.get(key.uuid)
     const life = change.expects.life === undefined ? undefined : this.#lifeOf(key.uuid, change.expects.life)
     if (pending !== undefined && before !== undefined) this.#remove(before)
@@ -175,6 +191,10 @@ export class MemoryDatabase {
       this.#add({ timer: withPayload(pending, payload === "keep" ? before?.timer : pending), shard })
     if (life !== undefined && (removesLife || finished !== undefined)) this.#forget(life)
     if (finished !== undefined) this.#remember({ life: finished, entry: life?.entry ?? ++this.#entries })
+    if (words !== undefined) {
+      this.#forgetWords(key, words.removed)
+      this.#addWords(key, words.added)
+    }
     this.#tally = addTallies(this.#tally, tally)
     return true
   }
@@ -226,6 +246,36 @@ export class MemoryDatabase {
     this.#prunable.remove(ended)
   }
 
+  /** What a row of the index of words stands for; nothing if that is no longer there. */
+  rowOf({ uuid, state, atMs, fireId, revision }: WordEntry): Timer | Ended | undefined {
+    if (state !== "pending") {
+      const ended = this.#lifeOf(uuid, { fireId, minRevision: revision })
+      return ended?.life.state === state && ended.life.finishedAt === atMs ? ended : undefined
+    }
+    const timer = this.#pending.get(uuid)?.timer
+    return timer?.fireId === fireId && timer.fireAt === atMs ? timer : undefined
+  }
+
+  #addWords({ namespace, uuid }: TimerKey, rows: ReadonlyArray<WordRow>): void {
+    const { words } = this.index(namespace)
+    for (const row of rows) {
+      const at = wordKey(row.state, row.word)
+      const list = words.get(at) ?? new SortedList<WordEntry>(byPlace)
+      words.set(at, list)
+      list.add({ ...row, uuid })
+    }
+  }
+
+  #forgetWords({ namespace, uuid }: TimerKey, rows: ReadonlyArray<WordRow>): void {
+    const { words } = this.index(namespace)
+    for (const row of rows) {
+      const at = wordKey(row.state, row.word)
+      const list = words.get(at)
+      list?.remove({ ...row, uuid })
+      if (list?.size === 0) words.delete(at)
+    }
+  }
+
   #lastOf(uuid: Uuid): Ended | undefined {
     for (const ended of this.#ended.get(uuid)?.downFrom(() => false) ?? []) return ended
     return undefined
@@ -273,6 +323,9 @@ const stripped = <A extends { readonly payload?: Uint8Array }>({
 }: A): Omit<A, "payload"> => rest
 
 const byDue = (a: Pending, b: Pending): number => compareDue(a.timer, b.timer)
+
+const byPlace = (a: WordEntry, b: WordEntry): number =>
+  compareDue({ fireAt: a.atMs, fireId: a.fireId }, { fireAt: b.atMs, fireId: b.fireId })
 
 const byId = (a: Pending, b: Pending): number => compareUtf8(a.timer.timerId, b.timer.timerId)
 

@@ -2,19 +2,20 @@
 import { compareDue } from "../../domain/DueOrder.ts"
 import type { Scan, ScannedHead, SortKey } from "../../ports/ShardStorage.ts"
 import { compareUtf8 } from "../Utf8Order.ts"
-import type { Ended, NamespaceIndex, Pending } from "./MemoryDatabase.ts"
+import { type Ended, type MemoryDatabase, type Pending, type WordEntry, wordKey } from "./MemoryDatabase.ts"
 import type { SortedList } from "./SortedList.ts"
 
-export const scanIn = (index: NamespaceIndex, scan: Scan): ReadonlyArray<ScannedHead> => {
+export const scanIn = (database: MemoryDatabase, scan: Scan): ReadonlyArray<ScannedHead> => {
   const heads: Array<ScannedHead> = []
-  for (const head of headsOf(index, scan)) {
+  for (const head of headsOf(database, scan)) {
     if (heads.length === scan.limit) break
     heads.push(head)
   }
   return heads
 }
 
-const headsOf = (index: NamespaceIndex, scan: Scan): Iterable<ScannedHead> => {
+const headsOf = (database: MemoryDatabase, scan: Scan): Iterable<ScannedHead> => {
+  const index = database.index(scan.namespace)
   const state = scan.state ?? "delivered"
   switch (scan.order) {
     case "due":
@@ -27,8 +28,41 @@ const headsOf = (index: NamespaceIndex, scan: Scan): Iterable<ScannedHead> => {
       )
     case "finishedId":
       return walk(index.ended[state].byId, scan, ({ life }) => endedHead(life, [life.timerId, life.revision]))
+    case "word":
+      return wordHeads(database, scan)
   }
 }
+
+/** Rows of the index whose timers or lives are gone are passed over. */
+function* wordHeads(database: MemoryDatabase, scan: Scan): Generator<ScannedHead> {
+  const { namespace, state = "pending", word = "" } = scan
+  const list = database.index(namespace).words.get(wordKey(state, word))
+  if (list === undefined) return
+  const from =
+    scan.exclusiveAfter ?? wordPlace(word, scan.isDescending ? scan.exclusiveUntilMs : scan.inclusiveFromMs)
+  const isAtOrAfter = (entry: WordEntry): boolean =>
+    from === undefined || comparePlaces([entry.atMs, entry.fireId], placeInWord(from)) >= 0
+  const isAfter = (entry: WordEntry): boolean =>
+    scan.exclusiveAfter !== undefined
+      ? comparePlaces([entry.atMs, entry.fireId], placeInWord(scan.exclusiveAfter)) > 0
+      : isAtOrAfter(entry)
+  const entries = scan.isDescending
+    ? list.downFrom((entry) => from !== undefined && isAtOrAfter(entry))
+    : list.upFrom(isAfter)
+  for (const entry of entries) {
+    const { inclusiveFromMs = Number.NEGATIVE_INFINITY, exclusiveUntilMs = Number.POSITIVE_INFINITY } = scan
+    if (entry.atMs < inclusiveFromMs || entry.atMs >= exclusiveUntilMs) return
+    const row = database.rowOf(entry)
+    const place = [word, entry.atMs, entry.fireId] as const
+    if (row !== undefined) yield "life" in row ? endedHead(row.life, place) : pendingHead(row, place)
+  }
+}
+
+const wordPlace = (word: string, atMs: number | undefined): SortKey | undefined =>
+  atMs === undefined ? undefined : [word, atMs, ""]
+
+/** Within one word. */
+const placeInWord = (place: SortKey): SortKey => [Number(place[1]), String(place[2] ?? "")]
 
 function* walk<T>(
   list: SortedList<T>,
@@ -84,6 +118,7 @@ const pendingHead = (timer: Pending["timer"], place: SortKey): ScannedHead => ({
   revision: timer.revision,
   atMs: timer.fireAt,
   correlationId: timer.correlationId,
+  ...(timer.tags === undefined ? {} : { tags: timer.tags }),
 })
 
 const endedHead = (life: Ended["life"], place: SortKey): ScannedHead => ({
@@ -96,6 +131,7 @@ const endedHead = (life: Ended["life"], place: SortKey): ScannedHead => ({
   revision: life.revision,
   atMs: life.finishedAt,
   correlationId: life.correlationId,
+  ...(life.tags === undefined ? {} : { tags: life.tags }),
 })
 
 /** Of two places in one order; a shorter one comes before all that begin with it. */

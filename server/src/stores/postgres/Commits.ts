@@ -2,6 +2,7 @@
 // which the server ends by itself whatever becomes of this process. functions.sql carries the changes out.
 import type { Timer } from "../../domain/Timer.ts"
 import type { Commit, CommitAnswer, Inserted, KeyChange } from "../../ports/ShardStorage.ts"
+import { wordsOfNew } from "../keyChangeOf.ts"
 import {
   type ChangeGroup,
   CommitRows,
@@ -11,6 +12,7 @@ import {
   Luggage,
   newColumns,
   timerRow,
+  wordRows,
 } from "./changeRows.ts"
 import { isOfValue } from "./failures.ts"
 import { functionNamed } from "./functions.ts"
@@ -20,14 +22,14 @@ import { whyTimer, whyUnstorable, whyUnstorableByNumbers } from "./whyUnstorable
 const parameterTypes = [
   ...["integer[]", "bigint[]", "bigint[]", "bigint[]", "text::json", "bytea"],
   ...[...newColumns, ...endedColumns].map(({ type }) => `text::${type}[]`),
-  "text::json",
+  ...["text::json", "text::json"],
 ]
 
 const commitSql = `SELECT refused, stored, settled, missed FROM ${functionNamed("commit_changes")}(${parameterTypes
   .map((type, index) => `$${index + 1}::${type}`)
   .join(", ")})`
 
-const insertSql = `SELECT ${functionNamed("insert_new")}($1::integer, $2::text::json, $3::bytea, $4::text::json) AS stored`
+const insertSql = `SELECT ${functionNamed("insert_new")}($1::integer, $2::text::json, $3::bytea, $4::text::json, $5::text::json) AS stored`
 
 interface CommitRow {
   /** By shard. */
@@ -137,6 +139,7 @@ export const insertNew = async (
   const luggage = new Luggage()
   const keys = new Set<string>()
   const sent: Array<unknown> = []
+  const words: Array<unknown> = []
   const inserted = timers.map((timer): Inserted | undefined => {
     const refused = whyTimer(timer)
     if (refused !== undefined) return { refused }
@@ -145,6 +148,8 @@ export const insertNew = async (
     keys.add(timer.uuid)
     const { namespace, timerId, uuid } = timer
     sent.push({ namespace, timer_id: timerId, uuid, ...timerRow(timer, { payload: "write" }, luggage) })
+    const change = wordsOfNew(timer).words
+    if (change !== undefined) words.push(...wordRows(timer, change, {}))
     return undefined
   })
   const rows: ReadonlyArray<{ readonly stored: ReadonlyArray<string> }> = await sql.unsafe(insertSql, [
@@ -152,6 +157,7 @@ export const insertNew = async (
     luggage.specsText,
     luggage.payloads,
     JSON.stringify(sent),
+    words.length === 0 ? null : JSON.stringify(words),
   ])
   const stored = uuidsIn(rows[0]?.stored ?? [])
   return timers.map(({ uuid }, index) => inserted[index] ?? (stored.has(uuid) ? "stored" : "missed"))

@@ -12,7 +12,7 @@ import {
   type StoreReport,
 } from "../../ports/StoreReport.ts"
 import { logOfText } from "../AttemptLogText.ts"
-import { type ExaminedRow, RowExamination } from "../RowExamination.ts"
+import { type ExaminedRow, examinedColumns, RowExamination } from "../RowExamination.ts"
 import { SettingsExamination } from "../SettingsExamination.ts"
 import { readClockOffset } from "./clockOffset.ts"
 import { programVersion } from "./migrations/all.ts"
@@ -30,7 +30,7 @@ export const examineSchema = async (
     deadByNamespace: await deadByNamespace(tx),
     sizes: await sizesIn(tx),
     settings: await settingsIn(tx),
-    unreadable: await unreadableIn(tx),
+    unreadable: await unreadableIn(tx, schemaVersion === programVersion),
   }))
   const { settings, unreadable, ...rest } = counted
   return {
@@ -140,8 +140,6 @@ const deadByNamespace = async (sql: Bun.SQL): Promise<StoreReport["deadByNamespa
   sql.unsafe(`SELECT namespace, count(*)::float8 AS count FROM history WHERE state = 'dead'
     GROUP BY namespace ORDER BY count(*) DESC, namespace LIMIT ${namedMost}`)
 
-const examinedColumns = "namespace, timer_id, spec, last_attempt"
-
 interface ExaminedPart {
   readonly what: "timers" | "lives"
   /** Before every row. */
@@ -151,25 +149,25 @@ interface ExaminedPart {
 }
 
 /** Each in the order of an index. */
-const examinedParts: ReadonlyArray<ExaminedPart> = [
+const examinedParts = (columns: string): ReadonlyArray<ExaminedPart> => [
   {
     what: "timers",
     first: ["", ""],
-    text: `SELECT ${examinedColumns}, namespace AS place_0, timer_id AS place_1 FROM timers AS t
+    text: `SELECT ${columns}, namespace AS place_0, timer_id AS place_1 FROM timers AS t
       WHERE (namespace, timer_id) > ($1::text, $2::text)
       ORDER BY t.namespace, t.timer_id LIMIT ${RowExamination.pageItems}`,
   },
   {
     what: "lives",
     first: [Number.MIN_SAFE_INTEGER, 0],
-    text: `SELECT ${examinedColumns}, finished_at::float8 AS place_0, id::float8 AS place_1 FROM history AS h
+    text: `SELECT ${columns}, finished_at::float8 AS place_0, id::float8 AS place_1 FROM history AS h
       WHERE state <> 'dead' AND (finished_at, id) > ($1::bigint, $2::bigint)
       ORDER BY h.finished_at, h.id LIMIT ${RowExamination.pageItems}`,
   },
   {
     what: "lives",
     first: ["", 0, 0],
-    text: `SELECT ${examinedColumns}, namespace AS place_0, finished_at::float8 AS place_1, id::float8 AS place_2
+    text: `SELECT ${columns}, namespace AS place_0, finished_at::float8 AS place_1, id::float8 AS place_2
       FROM history AS h
       WHERE state = 'dead' AND (namespace, finished_at, id) > ($1::text, $2::bigint, $3::bigint)
       ORDER BY h.namespace, h.finished_at, h.id LIMIT ${RowExamination.pageItems}`,
@@ -182,9 +180,9 @@ type PlacedRow = ExaminedRow & {
   readonly place_2?: number
 }
 
-const unreadableIn = async (sql: Bun.SQL): Promise<StoreReport["unreadable"]> => {
+const unreadableIn = async (sql: Bun.SQL, isOwnSchema: boolean): Promise<StoreReport["unreadable"]> => {
   const examined = { timers: new RowExamination("timers"), lives: new RowExamination("lives") }
-  for (const { what, first, text } of examinedParts) {
+  for (const { what, first, text } of examinedParts(examinedColumns(isOwnSchema))) {
     let after: ReadonlyArray<string | number> | undefined = first
     while (after !== undefined) {
       const page: ReadonlyArray<PlacedRow> = await sql.unsafe(text, [...after])

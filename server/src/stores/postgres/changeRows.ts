@@ -3,9 +3,19 @@
 // a program share a few, and payloads, which are bytes, travel apart from both.
 import type { AttemptLog } from "../../domain/AttemptLog.ts"
 import { emptyTally, type Tally } from "../../domain/Decision.ts"
-import type { FinishedLife, Timer } from "../../domain/Timer.ts"
+import type { FinishedLife, Timer, TimerKey } from "../../domain/Timer.ts"
+import {
+  type AddedTerms,
+  addedFields,
+  finishedFields,
+  pendingFields,
+  type TermsByName,
+  type TimerField,
+} from "../../domain/timerFields.ts"
+import type { WordChange, WordRow } from "../../domain/words.ts"
 import type { Commit, KeyChange } from "../../ports/ShardStorage.ts"
 import { textOfLog } from "../AttemptLogText.ts"
+import { addedValue } from "../addedValues.ts"
 import { textOfSpec } from "../SpecText.ts"
 
 type Value = string | number | boolean | null
@@ -101,10 +111,16 @@ const key: Column = { type: "uuid", width: 32 }
 const fireId: Column = { type: "uuid", width: 36 }
 const one = ({ type }: Column): Column => ({ type, canBeOne: true })
 
+/** Added fields come last. Most have the same value in all timers of a commit, often none. */
+const addedKinds: ReadonlyArray<Column> = (addedFields as ReadonlyArray<TimerField>).map(({ kind }) =>
+  kind === "number" ? bigint : text,
+)
+
 /** The columns of new timers, in the order in which commit_changes takes them. */
 export const newColumns: ReadonlyArray<Column> = [
   ...[integer, key, one(text), text, fireId, bigint, one(bigint), bigint, text],
   ...[one(integer), integer, integer],
+  ...addedKinds,
 ]
 
 /** The columns of ended timers. */
@@ -112,6 +128,7 @@ export const endedColumns: ReadonlyArray<Column> = [
   ...[integer, key, one(text), text, fireId, one(integer), bigint, bigint],
   ...[one(text), bigint, bigint, one(integer), text, bigint, one(bigint), bigint, text, text],
   ...[text, one(integer), integer, integer],
+  ...addedKinds,
 ]
 
 /**
@@ -131,12 +148,17 @@ class Columns {
     this.#nulls = kinds.map(() => 0)
   }
 
-  add(values: ReadonlyArray<string | number | null | undefined>): void {
-    for (let index = 0; index < values.length; index++) {
-      const value = values[index] ?? null
-      if (value === null) this.#nulls[index] = (this.#nulls[index] ?? 0) + 1
-      this.#columns[index]?.push(value)
+  /** The row's added fields follow the values. */
+  add(values: ReadonlyArray<string | number | null | undefined>, row: AddedTerms): void {
+    for (let index = 0; index < values.length; index++) this.#push(index, values[index] ?? null)
+    for (let index = 0; index < addedKinds.length; index++) {
+      this.#push(values.length + index, addedValue(row, index))
     }
+  }
+
+  #push(column: number, value: string | number | null): void {
+    if (value === null) this.#nulls[column] = (this.#nulls[column] ?? 0) + 1
+    this.#columns[column]?.push(value)
   }
 
   /** NULL in place of a column that has no value at all. */
@@ -182,6 +204,7 @@ export class CommitRows {
   readonly #new = new Columns(newColumns)
   readonly #ended = new Columns(endedColumns)
   readonly #tallies: Array<number> = []
+  readonly #words: Array<ChangeRow> = []
 
   startCommit(): void {
     for (let name = 0; name < tallyNames.length; name++) this.#tallies.push(0)
@@ -189,6 +212,13 @@ export class CommitRows {
 
   /** To the commit that was started last. */
   add(shard: number, change: KeyChange, place: number): ChangeGroup {
+    const group = this.#addChange(shard, change, place)
+    if (change.words !== undefined)
+      this.#words.push(...wordRows(change.key, change.words, { shard, place, group }))
+    return group
+  }
+
+  #addChange(shard: number, change: KeyChange, place: number): ChangeGroup {
     const base = this.#tallies.length - tallyNames.length
     for (const name in change.tally) {
       const index = base + tallyNames.indexOf(name as keyof Tally)
@@ -219,6 +249,7 @@ export class CommitRows {
       ...this.#new.texts(),
       ...this.#ended.texts(),
       this.others.length === 0 ? null : JSON.stringify(this.others),
+      this.#words.length === 0 ? null : JSON.stringify(this.#words),
     ]
   }
 
@@ -228,46 +259,73 @@ export class CommitRows {
   }
 
   #addNew(shard: number, timer: Timer): void {
-    this.#new.add([
-      shard,
-      timer.uuid,
-      timer.namespace,
-      timer.timerId,
-      timer.fireId,
-      timer.executeAt,
-      timer.createdAt,
-      timer.askedAt,
-      timer.correlationId,
-      this.luggage.spec(textOfSpec(timer.spec)),
-      this.luggage.payload(timer.payload),
-      timer.payload?.byteLength,
-    ])
+    this.#new.add(
+      [
+        shard,
+        timer.uuid,
+        timer.namespace,
+        timer.timerId,
+        timer.fireId,
+        timer.executeAt,
+        timer.createdAt,
+        timer.askedAt,
+        timer.correlationId,
+        this.luggage.spec(textOfSpec(timer.spec)),
+        this.luggage.payload(timer.payload),
+        timer.payload?.byteLength,
+      ],
+      timer,
+    )
   }
 
   #addEnded(shard: number, life: FinishedLife, expected: ReadonlyArray<number | undefined>): void {
-    this.#ended.add([
-      shard,
-      life.uuid,
-      life.namespace,
-      life.timerId,
-      life.fireId,
-      ...expected,
-      life.state,
-      life.revision,
-      life.executeAt,
-      life.attempts,
-      logText(life.attemptLog),
-      life.createdAt,
-      life.finishedAt,
-      life.latenessMs,
-      life.reason,
-      life.endedBy,
-      life.correlationId,
-      this.luggage.spec(textOfSpec(life.spec)),
-      this.luggage.payload(life.payload),
-      life.payload?.byteLength,
-    ])
+    this.#ended.add(
+      [
+        shard,
+        life.uuid,
+        life.namespace,
+        life.timerId,
+        life.fireId,
+        ...expected,
+        life.state,
+        life.revision,
+        life.executeAt,
+        life.attempts,
+        logText(life.attemptLog),
+        life.createdAt,
+        life.finishedAt,
+        life.latenessMs,
+        life.reason,
+        life.endedBy,
+        life.correlationId,
+        this.luggage.spec(textOfSpec(life.spec)),
+        this.luggage.payload(life.payload),
+        life.payload?.byteLength,
+      ],
+      life,
+    )
   }
+}
+
+/** `sent` tells the function which change the words belong to. */
+export const wordRows = (
+  { namespace, timerId, uuid }: TimerKey,
+  { removed, added }: WordChange,
+  sent: { readonly shard?: number; readonly place?: number; readonly group?: ChangeGroup },
+): ReadonlyArray<ChangeRow> => {
+  const rowOf = (isAdded: boolean) => (row: WordRow) => ({
+    ...sent,
+    uuid,
+    is_added: isAdded,
+    namespace,
+    timer_id: timerId,
+    word: row.word,
+    state: row.state,
+    at: row.atMs,
+    fire_id: row.fireId,
+    revision: row.revision,
+  })
+  return [...removed.map(rowOf(false)), ...added.map(rowOf(true))]
 }
 
 const changeRow = (change: KeyChange, luggage: Luggage): ChangeRow => {
@@ -321,17 +379,7 @@ export const timerRow = (
   { payload, keepsSpec }: Pick<KeyChange, "payload" | "keepsSpec">,
   luggage: Luggage,
 ): ChangeRow => ({
-  fire_id: timer.fireId,
-  revision: timer.revision,
-  execute_at: timer.executeAt,
-  fire_at: timer.fireAt,
-  attempts: timer.attempts,
-  first_attempt_at: timer.firstAttemptAt,
-  last_attempt: logText(timer.attemptLog),
-  created_at: timer.createdAt,
-  updated_at: timer.updatedAt,
-  asked_at: timer.askedAt,
-  correlation_id: timer.correlationId,
+  ...columnsOf(pendingFields, timer, ""),
   ...(keepsSpec ? {} : { spec: luggage.spec(textOfSpec(timer.spec)) }),
   ...(payload === "keep"
     ? { keeps_payload: true }
@@ -339,22 +387,28 @@ export const timerRow = (
 })
 
 const lifeRow = (life: FinishedLife, luggage: Luggage): ChangeRow => ({
-  l_state: life.state,
-  l_fire_id: life.fireId,
-  l_revision: life.revision,
-  l_execute_at: life.executeAt,
-  l_attempts: life.attempts,
-  l_last_attempt: logText(life.attemptLog),
-  l_created_at: life.createdAt,
-  l_finished_at: life.finishedAt,
-  l_lateness_ms: life.latenessMs,
-  l_reason: life.reason,
-  l_ended_by: life.endedBy,
-  l_correlation_id: life.correlationId,
+  ...columnsOf(finishedFields, life, "l_"),
   l_spec: luggage.spec(textOfSpec(life.spec)),
   l_payload_from: luggage.payload(life.payload),
   l_payload_bytes: life.payload?.byteLength,
 })
+
+/** The fields of a row under the names of their columns, each with this prefix. */
+const columnsOf = (
+  fields: ReadonlyArray<TimerField>,
+  row: Timer | FinishedLife,
+  prefix: string,
+): ChangeRow => {
+  const columns: { [name: string]: Value } = {}
+  for (const { name, column } of fields) {
+    const value = (row as unknown as TermsByName)[name]
+    // Logs and lists are JSON in their columns.
+    if (value !== undefined) {
+      columns[`${prefix}${column}`] = Array.isArray(value) ? JSON.stringify(value) : (value as Value)
+    }
+  }
+  return columns
+}
 
 const logText = (log: AttemptLog | undefined): string | undefined =>
   log === undefined ? undefined : textOfLog(log)

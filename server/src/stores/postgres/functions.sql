@@ -1,7 +1,8 @@
 -- Functions that carry changes out, so that a commit of many changes over many shards is one round trip and one
 -- transaction, which the server ends by itself whatever becomes of its client. They decide nothing: every change says
 -- what it expects to find, and is left out as a whole if it finds something else. This file is not a migration:
--- functions.ts creates the functions under names that end with this file's hash (__HASH__).
+-- functions.ts creates the functions under names that end with the hash of their text (__HASH__). What stands between « and »
+-- is repeated for each added field (domain/timerFields.ts): # is its column, and ## its type.
 --
 -- Whoever writes a shard's timers or lives locks its row in `shards` first. So nothing of a shard changes while its row is
 -- locked, except that pruning removes old lives. The shards of a commit are given in their order, and the plan locks them in
@@ -19,12 +20,18 @@ CREATE TYPE change___HASH__ AS (
   checks_last boolean, e_last_fire_id uuid, e_life_fire_id uuid, e_life_revision bigint, e_life_state text,
   pending text, fire_id uuid, revision bigint, execute_at bigint, fire_at bigint, attempts integer,
   first_attempt_at bigint, last_attempt text, created_at bigint, updated_at bigint, asked_at bigint,
-  correlation_id text, spec integer, keeps_payload boolean, payload_from integer, payload_bytes integer,
+  correlation_id text«, # ##», spec integer, keeps_payload boolean, payload_from integer, payload_bytes integer,
   life text, l_state text, l_fire_id uuid, l_revision bigint, l_execute_at bigint, l_attempts integer,
   l_last_attempt text, l_created_at bigint, l_finished_at bigint, l_lateness_ms bigint, l_reason text, l_ended_by text,
-  l_correlation_id text, l_spec integer, l_payload_from integer, l_payload_bytes integer,
+  l_correlation_id text«, l_# ##», l_spec integer, l_payload_from integer, l_payload_bytes integer,
   created bigint, rearmed bigint, replayed bigint, delivered bigint, cancelled bigint, replaced bigint, dead bigint,
   discarded bigint
+);
+
+-- A row of the index of words that a change adds or removes. `shard`, `place`, `group` and `uuid` name the change.
+CREATE TYPE word___HASH__ AS (
+  shard integer, place integer, "group" text, uuid uuid, is_added boolean, namespace text, timer_id text, word text,
+  state text, at bigint, fire_id uuid, revision bigint
 );
 
 -- Commits of several shards. Three groups of changes:
@@ -37,6 +44,8 @@ CREATE TYPE change___HASH__ AS (
 -- The fence comes first. It also adds the tallies of all changes (eight a shard), and those of changes that were left
 -- out are taken off again at the end: nearly always there are none.
 --
+-- `words` are what the changes of all groups do to the index of words. Words of changes that were left out stay as they are.
+--
 -- `refused` are the shards that nothing was written to. `stored` and `settled` are the keys (uuids) of the first two groups
 -- that were carried out, or NULL if all were. `missed` are the places of others that were left out.
 CREATE FUNCTION commit_changes___HASH__(
@@ -44,14 +53,14 @@ CREATE FUNCTION commit_changes___HASH__(
   specs_json json, the_payloads bytea,
   new_shards integer[], new_uuids uuid[], new_namespaces text[], new_timer_ids text[], new_fire_ids uuid[],
   new_execute_ats bigint[], new_created_ats bigint[], new_asked_ats bigint[], new_correlation_ids text[],
-  new_specs integer[], new_payload_froms integer[], new_payload_bytes integer[],
+  new_specs integer[], new_payload_froms integer[], new_payload_bytes integer[],« new_# ##[],»
   ended_shards integer[], ended_uuids uuid[], ended_namespaces text[], ended_timer_ids text[], ended_fire_ids uuid[],
   ended_expected_attempts integer[], ended_expected_revisions bigint[], ended_expected_asked_ats bigint[],
   ended_states text[], ended_revisions bigint[], ended_execute_ats bigint[], ended_attempts integer[],
   ended_last_attempts text[], ended_created_ats bigint[], ended_finished_ats bigint[], ended_lateness_mss bigint[],
   ended_reasons text[], ended_endings text[], ended_correlation_ids text[], ended_specs integer[],
-  ended_payload_froms integer[], ended_payload_bytes integer[],
-  others json
+  ended_payload_froms integer[], ended_payload_bytes integer[],« ended_# ##[],»
+  others json, words json
 ) RETURNS TABLE (refused json, stored json, settled json, missed json)
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -61,6 +70,7 @@ DECLARE
   stored_keys uuid[];
   settled_keys uuid[];
   missed_places integer[];
+  carried_words word___HASH__[];
 BEGIN
   WITH fenced AS (
     UPDATE shards AS s SET
@@ -83,18 +93,18 @@ BEGIN
 
   IF new_shards IS NOT NULL THEN
     INSERT INTO timers (shard, uuid, namespace, timer_id, fire_at, fire_id, revision, execute_at, attempts,
-      created_at, updated_at, asked_at, correlation_id, spec, payload)
+      created_at, updated_at, asked_at, correlation_id«, #», spec, payload)
     SELECT n.shard, n.uuid, n.namespace, n.timer_id, n.execute_at, n.fire_id, n.created_at, n.execute_at, 0,
-      n.created_at, n.created_at, n.asked_at, n.correlation_id, the_specs[n.spec],
+      n.created_at, n.created_at, n.asked_at, n.correlation_id«, n.#», the_specs[n.spec],
       substring(the_payloads FROM n.payload_from FOR n.payload_bytes)
     FROM (
       SELECT shard, uuid, coalesce(namespace, new_namespaces[1]) AS namespace, timer_id, fire_id, execute_at,
         coalesce(created_at, new_created_ats[1]) AS created_at, asked_at, correlation_id,
-        coalesce(spec, new_specs[1]) AS spec, payload_from, payload_bytes
+        coalesce(spec, new_specs[1]) AS spec, payload_from, payload_bytes«, #»
       FROM unnest(new_shards, new_uuids, new_namespaces, new_timer_ids, new_fire_ids, new_execute_ats,
-        new_created_ats, new_asked_ats, new_correlation_ids, new_specs, new_payload_froms, new_payload_bytes)
+        new_created_ats, new_asked_ats, new_correlation_ids, new_specs, new_payload_froms, new_payload_bytes«, new_#»)
         AS u (shard, uuid, namespace, timer_id, fire_id, execute_at, created_at, asked_at, correlation_id, spec,
-          payload_from, payload_bytes)
+          payload_from, payload_bytes«, #»)
     ) AS n
     WHERE (refused IS NULL OR n.shard = ANY (held))
       AND NOT EXISTS (SELECT FROM timers AS t WHERE t.namespace = n.namespace AND t.timer_id = n.timer_id)
@@ -119,15 +129,15 @@ BEGIN
           expected_asked_at, coalesce(state, ended_states[1]) AS state, revision, execute_at,
           coalesce(attempts, ended_attempts[1]) AS attempts, last_attempt, created_at,
           coalesce(finished_at, ended_finished_ats[1]) AS finished_at, lateness_ms, reason, ended_by, correlation_id,
-          coalesce(spec, ended_specs[1]) AS spec, payload_from, payload_bytes
+          coalesce(spec, ended_specs[1]) AS spec, payload_from, payload_bytes«, #»
         FROM unnest(ended_shards, ended_uuids, ended_namespaces, ended_timer_ids, ended_fire_ids,
             ended_expected_attempts, ended_expected_revisions, ended_expected_asked_ats, ended_states, ended_revisions,
             ended_execute_ats, ended_attempts, ended_last_attempts, ended_created_ats, ended_finished_ats,
             ended_lateness_mss, ended_reasons, ended_endings, ended_correlation_ids, ended_specs,
-            ended_payload_froms, ended_payload_bytes)
+            ended_payload_froms, ended_payload_bytes«, ended_#»)
           AS u (shard, uuid, namespace, timer_id, fire_id, expected_attempts, expected_revision, expected_asked_at,
             state, revision, execute_at, attempts, last_attempt, created_at, finished_at, lateness_ms, reason, ended_by,
-            correlation_id, spec, payload_from, payload_bytes)
+            correlation_id, spec, payload_from, payload_bytes«, #»)
       ) AS e
       WHERE t.namespace = e.namespace AND t.timer_id = e.timer_id AND t.fire_id = e.fire_id
         AND t.attempts = e.expected_attempts AND t.revision = e.expected_revision
@@ -137,9 +147,9 @@ BEGIN
     ),
     ended AS (
       INSERT INTO history (uuid, namespace, timer_id, state, fire_id, revision, execute_at, attempts, last_attempt,
-        created_at, finished_at, lateness_ms, reason, ended_by, correlation_id, spec, payload)
+        created_at, finished_at, lateness_ms, reason, ended_by, correlation_id«, #», spec, payload)
       SELECT uuid, namespace, timer_id, state, fire_id, revision, execute_at, attempts, last_attempt,
-        created_at, finished_at, lateness_ms, reason, ended_by, correlation_id, the_specs[spec],
+        created_at, finished_at, lateness_ms, reason, ended_by, correlation_id«, #», the_specs[spec],
         substring(the_payloads FROM payload_from FOR payload_bytes)
       FROM removed
     )
@@ -173,7 +183,30 @@ BEGIN
       WHERE shard = ANY (held) AND uuid <> ALL (settled_keys) GROUP BY shard
     ) AS m WHERE s.shard = m.shard;
   END IF;
+
+  IF words IS NOT NULL THEN
+    carried_words := ARRAY(
+      SELECT w FROM json_populate_recordset(NULL::word___HASH__, words) AS w
+      WHERE (refused IS NULL OR w.shard = ANY (held)) AND CASE w."group"
+        WHEN 'new' THEN stored IS NULL OR w.uuid = ANY (stored_keys)
+        WHEN 'ended' THEN settled IS NULL OR w.uuid = ANY (settled_keys)
+        ELSE w.place <> ALL (missed_places) END
+    );
+    PERFORM change_words___HASH__(carried_words);
+  END IF;
   RETURN NEXT;
+END $$;
+
+CREATE FUNCTION change_words___HASH__(carried word___HASH__[])
+RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+  DELETE FROM lookups AS l USING unnest(carried) AS w
+  WHERE NOT w.is_added AND l.namespace = w.namespace AND l.word = w.word AND l.state = w.state AND l.at = w.at
+    AND l.fire_id = w.fire_id;
+  INSERT INTO lookups (namespace, word, state, at, fire_id, timer_id, revision)
+  SELECT namespace, word, state, at, fire_id, timer_id, revision FROM unnest(carried) WHERE is_added
+  ON CONFLICT (namespace, word, state, at, fire_id) DO UPDATE SET revision = excluded.revision;
 END $$;
 
 -- Changes of any kind, to shards whose rows the caller's transaction holds. It answers the places of those that were left
@@ -215,7 +248,7 @@ BEGIN
 
   UPDATE timers AS t SET fire_at = c.fire_at, fire_id = c.fire_id, revision = c.revision, execute_at = c.execute_at,
     attempts = c.attempts, first_attempt_at = c.first_attempt_at, last_attempt = c.last_attempt,
-    created_at = c.created_at, updated_at = c.updated_at, asked_at = c.asked_at, correlation_id = c.correlation_id,
+    created_at = c.created_at, updated_at = c.updated_at, asked_at = c.asked_at, correlation_id = c.correlation_id«, # = c.#»,
     spec = CASE WHEN c.spec IS NULL THEN t.spec ELSE the_specs[c.spec] END,
     payload = CASE WHEN c.keeps_payload THEN t.payload
       ELSE substring(the_payloads FROM c.payload_from FOR c.payload_bytes) END
@@ -223,9 +256,9 @@ BEGIN
   WHERE c.pending = 'update' AND t.namespace = c.namespace AND t.timer_id = c.timer_id;
 
   INSERT INTO timers (shard, uuid, namespace, timer_id, fire_at, fire_id, revision, execute_at, attempts,
-    first_attempt_at, last_attempt, created_at, updated_at, asked_at, correlation_id, spec, payload)
+    first_attempt_at, last_attempt, created_at, updated_at, asked_at, correlation_id«, #», spec, payload)
   SELECT shard, uuid, namespace, timer_id, fire_at, fire_id, revision, execute_at, attempts, first_attempt_at,
-    last_attempt, created_at, updated_at, asked_at, correlation_id, the_specs[spec],
+    last_attempt, created_at, updated_at, asked_at, correlation_id«, #», the_specs[spec],
     substring(the_payloads FROM payload_from FOR payload_bytes)
   FROM unnest(done) WHERE pending = 'insert';
 
@@ -237,7 +270,7 @@ BEGIN
   UPDATE history AS h SET state = c.l_state, revision = c.l_revision, execute_at = c.l_execute_at,
     attempts = c.l_attempts, last_attempt = c.l_last_attempt, created_at = c.l_created_at,
     finished_at = c.l_finished_at, lateness_ms = c.l_lateness_ms, reason = c.l_reason, ended_by = c.l_ended_by,
-    correlation_id = c.l_correlation_id, spec = the_specs[c.l_spec],
+    correlation_id = c.l_correlation_id«, # = c.l_#», spec = the_specs[c.l_spec],
     payload = substring(the_payloads FROM c.l_payload_from FOR c.l_payload_bytes)
   FROM unnest(done) AS c
   WHERE c.life = 'correct' AND h.namespace = c.namespace AND h.timer_id = c.timer_id
@@ -245,9 +278,9 @@ BEGIN
 
   -- In the order in which they are given, so that their ids tell lives of one instant apart.
   INSERT INTO history (uuid, namespace, timer_id, state, fire_id, revision, execute_at, attempts, last_attempt,
-    created_at, finished_at, lateness_ms, reason, ended_by, correlation_id, spec, payload)
+    created_at, finished_at, lateness_ms, reason, ended_by, correlation_id«, #», spec, payload)
   SELECT uuid, namespace, timer_id, l_state, l_fire_id, l_revision, l_execute_at, l_attempts, l_last_attempt,
-    l_created_at, l_finished_at, l_lateness_ms, l_reason, l_ended_by, l_correlation_id, the_specs[l_spec],
+    l_created_at, l_finished_at, l_lateness_ms, l_reason, l_ended_by, l_correlation_id«, l_#», the_specs[l_spec],
     substring(the_payloads FROM l_payload_from FOR l_payload_bytes)
   FROM unnest(done) WHERE life = 'add' ORDER BY place;
 
@@ -267,7 +300,8 @@ END $$;
 
 -- Timers of unused keys, whoever owns the shard. Its row is locked too, so that the owner's commits come before this or
 -- after it. The owner's next renewal sees the raised counter. It answers the keys (uuids) that were stored.
-CREATE FUNCTION insert_new___HASH__(the_shard integer, specs_json json, the_payloads bytea, the_timers json)
+CREATE FUNCTION insert_new___HASH__(the_shard integer, specs_json json, the_payloads bytea, the_timers json,
+  words json)
 RETURNS json
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -277,9 +311,9 @@ BEGIN
   PERFORM FROM shards WHERE shard = the_shard FOR NO KEY UPDATE;
   WITH inserted AS (
     INSERT INTO timers (shard, uuid, namespace, timer_id, fire_at, fire_id, revision, execute_at, attempts,
-      first_attempt_at, last_attempt, created_at, updated_at, asked_at, correlation_id, spec, payload)
+      first_attempt_at, last_attempt, created_at, updated_at, asked_at, correlation_id«, #», spec, payload)
     SELECT the_shard, uuid, namespace, timer_id, fire_at, fire_id, revision, execute_at, attempts, first_attempt_at,
-      last_attempt, created_at, updated_at, asked_at, correlation_id, the_specs[spec],
+      last_attempt, created_at, updated_at, asked_at, correlation_id«, #», the_specs[spec],
       substring(the_payloads FROM payload_from FOR payload_bytes)
     FROM json_populate_recordset(NULL::change___HASH__, the_timers) AS n
     WHERE NOT EXISTS (SELECT FROM history AS h WHERE h.namespace = n.namespace AND h.timer_id = n.timer_id)
@@ -290,6 +324,11 @@ BEGIN
   IF cardinality(stored_keys) > 0 THEN
     UPDATE shards SET created = created + cardinality(stored_keys), foreign_writes = foreign_writes + 1
     WHERE shard = the_shard;
+  END IF;
+  IF words IS NOT NULL THEN
+    PERFORM change_words___HASH__(ARRAY(
+      SELECT w FROM json_populate_recordset(NULL::word___HASH__, words) AS w WHERE w.uuid = ANY (stored_keys)
+    ));
   END IF;
   RETURN to_json(stored_keys);
 END $$;

@@ -1,8 +1,20 @@
-// The functions of functions.sql under names that end with the file's hash. A program creates its own when it opens the
+// The functions of functions.sql under names that end with the hash of their text. A program creates its own when it opens the
 // store, so that a change of the file needs no migration, and nodes of two releases can run side by side: each calls
 // its own functions.
 import { createHash } from "node:crypto"
-import text from "./functions.sql" with { type: "text" }
+import { addedFields, type TimerField } from "../../domain/timerFields.ts"
+import template from "./functions.sql" with { type: "text" }
+
+const fields: ReadonlyArray<TimerField> = addedFields
+
+/** The file with what it says of added fields written out for each. */
+const text = template.replaceAll(/«([^»]*)»/g, (_, part: string) =>
+  fields
+    .map(({ column, kind }) =>
+      part.replaceAll("##", kind === "number" ? "bigint" : "text").replaceAll("#", column),
+    )
+    .join(""),
+)
 
 const hash = createHash("sha256").update(text).digest("hex").slice(0, 12)
 
@@ -33,6 +45,7 @@ export const createFunctions = async (sql: Bun.SQL): Promise<void> => {
     // A type takes the functions that name it with it.
     await sql.unsafe(`DROP FUNCTION IF EXISTS commit_changes_${gone}, claim_shard_${gone}`).simple()
     await sql.unsafe(`DROP TYPE IF EXISTS change_${gone} CASCADE`).simple()
+    await sql.unsafe(`DROP TYPE IF EXISTS word_${gone} CASCADE`).simple()
     await sql.unsafe(`DROP FUNCTION IF EXISTS change_others_${gone}, insert_new_${gone}`).simple()
     await sql.unsafe("DELETE FROM functions WHERE hash = $1::text", [gone])
   }

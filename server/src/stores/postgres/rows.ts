@@ -1,22 +1,27 @@
 // Rows as they are selected, and the timers and lives they stand for. Times and counters leave SQL as float8,
 // which holds every millisecond that a JavaScript number can, and needs no parsing; bigint would come as text.
 import type { FinishedLife, FinishedState, Mutable, Timer, TimerHead, TimerKey } from "../../domain/Timer.ts"
+import {
+  type FinishedField,
+  finishedFields,
+  type PendingField,
+  pendingFields,
+  type TimerField,
+} from "../../domain/timerFields.ts"
 import { addLog } from "../AttemptLogText.ts"
+import { addStoredOf } from "../addedValues.ts"
 import { specOfText } from "../SpecText.ts"
 
-export interface TimerRow {
-  readonly fire_id: string
-  readonly revision: number
-  readonly execute_at: number
-  readonly fire_at: number
-  readonly attempts: number
-  readonly first_attempt_at: number | null
-  readonly last_attempt: string | null
-  readonly created_at: number
-  readonly updated_at: number
-  readonly asked_at: number | null
-  readonly correlation_id: string
-  readonly spec: string
+type ColumnValue<Field extends TimerField> =
+  | (Field["kind"] extends "instant" | "revision" | "count" | "number"
+      ? number
+      : Field["kind"] extends "state"
+        ? FinishedState
+        : string)
+  | (Field extends { readonly isOptional: true } ? null : never)
+
+export type TimerRow = { readonly spec: string } & {
+  readonly [Field in PendingField as Field["column"]]: ColumnValue<Field>
 }
 
 export interface KeyRow {
@@ -25,20 +30,8 @@ export interface KeyRow {
   readonly timer_id: string
 }
 
-export interface LifeRow {
-  readonly state: FinishedState
-  readonly fire_id: string
-  readonly revision: number
-  readonly execute_at: number
-  readonly attempts: number
-  readonly last_attempt: string | null
-  readonly created_at: number
-  readonly finished_at: number
-  readonly lateness_ms: number | null
-  readonly reason: string | null
-  readonly ended_by: string | null
-  readonly correlation_id: string
-  readonly spec: string
+export type LifeRow = { readonly spec: string } & {
+  readonly [Field in FinishedField as Field["column"]]: ColumnValue<Field>
 }
 
 export interface HeadRow extends KeyRow {
@@ -46,30 +39,23 @@ export interface HeadRow extends KeyRow {
   readonly fire_at: number
 }
 
-const numbers = (...names: ReadonlyArray<string>): string =>
-  names.map((name) => `${name}::float8 AS ${name}`).join(", ")
+/** Counts are integers, which leave SQL as numbers anyway. */
+const selected = (fields: ReadonlyArray<TimerField>): string =>
+  fields
+    .map(({ column, kind }) =>
+      kind === "instant" || kind === "revision" || kind === "number"
+        ? `${column}::float8 AS ${column}`
+        : column,
+    )
+    .join(", ")
 
 export const keyColumns = "uuid, namespace, timer_id"
 
 /** The columns of a TimerRow. */
-export const timerColumns = `fire_id, attempts, last_attempt, correlation_id, spec, ${numbers(
-  "revision",
-  "execute_at",
-  "fire_at",
-  "first_attempt_at",
-  "created_at",
-  "updated_at",
-  "asked_at",
-)}`
+export const timerColumns = `${selected(pendingFields)}, spec`
 
 /** The columns of a LifeRow. */
-export const lifeColumns = `state, fire_id, attempts, last_attempt, reason, ended_by, correlation_id, spec, ${numbers(
-  "revision",
-  "execute_at",
-  "created_at",
-  "finished_at",
-  "lateness_ms",
-)}`
+export const lifeColumns = `${selected(finishedFields)}, spec`
 
 export const keyOfRow = (row: KeyRow): TimerKey => ({
   namespace: row.namespace,
@@ -105,6 +91,7 @@ export const timerOf = (
   if (row.first_attempt_at !== null) timer.firstAttemptAt = row.first_attempt_at
   if (row.last_attempt !== null) addLog(timer, row.last_attempt)
   if (row.asked_at !== null) timer.askedAt = row.asked_at
+  addStoredOf(timer, row)
   if (payload !== null) timer.payload = plainBytes(payload)
   return timer
 }
@@ -132,6 +119,7 @@ export const lifeOf = (
   if (row.lateness_ms !== null) life.latenessMs = row.lateness_ms
   if (row.reason !== null) life.reason = row.reason
   if (row.ended_by !== null) life.endedBy = row.ended_by
+  addStoredOf(life, row)
   if (payload !== null) life.payload = plainBytes(payload)
   return life
 }

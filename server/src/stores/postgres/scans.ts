@@ -1,6 +1,7 @@
 // Scans as statements: each walks one index, so that a page can stop anywhere and go on later.
 import type { FinishedState } from "../../domain/Timer.ts"
 import type { Scan, ScannedHead, SortKey } from "../../ports/ShardStorage.ts"
+import { tagsOfHead } from "../addedValues.ts"
 import { type KeyRow, keyOfRow } from "./rows.ts"
 
 type Value = string | number
@@ -15,6 +16,7 @@ export interface ScannedRow extends KeyRow {
   readonly revision: number
   readonly at_ms: number
   readonly correlation_id: string
+  readonly tags: string | null
   readonly state: "pending" | FinishedState
   /** Of finished lives only. */
   readonly entry: number
@@ -26,58 +28,81 @@ interface Walk {
   readonly place: ReadonlyArray<readonly [column: string, type: string]>
 }
 
-const walks: { readonly [order in Scan["order"]]: Walk } = {
-  due: {
-    table: "timers",
-    place: [
-      ["fire_at", "bigint"],
-      ["fire_id", "uuid"],
-    ],
-  },
-  pendingId: { table: "timers", place: [["timer_id", "text"]] },
-  end: {
-    table: "history",
-    place: [
-      ["finished_at", "bigint"],
-      ["id", "bigint"],
-    ],
-  },
-  finishedId: {
-    table: "history",
-    place: [
-      ["timer_id", "text"],
-      ["revision", "bigint"],
-    ],
-  },
+const walkOf = ({ order, state }: Scan): Walk => {
+  switch (order) {
+    case "due":
+      return {
+        table: "timers",
+        place: [
+          ["r.fire_at", "bigint"],
+          ["r.fire_id", "uuid"],
+        ],
+      }
+    case "pendingId":
+      return { table: "timers", place: [["r.timer_id", "text"]] }
+    case "end":
+      return {
+        table: "history",
+        place: [
+          ["r.finished_at", "bigint"],
+          ["r.id", "bigint"],
+        ],
+      }
+    case "finishedId":
+      return {
+        table: "history",
+        place: [
+          ["r.timer_id", "text"],
+          ["r.revision", "bigint"],
+        ],
+      }
+    case "word":
+      return {
+        table: state === undefined ? "timers" : "history",
+        place: [
+          ["l.at", "bigint"],
+          ["l.fire_id", "uuid"],
+        ],
+      }
+  }
 }
 
+/** By word, what has it and is still there. */
+const fromOf = ({ order }: Scan, { table }: Walk): string =>
+  order === "word"
+    ? `lookups AS l JOIN ${table} AS r ON r.namespace = l.namespace AND r.timer_id = l.timer_id
+      AND r.revision = l.revision AND r.fire_id = l.fire_id
+      AND ${table === "timers" ? "r.fire_at = l.at" : "r.finished_at = l.at AND r.state = l.state"}`
+    : `${table} AS r`
+
 export const scanSql = (scan: Scan): ScanText => {
-  const { table, place } = walks[scan.order]
-  const { conditions, values } = rangeOf(scan)
-  const isPending = table === "timers"
-  const columns = `uuid, namespace, timer_id, fire_id, revision::float8 AS revision, correlation_id,
-    ${isPending ? "fire_at" : "finished_at"}::float8 AS at_ms, ${isPending ? "'pending'" : "state"} AS state,
-    ${isPending ? "0::float8" : "id::float8"} AS entry`
+  const walk = walkOf(scan)
+  const { conditions, values } = rangeOf(scan, walk)
+  const isPending = walk.table === "timers"
+  const columns = `r.uuid, r.namespace, r.timer_id, r.fire_id, r.revision::float8 AS revision, r.correlation_id, r.tags,
+    ${isPending ? "r.fire_at" : "r.finished_at"}::float8 AS at_ms, ${isPending ? "'pending'" : "r.state"} AS state,
+    ${isPending ? "0::float8" : "r.id::float8"} AS entry`
   // The order is also what makes the planner take the index that was meant.
-  const text = `SELECT ${columns} FROM ${table} AS r WHERE ${conditions.join(" AND ")}
-    ORDER BY ${orderSql(place, scan)} LIMIT $${values.push(scan.limit)}::integer`
+  const text = `SELECT ${columns} FROM ${fromOf(scan, walk)} WHERE ${conditions.join(" AND ")}
+    ORDER BY ${orderSql(walk, scan)} LIMIT $${values.push(scan.limit)}::integer`
   return { text, values }
 }
 
 export const countSql = (scan: Scan): ScanText => {
-  const { table, place } = walks[scan.order]
-  const { conditions, values } = rangeOf(scan)
-  const text = `SELECT count(*)::float8 AS count FROM (SELECT FROM ${table} AS r WHERE ${conditions.join(" AND ")}
-    ORDER BY ${orderSql(place, scan)} LIMIT $${values.push(scan.limit)}::integer) AS counted`
+  const walk = walkOf(scan)
+  const { conditions, values } = rangeOf(scan, walk)
+  const text = `SELECT count(*)::float8 AS count FROM (SELECT FROM ${fromOf(scan, walk)} WHERE ${conditions.join(" AND ")}
+    ORDER BY ${orderSql(walk, scan)} LIMIT $${values.push(scan.limit)}::integer) AS counted`
   return { text, values }
 }
 
-export const scannedHead = ({ order }: Scan, row: ScannedRow): ScannedHead => {
+export const scannedHead = ({ order, word = "" }: Scan, row: ScannedRow): ScannedHead => {
   const places: { readonly [order in Scan["order"]]: SortKey } = {
     due: [row.at_ms, row.fire_id],
     pendingId: [row.timer_id],
     end: [row.at_ms, row.entry],
     finishedId: [row.timer_id, row.revision],
+    word: [word, row.at_ms, row.fire_id],
   }
   return {
     ...keyOfRow(row),
@@ -87,32 +112,39 @@ export const scannedHead = ({ order }: Scan, row: ScannedRow): ScannedHead => {
     revision: row.revision,
     atMs: row.at_ms,
     correlationId: row.correlation_id,
+    ...tagsOfHead(row.tags),
   }
 }
 
-const orderSql = (place: Walk["place"], { isDescending }: Scan): string =>
-  place.map(([column]) => `r.${column} ${isDescending ? "DESC" : "ASC"}`).join(", ")
+const orderSql = ({ place }: Walk, { isDescending }: Scan): string =>
+  place.map(([column]) => `${column} ${isDescending ? "DESC" : "ASC"}`).join(", ")
 
 /** Parameters are numbered in the order in which they are added. */
-const rangeOf = (scan: Scan) => {
-  const { place } = walks[scan.order]
+const rangeOf = (scan: Scan, { place }: Walk) => {
   const values: Array<Value> = []
   const bind = (value: Value, type: string): string => `$${values.push(value)}::${type}`
-  const time = scan.order === "due" ? "fire_at" : "finished_at"
+  const isByWord = scan.order === "word"
+  const time = isByWord ? "l.at" : scan.order === "due" ? "r.fire_at" : "r.finished_at"
   // The index of pending timers by due time goes by this name of the order; see migrations/0007-schema.sql.
-  const namespace = scan.order === "due" ? 'namespace COLLATE "POSIX"' : "namespace"
+  const namespace = scan.order === "due" ? 'r.namespace COLLATE "POSIX"' : `${isByWord ? "l" : "r"}.namespace`
   const conditions = [`${namespace} = ${bind(scan.namespace, "text")}`]
-  if (scan.order === "end") conditions.push(`state = ${bind(scan.state ?? "", "text")}`)
+  if (isByWord) {
+    conditions.push(`l.word = ${bind(scan.word ?? "", "text")}`)
+    conditions.push(`l.state = ${bind(scan.state ?? "pending", "text")}`)
+  }
+  if (scan.order === "end") conditions.push(`r.state = ${bind(scan.state ?? "", "text")}`)
   if (scan.inclusiveFromMs !== undefined)
     conditions.push(`${time} >= ${bind(scan.inclusiveFromMs, "bigint")}`)
   if (scan.exclusiveUntilMs !== undefined)
     conditions.push(`${time} < ${bind(scan.exclusiveUntilMs, "bigint")}`)
-  if (scan.timerId !== undefined) conditions.push(`timer_id = ${bind(scan.timerId, "text")}`)
-  if (scan.inclusiveFromId !== undefined) conditions.push(`timer_id >= ${bind(scan.inclusiveFromId, "text")}`)
+  if (scan.timerId !== undefined) conditions.push(`r.timer_id = ${bind(scan.timerId, "text")}`)
+  if (scan.inclusiveFromId !== undefined)
+    conditions.push(`r.timer_id >= ${bind(scan.inclusiveFromId, "text")}`)
   if (scan.exclusiveUntilId !== undefined)
-    conditions.push(`timer_id < ${bind(scan.exclusiveUntilId, "text")}`)
+    conditions.push(`r.timer_id < ${bind(scan.exclusiveUntilId, "text")}`)
   if (scan.exclusiveAfter !== undefined) {
-    const after = scan.exclusiveAfter.map((value, index) => bind(value, place[index]?.[1] ?? "text"))
+    const parts = isByWord ? scan.exclusiveAfter.slice(1) : scan.exclusiveAfter
+    const after = parts.map((value, index) => bind(value, place[index]?.[1] ?? "text"))
     const columns = place.slice(0, after.length).map(([column]) => column)
     conditions.push(`(${columns.join(", ")}) ${scan.isDescending ? "<" : ">"} (${after.join(", ")})`)
   }

@@ -3,10 +3,17 @@
 import { functionNamed, noteUseSql } from "./functions.ts"
 import { keyColumns, lifeColumns, timerColumns } from "./rows.ts"
 
+/** A life has at most 10 tags and a correlation id. */
+const wordsALife = 11
+
 /** Waits for nobody: a life that a commit is just correcting is left to the next call. */
 export const pruneSql = `WITH old AS MATERIALIZED (SELECT ctid AS row_id FROM history
     WHERE state <> 'dead' AND finished_at < $1::bigint ORDER BY finished_at LIMIT $2::integer FOR UPDATE SKIP LOCKED),
-  gone AS (DELETE FROM history USING old WHERE history.ctid = old.row_id RETURNING 1)
+  gone AS (DELETE FROM history USING old WHERE history.ctid = old.row_id RETURNING 1),
+  old_words AS MATERIALIZED (SELECT ctid AS row_id FROM lookups
+    WHERE state IN ('delivered', 'cancelled') AND at < $1::bigint ORDER BY at LIMIT ${wordsALife} * $2::integer
+    FOR UPDATE SKIP LOCKED),
+  gone_words AS (DELETE FROM lookups USING old_words WHERE lookups.ctid = old_words.row_id)
   SELECT count(*)::integer AS pruned FROM gone`
 
 const leaseColumns = "shard, epoch::float8 AS epoch, counter::float8 AS counter, node"

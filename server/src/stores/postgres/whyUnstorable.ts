@@ -1,5 +1,6 @@
 // What PostgreSQL would refuse: one faulty change must not fail its neighbours, so it is never sent.
 import type { FinishedLife, Timer, TimerKey } from "../../domain/Timer.ts"
+import { type AddedTerms, addedFields, type TermsByName, type TimerField } from "../../domain/timerFields.ts"
 import type { KeyChange } from "../../ports/ShardStorage.ts"
 import { mostKeyBytes } from "./limits.ts"
 
@@ -42,13 +43,28 @@ const whyLifeNumbers = (life: FinishedLife): string | undefined =>
   whyNumber("latenessMs", life.latenessMs)
 
 const whyTimerTexts = (timer: Timer): string | undefined =>
-  whyFireId(timer.fireId) ?? whyText("correlationId", timer.correlationId)
+  whyFireId(timer.fireId) ?? whyText("correlationId", timer.correlationId) ?? whyAddedTexts(timer)
 
 const whyLifeTexts = (life: FinishedLife): string | undefined =>
   whyFireId(life.fireId) ??
   whyText("correlationId", life.correlationId) ??
   whyText("reason", life.reason) ??
-  whyText("endedBy", life.endedBy)
+  whyText("endedBy", life.endedBy) ??
+  whyAddedTexts(life)
+
+const addedNames = (addedFields as ReadonlyArray<TimerField>).map(({ name }) => name)
+
+/** The parts of lists are words, too, and those are stored as texts. */
+const whyAddedTexts = (row: AddedTerms): string | undefined => {
+  for (const name of addedNames) {
+    const value = (row as TermsByName)[name]
+    for (const part of Array.isArray(value) ? value : [value]) {
+      const why = typeof part === "number" ? whyNumber(name, part) : whyText(name, part as string | undefined)
+      if (why !== undefined) return why
+    }
+  }
+  return undefined
+}
 
 const whyKeyLength = ({ namespace, timerId }: TimerKey): string | undefined => {
   // A character has three bytes at most for each of its units.

@@ -82,6 +82,10 @@ export class PackReader {
     return (this.#next() as string | null) ?? undefined
   }
 
+  optional(): Field {
+    return this.#next() ?? null
+  }
+
   /** A copy: a view would keep the whole pack alive for as long as one of its timers waits. */
   bytes(): Uint8Array | undefined {
     const byteLength = this.#next() as number | null

@@ -17,7 +17,7 @@ import {
   type StoreReport,
 } from "../../ports/StoreReport.ts"
 import { logOfText } from "../AttemptLogText.ts"
-import { type ExaminedRow, RowExamination } from "../RowExamination.ts"
+import { type ExaminedRow, examinedColumns, RowExamination } from "../RowExamination.ts"
 import type { DocumentsAfter } from "./calls.ts"
 import { hasUnknownFormat } from "./damage.ts"
 import { describe, isDamage } from "./failures.ts"
@@ -40,7 +40,8 @@ export const examineFile = (path: string, options: ExamineOptions): FileReport =
       overdue: overdueIn(database, shards, options.overdueBeforeMs),
       deadByNamespace: deadByNamespace(database),
     }))
-    const unreadable = withFaultsTold(structure, () => unreadableIn(database)) ?? []
+    const unreadable =
+      withFaultsTold(structure, () => unreadableIn(database, schemaVersion === migrations.length)) ?? []
     return {
       store: "sqlite",
       schemaVersion,
@@ -58,7 +59,10 @@ export const examineFile = (path: string, options: ExamineOptions): FileReport =
   }
 }
 
-/** Timers and their bodies are written together. A body without a timer is a fault that SQLite cannot see. */
+/**
+ * Timers, their bodies and their words are written together. A body or a word without a timer is a fault that SQLite
+ * cannot see. Words of history go with pruning, which takes them and the lives in steps of their own.
+ */
 const structureOf = (database: Database, isFull: boolean): Array<string> => {
   const faults: Array<string> = []
   withFaultsTold(faults, () => faults.push(...faultsIn(database, isFull, faultsMost)))
@@ -68,9 +72,22 @@ const structureOf = (database: Database, isFull: boolean): Array<string> => {
       "SELECT count(*) FROM bodies WHERE NOT EXISTS (SELECT 1 FROM timers WHERE timers.id = bodies.id)",
     )
     if (orphans > 0) faults.push(`${orphans} bodies belong to no pending timer`)
+    for (const [state, table] of hasTable(database, "lookups") ? wordOwners : []) {
+      const words = numberIn(
+        database,
+        `SELECT count(*) FROM lookups AS l WHERE state = '${state}' AND NOT EXISTS (SELECT 1 FROM ${table} AS r
+          WHERE r.namespace = l.namespace AND r.timer_id = l.timer_id AND r.fire_id = l.fire_id)`,
+      )
+      if (words > 0) faults.push(`${words} words belong to no ${state} timer`)
+    }
   })
   return faults
 }
+
+const wordOwners = [
+  ["pending", "timers"],
+  ["dead", "dead"],
+] as const
 
 /** A damaged file fails some of its reads: then that is what is wrong, and the rest goes untold. */
 const withFaultsTold = <A>(faults: Array<string>, read: () => A): A | undefined => {
@@ -162,12 +179,12 @@ const deadByNamespace = (database: Database): StoreReport["deadByNamespace"] =>
     .all()
 
 /** Row by row, so that only what cannot be read is kept. */
-const unreadableIn = (database: Database): StoreReport["unreadable"] => {
+const unreadableIn = (database: Database, isOwnSchema: boolean): StoreReport["unreadable"] => {
   const examined = (what: "timers" | "lives", sources: ReadonlyArray<string>) => {
     const rows = new RowExamination(what)
     for (const source of sources) {
       const statement = database.query<ExaminedRow, []>(
-        `SELECT namespace, timer_id, spec, last_attempt FROM ${source}`,
+        `SELECT ${examinedColumns(isOwnSchema)} FROM ${source}`,
       )
       for (const row of statement.iterate()) rows.take(row)
     }

@@ -4,12 +4,14 @@
 // commits it needs, it costs one fsync.
 import type { Database, Statement } from "bun:sqlite"
 import { emptyTally, type Tally } from "../../domain/Decision.ts"
-import type { FinishedLife, Timer } from "../../domain/Timer.ts"
+import type { FinishedLife, Timer, TimerKey } from "../../domain/Timer.ts"
 import type { Put } from "../../domain/WriteItem.ts"
+import type { WordChange } from "../../domain/words.ts"
 import type { Commit, CommitAnswer, Expectation, Inserted, KeyChange } from "../../ports/ShardStorage.ts"
 import type { ShardBatch } from "../../ports/TimerStore.ts"
 import { Deciding, WriteMemory } from "../Deciding.ts"
 import { Inserting } from "../Inserting.ts"
+import { wordsOfNew } from "../keyChangeOf.ts"
 import { textOfSpec } from "../SpecText.ts"
 import { describe, isOfItem } from "./failures.ts"
 import type { Lookup } from "./Lookup.ts"
@@ -23,6 +25,9 @@ type MutableTally = { -readonly [name in keyof Tally]: number }
 
 /** How many entries beyond the limit a prune examines: they are stored in nearly, not exactly, the order in which they ended. */
 const prunedAround = 1_000
+
+/** A life has at most 10 tags and a correlation id. */
+const wordsALife = 11
 
 /** How one change is carried out: `missed`, or what SQLite has against it. */
 type Apply = (shard: number, change: KeyChange) => Inserted
@@ -88,6 +93,7 @@ export class Writer {
   prune(exclusiveBeforeMs: number, limit: number): number {
     const examined = limit + prunedAround
     return this.transaction(() => {
+      this.#sql.pruneWords.run(exclusiveBeforeMs, wordsALife * limit)
       const oldest = this.#sql.prune.run(exclusiveBeforeMs, 0, examined, limit).changes
       const left = limit - oldest
       if (left === 0) return limit
@@ -117,7 +123,11 @@ export class Writer {
    * faulty, all of it again from the start, with a savepoint for each change.
    */
   #carrying<A>(body: (apply: Apply) => A): A {
-    const apply: Apply = (shard, change) => (this.#apply(shard, change) ? "stored" : "missed")
+    const apply: Apply = (shard, change) => {
+      if (!this.#apply(shard, change)) return "missed"
+      if (change.words !== undefined) this.#changeWords(change.key, change.words)
+      return "stored"
+    }
     try {
       return this.#accepting(() => body(apply))
     } catch (error) {
@@ -262,6 +272,15 @@ export class Writer {
     )
   }
 
+  #changeWords({ namespace, timerId }: TimerKey, { removed, added }: WordChange): void {
+    for (const { word, state, atMs, fireId } of removed) {
+      this.#sql.deleteWord.run(namespace, word, state, atMs, fireId)
+    }
+    for (const { word, state, atMs, fireId, revision } of added) {
+      this.#sql.insertWord.run(namespace, timerId, word, state, atMs, fireId, revision)
+    }
+  }
+
   #addTally(shard: number, tally: Tally): void {
     const { created, rearmed, replayed, delivered, cancelled, replaced, dead, discarded } = tally
     if (created || rearmed || replayed || delivered || cancelled || replaced || dead || discarded) {
@@ -284,5 +303,6 @@ const newTimer = (timer: Timer): KeyChange => ({
   expects: unusedKey,
   pending: timer,
   payload: "write",
+  ...wordsOfNew(timer),
   tally: {},
 })

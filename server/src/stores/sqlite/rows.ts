@@ -1,23 +1,24 @@
 // Rows as they are selected, and the timers and lives they stand for. Uuids and fireIds leave SQL as
 // hex digits, because text crosses into JavaScript cheaper than small byte arrays do.
 import type { FinishedLife, FinishedState, Mutable, Timer, TimerKey } from "../../domain/Timer.ts"
+import {
+  type FinishedField,
+  finishedFields,
+  type PendingField,
+  pendingFields,
+  type TimerField,
+} from "../../domain/timerFields.ts"
 import { addLog } from "../AttemptLogText.ts"
+import { addedValues, addStoredOf, type StoredValue } from "../addedValues.ts"
 import { specOfText, textOfSpec, unreadableSpec } from "../SpecText.ts"
 import { logText } from "./timerWire.ts"
 
-export interface TimerRow {
-  readonly id: number
-  readonly fire_at: number
-  readonly fire_id: string
-  readonly revision: number
-  readonly execute_at: number
-  readonly attempts: number
-  readonly first_attempt_at: number | null
-  readonly last_attempt: string | null
-  readonly created_at: number
-  readonly updated_at: number
-  readonly asked_at: number | null
-  readonly correlation_id: string
+type ColumnValue<Field extends TimerField> =
+  | (Field["kind"] extends "instant" | "revision" | "count" | "number" ? number : string)
+  | (Field extends { readonly isOptional: true } ? null : never)
+
+export type TimerRow = { readonly id: number } & {
+  readonly [Field in PendingField as Field["column"]]: ColumnValue<Field>
 }
 
 export interface KeyRow {
@@ -26,32 +27,34 @@ export interface KeyRow {
   readonly timer_id: string
 }
 
-export interface LifeRow extends KeyRow {
+export type LifeRow = KeyRow & {
   readonly id: number
   readonly state: FinishedState
-  readonly fire_id: string
-  readonly revision: number
-  readonly execute_at: number
-  readonly attempts: number
-  readonly last_attempt: string | null
-  readonly created_at: number
-  readonly finished_at: number
-  readonly lateness_ms: number | null
-  readonly reason: string | null
-  readonly ended_by: string | null
-  readonly correlation_id: string
   readonly spec: string
   readonly payload: Uint8Array | null
-}
+} & { readonly [Field in Exclude<FinishedField, { name: "state" }> as Field["column"]]: ColumnValue<Field> }
+
+const selected = (fields: ReadonlyArray<TimerField>, prefix: string): string =>
+  fields
+    .map(({ column, kind }) =>
+      kind === "fireId" ? `lower(hex(${prefix}${column})) AS ${column}` : `${prefix}${column}`,
+    )
+    .join(", ")
+
+/** The fields of a timer in the order of their table, of the table `timers AS t`. */
+export const fieldColumns = selected(pendingFields, "t.")
 
 /** The columns of a TimerRow, of the table `timers AS t`. */
-export const timerColumns = `t.id, t.fire_at, lower(hex(t.fire_id)) AS fire_id, t.revision, t.execute_at,
-  t.attempts, t.first_attempt_at, t.last_attempt, t.created_at, t.updated_at, t.asked_at, t.correlation_id`
+export const timerColumns = `t.id, ${fieldColumns}`
 
 export const keyColumns = "lower(hex(t.uuid)) AS uuid, t.namespace, t.timer_id"
 
-const lifeColumns = `id, lower(hex(uuid)) AS uuid, namespace, timer_id, lower(hex(fire_id)) AS fire_id, revision,
-  execute_at, attempts, last_attempt, created_at, finished_at, lateness_ms, ended_by, correlation_id, spec`
+/** What both tables of finished lives have. Only history has states, and only dead letters have reasons. */
+export const storedLifeFields: ReadonlyArray<TimerField> = finishedFields.filter(
+  ({ name }) => name !== "state" && name !== "reason",
+)
+
+const lifeColumns = `id, lower(hex(uuid)) AS uuid, namespace, timer_id, ${selected(storedLifeFields, "")}, spec`
 
 /** The columns of a LifeRow, of either table of finished lives. */
 export const historyColumns = `${lifeColumns}, state, NULL AS reason, NULL AS payload`
@@ -81,6 +84,7 @@ export const timerOf = (
   if (row.first_attempt_at !== null) timer.firstAttemptAt = row.first_attempt_at
   if (row.asked_at !== null) timer.askedAt = row.asked_at
   if (row.last_attempt !== null) addLog(timer, row.last_attempt)
+  addStoredOf(timer, row)
   if (payload !== null && payload !== undefined) timer.payload = payload
   return timer
 }
@@ -108,6 +112,7 @@ export const lifeOf = (row: LifeRow): FinishedLife => {
   if (row.lateness_ms !== null) life.latenessMs = row.lateness_ms
   if (row.reason !== null) life.reason = row.reason
   if (row.ended_by !== null) life.endedBy = row.ended_by
+  addStoredOf(life, row)
   if (row.payload !== null) life.payload = row.payload
   return life
 }
@@ -119,37 +124,37 @@ export const bytesOfUuid = (uuid: string): Uint8Array => Buffer.from(uuid.replac
 export const dashed = (hex: string): string =>
   `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
 
-/** What of a timer's row an insert and an update both write, in the order in which both name it. */
-export const changingValues = (timer: Timer) =>
-  [
-    timer.fireAt,
-    timer.fireId,
-    timer.revision,
-    timer.executeAt,
-    timer.attempts,
-    timer.firstAttemptAt ?? null,
-    logText(timer.attemptLog),
-    timer.createdAt,
-    timer.updatedAt,
-    timer.askedAt ?? null,
-    timer.correlationId,
-  ] as const
+/** What of a timer's row an insert and an update both write, in the order of the table of fields. */
+export const changingValues = (timer: Timer): ReadonlyArray<StoredValue> => [
+  timer.fireId,
+  timer.revision,
+  timer.executeAt,
+  timer.fireAt,
+  timer.attempts,
+  timer.firstAttemptAt ?? null,
+  logText(timer.attemptLog),
+  timer.createdAt,
+  timer.updatedAt,
+  timer.askedAt ?? null,
+  timer.correlationId,
+  ...addedValues(timer),
+]
 
 /** What of a life's row both tables of finished lives have, in the order in which statements name it. */
-export const lifeValues = (life: FinishedLife) =>
-  [
-    life.uuid,
-    life.namespace,
-    life.timerId,
-    life.fireId,
-    life.revision,
-    life.executeAt,
-    life.attempts,
-    logText(life.attemptLog),
-    life.createdAt,
-    life.finishedAt,
-    life.latenessMs ?? null,
-    life.endedBy ?? null,
-    life.correlationId,
-    textOfSpec(life.spec),
-  ] as const
+export const lifeValues = (life: FinishedLife): ReadonlyArray<StoredValue> => [
+  life.uuid,
+  life.namespace,
+  life.timerId,
+  life.fireId,
+  life.revision,
+  life.executeAt,
+  life.attempts,
+  logText(life.attemptLog),
+  life.createdAt,
+  life.finishedAt,
+  life.latenessMs ?? null,
+  life.endedBy ?? null,
+  life.correlationId,
+  ...addedValues(life),
+  textOfSpec(life.spec),
+]

@@ -1,6 +1,7 @@
 // Scans as statements: each walks one index, so that a page can stop anywhere and go on later.
 import type { FinishedState } from "../../domain/Timer.ts"
 import type { Scan, ScannedHead, SortKey } from "../../ports/ShardStorage.ts"
+import { tagsOfHead } from "../addedValues.ts"
 import { bytesOfUuid, dashed } from "./rows.ts"
 
 type Value = string | number | Uint8Array
@@ -12,36 +13,61 @@ interface ScanText {
 
 interface Walk {
   readonly table: "timers" | "history" | "dead"
-  readonly index: string
+  /** Where the rows come from, in the order of an index: they are called `r` there. */
+  readonly from: string
   /** The columns that rows are sorted by, within the range. */
   readonly place: readonly [string] | readonly [string, string]
-  readonly time: "fire_at" | "finished_at"
+  readonly time: string
 }
 
 const walkOf = ({ order, state }: Scan): Walk => {
   const table = state === undefined ? "timers" : state === "dead" ? "dead" : "history"
+  const indexedBy = (index: string) => `${table} AS r INDEXED BY ${index}`
   switch (order) {
     case "due":
-      return { table, index: "timers_by_namespace", place: ["fire_at", "fire_id"], time: "fire_at" }
+      return {
+        table,
+        from: indexedBy("timers_by_namespace"),
+        place: ["r.fire_at", "r.fire_id"],
+        time: "r.fire_at",
+      }
     case "pendingId":
-      return { table, index: "timers_by_key", place: ["timer_id"], time: "fire_at" }
+      return { table, from: indexedBy("timers_by_key"), place: ["r.timer_id"], time: "r.fire_at" }
     case "end":
-      return { table, index: `${table}_by_end`, place: ["finished_at", "id"], time: "finished_at" }
+      return {
+        table,
+        from: indexedBy(`${table}_by_end`),
+        place: ["r.finished_at", "r.id"],
+        time: "r.finished_at",
+      }
     case "finishedId":
-      return { table, index: `${table}_by_key`, place: ["timer_id", "revision"], time: "finished_at" }
+      return {
+        table,
+        from: indexedBy(`${table}_by_key`),
+        place: ["r.timer_id", "r.revision"],
+        time: "r.finished_at",
+      }
+    case "word":
+      return { table, from: wordsOf(table), place: ["l.at", "l.fire_id"], time: "l.at" }
   }
 }
 
-/** Rows of (uuid, timerId, fireId, revision, time, correlationId, state, second part of the place). */
+/** CROSS JOIN keeps the order of the loops: the words first, then what has them and is still there. */
+const wordsOf = (table: Walk["table"]): string =>
+  `lookups AS l CROSS JOIN ${table} AS r INDEXED BY ${table}_by_key ON r.namespace = l.namespace
+    AND r.timer_id = l.timer_id AND r.revision = l.revision AND r.fire_id = l.fire_id
+    AND r.${table === "timers" ? "fire_at" : "finished_at"} = l.at`
+
+/** Rows of (uuid, timerId, fireId, revision, time, correlationId, state, number of the entry, tags). */
 export const scanSql = (scan: Scan): ScanText => {
   const walk = walkOf(scan)
-  const { table, index, place, time } = walk
+  const { table, from, place, time } = walk
   const { conditions, values } = rangeOf(scan, walk)
   const direction = scan.isDescending ? "DESC" : "ASC"
-  const state = table === "timers" ? "'pending'" : table === "dead" ? "'dead'" : "state"
-  const text = `SELECT lower(hex(uuid)), timer_id, lower(hex(fire_id)), revision, ${time}, correlation_id, ${state},
-      ${place[1] === "id" ? "id" : "0"}
-    FROM ${table} INDEXED BY ${index} WHERE ${conditions.join(" AND ")}
+  const state = table === "timers" ? "'pending'" : table === "dead" ? "'dead'" : "r.state"
+  const text = `SELECT lower(hex(r.uuid)), r.timer_id, lower(hex(r.fire_id)), r.revision, ${time}, r.correlation_id, ${state},
+      ${scan.order === "end" ? "r.id" : "0"}, r.tags
+    FROM ${from} WHERE ${conditions.join(" AND ")}
     ORDER BY ${place.map((column) => `${column} ${direction}`).join(", ")} LIMIT ?${values.push(scan.limit)}`
   return { text, values }
 }
@@ -49,14 +75,17 @@ export const scanSql = (scan: Scan): ScanText => {
 export const countSql = (scan: Scan): ScanText => {
   const walk = walkOf(scan)
   const { conditions, values } = rangeOf(scan, walk)
-  const text = `SELECT count(*) FROM (SELECT 1 FROM ${walk.table} INDEXED BY ${walk.index}
+  const text = `SELECT count(*) FROM (SELECT 1 FROM ${walk.from}
     WHERE ${conditions.join(" AND ")} LIMIT ?${values.push(scan.limit)})`
   return { text, values }
 }
 
-export const scannedHead = ({ namespace, order }: Scan, row: ReadonlyArray<unknown>): ScannedHead => {
+export const scannedHead = (
+  { namespace, order, word = "" }: Scan,
+  row: ReadonlyArray<unknown>,
+): ScannedHead => {
   // The columns that `scanSql` names.
-  const [uuid, timerId, fireId, revision, atMs, correlationId, state, entry] = row as [
+  const [uuid, timerId, fireId, revision, atMs, correlationId, state, entry, tags] = row as [
     string,
     string,
     string,
@@ -65,12 +94,14 @@ export const scannedHead = ({ namespace, order }: Scan, row: ReadonlyArray<unkno
     string,
     "pending" | FinishedState,
     number,
+    string | null,
   ]
   const places: { readonly [order in Scan["order"]]: SortKey } = {
     due: [atMs, dashed(fireId)],
     pendingId: [timerId],
     end: [atMs, entry],
     finishedId: [timerId, revision],
+    word: [word, atMs, dashed(fireId)],
   }
   return {
     namespace,
@@ -82,6 +113,7 @@ export const scannedHead = ({ namespace, order }: Scan, row: ReadonlyArray<unkno
     revision,
     atMs,
     correlationId,
+    ...tagsOfHead(tags),
   }
 }
 
@@ -89,20 +121,24 @@ export const scannedHead = ({ namespace, order }: Scan, row: ReadonlyArray<unkno
 const rangeOf = (scan: Scan, { table, place, time }: Walk) => {
   const values: Array<Value> = []
   const bind = (value: Value): string => `?${values.push(value)}`
-  const conditions = [`namespace = ${bind(scan.namespace)}`]
-  if (scan.order === "end" && table === "history") conditions.push(`state = ${bind(scan.state ?? "")}`)
+  const isByWord = scan.order === "word"
+  const conditions = [`${isByWord ? "l" : "r"}.namespace = ${bind(scan.namespace)}`]
+  if (isByWord) {
+    conditions.push(`l.word = ${bind(scan.word ?? "")}`, `l.state = ${bind(scan.state ?? "pending")}`)
+  }
+  if (scan.order === "end" && table === "history") conditions.push(`r.state = ${bind(scan.state ?? "")}`)
   if (scan.inclusiveFromMs !== undefined) conditions.push(`${time} >= ${bind(scan.inclusiveFromMs)}`)
   if (scan.exclusiveUntilMs !== undefined) conditions.push(`${time} < ${bind(scan.exclusiveUntilMs)}`)
-  if (scan.timerId !== undefined) conditions.push(`timer_id = ${bind(scan.timerId)}`)
-  if (scan.inclusiveFromId !== undefined) conditions.push(`timer_id >= ${bind(scan.inclusiveFromId)}`)
-  if (scan.exclusiveUntilId !== undefined) conditions.push(`timer_id < ${bind(scan.exclusiveUntilId)}`)
+  if (scan.timerId !== undefined) conditions.push(`r.timer_id = ${bind(scan.timerId)}`)
+  if (scan.inclusiveFromId !== undefined) conditions.push(`r.timer_id >= ${bind(scan.inclusiveFromId)}`)
+  if (scan.exclusiveUntilId !== undefined) conditions.push(`r.timer_id < ${bind(scan.exclusiveUntilId)}`)
   if (scan.exclusiveAfter !== undefined) {
-    const [first, second] = scan.exclusiveAfter
+    const [first, second] = isByWord ? scan.exclusiveAfter.slice(1) : scan.exclusiveAfter
     const comparison = scan.isDescending ? "<" : ">"
-    if (second === undefined) conditions.push(`${place[0]} ${comparison} ${bind(first)}`)
+    if (second === undefined) conditions.push(`${place[0]} ${comparison} ${bind(first ?? "")}`)
     else {
       const right = bind(typeof second === "string" ? bytesOfUuid(second) : second)
-      conditions.push(`(${place.join(", ")}) ${comparison} (${bind(first)}, ${right})`)
+      conditions.push(`(${place.join(", ")}) ${comparison} (${bind(first ?? "")}, ${right})`)
     }
   }
   return { conditions, values }

@@ -1,18 +1,47 @@
 // Every statement of the hot paths, by name, so that a test can ask the query planner about each.
 // INDEXED BY makes a missing index an error instead of a scan. Keys are (?1 namespace, ?2 timer_id).
-import { deadColumns, historyColumns, keyColumns, timerColumns } from "./rows.ts"
+import { pendingFields, type TimerField } from "../../domain/timerFields.ts"
+import {
+  deadColumns,
+  fieldColumns,
+  historyColumns,
+  keyColumns,
+  storedLifeFields,
+  timerColumns,
+} from "./rows.ts"
 
 const lastRevision = (table: "history" | "dead"): string =>
   `(SELECT revision FROM ${table} INDEXED BY ${table}_by_key WHERE namespace = ?1 AND timer_id = ?2
     ORDER BY revision DESC LIMIT 1)`
 
-const timerNames = `shard, uuid, namespace, timer_id, fire_at, fire_id, revision, execute_at, attempts,
-  first_attempt_at, last_attempt, created_at, updated_at, asked_at, correlation_id`
-const timerValues = `?1, unhex(?2), ?3, ?4, ?5, unhex(?6, '-'), ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15`
+const names = (fields: ReadonlyArray<TimerField>): string => fields.map(({ column }) => column).join(", ")
 
-const lifeValues = `unhex(?1), ?2, ?3, unhex(?4, '-'), ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14`
-const lifeNames = `uuid, namespace, timer_id, fire_id, revision, execute_at, attempts, last_attempt,
-  created_at, finished_at, lateness_ms, ended_by, correlation_id, spec`
+/** A field's value is the parameter with this number. */
+const parameterOf = ({ kind }: TimerField, number: number): string =>
+  kind === "fireId" ? `unhex(?${number}, '-')` : `?${number}`
+
+/** As many parameters as there are fields, from this number on. */
+const values = (fields: ReadonlyArray<TimerField>, from: number): string =>
+  fields.map((field, index) => parameterOf(field, from + index)).join(", ")
+
+const timerNames = `shard, uuid, namespace, timer_id, ${names(pendingFields)}`
+const timerValues = `?1, unhex(?2), ?3, ?4, ${values(pendingFields, 5)}`
+
+const lifeNames = `uuid, namespace, timer_id, ${names(storedLifeFields)}, spec`
+/** The number of the parameter with the spec, which is the last of them. */
+const specNumber = 4 + storedLifeFields.length
+const lifeValues = `unhex(?1), ?2, ?3, ${values(storedLifeFields, 4)}, ?${specNumber}`
+
+/** What a life has of its own; the rest is in the row of its timer. */
+const toldOfLife: { readonly [name: string]: string } = {
+  revision: "?2",
+  attempts: "?3",
+  attemptLog: "?4",
+  finishedAt: "?5",
+  latenessMs: "?6",
+  endedBy: "?7",
+}
+const lifeOfRow = storedLifeFields.map(({ name, column }) => toldOfLife[name] ?? `t.${column}`).join(", ")
 
 export const lookupSql = {
   /** What there is under a key, told by row ids and revisions. */
@@ -41,9 +70,8 @@ export const writerSql = {
       AND NOT EXISTS (SELECT 1 FROM dead INDEXED BY dead_by_key WHERE namespace = ?3 AND timer_id = ?4)
     ON CONFLICT (namespace, timer_id) DO NOTHING`,
   insertBody: "INSERT INTO bodies (id, spec, payload) VALUES (last_insert_rowid(), ?1, ?2)",
-  updateTimer: `UPDATE timers SET fire_at = ?2, fire_id = unhex(?3, '-'), revision = ?4, execute_at = ?5,
-    attempts = ?6, first_attempt_at = ?7, last_attempt = ?8, created_at = ?9, updated_at = ?10,
-    asked_at = ?11, correlation_id = ?12 WHERE id = ?1`,
+  updateTimer: `UPDATE timers SET ${pendingFields.map((field, index) => `${field.column} = ${parameterOf(field, index + 2)}`).join(", ")}
+    WHERE id = ?1`,
   updateBody: "UPDATE bodies SET spec = ?2, payload = ?3 WHERE id = ?1",
   updateSpec: "UPDATE bodies SET spec = ?2 WHERE id = ?1",
   /** The pending row, if it still is in this state. */
@@ -52,12 +80,12 @@ export const writerSql = {
       AND asked_at IS ?6`,
   deleteTimer: "DELETE FROM timers WHERE id = ?1",
   deleteBody: "DELETE FROM bodies WHERE id = ?1",
-  insertEnded: `INSERT INTO history (${lifeNames}, state, id) VALUES (${lifeValues}, ?15, ?16)`,
+  insertEnded: `INSERT INTO history (${lifeNames}, state, id) VALUES (${lifeValues}, ?${specNumber + 1}, ?${specNumber + 2})`,
   /** The life of a pending timer: what its row has is copied from there, the rest is told. */
   insertEndedRow: `INSERT INTO history (${lifeNames}, state)
-    SELECT t.uuid, t.namespace, t.timer_id, t.fire_id, ?2, t.execute_at, ?3, ?4, t.created_at, ?5, ?6, ?7,
-      t.correlation_id, b.spec, ?8 FROM timers AS t CROSS JOIN bodies AS b ON b.id = t.id WHERE t.id = ?1`,
-  insertDead: `INSERT INTO dead (${lifeNames}, reason, payload) VALUES (${lifeValues}, ?15, ?16)`,
+    SELECT t.uuid, t.namespace, t.timer_id, ${lifeOfRow}, b.spec, ?8
+    FROM timers AS t CROSS JOIN bodies AS b ON b.id = t.id WHERE t.id = ?1`,
+  insertDead: `INSERT INTO dead (${lifeNames}, reason, payload) VALUES (${lifeValues}, ?${specNumber + 1}, ?${specNumber + 2})`,
   deleteEnded: "DELETE FROM history WHERE id = ?1",
   deleteDead: "DELETE FROM dead WHERE id = ?1",
   tally: `UPDATE tally SET created = created + ?2, rearmed = rearmed + ?3, replayed = replayed + ?4,
@@ -69,6 +97,13 @@ export const writerSql = {
     (SELECT id, finished_at FROM history WHERE id > ?2 ORDER BY id LIMIT ?3) WHERE finished_at < ?1 LIMIT ?4)`,
   /** The id that such a look ends at, if it did not reach the end. */
   pruneEnd: "SELECT id FROM history WHERE id > ?1 ORDER BY id LIMIT 1 OFFSET ?2",
+  insertWord: `INSERT OR REPLACE INTO lookups (namespace, timer_id, word, state, at, fire_id, revision)
+    VALUES (?1, ?2, ?3, ?4, ?5, unhex(?6, '-'), ?7)`,
+  deleteWord: `DELETE FROM lookups WHERE namespace = ?1 AND word = ?2 AND state = ?3 AND at = ?4
+    AND fire_id = unhex(?5, '-')`,
+  pruneWords: `DELETE FROM lookups WHERE (namespace, word, state, at, fire_id) IN (
+    SELECT namespace, word, state, at, fire_id FROM lookups INDEXED BY lookups_prunable
+    WHERE state IN ('delivered', 'cancelled') AND at < ?1 ORDER BY at LIMIT ?2)`,
   owners: "SELECT shard, epoch, counter, foreign_writes, node FROM shards ORDER BY shard",
   claim: `UPDATE shards SET epoch = epoch + 1, counter = counter + 1, node = ?4
     WHERE shard = ?1 AND epoch = ?2 AND counter = ?3
@@ -97,12 +132,7 @@ const withBody = "CROSS JOIN bodies AS b ON b.id = t.id"
 
 export const readerSql = {
   /** In the order in which timerWire.ts writes a timer. */
-  due: duePages(
-    `t.namespace, t.timer_id, lower(hex(t.uuid)), lower(hex(t.fire_id)), t.revision, t.execute_at, t.fire_at,
-    t.attempts, t.first_attempt_at, t.last_attempt, t.created_at, t.updated_at, t.asked_at, t.correlation_id,
-    b.spec, b.payload`,
-    withBody,
-  ),
+  due: duePages(`t.namespace, t.timer_id, lower(hex(t.uuid)), ${fieldColumns}, b.spec, b.payload`, withBody),
   heads: duePages(`${keyColumns}, lower(hex(t.fire_id)) AS fire_id, t.fire_at`, ""),
   tally: `SELECT sum(created) AS created, sum(rearmed) AS rearmed, sum(replayed) AS replayed,
     sum(delivered) AS delivered, sum(cancelled) AS cancelled, sum(replaced) AS replaced, sum(dead) AS dead,

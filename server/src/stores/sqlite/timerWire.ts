@@ -1,7 +1,17 @@
 // Timers and finished lives as fields of a pack: writers and readers side by side, field for field.
 import type { AttemptLog } from "../../domain/AttemptLog.ts"
-import type { FinishedLife, FinishedState, Mutable, Timer, TimerHead, TimerKey } from "../../domain/Timer.ts"
+import type {
+  FinishedLife,
+  FinishedState,
+  Mutable,
+  Spec,
+  Timer,
+  TimerHead,
+  TimerKey,
+} from "../../domain/Timer.ts"
+import type { AddedTerms } from "../../domain/timerFields.ts"
 import { addLog, logOfText, textOfLog } from "../AttemptLogText.ts"
+import { addedColumns, addedValue, addStored, type StoredValue } from "../addedValues.ts"
 import { specOfText, textOfSpec } from "../SpecText.ts"
 import { type Pack, PackReader, type PackWriter } from "./Pack.ts"
 
@@ -47,6 +57,7 @@ export const writeTimerWith = (
   out.field(timer.updatedAt)
   out.field(timer.askedAt)
   out.field(timer.correlationId)
+  writeAdded(out, timer)
   out.shared(textOfSpec(timer.spec))
   out.bytes(payload)
 }
@@ -65,6 +76,8 @@ export const readTimer = (input: PackReader): Timer => {
   const createdAt = input.number()
   const updatedAt = input.number()
   const askedAt = input.optionalNumber()
+  const correlationId = input.text()
+  const added = readAdded(input)
   const timer: Mutable<Timer> = {
     namespace,
     timerId,
@@ -76,13 +89,14 @@ export const readTimer = (input: PackReader): Timer => {
     attempts,
     createdAt,
     updatedAt,
-    correlationId: input.text(),
+    correlationId,
     spec: specOfText(input.shared()),
   }
   const payload = input.bytes()
   if (firstAttemptAt !== undefined) timer.firstAttemptAt = firstAttemptAt
   if (log !== undefined) addLog(timer, log)
   if (askedAt !== undefined) timer.askedAt = askedAt
+  if (added !== undefined) addAll(timer, added)
   if (payload !== undefined) timer.payload = payload
   return timer
 }
@@ -101,6 +115,7 @@ export const writeLife = (out: PackWriter, life: FinishedLife): void => {
   out.field(life.reason)
   out.field(life.endedBy)
   out.field(life.correlationId)
+  writeAdded(out, life)
   out.shared(textOfSpec(life.spec))
   out.bytes(life.payload)
 }
@@ -119,6 +134,7 @@ export const readLife = (input: PackReader): FinishedLife => {
   const reason = input.optionalText()
   const endedBy = input.optionalText()
   const correlationId = input.text()
+  const added = readAdded(input)
   const spec = specOfText(input.shared())
   const life: Mutable<FinishedLife> = {
     ...key,
@@ -137,8 +153,30 @@ export const readLife = (input: PackReader): FinishedLife => {
   if (latenessMs !== undefined) life.latenessMs = latenessMs
   if (reason !== undefined) life.reason = reason
   if (endedBy !== undefined) life.endedBy = endedBy
+  if (added !== undefined) addAll(life, added)
   if (payload !== undefined) life.payload = payload
   return life
+}
+
+const writeAdded = (out: PackWriter, row: AddedTerms): void => {
+  for (let index = 0; index < addedColumns.length; index++) out.field(addedValue(row, index))
+}
+
+/** Nothing if the row has none, as most. */
+const readAdded = (input: PackReader): ReadonlyArray<StoredValue> | undefined => {
+  let values: Array<StoredValue> | undefined
+  for (let index = 0; index < addedColumns.length; index++) {
+    const value = input.optional()
+    if (value !== null) {
+      values ??= addedColumns.map(() => null)
+      values[index] = value
+    }
+  }
+  return values
+}
+
+const addAll = (row: AddedTerms & { spec: Spec }, values: ReadonlyArray<StoredValue>): void => {
+  for (let index = 0; index < values.length; index++) addStored(row, index, values[index] ?? null)
 }
 
 export const logText = (log: AttemptLog | undefined): string | null =>

@@ -261,12 +261,35 @@ describe("punctual doctor on SQLite", () => {
     ])
   })
 
+  test("sees words that belong to no timer", async () => {
+    const url = fresh()
+    await fill(url, 3)
+    const database = new Database(pathOf(url))
+    for (const state of ["pending", "dead"]) {
+      database.run(
+        "INSERT INTO lookups (namespace, word, state, at, fire_id, timer_id, revision) VALUES ('shop', 't:a', ?, 1, zeroblob(16), 'none', 1)",
+        [state],
+      )
+    }
+    database.close()
+    const { exitCode, found } = await asJson(url)
+    expect([exitCode, found.problems]).toEqual([
+      1,
+      [
+        "The store is damaged: 1 words belong to no pending timer.",
+        "The store is damaged: 1 words belong to no dead timer.",
+      ],
+    ])
+  })
+
   test("reads an older schema, and says so", async () => {
     const url = fresh()
     await fill(url, 3)
     const database = new Database(pathOf(url))
     database.run("DROP TABLE documents")
     database.run("DROP TABLE documents_version")
+    database.run("DROP TABLE lookups")
+    for (const table of ["timers", "history", "dead"]) database.run(`ALTER TABLE ${table} DROP COLUMN tags`)
     database.run("PRAGMA user_version = 2")
     database.close()
     const { exitCode, found } = await asJson(url)

@@ -166,6 +166,8 @@ describe("punctual restore", () => {
     const database = new Database(source)
     database.run("DROP TABLE documents")
     database.run("DROP TABLE documents_version")
+    database.run("DROP TABLE lookups")
+    for (const table of ["timers", "history", "dead"]) database.run(`ALTER TABLE ${table} DROP COLUMN tags`)
     database.run("PRAGMA user_version = 2")
     const [newestMs] = database.query("SELECT max(updated_at) FROM timers").values()[0] ?? []
     database.close()

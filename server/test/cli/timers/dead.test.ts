@@ -34,6 +34,7 @@ describe("dead replay", () => {
         ["--from", "2029-01-01T00:00:00Z", "--correlation-id", "c"],
         { filter: { from: "2029-01-01T00:00:00Z", until: untilNow, correlationId: "c" } },
       ],
+      [["--tag", "trial"], { filter: { until: untilNow, tag: "trial" } }],
       [["--until", "2029-01-01T00:00:00Z"], { filter: { until: "2029-01-01T00:00:00.000Z" } }],
       [["--until", "2031-01-01T00:00:00Z"], { filter: { until: untilNow } }],
       [["--all"], { filter: { until: untilNow } }],

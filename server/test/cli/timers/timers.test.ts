@@ -58,6 +58,28 @@ describe("timers create", () => {
       { clockStartMs: Date.UTC(2030, 0, 1) },
     ))
 
+  test("has tags, by which it is listed, counted, changed and cancelled", () =>
+    withTimers(async (timers) => {
+      await timers("create", "billing", "one", ...at, ...to, "--tag", "trial", "--tag", "a,b")
+      await timers("create", "billing", "two", ...at, ...to, "--tag", "trial")
+      await timers("create", "billing", "three", ...at, ...to)
+      expect((await timers("get", "billing", "one")).out).toContain("tags           trial, a,b\n")
+      const listed = async (tag: string) => {
+        const { out } = await timers("list", "billing", "--tag", tag, "--all", "--json")
+        return out.split("\n").flatMap((line) => (line === "" ? [] : [JSON.parse(line).timerId]))
+      }
+      expect((await listed("trial")).sort()).toEqual(["one", "two"])
+      expect(await listed("a,b")).toEqual(["one"])
+      expect((await timers("count", "billing", "--tag", "trial")).out).toStartWith("2")
+      await timers("update", "billing", "one", "--tag", "paid")
+      await timers("update", "billing", "two", "--reset", "tags")
+      expect([await listed("trial"), await listed("paid")]).toEqual([[], ["one"]])
+      const { exitCode } = await timers("create", "billing", ...at, ...to, "--tag", "")
+      expect(exitCode).toBe(1)
+      await timers("cancel", "billing", "--tag", "paid")
+      expect(await listed("paid")).toEqual([])
+    }))
+
   test("carries a payload as it stands, from a flag, a file or stdin", () =>
     withTimers(async (timers, { url }) => {
       using folder = new TemporaryFolder()

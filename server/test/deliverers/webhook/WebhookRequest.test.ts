@@ -47,6 +47,15 @@ const requestOf = (
 const bytes = (text: string) => new TextEncoder().encode(text)
 
 describe("the envelope", () => {
+  test("has the timer's tags, and a header has them too, each percent-encoded", () => {
+    const { text, headers } = requestOf({}, { tags: ["trial", "a,b é"] })
+    expect(JSON.parse(text ?? "")).toMatchObject({ tags: ["trial", "a,b é"] })
+    expect(headers["punctual-tags"]).toBe("trial,a%2Cb%20%C3%A9")
+    const { text: plain, headers: without } = requestOf()
+    expect(JSON.parse(plain ?? "")).not.toHaveProperty("tags")
+    expect(without).not.toHaveProperty("punctual-tags")
+  })
+
   test("names the timer and the attempt", () => {
     expect(JSON.parse(requestOf().text ?? "")).toEqual({
       type: "timer.fired",

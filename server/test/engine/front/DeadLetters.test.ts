@@ -118,6 +118,7 @@ describe("a replay", () => {
     Effect.gen(function* () {
       engine.onFire(() => Effect.succeed(gone))
       for (const timerId of ["a-1", "a-2", "b-1"]) yield* engine.create({ timerId, correlationId: timerId })
+      for (const timerId of ["c-1", "c-2"]) yield* engine.create({ timerId, tags: ["tagged", timerId] })
       yield* engine.create({ timerId: "a-1", namespace: "other" })
       yield* engine.advance(10)
       engine.onFire(() => Effect.succeed(delivered))
@@ -128,6 +129,10 @@ describe("a replay", () => {
       expect(yield* scheduler.replay(asked)).toEqual({ replayed: 0, skipped: 0, more: false })
       const byCorrelation = { ...asked, filter: { correlationId: "b-1", exclusiveUntilMs: engine.now() } }
       expect(yield* scheduler.replay(byCorrelation)).toEqual({ replayed: 1, skipped: 0, more: false })
+      const discarding = { ...asked, filter: { tag: "c-2" } }
+      expect(yield* scheduler.discard(discarding)).toEqual({ discarded: 1, more: false })
+      const tagged = { ...asked, filter: { tag: "tagged" } }
+      expect(yield* scheduler.replay(tagged)).toEqual({ replayed: 1, skipped: 0, more: false })
       yield* engine.advance(10)
       expect(yield* deadCount(engine)).toBe(0)
       expect(yield* deadCount(engine, "other")).toBe(1)

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test"
 import { Effect, Layer } from "effect"
+import type { Timer } from "../../../src/domain/Timer.ts"
 import { ShardLeases } from "../../../src/ports/ShardLeases.ts"
 import { TimerStore } from "../../../src/ports/TimerStore.ts"
 import { makeMemoryDatabase } from "../../../src/stores/memory/MemoryDatabase.ts"
@@ -10,7 +11,7 @@ import { shardLeasesSuite } from "../../../testkit/ShardLeases.suite.ts"
 import { shardStorageSuite } from "../../../testkit/ShardStorage.suite.ts"
 import { at, owned, type StoreFixture } from "../../../testkit/StoreFixture.ts"
 import { timerStoreSuite } from "../../../testkit/TimerStore.suite.ts"
-import { samplePut } from "../../../testkit/timers.ts"
+import { cancelOf, changeOf, discardOf, outcomeOf, samplePut } from "../../../testkit/timers.ts"
 
 const fixture: StoreFixture = {
   name: "memory",
@@ -34,6 +35,24 @@ shardStorageSuite({
 shardLeasesSuite(fixture)
 
 describe("a memory database shared by nodes", () => {
+  test("keeps no words of what is gone", () => {
+    const database = makeMemoryDatabase({ shards: 1 })
+    const puts = [samplePut({ tags: ["a", "b"] }), samplePut({ tags: ["a"] }), samplePut({ tags: ["c"] })]
+    Effect.runSync(
+      Effect.gen(function* () {
+        const { store, write } = yield* owned
+        const [first, second, third] = puts.map(({ timer }) => timer) as [Timer, Timer, Timer]
+        yield* write(puts)
+        yield* write([outcomeOf(first, { to: "retry", fireAt: 5 }), changeOf(second, { tags: ["d"] })])
+        yield* write([cancelOf(first), cancelOf(second), outcomeOf(third, { to: "dead", reason: "refused" })])
+        yield* write([discardOf(third)])
+        expect(database.index("shop").words.size).toBeGreaterThan(0)
+        expect(yield* store.prune(Number.MAX_SAFE_INTEGER, 10)).toBe(2)
+      }).pipe(Effect.provide(MemoryStore.over(database))),
+    )
+    expect([...database.index("shop").words.keys()]).toEqual([])
+  })
+
   test("what one node writes the other reads, and a claim fences the first", () => {
     const database = makeMemoryDatabase({ shards: 1 })
     const [first, second] = [MemoryStore.over(database), MemoryStore.over(database)]

@@ -3,14 +3,17 @@
 import { expect, test } from "bun:test"
 import { Effect, ManagedRuntime } from "effect"
 import type { WriteItem } from "../../../src/domain/WriteItem.ts"
+import { madeCorrelationId } from "../../../src/domain/words.ts"
 import { PostgresStore } from "../../../src/stores/postgres/PostgresStore.ts"
 import { describePostgres } from "../../../testkit/PostgresBinaries.ts"
 import { serverForTests } from "../../../testkit/postgres.ts"
 import { at, owned, timerIn } from "../../../testkit/StoreFixture.ts"
 import {
   changeOf,
+  delivered,
   outcomeOf,
   putOf,
+  sampleId,
   sampleNow,
   samplePut,
   sampleSpec,
@@ -53,6 +56,8 @@ describePostgres("installed", "writing to PostgreSQL", () => {
       samplePut({ fireId: "-".repeat(36) }),
       samplePut({ fireId: "0".repeat(32) }),
       samplePut({ attempts: 2 ** 31 }),
+      samplePut({ tags: ["a\0b"] }),
+      samplePut({ tags: ["a", "half \ud800 a character"] }),
       { kind: "restore", archived: { kind: "pending", timer: sampleTimer({ attempts: 2 ** 31 }) } },
     ]
     for (const item of faulty) {
@@ -66,6 +71,33 @@ describePostgres("installed", "writing to PostgreSQL", () => {
       expect((await rig.write([sound])).map(({ result }) => result)).toEqual(["created"])
       expect((await rig.find(sound)).pending).toEqual(sound.timer)
     }
+  })
+
+  test("the index of words holds those of what is there: none of timers without words, none of what is gone", async () => {
+    await using rig = await setUp()
+    await using sql = new Bun.SQL({ url: server().url, max: 1 })
+    const words = async () => {
+      const rows: ReadonlyArray<{ word: string; state: string }> = await sql.unsafe(
+        `SELECT word, state FROM ${rig.schema}.lookups ORDER BY word, state`,
+      )
+      return rows.map(({ word, state }) => `${word} ${state}`)
+    }
+    await rig.write([samplePut({ correlationId: madeCorrelationId(sampleId()) })])
+    expect(await words()).toEqual([])
+    const timer = sampleTimer({ tags: ["a"], correlationId: "b" })
+    const [created] = await rig.write([putOf(timer)])
+    expect(await words()).toEqual(["c:b pending", "t:a pending"])
+    const [retried] = await rig.write([outcomeOf(timerIn(created), { to: "retry", fireAt: sampleNow + 9 })])
+    expect(await words()).toEqual(["c:b pending", "t:a pending"])
+    const [changed] = await rig.write([changeOf(timer, { tags: ["c", "d"] })])
+    expect(await words()).toEqual(["c:b pending", "t:c pending", "t:d pending"])
+    // Of an arming that is gone: it misses, and its words stay as they are.
+    await rig.write([outcomeOf(timerIn(retried), delivered)])
+    expect(await words()).toEqual(["c:b pending", "t:c pending", "t:d pending"])
+    await rig.write([outcomeOf(timerIn(changed), delivered)])
+    expect(await words()).toEqual(["c:b delivered", "t:c delivered", "t:d delivered"])
+    expect(await Effect.runPromise(rig.store.prune(Number.MAX_SAFE_INTEGER, 100))).toBe(1)
+    expect(await words()).toEqual([])
   })
 
   test("a create is unchanged if its spec says the same in another order", async () => {

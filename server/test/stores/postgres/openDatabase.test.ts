@@ -122,7 +122,9 @@ describePostgres("installed", "opening a PostgreSQL store", () => {
     const [own] = await hashes()
     const made = await functions()
     expect(made.map(({ proname }) => proname)).toEqual(
-      ["change_others", "claim_shard", "commit_changes", "insert_new"].map((name) => `${name}_${own?.hash}`),
+      ["change_others", "change_words", "claim_shard", "commit_changes", "insert_new"].map(
+        (name) => `${name}_${own?.hash}`,
+      ),
     )
     // Other programs opened the store since: one long ago, and one that may still run.
     await using(server().url, async (sql) => {
@@ -131,7 +133,9 @@ describePostgres("installed", "opening a PostgreSQL store", () => {
           `ALTER FUNCTION ${schema}.${proname} RENAME TO ${proname.replace(/_[0-9a-f]+$/, "_old")}`,
         )
       }
-      await sql.unsafe(`ALTER TYPE ${schema}.change_${own?.hash} RENAME TO change_old`)
+      for (const type of ["change", "word"]) {
+        await sql.unsafe(`ALTER TYPE ${schema}.${type}_${own?.hash} RENAME TO ${type}_old`)
+      }
       await sql.unsafe(`DELETE FROM ${schema}.functions`)
       await sql.unsafe(`INSERT INTO ${schema}.functions (hash, used_at)
         VALUES ('old', now() - interval '31 days'), ('recent', now() - interval '29 days')`)

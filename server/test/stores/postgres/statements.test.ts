@@ -154,7 +154,13 @@ for (const kind of ["installed", "packaged"] satisfies ReadonlyArray<PostgresKin
         "Index Scan Backward using history_by_key on history",
         "Index Scan using history_by_key on history",
       )
-      await expectIndexed(pruneSql, "Index Scan using history_prunable on history", "Tid Scan on history")
+      await expectIndexed(
+        pruneSql,
+        "Index Scan using history_prunable on history",
+        "Tid Scan on history",
+        "Index Scan using lookups_prunable on lookups",
+        "Tid Scan on lookups",
+      )
       await expectNamesByIndex()
       await expectIndexed(documentSql.get, "Index Scan using documents_pkey on documents")
       await expectIndexed(documentSql.list, "Index Scan using documents_pkey on documents")
@@ -165,11 +171,12 @@ for (const kind of ["installed", "packaged"] satisfies ReadonlyArray<PostgresKin
       const plans = await plansDuring(writes)
       expect(plans).toContain("using timers_pkey on timers t")
       expect(plans).toContain("using shards_pkey on shards s")
+      expect(plans).toContain("using lookups_pkey on lookups l")
       expect(plans).toContain("Index Scan Backward using history_by_key on history h")
       expect(plans).toContain("Index Scan using history_by_key on history h")
       expect(plans).toContain("Index Only Scan using history_by_key on history h")
       expect(plans).not.toMatch(
-        /Seq Scan on (timers|history|shards)|(timers_by_namespace|timers_by_due|history_pkey) on/,
+        /Seq Scan on (timers|history|shards|lookups)|(timers_by_namespace|timers_by_due|history_pkey) on/,
       )
     }
 
@@ -183,10 +190,12 @@ for (const kind of ["installed", "packaged"] satisfies ReadonlyArray<PostgresKin
         [{ order: "end", state: "dead" }, [1, 1], "history_pkey on history"],
         [{ order: "finishedId", state: "dead", ...ids }, ["a", 1], "history_by_key on history"],
         [{ order: "finishedId", state: "dead", timerId: "a" }, ["a", 1], "history_by_key on history"],
+        [{ order: "word", word: "t:a" }, ["t:a", 1, "0"], "lookups_pkey on lookups"],
+        [{ order: "word", word: "t:a", state: "delivered" }, ["t:a", 1, "0"], "lookups_pkey on lookups"],
       ]
       const times = { inclusiveFromMs: 1, exclusiveUntilMs: 2 }
       for (const [shape, exclusiveAfter, used] of cases) {
-        const isByTime = shape.order === "due" || shape.order === "end"
+        const isByTime = shape.order === "due" || shape.order === "end" || shape.order === "word"
         for (const bounds of isByTime ? [{}, times] : [{}]) {
           for (const isDescending of [false, true]) {
             const scan: Scan = { namespace: "shop", limit: 10, isDescending, ...shape, ...bounds }

@@ -2,13 +2,16 @@
 import { Database } from "bun:sqlite"
 import { afterEach, beforeEach, describe, expect, test } from "bun:test"
 import { Effect, Fiber } from "effect"
-import { at, owned, type Store, timerIn } from "../../../testkit/StoreFixture.ts"
+import type { Timer } from "../../../src/domain/Timer.ts"
+import { madeCorrelationId } from "../../../src/domain/words.ts"
+import { at, idsOf, owned, type Store, timerIn, walkList } from "../../../testkit/StoreFixture.ts"
 import { sqliteAt, type TemporaryFolder, temporaryFolder } from "../../../testkit/sqlite.ts"
 import {
   cancelOf,
   delivered,
   outcomeOf,
   putOf,
+  sampleId,
   sampleNow,
   samplePut,
   sampleTimer,
@@ -45,6 +48,58 @@ describe("the SQLite writer", () => {
           other.run("COMMIT")
           expect(yield* Fiber.join(writing)).toEqual([{ result: "ownershipLost" }])
           expect((yield* store.find(put.timer)).pending).toBeUndefined()
+        }),
+      ),
+    ))
+
+  test("a timer with neither tags nor a caller's correlation id writes no words; pruning leaves none behind", () =>
+    withStore(
+      Effect.scoped(
+        Effect.gen(function* () {
+          const { store, write } = yield* owned
+          const other = yield* beside
+          other.run("CREATE TABLE seen (what TEXT)")
+          for (const what of ["INSERT", "DELETE"]) {
+            other.run(
+              `CREATE TRIGGER seen_${what} AFTER ${what} ON lookups BEGIN INSERT INTO seen VALUES ('${what}'); END`,
+            )
+          }
+          const seen = () =>
+            other.query("SELECT what, count(*) FROM seen GROUP BY what ORDER BY what").values()
+          const live = Effect.fnUntraced(function* (timer: Timer) {
+            const [retried] = yield* write([putOf(timer), outcomeOf(timer, { to: "retry", fireAt: 7 })])
+            expect(retried).toMatchObject({ result: "created" })
+            yield* write([cancelOf(timer)])
+          })
+          yield* live(sampleTimer({ correlationId: madeCorrelationId(sampleId()) }))
+          expect(seen()).toEqual([])
+          yield* live(sampleTimer({ tags: ["a", "b"], correlationId: "order-1" }))
+          // Three words: with the create, at the time of the retry, and with the life that is left of them.
+          expect(seen()).toEqual([
+            ["DELETE", 6],
+            ["INSERT", 9],
+          ])
+          expect(yield* store.prune(Number.MAX_SAFE_INTEGER, 100)).toBe(2)
+          expect(other.query("SELECT count(*) FROM lookups").values()).toEqual([[0]])
+        }),
+      ),
+    ))
+
+  test("what an older program wrote without words is found by its correlation id, in pages and counts", () =>
+    withStore(
+      Effect.scoped(
+        Effect.gen(function* () {
+          const { store, write } = yield* owned
+          const other = yield* beside
+          const timers = [1, 2, 3, 4].map((n) =>
+            sampleTimer({ correlationId: "order-1", fireAt: sampleNow + n }),
+          )
+          yield* write([...timers, sampleTimer()].map((timer) => putOf(timer)))
+          other.run("DELETE FROM lookups")
+          const query = { namespace: "shop", state: "pending", correlationId: "order-1" } as const
+          const pages = yield* walkList({ ...query, reversed: false, includePayload: false, limit: 3 })
+          expect(idsOf(pages)).toEqual(timers.map(({ timerId }) => timerId))
+          expect(yield* store.count({ ...query, limit: 9 })).toEqual({ count: 4, capped: false })
         }),
       ),
     ))

@@ -22,10 +22,13 @@ const planOf = (sql: string): ReadonlyArray<string> => {
 const expectIndexed = (sql: string, ...used: ReadonlyArray<string>): void => {
   const plan = planOf(sql)
   for (const name of used) expect(plan.join("; ")).toContain(name)
-  expect(plan.filter((step) => /TEMP B-TREE|^SCAN (t|b|timers|bodies|history|dead)\b/.test(step))).toEqual([])
+  expect(
+    plan.filter((step) => /TEMP B-TREE|^SCAN (t|b|timers|bodies|history|dead|lookups|l|r)\b/.test(step)),
+  ).toEqual([])
 }
 
 const byKey = "(namespace=? AND timer_id=?)"
+const byWord = "l USING PRIMARY KEY (namespace=? AND word=? AND state=?"
 
 describe("statements of the writer", () => {
   test("look a key up by the key's indexes", () => {
@@ -59,6 +62,14 @@ describe("statements of the writer", () => {
     for (const name of ["epoch", "tally", "foreign", "claim", "renew", "release"] as const) {
       expectIndexed(writerSql[name], "USING INTEGER PRIMARY KEY (rowid=?)")
     }
+  })
+
+  test("change and prune words by their keys", () => {
+    expectIndexed(
+      writerSql.deleteWord,
+      "lookups USING PRIMARY KEY (namespace=? AND word=? AND state=? AND at=? AND fire_id=?)",
+    )
+    expectIndexed(writerSql.pruneWords, "lookups USING COVERING INDEX lookups_prunable (at<?)")
   })
 
   test("prune along the ids", () => {
@@ -104,11 +115,14 @@ describe("statements of the reader", () => {
         "history_by_key (namespace=? AND timer_id=?",
       ],
       [{ order: "end", state: "dead" }, [1, 1], "dead_by_end (namespace=?"],
+      [{ order: "word", word: "t:a" }, ["t:a", 1, "0"], byWord],
+      [{ order: "word", word: "t:a", state: "delivered" }, ["t:a", 1, "0"], byWord],
+      [{ order: "word", word: "t:a", state: "dead" }, ["t:a", 1, "0"], byWord],
       [{ order: "finishedId", state: "dead", ...ids }, ["a", 1], "dead_by_key (namespace=? AND timer_id>?"],
     ]
     const times = { inclusiveFromMs: 1, exclusiveUntilMs: 2 }
     for (const [shape, exclusiveAfter, used] of cases) {
-      const isByTime = shape.order === "due" || shape.order === "end"
+      const isByTime = shape.order === "due" || shape.order === "end" || shape.order === "word"
       for (const bounds of isByTime ? [{}, times] : [{}]) {
         for (const isDescending of [false, true]) {
           const scan: Scan = { namespace: "shop", limit: 1, isDescending, ...shape, ...bounds }

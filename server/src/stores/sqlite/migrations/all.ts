@@ -6,6 +6,8 @@ import askedAt from "./0002-asked-at.sql" with { type: "text" }
 import namespaces from "./0003-namespaces.sql" with { type: "text" }
 import dueOrder from "./0004-due-order.sql" with { type: "text" }
 import settingsToDocuments from "./0005-documents.sql" with { type: "text" }
+import tags from "./0006-tags.sql" with { type: "text" }
+import lookups from "./0007-lookups.sql" with { type: "text" }
 
 export const migrations: ReadonlyArray<string> = [
   timers,
@@ -13,4 +15,6 @@ export const migrations: ReadonlyArray<string> = [
   namespaces,
   dueOrder,
   `${documents}\n${settingsToDocuments}`,
+  tags,
+  lookups,
 ]

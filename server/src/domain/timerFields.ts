@@ -1,0 +1,155 @@
+// The fields of a pending timer and of a finished life, each once: its name, its kind, its column. Wire forms, archive
+// lines, columns, statements, the packs between threads and the API's JSON are made from these tables.
+//
+// Key, spec and payload are not in them: each place writes those in its own way. The fields are of two sorts.
+//  - Base fields. The functions that every write and every delivery runs name them one by one, because code that goes
+//    through a table takes up to three times as long there. test/domain/timerFields.test.ts proves that these functions
+//    know every field of the tables.
+//  - Added fields. All places go through the table for them, so that a new one is an entry here, a line in Timer.ts and a
+//    migration for each SQL store. They are terms of an arming: whatever ends it, repeats it or replays it keeps them. They
+//    are optional, and a timer without them pays a look at one property.
+import type { FinishedLife, Mutable, Timer, TimerKey } from "./Timer.ts"
+
+/**
+ * `revision` needs eight bytes, and `count` four. `log` is an attempt log, `texts` a list of texts; SQL stores keep both
+ * as JSON.
+ */
+export type FieldKind =
+  | "text"
+  | "state"
+  | "fireId"
+  | "instant"
+  | "revision"
+  | "count"
+  | "number"
+  | "log"
+  | "texts"
+
+export interface TimerField<Name extends string = string> {
+  readonly name: Name
+  readonly column: string
+  readonly kind: FieldKind
+  readonly isOptional?: true
+}
+
+interface AddedField extends TimerField<keyof Timer & keyof FinishedLife> {
+  readonly kind: "text" | "number" | "texts"
+  readonly isOptional: true
+}
+
+export const addedFields = [
+  { name: "tags", column: "tags", kind: "texts", isOptional: true },
+] as const satisfies ReadonlyArray<AddedField>
+
+export const pendingFields = [
+  { name: "fireId", column: "fire_id", kind: "fireId" },
+  { name: "revision", column: "revision", kind: "revision" },
+  { name: "executeAt", column: "execute_at", kind: "instant" },
+  { name: "fireAt", column: "fire_at", kind: "instant" },
+  { name: "attempts", column: "attempts", kind: "count" },
+  { name: "firstAttemptAt", column: "first_attempt_at", kind: "instant", isOptional: true },
+  { name: "attemptLog", column: "last_attempt", kind: "log", isOptional: true },
+  { name: "createdAt", column: "created_at", kind: "instant" },
+  { name: "updatedAt", column: "updated_at", kind: "instant" },
+  { name: "askedAt", column: "asked_at", kind: "instant", isOptional: true },
+  { name: "correlationId", column: "correlation_id", kind: "text" },
+  ...addedFields,
+] as const satisfies ReadonlyArray<TimerField<keyof Timer>>
+
+export const finishedFields = [
+  { name: "state", column: "state", kind: "state" },
+  { name: "fireId", column: "fire_id", kind: "fireId" },
+  { name: "revision", column: "revision", kind: "revision" },
+  { name: "executeAt", column: "execute_at", kind: "instant" },
+  { name: "attempts", column: "attempts", kind: "count" },
+  { name: "attemptLog", column: "last_attempt", kind: "log", isOptional: true },
+  { name: "createdAt", column: "created_at", kind: "instant" },
+  { name: "finishedAt", column: "finished_at", kind: "instant" },
+  { name: "latenessMs", column: "lateness_ms", kind: "number", isOptional: true },
+  { name: "reason", column: "reason", kind: "text", isOptional: true },
+  { name: "endedBy", column: "ended_by", kind: "text", isOptional: true },
+  { name: "correlationId", column: "correlation_id", kind: "text" },
+  ...addedFields,
+] as const satisfies ReadonlyArray<TimerField<keyof FinishedLife>>
+
+export type PendingField = (typeof pendingFields)[number]
+export type FinishedField = (typeof finishedFields)[number]
+
+type ApartFromFields = keyof TimerKey | "spec" | "payload"
+type InNoTable =
+  | Exclude<keyof Timer, ApartFromFields | PendingField["name"]>
+  | Exclude<keyof FinishedLife, ApartFromFields | FinishedField["name"]>
+
+type Nothing<Name extends never> = Name
+
+/** This type fails to check if a field of a timer or of a life is in no table. The error names the field. */
+export type FieldsInNoTable = Nothing<InNoTable>
+
+type AddedName = (typeof addedFields)[number]["name"]
+
+/** The added fields of a timer or a life. */
+export type AddedTerms = Pick<Timer, AddedName>
+
+/** What an update says of them: absent keeps, null clears. */
+export type AddedChanges = { readonly [name in AddedName]?: Exclude<Timer[name], undefined> | null }
+
+/** By name, as the loops below and those of stores read and write them. */
+export type TermsByName = { [name: string]: unknown }
+
+const addedNames: ReadonlyArray<string> = (addedFields as ReadonlyArray<AddedField>).map(({ name }) => name)
+
+/**
+ * One step for each added field, put together once into one function: on the hot paths a loop over a table costs more than
+ * what it does.
+ */
+export const forEachAdded = <Args extends ReadonlyArray<unknown>>(
+  stepOf: (field: TimerField, index: number) => (...args: Args) => void,
+): ((...args: Args) => void) => {
+  const [first = () => {}, ...rest] = (addedFields as ReadonlyArray<TimerField>).map(stepOf)
+  return rest.reduce(
+    (before, step) =>
+      (...args: Args) => {
+        before(...args)
+        step(...args)
+      },
+    first,
+  )
+}
+
+/** Gives the second the added fields of the first; null is none. */
+export const copyAdded: (from: AddedTerms | AddedChanges, to: Mutable<AddedTerms>) => void = forEachAdded(
+  ({ name }) =>
+    (from: TermsByName, to: TermsByName) => {
+      const value = from[name]
+      if (value !== undefined && value !== null) to[name] = value
+    },
+)
+
+/** The added fields of `pending` after a change of them. */
+export const addedAfter = (pending: AddedTerms, set: AddedChanges): AddedTerms => {
+  const after: TermsByName = {}
+  for (const name of addedNames) {
+    const asked = (set as TermsByName)[name]
+    const value = asked === undefined ? (pending as TermsByName)[name] : asked
+    if (value !== undefined && value !== null) after[name] = value
+  }
+  return after
+}
+
+/** What of the added fields a request names, as it names them. */
+export const addedIn = (request: AddedChanges): AddedChanges => {
+  const named: TermsByName = {}
+  for (const name of addedNames) {
+    const value = (request as TermsByName)[name]
+    if (value !== undefined) named[name] = value
+  }
+  return named
+}
+
+export const haveSameAdded = (a: AddedTerms, b: AddedTerms): boolean =>
+  addedNames.every((name) => isSameTerm((a as TermsByName)[name], (b as TermsByName)[name]))
+
+const isSameTerm = (a: unknown, b: unknown): boolean =>
+  Array.isArray(a) && Array.isArray(b)
+    ? a.length === b.length && a.every((part, index) => part === b[index])
+    : a === b

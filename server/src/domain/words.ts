@@ -1,0 +1,70 @@
+// Words by which timers and lives are found: one for each tag, and one for a correlation id that the caller gave. Stores
+// keep them in an index of their own (`lookups`), so that a filter by a word reads what has it and nothing else. A timer
+// with neither costs the index nothing.
+//
+// A correlation id that the service made is no word, because every timer would pay for it. Such ids are known by their
+// form, a UUID of version 8: a timer need not remember who made its id, and an id that a caller took over from another
+// timer is found, like that one, by a scan of the namespace.
+import type { FinishedLife, FinishedState, Timer } from "./Timer.ts"
+
+/** One row of the index. Places are (atMs, fireId), where atMs is fireAt or finishedAt. */
+export interface WordRow {
+  readonly word: string
+  readonly state: "pending" | FinishedState
+  readonly atMs: number
+  readonly fireId: string
+  readonly revision: number
+}
+
+/** What becomes of the index with a change of a key. */
+export interface WordChange {
+  readonly removed: ReadonlyArray<WordRow>
+  readonly added: ReadonlyArray<WordRow>
+}
+
+/** From a fresh UUID of version 7: the same id in the form of those that the service makes. */
+export const madeCorrelationId = (uuidV7: string): string => `${uuidV7.slice(0, 14)}8${uuidV7.slice(15)}`
+
+/** Longer ids are found by a scan: what an index can hold is bounded. */
+const mostChars = 255
+
+export const wordOfTag = (tag: string): string => `t:${tag}`
+
+/** Nothing if the id is no word. */
+export const wordOfCorrelation = (id: string): string | undefined =>
+  isMade(id) || id.length > mostChars ? undefined : `c:${id}`
+
+const isMade = (id: string): boolean =>
+  id.length === 36 &&
+  id.charCodeAt(14) === 0x38 &&
+  id.charCodeAt(8) === 0x2d &&
+  id.charCodeAt(13) === 0x2d &&
+  id.charCodeAt(18) === 0x2d &&
+  id.charCodeAt(23) === 0x2d
+
+const none: ReadonlyArray<string> = []
+
+const wordsOf = ({ tags, correlationId }: Pick<Timer, "tags" | "correlationId">): ReadonlyArray<string> => {
+  const correlation = wordOfCorrelation(correlationId)
+  if (tags === undefined) return correlation === undefined ? none : [correlation]
+  const words = tags.map(wordOfTag)
+  return correlation === undefined ? words : [...words, correlation]
+}
+
+/** The rows of a pending timer. */
+export const wordRowsOfTimer = (timer: Timer): ReadonlyArray<WordRow> =>
+  rows(wordsOf(timer), "pending", timer.fireAt, timer)
+
+/** The rows of a finished life. */
+export const wordRowsOfLife = (life: FinishedLife): ReadonlyArray<WordRow> =>
+  rows(wordsOf(life), life.state, life.finishedAt, life)
+
+const noRows: ReadonlyArray<WordRow> = []
+
+const rows = (
+  words: ReadonlyArray<string>,
+  state: WordRow["state"],
+  atMs: number,
+  { fireId, revision }: Pick<Timer, "fireId" | "revision">,
+): ReadonlyArray<WordRow> =>
+  words.length === 0 ? noRows : words.map((word) => ({ word, state, atMs, fireId, revision }))

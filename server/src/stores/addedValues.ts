@@ -1,0 +1,63 @@
+// Added fields (domain/timerFields.ts) as SQL columns and packs hold them: primitives, lists of texts as JSON. A text that
+// is no such list makes its row unreadable, as a damaged spec does.
+import type { Spec } from "../domain/Timer.ts"
+import {
+  type AddedTerms,
+  addedFields,
+  forEachAdded,
+  type TermsByName,
+  type TimerField,
+} from "../domain/timerFields.ts"
+import { jsonOf } from "./jsonText.ts"
+import { unreadableSpec } from "./SpecText.ts"
+
+export type StoredValue = string | number | null
+
+const fields: ReadonlyArray<TimerField> = addedFields
+
+/** The columns of the added fields, in the order of their values. */
+export const addedColumns: ReadonlyArray<string> = fields.map(({ column }) => column)
+
+/** One value for each added field. */
+export const addedValues = (row: AddedTerms): ReadonlyArray<StoredValue> => getters.map((get) => get(row))
+
+/** The value of the added field with this index. */
+export const addedValue = (row: AddedTerms, index: number): StoredValue => getters[index]?.(row) ?? null
+
+const getters = fields.map(({ name }) => (row: TermsByName): StoredValue => {
+  const value = row[name]
+  if (value === undefined) return null
+  return Array.isArray(value) ? JSON.stringify(value) : (value as StoredValue)
+})
+
+type ReadRow = AddedTerms & { spec: Spec }
+
+/** Adds what a column held to what was read of its row. */
+export const addStored = (row: ReadRow, index: number, stored: StoredValue): void => {
+  const field = fields[index]
+  if (field === undefined || stored === null) return
+  const value = field.kind === "texts" ? textsOf(stored) : stored
+  if (value !== undefined) (row as unknown as TermsByName)[field.name] = value
+  else if (row.spec.unreadable === undefined)
+    row.spec = unreadableSpec(`its ${field.name} have another shape`)
+}
+
+/** Adds all that a row of named columns holds. */
+export const addStoredOf: (row: ReadRow, columns: object) => void = forEachAdded(
+  ({ column }, index) =>
+    (row: ReadRow, columns: object) => {
+      const stored = (columns as { readonly [column: string]: StoredValue })[column]
+      if (stored !== null && stored !== undefined) addStored(row, index, stored)
+    },
+)
+
+/** The tags of a head that was scanned. Damaged ones match no filter; the row is read in full wherever it is shown. */
+export const tagsOfHead = (stored: string | null): { readonly tags?: ReadonlyArray<string> } => {
+  const tags = stored === null ? undefined : textsOf(stored)
+  return tags === undefined ? {} : { tags }
+}
+
+const textsOf = (stored: StoredValue): ReadonlyArray<string> | undefined => {
+  const json = typeof stored === "string" ? jsonOf(stored) : undefined
+  return Array.isArray(json) && json.every((part) => typeof part === "string") ? json : undefined
+}

@@ -1,0 +1,44 @@
+// The index of words beside the rows that it is of: scans by word find what has the word, at its place, and nothing else.
+import { expect } from "bun:test"
+import { Effect } from "effect"
+import { wordOfCorrelation, wordOfTag } from "../src/domain/words.ts"
+import type { Scan, ScannedHead, ShardStorage } from "../src/ports/ShardStorage.ts"
+
+const states = ["pending", "delivered", "cancelled", "dead"] as const
+
+/** More than any test has of one state. */
+const limit = 1_000
+
+/** Of all rows of the namespace, each word in both directions; `others` are words that rows may have had. */
+export const expectWordsAgree = Effect.fnUntraced(function* (
+  storage: ShardStorage["Service"],
+  namespace: string,
+  others: ReadonlyArray<string> = [],
+) {
+  for (const state of states) {
+    const base = { namespace, isDescending: false, limit, ...(state === "pending" ? {} : { state }) }
+    const order = state === "pending" ? "pendingId" : "finishedId"
+    const rows = (yield* storage.scan({ ...base, order })).filter((head) => head.state === state)
+    const words = new Set([...others, ...rows.flatMap(wordsOfHead)])
+    for (const word of words) {
+      const scan: Scan = { ...base, order: "word", word }
+      const expected = rows.filter((head) => wordsOfHead(head).includes(word)).map(placed)
+      const found = (yield* storage.scan(scan)).map(placed)
+      expect([state, word, found]).toEqual([state, word, expected.sort(byPlace)])
+      const backwards = yield* storage.scan({ ...scan, isDescending: true })
+      expect(backwards.map(placed)).toEqual(found.toReversed())
+      if (storage.count !== undefined) expect(yield* storage.count(scan)).toBe(found.length)
+    }
+  }
+})
+
+const wordsOfHead = ({ tags = [], correlationId }: ScannedHead): ReadonlyArray<string> => {
+  const word = wordOfCorrelation(correlationId)
+  return [...tags.map(wordOfTag), ...(word === undefined ? [] : [word])]
+}
+
+type Placed = readonly [atMs: number, fireId: string, timerId: string, revision: number]
+
+const placed = ({ atMs, fireId, timerId, revision }: ScannedHead): Placed => [atMs, fireId, timerId, revision]
+
+const byPlace = (a: Placed, b: Placed): number => a[0] - b[0] || (a[1] < b[1] ? -1 : 1)
