@@ -4,8 +4,8 @@ import documents from "@punctual/documents/postgres/schema.sql" with { type: "te
 import schema from "./0007-schema.sql" with { type: "text" }
 import functions from "./0008-functions.sql" with { type: "text" }
 import settingsToDocuments from "./0009-documents.sql" with { type: "text" }
-import tags from "./0010-tags.sql" with { type: "text" }
-import lookups from "./0011-lookups.sql" with { type: "text" }
+import lookups from "./0010-lookups.sql" with { type: "text" }
+import tags from "./0011-tags.sql" with { type: "text" }
 
 export interface Migration {
   readonly version: number
@@ -17,8 +17,8 @@ export const migrations: readonly [Migration, ...ReadonlyArray<Migration>] = [
   { version: 7, text: schema },
   { version: 8, text: functions },
   { version: 9, text: `${documents}\n${settingsToDocuments}` },
-  { version: 10, text: tags },
-  { version: 11, text: lookups },
+  { version: 10, text: lookups },
+  { version: 11, text: tags },
 ]
 
 /** The oldest version that can be brought up to date. */

@@ -1,3 +1,0 @@
--- The caller's own words to find a timer by, as a JSON array of texts; NULL if there are none.
-ALTER TABLE timers ADD COLUMN tags text;
-ALTER TABLE history ADD COLUMN tags text;
