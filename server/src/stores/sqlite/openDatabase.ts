@@ -199,6 +199,7 @@ const marksOfVersions = [
   { version: 1, isThere: "SELECT count(*) FROM sqlite_schema WHERE name = 'timers'" },
   { version: 2, isThere: "SELECT count(*) FROM pragma_table_info('timers') WHERE name = 'asked_at'" },
   { version: 5, isThere: "SELECT count(*) FROM sqlite_schema WHERE name = 'documents'" },
+  { version: 7, isThere: "SELECT count(*) FROM sqlite_schema WHERE name = 'lookups'" },
 ]
 
 /** Whether the version in the header is not one that these tables can have. */

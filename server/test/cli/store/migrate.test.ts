@@ -117,6 +117,7 @@ describe("punctual migrate on SQLite", () => {
         yield* Effect.sync(() =>
           editing(url, (database) => {
             database.run("DROP TABLE documents")
+            database.run("DROP TABLE lookups")
             database.run("PRAGMA user_version = 4")
           }),
         )

@@ -54,6 +54,7 @@ describe("the archive of a file", () => {
     await Effect.runPromise(Effect.scoped(Layer.build(sqliteAt(folder.database, { shards: 1 }))))
     const file = new Database(folder.database)
     file.run("DROP TABLE documents")
+    file.run("DROP TABLE lookups")
     file.run("PRAGMA user_version = 4")
     file.close()
     const failure = await Effect.runPromise(Effect.scoped(Effect.flip(SqliteArchive.open(folder.database))))

@@ -163,6 +163,7 @@ describe("opening an SQLite store", () => {
     // The other one: an older program, whose schema this one would have to migrate.
     edit((database) => {
       database.run("DROP TABLE documents")
+      database.run("DROP TABLE lookups")
       database.run("PRAGMA user_version = 4")
     })
     const holder = new Database(`${folder.database}.lock`)
