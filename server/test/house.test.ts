@@ -283,6 +283,15 @@ describe("the house", () => {
     expect(namesInMoreThanOneFile()).toEqual(sharedNames)
   })
 
+  test("no exported name hides one of the language's", () => {
+    const globals = new Set(Object.getOwnPropertyNames(globalThis).filter((name) => /^[A-Z]/.test(name)))
+    globals.add("Record").add("Partial").add("Pick").add("Omit")
+    const hiding = product.flatMap(({ path, text }) =>
+      [...exportedNames(text)].filter((name) => globals.has(name)).map((name) => `${path} exports ${name}`),
+    )
+    expect(hiding).toEqual([])
+  })
+
   test("rooms do not import each other in a circle", () => {
     expect(circleIn(importGraph())).toBeUndefined()
   })

@@ -106,7 +106,7 @@ export interface Outcome {
  * What came of an attempt whose arming was cancelled or replaced while it ran. It touches nothing
  * that is pending: it corrects, or adds, the history entry of `life.fireId`.
  */
-export interface Record {
+export interface LateRecord {
   readonly kind: "record"
   readonly life: FinishedLife
 }
@@ -145,7 +145,7 @@ export interface Restore {
   readonly archived: ArchivedItem
 }
 
-export type WriteItem = Put | Change | Schedule | Cancel | Outcome | Record | Replay | Discard | Restore
+export type WriteItem = Put | Change | Schedule | Cancel | Outcome | LateRecord | Replay | Discard | Restore
 
 export type PutAnswer =
   | { readonly result: "created" | "replaced" | "unchanged" | "exists"; readonly timer: Timer }

@@ -14,12 +14,12 @@ import type {
   Change,
   ChangeAnswer,
   InsertAnswer,
+  LateRecord,
   NamedDead,
   Outcome,
   OutcomeAnswer,
   Put,
   PutAnswer,
-  Record,
   RecordAnswer,
   Schedule,
   ScheduleAnswer,
@@ -256,7 +256,7 @@ export const decideOutcome = (outcome: Outcome, { pending, last }: Known): Decis
 }
 
 /** `prior` is the history entry of the same key and fireId, if there is one. */
-export const decideRecord = (record: Record, prior: FinishedLife | undefined): Decision<RecordAnswer> => {
+export const decideRecord = (record: LateRecord, prior: FinishedLife | undefined): Decision<RecordAnswer> => {
   const { life } = record
   const answer: RecordAnswer = { result: "recorded" }
   if (prior?.state === "dead") return { answer }
