@@ -10,7 +10,7 @@ import type { Limits } from "./Limits.ts"
 import { Namespace } from "./Namespace.ts"
 import { perLimits } from "./perLimits.ts"
 
-/** Whose messages are those that name no namespace that could be read. No caller can have it. */
+/** The namespace under which messages are kept that name no valid namespace. No caller can have it. */
 export const unknownNamespace = "_unknown"
 
 const namespaceMessage = `must be a namespace, or ${unknownNamespace}`
@@ -33,7 +33,7 @@ const idMessage = "must be the id of a message, as list shows it"
 const MessageId = Schema.String.annotate({ message: idMessage }).check(
   Schema.isBetweenLength(1, 64, {
     message: idMessage,
-    description: "The bus's own name of it.",
+    description: "The id that the bus gave the message.",
     examples: ["17"],
   }),
 )

@@ -1,6 +1,6 @@
 // Why a message failed, from its first failure to its last: brokers count deliveries and remember no reasons.
-// It is kept in memory and bounded: what is forgotten, or failed in another process, is missing from a dead
-// record, and nothing else depends on it.
+// It is kept in memory and bounded: what is forgotten, or failed in another process, is missing from
+// the record of an undeliverable message, and nothing else depends on it.
 import type { Failure } from "./Undeliverable.ts"
 
 export interface Failures {

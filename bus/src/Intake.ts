@@ -427,4 +427,4 @@ const pauseMs = (retryAfterMs: number): number =>
 
 /** What an undeliverable message says when the process that saw its failures is gone. */
 const unexplained = (delivery: number): string =>
-  `delivery ${delivery} of it came without an answer to those before; no failure of it is remembered here`
+  `this is delivery ${delivery}; earlier ones were not answered, and this process knows no reason for that`

@@ -1,5 +1,5 @@
-// What is to become of a message, by what it says alone. Messages of others share the topic, and are not ours
-// to setAside: so the type is looked at before anything else is asked of a message.
+// What is to become of a message, by what it says alone. Messages for other
+// groups share the topic, and must not be set aside here: so the type is checked before anything else.
 
 import { Namespace } from "@punctual/api/Namespace"
 import { Result, Schema } from "effect"

@@ -19,7 +19,7 @@ import type { Configuration } from "./settings/Configuration.ts"
 import { ClockWatch } from "./stores/ClockWatch.ts"
 
 /**
- * Everything below HTTP, put together by app/src/main.ts. Its error says in one sentence why it cannot start. Where several
+ * Everything below HTTP, put together by service.ts. Its error says in one sentence why it cannot start. Where several
  * nodes share a store, it brings what they say to each other, too.
  */
 export type ServiceLayer = Layer.Layer<

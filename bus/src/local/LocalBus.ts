@@ -1,17 +1,17 @@
 // The bus inside one process: messages go from those who publish to the groups that subscribe in the same process, such
-// as the packages of one program. It keeps the laws of the port with one promise fewer, since memory does not outlive
-// the process: so `publish` resolves only when every group has handled every envelope (or it is stored as undeliverable),
-// and whoever published, an outbox or a timer, keeps its own record of it until then.
+// as the packages of one program. It keeps the laws of the port, but messages are in memory, and are lost if the
+// process ends. So `publish` resolves only when every group has handled every envelope, or it is stored as undeliverable.
+// Until then the publisher (an outbox or a timer) keeps its own record of the message.
 //
 // How long that may take: `publishWithinMs` is the time that one message may need by the laws, every delivery
 // with the whole of a handler's time, and every delay between them. A message that waits longer, behind others
-// of its key or for a handler that cannot work, stays on the bus; `publish` fails then without being
-// permanent, and the same envelope published again waits for the first. A handler that publishes to the key it
-// is handling waits for itself until its time is over: it must not.
+// of its key or for a handler that cannot work, stays on the bus. Then `publish` fails with an error that is
+// not permanent. If the same envelope is published again, that call waits for the first message. A handler must not publish to
+// the key that it is handling: it would wait for itself until its time is over.
 //
 // Everything is bounded: messages that are not handled, the ids that repeats are told by, and undeliverable messages.
 //
-// It can be opened without each of its abilities, so that the suite shows what a bus is like whose broker lacks them.
+// Each of its abilities can be turned off, so that the suite also tests a bus whose broker lacks the ability.
 import { Clock, Context, Effect, Layer, type Scope } from "effect"
 import { Bus, type BusAbilities, BusError, PublishError, type Subscription } from "../Bus.ts"
 import { encodeEnvelope, type OutgoingEnvelope } from "../Envelope.ts"
@@ -169,7 +169,7 @@ const keptIn = (
     return aside.list(tenant, { after: Number(cursor ?? 0), limit: atMost })
   }),
   find: (tenant, id) => Effect.sync(() => aside.find(tenant, id)?.message),
-  /** Under no id, so that it is no repeat. It does not wait to be handled: it was no safer here. */
+  /** It is posted without an id, so that it is not taken for a repeat. The call does not wait until it is handled. */
   replay: Effect.fnUntraced(function* (tenant, id) {
     const found = aside.find(tenant, id)
     if (found === undefined) return "notFound"
@@ -240,6 +240,6 @@ const full = (unhandledAtMost: number): string =>
 
 const notHandled = (withinMs: number): PublishError =>
   new PublishError({
-    message: `the messages were not handled within ${withinMs} ms; they stay on the bus, and the same again waits for them`,
+    message: `the messages were not handled within ${withinMs} ms; they stay on the bus: publish the same again to wait for them`,
     isPermanent: false,
   })

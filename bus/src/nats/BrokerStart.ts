@@ -1,6 +1,6 @@
 // Whether the broker has answered since the bus was opened. A broker that is away at the start is waited for, as long as
-// that takes, so that a program can start before its broker does. What only a change of settings can help is no reason to
-// wait: a stream that contradicts the contract, or credentials that are refused.
+// that takes, so that a program can start before its broker does. If only a change of settings can help,
+// such as with a stream that contradicts the contract or with refused credentials, it does not wait, and fails.
 import { Effect, Exit, Latch, Scope } from "effect"
 import { BusError } from "../Bus.ts"
 

@@ -146,7 +146,7 @@ const subscribeGroup = (
 
 const subscribeAgainAfterMs = 1_000
 
-/** As soon as the broker has come. What keeps it from beginning then is tried again, or told if it is no use. */
+/** Subscribes as soon as the broker is there. If that fails it tries again, or calls `onRefused` if the error is permanent. */
 const subscribeLater = (
   start: BrokerStart<Begun>,
   subscription: Subscription,
@@ -173,7 +173,7 @@ const whenBegun = (start: BrokerStart<Begun>, withinMs: number): Effect.Effect<B
     Effect.timeoutOrElse({
       duration: withinMs,
       orElse: () =>
-        Effect.fail(new PublishError({ message: start.whyWaiting() ?? "it is late", isPermanent: false })),
+        Effect.fail(new PublishError({ message: start.whyWaiting() ?? "timed out", isPermanent: false })),
     }),
   )
 

@@ -264,7 +264,10 @@ const headersOf = (original: MsgHdrs | undefined): MsgHdrs => {
   return kept
 }
 
-/** The message as it first came. Its id is new, and the same for every replay of this undeliverable message. */
+/**
+ * The message as it first came. Its id is new, and the same for every replay of this undeliverable message. It goes to where
+ * messages of its type go now: the subject that it first came to may no longer be read.
+ */
 const replayOf = (
   subjects: Subjects,
   tenant: string,
@@ -272,11 +275,13 @@ const replayOf = (
 ): Effect.Effect<Outgoing, BusError> => {
   const opened = openedIn(stored)
   const came = readable(() => stored.header)
-  const subject = came?.get(cameToHeader) ?? ""
+  const cameTo = came?.get(cameToHeader) ?? ""
   if (opened === undefined) return Effect.fail(unreplayable(stored.seq, "it is no undeliverable message"))
   if (opened.record.isCut === true) {
     return Effect.fail(unreplayable(stored.seq, "it was too large to be kept whole"))
   }
+  const { envelope } = opened.record
+  const subject = (envelope && subjects.ofMessage(envelope.type, tenant)) ?? cameTo
   if (!subjects.mayReturnTo(tenant, subject)) {
     const where = subject === "" ? "it does not say where it came to" : `it came to ${subject}`
     return Effect.fail(unreplayable(stored.seq, `${where}, which is no address of ${tenant}`))

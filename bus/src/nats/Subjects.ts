@@ -45,7 +45,7 @@ export class Subjects {
       : undefined
   }
 
-  /** Whose address a subject is, as it stands there; whether that is a sound tenant, others judge. */
+  /** The tenant that a subject names. It is not checked here: callers check whether it is a valid tenant. */
   tenantOf(subject: string): string | undefined {
     const [root, tenant, ...rest] = subject.split(".")
     return root === this.#prefix && rest.length > 0 ? tenant : undefined

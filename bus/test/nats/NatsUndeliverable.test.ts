@@ -118,7 +118,7 @@ describeNats("undeliverable messages at the broker", () => {
 
   const stored = (sequence: number) => rig.manager.streams.getMessage("svc", { seq: sequence })
 
-  test("a replay goes to where the message came to, with its bytes, its headers, and an id of its own", () =>
+  test("a replay goes to the topic of the message, with its bytes, its headers, and an id of its own", () =>
     withBus((bus, kept) =>
       Effect.gen(function* () {
         const message = sampleMessage({ correlationId: "order-1" })
@@ -199,6 +199,21 @@ describeNats("undeliverable messages at the broker", () => {
         const refusal = yield* Effect.flip(kept.replay("acme", String(seq)))
         expect(refusal.message).toContain("svc.globex.samples")
         expect((yield* kept.list("acme", { limit: 10 })).messages).toHaveLength(1)
+      }),
+    ))
+
+  test("a replay goes to where messages of its type go now, if that has changed", () =>
+    withBus((_, kept) =>
+      Effect.gen(function* () {
+        const head = headers()
+        head.set(cameToHeader, "svc.acme.old")
+        const data = encodeEnvelope(sampleMessage())
+        const record = undeliverableFor("svc.acme.dlq", "moved", { subject: "x", data }, facts, 1e6)
+        const old = rig.manager.jetstream().publish("svc.acme.dlq", record.bytes, { headers: head })
+        const { seq } = yield* Effect.promise(() => old)
+        expect(yield* kept.replay("acme", String(seq))).toBe("replayed")
+        const replayed = yield* Effect.promise(() => stored(seq + 1))
+        expect(replayed?.subject).toBe("svc.acme.samples")
       }),
     ))
 

@@ -164,6 +164,6 @@ const whyNoTarget = (
   target !== undefined && !targetTypes.has(target.type)
     ? invalidField(
         `${received.pointer}/target/type`,
-        `"${target.type}" has nobody to deliver it here${target.type === "event" ? " (it needs a broker: TIMER_BROKER_URL)" : ""}: use one of ${[...targetTypes].join(", ")}`,
+        `"${target.type}" has nobody to deliver it here: use one of ${[...targetTypes].join(", ")}`,
       )
     : undefined

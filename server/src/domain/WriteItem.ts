@@ -52,8 +52,8 @@ export interface Schedule {
   /** The retry policy was given: a move sets it. Else a timer that is there keeps its own. */
   readonly setsRetryPolicy?: true
   /**
-   * It takes the timer back instead, by the same order of senders. `timer` is then what history keeps of it if the key
-   * has never been used: its `fireId` names this command, and its `executeAt` is its `askedAt`.
+   * It cancels the timer instead, ordered by the same time stamps. If the key has never been used, history keeps a cancelled
+   * life made of `timer`: its `fireId` names this command, and its `executeAt` is the `askedAt` of the command.
    */
   readonly cancels?: true
 }

@@ -126,7 +126,7 @@ export const decideSchedule = (schedule: Schedule, { pending, last }: Known): De
   // A sender that hears nothing sends again, for as long as it likes: what has finished is not armed anew.
   if (pending === undefined) {
     if (last === undefined) return create(timer, last)
-    // All that is known of the key is a command that cancelled it before it came: a later command is not meant by that.
+    // Only a cancel that arrived before the timer is known of the key. It does not apply to commands with a later time stamp.
     if (!isCancelInAdvance(last)) return ignore("finished")
     return timer.askedAt > last.executeAt ? create(timer, last) : ignore("outdated")
   }

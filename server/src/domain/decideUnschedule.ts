@@ -1,7 +1,7 @@
 // What a cancel that was asked for over the bus does. Commands of one timer may come in another order than they were sent,
 // so a cancel may come before the command that it takes back. Then history keeps it, as a life that was cancelled before
-// it began: its fireId is that of the cancel, and its executeAt is when the cancel was sent. By that an older command is
-// known when it comes, as far as history reaches; a later one makes the timer.
+// it began: its fireId is that of the cancel, and its executeAt is when the cancel was sent. So an older
+// command that comes after it is ignored, as long as history keeps the cancel. A command with a later time stamp makes the timer.
 import type { Decision, Known } from "./Decision.ts"
 import type { FinishedLife, Timer } from "./Timer.ts"
 import type { Schedule, ScheduleAnswer } from "./WriteItem.ts"

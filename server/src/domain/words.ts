@@ -2,9 +2,9 @@
 // keep them in an index of their own (`lookups`), so that a filter by a word reads what has it and nothing else. A timer
 // with neither costs the index nothing.
 //
-// A correlation id that the service made is no word, because every timer would pay for it. Such ids are known by their
-// form, a UUID of version 8: a timer need not remember who made its id, and an id that a caller took over from another
-// timer is found, like that one, by a scan of the namespace.
+// A correlation id that the service made is not a word, because every timer would pay for it. Such ids are recognised by
+// their form, a UUID of version 8, so a timer need not store who made its id. If a caller gives such an id to a timer, that
+// timer has no word for it either. A filter by the id scans the namespace and finds all timers that have it.
 import type { FinishedLife, FinishedState, Timer } from "./Timer.ts"
 
 /** One row of the index. Places are (atMs, fireId), where atMs is fireAt or finishedAt. */

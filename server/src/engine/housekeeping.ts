@@ -7,7 +7,7 @@ const pruneEveryMs = 60_000
 /** Between batches, so that commits have their turn. */
 const prunePauseMs = 20
 const pruneBatch = 500
-/** The rest of a million goes with the next of its rounds. */
+/** One round removes at most this many batches, a million lives. The next round goes on. */
 const prunesAtOnce = 2_000
 
 /** Removes history past its retention, and answers how much: in small batches, so that no commit waits long for it. */

@@ -3,8 +3,8 @@ import { OwnerUnavailable, type Problem } from "@punctual/api/Problem"
 import type { Engine, EngineStatus } from "../engine/Engine.ts"
 
 /**
- * A status costs more than a call should: it is asked for once in a while, and the engine refuses by itself what it
- * cannot take in between.
+ * Reading the status for every call would cost too much, so the last one is used until it is this old. In between, the engine
+ * itself refuses what it cannot take.
  */
 const statusAgeMs = 50
 
@@ -47,8 +47,8 @@ const stopping = (): Problem =>
   })
 
 /**
- * A node that owns nothing carries calls to those that do, and knows what to do with those of a shard that has no owner
- * for the moment, as one that is being handed over: it only needs to have seen the shards at all.
+ * A node that owns no shard carries calls to the owners. It can also take calls for a shard that has no owner at the
+ * moment, for example during a handover. For both it must have seen the shards once.
  */
 const whyWaiting = (status: EngineStatus, isOneOfSeveral: boolean): Problem | undefined => {
   if (!status.isWaiting) return undefined

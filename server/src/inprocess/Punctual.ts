@@ -1,5 +1,5 @@
 // Punctual inside a program: the same engine, stores and contract as the service, without HTTP. Timers are delivered to
-// functions of the program, or to webhooks. It is a composition root of its own, beside app/src/main.ts, for programs that do
+// functions of the program, or to webhooks. It is a composition root of its own, beside service.ts, for programs that do
 // not want another process; its calls are promises, so that they need not know how it is built.
 //
 //   await using punctual = await Punctual.open({ store: "sqlite:./timers.db" })

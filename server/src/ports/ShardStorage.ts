@@ -25,9 +25,9 @@
 //  - Payloads are bytes and come back the same. A change that keeps the payload neither reads nor writes it. Finished
 //    lives that are not dead letters carry no payload. A dead letter is removed, never corrected. A corrected life keeps
 //    its entry number.
-//  - Words: the rows that a change names in `words` are removed from the index of words, and then added to it, in the step
-//    that carries the change out. `scan` by word finds what is in the index and is still stored, at the place that the index
-//    names. Pruning takes the words of what it removes with it, at once or by and by.
+//  - Words: `words` of a change lists the rows that are removed from the index of words and the rows that are added to it. The
+//    step that carries the change out does both, removals first. `scan` by word finds the timers or lives that the index
+//    names and that are still stored, at the place that the index names. Pruning removes a life's words with the life or later.
 import { Context, type Effect } from "effect"
 import type { Known, Tally } from "../domain/Decision.ts"
 import type { FinishedLife, FinishedState, Timer, TimerHead, TimerKey } from "../domain/Timer.ts"

@@ -186,8 +186,8 @@ const scanOf = (query: Filtered, descending: boolean, byWord: boolean): Scan => 
 }
 
 /**
- * Whether rows with the word may be there though the index has none: those that a program wrote which knew no such index,
- * with the correlation id that is asked for. Tags are as old as the index.
+ * Whether there may be rows that match and are not in the index. Earlier releases had no index, but their rows may have the
+ * correlation id that is asked for. Rows with tags are always in the index: tags came with it.
  */
 const canBeUnindexed = ({ tag, correlationId }: Filtered, { order }: Scan): boolean =>
   order === "word" && tag === undefined && correlationId !== undefined

@@ -92,7 +92,7 @@ const shapesOf = <Field extends TimerField>(fields: ReadonlyArray<Field>): Shape
     fields.map(({ name, kind, isOptional }) => [name, isOptional ? optionalKey(kinds[kind]) : kinds[kind]]),
   ) as ShapesOf<Field>
 
-/** As a log was written before there was one: the last attempt alone. It is still read. */
+/** Releases without attempt logs wrote only the last attempt. That form can still be read. */
 const earlierLog = { lastAttempt: optionalKey(Attempt) }
 
 export const timerFields = { ...keyFields, ...shapesOf<PendingField>(pendingFields), ...earlierLog }

@@ -95,7 +95,7 @@ export class CallerWrites {
         })
       })
     })
-    // As they are now: those that come later come too late.
+    // A copy of the answers so far: callers must not see answers that arrive after the time limit.
     return this.#inTime(all, () => Effect.sync(() => [...answers]))
   }
 

@@ -194,7 +194,7 @@ export const checkOrigin = (database: Database, path: string, role: FileRole = "
 /** No program has, or will ever have, so many versions. */
 const mostVersions = 1_000
 
-/** What shows that a store has at least this version, from which on every store has it. */
+/** What stores have from this version on, and no store of an earlier version has. */
 const marksOfVersions = [
   { version: 1, isThere: "SELECT count(*) FROM sqlite_schema WHERE name = 'timers'" },
   { version: 2, isThere: "SELECT count(*) FROM pragma_table_info('timers') WHERE name = 'asked_at'" },
