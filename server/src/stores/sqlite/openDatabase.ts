@@ -195,7 +195,7 @@ export const checkOrigin = (database: Database, path: string, role: FileRole = "
 const mostVersions = 1_000
 
 /** What stores have from this version on, and no store of an earlier version has. */
-const marksOfVersions = [
+export const marksOfVersions = [
   { version: 1, isThere: "SELECT count(*) FROM sqlite_schema WHERE name = 'timers'" },
   { version: 2, isThere: "SELECT count(*) FROM pragma_table_info('timers') WHERE name = 'asked_at'" },
   { version: 5, isThere: "SELECT count(*) FROM sqlite_schema WHERE name = 'documents'" },

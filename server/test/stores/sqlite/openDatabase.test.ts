@@ -6,7 +6,7 @@ import { Effect } from "effect"
 import type { Timer } from "../../../src/domain/Timer.ts"
 import { ShardLeases } from "../../../src/ports/ShardLeases.ts"
 import { migrations } from "../../../src/stores/sqlite/migrations/all.ts"
-import { isOlder } from "../../../src/stores/sqlite/openDatabase.ts"
+import { isOlder, marksOfVersions } from "../../../src/stores/sqlite/openDatabase.ts"
 import { owned } from "../../../testkit/StoreFixture.ts"
 import { expectMovedSettings, settingsOfBefore } from "../../../testkit/settingsOfBefore.ts"
 import { sqliteAt, type TemporaryFolder, temporaryFolder } from "../../../testkit/sqlite.ts"
@@ -173,6 +173,10 @@ describe("opening an SQLite store", () => {
     } finally {
       holder.close()
     }
+  })
+
+  test("knows a store of the newest version by a mark, so that a damaged version is told from an old one", () => {
+    expect(marksOfVersions.at(-1)?.version).toBe(migrations.length)
   })
 
   test("knows older library versions from newer ones", () => {
