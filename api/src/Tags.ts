@@ -16,8 +16,9 @@ export const Tag = Schema.String.annotate({ message: tagMessage }).check(
   }),
 )
 
-/** Where the second of two equal tags stands. */
+/** Where the second of two equal tags stands. Too many tags are refused before this, and are not compared. */
 const repeated = Schema.makeFilter((tags: ReadonlyArray<string>) => {
+  if (tags.length > mostTags) return undefined
   const index = tags.findIndex((tag, at) => tags.indexOf(tag) < at)
   return index === -1 ? undefined : { path: [index], issue: "is given twice: remove one of them" }
 })

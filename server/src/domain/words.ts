@@ -47,7 +47,8 @@ const none: ReadonlyArray<string> = []
 const wordsOf = ({ tags, correlationId }: Pick<Timer, "tags" | "correlationId">): ReadonlyArray<string> => {
   const correlation = wordOfCorrelation(correlationId)
   if (tags === undefined) return correlation === undefined ? none : [correlation]
-  const words = tags.map(wordOfTag)
+  // The contract takes neither repeated nor long tags. An archive that was edited may have them.
+  const words = [...new Set(tags)].filter((tag) => tag.length <= mostChars).map(wordOfTag)
   return correlation === undefined ? words : [...words, correlation]
 }
 

@@ -30,6 +30,14 @@ describe("words", () => {
     expect(wordRowsOfTimer(sampleTimer({ correlationId }))).toEqual([])
   })
 
+  test("are one for each tag, also if an edited archive has one twice, or one that is too long for an index", () => {
+    const timer = sampleTimer({
+      tags: ["a", "b", "a", "x".repeat(3_000)],
+      correlationId: madeCorrelationId(sampleId()),
+    })
+    expect(wordRowsOfTimer(timer).map(({ word }) => word)).toEqual(["t:a", "t:b"])
+  })
+
   test("are bounded, and ids of other forms are the caller's", () => {
     expect(wordOfCorrelation("a".repeat(255))).toBe(`c:${"a".repeat(255)}`)
     expect(wordOfCorrelation("a".repeat(256))).toBeUndefined()
