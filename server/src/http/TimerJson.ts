@@ -74,6 +74,7 @@ const addedParts = (addedFields as ReadonlyArray<TimerField>).map(
 const addedJson = (shown: Shown): string => {
   let json = ""
   for (let index = 0; index < addedParts.length; index++) {
+    // The table names only fields that the row has: its types see to that.
     json += addedParts[index]?.(shown as unknown as TermsByName) ?? ""
   }
   return json

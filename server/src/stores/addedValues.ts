@@ -37,6 +37,7 @@ export const addStored = (row: ReadRow, index: number, stored: StoredValue): voi
   const field = fields[index]
   if (field === undefined || stored === null) return
   const value = field.kind === "texts" ? textsOf(stored) : stored
+  // The table names only fields that the row has: its types see to that.
   if (value !== undefined) (row as unknown as TermsByName)[field.name] = value
   else if (row.spec.unreadable === undefined)
     row.spec = unreadableSpec(`its ${field.name} have another shape`)

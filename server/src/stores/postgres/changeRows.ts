@@ -401,6 +401,7 @@ const columnsOf = (
 ): ChangeRow => {
   const columns: { [name: string]: Value } = {}
   for (const { name, column } of fields) {
+    // The table names only fields that the row has: its types see to that.
     const value = (row as unknown as TermsByName)[name]
     // Logs and lists are JSON in their columns.
     if (value !== undefined) {
