@@ -165,6 +165,10 @@ const ownWithinMs = 500
 
 const starting = (): Response =>
   problemResponse(
-    new OwnerUnavailable({ detail: "The service is starting: try again.", retryAfterSeconds: 1 }),
+    new OwnerUnavailable({
+      detail: "The service is starting: try again.",
+      retryAfterSeconds: 1,
+      written: "no",
+    }),
     { closes: true },
   )

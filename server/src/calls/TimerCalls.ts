@@ -27,7 +27,7 @@ import { NamespaceDirectory } from "../engine/namespaces/NamespaceDirectory.ts"
 import { Deliverers } from "../ports/Deliverer.ts"
 import type { Asked, Call, WithPayload } from "./Call.ts"
 import { filterOf } from "./filterOf.ts"
-import { problemOf, refuse, refuseSome } from "./problemOf.ts"
+import { problemOf, refuse, refuseRead, refuseSome } from "./problemOf.ts"
 import { type CommandTerms, createCommand, updateCommand } from "./timerCommand.ts"
 
 type CreateResult = Exclude<PutAnswer["result"], "exists">
@@ -212,7 +212,7 @@ const changing = (
 const reading = (scheduler: Front, limits: Limits): Pick<TimerCalls, "get" | "list" | "count"> => ({
   get: ({ body }) =>
     Effect.matchEffect(scheduler.get(body.namespace, body.timerId), {
-      onFailure: refuse,
+      onFailure: refuseRead,
       onSuccess: (timer) =>
         timer === undefined ? Effect.fail(timerNotFound("")) : Effect.succeed({ timer }),
     }),
@@ -228,7 +228,8 @@ const reading = (scheduler: Front, limits: Limits): Pick<TimerCalls, "get" | "li
       ...(body.cursor === undefined ? {} : { cursor: body.cursor }),
     })
     return Effect.matchEffect(page, {
-      onFailure: (error) => (error._tag === "InvalidCursor" ? Effect.fail(invalidCursor()) : refuse(error)),
+      onFailure: (error) =>
+        error._tag === "InvalidCursor" ? Effect.fail(invalidCursor()) : refuseRead(error),
       onSuccess: ({ timers, next }) =>
         Effect.succeed({ timers, includesPayload, ...(next === undefined ? {} : { nextCursor: next }) }),
     })
@@ -236,7 +237,7 @@ const reading = (scheduler: Front, limits: Limits): Pick<TimerCalls, "get" | "li
   count: ({ body }) =>
     Effect.catch(
       scheduler.count({ namespace: body.namespace, state: body.state ?? "pending", ...filterOf(body) }),
-      refuse,
+      refuseRead,
     ),
 })
 

@@ -59,6 +59,7 @@ export const refused = (answered: Answered, code: ProblemCode): ProblemDocument 
   expect(problem.detail.length).toBeGreaterThan(0)
   if (answered.status === 503 || answered.status === 429) {
     expect(answered.headers.get("retry-after")).toBe(String(problem.retryAfterSeconds))
+    expect(problem.written).toBeDefined()
   }
   return problem
 }

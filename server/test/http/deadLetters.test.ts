@@ -133,8 +133,9 @@ test("both say when there is more, and what may have been done when they are ref
       ["replay", "replayed"],
       ["discard", "discarded"],
     ] as const) {
-      const { detail } = refused(await call(name, { namespace, all: true }), "ownerUnavailable")
+      const { detail, written } = refused(await call(name, { namespace, all: true }), "ownerUnavailable")
       expect(detail).toContain(`may have been ${deed}`)
+      expect(written).toBe("unknown")
     }
   })
 })

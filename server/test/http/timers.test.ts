@@ -421,13 +421,21 @@ describe("what the engine refuses", () => {
 
   test("overload and a missing owner are 503 with a pause, in place for each of many", async () => {
     await withService(refusing(new TooManyWrites({ retryAfterMs: 1_500 })), async ({ call }) => {
-      expect(refused(await call("create", pending), "overloaded").retryAfterSeconds).toBe(2)
+      const problem = refused(await call("create", pending), "overloaded")
+      expect(problem).toMatchObject({ retryAfterSeconds: 2, written: "no" })
       const { results } = succeeded("createMany", await call("createMany", { timers: [pending] }))
-      expect(results).toMatchObject([{ problem: { code: "overloaded", status: 503 } }])
+      expect(results).toMatchObject([{ problem: { code: "overloaded", status: 503, written: "no" } }])
     })
     const away = new NoOwner({ message: "moving", retryAfterMs: 0 })
     await withService(refusing(away), async ({ call }) => {
-      expect(refused(await call("create", pending), "ownerUnavailable").retryAfterSeconds).toBe(1)
+      const problem = refused(await call("create", pending), "ownerUnavailable")
+      expect(problem).toMatchObject({ retryAfterSeconds: 1, written: "no" })
+    })
+    const lost = new NoOwner({ message: "moving", retryAfterMs: 0, mayBeDone: true })
+    await withService(refusing(lost), async ({ call }) => {
+      expect(refused(await call("create", pending), "ownerUnavailable").written).toBe("unknown")
+      const { results } = succeeded("createMany", await call("createMany", { timers: [pending] }))
+      expect(results).toMatchObject([{ problem: { code: "ownerUnavailable", written: "unknown" } }])
     })
   })
 
@@ -438,10 +446,11 @@ describe("what the engine refuses", () => {
     ]) {
       await withService({ scheduler: { cancelMany: () => Effect.fail(error) } }, async ({ call }) => {
         const answered = await call("deleteMany", { namespace: "billing", all: true })
-        const { detail } = refused(
+        const { detail, written } = refused(
           answered,
           error._tag === "TooManyWrites" ? "overloaded" : "ownerUnavailable",
         )
+        expect(written).toBe("unknown")
         expect(detail).not.toContain("Nothing")
         expect(detail).toContain("may have been cancelled")
       })
@@ -458,18 +467,26 @@ describe("what the engine refuses", () => {
       scheduler: { get: () => Effect.fail(new StoreError({ message: "/secret/path", isFatal })) },
     })
     await withService(failing(false), async ({ call }) => {
-      expect(refused(await call("get", key), "overloaded").detail).not.toContain("secret")
+      const problem = refused(await call("get", key), "overloaded")
+      expect(problem.detail).not.toContain("secret")
+      expect(problem.written).toBe("no")
     })
     await withService(failing(true), async ({ call }) => {
       expect(refused(await call("get", key), "internal").detail).not.toContain("secret")
     })
   })
 
+  const stuck = { create: () => Effect.never, get: () => Effect.never }
+
   test("a store that does not answer: the caller is told that the result is not known", () =>
-    withService({ answerTimeoutMs: 50, scheduler: { create: () => Effect.never } }, async ({ call }) => {
+    withService({ answerTimeoutMs: 50, scheduler: stuck }, async ({ call }) => {
       const answered = await call("create", pending)
-      expect(refused(answered, "overloaded").detail).toContain("not known whether")
+      const problem = refused(answered, "overloaded")
+      expect(problem.detail).toContain("not known whether")
+      expect(problem.written).toBe("unknown")
       expect(answered.headers.get("retry-after")).toBe("5")
+      // A call that only reads writes nothing, however late it is.
+      expect(refused(await call("get", key), "overloaded").written).toBe("no")
     }))
 
   test("a defect is 500 without its cause", () =>
