@@ -55,7 +55,12 @@ export const TimerSchema = Schema.Struct({
   createdAt: Instant,
   updatedAt: Instant,
   finishedAt: Schema.optionalKey(Instant),
-  latenessMs: Schema.optionalKey(Count),
+  latenessMs: Schema.optionalKey(
+    Count.annotate({
+      description:
+        "How late the attempt that delivered it started: counted from executeAt, or from when it was created if that was later.",
+    }),
+  ),
   reason: Schema.optionalKey(
     Schema.String.annotate({
       description:

@@ -38,6 +38,8 @@ const running = async (...args: ReadonlyArray<string>) => {
   return { url, lines, errors, stop, [Symbol.asyncDispose]: async () => void (await stop()) }
 }
 
+const dueAt = Date.parse("2030-01-01T00:00:00Z")
+
 const deliver = (url: string, fire: Partial<Fire> = {}, body: "envelope" | "payload" = "envelope") =>
   Effect.runPromise(
     makeWebhookDeliverer({ egress: openEgress }).deliver({
@@ -47,8 +49,8 @@ const deliver = (url: string, fire: Partial<Fire> = {}, body: "envelope" | "payl
       attempt: 1,
       epoch: 1,
       revision: 1,
-      executeAt: 1_000,
-      firedAt: 1_007,
+      executeAt: dueAt,
+      firedAt: dueAt + 7,
       correlationId: "c",
       payload: new TextEncoder().encode('{"amount": 5}'),
       target: { type: "webhook", url, method: "POST", timeoutMs: 5_000, body },
@@ -69,6 +71,15 @@ describe("listen", () => {
   })
 
   test("prints an object a line for programs, with the body as it came", async () => {
+  test("counts lateness from when a timer was armed, if its time had passed by then", async () => {
+    await using receiver = await running()
+    // The fireId says when: its first 48 bits are the milliseconds.
+    const armedAt = 0x0194fdc2fa2f
+    await deliver(receiver.url, { executeAt: 0, firedAt: armedAt + 3 })
+    await deliver(receiver.url, { executeAt: 0, firedAt: armedAt + 3, fireId: "no-uuid" })
+    expect(receiver.lines.map((line) => line.split("  ")[1])).toEqual(["+3ms", `+${armedAt + 3}ms`])
+  })
+
     const lines: Array<string> = []
     let stop = () => {}
     const ended = run(["listen", "--port", "0", "--json"], {
