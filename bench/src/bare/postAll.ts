@@ -11,6 +11,7 @@ export const postAll = async (url: string, posts: number, atOnce: number): Promi
     timerId: id,
     fireId: id,
     attempt: 1,
+    maxAttempts: 10,
     epoch: 1,
     revision: Date.now(),
     executeAt: now,

@@ -68,6 +68,7 @@ describe("timers of a program", () => {
         timerId: "reminder",
         fireId: created.timer.fireId,
         attempt: 1,
+        maxAttempts: 10,
         executeAt: after(24),
         firedAt: after(24),
         correlationId: "c-1",

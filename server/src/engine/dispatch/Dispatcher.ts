@@ -283,6 +283,7 @@ export class Dispatcher {
       timerId: timer.timerId,
       fireId: timer.fireId,
       attempt,
+      maxAttempts: timer.spec.retryPolicy.maxAttempts,
       epoch: home.epoch,
       revision: timer.revision,
       executeAt: timer.executeAt,

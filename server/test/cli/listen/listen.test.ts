@@ -47,6 +47,7 @@ const deliver = (url: string, fire: Partial<Fire> = {}, body: "envelope" | "payl
       timerId: "invoice-1",
       fireId: "0194fdc2-fa2f-7fb1-8a3c-1b2c3d4e5f60",
       attempt: 1,
+      maxAttempts: 10,
       epoch: 1,
       revision: 1,
       executeAt: dueAt,
@@ -70,7 +71,6 @@ describe("listen", () => {
     )
   })
 
-  test("prints an object a line for programs, with the body as it came", async () => {
   test("counts lateness from when a timer was armed, if its time had passed by then", async () => {
     await using receiver = await running()
     // The fireId says when: its first 48 bits are the milliseconds.
@@ -80,6 +80,7 @@ describe("listen", () => {
     expect(receiver.lines.map((line) => line.split("  ")[1])).toEqual(["+3ms", `+${armedAt + 3}ms`])
   })
 
+  test("prints an object a line for programs, with the body as it came", async () => {
     const lines: Array<string> = []
     let stop = () => {}
     const ended = run(["listen", "--port", "0", "--json"], {
