@@ -22,6 +22,12 @@ const Attempt = Schema.Struct({
   at: Instant,
   status: Schema.optionalKey(Count),
   error: Schema.optionalKey(Schema.String),
+  answer: Schema.optionalKey(
+    Schema.String.annotate({
+      description:
+        "Of an attempt that failed: how the body of the receiver's answer began, at most 512 bytes. In what `get` answers, and in lists that ask for payloads by `include`.",
+    }),
+  ),
   durationMs: Count,
 }).annotate({ identifier: "Attempt" })
 

@@ -134,4 +134,5 @@ const attemptOf = (delivery: Delivery, startedAt: number, endedAt: number): Atte
   durationMs: Math.max(0, endedAt - startedAt),
   ...(delivery.status === undefined ? {} : { status: delivery.status }),
   ...("error" in delivery ? { error: delivery.error } : {}),
+  ...("answer" in delivery ? { answer: delivery.answer } : {}),
 })

@@ -126,7 +126,13 @@ describe("timers create", () => {
 describe("timers get", () => {
   test("tells all of a timer, and how its attempts went", () => {
     const deliver = (): Effect.Effect<Delivery> =>
-      Effect.succeed({ kind: "dead", reason: "refused", status: 410, error: "\u001b[2J gone" })
+      Effect.succeed({
+        kind: "dead",
+        reason: "refused",
+        status: 410,
+        error: "\u001b[2J gone",
+        answer: "moved\n\u001b[31m",
+      })
     return withTimers(
       async (timers) => {
         await timers("create", "billing", "one", "--delay", "0s", ...to, "--payload", "{}")
@@ -154,6 +160,7 @@ describe("timers get", () => {
     }))
 })
 
+        expect(shown).toMatch(/^answer +moved\\n\\u001b\[31m$/m)
 describe("timers list", () => {
   test("is a table of those that match", () =>
     withTimers(async (timers) => {
