@@ -126,14 +126,14 @@ type Shows<Group> = { readonly [name in keyof Group]?: (answer: AnswerOf<Group[n
 /** Answers with timers, which come as the store keeps them; all others are in the contract's words already. */
 const timerShows = (payloads: PayloadForm): { readonly timers: Shows<Calls["timers"]> } => ({
   timers: {
-    create: ({ result, timer }) => ({ result, timer: shownTimer(timer, undefined) }),
+    create: ({ result, timer, ...warned }) => ({ result, timer: shownTimer(timer, undefined), ...warned }),
     createMany: ({ results }) => ({
       results: results.map((item) =>
         "problem" in item ? { problem: toProblemDocument(item.problem) } : item,
       ),
     }),
     get: ({ timer }) => ({ timer: shownTimer(timer, payloads) }),
-    update: ({ timer }) => ({ timer: shownTimer(timer, undefined) }),
+    update: ({ timer, ...warned }) => ({ timer: shownTimer(timer, undefined), ...warned }),
     list: ({ timers, includesPayload, nextCursor }) => ({
       timers: timers.map((timer) => shownTimer(timer, includesPayload ? payloads : undefined)),
       ...(nextCursor === undefined ? {} : { nextCursor }),

@@ -11,6 +11,7 @@ import { ListNamespacesAnswer, NamespaceAnswer, PutNamespaceAnswer } from "@punc
 import { type ProblemCode, ProblemDocument, problemCodes } from "@punctual/api/Problem"
 import { DiscardTimersAnswer, ReplayTimersAnswer } from "@punctual/api/ReplayTimers"
 import { ListBreakersAnswer, ResetBreakersAnswer, ServiceAnswer } from "@punctual/api/Service"
+import { UpdateTimerAnswer } from "@punctual/api/UpdateTimer"
 import { Schema } from "effect"
 import type { Answered } from "./ServiceFixture.ts"
 
@@ -18,7 +19,7 @@ const decoders = {
   create: Schema.decodeUnknownSync(CreateTimerAnswer),
   createMany: Schema.decodeUnknownSync(CreateManyTimersAnswer),
   get: Schema.decodeUnknownSync(TimerAnswer),
-  update: Schema.decodeUnknownSync(TimerAnswer),
+  update: Schema.decodeUnknownSync(UpdateTimerAnswer),
   delete: Schema.decodeUnknownSync(DeleteTimerAnswer),
   deleteMany: Schema.decodeUnknownSync(DeleteManyTimersAnswer),
   list: Schema.decodeUnknownSync(ListTimersAnswer),

@@ -107,6 +107,45 @@ describe("create", () => {
       expect((await untilState(running, "delivered")).executeAt).toBe(0)
     }))
 
+  test("warns of an executeAt in the past, where it arms a timer by it", () =>
+    withService({ clockStartMs: Date.UTC(2030, 0, 1) }, async ({ call }) => {
+      const create = async (timerId: string, executeAt: string, more = {}) =>
+        succeeded("create", await call("create", { ...key, timerId, executeAt, callbackUrl: hook, ...more }))
+      const warnings = ["executeAt is 3h in the past: the timer is due at once"]
+      const past = "2029-12-31T21:00:00Z"
+      expect(await create("a", past)).toMatchObject({ result: "created", warnings })
+      // A second is no past: clocks differ, and requests take their time.
+      expect(await create("b", "2029-12-31T23:59:59Z")).not.toHaveProperty("warnings")
+      expect(await create("c", later)).not.toHaveProperty("warnings")
+      expect(await create("c", past, { onExisting: "keep" })).not.toHaveProperty("warnings")
+      const moved = succeeded("update", await call("update", { ...key, timerId: "c", executeAt: past }))
+      expect(moved).toMatchObject({ warnings })
+      const { results } = succeeded(
+        "createMany",
+        await call("createMany", {
+          timers: [
+            { ...key, timerId: "d", executeAt: past, callbackUrl: hook },
+            { ...key, timerId: "e", executeAt: later, callbackUrl: hook },
+          ],
+        }),
+      )
+      expect(results).toMatchObject([{ result: "created", warnings }, { result: "created" }])
+      expect(results[1]).not.toHaveProperty("warnings")
+    }))
+
+  test("has no warning for a safe repeat, which armed nothing", () =>
+    withService({}, async (running) => {
+      const past = { ...key, executeAt: "2020-01-01T00:00:00Z", callbackUrl: hook }
+      expect(succeeded("create", await running.call("create", past)).warnings).toHaveLength(1)
+      const { latenessMs = Number.NaN } = await untilState(running, "delivered")
+      // It was created overdue: it is not late by its age.
+      expect(latenessMs).toBeLessThan(60_000)
+      const { result, warnings } = succeeded("create", await running.call("create", past))
+      expect({ result, warnings }).toEqual({ result: "alreadyFinished", warnings: undefined })
+      const many = succeeded("createMany", await running.call("createMany", { timers: [past] }))
+      expect(many.results).toEqual([expect.not.objectContaining({ warnings: expect.anything() })])
+    }))
+
   test("refuses a target that this process cannot deliver to, by name", () =>
     withService({}, async ({ call }) => {
       const problem = refused(
