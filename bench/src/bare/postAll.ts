@@ -24,6 +24,9 @@ export const postAll = async (url: string, posts: number, atOnce: number): Promi
     "webhook-id": id,
     "webhook-timestamp": "1800000000",
     traceparent: "00-0123456789abcdef0123456789abcdef-0123456789abcdef-01",
+    "punctual-namespace": "bench",
+    "punctual-timer-id": id,
+    "punctual-execute-at": now,
     "punctual-attempt": "1",
     "punctual-epoch": "1",
   }

@@ -40,6 +40,14 @@ export class Availability {
   }
 }
 
+/** Why no call can be answered before the service has been put together. */
+export const whyStarting = (): Problem =>
+  new OwnerUnavailable({
+    detail: "The service is starting. Nothing was written: try again.",
+    retryAfterSeconds: 1,
+    written: "no",
+  })
+
 const stopping = (): Problem =>
   new OwnerUnavailable({
     detail: "The service is stopping. Nothing was written: try again, elsewhere or after a restart.",

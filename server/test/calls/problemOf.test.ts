@@ -1,8 +1,10 @@
 // What a caller is told about a call that was refused, and whether it may have been written.
 import { describe, expect, test } from "bun:test"
 import { actions } from "@punctual/api/CallTerms"
-import { problemOf, unanswered } from "../../src/calls/problemOf.ts"
+import { Effect, References } from "effect"
+import { problemOf, refuseChange, unanswered } from "../../src/calls/problemOf.ts"
 import { NoOwner, TimerUnreadable, TooManyWrites } from "../../src/engine/front/RefusedWrite.ts"
+import { SettingsContended } from "../../src/engine/namespaces/NamespaceDirectory.ts"
 import { QuotaUsedUp } from "../../src/engine/namespaces/Quotas.ts"
 import { StoreError } from "../../src/ports/TimerStore.ts"
 
@@ -43,6 +45,15 @@ describe("written", () => {
     const error = new StoreError({ message: "away", isFatal: false })
     expect(problemOf(error)).toMatchObject({ status: 503, written: "unknown" })
     expect(problemOf(error, "no")).toMatchObject({ status: 503, written: "no" })
+  })
+
+  test("is unknown for a change of settings that the store failed, and no for one that others were faster than", () => {
+    const told = (error: StoreError | SettingsContended) =>
+      Effect.runSync(
+        Effect.flip(refuseChange(error)).pipe(Effect.provideService(References.MinimumLogLevel, "None")),
+      )
+    expect(told(new StoreError({ message: "away", isFatal: false }))).toMatchObject({ written: "unknown" })
+    expect(told(new SettingsContended({ namespace: "n" }))).toMatchObject({ status: 503, written: "no" })
   })
 
   test("is unknown where the time ran out, unless the call only reads", () => {
