@@ -22,6 +22,9 @@ export const actions = [
 
 export type Action = (typeof actions)[number]
 
+/** Whether calls with this action only read. Such a call never writes, whatever goes wrong. */
+export const isReading = (action: Action): boolean => action.endsWith(".read")
+
 export class CallTerms extends Context.Service<
   CallTerms,
   {

@@ -10,6 +10,7 @@ import { createResults } from "./CreateTimer.ts"
 import type { Limits } from "./Limits.ts"
 import { ProblemDocument } from "./Problem.ts"
 import { perLimits } from "./perLimits.ts"
+import { Warnings } from "./Warnings.ts"
 
 export const makeCreateManyTimers = perLimits((limits: Limits) => {
   const message = `must be an array of 1 to ${limits.createMany} timers`
@@ -31,6 +32,7 @@ const CreatedItem = Schema.Struct({
   timerId: Schema.String,
   revision: Count,
   fireId: Schema.String,
+  warnings: Schema.optionalKey(Warnings),
 }).annotate({ identifier: "CreatedItem" })
 
 const FailedItem = Schema.Struct({ problem: ProblemDocument }).annotate({ identifier: "FailedItem" })

@@ -17,6 +17,7 @@ import { Tags } from "./Tags.ts"
 import { completeTarget, makeTargetInput, type TargetInput, type TargetSchema } from "./Target.ts"
 import { TimerSchema } from "./Timer.ts"
 import { TimerId } from "./TimerId.ts"
+import { Warnings } from "./Warnings.ts"
 
 export const createResults = ["created", "replaced", "unchanged", "alreadyFinished"] as const
 export const existingRules = ["replace", "keep", "fail"] as const
@@ -55,7 +56,8 @@ export type CreateTimer = ReturnType<typeof makeCreateTimer>["Type"]
 export const CreateTimerAnswer = Schema.Struct({
   result: Schema.Literals(createResults),
   timer: TimerSchema,
-}).annotate({ identifier: "CreateTimerAnswer", description: "The timer, and what became of the request." })
+  warnings: Schema.optionalKey(Warnings),
+}).annotate({ identifier: "CreateTimerAnswer", description: "The timer, and what the request did." })
 
 export type CreateTimerAnswer = typeof CreateTimerAnswer.Type
 

@@ -62,9 +62,22 @@ const members = <const Code extends ProblemCode>(code: Code) => ({
   detail: Schema.String,
 })
 
+/** Whether a refused request may have been carried out, in whole or in part. */
+export const writtenAnswers = ["no", "unknown"] as const
+
+export type Written = (typeof writtenAnswers)[number]
+
+const written = Schema.Literals(writtenAnswers).annotate({
+  description:
+    "no: nothing of the request was written, and nothing will be. unknown: all of it or a part of it may have been written, or may still be.",
+})
+
 const retryAfterSeconds = Count.annotate({
   description: "After how many seconds to try again; the Retry-After header says the same.",
 })
+
+/** What every 429 and 503 says: when to try again, and whether the first try may have had an effect. */
+const tryAgain = { retryAfterSeconds, written }
 
 export class InvalidJson extends HttpApiError.Problem<InvalidJson>()(
   "InvalidJson",
@@ -147,7 +160,7 @@ export class MessageRefusedByBus extends HttpApiError.Problem<MessageRefusedByBu
 export class BrokerUnavailable extends HttpApiError.Problem<BrokerUnavailable>()(
   "BrokerUnavailable",
   declare("brokerUnavailable"),
-  { ...members("brokerUnavailable"), retryAfterSeconds },
+  { ...members("brokerUnavailable"), ...tryAgain },
 ) {}
 
 export class ClockNotManual extends HttpApiError.Problem<ClockNotManual>()(
@@ -180,7 +193,7 @@ export class QuotaExceeded extends HttpApiError.Problem<QuotaExceeded>()(
   {
     ...members("quotaExceeded"),
     quota: Schema.String.annotate({ description: "The name of the quota that is used up." }),
-    retryAfterSeconds,
+    ...tryAgain,
   },
 ) {}
 
@@ -192,13 +205,13 @@ export class Internal extends HttpApiError.Problem<Internal>()(
 
 export class Overloaded extends HttpApiError.Problem<Overloaded>()("Overloaded", declare("overloaded"), {
   ...members("overloaded"),
-  retryAfterSeconds,
+  ...tryAgain,
 }) {}
 
 export class OwnerUnavailable extends HttpApiError.Problem<OwnerUnavailable>()(
   "OwnerUnavailable",
   declare("ownerUnavailable"),
-  { ...members("ownerUnavailable"), retryAfterSeconds },
+  { ...members("ownerUnavailable"), ...tryAgain },
 ) {}
 
 export type Problem =
@@ -250,7 +263,8 @@ export const ProblemDocument = Schema.Struct({
   errors: Schema.optionalKey(Schema.Array(FieldErrorSchema)),
   currentRevision: Schema.optionalKey(Count),
   quota: Schema.optionalKey(Schema.String),
-  retryAfterSeconds: Schema.optionalKey(Count),
+  retryAfterSeconds: Schema.optionalKey(retryAfterSeconds),
+  written: Schema.optionalKey(written),
 }).annotate({ identifier: "ProblemDocument" })
 
 export type ProblemDocument = typeof ProblemDocument.Type
@@ -265,5 +279,7 @@ export const toProblemDocument = (problem: Problem): ProblemDocument => ({
   ...("errors" in problem ? { errors: problem.errors } : {}),
   ...("currentRevision" in problem ? { currentRevision: problem.currentRevision } : {}),
   ...("quota" in problem ? { quota: problem.quota } : {}),
-  ...("retryAfterSeconds" in problem ? { retryAfterSeconds: problem.retryAfterSeconds } : {}),
+  ...("retryAfterSeconds" in problem
+    ? { retryAfterSeconds: problem.retryAfterSeconds, written: problem.written }
+    : {}),
 })

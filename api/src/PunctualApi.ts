@@ -45,7 +45,7 @@ import {
   ResumeService,
   ServiceAnswer,
 } from "./Service.ts"
-import { makeUpdateTimer } from "./UpdateTimer.ts"
+import { makeUpdateTimer, UpdateTimerAnswer } from "./UpdateTimer.ts"
 
 /** Timers that are armed. */
 const createEndpoints = (limits: Limits) =>
@@ -93,7 +93,7 @@ const keyEndpoints = (limits: Limits) =>
     ),
     HttpApiEndpoint.post("update", "/update", {
       payload: makeUpdateTimer(limits),
-      success: TimerAnswer,
+      success: UpdateTimerAnswer,
       error: [...commonProblems, TimerNotFound, RevisionMismatch, TimerInFlight],
     }).annotateMerge(
       describeCall(

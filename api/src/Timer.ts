@@ -22,6 +22,12 @@ const Attempt = Schema.Struct({
   at: Instant,
   status: Schema.optionalKey(Count),
   error: Schema.optionalKey(Schema.String),
+  answer: Schema.optionalKey(
+    Schema.String.annotate({
+      description:
+        "Of an attempt that failed: how the body of the receiver's answer began, at most 512 bytes. In what `get` answers, and in lists that ask for payloads by `include`.",
+    }),
+  ),
   durationMs: Count,
 }).annotate({ identifier: "Attempt" })
 
@@ -55,7 +61,12 @@ export const TimerSchema = Schema.Struct({
   createdAt: Instant,
   updatedAt: Instant,
   finishedAt: Schema.optionalKey(Instant),
-  latenessMs: Schema.optionalKey(Count),
+  latenessMs: Schema.optionalKey(
+    Count.annotate({
+      description:
+        "How late the attempt that delivered it started: counted from executeAt, or from when it was created if that was later.",
+    }),
+  ),
   reason: Schema.optionalKey(
     Schema.String.annotate({
       description:

@@ -16,8 +16,9 @@ import { perLimits } from "./perLimits.ts"
 import { makeRetryPolicyInput } from "./RetryPolicy.ts"
 import { Tags } from "./Tags.ts"
 import { makeTargetInput } from "./Target.ts"
-import { Revision } from "./Timer.ts"
+import { Revision, TimerSchema } from "./Timer.ts"
 import { TimerId } from "./TimerId.ts"
+import { Warnings } from "./Warnings.ts"
 
 const changeable = [
   "executeAt",
@@ -72,3 +73,10 @@ export const makeUpdateTimer = perLimits((limits: Limits) =>
 )
 
 export type UpdateTimer = ReturnType<typeof makeUpdateTimer>["Type"]
+
+export const UpdateTimerAnswer = Schema.Struct({
+  timer: TimerSchema,
+  warnings: Schema.optionalKey(Warnings),
+}).annotate({ identifier: "UpdateTimerAnswer", description: "The timer as it is now." })
+
+export type UpdateTimerAnswer = typeof UpdateTimerAnswer.Type

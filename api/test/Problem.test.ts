@@ -12,7 +12,7 @@ const one: Readonly<Record<ProblemCode, Problems.Problem>> = {
   notFound: new Problems.NotFound({ detail }),
   messageNotFound: new Problems.MessageNotFound({ detail }),
   messageRefused: new Problems.MessageRefusedByBus({ detail }),
-  brokerUnavailable: new Problems.BrokerUnavailable({ detail, retryAfterSeconds: 5 }),
+  brokerUnavailable: new Problems.BrokerUnavailable({ detail, retryAfterSeconds: 5, written: "no" }),
   timerNotFound: new Problems.TimerNotFound({ detail }),
   methodNotAllowed: new Problems.MethodNotAllowed({ detail }),
   requestTimeout: new Problems.RequestTimeout({ detail }),
@@ -23,10 +23,15 @@ const one: Readonly<Record<ProblemCode, Problems.Problem>> = {
   restoredFromBackup: new Problems.RestoredFromBackup({ detail }),
   bodyTooLarge: new Problems.BodyTooLarge({ detail }),
   unsupportedMediaType: new Problems.UnsupportedMediaType({ detail }),
-  quotaExceeded: new Problems.QuotaExceeded({ detail, quota: "maxPending", retryAfterSeconds: 1 }),
+  quotaExceeded: new Problems.QuotaExceeded({
+    detail,
+    quota: "maxPending",
+    retryAfterSeconds: 1,
+    written: "no",
+  }),
   internal: new Problems.Internal({ detail }),
-  overloaded: new Problems.Overloaded({ detail, retryAfterSeconds: 2 }),
-  ownerUnavailable: new Problems.OwnerUnavailable({ detail, retryAfterSeconds: 3 }),
+  overloaded: new Problems.Overloaded({ detail, retryAfterSeconds: 2, written: "unknown" }),
+  ownerUnavailable: new Problems.OwnerUnavailable({ detail, retryAfterSeconds: 3, written: "no" }),
 }
 
 describe("a problem", () => {
@@ -44,13 +49,16 @@ describe("a problem", () => {
         document,
       )
       expect(problem.message).toBe(detail)
+      // Whoever tries again must know whether the first try may have had an effect.
+      const { status } = problemCodes[code]
+      expect("written" in document).toBe(status === 429 || status === 503)
     })
   }
 
   test("carries what its code promises", () => {
     expect(toProblemDocument(one.revisionMismatch).currentRevision).toBe(7)
     expect(toProblemDocument(one.quotaExceeded)).toMatchObject({ quota: "maxPending", retryAfterSeconds: 1 })
-    expect(toProblemDocument(one.overloaded).retryAfterSeconds).toBe(2)
+    expect(toProblemDocument(one.overloaded)).toMatchObject({ retryAfterSeconds: 2, written: "unknown" })
     expect(toProblemDocument(one.ownerUnavailable).retryAfterSeconds).toBe(3)
     expect(toProblemDocument(one.invalidRequest).errors).toEqual([{ pointer: "/a", detail: "is required" }])
   })

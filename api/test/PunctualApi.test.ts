@@ -127,6 +127,25 @@ describe("the OpenAPI document", () => {
     expect(codes.size).toBe(20)
   })
 
+  test("every 429 and 503 says when to try again, and whether the call may have been carried out", () => {
+    const statusOf = (properties: Record<string, { enum?: Array<unknown> }>) =>
+      properties["status"]?.enum?.[0]
+    const judged: Array<string> = []
+    for (const [name, schema] of Object.entries(document.components.schemas)) {
+      const { properties, required } = schema as {
+        readonly properties?: Record<string, { enum?: Array<unknown> }>
+        readonly required?: ReadonlyArray<string>
+      }
+      const status = statusOf(properties ?? {})
+      if (status !== 429 && status !== 503) continue
+      judged.push(name)
+      expect([name, required]).toEqual([name, expect.arrayContaining(["retryAfterSeconds", "written"])])
+      expect(properties?.["written"]).toMatchObject({ enum: ["no", "unknown"] })
+    }
+    const codes = Object.values(problemCodes).filter(({ status }) => status === 429 || status === 503)
+    expect(judged.length).toBe(codes.length)
+  })
+
   test("closes requests and leaves answers open, since those may gain fields", () => {
     const isClosed = (name: string) => document.components.schemas[name]?.["additionalProperties"] === false
     for (const name of [

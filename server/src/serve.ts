@@ -1,12 +1,12 @@
 // One run of the service, from an open port to an exit code. The port comes first, so that a busy one is
 // reported before the store is touched, and goes last, so that health and metrics answer until the end.
 
-import { OwnerUnavailable } from "@punctual/api/Problem"
 import { UndeliverableMessages } from "@punctual/bus/UndeliverableMessages"
 import { Deferred, Effect, Layer, Option, type Scope } from "effect"
 import { Engine, type EngineStatus } from "./engine/Engine.ts"
 import { Scheduler } from "./engine/front/Scheduler.ts"
 import type { NamespaceDirectory } from "./engine/namespaces/NamespaceDirectory.ts"
+import { whyStarting } from "./http/Availability.ts"
 import { type HttpService, type HttpServiceOptions, makeHttpService } from "./http/HttpService.ts"
 import { type Listening, listen } from "./http/listener/Listener.ts"
 import { problemResponse } from "./http/problemResponse.ts"
@@ -163,8 +163,4 @@ const untilOwning = (engine: Engine["Service"]): Effect.Effect<void> =>
 
 const ownWithinMs = 500
 
-const starting = (): Response =>
-  problemResponse(
-    new OwnerUnavailable({ detail: "The service is starting: try again.", retryAfterSeconds: 1 }),
-    { closes: true },
-  )
+const starting = (): Response => problemResponse(whyStarting(), { closes: true })

@@ -267,7 +267,7 @@ describe("two processes on one file", () => {
     expect(await second.statusOf("/metrics")).toBe(200)
     const refused = await create(second.url, "http://127.0.0.1:9/")
     expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "5"])
-    expect(await refused.json()).toMatchObject({ code: "ownerUnavailable" })
+    expect(await refused.json()).toMatchObject({ code: "ownerUnavailable", written: "no" })
     expect(second.hasLogged("waiting")).toBe(true)
     // A third one, for what it says to whoever started it.
     const third = await saidAtStart(onSqlite(ServiceProcess.databaseIn(folder.path)))

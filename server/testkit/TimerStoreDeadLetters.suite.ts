@@ -310,7 +310,14 @@ const lookLaws = (fixture: StoreFixture): void => {
 const logLaws = (fixture: StoreFixture): void => {
   const law = lawsOf(fixture)
   const logOf = (entries: number) =>
-    Array.from({ length: entries }, (_, n) => ({ at: sampleNow + n, durationMs: n, status: 500, error: "é" }))
+    Array.from({ length: entries }, (_, n) => ({
+      at: sampleNow + n,
+      durationMs: n,
+      status: 500,
+      error: "é",
+      // Whatever a receiver says comes back as it was.
+      answer: `\0\u001b[31m"\\ \u2028 ${"\ufffd".repeat(160)}${n}`,
+    }))
 
   law("what an outcome logs is what is pending, what is found, what is due and what has ended", () =>
     Effect.gen(function* () {

@@ -11,6 +11,7 @@ export const postAll = async (url: string, posts: number, atOnce: number): Promi
     timerId: id,
     fireId: id,
     attempt: 1,
+    maxAttempts: 10,
     epoch: 1,
     revision: Date.now(),
     executeAt: now,
@@ -23,6 +24,9 @@ export const postAll = async (url: string, posts: number, atOnce: number): Promi
     "webhook-id": id,
     "webhook-timestamp": "1800000000",
     traceparent: "00-0123456789abcdef0123456789abcdef-0123456789abcdef-01",
+    "punctual-namespace": "bench",
+    "punctual-timer-id": id,
+    "punctual-execute-at": now,
     "punctual-attempt": "1",
     "punctual-epoch": "1",
   }

@@ -48,4 +48,5 @@ const busy = (): Problem =>
   new Overloaded({
     detail: "Others are moving the clock, or the service is stopping. It was not moved: try again.",
     retryAfterSeconds: 1,
+    written: "no",
   })

@@ -17,6 +17,7 @@ import {
   MessageNotFound,
   MessageRefusedByBus,
   type Problem,
+  type Written,
 } from "@punctual/api/Problem"
 import type { BusError } from "@punctual/bus/Bus"
 import type { UndeliverableMessage, UndeliverableMessages } from "@punctual/bus/UndeliverableMessages"
@@ -52,12 +53,12 @@ export const makeMessageCalls = (kept: UndeliverableMessages["Service"] | undefi
         ...(next === undefined ? {} : { nextCursor: next }),
       })),
       Effect.mapError((error) =>
-        error.isPermanent === true && cursor !== undefined ? wrongCursor(error) : problemOfBus(error),
+        error.isPermanent === true && cursor !== undefined ? wrongCursor(error) : problemOfBus("no")(error),
       ),
     )
   },
   get: ({ body: { namespace, id } }) =>
-    Effect.flatMap(asked(kept?.find(namespace, id)), (found) =>
+    Effect.flatMap(asked(kept?.find(namespace, id), "no"), (found) =>
       found === undefined
         ? missing
         : Effect.succeed({
@@ -67,26 +68,32 @@ export const makeMessageCalls = (kept: UndeliverableMessages["Service"] | undefi
           }),
     ),
   replay: ({ body: { namespace, id } }) =>
-    Effect.flatMap(asked(kept?.replay(namespace, id)), (result) =>
+    Effect.flatMap(asked(kept?.replay(namespace, id), "unknown"), (result) =>
       result === undefined || result === "notFound" ? missing : Effect.succeed({ result }),
     ),
   discard: ({ body: { namespace, id } }) =>
-    Effect.flatMap(asked(kept?.discard(namespace, id)), (result) =>
+    Effect.flatMap(asked(kept?.discard(namespace, id), "unknown"), (result) =>
       result === undefined || result === "notFound" ? missing : Effect.succeed({ result }),
     ),
 })
 
-const asked = <A>(answer: Effect.Effect<A, BusError> | undefined): Effect.Effect<A | undefined, Problem> =>
-  answer === undefined ? Effect.undefined : Effect.mapError(answer, problemOfBus)
+/** `written`: whether a call that the broker failed may have had an effect. */
+const asked = <A>(
+  answer: Effect.Effect<A, BusError> | undefined,
+  written: Written,
+): Effect.Effect<A | undefined, Problem> =>
+  answer === undefined ? Effect.undefined : Effect.mapError(answer, problemOfBus(written))
 
 const missing: Effect.Effect<never, Problem> = Effect.fail(
   new MessageNotFound({ detail: "The namespace has no undeliverable message of this id." }),
 )
 
-const problemOfBus = ({ message: detail, isPermanent }: BusError): Problem =>
-  isPermanent === true
-    ? new MessageRefusedByBus({ detail })
-    : new BrokerUnavailable({ detail, retryAfterSeconds: 5 })
+const problemOfBus =
+  (written: Written) =>
+  ({ message: detail, isPermanent }: BusError): Problem =>
+    isPermanent === true
+      ? new MessageRefusedByBus({ detail })
+      : new BrokerUnavailable({ detail, retryAfterSeconds: 5, written })
 
 const wrongCursor = ({ message }: BusError): Problem =>
   new InvalidRequest({

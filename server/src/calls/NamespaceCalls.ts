@@ -22,7 +22,7 @@ import type { SettingsRecord } from "../engine/namespaces/SettingsRecords.ts"
 import type { StoreError } from "../ports/TimerStore.ts"
 import { WallClock } from "../ports/WallClock.ts"
 import type { Call } from "./Call.ts"
-import { refuse, refuseChange } from "./problemOf.ts"
+import { refuseChange, refuseRead } from "./problemOf.ts"
 
 export interface NamespaceCalls {
   readonly put: Call<PutNamespace, PutNamespaceAnswer>
@@ -56,7 +56,7 @@ export const makeNamespaceCalls = (
       get: ({ body }) =>
         view(body.namespace).pipe(
           Effect.map((settings) => ({ settings })),
-          Effect.catch(refuse),
+          Effect.catch(refuseRead),
         ),
       list: ({ body }) => listing(directory, view, body, limits),
     }
@@ -89,7 +89,7 @@ const listing = (
     const namespaces = yield* Effect.forEach(names.slice(0, limit), view, { concurrency: countedAtOnce })
     const last = names.length > limit ? names[limit - 1] : undefined
     return { namespaces, ...(last === undefined ? {} : { nextCursor: cursorOf(last) }) }
-  }).pipe(Effect.catch(refuse))
+  }).pipe(Effect.catch(refuseRead))
 }
 
 const editOf = (body: PutNamespace, seal: SecretSeal): Effect.Effect<SettingsEdit, Problem> => {

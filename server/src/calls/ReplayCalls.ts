@@ -11,7 +11,7 @@ import type { DeadSelection } from "../engine/front/DeadLetters.ts"
 import { Scheduler } from "../engine/front/Scheduler.ts"
 import type { Call } from "./Call.ts"
 import { filterOf } from "./filterOf.ts"
-import { refuseSome } from "./problemOf.ts"
+import { refuseRead, refuseSome } from "./problemOf.ts"
 
 export interface ReplayCalls {
   readonly replay: Call<ReplayTimers, ReplayTimersAnswer>
@@ -23,12 +23,12 @@ export const makeReplayCalls: Effect.Effect<ReplayCalls, never, Scheduler> = Eff
   (scheduler) => ({
     replay: ({ body }) =>
       Effect.matchEffect(scheduler.replay(selectionOf(body)), {
-        onFailure: (error) => refuseSome(error, "replayed"),
+        onFailure: (error) => (body.dryRun === true ? refuseRead(error) : refuseSome(error, "replayed")),
         onSuccess: countsOf,
       }),
     discard: ({ body }) =>
       Effect.matchEffect(scheduler.discard(selectionOf(body)), {
-        onFailure: (error) => refuseSome(error, "discarded"),
+        onFailure: (error) => (body.dryRun === true ? refuseRead(error) : refuseSome(error, "discarded")),
         onSuccess: countsOf,
       }),
   }),

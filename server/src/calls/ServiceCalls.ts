@@ -8,7 +8,7 @@ import { NamespaceDirectory } from "../engine/namespaces/NamespaceDirectory.ts"
 import { serviceRecord } from "../engine/namespaces/SettingsRecords.ts"
 import { WallClock } from "../ports/WallClock.ts"
 import type { Call } from "./Call.ts"
-import { refuseChange } from "./problemOf.ts"
+import { refuseChange, refuseRead } from "./problemOf.ts"
 
 export interface ServiceCalls {
   readonly get: Call<GetService, ServiceAnswer>
@@ -36,7 +36,7 @@ export const makeServiceCalls: Effect.Effect<ServiceCalls, never, NamespaceDirec
       get: () =>
         directory.stored(serviceRecord).pipe(
           Effect.map(({ settings }) => answerOf(settings, wall.now())),
-          Effect.catch(refuseChange),
+          Effect.catch(refuseRead),
         ),
       pause: ({ body }) =>
         changed((settings, nowMs) => Effect.succeed(pauseService(settings, body.reason, nowMs))),

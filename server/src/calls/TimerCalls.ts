@@ -27,24 +27,25 @@ import { NamespaceDirectory } from "../engine/namespaces/NamespaceDirectory.ts"
 import { Deliverers } from "../ports/Deliverer.ts"
 import type { Asked, Call, WithPayload } from "./Call.ts"
 import { filterOf } from "./filterOf.ts"
-import { problemOf, refuse, refuseSome } from "./problemOf.ts"
+import { problemOf, refuse, refuseRead, refuseSome } from "./problemOf.ts"
 import { type CommandTerms, createCommand, updateCommand } from "./timerCommand.ts"
+import { type Warned, warningsOf } from "./warningsOf.ts"
 
 type CreateResult = Exclude<PutAnswer["result"], "exists">
 
-export interface CreatedTimer {
+export interface CreatedTimer extends Warned {
   readonly result: CreateResult
   readonly timer: TimerView
 }
 
 /** What became of one of many: its problem if it failed. */
 export type CreatedItem =
-  | {
+  | ({
       readonly result: CreateResult
       readonly timerId: string
       readonly revision: number
       readonly fireId: string
-    }
+    } & Warned)
   | { readonly problem: Problem }
 
 export interface CreatedTimers {
@@ -54,6 +55,8 @@ export interface CreatedTimers {
 export interface FoundTimer {
   readonly timer: TimerView
 }
+
+export interface UpdatedTimer extends FoundTimer, Warned {}
 
 export interface TimerPage {
   readonly timers: ReadonlyArray<TimerView>
@@ -69,7 +72,7 @@ export interface TimerCalls {
   readonly createMany: Call<CreateManyTimers, CreatedTimers>
   readonly get: Call<GetTimer, FoundTimer>
   /** A payload of null clears it. */
-  readonly update: Call<ChangedTimer, FoundTimer>
+  readonly update: Call<ChangedTimer, UpdatedTimer>
   readonly delete: Call<DeleteTimer, DeleteTimerAnswer>
   readonly deleteMany: Call<DeleteManyTimers, DeleteManyTimersAnswer>
   readonly list: Call<ListTimers, TimerPage>
@@ -120,7 +123,8 @@ const creating = (scheduler: Front, terms: CommandTerms): Pick<TimerCalls, "crea
       if (command instanceof InvalidRequest) return Effect.fail(command)
       return Effect.matchEffect(scheduler.create(command), {
         onFailure: refuse,
-        onSuccess: (answer) => createdTimer(scheduler, answer),
+        onSuccess: (answer) =>
+          createdTimer(scheduler, answer, warningsOf(command.executeAt, asked.receivedAt)),
       })
     },
     createMany: ({ body, receivedAt }) => {
@@ -132,7 +136,7 @@ const creating = (scheduler: Front, terms: CommandTerms): Pick<TimerCalls, "crea
           if (item instanceof InvalidRequest) return { problem: item }
           const answer = answers[answered++]
           if (answer === undefined) throw new Error("the scheduler left a create without an answer")
-          return createdItem(answer)
+          return createdItem(answer, warningsOf(item.executeAt, receivedAt))
         })
         return { results }
       })
@@ -141,7 +145,11 @@ const creating = (scheduler: Front, terms: CommandTerms): Pick<TimerCalls, "crea
 }
 
 /** What was armed just now is pending, as it was stored; what was there already may be on its way. */
-const createdTimer = (scheduler: Front, answer: PutAnswer): Effect.Effect<CreatedTimer, Problem> => {
+const createdTimer = (
+  scheduler: Front,
+  answer: PutAnswer,
+  warned: Warned,
+): Effect.Effect<CreatedTimer, Problem> => {
   const { result } = answer
   if (result === "exists") return Effect.fail(timerExists(answer.timer))
   if (result === "alreadyFinished") {
@@ -149,19 +157,20 @@ const createdTimer = (scheduler: Front, answer: PutAnswer): Effect.Effect<Create
     return Effect.succeed({ result, timer: { state: life.state, life } })
   }
   const { timer } = answer
-  if (result !== "unchanged") return Effect.succeed({ result, timer: { state: "pending", timer } })
+  if (result !== "unchanged") return Effect.succeed({ result, timer: { state: "pending", timer }, ...warned })
   return Effect.map(scheduler.isInFlight(timer), (isInFlight) => ({
     result,
     timer: { state: isInFlight ? "inFlight" : "pending", timer },
   }))
 }
 
-const createdItem = (answer: PutAnswer | RefusedWrite): CreatedItem => {
+const createdItem = (answer: PutAnswer | RefusedWrite, warned: Warned): CreatedItem => {
   if ("_tag" in answer) return { problem: problemOf(answer) }
   const { result } = answer
   if (result === "exists") return { problem: timerExists(answer.timer) }
   const { timerId, revision, fireId } = result === "alreadyFinished" ? answer.life : answer.timer
-  return { result, timerId, revision, fireId }
+  const item = { result, timerId, revision, fireId }
+  return result === "created" || result === "replaced" ? { ...item, ...warned } : item
 }
 
 const changing = (
@@ -173,10 +182,13 @@ const changing = (
     if (command instanceof InvalidRequest) return Effect.fail(command)
     return Effect.matchEffect(scheduler.update(command), {
       onFailure: refuse,
-      onSuccess: (answer): Effect.Effect<FoundTimer, Problem> => {
+      onSuccess: (answer): Effect.Effect<UpdatedTimer, Problem> => {
         switch (answer.result) {
           case "changed":
-            return Effect.succeed({ timer: { state: "pending", timer: answer.timer } })
+            return Effect.succeed({
+              timer: { state: "pending", timer: answer.timer },
+              ...warningsOf(command.set.executeAt, asked.receivedAt),
+            })
           case "revisionMismatch":
             return Effect.fail(revisionMismatch(answer.revision))
           case "inFlight":
@@ -212,7 +224,7 @@ const changing = (
 const reading = (scheduler: Front, limits: Limits): Pick<TimerCalls, "get" | "list" | "count"> => ({
   get: ({ body }) =>
     Effect.matchEffect(scheduler.get(body.namespace, body.timerId), {
-      onFailure: refuse,
+      onFailure: refuseRead,
       onSuccess: (timer) =>
         timer === undefined ? Effect.fail(timerNotFound("")) : Effect.succeed({ timer }),
     }),
@@ -228,7 +240,8 @@ const reading = (scheduler: Front, limits: Limits): Pick<TimerCalls, "get" | "li
       ...(body.cursor === undefined ? {} : { cursor: body.cursor }),
     })
     return Effect.matchEffect(page, {
-      onFailure: (error) => (error._tag === "InvalidCursor" ? Effect.fail(invalidCursor()) : refuse(error)),
+      onFailure: (error) =>
+        error._tag === "InvalidCursor" ? Effect.fail(invalidCursor()) : refuseRead(error),
       onSuccess: ({ timers, next }) =>
         Effect.succeed({ timers, includesPayload, ...(next === undefined ? {} : { nextCursor: next }) }),
     })
@@ -236,7 +249,7 @@ const reading = (scheduler: Front, limits: Limits): Pick<TimerCalls, "get" | "li
   count: ({ body }) =>
     Effect.catch(
       scheduler.count({ namespace: body.namespace, state: body.state ?? "pending", ...filterOf(body) }),
-      refuse,
+      refuseRead,
     ),
 })
 

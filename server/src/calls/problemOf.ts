@@ -1,16 +1,37 @@
 // What the engine and the store refuse, in the words of the contract.
+import { type Action, isReading } from "@punctual/api/CallTerms"
 import { invalidField } from "@punctual/api/invalidRequest"
-import { Internal, Overloaded, OwnerUnavailable, type Problem, QuotaExceeded } from "@punctual/api/Problem"
+import {
+  Internal,
+  Overloaded,
+  OwnerUnavailable,
+  type Problem,
+  QuotaExceeded,
+  type Written,
+} from "@punctual/api/Problem"
 import { Effect } from "effect"
 import type { RefusedWrite } from "../engine/front/RefusedWrite.ts"
 import type { SettingsContended } from "../engine/namespaces/NamespaceDirectory.ts"
 import type { StoreError } from "../ports/TimerStore.ts"
 
-/** Fails with the contract's problem. What the store said is logged: its words stay inside the house. */
-export const refuse = (error: RefusedWrite | StoreError): Effect.Effect<never, Problem> =>
+/**
+ * Fails with the contract's problem. The store's own message is logged, and callers do not see it. `ofStore` says whether a
+ * call that the store failed may have written something.
+ */
+export const refuse = (
+  error: RefusedWrite | StoreError,
+  ofStore: Written = "unknown",
+): Effect.Effect<never, Problem> =>
   error._tag === "StoreError"
-    ? Effect.andThen(Effect.logError(`the store failed: ${error.message}`), Effect.fail(problemOf(error)))
+    ? Effect.andThen(
+        Effect.logError(`the store failed: ${error.message}`),
+        Effect.fail(problemOf(error, ofStore)),
+      )
     : Effect.fail(problemOf(error))
+
+/** As `refuse`, for a call that only reads. */
+export const refuseRead = (error: RefusedWrite | StoreError): Effect.Effect<never, Problem> =>
+  refuse(error, "no")
 
 /** As `refuse`, for a call that makes many writes: some may be stored when another is refused. */
 export const refuseSome = (
@@ -23,6 +44,7 @@ export const refuseSome = (
         new Overloaded({
           detail: `Too many writes are waiting. ${mayBePartial(deed)}`,
           retryAfterSeconds: wholeSeconds(error.retryAfterMs),
+          written: "unknown",
         }),
       )
     case "NoOwner":
@@ -30,6 +52,7 @@ export const refuseSome = (
         new OwnerUnavailable({
           detail: `${sentence(error.message)} ${mayBePartial(deed)}`,
           retryAfterSeconds: wholeSeconds(error.retryAfterMs),
+          written: "unknown",
         }),
       )
     default:
@@ -46,6 +69,7 @@ export const refuseChange = (
       new Overloaded({
         detail: "Others change the same settings all the time. Nothing was changed: try again.",
         retryAfterSeconds: 1,
+        written: "no",
       }),
     )
   }
@@ -70,23 +94,26 @@ const sentence = (clause: string): string => `${clause.charAt(0).toUpperCase()}$
 const mayBePartial = (deed: string): string =>
   `Some of the timers may have been ${deed}: repeat the call after the pause.`
 
-export const problemOf = (error: RefusedWrite | StoreError): Problem => {
+export const problemOf = (error: RefusedWrite | StoreError, ofStore: Written = "unknown"): Problem => {
   switch (error._tag) {
     case "TooManyWrites":
       return new Overloaded({
         detail: "Too many writes are waiting. Nothing was written: try again after the pause.",
         retryAfterSeconds: wholeSeconds(error.retryAfterMs),
+        written: "no",
       })
     case "NoOwner":
       return new OwnerUnavailable({
         detail: `${sentence(error.message)} ${error.mayBeDone === true ? notKnown : nothingWritten}`,
         retryAfterSeconds: wholeSeconds(error.retryAfterMs),
+        written: error.mayBeDone === true ? "unknown" : "no",
       })
     case "QuotaUsedUp":
       return new QuotaExceeded({
         detail: quotaDetail[error.quota](error.limit),
         quota: error.quota,
         retryAfterSeconds: wholeSeconds(error.retryAfterMs),
+        written: "no",
       })
     case "TimerUnstorable":
       return invalidField("", error.reason)
@@ -95,7 +122,11 @@ export const problemOf = (error: RefusedWrite | StoreError): Problem => {
     case "StoreError":
       return error.isFatal
         ? new Internal({ detail: "The store has failed and the service is stopping." })
-        : new Overloaded({ detail: "The store does not answer in time: try again.", retryAfterSeconds: 1 })
+        : new Overloaded({
+            detail: "The store does not answer in time: try again.",
+            retryAfterSeconds: 1,
+            written: ofStore,
+          })
   }
 }
 
@@ -105,9 +136,16 @@ const wholeSeconds = (pauseMs: number): number => Math.max(1, Math.ceil(pauseMs 
 /** How long a call may wait for its answer, unless its endpoint declares another time. */
 export const usualAnswerMs = 60_000
 
-/** The store has not answered within that time: what becomes of the call is not known. */
-export const unanswered = (): Problem =>
-  new Overloaded({
-    detail: "The store has not answered in time. It is not known whether this was done: repeat the call.",
-    retryAfterSeconds: 5,
-  })
+/** The store has not answered within that time. What a call that writes has done, or will still do, is not known. */
+export const unanswered = (action: Action): Problem =>
+  isReading(action)
+    ? new Overloaded({
+        detail: "The store has not answered in time: try again.",
+        retryAfterSeconds: 5,
+        written: "no",
+      })
+    : new Overloaded({
+        detail: "The store has not answered in time. It is not known whether this was done: repeat the call.",
+        retryAfterSeconds: 5,
+        written: "unknown",
+      })

@@ -15,6 +15,8 @@ export type Delivery =
       readonly kind: "retry"
       readonly error: string
       readonly status?: number
+      /** How the answer's body begins. */
+      readonly answer?: string
       /** The far side named a time: used as it is. */
       readonly next?: NextTime
       /** The far side asked for a pause: honoured up to the policy's maxInterval. */
@@ -22,4 +24,11 @@ export type Delivery =
       /** The host itself failed (no answer, time-out, 5xx): the breaker counts it. */
       readonly isHostFailure: boolean
     }
-  | { readonly kind: "dead"; readonly reason: string; readonly error: string; readonly status?: number }
+  | {
+      readonly kind: "dead"
+      readonly reason: string
+      readonly error: string
+      readonly status?: number
+      /** How the answer's body begins. */
+      readonly answer?: string
+    }

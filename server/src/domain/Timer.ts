@@ -50,6 +50,8 @@ export interface Attempt {
   readonly durationMs: number
   readonly status?: number
   readonly error?: string
+  /** Of an attempt that failed: how the answer's body began, at most 512 bytes. */
+  readonly answer?: string
 }
 
 /** A pending timer as the store holds it. */

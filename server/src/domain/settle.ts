@@ -1,5 +1,6 @@
 // From what a deliverer saw to what is written: the outcome of one attempt under its retry policy.
 import type { Delivery, NextTime } from "./Delivery.ts"
+import { latenessMs } from "./latenessMs.ts"
 import type { PastPause } from "./NamespaceSettings.ts"
 import { pausedMs } from "./pausedTime.ts"
 import type { RetryPolicy, Timer } from "./Timer.ts"
@@ -27,16 +28,15 @@ export interface Settling {
 
 export const settle = (timer: Timer, settling: Settling): Then => {
   const { delivery, attempt, startedAt, endedAt } = settling
-  const latenessMs = Math.max(0, startedAt - timer.executeAt)
   switch (delivery.kind) {
     case "delivered":
-      return { to: "delivered", latenessMs }
+      return { to: "delivered", latenessMs: latenessMs(timer, startedAt) }
     case "rearm":
       return {
         to: "rearmed",
         executeAt: instantOf(delivery.next, endedAt),
         fireId: settling.nextFireId(),
-        latenessMs,
+        latenessMs: latenessMs(timer, startedAt),
         ...(delivery.payload === undefined ? {} : { payload: delivery.payload }),
       }
     case "dead":

@@ -4,6 +4,7 @@
 //
 // Of duplicate keys in a JSON object the last one counts, as JSON parsers commonly have it.
 import "effect/schema/SchemaJITCompiler/enable"
+import type { Action } from "@punctual/api/CallTerms"
 import { type ContractEndpoint, contractEndpoints } from "@punctual/api/contractEndpoints"
 import { invalidRequest } from "@punctual/api/invalidRequest"
 import type { Limits } from "@punctual/api/Limits"
@@ -54,6 +55,7 @@ export const makeApiRoutes = (
       const served: ServedEndpoint = {
         ...endpoint,
         answers: answerWithinMs === undefined ? usual : new Deadlines(answerWithinMs),
+        tooLate: tooLateFor(endpoint.action),
         takePayloads: text?.takePayloads,
         call: options.callOf(endpoint),
         // Each text is given what its own call answers.
@@ -68,6 +70,7 @@ export const makeApiRoutes = (
 
 interface ServedEndpoint extends ContractEndpoint {
   readonly answers: Deadlines
+  readonly tooLate: () => Exit.Exit<never, Problem>
   readonly takePayloads: CallText<unknown>["takePayloads"] | undefined
   readonly call: Call<unknown, unknown>
   readonly write: (answer: unknown) => string
@@ -136,7 +139,7 @@ class ApiRoute implements Route {
     if ("problem" in read) return problemResponse(read.problem, { closes: !read.isConsumed })
     const asked = this.#decode(read.bytes)
     if (!("caller" in asked)) return problemResponse(asked)
-    const { answers, call, write } = this.#endpoint
+    const { answers, call, write, tooLate } = this.#endpoint
     const exit = await answers.within(this.#run(Effect.suspend(() => call(asked))), tooLate, tooLate)
     if (Exit.isSuccess(exit)) {
       if (this.#tellsCalls) this.#tell(asked, "succeeded")
@@ -211,10 +214,14 @@ const hasBody = (request: Request): boolean =>
   request.headers.get("content-length") !== "0" || request.headers.has("transfer-encoding")
 
 /** The call goes on, without anybody who waits for it. */
-const tooLate = (): Exit.Exit<never, Problem> => Exit.fail(unanswered())
+const tooLateFor = (action: Action) => (): Exit.Exit<never, Problem> => Exit.fail(unanswered(action))
 
 const tooManyCalls = (): Problem =>
-  new Overloaded({ detail: "Too many calls are under way: try again.", retryAfterSeconds: 1 })
+  new Overloaded({
+    detail: "Too many calls are under way. Nothing was written: try again.",
+    retryAfterSeconds: 1,
+    written: "no",
+  })
 
 const jsonMediaType = /^application\/json\s*(?:;\s*charset\s*=\s*"?utf-8"?\s*)?;?\s*$/i
 

@@ -40,10 +40,19 @@ export class Availability {
   }
 }
 
+/** Why no call can be answered before the service has been put together. */
+export const whyStarting = (): Problem =>
+  new OwnerUnavailable({
+    detail: "The service is starting. Nothing was written: try again.",
+    retryAfterSeconds: 1,
+    written: "no",
+  })
+
 const stopping = (): Problem =>
   new OwnerUnavailable({
     detail: "The service is stopping. Nothing was written: try again, elsewhere or after a restart.",
     retryAfterSeconds: 5,
+    written: "no",
   })
 
 /**
@@ -60,10 +69,12 @@ const waitingToTakeOver = (): Problem =>
   new OwnerUnavailable({
     detail: "Another process owns the store and this one waits to take over. Nothing was written.",
     retryAfterSeconds: 5,
+    written: "no",
   })
 
 const waitingForShards = (): Problem =>
   new OwnerUnavailable({
     detail: "This node has not seen the shards of its store yet. Nothing was written: try again.",
     retryAfterSeconds: 1,
+    written: "no",
   })

@@ -31,7 +31,8 @@ export const callTexts: {
       takePayloads: (input, text) => {
         if (hasPayload(input)) input.payload = bytesAt(text, memberSpan(text, "payload"))
       },
-      write: ({ result, timer }) => `{"result":"${result}","timer":${timerJson(timer, false)}}`,
+      write: ({ result, timer, warnings }) =>
+        `{"result":"${result}","timer":${timerJson(timer, false)}${warningsJson(warnings)}}`,
     },
     createMany: {
       takePayloads: (input, text) => {
@@ -52,7 +53,7 @@ export const callTexts: {
           input.payload = bytesAt(text, memberSpan(text, "payload"))
         }
       },
-      write: ({ timer }) => `{"timer":${timerJson(timer, false)}}`,
+      write: ({ timer, warnings }) => `{"timer":${timerJson(timer, false)}${warningsJson(warnings)}}`,
     },
     delete: { write: ({ result }) => `{"result":"${result}"}` },
     list: {
@@ -86,4 +87,7 @@ const itemJson = (item: CreatedItem): string =>
   "problem" in item
     ? `{"problem":${problemJson(item.problem)}}`
     : `{"result":"${item.result}","timerId":${JSON.stringify(item.timerId)},"revision":${item.revision}` +
-      `,"fireId":${JSON.stringify(item.fireId)}}`
+      `,"fireId":${JSON.stringify(item.fireId)}${warningsJson(item.warnings)}}`
+
+const warningsJson = (warnings: ReadonlyArray<string> | undefined): string =>
+  warnings === undefined ? "" : `,"warnings":${JSON.stringify(warnings)}`

@@ -135,6 +135,7 @@ const tooManyBodies = (): BodyRead => ({
   problem: new Overloaded({
     detail: "Too many bytes of requests are under way: try again.",
     retryAfterSeconds: 1,
+    written: "no",
   }),
   isConsumed: false,
 })

@@ -9,7 +9,8 @@ import type { TimerView } from "../engine/front/Scheduler.ts"
 
 /**
  * Payloads are part of what `get` answers, and of lists that ask for them; creates and updates do not
- * repeat what the caller has just sent.
+ * repeat what the caller has just sent. What receivers answered to failed attempts is shown where payloads are: a list of
+ * many timers would otherwise grow to many megabytes.
  */
 export const timerJson = (view: TimerView, withPayload: boolean): string =>
   "timer" in view
@@ -20,7 +21,7 @@ export const pendingJson = (timer: Timer, state: "pending" | "inFlight", withPay
   let json = identityJson(timer, state)
   json += `,"executeAt":${instantJson(timer.executeAt)}`
   if (state === "pending") json += `,"fireAt":${instantJson(timer.fireAt)}`
-  json += attemptsJson(timer.attempts, timer.attemptLog)
+  json += attemptsJson(timer.attempts, timer.attemptLog, withPayload)
   json += termsJson(timer, withPayload)
   json += `,"createdAt":${instantJson(timer.createdAt)},"updatedAt":${instantJson(timer.updatedAt)}}`
   return json
@@ -29,7 +30,7 @@ export const pendingJson = (timer: Timer, state: "pending" | "inFlight", withPay
 export const finishedJson = (life: FinishedLife, state: string, withPayload: boolean): string => {
   let json = identityJson(life, state)
   json += `,"executeAt":${instantJson(life.executeAt)}`
-  json += attemptsJson(life.attempts, life.attemptLog)
+  json += attemptsJson(life.attempts, life.attemptLog, withPayload)
   json += termsJson(life, withPayload)
   // What ended a life was the last change of it.
   const finishedAt = instantJson(life.finishedAt)
@@ -45,16 +46,17 @@ const identityJson = (shown: Shown, state: string): string =>
   `{"namespace":${JSON.stringify(shown.namespace)},"timerId":${JSON.stringify(shown.timerId)}` +
   `,"state":"${state}","revision":${shown.revision},"fireId":${JSON.stringify(shown.fireId)}`
 
-const attemptsJson = (attempts: number, log: AttemptLog | undefined): string => {
+const attemptsJson = (attempts: number, log: AttemptLog | undefined, withAnswers: boolean): string => {
   if (log === undefined || log.length === 0) return `,"attempts":${attempts}`
-  const shown = log.map(attemptJson)
+  const shown = log.map((attempt) => attemptJson(attempt, withAnswers))
   return `,"attempts":${attempts},"lastAttempt":${shown.at(-1)},"attemptLog":[${shown.join(",")}]`
 }
 
-const attemptJson = ({ at, durationMs, status, error }: Attempt): string => {
+const attemptJson = ({ at, durationMs, status, error, answer }: Attempt, withAnswer: boolean): string => {
   const answered = status === undefined ? "" : `,"status":${status}`
   const failed = error === undefined ? "" : `,"error":${JSON.stringify(error)}`
-  return `{"at":${instantJson(at)}${answered}${failed},"durationMs":${durationMs}}`
+  const said = answer === undefined || !withAnswer ? "" : `,"answer":${JSON.stringify(answer)}`
+  return `{"at":${instantJson(at)}${answered}${failed}${said},"durationMs":${durationMs}}`
 }
 
 const termsJson = (shown: Shown, withPayload: boolean): string => {

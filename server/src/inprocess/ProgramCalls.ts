@@ -1,5 +1,6 @@
 // Calls of the contract for a program: a plain object is checked by the schemas that check a request's body, and goes to
 // the same calls as data. So a program and HTTP accept and refuse the same things in the same words.
+import type { Action } from "@punctual/api/CallTerms"
 import { contractEndpoints } from "@punctual/api/contractEndpoints"
 import { invalidField, invalidRequest } from "@punctual/api/invalidRequest"
 import type { Limits } from "@punctual/api/Limits"
@@ -27,6 +28,7 @@ interface ProgramCall {
   readonly show: (answer: unknown) => unknown
   /** A call that declares a time of its own ends by itself. */
   readonly endsByItself: boolean
+  readonly action: Action
 }
 
 export class ProgramCalls {
@@ -48,6 +50,7 @@ export class ProgramCalls {
           // Each is given what its own call answers.
           show: show as ProgramCall["show"],
           endsByItself: endpoint.answerWithinMs !== undefined,
+          action: endpoint.action,
         }
         return [`${group}.${name}`, made]
       }),
@@ -69,7 +72,10 @@ export class ProgramCalls {
       )
       return asked.endsByItself
         ? answer
-        : Effect.timeoutOrElse(answer, { duration: usualAnswerMs, orElse: () => Effect.fail(unanswered()) })
+        : Effect.timeoutOrElse(answer, {
+            duration: usualAnswerMs,
+            orElse: () => Effect.fail(unanswered(asked.action)),
+          })
     })
   }
 
@@ -120,14 +126,14 @@ type Shows<Group> = { readonly [name in keyof Group]?: (answer: AnswerOf<Group[n
 /** Answers with timers, which come as the store keeps them; all others are in the contract's words already. */
 const timerShows = (payloads: PayloadForm): { readonly timers: Shows<Calls["timers"]> } => ({
   timers: {
-    create: ({ result, timer }) => ({ result, timer: shownTimer(timer, undefined) }),
+    create: ({ result, timer, ...warned }) => ({ result, timer: shownTimer(timer, undefined), ...warned }),
     createMany: ({ results }) => ({
       results: results.map((item) =>
         "problem" in item ? { problem: toProblemDocument(item.problem) } : item,
       ),
     }),
     get: ({ timer }) => ({ timer: shownTimer(timer, payloads) }),
-    update: ({ timer }) => ({ timer: shownTimer(timer, undefined) }),
+    update: ({ timer, ...warned }) => ({ timer: shownTimer(timer, undefined), ...warned }),
     list: ({ timers, includesPayload, nextCursor }) => ({
       timers: timers.map((timer) => shownTimer(timer, includesPayload ? payloads : undefined)),
       ...(nextCursor === undefined ? {} : { nextCursor }),

@@ -257,7 +257,9 @@ const openWith = async (terms: OpenTerms): Promise<Opened> => {
   const failure = Cause.findError(exit.cause)
   if (Result.isFailure(failure)) throw PunctualError.from(unforeseen(exit.cause))
   const { success: error } = failure
-  throw new PunctualError("isTaken" in error ? "ownerUnavailable" : "internal", error.message)
+  throw "isTaken" in error
+    ? new PunctualError("ownerUnavailable", error.message, { written: "no" })
+    : new PunctualError("internal", error.message)
 }
 
 const untilOwning = (engine: Engine["Service"]): Effect.Effect<void> =>
@@ -350,7 +352,11 @@ const taken = ({ store }: OpenTerms): string =>
   `Another process, or another Punctual of this one, has ${store.place} open: close that one first.`
 
 const closed = () =>
-  new OwnerUnavailable({ detail: "This Punctual is closed. Nothing was written.", retryAfterSeconds: 1 })
+  new OwnerUnavailable({
+    detail: "This Punctual is closed. Nothing was written.",
+    retryAfterSeconds: 1,
+    written: "no",
+  })
 
 const unforeseen = (cause: Cause.Cause<unknown>) =>
   new Internal({ detail: `An unforeseen failure: ${String(Cause.squash(cause)).slice(0, 200)}` })

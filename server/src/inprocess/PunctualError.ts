@@ -1,5 +1,5 @@
 // What a call of an in-process Punctual is rejected with: the contract's codes, whatever layer refused.
-import type { FieldError, Problem, ProblemCode } from "@punctual/api/Problem"
+import type { FieldError, Problem, ProblemCode, Written } from "@punctual/api/Problem"
 
 export class PunctualError extends Error {
   override readonly name = "PunctualError"
@@ -13,6 +13,8 @@ export class PunctualError extends Error {
   declare readonly quota?: string
   /** Of what may succeed later. */
   declare readonly retryAfterSeconds?: number
+  /** Of what may succeed later: `no` if nothing was or will be written, `unknown` if all of it or a part may have been. */
+  declare readonly written?: Written
 
   constructor(code: ProblemCode, message: string, details: Omit<Partial<PunctualError>, keyof Error> = {}) {
     super(message)
@@ -25,7 +27,9 @@ export class PunctualError extends Error {
       ...("errors" in problem ? { errors: problem.errors } : {}),
       ...("currentRevision" in problem ? { currentRevision: problem.currentRevision } : {}),
       ...("quota" in problem ? { quota: problem.quota } : {}),
-      ...("retryAfterSeconds" in problem ? { retryAfterSeconds: problem.retryAfterSeconds } : {}),
+      ...("retryAfterSeconds" in problem
+        ? { retryAfterSeconds: problem.retryAfterSeconds, written: problem.written }
+        : {}),
     })
   }
 }

@@ -95,10 +95,10 @@ export type ShownTimer = WithDates<Encoded<typeof TimerAnswer>>["timer"]
 
 /** By the group and the name that the contract gives the call. */
 export interface Answers {
-  readonly "timers.create": { readonly result: CreatedTimer["result"]; readonly timer: ShownTimer }
+  readonly "timers.create": Pick<CreatedTimer, "result" | "warnings"> & { readonly timer: ShownTimer }
   readonly "timers.createMany": Encoded<typeof CreateManyTimersAnswer>
   readonly "timers.get": { readonly timer: ShownTimer }
-  readonly "timers.update": { readonly timer: ShownTimer }
+  readonly "timers.update": Pick<CreatedTimer, "warnings"> & { readonly timer: ShownTimer }
   readonly "timers.delete": Encoded<typeof DeleteTimerAnswer>
   readonly "timers.deleteMany": Encoded<typeof DeleteManyTimersAnswer>
   readonly "timers.list": { readonly timers: ReadonlyArray<ShownTimer>; readonly nextCursor?: string }

@@ -14,6 +14,8 @@ export interface TimerFire {
   readonly fireId: string
   /** The first is 1. */
   readonly attempt: number
+  /** How many attempts the retry policy allows. */
+  readonly maxAttempts: number
   readonly executeAt: Date
   readonly firedAt: Date
   readonly correlationId: string
@@ -54,13 +56,14 @@ const isThenable = (said: unknown): said is PromiseLike<unknown> =>
   typeof said === "object" && said !== null && "then" in said && typeof said.then === "function"
 
 const fireOf = (
-  { namespace, timerId, fireId, attempt, correlationId, ...fire }: Fire,
+  { namespace, timerId, fireId, attempt, maxAttempts, correlationId, ...fire }: Fire,
   form: PayloadForm,
 ): TimerFire => ({
   namespace,
   timerId,
   fireId,
   attempt,
+  maxAttempts,
   executeAt: new Date(fire.executeAt),
   firedAt: new Date(fire.firedAt),
   correlationId,

@@ -1,13 +1,14 @@
 // A timer as a program sees it: what the contract shows, with Dates for instants. A test holds it against the JSON that
 // HTTP answers with.
 import { formatDuration } from "@punctual/api/DurationMs"
-import type { Attempt, FinishedLife, RetryPolicy, Spec, Target, Timer } from "../domain/Timer.ts"
+import { type AttemptLog, withoutAnswers } from "../domain/AttemptLog.ts"
+import type { FinishedLife, RetryPolicy, Spec, Target, Timer } from "../domain/Timer.ts"
 import { addedAfter } from "../domain/timerFields.ts"
 import type { TimerView } from "../engine/front/Scheduler.ts"
 import type { PayloadForm } from "./PayloadForm.ts"
 import type { ShownTimer } from "./Requests.ts"
 
-/** Without `payloads` the payload is left out. */
+/** Without `payloads` the payload is left out, and what receivers answered to failed attempts. */
 export const shownTimer = (view: TimerView, payloads: PayloadForm | undefined): ShownTimer =>
   "timer" in view ? shownPending(view.timer, view.state, payloads) : shownFinished(view.life, payloads)
 
@@ -39,7 +40,7 @@ const shownPart = (shown: Timer | FinishedLife, payloads: PayloadForm | undefine
   fireId: shown.fireId,
   executeAt: new Date(shown.executeAt),
   attempts: shown.attempts,
-  ...shownAttempts(shown.attemptLog ?? []),
+  ...shownAttempts(shown.attemptLog ?? [], payloads !== undefined),
   ...shownSpec(shown.spec),
   ...(payloads === undefined || shown.payload === undefined
     ? {}
@@ -49,8 +50,9 @@ const shownPart = (shown: Timer | FinishedLife, payloads: PayloadForm | undefine
   createdAt: new Date(shown.createdAt),
 })
 
-const shownAttempts = (log: ReadonlyArray<Attempt>) => {
-  const attemptLog = log.map((attempt) => ({ ...attempt, at: new Date(attempt.at) }))
+const shownAttempts = (log: AttemptLog, withAnswer: boolean) => {
+  const shown = withAnswer ? log : withoutAnswers(log)
+  const attemptLog = shown.map((attempt) => ({ ...attempt, at: new Date(attempt.at) }))
   const lastAttempt = attemptLog.at(-1)
   return lastAttempt === undefined ? {} : { lastAttempt, attemptLog }
 }

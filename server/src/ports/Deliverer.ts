@@ -12,6 +12,8 @@ export interface Fire {
   readonly timerId: string
   readonly fireId: string
   readonly attempt: number
+  /** How many attempts the retry policy allows. */
+  readonly maxAttempts: number
   readonly epoch: number
   readonly revision: number
   readonly executeAt: number

@@ -29,4 +29,5 @@ const isAttempt = (json: unknown): json is Attempt =>
   isFields<keyof Attempt>(json) &&
   areNumbers(json, attemptNumbers) &&
   isNumberIfAny(json.status) &&
-  isTextIfAny(json.error)
+  isTextIfAny(json.error) &&
+  isTextIfAny(json.answer)

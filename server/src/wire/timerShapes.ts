@@ -50,6 +50,7 @@ const Attempt = Schema.Struct({
   durationMs: Schema.Number,
   status: optionalKey(Schema.Number),
   error: optionalKey(Schema.String),
+  answer: optionalKey(Schema.String),
 })
 
 /** What was read, its log in one form. */

@@ -1,7 +1,12 @@
-// What a caller is told about a write that had no owner to do it, and about a timer that cannot be read.
+// What a caller is told about a call that was refused, and whether it may have been written.
 import { describe, expect, test } from "bun:test"
-import { problemOf } from "../../src/calls/problemOf.ts"
-import { NoOwner, TimerUnreadable } from "../../src/engine/front/RefusedWrite.ts"
+import { actions } from "@punctual/api/CallTerms"
+import { Effect, References } from "effect"
+import { problemOf, refuseChange, unanswered } from "../../src/calls/problemOf.ts"
+import { NoOwner, TimerUnreadable, TooManyWrites } from "../../src/engine/front/RefusedWrite.ts"
+import { SettingsContended } from "../../src/engine/namespaces/NamespaceDirectory.ts"
+import { QuotaUsedUp } from "../../src/engine/namespaces/Quotas.ts"
+import { StoreError } from "../../src/ports/TimerStore.ts"
 
 const told = (mayBeDone?: boolean) =>
   problemOf(
@@ -15,12 +20,48 @@ const told = (mayBeDone?: boolean) =>
 describe("a write without an owner", () => {
   test("is refused with a pause, and says that nothing was written only if that is sure", () => {
     for (const sure of [told(), told(false)]) {
-      expect(sure).toMatchObject({ status: 503, code: "ownerUnavailable", retryAfterSeconds: 2 })
+      expect(sure).toMatchObject({
+        status: 503,
+        code: "ownerUnavailable",
+        retryAfterSeconds: 2,
+        written: "no",
+      })
       expect(sure.detail).toBe("No owner is in reach. Nothing was written: try again after the pause.")
     }
-    expect(told(true)).toMatchObject({ status: 503, code: "ownerUnavailable", retryAfterSeconds: 2 })
+    expect(told(true)).toMatchObject({ status: 503, code: "ownerUnavailable", written: "unknown" })
     expect(told(true).detail).not.toContain("Nothing")
     expect(told(true).detail).toContain("not known")
+  })
+})
+
+describe("written", () => {
+  test("is no for a write that never reached the store", () => {
+    expect(problemOf(new TooManyWrites({ retryAfterMs: 1 }))).toMatchObject({ written: "no" })
+    const quota = new QuotaUsedUp({ quota: "maxPending", limit: 1, retryAfterMs: 1 })
+    expect(problemOf(quota)).toMatchObject({ status: 429, written: "no" })
+  })
+
+  test("is unknown where the store failed, unless the call only read", () => {
+    const error = new StoreError({ message: "away", isFatal: false })
+    expect(problemOf(error)).toMatchObject({ status: 503, written: "unknown" })
+    expect(problemOf(error, "no")).toMatchObject({ status: 503, written: "no" })
+  })
+
+  test("is unknown for a change of settings that the store failed, and no for one that others were faster than", () => {
+    const told = (error: StoreError | SettingsContended) =>
+      Effect.runSync(
+        Effect.flip(refuseChange(error)).pipe(Effect.provideService(References.MinimumLogLevel, "None")),
+      )
+    expect(told(new StoreError({ message: "away", isFatal: false }))).toMatchObject({ written: "unknown" })
+    expect(told(new SettingsContended({ namespace: "n" }))).toMatchObject({ status: 503, written: "no" })
+  })
+
+  test("is unknown where the time ran out, unless the call only reads", () => {
+    const told = actions.map((action) => [action, unanswered(action)] as const)
+    expect(told.filter(([, problem]) => "written" in problem && problem.written === "no")).toEqual(
+      told.filter(([action]) => action.endsWith(".read")),
+    )
+    expect(told.length).toBeGreaterThan(0)
   })
 })
 

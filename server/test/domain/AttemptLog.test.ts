@@ -1,7 +1,13 @@
 // The log of attempts: bounded, in order, and weighed by what it holds.
 import { expect, test } from "bun:test"
 import fc from "fast-check"
-import { type AttemptLog, attemptLogBytes, attemptsLogged, withAttempt } from "../../src/domain/AttemptLog.ts"
+import {
+  type AttemptLog,
+  attemptLogBytes,
+  attemptsLogged,
+  withAttempt,
+  withoutAnswers,
+} from "../../src/domain/AttemptLog.ts"
 import { logOfText, textOfLog } from "../../src/stores/AttemptLogText.ts"
 
 const attempt = (at: number) => ({ at, durationMs: 1, error: "x".repeat(at % 7) })
@@ -23,8 +29,19 @@ test("it weighs what it holds beyond one attempt, errors included", () => {
   expect(attemptLogBytes([attempt(1), { at: 1, durationMs: 1, error: "x".repeat(500) }])).toBeGreaterThan(600)
 })
 
+test("it weighs its answers, also of a single attempt, and can be had without them", () => {
+  const answered = { ...attempt(1), answer: "y".repeat(512) }
+  expect(attemptLogBytes([answered])).toBe(512)
+  expect(attemptLogBytes([answered, attempt(1)])).toBeGreaterThan(712)
+  expect(withoutAnswers([answered, attempt(2)])).toEqual([attempt(1), attempt(2)])
+  const log = [attempt(1)]
+  expect(withoutAnswers(log)).toBe(log)
+})
+
 test("its text comes back as it was; the text of one attempt is a log of one", () => {
-  const log = [attempt(3), attempt(4)]
+  const log = [attempt(3), { ...attempt(4), answer: "\0\u001b[31m\ufffd é" }]
   expect(logOfText(textOfLog(log))).toEqual(log)
+  expect(textOfLog(log)).not.toContain("\0")
   expect(logOfText(JSON.stringify(attempt(3)))).toEqual([attempt(3)])
+  expect(logOfText(JSON.stringify([{ ...attempt(3), answer: 1 }]))).toBeUndefined()
 })

@@ -182,6 +182,8 @@ describe("a re-arming", () => {
 describe("an end", () => {
   test("of a delivered timer tells how late it started, and never less than nothing", () => {
     expect(settled({ kind: "delivered" })).toEqual({ to: "delivered", latenessMs: 40 })
+    const createdLate = { ...timerWith({}), executeAt: 0, createdAt: startedAt - 3, updatedAt: startedAt - 3 }
+    expect(settled({ kind: "delivered" }, createdLate)).toEqual({ to: "delivered", latenessMs: 3 })
     const early = { ...timerWith({}), executeAt: startedAt + 1 }
     expect(settled({ kind: "delivered" }, early)).toEqual({ to: "delivered", latenessMs: 0 })
   })

@@ -119,7 +119,11 @@ describe("all bodies together", () => {
       end: () => writer.close(),
     }
   }
-  const outcomeOf = (read: BodyRead) => ("bytes" in read ? read.bytes.byteLength : read.problem.code)
+  const outcomeOf = (read: BodyRead) => {
+    if ("bytes" in read) return read.bytes.byteLength
+    const { problem } = read
+    return "written" in problem ? `${problem.code}, written: ${problem.written}` : problem.code
+  }
   const read = (bodies: RequestBodies, request: Request) =>
     bodies.withBody(request, 80, async (body) => outcomeOf(body))
 
@@ -132,7 +136,7 @@ describe("all bodies together", () => {
     const second = pacedRequest(undefined)
     const refusedRead = read(bodies, second.request)
     await second.send(50).catch(() => undefined)
-    expect(await refusedRead).toBe("overloaded")
+    expect(await refusedRead).toBe("overloaded, written: no")
     // Small ones have room of their own.
     const small = pacedRequest(10)
     const smallRead = read(bodies, small.request)
@@ -178,5 +182,5 @@ test("a client that wants to be asked for its body is served", () =>
 
 test("more calls at once than are allowed are told to come back", () =>
   withService({ callsMax: 0 }, async ({ call }) => {
-    refused(await call("create", create), "overloaded")
+    expect(refused(await call("create", create), "overloaded").written).toBe("no")
   }))

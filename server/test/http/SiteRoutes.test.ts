@@ -103,7 +103,9 @@ describe("health", () => {
 
   test("while another process owns the store the API answers 503, and writes nothing", () =>
     withService({ engine: { status: () => ({ ...well, isWaiting: true }) } }, async ({ call, pendingIn }) => {
-      expect(refused(await call("create", timer), "ownerUnavailable").detail).toContain("Another process")
+      const problem = refused(await call("create", timer), "ownerUnavailable")
+      expect(problem.detail).toContain("Another process")
+      expect(problem.written).toBe("no")
       refused(await call("get", { namespace: "n", timerId: "t" }), "ownerUnavailable")
       expect(await pendingIn("n")).toBe(0)
     }))
@@ -112,7 +114,7 @@ describe("health", () => {
     withService({}, async ({ call, fetch, service }) => {
       succeeded("create", await call("create", timer))
       service.close()
-      refused(await call("create", timer), "ownerUnavailable")
+      expect(refused(await call("create", timer), "ownerUnavailable").written).toBe("no")
       expect((await fetch("/health/live")).status).toBe(200)
       expect((await fetch("/health/ready")).status).toBe(503)
       expect((await fetch("/metrics")).status).toBe(200)

@@ -11,6 +11,7 @@ import { ListNamespacesAnswer, NamespaceAnswer, PutNamespaceAnswer } from "@punc
 import { type ProblemCode, ProblemDocument, problemCodes } from "@punctual/api/Problem"
 import { DiscardTimersAnswer, ReplayTimersAnswer } from "@punctual/api/ReplayTimers"
 import { ListBreakersAnswer, ResetBreakersAnswer, ServiceAnswer } from "@punctual/api/Service"
+import { UpdateTimerAnswer } from "@punctual/api/UpdateTimer"
 import { Schema } from "effect"
 import type { Answered } from "./ServiceFixture.ts"
 
@@ -18,7 +19,7 @@ const decoders = {
   create: Schema.decodeUnknownSync(CreateTimerAnswer),
   createMany: Schema.decodeUnknownSync(CreateManyTimersAnswer),
   get: Schema.decodeUnknownSync(TimerAnswer),
-  update: Schema.decodeUnknownSync(TimerAnswer),
+  update: Schema.decodeUnknownSync(UpdateTimerAnswer),
   delete: Schema.decodeUnknownSync(DeleteTimerAnswer),
   deleteMany: Schema.decodeUnknownSync(DeleteManyTimersAnswer),
   list: Schema.decodeUnknownSync(ListTimersAnswer),
@@ -59,6 +60,7 @@ export const refused = (answered: Answered, code: ProblemCode): ProblemDocument 
   expect(problem.detail.length).toBeGreaterThan(0)
   if (answered.status === 503 || answered.status === 429) {
     expect(answered.headers.get("retry-after")).toBe(String(problem.retryAfterSeconds))
+    expect(problem.written).toBeDefined()
   }
   return problem
 }

@@ -77,7 +77,7 @@ describe("a manual clock", () => {
       const answers = Array.from({ length: 70 }, () => advance(service, { by: "1s" }))
       const first = await Promise.race(answers)
       expect(first.status).toBe(503)
-      expect(first.json).toMatchObject({ code: "overloaded", retryAfterSeconds: 1 })
+      expect(first.json).toMatchObject({ code: "overloaded", retryAfterSeconds: 1, written: "no" })
       resolve({ kind: "delivered" })
       const moved = (await Promise.all(answers)).filter(({ status }) => status === 200)
       expect(moved.length).toBe(64)

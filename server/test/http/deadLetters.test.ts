@@ -3,6 +3,7 @@ import { describe, expect, test } from "bun:test"
 import { Effect } from "effect"
 import { NoOwner } from "../../src/engine/front/RefusedWrite.ts"
 import type { Delivery } from "../../src/ports/Deliverer.ts"
+import { StoreError } from "../../src/ports/TimerStore.ts"
 import { eventually } from "../../testkit/eventually.ts"
 import { pointersOf, refused, succeeded } from "./answers.ts"
 import { type RunningService, withService } from "./ServiceFixture.ts"
@@ -133,8 +134,17 @@ test("both say when there is more, and what may have been done when they are ref
       ["replay", "replayed"],
       ["discard", "discarded"],
     ] as const) {
-      const { detail } = refused(await call(name, { namespace, all: true }), "ownerUnavailable")
+      const { detail, written } = refused(await call(name, { namespace, all: true }), "ownerUnavailable")
       expect(detail).toContain(`may have been ${deed}`)
+      expect(written).toBe("unknown")
+    }
+  })
+  const failing = () => Effect.fail(new StoreError({ message: "away", isFatal: false }))
+  await withService({ scheduler: { replay: failing, discard: failing } }, async ({ call }) => {
+    for (const name of ["replay", "discard"] as const) {
+      const asked = { namespace, all: true }
+      expect(refused(await call(name, asked), "overloaded").written).toBe("unknown")
+      expect(refused(await call(name, { ...asked, dryRun: true }), "overloaded").written).toBe("no")
     }
   })
 })

@@ -173,10 +173,31 @@ describe("messages/replay and messages/discard", () => {
           "it was too large",
         ])
         const away = await post("messages/discard", { namespace: "billing", id: "1" })
-        expect([away.status, away.json.code]).toEqual([503, "brokerUnavailable"])
+        expect([away.status, away.json.code, away.json.written]).toEqual([
+          503,
+          "brokerUnavailable",
+          "unknown",
+        ])
         expect(away.headers.get("retry-after")).toBe("5")
+        for (const [path, fields] of [
+          ["messages/get", { id: "1" }],
+          ["messages/list", {}],
+        ] as const) {
+          const unread = await post(path, { namespace: "billing", ...fields })
+          expect([unread.status, unread.json.code, unread.json.written]).toEqual([
+            503,
+            "brokerUnavailable",
+            "no",
+          ])
+        }
       },
-      (kept) => ({ ...kept, replay: () => failing(true), discard: () => failing(false) }),
+      (kept) => ({
+        ...kept,
+        replay: () => failing(true),
+        discard: () => failing(false),
+        find: () => failing(false),
+        list: () => failing(false),
+      }),
     )
   })
 })

@@ -193,7 +193,7 @@ describe("what is set for a namespace", () => {
         "quotaExceeded",
       ])
       const problem = refused(await call("create", timers[2]), "quotaExceeded")
-      expect(problem).toMatchObject({ quota: "maxPending", retryAfterSeconds: 1 })
+      expect(problem).toMatchObject({ quota: "maxPending", retryAfterSeconds: 1, written: "no" })
       expect(problem.detail).toContain("2 pending timers")
       expect((await call("create", timers[0])).status).toBe(200)
       await put(service, { maxPending: null, createsPerSecond: 1 })

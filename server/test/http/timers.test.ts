@@ -107,6 +107,45 @@ describe("create", () => {
       expect((await untilState(running, "delivered")).executeAt).toBe(0)
     }))
 
+  test("warns of an executeAt in the past, where it arms a timer by it", () =>
+    withService({ clockStartMs: Date.UTC(2030, 0, 1) }, async ({ call }) => {
+      const create = async (timerId: string, executeAt: string, more = {}) =>
+        succeeded("create", await call("create", { ...key, timerId, executeAt, callbackUrl: hook, ...more }))
+      const warnings = ["executeAt is 3h in the past: the timer is due at once"]
+      const past = "2029-12-31T21:00:00Z"
+      expect(await create("a", past)).toMatchObject({ result: "created", warnings })
+      // A second is no past: clocks differ, and requests take their time.
+      expect(await create("b", "2029-12-31T23:59:59Z")).not.toHaveProperty("warnings")
+      expect(await create("c", later)).not.toHaveProperty("warnings")
+      expect(await create("c", past, { onExisting: "keep" })).not.toHaveProperty("warnings")
+      const moved = succeeded("update", await call("update", { ...key, timerId: "c", executeAt: past }))
+      expect(moved).toMatchObject({ warnings })
+      const { results } = succeeded(
+        "createMany",
+        await call("createMany", {
+          timers: [
+            { ...key, timerId: "d", executeAt: past, callbackUrl: hook },
+            { ...key, timerId: "e", executeAt: later, callbackUrl: hook },
+          ],
+        }),
+      )
+      expect(results).toMatchObject([{ result: "created", warnings }, { result: "created" }])
+      expect(results[1]).not.toHaveProperty("warnings")
+    }))
+
+  test("has no warning for a safe repeat, which armed nothing", () =>
+    withService({}, async (running) => {
+      const past = { ...key, executeAt: "2020-01-01T00:00:00Z", callbackUrl: hook }
+      expect(succeeded("create", await running.call("create", past)).warnings).toHaveLength(1)
+      const { latenessMs = Number.NaN } = await untilState(running, "delivered")
+      // It was created overdue: it is not late by its age.
+      expect(latenessMs).toBeLessThan(60_000)
+      const { result, warnings } = succeeded("create", await running.call("create", past))
+      expect({ result, warnings }).toEqual({ result: "alreadyFinished", warnings: undefined })
+      const many = succeeded("createMany", await running.call("createMany", { timers: [past] }))
+      expect(many.results).toEqual([expect.not.objectContaining({ warnings: expect.anything() })])
+    }))
+
   test("refuses a target that this process cannot deliver to, by name", () =>
     withService({}, async ({ call }) => {
       const problem = refused(
@@ -421,13 +460,21 @@ describe("what the engine refuses", () => {
 
   test("overload and a missing owner are 503 with a pause, in place for each of many", async () => {
     await withService(refusing(new TooManyWrites({ retryAfterMs: 1_500 })), async ({ call }) => {
-      expect(refused(await call("create", pending), "overloaded").retryAfterSeconds).toBe(2)
+      const problem = refused(await call("create", pending), "overloaded")
+      expect(problem).toMatchObject({ retryAfterSeconds: 2, written: "no" })
       const { results } = succeeded("createMany", await call("createMany", { timers: [pending] }))
-      expect(results).toMatchObject([{ problem: { code: "overloaded", status: 503 } }])
+      expect(results).toMatchObject([{ problem: { code: "overloaded", status: 503, written: "no" } }])
     })
     const away = new NoOwner({ message: "moving", retryAfterMs: 0 })
     await withService(refusing(away), async ({ call }) => {
-      expect(refused(await call("create", pending), "ownerUnavailable").retryAfterSeconds).toBe(1)
+      const problem = refused(await call("create", pending), "ownerUnavailable")
+      expect(problem).toMatchObject({ retryAfterSeconds: 1, written: "no" })
+    })
+    const lost = new NoOwner({ message: "moving", retryAfterMs: 0, mayBeDone: true })
+    await withService(refusing(lost), async ({ call }) => {
+      expect(refused(await call("create", pending), "ownerUnavailable").written).toBe("unknown")
+      const { results } = succeeded("createMany", await call("createMany", { timers: [pending] }))
+      expect(results).toMatchObject([{ problem: { code: "ownerUnavailable", written: "unknown" } }])
     })
   })
 
@@ -438,10 +485,11 @@ describe("what the engine refuses", () => {
     ]) {
       await withService({ scheduler: { cancelMany: () => Effect.fail(error) } }, async ({ call }) => {
         const answered = await call("deleteMany", { namespace: "billing", all: true })
-        const { detail } = refused(
+        const { detail, written } = refused(
           answered,
           error._tag === "TooManyWrites" ? "overloaded" : "ownerUnavailable",
         )
+        expect(written).toBe("unknown")
         expect(detail).not.toContain("Nothing")
         expect(detail).toContain("may have been cancelled")
       })
@@ -458,18 +506,26 @@ describe("what the engine refuses", () => {
       scheduler: { get: () => Effect.fail(new StoreError({ message: "/secret/path", isFatal })) },
     })
     await withService(failing(false), async ({ call }) => {
-      expect(refused(await call("get", key), "overloaded").detail).not.toContain("secret")
+      const problem = refused(await call("get", key), "overloaded")
+      expect(problem.detail).not.toContain("secret")
+      expect(problem.written).toBe("no")
     })
     await withService(failing(true), async ({ call }) => {
       expect(refused(await call("get", key), "internal").detail).not.toContain("secret")
     })
   })
 
+  const stuck = { create: () => Effect.never, get: () => Effect.never }
+
   test("a store that does not answer: the caller is told that the result is not known", () =>
-    withService({ answerTimeoutMs: 50, scheduler: { create: () => Effect.never } }, async ({ call }) => {
+    withService({ answerTimeoutMs: 50, scheduler: stuck }, async ({ call }) => {
       const answered = await call("create", pending)
-      expect(refused(answered, "overloaded").detail).toContain("not known whether")
+      const problem = refused(answered, "overloaded")
+      expect(problem.detail).toContain("not known whether")
+      expect(problem.written).toBe("unknown")
       expect(answered.headers.get("retry-after")).toBe("5")
+      // A call that only reads writes nothing, however late it is.
+      expect(refused(await call("get", key), "overloaded").written).toBe("no")
     }))
 
   test("a defect is 500 without its cause", () =>

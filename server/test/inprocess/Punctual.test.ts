@@ -68,6 +68,7 @@ describe("timers of a program", () => {
         timerId: "reminder",
         fireId: created.timer.fireId,
         attempt: 1,
+        maxAttempts: 10,
         executeAt: after(24),
         firedAt: after(24),
         correlationId: "c-1",
@@ -83,6 +84,12 @@ describe("timers of a program", () => {
     expect(await punctual.get(key)).toEqual({ timer: { ...timer, payload: { at: "noon" } } })
     const updated = await punctual.update({ ...key, executeAt: after(3), ifRevision: timer.revision })
     expect(updated.timer.executeAt).toEqual(after(3))
+    expect(updated).not.toHaveProperty("warnings")
+    const warnings = ["executeAt is 3h in the past: the timer is due at once"]
+    const past = { namespace: "past", timerId: "a", executeAt: after(-3) }
+    expect(await punctual.create(past)).toMatchObject({ warnings })
+    expect(await punctual.update({ ...past, executeAt: after(-3) })).toMatchObject({ warnings })
+    expect((await punctual.createMany([{ ...past, timerId: "b" }])).results).toMatchObject([{ warnings }])
     const { results } = await punctual.createMany([
       { namespace: "n", timerId: "b", delay: "1h" },
       { namespace: "n", timerId: "c", delay: "soon" },
@@ -378,6 +385,7 @@ describe("closing", () => {
     expect(punctual.close()).toBe(closing)
     expect(await refusalOf(punctual.get({ namespace: "n", timerId: "a" }))).toMatchObject({
       code: "ownerUnavailable",
+      written: "no",
     })
     ending.resolve()
     await closing

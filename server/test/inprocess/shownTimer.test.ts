@@ -11,7 +11,7 @@ import { shownTimer } from "../../src/inprocess/shownTimer.ts"
 import { sampleNow, sampleSpec, sampleTimer } from "../../testkit/timers.ts"
 
 const attempts: ReadonlyArray<Attempt> = [
-  { at: sampleNow, durationMs: 7, status: 503 },
+  { at: sampleNow, durationMs: 7, status: 503, answer: "busy" },
   { at: sampleNow + 1, durationMs: 8, error: "reset" },
 ]
 

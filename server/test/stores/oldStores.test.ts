@@ -145,6 +145,7 @@ const expectFired = (fires: ReadonlyArray<Fire>): void => {
     timerId: timer.timerId,
     fireId: timer.fireId,
     attempt: timer.attempts + 1,
+    maxAttempts: timer.spec.retryPolicy.maxAttempts,
     revision: timer.revision,
     executeAt: timer.executeAt,
     firedAt: firingMs,

@@ -219,11 +219,22 @@ const envelopeOf = (text: string): Record<string, unknown> | undefined => {
   }
 }
 
-/** By the service's own clock, from the time asked for to this attempt: it holds under a manual clock too. */
+/**
+ * By the service's own clock, from when the timer was due to this attempt: it holds under a manual clock too. A timer that was
+ * armed when its executeAt had passed was due then. The fireId, a UUID v7, says when that was.
+ */
 const lateness = (envelope: Record<string, unknown> | undefined): string => {
   const executeAt = parseInstant(String(envelope?.["executeAt"]))
   const firedAt = parseInstant(String(envelope?.["firedAt"]))
-  return executeAt === undefined || firedAt === undefined ? "+?" : `+${firedAt - executeAt}ms`
+  if (executeAt === undefined || firedAt === undefined) return "+?"
+  const dueAt = Math.max(executeAt, armedAt(String(envelope?.["fireId"])))
+  return `+${Math.max(0, firedAt - dueAt)}ms`
+}
+
+/** The milliseconds that a UUID v7 begins with; 0 for any other text. */
+const armedAt = (fireId: string): number => {
+  const [, high, low] = /^([0-9a-f]{8})-([0-9a-f]{4})-7/i.exec(fireId) ?? []
+  return high === undefined || low === undefined ? 0 : Number.parseInt(high + low, 16)
 }
 
 const maxPayloadChars = 100

@@ -51,13 +51,14 @@ export const doctorJson = ({ place, nowMs, report, diagnosis }: Examined): strin
       sizes: Object.fromEntries(sizes.map(({ name, bytes }) => [name, bytes])),
       overdue: {
         count: overdue.count,
+        // What receivers answered stays out: people send doctor's output to others.
         worst: overdue.worst.map(({ fireAt, lastAttempt, ...timer }) => ({
           ...timer,
           fireAt: formatInstant(fireAt),
           lateMs: nowMs - fireAt,
           ...(lastAttempt === undefined
             ? {}
-            : { lastAttempt: { ...lastAttempt, at: formatInstant(lastAttempt.at) } }),
+            : { lastAttempt: { ...lastAttempt, at: formatInstant(lastAttempt.at), answer: undefined } }),
         })),
       },
       ...rest,

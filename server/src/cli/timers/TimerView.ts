@@ -43,6 +43,7 @@ export const timerPage = (timer: Timer, text: string): string => {
     ["lateness", timer.latenessMs === undefined ? undefined : `${timer.latenessMs} ms`],
     ["attempts", String(timer.attempts)],
     ["last attempt", lastAttempt === undefined ? undefined : attemptText(lastAttempt)],
+    ["answer", lastAttempt?.answer],
     ["target", targetText(timer.target)],
     ["retry", retryText(timer.retryPolicy)],
     ["expires after", timer.expireAfterMs === undefined ? undefined : formatDuration(timer.expireAfterMs)],
@@ -56,7 +57,7 @@ export const timerPage = (timer: Timer, text: string): string => {
   const payload = payloadText(text)
   return [
     factLines(facts),
-    ...(attemptLog.length < 2 ? [] : ["", "attempts:", ...attemptLog.map((one) => `  ${attemptText(one)}`)]),
+    ...(attemptLog.length < 2 ? [] : ["", "attempts:", ...attemptLog.flatMap(attemptLines)]),
     ...(payload === undefined ? [] : ["", "payload:", layOutJson(payload)]),
   ].join("\n")
 }
@@ -72,6 +73,11 @@ type Attempt = NonNullable<Timer["lastAttempt"]>
 
 const attemptText = ({ at, status, error, durationMs }: Attempt): string =>
   printable(`${formatInstant(at)}  ${outcomeText(status, error)}  (${durationMs} ms)`)
+
+const attemptLines = (attempt: Attempt): ReadonlyArray<string> => [
+  `  ${attemptText(attempt)}`,
+  ...(attempt.answer === undefined ? [] : [`    answer: ${printable(attempt.answer)}`]),
+]
 
 /** An error says most statuses itself. */
 const outcomeText = (status: number | undefined, error: string | undefined): string => {

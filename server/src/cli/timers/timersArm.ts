@@ -1,8 +1,9 @@
 // `punctual timers create` and `update`: the calls that arm a timer. What a flag says goes into the request as it
 // stands, so that the service's own words tell what it does not take.
 import { CreateTimerAnswer, type createResults, existingRules } from "@punctual/api/CreateTimer"
-import { TimerAnswer } from "@punctual/api/GetTimer"
+import type { TimerAnswer } from "@punctual/api/GetTimer"
 import { formatInstant } from "@punctual/api/Instant"
+import { UpdateTimerAnswer } from "@punctual/api/UpdateTimer"
 import { Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import {
@@ -13,7 +14,7 @@ import {
   type RequestFields,
   serviceFlags,
 } from "../client/ServiceClient.ts"
-import { type CommandFailed, misuse, Output } from "../frame/CommandRuntime.ts"
+import { type CommandFailed, misuse, Output, type OutputClosed } from "../frame/CommandRuntime.ts"
 import {
   countFlag,
   countGiven,
@@ -124,6 +125,7 @@ export const createTimerCommand = (input: CommandInput) =>
         if (json) return yield* answerJson(text)
         const { answer } = yield* Output
         yield* answer(`${resultWords[value.result]} ${timerSentence(value.timer)}`)
+        yield* remarkWarnings(value.warnings)
       }),
   ).pipe(
     Command.withDescription(
@@ -197,11 +199,12 @@ export const updateTimerCommand = (input: CommandInput) =>
             ...Object.fromEntries(reset.map((field) => [field, null])),
             ifRevision: Option.getOrUndefined(ifRevision),
           },
-          answer: TimerAnswer,
+          answer: UpdateTimerAnswer,
         })
         if (json) return yield* answerJson(text)
         const { answer } = yield* Output
         yield* answer(`Changed ${timerSentence(value.timer)}`)
+        yield* remarkWarnings(value.warnings)
       }),
   ).pipe(
     Command.withDescription(
@@ -216,6 +219,13 @@ export const updateTimerCommand = (input: CommandInput) =>
       { command: "punctual timers update billing invoice-4711 --reset payload --if-revision 1893456000000" },
     ]),
   )
+
+/** Beside the answer: what is read from stdout stays as it is. */
+const remarkWarnings = (warnings: ReadonlyArray<string> = []): Effect.Effect<void, OutputClosed, Output> =>
+  Effect.gen(function* () {
+    const { remark } = yield* Output
+    for (const warning of warnings) yield* remark(`Warning: ${warning}.`)
+  })
 
 const timerSentence = ({ namespace, timerId, revision, fireAt, executeAt }: TimerAnswer["timer"]): string =>
   `${namespace}/${timerId}, for ${formatInstant(fireAt ?? executeAt)}, revision ${revision}.`

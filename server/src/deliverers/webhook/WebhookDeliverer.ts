@@ -8,9 +8,9 @@ import type { WebhookTarget } from "../../domain/Timer.ts"
 import type { Deliverer, Delivery, Fire } from "../../ports/Deliverer.ts"
 import type { EgressRules } from "./Egress.ts"
 import { type HttpUrl, HttpUrls } from "./HttpUrls.ts"
-import { type AnswerBody, interpretAnswer } from "./interpretAnswer.ts"
+import { type AnswerBody, interpretAnswer, keptAnswerBytes } from "./interpretAnswer.ts"
 import { cachedResolve, type Resolve, systemResolve } from "./Resolver.ts"
-import { discard, isJsonSuccess, readJson } from "./readAnswer.ts"
+import { discard, isJsonSuccess, readFailure, readJson } from "./readAnswer.ts"
 import { type Destination, type Destinations, routeOf } from "./routeOf.ts"
 import { webhookRequest } from "./WebhookRequest.ts"
 
@@ -30,7 +30,7 @@ export interface WebhookOptions {
 }
 
 export const makeWebhookDeliverer = (options: WebhookOptions): Deliverer => {
-  // The runtime's fetch heeds HTTP_PROXY and its like. A proxy would connect in our place, to an address of its
+  // The runtime's fetch follows HTTP_PROXY and its like. A proxy would connect in our place, to an address of its
   // own choice, and the egress rules would judge nothing.
   process.env["NO_PROXY"] = "*"
   const urls = new HttpUrls()
@@ -73,13 +73,14 @@ const deliver = (settings: Settings, fire: Fire): Effect.Effect<Delivery> =>
       return undefined
     }
     const abort = new AbortController()
+    const progress: Progress = { failure: undefined }
     // The time-out answers by itself instead of waiting for what it cuts off: not everything that an
     // exchange waits for (a look-up, say) can be called back.
     const timer = setTimeout(() => {
-      resume(Effect.succeed(timedOut(url, target.timeoutMs)))
+      resume(Effect.succeed(progress.failure?.() ?? timedOut(url, target.timeoutMs)))
       abort.abort()
     }, target.timeoutMs)
-    exchange(settings, fire, target, url, secrets, abort.signal).then((delivery) => {
+    exchange(settings, fire, target, url, secrets, abort.signal, progress).then((delivery) => {
       clearTimeout(timer)
       resume(Effect.succeed(delivery))
     })
@@ -88,6 +89,15 @@ const deliver = (settings: Settings, fire: Fire): Effect.Effect<Delivery> =>
       abort.abort()
     })
   })
+
+/** How far an exchange has come. */
+interface Progress {
+  /** What a status that is a failure means. It counts also if the rest of the answer does not come in time. */
+  failure: (() => Delivery) | undefined
+}
+
+/** How long the text of a failure may take after its status: people want to see it, and no timer waits for it. */
+const failureTextWithinMs = 1_000
 
 /**
  * Never rejects: whatever goes wrong on the way is a delivery too. On the common way, an address that needs
@@ -101,17 +111,23 @@ const exchange = async (
   url: HttpUrl,
   secrets: ReadonlyArray<Uint8Array>,
   signal: AbortSignal,
+  progress: Progress,
 ): Promise<Delivery> => {
   try {
     const routed = routeOf(url.url, settings.egress, settings.resolve)
     const route = routed instanceof Promise ? await routed : routed
     if (route.kind === "refused") return egressRefused(url, route.address)
     const response = await send(fire, target, route.destinations, secrets, signal)
-    const { status, headers } = response
-    let body: AnswerBody | undefined
-    if (isJsonSuccess(response)) body = await readJson(response, settings.answerBytes)
-    else discard(response)
-    return interpretAnswer({ status, headers, body }, Date.now(), settings.payloadBytes)
+    const { status, headers, ok } = response
+    const meaning = (body: AnswerBody | undefined): Delivery =>
+      interpretAnswer({ status, headers, body }, Date.now(), settings.payloadBytes)
+    if (!ok) {
+      progress.failure = () => meaning(undefined)
+      return meaning(await readFailure(response, keptAnswerBytes, failureTextWithinMs))
+    }
+    if (isJsonSuccess(response)) return meaning(await readJson(response, settings.answerBytes))
+    discard(response)
+    return meaning(undefined)
   } catch (error) {
     return networkFailure(url, error)
   }

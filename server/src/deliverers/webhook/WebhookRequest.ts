@@ -37,6 +37,10 @@ export const webhookRequest = (
       ? undefined
       : { "webhook-signature": signaturesOf(secrets, `${fire.fireId}.${timestamp}.`, body) }),
     traceparent: traceparent(fire.fireId),
+    // Also where the body is the payload alone: the headers then say which timer it is.
+    "punctual-namespace": fire.namespace,
+    "punctual-timer-id": encodeURIComponent(fire.timerId),
+    "punctual-execute-at": formatInstant(fire.executeAt),
     "punctual-attempt": String(fire.attempt),
     "punctual-epoch": String(fire.epoch),
     ...(fire.tags === undefined
@@ -74,7 +78,7 @@ const encoder = new TextEncoder()
 
 const envelopeHead = (fire: Fire): string =>
   `{"type":"timer.fired","namespace":${JSON.stringify(fire.namespace)},"timerId":${JSON.stringify(fire.timerId)}` +
-  `,"fireId":${JSON.stringify(fire.fireId)},"attempt":${fire.attempt},"epoch":${fire.epoch}` +
+  `,"fireId":${JSON.stringify(fire.fireId)},"attempt":${fire.attempt},"maxAttempts":${fire.maxAttempts},"epoch":${fire.epoch}` +
   `,"revision":${fire.revision},"executeAt":"${formatInstant(fire.executeAt)}"` +
   `,"firedAt":"${formatInstant(fire.firedAt)}","correlationId":${JSON.stringify(fire.correlationId)}` +
   (fire.tags === undefined ? "" : `,"tags":${JSON.stringify(fire.tags)}`)

@@ -13,7 +13,7 @@ import type { Delivery, NextTime } from "../../ports/Deliverer.ts"
 export interface Answer {
   readonly status: number
   readonly headers: { get(name: string): string | null }
-  /** What was read of the body, if it was JSON. */
+  /** What was read of the body: JSON if the status is a success, the first bytes of it if the status is a failure. */
   readonly body: AnswerBody | undefined
 }
 
@@ -93,18 +93,34 @@ const retry = (answer: Answer, nowMs: number, error: string, next?: NextTime): D
     kind: "retry",
     status: answer.status,
     error,
+    ...keptOf(answer),
     isHostFailure: answer.status >= 500,
     ...(next === undefined ? {} : { next }),
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
   }
 }
 
-const refused = ({ status }: Answer): Delivery => ({
+const refused = (answer: Answer): Delivery => ({
   kind: "dead",
   reason: "refused",
-  error: `answered ${status}: not to be repeated`,
-  status,
+  error: `answered ${answer.status}: not to be repeated`,
+  status: answer.status,
+  ...keptOf(answer),
 })
+
+/** How much of the answer to a failed attempt is kept. */
+export const keptAnswerBytes = 512
+
+/** The beginning of the body, cut between characters: replacements of bytes that are no UTF-8 are longer than those were. */
+const keptOf = ({ body }: Answer): { readonly answer?: string } => {
+  if (body === undefined || body.text === "") return {}
+  const { read } = encoder.encodeInto(body.text, keptBytes)
+  return { answer: body.text.slice(0, read) }
+}
+
+const encoder = new TextEncoder()
+/** Only its size counts. */
+const keptBytes = new Uint8Array(keptAnswerBytes)
 
 /** Whole seconds or an HTTP date; what is neither is ignored. */
 const retryAfterMsOf = (value: string | null, nowMs: number): number | undefined => {

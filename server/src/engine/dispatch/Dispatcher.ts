@@ -6,6 +6,7 @@
 // timers parked, and those for other hosts of the namespace go on. Within a namespace the order is the
 // due order. A namespace that is paused rests: it takes no turns until the terms have changed.
 import { Cause, type Clock, type Effect, Exit } from "effect"
+import { latenessMs } from "../../domain/latenessMs.ts"
 import { hasExpired } from "../../domain/pausedTime.ts"
 import type { Deliverer, Delivery, Fire } from "../../ports/Deliverer.ts"
 import type { WallClock } from "../../ports/WallClock.ts"
@@ -259,8 +260,7 @@ export class Dispatcher {
     namespace.inFlight++
     host.inFlight++
     host.breaker.started()
-    if (flight.attempt === 1)
-      parts.metrics.started(Math.max(0, startedAt - Math.max(timer.fireAt, timer.updatedAt)))
+    if (flight.attempt === 1) parts.metrics.started(latenessMs(timer, startedAt))
     parts.run(this.#deliver(flight), (exit) => {
       this.#flights.delete(flight)
       namespace.inFlight--
@@ -283,6 +283,7 @@ export class Dispatcher {
       timerId: timer.timerId,
       fireId: timer.fireId,
       attempt,
+      maxAttempts: timer.spec.retryPolicy.maxAttempts,
       epoch: home.epoch,
       revision: timer.revision,
       executeAt: timer.executeAt,

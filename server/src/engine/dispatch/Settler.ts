@@ -3,6 +3,7 @@
 import { Effect } from "effect"
 import { type AttemptLog, withAttempt } from "../../domain/AttemptLog.ts"
 import { endOfLife, withoutPayload } from "../../domain/decide.ts"
+import { latenessMs } from "../../domain/latenessMs.ts"
 import { settle } from "../../domain/settle.ts"
 import type { Attempt, FinishedLife } from "../../domain/Timer.ts"
 import type { Outcome, Then, WriteAnswer } from "../../domain/WriteItem.ts"
@@ -101,7 +102,7 @@ export class Settler {
       ...withoutPayload(endOfLife(timer, isDelivered ? "delivered" : "cancelled", endedAt)),
       attempts: attempt,
       attemptLog: withAttempt(timer.attemptLog, made),
-      ...(isDelivered ? { latenessMs: Math.max(0, made.at - timer.executeAt) } : {}),
+      ...(isDelivered ? { latenessMs: latenessMs(timer, made.at) } : {}),
     }
     const queued = this.#parts.queue.push(home, { item: { kind: "record", life }, onAnswer: onStored })
     if (!queued) onStored()
@@ -133,4 +134,5 @@ const attemptOf = (delivery: Delivery, startedAt: number, endedAt: number): Atte
   durationMs: Math.max(0, endedAt - startedAt),
   ...(delivery.status === undefined ? {} : { status: delivery.status }),
   ...("error" in delivery ? { error: delivery.error } : {}),
+  ...("answer" in delivery ? { answer: delivery.answer } : {}),
 })

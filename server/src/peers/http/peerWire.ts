@@ -7,6 +7,7 @@
 // would misread, and a node refuses to be spoken to in another version than its own.
 import { malformedMessage } from "@punctual/api/malformedMessage"
 import { Result, Schema, SchemaParser } from "effect"
+import { withoutAnswers } from "../../domain/AttemptLog.ts"
 import type { FinishedLife, Spec, Timer } from "../../domain/Timer.ts"
 import { keyOf } from "../../domain/TimerKey.ts"
 import type { Change } from "../../domain/WriteItem.ts"
@@ -316,16 +317,20 @@ const answerToWire = (carried: CarriedAnswer, specs: Specs): typeof AnswerOnWire
   if (carried.kind !== "answered") return carried
   const { answer } = carried
   if ("timer" in answer) {
-    const { payload: _, ...timer } = answer.timer
+    const { payload: _, ...timer } = withShortLog(answer.timer)
     return { kind: "answered", answer: { ...answer, timer: timerToWire(timer, specs) } }
   }
   if ("life" in answer) {
-    const { payload: _, ...life } = answer.life
+    const { payload: _, ...life } = withShortLog(answer.life)
     return { kind: "answered", answer: { ...answer, life: lifeToWire(life, specs) } }
   }
   // Only outcomes and records have the answers that remain, and they are not carried.
   return { kind: "answered", answer: answer as WriteAnswerOnWire }
 }
+
+/** No caller is shown what receivers answered to the attempts of a timer that it wrote. */
+const withShortLog = <Row extends Timer | FinishedLife>(row: Row): Row =>
+  row.attemptLog === undefined ? row : { ...row, attemptLog: withoutAnswers(row.attemptLog) }
 
 const answerFromWire = (
   answer: WriteAnswerOnWire,

@@ -38,6 +38,8 @@ const running = async (...args: ReadonlyArray<string>) => {
   return { url, lines, errors, stop, [Symbol.asyncDispose]: async () => void (await stop()) }
 }
 
+const dueAt = Date.parse("2030-01-01T00:00:00Z")
+
 const deliver = (url: string, fire: Partial<Fire> = {}, body: "envelope" | "payload" = "envelope") =>
   Effect.runPromise(
     makeWebhookDeliverer({ egress: openEgress }).deliver({
@@ -45,10 +47,11 @@ const deliver = (url: string, fire: Partial<Fire> = {}, body: "envelope" | "payl
       timerId: "invoice-1",
       fireId: "0194fdc2-fa2f-7fb1-8a3c-1b2c3d4e5f60",
       attempt: 1,
+      maxAttempts: 10,
       epoch: 1,
       revision: 1,
-      executeAt: 1_000,
-      firedAt: 1_007,
+      executeAt: dueAt,
+      firedAt: dueAt + 7,
       correlationId: "c",
       payload: new TextEncoder().encode('{"amount": 5}'),
       target: { type: "webhook", url, method: "POST", timeoutMs: 5_000, body },
@@ -66,6 +69,15 @@ describe("listen", () => {
     expect(receiver.lines[0]).toMatch(
       /^\d\d:\d\d:\d\d\.\d{3} {2}\+7ms {2}billing\/invoice-1 {2}attempt 1 {2}answered 200 {2}\{"amount": 5\}$/,
     )
+  })
+
+  test("counts lateness from when a timer was armed, if its time had passed by then", async () => {
+    await using receiver = await running()
+    // The fireId says when: its first 48 bits are the milliseconds.
+    const armedAt = 0x0194fdc2fa2f
+    await deliver(receiver.url, { executeAt: 0, firedAt: armedAt + 3 })
+    await deliver(receiver.url, { executeAt: 0, firedAt: armedAt + 3, fireId: "no-uuid" })
+    expect(receiver.lines.map((line) => line.split("  ")[1])).toEqual(["+3ms", `+${armedAt + 3}ms`])
   })
 
   test("prints an object a line for programs, with the body as it came", async () => {

@@ -81,12 +81,15 @@ const lawsOfDoctor = ({ url: fresh, edit, tallyTable, deadTable, damagedSpec }: 
       url,
       Effect.gen(function* () {
         const { write } = yield* owned
-        const attemptLog = [{ at: overdue.fireAt, durationMs: 5, error: "refused\u001b[31m" }]
+        const attemptLog = [
+          { at: overdue.fireAt, durationMs: 5, error: "refused\u001b[31m", answer: "private" },
+        ]
         yield* write([outcomeOf(overdue, { to: "retry", fireAt: overdue.fireAt + 1 }, { attemptLog })])
       }),
     )
     const { found } = await asJson(url)
     expect(found.overdue.worst).toMatchObject([{ attempts: 1, lastAttempt: { error: "refused\u001b[31m" } }])
+    expect(JSON.stringify(found)).not.toContain("private")
     expect((await examined(url)).out).toContain("refused\\u001b[31m")
   })
 

@@ -35,6 +35,23 @@ describe("timers create", () => {
       expect(words).toEqual(["Created", "Unchanged:", "Replaced"])
     }))
 
+  test("warns of an instant in the past, on stderr", () =>
+    withTimers(
+      async (timers) => {
+        const past = ["--at", "2029-12-31T21:00:00Z"]
+        const { exitCode, out, err } = await timers("create", "billing", "one", ...past, ...to)
+        expect([exitCode, err]).toEqual([
+          0,
+          "Warning: executeAt is 3h in the past: the timer is due at once.\n",
+        ])
+        expect(out).toStartWith("Created billing/one")
+        await timers("create", "billing", "two", ...at, ...to)
+        const updated = await timers("update", "billing", "two", ...past)
+        expect([updated.exitCode, updated.err]).toEqual([0, expect.stringContaining("3h in the past")])
+      },
+      { clockStartMs: Date.UTC(2030, 0, 1) },
+    ))
+
   test("sends all that it is told, and makes an id if there is none", () =>
     withTimers(
       async (timers) => {
@@ -126,7 +143,13 @@ describe("timers create", () => {
 describe("timers get", () => {
   test("tells all of a timer, and how its attempts went", () => {
     const deliver = (): Effect.Effect<Delivery> =>
-      Effect.succeed({ kind: "dead", reason: "refused", status: 410, error: "\u001b[2J gone" })
+      Effect.succeed({
+        kind: "dead",
+        reason: "refused",
+        status: 410,
+        error: "\u001b[2J gone",
+        answer: "moved\n\u001b[31m",
+      })
     return withTimers(
       async (timers) => {
         await timers("create", "billing", "one", "--delay", "0s", ...to, "--payload", "{}")
@@ -137,6 +160,7 @@ describe("timers get", () => {
         expect(shown).toMatch(/^timer +billing\/one$/m)
         expect(shown).toMatch(/^why +refused$/m)
         expect(shown).toMatch(/^last attempt +20\S+Z {2}answered 410: \\u001b\[2J gone {2}\(\d+ ms\)$/m)
+        expect(shown).toMatch(/^answer +moved\\n\\u001b\[31m$/m)
         expect(shown).toMatch(/^retry +10 attempts, 5s times 4 up to 8h, jitter 0\.2$/m)
         expect(shown).toEndWith("\npayload:\n{}\n")
         const rows = rowsOf((await timers("list", "billing", "--state", "dead")).out)

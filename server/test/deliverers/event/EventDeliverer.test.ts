@@ -16,6 +16,7 @@ const fire: Fire = {
   timerId: "call-1",
   fireId: "01890a5d-ac96-774b-bcce-b302099a8057",
   attempt: 2,
+  maxAttempts: 10,
   epoch: 7,
   revision: 3,
   executeAt: 1_800_000_000_000,

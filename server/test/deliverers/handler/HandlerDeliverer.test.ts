@@ -9,6 +9,7 @@ const fire: Fire = {
   timerId: "invoice-1",
   fireId: "0194fdc2-fa2f-7fb1-8a3c-1b2c3d4e5f60",
   attempt: 1,
+  maxAttempts: 10,
   epoch: 1,
   revision: 1,
   executeAt: 0,

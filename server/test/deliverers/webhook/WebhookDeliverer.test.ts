@@ -17,6 +17,7 @@ const fireTo = (url: string, target: Partial<WebhookTarget> = {}, payload = '{"a
   timerId: "invoice-1",
   fireId: "0194fdc2-fa2f-7fb1-8a3c-1b2c3d4e5f60",
   attempt: 1,
+  maxAttempts: 10,
   epoch: 1,
   revision: 1,
   executeAt: 0,
@@ -28,6 +29,9 @@ const fireTo = (url: string, target: Partial<WebhookTarget> = {}, payload = '{"a
 
 const deliver = (fire: Fire, options: Partial<WebhookOptions> = {}): Promise<Delivery> =>
   Effect.runPromise(makeWebhookDeliverer({ egress: openEgress, ...options }).deliver(fire))
+
+const keptOf = (delivery: Delivery): string | undefined =>
+  "answer" in delivery ? delivery.answer : undefined
 
 const json = { "content-type": "application/json; charset=utf-8" }
 
@@ -78,9 +82,33 @@ describe("an exchange", () => {
       kind: "retry",
       status: 503,
       error: "answered 503",
+      answer: "busy",
       retryAfterMs: 7_000,
       isHostFailure: true,
     })
+  })
+
+  test("keeps the first 512 bytes of a failure, whatever they are", async () => {
+    const bodies: ReadonlyArray<readonly [string, string | undefined]> = [
+      ["é".repeat(300), "é".repeat(256)],
+      [`x${"é".repeat(300)}`, `x${"é".repeat(255)}`],
+      ["", undefined],
+    ]
+    for (const [body, kept] of bodies) {
+      await using peer = await rawPeer((socket) => socket.write(answerText(500, {}, body)))
+      expect(keptOf(await deliver(fireTo(peer.url)))).toBe(kept as string)
+    }
+    // Bytes that are no UTF-8 are replaced, and the replacements count.
+    await using peer = await rawPeer((socket) => {
+      socket.write("HTTP/1.1 410 X\r\ncontent-length: 600\r\n\r\n")
+      socket.write(new Uint8Array(600).fill(0xff))
+    })
+    const kept = keptOf(await deliver(fireTo(peer.url))) ?? ""
+    expect(kept).toBe("\ufffd".repeat(170))
+    await using folded = await rawPeer((socket) =>
+      socket.write(answerText(500, { "content-encoding": "gzip" }, "not to be shown")),
+    )
+    expect(await deliver(fireTo(folded.url))).not.toHaveProperty("answer")
   })
 
   test("never follows a redirect", async () => {
@@ -169,6 +197,16 @@ describe("a far side that does not end its answer", () => {
     await peer.allClosed()
   })
 
+  test("is read up to 512 bytes if it is a failure, and then cut off", async () => {
+    await using peer = await rawPeer((socket) => {
+      socket.write("HTTP/1.1 410 X\r\ncontent-type: text/html\r\n\r\n")
+      endless(socket, "x".repeat(10_000))
+    })
+    const delivery = await deliver(fireTo(peer.url))
+    expect(delivery).toMatchObject({ kind: "dead", status: 410, answer: "x".repeat(512) })
+    await peer.allClosed()
+  })
+
   test("is a network error if it is the headers that never end", async () => {
     await using peer = await rawPeer((socket) => {
       socket.write("HTTP/1.1 200 X\r\n")
@@ -207,6 +245,26 @@ describe("the time-out", () => {
       expect(delivery).toEqual(tooSlow(peer.port))
       await peer.allClosed()
     }
+  })
+
+  test("does not undo a status: of a failure whose body hangs the status counts", async () => {
+    for (const start of ["HTTP/1.1 410 X\r\n\r\nbecau", "HTTP/1.1 410 X\r\ncontent-length: 9\r\n\r\n"]) {
+      for (const timeoutMs of [50, 60_000]) {
+        await using peer = await rawPeer((socket) => socket.write(start))
+        const delivery = await deliver(fireTo(peer.url, { timeoutMs }))
+        expect(delivery).toMatchObject({ kind: "dead", reason: "refused", status: 410 })
+        // The text is waited for only as long as an attempt may take, and never for long.
+        expect(keptOf(delivery)).toBe(timeoutMs > 50 && start.endsWith("becau") ? "becau" : undefined)
+        await peer.allClosed()
+      }
+    }
+  })
+
+  test("is over for a failure that is cut off: its status counts", async () => {
+    await using peer = await rawPeer((socket) => {
+      socket.end("HTTP/1.1 410 X\r\ncontent-length: 90\r\n\r\nbecau")
+    })
+    expect(await deliver(fireTo(peer.url))).toMatchObject({ kind: "dead", status: 410 })
   })
 
   test("counts over the look-up of the name, and nothing is sent after it", async () => {

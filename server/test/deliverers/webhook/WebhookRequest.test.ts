@@ -28,6 +28,7 @@ const requestOf = (
       timerId: 'invoice "4711" é',
       fireId: "0194fdc2-fa2f-7fb1-8a3c-1b2c3d4e5f60",
       attempt: 3,
+      maxAttempts: 10,
       epoch: 7,
       revision: 42,
       executeAt: Date.parse("2030-01-01T00:00:00Z"),
@@ -63,6 +64,7 @@ describe("the envelope", () => {
       timerId: 'invoice "4711" é',
       fireId: "0194fdc2-fa2f-7fb1-8a3c-1b2c3d4e5f60",
       attempt: 3,
+      maxAttempts: 10,
       epoch: 7,
       revision: 42,
       executeAt: "2030-01-01T00:00:00.000Z",
@@ -118,6 +120,19 @@ describe("the headers", () => {
     })
   })
 
+  test("name the timer, whatever the body is", () => {
+    for (const body of ["envelope", "payload"] as const) {
+      const { headers } = requestOf({ body }, { tags: ["a b"] })
+      expect(headers).toMatchObject({
+        "punctual-namespace": "billing",
+        "punctual-timer-id": "invoice%20%224711%22%20%C3%A9",
+        "punctual-execute-at": "2030-01-01T00:00:00.000Z",
+        "punctual-tags": "a%20b",
+      })
+      expect(decodeURIComponent(headers["punctual-timer-id"] ?? "")).toBe('invoice "4711" é')
+    }
+  })
+
   test("make the attempts of an arming one trace, each a span of its own", () => {
     const [first, second] = [requestOf().headers["traceparent"], requestOf().headers["traceparent"]]
     expect(first).toMatch(/^00-0194fdc2fa2f7fb18a3c1b2c3d4e5f60-[0-9a-f]{16}-01$/)
@@ -136,7 +151,14 @@ describe("the headers", () => {
 
   test("cannot be forged by the target, in any spelling", () => {
     const honest = requestOf().headers
-    const forged = ["Webhook-Id", "WEBHOOK-SIGNATURE", "Punctual-Attempt", "traceparent", "Host"]
+    const forged = [
+      "Webhook-Id",
+      "WEBHOOK-SIGNATURE",
+      "Punctual-Attempt",
+      "Punctual-Timer-Id",
+      "traceparent",
+      "Host",
+    ]
     const hopByHop = ["Content-Length", "Connection", "Transfer-Encoding", "TE", "Upgrade", "Keep-Alive"]
     const own = Object.fromEntries([...forged, ...hopByHop].map((name) => [name, "forged"]))
     const { headers } = requestOf({ headers: own })

@@ -18,6 +18,13 @@ const interpret = (
     payloadBytes,
   )
 
+/** Without what is kept of the body, which is a law of its own. */
+const meaningOf = (delivery: Delivery): Delivery => {
+  if (!("answer" in delivery)) return delivery
+  const { answer: _, ...meaning } = delivery
+  return meaning
+}
+
 const anyJson = fc.json()
 const successes = fc.integer({ min: 200, max: 299 })
 
@@ -80,9 +87,12 @@ describe("a 2xx answer", () => {
   test("is retried with ok: false, at the time it names if it names one", () => {
     const error = "answered ok: false"
     const retry = { kind: "retry", status: 200, error, isHostFailure: false } as const
-    expect(interpret(200, '{"ok":false}')).toEqual(retry)
-    expect(interpret(200, '{"ok":false,"nextDelay":"2m"}')).toEqual({ ...retry, next: { inMs: 120_000 } })
-    expect(interpret(200, '{"ok":false,"nextExecuteAt":"2030-01-01T00:00:07Z"}')).toEqual({
+    expect(meaningOf(interpret(200, '{"ok":false}'))).toEqual(retry)
+    expect(meaningOf(interpret(200, '{"ok":false,"nextDelay":"2m"}'))).toEqual({
+      ...retry,
+      next: { inMs: 120_000 },
+    })
+    expect(meaningOf(interpret(200, '{"ok":false,"nextExecuteAt":"2030-01-01T00:00:07Z"}'))).toEqual({
       ...retry,
       next: { atMs: nowMs + 7_000 },
     })
@@ -146,6 +156,35 @@ describe("an answer that is no success", () => {
   test("does not listen to a body", () => {
     expect(interpret(500, '{"ok":true}').kind).toBe("retry")
     expect(interpret(410, '{"ok":false}').kind).toBe("dead")
+  })
+})
+
+describe("what is kept of an answer", () => {
+  const keptOf = (delivery: Delivery) => ("answer" in delivery ? delivery.answer : undefined)
+
+  test("is its beginning if the attempt failed, and nothing if it delivered", () => {
+    expect(keptOf(interpret(500, "no room\n\u001b[31m\0"))).toBe("no room\n\u001b[31m\0")
+    expect(keptOf(interpret(410, "gone"))).toBe("gone")
+    expect(keptOf(interpret(503, "later", { "punctual-retry": "never" }))).toBe("later")
+    expect(keptOf(interpret(200, '{"ok":false,"why":"stock"}'))).toBe('{"ok":false,"why":"stock"}')
+    for (const text of [undefined, ""]) expect(interpret(500, text)).not.toHaveProperty("answer")
+    for (const text of ['{"ok":true}', "{}", '{"ok":true,"nextDelay":"5s"}']) {
+      expect(interpret(200, text)).not.toHaveProperty("answer")
+    }
+  })
+
+  test("has at most 512 bytes of UTF-8, and ends between two characters", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "grapheme", maxLength: 900 }), (text) => {
+        const kept = keptOf(interpret(500, text)) ?? ""
+        expect(text.startsWith(kept)).toBe(true)
+        expect(kept.isWellFormed()).toBe(true)
+        const bytes = Buffer.byteLength(kept)
+        expect(bytes).toBeLessThanOrEqual(512)
+        // Nothing more would have fitted.
+        if (kept !== text) expect(bytes).toBeGreaterThan(512 - 4)
+      }),
+    )
   })
 })
 

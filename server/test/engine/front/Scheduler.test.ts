@@ -43,6 +43,9 @@ describe("create", () => {
       const answer = yield* engine.create({ inMs: -60_000 })
       yield* engine.still
       expect(engine.fires.length).toBe(1)
+      // It is not late by its age.
+      const timerId = "timer" in answer ? answer.timer.timerId : ""
+      expect(engine.stored(timerId).last).toMatchObject({ state: "delivered", latenessMs: 0 })
       expect(answer.result === "created" && answer.timer.timerId).toMatch(/^[0-9a-f-]{36}$/)
     }),
   )

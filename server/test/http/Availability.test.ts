@@ -1,0 +1,35 @@
+// What calls are answered while the service starts, waits or stops: each time that nothing was written.
+import { expect, test } from "bun:test"
+import { toProblemDocument } from "@punctual/api/Problem"
+import type { EngineStatus } from "../../src/engine/Engine.ts"
+import { Availability, whyStarting } from "../../src/http/Availability.ts"
+
+const waiting: EngineStatus = {
+  shards: 0,
+  ownedShards: 0,
+  shardsElsewhere: 0,
+  isWaiting: true,
+  isDraining: false,
+  stalledLoops: [],
+}
+
+test("says that nothing was written, and for how long to wait", () => {
+  const statuses = { status: () => waiting }
+  const stopped = new Availability({ status: () => ({ ...waiting, isWaiting: false }) }, false)
+  expect(stopped.whyClosed()).toBeUndefined()
+  stopped.stop()
+  const closed = [
+    whyStarting(),
+    stopped.whyClosed(),
+    new Availability(statuses, false).whyClosed(),
+    new Availability(statuses, true).whyClosed(),
+  ]
+  const told = closed.map((problem) => (problem === undefined ? undefined : toProblemDocument(problem)))
+  expect(told.map((problem) => problem?.written)).toEqual(["no", "no", "no", "no"])
+  for (const problem of told) {
+    expect(problem).toMatchObject({ status: 503, code: "ownerUnavailable" })
+    expect(problem?.retryAfterSeconds).toBeGreaterThan(0)
+    expect(problem?.detail).toContain("Nothing was written")
+  }
+  expect(new Set(told.map((problem) => problem?.detail)).size).toBe(4)
+})
