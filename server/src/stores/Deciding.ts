@@ -264,7 +264,8 @@ export class Deciding {
 
   /** The entry's change, if it has one, was carried out. */
   #answer({ batch, entries, decisions, changeOfEntry }: SentPart, place: number): void {
-    const [entry, decision] = [entries[place], decisions[place]]
+    const entry = entries[place]
+    const decision = decisions[place]
     if (entry === undefined || decision === undefined) return
     if ((changeOfEntry[place] ?? -1) >= 0) batch.hasWritten = true
     batch.answers[entry.index] = decision.answer
@@ -318,7 +319,7 @@ const toBatch = ({ shard, epoch, items }: ShardBatch, mostItemBytes: number): Ba
     epoch,
     left,
     answers,
-    asExpected: [],
+    asExpected: new Array(items.length),
     hasPassed: false,
     hasWritten: false,
     refusal: undefined,

@@ -377,14 +377,16 @@ const takeFrom = (lane: OpenLane, mostItems: number, mostBytes: number): Array<W
     const { uuid } = keyOfItem(item)
     const isRestore = item.kind === "restore"
     const more = isRestore ? (restoresLeft.get(uuid) ?? 0) : 0
-    if (keys.has(uuid) && more === 0) {
+    // One look-up of the key instead of two: the set grows by a new one only.
+    const keysBefore = keys.size
+    const isRepeated = keys.add(uuid).size === keysBefore
+    if (isRepeated && more === 0) {
       left.push(write)
       restoresLeft.delete(uuid)
       continue
     }
     if (bytes + write.bytes > mostBytes) break
-    if (isRestore) restoresLeft.set(uuid, (keys.has(uuid) ? more : restoresOfKeyAtOnce) - 1)
-    keys.add(uuid)
+    if (isRestore) restoresLeft.set(uuid, (isRepeated ? more : restoresOfKeyAtOnce) - 1)
     bytes += write.bytes
     taken.push(write)
   }

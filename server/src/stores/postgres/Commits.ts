@@ -14,7 +14,7 @@ import {
   timerRow,
   wordRows,
 } from "./changeRows.ts"
-import { isOfValue } from "./failures.ts"
+import { isOfUsedKey, isOfValue } from "./failures.ts"
 import { functionNamed } from "./functions.ts"
 import { pruneSql } from "./statements.ts"
 import { whyTimer, whyUnstorable, whyUnstorableByNumbers } from "./whyUnstorable.ts"
@@ -22,7 +22,7 @@ import { whyTimer, whyUnstorable, whyUnstorableByNumbers } from "./whyUnstorable
 const parameterTypes = [
   ...["integer[]", "bigint[]", "bigint[]", "bigint[]", "text::json", "bytea"],
   ...[...newColumns, ...endedColumns].map(({ type }) => `text::${type}[]`),
-  ...["text::json", "text::json"],
+  ...["text::json", "text::json", "boolean"],
 ]
 
 const commitSql = `SELECT refused, stored, settled, missed FROM ${functionNamed("commit_changes")}(${parameterTypes
@@ -51,14 +51,35 @@ interface SentCommit {
   readonly refused: ReadonlyArray<{ readonly index: number; readonly reason: string }>
 }
 
+/**
+ * Whether commits check that the keys of new timers have no pending timer. A commit without this check is quicker. If one of
+ * its keys is used, it changes nothing, and is sent again with the check. A program that uses keys again usually goes on
+ * doing so: the next commits check from the start.
+ */
+export class KeyCheck {
+  #commitsLeft = 0
+
+  get isOn(): boolean {
+    return this.#commitsLeft > 0
+  }
+
+  answered(hasUsedKeys: boolean): void {
+    if (hasUsedKeys) this.#commitsLeft = checkedCommits
+    else if (this.#commitsLeft > 0) this.#commitsLeft--
+  }
+}
+
+const checkedCommits = 100
+
 export const commitAll = async (
   sql: Bun.SQL,
   commits: ReadonlyArray<Commit>,
+  keyCheck: KeyCheck,
 ): Promise<ReadonlyArray<CommitAnswer>> => {
   if (commits.length === 0) return []
   // Fences are taken in the order in which they are named.
   const ordered = [...commits].sort((a, b) => a.shard - b.shard)
-  const { sent, row } = await send(sql, ordered)
+  const { sent, row } = await send(sql, ordered, keyCheck)
   const answers = new Map(sent.map((part) => [part.commit, answerOf(part, row)]))
   return commits.map((commit) => answers.get(commit) ?? { result: "ownershipLost" })
 }
@@ -67,23 +88,41 @@ export const commitAll = async (
  * Columns are checked as a whole, and PostgreSQL checks each value. Only if one looks faulty, or is refused, is each change
  * checked by itself. A call in which a value was refused has changed nothing.
  */
-const send = async (sql: Bun.SQL, commits: ReadonlyArray<Commit>) => {
+const send = async (sql: Bun.SQL, commits: ReadonlyArray<Commit>, keyCheck: KeyCheck) => {
   const quick = rowsOf(commits, (change) =>
     isNewTimer(change) || isEndedTimer(change) ? whyUnstorableByNumbers(change) : whyUnstorable(change),
   )
   if (!quick.rows.isSuspect) {
     try {
-      return { sent: quick.sent, row: await call(sql, quick.parameters) }
+      return { sent: quick.sent, row: await call(sql, quick.parameters, keyCheck) }
     } catch (error) {
       if (!isOfValue(error)) throw error
     }
   }
   const { sent, parameters } = rowsOf(commits, whyUnstorable)
-  return { sent, row: await call(sql, parameters) }
+  return { sent, row: await call(sql, parameters, keyCheck) }
 }
 
-const call = async (sql: Bun.SQL, parameters: ReadonlyArray<unknown>): Promise<CommitRow | undefined> => {
-  const rows: ReadonlyArray<CommitRow> = await sql.unsafe(commitSql, [...parameters])
+const call = async (
+  sql: Bun.SQL,
+  parameters: ReadonlyArray<unknown>,
+  keyCheck: KeyCheck,
+): Promise<CommitRow | undefined> => {
+  const checksKeys = keyCheck.isOn
+  const row = await callOnce(sql, parameters, checksKeys).catch((error) => {
+    if (checksKeys || !isOfUsedKey(error)) throw error
+    return callOnce(sql, parameters, true)
+  })
+  keyCheck.answered(row !== undefined && row.stored !== null)
+  return row
+}
+
+const callOnce = async (
+  sql: Bun.SQL,
+  parameters: ReadonlyArray<unknown>,
+  checksKeys: boolean,
+): Promise<CommitRow | undefined> => {
+  const rows: ReadonlyArray<CommitRow> = await sql.unsafe(commitSql, [...parameters, checksKeys])
   return rows[0]
 }
 

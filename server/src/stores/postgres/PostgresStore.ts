@@ -16,7 +16,7 @@ import { StoreClock } from "../../ports/StoreClock.ts"
 import { StoreError, TimerStore } from "../../ports/TimerStore.ts"
 import { decidingStore } from "../DecidingStore.ts"
 import { storeDocuments } from "../StoreDocuments.ts"
-import { commitAll, insertNew, prune } from "./Commits.ts"
+import { commitAll, insertNew, KeyCheck, prune } from "./Commits.ts"
 import { Connections, type Place } from "./Connections.ts"
 import { readClockOffset } from "./clockOffset.ts"
 import { describe, isFatal, isTransient } from "./failures.ts"
@@ -156,30 +156,33 @@ const storageOver = (
   calls: Calls,
   shards: number,
   concurrentWrites: number,
-): ShardStorage["Service"] => ({
-  limits: { ...writeLimits, concurrentWrites },
-  open: () => Effect.void,
-  look: (looks) => calls.again(reads, (sql) => lookAt(sql, looks)),
-  commit: (commits) =>
-    withShards(
-      shards,
-      commits,
-      calls.once(writes, (sql) => commitAll(sql, commits)),
-    ),
-  insertNew: (shard, timers) =>
-    withShards(
-      shards,
-      [{ shard }],
-      calls.once(writes, (sql) => insertNew(sql, shard, timers)),
-    ),
-  due: (query) => calls.again(reads, (sql) => readDue(sql, query)),
-  dueHeads: (query) => calls.again(reads, (sql) => readHeads(sql, query)),
-  scan: (scan) => calls.again(reads, (sql) => readScan(sql, scan)),
-  count: (scan) => calls.again(reads, (sql) => readCount(sql, scan)),
-  namespaces: (exclusiveAfter, limit) => calls.again(reads, (sql) => readNames(sql, exclusiveAfter, limit)),
-  prune: (exclusiveBeforeMs, limit) => calls.once(writes, (sql) => prune(sql, exclusiveBeforeMs, limit)),
-  tally: calls.again(reads, readTally),
-})
+): ShardStorage["Service"] => {
+  const keyCheck = new KeyCheck()
+  return {
+    limits: { ...writeLimits, concurrentWrites },
+    open: () => Effect.void,
+    look: (looks) => calls.again(reads, (sql) => lookAt(sql, looks)),
+    commit: (commits) =>
+      withShards(
+        shards,
+        commits,
+        calls.once(writes, (sql) => commitAll(sql, commits, keyCheck)),
+      ),
+    insertNew: (shard, timers) =>
+      withShards(
+        shards,
+        [{ shard }],
+        calls.once(writes, (sql) => insertNew(sql, shard, timers)),
+      ),
+    due: (query) => calls.again(reads, (sql) => readDue(sql, query)),
+    dueHeads: (query) => calls.again(reads, (sql) => readHeads(sql, query)),
+    scan: (scan) => calls.again(reads, (sql) => readScan(sql, scan)),
+    count: (scan) => calls.again(reads, (sql) => readCount(sql, scan)),
+    namespaces: (exclusiveAfter, limit) => calls.again(reads, (sql) => readNames(sql, exclusiveAfter, limit)),
+    prune: (exclusiveBeforeMs, limit) => calls.once(writes, (sql) => prune(sql, exclusiveBeforeMs, limit)),
+    tally: calls.again(reads, readTally),
+  }
+}
 
 const documentsOf = ({ writes, reads }: ConnectionPools, calls: Calls): Documents["Service"] =>
   storeDocuments({

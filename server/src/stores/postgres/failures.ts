@@ -30,6 +30,9 @@ export const isBroken = (error: unknown): boolean =>
 /** A value that its column cannot hold. */
 export const isOfValue = (error: unknown): boolean => isAmong(["22"], error)
 
+/** A key that another row has. */
+export const isOfUsedKey = (error: unknown): boolean => stateOf(error) === "23505"
+
 export const describe = (error: unknown): string => {
   const message = error instanceof Error ? error.message : String(error)
   const code = stateOf(error) || textIn(error, "code")

@@ -191,13 +191,13 @@ export class Writer {
     const life = this.#lifeExpected(change)
     if (life === "missed") return false
     if (expects.pending) {
+      if (finished?.fireId === expects.pending.fireId && finished.state !== "dead") {
+        return this.#endRow(change, finished)
+      }
       const id = this.#rowInState(change)
       if (id === undefined) return false
-      const isOfRow = finished?.fireId === expects.pending.fireId && finished.state !== "dead"
-      if (isOfRow) this.#finishRow(id, finished)
       if (pending === null) this.#remove(id)
       else if (pending !== undefined) this.#update(id, change, pending)
-      if (isOfRow) return true
     } else if (pending) {
       if (!this.#insert(shard, change, pending)) return false
     } else if (expects.pending === null && !this.#hasNoRow(change)) return false
@@ -257,19 +257,30 @@ export class Writer {
     else this.#sql.insertEnded.run(...values, life.state, entry ?? null)
   }
 
-  /** The row is in the state that was expected, so that it has all that the life has in common with it. */
-  #finishRow(id: number, life: FinishedLife): void {
+  /**
+   * The pending row becomes a life, and may start its next one. A row that is in the expected state has all that the
+   * life has in common with it, so that most of the life is copied within the database.
+   */
+  #endRow(change: KeyChange, life: FinishedLife): boolean {
+    const { key, expects, pending } = change
+    if (!expects.pending) return false
+    const { namespace, timerId } = key
+    const { fireId, attempts: expectedAttempts, revision: expectedRevision, askedAt = null } = expects.pending
     const { revision, attempts, attemptLog, finishedAt, latenessMs = null, endedBy = null, state } = life
-    this.#sql.insertEndedRow.run(
-      id,
-      revision,
-      attempts,
-      logText(attemptLog),
-      finishedAt,
-      latenessMs,
-      endedBy,
-      state,
+    // biome-ignore format: a line for the expected state, a line for the life
+    const { changes } = this.#sql.insertEndedRow.run(
+      namespace, timerId, fireId, expectedAttempts, expectedRevision, askedAt,
+      revision, attempts, logText(attemptLog), finishedAt, latenessMs, endedBy, state,
     )
+    if (changes === 0) return false
+    if (pending === null) {
+      this.#sql.deleteBodyOf.run(namespace, timerId)
+      this.#sql.deleteTimerOf.run(namespace, timerId)
+    } else if (pending !== undefined) {
+      const id = this.#rowInState(change)
+      if (id !== undefined) this.#update(id, change, pending)
+    }
+    return true
   }
 
   #changeWords({ namespace, timerId }: TimerKey, { removed, added }: WordChange): void {

@@ -34,14 +34,17 @@ const lifeValues = `unhex(?1), ?2, ?3, ${values(storedLifeFields, 4)}, ?${specNu
 
 /** What a life has of its own; the rest is in the row of its timer. */
 const toldOfLife: { readonly [name: string]: string } = {
-  revision: "?2",
-  attempts: "?3",
-  attemptLog: "?4",
-  finishedAt: "?5",
-  latenessMs: "?6",
-  endedBy: "?7",
+  revision: "?7",
+  attempts: "?8",
+  attemptLog: "?9",
+  finishedAt: "?10",
+  latenessMs: "?11",
+  endedBy: "?12",
 }
 const lifeOfRow = storedLifeFields.map(({ name, column }) => toldOfLife[name] ?? `t.${column}`).join(", ")
+
+const isInState = `t.namespace = ?1 AND t.timer_id = ?2 AND t.fire_id = unhex(?3, '-') AND t.attempts = ?4
+  AND t.revision = ?5 AND t.asked_at IS ?6`
 
 export const lookupSql = {
   /** What there is under a key, told by row ids and revisions. */
@@ -75,16 +78,20 @@ export const writerSql = {
   updateBody: "UPDATE bodies SET spec = ?2, payload = ?3 WHERE id = ?1",
   updateSpec: "UPDATE bodies SET spec = ?2 WHERE id = ?1",
   /** The pending row, if it still is in this state. */
-  inState: `SELECT id FROM timers INDEXED BY timers_by_key
-    WHERE namespace = ?1 AND timer_id = ?2 AND fire_id = unhex(?3, '-') AND attempts = ?4 AND revision = ?5
-      AND asked_at IS ?6`,
+  inState: `SELECT id FROM timers AS t INDEXED BY timers_by_key WHERE ${isInState}`,
   deleteTimer: "DELETE FROM timers WHERE id = ?1",
   deleteBody: "DELETE FROM bodies WHERE id = ?1",
   insertEnded: `INSERT INTO history (${lifeNames}, state, id) VALUES (${lifeValues}, ?${specNumber + 1}, ?${specNumber + 2})`,
-  /** The life of a pending timer: what its row has is copied from there, the rest is told. */
+  /**
+   * The life of a pending timer whose row is still in this state (?3 to ?6). The columns that the row has are copied
+   * from it, the others are given.
+   */
   insertEndedRow: `INSERT INTO history (${lifeNames}, state)
-    SELECT t.uuid, t.namespace, t.timer_id, ${lifeOfRow}, b.spec, ?8
-    FROM timers AS t CROSS JOIN bodies AS b ON b.id = t.id WHERE t.id = ?1`,
+    SELECT t.uuid, t.namespace, t.timer_id, ${lifeOfRow}, b.spec, ?13
+    FROM timers AS t INDEXED BY timers_by_key CROSS JOIN bodies AS b ON b.id = t.id WHERE ${isInState}`,
+  deleteTimerOf: "DELETE FROM timers INDEXED BY timers_by_key WHERE namespace = ?1 AND timer_id = ?2",
+  deleteBodyOf: `DELETE FROM bodies WHERE id =
+    (SELECT id FROM timers INDEXED BY timers_by_key WHERE namespace = ?1 AND timer_id = ?2)`,
   insertDead: `INSERT INTO dead (${lifeNames}, reason, payload) VALUES (${lifeValues}, ?${specNumber + 1}, ?${specNumber + 2})`,
   deleteEnded: "DELETE FROM history WHERE id = ?1",
   deleteDead: "DELETE FROM dead WHERE id = ?1",

@@ -8,7 +8,7 @@ import type { Put } from "../../../src/domain/WriteItem.ts"
 import { ShardLeases } from "../../../src/ports/ShardLeases.ts"
 import { type Commit, type CommitAnswer, ShardStorage } from "../../../src/ports/ShardStorage.ts"
 import { keyChangeOf } from "../../../src/stores/keyChangeOf.ts"
-import { commitAll } from "../../../src/stores/postgres/Commits.ts"
+import { commitAll, KeyCheck } from "../../../src/stores/postgres/Commits.ts"
 import { connectionTo } from "../../../src/stores/postgres/Connections.ts"
 import { functionNamed } from "../../../src/stores/postgres/functions.ts"
 import { openDatabase } from "../../../src/stores/postgres/openDatabase.ts"
@@ -75,7 +75,7 @@ describePostgres("installed", "the fence of a shard", () => {
     const { store, leases, other, batchOf, epoch } = rig
     const [written, late] = [samplePut(), samplePut()]
     await other.unsafe("BEGIN")
-    await commitAll(other, [commitOf(written, epoch, 1)])
+    await commitAll(other, [commitOf(written, epoch, 1)], new KeyCheck())
     const lease = at(await rig.run(leases.owners), 0)
     const claim = rig.send(leases.claim(lease, "node-2"))
     await rig.untilSomeoneWaits()
@@ -134,7 +134,7 @@ describePostgres("installed", "the fence of a shard", () => {
     await using rig = await setUp()
     const { leases, other, epoch } = rig
     await other.unsafe("BEGIN")
-    await commitAll(other, [commitOf(samplePut(), epoch, 1)])
+    await commitAll(other, [commitOf(samplePut(), epoch, 1)], new KeyCheck())
     const before = at(await rig.run(leases.owners), 0).counter
     expect(await rig.run(leases.renew([{ shard: 0, epoch }]))).toEqual([{ foreign: 0 }])
     expect(at(await rig.run(leases.owners), 0).counter).toBe(before + 1)
@@ -163,7 +163,7 @@ describePostgres("installed", "the fence of a shard", () => {
       samplePut({ timerId: "both", fireAt: sampleNow + 9 }),
     ]
     await other.unsafe("BEGIN")
-    await commitAll(other, [commitOf(own, epoch, 1)])
+    await commitAll(other, [commitOf(own, epoch, 1)], new KeyCheck())
     const insert = rig.send(store.insertIfAbsent(0, [foreign]))
     await rig.untilSomeoneWaits()
     expect(insert.isAnswered).toBe(false)
