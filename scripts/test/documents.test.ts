@@ -8,7 +8,7 @@ import { filesBelow, root, sourceRoots, textOf } from "../repository.ts"
 import { timerPictures } from "../timerPicture.ts"
 
 /** README and what users read: these follow the rules for words. */
-const forUsers = [...guides(), "docs/benchmarks.md", "docs/simulation.md", "docs/map.md"]
+const forUsers = [...guides(), "docs/benchmarks.md", "docs/simulation.md", "docs/map.md", "bench/README.md"]
 
 /** Words that readers stumble over, or that name a thing by a second name; and what to write instead. */
 const refusedWords: ReadonlyArray<readonly [RegExp, string]> = [
