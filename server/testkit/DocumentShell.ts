@@ -1,0 +1,301 @@
+// Follows a document as a reader would: its blocks in their order, in one shell, against the real service. The shell ends
+// at the first command that fails. Commands that a reader has installed, `punctual`, `npm` and `systemctl`, run this
+// repository's sources here. Hosts and ports that the documents name become ports that are free on this machine.
+import { spawn } from "node:child_process"
+import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs"
+import { createServer } from "node:net"
+import { basename, join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { blocksOf, type DocumentBlock } from "../../scripts/documents.ts"
+import { fromSource } from "./ServiceProcess.ts"
+import { TemporaryFolder } from "./TemporaryFolder.ts"
+
+export interface Followed {
+  readonly status: number | null
+  /** The end of what the commands wrote, each command included. */
+  readonly output: string
+}
+
+export interface DocumentServers {
+  /** host:port of a NATS server. */
+  readonly broker?: string
+  /** host:port of a PostgreSQL server, whose superuser is postgres and needs no password. */
+  readonly database?: string
+}
+
+const root = fileURLToPath(new URL("../../", import.meta.url))
+const natsModules = join(root, "drivers/nats/node_modules")
+const followWithinMs = 240_000
+const outputKept = 20_000
+
+/** Ports of the service, of further nodes and of receivers, as the documents name them. */
+const namedPorts = ["8080", "8081", "8082", "8083", "8090", "9000", "9001", "9090", "9100"]
+
+/** Blocks of these notes are run by a test of their own. */
+const isRunElsewhere = (note: string | undefined): boolean =>
+  note !== undefined && (note.startsWith("not run:") || note.startsWith("run: as a repair"))
+
+/** Follows the document in a new folder until its end, or until a command fails. */
+export const followDocument = async (path: string, servers: DocumentServers = {}): Promise<Followed> => {
+  using folder = new TemporaryFolder()
+  const ports = await freePorts(namedPorts.length)
+  const here = placesOf(ports, servers)
+  const blocks = blocksOf(path).filter(({ note }) => !isRunElsewhere(note))
+  const writer = new ScriptWriter(folder.path, here, servers)
+  const parts = blocks.map((block) => writer.partOf(block))
+  const startsItself = blocks.some(
+    ({ language, text }) => language === "sh" && /^.*\bnpm start\b/m.test(text),
+  )
+  const script = startsItself ? parts : ["systemctl start punctual", ...parts, "systemctl stop punctual"]
+  prepare(folder.path, here, servers)
+  return await runScript(folder.path, [prelude, ...script].join("\n"), ports[0] ?? 0)
+}
+
+/** Replaces hosts and ports of the documents. */
+const placesOf = (ports: ReadonlyArray<number>, { broker, database }: DocumentServers) => {
+  const [, brokerPort = "4222"] = (broker ?? "").split(":")
+  const byName = new Map(namedPorts.map((name, index) => [name, String(ports[index])]))
+  return (text: string): string =>
+    text
+      .replaceAll(/\b[89]\d{3}\b/g, (port) => byName.get(port) ?? port)
+      .replaceAll("127.0.0.1:4222", `127.0.0.1:${brokerPort}`)
+      .replaceAll("10.0.0.5:5432", database ?? "10.0.0.5:5432")
+      .replaceAll("10.0.0.11", "127.0.0.1")
+      // Nothing listens outside of this machine in a test.
+      .replaceAll(/(?<![\d.])0\.0\.0\.0(?![\d.])/g, "127.0.0.1")
+      .replaceAll("<the output of: openssl rand -hex 32>", "0123456789abcdef".repeat(4))
+}
+
+/** Turns blocks into parts of one script, and keeps the files that they need. */
+class ScriptWriter {
+  readonly #folder: string
+  readonly #here: (text: string) => string
+  readonly #servers: DocumentServers
+  #programs = 0
+  #terminals = 0
+  #files = 0
+
+  constructor(folder: string, here: (text: string) => string, servers: DocumentServers) {
+    this.#folder = folder
+    this.#here = here
+    this.#servers = servers
+  }
+
+  partOf(block: DocumentBlock): string {
+    const text = this.#here(block.text)
+    const [kind, how] = (block.note ?? "").split(/: (.*)/)
+    if (kind === "appears in") return this.#untilShown(text, how ?? "")
+    if (kind === "printed by") return `diff ${this.#keep(text)} program-${this.#programs}.txt`
+    if (how === "each line in its own terminal") return this.#inTerminals(text)
+    if (how?.startsWith("with 17 as the id")) return withMessage(text)
+    if (block.note !== undefined) throw new Error(`the note of the block is not known: ${block.note}`)
+    switch (block.language) {
+      case "sh":
+        return text
+      case "ts":
+      case "js":
+        return this.#program(text, block.language)
+      case "sql":
+        return `run-sql ${this.#keep(text)} ${this.#servers.database}`
+      case "ini":
+        return this.#settingsFile(text)
+      case "crontab":
+        return text
+          .replace(/^(\S+\s+){5}/, "")
+          .replaceAll("\\%", "%")
+          .replaceAll("/backups/", "backups/")
+      default:
+        return ""
+    }
+  }
+
+  /** A program whose first line names its file is run by a later command; any other is run here. */
+  #program(text: string, language: string): string {
+    const [, name] = /^\/\/ ([\w.-]+)\n/.exec(text) ?? []
+    if (name !== undefined) return `cp ${this.#keep(text)} ${name}`
+    const file = `program-${++this.#programs}`
+    writeFileSync(join(this.#folder, `${file}.${language}`), text)
+    return `'${process.execPath}' ${file}.${language} > ${file}.txt; cat ${file}.txt`
+  }
+
+  #inTerminals(text: string): string {
+    const lines = text.split("\n").filter((line) => line !== "")
+    const started = lines.map((line) => `{ ${line}\n} > terminal-${++this.#terminals}.txt 2>&1 &`)
+    return [...started, `until_done curl -sf "$TIMER_URL/health/ready"`].join("\n")
+  }
+
+  /** Numbers differ from run to run. */
+  #untilShown(text: string, terminal: string): string {
+    const [, number] = /^terminal (\d+)$/.exec(terminal) ?? []
+    const shape = text
+      .trim()
+      .replaceAll(/[[\]{}()*+?.\\^$|]/g, "\\$&")
+      .replaceAll(/\d+/g, "[0-9]+")
+    return `until_done grep -E -f ${this.#keep(`${shape}\n`)} terminal-${number}.txt || { cat terminal-*.txt; false; }`
+  }
+
+  /** A file of settings is put where systemctl finds it; a unit of systemd is checked by systemd. */
+  #settingsFile(text: string): string {
+    const [, place] = /^# (\/\S+)\n/.exec(text) ?? []
+    if (place === undefined) throw new Error("the first line of an ini block must be a comment with its path")
+    if (!place.endsWith(".service")) return `cp ${this.#keep(text)} ${basename(place)}`
+    const unit = join(this.#folder, basename(place))
+    writeFileSync(unit, text.replace("/usr/local/bin/punctual", join(this.#folder, "bin/punctual")))
+    return Bun.which("systemd-analyze") === null
+      ? ""
+      : `said=$(systemd-analyze verify '${unit}' 2>&1); test -z "$said" || { echo "$said"; false; }`
+  }
+
+  #keep(text: string): string {
+    const file = `kept-${++this.#files}`
+    writeFileSync(join(this.#folder, file), text)
+    return file
+  }
+}
+
+/** The commands need a message that could not be handled: one is sent, and its id takes the place of 17. */
+const withMessage = (text: string): string => `send-nonsense
+until_done first-message
+id=$(first-message)
+${text.replaceAll(/\b17\b/g, '"$id"')}`
+
+/** The commands that the documents take for granted, and the packages that their programs import. */
+const prepare = (folder: string, here: (text: string) => string, { broker }: DocumentServers): void => {
+  symlinkSync(broker === undefined ? join(root, "node_modules") : natsModules, join(folder, "node_modules"))
+  const place = join(folder, "bin")
+  mkdirSync(place)
+  const put = (name: string, text: string) => {
+    writeFileSync(join(place, name), text)
+    chmodSync(join(place, name), 0o755)
+  }
+  const program = [fromSource.command, ...fromSource.args].map((part) => `'${part}'`).join(" ")
+  put("punctual", `#!/bin/sh\nexec ${program} "$@"\n`)
+  put("npm", `#!/bin/sh\n${npmText(program, here("9000"))}`)
+  put("systemctl", `#!/bin/sh\n${systemctlText}`)
+  put("run-sql", `#!${process.execPath}\n${runSqlText}`)
+  put("first-message", `#!/bin/sh\n${firstMessageText}`)
+  put("send-nonsense", `#!${process.execPath}\n${sendNonsenseText(broker)}`)
+}
+
+/**
+ * The scripts of package.json that run the program, without the installation that comes before. The receiver listens on
+ * the port that takes the place of its default.
+ */
+const npmText = (program: string, receiverPort: string): string => `case "$1" in
+start) shift; set -- run start "$@" ;;
+esac
+test "$1" = run && shift
+test "$1" = --silent && shift
+script=$1; shift
+test "$1" = -- && shift
+case "$script" in
+start) exec ${program} serve "$@" ;;
+listen) exec ${program} listen --port ${receiverPort} "$@" ;;
+punctual) exec ${program} "$@" ;;
+*) echo "a document names the script $script, which this test does not know" >&2; exit 1 ;;
+esac
+`
+
+/** The id of the first message that could not be handled; fails while there is none. */
+const firstMessageText = `id=$(punctual messages list --namespace billing --json | grep -o '"id": *"[^"]*"' | head -1 | cut -d'"' -f4)
+test -n "$id" && echo "$id"
+`
+
+/** Repeats a command until it succeeds; gives up after a minute, and does not show each try. */
+const prelude = `until_done() {
+  local tries=0
+  { set +x; } 2> /dev/null
+  until "$@" > /dev/null 2>&1; do
+    tries=$((tries + 1))
+    test $tries -lt 600 || { set -x; echo "gave up: $*"; return 1; }
+    sleep 0.1
+  done
+  set -x
+}`
+
+const systemctlText = `case "$1" in
+start)
+  if [ -f punctual.env ]; then unset TIMER_STORE_URL; TIMER_CONFIG=punctual.env; export TIMER_CONFIG; fi
+  punctual serve >> service.log 2>&1 & echo $! > service.pid
+  until curl -sf "$TIMER_URL/health/ready" > /dev/null; do
+    kill -0 "$(cat service.pid)" || { cat service.log; exit 1; }
+    sleep 0.1
+  done ;;
+stop) kill "$(cat service.pid)"; while kill -0 "$(cat service.pid)" 2> /dev/null; do sleep 0.1; done ;;
+esac
+`
+
+/** Each statement by itself, as psql does it. */
+const runSqlText = `import { readFileSync } from "node:fs"
+const [, , file, address] = process.argv
+const sql = new Bun.SQL({ url: \`postgres://postgres@\${address}/postgres\`, max: 1 })
+for (const statement of readFileSync(file, "utf8").split(/;\\n/)) if (statement.trim() !== "") await sql.unsafe(statement)
+await sql.end()
+`
+
+const sendNonsenseText = (
+  broker: string | undefined,
+): string => `import { connect, jetstream } from "${join(root, "drivers/nats/nats.ts")}"
+const connection = await connect({ servers: "${broker}" })
+await jetstream(connection).publish("svc.billing.serviceCall", '{"not":"an envelope"}')
+await connection.close()
+`
+
+const runScript = async (folder: string, script: string, port: number): Promise<Followed> => {
+  const shell = spawn("bash", ["-euxo", "pipefail", "-c", script], {
+    cwd: folder,
+    // A group of its own, so that the test can end everything that it leaves behind.
+    detached: true,
+    stdio: ["ignore", "pipe", "pipe"],
+    env: {
+      PATH: `${join(folder, "bin")}:${process.env["PATH"]}`,
+      HOME: folder,
+      TIMER_HTTP_PORT: String(port),
+      TIMER_URL: `http://127.0.0.1:${port}`,
+      TIMER_STORE_URL: `sqlite:${folder}/data/punctual.db`,
+      TIMER_SECRET_KEY: "0123456789abcdef".repeat(4),
+    },
+  })
+  let output = ""
+  const note = (chunk: Buffer) => {
+    output = (output + chunk.toString()).slice(-outputKept)
+  }
+  shell.stdout.on("data", note)
+  shell.stderr.on("data", note)
+  const tooLong = setTimeout(() => shell.kill("SIGKILL"), followWithinMs)
+  try {
+    const status = await new Promise<number | null>((resolve) => shell.once("exit", resolve))
+    return { status, output }
+  } finally {
+    clearTimeout(tooLong)
+    endGroup(shell.pid)
+  }
+}
+
+const endGroup = (pid: number | undefined): void => {
+  if (pid === undefined) return
+  try {
+    process.kill(-pid, "SIGKILL")
+  } catch {
+    // Everything has ended by itself.
+  }
+}
+
+/** All are free at the same time, so no two of them are equal. */
+const freePorts = async (count: number): Promise<ReadonlyArray<number>> => {
+  const servers = Array.from({ length: count }, () => createServer())
+  const ports = await Promise.all(
+    servers.map(
+      (server) =>
+        new Promise<number>((resolve, reject) => {
+          server.once("error", reject)
+          server.listen(0, "127.0.0.1", () => {
+            const address = server.address()
+            if (typeof address === "object" && address !== null) resolve(address.port)
+          })
+        }),
+    ),
+  )
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))))
+  return ports
+}
