@@ -64,7 +64,6 @@ const runShell = async (folder: string, blocks: ReadonlyArray<string>) => {
       TIMER_HTTP_PORT: String(port),
       TIMER_URL: `http://127.0.0.1:${port}`,
       TIMER_STORE_URL: "sqlite:./data/punctual.db",
-      TIMER_SECRET_KEY: "0123456789abcdef".repeat(4),
     },
   })
   let output = ""

@@ -165,19 +165,22 @@ const putCommand = (input: CommandInput) =>
           const secret = made === undefined ? "{" : `{"newSecret":${JSON.stringify(made)},`
           return yield* answerJson(text.trimStart().replace("{", () => secret))
         }
-        const { answer } = yield* Output
+        const { answer, remark } = yield* Output
         yield* answer(settingsText(value.settings))
         if (made !== undefined) {
           yield* answer(
-            `new secret     ${made}\n\nIt is not shown again: give it to whoever receives the webhooks.`,
+            `new secret     ${made}\n\nIt is not shown again: give it to the receiver of the webhooks.`,
           )
         }
+        if (value.madeSealingKey !== undefined) yield* remark(madeKeyText(value.madeSealingKey.file))
       }),
   ).pipe(
     Command.withDescription(
       [
         "Set something for a namespace. What is not named stays as it is.",
         "  Secrets are set together: to rotate, give the new one and the old one, and later the new one alone.",
+        "  They are stored sealed by TIMER_SECRET_KEY. If that is not set, a service on SQLite makes a key when the first",
+        "  secret is set, in a file beside the store, and the command says where. Backups do not contain the key.",
       ].join("\n"),
     ),
     Command.withShortDescription("Set something for a namespace"),
@@ -210,6 +213,13 @@ const settingFields = (input: CommandInput, settings: Settings, made: string | u
       paused: paused ? true : unpaused ? false : undefined,
     }
   })
+
+const madeKeyText = (file: string): string =>
+  [
+    `The service made the key that seals secrets in its store, and keeps it in ${file}.`,
+    "Backups of the store do not contain this key: copy the file to a safe place, apart from the backups.",
+    "Without it, secrets have to be set anew, and signed webhooks wait until then.",
+  ].join("\n")
 
 const secretLengthBytes = 32
 
