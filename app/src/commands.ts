@@ -21,6 +21,7 @@ import { migrateCommand, type OpenSchema } from "@punctual/server/cli/store/migr
 import { type OpenRestoreTarget, restoreCommand } from "@punctual/server/cli/store/restore"
 import { deadCommand } from "@punctual/server/cli/timers/dead"
 import { timersCommand } from "@punctual/server/cli/timers/timers"
+import { webhooksCommand } from "@punctual/server/cli/webhooks/webhooks"
 import type { Adapters } from "@punctual/server/settings/Settings"
 import { Command, Completions } from "effect/cli"
 import { completionCommand } from "./completion.ts"
@@ -87,7 +88,12 @@ const treeWith = (parts: CommandParts, completion: ReturnType<typeof completionC
       { group: "The service", commands: [serveCommand(parts.adapters), listenCommand(parts.input)] },
       {
         group: "Timers, asked of a running service",
-        commands: [timersCommand(parts.input), deadCommand(parts.input), namespacesCommand(parts.input)],
+        commands: [
+          timersCommand(parts.input),
+          deadCommand(parts.input),
+          namespacesCommand(parts.input),
+          webhooksCommand(parts.input),
+        ],
       },
       {
         group: "Operation, asked of a running service",
