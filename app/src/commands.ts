@@ -21,6 +21,7 @@ import { migrateCommand, type OpenSchema } from "@punctual/server/cli/store/migr
 import { type OpenRestoreTarget, restoreCommand } from "@punctual/server/cli/store/restore"
 import { deadCommand } from "@punctual/server/cli/timers/dead"
 import { timersCommand } from "@punctual/server/cli/timers/timers"
+import { watchCommand } from "@punctual/server/cli/watch/watch"
 import { webhooksCommand } from "@punctual/server/cli/webhooks/webhooks"
 import type { Adapters } from "@punctual/server/settings/Settings"
 import { Command, Completions } from "effect/cli"
@@ -93,6 +94,7 @@ const treeWith = (parts: CommandParts, completion: ReturnType<typeof completionC
           deadCommand(parts.input),
           namespacesCommand(parts.input),
           webhooksCommand(parts.input),
+          watchCommand(parts.input),
         ],
       },
       {
