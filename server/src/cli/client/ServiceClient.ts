@@ -131,7 +131,7 @@ const exchange = async (
   body: string,
   signal: AbortSignal,
 ): Promise<{ readonly status: number; readonly text: string }> => {
-  // The runtime's fetch heeds HTTP_PROXY and its like; nodes are spoken to directly.
+  // The runtime's fetch uses HTTP_PROXY and the like. Commands connect to the service directly.
   process.env["NO_PROXY"] = "*"
   const response = await fetch(url, {
     method: "POST",

@@ -113,7 +113,7 @@ const settingFlags = {
   ),
   secretFile: secretFileFlag,
   newSecret: switchFlag("new-secret", "Make one, and print it, this once"),
-  retry: jsonFlag("retry", "For timers that come without a retry policy, or what theirs leaves out"),
+  retry: jsonFlag("retry", "For timers without a retry policy, and for what theirs leaves out"),
   maxInFlight: countFlag("max-in-flight", "How many of its attempts may run at once"),
   maxPending: countFlag("max-pending", "How many pending timers it may have"),
   createsPerSecond: countFlag("creates-per-second", "How many timers it may create a second"),
@@ -121,7 +121,7 @@ const settingFlags = {
   unpaused: switchFlag("unpaused", "Fire them again"),
   reset: Flag.Literals("reset", resettable).pipe(
     Flag.withMetavar("SETTING"),
-    Flag.withDescription("What shall have its default again; may be given again"),
+    Flag.withDescription("Set this back to its default; may be given again"),
     Flag.atMost(resettable.length),
   ),
 }

@@ -20,7 +20,7 @@ const countEvery = 5
 const knownMost = 10_000
 const callsAtOnce = 4
 
-export interface Change {
+export interface WatchedChange {
   readonly kind: "delivered" | "cancelled" | "dead" | "retry" | "inFlight"
   readonly timer: WatchedTimer
 }
@@ -34,7 +34,7 @@ export interface Snapshot {
   /** Pending timers, earliest first, those in flight included. */
   readonly due: ReadonlyArray<WatchedTimer>
   /** What has happened since the last turn, oldest first. */
-  readonly changes: ReadonlyArray<Change>
+  readonly changes: ReadonlyArray<WatchedChange>
   /** More has happened than was read. */
   readonly hasMissed: boolean
 }
@@ -129,9 +129,12 @@ export class WatchPoll {
     return Effect.map(tryService(this.#url, { path, fields, answer }), ({ value }) => value)
   }
 
-  #changesIn(due: ReadonlyArray<WatchedTimer>, finished: ReadonlyArray<WatchedTimer>): ReadonlyArray<Change> {
-    const changes: Array<Change> = []
-    const tell = (change: Change, name: string) => {
+  #changesIn(
+    due: ReadonlyArray<WatchedTimer>,
+    finished: ReadonlyArray<WatchedTimer>,
+  ): ReadonlyArray<WatchedChange> {
+    const changes: Array<WatchedChange> = []
+    const tell = (change: WatchedChange, name: string) => {
       if (this.#known.has(name)) return
       this.#known.add(name)
       changes.push(change)

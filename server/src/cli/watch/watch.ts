@@ -6,7 +6,7 @@ import { Effect, Option, Result, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
 import { type CommandInput, type ServiceFailure, serviceFlags } from "../client/ServiceClient.ts"
 import { CommandFailed, Output } from "../frame/CommandRuntime.ts"
-import { type Change, namespacesMost, type Snapshot, WatchPoll } from "./WatchPoll.ts"
+import { namespacesMost, type Snapshot, type WatchedChange, WatchPoll } from "./WatchPoll.ts"
 import { awayLines, changeJson, changeText, viewLines } from "./watchText.ts"
 
 const intervalMs = { min: 200, max: 60_000 }
@@ -147,7 +147,7 @@ class ScreenView implements View {
   readonly #url: string
   readonly #columns: number
   #drawn = 0
-  #latest: ReadonlyArray<Change> = []
+  #latest: ReadonlyArray<WatchedChange> = []
 
   constructor(output: OutputService, url: string, columns: number) {
     this.#output = output

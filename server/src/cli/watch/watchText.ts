@@ -4,9 +4,9 @@ import { CliOutput } from "effect/cli"
 import { printable } from "../frame/CommandRuntime.ts"
 import { spanShown } from "../frame/figures.ts"
 import { textTable } from "../frame/textTable.ts"
-import { type Change, dueAt, type Snapshot, type WatchedTimer } from "./WatchPoll.ts"
+import { dueAt, type Snapshot, type WatchedChange, type WatchedTimer } from "./WatchPoll.ts"
 
-const kindWords: Readonly<Record<Change["kind"], string>> = {
+const kindWords: Readonly<Record<WatchedChange["kind"], string>> = {
   delivered: "delivered",
   cancelled: "cancelled",
   dead: "dead",
@@ -18,7 +18,7 @@ const dueShown = 6
 const outcomesShown = 8
 
 /** One line for one change. */
-export const changeText = ({ kind, timer }: Change): string =>
+export const changeText = ({ kind, timer }: WatchedChange): string =>
   printable(
     [
       formatInstant(changedAt(kind, timer)),
@@ -28,7 +28,7 @@ export const changeText = ({ kind, timer }: Change): string =>
     ].join("  "),
   )
 
-export const changeJson = ({ kind, timer }: Change): string => {
+export const changeJson = ({ kind, timer }: WatchedChange): string => {
   const { namespace, timerId, fireId, attempts, latenessMs, reason, lastAttempt, fireAt } = timer
   return JSON.stringify({
     change: kind,
@@ -49,7 +49,7 @@ export const changeJson = ({ kind, timer }: Change): string => {
 export const viewLines = (
   url: string,
   { nowMs, pause, namespaces, hasMore, due }: Snapshot,
-  latest: ReadonlyArray<Change>,
+  latest: ReadonlyArray<WatchedChange>,
   columns: number,
 ): ReadonlyArray<string> => {
   const inFlight = due.filter(({ state }) => state === "inFlight").length
@@ -101,7 +101,7 @@ const dueText = (timer: WatchedTimer, nowMs: number): string => {
   return `${when.padEnd(22)}  ${keyText(timer)}${tried}`
 }
 
-const factsOf = (kind: Change["kind"], timer: WatchedTimer): ReadonlyArray<string> => {
+const factsOf = (kind: WatchedChange["kind"], timer: WatchedTimer): ReadonlyArray<string> => {
   const { attempts, latenessMs, reason, lastAttempt, fireAt } = timer
   const error = lastAttempt?.error
   switch (kind) {
@@ -125,7 +125,7 @@ const factsOf = (kind: Change["kind"], timer: WatchedTimer): ReadonlyArray<strin
   }
 }
 
-const changedAt = (kind: Change["kind"], timer: WatchedTimer): number =>
+const changedAt = (kind: WatchedChange["kind"], timer: WatchedTimer): number =>
   timer.finishedAt ?? (kind === "retry" ? (timer.lastAttempt?.at ?? dueAt(timer)) : dueAt(timer))
 
 const keyText = ({ namespace, timerId }: WatchedTimer): string => `${namespace}/${timerId}`

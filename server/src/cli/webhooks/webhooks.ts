@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto"
 import { secretBytes } from "@punctual/api/WebhookSecret"
 import { Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
+import type { TrialDelivery } from "../../ports/TrialDelivery.ts"
 import { answerValue, type CommandInput, serviceFlags } from "../client/ServiceClient.ts"
 import { CommandFailed, misuse, Output } from "../frame/CommandRuntime.ts"
 import { jsonFlag, secretFileFlag, secretsIn, textFlag } from "../timers/TimerFlags.ts"
@@ -10,16 +11,16 @@ import { sentByCommand } from "./sentByCommand.ts"
 import { sentByService } from "./sentByService.ts"
 import { failureWords, isWell, outcomeText } from "./TestOutcome.ts"
 
-export const webhooksCommand = (input: CommandInput) =>
+export const webhooksCommand = (input: CommandInput, deliver: TrialDelivery) =>
   Command.make("webhooks").pipe(
     Command.withDescription("Try out a receiver of webhooks."),
     Command.withShortDescription("Send a test delivery to a URL"),
-    Command.withSubcommands([testCommand(input)]),
+    Command.withSubcommands([testCommand(input, deliver)]),
   )
 
 const samplePayload = '{"message":"A test delivery of Punctual."}'
 
-const testCommand = (input: CommandInput) =>
+const testCommand = (input: CommandInput, deliver: TrialDelivery) =>
   Command.make(
     "test",
     {
@@ -57,7 +58,7 @@ const testCommand = (input: CommandInput) =>
         const timerId = `webhook-test-${randomUUID()}`
         const outcome = yield* Option.isSome(namespace)
           ? sentByService({ serviceUrl: url, namespace: namespace.value, url: target, payload, timerId })
-          : sentByCommand({ url: target, secrets, payload, timerId })
+          : sentByCommand(deliver, { url: target, secrets, payload, timerId })
         if (json) yield* answerValue({ url: target, ...outcome })
         else yield* (yield* Output).answer(outcomeText(target, outcome))
         if (!isWell(outcome)) return yield* new CommandFailed({ message: failureWords(outcome) })
