@@ -123,7 +123,18 @@ const CappedCount = Schema.Struct({ count: Count, capped: Schema.Boolean }).anno
   description: "Counting stops at a bound, and then says so: there are at least count.",
 })
 
-export const PutNamespaceAnswer = Schema.Struct({ settings: Schema.Struct(settingsFields) }).annotate({
+export const PutNamespaceAnswer = Schema.Struct({
+  settings: Schema.Struct(settingsFields),
+  madeSealingKey: Schema.optionalKey(
+    Schema.Struct({
+      file: Schema.String.annotate({ description: "The file on the machine of the service." }),
+    }).annotate({
+      identifier: "MadeSealingKey",
+      description:
+        "Present if the service has just made the key that seals secrets, because TIMER_SECRET_KEY is not set. Keep a copy of the file: backups of the store do not contain it.",
+    }),
+  ),
+}).annotate({
   identifier: "PutNamespaceAnswer",
   description: "The settings as they are now.",
 })

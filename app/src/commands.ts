@@ -21,6 +21,9 @@ import { migrateCommand, type OpenSchema } from "@punctual/server/cli/store/migr
 import { type OpenRestoreTarget, restoreCommand } from "@punctual/server/cli/store/restore"
 import { deadCommand } from "@punctual/server/cli/timers/dead"
 import { timersCommand } from "@punctual/server/cli/timers/timers"
+import { watchCommand } from "@punctual/server/cli/watch/watch"
+import { webhooksCommand } from "@punctual/server/cli/webhooks/webhooks"
+import type { TrialDelivery } from "@punctual/server/ports/TrialDelivery"
 import type { Adapters } from "@punctual/server/settings/Settings"
 import { Command, Completions } from "effect/cli"
 import { completionCommand } from "./completion.ts"
@@ -30,6 +33,8 @@ export interface CommandParts {
   readonly input: CommandInput
   /** For the help of the settings. */
   readonly adapters: Adapters
+  /** For test deliveries that a command sends. */
+  readonly trialDelivery: TrialDelivery
   readonly openArchive: OpenArchive
   readonly openImportTarget: OpenImportTarget
   /** The archive that is to be imported: stdin, unless it is given. */
@@ -87,7 +92,13 @@ const treeWith = (parts: CommandParts, completion: ReturnType<typeof completionC
       { group: "The service", commands: [serveCommand(parts.adapters), listenCommand(parts.input)] },
       {
         group: "Timers, asked of a running service",
-        commands: [timersCommand(parts.input), deadCommand(parts.input), namespacesCommand(parts.input)],
+        commands: [
+          timersCommand(parts.input),
+          deadCommand(parts.input),
+          namespacesCommand(parts.input),
+          webhooksCommand(parts.input, parts.trialDelivery),
+          watchCommand(parts.input),
+        ],
       },
       {
         group: "Operation, asked of a running service",

@@ -30,9 +30,10 @@ const main = async (args: ReadonlyArray<string>): Promise<number> => {
     return say(second === "--json" ? versionJson(build) : versionLine(build))
   }
   // The service's start does without the commands and what they load.
-  const [{ runPunctual }, { storeKeeping }] = await Promise.all([
+  const [{ runPunctual }, { storeKeeping }, { trialDelivery }] = await Promise.all([
     import("./commands.ts"),
     import("@punctual/server/storeKeeping"),
+    import("@punctual/server/deliverers/webhook/trialDelivery"),
   ])
   const { archive, importTarget, ...keeping } = storeKeeping({
     environment,
@@ -43,6 +44,7 @@ const main = async (args: ReadonlyArray<string>): Promise<number> => {
   return runPunctual(args, {
     input: { environmentUrl: environment[urlName], stdin: () => process.stdin },
     adapters,
+    trialDelivery,
     openArchive: archive,
     openImportTarget: importTarget,
     keeping,

@@ -120,7 +120,7 @@ const serviceLayer =
       Layer.provideMerge(
         broker.open(brokerTerms, { routing: new RoutingTable(timerRoutes(topics)), onRefused }),
       ),
-      Layer.provideMerge(NamespaceDirectory.layer({ secretKeys })),
+      Layer.provideMerge(NamespaceDirectory.layer({ secretKeys, keyFile: store.sealingKey })),
       Layer.provideMerge(clockLayer(configuration)),
       Layer.provideMerge(peersLayer(configuration)),
       Layer.provideMerge(ClockWatch.layer.pipe(Layer.provide(WallClock.system))),

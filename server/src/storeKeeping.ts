@@ -9,6 +9,7 @@ import type { OpenArchive } from "./cli/store/exportArchive.ts"
 import type { OpenImportTarget } from "./cli/store/importArchive.ts"
 import type { OpenSchema } from "./cli/store/migrate.ts"
 import type { OpenRestoreTarget } from "./cli/store/restore.ts"
+import { SealingKeys } from "./engine/namespaces/SealingKeys.ts"
 import { SettingsRecords } from "./engine/namespaces/SettingsRecords.ts"
 import type { Ability, AdapterFailure } from "./ports/Adapter.ts"
 import { Ids } from "./ports/Ids.ts"
@@ -32,10 +33,10 @@ export const storeKeeping = (options: StoreKeepingOptions) => {
     Effect.gen(function* () {
       const read = readStore(options.environment, options.stores, storeUrl)
       if ("problems" in read) return yield* Effect.fail({ message: read.problems.join(" ") })
-      const { store, shards } = read
+      const { store, shards, secretKeys } = read
       yield* driversOf([store], options.installDriver)
       const opening: StoreOpening = { shards, workerUrl: options.workerUrl, connections: "few" }
-      return { store, opening }
+      return { store, opening, keys: new SealingKeys(secretKeys, store.sealingKey) }
     })
 
   const archive: OpenArchive = (storeUrl) =>
@@ -54,17 +55,17 @@ export const storeKeeping = (options: StoreKeepingOptions) => {
 
   const examination: OpenExamination = (storeUrl) =>
     Effect.gen(function* () {
-      const { store, opening } = yield* storeOf(storeUrl)
+      const { store, opening, keys } = yield* storeOf(storeUrl)
       const open = yield* able(store.doctor)
       const { examine } = yield* open(opening)
-      return { shown: store.shown, examine }
+      return { shown: store.shown, examine, keys }
     })
 
   const copies: OpenCopies = (storeUrl) =>
     Effect.gen(function* () {
-      const { store, opening } = yield* storeOf(storeUrl)
+      const { store, opening, keys } = yield* storeOf(storeUrl)
       const open = yield* able(store.backup)
-      return yield* open(opening)
+      return { ...(yield* open(opening)), keys }
     })
 
   const schema: OpenSchema = (storeUrl) =>
@@ -77,8 +78,9 @@ export const storeKeeping = (options: StoreKeepingOptions) => {
 
   const restoreTarget: OpenRestoreTarget = (storeUrl) =>
     Effect.gen(function* () {
-      const { store, opening } = yield* storeOf(storeUrl)
+      const { store, opening, keys } = yield* storeOf(storeUrl)
       return {
+        keys,
         place: Effect.flatMap(able(store.restore), ({ place }) => place(opening)),
         shards: opening.shards,
         settingsIn: (file, shards) =>

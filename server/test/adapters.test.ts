@@ -84,6 +84,7 @@ class ToyBox {
       backup: { instead: "a toy is not backed up: buy another." },
       restore: { instead: "a toy is not restored: glue it." },
       migrate: { instead: "a toy has no schema: play on." },
+      sealingKey: { instead: "a toy keeps no key." },
     }
   }
 }

@@ -253,7 +253,6 @@ const runScript = async (folder: string, script: string, port: number): Promise<
       TIMER_HTTP_PORT: String(port),
       TIMER_URL: `http://127.0.0.1:${port}`,
       TIMER_STORE_URL: `sqlite:${folder}/data/punctual.db`,
-      TIMER_SECRET_KEY: "0123456789abcdef".repeat(4),
     },
   })
   let output = ""

@@ -17,7 +17,7 @@ import { Effect } from "effect"
 import { editSettings, type SettingsEdit } from "../domain/editSettings.ts"
 import { Scheduler } from "../engine/front/Scheduler.ts"
 import { NamespaceDirectory } from "../engine/namespaces/NamespaceDirectory.ts"
-import type { SecretSeal } from "../engine/namespaces/SecretSeal.ts"
+import type { CannotSeal, ReadyToSeal } from "../engine/namespaces/SealingKeys.ts"
 import type { SettingsRecord } from "../engine/namespaces/SettingsRecords.ts"
 import type { StoreError } from "../ports/TimerStore.ts"
 import { WallClock } from "../ports/WallClock.ts"
@@ -44,14 +44,16 @@ export const makeNamespaceCalls = (
     return {
       put: ({ body }) => {
         const nowMs = wall.now()
-        return Effect.flatMap(editOf(body, directory.seal), (edit) =>
-          directory.change(body.namespace, nowMs, (settings) =>
+        return Effect.gen(function* () {
+          const { edit, madeFile } = yield* editOf(body, directory)
+          const record = yield* directory.change(body.namespace, nowMs, (settings) =>
             Effect.succeed(editSettings(settings, edit, nowMs)),
-          ),
-        ).pipe(
-          Effect.map((record) => ({ settings: shown(record) })),
-          Effect.catch(refuseChange),
-        )
+          )
+          return {
+            settings: shown(record),
+            ...(madeFile === undefined ? {} : { madeSealingKey: { file: madeFile } }),
+          }
+        }).pipe(Effect.catch(refuseChange))
       },
       get: ({ body }) =>
         view(body.namespace).pipe(
@@ -92,19 +94,24 @@ const listing = (
   }).pipe(Effect.catch(refuseRead))
 }
 
-const editOf = (body: PutNamespace, seal: SecretSeal): Effect.Effect<SettingsEdit, Problem> => {
-  const { namespace, webhookSecrets, retryPolicy, ...plain } = body
-  if (webhookSecrets != null && !seal.canSeal) return Effect.fail(noKey())
-  return Effect.sync(() => ({
-    ...plain,
-    ...(webhookSecrets === undefined
-      ? {}
-      : { webhookSecrets: webhookSecrets?.map((secret) => seal.seal(namespace, bytesOf(secret))) ?? null }),
-    ...(retryPolicy === undefined
-      ? {}
-      : { retryPolicy: retryPolicy === null ? null : completeRetryPolicy(retryPolicy) }),
-  }))
-}
+const editOf = (
+  body: PutNamespace,
+  directory: NamespaceDirectory["Service"],
+): Effect.Effect<ReadyToSeal & { readonly edit: SettingsEdit }, Problem> =>
+  Effect.gen(function* () {
+    const { namespace, webhookSecrets, retryPolicy, ...plain } = body
+    const ready =
+      webhookSecrets == null ? {} : yield* Effect.mapError(directory.readyToSeal(namespace), noKey)
+    const sealed = webhookSecrets?.map((secret) => directory.seal.seal(namespace, bytesOf(secret)))
+    const edit: SettingsEdit = {
+      ...plain,
+      ...(webhookSecrets === undefined ? {} : { webhookSecrets: sealed ?? null }),
+      ...(retryPolicy === undefined
+        ? {}
+        : { retryPolicy: retryPolicy === null ? null : completeRetryPolicy(retryPolicy) }),
+    }
+    return { ...ready, edit }
+  })
 
 const bytesOf = (secret: string): Uint8Array => {
   const bytes = secretBytes(secret)
@@ -112,11 +119,7 @@ const bytesOf = (secret: string): Uint8Array => {
   return bytes
 }
 
-const noKey = (): Problem =>
-  invalidField(
-    "/webhookSecrets",
-    "cannot be kept: this service has no key to seal them with. Set TIMER_SECRET_KEY, on all nodes the same; one is made by: openssl rand -hex 32",
-  )
+const noKey = ({ message }: CannotSeal): Problem => invalidField("/webhookSecrets", message)
 
 const shown = ({
   namespace,

@@ -283,7 +283,9 @@ const layerOf = (terms: OpenTerms, handlers: HandlerDeliverer) => {
   }
   return Engine.layer(engine).pipe(
     Layer.provideMerge(deliverersLayer(terms, handlers)),
-    Layer.provideMerge(NamespaceDirectory.layer({ secretKeys: terms.secretKey })),
+    Layer.provideMerge(
+      NamespaceDirectory.layer({ secretKeys: terms.secretKey, keyFile: terms.store.sealingKey }),
+    ),
     Layer.provideMerge(clockLayer(terms)),
     Layer.provideMerge(ClockWatch.layer.pipe(Layer.provide(WallClock.system))),
     Layer.provideMerge(aloneLayer(terms, node)),

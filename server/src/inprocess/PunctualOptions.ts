@@ -27,7 +27,7 @@ export interface PunctualOptions {
   readonly historyRetention?: string
   /** What webhooks may reach: `open` unless given; else a list such as `public,10.0.0.0/8,*.internal`. */
   readonly egress?: string
-  /** What the secrets of signed webhooks are sealed under, on a store where a service has set some; see TIMER_SECRET_KEY. */
+  /** What seals the secrets of signed webhooks; see TIMER_SECRET_KEY. On SQLite it is by default the key beside the file. */
   readonly secretKey?: string
   /** After how long a handler that has not ended counts as failed: `15s` unless given. */
   readonly handlerTimeout?: string

@@ -4,6 +4,7 @@
 import type { Documents } from "@punctual/documents/Documents"
 import type { Layer } from "effect"
 import type { Ability, Adapter, AdapterFailure, Opened } from "./Adapter.ts"
+import type { SealingKeyFile } from "./SealingKeyFile.ts"
 import type { ShardLeases } from "./ShardLeases.ts"
 import type { StoreCopies, StorePlace } from "./StoreCopy.ts"
 import type { StoreExamination } from "./StoreReport.ts"
@@ -53,6 +54,8 @@ export interface StoreChoice {
   readonly backup: StoreAbility<StoreCopies>
   readonly restore: Ability<StoreRestoring>
   readonly migrate: StoreAbility<StoreSchema>
+  /** Where a service keeps the key that seals webhook secrets, if its settings name none. */
+  readonly sealingKey: Ability<SealingKeyFile>
 }
 
 export interface StoreRestoring {

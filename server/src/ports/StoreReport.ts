@@ -3,7 +3,7 @@
 // whether the two agree is judged by whoever asks.
 import type { Effect } from "effect"
 import type { Tally } from "../domain/Decision.ts"
-import type { ServicePause } from "../domain/NamespaceSettings.ts"
+import type { SealedSecret, ServicePause } from "../domain/NamespaceSettings.ts"
 import type { Attempt } from "../domain/Timer.ts"
 import type { StoreError } from "./TimerStore.ts"
 
@@ -42,6 +42,13 @@ export interface UnreadableRows {
   readonly named: ReadonlyArray<string>
 }
 
+/** Namespaces that have webhook secrets. */
+export interface SealedSecrets {
+  readonly namespaces: number
+  /** A secret of some of them, at most ten, to try a key on. */
+  readonly samples: ReadonlyArray<{ readonly namespace: string; readonly secret: SealedSecret }>
+}
+
 export interface StoreReport {
   /** The name of its adapter. */
   readonly store: string
@@ -61,6 +68,7 @@ export interface StoreReport {
   /** How far the clock of this machine is ahead of the database's. */
   readonly clockOffsetMs?: number
   readonly pause?: ServicePause
+  readonly sealed?: SealedSecrets
 }
 
 export interface ExamineOptions {

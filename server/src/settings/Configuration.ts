@@ -153,11 +153,16 @@ export const readStore = (
   stores: ReadonlyArray<StoreAdapter>,
   byFlag?: string,
 ):
-  | { readonly store: StoreChoice; readonly shards: number }
+  | {
+      readonly store: StoreChoice
+      readonly shards: number
+      /** What opens webhook secrets; none if nothing usable is set, because no command needs them. */
+      readonly secretKeys: ReadonlyArray<Uint8Array>
+    }
   | { readonly problems: ReadonlyArray<string> } => {
   const problems: Array<string> = []
   const texts = { ...readConfigFile(environment[configFileName], problems), ...definedOf(environment) }
-  const { storeUrl, databasePath, shards } = settingsOf({ stores, buses: [] })
+  const { storeUrl, databasePath, shards, secretKeys } = settingsOf({ stores, buses: [] })
   const byPath = byFlag === undefined ? texts[databasePath.name] : undefined
   const [named, text] =
     byPath === undefined
@@ -170,7 +175,8 @@ export const readStore = (
     problems.push(`${name} ${store.problem}; it is ${JSON.stringify(named.shown(text))}.`)
   if ("problem" in count) problems.push(`${shards.name} ${count.problem}.`)
   if (problems.length > 0 || "problem" in store || "problem" in count) return { problems }
-  return { store: store.value, shards: count.value }
+  const keys = secretKeys.parse(texts[secretKeys.name] ?? "")
+  return { store: store.value, shards: count.value, secretKeys: "value" in keys ? keys.value : [] }
 }
 
 const isOpen = (key: string): key is Open => (open as ReadonlyArray<string>).includes(key)

@@ -6,6 +6,7 @@ import { Effect } from "effect"
 import { type CommandParts, runPunctual } from "../../../app/src/commands.ts"
 import { allBuses } from "../../src/buses/all.ts"
 import type { Surroundings } from "../../src/cli/frame/CommandRuntime.ts"
+import { trialDelivery } from "../../src/deliverers/webhook/trialDelivery.ts"
 import { allStores } from "../../src/stores/all.ts"
 
 export interface Ended {
@@ -37,6 +38,7 @@ export const run = async (
         },
       },
       adapters: { stores: allStores, buses: allBuses },
+      trialDelivery,
       openArchive: () => notOpened,
       openImportTarget: () => notOpened,
       keeping: {

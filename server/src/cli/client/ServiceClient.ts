@@ -63,22 +63,39 @@ export const serviceFlags = ({ environmentUrl }: CommandInput) => ({
 const isServiceUrl = (text: string): boolean =>
   URL.canParse(text) && /^https?:$/.test(new URL(text).protocol) && !/[?#]/.test(text)
 
-/** Asks once. Nothing is repeated by itself: whoever has to know can ask what became of it. */
+/** Why a service gave no answer, for a command that may try again. */
+export interface ServiceFailure {
+  /** For people. */
+  readonly message: string
+  /** What the service said when it refused. Absent if nothing answered, or something else than this service. */
+  readonly problem?: ProblemDocument
+  /** Nothing answered: the service is away, or it did not answer in time and may have done what it was asked. */
+  readonly isUnreachable: boolean
+}
+
+/** Asks once. A command repeats nothing by itself, unless it says so: the caller can ask what the service did. */
 export const callService = <A>(
   url: string,
+  call: ServiceCall<A>,
+): Effect.Effect<Answered<A>, CommandFailed> =>
+  Effect.mapError(tryService(url, call), ({ message }) => new CommandFailed({ message }))
+
+/** The same, with a failure that says more. */
+export const tryService = <A>(
+  url: string,
   { path, fields, answer, withinMs = answerWithinMs }: ServiceCall<A>,
-): Effect.Effect<Answered<A>, CommandFailed> => {
+): Effect.Effect<Answered<A>, ServiceFailure> => {
   const base = url.replace(/\/+$/, "")
   const place = base.replace(/:\/\/.*@/, "://…@")
   return Effect.tryPromise({
     try: (signal) => exchange(`${base}/api/v1${path}`, requestText(fields), signal),
-    catch: (error) => failed(`no service answers at ${place} (${reason(error)}): see --url.`),
+    catch: (error) => unreachable(`no service answers at ${place} (${reason(error)}): see --url.`),
   }).pipe(
     Effect.timeoutOrElse({
       duration: withinMs,
       orElse: () =>
         Effect.fail(
-          failed(
+          unreachable(
             `${place} has not answered within ${withinMs / 1_000} s; it may have done what it was asked.`,
           ),
         ),
@@ -114,7 +131,7 @@ const exchange = async (
   body: string,
   signal: AbortSignal,
 ): Promise<{ readonly status: number; readonly text: string }> => {
-  // The runtime's fetch heeds HTTP_PROXY and its like; nodes are spoken to directly.
+  // The runtime's fetch uses HTTP_PROXY and the like. Commands connect to the service directly.
   process.env["NO_PROXY"] = "*"
   const response = await fetch(url, {
     method: "POST",
@@ -141,13 +158,18 @@ const parsed = (text: string): unknown => {
   }
 }
 
-const failed = (message: string): CommandFailed => new CommandFailed({ message: printable(message) })
+const failed = (message: string): ServiceFailure => ({ message: printable(message), isUnreachable: false })
+
+const unreachable = (message: string): ServiceFailure => ({
+  message: printable(message),
+  isUnreachable: true,
+})
 
 const reason = (error: unknown): string =>
   error instanceof Error ? ("code" in error ? String(error.code) : error.message) : String(error)
 
 /** What the problem document says, with every field that was wrong; else only the status. */
-const refusal = (place: string, status: number, text: string): CommandFailed => {
+const refusal = (place: string, status: number, text: string): ServiceFailure => {
   const read = Schema.decodeUnknownOption(ProblemDocument)(parsed(text))
   if (Option.isNone(read)) return failed(`${place} answered ${status}: is it a Punctual of this version?`)
   const { code, detail, errors = [], retryAfterSeconds } = read.value
@@ -157,5 +179,5 @@ const refusal = (place: string, status: number, text: string): CommandFailed => 
   )
   const what = found.length > 0 ? `${found.join("; ")}.` : detail
   const again = retryAfterSeconds === undefined ? "" : ` Try again after ${retryAfterSeconds} s.`
-  return failed(`refused (${code}): ${what}${again}`)
+  return { ...failed(`refused (${code}): ${what}${again}`), problem: read.value }
 }

@@ -23,6 +23,11 @@ export class Output extends Context.Service<
     readonly columns: number | undefined
     /** Lines of the answer. */
     answer(text: string): Effect.Effect<void, OutputClosed>
+    /**
+     * A view of the answer on a terminal, in place of the one before, which had as many lines as `replaced` says. No line
+     * may be wider than the terminal.
+     */
+    redraw(lines: ReadonlyArray<string>, replaced: number): Effect.Effect<void, OutputClosed>
     /** What is to be said beside it. */
     remark(text: string): Effect.Effect<void, OutputClosed>
     /**
@@ -123,12 +128,15 @@ const escaped = (text: string, pattern: RegExp): string =>
   })
 
 const outputTo = ({ columns, out, err }: Surroundings) => {
+  const written = (write: (text: string) => Promise<void>, text: string) =>
+    Effect.tryPromise({ try: () => write(text), catch: () => new OutputClosed() })
   const writing = (write: (text: string) => Promise<void>) => (text: string) =>
-    Effect.tryPromise({
-      try: () => write(`${printableLines(text)}\n`),
-      catch: () => new OutputClosed(),
-    })
-  return { columns, answer: writing(out), remark: writing(err) }
+    written(write, `${printableLines(text)}\n`)
+  const redraw = (lines: ReadonlyArray<string>, replaced: number) => {
+    const up = replaced === 0 ? "" : `\u001b[${replaced}A`
+    return written(out, `${up}${lines.map((line) => `\r${printable(line)}\u001b[K\n`).join("")}\u001b[J`)
+  }
+  return { columns, answer: writing(out), redraw, remark: writing(err) }
 }
 
 /** The names that lead to the command that is called: a command's own flags come after them. */

@@ -113,7 +113,7 @@ const settingFlags = {
   ),
   secretFile: secretFileFlag,
   newSecret: switchFlag("new-secret", "Make one, and print it, this once"),
-  retry: jsonFlag("retry", "For timers that come without a retry policy, or what theirs leaves out"),
+  retry: jsonFlag("retry", "For timers without a retry policy, and for what theirs leaves out"),
   maxInFlight: countFlag("max-in-flight", "How many of its attempts may run at once"),
   maxPending: countFlag("max-pending", "How many pending timers it may have"),
   createsPerSecond: countFlag("creates-per-second", "How many timers it may create a second"),
@@ -121,7 +121,7 @@ const settingFlags = {
   unpaused: switchFlag("unpaused", "Fire them again"),
   reset: Flag.Literals("reset", resettable).pipe(
     Flag.withMetavar("SETTING"),
-    Flag.withDescription("What shall have its default again; may be given again"),
+    Flag.withDescription("Set this back to its default; may be given again"),
     Flag.atMost(resettable.length),
   ),
 }
@@ -165,19 +165,22 @@ const putCommand = (input: CommandInput) =>
           const secret = made === undefined ? "{" : `{"newSecret":${JSON.stringify(made)},`
           return yield* answerJson(text.trimStart().replace("{", () => secret))
         }
-        const { answer } = yield* Output
+        const { answer, remark } = yield* Output
         yield* answer(settingsText(value.settings))
         if (made !== undefined) {
           yield* answer(
-            `new secret     ${made}\n\nIt is not shown again: give it to whoever receives the webhooks.`,
+            `new secret     ${made}\n\nIt is not shown again: give it to the receiver of the webhooks.`,
           )
         }
+        if (value.madeSealingKey !== undefined) yield* remark(madeKeyText(value.madeSealingKey.file))
       }),
   ).pipe(
     Command.withDescription(
       [
         "Set something for a namespace. What is not named stays as it is.",
         "  Secrets are set together: to rotate, give the new one and the old one, and later the new one alone.",
+        "  They are stored sealed by TIMER_SECRET_KEY. If that is not set, a service on SQLite makes a key when the first",
+        "  secret is set, in a file beside the store, and the command says where. Backups do not contain the key.",
       ].join("\n"),
     ),
     Command.withShortDescription("Set something for a namespace"),
@@ -210,6 +213,13 @@ const settingFields = (input: CommandInput, settings: Settings, made: string | u
       paused: paused ? true : unpaused ? false : undefined,
     }
   })
+
+const madeKeyText = (file: string): string =>
+  [
+    `The service made the key that seals secrets in its store, and keeps it in ${file}.`,
+    "Backups of the store do not contain this key: copy the file to a safe place, apart from the backups.",
+    "Without it, secrets have to be set anew, and signed webhooks wait until then.",
+  ].join("\n")
 
 const secretLengthBytes = 32
 

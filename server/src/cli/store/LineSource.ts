@@ -22,7 +22,11 @@ export interface Lines {
   readonly next: Effect.Effect<string | undefined, CommandFailed>
 }
 
-export const linesOf = (source: LineSource): Effect.Effect<Lines, never, Scope.Scope> =>
+/** `what` names the source in messages. */
+export const linesOf = (
+  source: Pick<LineSource, "chunks"> & Partial<LineSource>,
+  what = "the archive",
+): Effect.Effect<Lines, never, Scope.Scope> =>
   Effect.map(
     Effect.acquireRelease(
       Effect.sync(() => splitLines(source.chunks)),
@@ -33,7 +37,7 @@ export const linesOf = (source: LineSource): Effect.Effect<Lines, never, Scope.S
         try: () => lines.next(),
         catch: (error) =>
           new CommandFailed({
-            message: `the archive cannot be read: ${error instanceof Error ? error.message : String(error)}.`,
+            message: `${what} cannot be read: ${error instanceof Error ? error.message : String(error)}.`,
           }),
       }).pipe(Effect.map((read) => (read.done === true ? undefined : read.value))),
     }),

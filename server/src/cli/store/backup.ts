@@ -5,6 +5,8 @@ import { dirname, resolve } from "node:path"
 import { formatInstant } from "@punctual/api/Instant"
 import { Clock, Effect, Option, type Scope } from "effect"
 import { Argument, Command } from "effect/cli"
+import type { SealingKeys } from "../../engine/namespaces/SealingKeys.ts"
+import { backupRemark } from "../../maintenance/sealingRemark.ts"
 import type { CopyFacts, StoreCopies } from "../../ports/StoreCopy.ts"
 import { asCommandFailed } from "../frame/asCommandFailed.ts"
 import { CommandFailed, Output, switchFlag } from "../frame/CommandRuntime.ts"
@@ -12,10 +14,15 @@ import { bytesShown, countShown, spanShown } from "../frame/figures.ts"
 import { storeFlag } from "./exportArchive.ts"
 import { sizeOf, tellGrowth } from "./FileGrowth.ts"
 
+export interface KeptCopies extends StoreCopies {
+  /** What opens the store's webhook secrets. */
+  readonly keys: SealingKeys
+}
+
 /** Opens the store that the flag names, or the settings. */
 export type OpenCopies = (
   storeUrl: string | undefined,
-) => Effect.Effect<StoreCopies, { readonly message: string }, Scope.Scope>
+) => Effect.Effect<KeptCopies, { readonly message: string }, Scope.Scope>
 
 export const backupCommand = (open: OpenCopies) =>
   Command.make(
@@ -38,8 +45,11 @@ export const backupCommand = (open: OpenCopies) =>
         yield* tellGrowth(partial, sizeOf(copies.path))
         const facts = yield* asCommandFailed(copies.copy({ file, partial, takenAtMs: startedMs }))
         const tookMs = (yield* Clock.currentTimeMillis) - startedMs
-        const { answer } = yield* Output
+        const { answer, remark } = yield* Output
         yield* answer(json ? backupJson(file, facts, tookMs) : backupText(file, facts, tookMs))
+        yield* copies.keys.load
+        const leftOut = backupRemark(copies.keys)
+        if (leftOut !== undefined) yield* remark(leftOut)
       }).pipe(Effect.scoped),
   ).pipe(
     Command.withDescription(

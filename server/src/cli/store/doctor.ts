@@ -2,6 +2,8 @@
 // nothing of it. What must never be makes the exit code 1; what an operator should merely know does not.
 import { Clock, Effect, Option, type Scope } from "effect"
 import { Command } from "effect/cli"
+import type { SealingKeys } from "../../engine/namespaces/SealingKeys.ts"
+import { sealingRemark } from "../../maintenance/sealingRemark.ts"
 import type { StoreExamination } from "../../ports/StoreReport.ts"
 import { asCommandFailed } from "../frame/asCommandFailed.ts"
 import { CommandFailed, Output, switchFlag } from "../frame/CommandRuntime.ts"
@@ -12,6 +14,8 @@ import { storeFlag } from "./exportArchive.ts"
 export interface ExaminedStore extends StoreExamination {
   /** As people know the store; without credentials. */
   readonly shown: string
+  /** What opens its webhook secrets. */
+  readonly keys: SealingKeys
 }
 
 /** Opens the store that the flag names, or the settings. */
@@ -40,7 +44,9 @@ export const doctorCommand = (open: OpenExamination) =>
         const report = yield* asCommandFailed(
           examined.examine({ overdueBeforeMs: nowMs - overdueGraceMs, isFull: full }),
         )
-        const diagnosis = diagnose(report)
+        const ofKey = yield* sealingRemark(report.sealed, examined.keys)
+        const found = diagnose(report)
+        const diagnosis = ofKey === undefined ? found : { ...found, remarks: [...found.remarks, ofKey] }
         const shown = { place: examined.shown, nowMs, report, diagnosis }
         yield* answer(json ? doctorJson(shown) : doctorText(shown))
         const count = diagnosis.problems.length

@@ -37,7 +37,7 @@ export const doctorText = (examined: Examined): string => {
 
 /** Times as text, figures as numbers; what is wrong and what to know as the same sentences. */
 export const doctorJson = ({ place, nowMs, report, diagnosis }: Examined): string => {
-  const { store, schemaVersion, programVersion, shards, sizes, overdue, pause, ...rest } = report
+  const { store, schemaVersion, programVersion, shards, sizes, overdue, pause, sealed, ...rest } = report
   return JSON.stringify(
     {
       store: { kind: store, place },
@@ -65,6 +65,7 @@ export const doctorJson = ({ place, nowMs, report, diagnosis }: Examined): strin
       ...(pause === undefined
         ? {}
         : { pause: { ...pause, sinceMs: undefined, since: formatInstant(pause.sinceMs) } }),
+      ...(sealed === undefined ? {} : { namespacesWithSecrets: sealed.namespaces }),
       shards,
     },
     undefined,

@@ -6,9 +6,11 @@ import { resolve } from "node:path"
 import { formatInstant, parseInstant } from "@punctual/api/Instant"
 import { Clock, Effect, Option, type Scope } from "effect"
 import { Argument, type CliError, Command, Flag } from "effect/cli"
+import type { SealingKeys } from "../../engine/namespaces/SealingKeys.ts"
 import type { SettingsRecords } from "../../engine/namespaces/SettingsRecords.ts"
+import { sealedIn, sealingRemark } from "../../maintenance/sealingRemark.ts"
 import type { CopyFacts, StorePlace } from "../../ports/StoreCopy.ts"
-import { asCommandFailed } from "../frame/asCommandFailed.ts"
+import { asCommandFailed, told } from "../frame/asCommandFailed.ts"
 import { CommandFailed, misuse, Output, switchFlag } from "../frame/CommandRuntime.ts"
 import { bytesShown, countShown } from "../frame/figures.ts"
 import { storeFlag } from "./exportArchive.ts"
@@ -35,6 +37,8 @@ export interface RestoreTarget {
   readonly settling: Opened<SettleTarget>
   /** What the service will be asked for. */
   readonly shards: number
+  /** What opens webhook secrets in the place of the store. */
+  readonly keys: SealingKeys
 }
 
 export type OpenRestoreTarget = (
@@ -135,6 +139,8 @@ interface Restored {
   readonly facts: CopyFacts
   readonly kept?: string
   readonly otherShards?: number
+  /** What to know about the key of its webhook secrets. */
+  readonly ofKey?: string
 }
 
 /** The lock of the place is given back before anyone else opens the store. */
@@ -152,13 +158,16 @@ const placed = (target: RestoreTarget, file: string, isForced: boolean) =>
     const nowMs = yield* Clock.currentTimeMillis
     yield* tellGrowth(place.prepared, sizeOf(file))
     yield* asCommandFailed(place.prepare(file))
-    yield* Effect.gen(function* () {
+    const sealed = yield* Effect.gen(function* () {
       const namespaces = yield* asCommandFailed(target.settingsIn(place.prepared, facts.shards))
       yield* pauseRestored(namespaces, facts.takenAtMs, nowMs)
+      return yield* told(sealedIn(namespaces))
     }).pipe(Effect.scoped)
     const kept = place.isTaken ? `${place.path}.before-restore-${stamp(nowMs)}` : undefined
     yield* asCommandFailed(place.put(kept))
+    const ofKey = yield* sealingRemark(sealed, target.keys)
     const restored: Restored = {
+      ...(ofKey === undefined ? {} : { ofKey }),
       file,
       path: place.path,
       facts,
@@ -171,7 +180,7 @@ const placed = (target: RestoreTarget, file: string, isForced: boolean) =>
 /** An instant as part of a file's name. */
 const stamp = (instantMs: number): string => formatInstant(instantMs).replace(/[-:.]/g, "")
 
-const toldOf = ({ file, path, facts, kept, otherShards }: Restored) =>
+const toldOf = ({ file, path, facts, kept, otherShards, ofKey }: Restored) =>
   Effect.gen(function* () {
     const { remark } = yield* Output
     const { pending, history, dead, bytes, takenAtMs } = facts
@@ -182,6 +191,7 @@ const toldOf = ({ file, path, facts, kept, otherShards }: Restored) =>
     if (kept !== undefined) yield* remark(`What was there before is ${kept}.`)
     if (otherShards !== undefined)
       yield* remark(`It has ${otherShards} shards: set TIMER_SHARDS to ${otherShards}.`)
+    if (ofKey !== undefined) yield* remark(ofKey)
   })
 
 const settledAs = (target: RestoreTarget, { beforeMs, choice }: Said, isSure: boolean) =>

@@ -27,6 +27,7 @@ import {
   textFlag,
   timerIdArgument,
 } from "./TimerFlags.ts"
+import { createFrom, fromFlags, fromHelp } from "./timersFrom.ts"
 
 const termsFlags = {
   at: instantFlag("at", "When: an instant with an offset, such as 2030-01-01T09:00:00Z"),
@@ -84,7 +85,24 @@ const payloads = ({ payload, payloadFile }: Terms): number =>
 
 const onePayload = "Give the payload once: by --payload or by --payload-file."
 
-const whyNotCreate = (terms: Terms): string | undefined => {
+interface CreateAsked {
+  readonly namespace: Option.Option<string>
+  readonly timerId: Option.Option<string>
+  readonly from: Option.Option<string>
+  readonly format: Option.Option<string>
+  readonly dryRun: boolean
+}
+
+const whyNotCreate = (asked: CreateAsked, terms: Terms): string | undefined => {
+  const { namespace, timerId, from, format, dryRun } = asked
+  if (Option.isSome(from)) {
+    const isGiven = (term: unknown) => (Array.isArray(term) ? term.length > 0 : !isNone(term))
+    return Option.isSome(timerId) || Object.values(terms).some(isGiven)
+      ? "With --from the file says it all: beside it, only NAMESPACE, --on-existing, --format and --dry-run."
+      : undefined
+  }
+  if (Option.isSome(format) || dryRun) return "--format and --dry-run are for --from."
+  if (Option.isNone(namespace)) return "Name the NAMESPACE, or a file of timers by --from."
   if (whens(terms) !== 1) return "Say when: either --at an instant, or --delay a duration."
   if (wheres(terms) !== 1) return "Say where: either --to a URL, or --target in full."
   return payloads(terms) > 1 ? onePayload : undefined
@@ -94,12 +112,16 @@ export const createTimerCommand = (input: CommandInput) =>
   Command.make(
     "create",
     {
-      namespace: namespaceArgument,
+      namespace: namespaceArgument.pipe(
+        Argument.withDescription("The namespace; with --from, that of lines without one"),
+        Argument.optional,
+      ),
       timerId: timerIdArgument.pipe(
         Argument.withDescription("The timer's id; one is made if it is left out"),
         Argument.optional,
       ),
       ...termsFlags,
+      ...fromFlags,
       onExisting: Flag.Literals("on-existing", existingRules).pipe(
         Flag.withMetavar("RULE"),
         Flag.withDescription("What to do if it is pending already; replace it if nothing is said"),
@@ -107,12 +129,19 @@ export const createTimerCommand = (input: CommandInput) =>
       ),
       ...serviceFlags(input),
     },
-    ({ namespace, timerId, onExisting, url, json, ...terms }) =>
+    ({ namespace, timerId, onExisting, url, json, from, format, dryRun, ...terms }) =>
       Effect.gen(function* () {
-        const wrong = whyNotCreate(terms)
+        const wrong = whyNotCreate({ namespace, timerId, from, format, dryRun }, terms)
         if (wrong !== undefined) return yield* Effect.fail(misuse(["timers", "create"], wrong))
+        if (Option.isSome(from)) {
+          const defaults = {
+            namespace: Option.getOrUndefined(namespace),
+            onExisting: Option.getOrUndefined(onExisting),
+          }
+          return yield* createFrom(input, { from: from.value, format, dryRun, ...defaults, url, json })
+        }
         const fields = {
-          namespace,
+          namespace: Option.getOrUndefined(namespace),
           timerId: Option.getOrUndefined(timerId),
           ...(yield* termsFields(input, terms)),
           onExisting: Option.getOrUndefined(onExisting),
@@ -132,9 +161,10 @@ export const createTimerCommand = (input: CommandInput) =>
       [
         "Create a timer. It is answered when the timer is on stable storage.",
         "  With --at a create may be repeated after any failure; with --delay a repeat moves the timer.",
+        ...fromHelp,
       ].join("\n"),
     ),
-    Command.withShortDescription("Create a timer"),
+    Command.withShortDescription("Create a timer, or all those in a file"),
     Command.withExamples([
       { command: "punctual timers create billing invoice-4711 --delay 3d --to https://example.com/hook" },
       {
@@ -145,6 +175,8 @@ export const createTimerCommand = (input: CommandInput) =>
         command:
           'punctual timers create billing invoice-4711 --delay 1h --target \'{"type":"event"}\' --payload-file - < payload.json',
       },
+      { command: "punctual timers create billing --from timers.csv --dry-run" },
+      { command: "cat timers.jsonl | punctual timers create --from - --format jsonl" },
     ]),
   )
 
@@ -154,6 +186,8 @@ const resultWords: Readonly<Record<(typeof createResults)[number], string>> = {
   unchanged: "Unchanged:",
   alreadyFinished: "Finished already, so nothing was done:",
 }
+
+const isNone = (term: unknown): boolean => term === false || (Option.isOption(term) && Option.isNone(term))
 
 const resettable = ["payload", "retryPolicy", "expireAfter", "tags"] as const
 

@@ -174,7 +174,7 @@ const invalidTarget: Delivery = {
 const notSigned: Delivery = {
   kind: "retry",
   error:
-    "not sent: the namespace's webhook secrets cannot be opened, because TIMER_SECRET_KEY is missing or not the key they were sealed by",
+    "not sent: the namespace's webhook secrets cannot be opened: the key that sealed them is missing, from TIMER_SECRET_KEY or from its file beside the store",
   isHostFailure: true,
 }
 

@@ -5,8 +5,11 @@ import type { Documents } from "@punctual/documents/Documents"
 import { Clock, Context, Effect, Layer, Schedule, Schema, type Scope } from "effect"
 import type { NamespaceSettings, PastPause, ServiceSettings } from "../../domain/NamespaceSettings.ts"
 import { pausesOf } from "../../domain/pausedTime.ts"
+import type { Ability } from "../../ports/Adapter.ts"
+import type { SealingKeyFile } from "../../ports/SealingKeyFile.ts"
 import { type StoreError, TimerStore } from "../../ports/TimerStore.ts"
-import { SecretSeal } from "./SecretSeal.ts"
+import { type CannotSeal, type ReadyToSeal, SealingKeys } from "./SealingKeys.ts"
+import type { SecretSeal } from "./SecretSeal.ts"
 import { type SettingsRecord, SettingsRecords, serviceRecord } from "./SettingsRecords.ts"
 
 /** What webhooks of a namespace are signed by. `sealed`: it has secrets, and no key here opens them all. */
@@ -38,6 +41,8 @@ export interface KnownCounts {
 export interface DirectoryOptions {
   /** What opens the secrets of webhooks: the first seals, all open. */
   readonly secretKeys?: ReadonlyArray<Uint8Array>
+  /** Where a key is kept if there are no `secretKeys`, or why it cannot be kept there. */
+  readonly keyFile?: Ability<SealingKeyFile>
 }
 
 export class NamespaceDirectory extends Context.Service<
@@ -47,6 +52,8 @@ export class NamespaceDirectory extends Context.Service<
     of(namespace: string): KnownNamespace
     service(): ServiceSettings
     readonly seal: SecretSeal
+    /** To be called before `seal` seals secrets of the namespace: makes the key if none was needed before. */
+    readyToSeal(namespace: string): Effect.Effect<ReadyToSeal, CannotSeal>
     /** Called after every change that became known. */
     onChange(listener: () => void): void
     counts(): KnownCounts
@@ -85,10 +92,11 @@ const make = Effect.fnUntraced(function* (
 ): Effect.fn.Return<NamespaceDirectory["Service"], never, Documents | TimerStore | Scope.Scope> {
   const store = yield* SettingsRecords.make
   const timers = yield* TimerStore
-  const seal = new SecretSeal(options.secretKeys ?? [])
+  const keys = new SealingKeys(options.secretKeys ?? [], options.keyFile)
+  const { seal } = keys
   const known = new KnownSettings(seal)
   const listeners: Array<() => void> = []
-  const tellSealed = tellingSealed(known)
+  const tellSealed = tellingSealed(known, keys)
   const tellUnreadable = tellingUnreadable(known)
   const warnOfPause = yield* warningOfPause(known)
 
@@ -104,6 +112,7 @@ const make = Effect.fnUntraced(function* (
       for (const record of changes) hasChanged = known.takeNext(record) || hasChanged
       if (changes.length < recordsAtOnce) break
     }
+    if (known.counts().sealed > 0 && (yield* keys.load)) hasChanged = known.openAgain() || hasChanged
     if (hasChanged) yield* tell
   })
 
@@ -146,6 +155,10 @@ const make = Effect.fnUntraced(function* (
     of: (namespace) => known.of(namespace),
     service: () => known.service,
     seal,
+    readyToSeal: (namespace) =>
+      Effect.suspend(() => keys.ready(known.sealed().filter((other) => other !== namespace))).pipe(
+        Effect.tap(() => (known.openAgain() ? tell : Effect.void)),
+      ),
     onChange: (listener) => {
       listeners.push(listener)
     },
@@ -233,6 +246,20 @@ class KnownSettings {
     return true
   }
 
+  /** Tries another key on the secrets that could not be opened; answers whether some can be opened now. */
+  openAgain(): boolean {
+    let hasOpened = false
+    for (const namespace of [...this.#sealed]) {
+      const kept = this.#byName.get(namespace)
+      const secrets = kept === undefined ? "sealed" : this.#opened(namespace, kept.known.settings)
+      if (kept === undefined || secrets === "sealed") continue
+      this.#byName.set(namespace, { ...kept, known: { ...kept.known, secrets } })
+      this.#sealed.delete(namespace)
+      hasOpened = true
+    }
+    return hasOpened
+  }
+
   counts(): KnownCounts {
     return { paused: this.#paused, sealed: this.#sealed.size, unreadable: this.#unreadable.size }
   }
@@ -268,16 +295,16 @@ const knownOf = (
 })
 
 /** Says so when there are namespaces whose secrets cannot be opened, and again when there are others. */
-const tellingSealed = (known: KnownSettings): Effect.Effect<void> => {
+const tellingSealed = (known: KnownSettings, keys: SealingKeys): Effect.Effect<void> => {
   let told = ""
   return Effect.suspend(() => {
     const sealed = known.sealed()
-    const now = sealed.join()
+    const now = sealed.length === 0 ? "" : `${sealed.join()} ${keys.whyClosed()}`
     if (now === told) return Effect.void
     told = now
     if (sealed.length === 0) return Effect.logInfo("all webhook secrets can be opened")
     return Effect.logError(
-      `the webhook secrets of ${someOf(sealed)} cannot be opened, and nothing is sent unsigned: their timers wait until TIMER_SECRET_KEY holds the key that the secrets were sealed by, or they are set anew`,
+      `the webhook secrets of ${someOf(sealed)} cannot be opened, and nothing is sent unsigned: their timers wait until this is fixed: ${keys.whyClosed()}; or set these secrets anew`,
     )
   })
 }

@@ -1,5 +1,5 @@
-// Secrets at rest: what is stored can be read only by whoever has the service's own key, which is never stored. A
-// secret is bound to its namespace, so that a row that was copied under another name cannot be opened there.
+// Secrets at rest: only a service that has the key can read what is stored, and the store never holds the key. A secret
+// is bound to its namespace, so that a row that was copied under another name cannot be opened there.
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from "node:crypto"
 import type { SealedSecret } from "../../domain/NamespaceSettings.ts"
 
@@ -10,11 +10,19 @@ const tagBytes = 16
 const form = "v1."
 
 export class SecretSeal {
-  readonly #keys: ReadonlyArray<Uint8Array>
+  #keys: ReadonlyArray<Uint8Array>
 
   /** Keys of 32 bytes: the first seals, all of them open. Without any nothing can be sealed. */
   constructor(keys: ReadonlyArray<Uint8Array>) {
     this.#keys = keys
+  }
+
+  /** Seals and opens with this key alone from now on; answers whether it is another key than before. */
+  use(key: Uint8Array): boolean {
+    const [present] = this.#keys
+    if (present !== undefined && Buffer.compare(present, key) === 0) return false
+    this.#keys = [key]
+    return true
   }
 
   get canSeal(): boolean {

@@ -36,4 +36,8 @@ const choice: StoreChoice = {
   backup: unreachable,
   restore: unreachable,
   migrate: unreachable,
+  sealingKey: {
+    instead:
+      "A store in memory has no folder to keep a key in. Set TIMER_SECRET_KEY to a key of your own; make one by: openssl rand -hex 32",
+  },
 }

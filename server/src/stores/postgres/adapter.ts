@@ -45,6 +45,10 @@ const choiceOf = (url: string): StoreChoice => ({
       "a store on PostgreSQL is restored by PostgreSQL's own means, such as pg_restore, with every service stopped. " +
       "Then say what becomes of the timers that are overdue: punctual restore --force --due-before now fire|dead|discard.",
   },
+  sealingKey: {
+    instead:
+      "Nodes share this store and all need the same key, so no node makes one by itself. Set TIMER_SECRET_KEY to the same key on all nodes; make one by: openssl rand -hex 32",
+  },
 })
 
 const fewConnections = 4

@@ -26,7 +26,7 @@ import { faultsIn, hasTable, openBeside } from "./openBeside.ts"
 import { numberIn } from "./openDatabase.ts"
 
 /** What a thread reports, which leaves settings to those who know what they mean. */
-export type FileReport = Omit<StoreReport, "pause">
+export type FileReport = Omit<StoreReport, "pause" | "sealed">
 
 export const examineFile = (path: string, options: ExamineOptions): FileReport => {
   const { database, schemaVersion } = openBeside(path)

@@ -3,6 +3,7 @@
 import { resolve } from "node:path"
 import { Effect, Layer } from "effect"
 import type { StoreAdapter, StoreChoice, StoreLayer, StoreOpening } from "../../ports/StoreAdapter.ts"
+import { sqliteKeyFile } from "./SqliteKeyFile.ts"
 
 const scheme = "sqlite:"
 
@@ -53,6 +54,7 @@ const choiceOf = (path: string): StoreChoice => ({
     can: ({ shards, workerUrl }) =>
       Effect.flatMap(keeper, ({ SqliteKeeper }) => SqliteKeeper.schema({ path, workerUrl, shards })),
   },
+  sealingKey: { can: sqliteKeyFile(path) },
 })
 
 const layerOf = (path: string, { shards, workerUrl, onFatal }: StoreOpening): StoreLayer =>

@@ -31,6 +31,7 @@ const repeated = async (
       Effect.provideService(Output, {
         columns: undefined,
         answer: () => Effect.void,
+        redraw: () => Effect.void,
         remark: (text) => Effect.sync(() => void remarks.push(text)),
         untilStopped: Effect.succeed(Effect.never),
       }),

@@ -4,7 +4,8 @@ import { afterAll, expect, setDefaultTimeout, test } from "bun:test"
 import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { basename, join } from "node:path"
 import { Effect, Layer } from "effect"
-import type { StoreCopies } from "../../../src/ports/StoreCopy.ts"
+import type { KeptCopies } from "../../../src/cli/store/backup.ts"
+import { SealingKeys } from "../../../src/engine/namespaces/SealingKeys.ts"
 import { vacuumInto } from "../../../src/stores/sqlite/SqliteBackup.ts"
 import { modeOf, withUmask } from "../../../testkit/fileModes.ts"
 import { readSqliteContents } from "../../../testkit/SqliteContents.ts"
@@ -138,8 +139,9 @@ test("long work says how far it is, and one that is stopped leaves nothing behin
   writeFileSync(path, Buffer.alloc(4_096))
   const said = Promise.withResolvers<string>()
   let stop = () => {}
-  const endless: StoreCopies = {
+  const endless: KeptCopies = {
     path,
+    keys: new SealingKeys([]),
     copy: ({ partial }) =>
       Effect.andThen(
         Effect.sync(() => writeFileSync(partial, Buffer.alloc(1_024))),

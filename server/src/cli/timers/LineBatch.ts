@@ -1,0 +1,157 @@
+// Some lines of a file, sent by createMany until each has its result. What the service cannot take now (429, 503) is
+// sent again after a wait, and so is a batch without an answer: every line has an id and an instant, so a repeat changes
+// nothing. As long as lines are done the batch goes on; after some tries without any it gives up.
+import { type CreateManyTimersAnswer as Answer, CreateManyTimersAnswer } from "@punctual/api/CreateManyTimers"
+import type { FieldError, ProblemDocument } from "@punctual/api/Problem"
+import { Effect, Result } from "effect"
+import { JsonText, type ServiceFailure, tryService } from "../client/ServiceClient.ts"
+import { Output, type OutputClosed } from "../frame/CommandRuntime.ts"
+import type { TimerLine } from "./TimerLines.ts"
+
+type CreatedItem = Exclude<Answer["results"][number], { readonly problem: unknown }>
+
+export type LineResult =
+  | { readonly kind: "done"; readonly item: CreatedItem }
+  | { readonly kind: "failed"; readonly detail: string; readonly errors?: ReadonlyArray<FieldError> }
+
+/** Tries in a row that get nothing done, with the waits between them: about a minute in all. */
+const idleTriesMax = 8
+const firstWaitMs = 500
+const longestWaitMs = 10_000
+
+export class LineBatch {
+  readonly lines: ReadonlyArray<TimerLine>
+  readonly #results: Array<LineResult | undefined>
+  readonly #url: string
+  /** Why the last try left lines undone. */
+  #why = ""
+
+  constructor(url: string, lines: ReadonlyArray<TimerLine>) {
+    this.#url = url
+    this.lines = lines
+    this.#results = lines.map(({ item }) =>
+      "problem" in item ? { kind: "failed", detail: item.problem } : undefined,
+    )
+  }
+
+  resultOf(index: number): LineResult {
+    return this.#results[index] ?? { kind: "failed", detail: this.#why }
+  }
+
+  /** Sends the lines. Answers why the rest of the file should not be sent, if it should not. */
+  get send(): Effect.Effect<string | undefined, OutputClosed, Output> {
+    return Effect.gen({ self: this }, function* () {
+      let most = this.lines.length
+      let idleTries = 0
+      let hasSaid = false
+      for (;;) {
+        const open = this.#open()
+        if (open.length === 0) return undefined
+        const part = open.slice(0, most)
+        const tried = yield* Effect.result(this.#try(part))
+        if (Result.isFailure(tried) && isTooMuch(tried.failure) && part.length > 1) {
+          most = Math.ceil(part.length / 2)
+          continue
+        }
+        const waits = Result.isFailure(tried)
+          ? this.#refused(tried.failure, part)
+          : this.#take(tried.success, part)
+        if (this.#open().length < open.length) idleTries = 0
+        if (waits === undefined) continue
+        if (waits === "never" || ++idleTries === idleTriesMax) return this.#giveUp(waits === "never")
+        if (!hasSaid) yield* (yield* Output).remark(`${this.#why} Trying again …`)
+        hasSaid = true
+        yield* Effect.sleep(Math.min(waits ?? firstWaitMs * 2 ** (idleTries - 1), longestWaitMs))
+      }
+    })
+  }
+
+  #open(): ReadonlyArray<number> {
+    return this.#results.flatMap((result, index) => (result === undefined ? [index] : []))
+  }
+
+  #try(part: ReadonlyArray<number>): Effect.Effect<Answer, ServiceFailure> {
+    const items = part.map((index) => {
+      const item = this.lines[index]?.item
+      return item !== undefined && "json" in item ? item.json : "null"
+    })
+    const fields = { timers: new JsonText(`[${items.join(",")}]`) }
+    return Effect.map(
+      tryService(this.#url, { path: "/timers/createMany", fields, answer: CreateManyTimersAnswer }),
+      ({ value }) => value,
+    )
+  }
+
+  /** How long to wait before the next try: null if the service did not say, undefined if there is no need to. */
+  #refused(failure: ServiceFailure, part: ReadonlyArray<number>): number | null | "never" | undefined {
+    this.#why = failure.message
+    const [only] = part
+    if (isTooMuch(failure) && only !== undefined) {
+      this.#results[only] = failedBy(failure.problem, 0, failure.message)
+      return undefined
+    }
+    if (failure.isUnreachable) return null
+    return isForNow(failure.problem) ? waitOf(failure.problem) : "never"
+  }
+
+  #take({ results }: Answer, part: ReadonlyArray<number>): number | null | undefined {
+    let waitMs: number | null | undefined
+    const left: Array<number> = []
+    for (const [place, index] of part.entries()) {
+      const result = results[place]
+      if (result === undefined) continue
+      if (!("problem" in result)) this.#results[index] = { kind: "done", item: result }
+      else if (isForNow(result.problem)) {
+        this.#why = `refused (${result.problem.code}): ${result.problem.detail}`
+        waitMs = Math.max(waitMs ?? 0, waitOf(result.problem) ?? 0) || null
+        left.push(index)
+      } else this.#results[index] = failedBy(result.problem, place, result.problem.detail)
+    }
+    for (const index of left) this.#reopenAfter(index)
+    return waitMs
+  }
+
+  /** Lines apply in their order: later ones of the same timer are sent again after this one. */
+  #reopenAfter(index: number): void {
+    const { namespace, timerId } = this.lines[index] ?? {}
+    for (let later = index + 1; later < this.lines.length; later++) {
+      const line = this.lines[later]
+      const isDone = this.#results[later]?.kind === "done"
+      if (isDone && line?.namespace === namespace && line?.timerId === timerId) {
+        this.#results[later] = undefined
+      }
+    }
+  }
+
+  /** Where not a line was done, the rest of the file would not be, either. */
+  #giveUp(isFinal: boolean): string | undefined {
+    const isAnyDone = this.#results.some((result) => result?.kind === "done")
+    const open = this.#open()
+    for (const index of open) this.#results[index] = { kind: "failed", detail: this.#why }
+    return isFinal || !isAnyDone ? this.#why : undefined
+  }
+}
+
+/** The service takes fewer or smaller timers at once than were sent: an operator may have set other limits. */
+const isTooMuch = ({ problem }: ServiceFailure): boolean =>
+  problem?.code === "bodyTooLarge" ||
+  (problem?.code === "invalidRequest" &&
+    problem.errors?.some(({ pointer }) => pointer === "/timers") === true)
+
+const isForNow = (problem: ProblemDocument | undefined): boolean =>
+  problem?.status === 429 || problem?.status === 503
+
+const waitOf = (problem: ProblemDocument | undefined): number | null =>
+  problem?.retryAfterSeconds === undefined ? null : problem.retryAfterSeconds * 1_000
+
+/** Pointers begin at the line's own timer. */
+const failedBy = (problem: ProblemDocument | undefined, place: number, detail: string): LineResult => {
+  const prefix = `/timers/${place}`
+  const errors = problem?.errors?.map((error) => ({
+    pointer: error.pointer.startsWith(prefix) ? error.pointer.slice(prefix.length) : error.pointer,
+    detail: error.detail,
+  }))
+  if (errors === undefined || errors.length === 0) return { kind: "failed", detail }
+  const found = errors.map(({ pointer, detail: what }) => `${pointer} ${what}`.trim())
+  return { kind: "failed", detail: found.join("; "), errors }
+}

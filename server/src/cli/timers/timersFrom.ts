@@ -1,0 +1,216 @@
+// `punctual timers create --from`: the timers of a file, created batch by batch, with a report line by line. The file may
+// be of any size: no more than one batch of it is in memory.
+import { createReadStream } from "node:fs"
+import { createResults, makeCreateTimer } from "@punctual/api/CreateTimer"
+import { fieldErrors } from "@punctual/api/invalidRequest"
+import { defaultLimits } from "@punctual/api/Limits"
+import { requestParseOptions } from "@punctual/api/requestParseOptions"
+import { ServiceAnswer } from "@punctual/api/Service"
+import { Clock, Effect, Option, Result, SchemaParser } from "effect"
+import { Flag } from "effect/cli"
+import { type CommandInput, callService } from "../client/ServiceClient.ts"
+import {
+  CommandFailed,
+  type CommandRun,
+  misuse,
+  Output,
+  printable,
+  switchFlag,
+} from "../frame/CommandRuntime.ts"
+import { linesOf } from "../store/LineSource.ts"
+import { LineBatch, type LineResult } from "./LineBatch.ts"
+import { fileFlag } from "./TimerFlags.ts"
+import { type FileFormat, fileFormats, type TimerLine, type TimerLines, timerLines } from "./TimerLines.ts"
+
+/** Half of what a service takes by default: one with a lower limit gets smaller parts. */
+const batchItems = 500
+const batchChars = 4 * 1024 * 1024
+const progressEvery = 10_000
+
+export const fromFlags = {
+  from: fileFlag("from", "Create the timers in this file, one a line: JSON Lines (.jsonl) or CSV (.csv)"),
+  format: Flag.Literals("format", fileFormats).pipe(
+    Flag.withMetavar("FORMAT"),
+    Flag.withDescription("With --from: jsonl or csv, if the name of the file does not say"),
+    Flag.optional,
+  ),
+  dryRun: switchFlag("dry-run", "With --from: check the file, and send nothing"),
+}
+
+/** The part of create's help that is about files. */
+export const fromHelp = [
+  "  --from FILE creates many: a JSON object a line with the fields of /timers/create, or CSV whose first line names",
+  "  the fields (quoted as in RFC 4180; target, payload and retryPolicy as JSON, tags separated by ;). NAMESPACE and",
+  "  --on-existing are for lines that do not say. Each line gets a line of report: created, replaced, unchanged,",
+  "  alreadyFinished, or failed and why. The exit code is 1 if one failed.",
+  "  A file may be sent again after any failure, if its lines have a timerId and an executeAt. Lines without a timerId",
+  "  get a random one, so a second run creates them twice. A delay counts from the start of the command, by the clock",
+  "  of the service, so a second run moves the timer. --dry-run checks with the default limits, without a service.",
+]
+
+export interface FromAsked {
+  readonly from: string
+  readonly format: Option.Option<FileFormat>
+  readonly dryRun: boolean
+  readonly namespace: string | undefined
+  readonly onExisting: string | undefined
+  readonly url: string
+  readonly json: boolean
+}
+
+export const createFrom = (input: CommandInput, asked: FromAsked): CommandRun =>
+  Effect.gen(function* () {
+    const { from, url, json, dryRun, namespace, onExisting } = asked
+    const format = Option.getOrUndefined(asked.format) ?? formatOf(from)
+    if (format === undefined) {
+      const message = "Say what the file holds: --format jsonl or --format csv."
+      return yield* Effect.fail(misuse(["timers", "create"], message))
+    }
+    const nowMs = dryRun ? yield* Clock.currentTimeMillis : yield* serviceNow(url)
+    const chunks = from === "-" ? input.stdin() : createReadStream(from)
+    const lines = yield* linesOf({ chunks }, from === "-" ? "stdin" : printable(from))
+    const timers = yield* timerLines(lines, format, {
+      nowMs,
+      ...(namespace === undefined ? {} : { namespace }),
+      ...(onExisting === undefined ? {} : { onExisting }),
+    })
+    const report = new Report(json, dryRun)
+    const stopped = yield* dryRun ? checkAll(timers, report) : sendAll(url, timers, report)
+    yield* report.summary
+    if (stopped !== undefined) {
+      return yield* new CommandFailed({
+        message: `stopped after line ${report.lastLine}: ${stopped} Later lines were not sent: run the command again with the same file.`,
+      })
+    }
+    if (report.failed > 0) {
+      return yield* new CommandFailed({
+        message: `${report.failed === 1 ? "1 line" : `${report.failed} lines`} failed: see the report.`,
+      })
+    }
+  }).pipe(Effect.scoped)
+
+const formatOf = (file: string): FileFormat | undefined => {
+  if (/\.(jsonl|ndjson)$/i.test(file)) return "jsonl"
+  return /\.csv$/i.test(file) ? "csv" : undefined
+}
+
+/** The clock that timers fire by, which a test may have set to another time. */
+const serviceNow = (url: string) =>
+  Effect.map(
+    callService(url, { path: "/service/get", fields: {}, answer: ServiceAnswer }),
+    ({ value }) => value.now,
+  )
+
+/** Answers why it was not sent to its end. */
+const sendAll = (url: string, timers: TimerLines, report: Report) =>
+  Effect.gen(function* () {
+    let gathered: Array<TimerLine> = []
+    let chars = 0
+    const flush = Effect.gen(function* () {
+      const batch = new LineBatch(url, gathered)
+      gathered = []
+      chars = 0
+      const stopped = yield* batch.send
+      yield* report.add(batch.lines, (index) => batch.resultOf(index))
+      return stopped
+    })
+    for (;;) {
+      const read = yield* Effect.result(timers.next)
+      const timer = Result.isSuccess(read) ? read.success : undefined
+      if (timer !== undefined) {
+        gathered.push(timer)
+        chars += "json" in timer.item ? timer.item.json.length : 0
+        if (gathered.length < batchItems && chars < batchChars) continue
+      }
+      const stopped = gathered.length === 0 ? undefined : yield* flush
+      if (stopped !== undefined) return stopped
+      // What could be read before is created.
+      if (Result.isFailure(read)) return `${read.failure.message}`
+      if (timer === undefined) return undefined
+    }
+  })
+
+/** By the schema of the contract alone: what only the service knows, such as quotas, is not checked. */
+const checkAll = (timers: TimerLines, report: Report) =>
+  Effect.gen(function* () {
+    const decode = SchemaParser.decodeUnknownResult(makeCreateTimer(defaultLimits), requestParseOptions)
+    for (;;) {
+      const timer = yield* timers.next
+      if (timer === undefined) return undefined
+      yield* report.add([timer], () => checked(timer, decode))
+    }
+  })
+
+const checked = (
+  { item }: TimerLine,
+  decode: (item: unknown) => Result.Result<unknown, Parameters<typeof fieldErrors>[0]>,
+): LineResult | "ok" => {
+  if ("problem" in item) return { kind: "failed", detail: item.problem }
+  const decoded = decode(JSON.parse(item.json))
+  if (Result.isSuccess(decoded)) return "ok"
+  const errors = fieldErrors(decoded.failure)
+  return {
+    kind: "failed",
+    detail: errors.map(({ pointer, detail }) => `${pointer} ${detail}`.trim()).join("; "),
+    errors,
+  }
+}
+
+class Report {
+  failed = 0
+  lastLine = 0
+  readonly #json: boolean
+  readonly #isDryRun: boolean
+  readonly #counts = new Map<string, number>()
+  #lines = 0
+
+  constructor(json: boolean, isDryRun: boolean) {
+    this.#json = json
+    this.#isDryRun = isDryRun
+  }
+
+  add(lines: ReadonlyArray<TimerLine>, resultOf: (index: number) => LineResult | "ok") {
+    return Effect.gen({ self: this }, function* () {
+      const { answer, remark, columns } = yield* Output
+      const texts = lines.map((line, index) => this.#note(line, resultOf(index)))
+      yield* answer(texts.join("\n"))
+      // On a terminal the report itself shows the progress.
+      const passed =
+        Math.floor(this.#lines / progressEvery) > Math.floor((this.#lines - lines.length) / progressEvery)
+      if (passed && columns === undefined) yield* remark(`${this.#lines} lines …`)
+    })
+  }
+
+  get summary() {
+    return Effect.gen({ self: this }, function* () {
+      const { answer } = yield* Output
+      const names = this.#isDryRun ? ["ok", "failed"] : [...createResults, "failed"]
+      const counts = names.map((name) => [name, this.#counts.get(name) ?? 0] as const)
+      if (this.#json) {
+        return yield* answer(JSON.stringify({ lines: this.#lines, ...Object.fromEntries(counts) }))
+      }
+      const what = counts.flatMap(([name, count]) =>
+        count === 0 && (name === "alreadyFinished" || name === "failed") ? [] : [`${count} ${name}`],
+      )
+      const timers = this.#lines === 1 ? "1 timer" : `${this.#lines} timers`
+      const nothing = this.#isDryRun ? " Nothing was sent." : ""
+      yield* answer(`${timers}: ${what.join(", ")}.${nothing}`)
+    })
+  }
+
+  #note({ line, namespace, timerId }: TimerLine, result: LineResult | "ok"): string {
+    this.#lines++
+    this.lastLine = line
+    const name = result === "ok" ? "ok" : result.kind === "done" ? result.item.result : "failed"
+    this.#counts.set(name, (this.#counts.get(name) ?? 0) + 1)
+    if (name === "failed") this.failed++
+    if (this.#json) {
+      const more =
+        result === "ok" ? {} : result.kind === "done" ? result.item : { ...result, kind: undefined }
+      return JSON.stringify({ line, namespace, timerId, ...more, result: name })
+    }
+    const key = namespace === undefined ? "" : `  ${namespace}/${timerId ?? ""}`
+    const why = result !== "ok" && result.kind === "failed" ? `  ${result.detail}` : ""
+    return printable(`line ${line}  ${name}${key}${why}`)
+  }
+}

@@ -1,0 +1,163 @@
+// What happens in a service, asked for again and again over the public API, within bounds: a few namespaces, a page of
+// what is due next and of the latest outcomes of each, and counts less often, because counting costs the service more.
+import type { TimerAnswer } from "@punctual/api/GetTimer"
+import { ListTimersAnswer } from "@punctual/api/ListTimers"
+import { ListNamespacesAnswer, NamespaceAnswer } from "@punctual/api/NamespaceSettings"
+import { ServiceAnswer } from "@punctual/api/Service"
+import { Effect } from "effect"
+import { type ServiceFailure, tryService } from "../client/ServiceClient.ts"
+
+export type WatchedTimer = TimerAnswer["timer"]
+type NamespaceView = ListNamespacesAnswer["namespaces"][number]
+
+/** Each namespace costs four calls a turn. */
+export const namespacesMost = 8
+const dueMost = 10
+const outcomesMost = 50
+/** Outcomes of the same time do not become visible in order: the last seconds are read again. */
+const overlapMs = 2_000
+const countEvery = 5
+const knownMost = 10_000
+const callsAtOnce = 4
+
+export interface WatchedChange {
+  readonly kind: "delivered" | "cancelled" | "dead" | "retry" | "inFlight"
+  readonly timer: WatchedTimer
+}
+
+export interface Snapshot {
+  readonly nowMs: number
+  readonly pause: ServiceAnswer["pause"]
+  readonly namespaces: ReadonlyArray<NamespaceView>
+  /** There are more namespaces than are watched. */
+  readonly hasMore: boolean
+  /** Pending timers, earliest first, those in flight included. */
+  readonly due: ReadonlyArray<WatchedTimer>
+  /** What has happened since the last turn, oldest first. */
+  readonly changes: ReadonlyArray<WatchedChange>
+  /** More has happened than was read. */
+  readonly hasMissed: boolean
+}
+
+export class WatchPoll {
+  readonly #url: string
+  readonly #asked: ReadonlyArray<string>
+  #turns = 0
+  #namespaces: ReadonlyArray<NamespaceView> = []
+  #hasMore = false
+  /** Outcomes are read from here on. */
+  #fromMs: number | undefined
+  /** What was told before, oldest first. */
+  readonly #known = new Set<string>()
+
+  /** Without names it watches the first namespaces that the service has. */
+  constructor(url: string, asked: ReadonlyArray<string>) {
+    this.#url = url
+    this.#asked = asked
+  }
+
+  /** One turn. Nothing of what was there before the first one is a change. */
+  get next(): Effect.Effect<Snapshot, ServiceFailure> {
+    return Effect.gen({ self: this }, function* () {
+      const service = yield* this.#call("/service/get", {}, ServiceAnswer)
+      if (this.#turns++ % countEvery === 0) yield* this.#count
+      const isFirst = this.#fromMs === undefined
+      const fromMs = this.#fromMs ?? service.now
+      const pages = yield* Effect.forEach(
+        this.#namespaces.flatMap(({ namespace }) => [
+          { namespace, limit: dueMost },
+          ...(["delivered", "cancelled", "dead"] as const).map((state) => ({
+            namespace,
+            state,
+            from: new Date(Math.max(0, fromMs - overlapMs)).toISOString(),
+            limit: outcomesMost,
+          })),
+        ]),
+        (fields) =>
+          Effect.map(this.#call("/timers/list", fields, ListTimersAnswer), ({ timers, nextCursor }) => ({
+            isDue: !("state" in fields),
+            timers,
+            isCut: nextCursor !== undefined,
+          })),
+        { concurrency: callsAtOnce },
+      )
+      const due = pages.flatMap(({ isDue, timers }) => (isDue ? timers : []))
+      const finished = pages.flatMap(({ isDue, timers }) => (isDue ? [] : timers))
+      const changes = this.#changesIn(due, finished)
+      this.#fromMs = service.now
+      return {
+        nowMs: service.now,
+        pause: service.pause,
+        namespaces: this.#namespaces,
+        hasMore: this.#hasMore,
+        due: due.toSorted((a, b) => dueAt(a) - dueAt(b)).slice(0, dueMost),
+        changes: isFirst ? [] : changes,
+        hasMissed: !isFirst && pages.some(({ isDue, isCut }) => !isDue && isCut),
+      }
+    })
+  }
+
+  get #count() {
+    return Effect.gen({ self: this }, function* () {
+      if (this.#asked.length > 0) {
+        this.#namespaces = yield* Effect.forEach(
+          this.#asked,
+          (namespace) =>
+            Effect.map(
+              this.#call("/namespaces/get", { namespace }, NamespaceAnswer),
+              ({ settings }) => settings,
+            ),
+          { concurrency: callsAtOnce },
+        )
+        return
+      }
+      const { namespaces, nextCursor } = yield* this.#call(
+        "/namespaces/list",
+        { limit: namespacesMost },
+        ListNamespacesAnswer,
+      )
+      this.#namespaces = namespaces
+      this.#hasMore = nextCursor !== undefined
+    })
+  }
+
+  #call<A>(
+    path: string,
+    fields: Readonly<Record<string, unknown>>,
+    answer: Parameters<typeof tryService<A>>[1]["answer"],
+  ): Effect.Effect<A, ServiceFailure> {
+    return Effect.map(tryService(this.#url, { path, fields, answer }), ({ value }) => value)
+  }
+
+  #changesIn(
+    due: ReadonlyArray<WatchedTimer>,
+    finished: ReadonlyArray<WatchedTimer>,
+  ): ReadonlyArray<WatchedChange> {
+    const changes: Array<WatchedChange> = []
+    const tell = (change: WatchedChange, name: string) => {
+      if (this.#known.has(name)) return
+      this.#known.add(name)
+      changes.push(change)
+    }
+    for (const timer of finished.toSorted((a, b) => (a.finishedAt ?? 0) - (b.finishedAt ?? 0))) {
+      const kind = timer.state
+      if (kind === "delivered" || kind === "cancelled" || kind === "dead") {
+        // An arming that was delivered and armed again has a fireId of its own.
+        tell({ kind, timer }, `${timer.fireId} ${kind} ${timer.finishedAt}`)
+      }
+    }
+    for (const timer of due) {
+      const { fireId, attempts, lastAttempt } = timer
+      if (timer.state === "inFlight") tell({ kind: "inFlight", timer }, `${fireId} inFlight ${attempts}`)
+      else if (lastAttempt !== undefined) tell({ kind: "retry", timer }, `${fireId} retry ${lastAttempt.at}`)
+    }
+    // A set keeps the order of insertion.
+    for (const name of this.#known) {
+      if (this.#known.size <= knownMost) break
+      this.#known.delete(name)
+    }
+    return changes
+  }
+}
+
+export const dueAt = ({ fireAt, executeAt }: WatchedTimer): number => fireAt ?? executeAt

@@ -1,0 +1,54 @@
+// What a test delivery came to, in the same words for both ways to send one: by the service, or by the command itself.
+import { layOutJson } from "../frame/layOutJson.ts"
+import { factLines } from "../timers/TimerView.ts"
+
+/** What Punctual makes of the answer of a receiver. */
+export const verdicts = ["delivered", "armedAgain", "retry", "dead", "notSent"] as const
+export type Verdict = (typeof verdicts)[number]
+
+export interface TestOutcome {
+  readonly verdict: Verdict
+  /** More about the verdict: when the next attempt would be, or why there is none. */
+  readonly detail?: string
+  readonly status?: number
+  readonly error?: string
+  readonly durationMs?: number
+  /** What signed the request, for people. */
+  readonly signed: string
+  /** The request as it was sent, if the command sent it. */
+  readonly request?: { readonly headers: Readonly<Record<string, string>>; readonly body: string }
+  /** The beginning of the answer, if the command read it. */
+  readonly answer?: string
+}
+
+const verdictWords: Readonly<Record<Verdict, string>> = {
+  delivered: "delivered: the timer would be done",
+  armedAgain: "delivered, and armed again: the answer names the next time",
+  retry: "retry: Punctual would try again, by the retry policy of the timer",
+  dead: "dead: Punctual would not try again, and keep the timer as a dead letter",
+  notSent: "not sent: nothing has reached the receiver",
+}
+
+export const isWell = ({ verdict }: TestOutcome): boolean =>
+  verdict === "delivered" || verdict === "armedAgain"
+
+export const outcomeText = (url: string, outcome: TestOutcome): string => {
+  const { verdict, detail, status, error, durationMs, signed, request, answer } = outcome
+  const facts = factLines([
+    ["url", url],
+    ["signed", signed],
+    ["status", status === undefined ? undefined : String(status)],
+    ["error", error],
+    ["duration", durationMs === undefined ? undefined : `${durationMs} ms`],
+    ["judged", detail === undefined ? verdictWords[verdict] : `${verdictWords[verdict]} (${detail})`],
+  ])
+  const headers = Object.entries(request?.headers ?? {}).map(([name, value]) => `  ${name}: ${value}`)
+  return [
+    ...(request === undefined ? [] : ["sent:", ...headers, "", layOutJson(request.body), ""]),
+    ...(answer === undefined || answer === "" ? [] : ["answered:", answer, ""]),
+    facts,
+  ].join("\n")
+}
+
+export const failureWords = ({ verdict, error, detail }: TestOutcome): string =>
+  `${verdictWords[verdict]}${error === undefined ? (detail === undefined ? "" : `: ${detail}`) : `: ${error}`}.`

@@ -1,0 +1,119 @@
+// Where the keys come from that seal webhook secrets: from the settings, or, if these name none, from a file beside the
+// store. The service makes that file when the first secret is set. As long as there are secrets that no key opens, the
+// file is read again, so that a file that was put back takes effect without a restart.
+import { Effect, Schema } from "effect"
+import type { SealedSecret } from "../../domain/NamespaceSettings.ts"
+import type { Ability } from "../../ports/Adapter.ts"
+import type { SealingKeyFile } from "../../ports/SealingKeyFile.ts"
+import { SecretSeal } from "./SecretSeal.ts"
+
+/** Why no secret can be stored now, and what to do. */
+export class CannotSeal extends Schema.TaggedError<CannotSeal>()("CannotSeal", {
+  message: Schema.String,
+}) {}
+
+/** A key to seal with is known. `madeFile`: the key was made just now, and is in this file. */
+export interface ReadyToSeal {
+  readonly madeFile?: string
+}
+
+const settingName = "TIMER_SECRET_KEY"
+
+const noFile: Ability<SealingKeyFile> = {
+  instead: `Set ${settingName}, the same on all nodes; make a key by: openssl rand -hex 32`,
+}
+
+export class SealingKeys {
+  readonly seal: SecretSeal
+  readonly #isSet: boolean
+  readonly #file: Ability<SealingKeyFile>
+  #isLoaded = false
+  /** What is wrong with the file, since it was read last. */
+  #problem: string | undefined
+
+  constructor(keys: ReadonlyArray<Uint8Array>, file: Ability<SealingKeyFile> = noFile) {
+    this.seal = new SecretSeal(keys)
+    this.#isSet = keys.length > 0
+    this.#file = file
+  }
+
+  /** Reads the file, unless the settings name a key; answers whether another key is known now. */
+  get load(): Effect.Effect<boolean> {
+    const file = this.#file
+    if (this.#isSet || !("can" in file)) return Effect.succeed(false)
+    return Effect.matchEffect(file.can.read, {
+      onFailure: ({ message }) =>
+        Effect.sync(() => {
+          this.#problem = message
+          return false
+        }),
+      onSuccess: (key) =>
+        Effect.sync(() => {
+          this.#problem = undefined
+          this.#isLoaded = key !== undefined
+          return key !== undefined && this.seal.use(key)
+        }),
+    })
+  }
+
+  /** Makes a key if there is none. `sealed`: other namespaces have secrets that no known key opens. */
+  ready(sealed: ReadonlyArray<string>): Effect.Effect<ReadyToSeal, CannotSeal> {
+    return Effect.gen({ self: this }, function* () {
+      if (this.seal.canSeal) return {}
+      const file = this.#file
+      if (!("can" in file)) {
+        const message = `cannot be kept: this service has no key to seal them with. ${file.instead}`
+        return yield* new CannotSeal({ message })
+      }
+      yield* this.load
+      if (this.seal.canSeal) return {}
+      if (sealed.length > 0 || this.#problem !== undefined) {
+        return yield* new CannotSeal({ message: `cannot be kept: ${this.#whyNoNewKey(sealed)}` })
+      }
+      const made = yield* Effect.mapError(
+        file.can.make,
+        ({ message }) => new CannotSeal({ message: `cannot be kept: ${message}` }),
+      )
+      this.seal.use(made.key)
+      if (!made.isNew) return {}
+      yield* Effect.logWarning(
+        `made a key that seals webhook secrets, in ${file.can.path}: keep a copy of this file, because backups of the store do not contain it`,
+      )
+      return { madeFile: file.can.path }
+    })
+  }
+
+  opens(namespace: string, secret: SealedSecret): boolean {
+    return this.seal.open(namespace, secret) !== undefined
+  }
+
+  /** Whether a key is set, or would be in a file: else nobody can say here whether there is one. */
+  get isKnowable(): boolean {
+    return this.#isSet || "can" in this.#file
+  }
+
+  /** The file, if a key was read from it. */
+  get loadedFile(): string | undefined {
+    return this.#isLoaded && "can" in this.#file ? this.#file.can.path : undefined
+  }
+
+  /** Why secrets that are stored cannot be opened, and what to do. */
+  whyClosed(): string {
+    if (this.#problem !== undefined) return this.#problem
+    const file = this.#file
+    if (!("can" in file)) return `set ${settingName} to the key that sealed them`
+    const { path } = file.can
+    if (this.#isSet) {
+      return `set ${settingName} to the key that sealed them; if the service made that key itself, it is in ${path}`
+    }
+    return this.seal.canSeal
+      ? `the key in ${path} is not the one that sealed them: put the right file there, or set ${settingName}`
+      : `${path} is missing, and ${settingName} is not set: put the file back, or set ${settingName} to the key that sealed them`
+  }
+
+  #whyNoNewKey(sealed: ReadonlyArray<string>): string {
+    if (sealed.length === 0) return this.whyClosed()
+    const names = `${sealed.slice(0, 3).join(", ")}${sealed.length > 3 ? " and others" : ""}`
+    return `there are secrets under another key (${names}), and a new key would not open them. ${this.whyClosed()}. If the key is lost, first reset those secrets (punctual namespaces put NAMESPACE --reset webhookSecrets)`
+  }
+}

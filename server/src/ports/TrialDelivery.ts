@@ -1,0 +1,23 @@
+// One delivery to a URL without a timer, for someone who writes or checks a receiver: the request as a receiver gets it,
+// and what the deliverer makes of the answer. It never fails for what the receiver did.
+import type { Effect } from "effect"
+import type { Delivery } from "../domain/Delivery.ts"
+
+export interface Trial {
+  readonly url: string
+  /** What signs the request. */
+  readonly secrets: ReadonlyArray<Uint8Array>
+  /** JSON. */
+  readonly payload: string
+  readonly timerId: string
+}
+
+export interface TrialResult {
+  readonly delivery: Delivery
+  readonly durationMs: number
+  readonly request: { readonly headers: Readonly<Record<string, string>>; readonly body: string }
+  /** The beginning of the answer, if there was one. */
+  readonly answer?: string
+}
+
+export type TrialDelivery = (trial: Trial) => Effect.Effect<TrialResult>

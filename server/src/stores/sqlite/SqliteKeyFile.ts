@@ -1,0 +1,101 @@
+// The sealing key beside the SQLite file: 64 hex digits in `<file>.secret-key`, the same text that TIMER_SECRET_KEY
+// takes. The key gets its name by a link, which fails if the name is taken: so of two processes one makes the key, and
+// the other reads it. Nobody sees half a key, because the file is written and synced before it gets its name.
+import { randomBytes } from "node:crypto"
+import { link, open, rm } from "node:fs/promises"
+import { basename, dirname } from "node:path"
+import { Effect } from "effect"
+import type { AdapterFailure } from "../../ports/Adapter.ts"
+import type { MadeSealingKey, SealingKeyFile } from "../../ports/SealingKeyFile.ts"
+import { codeOf, describe } from "./failures.ts"
+
+const keyBytes = 32
+/** A longer file holds something else, and is not read to its end. */
+const readBytesMax = 1_024
+const ownersFile = 0o600
+
+export const keyFileOf = (storePath: string): string => `${storePath}.secret-key`
+
+export const sqliteKeyFile = (storePath: string): SealingKeyFile => {
+  const path = keyFileOf(storePath)
+  return {
+    path,
+    read: explained(path, () => readKey(path)),
+    make: explained(path, () => makeKey(path)),
+  }
+}
+
+const explained = <A>(path: string, act: () => Promise<A>): Effect.Effect<A, AdapterFailure> =>
+  Effect.tryPromise({
+    try: act,
+    catch: (error) =>
+      error instanceof NoKey
+        ? { message: `${path} holds no key (it must be one line of 64 hex digits): ${remedy}` }
+        : { message: `${path} cannot be read or made (${describe(error)}): ${remedy}` },
+  })
+
+const remedy =
+  "put the right file there, readable by the user of the service, or set TIMER_SECRET_KEY to the key. If the key is lost, reset the secrets (punctual namespaces put NAMESPACE --reset webhookSecrets), remove the file, and set new secrets"
+
+class NoKey extends Error {}
+
+const readKey = async (path: string): Promise<Uint8Array | undefined> => {
+  const file = await open(path, "r").catch((error: unknown) => {
+    if (codeOf(error) === "ENOENT") return undefined
+    throw error
+  })
+  if (file === undefined) return undefined
+  try {
+    const buffer = Buffer.alloc(readBytesMax)
+    const { bytesRead } = await file.read(buffer, 0, readBytesMax, 0)
+    const text = buffer.toString("latin1", 0, bytesRead).trim()
+    if (!/^[0-9a-f]{64}$/i.test(text)) throw new NoKey()
+    return Buffer.from(text, "hex")
+  } finally {
+    await file.close()
+  }
+}
+
+const makeKey = async (path: string): Promise<MadeSealingKey> => {
+  const present = await readKey(path)
+  if (present !== undefined) return { key: present, isNew: false }
+  const key = randomBytes(keyBytes)
+  const partial = `${path}.${process.pid}-${randomBytes(4).toString("hex")}`
+  try {
+    await writeSynced(partial, `${key.toString("hex")}\n`)
+    const isNew = await link(partial, path).then(
+      () => true,
+      (error: unknown) => {
+        if (codeOf(error) === "EEXIST") return false
+        throw error
+      },
+    )
+    // Also if another process made the file: a secret may be sealed by this key only after its name is on the disk.
+    await syncFolder(dirname(path))
+    if (isNew) return { key, isNew }
+    const made = await readKey(path)
+    if (made === undefined) throw new Error(`${basename(path)} was removed while it was made`)
+    return { key: made, isNew }
+  } finally {
+    await rm(partial, { force: true })
+  }
+}
+
+const writeSynced = async (path: string, text: string): Promise<void> => {
+  const file = await open(path, "wx", ownersFile)
+  try {
+    await file.writeFile(text)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+}
+
+const syncFolder = async (path: string): Promise<void> => {
+  const folder = await open(path, "r")
+  try {
+    await folder.sync()
+  } finally {
+    await folder.close()
+  }
+}

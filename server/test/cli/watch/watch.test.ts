@@ -1,0 +1,135 @@
+// `punctual watch` beside a real service: changes as they happen, a view on a terminal, a service that goes away.
+import { describe, expect, test } from "bun:test"
+import { Effect } from "effect"
+import type { Delivery, Fire } from "../../../src/ports/Deliverer.ts"
+import { eventually } from "../../../testkit/eventually.ts"
+import { TcpProxy } from "../../../testkit/TcpProxy.ts"
+import { type RunningService, withService } from "../../http/ServiceFixture.ts"
+import { run } from "../CommandFixture.ts"
+
+/** What begins a command to the terminal. */
+const escapeMark = String.fromCharCode(27)
+
+/** A watch that runs until it is stopped. */
+const watching = (url: string, args: ReadonlyArray<string>, columns?: number) => {
+  const lines: Array<string> = []
+  const stopped = Promise.withResolvers<void>()
+  const ended = run(["watch", "--interval", "200ms", "--url", url, ...args], {
+    columns,
+    out: async (text) => void lines.push(...text.split("\n").filter((line) => line !== "")),
+    onStop: (stop) => {
+      void stopped.promise.then(stop)
+      return () => {}
+    },
+  })
+  return {
+    lines,
+    until: (what: string, pattern: RegExp) =>
+      eventually(what, () => lines.find((line) => pattern.test(line))).catch((error: unknown) => {
+        throw new Error(`${error}; it wrote:\n${lines.join("\n")}`)
+      }),
+    stop: async () => {
+      stopped.resolve()
+      return (await ended).exitCode
+    },
+  }
+}
+
+const create = ({ call }: RunningService, timerId: string, more: object = {}) =>
+  call("create", { namespace: "billing", timerId, delay: "0s", callbackUrl: "http://127.0.0.1:9/", ...more })
+
+/** Delivers what is called good, refuses what is called bad, and asks for a retry of all else. */
+const deliver = ({ timerId }: Fire): Effect.Effect<Delivery> =>
+  Effect.succeed(
+    timerId.startsWith("good")
+      ? { kind: "delivered", status: 200 }
+      : timerId.startsWith("bad")
+        ? { kind: "dead", reason: "refused", status: 410, error: "answered 410" }
+        : { kind: "retry", status: 500, error: "answered 500", isHostFailure: false },
+  )
+
+describe("watch", () => {
+  test("writes a line for each change, once, and ends with exit code 0", () =>
+    withService({ deliver }, async (service) => {
+      await create(service, "good-before")
+      await eventually("it is delivered", async () =>
+        (await service.call("get", { namespace: "billing", timerId: "good-before" })).json.timer.state ===
+        "delivered"
+          ? true
+          : undefined,
+      )
+      const watch = watching(service.url, ["--namespace", "billing"])
+      await watch.until("it watches", /Watching billing/)
+      await create(service, "good")
+      await create(service, "bad")
+      await create(service, "again", { retryPolicy: { initialInterval: "1h" } })
+      await create(service, "late", { delay: "1h" })
+      await service.call("delete", { namespace: "billing", timerId: "late" })
+      await watch.until("a delivery", /delivered {2}billing\/good {2}attempts 1 {2}late by/)
+      await watch.until("a dead letter", /dead {7}billing\/bad {2}attempts 1 {2}refused {2}answered 410/)
+      await watch.until("a retry", /retry {6}billing\/again {2}attempts 1 {2}next at .* {2}answered 500/)
+      await watch.until("a cancel", /cancelled {2}billing\/late/)
+      await create(service, "good-last")
+      await watch.until("another delivery", /billing\/good-last/)
+      expect(await watch.stop()).toBe(0)
+      const outcomes = watch.lines.filter((line) => / (delivered|dead|retry|cancelled) /.test(line))
+      expect(outcomes).toHaveLength(5)
+      expect(watch.lines.join("\n")).not.toContain("good-before")
+    }))
+
+  test("finds namespaces by itself, and tells programs an object a line", () =>
+    withService({ deliver }, async (service) => {
+      await create(service, "late", { delay: "1h" })
+      const watch = watching(service.url, ["--json"])
+      await watch.until("it watches", /Watching billing/)
+      await create(service, "good")
+      const line = await watch.until("a delivery", /delivered/)
+      expect(JSON.parse(line)).toMatchObject({
+        change: "delivered",
+        namespace: "billing",
+        timerId: "good",
+        attempts: 1,
+      })
+      expect(await watch.stop()).toBe(0)
+    }))
+
+  test("draws a view on a terminal in place of the one before, and nothing wider than it", () =>
+    withService({ deliver }, async (service) => {
+      await create(service, "next", { delay: "1h" })
+      const watch = watching(service.url, ["--namespace", "billing"], 60)
+      const plain = (line: string) => line.replace(new RegExp(`${escapeMark}\\[\\d*[A-Z]|\r`, "g"), "")
+      await watch.until("what is due", /in 59 min \d+ s.*billing\/next/)
+      await create(service, "good")
+      await watch.until("a delivery", /delivered {2}billing\/good/)
+      expect(await watch.stop()).toBe(0)
+      expect(watch.lines.some((line) => new RegExp(`${escapeMark}\\[\\d+A\r`).test(line))).toBe(true)
+      expect(watch.lines.map(plain).filter((line) => line.length > 59)).toEqual([])
+      expect(watch.lines.map(plain)).toContainEqual(expect.stringMatching(/^billing +1 +0 +yes$/))
+    }))
+
+  test("says that a service went away, and goes on when it is back", () =>
+    withService({ deliver }, async (service) => {
+      await using proxy = await TcpProxy.before({ host: "127.0.0.1", port: service.port })
+      const watch = watching(`http://127.0.0.1:${proxy.port}`, ["--namespace", "billing"])
+      await watch.until("it watches", /Watching billing/)
+      proxy.cut()
+      await watch.until("it is away", /does not answer; trying again/)
+      await create(service, "good-meanwhile")
+      proxy.heal()
+      await watch.until("it is back", /answers again/)
+      await watch.until("what happened meanwhile", /delivered {2}billing\/good-meanwhile/)
+      expect(await watch.stop()).toBe(0)
+      expect(watch.lines.filter((line) => line.includes("does not answer"))).toHaveLength(1)
+    }))
+
+  test("refuses what is wrong at once", async () => {
+    expect((await run(["watch", "--url", "http://127.0.0.1:9"])).exitCode).toBe(1)
+    for (const args of [
+      ["--namespace", "_x"],
+      ["--interval", "1ms"],
+      ["--interval", "soon"],
+    ]) {
+      expect([args, (await run(["watch", ...args])).exitCode]).toEqual([args, 2])
+    }
+  })
+})
