@@ -35,7 +35,8 @@ const asked = (): Asked => {
     },
   })
   const group = groups.find((name) => name === values.group)
-  if (values.group !== undefined && group === undefined) throw new Error(`there is no group ${values.group}: use one of ${groups.join(", ")}`)
+  if (values.group !== undefined && group === undefined)
+    throw new Error(`there is no group ${values.group}: use one of ${groups.join(", ")}`)
   if (values.fast && group !== undefined && group !== "fast") {
     throw new Error(`--fast runs only the fast group, so it cannot be combined with --group ${group}`)
   }

@@ -37,7 +37,8 @@ const asked = (): Asked => {
 }
 
 const positive = (name: string, text: string): number => {
-  if (!/^[1-9]\d{0,8}$/.test(text)) throw new Error(`--${name} ${text} is not a whole number of at least 1 with at most 9 digits`)
+  if (!/^[1-9]\d{0,8}$/.test(text))
+    throw new Error(`--${name} ${text} is not a whole number of at least 1 with at most 9 digits`)
   return Number(text)
 }
 

@@ -13,7 +13,7 @@ export interface Figure {
 
 export interface Row {
   readonly name: string
-  /** What an answered create survives, and the settings that matter. */
+  /** How durable an answered create is, and the settings that matter. */
   readonly terms?: string
   readonly values: string
   readonly figures?: ReadonlyArray<Figure>

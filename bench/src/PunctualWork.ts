@@ -8,7 +8,7 @@ import type { StoreKind } from "./Service.ts"
 
 const script = fileURLToPath(new URL("./punctualMain.ts", import.meta.url))
 
-/** What an answered create survives. */
+/** How durable an answered create is. */
 export const punctualTerms: Readonly<Record<StoreKind, string>> = {
   sqlite: "on disk: WAL, synchronous FULL",
   postgres: postgresTerms,

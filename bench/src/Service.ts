@@ -29,7 +29,7 @@ export class Service implements AsyncDisposable {
     this.#process = process
   }
 
-  /** Resolves when the service is ready for timers. */
+  /** Starts the service. Resolves when it is ready for timers. */
   static async start(on: StoreKind = "sqlite"): Promise<Service> {
     const stack = new AsyncDisposableStack()
     try {

@@ -5,7 +5,7 @@ import { compareLateness, type Latenesses } from "./compareLateness.ts"
 import { punctual } from "./PunctualWork.ts"
 import { installPeers, peers } from "./peers/Peer.ts"
 
-/** Filling stops after this time, and the measurement uses the timers that are there. Some systems need hours for a million. */
+/** Filling stops after this time, even with fewer timers, because some systems need hours for a million. */
 export const fillWithinMs = 120_000
 
 /** How many timers are pending and how many fire, in process and over webhooks. In process all are created first. */

@@ -118,7 +118,7 @@ const runOne = async (
 const resultsOf = ({ isQuick }: Scale): string =>
   fileURLToPath(new URL(isQuick ? "../results/quick/" : "../results/", import.meta.url))
 
-/** Writes the files under a name that lists the benchmarks, so that a run of some does not replace a run of all. Returns the names. */
+/** Names files after the benchmarks, so that a run of some does not replace a run of all. Returns the names. */
 const keep = (
   folder: string,
   name: string,

@@ -8,7 +8,10 @@ export const headText = (surroundings: Surroundings): string => {
     `# Punctual${withPeers ? ", its peers" : ""} and the bare limits`,
     "",
     ...(isQuick
-      ? ["**A smoke run with very little work. It shows that everything runs. Its figures are not valid results.**", ""]
+      ? [
+          "**A smoke run with very little work. It shows that everything runs. Its figures are not valid results.**",
+          "",
+        ]
       : []),
     surroundingsText(surroundings),
     "",
