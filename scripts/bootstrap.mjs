@@ -1,6 +1,6 @@
-// Installs what is missing, and only then. With `--runtime` it installs only what the service itself needs: checks and
+// Installs dependencies that are missing. With `--runtime` it installs only what the service itself needs: checks and
 // tests need much more, for example a database server. Without `--runtime`, or with `--drivers`, it also installs every
-// driver. Otherwise the service installs a driver itself when its scheme is first named.
+// driver. Otherwise the service itself installs a driver when a URL first names its scheme.
 import { existsSync } from "node:fs"
 import { join } from "node:path"
 import { driverNames, foundStamp, install, installDriver, root, stampOf } from "./install.mjs"
@@ -19,7 +19,7 @@ const failed = (folder) =>
 const isRuntime = process.argv.includes("--runtime")
 const stamp = stampOf(root)
 const found = foundStamp(root)
-// Whoever has what the tests need keeps it: a start must not take it away.
+// If the test dependencies are installed, a start of the service must not remove them.
 const hasAll = found.endsWith(" full") || existsSync(join(root, "node_modules", "typescript"))
 const isRuntimeOnly = isRuntime && !hasAll
 const full = `${stamp} full`

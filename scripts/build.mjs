@@ -1,6 +1,6 @@
-// Makes the one executable: program, store threads, migrations, reference page and runtime in a single file, which
-// needs nothing beside it. `--outfile <path>` puts it elsewhere than dist/punctual. It is made for the machine that
-// makes it.
+// Builds the executable: program, store threads, migrations, reference page and runtime in a single file that needs no
+// other files. The default path is dist/punctual; `--outfile <path>` sets another. The executable is for the platform of
+// the machine that builds it.
 import { spawnSync } from "node:child_process"
 import { mkdirSync, statSync } from "node:fs"
 import { dirname, join, resolve } from "node:path"
@@ -30,8 +30,8 @@ const sources = [
 ]
 
 /**
- * Whoever reads it must not take changed sources for those of the commit, nor the commit of another repository that
- * these sources lie in for theirs.
+ * The commit that `--version` shows. It says so if the sources have changes, and it is "unknown" if these sources are a
+ * folder of another repository.
  */
 const commit = () => {
   const head = git("rev-parse", "--short=7", "HEAD")
@@ -39,7 +39,7 @@ const commit = () => {
   return git("status", "--porcelain", "--", ...sources) === "" ? head : `${head} with changes`
 }
 
-/** As others do who want the same bytes from the same sources: https://reproducible-builds.org/specs/source-date-epoch */
+/** Supports reproducible builds: https://reproducible-builds.org/specs/source-date-epoch */
 const builtAt = () => {
   const seconds = process.env.SOURCE_DATE_EPOCH
   const at = seconds === undefined ? new Date() : new Date(Number(seconds) * 1000)
@@ -52,14 +52,14 @@ const built = spawnSync(
   [
     "build",
     "--compile",
-    // Its settings are those of its documentation, and none that happen to lie in the folder where it is started.
+    // The executable reads only the documented settings. It ignores .env and bunfig files in its working directory.
     "--no-compile-autoload-dotenv",
     "--no-compile-autoload-bunfig",
     `--define=PUNCTUAL_COMMIT=${JSON.stringify(commit())}`,
     `--define=PUNCTUAL_BUILT_AT=${JSON.stringify(builtAt())}`,
     `--outfile=${outfile}`,
     "app/src/main.ts",
-    // Named beside the program, because it is loaded by its address and not imported.
+    // The build must name this file, because the program loads it by its address and does not import it.
     "server/src/stores/sqlite/worker.ts",
   ],
   { cwd: root, stdio: ["ignore", "ignore", "inherit"] },

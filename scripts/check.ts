@@ -1,6 +1,6 @@
-// `npm test`: everything that must hold before a commit. Groups of tests that cannot disturb each other run side by
-// side; the tests of processes run alone, after them. The last line counts: `N passed, N failed`; each static check
-// counts as one.
+// `npm test`: everything that must pass before a commit. Groups of tests that cannot disturb each other run in
+// parallel. The tests of processes run alone, after them. The last line is the count: `N passed, N failed`. Each static
+// check counts as one.
 import { availableParallelism } from "node:os"
 import { parseArgs } from "node:util"
 import type { Result } from "./judge.ts"
@@ -13,8 +13,8 @@ const usage = `npm test -- [options] [part of a path ...]
   --fast           static checks and the fast group with fewer random cases: an answer within a minute
   --group NAME     the tests of one group: ${groups.join(", ")}
   -t, --test-name-pattern REGEX
-                   only tests with such a name
-  --list           say which file is in which group, and run nothing`
+                   only tests whose name matches
+  --list           print the group of each test file, and run nothing`
 
 interface Asked {
   readonly isFast: boolean
@@ -35,9 +35,10 @@ const asked = (): Asked => {
     },
   })
   const group = groups.find((name) => name === values.group)
-  if (values.group !== undefined && group === undefined) throw new Error(`there is no group ${values.group}`)
+  if (values.group !== undefined && group === undefined)
+    throw new Error(`there is no group ${values.group}: use one of ${groups.join(", ")}`)
   if (values.fast && group !== undefined && group !== "fast") {
-    throw new Error(`--fast runs the fast group alone, not ${group}`)
+    throw new Error(`--fast runs only the fast group, so it cannot be combined with --group ${group}`)
   }
   return {
     isFast: values.fast,
@@ -55,7 +56,7 @@ const staticChecks: ReadonlyArray<Program> = [
   { title: "types", command: installed("tsc"), args: ["--project", "tsconfig.json"] },
 ]
 
-/** The fast group is the only one that can use all cores, and does so when nothing else wants them. */
+/** Only the fast group can use all cores. It does so when no other group runs. */
 const workers = Math.min(4, availableParallelism())
 const onAllCores = [`--parallel=${workers}`, "--no-isolate", "--only-failures"]
 
@@ -80,7 +81,7 @@ const staticStep =
     return { title: staticTitle, passed: isGood ? 1 : 0, failures, skips: [], secondsByFile: new Map() }
   }
 
-/** Lanes run side by side, the steps of a lane one after the other. */
+/** Lanes run in parallel. The steps of a lane run one after the other. */
 const runLanes = async (lanes: ReadonlyArray<ReadonlyArray<Step>>): Promise<ReadonlyArray<Result>> => {
   const busy = lanes.filter((steps) => steps.length > 0)
   const results = await Promise.all(
@@ -122,16 +123,16 @@ const runAll = async (what: Asked): Promise<ReadonlyArray<Result>> => {
   const alone = await runLanes([tests("processes")])
   const ran = [...sideBySide, ...alone]
   if (chosen.length === 0)
-    return [...ran, nothing(what.paths.join(" "), "no test file of the group has this in its path")]
+    return [...ran, nothing(what.paths.join(" "), "no test file of the group has this text in its path")]
   const tested = ran.filter(({ title }) => title !== staticTitle)
   const hasRun = tested.some(({ passed, failures }) => passed > 0 || failures.length > 0)
   if (hasRun) return ran
   const why =
-    what.namePattern === undefined ? "every test was skipped" : `no test has a name like ${what.namePattern}`
-  return [...ran, nothing("all of them", why)]
+    what.namePattern === undefined ? "every test was skipped" : `no test name matches ${what.namePattern}`
+  return [...ran, nothing("all tests", why)]
 }
 
-/** A run that tests nothing proves nothing. */
+/** A run without tests counts as failed, because it proves nothing. */
 const nothing = (name: string, message: string): Result => ({
   title: "tests",
   passed: 0,

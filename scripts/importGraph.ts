@@ -1,10 +1,10 @@
-// The picture in ARCHITECTURE.md of which room imports which, made from the imports themselves.
+// Makes the picture in ARCHITECTURE.md that shows which room imports which. It reads the imports of the sources.
 //
 //   bun scripts/importGraph.ts           writes the picture
-//   bun scripts/importGraph.ts --check   exit code 1 if the picture is not what the imports say
+//   bun scripts/importGraph.ts --check   exit code 1 if the picture does not match the imports
 //
-// A room is a package, or a folder of the server. Rooms must not import each other in a circle: then none of them could
-// be understood without the others. An arrow that follows from two others is left out.
+// A room is a package, or a folder of the server. Rooms must not import each other in a circle, because a reader could
+// then understand none of them without the others. The picture omits an arrow that follows from two others.
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { filesBelow, importsOf, productRoots, root, textOf } from "./repository.ts"
@@ -14,7 +14,7 @@ const [begin, end] = ["<!-- rooms: made by scripts/importGraph.ts -->", "<!-- en
 
 export type Graph = ReadonlyMap<string, ReadonlySet<string>>
 
-/** The room of a file of the product; nothing for other files and packages. */
+/** The room of a file of the product; undefined for other files and packages. */
 export const roomOf = (path: string): string | undefined => {
   const folder = productRoots.find((folder) => path.startsWith(`${folder}/`))
   if (folder === undefined) return undefined
@@ -38,7 +38,7 @@ export const importGraph = (): Graph => {
   return graph
 }
 
-/** Rooms that import each other in a circle, as `a → b → a`; nothing if there are none. */
+/** Rooms that import each other in a circle, as `a → b → a`; undefined if there are none. */
 export const circleIn = (graph: Graph): string | undefined => {
   const done = new Set<string>()
   const visit = (room: string, path: ReadonlyArray<string>): string | undefined => {
@@ -72,7 +72,7 @@ const reachableFrom = (graph: Graph, room: string): ReadonlySet<string> => {
   return found
 }
 
-/** Without the arrows that follow from others. */
+/** The arrows of the graph without those that follow from others. */
 const reduced = (graph: Graph): ReadonlyArray<readonly [string, string]> =>
   [...graph].flatMap(([room, imported]) =>
     [...imported]
@@ -87,11 +87,11 @@ export const picture = (graph: Graph): string => {
   return `${begin}\n\n\`\`\`mermaid\nflowchart TD\n${arrows.join("\n")}\n\`\`\`\n\n${end}`
 }
 
-/** The document with the picture as the imports say. */
+/** The document with an up-to-date picture. */
 export const documentWith = (text: string, graph: Graph): string => {
   const [start, stop] = [text.indexOf(begin), text.indexOf(end)]
   if (start < 0 || stop < start)
-    throw new Error(`${document} has no place for the picture: ${begin} … ${end}`)
+    throw new Error(`${document} lacks the two lines around the picture: ${begin} … ${end}`)
   return text.slice(0, start) + picture(graph) + text.slice(stop + end.length)
 }
 

@@ -1,6 +1,6 @@
-// Runs `npm ci` in a folder, but only if something is missing there: a stamp in its node_modules remembers which lockfile
-// was installed, so that a start with nothing to do costs a few small reads. bootstrap.mjs uses it for the repository;
-// the service uses it for a driver whose scheme was named.
+// Runs `npm ci` in a folder, but only if something is missing there. A stamp in its node_modules records which lockfile
+// was installed, so a start with nothing to do costs only a few small reads. bootstrap.mjs uses this for the repository.
+// The service uses it for a driver when a URL names its scheme.
 import { spawnSync } from "node:child_process"
 import { createHash } from "node:crypto"
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
@@ -12,7 +12,7 @@ const driversFolder = join(root, "drivers")
 const stampFileOf = (folder) => join(folder, "node_modules", ".punctual-installed")
 const installWithinMs = 15 * 60_000
 
-/** What the stamp says if the folder has what its lockfile names. */
+/** The stamp of a folder in which everything from its lockfile is installed. */
 export const stampOf = (folder) => {
   const wanted = createHash("sha256")
   for (const file of ["package-lock.json", ".npmrc"]) wanted.update(readFileSync(join(folder, file)))
@@ -24,14 +24,14 @@ export const foundStamp = (folder) => {
   return existsSync(file) ? readFileSync(file, "utf8") : ""
 }
 
-/** Answers whether it succeeded. What npm has to say goes to stderr. */
+/** Returns whether it succeeded. The output of npm goes to stderr. */
 export const install = (folder, stamp, args = []) => {
   // The service runs in Bun, and npm is made for Node.
   const node =
     process.versions.bun === undefined ? process.execPath : (process.env.npm_node_execpath ?? "node")
   const npm = process.env.npm_execpath
   const [command, prefix] = npm ? [node, [npm]] : ["npm", []]
-  // A `npm test --silent` or `--json` would hand its flags down through the environment.
+  // `npm test --silent` or `--json` would pass its flags on through the environment.
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^npm_config_/i.test(name)))
   const { status, error } = spawnSync(command, [...prefix, "ci", "--loglevel=error", ...args], {
     cwd: folder,
@@ -45,13 +45,13 @@ export const install = (folder, stamp, args = []) => {
   return true
 }
 
-/** Every driver that there is. */
+/** The names of all drivers. */
 export const driverNames = () =>
   readdirSync(driversFolder, { withFileTypes: true }).flatMap((entry) =>
     entry.isDirectory() ? [entry.name] : [],
   )
 
-/** Installs the driver if it is missing, and says so first. Answers whether it is there now. */
+/** If the driver is missing, prints a line and installs it. Returns whether the driver is there now. */
 export const installDriver = (name, say, drivers = driversFolder) => {
   const folder = join(drivers, name)
   const stamp = stampOf(folder)

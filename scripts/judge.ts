@@ -1,13 +1,13 @@
-// Judges a run of `bun test` more strictly than its exit code does: a file without any result, and a skip without a
-// reason, are failures too.
+// Checks a run of `bun test` more strictly than its exit code does: a file without any result and a skip without a
+// reason also count as failures.
 import { reasonOfSkip, type TestReport } from "./testReport.ts"
 
-/** What was to run. */
+/** What the run should have tested. */
 export interface Judged {
-  /** The group, as failures and slow files name it. */
+  /** The group. The lists of failures and slow files show it. */
   readonly title: string
   readonly files: ReadonlyArray<string>
-  /** Only tests with such names run; the others count as neither run nor skipped. */
+  /** Only tests whose names match run. The others count neither as run nor as skipped. */
   readonly namePattern?: string | undefined
 }
 
@@ -35,7 +35,7 @@ export const judge = (
       .filter((skip) => reasonOfSkip(skip) === undefined)
       .map(({ file, name }) => ({
         name: `${file}: ${name}`,
-        message: 'skipped without a reason: let its name end with "(skipped: why)"',
+        message: 'skipped without a reason: add "(skipped: why)" to the end of its name',
       })),
     ...files
       .filter((file) => !secondsByFile.has(file))
@@ -44,10 +44,11 @@ export const judge = (
         message: `no result: it has no tests, could not be loaded, or the runner crashed (${ended.how})`,
       })),
   ]
-  // A run by name is called bad, too, if no file of the group has such a test. Another group may have one.
+  // `bun test` also fails if no test of the group matches the name. Another group may have a match, so this is no
+  // failure here.
   const hasNoneOfTheName = isFiltered && passed === 0
   if (!ended.isGood && !hasNoneOfTheName && failures.length === 0) {
-    failures.push({ name: title, message: `no test failed, but the run did: ${ended.how}` })
+    failures.push({ name: title, message: `no test failed, but the run itself failed: ${ended.how}` })
   }
   const skips = skipped.flatMap((skip) => {
     const reason = reasonOfSkip(skip)

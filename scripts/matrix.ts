@@ -1,6 +1,7 @@
-// `npm run test:matrix`: what is too long for every commit. Model and property tests with ten times their usual runs,
-// worlds of the simulator beyond those of `npm test`, and its mutations. The parts run one after the other and print as
-// they go. The last line has the form of `npm test`: all worlds together count as one test, and so do all mutations.
+// `npm run test:matrix`: checks that take too long for every commit. It runs model and property tests with ten times
+// their usual runs, more worlds of the simulator than `npm test`, and its mutations. The parts run one after the other
+// and print their progress. The last line has the form of `npm test`: all worlds together count as one test, and so do
+// all mutations.
 import { parseArgs } from "node:util"
 import type { Result } from "./judge.ts"
 import { installed, runProgram } from "./runProgram.ts"
@@ -13,8 +14,8 @@ type Part = (typeof parts)[number]
 
 const usage = `npm run test:matrix -- [options]
   --only PART    one of ${parts.join(", ")}
-  --seeds N      how many worlds are simulated (2000)
-  --from N       the first of them (301, where npm test ends)`
+  --seeds N      how many worlds to simulate (default 2000)
+  --from N       the first seed (default 301, the first one that npm test does not run)`
 
 interface Asked {
   readonly parts: ReadonlyArray<Part>
@@ -31,16 +32,17 @@ const asked = (): Asked => {
     },
   })
   const chosen = parts.filter((part) => values.only === undefined || part === values.only)
-  if (chosen.length === 0) throw new Error(`there is no part ${values.only}`)
+  if (chosen.length === 0) throw new Error(`there is no part ${values.only}: use one of ${parts.join(", ")}`)
   return { parts: chosen, seeds: positive("seeds", values.seeds), from: positive("from", values.from) }
 }
 
 const positive = (name: string, text: string): number => {
-  if (!/^[1-9]\d{0,8}$/.test(text)) throw new Error(`--${name} ${text} is not a whole number from 1 on`)
+  if (!/^[1-9]\d{0,8}$/.test(text))
+    throw new Error(`--${name} ${text} is not a whole number of at least 1 with at most 9 digits`)
   return Number(text)
 }
 
-/** The tests that ask testkit/effort.ts for their runs; the simulator's own has a part for itself. */
+/** The tests that take their number of runs from testkit/effort.ts, except the simulator, which has its own part. */
 const models = async (): Promise<ReadonlyArray<Result>> => {
   const sorter = new GroupSorter()
   const files = testFiles().filter((file) => {

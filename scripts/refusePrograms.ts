@@ -1,11 +1,11 @@
-// Loaded before the tests of the fast group: there, whatever tries to start a program fails. The sorting by imports
-// should never put such a file into the group; this is the proof that it did not.
+// The runner loads this file before the tests of the fast group. It makes every attempt to start a program fail. The
+// sorting by imports should never put a file that starts programs into the group, and this file proves it.
 import { mock } from "bun:test"
 import * as childProcess from "node:child_process"
 
 const refuse = () => {
   throw new Error(
-    "a test of the fast group started a program: see scripts/testGroups.ts for how files are sorted",
+    "a test of the fast group started a program: scripts/testGroups.ts explains how files are sorted into groups",
   )
 }
 

@@ -1,12 +1,12 @@
-// Where the sources and tests of this repository are, and what they import. The one place that lists its folders: the
-// sorting of tests and the rules of the house read it. A folder that is not there yet is left out.
+// Where the sources and tests of this repository are, and what they import. Only this file lists the folders. The
+// sorting of tests and the house rules read it. A folder that does not exist yet counts as empty.
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { dirname, join, normalize } from "node:path"
 import { fileURLToPath } from "node:url"
 
 export const root = fileURLToPath(new URL("..", import.meta.url))
 
-/** The sources of the product: what is in the service and its contract. */
+/** The sources of the product: the service and its contract. */
 export const productRoots: ReadonlyArray<string> = [
   "api/src",
   "bus/src",
@@ -15,7 +15,7 @@ export const productRoots: ReadonlyArray<string> = [
   "app/src",
 ]
 
-/** All that is written by hand and is no test. */
+/** All hand-written sources except tests. */
 export const sourceRoots: ReadonlyArray<string> = [
   ...productRoots,
   "bus/testkit",
@@ -37,13 +37,13 @@ export const testRoots: ReadonlyArray<string> = [
 ]
 
 export interface Import {
-  /** The path of a file of this repository from its root, else the name of a package as it is written. */
+  /** The path of a file of this repository from its root, else the name of a package as in the source. */
   readonly from: string
-  /** `import type`, of which nothing is left at run time. */
+  /** `import type`, which does not exist at run time. */
   readonly isType: boolean
 }
 
-/** The files below a folder whose names end so, by their paths from the root; none if there is no such folder. */
+/** The files below a folder with one of these endings, as paths from the root; none if the folder does not exist. */
 export const filesBelow = (folder: string, ...endings: ReadonlyArray<string>): ReadonlyArray<string> =>
   existsSync(join(root, folder))
     ? readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
@@ -54,7 +54,7 @@ export const filesBelow = (folder: string, ...endings: ReadonlyArray<string>): R
         .sort()
     : []
 
-/** The folders in a folder, by their paths from the root. */
+/** The folders in a folder, as paths from the root. */
 export const foldersIn = (folder: string): ReadonlyArray<string> =>
   existsSync(join(root, folder))
     ? readdirSync(join(root, folder), { withFileTypes: true })
@@ -65,7 +65,7 @@ export const foldersIn = (folder: string): ReadonlyArray<string> =>
 
 export const textOf = (path: string): string => readFileSync(join(root, path), "utf8")
 
-/** What the file at `path` imports, exports again, or loads later by a name that is written out. */
+/** What the file at `path` imports, re-exports, or loads later by a literal name. */
 export const importsOf = (path: string, text: string): ReadonlyArray<Import> => [
   ...[...text.matchAll(/(?:^|; *)(?:import|export)( type)?\b(?: [^"']*?\bfrom)? "([^"]+)"/gm)].map(
     ([, type, specifier = ""]) => ({ from: resolve(path, specifier), isType: type !== undefined }),

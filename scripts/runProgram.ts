@@ -1,5 +1,6 @@
-// Runs one program of a check. Alone, it writes to the terminal as it goes; beside others, its output is kept in a file
-// and printed in one piece when it ends, so that the lines of two programs never mix.
+// Runs one program of a check. A program that runs alone writes directly to the terminal. If it runs in parallel with
+// others, a file collects its output, and this module prints the output in one piece when the program ends. So the lines
+// of two programs never mix.
 import { spawn } from "node:child_process"
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -15,11 +16,11 @@ export interface Program {
 
 export interface Ended {
   readonly isGood: boolean
-  /** How it ended, for a person. */
+  /** How the program ended, as text for a person. */
   readonly how: string
 }
 
-/** No check takes as long: one that does hangs. */
+/** No check takes this long. A check that reaches this limit hangs. */
 const limitMs = 45 * 60_000
 
 /** A program of `node_modules/.bin`. */
@@ -50,10 +51,10 @@ const start = ({ command, args, env }: Program, output: number | "inherit"): Pro
   new Promise((resolve) => {
     const child = spawn(command, args, {
       cwd: root,
-      // Output kept in a file would lose its colours.
+      // Programs that write into a file would otherwise print no colours.
       env: { ...process.env, ...(process.stdout.isTTY ? { FORCE_COLOR: "1" } : {}), ...env },
       stdio: ["ignore", output, output],
-      // A process group of its own: whoever must be stopped is stopped with all that it has started.
+      // The program gets its own process group. So a stop also stops everything that the program has started.
       detached: true,
     })
     const { pid } = child
@@ -80,7 +81,7 @@ const killGroup = (pid: number): void => {
   try {
     process.kill(-pid, "SIGKILL")
   } catch {
-    // It has ended by itself.
+    // The group has already ended.
   }
 }
 

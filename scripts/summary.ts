@@ -1,4 +1,5 @@
-// The end of a check's output: what was slow, what was skipped and why, what failed, and the count as the last line.
+// The end of a check's output: the slowest files, the skipped tests with their reasons, the failures, and the count as
+// the last line.
 import type { Result } from "./judge.ts"
 
 const slowestShown = 10
@@ -39,7 +40,7 @@ const slowest = (results: ReadonlyArray<Result>): ReadonlyArray<string> => {
     .reduce((sum, s) => sum + s, 0)
   return [
     "",
-    `── the slowest files, of ${total.toFixed(0)} s of tests`,
+    `── slowest files (all tests: ${total.toFixed(0)} s)`,
     ...files.map(({ title, file, seconds }) => `${seconds.toFixed(1).padStart(7)} s  ${file} (${title})`),
   ]
 }

@@ -1,12 +1,12 @@
-// Which test files may run beside which. The group of a file follows from what it imports, itself or through other
-// files, so nobody has to put a file into a group:
+// Sorts test files into groups that may run in parallel. The group of a file follows from its imports, direct or through
+// other files, so no one has to assign a file to a group:
 //
 //   fast       starts no program;
-//   servers    starts a database or a broker, and no other program: it reaches only `serverStarters`;
-//   processes  starts any other program, above all the service itself, to kill it, freeze it or trace it.
+//   servers    starts a database or a broker, and no other program: it imports only `serverStarters`;
+//   processes  starts any other program, mostly the service itself, to kill it, freeze it or trace it.
 //
-// A file that starts a program in a new way lands in `processes`, where it disturbs nobody. While the fast group runs,
-// refusePrograms.ts makes every attempt to start a program fail.
+// A file that starts a program in a new way is in `processes`, where it disturbs no other test. While the fast group
+// runs, refusePrograms.ts makes every attempt to start a program fail.
 import { existsSync } from "node:fs"
 import { join } from "node:path"
 import { filesBelow, importsOf, root, testRoots, textOf } from "./repository.ts"
@@ -14,7 +14,7 @@ import { filesBelow, importsOf, root, testRoots, textOf } from "./repository.ts"
 export const groups = ["fast", "servers", "processes"] as const
 export type Group = (typeof groups)[number]
 
-/** The files that start a database or a broker, or fetch what those need. A new kind of server adds its file here. */
+/** The files that start a database or a broker, or download what these need. Add the file of a new kind of server. */
 export const serverStarters: ReadonlyArray<string> = [
   "server/testkit/Certificates.ts",
   "server/testkit/DebianPackages.ts",
@@ -24,11 +24,11 @@ export const serverStarters: ReadonlyArray<string> = [
   "server/testkit/PostgresServer.ts",
 ]
 
-/** All test files of the repository, by their paths from the root. */
+/** All test files of the repository, as paths from the root. */
 export const testFiles = (): ReadonlyArray<string> =>
   testRoots.flatMap((folder) => filesBelow(folder, ".test.ts")).sort()
 
-/** Reads a file by its path from the root; nothing if there is none. */
+/** Reads a file by its path from the root; undefined if it does not exist. */
 export type ReadSource = (path: string) => string | undefined
 
 const fromDisk: ReadSource = (path) =>
@@ -39,7 +39,7 @@ interface Known {
   readonly canStart: boolean
 }
 
-/** Sorts test files, and keeps what it has read of what they import. */
+/** Sorts test files, and caches the imports that it has read. */
 export class GroupSorter {
   readonly #read: ReadSource
   readonly #known = new Map<string, Known>()
@@ -54,10 +54,10 @@ export class GroupSorter {
     return starters.every((path) => serverStarters.includes(path)) ? "servers" : "processes"
   }
 
-  /** The file itself and all that it imports, however far away. */
+  /** The file itself and all files that it imports, directly or through others. */
   filesReachedBy(file: string): ReadonlyArray<string> {
     const reached = new Set([file])
-    // A set that grows while it is walked is walked to its end.
+    // The loop also visits the entries that are added to the set while it runs.
     for (const path of reached) for (const next of this.#know(path).imports) reached.add(next)
     return [...reached]
   }

@@ -1,12 +1,12 @@
-// What a run of `bun test` did, file by file, as its JUnit report tells it. The report is trusted only for files that
-// are in it: a file that was to run and is missing has crashed, or could not be loaded.
+// Reads the JUnit report of a run of `bun test`, file by file. If a file should have run and is not in the report, it
+// has crashed or could not be loaded.
 
 export interface TestCase {
   readonly file: string
-  /** The names of the groups around it and its own, from the outside in. */
+  /** The names of the groups around the test, outermost first, and then its own name. */
   readonly name: string
   readonly outcome: "passed" | "failed" | "skipped"
-  /** What failed, as the runner says it; empty for all others. */
+  /** The runner's message for a failed test; empty for all others. */
   readonly message: string
 }
 
@@ -20,7 +20,7 @@ export const readTestReport = (xml: string): TestReport => {
   const secondsByFile = new Map<string, number>()
   for (const [, attributes = ""] of xml.matchAll(/<testsuite\b([^>]*)>/g)) {
     const file = attributeOf(attributes, "file")
-    // Groups within a file are suites too: those have another name.
+    // Groups within a file are suites, too. Their name differs from the file's.
     if (attributeOf(attributes, "name") === file) {
       secondsByFile.set(file, (secondsByFile.get(file) ?? 0) + Number(attributeOf(attributes, "time")))
     }

@@ -1,4 +1,4 @@
-// Runs `bun test` over a list of files, and has its report judged.
+// Runs `bun test` over a list of files, and checks its report.
 import { mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -44,7 +44,7 @@ const textOf = (reportFile: string): string => {
   try {
     return readFileSync(reportFile, "utf8")
   } catch {
-    // The runner died before it wrote one: then every file is without a result.
+    // The runner died before it wrote a report. Then no file has a result.
     return ""
   }
 }

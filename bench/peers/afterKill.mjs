@@ -1,4 +1,4 @@
-// A peer as the process that is killed: `bun afterKill.mjs SYSTEM PLACE TERMS`; see bench/src/kill/deliverToFile.ts.
+// A peer as the process that is killed: `bun afterKill.mjs SYSTEM PLACE TERMS`. See bench/src/kill/deliverToFile.ts.
 import { deliverToFile } from "../src/kill/deliverToFile.ts"
 import { systems } from "./systems.mjs"
 

@@ -1,5 +1,6 @@
-// One system, one piece of work, in a process of its own: `bun main.mjs SYSTEM PLACE '{"work":"creates","timers":20000,…}'`.
-// The result is one line of JSON on stdout. What the work is, and what is counted, is in bench/src/peers/works.ts.
+// Runs one piece of work on one system, in a separate process:
+// `bun main.mjs SYSTEM PLACE '{"work":"creates","timers":20000,…}'`. The result is one line of JSON on stdout.
+// bench/src/peers/works.ts defines the work and the measurement.
 import { doWork } from "../src/peers/works.ts"
 import { systems } from "./systems.mjs"
 

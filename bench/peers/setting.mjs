@@ -1,7 +1,7 @@
-// What all systems are given alike.
+// The settings that all systems share.
 export { samplePayload as payload } from "../src/samplePayload.ts"
 
 export const queueName = "bench"
 
-/** How many jobs a worker may have under way at once. */
+/** How many jobs a worker may run at once. */
 export const concurrency = 200

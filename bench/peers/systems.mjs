@@ -1,4 +1,4 @@
-// The systems by name, each opened on what it keeps its jobs in.
+// The systems by name, each opened on its storage.
 export const systems = {
   "bullmq-redis": async (at) => (await import("./systems/bullmq.mjs")).openOnRedis(at),
   "bullmq-postgres": async (at) => (await import("./systems/bullmq.mjs")).openOnPostgres(at),

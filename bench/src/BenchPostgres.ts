@@ -1,17 +1,17 @@
-// The PostgreSQL server of every side that has one, Punctual's and its peers' alike: a fresh one on a free port of the
-// loopback, with the settings that it comes with; only vacuum looks around more often than once a minute, because what
-// is measured takes less than that.
+// The PostgreSQL server of every side that needs one, for Punctual and its peers. It is a new server on a free loopback
+// port with PostgreSQL's default settings. Only autovacuum runs more often than once a minute, because most measurements
+// take less than a minute.
 import { readdirSync, readFileSync } from "node:fs"
 import { PostgresServer } from "@punctual/server/testkit/PostgresServer"
 
 const settings = { autovacuum_naptime: "10s", shared_buffers: "128MB", max_connections: "100" }
 
-/** As it stands in the table beside each side that runs on it. */
-export const postgresTerms = "on the disk: PostgreSQL's own settings, synchronous_commit on"
+/** The table shows this text beside each side that runs on PostgreSQL. */
+export const postgresTerms = "on disk: PostgreSQL's default settings, synchronous_commit on"
 
 export const startPostgres = (): Promise<PostgresServer> => PostgresServer.start("installed", { settings })
 
-/** What the server keeps on its disk for the database, its indexes included, the write-ahead log not. */
+/** The size of the database on disk, with its indexes and without the write-ahead log. */
 export const databaseBytes = async (server: PostgresServer): Promise<number> => {
   await using sql = new Bun.SQL(server.url, { max: 1 })
   const rows: ReadonlyArray<{ bytes: string }> =
@@ -19,7 +19,7 @@ export const databaseBytes = async (server: PostgresServer): Promise<number> => 
   return Number(rows[0]?.bytes ?? Number.NaN)
 }
 
-/** Of all its processes together; what they share counts once. */
+/** The resident memory of all processes of the server. Shared memory counts once. */
 export const serverResidentMiB = async (server: PostgresServer): Promise<number> => {
   await using sql = new Bun.SQL(server.url, { max: 1 })
   const rows: ReadonlyArray<{ file: string }> = await sql`SELECT pg_read_file('postmaster.pid') AS file`
@@ -35,7 +35,7 @@ const parentOf = (pid: string): number => Number(/^PPid:\s+(\d+)/m.exec(procFile
 const proportionalKiB = (pid: string): number =>
   Number(/^Pss:\s+(\d+) kB/m.exec(procFile(pid, "smaps_rollup"))?.[1] ?? 0)
 
-/** Empty if the process has ended meanwhile. */
+/** Empty if the process has ended in the meantime. */
 const procFile = (pid: string, name: string): string => {
   try {
     return readFileSync(`/proc/${pid}/${name}`, "utf8")

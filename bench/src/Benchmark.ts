@@ -1,8 +1,9 @@
-// What a benchmark is: the same work done by Punctual, by its peers and by the bare limit, in turns so that noise hits all
-// alike, and a ratio to reach. Figures of different machines do not compare; ratios of one run do.
+// A benchmark gives the same work to Punctual, to its peers and to the bare limit, and has a target ratio. The sides take
+// turns, so that noise affects all of them equally. You can compare the ratios of one run. You cannot compare figures
+// from different machines.
 import type { ServerName } from "./Servers.ts"
 
-/** One measure of one side over all rounds, as numbers. */
+/** The values of one measure of one side, over all rounds. */
 export interface Figure {
   readonly measure: string
   readonly unit: string
@@ -12,7 +13,7 @@ export interface Figure {
 
 export interface Row {
   readonly name: string
-  /** What an answered create survives, and the settings that matter. */
+  /** How durable an answered create is, and the settings that matter. */
   readonly terms?: string
   readonly values: string
   readonly figures?: ReadonlyArray<Figure>
@@ -21,22 +22,22 @@ export interface Row {
 export interface Verdict {
   readonly label: string
   readonly value: string
-  /** Without one it is told for its own sake. */
+  /** Without a target the value is only for information. */
   readonly target?: string
-  /** Without it there was nothing to judge. */
+  /** Undefined if there is no target or no value. */
   readonly isReached?: boolean
 }
 
 export interface Report {
   readonly rows: ReadonlyArray<Row>
   readonly verdicts: ReadonlyArray<Verdict>
-  /** By the name of their file, without its ending. */
+  /** The name is the file name without its extension. */
   readonly plots?: ReadonlyArray<{ readonly name: string; readonly svg: string }>
 }
 
 export interface Scale {
   readonly rounds: number
-  /** Shrinks the work to a smoke run: its figures are no results. */
+  /** Makes a smoke run with very little work. Its figures are not valid results. */
   readonly isQuick: boolean
   /** Also runs the systems that Punctual is compared with. */
   readonly withPeers: boolean
@@ -45,16 +46,16 @@ export interface Scale {
 export interface Benchmark {
   readonly id: string
   readonly title: string
-  /** Servers that some of its sides need; they are looked for before the run begins. By default PostgreSQL. */
+  /** Servers that some of its sides need. The run looks for them before it begins. The default is PostgreSQL. */
   readonly uses?: ReadonlyArray<ServerName>
-  /** Servers without which nothing of it can be run. */
+  /** Servers that all of its sides need. */
   readonly needs?: ReadonlyArray<ServerName>
-  /** Whether it has sides of peers, which may need further servers. By default it has. */
+  /** Whether peers are among its sides. Peers may need more servers. The default is true. */
   readonly hasPeers?: boolean
   run(scale: Scale, progress: (message: string) => void): Promise<Report>
 }
 
-/** By the nearest rank. */
+/** Uses the nearest-rank method. */
 export const percentile = (values: ReadonlyArray<number>, fraction: number): number => {
   const sorted = [...values].sort((a, b) => a - b)
   return (
@@ -83,7 +84,7 @@ export const atLeast = (label: string, value: number, target: number): Verdict =
     ? { label, value: value.toFixed(2), target: `≥ ${target}`, isReached: value >= target }
     : { label, value: notMeasured, target: `≥ ${target}` }
 
-/** A ratio without a target. */
+/** A ratio without a target, for information. */
 export const told = (label: string, value: number): Verdict => ({
   label,
   value: Number.isFinite(value) ? value.toFixed(2) : notMeasured,
@@ -101,10 +102,10 @@ export const atMost = (label: string, value: number, target: number, unit: strin
     : { label, value: notMeasured, target: `≤ ${target}${suffix}` }
 }
 
-/** What went wrong, short enough for a line of a table. */
+/** The error as a text that is short enough for a row of a table. */
 export const whyNot = (error: unknown): string =>
-  `could not do it: ${(error instanceof Error ? error.message : String(error)).replace(/\s+/g, " ").slice(0, 200)}`
+  `failed: ${(error instanceof Error ? error.message : String(error)).replace(/\s+/g, " ").slice(0, 200)}`
 
-export const leftOut = (why: string): string => `left out: ${why}`
+export const leftOut = (why: string): string => `skipped: ${why}`
 
 const notMeasured = "not measured"

@@ -1,5 +1,5 @@
-// A server of the bench's own (echo, receiver) in a process of its own, so that both sides of a comparison have a
-// process to themselves. It prints its address as its first line.
+// One of the bench's own servers (echo, receiver) in a separate process, so that both sides of a comparison have a
+// process of their own. The server prints its address as its first line.
 import { fileURLToPath } from "node:url"
 
 export class ChildServer implements AsyncDisposable {

@@ -1,4 +1,4 @@
-// Punctual's engine in this process, on an SQLite file or on a PostgreSQL server: what the in-process benchmarks drive.
+// Punctual's engine in this process, on an SQLite file or on a PostgreSQL server. The in-process benchmarks use it.
 import { join } from "node:path"
 import type { Documents } from "@punctual/documents/Documents"
 import type { Spec } from "@punctual/server/domain/Timer"
@@ -37,7 +37,7 @@ export interface OpenEngine extends AsyncDisposable {
   readonly engine: EngineOnDisk
 }
 
-/** On the SQLite file, or the PostgreSQL database, that `place` names. */
+/** Opens an engine. `place` is the path of an SQLite file or the URL of a PostgreSQL database. */
 export const openEngine = async (
   kind: StoreKind,
   place: string,
@@ -64,7 +64,7 @@ export const openEngine = async (
   }
 }
 
-/** A new engine on a new store, for as long as `use` takes. */
+/** Opens a new engine on a new store, runs `use`, and closes the engine. */
 export const withEngine = async <A>(
   kind: StoreKind,
   use: (engine: EngineOnDisk) => Promise<A>,
@@ -76,7 +76,7 @@ export const withEngine = async <A>(
   return await use(engine)
 }
 
-/** Where there is no store yet; gone with the stack. */
+/** A place without a store. The stack removes it. */
 export const newPlace = async (kind: StoreKind, stack: AsyncDisposableStack): Promise<string> =>
   kind === "sqlite"
     ? join(stack.use(new TemporaryFolder()).path, "punctual.db")
@@ -100,5 +100,5 @@ const onFatal = (message: string) => {
 
 const shards = 16
 
-/** Of all timers of the in-process benchmarks. */
+/** The namespace of all timers of the in-process benchmarks. */
 export const namespace = "bench"

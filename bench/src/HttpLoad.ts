@@ -1,16 +1,16 @@
-// A closed loop of HTTP posts over raw keep-alive sockets: cheap enough that the server, not the client, is what
-// is measured. Each connection sends its next request when the answer to the last is complete.
+// A closed loop of HTTP posts over raw keep-alive sockets. It is so cheap that the server is the limit, not the client.
+// Each connection sends its next request when the answer to the last one is complete.
 
 export interface HttpLoad {
   readonly url: string
   readonly connections: number
   readonly requests: number
   readonly body: (index: number) => string
-  /** The load gives up after this long: it must end by itself. */
+  /** The load fails after this time, so that it always ends. */
   readonly withinMs: number
 }
 
-/** Requests a second. Fails on the first answer that is not a 200. */
+/** Returns requests per second. Fails on the first answer that is not a 200. */
 export const httpLoad = async ({ url, connections, requests, body, withinMs }: HttpLoad): Promise<number> => {
   const { hostname, port, pathname, host } = new URL(url)
   const head = `POST ${pathname} HTTP/1.1\r\nhost: ${host}\r\ncontent-type: application/json\r\ncontent-length: `
@@ -60,7 +60,7 @@ export const httpLoad = async ({ url, connections, requests, body, withinMs }: H
   return (requests / (performance.now() - startedAt)) * 1_000
 }
 
-/** Its status, once head and body are there. */
+/** The status of the answer, or undefined while its head or body is incomplete. */
 const completeAnswer = (text: string): number | undefined => {
   const headEnd = text.indexOf("\r\n\r\n")
   if (headEnd < 0) return undefined

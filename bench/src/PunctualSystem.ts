@@ -1,4 +1,4 @@
-// Punctual in this process as one of the systems that are compared: the same calls as the peers' adapters make of theirs.
+// Punctual in this process as one of the compared systems. It offers the same calls as the adapters of the peers.
 import { makeHandlerDeliverer } from "@punctual/server/deliverers/handler/HandlerDeliverer"
 import { Deliverers } from "@punctual/server/ports/Deliverer"
 import { Effect, Layer } from "effect"

@@ -1,4 +1,4 @@
-// Punctual as one of those that are compared: on each of its stores, with the work that its peers are given.
+// Punctual as one of the compared systems, on each of its stores. It gets the same work as its peers.
 import { fileURLToPath } from "node:url"
 import { postgresTerms } from "./BenchPostgres.ts"
 import { newPlace } from "./EngineOnDisk.ts"
@@ -8,9 +8,9 @@ import type { StoreKind } from "./Service.ts"
 
 const script = fileURLToPath(new URL("./punctualMain.ts", import.meta.url))
 
-/** What an answered create survives. */
+/** How durable an answered create is. */
 export const punctualTerms: Readonly<Record<StoreKind, string>> = {
-  sqlite: "on the disk: WAL, synchronous FULL",
+  sqlite: "on disk: WAL, synchronous FULL",
   postgres: postgresTerms,
 }
 

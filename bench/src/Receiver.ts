@@ -1,4 +1,4 @@
-// The far side of the webhook benchmarks, in a process of its own: counts deliveries and knows how late each was.
+// The receiver of the webhook benchmarks, in a separate process. It counts deliveries and records how late each was.
 import { eventually } from "@punctual/server/testkit/eventually"
 import { ChildServer } from "./ChildServer.ts"
 
@@ -18,7 +18,7 @@ export class Receiver implements AsyncDisposable {
     return `${this.#server.url}/plain`
   }
 
-  /** Answers at once, and notes how late the delivery is. */
+  /** Answers at once, and records how late the delivery is. */
   get timingUrl(): string {
     return `${this.#server.url}/timing`
   }
@@ -32,7 +32,7 @@ export class Receiver implements AsyncDisposable {
     await fetch(`${this.#server.url}/forget`)
   }
 
-  /** When so many deliveries have come. */
+  /** Resolves when `count` deliveries have arrived. */
   async delivered(count: number, withinMs: number): Promise<void> {
     await eventually(
       `${count} deliveries`,
@@ -41,7 +41,7 @@ export class Receiver implements AsyncDisposable {
     )
   }
 
-  /** How late each was that came to the timing URL, once so many have come. */
+  /** Waits until `count` deliveries have arrived. Returns how late each delivery at the timing URL was. */
   async latenessMs(count: number, withinMs: number): Promise<ReadonlyArray<number>> {
     await this.delivered(count, withinMs)
     return this.#ask<ReadonlyArray<number>>("/lateness")

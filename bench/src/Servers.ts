@@ -1,5 +1,5 @@
-// The servers that sides of the benchmarks need beside their own process: where each was found, or why it is missing.
-// A missing one leaves its sides out; it does not end the run.
+// The servers that sides of the benchmarks need in addition to their own process: where each was found, or why it is
+// missing. If a server is missing, the run skips its sides and continues.
 import { execFileSync } from "node:child_process"
 import { join } from "node:path"
 import { natsBinary } from "@punctual/bus/testkit/NatsBinary"
@@ -10,24 +10,24 @@ export type ServerName = "postgres" | "redis" | "nats"
 
 export type ServerState =
   | { readonly path: string; readonly version: string }
-  /** Why, and what to do. */
+  /** Why the server is missing, and what to do. */
   | { readonly missing: string }
 
-/** As the tables and messages name them. */
+/** The names in tables and messages. */
 export const serverTitle: Readonly<Record<ServerName, string>> = {
   postgres: "PostgreSQL",
   redis: "Redis",
   nats: "NATS",
 }
 
-/** Looked for once; what can be fetched is fetched, which may take a minute the first time. */
+/** Looks for the server once, and downloads it if possible. A download may take a minute. */
 export const serverState = (name: ServerName): ServerState => {
   const known = states.get(name) ?? look[name]()
   states.set(name, known)
   return known
 }
 
-/** Why a side that needs these must be left out; nothing if it need not. */
+/** Why the run must skip a side that needs these servers; undefined if all of them are there. */
 export const whyLeftOut = (needs: ReadonlyArray<ServerName>): string | undefined => {
   for (const name of needs) {
     const state = serverState(name)

@@ -1,5 +1,5 @@
-// The real service as its users run it, for the benchmarks that go over HTTP: a process of its own, on SQLite in a
-// temporary folder, or as a cluster of one on a PostgreSQL server of its own.
+// The real service as its users run it, for the benchmarks over HTTP: a separate process, on SQLite in a temporary
+// folder, or as a cluster of one node on its own PostgreSQL server.
 import { statSync } from "node:fs"
 import type { PostgresServer } from "@punctual/server/testkit/PostgresServer"
 import { ServiceProcess } from "@punctual/server/testkit/ServiceProcess"
@@ -8,7 +8,7 @@ import { databaseBytes, serverResidentMiB, startPostgres } from "./BenchPostgres
 
 export type StoreKind = "sqlite" | "postgres"
 
-/** As the tables name it. */
+/** The names in the tables. */
 export const storeName: Readonly<Record<StoreKind, string>> = { sqlite: "SQLite", postgres: "PostgreSQL" }
 
 export class Service implements AsyncDisposable {
@@ -29,7 +29,7 @@ export class Service implements AsyncDisposable {
     this.#process = process
   }
 
-  /** Ready to take timers. */
+  /** Starts the service. Resolves when it is ready for timers. */
   static async start(on: StoreKind = "sqlite"): Promise<Service> {
     const stack = new AsyncDisposableStack()
     try {
@@ -48,23 +48,23 @@ export class Service implements AsyncDisposable {
     return this.#process.url
   }
 
-  /** Killed without notice and started on the same data, until it is ready. Its URL is another one then. */
+  /** Kills the service without warning and starts it on the same data. Resolves when it is ready. Its URL changes. */
   async restart(): Promise<void> {
     await this.kill9()
     await this.startAgain()
   }
 
-  /** Ends the service, not its database, without any notice. */
+  /** Kills the service, but not its database, without warning. */
   async kill9(): Promise<void> {
     await this.#process.kill9()
   }
 
-  /** After a kill, on the same data, until it is ready. */
+  /** Starts the service after a kill, on the same data. Resolves when it is ready. */
   async startAgain(): Promise<void> {
     await this.#process.start()
   }
 
-  /** Creates timers, a thousand a call, one call after another. */
+  /** Creates timers, a thousand per call, one call after another. */
   async createMany(count: number, timer: (index: number) => object): Promise<void> {
     for (let first = 0; first < count; first += 1_000) {
       const timers = Array.from({ length: Math.min(1_000, count - first) }, (_, index) =>
@@ -80,18 +80,18 @@ export class Service implements AsyncDisposable {
     }
   }
 
-  /** Resident memory of the service's process, by the system's account; that of its database server is not in it. */
+  /** Resident memory of the service's process as the system reports it, without its database server. */
   async residentMiB(): Promise<number> {
     const status = await Bun.file(`/proc/${this.#process.pid}/status`).text()
     return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1] ?? Number.NaN) / 1024
   }
 
-  /** Of all processes of its PostgreSQL server together; undefined on SQLite, which has none. */
+  /** Resident memory of all processes of its PostgreSQL server; undefined on SQLite, which has no server. */
   async serverResidentMiB(): Promise<number | undefined> {
     return this.#server === undefined ? undefined : await serverResidentMiB(this.#server)
   }
 
-  /** SQLite: the file and its log. PostgreSQL: the database, without the server's log. */
+  /** On SQLite the size of the file and its log. On PostgreSQL the size of the database without the server's log. */
   async diskBytes(): Promise<number> {
     if (this.#server !== undefined) return await databaseBytes(this.#server)
     const file = ServiceProcess.databaseIn(this.#folder)

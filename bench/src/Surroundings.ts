@@ -1,4 +1,4 @@
-// What a figure was measured on: machine, disk, versions, scale. Without it a table says nothing to another reader.
+// The environment of a measurement: machine, disk, versions, scale. Without it another reader cannot interpret a table.
 import { Database } from "bun:sqlite"
 import { closeSync, fsyncSync, openSync, readFileSync, writeSync } from "node:fs"
 import { cpus, release, totalmem, type } from "node:os"
@@ -14,7 +14,7 @@ export interface Surroundings extends Scale {
   readonly at: string
   readonly machine: string
   readonly system: string
-  /** The median of many small writes, each followed by an fsync, where the stores' files are. */
+  /** The median time of a small write with an fsync, on the disk of the stores' files. */
   readonly fsyncMs: number
   readonly versions: Readonly<Record<string, string>>
 }
@@ -39,15 +39,15 @@ export const surroundings = (scale: Scale, servers: ReadonlyArray<ServerName>): 
   ...scale,
 })
 
-/** As it stands above the tables. */
+/** The text above the tables. */
 export const surroundingsText = ({ machine, system, fsyncMs, versions, at, rounds }: Surroundings): string =>
   [
     `- machine: ${machine}; ${system}`,
-    `- disk: an fsync of 4 KiB takes ${fsyncMs.toFixed(2)} ms (median of ${fsyncs}, where the stores keep their files)`,
+    `- disk: an fsync of 4 KiB takes ${fsyncMs.toFixed(2)} ms (median of ${fsyncs}, on the disk of the stores' files)`,
     `- versions: ${Object.entries(versions)
       .map(([name, version]) => `${name} ${version}`)
       .join(", ")}`,
-    `- ${at}, ${rounds} round${rounds === 1 ? "" : "s"}, each side once a round; the median, and the lowest to the highest`,
+    `- ${at}, ${rounds} round${rounds === 1 ? "" : "s"}, each side once per round; median (lowest to highest)`,
   ].join("\n")
 
 const osName = (): string => {

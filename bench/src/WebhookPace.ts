@@ -1,5 +1,5 @@
-// The real service with many timers pending, and so many a second that fire to a receiver on loopback, which says how late
-// each was. Filled once, and fired as often as there are rounds.
+// The real service with many pending timers and a fixed rate of timers that fire to a receiver on loopback. The receiver
+// records how late each was. The service is filled once, and fires once per round.
 import { count } from "./Benchmark.ts"
 import type { Receiver } from "./Receiver.ts"
 import { Service, type StoreKind, storeName } from "./Service.ts"
@@ -38,11 +38,11 @@ export class WebhookPace implements AsyncDisposable {
     }
   }
 
-  /** How late each was; the first second, which is not counted, comes on top. */
+  /** Returns how late each timer was. It fires one more second first, which does not count. */
   async fire(perSecond: number, seconds: number): Promise<ReadonlyArray<number>> {
     await this.#fireSeconds(perSecond, seconds + warmUpSeconds)
     const latenessMs = await this.#receiver.latenessMs(perSecond * (seconds + warmUpSeconds), firedWithinMs)
-    // They come in the order in which they are due, but for those of nearly the same instant.
+    // Deliveries arrive in due order, except those of nearly the same instant.
     return latenessMs.slice(perSecond * warmUpSeconds)
   }
 
@@ -57,7 +57,7 @@ export class WebhookPace implements AsyncDisposable {
     }
   }
 
-  /** Creates each second's timers a little ahead, due evenly over it, until the last is due. */
+  /** Creates the timers of each second shortly before it, due evenly over that second, until the last is due. */
   async #fireSeconds(perSecond: number, seconds: number): Promise<void> {
     await this.#receiver.forget()
     const firstDue = Date.now() + aheadMs

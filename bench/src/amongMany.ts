@@ -1,14 +1,14 @@
-// Timers that fire evenly among very many that do not, in process, on every system: P7 judges it and Lateness draws it.
-// Filling the systems takes long, so within one run of the bench it is done once.
+// Timers that fire at an even rate while very many others are pending, in process, on every system. P7 compares the
+// result with its targets, and Lateness draws it. Filling the systems takes long, so one run of the bench does it once.
 import type { Scale } from "./Benchmark.ts"
 import { compareLateness, type Latenesses } from "./compareLateness.ts"
 import { punctual } from "./PunctualWork.ts"
 import { installPeers, peers } from "./peers/Peer.ts"
 
-/** What a system holds after this long is what it is measured with: some would take hours for a million. */
+/** Filling stops after this time, even with fewer timers, because some systems need hours for a million. */
 export const fillWithinMs = 120_000
 
-/** How many are pending, and how many fire, in process and over webhooks alike; in process all are created before. */
+/** How many timers are pending and how many fire, in process and over webhooks. In process all are created first. */
 export const paceAmongMany = ({ isQuick }: Pick<Scale, "isQuick">) =>
   isQuick
     ? { pending: 2_000, perSecond: 200, seconds: 1, leadMs: 1_500 }
@@ -16,7 +16,7 @@ export const paceAmongMany = ({ isQuick }: Pick<Scale, "isQuick">) =>
 
 const runs = new Map<string, Promise<Latenesses>>()
 
-/** The one that was made before in this process, if there is one. */
+/** Returns the earlier result of this process, if there is one. */
 export const latenessAmongMany = (scale: Scale, progress: (message: string) => void): Promise<Latenesses> => {
   const name = JSON.stringify(scale)
   const run = runs.get(name) ?? measured(scale, progress)

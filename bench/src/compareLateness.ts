@@ -1,5 +1,5 @@
-// Sides of a benchmark that fire at the same pace, each once a round, in turns; compared by the medians of their
-// percentiles. A side without its server, or one that fails, is said to in its row, and the others go on.
+// Compares sides of a benchmark that fire at the same rate, by the medians of their percentiles. The sides take turns,
+// once per round. If a side lacks its server or fails, its row says so, and the others continue.
 import { count, figure, leftOut, medianOf, percentile, type Row, whyNot } from "./Benchmark.ts"
 import type { Result } from "./peers/Peer.ts"
 import { type ServerName, whyLeftOut } from "./Servers.ts"
@@ -11,28 +11,28 @@ export interface LatenessSide {
   readonly measure: () => Promise<Pick<Result, "latenessMs" | "pending">>
 }
 
-/** In milliseconds; not a number if it was not measured. */
+/** Lateness in milliseconds; NaN if it was not measured. */
 export interface Percentiles {
   readonly p50: number
   readonly p99: number
-  /** Of all rounds. */
+  /** The earliest delivery of all rounds. */
   readonly earliest: number
 }
 
 export interface Latenesses {
   readonly rows: ReadonlyArray<Row>
   readonly of: (name: string) => Percentiles
-  /** All of a side, over all rounds. */
+  /** All values of a side, over all rounds. */
   readonly allOf: (name: string) => ReadonlyArray<number>
 }
 
 const shown = { p50: 0.5, p99: 0.99, "p99.9": 0.999, highest: 1 } as const
 
-/** What all sides are asked for. */
+/** The work of every side. */
 interface Terms {
   readonly rounds: number
   readonly pending: number
-  /** How long they may take to have that many. */
+  /** How long a side may take to create the pending timers. */
   readonly fillWithinMs: number
 }
 

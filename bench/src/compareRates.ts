@@ -1,5 +1,5 @@
-// Sides of a benchmark that do the same work, each once a round, in turns; compared by the medians of what they did a
-// second. A side without its server, or one that fails, is said to in its row, and the others go on.
+// Compares sides of a benchmark that do the same work, by the medians of their rates. The sides take turns, once per
+// round. If a side lacks its server or fails, its row says so, and the others continue.
 import { count, figure, leftOut, medianOf, type Row, type Scale, whyNot } from "./Benchmark.ts"
 import { type ServerName, whyLeftOut } from "./Servers.ts"
 
@@ -7,7 +7,7 @@ export interface Side {
   readonly name: string
   readonly terms?: string
   readonly needs?: ReadonlyArray<ServerName>
-  /** What it did a second; with a remark, if it could not do quite what was asked. */
+  /** The rate per second, with a remark if the side could not do all of the work. */
   readonly measure: () => Promise<number | Measured>
 }
 
@@ -18,9 +18,9 @@ export interface Measured {
 
 export interface Rates {
   readonly rows: ReadonlyArray<Row>
-  /** By a side's median round; not a number if it was not measured. */
+  /** The median rate of a side; NaN if it was not measured. */
   readonly of: (name: string) => number
-  /** The highest of these sides. */
+  /** The highest median rate of these sides. */
   readonly best: (names: ReadonlyArray<string>) => number
 }
 
@@ -59,7 +59,7 @@ export const compareRates = async (
   }
 }
 
-/** Once it has failed it is not tried again: what it has done before stands. */
+/** A side that failed gets no further turns. The results of its earlier turns stay. */
 const takeTurn = async (course: Course): Promise<string> => {
   try {
     const measured = await course.side.measure()

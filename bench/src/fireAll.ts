@@ -1,4 +1,4 @@
-// Many timers due in the same instant, through an engine in this process.
+// Fires many timers that are due in the same instant, through an engine in this process.
 import type { Spec } from "@punctual/server/domain/Timer"
 import { Effect } from "effect"
 import type { EngineOnDisk } from "./EngineOnDisk.ts"
@@ -7,7 +7,7 @@ import { command } from "./work.ts"
 const batch = 1_000
 const settledWithinMs = 120_000
 
-/** From the instant at which all are due to the commit that settles the last; timers a second. */
+/** Returns timers per second, from the instant at which all are due to the commit that settles the last. */
 export const fireAll = async (
   { scheduler, store }: EngineOnDisk,
   timers: number,

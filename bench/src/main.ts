@@ -1,6 +1,8 @@
-// `npm run bench`: Punctual, its peers and the bare limits on the same work, in turns, on this machine; one table.
-//   --only P2,P4   some of them          --quick   a smoke run on very small work          --rounds N   (3)
-//   --peers        with the systems that it is compared with
+// `npm run bench`: gives the same work to Punctual, its peers and the bare limits, in turns, on this machine.
+//   --only P2,P4   only these benchmarks
+//   --quick        a smoke run with very little work
+//   --rounds N     how often each side runs (default 3)
+//   --peers        also run the systems that Punctual is compared with
 import { mkdirSync, writeFileSync } from "node:fs"
 import { join, relative } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -72,7 +74,7 @@ const readArguments = (): { readonly chosen: ReadonlyArray<Benchmark>; readonly 
 
 const usedByDefault: ReadonlyArray<ServerName> = ["postgres"]
 
-/** Says of each server that a chosen benchmark needs where it was found, or what is left out without it. */
+/** Prints where each needed server was found, or what the run skips without it. */
 const findServers = (chosen: ReadonlyArray<Benchmark>, scale: Scale): ReadonlyArray<ServerName> => {
   const ofPeers = scale.withPeers ? peers.flatMap(({ needs }) => needs) : []
   const users = new Map<ServerName, Array<string>>()
@@ -85,7 +87,7 @@ const findServers = (chosen: ReadonlyArray<Benchmark>, scale: Scale): ReadonlyAr
     const state = serverState(name)
     say(
       "missing" in state
-        ? `${serverTitle[name]} is missing, and what needs it is left out of ${usedBy.join(", ")}: ${state.missing}`
+        ? `${serverTitle[name]} is missing, so ${usedBy.join(", ")} will skip the sides that need it: ${state.missing}`
         : `${serverTitle[name]} ${state.version}: ${state.path}`,
     )
   }
@@ -97,7 +99,7 @@ interface Kept {
   readonly report: Report
 }
 
-/** One that cannot be run is said to, and the others go on. */
+/** If a benchmark cannot run, its table says so, and the others continue. */
 const runOne = async (
   benchmark: Benchmark,
   scale: Scale,
@@ -112,11 +114,11 @@ const runOne = async (
   }
 }
 
-/** A smoke run's are no results: they lie apart, and are not committed. */
+/** The figures of a smoke run are not valid results. They go into a separate folder, which is not committed. */
 const resultsOf = ({ isQuick }: Scale): string =>
   fileURLToPath(new URL(isQuick ? "../results/quick/" : "../results/", import.meta.url))
 
-/** Named after what was run, so that a run of some does not replace one of all. Answers the files' names. */
+/** Names files after the benchmarks, so that a run of some does not replace a run of all. Returns the names. */
 const keep = (
   folder: string,
   name: string,
@@ -161,10 +163,10 @@ const run = async () => {
     const text = reportText(benchmark, report)
     process.stdout.write(text)
     markdown += text
-    // After each: a run takes long, and one that is broken off leaves what it has.
+    // Results are written after each benchmark. A run takes long, and an interrupted run keeps what it has.
     kept = keep(folder, which, markdown, reports, head)
   }
-  say(`done in ${minutes()}; kept in ${relative(process.cwd(), folder)}: ${kept.join(", ")}`)
+  say(`done in ${minutes()}; results in ${relative(process.cwd(), folder)}: ${kept.join(", ")}`)
 }
 
 try {

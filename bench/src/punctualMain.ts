@@ -1,4 +1,4 @@
-// Punctual's counterpart of bench/peers/main.mjs: one piece of work in a process of its own,
+// Punctual's version of bench/peers/main.mjs. It does one piece of work in a separate process:
 // `bun punctualMain.ts sqlite|postgres PLACE WORK`. The result is one line of JSON on stdout.
 import { openPunctual } from "./PunctualSystem.ts"
 import { doWork } from "./peers/works.ts"

@@ -1,4 +1,4 @@
-// What a run has found, as the Markdown that is printed and kept.
+// The results of a run as Markdown, to print and to store.
 import type { Benchmark, Report, Verdict } from "./Benchmark.ts"
 import { type Surroundings, surroundingsText } from "./Surroundings.ts"
 
@@ -8,7 +8,10 @@ export const headText = (surroundings: Surroundings): string => {
     `# Punctual${withPeers ? ", its peers" : ""} and the bare limits`,
     "",
     ...(isQuick
-      ? ["**A smoke run on very small work: it shows that everything runs. Its figures are no results.**", ""]
+      ? [
+          "**A smoke run with very little work. It shows that everything runs. Its figures are not valid results.**",
+          "",
+        ]
       : []),
     surroundingsText(surroundings),
     "",
@@ -30,7 +33,7 @@ export const reportText = (
     "",
     ...(verdicts.length === 0
       ? []
-      : [line(["measure", "value", "to reach", ""]), line(["---", "---", "---", "---"])]),
+      : [line(["measure", "value", "target", ""]), line(["---", "---", "---", "---"])]),
     ...verdicts.map((verdict) =>
       line([verdict.label, verdict.value, verdict.target ?? "", judgement(verdict)]),
     ),

@@ -1,4 +1,4 @@
-// What every timer and every job carries, Punctual's and the peers' alike: about a hundred bytes of JSON.
+// The payload of every timer and job, of Punctual and its peers: about a hundred bytes of JSON.
 export const samplePayload = {
   order: 1_042,
   customer: "c-77",

@@ -1,4 +1,4 @@
-// A compared system, Punctual or a peer, as a side of a benchmark that counts what is done a second.
+// A compared system, Punctual or a peer, as a side of a benchmark that measures a rate per second.
 import { count } from "./Benchmark.ts"
 import type { Side } from "./compareRates.ts"
 import type { Peer, Work } from "./peers/Peer.ts"
@@ -14,6 +14,6 @@ export const systemSide = (
     const { perSecond = Number.NaN, timers = work.timers } = await run(work)
     return timers === work.timers
       ? perSecond
-      : { perSecond, remark: `${count(timers)} only: more could not be taken in before` }
+      : { perSecond, remark: `only ${count(timers)}: the system could not create more in time` }
   },
 })

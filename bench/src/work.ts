@@ -1,4 +1,4 @@
-// The work that both sides of a comparison get: the same payload, random ids, due times spread alike.
+// The work that both sides of a comparison get: the same payload, random ids, and the same spread of due times.
 import { randomUUID } from "node:crypto"
 import type { Spec } from "@punctual/server/domain/Timer"
 import type { CreateCommand } from "@punctual/server/engine/front/Scheduler"

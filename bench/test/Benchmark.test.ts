@@ -39,7 +39,7 @@ describe("verdicts", () => {
 
   test("a failure fits on a line of a table", () => {
     const text = whyNot(new Error(`first\nsecond ${"x".repeat(1_000)}`))
-    expect(text).toStartWith("could not do it: first second")
+    expect(text).toStartWith("failed: first second")
     expect(text.length).toBeLessThan(250)
   })
 })

@@ -46,7 +46,7 @@ describe("a run", () => {
 
   test("that ends badly without a failed test has failed", () => {
     expect(judged(suite("a.test.ts", passing), ["a.test.ts"], badly).failures).toEqual([
-      { name: "fast", message: "no test failed, but the run did: it ended with code 1" },
+      { name: "fast", message: "no test failed, but the run itself failed: it ended with code 1" },
     ])
   })
 

@@ -19,7 +19,7 @@ const open = (Queues, Workers, connection) => {
       worker = new Workers(queueName, async (job) => onFired(job.id), { connection, concurrency })
       await worker.waitUntilReady()
     },
-    // Completed jobs are removed, and none has failed.
+    // BullMQ removes completed jobs, and no job fails.
     unsettled: async () => {
       const counts = await queue.getJobCounts("waiting", "active", "delayed", "prioritized", "failed")
       return Object.values(counts).reduce((sum, count) => sum + count, 0)

@@ -1,5 +1,5 @@
-// bunqueue 2 embedded, on a SQLite file, with durable: true: an answered add is written to the file. Its commits are not
-// synced (synchronous NORMAL, which it has no setting for), so that a power failure may take the latest.
+// bunqueue 2 embedded, on an SQLite file, with durable: true. An answered add is written to the file. Its commits are not
+// synced (synchronous NORMAL, without a setting to change it), so a power failure may lose the latest.
 import { Queue, Worker } from "bunqueue/client"
 import { concurrency, queueName } from "../setting.mjs"
 

@@ -1,5 +1,5 @@
-// graphile-worker 0.18 on PostgreSQL: jobs with runAt. Jobs of the future are found by polling alone, so it polls often;
-// otherwise with the settings that its page on performance was measured with: jobs are fetched and completed in batches.
+// graphile-worker 0.18 on PostgreSQL: jobs with runAt. It finds future jobs only by polling, so it polls often here. The
+// other settings are those of its performance page: it fetches and completes jobs in batches.
 
 import { Logger } from "@graphile/logger"
 import { makeWorkerUtils, run } from "graphile-worker"
@@ -43,7 +43,7 @@ export const open = (url) => {
         },
       })
     },
-    // Completed jobs are removed.
+    // graphile-worker removes completed jobs.
     unsettled: () =>
       utils.withPgClient(async (client) => {
         const { rows } = await client.query("SELECT count(*)::int AS left FROM graphile_worker._private_jobs")

@@ -1,6 +1,6 @@
-// pg-boss 12 on PostgreSQL: jobs with startAfter, polled as often as it allows by each of several workers that begin one
-// after another, so that one of them looks every few milliseconds; in batches, and fetched on without a pause
-// while batches come back full.
+// pg-boss 12 on PostgreSQL: jobs with startAfter. Several workers start one after another, and each polls as often as
+// pg-boss allows, so that one of them polls every few milliseconds. Workers fetch batches, and fetch the next one without
+// a pause while batches are full.
 import { PgBoss } from "pg-boss"
 import { queueName } from "../setting.mjs"
 
@@ -49,7 +49,7 @@ export const open = (url) => {
   }
 }
 
-/** The least that it takes. */
+/** The shortest interval that pg-boss allows. */
 const pollEveryMs = 500
 const workers = 10
 const batchSize = 1_000

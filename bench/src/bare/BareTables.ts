@@ -1,5 +1,5 @@
-// The bare limits on SQLite: the store's own tables, written and emptied by prepared statements in one thread, with
-// nothing around them: no queue, no other thread, no history, no answers.
+// The bare limits on SQLite. Prepared statements in one thread fill and empty the store's own tables. There is no queue,
+// no other thread, no history and no answer.
 import { Database, type Statement } from "bun:sqlite"
 import { join } from "node:path"
 import type { Timer } from "@punctual/server/domain/Timer"
@@ -9,7 +9,7 @@ import { TemporaryFolder } from "@punctual/server/testkit/TemporaryFolder"
 import { handlerSpec } from "../EngineOnDisk.ts"
 import { command, farAhead, payload } from "../work.ts"
 
-/** A timer as its statement takes it. */
+/** The parameters of the insert statement for a timer. */
 export interface BareRow {
   readonly head: ReadonlyArray<string | number>
   readonly spec: string
@@ -21,12 +21,12 @@ export class BareTables implements Disposable {
   readonly #insertHead: Statement
   readonly #insertBody: Statement
 
-  /** New ones, in a file in that folder. */
+  /** Creates new tables, in a file in that folder. */
   constructor(folder: string) {
     this.#database = new Database(join(folder, "bare.db"), { create: true })
     this.#database.run("PRAGMA journal_mode = WAL")
     this.#database.run("PRAGMA synchronous = FULL")
-    // As the store has them: a cache, and a write-ahead log that may grow before it is copied back.
+    // The same settings as the store: a cache, and a write-ahead log that may grow before a checkpoint.
     this.#database.run("PRAGMA cache_size = -32768")
     this.#database.run("PRAGMA wal_autocheckpoint = 16000")
     for (const sql of migrations) this.#database.run(sql)
@@ -39,7 +39,7 @@ export class BareTables implements Disposable {
     )
   }
 
-  /** In one commit. */
+  /** Inserts all rows in one commit. */
   insert(rows: ReadonlyArray<BareRow>): void {
     this.#database.run("BEGIN IMMEDIATE")
     for (const { head, spec, payload } of rows) {
@@ -49,7 +49,7 @@ export class BareTables implements Disposable {
     this.#database.run("COMMIT")
   }
 
-  /** Selects what is due, page by page, with its payload, and deletes it; rows a second. */
+  /** Selects due timers with their payloads, page by page, and deletes them. Returns rows per second. */
   selectAndDelete(count: number): number {
     const page = this.#database.query<{ id: number }, [number]>(
       "SELECT timers.*, bodies.spec, bodies.payload FROM timers JOIN bodies USING (id) WHERE shard = ? ORDER BY shard, fire_at, fire_id LIMIT 500",
@@ -83,7 +83,7 @@ const shards = 16
 const perSecond = (count: number, startedAt: number): number =>
   (count / (performance.now() - startedAt)) * 1_000
 
-/** A timer of the bench's own kind, or of another's name and payload. */
+/** A timer with the bench's usual name and payload, or with the given ones. */
 export const bareTimer = (
   executeAt: number,
   named?: { readonly namespace: string; readonly timerId: string; readonly payload: string },
@@ -128,7 +128,7 @@ export const bareRow = (timer: Timer): BareRow => ({
 export const bareRows = (count: number, executeAt: () => number): ReadonlyArray<BareRow> =>
   Array.from({ length: count }, () => bareRow(bareTimer(executeAt())))
 
-/** Into new tables; rows a second. */
+/** Inserts rows into new tables. Returns rows per second. */
 export const insertAll = (count: number, rowsACommit = 1_000): number => {
   using folder = new TemporaryFolder()
   using bare = new BareTables(folder.path)
@@ -138,14 +138,14 @@ export const insertAll = (count: number, rowsACommit = 1_000): number => {
   return perSecond(count, startedAt)
 }
 
-/** From tables that have just been filled; rows a second. */
+/** Fills new tables, then selects and deletes all rows. Returns rows per second. */
 export const deleteAll = (count: number): number => {
   using folder = new TemporaryFolder()
   using bare = filledTables(folder.path, count)
   return bare.selectAndDelete(count)
 }
 
-/** With so many due at the same instant. */
+/** Tables with `count` timers that are due in the same instant. */
 export const filledTables = (folder: string, count: number): BareTables => {
   const bare = new BareTables(folder)
   const dueAt = Date.now()

@@ -1,5 +1,5 @@
-// Bare select and delete in a thread of its own, beside whatever else is measured: what a store has to do while timers are
-// delivered. The rows are there before the measuring begins.
+// Bare select and delete in a separate thread, in parallel with another measured work. A store must do the same while
+// timers are delivered. The rows are there before the measurement begins.
 import { TemporaryFolder } from "@punctual/server/testkit/TemporaryFolder"
 
 export class EmptyingThread implements Disposable {
@@ -17,7 +17,7 @@ export class EmptyingThread implements Disposable {
     return thread
   }
 
-  /** Done when the last row is gone. */
+  /** Resolves when the last row is deleted. */
   async empty(): Promise<void> {
     await this.#ask("empty")
   }
@@ -39,6 +39,6 @@ export class EmptyingThread implements Disposable {
 export interface Task {
   readonly task: "fill" | "empty"
   readonly rows: number
-  /** Where its tables are. */
+  /** The folder of its tables. */
   readonly folder: string
 }

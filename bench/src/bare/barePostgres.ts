@@ -1,5 +1,5 @@
-// The bare limit of P3 on PostgreSQL: the store's own table, on sessions set as the store sets its own, filled by one
-// statement for a thousand rows, with nothing around it: no fence, no counters, no look at what is there.
+// The bare limit of P3 on PostgreSQL. One statement per thousand rows fills the store's own table, in sessions with the
+// store's settings. There is no fence, no counter and no look at existing rows.
 import { shardOf } from "@punctual/server/domain/TimerKey"
 import { connectionTo } from "@punctual/server/stores/postgres/Connections"
 import { openDatabase } from "@punctual/server/stores/postgres/openDatabase"
@@ -17,14 +17,14 @@ const insert = `INSERT INTO timers (fire_at, execute_at, revision, created_at, u
   FROM unnest($4::bigint[], $5::bigint[], $6::integer[], $7::uuid[], $8::uuid[], $9::text[], $10::text[])
     AS t (fire_at, revision, shard, uuid, fire_id, timer_id, correlation_id)`
 
-/** Into a new database, by so many connections at once; rows a second. */
+/** Inserts rows into a new database, over several connections at once. Returns rows per second. */
 export const insertAllOnPostgres = async (rows: number, connections: number): Promise<number> => {
   await using server = await startPostgres()
   const { place } = await openDatabase(server.database().url, shards)
   const batches = Array.from({ length: Math.ceil(rows / batch) }, parametersOf)
   const sqls = Array.from({ length: connections }, () => connectionTo(place))
   try {
-    // Connected, and the statement prepared.
+    // The first statement on each connection connects it and prepares the statement.
     await Promise.all(sqls.map((sql) => sql.unsafe(insert, parametersOf())))
     const startedAt = performance.now()
     await Promise.all(

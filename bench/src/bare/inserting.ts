@@ -1,4 +1,4 @@
-// The thread of insertingEcho.ts: each message is rows for one commit, and is answered when that is on the disk.
+// The thread of insertingEcho.ts. Each message has the rows of one commit. The thread answers when the commit is on disk.
 import { parentPort, workerData } from "node:worker_threads"
 import { type BareRow, BareTables } from "./BareTables.ts"
 

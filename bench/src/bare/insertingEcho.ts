@@ -1,6 +1,6 @@
-// The combined bare limit of P2: the echo server, which answers only after the timer was inserted into the same tables.
-// The database has a thread of its own, as it has in the service, and all requests that came in while one commit ran
-// share the next. No validation, no engine: what two cores allow when both halves must be done.
+// The combined bare limit of P2: an echo server that answers only after it has inserted the timer into the same tables.
+// The database has its own thread, as in the service, and all requests that arrive during one commit share the next one.
+// There is no validation and no engine. It shows what two cores can do when both halves of the work are required.
 import { Worker } from "node:worker_threads"
 import { type BareRow, bareRow, bareTimer } from "./BareTables.ts"
 
@@ -35,7 +35,7 @@ thread.on("message", () => {
 const inserted = (row: BareRow): Promise<void> =>
   new Promise((answer) => {
     waiting.push({ row, answer })
-    // Those that arrive in the same turn of the loop come along.
+    // Requests that arrive in the same turn of the event loop join this commit.
     if (committing.length === 0 && waiting.length === 1) {
       setImmediate(() => {
         if (committing.length === 0) commit()
@@ -47,7 +47,7 @@ const server = Bun.serve({
   hostname: "127.0.0.1",
   port: 0,
   development: false,
-  // Without development mode the runtime would share a busy port instead of refusing it.
+  // Without development mode the runtime would share a port that is in use instead of failing.
   reusePort: false,
   fetch: async (request) => {
     const timer = (await request.json()) as Posted

@@ -1,7 +1,7 @@
-// The bare limit of P6: the same webhooks, posted by the same runtime's fetch, so many at once.
+// The bare limit of P6: the fetch of the same runtime posts the same webhooks, with a fixed number at once.
 import { samplePayload } from "../samplePayload.ts"
 
-/** Posts a second. */
+/** Returns posts per second. */
 export const postAll = async (url: string, posts: number, atOnce: number): Promise<number> => {
   const id = crypto.randomUUID()
   const now = new Date().toISOString()

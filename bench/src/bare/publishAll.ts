@@ -1,9 +1,9 @@
-// The bare limit of P5: the same events, published by the same client to the stream that Punctual has made, so many at
-// once, each acknowledged.
+// The bare limit of P5: the same client publishes the same events to the stream that Punctual created, with a fixed
+// number at once. The broker acknowledges each.
 import { connect, headers, jetstream } from "../../../drivers/nats/nats.ts"
 import { samplePayload } from "../samplePayload.ts"
 
-/** Messages a second. */
+/** Returns messages per second. */
 export const publishAll = async (address: string, messages: number, atOnce: number): Promise<number> => {
   const connection = await connect({ servers: address })
   try {
@@ -21,7 +21,7 @@ export const publishAll = async (address: string, messages: number, atOnce: numb
           msgID: id,
           headers: head,
         })
-        if (answer.duplicate) throw new Error("the broker had this message already")
+        if (answer.duplicate) throw new Error("the broker already had this message")
       }
     }
     await Promise.all(Array.from({ length: atOnce }, publisher))

@@ -1,4 +1,4 @@
-// What runs in the receiver's process: see Receiver.ts for what its paths are for.
+// The process of the receiver. Receiver.ts explains its paths.
 const latenessMs: Array<number> = []
 let deliveries = 0
 
@@ -6,7 +6,7 @@ const server = Bun.serve({
   hostname: "127.0.0.1",
   port: 0,
   development: false,
-  // Without development mode the runtime would share a busy port instead of refusing it.
+  // Without development mode the runtime would share a port that is in use instead of failing.
   reusePort: false,
   idleTimeout: 0,
   fetch: async (request) => {

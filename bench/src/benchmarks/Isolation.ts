@@ -1,5 +1,6 @@
-// One namespace with a large overdue backlog at an endpoint that hangs; another with a timer due every 10 ms at a
-// good one. The second's lateness alone, beside the first, and straight after a restart; and the service's memory.
+// One namespace has a large overdue backlog for an endpoint that hangs. Another has a timer due every 10 ms for a good
+// endpoint. The benchmark measures the lateness of the second namespace alone, beside the first one, and directly after
+// a restart. It also measures the service's memory.
 import {
   type Benchmark,
   count,
@@ -17,7 +18,7 @@ import { whyLeftOut } from "../Servers.ts"
 import { Service, type StoreKind, storeName } from "../Service.ts"
 
 const everyMs = 10
-/** Less than this is no harm, however early it was alone. */
+/** Lateness below this is harmless, even if the namespace was much less late alone. */
 const harmlessMs = 10
 
 const scenes = ["alone", "beside the backlog", "straight after a restart"] as const
@@ -31,7 +32,8 @@ type Measured = Readonly<Record<(typeof scenes)[number], Scene>>
 
 export const Isolation: Benchmark = {
   id: "Isolation",
-  title: "a tenant's timers every 10 ms beside another's 200,000 overdue at an endpoint that hangs",
+  title:
+    "one namespace with a timer every 10 ms, another with 200,000 overdue timers for an endpoint that hangs",
   uses: ["postgres"],
   hasPeers: false,
   run: async ({ isQuick, rounds }, progress) => {

@@ -1,6 +1,6 @@
-// How late timers fire, system by system: at several rates, with few and many others pending, all in the same millisecond,
-// and after a kill -9. Measured where the handler is called, against the instant that was asked for. With ten million
-// pending, which the peers would take hours to hold, P8 measures it of Punctual alone.
+// How late each system fires timers: at several rates, with few and many others pending, all in the same millisecond, and
+// after a kill -9. Lateness is the time from the requested instant to the call of the handler. P8 measures it with ten
+// million pending timers, only for Punctual, because the peers would need hours to create them.
 import { fillWithinMs, latenessAmongMany, paceAmongMany } from "../amongMany.ts"
 import {
   type Benchmark,
@@ -25,7 +25,7 @@ type Progress = (message: string) => void
 interface Scene {
   readonly name: string
   readonly title: string
-  /** A smoke run has no time for more. */
+  /** Whether the scene runs only Punctual. A smoke run has no time for more. */
   readonly isOfPunctualAlone?: boolean
   /** One turn of one system. */
   readonly run: (system: Peer) => Promise<Turn>
@@ -33,9 +33,9 @@ interface Scene {
 
 interface Turn {
   readonly latenessMs: ReadonlyArray<number>
-  /** What the system did instead of what was asked. */
+  /** How the system's work differed from the request. */
   readonly remarks: ReadonlyArray<string>
-  /** Of these, the ones that had not come when the time was over; and deliveries beyond the first of a timer. */
+  /** The timers that were not delivered in time, and the repeated deliveries. */
   readonly losses?: { readonly undelivered: number; readonly repeated: number }
 }
 
@@ -43,7 +43,7 @@ const paced = (
   perSecond: number,
   pending: number,
   seconds: number,
-  // Slow systems need longer to take the timers in than fast ones: all get the same time.
+  // Slow systems need longer to create the timers than fast ones. All get the same time.
   leadMs: number = 5_000 + perSecond * seconds,
 ): Scene => {
   const work: Work = { work: "paced", perSecond, seconds, pending, leadMs, fillWithinMs }
@@ -55,7 +55,9 @@ const paced = (
       const isFull = held >= pending
       return {
         latenessMs,
-        remarks: isFull ? [] : [`${count(held)} pending: no more were taken in ${fillWithinMs / 1_000} s`],
+        remarks: isFull
+          ? []
+          : [`only ${count(held)} pending: the system created no more in ${fillWithinMs / 1_000} s`],
       }
     },
   }
@@ -67,7 +69,10 @@ const burst = (timers: number): Scene => ({
   run: async (system) => {
     const result = await system.run({ work: "burst", timers, leadMs: 5_000 + timers })
     const { latenessMs = [], timers: taken = timers } = result
-    return { latenessMs, remarks: taken < timers ? [`${count(taken)} only: no more were taken in`] : [] }
+    return {
+      latenessMs,
+      remarks: taken < timers ? [`only ${count(taken)}: the system created no more in time`] : [],
+    }
   },
 })
 
@@ -122,12 +127,12 @@ interface SceneReport {
 
 interface Course {
   readonly system: Peer
-  /** Of each round. */
+  /** The turn of each round. */
   readonly turns: Array<Turn>
   failure?: string
 }
 
-/** Each system once a round, in turns, so that whatever else the machine does meets all of them. */
+/** Each system runs once per round, in turns, so that other load on the machine affects all of them. */
 const play = async (
   scene: Scene,
   systems: ReadonlyArray<Peer>,
@@ -156,7 +161,7 @@ const play = async (
   }
 }
 
-/** A system that cannot do the work is said to, and not tried again; the others go on. */
+/** If a system cannot do the work, its row says so, and it gets no further turns. The others continue. */
 const takeTurn = async (course: Course, { run }: Scene): Promise<string> => {
   try {
     const turn = await run(course.system)

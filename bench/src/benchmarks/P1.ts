@@ -1,5 +1,5 @@
-// Durable single creates in process, by 64 callers at once: Punctual on both its stores, what bare inserts into the same
-// tables allow, and with --peers the others.
+// Durable single creates in process, by 64 callers at once: Punctual on both of its stores, bare inserts into the same
+// tables, and with --peers the other systems.
 import { atLeast, type Benchmark, told } from "../Benchmark.ts"
 import { insertAll } from "../bare/BareTables.ts"
 import { compareRates } from "../compareRates.ts"
@@ -21,10 +21,10 @@ export const P1: Benchmark = {
     const rates = await compareRates(
       [
         ...[...punctual, ...others].map((system) => systemSide(system, { work: "creates", timers, callers })),
-        // What the disk allows: half of the callers' creates share a commit while the other half is answered.
+        // The limit of the disk: half of the callers' creates share a commit while the other half is answered.
         {
           name: bare,
-          terms: "on the disk: same tables, nothing around them",
+          terms: "on disk: same tables, nothing else",
           measure: async () => insertAll(timers, callers / 2),
         },
       ],
@@ -40,7 +40,7 @@ export const P1: Benchmark = {
           ? [
               atLeast("SQLite, of the best peer", bestOf(peers), 1.5),
               atLeast(
-                "SQLite, of the best peer that has its creates on the disk too",
+                "SQLite, of the best peer whose creates are also on disk",
                 bestOf(peers.filter(({ isOnDisk }) => isOnDisk)),
                 1.5,
               ),

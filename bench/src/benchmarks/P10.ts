@@ -1,5 +1,5 @@
-// How soon the timers of a node that is killed fire elsewhere: three nodes on PostgreSQL, timers due evenly over all
-// shards, and one node ended without notice in the middle of it.
+// How soon the timers of a killed node fire on other nodes. Three nodes run on PostgreSQL, timers are due evenly over all
+// shards, and one node is killed without warning in the middle.
 import { ClusterHarness, type ClusterNode } from "@punctual/server/testkit/ClusterHarness"
 import { atMost, type Benchmark, count, figure, latenessText, percentile } from "../Benchmark.ts"
 
@@ -49,7 +49,7 @@ interface Round {
   readonly timers: number
   readonly lost: number
   readonly repeats: number
-  /** How many shards the killed node had. */
+  /** The number of shards of the killed node. */
   readonly shards: number
   /** From the kill until the last of them fired again. */
   readonly silentMs: number
@@ -88,7 +88,7 @@ const failOver = async (seconds: number, killAfterMs: number): Promise<Round> =>
   }
 }
 
-/** Due evenly, one after another. */
+/** Creates timers that are due evenly, one after another. */
 const createAll = async (cluster: ClusterHarness, timers: number, firstDueMs: number): Promise<void> => {
   const requests = Array.from({ length: timers }, (_, index) => ({
     key: { namespace: "bench", timerId: `t-${index}` },

@@ -1,5 +1,5 @@
-// Durable single creates over HTTP on 64 connections, against the same runtime's echo of a JSON post, against bare inserts,
-// and against both together: an echo that answers when the timer is inserted.
+// Durable single creates over HTTP on 64 connections. They are compared with an echo server of the same runtime, with bare
+// inserts, and with both together: an echo server that answers when the timer is inserted.
 import { randomUUID } from "node:crypto"
 import { TemporaryFolder } from "@punctual/server/testkit/TemporaryFolder"
 import { atLeast, type Benchmark, told } from "../Benchmark.ts"
@@ -44,16 +44,17 @@ export const P2: Benchmark = {
           needs: ["postgres"],
           measure: creates("postgres"),
         },
-        { name: echo, terms: "keeps nothing", measure: bareServer("echo.ts") },
-        // What the disk allows: half of the connections' creates share a commit while the other half is answered.
+        { name: echo, terms: "stores nothing", measure: bareServer("echo.ts") },
+        // The limit of the disk: half of the connections' creates share a commit while the other half is answered.
         {
           name: "bare inserts, 32 a commit, SQLite",
-          terms: "on the disk: same tables, no server",
+          terms: "on disk: same tables, no server",
           measure: async () => insertAll(requests, connections / 2),
         },
         {
           name: insertingEcho,
-          terms: "on the disk: same tables, in a thread; one commit for all that came in during the last",
+          terms:
+            "on disk: same tables, in a thread; all requests that arrive during a commit share the next one",
           measure: bareServer("insertingEcho.ts"),
         },
       ],

@@ -1,5 +1,5 @@
-// Bulk creates by four callers at once, against bare inserts into the same tables, a thousand a commit; and with
-// --peers against the others' bulk adds of as many.
+// Bulk creates by four callers at once. They are compared with bare inserts into the same tables, a thousand per commit,
+// and with --peers with bulk adds of the same size by the other systems.
 import { atLeast, type Benchmark, told } from "../Benchmark.ts"
 import { insertAll } from "../bare/BareTables.ts"
 import { insertAllOnPostgres } from "../bare/barePostgres.ts"
@@ -26,12 +26,12 @@ export const P3: Benchmark = {
         ),
         {
           name: bare.sqlite,
-          terms: "on the disk: same tables, 1,000 a commit, nothing around them",
+          terms: "on disk: same tables, 1,000 per commit, nothing else",
           measure: async () => insertAll(timers),
         },
         {
           name: bare.postgres,
-          terms: "on the disk: same tables, 1,000 rows a statement, 4 connections",
+          terms: "on disk: same tables, 1,000 rows per statement, 4 connections",
           needs: ["postgres"],
           measure: () => insertAllOnPostgres(timers, callers),
         },

@@ -1,6 +1,6 @@
-// Many timers due in the same instant, to a handler that does nothing, until the last one is settled; against bare select
-// and delete of the same rows, which keeps no history, and with --peers against the others: counted from the
-// instant at which all are due until all are noted as done in each system's store.
+// Many timers due in the same instant, to a handler that does nothing, until the last one is settled. They are compared
+// with bare select and delete of the same rows, which keeps no history, and with --peers with the other systems. The time
+// counts from the due instant until each system's store shows all timers as done.
 import { atLeast, type Benchmark } from "../Benchmark.ts"
 import { deleteAll } from "../bare/BareTables.ts"
 import { compareRates } from "../compareRates.ts"
@@ -8,7 +8,7 @@ import { punctual } from "../PunctualWork.ts"
 import { installPeers, peers } from "../peers/Peer.ts"
 import { systemSide } from "../systemSide.ts"
 
-/** A system that takes longer to take the timers in is given fewer. */
+/** The time to create the timers. A system that needs longer gets fewer timers. */
 const takenInWithinMs = 120_000
 const bare = "bare select and delete, SQLite"
 
@@ -27,7 +27,7 @@ export const P4: Benchmark = {
         ),
         {
           name: bare,
-          terms: "same tables, 500 a commit, no history",
+          terms: "same tables, 500 per commit, no history",
           measure: async () => deleteAll(timers),
         },
       ],

@@ -1,6 +1,6 @@
-// Many timers due in the same instant, as events on a JetStream stream on disk, until the last one is settled; against
-// bare publishes of the same bytes to the same server, each acknowledged: as many at once as Punctual has in flight for
-// one namespace, and many more; and against the faster of them while a thread empties the store's tables.
+// Many timers due in the same instant, as events on a JetStream stream on disk, until the last one is settled. They are
+// compared with bare publishes of the same bytes to the same server, each acknowledged: once with as many at a time as
+// Punctual has in flight for one namespace, once with many more, and once while a thread empties the store's tables.
 
 import { Bus } from "@punctual/bus/Bus"
 import { defaultIntakeOptions } from "@punctual/bus/Intake"
@@ -41,7 +41,7 @@ export const P5: Benchmark = {
         (engine) => fireAll(engine, some, { ...handlerSpec, target: { type: "event" } }),
         toStream(server),
       )
-    // The stream is made, and the client's code is warm, before any side is measured.
+    // This creates the stream and warms up the client before any side is measured.
     await fire("sqlite", Math.min(2_000, timers / 2))
     await publishAll(server.address, Math.min(2_000, timers / 2), fewAtOnce)
     const rates = await compareRates(
@@ -61,7 +61,7 @@ export const P5: Benchmark = {
         { name: many, terms: streamTerms, measure: () => publishAll(server.address, timers, manyAtOnce) },
         {
           name: combined,
-          terms: `${streamTerms}; as many rows selected and deleted by a thread meanwhile, until both are done`,
+          terms: `${streamTerms}; a thread selects and deletes as many rows in parallel, until both are done`,
           measure: async () => {
             using thread = await EmptyingThread.filled(timers)
             const startedAt = performance.now()

@@ -1,6 +1,6 @@
-// Many timers due in the same instant, to a webhook on loopback; against bare posts of the same bytes to the same
-// receiver, as many at once as Punctual has in flight to one host; and against the same while a thread empties the
-// store's tables.
+// Many timers due in the same instant, to a webhook on loopback. They are compared with bare posts of the same bytes to
+// the same receiver, as many at a time as Punctual has in flight to one host: once alone, and once while a thread empties
+// the store's tables.
 import { atLeast, type Benchmark, count, told } from "../Benchmark.ts"
 import { EmptyingThread } from "../bare/EmptyingThread.ts"
 import { postAll } from "../bare/postAll.ts"
@@ -26,7 +26,7 @@ export const P6: Benchmark = {
     const fire = (kind: StoreKind) => async () => {
       await using service = await Service.start(kind)
       await fireAll(service, receiver, warmUp)
-      progress(`Punctual on ${kind} warm; ${count(timers)} are created now`)
+      progress(`Punctual on ${kind} is warm and now creates ${count(timers)} timers`)
       return await fireAll(service, receiver, timers)
     }
     await postAll(receiver.plainUrl, warmUp, atOnce)
@@ -39,10 +39,10 @@ export const P6: Benchmark = {
           needs: ["postgres"],
           measure: fire("postgres"),
         },
-        { name: posts, terms: "keeps nothing", measure: () => postAll(receiver.plainUrl, timers, atOnce) },
+        { name: posts, terms: "stores nothing", measure: () => postAll(receiver.plainUrl, timers, atOnce) },
         {
           name: combined,
-          terms: "as many rows selected and deleted by a thread meanwhile, until both are done",
+          terms: "a thread selects and deletes as many rows in parallel, until both are done",
           measure: async () => {
             using thread = await EmptyingThread.filled(timers)
             const startedAt = performance.now()

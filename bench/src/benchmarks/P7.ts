@@ -1,5 +1,5 @@
-// How late timers fire: 1,000 a second, with a million others pending. Over webhooks as the receiver sees it, from the
-// service on each of its stores; and in process as the handler sees it, beside the peers.
+// How late timers fire at 1,000 per second, with a million others pending. Over webhooks the receiver measures it, for the
+// service on each of its stores. In process the handler measures it, for Punctual and its peers.
 import { fillWithinMs, latenessAmongMany, paceAmongMany } from "../amongMany.ts"
 import { atMost, type Benchmark, type Row, type Verdict } from "../Benchmark.ts"
 import { compareLateness, type LatenessSide } from "../compareLateness.ts"
@@ -9,7 +9,7 @@ import { Receiver } from "../Receiver.ts"
 import { storeName } from "../Service.ts"
 import { WebhookPace } from "../WebhookPace.ts"
 
-/** Of the best peer. */
+/** The target relative to the best peer. */
 const mostShare = 0.2
 
 export const P7: Benchmark = {
@@ -21,7 +21,7 @@ export const P7: Benchmark = {
     await using receiver = await Receiver.start()
     await using stack = new AsyncDisposableStack()
     const overWebhooks = (["sqlite", "postgres"] as const).map((kind): LatenessSide => {
-      // Filled once: the timers of each round leave with it.
+      // The service is filled once, because each round removes only its own timers.
       let pace: WebhookPace | undefined
       return {
         name: `Punctual, ${storeName[kind]}, webhook`,

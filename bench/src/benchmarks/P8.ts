@@ -1,6 +1,6 @@
-// What a thousand times as many pending timers cost: the real service on each store, filled from 10,000 to 10,000,000,
-// and at each level its rates, its lateness, its memory, its disk and its start. One round, whatever is asked for: the
-// fill takes long.
+// The cost of a thousand times as many pending timers. The real service on each store is filled from 10,000 to
+// 10,000,000. At each level the benchmark measures rates, lateness, memory, disk and start-up. It always runs one round,
+// because the fill takes long.
 import {
   type Benchmark,
   count,
@@ -49,11 +49,11 @@ interface Measure {
   readonly name: string
   readonly unit: string
   readonly decimals: number
-  /** Undefined where the store has no such thing. */
+  /** Undefined if the store does not have this measure. */
   readonly of: (level: Level) => number | undefined
 }
 
-/** The median of the windows: a single one may have met with something else on the machine. */
+/** The median of the windows, because other load on the machine may disturb a single window. */
 const lateness = (fraction: number) => (level: Level) =>
   medianOf(level.latenessMs.map((window) => percentile(window, fraction)))
 
@@ -121,7 +121,7 @@ const rowsOf = ({ store, levels, remarks }: Found): ReadonlyArray<Row> => [
     }
     return known.length === 0 ? [] : [row]
   }),
-  ...remarks.map((values) => ({ name: `${storeName[store]}: to be said`, values })),
+  ...remarks.map((values) => ({ name: `${storeName[store]}: remark`, values })),
 ]
 
 const number = (value: number, decimals: number): string =>
@@ -215,7 +215,7 @@ const plots: ReadonlyArray<PlotTerms> = [
   },
 ]
 
-/** How late timers fire at each level, by percentiles. */
+/** How late timers fire at each level, by percentile. */
 const percentilesOf = ({ store, levels }: Found): Plot => ({
   name: `lateness-by-pending-${store}`,
   svg: percentilePlot(

@@ -1,5 +1,5 @@
-// How soon a service with very many timers pending fires again after a kill -9: a timer that came due while it was away,
-// from the start of the process to its receipt.
+// How soon a service with very many pending timers fires again after a kill -9. The time counts from the start of the
+// process to the receipt of a timer that became due while the service was down.
 import { atMost, type Benchmark, count, figure, leftOut, medianOf, type Report } from "../Benchmark.ts"
 import { type ServerName, whyLeftOut } from "../Servers.ts"
 import { type StoreKind, storeName } from "../Service.ts"

@@ -1,5 +1,5 @@
-// PostgreSQL after many timers have come and gone: the tables and indexes must be no larger, and a page of due timers
-// no dearer, than near the start. A fixed number stays pending all the while.
+// PostgreSQL after many timers were created and finished. Compared with a time near the start, the tables and indexes must
+// not be larger, and a page of due timers must not take longer. A fixed number of timers stays pending all the time.
 import { randomUUID } from "node:crypto"
 import { beginning } from "@punctual/server/domain/DueOrder"
 import type { Timer } from "@punctual/server/domain/Timer"
@@ -19,7 +19,7 @@ const shards = 16
 const pendingTimers = 20_000
 const together = 1_000
 const historyKept = 50_000
-/** The end is compared with this share of it: early, but after vacuum has found its pace. */
+/** The end is compared with the state after this share of the run: early, but after vacuum has a steady rate. */
 const startShare = 0.2
 const mostGrowth = 1.5
 
@@ -138,7 +138,7 @@ const churn = Effect.fnUntraced(function* (
   return figures
 })
 
-/** Due one after the other, so that what goes lies at the front of the due index, as it does when timers fire. */
+/** Timers are due one after the other. So finished timers are at the front of the due index, as when timers fire. */
 const newTimer = (number: number): Timer => {
   const now = Date.now()
   const executeAt = now + 3_600_000 + number

@@ -1,20 +1,20 @@
-// What runs in the process that is killed, and in the one that follows it: each delivery is in a file before the handler
-// returns, so that a kill takes none of them back.
+// Runs in the process that is killed, and in the process that follows it. Each delivery is in a file before the handler
+// returns, so a kill loses no record of a delivery.
 import { closeSync, openSync, readFileSync, writeSync } from "node:fs"
 import type { Due, System } from "../peers/works.ts"
 import { samplePayload } from "../samplePayload.ts"
 
 export interface ChildTerms {
-  /** Where deliveries are written, a line each: id and instant. */
+  /** The file of deliveries, with a line for each: id and instant. */
   readonly deliveries: string
-  /** What is to be created first; without it there is nothing to create, because a predecessor has. */
+  /** The timers to create first. Undefined if an earlier process has created them. */
   readonly schedule?: string
 }
 
 const batch = 1_000
 const callers = 4
 
-/** Says on stdout when all is created. It does not end by itself. */
+/** Prints a line on stdout when all timers are created. It does not end by itself. */
 export const deliverToFile = async (system: System, { deliveries, schedule }: ChildTerms): Promise<void> => {
   const file = openSync(deliveries, "a")
   process.once("exit", () => closeSync(file))

@@ -1,5 +1,5 @@
-// The process that delivers is ended by kill -9 while timers are due, and started again at once on the same data. What was
-// due is joined with what both processes wrote down: how late each came, what never came, what came twice.
+// Ends the delivering process with kill -9 while timers are due, and starts it again at once on the same data. Then it
+// compares the schedule with the records of both processes: how late each timer was, which never came, which came twice.
 import { randomUUID } from "node:crypto"
 import { existsSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -9,32 +9,32 @@ import type { ChildTerms } from "./deliverToFile.ts"
 
 export interface KillTerms {
   readonly perSecond: number
-  /** How long timers have been due when the kill comes. */
+  /** How long timers have been firing before the kill. */
   readonly beforeSeconds: number
-  /** How long after it deliveries are counted. */
+  /** How long deliveries count after the kill. */
   readonly windowSeconds: number
-  /** How long before the first is due the process is started, at least. */
+  /** The minimum time between the start of the process and the first due timer. */
   readonly leastLeadMs: number
 }
 
 export interface Killed {
   /**
-   * Of all that was due from the kill on, or had been before and was not delivered. What was not delivered by the end
-   * counts with the time that had passed by then, so that it is not late by less than what came.
+   * The lateness of all timers that were due after the kill, or due before it and not delivered yet. A timer that was not
+   * delivered by the end counts with the time that had passed by then, so it never looks better than a delivered one.
    */
   readonly latenessMs: ReadonlyArray<number>
-  /** Of these, the ones that did not come at all. */
+  /** How many of these were not delivered at all. */
   readonly undelivered: number
-  /** Deliveries beyond the first of their timer. */
+  /** The number of repeated deliveries. */
   readonly repeated: number
 }
 
-/** The last of the window's timers are due this share of it after the kill, and so have time to come. */
+/** The last timers are due after this share of the window, so they still have time to arrive. */
 const dueShare = 5 / 6
 
 /**
- * `command` is the script and what it is told before its terms. Nothing, if the system did not take the timers in before
- * the first was due, at so many milliseconds for each.
+ * `command` is the script with its first arguments. The system gets a number of milliseconds to create each timer. If it
+ * has not created all of them before the first is due, the result is undefined.
  */
 export const killAndRestart = async (
   command: ReadonlyArray<string>,
@@ -74,7 +74,7 @@ const deliveriesIn = (file: string): ReadonlyArray<Delivered> =>
     return at === "" ? [] : [{ id, atMs: Number(at) }]
   })
 
-/** What was due beside what came; it reads nothing. */
+/** Compares due timers with deliveries. It reads no files. */
 export const joined = (
   due: ReadonlyArray<Due>,
   first: ReadonlyArray<Delivered>,
@@ -112,7 +112,7 @@ class Child implements AsyncDisposable {
     this.#words = new Response(this.#process.stderr).text()
   }
 
-  /** Fails if it ends by itself before. */
+  /** Fails if the process ends by itself before that. */
   async hasCreatedBefore(atMs: number): Promise<boolean> {
     const saying = this.#process.stdout.getReader()
     const said = saying.read().then(async ({ done }) => {
@@ -126,7 +126,7 @@ class Child implements AsyncDisposable {
     }
   }
 
-  /** Fails if it ends by itself before. */
+  /** Fails if the process ends by itself before that. */
   async runsUntil(atMs: number): Promise<void> {
     while (Date.now() < atMs) {
       await Promise.race([Bun.sleep(Math.min(1_000, atMs - Date.now())), this.#process.exited])
@@ -146,6 +146,6 @@ class Child implements AsyncDisposable {
   async #ended(): Promise<Error> {
     const words = (await this.#words).trim()
     const message = /^(?:\w*[Ee]rror): .*$/m.exec(words)?.[0] ?? words
-    return new Error(`it ended by itself: ${message.slice(-wordsKept)}`)
+    return new Error(`the process ended by itself: ${message.slice(-wordsKept)}`)
   }
 }

@@ -1,4 +1,4 @@
-// Punctual as the process that is killed: `bun punctualChild.ts sqlite|postgres PLACE TERMS`; see deliverToFile.ts.
+// Punctual as the process that is killed: `bun punctualChild.ts sqlite|postgres PLACE TERMS`. See deliverToFile.ts.
 import { openPunctual } from "../PunctualSystem.ts"
 import { deliverToFile } from "./deliverToFile.ts"
 

@@ -1,5 +1,5 @@
-// The systems that Punctual is compared with. Each runs its work in a process of its own, from bench/peers, on a fresh
-// place to keep its jobs in; nothing of them is installed unless they are asked for.
+// The systems that Punctual is compared with. Each runs its work in a separate process, from bench/peers, on new and
+// empty storage. They are installed only if the run includes them.
 import { existsSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -14,7 +14,7 @@ export type { Result, Work } from "./works.ts"
 
 export interface Peer {
   readonly name: string
-  /** What an answered create survives, and the settings that matter. */
+  /** How durable an answered create is, and the settings that matter. */
   readonly terms: string
   /** Whether an answered create survives a power failure, as Punctual's does. */
   readonly isOnDisk: boolean
@@ -50,25 +50,25 @@ const onPostgres = (system: string, name: string, settings: string): Peer => ({
 export const peers: ReadonlyArray<Peer> = [
   onRedis(
     "BullMQ, Redis everysec",
-    "loses up to a second at a power failure: AOF, appendfsync everysec",
+    "a power failure loses up to a second: AOF, appendfsync everysec",
     "everysec",
   ),
-  onRedis("BullMQ, Redis always", "on the disk: AOF, appendfsync always", "always"),
+  onRedis("BullMQ, Redis always", "on disk: AOF, appendfsync always", "always"),
   onPostgres("bullmq-postgres", "BullMQ, PostgreSQL", "one worker, 200 at once"),
   onPostgres(
     "pg-boss",
     "pg-boss",
-    "10 workers in turns, each polls every 0.5 s, its least, and goes on while batches of 1,000 are full",
+    "10 workers in turns; each polls every 0.5 s (the minimum) and continues while batches of 1,000 are full",
   ),
   onPostgres(
     "graphile-worker",
     "graphile-worker",
-    "polls every 10 ms, 24 at once, fetches 500 together, completes in batches",
+    "polls every 10 ms, 24 at once, fetches 500 at a time, completes in batches",
   ),
   {
     name: "bunqueue",
     terms:
-      "loses the latest at a power failure: durable: true, but synchronous NORMAL; polls every 1 ms, 200 at once",
+      "a power failure loses the latest: durable: true, but synchronous NORMAL; polls every 1 ms, 200 at once",
     isOnDisk: false,
     needs: [],
     run: async (work) => {
@@ -78,7 +78,7 @@ export const peers: ReadonlyArray<Peer> = [
   },
 ]
 
-/** Installs them once, as their lock file has them. */
+/** Installs the peers once, with the versions of their lock file. */
 export const installPeers = async (progress: (message: string) => void): Promise<void> => {
   if (existsSync(join(folder, "node_modules", "bullmq"))) return
   progress("installing the peers (bench/peers) …")

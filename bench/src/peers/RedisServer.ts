@@ -1,5 +1,5 @@
-// A Redis server of the benchmark's own: on a free port of the loopback, its files in a temporary folder, with an
-// append-only file. Found on the machine, or unpacked from Debian's packages without being installed.
+// The benchmark's own Redis server: on a free loopback port, with its files in a temporary folder and an append-only
+// file. The program is found on the machine, or unpacked from Debian's packages without an installation.
 import { existsSync } from "node:fs"
 import { createServer } from "node:net"
 import { join } from "node:path"
@@ -43,11 +43,11 @@ export class RedisServer implements AsyncDisposable {
       dir: folder.path,
       appendonly: "yes",
       appendfsync: options.appendfsync,
-      // As BullMQ demands.
+      // BullMQ requires this.
       "maxmemory-policy": "noeviction",
       save: "",
-      // Blocked clients are woken by its clock: at ten ticks a second, its default, delayed jobs are late by up to 100 ms.
-      // A hundred is the most that its own configuration file advises.
+      // Redis wakes blocked clients by its internal clock. With ten ticks per second, the default, delayed jobs are up to
+      // 100 ms late. Its configuration file recommends at most a hundred.
       hz: "100",
     }
     const child = Bun.spawn(
@@ -82,7 +82,7 @@ export class RedisServer implements AsyncDisposable {
   }
 }
 
-/** Looked for once; fetched if it must be. */
+/** Looks for the program once, and downloads it if it is missing. */
 export const redisBinary = (): RedisBinary => {
   found ??= locate()
   return found
@@ -94,7 +94,7 @@ const locate = (): RedisBinary => {
   const installed = Bun.which("redis-server")
   if (installed !== null) return { path: installed, libraries: "" }
   if (!existsSync(cache) && !unpackDebian(packages, cache, "The benchmarks need a redis-server")) {
-    return { missing: "no redis-server: install one, or allow apt-get to download Debian's" }
+    return { missing: "no redis-server found: install one, or allow apt-get to download Debian's package" }
   }
   return { path: join(cache, "usr/bin/redis-server"), libraries: librariesBelow(cache) }
 }

@@ -1,5 +1,5 @@
-// Punctual and its peers as processes to be killed while timers are due. Their servers go on; who keeps his jobs in his own
-// process has them on his disk.
+// Punctual and its peers as processes that are killed while timers are due. Their servers keep running. A system without
+// a server keeps its jobs on its own disk.
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { TemporaryFolder } from "@punctual/server/testkit/TemporaryFolder"
@@ -24,7 +24,7 @@ const onPostgres =
   (system: string): Opener =>
   async (stack) => [peerScript, system, stack.use(await startPostgres()).url]
 
-/** By the name that the tables have for them: on a fresh place, and gone with the stack. */
+/** Opens each system, by its name in the tables, on new storage. The stack removes the storage. */
 const openers: Readonly<Record<string, Opener>> = {
   "Punctual, SQLite": async (stack) => [punctualScript, "sqlite", await newPlace("sqlite", stack)],
   "Punctual, PostgreSQL": async (stack) => [punctualScript, "postgres", await newPlace("postgres", stack)],
@@ -40,7 +40,7 @@ const openers: Readonly<Record<string, Opener>> = {
   ],
 }
 
-/** Most take their timers in within the first; whoever does not gets a fresh place and ten times as long. */
+/** Most systems create their timers within the first time. A slower system gets new storage and ten times as long. */
 const leadsMsEach = [0.1, 1]
 
 export const afterKill = async (name: string, terms: KillTerms): Promise<Killed> => {
@@ -51,5 +51,5 @@ export const afterKill = async (name: string, terms: KillTerms): Promise<Killed>
     const killed = await killAndRestart(await open(stack), terms, leadMsEach)
     if (killed !== undefined) return killed
   }
-  throw new Error("not all could be created before the first was due")
+  throw new Error("the system could not create all timers before the first was due")
 }

@@ -1,11 +1,11 @@
-// A piece of work in a process of its own, so that every system begins alike, and none has what another left behind.
+// Runs a piece of work in a separate process. So every system starts in the same state, without effects of another.
 import type { Result, Work } from "./works.ts"
 
-/** Bounds one piece of work, its preparation included. */
+/** The time limit of one piece of work, including its preparation. */
 const runWithinMs = 900_000
 const wordsKept = 500
 
-/** `command` is the script and what it is told before the work. */
+/** `command` is the script with its first arguments. The work is the last argument. */
 export const inChild = async (command: ReadonlyArray<string>, work: Work): Promise<Result> => {
   const child = Bun.spawn([process.execPath, ...command, JSON.stringify(work)], {
     stdin: "ignore",
@@ -24,6 +24,6 @@ export const inChild = async (command: ReadonlyArray<string>, work: Work): Promi
   return JSON.parse(answer) as Result
 }
 
-/** What an uncaught error says of itself, without the source lines that the runtime shows around it. */
+/** The message of an uncaught error, without the source lines that the runtime prints around it. */
 const lastWords = (text: string): string =>
   /^\w*[Ee]rror: (.*)$/m.exec(text)?.[1]?.slice(0, wordsKept) ?? text.trim().slice(-wordsKept)

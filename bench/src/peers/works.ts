@@ -1,6 +1,6 @@
-// The pieces of work that Punctual and its peers are given alike, in a process of their own: what is counted, and from
-// when to when, is the same code for all of them. A system is what an adapter makes of it: for the peers
-// in bench/peers/systems, for Punctual in PunctualSystem.ts.
+// The pieces of work that Punctual and its peers do, each in a separate process. The same code counts and takes the time
+// for all of them. An adapter makes each one a `System`: for the peers in bench/peers/systems, for Punctual in
+// PunctualSystem.ts.
 import { randomUUID } from "node:crypto"
 import { samplePayload } from "../samplePayload.ts"
 
@@ -11,26 +11,26 @@ export interface Due {
 
 export interface System {
   ready(): Promise<void>
-  /** Answers when the system has the timer, as durable as its terms say. */
+  /** Resolves when the system has stored the timer, as durably as its terms say. */
   add(id: string, dueAtMs: number, payload: object): Promise<unknown>
   addMany(timers: ReadonlyArray<Due>, payload: object): Promise<unknown>
-  /** From now on what is due is handled: the handler does nothing but say whose turn it was. */
+  /** From now on the system handles due timers. The handler only reports the id. */
   start(onFired: (id: string) => void): Promise<unknown>
-  /** How many were handled, or are still to be, and are not yet noted as done in the system's store. */
+  /** The number of timers, handled or not, that the system's store does not show as done yet. */
   unsettled(): Promise<number>
   close(): Promise<unknown>
 }
 
 export type Work =
-  /** Single creates by so many callers at once. */
+  /** Single creates by this number of callers at once. */
   | { readonly work: "creates"; readonly timers: number; readonly callers: number }
-  /** A thousand in a call, by so many callers at once. */
+  /** Creates of a thousand timers per call, by this number of callers at once. */
   | { readonly work: "createMany"; readonly timers: number; readonly callers: number }
-  /** Many due in the same instant; `leadMs` is the longest that a system may take to take them in. */
+  /** Many timers due in the same instant. A system may take up to `leadMs` to create them. */
   | { readonly work: "burst"; readonly timers: number; readonly leadMs: number }
   /**
-   * So many a second, evenly, with so many others pending, or as many as can be had within `fillWithinMs`; `leadMs` as
-   * of a burst.
+   * An even rate of timers while others are pending: as many as asked for, or as many as the system can create within
+   * `fillWithinMs`. `leadMs` has the same meaning as for a burst.
    */
   | {
       readonly work: "paced"
@@ -42,12 +42,12 @@ export type Work =
     }
 
 export interface Result {
-  /** Creates: timers answered a second. A burst: timers a second, from the instant they were due until all were settled. */
+  /** Creates: answered timers per second. Burst: timers per second from the due instant until all are settled. */
   readonly perSecond?: number
   readonly latenessMs?: ReadonlyArray<number>
-  /** How many a burst had: fewer than asked for, if the system could not take them in. */
+  /** The size of the burst. It is smaller than requested if the system could not create all timers. */
   readonly timers?: number
-  /** How many others were pending at last. */
+  /** The number of other pending timers after the fill. */
   readonly pending?: number
 }
 
@@ -58,13 +58,13 @@ const defaultFillWithinMs = 600_000
 const burstWithinMs = 300_000
 const firedWithinMs = 120_000
 const warmUpWithinMs = 60_000
-/** What is created right before it is due is late because of that: the last of a burst are there this long before. */
+/** A timer that is created just before it is due is late. So the last timer of a burst is created this long before. */
 const quietMs = 300
 
-/** Far enough ahead that nothing fires: an hour, spread over another, like real due times are. */
+/** So far in the future that nothing fires: in an hour, spread over another hour like real due times. */
 export const farAhead = (): number => Date.now() + hourMs + Math.floor(Math.random() * hourMs)
 
-/** Done first, and not counted, so that no side is measured cold. */
+/** The warm-up runs first and does not count, so that no side is measured cold. */
 const warmUpOf = (timers: number): number => Math.min(2_000, Math.ceil(timers / 5))
 
 export const doWork = async (system: System, work: Work): Promise<Result> => {
@@ -106,7 +106,7 @@ const burst = async (
   const firings = new Firings()
   await system.start(firings.note)
   const intake = await warmUpBurst(system, firings, warmUpOf(timers))
-  // By the rate of the small run, which was slower than the large one will be.
+  // The estimate uses the rate of the small run, which was slower than the large run will be.
   const dueAtMs = Date.now() + Math.min(leadMs, neededMs(timers, intake))
   const all = Array.from({ length: timers }, () => ({ id: randomUUID(), dueAtMs }))
   firings.expect(all)
@@ -118,7 +118,7 @@ const burst = async (
   return { perSecond: perSecond(added, tookMs), latenessMs: firings.latenessMs, timers: added }
 }
 
-/** Answers how many a second were taken in. */
+/** Returns how many timers per second the system created. */
 const warmUpBurst = async (system: System, firings: Firings, timers: number): Promise<number> => {
   const dueAtMs = Date.now() + 200
   const all = Array.from({ length: timers }, () => ({ id: randomUUID(), dueAtMs }))
@@ -141,7 +141,7 @@ const paced = async (system: System, work: Extract<Work, { work: "paced" }>): Pr
   await system.start(firings.note)
   // The first second is not counted.
   const created = work.perSecond * (seconds + 1)
-  // While it also works off what is due, and with many pending, it may be slower than the fill was by and large.
+  // With many timers pending, and while it also fires timers, the system may be slower than during the fill.
   const firstMs = Date.now() + Math.min(leadMs, 1_000 + 2 * neededMs(created, intake))
   const all = Array.from({ length: created }, (_, index) => ({
     id: randomUUID(),
@@ -150,16 +150,16 @@ const paced = async (system: System, work: Extract<Work, { work: "paced" }>): Pr
   firings.expect(all)
   firings.countFrom(firstMs + 1_000)
   await addAll(system, all, fillers, Number.POSITIVE_INFINITY)
-  if (Date.now() > firstMs) throw new Error("not all could be created before the first was due")
+  if (Date.now() > firstMs) throw new Error("the system could not create all timers before the first was due")
   const timers = work.perSecond * seconds
   await until(() => firings.count >= timers, leadMs + seconds * 1_000 + firedWithinMs, "firing")
   return { latenessMs: firings.latenessMs, pending }
 }
 
-/** Answers how many there are. */
+/** Returns how many timers were created. */
 const fill = async (system: System, timers: number, deadlineMs: number): Promise<number> => {
   let filled = 0
-  // Not all at once: a million ids need not lie in memory.
+  // Ids are made in parts, so that a million of them are never in memory.
   while (filled < timers && Date.now() < deadlineMs) {
     const some = Array.from({ length: Math.min(fillers * 5 * batch, timers - filled) }, () => ({
       id: randomUUID(),
@@ -170,7 +170,7 @@ const fill = async (system: System, timers: number, deadlineMs: number): Promise
   return filled
 }
 
-/** A thousand in a call, by so many callers at once, and no call after the deadline; how many were taken. */
+/** Creates a thousand timers per call, by several callers at once, until the deadline. Returns their number. */
 const addAll = async (
   system: System,
   timers: ReadonlyArray<Due>,
@@ -191,11 +191,11 @@ const addAll = async (
   return added
 }
 
-/** How long before they are due so many are to be begun with, by a system that takes in so many a second. */
+/** How long before the due time a system must start to create these timers. `intake` is its rate per second. */
 const neededMs = (timers: number, intake: number): number =>
   Math.ceil(500 + quietMs + (timers / intake) * 1_500)
 
-/** What was due when, and how late each was when its handler was called; a repeat counts once. */
+/** Records when each timer was due and how late its handler was called. A repeat does not count again. */
 class Firings {
   readonly #dueAtMs = new Map<string, number>()
   #countFromMs = 0
@@ -216,7 +216,7 @@ class Firings {
     for (const { id, dueAtMs } of timers) this.#dueAtMs.set(id, dueAtMs)
   }
 
-  /** What was due before is not counted. */
+  /** Timers that were due before this instant do not count. */
   countFrom(dueAtMs: number): void {
     this.#countFromMs = dueAtMs
   }
@@ -227,7 +227,7 @@ class Firings {
   }
 }
 
-/** Finer than a millisecond: the best are not much later than that. */
+/** Finer than a millisecond, because the best systems are not much later than that. */
 const nowMs = (): number => performance.timeOrigin + performance.now()
 
 const perSecond = (timers: number, tookMs: number): number => (timers / tookMs) * 1_000
@@ -237,7 +237,7 @@ const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 const untilSettled = async (system: System): Promise<void> => {
   const deadline = Date.now() + burstWithinMs
   while ((await system.unsettled()) > 0) {
-    if (Date.now() > deadline) throw new Error("not all was settled")
+    if (Date.now() > deadline) throw new Error("not all timers were settled in time")
     await sleep(2)
   }
 }

@@ -1,6 +1,6 @@
-// One chart: lines on two axes, each named where it ends. Plain SVG without a background, in colours that can be read on
-// white and on the dark of code hosts; which of the two the reader has set only sharpens them, because a page may be
-// dark where the reader's setting is light.
+// One chart: lines on two axes, with the name of each line at its end. It is plain SVG without a background. The colours
+// are readable on white and on the dark background of code hosts. The reader's colour scheme only improves the contrast,
+// because a page may be dark although the reader's setting is light.
 
 export interface Tick {
   readonly value: number
@@ -8,7 +8,7 @@ export interface Tick {
 }
 
 export interface Axis {
-  /** Where a value lies, from 0 at the origin to 1 at the far end. */
+  /** The position of a value, from 0 at the origin to 1 at the other end. */
   readonly at: (value: number) => number
   readonly ticks: ReadonlyArray<Tick>
   readonly label: string
@@ -16,14 +16,14 @@ export interface Axis {
 
 export interface Line {
   readonly name: string
-  /** Said after the name, less loudly. */
+  /** A text after the name, in a lighter style. */
   readonly note?: string
   readonly points: ReadonlyArray<readonly [x: number, y: number]>
-  /** Those that the chart is about are drawn over the others, and stronger. */
+  /** Main lines are drawn over the others, and thicker. */
   readonly isMain: boolean
-  /** A second figure of the line before it, in its colour. */
+  /** The line shows a second measure of the line before it, in the same colour. */
   readonly isDashed?: boolean
-  /** Marks each point: where there are few, and nothing was measured between them. */
+  /** Marks each point. Use this if there are few points and nothing was measured between them. */
   readonly isDotted?: boolean
 }
 
@@ -41,7 +41,7 @@ const left = 78
 const top = 98
 const bottom = 62
 const labelGap = 19
-/** Of a wide font in bold: how wide the reader's is cannot be known. */
+/** The width of a character in a wide, bold font, because the reader's font is unknown. */
 const charWidth = 7.6
 
 const mainColors = ["#e8590c", "#2f81f7", "#c2255c"]
@@ -58,7 +58,7 @@ export const chart = ({ title, subtitle, x, y, lines }: Chart): string => {
     plot.top,
     plot.bottom,
   )
-  // The main lines come last, and so lie on top.
+  // The main lines are drawn last, so they are on top.
   const order = [...colored.keys()].sort(
     (a, b) => Number(lines[a]?.isMain ?? false) - Number(lines[b]?.isMain ?? false),
   )
@@ -131,7 +131,7 @@ const drawn = (line: Colored | undefined, { px, py, labelX, labelY }: Placing): 
   ].join("")
 }
 
-/** As near as may be to where they want to be, without lying on each other. */
+/** Places labels as near as possible to their lines, without overlaps. */
 const spread = (wanted: ReadonlyArray<number>, least: number, most: number): ReadonlyArray<number> => {
   const order = [...wanted.keys()].sort((a, b) => (wanted[a] ?? 0) - (wanted[b] ?? 0))
   const placed = wanted.map(() => 0)
@@ -150,7 +150,7 @@ const spread = (wanted: ReadonlyArray<number>, least: number, most: number): Rea
 
 export const fonts = "system-ui, -apple-system, 'Segoe UI', 'Noto Sans', Helvetica, Arial, sans-serif"
 
-/** Greys that can be read on white and on #0d1117 alike, if less well on the one that was not asked for. */
+/** Greys that are readable on white and on #0d1117. Each scheme is best on its own background. */
 export const styles =
   "<style>text{fill:#68727d}.title{fill:#57606a}.grid{stroke:#8b949e;stroke-opacity:.28;stroke-width:1}" +
   "@media(prefers-color-scheme:dark){text{fill:#8d96a0}.title{fill:#a5aeb8}.grid{stroke-opacity:.32}}</style>"

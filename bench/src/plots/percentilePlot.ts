@@ -1,23 +1,23 @@
-// Lateness by percentile, a line for each system, on logarithmic axes: what an average would hide is what matters here.
+// Lateness by percentile, a line for each system, on logarithmic axes. It shows the late timers that an average hides.
 import { percentile } from "../Benchmark.ts"
 import { chart, type Tick } from "./chart.ts"
 
 export interface Series {
   readonly name: string
   readonly latenessMs: ReadonlyArray<number>
-  /** Drawn over the others, and stronger. */
+  /** The line is drawn over the others, and thicker. */
   readonly isMain: boolean
 }
 
-/** What is less than this late lies on the lowest line. */
+/** Lateness below this value is drawn at the bottom of the chart. */
 const leastMs = 0.1
 const mostNines = 4
-/** A percentile that fewer timers than this are beyond says nothing. */
+/** A percentile needs at least this many timers above it. With fewer it says nothing. */
 const fewest = 3
 const stepsToANine = 16
 const percentileTicks = [0.5, 0.9, 0.99, 0.999, 0.9999]
 
-/** Each step to the right leaves a tenth of what was left. */
+/** The axis counts nines: each step to the right leaves a tenth of the timers before it. */
 const nines = (fraction: number): number => -Math.log10(1 - fraction)
 
 export const percentilePlot = (title: string, subtitle: string, series: ReadonlyArray<Series>): string => {
@@ -26,7 +26,7 @@ export const percentilePlot = (title: string, subtitle: string, series: Readonly
     latenessMs: Float64Array.from(latenessMs).sort(),
   }))
   const highestMs = Math.max(10, ...sorted.map(({ latenessMs }) => latenessMs.at(-1) ?? 0))
-  // No further than the longest line reaches.
+  // The axis ends where the longest line ends.
   const reached = Math.log10(Math.max(...sorted.map(({ latenessMs }) => latenessMs.length)) / fewest)
   const ninesShown = Math.min(mostNines, Math.max(1, reached))
   const decades = Math.ceil(Math.log10(highestMs))
@@ -52,7 +52,7 @@ export const percentilePlot = (title: string, subtitle: string, series: Readonly
   })
 }
 
-/** The very earliest, and what only a few timers are beyond, is left out. */
+/** Omits the earliest timers, and percentiles with too few timers above them. */
 const curve = (sorted: Float64Array): ReadonlyArray<readonly [number, number]> =>
   Array.from({ length: mostNines * stepsToANine }, (_, step) => 1 - 10 ** (-(step + 1) / stepsToANine))
     .filter((fraction) => (1 - fraction) * sorted.length >= fewest)

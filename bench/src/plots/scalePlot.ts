@@ -1,12 +1,12 @@
-// One measure against the number of timers pending, a line for each store: flat is what is hoped for.
+// One measure against the number of pending timers, a line for each store. A flat line is good.
 import { count } from "../Benchmark.ts"
 import { type Axis, chart } from "./chart.ts"
 
 export interface ScaleSeries {
   readonly name: string
-  /** By the number pending. */
+  /** The value at each number of pending timers. */
   readonly values: ReadonlyArray<readonly [pending: number, value: number]>
-  /** A second figure of the series before it. */
+  /** The series is a second measure of the series before it. */
   readonly isSecond?: boolean
 }
 
@@ -71,7 +71,7 @@ const fromZero = (most: number, unit: string): Axis => {
   }
 }
 
-/** The next of 1, 2, 5, 10, … */
+/** Rounds up to the next of 1, 2, 5, 10, … */
 const roundStep = (least: number): number => {
   const power = 10 ** Math.floor(Math.log10(least))
   return power * ([1, 2, 5].find((factor) => factor * power >= least) ?? 10)

@@ -1,5 +1,5 @@
-// What was watched over a long run, each measure in a panel of its own from zero up: a glance tells flat from growing. The
-// two quarters whose medians are compared are shaded. In the colours of the other charts.
+// The measures of a long run, each in its own panel that starts at zero, so that a reader sees at once whether a measure
+// grows. The two quarters whose medians are compared are shaded. The colours are those of the other charts.
 import { flatness, type Growth, type Sample } from "../soak/Sample.ts"
 import { escaped, fonts, styles } from "./chart.ts"
 
@@ -9,7 +9,7 @@ const left = 196
 const right = 96
 const top = 84
 const bottom = 56
-/** Where a panel's line may reach, below its top. */
+/** The space between the top of a panel and the highest point of its line. */
 const headroom = 20
 const color = "#2f81f7"
 const growsColor = "#e8590c"
@@ -25,7 +25,7 @@ export const seriesPlot = (title: string, samples: ReadonlyArray<Sample>): strin
     styles,
     `<title>${escaped(title)}</title>`,
     `<text class="title" x="24" y="34" font-size="19" font-weight="600">${escaped(title)}</text>`,
-    `<text x="24" y="57">a look every ten seconds; the medians of the shaded quarters are compared</text>`,
+    `<text x="24" y="57">a sample every ten seconds; the medians of the shaded quarters are compared</text>`,
     ...[0.25, 0.75].map(
       (from) =>
         `<rect x="${fixed(x(minutes * from))}" y="${top}" width="${fixed((x(minutes) - x(0)) / 4)}" height="${floor - top}" fill="#8b949e" fill-opacity="0.1"/>`,
@@ -75,7 +75,7 @@ const panel = (
 const valueText = (value: number): string =>
   value.toLocaleString("en-US", { maximumFractionDigits: value < 10 ? 1 : 0 })
 
-/** At most a dozen, at round minutes. */
+/** Ticks at round minutes, with at most a dozen intervals. */
 const minuteTicks = (minutes: number): ReadonlyArray<number> => {
   const step = [1, 2, 5, 10, 15, 30, 60, 120, 240, 480, 1_440].find((each) => minutes / each <= 12) ?? minutes
   return Array.from({ length: Math.floor(minutes / step + 1e-6) + 1 }, (_, index) => index * step)

@@ -1,42 +1,42 @@
-// One service on one store, filled further and further, and measured at each level. Filling takes most of the time, so
-// whoever asks for the same run again in this process gets what it found.
+// Fills one service on one store step by step, and measures it at each level. Filling takes most of the time. So if
+// another benchmark in this process asks for the same run, it gets the results of the first run.
 import { count, percentile, whyNot } from "../Benchmark.ts"
 import { Receiver } from "../Receiver.ts"
 import { Service, type StoreKind, storeName } from "../Service.ts"
 import { burstRate, createRate, fill, latenessAt, notDueBefore, type StartUp, startUp } from "./ScaleWork.ts"
 
-/** What was found at one level; a figure that could not be had is not a number. */
+/** The results at one level. A figure that could not be measured is NaN. */
 export interface Level {
   readonly pending: number
   readonly bulkPerSecond: number
   readonly createsPerSecond: number
-  /** Of each window. */
+  /** How late each timer was, for each measuring window. */
   readonly latenessMs: ReadonlyArray<ReadonlyArray<number>>
   readonly burstPerSecond: number
   readonly residentMiB: number
-  /** Of the processes of the database's server together, where there is one. */
+  /** The memory of all processes of the database server; undefined without a server. */
   readonly serverResidentMiB: number | undefined
   readonly diskBytes: number
-  /** For each timer that the fill of this level added. */
+  /** The disk space per timer that the fill of this level added. */
   readonly diskBytesEach: number
   readonly startUps: ReadonlyArray<StartUp>
 }
 
 export interface ScaleRun {
   readonly levels: ReadonlyArray<Level>
-  /** Whether the highest level was reached; without it no target is. */
+  /** Whether the run reached the highest level. Otherwise no target is reached. */
   readonly isWhole: boolean
-  /** What went wrong on the way, for the table. */
+  /** What went wrong during the run, as texts for the table. */
   readonly remarks: ReadonlyArray<string>
 }
 
-/** All levels with all measures, or only the highest, with what a fill is asked for most: lateness and start-up. */
+/** Either all levels with all measures, or only the highest level with lateness and start-up. */
 export type Extent = "all" | "highest"
 
 type Progress = (message: string) => void
 
 const hourMs = 3_600_000
-/** The fills of all levels and their measures together are done long before. */
+/** All fills and measures end long before this time. */
 const firesAfterMs = 4 * hourMs
 const fillWithinMs = 40 * 60_000
 const perSecond = 1_000
@@ -60,14 +60,14 @@ const scaleOf = (isQuick: boolean) =>
         burst: 20_000,
         burstLeadMs: 15_000,
         createMs: 10_000,
-        // Enough that the process has compiled what it runs.
+        // After this many creates the runtime has compiled the hot code.
         warmUpCreates: 20_000,
         startUps: 3,
       }
 
 const runs = new Map<string, Promise<ScaleRun>>()
 
-/** The one that was made before in this process, if it reaches as far. */
+/** Returns the earlier run of this process, if it includes the levels of this extent. */
 export const scaleRun = (
   store: StoreKind,
   extent: Extent,
@@ -99,7 +99,7 @@ const measured = async (
       levels.push(level)
       if (level.pending < pending) break
     } catch (error) {
-      // What was found at the levels before took long, and stands.
+      // The results of the earlier levels took long, so they stay.
       if (levels.length === 0) throw error
       run.remarks.push(`${count(pending)} pending: ${whyNot(error)}`)
       break
@@ -186,7 +186,9 @@ class Run {
     })
     this.#pending += created
     if (repeats > 0)
-      this.remarks.push(`${repeats} calls of the fill to ${count(pending)} were turned away at first`)
+      this.remarks.push(
+        `${repeats} calls of the fill to ${count(pending)} were refused at first and repeated`,
+      )
     if (this.#pending < pending) {
       const bound = `${fillWithinMs / 60_000} min`
       this.remarks.push(`filled to ${count(this.#pending)} of ${count(pending)} within ${bound}`)
@@ -199,7 +201,7 @@ class Run {
     return { bulkPerSecond, diskBytes, diskBytesEach: (diskBytes - before) / created }
   }
 
-  /** What the service itself counts: a level that is not there must not be measured. */
+  /** Compares the expected number of pending timers with the service's own count. A wrong level must not be measured. */
   async #mustHold(): Promise<void> {
     const text = await (await fetch(`${this.#service.url}/metrics`)).text()
     const held = Number(/^timer_pending (\S+)$/m.exec(text)?.[1] ?? Number.NaN)
@@ -207,7 +209,7 @@ class Run {
       throw new Error(`the service holds ${held} timers instead of ${this.#pending}`)
   }
 
-  /** Creates come last: what they add is part of the next level, and never more than a few times this one. */
+  /** Creates come last. The timers that they add are part of the next level, and at most a few times this level. */
   async #rates(at: string): Promise<Pick<Level, "burstPerSecond" | "createsPerSecond">> {
     const { burst: timers, burstLeadMs: leadMs, createMs: ms, warmUpCreates } = this.#scale
     const burstPerSecond = await this.#tried(
@@ -228,7 +230,7 @@ class Run {
     return { burstPerSecond, createsPerSecond }
   }
 
-  /** A measure that fails is told of, and costs none of the others: the fill before it took long. */
+  /** A measure that fails becomes a remark. The others continue, because the fill before them took long. */
   async #tried<A>(at: string, what: string, measure: () => Promise<A>, otherwise: A): Promise<A> {
     try {
       return await measure()

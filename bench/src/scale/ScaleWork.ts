@@ -1,5 +1,5 @@
-// What is done to a service at one number of pending timers: it is filled over HTTP, and then measured by creates, by
-// timers due evenly, by many due at once and by a kill. All of it goes the way that a user's calls go.
+// The work at one number of pending timers. The service is filled over HTTP and then measured with creates, with timers
+// due evenly, with many timers due at once, and with a kill. All calls go the same way as a user's calls.
 import { randomUUID } from "node:crypto"
 import { count } from "../Benchmark.ts"
 import { httpLoad } from "../HttpLoad.ts"
@@ -12,7 +12,7 @@ const bulkCallers = 4
 const connections = 64
 const answerWithinMs = 120_000
 const progressEveryMs = 10_000
-/** Of fewer than this a rate says little. */
+/** With fewer timers than this, a rate says little. */
 const lastPartMin = 9_000
 const mostRepeats = 30
 const repeatAfterMs = 1_000
@@ -22,7 +22,7 @@ const timerText = (executeAtMs: number, url: string): string =>
   `{"namespace":"bench","timerId":"${randomUUID()}","executeAt":"${new Date(executeAtMs).toISOString()}",` +
   `"callbackUrl":"${url}","payload":${payloadText}}`
 
-/** Within a day that begins hours from now: a fill may take long, and none of it may fire before the run ends. */
+/** Due times within a day that begins hours from now, because no timer of a fill may fire during the run. */
 export const notDueBefore = (fromMs: number): (() => number) => {
   const dayMs = 86_400_000
   return () => fromMs + Math.floor(Math.random() * dayMs)
@@ -30,9 +30,9 @@ export const notDueBefore = (fromMs: number): (() => number) => {
 
 export interface Filled {
   readonly created: number
-  /** Over the last tenth; over all of a small fill. */
+  /** The rate over the last tenth of the fill; over the whole fill if it is small. */
   readonly perSecond: number
-  /** Calls that were turned away and made again. */
+  /** Calls that were refused and repeated. */
   readonly repeats: number
 }
 
@@ -40,12 +40,12 @@ export interface FillTerms {
   readonly timers: number
   readonly executeAtMs: () => number
   readonly url: string
-  /** It ends with what it has by then. */
+  /** After this time the fill ends with the timers that it has. */
   readonly withinMs: number
   readonly progress: (message: string) => void
 }
 
-/** A thousand a call, by several callers at once. */
+/** Creates a thousand timers per call, by several callers at once. */
 export const fill = async (
   service: Service,
   { timers, executeAtMs, url, withinMs, progress }: FillTerms,
@@ -75,7 +75,7 @@ export const fill = async (
   return { created, repeats, perSecond: ((created - last.after) / (performance.now() - last.at)) * 1_000 }
 }
 
-/** Answers how often the call had to be repeated: a store that is behind says so, and wants to be asked again. */
+/** Returns how often the call was repeated. A store that is behind refuses a call and asks for a retry. */
 const createSome = async (serviceUrl: string, timers: number, text: () => string): Promise<number> => {
   const body = `{"timers":[${Array.from({ length: timers }, text).join(",")}]}`
   for (let repeats = 0; ; repeats++) {
@@ -86,7 +86,7 @@ const createSome = async (serviceUrl: string, timers: number, text: () => string
       signal: AbortSignal.timeout(answerWithinMs),
     })
     const answer = await response.text()
-    // Those that an earlier call has made are unchanged.
+    // The answer for timers that an earlier call created is "unchanged".
     const made = answer.match(/"result":"(?:created|unchanged)"/g)?.length ?? 0
     if (response.ok && made === timers) return repeats
     if (repeats === mostRepeats)
@@ -95,7 +95,7 @@ const createSome = async (serviceUrl: string, timers: number, text: () => string
   }
 }
 
-/** Durable single creates a second, on many connections, for about so long, and at most so many. */
+/** Durable single creates per second on many connections, with limits on time and number. */
 export const createRate = async (
   service: Service,
   terms: {
@@ -114,7 +114,7 @@ export const createRate = async (
       body: () => timerText(terms.executeAtMs(), terms.url),
       withinMs: answerWithinMs + 5 * terms.ms,
     })
-  // A first part warms both sides up, and tells how many it takes.
+  // The first part warms up both sides, and its rate gives the number of creates for the second part.
   const first = Math.min(terms.warmUpCreates, Math.ceil(terms.most / 2))
   const pilot = await load(first)
   const requests = Math.max(first, Math.min(terms.most - first, Math.round((pilot * terms.ms) / 1_000)))
@@ -123,7 +123,7 @@ export const createRate = async (
 
 const aheadMs = 3_000
 
-/** How late each timer was received, of so many due evenly over each second. */
+/** Returns how late each timer was received. The timers are due evenly over each second. */
 export const latenessAt = async (
   service: Service,
   receiver: Receiver,
@@ -145,7 +145,7 @@ export const latenessAt = async (
   return await receiver.latenessMs(perSecond * seconds, 60_000)
 }
 
-/** Received a second, from the instant at which all are due. */
+/** Returns received timers per second, from the instant at which all are due. */
 export const burstRate = async (
   service: Service,
   receiver: Receiver,
@@ -156,23 +156,23 @@ export const burstRate = async (
   const terms = { timers, executeAtMs: () => dueAtMs, url: receiver.plainUrl, withinMs: leadMs }
   const { created } = await fill(service, { ...terms, progress: () => {} })
   if (created < timers || Date.now() > dueAtMs)
-    throw new Error("not all could be created before they were due")
+    throw new Error("not all timers could be created before they were due")
   await sleepUntil(dueAtMs)
   await receiver.delivered(timers, 120_000)
   return (timers / (Date.now() - dueAtMs)) * 1_000
 }
 
 export interface StartUp {
-  /** From the start of the process until it says that it is ready. */
+  /** From the start of the process until it reports that it is ready. */
   readonly readyMs: number
-  /** From the start of the process until a timer that came due while it was away has been received. */
+  /** From the start of the process until the receipt of a timer that became due while the process was down. */
   readonly firedMs: number
 }
 
 const dueAfterMs = 1_000
 const awayMs = 2_000
 
-/** Killed without notice, away for two seconds, started on the same data. */
+/** Kills the service without warning, waits two seconds, and starts it on the same data. */
 export const startUp = async (service: Service, receiver: Receiver): Promise<StartUp> => {
   await receiver.forget()
   const dueAtMs = Date.now() + dueAfterMs

@@ -1,4 +1,4 @@
-// One look at a service that runs for long, and what many of them say together: does anything grow?
+// One sample of a service that runs for long, and the comparison of many samples, which shows whether anything grows.
 import { percentile } from "../Benchmark.ts"
 
 export interface Sample {
@@ -10,11 +10,11 @@ export interface Sample {
   readonly logMiB: number
   readonly pending: number
   readonly delivered: number
-  /** Of the deliveries since the sample before. */
+  /** The 99th percentile of the deliveries since the last sample. */
   readonly latenessP99Ms: number
 }
 
-/** What must not grow as long as the work stays the same. */
+/** The measures that must not grow while the work stays the same. */
 export const watched = {
   residentMiB: "resident memory, MiB",
   handles: "open handles",
@@ -33,10 +33,10 @@ export interface Growth {
   readonly isFlat: boolean
 }
 
-/** Of a measure in the last quarter of a run, beside the second, when all caches are warm. */
+/** The limit for the last quarter of a run, relative to the second quarter, in which all caches are warm. */
 export const mostGrowth = 1.2
 
-/** The median of the last quarter beside that of the second; a millisecond or a mebibyte more is flat in any case. */
+/** Compares the medians of the last and the second quarter. Growth of up to one millisecond or mebibyte is flat. */
 export const flatness = (samples: ReadonlyArray<Sample>): ReadonlyArray<Growth> => {
   const quarter = Math.floor(samples.length / 4)
   const median = (of: keyof typeof watched, from: number, until: number) =>

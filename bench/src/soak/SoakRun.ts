@@ -1,5 +1,5 @@
-// The service, its target and its clients over a long run: timers are created all the time and due within a minute;
-// some are moved, some cancelled; the target turns some away, kills some, and asks for some again.
+// The service, its receiver and its clients over a long run. Clients create timers all the time, due within a minute.
+// They move some and cancel some. The receiver makes some retry, refuses some for good, and asks for some again.
 import { readdirSync, readFileSync, statSync } from "node:fs"
 import { eventually } from "@punctual/server/testkit/eventually"
 import { HistoryRecorder, type Key, type StoredLife } from "@punctual/server/testkit/History"
@@ -32,7 +32,7 @@ export class SoakRun implements AsyncDisposable {
   readonly #folder: TemporaryFolder
   readonly #startedAt = Date.now()
   readonly #keys: Array<Key> = []
-  /** By fireId: lives that ended, read before the service forgets them. */
+  /** Finished lives by fireId. The run reads them before the service prunes them. */
   readonly #finished = new Map<string, StoredLife>()
   readonly #service: ServiceProcess
   readonly #client: RecordingClient
@@ -61,7 +61,7 @@ export class SoakRun implements AsyncDisposable {
     return run
   }
 
-  /** Until that instant, at the rate it was told; a service that cannot keep up slows it down. */
+  /** Creates timers at the given rate until that instant. A service that is too slow lowers the rate. */
   async work(untilMs: number): Promise<void> {
     let second = 0
     while (Date.now() < untilMs) {
@@ -101,7 +101,7 @@ export class SoakRun implements AsyncDisposable {
     }
   }
 
-  /** Waits until all is settled, ends the service, and says what the checker found; nothing if all is well. */
+  /** Waits until all timers are settled, ends the service, and returns what the checker found; empty if nothing. */
   async judge(): Promise<string> {
     const settled = async () => ((await this.#service.metric("timer_pending")) === 0 ? true : undefined)
     await eventually("nothing is pending", settled, 2 * spreadMs)

@@ -1,6 +1,6 @@
-// `npm run soak -- --minutes M`: the real service under mixed work for as long as it is told, with a look at its memory,
-// handles and files every ten seconds, and at the end the same checker that judges the process tests. History is kept
-// for two minutes, so that the store comes to a steady size early.
+// `npm run soak -- --minutes M`: runs the real service under mixed work for the given time. It samples memory, handles
+// and files every ten seconds. At the end it runs the same checker as the process tests. The service keeps history for
+// two minutes, so that the store soon has a steady size.
 import { mkdirSync, writeFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { parseArgs } from "node:util"
@@ -69,7 +69,7 @@ const keep = (text: string, kept: Kept): void => {
   writeFileSync(`${results}soak.json`, `${JSON.stringify({ ...head, ...kept }, null, 1)}\n`)
   writeFileSync(`${results}soak.svg`, seriesPlot(title, samples))
   writeFileSync(`${results}soak.md`, `# ${title}\n\n${text}`)
-  say("kept in bench/results: soak.md, soak.json and soak.svg")
+  say("results in bench/results: soak.md, soak.json and soak.svg")
 }
 
 const run = async (): Promise<number> => {
