@@ -7,12 +7,12 @@ import { Schema } from "effect"
 import { AnyJson } from "./AnyJson.ts"
 import { Count } from "./Count.ts"
 import { createResults } from "./CreateTimer.ts"
-import type { Limits } from "./Limits.ts"
+import { type Limits, limitHint } from "./Limits.ts"
 import { ProblemDocument } from "./Problem.ts"
 import { perLimits } from "./perLimits.ts"
 
 export const makeCreateManyTimers = perLimits((limits: Limits) => {
-  const message = `must be an array of 1 to ${limits.createMany} timers`
+  const message = `must be an array of 1 to ${limits.createMany} timers${limitHint("createMany")}`
   return Schema.Struct({
     timers: Schema.Array(AnyJson)
       .annotate({ message })

@@ -56,10 +56,10 @@ const units = [
   ["ms", 1],
 ] as const
 
-/** A duration from `minMs` to `maxMs`, both included. Decodes to whole milliseconds. */
-export const durationBetween = (minMs: number, maxMs: number) => {
+/** A duration from `minMs` to `maxMs`, both included. Decodes to whole milliseconds. `hint` ends what refuses others. */
+export const durationBetween = (minMs: number, maxMs: number, hint = "") => {
   const rangeMessage = `must be a duration from ${formatDuration(minMs)} to ${formatDuration(maxMs)}`
-  const message = `${rangeMessage}, such as 90s, 1h30m, 250ms, 7d or PT90S`
+  const message = `${rangeMessage}, such as 90s, 1h30m, 250ms, 7d or PT90S${hint}`
   const isInRange = (value: number) => Number.isInteger(value) && value >= minMs && value <= maxMs
   return Schema.String.annotate({
     message,
@@ -68,7 +68,7 @@ export const durationBetween = (minMs: number, maxMs: number) => {
   }).pipe(
     Schema.decodeTo(
       Schema.Number.check(
-        Schema.makeFilter((value: number) => (isInRange(value) ? undefined : rangeMessage)),
+        Schema.makeFilter((value: number) => (isInRange(value) ? undefined : `${rangeMessage}${hint}`)),
       ),
       {
         decode: SchemaGetter.transformEffect((text: string) => {

@@ -5,7 +5,7 @@
  */
 import { Schema } from "effect"
 import { Count } from "./Count.ts"
-import type { Limits } from "./Limits.ts"
+import { type Limits, limitHint } from "./Limits.ts"
 import { Namespace } from "./Namespace.ts"
 import { perLimits } from "./perLimits.ts"
 import { TimerSchema } from "./Timer.ts"
@@ -27,7 +27,7 @@ const filterFields = {
 }
 
 export const makeListTimers = perLimits((limits: Limits) => {
-  const limitMessage = `must be a whole number from 1 to ${limits.listPage}`
+  const limitMessage = `must be a whole number from 1 to ${limits.listPage}${limitHint("listPage")}`
   const cursorMessage = "must be the nextCursor of an earlier answer"
   return Schema.Struct({
     ...filterFields,

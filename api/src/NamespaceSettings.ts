@@ -5,7 +5,7 @@
 import { Schema } from "effect"
 import { Count } from "./Count.ts"
 import { Instant } from "./Instant.ts"
-import type { Limits } from "./Limits.ts"
+import { type Limits, limitHint } from "./Limits.ts"
 import { Namespace } from "./Namespace.ts"
 import { perLimits } from "./perLimits.ts"
 import { makeRetryPolicyInput, RetryPolicySchema } from "./RetryPolicy.ts"
@@ -76,7 +76,7 @@ export const GetNamespace = Schema.Struct({ namespace: Namespace }).annotate({
 export type GetNamespace = typeof GetNamespace.Type
 
 export const makeListNamespaces = perLimits((limits: Limits) => {
-  const limitMessage = `must be a whole number from 1 to ${limits.namespacePage}`
+  const limitMessage = `must be a whole number from 1 to ${limits.namespacePage}${limitHint("namespacePage")}`
   const cursorMessage = "must be the nextCursor of an earlier answer"
   return Schema.Struct({
     cursor: Schema.optionalKey(

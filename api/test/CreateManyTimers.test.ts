@@ -7,7 +7,7 @@ import { toProblemDocument } from "../src/Problem.ts"
 import { decoded, refusalsOf } from "./refusals.ts"
 
 const CreateManyTimers = makeCreateManyTimers(defaultLimits)
-const message = "/timers must be an array of 1 to 1000 timers"
+const message = "/timers must be an array of 1 to 1000 timers (the service's setting TIMER_LIMIT_CREATE_MANY)"
 
 describe("a createMany", () => {
   test("takes its items as they are, so that a bad one does not spoil the rest", () => {

@@ -6,7 +6,7 @@
 import "effect/schema/SchemaJITCompiler/enable"
 import { type ContractEndpoint, contractEndpoints } from "@punctual/api/contractEndpoints"
 import { invalidRequest } from "@punctual/api/invalidRequest"
-import type { Limits } from "@punctual/api/Limits"
+import { type Limits, limitHint } from "@punctual/api/Limits"
 import {
   Internal,
   InvalidJson,
@@ -120,7 +120,8 @@ class ApiRoute implements Route {
     if (closed !== undefined) return problemResponse(closed, { closes: hasBody(request) })
     this.#calls.underWay++
     try {
-      return await bodies.withBody(request, this.#endpoint.maxBodyBytes, this.#answerBody)
+      const { maxBodyBytes, bodyLimit } = this.#endpoint
+      return await bodies.withBody(request, maxBodyBytes, this.#answerBody, limitHints[bodyLimit])
     } catch (error) {
       return problemResponse(this.#problemOf(Cause.die(error), undefined), { closes: true })
     } finally {
@@ -213,8 +214,16 @@ const hasBody = (request: Request): boolean =>
 /** The call goes on, without anybody who waits for it. */
 const tooLate = (): Exit.Exit<never, Problem> => Exit.fail(unanswered())
 
+const limitHints = {
+  bodyBytes: limitHint("bodyBytes"),
+  createManyBodyBytes: limitHint("createManyBodyBytes"),
+}
+
 const tooManyCalls = (): Problem =>
-  new Overloaded({ detail: "Too many calls are under way: try again.", retryAfterSeconds: 1 })
+  new Overloaded({
+    detail: "Too many calls are under way, which is a fixed limit: try again.",
+    retryAfterSeconds: 1,
+  })
 
 const jsonMediaType = /^application\/json\s*(?:;\s*charset\s*=\s*"?utf-8"?\s*)?;?\s*$/i
 
