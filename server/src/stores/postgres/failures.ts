@@ -30,9 +30,13 @@ export const isBroken = (error: unknown): boolean =>
 /** A value that its column cannot hold. */
 export const isOfValue = (error: unknown): boolean => isAmong(["22"], error)
 
+/** The driver's code for a server that it could not reach, whatever the cause: it has the same one for a name without an address. */
+const notConnected = `${driverPrefix}CONNECTION_REFUSED`
+
 export const describe = (error: unknown): string => {
   const message = error instanceof Error ? error.message : String(error)
   const code = stateOf(error) || textIn(error, "code")
+  if (code === notConnected) return message
   return code === "" || message.includes(code) ? message : `${message} (${code})`
 }
 

@@ -6,6 +6,9 @@ import type { StoreAdapter, StoreChoice, StoreLayer, StoreOpening } from "../../
 
 const scheme = "sqlite:"
 
+/** A path of a file, and nothing that may be a password: it has a folder or the ending of a database. */
+const pathShape = /^(?=.*\/|.*\.(?:db|sqlite3?)$)[\w./ -]{1,200}$/
+
 export const sqlite: StoreAdapter = {
   name: "sqlite",
   schemes: [scheme],
@@ -17,6 +20,7 @@ export const sqlite: StoreAdapter = {
       ? { problem: "must name a file, such as sqlite:./data/punctual.db (memory: keeps nothing)" }
       : { value: choiceOf(resolve(path)) }
   },
+  meant: (text) => (pathShape.test(text) ? `${scheme}${text}` : undefined),
   /** A file's name has no credentials. */
   shown: (url) => url,
 }
