@@ -38,7 +38,11 @@ export const doctorCommand = (open: OpenExamination) =>
         )
         const nowMs = yield* Clock.currentTimeMillis
         const report = yield* asCommandFailed(
-          examined.examine({ overdueBeforeMs: nowMs - overdueGraceMs, isFull: full }),
+          examined.examine({
+            overdueBeforeMs: nowMs - overdueGraceMs,
+            overdueBeforeMsIfPaused: nowMs,
+            isFull: full,
+          }),
         )
         const diagnosis = diagnose(report)
         const shown = { place: examined.shown, nowMs, report, diagnosis }
