@@ -12,6 +12,7 @@ import { Effect, Option, type Scope } from "effect"
 import { Command, Flag } from "effect/cli"
 import type { CommandInput } from "../client/ServiceClient.ts"
 import { CommandFailed, misuse, Output, switchFlag } from "../frame/CommandRuntime.ts"
+import { spanShown } from "../frame/figures.ts"
 import { secretFileFlag, secretsIn } from "../timers/TimerFlags.ts"
 import { type SignatureFinding, verifySignature } from "./verifySignature.ts"
 
@@ -223,7 +224,9 @@ const envelopeOf = (text: string): Record<string, unknown> | undefined => {
 const lateness = (envelope: Record<string, unknown> | undefined): string => {
   const executeAt = parseInstant(String(envelope?.["executeAt"]))
   const firedAt = parseInstant(String(envelope?.["firedAt"]))
-  return executeAt === undefined || firedAt === undefined ? "+?" : `+${firedAt - executeAt}ms`
+  if (executeAt === undefined || firedAt === undefined) return "+?"
+  const lateMs = firedAt - executeAt
+  return lateMs < 1_000 ? `+${lateMs}ms` : `+${spanShown(lateMs)}`
 }
 
 const maxPayloadChars = 100
