@@ -12,11 +12,13 @@ import { ProblemDocument } from "./Problem.ts"
 import { perLimits } from "./perLimits.ts"
 
 export const makeCreateManyTimers = perLimits((limits: Limits) => {
-  const message = `must be an array of 1 to ${limits.createMany} timers${limitHint("createMany")}`
+  const message = `must be an array of 1 to ${limits.createMany} timers`
   return Schema.Struct({
     timers: Schema.Array(AnyJson)
       .annotate({ message })
-      .check(Schema.isBetweenLength(1, limits.createMany, { message })),
+      .check(
+        Schema.isBetweenLength(1, limits.createMany, { message: `${message}${limitHint("createMany")}` }),
+      ),
   }).annotate({
     message: "must be a JSON object",
     identifier: "CreateManyTimers",

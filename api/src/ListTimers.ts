@@ -27,7 +27,7 @@ const filterFields = {
 }
 
 export const makeListTimers = perLimits((limits: Limits) => {
-  const limitMessage = `must be a whole number from 1 to ${limits.listPage}${limitHint("listPage")}`
+  const limitMessage = `must be a whole number from 1 to ${limits.listPage}`
   const cursorMessage = "must be the nextCursor of an earlier answer"
   return Schema.Struct({
     ...filterFields,
@@ -57,7 +57,7 @@ export const makeListTimers = perLimits((limits: Limits) => {
         Schema.isBetween(
           { minimum: 1, maximum: limits.listPage },
           {
-            message: limitMessage,
+            message: `${limitMessage}${limitHint("listPage")}`,
             description: `The size of a page; ${limits.listPageDefault} when left out.`,
           },
         ),

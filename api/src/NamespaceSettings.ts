@@ -76,7 +76,7 @@ export const GetNamespace = Schema.Struct({ namespace: Namespace }).annotate({
 export type GetNamespace = typeof GetNamespace.Type
 
 export const makeListNamespaces = perLimits((limits: Limits) => {
-  const limitMessage = `must be a whole number from 1 to ${limits.namespacePage}${limitHint("namespacePage")}`
+  const limitMessage = `must be a whole number from 1 to ${limits.namespacePage}`
   const cursorMessage = "must be the nextCursor of an earlier answer"
   return Schema.Struct({
     cursor: Schema.optionalKey(
@@ -89,7 +89,10 @@ export const makeListNamespaces = perLimits((limits: Limits) => {
         Schema.isInt({ message: limitMessage }),
         Schema.isBetween(
           { minimum: 1, maximum: limits.namespacePage },
-          { message: limitMessage, description: "The size of a page; the most when left out." },
+          {
+            message: `${limitMessage}${limitHint("namespacePage")}`,
+            description: "The size of a page; the most when left out.",
+          },
         ),
       ),
     ),

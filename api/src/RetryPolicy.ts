@@ -19,10 +19,10 @@ const numberBetween = (minimum: number, maximum: number, description: string) =>
 }
 
 const integerBetween = (minimum: number, maximum: number, description: string, hint: string) => {
-  const message = `must be a whole number from ${minimum} to ${maximum}${hint}`
+  const message = `must be a whole number from ${minimum} to ${maximum}`
   return Schema.Number.annotate({ message }).check(
     Schema.isInt({ message }),
-    Schema.isBetween({ minimum, maximum }, { message, description }),
+    Schema.isBetween({ minimum, maximum }, { message: `${message}${hint}`, description }),
   )
 }
 

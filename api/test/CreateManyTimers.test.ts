@@ -7,7 +7,7 @@ import { toProblemDocument } from "../src/Problem.ts"
 import { decoded, refusalsOf } from "./refusals.ts"
 
 const CreateManyTimers = makeCreateManyTimers(defaultLimits)
-const message = "/timers must be an array of 1 to 1000 timers (the service's setting TIMER_LIMIT_CREATE_MANY)"
+const message = "/timers must be an array of 1 to 1000 timers"
 
 describe("a createMany", () => {
   test("takes its items as they are, so that a bad one does not spoil the rest", () => {
@@ -18,7 +18,7 @@ describe("a createMany", () => {
   test("carries 1 to 1,000 items", () => {
     expect(refusalsOf(CreateManyTimers, { timers: Array(1000).fill({}) })).toEqual([])
     for (const timers of [[], Array(1001).fill({}), {}, null])
-      expect(refusalsOf(CreateManyTimers, { timers })).toEqual([message])
+      expect(refusalsOf(CreateManyTimers, { timers })).toEqual([expect.stringContaining(message)])
     expect(refusalsOf(CreateManyTimers, {})).toEqual(["/timers is required"])
     expect(refusalsOf(CreateManyTimers, [])).toEqual([" must be a JSON object"])
   })

@@ -55,12 +55,7 @@ describe("a retry policy", () => {
   })
 
   const bounds = [
-    [
-      "maxAttempts",
-      [1, 100],
-      [0, 101, 1.5, "3", null],
-      "must be a whole number from 1 to 100 (the service's setting TIMER_LIMIT_ATTEMPTS)",
-    ],
+    ["maxAttempts", [1, 100], [0, 101, 1.5, "3", null], "must be a whole number from 1 to 100"],
     ["backoffMultiplier", [1, 100, 1.5], [0.999, 100.1, "4"], "must be a number from 1 to 100"],
     ["jitter", [0, 1, 0.5], [-0.1, 1.1, "0.2"], "must be a number from 0 to 1"],
     [
@@ -86,7 +81,9 @@ describe("a retry policy", () => {
     test(`bounds ${field}, both ends included`, () => {
       for (const value of accepted) expect(refusalsOf(RetryPolicyInput, { [field]: value })).toEqual([])
       for (const value of refused)
-        expect(refusalsOf(RetryPolicyInput, { [field]: value })).toEqual([`/${field} ${message}`])
+        expect(refusalsOf(RetryPolicyInput, { [field]: value })).toEqual([
+          expect.stringContaining(`/${field} ${message}`),
+        ])
     })
   }
 

@@ -24,7 +24,7 @@ import { layerLogs } from "./program/Logs.ts"
 import { type ServeOptions, type ServiceLayer, serve, untilSignal } from "./serve.ts"
 import { type Configuration, type Environment, readConfiguration } from "./settings/Configuration.ts"
 import { nodeUrl } from "./settings/NodeIdentity.ts"
-import type { Adapters } from "./settings/Settings.ts"
+import { type Adapters, settings } from "./settings/Settings.ts"
 import { ClockWatch } from "./stores/ClockWatch.ts"
 
 /** What the program's entry gives. */
@@ -160,7 +160,7 @@ export const runService = async (parts: ServiceParts): Promise<number> => {
       const startMs = manualStartMs(configuration)
       if (startMs !== undefined) yield* Effect.logWarning(clockShown(startMs))
       yield* Effect.annotateLogs(Effect.logInfo("settings in force"), effective)
-      process.stdout.write(welcome(listening, configuration, status))
+      process.stdout.write(welcome(listening, configuration, effective[settings.egress.name] ?? "", status))
     })
   const program = Effect.gen(function* () {
     const untilAsked = yield* untilSignal
@@ -183,7 +183,12 @@ export const runService = async (parts: ServiceParts): Promise<number> => {
 /** Where `punctual listen` listens. */
 const receiverHost = "127.0.0.1"
 
-const welcome = ({ url }: Listening, configuration: Configuration, status: EngineStatus): string => {
+const welcome = (
+  { url }: Listening,
+  configuration: Configuration,
+  egressText: string,
+  status: EngineStatus,
+): string => {
   const { store, cluster } = configuration
   const place = `Punctual ${build.version} listens on ${url}
   data       ${store.place}
@@ -217,7 +222,7 @@ Nothing fires: the service is paused. To see why:  punctual status --url ${url}
   const receiver = build.built === undefined ? "npm run listen" : "punctual listen"
   if (!configuration.egress.allows(receiverHost, receiverHost)) {
     return `${place}
-Callbacks to this machine are refused by TIMER_EGRESS. To try timers with  ${receiver}  add ${receiverHost} to it.
+Timers cannot call this machine. To try them with  ${receiver}  start with TIMER_EGRESS=${egressText},${receiverHost}
 `
   }
   return `${place}
