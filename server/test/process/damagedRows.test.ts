@@ -38,7 +38,7 @@ test("a service on a store with a damaged row fires all others on time, and doct
   const doctor = await ServiceProcess.command(["doctor", "--store", store])
   expect([doctor.code, doctor.stdout]).toEqual([
     1,
-    expect.stringContaining("1 pending timers cannot be read: shop/t-7 (its spec is not JSON)"),
+    expect.stringContaining("1 pending timer cannot be read: shop/t-7 (its spec is not JSON)"),
   ])
   const exported = await ServiceProcess.command(["export", "--store", store])
   expect([exported.code, exported.stdout.includes('"t-7"')]).toEqual([1, false])
