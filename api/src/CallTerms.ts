@@ -30,8 +30,8 @@ export class CallTerms extends Context.Service<
   {
     /** The right that the caller needs. */
     readonly action: Action
-    /** How many bytes the body may have, where that is not the usual limit. */
-    readonly maxBodyBytes?: number
+    /** Which limit bounds its body, where that is not the usual one. */
+    readonly bodyLimit?: "createManyBodyBytes"
     /** How long the answer may take, where the call bounds its own time and needs more than the usual limit. */
     readonly answerWithinMs?: number
     /** Answered also while the service waits for its store or stops. */

@@ -4,14 +4,16 @@
  * here. Which addresses may be reached is decided when an attempt connects, not here.
  */
 import { Schema } from "effect"
-import type { Limits } from "./Limits.ts"
+import { type Limits, limitHint } from "./Limits.ts"
 import { perLimits } from "./perLimits.ts"
 
 const visibleAscii = /^[!-~]+$/
 const httpWithAuthority = /^https?:\/\/([^/?#\\]+)/i
 
 const whyNotUrl = (text: string, limits: Limits): string | undefined => {
-  if (text.length > limits.urlLength) return `must be at most ${limits.urlLength} characters long`
+  if (text.length > limits.urlLength) {
+    return `must be at most ${limits.urlLength} characters long${limitHint("urlLength")}`
+  }
   if (!visibleAscii.test(text)) {
     return "must be visible ASCII without blanks or control characters: percent-encode the rest"
   }

@@ -7,7 +7,7 @@ import { Schema } from "effect"
 import { AnyJson } from "./AnyJson.ts"
 import { Count } from "./Count.ts"
 import { createResults } from "./CreateTimer.ts"
-import type { Limits } from "./Limits.ts"
+import { type Limits, limitHint } from "./Limits.ts"
 import { ProblemDocument } from "./Problem.ts"
 import { perLimits } from "./perLimits.ts"
 import { Warnings } from "./Warnings.ts"
@@ -17,7 +17,9 @@ export const makeCreateManyTimers = perLimits((limits: Limits) => {
   return Schema.Struct({
     timers: Schema.Array(AnyJson)
       .annotate({ message })
-      .check(Schema.isBetweenLength(1, limits.createMany, { message })),
+      .check(
+        Schema.isBetweenLength(1, limits.createMany, { message: `${message}${limitHint("createMany")}` }),
+      ),
   }).annotate({
     message: "must be a JSON object",
     identifier: "CreateManyTimers",

@@ -8,7 +8,7 @@ import { makeCallbackUrl } from "./CallbackUrl.ts"
 import { CorrelationId } from "./CorrelationId.ts"
 import { durationBetween } from "./DurationMs.ts"
 import { Instant } from "./Instant.ts"
-import type { Limits } from "./Limits.ts"
+import { type Limits, limitHint } from "./Limits.ts"
 import { Namespace } from "./Namespace.ts"
 import { exactlyOneOf } from "./oneOf.ts"
 import { perLimits } from "./perLimits.ts"
@@ -27,12 +27,12 @@ export const makeCreateTimer = perLimits((limits: Limits) =>
     namespace: Namespace,
     timerId: Schema.optionalKey(TimerId),
     executeAt: Schema.optionalKey(Instant),
-    delay: Schema.optionalKey(durationBetween(0, limits.aheadMs)),
+    delay: Schema.optionalKey(durationBetween(0, limits.aheadMs, limitHint("aheadMs"))),
     callbackUrl: Schema.optionalKey(makeCallbackUrl(limits)),
     target: Schema.optionalKey(makeTargetInput(limits)),
     payload: Schema.optionalKey(AnyJson),
     retryPolicy: Schema.optionalKey(makeRetryPolicyInput(limits)),
-    expireAfter: Schema.optionalKey(durationBetween(1, limits.aheadMs)),
+    expireAfter: Schema.optionalKey(durationBetween(1, limits.aheadMs, limitHint("aheadMs"))),
     correlationId: Schema.optionalKey(CorrelationId),
     tags: Schema.optionalKey(Tags),
     onExisting: Schema.optionalKey(

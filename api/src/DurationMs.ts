@@ -35,6 +35,10 @@ export const parseDuration = (text: string): number | undefined => {
   return durationMs <= maxDurationMs ? durationMs : undefined
 }
 
+/** Whether the text follows the grammar, however long the duration is. */
+const isDuration = (text: string): boolean =>
+  text.length > 0 && text.length <= 100 && (text.charCodeAt(0) === 80 ? isoForm : shortForm).test(text)
+
 /** The canonical form: each unit at most once, the largest first; `90s` comes out as `1m30s`. */
 export const formatDuration = (durationMs: number): string => {
   if (durationMs === 0) return "0s"
@@ -56,8 +60,8 @@ const units = [
   ["ms", 1],
 ] as const
 
-/** A duration from `minMs` to `maxMs`, both included. Decodes to whole milliseconds. */
-export const durationBetween = (minMs: number, maxMs: number) => {
+/** A duration from `minMs` to `maxMs`, both included. Decodes to whole milliseconds. `hint` ends what refuses a longer or a shorter one. */
+export const durationBetween = (minMs: number, maxMs: number, hint = "") => {
   const rangeMessage = `must be a duration from ${formatDuration(minMs)} to ${formatDuration(maxMs)}`
   const message = `${rangeMessage}, such as 90s, 1h30m, 250ms, 7d or PT90S`
   const isInRange = (value: number) => Number.isInteger(value) && value >= minMs && value <= maxMs
@@ -68,13 +72,17 @@ export const durationBetween = (minMs: number, maxMs: number) => {
   }).pipe(
     Schema.decodeTo(
       Schema.Number.check(
-        Schema.makeFilter((value: number) => (isInRange(value) ? undefined : rangeMessage)),
+        Schema.makeFilter((value: number) => (isInRange(value) ? undefined : `${rangeMessage}${hint}`)),
       ),
       {
         decode: SchemaGetter.transformEffect((text: string) => {
           const durationMs = parseDuration(text)
           return durationMs === undefined
-            ? Effect.fail(new SchemaIssue.InvalidValue({ message }))
+            ? Effect.fail(
+                new SchemaIssue.InvalidValue({
+                  message: isDuration(text) ? `${rangeMessage}${hint}` : message,
+                }),
+              )
             : Effect.succeed(durationMs)
         }),
         encode: SchemaGetter.transform(formatDuration),

@@ -6,7 +6,8 @@
  */
 import { Effect, Schema, SchemaGetter, SchemaIssue } from "effect"
 
-const instantMessage = "must be an instant with an offset, such as 2030-01-01T09:00:00Z"
+const instantForm = "an instant with an offset, such as 2030-01-01T09:00:00Z"
+const instantMessage = `must be ${instantForm}`
 
 /** 0000-01-01T00:00:00.000Z and 9999-12-31T23:59:59.999Z: beyond them ISO 8601 needs expanded years. */
 const minInstantMs = -62_167_219_200_000
@@ -43,6 +44,44 @@ export const parseInstant = (text: string): number | undefined => {
   return isInstant(instantMs) ? instantMs : undefined
 }
 
+/**
+ * What a text that is no instant should have been, to be read after "must be". It names what does not exist: a reader of
+ * 2030-02-30T00:00:00Z sees an instant with an offset.
+ */
+export const whyNoInstant = (text: string): string => {
+  const [, year, month, day, hour, minute, second, offset] = instantParts.exec(text) ?? []
+  if (year === undefined) return instantForm
+  const monthName = monthNames[Number(month) - 1]
+  if (monthName === undefined) return `${existing}: months go from 01 to 12`
+  const days = daysOf(Number(year), Number(month))
+  if (Number(day) < 1 || Number(day) > days) return `${existing}: ${monthName} ${year} has ${days} days`
+  if (Number(hour) > 23) return `${existing}: hours go from 00 to 23`
+  if (Number(minute) > 59) return `${existing}: minutes go from 00 to 59`
+  if (Number(second) > 59) return `${existing}: seconds go from 00 to 59`
+  return offset === "" ? `${instantForm}: its offset is missing` : instantForm
+}
+
+const existing = "an instant that exists"
+
+/** Looser than `parseInstant`: a day alone and a missing offset are recognised, too. */
+const instantParts =
+  /^(\d{4})-(\d{2})-(\d{2})(?:T(\d{2}):(\d{2})(?::(\d{2})(?:\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2}|))?$/
+
+const monthNames = [
+  "January",
+  "February",
+  "March",
+  "April",
+  "May",
+  "June",
+  "July",
+  "August",
+  "September",
+  "October",
+  "November",
+  "December",
+] as const
+
 /** UTC with milliseconds, the one form in which instants leave the service. */
 export const formatInstant = (instantMs: number): string => new Date(instantMs).toISOString()
 
@@ -66,7 +105,7 @@ export const Instant = InstantText.pipe(
       decode: SchemaGetter.transformEffect((text: string) => {
         const instantMs = parseInstant(text)
         return instantMs === undefined
-          ? Effect.fail(new SchemaIssue.InvalidValue({ message: instantMessage }))
+          ? Effect.fail(new SchemaIssue.InvalidValue({ message: `must be ${whyNoInstant(text)}` }))
           : Effect.succeed(instantMs)
       }),
       encode: SchemaGetter.transform(formatInstant),
@@ -123,6 +162,11 @@ const offsetAt = (text: string, at: number): number | undefined => {
 
 const daysInMonth = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
 
+const daysOf = (year: number, month: number): number => {
+  const isLeap = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0)
+  return month === 2 && isLeap ? 29 : (daysInMonth[month - 1] ?? 0)
+}
+
 /** Days from 1970-01-01 to the date that begins the text, in the proleptic Gregorian calendar. */
 const dayNumberOf = (text: string): number | undefined => {
   const year = digits(text, 0, 4)
@@ -130,8 +174,7 @@ const dayNumberOf = (text: string): number | undefined => {
   const day = digits(text, 8, 2)
   if (text.charCodeAt(4) !== MINUS || text.charCodeAt(7) !== MINUS) return undefined
   if (year < 0 || month < 1 || month > 12 || day < 1) return undefined
-  const isLeap = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0)
-  if (day > (month === 2 && isLeap ? 29 : (daysInMonth[month - 1] ?? 0))) return undefined
+  if (day > daysOf(year, month)) return undefined
   // Counting years from March puts the leap day last, so that one formula serves every month.
   // `Date.UTC` is no use here: it reads the years 0 to 99 as 1900 to 1999.
   const marchYear = month > 2 ? year : year - 1

@@ -55,3 +55,14 @@ export const defaultLimits: Limits = {
   attempts: 100,
   retryIntervalMs: 30 * dayMs,
 }
+
+/** The setting of the service that changes a limit: TIMER_LIMIT_ and the limit's name, durations without their unit. */
+export const limitSettingName = (key: keyof Limits): string =>
+  `TIMER_LIMIT_${key
+    .replace(/Ms$/, "")
+    .replace(/[A-Z]/g, (letter) => `_${letter}`)
+    .toUpperCase()}`
+
+/** Ends the refusal of a value that is beyond limits: an operator reads there which settings change them. */
+export const limitHint = (...keys: ReadonlyArray<keyof Limits>): string =>
+  ` (the service's ${keys.length > 1 ? "settings" : "setting"} ${keys.map(limitSettingName).join(" and ")})`

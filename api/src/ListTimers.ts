@@ -5,7 +5,7 @@
  */
 import { Schema } from "effect"
 import { Count } from "./Count.ts"
-import type { Limits } from "./Limits.ts"
+import { type Limits, limitHint } from "./Limits.ts"
 import { Namespace } from "./Namespace.ts"
 import { perLimits } from "./perLimits.ts"
 import { TimerSchema } from "./Timer.ts"
@@ -57,7 +57,7 @@ export const makeListTimers = perLimits((limits: Limits) => {
         Schema.isBetween(
           { minimum: 1, maximum: limits.listPage },
           {
-            message: limitMessage,
+            message: `${limitMessage}${limitHint("listPage")}`,
             description: `The size of a page; ${limits.listPageDefault} when left out.`,
           },
         ),

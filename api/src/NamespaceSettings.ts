@@ -5,7 +5,7 @@
 import { Schema } from "effect"
 import { Count } from "./Count.ts"
 import { Instant } from "./Instant.ts"
-import type { Limits } from "./Limits.ts"
+import { type Limits, limitHint } from "./Limits.ts"
 import { Namespace } from "./Namespace.ts"
 import { perLimits } from "./perLimits.ts"
 import { makeRetryPolicyInput, RetryPolicySchema } from "./RetryPolicy.ts"
@@ -89,7 +89,10 @@ export const makeListNamespaces = perLimits((limits: Limits) => {
         Schema.isInt({ message: limitMessage }),
         Schema.isBetween(
           { minimum: 1, maximum: limits.namespacePage },
-          { message: limitMessage, description: "The size of a page; the most when left out." },
+          {
+            message: `${limitMessage}${limitHint("namespacePage")}`,
+            description: "The size of a page; the most when left out.",
+          },
         ),
       ),
     ),

@@ -68,7 +68,7 @@ const createEndpoints = (limits: Limits) =>
       error: commonProblems,
     }).annotateMerge(
       describeCall(
-        { action: "timers.write", maxBodyBytes: limits.createManyBodyBytes },
+        { action: "timers.write", bodyLimit: "createManyBodyBytes" },
         "Create many timers",
         { timers: [created] },
         `At most ${limits.createMany}, applied in order. One that fails does not spoil the rest.`,

@@ -5,7 +5,7 @@
 import { Schema } from "effect"
 import { Count } from "./Count.ts"
 import { DurationMs, durationBetween } from "./DurationMs.ts"
-import type { Limits } from "./Limits.ts"
+import { type Limits, limitHint } from "./Limits.ts"
 import { perLimits } from "./perLimits.ts"
 
 const hourMs = 3_600_000
@@ -18,20 +18,27 @@ const numberBetween = (minimum: number, maximum: number, description: string) =>
   )
 }
 
-const integerBetween = (minimum: number, maximum: number, description: string) => {
+const integerBetween = (minimum: number, maximum: number, description: string, hint: string) => {
   const message = `must be a whole number from ${minimum} to ${maximum}`
   return Schema.Number.annotate({ message }).check(
     Schema.isInt({ message }),
-    Schema.isBetween({ minimum, maximum }, { message, description }),
+    Schema.isBetween({ minimum, maximum }, { message: `${message}${hint}`, description }),
   )
 }
 
 /** What a request may say. Every field may be left out; intervals decode to milliseconds. */
 export const makeRetryPolicyInput = perLimits((limits: Limits) => {
-  const interval = Schema.optionalKey(durationBetween(1, limits.retryIntervalMs))
+  const interval = Schema.optionalKey(
+    durationBetween(1, limits.retryIntervalMs, limitHint("retryIntervalMs")),
+  )
   return Schema.Struct({
     maxAttempts: Schema.optionalKey(
-      integerBetween(1, limits.attempts, "How often delivery is tried in all; 10 when left out."),
+      integerBetween(
+        1,
+        limits.attempts,
+        "How often delivery is tried in all; 10 when left out.",
+        limitHint("attempts"),
+      ),
     ),
     initialInterval: interval,
     backoffMultiplier: Schema.optionalKey(
@@ -41,7 +48,7 @@ export const makeRetryPolicyInput = perLimits((limits: Limits) => {
     jitter: Schema.optionalKey(
       numberBetween(0, 1, "The share of each wait that is left to chance; 0.2 when left out."),
     ),
-    maxDuration: Schema.optionalKey(durationBetween(1, limits.aheadMs)),
+    maxDuration: Schema.optionalKey(durationBetween(1, limits.aheadMs, limitHint("aheadMs"))),
   })
     .annotate({
       message: "must be an object of retry settings",

@@ -6,7 +6,7 @@
 import { Schema } from "effect"
 import { makeCallbackUrl } from "./CallbackUrl.ts"
 import { DurationMs, durationBetween } from "./DurationMs.ts"
-import type { Limits } from "./Limits.ts"
+import { type Limits, limitHint } from "./Limits.ts"
 import { perLimits } from "./perLimits.ts"
 import { makeWebhookHeaders } from "./WebhookHeaders.ts"
 
@@ -26,7 +26,9 @@ export const makeTargetInput = perLimits((limits: Limits) =>
         }),
       ),
       headers: Schema.optionalKey(makeWebhookHeaders(limits)),
-      timeout: Schema.optionalKey(durationBetween(limits.timeoutMinMs, limits.timeoutMaxMs)),
+      timeout: Schema.optionalKey(
+        durationBetween(limits.timeoutMinMs, limits.timeoutMaxMs, limitHint("timeoutMinMs", "timeoutMaxMs")),
+      ),
       body: Schema.optionalKey(
         Schema.Literals(bodies).annotate({
           message: `must be one of ${bodies.join(", ")}`,

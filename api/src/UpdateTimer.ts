@@ -9,7 +9,7 @@ import { makeCallbackUrl } from "./CallbackUrl.ts"
 import { CorrelationId } from "./CorrelationId.ts"
 import { durationBetween } from "./DurationMs.ts"
 import { Instant } from "./Instant.ts"
-import type { Limits } from "./Limits.ts"
+import { type Limits, limitHint } from "./Limits.ts"
 import { Namespace } from "./Namespace.ts"
 import { atMostOneOf } from "./oneOf.ts"
 import { perLimits } from "./perLimits.ts"
@@ -43,7 +43,7 @@ export const makeUpdateTimer = perLimits((limits: Limits) =>
     namespace: Namespace,
     timerId: TimerId,
     executeAt: Schema.optionalKey(Instant),
-    delay: Schema.optionalKey(durationBetween(0, limits.aheadMs)),
+    delay: Schema.optionalKey(durationBetween(0, limits.aheadMs, limitHint("aheadMs"))),
     callbackUrl: Schema.optionalKey(makeCallbackUrl(limits)),
     target: Schema.optionalKey(makeTargetInput(limits)),
     payload: Schema.optionalKey(AnyJson),
@@ -53,7 +53,7 @@ export const makeUpdateTimer = perLimits((limits: Limits) =>
       }),
     ),
     expireAfter: Schema.optionalKey(
-      Schema.NullOr(durationBetween(1, limits.aheadMs)).annotate({
+      Schema.NullOr(durationBetween(1, limits.aheadMs, limitHint("aheadMs"))).annotate({
         message: "must be a duration such as 1h30m, or null to clear it",
       }),
     ),

@@ -3,7 +3,7 @@
  * for one of the service's own headers is refused when the timer is created, not at its first attempt.
  */
 import { Schema } from "effect"
-import type { Limits } from "./Limits.ts"
+import { type Limits, limitHint } from "./Limits.ts"
 import { perLimits } from "./perLimits.ts"
 
 const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
@@ -35,7 +35,8 @@ const whyNotName = (name: string, lowerCaseName: string): string | undefined => 
 
 const whyNotHeaders = (headers: Readonly<Record<string, string>>, limits: Limits): Schema.FilterOutput => {
   const names = Object.keys(headers)
-  if (names.length > limits.headers) return `must have at most ${limits.headers} headers`
+  if (names.length > limits.headers)
+    return `must have at most ${limits.headers} headers${limitHint("headers")}`
   const issues: Array<Schema.FilterIssue> = []
   const seen = new Set<string>()
   let headerBytes = 0
@@ -53,7 +54,7 @@ const whyNotHeaders = (headers: Readonly<Record<string, string>>, limits: Limits
   }
   if (issues.length > 0) return issues
   return headerBytes > limits.headerBytes
-    ? `must be at most ${limits.headerBytes} bytes of names and values in all`
+    ? `must be at most ${limits.headerBytes} bytes of names and values in all${limitHint("headerBytes")}`
     : undefined
 }
 

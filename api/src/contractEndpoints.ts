@@ -11,11 +11,12 @@ import { requestParseOptions } from "./requestParseOptions.ts"
 
 type Terms = CallTerms["Service"]
 
-export interface ContractEndpoint extends Terms {
+export interface ContractEndpoint extends Omit<Terms, "bodyLimit"> {
   /** The group and the name of the call in the definition. */
   readonly group: string
   readonly name: string
   readonly path: string
+  readonly bodyLimit: "bodyBytes" | "createManyBodyBytes"
   readonly maxBodyBytes: number
   /** What JSON parsers make of the body, checked and decoded. */
   readonly decode: (input: unknown) => Result.Result<unknown, SchemaIssue.Issue>
@@ -36,9 +37,11 @@ export const contractEndpoints = perLimits((limits): ReadonlyArray<ContractEndpo
       if (body === undefined || answer === undefined) {
         throw new Error(`the endpoint ${name} has no JSON body or no answer`)
       }
+      const { bodyLimit = "bodyBytes" } = terms
       endpoints.push({
         ...terms,
-        maxBodyBytes: terms.maxBodyBytes ?? limits.bodyBytes,
+        bodyLimit,
+        maxBodyBytes: limits[bodyLimit],
         group: group.identifier,
         name: endpoint.identifier,
         path: endpoint.path,

@@ -24,7 +24,7 @@ describe("a callback URL", () => {
     const prefix = "https://example.com/"
     expect(refusalsOf(CallbackUrl, prefix + "a".repeat(2048 - prefix.length))).toEqual([])
     expect(refusalsOf(CallbackUrl, prefix + "a".repeat(2049 - prefix.length))).toEqual([
-      " must be at most 2048 characters long",
+      " must be at most 2048 characters long (the service's setting TIMER_LIMIT_URL_LENGTH)",
     ])
   })
 

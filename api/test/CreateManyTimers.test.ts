@@ -18,7 +18,7 @@ describe("a createMany", () => {
   test("carries 1 to 1,000 items", () => {
     expect(refusalsOf(CreateManyTimers, { timers: Array(1000).fill({}) })).toEqual([])
     for (const timers of [[], Array(1001).fill({}), {}, null])
-      expect(refusalsOf(CreateManyTimers, { timers })).toEqual([message])
+      expect(refusalsOf(CreateManyTimers, { timers })).toEqual([expect.stringContaining(message)])
     expect(refusalsOf(CreateManyTimers, {})).toEqual(["/timers is required"])
     expect(refusalsOf(CreateManyTimers, [])).toEqual([" must be a JSON object"])
   })

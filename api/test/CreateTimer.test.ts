@@ -74,7 +74,7 @@ describe("a create", () => {
     expect(refusalsOf(CreateTimer, { ...timer, delay: "3653d1ms" })).toHaveLength(1)
     expect(
       refusalsOf(makeCreateTimer({ ...defaultLimits, aheadMs: 1_000 }), { ...timer, delay: "1001ms" }),
-    ).toEqual(["/delay must be a duration from 0s to 1s"])
+    ).toEqual(["/delay must be a duration from 0s to 1s (the service's setting TIMER_LIMIT_AHEAD)"])
   })
 
   test("takes any JSON as payload, null and absence apart", () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test"
 import { Schema } from "effect"
 import fc from "fast-check"
-import { formatInstant, Instant, parseInstant } from "../src/Instant.ts"
+import { formatInstant, Instant, parseInstant, whyNoInstant } from "../src/Instant.ts"
 import { refusalsOf } from "./refusals.ts"
 
 const firstMs = Date.parse("0000-01-01T00:00:00.000Z")
@@ -110,6 +110,25 @@ describe("an instant", () => {
       for (const text of texts) expect([text, parseInstant(text)]).toEqual([text, undefined])
     })
   }
+
+  test("that does not exist is refused with what does not exist about it", () => {
+    const why: Record<string, string> = {
+      "2030-02-30T00:00:00Z": "an instant that exists: February 2030 has 28 days",
+      "2032-02-30": "an instant that exists: February 2032 has 29 days",
+      "2030-04-31T09:00+02:00": "an instant that exists: April 2030 has 30 days",
+      "2030-04-00T09:00+02:00": "an instant that exists: April 2030 has 30 days",
+      "2030-13-01T00:00:00Z": "an instant that exists: months go from 01 to 12",
+      "2030-01-01T24:00:00Z": "an instant that exists: hours go from 00 to 23",
+      "2030-01-01T09:60:00Z": "an instant that exists: minutes go from 00 to 59",
+      "2030-01-01T09:00:60Z": "an instant that exists: seconds go from 00 to 59",
+      "2030-01-01T09:00:00": "an instant with an offset, such as 2030-01-01T09:00:00Z: its offset is missing",
+      tomorrow: "an instant with an offset, such as 2030-01-01T09:00:00Z",
+    }
+    for (const [text, expected] of Object.entries(why)) {
+      expect([text, parseInstant(text), whyNoInstant(text)]).toEqual([text, undefined, expected])
+      expect(() => Schema.decodeSync(Instant)(text)).toThrow(`must be ${expected}`)
+    }
+  })
 
   test("is never read from text that ISO 8601 does not allow, whatever is thrown at it", () => {
     const shape = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)$/

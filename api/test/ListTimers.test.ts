@@ -29,7 +29,7 @@ describe("a list", () => {
     for (const limit of [1, 1000]) expect(refusalsOf(ListTimers, { namespace, limit })).toEqual([])
     for (const limit of [0, 1001, 1.5, "5", null])
       expect(refusalsOf(ListTimers, { namespace, limit })).toEqual([
-        "/limit must be a whole number from 1 to 1000",
+        expect.stringContaining("/limit must be a whole number from 1 to 1000"),
       ])
   })
 

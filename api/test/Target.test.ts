@@ -74,7 +74,7 @@ describe("a target", () => {
     for (const timeout of ["1s", "300s"]) expect(refusalsOf(TargetInput, { ...webhook, timeout })).toEqual([])
     for (const timeout of ["999ms", "300001ms"])
       expect(refusalsOf(TargetInput, { ...webhook, timeout })).toEqual([
-        "/timeout must be a duration from 1s to 5m",
+        "/timeout must be a duration from 1s to 5m (the service's settings TIMER_LIMIT_TIMEOUT_MIN and TIMER_LIMIT_TIMEOUT_MAX)",
       ])
   })
 

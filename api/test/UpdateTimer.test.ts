@@ -29,7 +29,7 @@ describe("an update", () => {
       "/expireAfter must be a duration such as 1h30m, or null to clear it",
     ])
     expect(refusalsOf(UpdateTimer, { ...key, expireAfter: "0s" })).toEqual([
-      "/expireAfter must be a duration from 1ms to 3653d",
+      "/expireAfter must be a duration from 1ms to 3653d (the service's setting TIMER_LIMIT_AHEAD)",
     ])
     expect(refusalsOf(UpdateTimer, { ...key, retryPolicy: { jitter: 2 } })).toEqual([
       "/retryPolicy/jitter must be a number from 0 to 1",

@@ -22,13 +22,15 @@ describe("webhook headers", () => {
     const headers = (count: number) =>
       Object.fromEntries(Array.from({ length: count }, (_, at) => [`x-${at}`, "a"]))
     expect(refusalsOf(WebhookHeaders, headers(32))).toEqual([])
-    expect(refusalsOf(WebhookHeaders, headers(33))).toEqual([" must have at most 32 headers"])
+    expect(refusalsOf(WebhookHeaders, headers(33))).toEqual([
+      " must have at most 32 headers (the service's setting TIMER_LIMIT_HEADERS)",
+    ])
   })
 
   test("are at most 8 KiB of names and values in all", () => {
     expect(refusalsOf(WebhookHeaders, { "x-a": "a".repeat(8189) })).toEqual([])
     expect(refusalsOf(WebhookHeaders, { "x-a": "a".repeat(8190) })).toEqual([
-      " must be at most 8192 bytes of names and values in all",
+      " must be at most 8192 bytes of names and values in all (the service's setting TIMER_LIMIT_HEADER_BYTES)",
     ])
     expect(refusalsOf(WebhookHeaders, { "x-a": "a".repeat(4096), "x-b": "a".repeat(4096) })).toHaveLength(1)
   })

@@ -10,6 +10,7 @@ import { makeWebhookDeliverer } from "./deliverers/webhook/WebhookDeliverer.ts"
 import type { Target } from "./domain/Timer.ts"
 import { defaultEngineOptions, Engine, type EngineOptions, type EngineStatus } from "./engine/Engine.ts"
 import { NamespaceDirectory } from "./engine/namespaces/NamespaceDirectory.ts"
+import { takeNodeName } from "./engine/ownership/takeNodeName.ts"
 import type { Listening } from "./http/listener/Listener.ts"
 import { TimerCommands } from "./messaging/TimerCommands.ts"
 import { timerRoutes, timerTopics } from "./messaging/timerRouting.ts"
@@ -23,7 +24,7 @@ import { layerLogs } from "./program/Logs.ts"
 import { type ServeOptions, type ServiceLayer, serve, untilSignal } from "./serve.ts"
 import { type Configuration, type Environment, readConfiguration } from "./settings/Configuration.ts"
 import { nodeUrl } from "./settings/NodeIdentity.ts"
-import type { Adapters } from "./settings/Settings.ts"
+import { type Adapters, settings } from "./settings/Settings.ts"
 import { ClockWatch } from "./stores/ClockWatch.ts"
 
 /** What the program's entry gives. */
@@ -105,6 +106,10 @@ const engineOptions = (
   onBroken: (message) => onBroken(`The engine has failed, so the service ends: ${message}`),
 })
 
+/** The engine, once the name of this node belongs to this process. */
+const engineLayer = (options: EngineOptions) =>
+  Layer.unwrap(Effect.as(takeNodeName(options.ownership), Engine.layer(options)))
+
 /** Everything below HTTP, as the settings say. */
 const serviceLayer =
   (configuration: Configuration, { workerUrl, onFatal }: ServiceParts) =>
@@ -115,7 +120,7 @@ const serviceLayer =
     const onRefused = (message: string) =>
       onFatal(`The message broker is there and cannot be used, so the service ends: ${message}`)
     return TimerCommands.layer({ topic: topics.commands, limits }).pipe(
-      Layer.provideMerge(Engine.layer(engineOptions(configuration, listening, onFatal))),
+      Layer.provideMerge(engineLayer(engineOptions(configuration, listening, onFatal))),
       Layer.provideMerge(deliverersLayer(configuration)),
       Layer.provideMerge(
         broker.open(brokerTerms, { routing: new RoutingTable(timerRoutes(topics)), onRefused }),
@@ -155,7 +160,7 @@ export const runService = async (parts: ServiceParts): Promise<number> => {
       const startMs = manualStartMs(configuration)
       if (startMs !== undefined) yield* Effect.logWarning(clockShown(startMs))
       yield* Effect.annotateLogs(Effect.logInfo("settings in force"), effective)
-      process.stdout.write(welcome(listening, configuration, status))
+      process.stdout.write(welcome(listening, configuration, effective[settings.egress.name] ?? "", status))
     })
   const program = Effect.gen(function* () {
     const untilAsked = yield* untilSignal
@@ -175,7 +180,15 @@ export const runService = async (parts: ServiceParts): Promise<number> => {
   return 1
 }
 
-const welcome = ({ url }: Listening, configuration: Configuration, status: EngineStatus): string => {
+/** Where `punctual listen` listens. */
+const receiverHost = "127.0.0.1"
+
+const welcome = (
+  { url }: Listening,
+  configuration: Configuration,
+  egressText: string,
+  status: EngineStatus,
+): string => {
   const { store, cluster } = configuration
   const place = `Punctual ${build.version} listens on ${url}
   data       ${store.place}
@@ -201,9 +214,20 @@ Nothing fires by itself: ${clockShown(startMs)}, as in
   curl -s ${url}/api/v1/clock/advance -H 'content-type: application/json' -d '{"by":"1d"}'
 `
   }
+  if (status.isPaused) {
+    return `${place}
+Nothing fires: the service is paused. To see why:  punctual status --url ${url}
+`
+  }
+  const receiver = build.built === undefined ? "npm run listen" : "punctual listen"
+  if (!configuration.egress.allows(receiverHost, receiverHost)) {
+    return `${place}
+Timers cannot call this machine. To try them with  ${receiver}  start with TIMER_EGRESS=${egressText},${receiverHost}
+`
+  }
   return `${place}
-Try it: in a second terminal run  ${build.built === undefined ? "npm run listen" : "punctual listen"}  and in a third
+Try it: in a second terminal run  ${receiver}  and in a third
   curl -s ${url}/api/v1/timers/create -H 'content-type: application/json' \\
-    -d '{"namespace":"demo","timerId":"hello","delay":"2s","callbackUrl":"http://127.0.0.1:9000/hook","payload":{"n":1}}'
+    -d '{"namespace":"demo","timerId":"hello","delay":"2s","callbackUrl":"http://${receiverHost}:9000/hook","payload":{"n":1}}'
 `
 }

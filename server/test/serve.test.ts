@@ -127,6 +127,22 @@ describe("a start", () => {
     expect(await exited).toBe(0)
   })
 
+  test("shows no example that its egress refuses, and none while nothing fires", async () => {
+    const refusing = await saidAtStart({ TIMER_STORE_URL: "memory:", TIMER_EGRESS: "public" })
+    expect(refusing).not.toContain("curl")
+    expect(refusing).toContain("start with TIMER_EGRESS=public,127.0.0.1\n")
+    const allowing = await saidAtStart({ TIMER_STORE_URL: "memory:", TIMER_EGRESS: "public,127.0.0.1" })
+    expect(allowing).toContain("curl")
+    using folder = new TemporaryFolder()
+    await using service = await ServiceProcess.ready({ folder: folder.path })
+    const paused = await ServiceProcess.command(["pause"], { TIMER_URL: service.url })
+    expect(paused.code).toBe(0)
+    expect(await service.terminate()).toBe(0)
+    const atRest = await saidAtStart(onSqlite(ServiceProcess.databaseIn(folder.path)))
+    expect(atRest).not.toContain("curl")
+    expect(atRest).toContain("Nothing fires: the service is paused.")
+  })
+
   test("on a busy port ends with one line", async () => {
     const busy: Server = createServer()
     await new Promise<void>((resolve) => busy.listen(0, "127.0.0.1", resolve))

@@ -84,6 +84,7 @@ const begin = Effect.fnUntraced(function* (
 const busOf = (options: NatsOptions, subjects: Subjects, start: BrokerStart<Begun>): Bus["Service"] => {
   const floors = new Map<string, AckFloor>()
   const lags = new Map<string, number>()
+  const waiting = new Map<string, string>()
   const subscribeTo = (begun: Begun, subscription: Subscription) =>
     subscribeGroup(begun, subscription, options, subjects, floors)
   return {
@@ -101,11 +102,14 @@ const busOf = (options: NatsOptions, subjects: Subjects, start: BrokerStart<Begu
         const unfit = whyNotGroup(subscription.group)
         if (unfit !== undefined) return Effect.fail(new BusError({ message: unfit }))
         return start.begun === undefined
-          ? subscribeLater(start, subscription, subscribeTo, options)
+          ? subscribeLater({ start, subscription, subscribeTo, waiting }, options)
           : subscribeTo(start.begun, subscription)
       }),
     sample: (group) => sampled(start.begun?.connection, options.stream, group, floors.get(group), lags),
-    whyWaiting: () => start.whyWaiting(),
+    whyWaiting: () => {
+      const [why] = waiting.values()
+      return start.whyWaiting() ?? why
+    },
   }
 }
 
@@ -144,27 +148,44 @@ const subscribeGroup = (
   }).pipe(Effect.andThen(Effect.forkScoped(keepNoting(connection, stream, group, floor))), Effect.asVoid)
 }
 
-const subscribeAgainAfterMs = 1_000
+const firstPauseMs = 1_000
+const longestPauseMs = 10_000
 
-/** Subscribes as soon as the broker is there. If that fails it tries again, or calls `onRefused` if the error is permanent. */
+interface LaterSubscription {
+  readonly start: BrokerStart<Begun>
+  readonly subscription: Subscription
+  subscribeTo(begun: Begun, subscription: Subscription): Effect.Effect<void, BusError, Scope.Scope>
+  /** The groups that do not listen yet, each with the reason. */
+  readonly waiting: Map<string, string>
+}
+
+/**
+ * Subscribes as soon as the broker is there. If that fails it tries again, or calls `onRefused` if the error is permanent.
+ * The same failure is logged once.
+ */
 const subscribeLater = (
-  start: BrokerStart<Begun>,
-  subscription: Subscription,
-  subscribeTo: (begun: Begun, subscription: Subscription) => Effect.Effect<void, BusError, Scope.Scope>,
+  { start, subscription, subscribeTo, waiting }: LaterSubscription,
   { onRefused }: NatsOptions,
 ): Effect.Effect<void, never, Scope.Scope> => {
-  const attempt: Effect.Effect<void, never, Scope.Scope> = start.await.pipe(
-    Effect.flatMap((begun) => subscribeTo(begun, subscription)),
-    Effect.catch((error) =>
-      error.isPermanent === true
-        ? Effect.sync(() => onRefused?.(error.message))
-        : Effect.logWarning(`the group ${subscription.group} cannot listen yet: ${error.message}`).pipe(
-            Effect.andThen(Effect.sleep(subscribeAgainAfterMs)),
-            Effect.andThen(Effect.suspend(() => attempt)),
-          ),
-    ),
-  )
-  return Effect.asVoid(Effect.forkScoped(attempt))
+  const { group } = subscription
+  waiting.set(group, `The group ${group} does not listen yet.`)
+  const attempts = Effect.gen(function* () {
+    for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(longestPauseMs, 2 * pauseMs)) {
+      const tried = yield* Effect.result(
+        Effect.flatMap(start.await, (begun) => subscribeTo(begun, subscription)),
+      )
+      if (tried._tag === "Success") break
+      const { message, isPermanent } = tried.failure
+      if (isPermanent === true) return onRefused?.(message)
+      const why = `the group ${group} cannot listen yet: ${message}`
+      const isNews = waiting.get(group) !== why
+      waiting.set(group, why)
+      if (isNews) yield* Effect.logWarning(why)
+      yield* Effect.sleep(pauseMs)
+    }
+    waiting.delete(group)
+  })
+  return Effect.asVoid(Effect.forkScoped(attempts))
 }
 
 const whenBegun = (start: BrokerStart<Begun>, withinMs: number): Effect.Effect<Begun, PublishError> =>

@@ -42,7 +42,7 @@ export const refuseSome = (
     case "TooManyWrites":
       return Effect.fail(
         new Overloaded({
-          detail: `Too many writes are waiting. ${mayBePartial(deed)}`,
+          detail: `Too many writes are waiting, which is a fixed limit. ${mayBePartial(deed)}`,
           retryAfterSeconds: wholeSeconds(error.retryAfterMs),
           written: "unknown",
         }),
@@ -84,9 +84,9 @@ const notKnown =
 
 const quotaDetail = {
   maxPending: (limit: number) =>
-    `The namespace may have ${limit} pending timers, and has them. Nothing was written: try again when some have fired, or raise maxPending.`,
+    `The namespace may have ${limit} pending ${limit === 1 ? "timer" : "timers"}, and has as many. Nothing was written: try again when some have fired, or raise the namespace's setting maxPending.`,
   createsPerSecond: (limit: number) =>
-    `The namespace may create ${limit} timers a second. Nothing was written: try again after the pause, or raise createsPerSecond.`,
+    `The namespace may create ${limit} ${limit === 1 ? "timer" : "timers"} a second. Nothing was written: try again after the pause, or raise the namespace's setting createsPerSecond.`,
 }
 
 const sentence = (clause: string): string => `${clause.charAt(0).toUpperCase()}${clause.slice(1)}.`
@@ -98,7 +98,8 @@ export const problemOf = (error: RefusedWrite | StoreError, ofStore: Written = "
   switch (error._tag) {
     case "TooManyWrites":
       return new Overloaded({
-        detail: "Too many writes are waiting. Nothing was written: try again after the pause.",
+        detail:
+          "Too many writes are waiting, which is a fixed limit. Nothing was written: try again after the pause.",
         retryAfterSeconds: wholeSeconds(error.retryAfterMs),
         written: "no",
       })

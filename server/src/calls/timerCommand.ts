@@ -3,7 +3,7 @@
 import { type CreateTimer, targetOf } from "@punctual/api/CreateTimer"
 import { formatDuration } from "@punctual/api/DurationMs"
 import { invalidField } from "@punctual/api/invalidRequest"
-import type { Limits } from "@punctual/api/Limits"
+import { type Limits, limitHint } from "@punctual/api/Limits"
 import type { InvalidRequest } from "@punctual/api/Problem"
 import { completeRetryPolicy, defaultRetryPolicy } from "@punctual/api/RetryPolicy"
 import type { UpdateTimer } from "@punctual/api/UpdateTimer"
@@ -140,7 +140,7 @@ const whyTooFar = (
   executeAt !== undefined && executeAt > received.at + limits.aheadMs
     ? invalidField(
         `${received.pointer}/executeAt`,
-        `must lie at most ${formatDuration(limits.aheadMs)} ahead`,
+        `must lie at most ${formatDuration(limits.aheadMs)} ahead${limitHint("aheadMs")}`,
       )
     : undefined
 
@@ -152,7 +152,7 @@ const whyTooLarge = (
   payload !== undefined && payload.byteLength > limits.payloadBytes
     ? invalidField(
         `${received.pointer}/payload`,
-        `must be at most ${limits.payloadBytes} bytes of JSON text, and has ${payload.byteLength}`,
+        `must be at most ${limits.payloadBytes} bytes of JSON text, and has ${payload.byteLength}${limitHint("payloadBytes")}`,
       )
     : undefined
 

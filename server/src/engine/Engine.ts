@@ -67,6 +67,8 @@ export interface EngineStatus {
   /** It owns nothing though something is meant for it, or though it cannot tell who owns the rest. */
   readonly isWaiting: boolean
   readonly isDraining: boolean
+  /** All firing is paused. */
+  readonly isPaused: boolean
   /** Loops that made no progress for too long, by name; empty on a healthy node. */
   readonly stalledLoops: ReadonlyArray<string>
 }
@@ -169,6 +171,7 @@ const make = Effect.fnUntraced(function* (given: EngineOptions) {
       shardsElsewhere: ownership.ownedElsewhere,
       isWaiting: !state.isDraining && ownership.isWaiting,
       isDraining: state.isDraining,
+      isPaused: directory.service().pause !== undefined,
       stalledLoops: health.stalledLoops,
     }),
     sample: health.sample,

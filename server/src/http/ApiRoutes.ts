@@ -7,7 +7,7 @@ import "effect/schema/SchemaJITCompiler/enable"
 import type { Action } from "@punctual/api/CallTerms"
 import { type ContractEndpoint, contractEndpoints } from "@punctual/api/contractEndpoints"
 import { invalidRequest } from "@punctual/api/invalidRequest"
-import type { Limits } from "@punctual/api/Limits"
+import { type Limits, limitHint } from "@punctual/api/Limits"
 import {
   Internal,
   InvalidJson,
@@ -123,7 +123,8 @@ class ApiRoute implements Route {
     if (closed !== undefined) return problemResponse(closed, { closes: hasBody(request) })
     this.#calls.underWay++
     try {
-      return await bodies.withBody(request, this.#endpoint.maxBodyBytes, this.#answerBody)
+      const { maxBodyBytes, bodyLimit } = this.#endpoint
+      return await bodies.withBody(request, maxBodyBytes, this.#answerBody, limitHints[bodyLimit])
     } catch (error) {
       return problemResponse(this.#problemOf(Cause.die(error), undefined), { closes: true })
     } finally {
@@ -216,9 +217,14 @@ const hasBody = (request: Request): boolean =>
 /** The call goes on, without anybody who waits for it. */
 const tooLateFor = (action: Action) => (): Exit.Exit<never, Problem> => Exit.fail(unanswered(action))
 
+const limitHints = {
+  bodyBytes: limitHint("bodyBytes"),
+  createManyBodyBytes: limitHint("createManyBodyBytes"),
+}
+
 const tooManyCalls = (): Problem =>
   new Overloaded({
-    detail: "Too many calls are under way. Nothing was written: try again.",
+    detail: "Too many calls are under way, which is a fixed limit. The service wrote nothing: try again.",
     retryAfterSeconds: 1,
     written: "no",
   })

@@ -2,6 +2,7 @@
 // held at once. What counts is what has arrived, never what was announced: else a few connections that
 // announce much and send nothing would keep everyone out. The runtime's own bound answers without a problem document, so it is set far above
 // these, and what it would have refused is read and thrown away here, within bounds of its own.
+import { formatDuration } from "@punctual/api/DurationMs"
 import { BodyTooLarge, InvalidJson, Overloaded, type Problem, RequestTimeout } from "@punctual/api/Problem"
 import { Deadlines } from "./Deadlines.ts"
 
@@ -41,19 +42,24 @@ export class RequestBodies {
     this.#deadlines = new Deadlines(options.timeoutMs)
   }
 
-  /** What is read counts as held until the promise that `use` answers with is settled. */
-  async withBody<A>(request: Request, maxBytes: number, use: (read: BodyRead) => Promise<A>): Promise<A> {
+  /** What is read counts as held until the promise of `use` is settled. `hint` says which setting bounds the body. */
+  async withBody<A>(
+    request: Request,
+    maxBytes: number,
+    use: (read: BodyRead) => Promise<A>,
+    hint = "",
+  ): Promise<A> {
     const declared = request.headers.get("content-length")
     const declaredBytes = declared === null ? undefined : Number(declared)
     if (declaredBytes !== undefined && declaredBytes > maxBytes) {
-      return use(await this.#refuseTooLarge(request, maxBytes))
+      return use(await this.#refuseTooLarge(request, maxBytes, hint))
     }
     if (declaredBytes !== undefined && declaredBytes <= this.#options.smallBytes) {
       return use(await this.#deadlines.within(readAtOnce(request), this.#tooSlow, brokenOff))
     }
     const holding: Holding = { bytes: 0, isOver: false }
     try {
-      const read = this.#readAsItArrives(request, maxBytes, holding)
+      const read = this.#readAsItArrives(request, maxBytes, holding, hint)
       return await use(await this.#deadlines.within(read, this.#tooSlow, brokenOff))
     } finally {
       holding.isOver = true
@@ -61,7 +67,12 @@ export class RequestBodies {
     }
   }
 
-  async #readAsItArrives(request: Request, maxBytes: number, holding: Holding): Promise<BodyRead> {
+  async #readAsItArrives(
+    request: Request,
+    maxBytes: number,
+    holding: Holding,
+    hint: string,
+  ): Promise<BodyRead> {
     if (request.body === null) return { bytes: new Uint8Array(0) }
     const chunks: Array<Uint8Array> = []
     let bytes = 0
@@ -69,7 +80,7 @@ export class RequestBodies {
       // The wait for it has ended, and with it the count: nothing more may be kept.
       if (holding.isOver) break
       bytes += chunk.byteLength
-      if (bytes > this.#options.discardBytesMax) return tooLarge(maxBytes, false)
+      if (bytes > this.#options.discardBytesMax) return tooLarge(maxBytes, hint, false)
       if (bytes > maxBytes) {
         chunks.length = 0
         this.#hold(holding, 0)
@@ -79,7 +90,7 @@ export class RequestBodies {
         this.#hold(holding, bytes)
       }
     }
-    return bytes > maxBytes ? tooLarge(maxBytes, true) : { bytes: Buffer.concat(chunks, bytes) }
+    return bytes > maxBytes ? tooLarge(maxBytes, hint, true) : { bytes: Buffer.concat(chunks, bytes) }
   }
 
   #hold(holding: Holding, bytes: number): void {
@@ -87,10 +98,10 @@ export class RequestBodies {
     holding.bytes = bytes
   }
 
-  async #refuseTooLarge(request: Request, maxBytes: number): Promise<BodyRead> {
+  async #refuseTooLarge(request: Request, maxBytes: number, hint: string): Promise<BodyRead> {
     const isGone = () => false
     const isConsumed = await this.#deadlines.within(this.#discard(request), isGone, isGone)
-    return tooLarge(maxBytes, isConsumed)
+    return tooLarge(maxBytes, hint, isConsumed)
   }
 
   /** Whether the whole body is gone. */
@@ -106,7 +117,7 @@ export class RequestBodies {
 
   readonly #tooSlow = (): BodyRead => ({
     problem: new RequestTimeout({
-      detail: `The body did not arrive within ${this.#options.timeoutMs} ms. Send it without pauses.`,
+      detail: `The body did not arrive within ${formatDuration(this.#options.timeoutMs)}. Send it without pauses, or raise TIMER_BODY_TIMEOUT.`,
     }),
     isConsumed: false,
   })
@@ -120,8 +131,8 @@ interface Holding {
 
 const readAtOnce = async (request: Request): Promise<BodyRead> => ({ bytes: await request.bytes() })
 
-const tooLarge = (maxBytes: number, isConsumed: boolean): BodyRead => ({
-  problem: new BodyTooLarge({ detail: `The body must be at most ${maxBytes} bytes.` }),
+const tooLarge = (maxBytes: number, hint: string, isConsumed: boolean): BodyRead => ({
+  problem: new BodyTooLarge({ detail: `The body must be at most ${maxBytes} bytes${hint}.` }),
   isConsumed,
 })
 
@@ -133,7 +144,7 @@ const brokenOff = (): BodyRead => ({
 
 const tooManyBodies = (): BodyRead => ({
   problem: new Overloaded({
-    detail: "Too many bytes of requests are under way: try again.",
+    detail: "Too many bytes of requests are under way, which is a fixed limit: try again.",
     retryAfterSeconds: 1,
     written: "no",
   }),

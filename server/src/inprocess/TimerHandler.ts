@@ -1,7 +1,7 @@
 // A caller's own function as the target of timers: what it is told, and what it may answer, in the words of the
 // webhook contract.
 import { parseDuration } from "@punctual/api/DurationMs"
-import { parseInstant } from "@punctual/api/Instant"
+import { parseInstant, whyNoInstant } from "@punctual/api/Instant"
 import type { Handler, HandlerAnswer } from "../deliverers/handler/HandlerDeliverer.ts"
 import type { Fire, NextTime } from "../ports/Deliverer.ts"
 import type { PayloadForm } from "./PayloadForm.ts"
@@ -96,7 +96,8 @@ const nextOf = (nextExecuteAt: unknown, nextDelay: unknown): NextTime => {
         ? parseInstant(nextExecuteAt)
         : undefined
   if (atMs === undefined || Number.isNaN(atMs)) {
-    throw new Error("nextExecuteAt must be a Date, or an instant with an offset such as 2030-01-01T09:00:00Z")
+    const text = typeof nextExecuteAt === "string" ? nextExecuteAt : ""
+    throw new Error(`nextExecuteAt must be a Date, or ${whyNoInstant(text)}`)
   }
   return { atMs }
 }

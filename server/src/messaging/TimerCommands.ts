@@ -3,7 +3,7 @@
 import { cancelTimerType, decodeCancelTimer } from "@punctual/api/CancelTimer"
 import { formatDuration } from "@punctual/api/DurationMs"
 import { memberSpan, spanBytes } from "@punctual/api/JsonSpan"
-import type { Limits } from "@punctual/api/Limits"
+import { type Limits, limitHint } from "@punctual/api/Limits"
 import { completeRetryPolicy, defaultRetryPolicy } from "@punctual/api/RetryPolicy"
 import { decodeScheduleTimer, type ScheduleTimer, scheduleTimerType } from "@punctual/api/ScheduleTimer"
 import {
@@ -138,12 +138,16 @@ const scheduleIn = (
     const asked = yield* decodeScheduleTimer(message.envelope.payload, limits)
     const key = yield* keyIn(message, asked)
     if (asked.dueAt > nowMs + limits.aheadMs) {
-      return yield* Result.fail(`dueAt must lie at most ${formatDuration(limits.aheadMs)} ahead`)
+      return yield* Result.fail(
+        `dueAt must lie at most ${formatDuration(limits.aheadMs)} ahead${limitHint("aheadMs")}`,
+      )
     }
     const payload = "payload" in asked ? payloadIn(message) : undefined
     if (payload !== undefined && payload.byteLength > limits.payloadBytes) {
       const { payloadBytes } = limits
-      return yield* Result.fail(`/payload must be at most ${payloadBytes} bytes of JSON text`)
+      return yield* Result.fail(
+        `/payload must be at most ${payloadBytes} bytes of JSON text${limitHint("payloadBytes")}`,
+      )
     }
     const defaults = directory.of(key.namespace).settings.retryPolicy
     const spec =

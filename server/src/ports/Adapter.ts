@@ -27,15 +27,27 @@ export interface Adapter<Choice> {
   readonly driver?: string
   /** The URL begins with one of the schemes. A problem never repeats a part of the URL: it may be a password. */
   parse(url: string): Parsed<Choice>
+  /** The URL that was most likely meant by a text without a scheme of any adapter. The text is then shown to people. */
+  meant?(text: string): string | undefined
   /** The URL for logs and messages, also if it cannot be parsed: without anything that may be a password. */
   shown(url: string): string
 }
 
 export const parseUrl = <Choice>(adapters: ReadonlyArray<Adapter<Choice>>, url: string): Parsed<Choice> =>
-  adapterOf(adapters, url)?.parse(url) ?? { problem: `must be ${formsOf(adapters)}` }
+  adapterOf(adapters, url)?.parse(url) ?? { problem: unknownScheme(adapters, url) }
 
 export const urlShown = (adapters: ReadonlyArray<Adapter<unknown>>, url: string): string =>
-  adapterOf(adapters, url)?.shown(url) ?? withoutCredentials(url)
+  adapterOf(adapters, url)?.shown(url) ??
+  (meantOf(adapters, url) === undefined ? withoutCredentials(url) : url)
+
+const unknownScheme = (adapters: ReadonlyArray<Adapter<unknown>>, url: string): string => {
+  const meant = meantOf(adapters, url)
+  const must = `must be ${formsOf(adapters)}`
+  return meant === undefined ? must : `${must}, so most likely ${meant}`
+}
+
+const meantOf = (adapters: ReadonlyArray<Adapter<unknown>>, url: string): string | undefined =>
+  adapters.map((adapter) => adapter.meant?.(url)).find((meant) => meant !== undefined)
 
 /** As a message lists them: `sqlite:<file>, memory: or postgres://…`. */
 export const formsOf = (adapters: ReadonlyArray<Pick<Adapter<unknown>, "forms">>): string =>

@@ -10,7 +10,8 @@
 //    renewed; it must be claimed again.
 //  - An adapter that can prove a predecessor dead frees its shards at once (a file lock can).
 //  - `announce` raises the node's beat and keeps its address; a node that was retired joins anew. Members
-//    serve the spreading of shards only: nothing is fenced by them.
+//    serve the spreading of shards only: nothing is fenced by them. Where processes share a store, a name belongs to the
+//    process that announced it first, until it is retired: an announcement by another process changes nothing.
 import { Context, type Effect } from "effect"
 import type { StoreError } from "./TimerStore.ts"
 
@@ -46,7 +47,8 @@ export class ShardLeases extends Context.Service<
       held: ReadonlyArray<{ readonly shard: number; readonly epoch: number }>,
     ): Effect.Effect<ReadonlyArray<{ readonly foreign: number } | undefined>, StoreError>
     release(shard: number, epoch: number): Effect.Effect<void, StoreError>
-    announce(member: Omit<Member, "beat">): Effect.Effect<void, StoreError>
+    /** False if the name belongs to another process. */
+    announce(member: Omit<Member, "beat">): Effect.Effect<boolean, StoreError>
     /** In the order of their names. */
     readonly members: Effect.Effect<ReadonlyArray<Member>, StoreError>
     /** Forgets a node: itself when it stops, another that has been silent for long. */

@@ -74,6 +74,8 @@ export interface StoreReport {
 export interface ExamineOptions {
   /** Pending timers that were due before this are overdue. */
   readonly overdueBeforeMs: number
+  /** The same while all firing is paused: no timer is about to fire then. */
+  readonly overdueBeforeMsIfPaused: number
   /** The whole structure, indexes included: it may take long. */
   readonly isFull: boolean
 }

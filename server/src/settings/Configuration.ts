@@ -91,7 +91,7 @@ export const readConfiguration = (environment: Environment, adapters: Adapters):
     const text = texts[name] ?? byDefault
     const parsed = parse(text)
     if ("problem" in parsed) {
-      problems.push(`${name} ${parsed.problem}; it is ${JSON.stringify(shown(text).slice(0, 100))}.`)
+      problems.push(`${name} ${parsed.problem}${itIs(shown(text))}`)
       return undefined
     }
     effective[name] = shown(text)
@@ -171,13 +171,16 @@ export const readStore = (
   const store = named.parse(text)
   const count = shards.parse(texts[shards.name] ?? shards.byDefault)
   const name = byFlag === undefined ? named.name : "--store"
-  if ("problem" in store)
-    problems.push(`${name} ${store.problem}; it is ${JSON.stringify(named.shown(text))}.`)
+  if ("problem" in store) problems.push(`${name} ${store.problem}${itIs(named.shown(text))}`)
   if ("problem" in count) problems.push(`${shards.name} ${count.problem}.`)
   if (problems.length > 0 || "problem" in store || "problem" in count) return { problems }
   const keys = secretKeys.parse(texts[secretKeys.name] ?? "")
   return { store: store.value, shards: count.value, secretKeys: "value" in keys ? keys.value : [] }
 }
+
+/** Ends a sentence about a value, and shows the value unless all of it had to be hidden. */
+const itIs = (shown: string): string =>
+  shown === "…" ? "." : `; it is ${JSON.stringify(shown.slice(0, 100))}.`
 
 const isOpen = (key: string): key is Open => (open as ReadonlyArray<string>).includes(key)
 

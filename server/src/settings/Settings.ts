@@ -4,8 +4,8 @@ import { X509Certificate } from "node:crypto"
 import { readFileSync } from "node:fs"
 import { resolve } from "node:path"
 import { formatDuration, parseDuration } from "@punctual/api/DurationMs"
-import { parseInstant } from "@punctual/api/Instant"
-import { defaultLimits, type Limits } from "@punctual/api/Limits"
+import { parseInstant, whyNoInstant } from "@punctual/api/Instant"
+import { defaultLimits, type Limits, limitSettingName } from "@punctual/api/Limits"
 import { Result } from "effect"
 import { type EgressRules, parseEgress } from "../deliverers/webhook/Egress.ts"
 import { formLines, type Parsed, parseUrl, urlShown } from "../ports/Adapter.ts"
@@ -130,13 +130,18 @@ export type ClockChoice =
 const clock = (text: string): Parsed<ClockChoice> => {
   if (text === "system") return { value: { kind: "system" } }
   if (text === "manual") return { value: { kind: "manual" } }
-  const startMs = text.startsWith("manual:") ? parseInstant(text.slice("manual:".length)) : undefined
-  return startMs !== undefined && startMs >= 0 && startMs <= latestStartMs
+  if (!text.startsWith("manual:")) {
+    return {
+      problem:
+        "must be system, manual, or manual:<instant> with an offset, such as manual:2030-01-01T00:00:00Z",
+    }
+  }
+  const instant = text.slice("manual:".length)
+  const startMs = parseInstant(instant)
+  if (startMs === undefined) return { problem: `must have after manual: ${whyNoInstant(instant)}` }
+  return startMs >= 0 && startMs <= latestStartMs
     ? { value: { kind: "manual", startMs } }
-    : {
-        problem:
-          "must be system, manual, or manual:<instant> with an offset, such as manual:2030-01-01T00:00:00Z",
-      }
+    : { problem: "must have after manual: an instant from the years 1970 to 8899" }
 }
 
 /** Far enough from the last year that four digits can write. */
@@ -338,16 +343,15 @@ const numericLimit = (key: keyof Limits): Setting<number>["parse"] =>
     ? wholeNumber(1, storablePayloadBytes, ", since the store holds at most 1 MiB a timer")
     : wholeNumber(1, key.endsWith("Bytes") ? 256 * mebibyte : 1_000_000)
 
-/** Limits of the contract: TIMER_LIMIT_ and the limit's name, durations without their unit. */
+/** Limits of the contract. */
 export const limitSettings: ReadonlyArray<Setting<number> & { readonly key: keyof Limits }> = (
   Object.keys(defaultLimits) as Array<keyof Limits>
 ).map((key) => {
   const isDuration = key.endsWith("Ms")
-  const words = key.replace(/Ms$/, "").replace(/[A-Z]/g, (letter) => `_${letter}`)
   return {
     key,
     ...setting(
-      `TIMER_LIMIT_${words.toUpperCase()}`,
+      limitSettingName(key),
       isDuration ? formatDuration(defaultLimits[key]) : String(defaultLimits[key]),
       "a limit of the contract",
       isDuration ? duration(1, 3653 * dayMs) : numericLimit(key),

@@ -1,5 +1,6 @@
 // Keeps an eye on this node's clock against that of the database it shares with others. Timers fire by the clock of
 // the node that owns them, so a clock that is off makes them early or late by as much; nothing else here notices it.
+import { formatDuration } from "@punctual/api/DurationMs"
 import { Context, Effect, Layer, Metric, Option } from "effect"
 import { StoreClock } from "../ports/StoreClock.ts"
 import { WallClock } from "../ports/WallClock.ts"
@@ -52,6 +53,6 @@ const told = (beforeMs: number, offsetMs: number): Effect.Effect<void> => {
   if (!isOff) return Effect.logInfo("this node's clock agrees with the database's again")
   const way = offsetMs > 0 ? "ahead of" : "behind"
   return Effect.logWarning(
-    `this node's clock is ${Math.abs(offsetMs)} ms ${way} the database's, and its timers fire by it: synchronise it, as by NTP`,
+    `this node's clock is ${formatDuration(Math.round(Math.abs(offsetMs)))} ${way} the database's, and its timers fire by it: synchronise it, for example by NTP`,
   )
 }

@@ -340,7 +340,7 @@ export const whyRefused = (item: WriteItem, mostItemBytes: number): Unstorable |
   if (bytes <= mostItemBytes) return undefined
   return {
     result: "unstorable",
-    reason: `The item has ${bytes} bytes; this store holds at most ${mostItemBytes}.`,
+    reason: `The timer has ${bytes} bytes in all; this store holds at most ${mostItemBytes}, a fixed limit.`,
   }
 }
 

@@ -6,9 +6,11 @@ import { compareUtf8 } from "./Utf8Order.ts"
 export class MemberList {
   readonly #members = new Map<string, Member>()
 
-  announce({ node, address, isLeaving }: Omit<Member, "beat">): void {
+  /** True: all nodes of the list are in one process. */
+  announce({ node, address, isLeaving }: Omit<Member, "beat">): true {
     const beat = (this.#members.get(node)?.beat ?? 0) + 1
     this.#members.set(node, { node, address, beat, isLeaving })
+    return true
   }
 
   all(): ReadonlyArray<Member> {

@@ -1,6 +1,7 @@
 // Every pending timer and every finished life of an examined store, decoded: which of them cannot be read. A store gives
 // it one row after the other, and only what has to be decoded of each.
 import type { Spec } from "../domain/Timer.ts"
+import { keyOf } from "../domain/TimerKey.ts"
 import { namedMost, type UnreadableRows } from "../ports/StoreReport.ts"
 import { addLog } from "./AttemptLogText.ts"
 import { addedColumns, addStoredOf } from "./addedValues.ts"
@@ -12,11 +13,18 @@ export interface ExaminedRow {
   readonly timer_id: string
   readonly spec: string | null
   readonly last_attempt: string | null
+  /** 32 hex digits. */
+  readonly uuid: string
 }
 
-/** The columns of an ExaminedRow. Those of added fields are among them only if the schema is this program's own. */
-export const examinedColumns = (isOwnSchema: boolean): string =>
-  ["namespace, timer_id, spec, last_attempt", ...(isOwnSchema ? addedColumns : [])].join(", ")
+/**
+ * The columns of an ExaminedRow, with the uuid as the store's own expression. Those of added fields are among them only
+ * if the schema is this program's own.
+ */
+export const examinedColumns = (isOwnSchema: boolean, uuidSql: string): string =>
+  [`namespace, timer_id, spec, last_attempt, ${uuidSql} AS uuid`, ...(isOwnSchema ? addedColumns : [])].join(
+    ", ",
+  )
 
 export class RowExamination {
   /** How many rows a page has, where rows are read in pages. */
@@ -24,13 +32,19 @@ export class RowExamination {
   readonly #what: "timers" | "lives"
   readonly #named: Array<string> = []
   #count = 0
+  readonly #misplaced: Array<string> = []
+  #misplacedCount = 0
 
   constructor(what: "timers" | "lives") {
     this.#what = what
   }
 
   take(row: ExaminedRow): void {
-    const { namespace, timer_id, spec, last_attempt } = row
+    const { namespace, timer_id, spec, last_attempt, uuid } = row
+    if (keyOf(namespace, timer_id).uuid !== uuid) {
+      this.#misplacedCount++
+      if (this.#misplaced.length < namedMost) this.#misplaced.push(`${namespace}/${timer_id}`)
+    }
     const read: { spec: Spec } = {
       spec: spec === null ? unreadableSpec("its body is missing") : specOfText(spec),
     }
@@ -40,6 +54,15 @@ export class RowExamination {
     if (why === undefined) return
     this.#count++
     if (this.#named.length < namedMost) this.#named.push(`${namespace}/${timer_id} (${why})`)
+  }
+
+  /** A row with the uuid of another key is not found by its own. */
+  get faults(): ReadonlyArray<string> {
+    const rest = this.#misplacedCount - this.#misplaced.length
+    const names = `${this.#misplaced.join(", ")}${rest > 0 ? ` and ${rest} more` : ""}`
+    return this.#misplacedCount === 0
+      ? []
+      : [`these ${this.#what} have a uuid that does not belong to their key: ${names}`]
   }
 
   get found(): ReadonlyArray<UnreadableRows> {

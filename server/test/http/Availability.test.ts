@@ -9,6 +9,7 @@ const waiting: EngineStatus = {
   ownedShards: 0,
   shardsElsewhere: 0,
   isWaiting: true,
+  isPaused: false,
   isDraining: false,
   stalledLoops: [],
 }

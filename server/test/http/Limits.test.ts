@@ -1,7 +1,7 @@
 // Every limit of the contract through the listener: at the limit it is taken, one past it is refused, and
 // the refusal names the field. Raised or lowered limits hold in the same way.
 import { describe, expect, test } from "bun:test"
-import { defaultLimits } from "@punctual/api/Limits"
+import { defaultLimits, type Limits, limitSettingName } from "@punctual/api/Limits"
 import { pointersOf, refused, succeeded } from "./answers.ts"
 import { type Answered, withService } from "./ServiceFixture.ts"
 
@@ -148,3 +148,43 @@ test("an operator's limits hold in place of the defaults", () =>
     const document = (await fetch("/openapi.json")).text
     expect(document).toContain("At most 1, applied in order")
   }))
+
+describe("a refusal by a limit", () => {
+  const target = (more: object) => ({ ...untargeted, target: { type: "webhook", url, ...more } })
+  const headers = Object.fromEntries(Array.from({ length: 33 }, (_, index) => [`x-${index}`, "v"]))
+  const refusals: ReadonlyArray<readonly [keyof Limits, string, unknown]> = [
+    ["payloadBytes", "timers/create", { ...base, payload: "x".repeat(65_536) }],
+    ["headers", "timers/create", target({ headers })],
+    ["headerBytes", "timers/create", target({ headers: { "x-a": "v".repeat(8_192) } })],
+    ["urlLength", "timers/create", { ...base, callbackUrl: url.padEnd(2_049, "a") }],
+    ["createMany", "timers/createMany", { timers: Array.from({ length: 1_001 }, () => base) }],
+    ["bodyBytes", "timers/create", JSON.stringify(base).padEnd(1024 * 1024 + 1)],
+    ["createManyBodyBytes", "timers/createMany", "{}".padEnd(16 * 1024 * 1024 + 1)],
+    ["listPage", "timers/list", { namespace: "limits", limit: 1_001 }],
+    ["namespacePage", "namespaces/list", { limit: 101 }],
+    ["aheadMs", "timers/create", { ...timeless, delay: "3653d1ms" }],
+    ["aheadMs", "timers/create", { ...base, executeAt: "9000-01-01T00:00:00Z" }],
+    ["timeoutMinMs", "timers/create", target({ timeout: "1ms" })],
+    ["timeoutMaxMs", "timers/create", target({ timeout: "1h" })],
+    ["attempts", "timers/create", { ...base, retryPolicy: { maxAttempts: 101 } }],
+    ["retryIntervalMs", "timers/create", { ...base, retryPolicy: { maxInterval: "31d" } }],
+  ]
+
+  test("names the setting that changes it", () =>
+    withService({}, async ({ post }) => {
+      for (const [key, path, body] of refusals) {
+        const { json } = await post(path as `${string}/${string}`, body)
+        expect(json.detail).toContain(`setting`)
+        expect(json.detail).toMatch(new RegExp(`${limitSettingName(key)}\\b`))
+      }
+    }))
+
+  test("of a namespace names the namespace's setting, and one timer is no timers", () =>
+    withService({}, async ({ call, post }) => {
+      await post("namespaces/put", { namespace: "limits", maxPending: 1 })
+      succeeded("create", await call("create", base))
+      const pending = refused(await call("create", { ...base, timerId: "two" }), "quotaExceeded")
+      expect(pending.detail).toStartWith("The namespace may have 1 pending timer, and has as many.")
+      expect(pending.detail).toEndWith("or raise the namespace's setting maxPending.")
+    }))
+})

@@ -14,6 +14,7 @@ const well: EngineStatus = {
   shardsElsewhere: 0,
   isWaiting: false,
   isDraining: false,
+  isPaused: false,
   stalledLoops: [],
 }
 const timer = { namespace: "n", timerId: "t", delay: "1h", callbackUrl: "http://h/" }

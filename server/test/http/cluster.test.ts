@@ -119,6 +119,7 @@ describe("one of several nodes", () => {
     shardsElsewhere: 4,
     isWaiting: true,
     isDraining: false,
+    isPaused: false,
     stalledLoops: [],
   }
   const cluster = clusterOf(telling())

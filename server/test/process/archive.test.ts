@@ -44,7 +44,7 @@ test("timers move from one file to another and go on there, and a running servic
   const { timer } = await call(first, "get", key)
   const store = `sqlite:${ServiceProcess.databaseIn(from.path)}`
   const beside = await ServiceProcess.command(["export", "--store", store])
-  expect([beside.code, beside.stderr]).toEqual([0, expect.stringContaining("Exported 1 pending timers")])
+  expect([beside.code, beside.stderr]).toEqual([0, expect.stringContaining("Exported 1 pending timer,")])
   writeFileSync(file, beside.stdout)
   expect(await importFrom(file, store)).toEqual({
     code: 1,
@@ -52,7 +52,7 @@ test("timers move from one file to another and go on there, and a running servic
   })
   expect(await first.terminate()).toBe(0)
 
-  expect(await importFrom(file, target)).toEqual({ code: 0, stderr: expect.stringContaining("Imported 1;") })
+  expect(await importFrom(file, target)).toEqual({ code: 0, stderr: expect.stringContaining("Imported: 1.") })
   await using second = await ServiceProcess.ready({ folder: to.path })
   expect((await call(second, "get", key)).timer).toEqual(timer)
   expect(await second.metric("timer_pending")).toBe(1)

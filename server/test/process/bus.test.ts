@@ -349,6 +349,35 @@ describeNats("a service on a broker", () => {
     expect(await service.terminate()).toBe(0)
   })
 
+  test("a consumer that cannot be made yet keeps the service from being ready, and is logged once", async () => {
+    using folder = new TemporaryFolder()
+    await using broker = await NatsServer.start()
+    await using peer = await PlainBusClient.connected(broker.address)
+    await peer.manager.streams.add({ name: "svc", subjects: ["svc.>"], max_consumers: 1 })
+    await peer.manager.consumers.add("svc", { durable_name: "other" })
+    await broker.stop()
+    await using service = new ServiceProcess({
+      folder: folder.path,
+      settings: { TIMER_BROKER_URL: broker.url },
+    })
+    await service.launch()
+    await broker.restart()
+    const lines = () => service.logs.filter((line) => line.includes("cannot listen yet"))
+    await eventually("the failure is logged", () => (lines().length > 0 ? true : undefined))
+    const reasonsNow = async () => {
+      const ready = await fetch(`${service.url}/health/ready`)
+      return { status: ready.status, text: await ready.text() }
+    }
+    expect(await reasonsNow()).toEqual({ status: 503, text: expect.stringContaining("cannot listen yet") })
+    // Other tries fail for the same reason, and say nothing new.
+    await peer.manager.consumers.delete("svc", "other")
+    await eventually("the service is ready", async () =>
+      (await reasonsNow()).status === 200 ? true : undefined,
+    )
+    expect(lines().length).toBe(1)
+    expect(await service.terminate()).toBe(0)
+  })
+
   test("a stream that contradicts the contract ends the start, also if the broker comes later", async () => {
     using folder = new TemporaryFolder()
     await using broker = await NatsServer.start()

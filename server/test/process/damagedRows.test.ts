@@ -38,11 +38,11 @@ test("a service on a store with a damaged row fires all others on time, and doct
   const doctor = await ServiceProcess.command(["doctor", "--store", store])
   expect([doctor.code, doctor.stdout]).toEqual([
     1,
-    expect.stringContaining("1 pending timers cannot be read: shop/t-7 (its spec is not JSON)"),
+    expect.stringContaining("1 pending timer cannot be read: shop/t-7 (its spec is not JSON)"),
   ])
   const exported = await ServiceProcess.command(["export", "--store", store])
   expect([exported.code, exported.stdout.includes('"t-7"')]).toEqual([1, false])
-  expect(exported.stderr).toContain("1 timers or lives (shop/t-7) cannot be read and are not in the archive")
+  expect(exported.stderr).toContain("1 timer or life (shop/t-7)")
 
   // Repaired as the guide says, it fires, late.
   expect(await service.terminate()).toBe(0)

@@ -448,6 +448,18 @@ describe("the store of a command", () => {
     expect(storeOf({ TIMER_STORE_URL: "mysql://ann:hunter2@h" })).toEqual({
       problems: [`TIMER_STORE_URL must be ${forms}; it is "mysql://…@h".`],
     })
+    const meant = (path: string) => ({
+      problems: [
+        `TIMER_STORE_URL must be ${forms}, so most likely sqlite:${path}; it is ${JSON.stringify(path)}.`,
+      ],
+    })
+    for (const path of ["./x.db", "./data/x.db", "/var/lib/punctual.sqlite", "timers.db"]) {
+      expect(storeOf({ TIMER_STORE_URL: path })).toEqual(meant(path))
+    }
+    // It may be a password: nothing of it is shown, and nothing is said in its place.
+    expect(storeOf({ TIMER_STORE_URL: "hunter2!" })).toEqual({
+      problems: [`TIMER_STORE_URL must be ${forms}.`],
+    })
     expect(storeOf({}, "nonsense")).toEqual({ problems: [expect.stringMatching(/^--store must be sqlite:/)] })
   })
 })

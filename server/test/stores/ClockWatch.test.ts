@@ -79,9 +79,9 @@ test("half a second is told of, once for each time that it is crossed", () =>
         yield* rig.later
       }
       expect(rig.logged.map((line) => line.replace(/,.*/, ""))).toEqual([
-        "Warn: this node's clock is 501 ms ahead of the database's",
+        "Warn: this node's clock is 501ms ahead of the database's",
         "Info: this node's clock agrees with the database's again",
-        "Warn: this node's clock is 501 ms behind the database's",
+        "Warn: this node's clock is 501ms behind the database's",
         "Info: this node's clock agrees with the database's again",
       ])
     }),

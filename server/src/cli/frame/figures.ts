@@ -1,6 +1,10 @@
-// Figures as people read them: counts with their thousands apart, bytes and spans of time in the unit that fits.
+// Figures as people read them: counts with separated thousands, bytes and spans of time in the unit that fits.
 
 export const countShown = (count: number): string => String(count).replace(/\B(?=(\d{3})+$)/g, ",")
+
+/** A count and its noun, which is plural for all counts but one: `1 timer`, `1,234 timers`. */
+export const countOf = (count: number, one: string, many = `${one}s`): string =>
+  `${countShown(count)} ${count === 1 ? one : many}`
 
 const byteUnits = ["B", "KiB", "MiB", "GiB", "TiB"] as const
 
@@ -17,12 +21,14 @@ const spans = [
   ["s", 1_000],
 ] as const
 
-/** In its largest unit and the next: 3 d 4 h, 2 min 5 s; below a second in milliseconds. */
+/** In its largest unit and the next: 2,511 d 3 h, 3 d 4 h, 2 min 5 s; below ten seconds 1.9 s, below one in milliseconds. */
 export const spanShown = (spanMs: number): string => {
+  if (spanMs >= 1_000 && spanMs < 10_000) return `${Math.floor(spanMs / 100) / 10} s`
   const index = spans.findIndex(([, unitMs]) => spanMs >= unitMs)
   const [unit, unitMs] = spans[index] ?? ["ms", 1]
   const whole = Math.floor(spanMs / unitMs)
   const [nextUnit, nextMs] = spans[index + 1] ?? ["", 0]
   const rest = index < 0 || nextMs === 0 ? 0 : Math.floor((spanMs - whole * unitMs) / nextMs)
-  return rest === 0 ? `${whole} ${unit}` : `${whole} ${unit} ${rest} ${nextUnit}`
+  const shown = `${countShown(whole)} ${unit}`
+  return rest === 0 ? shown : `${shown} ${rest} ${nextUnit}`
 }

@@ -12,6 +12,7 @@ import { Effect, Option, type Scope } from "effect"
 import { Command, Flag } from "effect/cli"
 import type { CommandInput } from "../client/ServiceClient.ts"
 import { CommandFailed, misuse, Output, switchFlag } from "../frame/CommandRuntime.ts"
+import { spanShown } from "../frame/figures.ts"
 import { secretFileFlag, secretsIn } from "../timers/TimerFlags.ts"
 import { type SignatureFinding, verifySignature } from "./verifySignature.ts"
 
@@ -227,8 +228,8 @@ const lateness = (envelope: Record<string, unknown> | undefined): string => {
   const executeAt = parseInstant(String(envelope?.["executeAt"]))
   const firedAt = parseInstant(String(envelope?.["firedAt"]))
   if (executeAt === undefined || firedAt === undefined) return "+?"
-  const dueAt = Math.max(executeAt, armedAt(String(envelope?.["fireId"])))
-  return `+${Math.max(0, firedAt - dueAt)}ms`
+  const lateMs = Math.max(0, firedAt - Math.max(executeAt, armedAt(String(envelope?.["fireId"]))))
+  return lateMs < 1_000 ? `+${lateMs}ms` : `+${spanShown(lateMs)}`
 }
 
 /** The milliseconds that a UUID v7 begins with; 0 for any other text. */

@@ -4,6 +4,7 @@ import { memberSpan } from "@punctual/api/JsonSpan"
 import type { ListedMessage, StoredMessage } from "@punctual/api/Messages"
 import { CliOutput } from "effect/cli"
 import { printable } from "../frame/CommandRuntime.ts"
+import { countOf } from "../frame/figures.ts"
 import { layOutJson } from "../frame/layOutJson.ts"
 
 /** The width is that of the terminal; what goes to a file or a pipe is not cut. */
@@ -90,7 +91,7 @@ const messageLines = (
   { envelope, raw = "", messageBytes, isCut }: StoredMessage,
   answerText: string,
 ): ReadonlyArray<string> => {
-  const size = `${messageBytes} bytes`
+  const size = countOf(messageBytes, "byte")
   if (envelope !== undefined) return [`message (${size}):`, layOutJson(envelopeIn(answerText))]
   const kind = isCut === true ? "its beginning: it was too large to be kept whole" : "it could not be read"
   return [

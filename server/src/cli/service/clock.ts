@@ -14,6 +14,7 @@ import {
   serviceFlags,
 } from "../client/ServiceClient.ts"
 import { CommandFailed, type CommandRun, misuse, Output } from "../frame/CommandRuntime.ts"
+import { countOf } from "../frame/figures.ts"
 import { countFlag, countGiven, durationFlag, instantFlag } from "../timers/TimerFlags.ts"
 
 export const clockCommand = (input: CommandInput) =>
@@ -49,7 +50,7 @@ const advanceCommand = (input: CommandInput) =>
         if (json) {
           yield* answerValue({ now, fired: moved.fired, ...(moved.more ? { more: true } : {}) })
         } else {
-          yield* (yield* Output).answer(`It is ${now}; ${moved.fired} fired.`)
+          yield* (yield* Output).answer(`The clock is at ${now}; ${countOf(moved.fired, "attempt")}.`)
         }
         if (moved.more) {
           return yield* new CommandFailed({ message: `the clock has not come to ${goal}: call it again.` })
@@ -97,6 +98,6 @@ const advanced = (url: string, fields: RequestFields, isRepeated: boolean) =>
       if (value.more !== true) return { nowMs, fired, more: false }
       // One that neither moved nor fired would be followed by the same one for ever.
       if (!isRepeated || !isMoved) return { nowMs, fired, more: true }
-      yield* remark(`${formatInstant(nowMs)}, ${fired} fired …`)
+      yield* remark(`${formatInstant(nowMs)}, ${countOf(fired, "attempt")} …`)
     }
   })

@@ -5,6 +5,7 @@ import { Effect } from "effect"
 import { Command } from "effect/cli"
 import { answerJson, type CommandInput, callService, serviceFlags } from "../client/ServiceClient.ts"
 import { Output } from "../frame/CommandRuntime.ts"
+import { countOf, spanShown } from "../frame/figures.ts"
 import { textTable } from "../frame/textTable.ts"
 
 export const clusterCommand = (input: CommandInput) =>
@@ -34,7 +35,9 @@ export const clusterText = (answer: ClusterAnswer): string =>
         node === answer.node ? `${node} (asked)` : node,
         address === "" ? "-" : address,
         isLive ? (isLeaving ? "leaving" : "live") : "silent",
-        `${(heartbeatAgeMs / 1_000).toFixed(1)} s ago`,
+        heartbeatAgeMs < 60_000
+          ? `${(heartbeatAgeMs / 1_000).toFixed(1)} s ago`
+          : `${spanShown(heartbeatAgeMs)} ago`,
         String(shards),
       ]),
     ]),
@@ -45,7 +48,7 @@ export const clusterText = (answer: ClusterAnswer): string =>
         String(shard),
         owner ?? "-",
         String(epoch),
-        lagMs === undefined ? "not known" : `${lagMs} ms`,
+        lagMs === undefined ? "not known" : spanShown(lagMs),
       ]),
     ]),
     "",
@@ -57,10 +60,10 @@ const summary = ({ nodes, shards, clockOffsetMs }: ClusterAnswer): string => {
   const free = shards.filter(({ owner }) => owner === undefined).length
   const lag = Math.max(0, ...shards.map(({ lagMs }) => lagMs ?? 0))
   const clock = clockOffsetMs === undefined ? "" : ` ${clockSentence(clockOffsetMs)}`
-  return `${nodes.length} nodes, ${silent} silent. ${shards.length} shards, ${free} free. Greatest lag ${lag} ms.${clock}`
+  return `${countOf(nodes.length, "node")}, ${silent} silent. ${countOf(shards.length, "shard")}, ${free} free. Greatest lag ${spanShown(lag)}.${clock}`
 }
 
 const clockSentence = (offsetMs: number): string =>
   offsetMs === 0
     ? "The clock of the node asked agrees with the database's."
-    : `The clock of the node asked is ${Math.abs(offsetMs)} ms ${offsetMs > 0 ? "ahead of" : "behind"} the database's.`
+    : `The clock of the node asked is ${spanShown(Math.abs(offsetMs))} ${offsetMs > 0 ? "ahead of" : "behind"} the database's.`

@@ -10,7 +10,7 @@ import { backupRemark } from "../../maintenance/sealingRemark.ts"
 import type { CopyFacts, StoreCopies } from "../../ports/StoreCopy.ts"
 import { asCommandFailed } from "../frame/asCommandFailed.ts"
 import { CommandFailed, Output, switchFlag } from "../frame/CommandRuntime.ts"
-import { bytesShown, countShown, spanShown } from "../frame/figures.ts"
+import { bytesShown, countOf, countShown, spanShown } from "../frame/figures.ts"
 import { storeFlag } from "./exportArchive.ts"
 import { sizeOf, tellGrowth } from "./FileGrowth.ts"
 
@@ -84,8 +84,8 @@ const whyNot = (file: string, storePath: string, isForced: boolean): string | un
 
 const backupText = (file: string, facts: CopyFacts, tookMs: number): string =>
   [
-    `${file} holds the store as of ${formatInstant(facts.takenAtMs)}: ${countShown(facts.pending)} pending timers,`,
-    `${countShown(facts.history)} that have ended, ${countShown(facts.dead)} dead letters;`,
+    `${file} holds the store as of ${formatInstant(facts.takenAtMs)}: ${countOf(facts.pending, "pending timer")},`,
+    `${countShown(facts.history)} that ended, ${countOf(facts.dead, "dead letter")};`,
     `${bytesShown(facts.bytes)}, checked, in ${spanShown(tookMs)}.`,
   ].join(" ")
 

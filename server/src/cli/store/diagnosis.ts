@@ -5,7 +5,7 @@ import { formatInstant } from "@punctual/api/Instant"
 import type { ServicePause } from "../../domain/NamespaceSettings.ts"
 import { serviceRecord } from "../../engine/namespaces/SettingsRecords.ts"
 import type { ShardReport, StoreReport, UnreadableRows } from "../../ports/StoreReport.ts"
-import { countShown } from "../frame/figures.ts"
+import { countOf, countShown, spanShown } from "../frame/figures.ts"
 
 export interface Diagnosis {
   readonly problems: ReadonlyArray<string>
@@ -37,14 +37,14 @@ const unreadableProblem = ({ what, count, named }: UnreadableRows): string => {
     case "settings":
       return `The settings of ${names} cannot be read: these namespaces count as paused, and the service (${serviceRecord}) as not paused. Set their settings anew, secrets included, and then resume them.`
     case "timers":
-      return `${countShown(count)} pending timers cannot be read: ${names}. They do not fire, and all others do. ${repairAdvice}`
+      return `${countOf(count, "pending timer")} cannot be read: ${names}. ${count === 1 ? "It does" : "They do"} not fire, and all others do. ${repairAdvice}`
     case "lives":
-      return `${countShown(count)} finished lives (history or dead letters) cannot be read: ${names}. They are not listed, and cannot be replayed. ${repairAdvice}`
+      return `${countOf(count, "finished life", "finished lives")} (history or dead letters) cannot be read: ${names}. ${count === 1 ? "It is" : "They are"} not listed, and cannot be replayed. ${repairAdvice}`
   }
 }
 
 const repairAdvice =
-  'Repair their texts in the database, as the guide "Operate" describes, or restore the store from a backup.'
+  'Repair the text in the database, as the guide "Operate" describes, or restore the store from a backup.'
 
 /**
  * Conservation: every arming that began is pending or has ended, once. Lives that were delivered or cancelled are
@@ -54,13 +54,12 @@ const repairAdvice =
 const imbalances = ({ shard, tally, rows }: ShardReport): ReadonlyArray<string> => {
   const { begun, ended } = armings({ tally })
   const found: Array<string> = []
-  const differ = (what: string, counted: number, summed: number) =>
-    found.push(`Shard ${shard} has ${counted} ${what}, and ${summed} by its tally.`)
-  if (rows.pending !== begun - ended) differ("pending timers", rows.pending, begun - ended)
-  if (rows.dead !== tally.dead - tally.replayed)
-    differ("dead letters", rows.dead, tally.dead - tally.replayed)
-  if (rows.delivered > tally.delivered) differ("delivered timers", rows.delivered, tally.delivered)
-  if (rows.cancelled > tally.cancelled) differ("cancelled timers", rows.cancelled, tally.cancelled)
+  const differ = (one: string, counted: number, summed: number) =>
+    found.push(`Shard ${shard} has ${countOf(counted, one)}, and ${countShown(summed)} by its tally.`)
+  if (rows.pending !== begun - ended) differ("pending timer", rows.pending, begun - ended)
+  if (rows.dead !== tally.dead - tally.replayed) differ("dead letter", rows.dead, tally.dead - tally.replayed)
+  if (rows.delivered > tally.delivered) differ("delivered timer", rows.delivered, tally.delivered)
+  if (rows.cancelled > tally.cancelled) differ("cancelled timer", rows.cancelled, tally.cancelled)
   return found
 }
 
@@ -80,13 +79,16 @@ const remarksOn = (report: StoreReport): ReadonlyArray<string> => {
   }
   if (pause !== undefined) remarks.push(pauseRemark(pause))
   if (overdue.count > 0) {
+    const what = `${countOf(overdue.count, "timer")} ${overdue.count === 1 ? "is" : "are"} overdue`
     remarks.push(
-      `${overdue.count} timers are overdue by more than ${formatDuration(overdueGraceMs)}: is a service running, are its targets in reach?`,
+      pause === undefined
+        ? `${what} by more than ${formatDuration(overdueGraceMs)}: is a service running, can it reach its targets?`
+        : `${what}, because nothing fires.`,
     )
   }
   if (Math.abs(clockOffsetMs) > clockOffsetMostMs) {
     remarks.push(
-      `The clock of this machine is ${Math.abs(clockOffsetMs)} ms ${clockOffsetMs > 0 ? "ahead of" : "behind"} the database's: set both by a time server.`,
+      `The clock of this machine is ${spanShown(Math.abs(clockOffsetMs))} ${clockOffsetMs > 0 ? "ahead of" : "behind"} the database's: set both by a time server.`,
     )
   }
   if (sizes.some(({ name, bytes }) => name === "log" && bytes > logMostBytes)) {

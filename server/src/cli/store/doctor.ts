@@ -42,7 +42,11 @@ export const doctorCommand = (open: OpenExamination) =>
         )
         const nowMs = yield* Clock.currentTimeMillis
         const report = yield* asCommandFailed(
-          examined.examine({ overdueBeforeMs: nowMs - overdueGraceMs, isFull: full }),
+          examined.examine({
+            overdueBeforeMs: nowMs - overdueGraceMs,
+            overdueBeforeMsIfPaused: nowMs,
+            isFull: full,
+          }),
         )
         const ofKey = yield* sealingRemark(report.sealed, examined.keys)
         const found = diagnose(report)

@@ -2,7 +2,7 @@
 import { formatInstant } from "@punctual/api/Instant"
 import { emptyTally, type Tally } from "../../domain/Decision.ts"
 import type { ShardRows, StoreReport } from "../../ports/StoreReport.ts"
-import { bytesShown, countShown, spanShown } from "../frame/figures.ts"
+import { bytesShown, countOf, countShown, spanShown } from "../frame/figures.ts"
 import { textTable } from "../frame/textTable.ts"
 import { armings, type Diagnosis } from "./diagnosis.ts"
 
@@ -100,14 +100,19 @@ const partsShown = (tally: Tally, names: ReadonlyArray<keyof Tally>): string =>
 
 const structureShown = ({ integrity, faults }: StoreReport): string => {
   if (integrity === "notChecked") return "not checked: that is the database server's business"
-  const found = faults.length === 0 ? "sound" : `${faults.length} faults`
+  const found = faults.length === 0 ? "sound" : countOf(faults.length, "fault")
   return `${found}, by ${integrity === "full" ? "a full" : "a quick"} check`
 }
 
 const clockLine = ({ clockOffsetMs }: StoreReport): ReadonlyArray<ReadonlyArray<string>> =>
   clockOffsetMs === undefined
     ? []
-    : [["Clock", `${Math.abs(clockOffsetMs)} ms ${clockOffsetMs < 0 ? "behind" : "ahead of"} the database's`]]
+    : [
+        [
+          "Clock",
+          `${spanShown(Math.abs(clockOffsetMs))} ${clockOffsetMs < 0 ? "behind" : "ahead of"} the database's`,
+        ],
+      ]
 
 const overdueLines = ({ nowMs, report: { overdue } }: Examined): ReadonlyArray<string> =>
   overdue.count === 0

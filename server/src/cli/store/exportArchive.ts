@@ -9,6 +9,7 @@ import { namedMost } from "../../ports/StoreReport.ts"
 import type { ArchivePlace, TimerArchive } from "../../ports/TimerArchive.ts"
 import { told } from "../frame/asCommandFailed.ts"
 import { CommandFailed, Output } from "../frame/CommandRuntime.ts"
+import { countOf, countShown } from "../frame/figures.ts"
 
 /** Opens the store that the flag names, or the settings. */
 export type OpenArchive = (
@@ -75,20 +76,22 @@ const written = (archive: TimerArchive) =>
       items += page.items.length
       if (page.items.length > 0) yield* answer(page.items.map(itemLine).join("\n"))
       if (Math.floor(items / progressEvery) > Math.floor(before / progressEvery)) {
-        yield* remark(`${items} lines …`)
+        yield* remark(`${countOf(items, "line")} …`)
       }
       after = page.next
     } while (after !== undefined)
     yield* answer(endLine(items))
     yield* remark(
-      `Exported ${counts.pending} pending timers, ${counts.history} that have ended, ${counts.dead} dead letters, and ${settings} records of settings.`,
+      `Exported ${countOf(counts.pending, "pending timer")}, ${countShown(counts.history)} that ended, ${countOf(counts.dead, "dead letter")}, and ${countOf(settings, "record", "records")} of settings.`,
     )
     const missing = [
       ...(unreadable.length === 0 ? [] : [`the settings of ${unreadable.join(", ")}`]),
-      ...(leftOut === 0 ? [] : [`${leftOut} timers or lives (${shownOf(namedLeftOut, leftOut)})`]),
+      ...(leftOut === 0
+        ? []
+        : [`${countOf(leftOut, "timer or life", "timers or lives")} (${shownOf(namedLeftOut, leftOut)})`]),
     ]
     if (missing.length > 0) {
-      const message = `${missing.join(" and ")} cannot be read and are not in the archive; everything else is. See punctual doctor.`
+      const message = `${missing.join(" and ")} cannot be read. The archive has everything else. See punctual doctor.`
       return yield* new CommandFailed({ message })
     }
   })

@@ -9,6 +9,7 @@ import { type ArchivedSettings, readLine, whyNoArchive } from "../../maintenance
 import type { HeldStore, HoldTarget } from "../../maintenance/HeldStore.ts"
 import { told } from "../frame/asCommandFailed.ts"
 import { CommandFailed, misuse, Output, printable, switchFlag } from "../frame/CommandRuntime.ts"
+import { countOf, countShown } from "../frame/figures.ts"
 import { storeFlag } from "./exportArchive.ts"
 import { type LineSource, linesOf } from "./LineSource.ts"
 import { holdForCommand, tellHoldFailure } from "./storeHold.ts"
@@ -86,7 +87,7 @@ const cutOff = (seen: number | undefined): Effect.Effect<never, CommandFailed> =
       message: `the archive was cut off: its last line is missing. ${
         seen === undefined
           ? "Nothing was imported"
-          : `What was imported of its first ${seen} timers and lives stays`
+          : `What was imported of its first ${countOf(seen, "line")} stays`
       }: import a whole one, or take this as far as it goes with --partial.`,
     }),
   )
@@ -130,7 +131,7 @@ class ImportRun {
             continue
           }
           yield* self.#flush
-          const message = `the archive has ${self.seen} items, and ${read.success.items} were written to it: lines of it are missing.`
+          const message = `the archive has ${countOf(self.seen, "item")}, but its last line says ${countShown(read.success.items)}: lines are missing.`
           return yield* new CommandFailed({ message })
         }
         self.seen++
@@ -149,7 +150,7 @@ class ImportRun {
       const { answer, remark } = yield* Output
       if (json) return yield* answer(JSON.stringify({ ...this.#counts, isWhole }, undefined, 2))
       yield* remark(
-        `Imported ${restored}; ${present} were there already, ${differs} differ from what is there, ${unstorable} cannot be stored.`,
+        `Imported: ${countShown(restored)}. Present already: ${countShown(present)}. Different in the store: ${countShown(differs)}. Cannot be stored: ${countShown(unstorable)}.`,
       )
     })
   }
@@ -188,7 +189,7 @@ class ImportRun {
   get #tellProgress() {
     return Effect.andThen(
       this.#flush,
-      Effect.flatMap(Output, ({ remark }) => remark(`${this.seen} lines …`)),
+      Effect.flatMap(Output, ({ remark }) => remark(`${countOf(this.seen, "line")} …`)),
     )
   }
 

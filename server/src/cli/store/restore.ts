@@ -3,7 +3,7 @@
 // but fires none, until someone says what is to become of those. That may be said at once, or later and without a file.
 import { existsSync, realpathSync } from "node:fs"
 import { resolve } from "node:path"
-import { formatInstant, parseInstant } from "@punctual/api/Instant"
+import { formatInstant, parseInstant, whyNoInstant } from "@punctual/api/Instant"
 import { Clock, Effect, Option, type Scope } from "effect"
 import { Argument, type CliError, Command, Flag } from "effect/cli"
 import type { SealingKeys } from "../../engine/namespaces/SealingKeys.ts"
@@ -12,7 +12,7 @@ import { sealedIn, sealingRemark } from "../../maintenance/sealingRemark.ts"
 import type { CopyFacts, StorePlace } from "../../ports/StoreCopy.ts"
 import { asCommandFailed, told } from "../frame/asCommandFailed.ts"
 import { CommandFailed, misuse, Output, switchFlag } from "../frame/CommandRuntime.ts"
-import { bytesShown, countShown } from "../frame/figures.ts"
+import { bytesShown, countOf, countShown } from "../frame/figures.ts"
 import { storeFlag } from "./exportArchive.ts"
 import { sizeOf, tellGrowth } from "./FileGrowth.ts"
 import {
@@ -127,7 +127,7 @@ const asked = (
       return yield* wrong("Say what is to become of them: --due-before T fire, dead or discard.")
     const beforeMs = dueBefore === "now" ? yield* Clock.currentTimeMillis : parseInstant(dueBefore)
     if (beforeMs === undefined) {
-      return yield* wrong("--due-before is now, or an instant with an offset, such as 2030-01-01T09:00:00Z.")
+      return yield* wrong(`--due-before must be now, or ${whyNoInstant(dueBefore)}.`)
     }
     const [file] = words.slice(0, -1)
     return { ...(file === undefined ? {} : { file }), said: { beforeMs, choice } }
@@ -185,12 +185,12 @@ const toldOf = ({ file, path, facts, kept, otherShards, ofKey }: Restored) =>
     const { remark } = yield* Output
     const { pending, history, dead, bytes, takenAtMs } = facts
     yield* remark(
-      `Restored ${path} from ${file}, as of ${formatInstant(takenAtMs)}: ${countShown(pending)} pending timers, ` +
-        `${countShown(history)} that have ended, ${countShown(dead)} dead letters; ${bytesShown(bytes)}.`,
+      `Restored ${path} from ${file}, as of ${formatInstant(takenAtMs)}: ${countOf(pending, "pending timer")}, ` +
+        `${countShown(history)} that ended, ${countOf(dead, "dead letter")}; ${bytesShown(bytes)}.`,
     )
     if (kept !== undefined) yield* remark(`What was there before is ${kept}.`)
     if (otherShards !== undefined)
-      yield* remark(`It has ${otherShards} shards: set TIMER_SHARDS to ${otherShards}.`)
+      yield* remark(`It has ${countOf(otherShards, "shard")}: set TIMER_SHARDS to ${otherShards}.`)
     if (ofKey !== undefined) yield* remark(ofKey)
   })
 
@@ -206,10 +206,11 @@ const settledAs = (target: RestoreTarget, { beforeMs, choice }: Said, isSure: bo
     return yield* settleOverdue(settling, beforeMs, choice)
   }).pipe(Effect.scoped)
 
-const becameText: { readonly [choice in OverdueChoice]: string } = {
-  fire: "fire when the service starts",
-  dead: "are dead letters now",
-  discard: "are cancelled",
+/** What became of one timer, and of several. */
+const becameText: { readonly [choice in OverdueChoice]: readonly [string, string] } = {
+  fire: ["fires when the service starts", "fire when the service starts"],
+  dead: ["is a dead letter now", "are dead letters now"],
+  discard: ["is cancelled", "are cancelled"],
 }
 
 const settledText = ({ beforeMs, choice }: Said, { due, pause }: Settled): string => {
@@ -217,7 +218,11 @@ const settledText = ({ beforeMs, choice }: Said, { due, pause }: Settled): strin
     pause === "kept"
       ? "The service is paused for another reason, and stays so: punctual resume."
       : "The service may start."
-  return `${countShown(due)} timers that were due before ${formatInstant(beforeMs)} ${becameText[choice]}. ${next}`
+  const [one, many] = becameText[choice]
+  const before = formatInstant(beforeMs)
+  return due === 1
+    ? `1 timer that was due before ${before} ${one}. ${next}`
+    : `${countOf(due, "timer")} that were due before ${before} ${many}. ${next}`
 }
 
 const restoreJson = (

@@ -14,7 +14,7 @@ import type { Ids } from "../../ports/Ids.ts"
 import type { DueQuery, StoreError } from "../../ports/TimerStore.ts"
 import { told } from "../frame/asCommandFailed.ts"
 import { CommandFailed, Output } from "../frame/CommandRuntime.ts"
-import { countShown } from "../frame/figures.ts"
+import { countOf } from "../frame/figures.ts"
 import { type HoldFailure, holdForCommand, tellHoldFailure } from "./storeHold.ts"
 
 export interface SettleTarget extends HoldTarget {
@@ -55,7 +55,7 @@ export const settleOverdue = (target: SettleTarget, beforeMs: number, choice: Ov
     if (run.unreadable > 0) {
       const { remark } = yield* Output
       yield* remark(
-        `${countShown(run.unreadable)} timers cannot be read and stay as they are: punctual doctor names them.`,
+        `${countOf(run.unreadable, "timer")} cannot be read and ${run.unreadable === 1 ? "stays as it is" : "stay as they are"}: see punctual doctor.`,
       )
     }
     return { due: run.due - run.unreadable, pause: yield* liftPause(target.namespaces) } satisfies Settled
@@ -135,7 +135,7 @@ class SettleRun {
     const before = this.due
     this.due += items
     return Math.floor(this.due / progressEvery) > Math.floor(before / progressEvery)
-      ? Effect.flatMap(Output, ({ remark }) => remark(`${countShown(this.due)} timers …`))
+      ? Effect.flatMap(Output, ({ remark }) => remark(`${countOf(this.due, "timer")} …`))
       : Effect.void
   }
 }

@@ -3,7 +3,7 @@
 import { createReadStream } from "node:fs"
 import { resolve } from "node:path"
 import { parseDuration } from "@punctual/api/DurationMs"
-import { parseInstant } from "@punctual/api/Instant"
+import { parseInstant, whyNoInstant } from "@punctual/api/Instant"
 import { Namespace } from "@punctual/api/Namespace"
 import { TimerId } from "@punctual/api/TimerId"
 import { Effect, Option, Schema } from "effect"
@@ -25,10 +25,7 @@ export const instantFlag = (name: string, description: string) =>
   Flag.String(name).pipe(
     Flag.withMetavar("INSTANT"),
     Flag.withDescription(description),
-    Flag.filter(
-      (text) => parseInstant(text) !== undefined,
-      () => "an instant with an offset, such as 2030-01-01T09:00:00Z",
-    ),
+    Flag.filter((text) => parseInstant(text) !== undefined, whyNoInstant),
     Flag.optional,
   )
 

@@ -4,6 +4,7 @@ import type { TimerAnswer } from "@punctual/api/GetTimer"
 import { formatInstant } from "@punctual/api/Instant"
 import { memberSpan } from "@punctual/api/JsonSpan"
 import { printable } from "../frame/CommandRuntime.ts"
+import { countOf, spanShown } from "../frame/figures.ts"
 import { layOutJson } from "../frame/layOutJson.ts"
 import { textTable } from "../frame/textTable.ts"
 
@@ -40,7 +41,7 @@ export const timerPage = (timer: Timer, text: string): string => {
     ["execute at", formatInstant(timer.executeAt)],
     ["fire at", timer.fireAt === undefined ? undefined : formatInstant(timer.fireAt)],
     ["finished at", timer.finishedAt === undefined ? undefined : formatInstant(timer.finishedAt)],
-    ["lateness", timer.latenessMs === undefined ? undefined : `${timer.latenessMs} ms`],
+    ["lateness", timer.latenessMs === undefined ? undefined : spanShown(timer.latenessMs)],
     ["attempts", String(timer.attempts)],
     ["last attempt", lastAttempt === undefined ? undefined : attemptText(lastAttempt)],
     ["answer", lastAttempt?.answer],
@@ -72,24 +73,23 @@ type Timer = TimerAnswer["timer"]
 type Attempt = NonNullable<Timer["lastAttempt"]>
 
 const attemptText = ({ at, status, error, durationMs }: Attempt): string =>
-  printable(`${formatInstant(at)}  ${outcomeText(status, error)}  (${durationMs} ms)`)
+  printable(`${formatInstant(at)}  ${outcomeText(status, error)}  (${spanShown(durationMs)})`)
 
 const attemptLines = (attempt: Attempt): ReadonlyArray<string> => [
   `  ${attemptText(attempt)}`,
   ...(attempt.answer === undefined ? [] : [`    answer: ${printable(attempt.answer)}`]),
 ]
 
-/** An error says most statuses itself. */
+/** An event and a handler have no status: without an error they were delivered. An error says most statuses itself. */
 const outcomeText = (status: number | undefined, error: string | undefined): string => {
-  const answered = status === undefined ? "no answer" : `answered ${status}`
-  if (error === undefined) return answered
-  return status === undefined || error.includes(String(status)) ? error : `${answered}: ${error}`
+  if (error === undefined) return status === undefined ? "delivered" : `answered ${status}`
+  return status === undefined || error.includes(String(status)) ? error : `answered ${status}: ${error}`
 }
 
 export const retryText = (policy: Timer["retryPolicy"]): string => {
   const { maxAttempts, initialIntervalMs, backoffMultiplier, maxIntervalMs, jitter, maxDurationMs } = policy
   const end = maxDurationMs === undefined ? "" : `, for ${formatDuration(maxDurationMs)} at most`
-  return `${maxAttempts} attempts, ${formatDuration(initialIntervalMs)} times ${backoffMultiplier} up to ${formatDuration(maxIntervalMs)}, jitter ${jitter}${end}`
+  return `${countOf(maxAttempts, "attempt")}, ${formatDuration(initialIntervalMs)} times ${backoffMultiplier} up to ${formatDuration(maxIntervalMs)}, jitter ${jitter}${end}`
 }
 
 const targetText = (target: Timer["target"]): string => {

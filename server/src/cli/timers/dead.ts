@@ -154,7 +154,7 @@ const replayCommand = (input: CommandInput) =>
         // Of one timer, earlier dead letters are passed over in favour of the latest.
         if (skipped > 0 && !selection.dryRun && (Option.isNone(selection.timerId) || replayed === 0)) {
           return yield* new CommandFailed({
-            message: `${skipped} skipped, because a timer with the same id is pending; they stay dead letters.`,
+            message: `${skipped} skipped, because a timer with the same id is pending: ${skipped === 1 ? "it stays a dead letter" : "they stay dead letters"}.`,
           })
         }
       })

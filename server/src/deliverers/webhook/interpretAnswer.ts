@@ -8,6 +8,7 @@
 import { parseDuration } from "@punctual/api/DurationMs"
 import { parseInstant } from "@punctual/api/Instant"
 import { memberSpan, spanBytes } from "@punctual/api/JsonSpan"
+import { limitHint } from "@punctual/api/Limits"
 import type { Delivery, NextTime } from "../../ports/Deliverer.ts"
 
 export interface Answer {
@@ -50,7 +51,11 @@ const interpretSuccess = (answer: Answer, nowMs: number, payloadBytes: number): 
   if (span === undefined) return { kind: "rearm", status, next }
   const payload = spanBytes(body.text, span)
   return payload.byteLength > payloadBytes
-    ? retry(answer, nowMs, `answered with a payload of ${payload.byteLength} bytes; at most ${payloadBytes}`)
+    ? retry(
+        answer,
+        nowMs,
+        `answered with a payload of ${payload.byteLength} bytes; at most ${payloadBytes}${limitHint("payloadBytes")}`,
+      )
     : { kind: "rearm", status, next, payload }
 }
 

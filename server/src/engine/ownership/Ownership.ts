@@ -169,7 +169,7 @@ export class Ownership implements ClusterView {
 
   readonly keepForever: Effect.Effect<never> = Effect.suspend(() =>
     Effect.raceFirst(
-      this.#holder.renewForever(Effect.andThen(this.#owned.endOrphans, this.#announce)),
+      this.#holder.renewForever(Effect.andThen(this.#owned.endOrphans, this.#announceOrEnd)),
       this.#lookForever,
     ),
   )
@@ -193,13 +193,20 @@ export class Ownership implements ClusterView {
     })
   })
 
-  readonly #announce: Effect.Effect<void, StoreError> = Effect.suspend(() => {
+  readonly #announce: Effect.Effect<boolean, StoreError> = Effect.suspend(() => {
     const { node, address } = this.#options
-    return Effect.map(this.#parts.leases.announce({ node, address, isLeaving: this.#isLeaving }), () => {
+    return Effect.map(this.#parts.leases.announce({ node, address, isLeaving: this.#isLeaving }), (isOwn) => {
+      if (!isOwn) return false
       this.#announcedNanos = this.#parts.clock.monotonicTimeNanosUnsafe()
       this.#hasAnnounced.openUnsafe()
+      return true
     })
   })
+
+  /** While this process was silent, another one has taken its name. Nobody could tell two nodes of one name from each other. */
+  readonly #announceOrEnd: Effect.Effect<void, StoreError> = Effect.suspend(() =>
+    Effect.flatMap(this.#announce, (isOwn) => (isOwn ? Effect.void : Effect.die(nameLost(this.node)))),
+  )
 
   /** A node that owns all there is, alone, only looks for company, and as seldom as it renews. */
   readonly #look: Effect.Effect<void, StoreError> = Effect.suspend(() => {
@@ -381,3 +388,8 @@ export class Ownership implements ClusterView {
     return Effect.logWarning(waitingText([...holders], areMembers))
   })
 }
+
+const nameLost = (node: string): Error =>
+  new Error(
+    `another process has taken the node name ${node} while this one was silent; give each node its own TIMER_NODE_NAME`,
+  )

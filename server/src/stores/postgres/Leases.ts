@@ -1,4 +1,5 @@
 // Shard leases and members as rows: a claim goes through the fence, everything else leaves it alone.
+import { randomUUID } from "node:crypto"
 import type { Lease, Member } from "../../ports/ShardLeases.ts"
 import { hasEnded, ownIdentity } from "./ProcessIdentity.ts"
 import { leaseSql } from "./statements.ts"
@@ -42,10 +43,21 @@ export const release = async (sql: Bun.SQL, shard: number, epoch: number): Promi
   await sql.unsafe(leaseSql.release, [shard, epoch])
 }
 
-export const announce = async (sql: Bun.SQL, member: Omit<Member, "beat">): Promise<void> => {
+/** False if the name belongs to another process. */
+export const announce = async (sql: Bun.SQL, member: Omit<Member, "beat">): Promise<boolean> => {
   const { node, address, isLeaving } = member
-  await sql.unsafe(leaseSql.announce, [node, address, isLeaving, ownIdentity() ?? null])
+  const identity = ownIdentity() ?? unknownIdentity
+  const rows: ReadonlyArray<unknown> = await sql.unsafe(leaseSql.announce, [
+    node,
+    address,
+    isLeaving,
+    identity,
+  ])
+  return rows.length > 0
 }
+
+/** Unlike that of any other process, where none can be found out. Nobody takes such a process for one that has ended. */
+const unknownIdentity = `unknown|${randomUUID()}`
 
 /** Frees what nodes held that ran on this machine and have ended; answers their names. */
 export const buryTheDead = async (sql: Bun.SQL): Promise<ReadonlyArray<string>> => {

@@ -20,35 +20,44 @@ import { programVersion } from "./migrations/all.ts"
 export const examineSchema = async (
   sql: Bun.SQL,
   schemaVersion: number,
-  { overdueBeforeMs }: ExamineOptions,
+  options: ExamineOptions,
   nowMs: () => number,
 ): Promise<StoreReport> => {
   const clockOffsetMs = await readClockOffset(sql, nowMs)
-  const counted = await sql.begin("isolation level repeatable read read only", async (tx) => ({
-    shards: await shardsIn(tx),
-    overdue: await overdueIn(tx, overdueBeforeMs),
-    deadByNamespace: await deadByNamespace(tx),
-    sizes: await sizesIn(tx),
-    settings: await settingsIn(tx),
-    unreadable: await unreadableIn(tx, schemaVersion === programVersion),
-  }))
-  const { settings, unreadable, ...rest } = counted
+  const counted = await sql.begin("isolation level repeatable read read only", async (tx) => {
+    const settings = await settingsIn(tx)
+    return {
+      settings,
+      shards: await shardsIn(tx),
+      overdue: await overdueIn(
+        tx,
+        settings.found.pause === undefined ? options.overdueBeforeMs : options.overdueBeforeMsIfPaused,
+      ),
+      deadByNamespace: await deadByNamespace(tx),
+      sizes: await sizesIn(tx),
+      rows: await examineRows(tx, schemaVersion === programVersion),
+      words: await wordFaults(tx),
+    }
+  })
+  const { settings, rows, words, ...rest } = counted
   return {
     store: "postgres",
     schemaVersion,
     programVersion: programVersion,
     ...rest,
     integrity: "notChecked",
-    faults: [],
+    faults: [...words, ...rows.faults],
     clockOffsetMs,
     ...settings.found,
-    unreadable: [...settings.found.unreadable, ...unreadable],
+    unreadable: [...settings.found.unreadable, ...rows.unreadable],
   }
 }
 
 /** One of the four 32-bit words of a uuid. */
 const word = (index: number): string =>
   `('x' || substr(replace(uuid::text, '-', ''), ${1 + 8 * index}, 8))::bit(32)::bigint`
+
+const hexOfUuid = "replace(uuid::text, '-', '')"
 
 const shardOfUuid = [0, 1, 2, 3].reduce(
   (remainder, index) => `((${remainder} * 4294967296 + ${word(index)}) % (SELECT count(*) FROM shards))`,
@@ -180,9 +189,12 @@ type PlacedRow = ExaminedRow & {
   readonly place_2?: number
 }
 
-const unreadableIn = async (sql: Bun.SQL, isOwnSchema: boolean): Promise<StoreReport["unreadable"]> => {
+const examineRows = async (
+  sql: Bun.SQL,
+  isOwnSchema: boolean,
+): Promise<Pick<StoreReport, "unreadable" | "faults">> => {
   const examined = { timers: new RowExamination("timers"), lives: new RowExamination("lives") }
-  for (const { what, first, text } of examinedParts(examinedColumns(isOwnSchema))) {
+  for (const { what, first, text } of examinedParts(examinedColumns(isOwnSchema, hexOfUuid))) {
     let after: ReadonlyArray<string | number> | undefined = first
     while (after !== undefined) {
       const page: ReadonlyArray<PlacedRow> = await sql.unsafe(text, [...after])
@@ -190,8 +202,33 @@ const unreadableIn = async (sql: Bun.SQL, isOwnSchema: boolean): Promise<StoreRe
       after = page.length === RowExamination.pageItems ? placeOf(page.at(-1)) : undefined
     }
   }
-  return [...examined.timers.found, ...examined.lives.found]
+  const { timers, lives } = examined
+  return { unreadable: [...timers.found, ...lives.found], faults: [...timers.faults, ...lives.faults] }
 }
+
+/**
+ * Words of pending timers and of dead letters are written and removed with them: a word without its row is a fault.
+ * Words of history go with pruning, which takes them and the lives in steps of their own.
+ */
+const wordFaults = async (sql: Bun.SQL): Promise<ReadonlyArray<string>> => {
+  if (!(await isTable(sql, "lookups"))) return []
+  const faults: Array<string> = []
+  for (const [state, rows] of wordOwners) {
+    const found: ReadonlyArray<{ count: number }> = await sql.unsafe(
+      `SELECT count(*)::float8 AS count FROM lookups AS l WHERE state = '${state}' AND NOT EXISTS (SELECT 1 FROM ${rows}
+        AND r.namespace = l.namespace AND r.timer_id = l.timer_id AND r.fire_id = l.fire_id)`,
+    )
+    const count = found[0]?.count ?? 0
+    if (count > 0)
+      faults.push(`${count} ${count === 1 ? "word belongs" : "words belong"} to no ${state} timer`)
+  }
+  return faults
+}
+
+const wordOwners = [
+  ["pending", "timers AS r WHERE true"],
+  ["dead", "history AS r WHERE r.state = 'dead'"],
+] as const
 
 const placeOf = (row: PlacedRow | undefined): ReadonlyArray<string | number> | undefined => {
   if (row === undefined) return undefined
@@ -202,13 +239,17 @@ const placeOf = (row: PlacedRow | undefined): ReadonlyArray<string | number> | u
 /** A schema of an older version has no documents. */
 const settingsIn = async (sql: Bun.SQL): Promise<SettingsExamination> => {
   const settings = new SettingsExamination()
-  const rows: ReadonlyArray<{ is_there: boolean }> = await sql.unsafe(
-    "SELECT to_regclass('documents') IS NOT NULL AS is_there",
-  )
-  if (rows[0]?.is_there !== true) return settings
+  if (!(await isTable(sql, "documents"))) return settings
   const limit = SettingsExamination.pageItems
   while (settings.take(await readChanges(sql, settingsKind, settings.version, limit))) {}
   return settings
+}
+
+const isTable = async (sql: Bun.SQL, name: "documents" | "lookups"): Promise<boolean> => {
+  const rows: ReadonlyArray<{ is_there: boolean }> = await sql.unsafe(
+    `SELECT to_regclass('${name}') IS NOT NULL AS is_there`,
+  )
+  return rows[0]?.is_there === true
 }
 
 /** With their indexes, and what lies out of line. */

@@ -86,7 +86,9 @@ const knownVersion = async (sql: Bun.SQL, target: DatabaseTarget): Promise<numbe
 }
 
 const calling = <A>(target: DatabaseTarget, call: () => Promise<A>): Effect.Effect<A, StoreError> =>
-  Effect.tryPromise({
-    try: call,
-    catch: (error) => new StoreError({ message: explained(error, target).message, isFatal: false }),
-  })
+  Effect.catch(Effect.tryPromise({ try: call, catch: (error) => ({ error }) }), ({ error }) =>
+    Effect.flatMap(
+      Effect.promise(() => explained(error, target)),
+      ({ message }) => new StoreError({ message, isFatal: false }),
+    ),
+  )

@@ -33,9 +33,13 @@ export const isOfValue = (error: unknown): boolean => isAmong(["22"], error)
 /** A key that another row has. */
 export const isOfUsedKey = (error: unknown): boolean => stateOf(error) === "23505"
 
+/** The driver's code for a server that it could not reach, whatever the cause: it has the same one for a name without an address. */
+const notConnected = `${driverPrefix}CONNECTION_REFUSED`
+
 export const describe = (error: unknown): string => {
   const message = error instanceof Error ? error.message : String(error)
   const code = stateOf(error) || textIn(error, "code")
+  if (code === notConnected) return message
   return code === "" || message.includes(code) ? message : `${message} (${code})`
 }
 

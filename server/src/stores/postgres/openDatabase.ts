@@ -1,6 +1,7 @@
 // Opening the store: the server is new enough and keeps what it has acknowledged, the schema is ours, not newer than
 // this program, and up to date, its shard count is the one asked for. Everything that can be wrong is said in one
 // sentence that names the place and what to do.
+import { lookup } from "node:dns/promises"
 import { connectionTo, type Place } from "./Connections.ts"
 import { describe, stateOf } from "./failures.ts"
 import { createFunctions } from "./functions.ts"
@@ -50,6 +51,9 @@ export interface DatabaseTarget {
   readonly name: string
   readonly url: string
   readonly database: string
+  readonly host: string
+  /** Empty if the URL names none. */
+  readonly user: string
 }
 
 export const openDatabase = async (url: string, shards: number): Promise<OpenedDatabase> => {
@@ -72,7 +76,7 @@ export const openDatabase = async (url: string, shards: number): Promise<OpenedD
         }
       : { place: { ...target, settings }, warnings: [] }
   } catch (error) {
-    throw explained(error, target)
+    throw await explained(error, target)
   } finally {
     await sql.close({ timeout: 0 }).catch(() => {})
   }
@@ -107,7 +111,7 @@ export const openForArchive = async (
     }
     return { place: { ...target, settings }, shards: await storedShards(sql, target) }
   } catch (error) {
-    throw explained(error, target)
+    throw await explained(error, target)
   } finally {
     await sql.close({ timeout: 0 }).catch(() => {})
   }
@@ -136,7 +140,8 @@ export const databaseTargetOf = (text: string): DatabaseTarget => {
       `${name}: a schema is named by at most 63 of a-z, 0-9 and _, beginning with a letter, not with pg_.`,
     )
   }
-  return { schema, name, url: url.toString(), database }
+  const user = decodeURIComponent(url.username)
+  return { schema, name, url: url.toString(), database, host: url.hostname, user }
 }
 
 /** What a server says of itself. */
@@ -256,25 +261,63 @@ const checkShards = async (sql: Bun.SQL, target: DatabaseTarget, shards: number)
   if (stored === shards) return
   throw new OpenFailure(
     "otherShardCount",
-    `${target.name} has ${stored} shards and ${shards} were asked for: the number is fixed when the store is ` +
+    `${target.name} has ${stored} ${stored === 1 ? "shard" : "shards"}, but TIMER_SHARDS is ${shards}: the number is fixed when the store is ` +
       `created; set TIMER_SHARDS to ${stored}, or name another schema.`,
   )
 }
 
-export const explained = (error: unknown, { name }: DatabaseTarget): OpenFailure => {
+/** The driver reports a host name that cannot be resolved as a refused connection, so the name is looked up. */
+export const explained = async (error: unknown, target: DatabaseTarget): Promise<OpenFailure> => {
   if (error instanceof OpenFailure) return error
+  const { name, host } = target
   const state = stateOf(error)
-  if (/^(28|3D|42501)/.test(state)) {
-    return new OpenFailure(
-      "refused",
-      `${name} cannot be used (${describe(error)}): the user must exist, and may create a schema there or own it.`,
-    )
+  const refused = whyRefused(state, target)
+  if (refused !== undefined) {
+    return new OpenFailure("refused", `${name} cannot be used (${describe(error)}): ${refused}`)
   }
   if (state === "" || /^(08|57P|53)/.test(state)) {
+    const unresolved = state === "" ? await whyUnresolved(host) : undefined
     return new OpenFailure(
       "unreachable",
-      `${name} cannot be reached (${describe(error)}): the server must run, and take connections from here.`,
+      unresolved === undefined
+        ? `${name} cannot be reached (${describe(error)}): the server must run, and take connections from here.`
+        : `${name} cannot be reached: the host name ${host} cannot be resolved (${unresolved}). Correct it in ${inUrl}, or check the DNS settings of this machine.`,
     )
   }
   return new OpenFailure("failed", `${name} cannot be opened: ${describe(error)}.`)
+}
+
+const inUrl = `the store's URL (TIMER_STORE_URL)`
+
+/** What to do about it. It names the user, and never a password. */
+const whyRefused = (state: string, { user, database, schema }: DatabaseTarget): string | undefined => {
+  const who = user === "" ? "the user (the URL names none)" : `the user ${user}`
+  if (state === "28P01")
+    return `the server refused the password of ${who}: correct user and password in ${inUrl}.`
+  if (state.startsWith("28")) {
+    return `the server does not let ${who} log in: the user must exist and be allowed to connect (pg_hba.conf). The user is set in ${inUrl}.`
+  }
+  if (state.startsWith("3D")) {
+    return `there is no database ${database}: create it, or name another in ${inUrl}.`
+  }
+  return state === "42501"
+    ? `${who} must own the schema ${schema}, or be allowed to create it. The user is set in ${inUrl}.`
+    : undefined
+}
+
+const lookupWithinMs = 5_000
+
+/** Nothing if the name has an address, or if that cannot be found out in time. */
+const whyUnresolved = async (host: string): Promise<string | undefined> => {
+  const late = Promise.withResolvers<undefined>()
+  const timer = setTimeout(late.resolve, lookupWithinMs)
+  const found = lookup(host.replace(/^\[|\]$/g, "")).then(
+    () => undefined,
+    (error: unknown) => (error instanceof Error && "code" in error ? String(error.code) : String(error)),
+  )
+  try {
+    return await Promise.race([found, late.promise])
+  } finally {
+    clearTimeout(timer)
+  }
 }

@@ -35,7 +35,9 @@ export const leaseSql = {
     INSERT INTO members (node, address, beat, is_leaving, process)
     VALUES ($1::text, $2::text, 1, $3::boolean, $4::text)
     ON CONFLICT (node) DO UPDATE
-    SET address = excluded.address, beat = members.beat + 1, is_leaving = excluded.is_leaving, process = excluded.process`,
+    SET address = excluded.address, beat = members.beat + 1, is_leaving = excluded.is_leaving, process = excluded.process
+    WHERE members.process IS NULL OR members.process = excluded.process
+    RETURNING node`,
   members: "SELECT node, address, beat::float8 AS beat, is_leaving FROM members ORDER BY node",
   processes: "SELECT node, process FROM members WHERE process IS NOT NULL ORDER BY node",
   /** The node is forgotten, and what it held is free; unless another process has taken its name meanwhile. */

@@ -70,7 +70,7 @@ const whyKeyLength = ({ namespace, timerId }: TimerKey): string | undefined => {
   // A character has three bytes at most for each of its units.
   if (3 * (namespace.length + timerId.length) <= mostKeyBytes) return undefined
   return Buffer.byteLength(namespace) + Buffer.byteLength(timerId) > mostKeyBytes
-    ? `The key is longer than the ${mostKeyBytes} bytes that this store can index.`
+    ? `The key is longer than the ${mostKeyBytes} bytes that this store can index, a fixed limit.`
     : undefined
 }
 

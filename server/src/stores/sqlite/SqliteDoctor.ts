@@ -25,8 +25,12 @@ import { migrations } from "./migrations/all.ts"
 import { faultsIn, hasTable, openBeside } from "./openBeside.ts"
 import { numberIn } from "./openDatabase.ts"
 
-/** What a thread reports, which leaves settings to those who know what they mean. */
-export type FileReport = Omit<StoreReport, "pause" | "sealed">
+/** What a thread reports. It does not read settings, so it does not know whether all firing is paused. */
+export interface FileReport extends Omit<StoreReport, "pause" | "sealed"> {
+  readonly overdueIfPaused: StoreReport["overdue"]
+}
+
+const noneOverdue: StoreReport["overdue"] = { count: 0, worst: [] }
 
 export const examineFile = (path: string, options: ExamineOptions): FileReport => {
   const { database, schemaVersion } = openBeside(path)
@@ -38,19 +42,21 @@ export const examineFile = (path: string, options: ExamineOptions): FileReport =
     const counted = withFaultsTold(structure, () => ({
       shards: shardsOf(database, shards),
       overdue: overdueIn(database, shards, options.overdueBeforeMs),
+      overdueIfPaused: overdueIn(database, shards, options.overdueBeforeMsIfPaused),
       deadByNamespace: deadByNamespace(database),
     }))
-    const unreadable =
-      withFaultsTold(structure, () => unreadableIn(database, schemaVersion === migrations.length)) ?? []
+    const rows = withFaultsTold(structure, () => examineRows(database, schemaVersion === migrations.length))
+    structure.push(...(rows?.faults ?? []))
     return {
       store: "sqlite",
       schemaVersion,
       programVersion: migrations.length,
       shards: counted?.shards ?? [],
       sizes: sizesOf(path),
-      overdue: counted?.overdue ?? { count: 0, worst: [] },
+      overdue: counted?.overdue ?? noneOverdue,
+      overdueIfPaused: counted?.overdueIfPaused ?? noneOverdue,
       deadByNamespace: counted?.deadByNamespace ?? [],
-      unreadable,
+      unreadable: rows?.unreadable ?? [],
       integrity: options.isFull ? "full" : "quick",
       faults: structure.slice(0, faultsMost),
     }
@@ -71,14 +77,18 @@ const structureOf = (database: Database, isFull: boolean): Array<string> => {
       database,
       "SELECT count(*) FROM bodies WHERE NOT EXISTS (SELECT 1 FROM timers WHERE timers.id = bodies.id)",
     )
-    if (orphans > 0) faults.push(`${orphans} bodies belong to no pending timer`)
+    if (orphans > 0) {
+      faults.push(`${orphans} ${orphans === 1 ? "body belongs" : "bodies belong"} to no pending timer`)
+    }
     for (const [state, table] of hasTable(database, "lookups") ? wordOwners : []) {
       const words = numberIn(
         database,
         `SELECT count(*) FROM lookups AS l WHERE state = '${state}' AND NOT EXISTS (SELECT 1 FROM ${table} AS r
           WHERE r.namespace = l.namespace AND r.timer_id = l.timer_id AND r.fire_id = l.fire_id)`,
       )
-      if (words > 0) faults.push(`${words} words belong to no ${state} timer`)
+      if (words > 0) {
+        faults.push(`${words} ${words === 1 ? "word belongs" : "words belong"} to no ${state} timer`)
+      }
     }
   })
   return faults
@@ -179,21 +189,23 @@ const deadByNamespace = (database: Database): StoreReport["deadByNamespace"] =>
     .all()
 
 /** Row by row, so that only what cannot be read is kept. */
-const unreadableIn = (database: Database, isOwnSchema: boolean): StoreReport["unreadable"] => {
+const examineRows = (
+  database: Database,
+  isOwnSchema: boolean,
+): Pick<StoreReport, "unreadable" | "faults"> => {
   const examined = (what: "timers" | "lives", sources: ReadonlyArray<string>) => {
     const rows = new RowExamination(what)
     for (const source of sources) {
       const statement = database.query<ExaminedRow, []>(
-        `SELECT ${examinedColumns(isOwnSchema)} FROM ${source}`,
+        `SELECT ${examinedColumns(isOwnSchema, "lower(hex(uuid))")} FROM ${source}`,
       )
       for (const row of statement.iterate()) rows.take(row)
     }
-    return rows.found
+    return rows
   }
-  return [
-    ...examined("timers", ["timers LEFT JOIN bodies ON bodies.id = timers.id"]),
-    ...examined("lives", ["history", "dead"]),
-  ]
+  const timers = examined("timers", ["timers LEFT JOIN bodies ON bodies.id = timers.id"])
+  const lives = examined("lives", ["history", "dead"])
+  return { unreadable: [...timers.found, ...lives.found], faults: [...timers.faults, ...lives.faults] }
 }
 
 /** A file of an older schema has no documents. */

@@ -60,7 +60,7 @@ export const SqliteKeeper = {
 /** Pages that are damaged are one more fault of the file. */
 const withSettings = (
   thread: StoreThread<KeeperCalls>,
-  report: FileReport,
+  { overdueIfPaused, ...report }: FileReport,
 ): Effect.Effect<StoreReport, StoreError> => {
   const settings = new SettingsExamination()
   const limit = SettingsExamination.pageItems
@@ -79,6 +79,7 @@ const withSettings = (
     Effect.map((faults) => ({
       ...report,
       ...settings.found,
+      overdue: settings.found.pause === undefined ? report.overdue : overdueIfPaused,
       unreadable: [...settings.found.unreadable, ...report.unreadable],
       faults: [...report.faults, ...faults].slice(0, faultsMost),
     })),

@@ -7,6 +7,9 @@ import { sqliteKeyFile } from "./SqliteKeyFile.ts"
 
 const scheme = "sqlite:"
 
+/** A path of a file, and nothing that may be a password: it has a folder or the ending of a database. */
+const pathShape = /^(?=.*\/|.*\.(?:db|sqlite3?)$)[\w./ -]{1,200}$/
+
 export const sqlite: StoreAdapter = {
   name: "sqlite",
   schemes: [scheme],
@@ -18,6 +21,7 @@ export const sqlite: StoreAdapter = {
       ? { problem: "must name a file, such as sqlite:./data/punctual.db (memory: keeps nothing)" }
       : { value: choiceOf(resolve(path)) }
   },
+  meant: (text) => (pathShape.test(text) ? `${scheme}${text}` : undefined),
   /** A file's name has no credentials. */
   shown: (url) => url,
 }

@@ -283,7 +283,7 @@ const checkShards = (database: Database, { path, shards }: OpenOptions): void =>
   if (stored === shards) return
   throw new OpenFailure(
     "otherShardCount",
-    `${path} has ${stored} shards and ${shards} were asked for: the number is fixed when the store is ` +
+    `${path} has ${stored} ${stored === 1 ? "shard" : "shards"}, but TIMER_SHARDS is ${shards}: the number is fixed when the store is ` +
       `created; set TIMER_SHARDS to ${stored}, or name another file.`,
   )
 }

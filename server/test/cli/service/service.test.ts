@@ -94,8 +94,8 @@ describe("clock advance", () => {
       await using service = await slowClock(Date.parse(now))
       expect(await run(["clock", "advance", ...args, "--url", service.url])).toEqual({
         exitCode: 0,
-        out: "It is 2030-01-01T02:30:00.000Z; 9 fired.\n",
-        err: "2030-01-01T01:00:00.000Z, 3 fired …\n2030-01-01T02:00:00.000Z, 6 fired …\n",
+        out: "The clock is at 2030-01-01T02:30:00.000Z; 9 attempts.\n",
+        err: "2030-01-01T01:00:00.000Z, 3 attempts …\n2030-01-01T02:00:00.000Z, 6 attempts …\n",
       })
     }
   })
@@ -142,7 +142,7 @@ test("the real service is paused, resumed, looked at and moved in time", () =>
     await call("create", { namespace: "billing", delay: "1h", callbackUrl: "http://localhost/" })
     expect(await asked("clock", "advance", "--by", "2h")).toEqual({
       exitCode: 0,
-      out: "It is 2030-01-01T02:00:00.000Z; 1 fired.\n",
+      out: "The clock is at 2030-01-01T02:00:00.000Z; 1 attempt.\n",
       err: "",
     })
     const back = await asked("clock", "advance", "--to", now)

@@ -83,14 +83,14 @@ describe("export and import", () => {
     const { exitCode, out, err } = await exported(source)
     expect([exitCode, err]).toEqual([
       0,
-      "Exported 1234 pending timers, 1 that have ended, 1 dead letters, and 0 records of settings.\n",
+      "Exported 1,234 pending timers, 1 that ended, 1 dead letter, and 0 records of settings.\n",
     ])
     expect(out.trimEnd().split("\n")).toHaveLength(1_234 + 2 + 2)
     const database = makeMemoryDatabase({ shards: 3 })
     expect(await imported(targetOf(database), given(out))).toEqual({
       exitCode: 0,
       out: "",
-      err: "Imported 1236; 0 were there already, 0 differ from what is there, 0 cannot be stored.\n",
+      err: "Imported: 1,236. Present already: 0. Different in the store: 0. Cannot be stored: 0.\n",
     })
     expect(sorted(database)).toEqual(sorted(source))
     expect(database.shards.map(({ node }) => node)).toEqual([undefined, undefined, undefined])
@@ -99,9 +99,9 @@ describe("export and import", () => {
   test("say how far they are", async () => {
     const source = filled(10_000)
     const { out, err } = await exported(source)
-    expect(err).toContain("10000 lines …\n")
+    expect(err).toContain("10,000 lines …\n")
     const { err: said } = await imported(targetOf(makeMemoryDatabase({ shards: 1 })), given(out))
-    expect(said).toContain("10000 lines …\n")
+    expect(said).toContain("10,000 lines …\n")
   })
 
   test("may be run again with the same file", async () => {
@@ -112,7 +112,7 @@ describe("export and import", () => {
     const again = await imported(targetOf(database), given(out))
     expect([again.exitCode, again.err]).toEqual([
       0,
-      expect.stringContaining("Imported 0; 5 were there already"),
+      expect.stringContaining("Imported: 0. Present already: 5."),
     ])
     expect([sorted(database), database.tally]).toEqual(before)
   })
@@ -138,13 +138,13 @@ describe("export and import", () => {
       1,
       expect.stringContaining("the settings of n-1 differ from what is there"),
     ])
-    expect(said).toContain("Imported 254; 0 were there already, 1 differ")
+    expect(said).toContain("Imported: 254. Present already: 0. Different in the store: 1.")
     expect(settingsIn(database, "shop")).toMatchObject({ settings, updatedAt: 3 })
     expect(settingsIn(database, "n-249").settings).toEqual({ maxPending: 249 })
     expect(settingsIn(database, "n-1").settings).toEqual({ maxPending: 1_000 })
     expect(settingsIn(database, serviceRecord).settings.pause?.reason).toBe("moving")
     const again = await imported(targetOf(database), given(out))
-    expect(again.err).toContain("Imported 0; 254 were there already, 1 differ")
+    expect(again.err).toContain("Imported: 0. Present already: 254. Different in the store: 1.")
   })
 
   test("settings that cannot be read are left out and named, and all else is in the archive", async () => {
@@ -227,7 +227,7 @@ describe("import", () => {
     expect(exitCode).toBe(1)
     expect(err.split("\n").slice(0, 2)).toEqual([
       "shop/t-1 differs from what is there",
-      "Imported 4; 0 were there already, 1 differ from what is there, 0 cannot be stored.",
+      "Imported: 4. Present already: 0. Different in the store: 1. Cannot be stored: 0.",
     ])
   })
 
@@ -238,7 +238,7 @@ describe("import", () => {
     const { exitCode, err } = await imported(targetOf(database), given(out))
     expect(exitCode).toBe(1)
     expect(err.match(/differs from what is there/g)).toHaveLength(20)
-    expect(err).toContain("Imported 2; 0 were there already, 25 differ from what is there")
+    expect(err).toContain("Imported: 2. Present already: 0. Different in the store: 25.")
   })
 
   test("does not begin with a file that was cut off", async () => {
@@ -258,7 +258,7 @@ describe("import", () => {
     const cut = out.split("\n").slice(0, 3).join("\n")
     const database = makeMemoryDatabase({ shards: 1 })
     const { exitCode, err } = await imported(targetOf(database), given(cut))
-    expect([exitCode, err]).toEqual([1, expect.stringContaining("of its first 2 timers and lives stays")])
+    expect([exitCode, err]).toEqual([1, expect.stringContaining("of its first 2 lines stays")])
     expect(database.contents()).toHaveLength(2)
     expect((await imported(targetOf(database), given(cut), "--partial")).exitCode).toBe(0)
   })
@@ -268,7 +268,10 @@ describe("import", () => {
     const lines = out.trimEnd().split("\n")
     const missing = lines.filter((_, index) => index !== 2).join("\n")
     const few = await imported(targetOf(makeMemoryDatabase({ shards: 1 })), given(missing))
-    expect([few.exitCode, few.err]).toEqual([1, expect.stringContaining("has 4 items, and 5 were written")])
+    expect([few.exitCode, few.err]).toEqual([
+      1,
+      expect.stringContaining("has 4 items, but its last line says 5"),
+    ])
 
     const database = makeMemoryDatabase({ shards: 1 })
     const spoilt = lines.map((line, index) => (index === 2 ? "{}" : line)).join("\n")

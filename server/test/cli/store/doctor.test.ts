@@ -47,11 +47,14 @@ interface StoreUnderTest {
   readonly edit: (url: string, sql: string) => Promise<void>
   readonly tallyTable: string
   readonly deadTable: string
+  /** A uuid that no key has, as SQL. */
+  readonly otherUuid: string
   /** Cuts the spec of a pending timer. */
   readonly damagedSpec: (timerId: string) => string
 }
 
-const lawsOfDoctor = ({ url: fresh, edit, tallyTable, deadTable, damagedSpec }: StoreUnderTest): void => {
+const lawsOfDoctor = (store: StoreUnderTest): void => {
+  const { url: fresh, edit, tallyTable, deadTable, otherUuid, damagedSpec } = store
   test("counts what there is, by shard, and names what is overdue and what is dead", async () => {
     const url = fresh()
     await fill(url, 30)
@@ -123,6 +126,62 @@ const lawsOfDoctor = ({ url: fresh, edit, tallyTable, deadTable, damagedSpec }: 
     await fill(url, 12)
     await edit(url, "DELETE FROM timers WHERE timer_id = 't-5'")
     expect((await asJson(url)).exitCode).toBe(1)
+  })
+
+  test("names all that is due while nothing fires, also what has just fallen due", async () => {
+    const url = fresh()
+    const { pending } = await fill(url, 2)
+    // The second of them is due a moment ago.
+    expect(pending[1]?.fireAt).toBeLessThanOrEqual(Date.now())
+    const grace = await asJson(url)
+    expect(grace.found.overdue).toMatchObject({ count: 1, worst: [{ timerId: "t-0" }] })
+    expect(grace.found.remarks).toContainEqual(expect.stringContaining("1 timer is overdue by more than 1m:"))
+    await within(
+      url,
+      Effect.flatMap(SettingsRecords.make, (namespaces) =>
+        namespaces.put({
+          namespace: serviceRecord,
+          version: 0,
+          updatedAt: 1,
+          settings: { pause: { kind: "restored", sinceMs: 0 } },
+        }),
+      ),
+    )
+    const { found } = await asJson(url)
+    expect(found.overdue).toMatchObject({ count: 2, worst: [{ timerId: "t-0" }, { timerId: "t-1" }] })
+    expect(found.remarks).toContainEqual("2 timers are overdue, because nothing fires.")
+  })
+
+  test("calls it wrong when a row has the uuid of another key, and names the row", async () => {
+    const url = fresh()
+    await fill(url, 2)
+    await edit(url, `UPDATE timers SET uuid = ${otherUuid} WHERE timer_id = 't-1'`)
+    await edit(url, `UPDATE history SET uuid = ${otherUuid} WHERE timer_id = 'cancelled'`)
+    const { exitCode, found } = await asJson(url)
+    expect(exitCode).toBe(1)
+    const damaged = (what: string, name: string) =>
+      `The store is damaged: these ${what} have a uuid that does not belong to their key: shop/${name}.`
+    expect(found.problems).toContain(damaged("timers", "t-1"))
+    expect(found.problems).toContain(damaged("lives", "cancelled"))
+  })
+
+  test("sees words that belong to no timer", async () => {
+    const url = fresh()
+    await fill(url, 3)
+    for (const state of ["pending", "dead"]) {
+      await edit(
+        url,
+        `INSERT INTO lookups (namespace, word, state, at, fire_id, timer_id, revision) VALUES ('shop', 't:a', '${state}', 1, ${otherUuid}, 'none', 1)`,
+      )
+    }
+    const { exitCode, found } = await asJson(url)
+    expect([exitCode, found.problems]).toEqual([
+      1,
+      [
+        "The store is damaged: 1 word belongs to no pending timer.",
+        "The store is damaged: 1 word belongs to no dead timer.",
+      ],
+    ])
   })
 
   test("leaves it at a remark that a store is paused", async () => {
@@ -206,6 +265,7 @@ describe("punctual doctor on SQLite", () => {
     url: fresh,
     tallyTable: "tally",
     deadTable: "dead",
+    otherUuid: "zeroblob(16)",
     damagedSpec: (timerId) =>
       `UPDATE bodies SET spec = substr(spec, 2) WHERE id = (SELECT id FROM timers WHERE timer_id = '${timerId}')`,
     edit: async (url, sql) => {
@@ -247,7 +307,7 @@ describe("punctual doctor on SQLite", () => {
     const { exitCode, found } = await asJson(url, "--full")
     expect([exitCode, found.problems]).toEqual([
       1,
-      [expect.stringContaining("1 pending timers cannot be read: shop/t-0 (its body is missing).")],
+      [expect.stringContaining("1 pending timer cannot be read: shop/t-0 (its body is missing).")],
     ])
   })
 
@@ -260,28 +320,7 @@ describe("punctual doctor on SQLite", () => {
     const { exitCode, found } = await asJson(url)
     expect([exitCode, found.problems]).toEqual([
       1,
-      ["The store is damaged: 1 bodies belong to no pending timer."],
-    ])
-  })
-
-  test("sees words that belong to no timer", async () => {
-    const url = fresh()
-    await fill(url, 3)
-    const database = new Database(pathOf(url))
-    for (const state of ["pending", "dead"]) {
-      database.run(
-        "INSERT INTO lookups (namespace, word, state, at, fire_id, timer_id, revision) VALUES ('shop', 't:a', ?, 1, zeroblob(16), 'none', 1)",
-        [state],
-      )
-    }
-    database.close()
-    const { exitCode, found } = await asJson(url)
-    expect([exitCode, found.problems]).toEqual([
-      1,
-      [
-        "The store is damaged: 1 words belong to no pending timer.",
-        "The store is damaged: 1 words belong to no dead timer.",
-      ],
+      ["The store is damaged: 1 body belongs to no pending timer."],
     ])
   })
 
@@ -306,6 +345,7 @@ describePostgres("installed", "punctual doctor on PostgreSQL", () => {
     url: () => server().database().url,
     tallyTable: "shards",
     deadTable: "history",
+    otherUuid: "'00000000-0000-0000-0000-000000000000'",
     damagedSpec: (timerId) => `UPDATE timers SET spec = substr(spec, 2) WHERE timer_id = '${timerId}'`,
     edit: async (url, text) => {
       const schema = new URL(url).searchParams.get("schema")
@@ -385,7 +425,7 @@ describe("what is wrong, and what is not", () => {
   test("clocks that differ by more than a second are worth a remark", () => {
     expect(diagnose(report({}, {}, { clockOffsetMs: 900 })).remarks).toEqual([])
     expect(diagnose(report({}, {}, { clockOffsetMs: -1_900 })).remarks).toEqual([
-      expect.stringContaining("1900 ms behind the database's"),
+      expect.stringContaining("1.9 s behind the database's"),
     ])
   })
 })

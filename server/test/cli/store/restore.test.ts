@@ -43,7 +43,7 @@ describe("punctual restore", () => {
     const { exitCode, out, err } = await restored(path, file)
     expect([exitCode, err]).toEqual([
       0,
-      expect.stringContaining("20 pending timers, 2 that have ended, 1 dead letters"),
+      expect.stringContaining("20 pending timers, 2 that ended, 1 dead letter;"),
     ])
     expect(out).toContain("It is paused")
     expect(readSqliteContents(path)).toEqual(readSqliteContents(file))

@@ -189,7 +189,7 @@ describe("what becomes of what fell due, on SQLite", () => {
       }
       const { exitCode, out, err } = await restored(path, "--due-before", "now", fate, "--json")
       expect([exitCode, JSON.parse(out)]).toMatchObject([0, { settled: { fate, timers: 1 } }])
-      expect(err).toContain("1 timers cannot be read and stay as they are: punctual doctor names them.")
+      expect(err).toContain("1 timer cannot be read and stays as it is: see punctual doctor.")
       const { items, unreadable } = await stateOf(`sqlite:${path}`, "pending")
       expect([items.length, unreadable?.length]).toEqual([3, 1])
     })

@@ -34,6 +34,7 @@ describe("claims", () => {
         shardsElsewhere: 0,
         isWaiting: false,
         isDraining: false,
+        isPaused: false,
         stalledLoops: [],
       })
       expect(owners(engine)).toEqual(new Set(["node-1"]))

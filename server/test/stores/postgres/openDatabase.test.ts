@@ -1,4 +1,6 @@
 import { describe, expect, test } from "bun:test"
+import { chmodSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
 import { Effect } from "effect"
 import { ShardLeases } from "../../../src/ports/ShardLeases.ts"
 import { connectionTo } from "../../../src/stores/postgres/Connections.ts"
@@ -10,6 +12,7 @@ import { describePostgres } from "../../../testkit/PostgresBinaries.ts"
 import { PostgresServer } from "../../../testkit/PostgresServer.ts"
 import { serverForTests } from "../../../testkit/postgres.ts"
 import { expectMovedSettings, settingsOfBefore } from "../../../testkit/settingsOfBefore.ts"
+import { TemporaryFolder } from "../../../testkit/TemporaryFolder.ts"
 
 const open = (url: string, shards = 2) =>
   Effect.runPromise(
@@ -219,7 +222,7 @@ describePostgres("installed", "opening a PostgreSQL store", () => {
     const { reason, message } = await refusal(url, 3)
     expect(reason).toBe("otherShardCount")
     expect(message).toContain(
-      "has 2 shards and 3 were asked for: the number is fixed when the store is created",
+      "has 2 shards, but TIMER_SHARDS is 3: the number is fixed when the store is created",
     )
   })
 
@@ -240,6 +243,41 @@ describePostgres("installed", "opening a PostgreSQL store", () => {
     expect((await refusal(`postgres://postgres@${host}:${port}/nowhere`)).reason).toBe("refused")
     await using(url, (sql) => sql.unsafe("CREATE ROLE guest LOGIN"))
     expect((await refusal(`postgres://guest@${host}:${port}/postgres?schema=guests`)).reason).toBe("refused")
+  })
+
+  test("says that a host name cannot be resolved, which is no refused connection", async () => {
+    const { reason, message } = await refusal("postgres://someone:hunter2@nosuch.invalid:5432/timers")
+    expect(reason).toBe("unreachable")
+    expect(message).toContain("the host name nosuch.invalid cannot be resolved (ENOTFOUND)")
+    expect(message).toContain("TIMER_STORE_URL")
+    expect(message).not.toMatch(/refused|hunter2/i)
+    const { host } = server()
+    expect((await refusal(`postgres://someone@${host}:1/timers`)).message).toContain("the server must run")
+  })
+
+  test("says which user and which setting a wrong password is of, and no password", async () => {
+    using folder = new TemporaryFolder()
+    const rules = join(folder.path, "hba.conf")
+    writeFileSync(
+      rules,
+      "host all guarded 127.0.0.1/32 scram-sha-256\nhost all barred 127.0.0.1/32 reject\nhost all all 127.0.0.1/32 trust\n",
+    )
+    for (const path of [rules, folder.path]) chmodSync(path, 0o755)
+    await using guarded = await PostgresServer.start("installed", { settings: { hba_file: rules } })
+    const { host, port, url } = guarded
+    await using(url, (sql) => sql.unsafe("CREATE ROLE guarded LOGIN PASSWORD 'right'"))
+    const refusalOf = (user: string, database = "postgres") =>
+      refusal(`postgres://${user}@${host}:${port}/${database}`)
+    const wrong = await refusalOf("guarded:hunter2")
+    expect(wrong.reason).toBe("refused")
+    expect(wrong.message).toContain(
+      "the server refused the password of the user guarded: correct user and password in the store's URL (TIMER_STORE_URL).",
+    )
+    expect(wrong.message).not.toMatch(/hunter2|right/)
+    expect((await refusalOf("barred")).message).toContain("the server does not let the user barred log in")
+    expect((await refusalOf("postgres", "nowhere")).message).toContain("there is no database nowhere")
+    await using(url, (sql) => sql.unsafe("CREATE ROLE guest LOGIN"))
+    expect((await refusalOf("guest")).message).toContain("the user guest must own the schema punctual")
   })
 
   test("refuses what is no URL, and a schema with an odd name", async () => {
