@@ -140,7 +140,7 @@ const creating = (scheduler: Front, terms: CommandTerms): Pick<TimerCalls, "crea
   }
 }
 
-/** What was armed just now is pending, as it was stored; what was there already may be on its way. */
+/** A timer that was there already may be in flight. */
 const createdTimer = (scheduler: Front, answer: PutAnswer): Effect.Effect<CreatedTimer, Problem> => {
   const { result } = answer
   if (result === "exists") return Effect.fail(timerExists(answer.timer))
@@ -149,11 +149,8 @@ const createdTimer = (scheduler: Front, answer: PutAnswer): Effect.Effect<Create
     return Effect.succeed({ result, timer: { state: life.state, life } })
   }
   const { timer } = answer
-  if (result !== "unchanged") return Effect.succeed({ result, timer: { state: "pending", timer } })
-  return Effect.map(scheduler.isInFlight(timer), (isInFlight) => ({
-    result,
-    timer: { state: isInFlight ? "inFlight" : "pending", timer },
-  }))
+  if (result !== "unchanged") return Effect.succeed({ result, timer: scheduler.viewWhenArmed(timer) })
+  return Effect.map(scheduler.viewOf(timer), (view) => ({ result, timer: view }))
 }
 
 const createdItem = (answer: PutAnswer | RefusedWrite): CreatedItem => {
@@ -176,7 +173,7 @@ const changing = (
       onSuccess: (answer): Effect.Effect<FoundTimer, Problem> => {
         switch (answer.result) {
           case "changed":
-            return Effect.succeed({ timer: { state: "pending", timer: answer.timer } })
+            return Effect.succeed({ timer: scheduler.viewWhenArmed(answer.timer) })
           case "revisionMismatch":
             return Effect.fail(revisionMismatch(answer.revision))
           case "inFlight":

@@ -5,6 +5,7 @@ import { formatDuration } from "@punctual/api/DurationMs"
 import type { AttemptLog } from "../domain/AttemptLog.ts"
 import type { Attempt, FinishedLife, RetryPolicy, Spec, Target, Timer } from "../domain/Timer.ts"
 import { addedFields, type TermsByName, type TimerField } from "../domain/timerFields.ts"
+import type { Waiting } from "../domain/Waiting.ts"
 import type { TimerView } from "../engine/front/Scheduler.ts"
 
 /**
@@ -13,13 +14,19 @@ import type { TimerView } from "../engine/front/Scheduler.ts"
  */
 export const timerJson = (view: TimerView, withPayload: boolean): string =>
   "timer" in view
-    ? pendingJson(view.timer, view.state, withPayload)
+    ? pendingJson(view.timer, view.state, withPayload, view.waiting)
     : finishedJson(view.life, view.state, withPayload)
 
-export const pendingJson = (timer: Timer, state: "pending" | "inFlight", withPayload: boolean): string => {
+export const pendingJson = (
+  timer: Timer,
+  state: "pending" | "inFlight",
+  withPayload: boolean,
+  waiting?: Waiting,
+): string => {
   let json = identityJson(timer, state)
   json += `,"executeAt":${instantJson(timer.executeAt)}`
   if (state === "pending") json += `,"fireAt":${instantJson(timer.fireAt)}`
+  if (waiting !== undefined) json += waitingJson(waiting)
   json += attemptsJson(timer.attempts, timer.attemptLog)
   json += termsJson(timer, withPayload)
   json += `,"createdAt":${instantJson(timer.createdAt)},"updatedAt":${instantJson(timer.updatedAt)}}`
@@ -38,6 +45,9 @@ export const finishedJson = (life: FinishedLife, state: string, withPayload: boo
   if (life.reason !== undefined) json += `,"reason":${JSON.stringify(life.reason)}`
   return `${json}}`
 }
+
+const waitingJson = ({ reason, sinceMs, detail }: Waiting): string =>
+  `,"waiting":{"reason":"${reason}","since":${instantJson(sinceMs)},"detail":${JSON.stringify(detail)}}`
 
 type Shown = Timer | FinishedLife
 

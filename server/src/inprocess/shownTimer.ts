@@ -3,22 +3,23 @@
 import { formatDuration } from "@punctual/api/DurationMs"
 import type { Attempt, FinishedLife, RetryPolicy, Spec, Target, Timer } from "../domain/Timer.ts"
 import { addedAfter } from "../domain/timerFields.ts"
+import type { Waiting } from "../domain/Waiting.ts"
 import type { TimerView } from "../engine/front/Scheduler.ts"
 import type { PayloadForm } from "./PayloadForm.ts"
 import type { ShownTimer } from "./Requests.ts"
 
 /** Without `payloads` the payload is left out. */
 export const shownTimer = (view: TimerView, payloads: PayloadForm | undefined): ShownTimer =>
-  "timer" in view ? shownPending(view.timer, view.state, payloads) : shownFinished(view.life, payloads)
+  "timer" in view ? shownPending(view, payloads) : shownFinished(view.life, payloads)
 
 const shownPending = (
-  timer: Timer,
-  state: "pending" | "inFlight",
+  { timer, state, waiting }: Extract<TimerView, { readonly timer: Timer }>,
   payloads: PayloadForm | undefined,
 ): ShownTimer => ({
   ...shownPart(timer, payloads),
   state,
   ...(state === "pending" ? { fireAt: new Date(timer.fireAt) } : {}),
+  ...(waiting === undefined ? {} : { waiting: shownWaiting(waiting) }),
   updatedAt: new Date(timer.updatedAt),
 })
 
@@ -47,6 +48,12 @@ const shownPart = (shown: Timer | FinishedLife, payloads: PayloadForm | undefine
   correlationId: shown.correlationId,
   ...addedAfter(shown, {}),
   createdAt: new Date(shown.createdAt),
+})
+
+const shownWaiting = ({ reason, sinceMs, detail }: Waiting) => ({
+  reason,
+  since: new Date(sinceMs),
+  detail,
 })
 
 const shownAttempts = (log: ReadonlyArray<Attempt>) => {

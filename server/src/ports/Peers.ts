@@ -13,6 +13,8 @@
 //    to: it would write into another store, and its word would be taken for the owner's.
 //  - Every call is bounded in time and in size.
 import { Context, type Effect, Schema } from "effect"
+import type { Target, TimerKey } from "../domain/Timer.ts"
+import type { FiringStatus } from "../domain/Waiting.ts"
 import type { Cancel, Change, Discard, Put, Replay, Schedule, WriteAnswer } from "../domain/WriteItem.ts"
 
 /** Another node, and where it is reached. */
@@ -33,6 +35,16 @@ export type CarriedAnswer =
   /** The peer took it and lost the shard before it knew the result: it may have been done. */
   | { readonly kind: "unknown" }
 
+/** A pending timer that its owner is asked about. The owner may not have it in memory. */
+export interface AskedTimer extends TimerKey {
+  readonly fireId: string
+  readonly fireAt: number
+  readonly updatedAt: number
+  readonly targetType: Target["type"]
+  /** What its attempts are counted by, beside the namespace. */
+  readonly host: string
+}
+
 export class PeerError extends Schema.TaggedError<PeerError>()("PeerError", {
   message: Schema.String,
   isUndelivered: Schema.Boolean,
@@ -45,8 +57,11 @@ export class Peers extends Context.Service<
       to: PeerNode,
       items: ReadonlyArray<CarriedItem>,
     ): Effect.Effect<ReadonlyArray<CarriedAnswer>, PeerError>
-    /** For each fireId in order: whether an attempt of it runs there now. */
-    inFlight(to: PeerNode, fireIds: ReadonlyArray<string>): Effect.Effect<ReadonlyArray<boolean>, PeerError>
+    /** For each in order, what its owner says about it. */
+    firing(
+      to: PeerNode,
+      timers: ReadonlyArray<AskedTimer>,
+    ): Effect.Effect<ReadonlyArray<FiringStatus>, PeerError>
     /** Shards were released that may be the peer's: it shall look at once. */
     nudge(to: PeerNode): Effect.Effect<void, PeerError>
   }

@@ -49,6 +49,11 @@ export const makeWebhookDeliverer = (options: WebhookOptions): Deliverer => {
     // What ought to be signed and cannot be waits: a key that was forgotten at a start must cost no attempts.
     presence: {
       isThere: (namespace) => settings.secretsOf(namespace) !== "sealed",
+      absence: {
+        reason: "sealed",
+        detail:
+          "The webhook secrets of the namespace cannot be opened: TIMER_SECRET_KEY is missing, or is not the key that sealed them. Nothing is sent unsigned.",
+      },
       onArrival: settings.onSecretsChange,
     },
   }

@@ -7,22 +7,14 @@
 // due order. A namespace that is paused rests: it takes no turns until the terms have changed.
 import { Cause, type Clock, type Effect, Exit } from "effect"
 import { hasExpired } from "../../domain/pausedTime.ts"
+import type { Target } from "../../domain/Timer.ts"
 import type { Deliverer, Delivery, Fire } from "../../ports/Deliverer.ts"
 import type { WallClock } from "../../ports/WallClock.ts"
 import type { EngineMetrics } from "../EngineMetrics.ts"
 import type { Entry } from "../window/Entry.ts"
-import type { BreakerPolicy } from "./Breaker.ts"
+import type { DispatcherLimits, DispatchLoad } from "./DispatcherLimits.ts"
 import { HostQueue, NamespaceQueue } from "./DispatchQueues.ts"
 import type { DispatchTerms } from "./DispatchTerms.ts"
-
-export interface DispatcherLimits {
-  readonly inFlight: number
-  readonly inFlightPerNamespace: number
-  readonly inFlightPerHost: number
-  /** Attempts that ended but whose outcome is not stored yet, and those in flight, together. */
-  readonly unsettled: number
-  readonly breaker: BreakerPolicy
-}
 
 /** A host that failed too often in a row, as a namespace sees it. */
 export interface OpenBreaker {
@@ -124,7 +116,7 @@ export class Dispatcher {
   /** There may be someone to deliver to now: what waited for them takes its turn. */
   noteArrival(): void {
     for (const [host, namespace] of this.#absent) {
-      if (!host.isThere()) continue
+      if (host.isAbsent(this.#parts.wall.now())) continue
       this.#absent.delete(host)
       this.#unpark(namespace, host)
     }
@@ -162,6 +154,27 @@ export class Dispatcher {
     }
     this.pump()
     return closed.length
+  }
+
+  /** How busy it is, for those who explain why a due timer has not started. */
+  get load(): DispatchLoad {
+    const { limits } = this.#parts
+    return { limits, inFlight: this.inFlight, unsettled: this.#unsettled, isStopped: this.#isStopped }
+  }
+
+  /** What it holds of a namespace: to look at, not to change. */
+  queueOf(namespace: string): NamespaceQueue | undefined {
+    return this.#namespaces.get(namespace)
+  }
+
+  /** How many attempts of the namespace the terms allow on this node at once. */
+  mostInFlightOf(namespace: string): number {
+    return this.#parts.terms.mostInFlight(namespace)
+  }
+
+  /** What the attempts of a target are counted by, beside the namespace. */
+  hostNameOf(target: Target): string {
+    return this.#parts.deliverers.get(target.type)?.hostOf(target) ?? target.type
   }
 
   /** Starts no more attempts. */
@@ -230,7 +243,7 @@ export class Dispatcher {
       const host = this.#hostOf(namespace, entry)
       if (host.inFlight >= limits.inFlightPerHost || !this.#isAllowed(host)) {
         host.parked.push(entry)
-        if (!host.isThere()) this.#absent.set(host, namespace)
+        if (host.isAbsent(nowMs)) this.#absent.set(host, namespace)
         this.#expectProbe(host)
         continue
       }
@@ -348,8 +361,7 @@ export class Dispatcher {
   }
 
   #hostNameOf(entry: Entry): string {
-    const { target } = entry.timer.spec
-    entry.host ??= this.#parts.deliverers.get(target.type)?.hostOf(target) ?? target.type
+    entry.host ??= this.hostNameOf(entry.timer.spec.target)
     return entry.host
   }
 

@@ -9,10 +9,10 @@ import { Context, Effect, Layer, Result } from "effect"
 import { type CarriedAnswer, PeerError, type PeerNode, Peers } from "../../ports/Peers.ts"
 import { ShardLags } from "../../ports/ShardLags.ts"
 import {
-  decodeInFlightReply,
+  decodeFiringReply,
   decodeLagsReply,
   decodeWriteReply,
-  encodeInFlightCall,
+  encodeFiringCall,
   encodeWriteCall,
   wireVersion,
 } from "./peerWire.ts"
@@ -43,10 +43,10 @@ export const HttpPeers = {
             (text): Effect.Effect<ReadonlyArray<CarriedAnswer>, PeerError> =>
               understood(decodeWriteReply(text, items)),
           ),
-        inFlight: (to, fireIds) =>
+        firing: (to, timers) =>
           Effect.flatMap(
-            caller.post(to, "inFlight", () => encodeInFlightCall(fireIds)),
-            (text) => understood(decodeInFlightReply(text)),
+            caller.post(to, "firing", () => encodeFiringCall(timers)),
+            (text) => understood(decodeFiringReply(text)),
           ),
         nudge: (to) => Effect.asVoid(caller.post(to, "nudge", () => "{}")),
       })

@@ -6,11 +6,13 @@
 // Nodes of one cluster may be of two releases for a while: `wireVersion` rises with every change that an older node
 // would misread, and a node refuses to be spoken to in another version than its own.
 import { malformedMessage } from "@punctual/api/malformedMessage"
+import { waitingReasons } from "@punctual/api/Waiting"
 import { Result, Schema, SchemaParser } from "effect"
 import type { FinishedLife, Spec, Timer } from "../../domain/Timer.ts"
 import { keyOf } from "../../domain/TimerKey.ts"
+import type { FiringStatus } from "../../domain/Waiting.ts"
 import type { Change } from "../../domain/WriteItem.ts"
-import type { CarriedAnswer, CarriedItem } from "../../ports/Peers.ts"
+import type { AskedTimer, CarriedAnswer, CarriedItem } from "../../ports/Peers.ts"
 import type { ShardLag } from "../../ports/ShardLags.ts"
 import {
   addedChangeFields,
@@ -138,10 +140,28 @@ const WriteCall = Schema.Struct({
   items: Schema.Array(ItemOnWire).check(Schema.isMaxLength(itemsMax)),
 })
 const WriteReply = Schema.Struct({ specs: Schema.Array(SpecShape), answers: Schema.Array(AnswerOnWire) })
-const InFlightCall = Schema.Struct({
-  fireIds: Schema.Array(Schema.String).check(Schema.isMaxLength(itemsMax)),
+const FiringCall = Schema.Struct({
+  timers: Schema.Array(
+    Schema.Struct({
+      ...keyFields,
+      fireId: Schema.NonEmptyString,
+      fireAt: Instant,
+      updatedAt: Instant,
+      targetType: Schema.Literals(["webhook", "event", "handler"]),
+      host: Schema.String,
+    }),
+  ).check(Schema.isMaxLength(itemsMax)),
 })
-const InFlightReply = Schema.Struct({ inFlight: Schema.Array(Schema.Boolean) })
+const FiringReply = Schema.Struct({
+  statuses: Schema.Array(
+    Schema.Struct({
+      isInFlight: Schema.Boolean,
+      waiting: optionalKey(
+        Schema.Struct({ reason: Schema.Literals(waitingReasons), sinceMs: Instant, detail: Schema.String }),
+      ),
+    }),
+  ).check(Schema.isMaxLength(itemsMax)),
+})
 const LagsReply = Schema.Struct({
   lags: Schema.Array(Schema.Struct({ shard: Count, epoch: Count, lagMs: Count })).check(
     Schema.isMaxLength(itemsMax),
@@ -185,15 +205,21 @@ export const decodeWriteReply = (
     })
   })
 
-export const encodeInFlightCall = (fireIds: ReadonlyArray<string>): string => JSON.stringify({ fireIds })
+export const encodeFiringCall = (timers: ReadonlyArray<AskedTimer>): string => {
+  const wire: typeof FiringCall.Type = { timers: timers.map(({ uuid: _, ...rest }) => rest) }
+  return JSON.stringify(wire)
+}
 
-export const decodeInFlightCall = (text: string): Decoded<ReadonlyArray<string>> =>
-  decoded(decodeFireIds, text, ({ fireIds }) => fireIds)
+export const decodeFiringCall = (text: string): Decoded<ReadonlyArray<AskedTimer>> =>
+  decoded(decodeAsked, text, ({ timers }) =>
+    timers.map((timer) => ({ ...timer, ...keyOf(timer.namespace, timer.timerId) })),
+  )
 
-export const encodeInFlightReply = (inFlight: ReadonlyArray<boolean>): string => JSON.stringify({ inFlight })
+export const encodeFiringReply = (statuses: ReadonlyArray<FiringStatus>): string =>
+  JSON.stringify({ statuses })
 
-export const decodeInFlightReply = (text: string): Decoded<ReadonlyArray<boolean>> =>
-  decoded(decodeInFlight, text, ({ inFlight }) => inFlight)
+export const decodeFiringReply = (text: string): Decoded<ReadonlyArray<FiringStatus>> =>
+  decoded(decodeStatuses, text, ({ statuses }) => statuses)
 
 export const encodeLagsReply = (lags: ReadonlyArray<ShardLag>): string => JSON.stringify({ lags })
 
@@ -203,8 +229,8 @@ export const decodeLagsReply = (text: string): Decoded<ReadonlyArray<ShardLag>> 
 const strictly = { onExcessProperty: "error" } as const
 const decodeCall = SchemaParser.decodeUnknownResult(WriteCall, strictly)
 const decodeReply = SchemaParser.decodeUnknownResult(WriteReply, strictly)
-const decodeFireIds = SchemaParser.decodeUnknownResult(InFlightCall, strictly)
-const decodeInFlight = SchemaParser.decodeUnknownResult(InFlightReply, strictly)
+const decodeAsked = SchemaParser.decodeUnknownResult(FiringCall, strictly)
+const decodeStatuses = SchemaParser.decodeUnknownResult(FiringReply, strictly)
 const decodeLags = SchemaParser.decodeUnknownResult(LagsReply, strictly)
 
 /** Well-formed, and still not what it should be. */
