@@ -39,6 +39,9 @@ export const TimerSchema = Schema.Struct({
   executeAt: Instant,
   fireAt: Schema.optionalKey(Instant),
   waiting: Schema.optionalKey(WaitingSchema),
+  attemptStartedAt: Schema.optionalKey(
+    Instant.annotate({ description: "While it is in flight: when the attempt that runs now started." }),
+  ),
   attempts: Count,
   lastAttempt: Schema.optionalKey(Attempt),
   attemptLog: Schema.optionalKey(

@@ -20,6 +20,7 @@ import { type LineSource, stdinLines } from "@punctual/server/cli/store/LineSour
 import { migrateCommand, type OpenSchema } from "@punctual/server/cli/store/migrate"
 import { type OpenRestoreTarget, restoreCommand } from "@punctual/server/cli/store/restore"
 import { deadCommand } from "@punctual/server/cli/timers/dead"
+import { explainCommand } from "@punctual/server/cli/timers/explain"
 import { timersCommand } from "@punctual/server/cli/timers/timers"
 import type { Adapters } from "@punctual/server/settings/Settings"
 import { Command, Completions } from "effect/cli"
@@ -87,7 +88,12 @@ const treeWith = (parts: CommandParts, completion: ReturnType<typeof completionC
       { group: "The service", commands: [serveCommand(parts.adapters), listenCommand(parts.input)] },
       {
         group: "Timers, asked of a running service",
-        commands: [timersCommand(parts.input), deadCommand(parts.input), namespacesCommand(parts.input)],
+        commands: [
+          timersCommand(parts.input),
+          explainCommand(parts.input),
+          deadCommand(parts.input),
+          namespacesCommand(parts.input),
+        ],
       },
       {
         group: "Operation, asked of a running service",

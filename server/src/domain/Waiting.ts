@@ -14,6 +14,7 @@ export interface Waiting {
 
 /** What the owner of a pending timer says about it. Neither: it is not due, or about to start. */
 export interface FiringStatus {
-  readonly isInFlight: boolean
+  /** When the attempt that runs now started. */
+  readonly inFlightSinceMs?: number
   readonly waiting?: Waiting
 }

@@ -13,20 +13,17 @@ import type { TimerView } from "../engine/front/Scheduler.ts"
  * repeat what the caller has just sent.
  */
 export const timerJson = (view: TimerView, withPayload: boolean): string =>
-  "timer" in view
-    ? pendingJson(view.timer, view.state, withPayload, view.waiting)
-    : finishedJson(view.life, view.state, withPayload)
+  "timer" in view ? pendingJson(view, withPayload) : finishedJson(view.life, view.state, withPayload)
 
-export const pendingJson = (
-  timer: Timer,
-  state: "pending" | "inFlight",
-  withPayload: boolean,
-  waiting?: Waiting,
-): string => {
-  let json = identityJson(timer, state)
+export const pendingJson = (view: PendingView, withPayload: boolean): string => {
+  const { timer } = view
+  let json = identityJson(timer, view.state)
   json += `,"executeAt":${instantJson(timer.executeAt)}`
-  if (state === "pending") json += `,"fireAt":${instantJson(timer.fireAt)}`
-  if (waiting !== undefined) json += waitingJson(waiting)
+  if (view.state === "inFlight") json += `,"attemptStartedAt":${instantJson(view.startedAt)}`
+  else {
+    json += `,"fireAt":${instantJson(timer.fireAt)}`
+    if (view.waiting !== undefined) json += waitingJson(view.waiting)
+  }
   json += attemptsJson(timer.attempts, timer.attemptLog)
   json += termsJson(timer, withPayload)
   json += `,"createdAt":${instantJson(timer.createdAt)},"updatedAt":${instantJson(timer.updatedAt)}}`
@@ -48,6 +45,8 @@ export const finishedJson = (life: FinishedLife, state: string, withPayload: boo
 
 const waitingJson = ({ reason, sinceMs, detail }: Waiting): string =>
   `,"waiting":{"reason":"${reason}","since":${instantJson(sinceMs)},"detail":${JSON.stringify(detail)}}`
+
+type PendingView = Extract<TimerView, { readonly timer: Timer }>
 
 type Shown = Timer | FinishedLife
 

@@ -13,14 +13,15 @@ export const shownTimer = (view: TimerView, payloads: PayloadForm | undefined): 
   "timer" in view ? shownPending(view, payloads) : shownFinished(view.life, payloads)
 
 const shownPending = (
-  { timer, state, waiting }: Extract<TimerView, { readonly timer: Timer }>,
+  view: Extract<TimerView, { readonly timer: Timer }>,
   payloads: PayloadForm | undefined,
 ): ShownTimer => ({
-  ...shownPart(timer, payloads),
-  state,
-  ...(state === "pending" ? { fireAt: new Date(timer.fireAt) } : {}),
-  ...(waiting === undefined ? {} : { waiting: shownWaiting(waiting) }),
-  updatedAt: new Date(timer.updatedAt),
+  ...shownPart(view.timer, payloads),
+  state: view.state,
+  ...(view.state === "inFlight"
+    ? { attemptStartedAt: new Date(view.startedAt) }
+    : { fireAt: new Date(view.timer.fireAt), ...shownWaiting(view.waiting) }),
+  updatedAt: new Date(view.timer.updatedAt),
 })
 
 const shownFinished = (life: FinishedLife, payloads: PayloadForm | undefined): ShownTimer => ({
@@ -50,11 +51,11 @@ const shownPart = (shown: Timer | FinishedLife, payloads: PayloadForm | undefine
   createdAt: new Date(shown.createdAt),
 })
 
-const shownWaiting = ({ reason, sinceMs, detail }: Waiting) => ({
-  reason,
-  since: new Date(sinceMs),
-  detail,
-})
+const shownWaiting = (waiting: Waiting | undefined): Pick<ShownTimer, "waiting"> => {
+  if (waiting === undefined) return {}
+  const { reason, sinceMs, detail } = waiting
+  return { waiting: { reason, since: new Date(sinceMs), detail } }
+}
 
 const shownAttempts = (log: ReadonlyArray<Attempt>) => {
   const attemptLog = log.map((attempt) => ({ ...attempt, at: new Date(attempt.at) }))

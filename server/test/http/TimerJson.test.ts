@@ -103,16 +103,32 @@ const expected = ({
 
 test("a pending timer", () => {
   fc.assert(
-    fc.property(shared, (one) => {
+    fc.property(shared, instant, text, (one, sinceMs, detail) => {
       const timer: Timer = { ...one, fireAt: one.executeAt + 1, updatedAt: one.createdAt }
       const { payloadText: _, ...stored } = one
-      expect(decode(JSON.parse(pendingJson({ ...timer, ...stored }, "pending", true))) as unknown).toEqual({
+      const shown: unknown = decode(
+        JSON.parse(
+          pendingJson(
+            {
+              state: "pending",
+              timer: { ...timer, ...stored },
+              waiting: { reason: "breaker", sinceMs, detail },
+            },
+            true,
+          ),
+        ),
+      )
+      expect(shown).toEqual({
         ...expected(one),
         state: "pending",
         fireAt: one.executeAt + 1,
+        waiting: { reason: "breaker", since: sinceMs, detail },
         updatedAt: one.createdAt,
       })
-      expect(pendingJson(timer, "inFlight", false)).not.toContain('"fireAt"')
+      const inFlight = pendingJson({ state: "inFlight", timer, startedAt: sinceMs }, false)
+      expect(inFlight).not.toContain('"fireAt"')
+      expect(decode(JSON.parse(inFlight)).attemptStartedAt).toBe(sinceMs)
+      expect(pendingJson({ state: "pending", timer }, false)).not.toContain('"waiting"')
     }),
   )
 })

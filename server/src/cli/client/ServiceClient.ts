@@ -157,5 +157,5 @@ const refusal = (place: string, status: number, text: string): CommandFailed => 
   )
   const what = found.length > 0 ? `${found.join("; ")}.` : detail
   const again = retryAfterSeconds === undefined ? "" : ` Try again after ${retryAfterSeconds} s.`
-  return failed(`refused (${code}): ${what}${again}`)
+  return new CommandFailed({ message: printable(`refused (${code}): ${what}${again}`), code })
 }

@@ -11,6 +11,8 @@ import { layerLogs } from "../../program/Logs.ts"
 /** The command did not do all it was asked: why, or how much of it. */
 export class CommandFailed extends Schema.TaggedError<CommandFailed>()("CommandFailed", {
   message: Schema.String,
+  /** The code of the service's problem, if it refused. */
+  code: Schema.optionalKey(Schema.String),
 }) {}
 
 /** Nobody reads the answer any more, as when it goes through `head`. */

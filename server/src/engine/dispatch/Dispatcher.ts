@@ -78,9 +78,9 @@ export class Dispatcher {
     return this.#flights.size
   }
 
-  /** Of the attempts that run now. */
-  runningFireIds(): ReadonlySet<string> {
-    return new Set([...this.#flights].map(({ entry }) => entry.timer.fireId))
+  /** When the attempts that run now started, by fireId. */
+  runningSince(): ReadonlyMap<string, number> {
+    return new Map([...this.#flights].map(({ entry, startedAt }) => [entry.fireId, startedAt]))
   }
 
   get openBreakers(): number {
@@ -268,6 +268,7 @@ export class Dispatcher {
       return
     }
     const flight: Flight = { entry, attempt: timer.attempts + 1, startedAt }
+    entry.startedAt = startedAt
     this.#flights.add(flight)
     namespace.inFlight++
     host.inFlight++

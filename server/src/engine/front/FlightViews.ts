@@ -12,8 +12,8 @@ import type { OwnWrites } from "../writing/OwnWrites.ts"
 import type { WaitingReasons } from "./WaitingReasons.ts"
 
 export interface FlightViewsParts {
-  readonly own: Pick<OwnWrites, "shardOf" | "isInFlight" | "owns">
-  readonly dispatcher: Pick<Dispatcher, "runningFireIds" | "hostNameOf">
+  readonly own: Pick<OwnWrites, "shardOf" | "inFlightSince" | "owns">
+  readonly dispatcher: Pick<Dispatcher, "runningSince" | "hostNameOf">
   readonly reasons: Pick<WaitingReasons, "of" | "ofPause">
   readonly wall: WallClock["Service"]
   /** Absent where one process has the store to itself. */
@@ -47,10 +47,11 @@ export class FlightViews {
 
   /** What this node says about timers of its shards; for each in order. */
   statusesHere(timers: ReadonlyArray<AskedTimer>): ReadonlyArray<FiringStatus> {
-    const running = this.#parts.dispatcher.runningFireIds()
-    return timers.map((asked) =>
-      running.has(asked.fireId) ? { isInFlight: true } : statusOf(this.#parts.reasons.of(asked)),
-    )
+    const running = this.#parts.dispatcher.runningSince()
+    return timers.map((asked) => {
+      const inFlightSinceMs = running.get(asked.fireId)
+      return inFlightSinceMs === undefined ? statusOf(this.#parts.reasons.of(asked)) : { inFlightSinceMs }
+    })
   }
 
   /** What the timers do now, wherever they are owned; each owner is asked once. */
@@ -83,15 +84,16 @@ export class FlightViews {
     const byOwner = new Map<string, Question>()
     const nowMs = wall.now()
     for (const timer of timers) {
-      if (own.isInFlight(timer)) {
-        found.set(timer.fireId, { isInFlight: true })
+      const inFlightSinceMs = own.inFlightSince(timer)
+      if (inFlightSinceMs !== undefined) {
+        found.set(timer.fireId, { inFlightSinceMs })
         continue
       }
       const shard = timer.fireAt > nowMs + soonMs ? undefined : own.shardOf(timer)
       if (shard === undefined) continue
       if (own.owns(shard)) {
         const waiting = timer.fireAt > nowMs ? undefined : reasons.of(this.#asked(timer))
-        if (waiting !== undefined) found.set(timer.fireId, { isInFlight: false, waiting })
+        if (waiting !== undefined) found.set(timer.fireId, { waiting })
         continue
       }
       const to = cluster?.view.ownerOf(shard)
@@ -142,7 +144,7 @@ const noteAll = (
 }
 
 /** Not due, or about to start. */
-const quiet: FiringStatus = { isInFlight: false }
+const quiet: FiringStatus = {}
 
 const statusOf = (waiting: FiringStatus["waiting"]): FiringStatus =>
-  waiting === undefined ? quiet : { isInFlight: false, waiting }
+  waiting === undefined ? quiet : { waiting }

@@ -54,7 +54,8 @@ export interface UpdateCommand {
 
 /** A timer as a caller sees it: what is stored, whether an attempt is running now, and why a due one has not started. */
 export type TimerView =
-  | { readonly state: "pending" | "inFlight"; readonly timer: Timer; readonly waiting?: Waiting }
+  | { readonly state: "pending"; readonly timer: Timer; readonly waiting?: Waiting }
+  | { readonly state: "inFlight"; readonly timer: Timer; readonly startedAt: number }
   | { readonly state: FinishedState; readonly life: FinishedLife }
 
 export class Scheduler extends Context.Service<
@@ -223,9 +224,8 @@ const reading = (
   viewWhenArmed: (timer) => pendingView(timer, flights.statusWhenArmed(timer)),
 })
 
-const pendingView = (timer: Timer, status: FiringStatus | undefined): TimerView => {
-  if (status?.isInFlight) return { state: "inFlight", timer }
-  const waiting = status?.waiting
+const pendingView = (timer: Timer, { inFlightSinceMs, waiting }: FiringStatus = {}): TimerView => {
+  if (inFlightSinceMs !== undefined) return { state: "inFlight", timer, startedAt: inFlightSinceMs }
   return waiting === undefined ? { state: "pending", timer } : { state: "pending", timer, waiting }
 }
 

@@ -29,6 +29,8 @@ export class Entry implements HeapItem {
   state: EntryState = "waiting"
   /** Its key was cancelled or armed anew while its attempt ran: its outcome only goes on record. */
   isSuperseded = false
+  /** When its attempt started, by the wall clock. */
+  startedAt: number | undefined
   /** Where its attempt goes, once the dispatcher has asked for that. */
   host: string | undefined
   readonly home: Home

@@ -42,10 +42,10 @@ export class OwnWrites {
     return this.#parts.ownership.loopOf(shard) !== undefined
   }
 
-  /** Whether an attempt of this arming runs here. */
-  isInFlight(timer: Timer): boolean {
+  /** When the attempt of this arming that runs here started. */
+  inFlightSince(timer: Timer): number | undefined {
     const entry = this.loopOf(timer)?.window.entryOf(timer.uuid)
-    return entry?.state === "inFlight" && entry.timer.fireId === timer.fireId
+    return entry?.state === "inFlight" && entry.fireId === timer.fireId ? entry.startedAt : undefined
   }
 
   /** Queues the item, or says why not. Answers once, perhaps before this returns. */

@@ -155,7 +155,7 @@ const FiringCall = Schema.Struct({
 const FiringReply = Schema.Struct({
   statuses: Schema.Array(
     Schema.Struct({
-      isInFlight: Schema.Boolean,
+      inFlightSinceMs: optionalKey(Instant),
       waiting: optionalKey(
         Schema.Struct({ reason: Schema.Literals(waitingReasons), sinceMs: Instant, detail: Schema.String }),
       ),

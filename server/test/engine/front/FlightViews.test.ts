@@ -22,9 +22,9 @@ const viewsOf = (
     own: {
       shardOf: ({ timerId }) => timerId.charCodeAt(0),
       owns: (shard) => shard === "m".charCodeAt(0),
-      isInFlight: ({ timerId }) => timerId === "mine",
+      inFlightSince: ({ timerId }) => (timerId === "mine" ? 7 : undefined),
     },
-    dispatcher: { runningFireIds: () => new Set(["running"]), hostNameOf: () => "host" },
+    dispatcher: { runningSince: () => new Map([["running", 8]]), hostNameOf: () => "host" },
     reasons: {
       of: ({ timerId }) => (timerId.startsWith("mW") ? breaker : undefined),
       ofPause: () => paused,
@@ -50,24 +50,18 @@ engineTest(
       const asked: Array<unknown> = []
       const views = viewsOf(engine, ({ node, address }, { length }) => {
         asked.push([node, address, length])
-        return node === "a"
-          ? Effect.succeed([
-              { isInFlight: false },
-              { isInFlight: true },
-              { isInFlight: false, waiting: paused },
-            ])
-          : Effect.never
+        return node === "a" ? Effect.succeed([{}, { inFlightSinceMs: 9 }, { waiting: paused }]) : Effect.never
       })
       const asking = yield* Effect.forkChild(views.statusesOf([...timers, later]))
       yield* engine.advance(300)
       const found = yield* Fiber.join(asking)
       const told = timers.map(({ timerId, fireId }) => {
         const status = found.get(fireId)
-        return [timerId, status?.isInFlight === true ? "inFlight" : status?.waiting?.reason]
+        return [timerId, status?.inFlightSinceMs ?? status?.waiting?.reason]
       })
       expect(Object.fromEntries(told)).toEqual({
-        ...{ mine: "inFlight", mWaits: "breaker", m: undefined },
-        ...{ a1: undefined, a2: "inFlight", a3: "paused", b1: undefined, free: undefined },
+        ...{ mine: 7, mWaits: "breaker", m: undefined },
+        ...{ a1: undefined, a2: 9, a3: "paused", b1: undefined, free: undefined },
       })
       expect(asked).toEqual([
         ["a", "at-a", 3],
@@ -84,9 +78,9 @@ engineTest("says what runs here and why what is due here waits, as another node 
       return { ...timer, fireId, targetType: timer.spec.target.type, host: "host" }
     }
     expect(views.statusesHere([asked("m", "running"), asked("mWaits", "x"), asked("m", "y")])).toEqual([
-      { isInFlight: true },
-      { isInFlight: false, waiting: breaker },
-      { isInFlight: false },
+      { inFlightSinceMs: 8 },
+      { waiting: breaker },
+      {},
     ])
   }),
 )

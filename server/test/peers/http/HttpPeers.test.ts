@@ -56,7 +56,6 @@ const asked: AskedTimer = {
 }
 
 const waits: FiringStatus = {
-  isInFlight: false,
   waiting: { reason: "breaker", sinceMs: 12, detail: "hö.example failed." },
 }
 
@@ -79,9 +78,10 @@ const startFar = (options: Partial<PeerRoutesOptions> = {}): Effect.Effect<Far, 
           }),
         firingHere: (timers) => {
           far.askedAbout.push(...timers)
-          return timers.map(({ fireId }) =>
-            fireId === "waits" ? waits : { isInFlight: fireId === "running" },
-          )
+          return timers.map(({ fireId }) => {
+            if (fireId === "waits") return waits
+            return fireId === "running" ? { inFlightSinceMs: 7 } : {}
+          })
         },
       },
       nudge: Effect.sync(() => {
@@ -240,7 +240,7 @@ describe("a call", () => {
         expect(far.taken[0]?.[0]).not.toHaveProperty("inFlight")
         const timers = ["running", "waits", "other"].map((fireId) => ({ ...asked, fireId }))
         const statuses = yield* peers.firing(far.peer, timers)
-        expect(statuses).toEqual([{ isInFlight: true }, waits, { isInFlight: false }])
+        expect(statuses).toEqual([{ inFlightSinceMs: 7 }, waits, {}])
         expect(far.askedAbout).toEqual(timers)
         yield* peers.nudge(far.peer)
         expect(far.nudges).toBe(1)
