@@ -36,7 +36,7 @@ export type CarriedAnswer =
   | { readonly kind: "unknown" }
 
 /** A pending timer that its owner is asked about. The owner may not have it in memory. */
-export interface AskedTimer extends TimerKey {
+export interface AskedTimer extends Omit<TimerKey, "timerId"> {
   readonly fireId: string
   readonly fireAt: number
   readonly updatedAt: number

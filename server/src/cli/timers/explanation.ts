@@ -178,9 +178,12 @@ const todoOf = (timer: Timer, { pause }: ServiceState): ReadonlyArray<string> =>
 const keyText = ({ namespace, timerId }: Timer): string =>
   `${namespace} ${/^[\w.:@%+,/=-]+$/.test(timerId) ? timerId : `'${timerId.replaceAll("'", `'\\''`)}'`}`
 
+/** As `punctual breakers list` shows it: with the port, also where that is the usual one. */
 const hostOf = (target: Timer["target"]): string => {
   if (target.type !== "webhook") return target.type === "event" ? "bus" : target.type
-  return URL.canParse(target.url) ? new URL(target.url).host : "HOST"
+  const url = URL.parse(target.url)
+  if (url === null) return "HOST"
+  return `${url.hostname}:${url.port !== "" ? url.port : url.protocol === "https:" ? 443 : 80}`
 }
 
 const lastText = ({ lastAttempt }: Timer): string =>

@@ -105,9 +105,9 @@ export class FlightViews {
     return byOwner
   }
 
-  #asked({ namespace, timerId, uuid, fireId, fireAt, updatedAt, spec: { target } }: Timer): AskedTimer {
+  #asked({ namespace, uuid, fireId, fireAt, updatedAt, spec: { target } }: Timer): AskedTimer {
     const host = this.#parts.dispatcher.hostNameOf(target)
-    return { namespace, timerId, uuid, fireId, fireAt, updatedAt, targetType: target.type, host }
+    return { namespace, uuid, fireId, fireAt, updatedAt, targetType: target.type, host }
   }
 
   #ask({ to, timers }: Question, found: Map<string, FiringStatus>): Effect.Effect<void> {

@@ -27,12 +27,12 @@ export class OwnWrites {
   }
 
   /** Unknown until the store has told how many shards it has. */
-  shardOf({ uuid }: TimerKey): number | undefined {
+  shardOf({ uuid }: Pick<TimerKey, "uuid">): number | undefined {
     const { shards } = this.#parts.ownership
     return shards === undefined ? undefined : shardOf(uuid, shards)
   }
 
-  loopOf(key: TimerKey): ShardLoop | undefined {
+  loopOf(key: Pick<TimerKey, "uuid">): ShardLoop | undefined {
     const shard = this.shardOf(key)
     return shard === undefined ? undefined : this.#parts.ownership.loopOf(shard)
   }

@@ -8,14 +8,8 @@ import { randomUUID } from "node:crypto"
 import { Context, Effect, Layer, Result } from "effect"
 import { type CarriedAnswer, PeerError, type PeerNode, Peers } from "../../ports/Peers.ts"
 import { ShardLags } from "../../ports/ShardLags.ts"
-import {
-  decodeFiringReply,
-  decodeLagsReply,
-  decodeWriteReply,
-  encodeFiringCall,
-  encodeWriteCall,
-  wireVersion,
-} from "./peerWire.ts"
+import { decodeFiringReply, encodeFiringCall } from "./firingWire.ts"
+import { decodeLagsReply, decodeWriteReply, encodeWriteCall, wireVersion } from "./peerWire.ts"
 
 export interface HttpPeersOptions {
   /** Shared by all nodes of the cluster. */

@@ -6,15 +6,9 @@ import { Effect, Result } from "effect"
 import type { Scheduler } from "../../engine/front/Scheduler.ts"
 import { defaultBodyOptions, RequestBodies } from "../../http/RequestBody.ts"
 import type { ShardLag } from "../../ports/ShardLags.ts"
+import { decodeFiringCall, encodeFiringReply } from "./firingWire.ts"
 import { callHeader, toHeader, versionHeader } from "./HttpPeers.ts"
-import {
-  decodeFiringCall,
-  decodeWriteCall,
-  encodeFiringReply,
-  encodeLagsReply,
-  encodeWriteReply,
-  wireVersion,
-} from "./peerWire.ts"
+import { decodeWriteCall, encodeLagsReply, encodeWriteReply, wireVersion } from "./peerWire.ts"
 
 export interface PeerRoutesOptions {
   /** What this node is called: only what is meant for it is taken. */

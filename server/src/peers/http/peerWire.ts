@@ -6,13 +6,11 @@
 // Nodes of one cluster may be of two releases for a while: `wireVersion` rises with every change that an older node
 // would misread, and a node refuses to be spoken to in another version than its own.
 import { malformedMessage } from "@punctual/api/malformedMessage"
-import { waitingReasons } from "@punctual/api/Waiting"
 import { Result, Schema, SchemaParser } from "effect"
 import type { FinishedLife, Spec, Timer } from "../../domain/Timer.ts"
 import { keyOf } from "../../domain/TimerKey.ts"
-import type { FiringStatus } from "../../domain/Waiting.ts"
 import type { Change } from "../../domain/WriteItem.ts"
-import type { AskedTimer, CarriedAnswer, CarriedItem } from "../../ports/Peers.ts"
+import type { CarriedAnswer, CarriedItem } from "../../ports/Peers.ts"
 import type { ShardLag } from "../../ports/ShardLags.ts"
 import {
   addedChangeFields,
@@ -140,28 +138,6 @@ const WriteCall = Schema.Struct({
   items: Schema.Array(ItemOnWire).check(Schema.isMaxLength(itemsMax)),
 })
 const WriteReply = Schema.Struct({ specs: Schema.Array(SpecShape), answers: Schema.Array(AnswerOnWire) })
-const FiringCall = Schema.Struct({
-  timers: Schema.Array(
-    Schema.Struct({
-      ...keyFields,
-      fireId: Schema.NonEmptyString,
-      fireAt: Instant,
-      updatedAt: Instant,
-      targetType: Schema.Literals(["webhook", "event", "handler"]),
-      host: Schema.String,
-    }),
-  ).check(Schema.isMaxLength(itemsMax)),
-})
-const FiringReply = Schema.Struct({
-  statuses: Schema.Array(
-    Schema.Struct({
-      inFlightSinceMs: optionalKey(Instant),
-      waiting: optionalKey(
-        Schema.Struct({ reason: Schema.Literals(waitingReasons), sinceMs: Instant, detail: Schema.String }),
-      ),
-    }),
-  ).check(Schema.isMaxLength(itemsMax)),
-})
 const LagsReply = Schema.Struct({
   lags: Schema.Array(Schema.Struct({ shard: Count, epoch: Count, lagMs: Count })).check(
     Schema.isMaxLength(itemsMax),
@@ -172,7 +148,7 @@ type TimerOnWire = typeof TimerOnWire.Type
 type AnsweredLife = typeof AnsweredLife.Type
 type ItemOnWire = typeof ItemOnWire.Type
 type WriteAnswerOnWire = typeof WriteAnswerOnWire.Type
-type Decoded<A> = Result.Result<A, string>
+export type Decoded<A> = Result.Result<A, string>
 
 export const encodeWriteCall = (items: ReadonlyArray<CarriedItem>): string => {
   const specs = new Specs()
@@ -205,38 +181,21 @@ export const decodeWriteReply = (
     })
   })
 
-export const encodeFiringCall = (timers: ReadonlyArray<AskedTimer>): string => {
-  const wire: typeof FiringCall.Type = { timers: timers.map(({ uuid: _, ...rest }) => rest) }
-  return JSON.stringify(wire)
-}
-
-export const decodeFiringCall = (text: string): Decoded<ReadonlyArray<AskedTimer>> =>
-  decoded(decodeAsked, text, ({ timers }) =>
-    timers.map((timer) => ({ ...timer, ...keyOf(timer.namespace, timer.timerId) })),
-  )
-
-export const encodeFiringReply = (statuses: ReadonlyArray<FiringStatus>): string =>
-  JSON.stringify({ statuses })
-
-export const decodeFiringReply = (text: string): Decoded<ReadonlyArray<FiringStatus>> =>
-  decoded(decodeStatuses, text, ({ statuses }) => statuses)
-
 export const encodeLagsReply = (lags: ReadonlyArray<ShardLag>): string => JSON.stringify({ lags })
 
 export const decodeLagsReply = (text: string): Decoded<ReadonlyArray<ShardLag>> =>
   decoded(decodeLags, text, ({ lags }) => lags)
 
-const strictly = { onExcessProperty: "error" } as const
+export const strictly = { onExcessProperty: "error" } as const
 const decodeCall = SchemaParser.decodeUnknownResult(WriteCall, strictly)
 const decodeReply = SchemaParser.decodeUnknownResult(WriteReply, strictly)
-const decodeAsked = SchemaParser.decodeUnknownResult(FiringCall, strictly)
-const decodeStatuses = SchemaParser.decodeUnknownResult(FiringReply, strictly)
 const decodeLags = SchemaParser.decodeUnknownResult(LagsReply, strictly)
 
 /** Well-formed, and still not what it should be. */
-class WireMismatch extends Error {}
+export class WireMismatch extends Error {}
 
-const decoded = <Wire, A>(
+/** What a message says, or why it cannot be read. */
+export const decoded = <Wire, A>(
   decode: (json: unknown) => Result.Result<Wire, Parameters<typeof malformedMessage>[0]>,
   text: string,
   use: (wire: Wire) => A,

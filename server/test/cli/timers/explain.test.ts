@@ -143,7 +143,7 @@ describe("a timer that has not fired", () => {
           return out.includes("in a row") ? out : undefined
         })
         expect(text).toContain(" times in a row, so nothing is sent there for now. ")
-        expect(text).toContain("punctual breakers reset localhost\n")
+        expect(text).toContain("punctual breakers reset localhost:80\n")
       },
     ))
 

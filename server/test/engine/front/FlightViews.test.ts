@@ -8,7 +8,14 @@ import { sampleNow, sampleTimer } from "../../../testkit/timers.ts"
 
 const peerNamed = (node: string) => ({ node, address: `at-${node}` })
 
-const due = (timerId: string) => sampleTimer({ timerId, fireAt: sampleNow })
+const ids = new Map<string, string>()
+const idOf = (uuid: string) => ids.get(uuid) ?? ""
+
+const due = (timerId: string, fireAt = sampleNow) => {
+  const timer = sampleTimer({ timerId, fireAt })
+  ids.set(timer.uuid, timerId)
+  return timer
+}
 
 const breaker: Waiting = { reason: "breaker", sinceMs: sampleNow, detail: "It failed." }
 const paused: Waiting = { reason: "paused", sinceMs: sampleNow, detail: "It is paused." }
@@ -20,13 +27,13 @@ const viewsOf = (
 ): FlightViews =>
   new FlightViews({
     own: {
-      shardOf: ({ timerId }) => timerId.charCodeAt(0),
+      shardOf: ({ uuid }) => idOf(uuid).charCodeAt(0),
       owns: (shard) => shard === "m".charCodeAt(0),
       inFlightSince: ({ timerId }) => (timerId === "mine" ? 7 : undefined),
     },
     dispatcher: { runningSince: () => new Map([["running", 8]]), hostNameOf: () => "host" },
     reasons: {
-      of: ({ timerId }) => (timerId.startsWith("mW") ? breaker : undefined),
+      of: ({ uuid }) => (idOf(uuid).startsWith("mW") ? breaker : undefined),
       ofPause: () => paused,
     },
     wall: { now: () => engine.now() },
@@ -46,7 +53,7 @@ engineTest(
   (engine) =>
     Effect.gen(function* () {
       const timers = ["mine", "mWaits", "m", "a1", "a2", "a3", "b1", "free"].map(due)
-      const later = sampleTimer({ timerId: "a4", fireAt: sampleNow + 120_000 })
+      const later = due("a4", sampleNow + 120_000)
       const asked: Array<unknown> = []
       const views = viewsOf(engine, ({ node, address }, { length }) => {
         asked.push([node, address, length])
@@ -89,7 +96,7 @@ engineTest("a timer that was armed just now is looked at here, and no other node
   Effect.sync(() => {
     const views = viewsOf(engine, () => Effect.die("nobody is to be asked"))
     const reasonOf = (timerId: string, fireAt = sampleNow) =>
-      views.statusWhenArmed(sampleTimer({ timerId, fireAt })).waiting?.reason
+      views.statusWhenArmed(due(timerId, fireAt)).waiting?.reason
     expect([reasonOf("mWaits"), reasonOf("m")]).toEqual(["breaker", undefined])
     // Of another node's timers a node knows only pauses.
     expect(reasonOf("a1")).toBe("paused")

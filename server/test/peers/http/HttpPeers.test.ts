@@ -49,9 +49,9 @@ const created = (item: CarriedItem): CarriedAnswer =>
     ? { kind: "answered", answer: { result: "created", timer: item.timer } }
     : { kind: "answered", answer: { result: "notFound" } }
 
-const { namespace, timerId, uuid, updatedAt } = sampleTimer()
+const { namespace, uuid, updatedAt } = sampleTimer()
 const asked: AskedTimer = {
-  ...{ namespace, timerId, uuid, fireId: "a", fireAt: 5, updatedAt },
+  ...{ namespace, uuid, fireId: "a", fireAt: 5, updatedAt },
   ...{ targetType: "webhook", host: "hö.example:8443" },
 }
 
