@@ -71,10 +71,11 @@ describe("a paused namespace", () => {
       yield* put(engine, "shop", { paused: false })
       yield* engine.still
       yield* put(engine, "shop", { paused: true })
+      yield* engine.advance(1_000)
       yield* engine.create({ timerId: "past", executeAt: engine.now() - 3_600_000 })
       yield* engine.advance(10)
       // It is due since it was armed, not since the instant that it was armed for.
-      expect(yield* waitingOf(engine, "past")).toMatchObject({ reason: "paused", sinceMs: 5_000 })
+      expect(yield* waitingOf(engine, "past")).toMatchObject({ reason: "paused", sinceMs: 6_000 })
     }),
   )
 
@@ -96,6 +97,41 @@ describe("a paused namespace", () => {
     }),
   )
 })
+
+engineTest("what another node has read too early or too late is not said to wait", {}, (engine) =>
+  Effect.gen(function* () {
+    const { scheduler } = engine.node
+    engine.absent.add("shop")
+    const armed = yield* engine.create({ timerId: "t", inMs: 30_000, ...handler })
+    if (!("timer" in armed)) throw new Error(armed.result)
+    const { namespace, uuid, fireId, fireAt, updatedAt } = armed.timer
+    const target = { targetType: "handler", host: "handler" } as const
+    const asked = { namespace, uuid, fireId, fireAt, updatedAt, ...target }
+    const early = { ...asked, fireAt: engine.now() - 1 }
+    const elsewhere = { ...asked, uuid: keyOf("shop", "unknown").uuid }
+    // Not due by the clock; retried meanwhile; armed anew meanwhile; not in memory and not due.
+    expect(scheduler.firingHere([asked, early, { ...early, fireId: "before" }, elsewhere])).toEqual([
+      ...[{}, {}, {}, {}],
+    ])
+    yield* engine.advance(31_000)
+    expect(scheduler.firingHere([asked])).toMatchObject([{ waiting: { reason: "noSubscriber" } }])
+  }),
+)
+
+engineTest("an attempt whose outcome is being stored waits for nothing", {}, (engine) =>
+  Effect.gen(function* () {
+    const hanging = engine.hang()
+    yield* engine.create({ timerId: "t" })
+    yield* engine.advance(10)
+    yield* put(engine, "shop", { paused: true })
+    const gate = engine.faults.holdCall("write")
+    yield* hanging.end("t", refused)
+    const { state, timer } = yield* viewOf(engine, "t")
+    expect([state, timer.fireAt, timer.attempts]).toEqual(["pending", sampleNow, 0])
+    expect(yield* waitingOf(engine, "t")).toBeUndefined()
+    yield* gate.release
+  }),
+)
 
 describe("a paused service", () => {
   engineTest("is told before everything else, with the operator's reason", {}, (engine) =>
@@ -176,6 +212,7 @@ describe("a target that nobody serves", () => {
       yield* engine.create({ timerId: "later", ...handler })
       yield* engine.advance(1_000)
       expect(yield* waitingOf(engine, "later")).toMatchObject({ sinceMs: 3_000 })
+      expect(yield* waitingOf(engine, "t")).toMatchObject({ sinceMs: 1_000 })
       engine.arrive("shop")
       yield* engine.still
       expect(engine.stored("t").last?.state).toBe("delivered")
