@@ -40,7 +40,11 @@ export const TimerSchema = Schema.Struct({
   fireAt: Schema.optionalKey(Instant),
   waiting: Schema.optionalKey(WaitingSchema),
   attemptStartedAt: Schema.optionalKey(
-    Instant.annotate({ description: "While it is in flight: when the attempt that runs now started." }),
+    Instant.pipe(
+      Schema.annotateEncoded({
+        description: "While it is in flight: when the attempt that runs now started.",
+      }),
+    ),
   ),
   attempts: Count,
   lastAttempt: Schema.optionalKey(Attempt),

@@ -24,9 +24,11 @@ export const WaitingSchema = Schema.Struct({
       "More reasons may follow.",
     ].join(" "),
   }),
-  since: Instant.annotate({
-    description: "When the cause began or the timer became due, whichever is later.",
-  }),
+  since: Instant.pipe(
+    Schema.annotateEncoded({
+      description: "When the cause began or the timer became due, whichever is later.",
+    }),
+  ),
   detail: Schema.String.annotate({
     description: "The same in words, with the host, the limit or the setting.",
   }),

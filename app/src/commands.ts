@@ -66,7 +66,7 @@ export const punctualCommand = (parts: CommandParts) =>
     ),
   )
 
-/** Stands for the tree where that is only described. */
+/** The tree in its own description: completion does not complete itself. */
 const leaf: Completions.CommandDescriptor = {
   name: "punctual",
   description: undefined,

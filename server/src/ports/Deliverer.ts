@@ -7,7 +7,7 @@ import type { Waiting } from "../domain/Waiting.ts"
 
 export type { Delivery, NextTime } from "../domain/Delivery.ts"
 
-/** One attempt, as the far side shall see it. */
+/** One attempt, as the target sees it. */
 export interface Fire {
   readonly namespace: string
   readonly timerId: string

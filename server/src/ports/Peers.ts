@@ -1,6 +1,6 @@
 // The other nodes of the cluster. A write that lands on a node that does not own its shard is carried to the
 // owner as the item it is, ids and instants included; carried again after an unknown result it is marked as a repeat,
-// so that carrying it twice is harmless whatever others have written in between.
+// so that carrying it twice is harmless, even if others have written in between.
 //
 // Laws:
 //  - `write` answers each item in order with the owner's own answer, or with why the owner refused it. What an answer
@@ -62,7 +62,7 @@ export class Peers extends Context.Service<
       to: PeerNode,
       timers: ReadonlyArray<AskedTimer>,
     ): Effect.Effect<ReadonlyArray<FiringStatus>, PeerError>
-    /** Shards were released that may be the peer's: it shall look at once. */
+    /** Tells the peer to look at once for released shards: some may be its own. */
     nudge(to: PeerNode): Effect.Effect<void, PeerError>
   }
 >()("punctual/ports/Peers") {}

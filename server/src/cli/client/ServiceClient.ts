@@ -8,7 +8,7 @@ import { urlName } from "../../settings/Settings.ts"
 import { CommandFailed, Output, type OutputClosed, printable, switchFlag } from "../frame/CommandRuntime.ts"
 import { layOutJson } from "../frame/layOutJson.ts"
 
-/** What commands are given by whoever starts them. */
+/** What the program that starts a command gives it. */
 export interface CommandInput {
   /** Where the service is, if its flag does not say. */
   readonly environmentUrl: string | undefined
@@ -63,7 +63,7 @@ export const serviceFlags = ({ environmentUrl }: CommandInput) => ({
 const isServiceUrl = (text: string): boolean =>
   URL.canParse(text) && /^https?:$/.test(new URL(text).protocol) && !/[?#]/.test(text)
 
-/** Asks once. Nothing is repeated by itself: whoever has to know can ask what became of it. */
+/** Asks once, and never repeats. A caller that needs the result asks the service for it. */
 export const callService = <A>(
   url: string,
   { path, fields, answer, withinMs = answerWithinMs }: ServiceCall<A>,
@@ -114,7 +114,7 @@ const exchange = async (
   body: string,
   signal: AbortSignal,
 ): Promise<{ readonly status: number; readonly text: string }> => {
-  // The runtime's fetch heeds HTTP_PROXY and its like; nodes are spoken to directly.
+  // The runtime's fetch uses HTTP_PROXY and similar variables. Commands connect directly.
   process.env["NO_PROXY"] = "*"
   const response = await fetch(url, {
     method: "POST",

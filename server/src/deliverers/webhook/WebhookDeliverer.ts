@@ -30,7 +30,7 @@ export interface WebhookOptions {
 }
 
 export const makeWebhookDeliverer = (options: WebhookOptions): Deliverer => {
-  // The runtime's fetch heeds HTTP_PROXY and its like. A proxy would connect in our place, to an address of its
+  // The runtime's fetch uses HTTP_PROXY and similar variables. A proxy would connect in our place, to an address of its
   // own choice, and the egress rules would judge nothing.
   process.env["NO_PROXY"] = "*"
   const urls = new HttpUrls()
@@ -95,7 +95,7 @@ const deliver = (settings: Settings, fire: Fire): Effect.Effect<Delivery> =>
   })
 
 /**
- * Never rejects: whatever goes wrong on the way is a delivery too. On the common way, an address that needs
+ * Never rejects: every failure is a delivery too. On the common way, an address that needs
  * no look-up and an answer without JSON, it waits once, for the answer: each further turn costs a delivery
  * more than building its request does.
  */

@@ -1,8 +1,8 @@
 // From due to delivered: decides which ready timer's attempt starts next, and runs it.
 //
 // Fair among namespaces: they take turns, one attempt each. Bounded in flight: in total, per namespace,
-// and per namespace and host; and a namespace may hold at most as many as are still free, so that however
-// many of them hang, whoever comes next finds room. A host that is full or whose breaker is open has its
+// and per namespace and host. A namespace may hold at most as many as are still free, so that the next
+// namespace finds room, however many attempts hang. A host that is full or whose breaker is open has its
 // timers parked, and those for other hosts of the namespace go on. Within a namespace the order is the
 // due order. A namespace that is paused rests: it takes no turns until the terms have changed.
 import { Cause, type Clock, type Effect, Exit } from "effect"
@@ -104,7 +104,7 @@ export class Dispatcher {
     }
   }
 
-  /** The entry was cancelled, moved or let go before its attempt started. */
+  /** The entry was cancelled, moved or dropped before its attempt started. */
   withdraw(entry: Entry): void {
     const namespace = this.#namespaceOf(entry)
     const host = namespace.hosts.get(this.#hostNameOf(entry))
@@ -123,7 +123,7 @@ export class Dispatcher {
     this.pump()
   }
 
-  /** The terms have changed: whoever rests may start again. */
+  /** The terms have changed: namespaces that rest may start again. */
   noteTerms(): void {
     for (const namespace of this.#resting) this.#turns.add(namespace)
     this.#resting.clear()
@@ -143,7 +143,7 @@ export class Dispatcher {
     }))
   }
 
-  /** The host is well again, whatever it did before: how many breakers were closed. */
+  /** Treats the host as well again, and answers how many breakers it closed. */
   closeBreakers(name: string): number {
     const closed = [...this.#open].filter(([host]) => host.name === name)
     for (const [host, namespace] of closed) {
@@ -329,7 +329,7 @@ export class Dispatcher {
     }
   }
 
-  /** The entry left without an attempt: whoever is parked at its host moves up, or nobody would call them. */
+  /** The entry left without an attempt. Timers that are parked at its host move up: nothing else would start them. */
   #moveUp(namespace: NamespaceQueue, entry: Entry): void {
     const host = namespace.hosts.get(this.#hostNameOf(entry))
     if (host !== undefined && host.parked.size > 0) this.#unpark(namespace, host)
@@ -340,7 +340,7 @@ export class Dispatcher {
     if (this.#open.size === 0 || this.#monotonicMs() < this.#probeDueMs) return
     this.#probeDueMs = Number.POSITIVE_INFINITY
     for (const [host, namespace] of this.#open) {
-      // Whoever rests makes no use of it, and would be looked at again by every pump.
+      // A namespace that rests cannot use it, and every pump would look at it again.
       if (host.parked.size === 0 || this.#resting.has(namespace)) continue
       this.#unpark(namespace, host)
       this.#expectProbe(host)

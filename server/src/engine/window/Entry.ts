@@ -17,7 +17,7 @@ export interface Home {
 
 /**
  * - waiting: in the window's heap, until it is due
- * - held: due, but a change of its key is queued: whatever that answers decides
+ * - held: due, but a change of its key is queued: the answer to that change decides
  * - ready: due, in the dispatcher's queue; it can still be cancelled
  * - inFlight: its attempt is running
  * - settling: its attempt has ended, its outcome is in the write queue

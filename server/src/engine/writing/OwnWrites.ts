@@ -16,7 +16,7 @@ export interface OwnWritesParts {
 
 /** Writes of one key go one a commit: more of them at once would only wait. */
 export const queuedPerKey = 100
-/** What a caller that is refused for now shall wait. */
+/** How long a caller that is refused for now should wait. */
 export const retryAfterMs = 1_000
 
 export class OwnWrites {
@@ -78,7 +78,7 @@ export class OwnWrites {
 const notOwner: CarriedAnswer = { kind: "notOwner" }
 const unknown: CarriedAnswer = { kind: "unknown" }
 
-/** A create does not ask: it starts the next life, whatever runs. What is dead does not run. */
+/** A create starts the next life, even while an attempt runs. A dead timer has no attempt that runs. */
 const tellInFlight = (item: CarriedItem, inFlight: string | undefined): CarriedItem => {
   if (inFlight === undefined) return item
   return item.kind === "put" || isOfDead(item) ? item : { ...item, inFlight }

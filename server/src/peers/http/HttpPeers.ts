@@ -27,7 +27,7 @@ const replyBytesMax = 16 * 1024 * 1024
 export const HttpPeers = {
   layer: (options: HttpPeersOptions): Layer.Layer<Peers | ShardLags> =>
     Layer.syncContext(() => {
-      // The runtime's fetch heeds HTTP_PROXY and its like; nodes speak to each other directly.
+      // The runtime's fetch uses HTTP_PROXY and similar variables. Nodes connect to each other directly.
       process.env["NO_PROXY"] = "*"
       const caller = new Caller(options)
       const peers = Peers.of({
@@ -55,7 +55,7 @@ export const HttpPeers = {
     }),
 } as const
 
-/** Whatever the peer did, it was not said in a way that this node understands. */
+/** The peer may have done what it was asked, but this node does not understand its answer. */
 const understood = <A>(reply: Result.Result<A, string>): Effect.Effect<A, PeerError> =>
   Result.isSuccess(reply)
     ? Effect.succeed(reply.success)

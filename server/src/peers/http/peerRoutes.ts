@@ -111,7 +111,7 @@ const answersOf = ({ scheduler, nudge, lags }: PeerRoutesOptions): ReadonlyMap<s
 
 const notThere: Answer = () => Effect.succeed(refused(404, "there is nothing here"))
 
-/** Digests have one length, whatever is compared: neither the time nor an error tells how near a guess was. */
+/** Digests all have the same length, so neither the time nor an error shows how near a guess was. */
 const secretCheck = (secret: string | undefined): ((authorization: string | null) => boolean) => {
   const digest = (text: string) => createHash("sha256").update(text).digest()
   const expected = digest(`Bearer ${secret ?? ""}`)

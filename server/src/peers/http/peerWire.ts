@@ -130,7 +130,7 @@ const AnswerOnWire = Schema.Union([
   Schema.Struct({ kind: Schema.Literals(["notOwner", "unknown"]) }),
 ])
 
-/** How many items one call may hold, whatever they weigh. */
+/** How many items one call may hold, of any size. */
 export const itemsMax = 1_000
 
 const WriteCall = Schema.Struct({
