@@ -6,6 +6,7 @@ import { DurationMs } from "./DurationMs.ts"
 import { Instant } from "./Instant.ts"
 import { RetryPolicySchema } from "./RetryPolicy.ts"
 import { TargetSchema } from "./Target.ts"
+import { WaitingSchema } from "./Waiting.ts"
 
 export const timerStates = ["pending", "inFlight", "delivered", "cancelled", "dead"] as const
 
@@ -43,6 +44,14 @@ export const TimerSchema = Schema.Struct({
   fireId: Schema.String,
   executeAt: Instant,
   fireAt: Schema.optionalKey(Instant),
+  waiting: Schema.optionalKey(WaitingSchema),
+  attemptStartedAt: Schema.optionalKey(
+    Instant.pipe(
+      Schema.annotateEncoded({
+        description: "While it is in flight: when the attempt that runs now started.",
+      }),
+    ),
+  ),
   attempts: Count,
   lastAttempt: Schema.optionalKey(Attempt),
   attemptLog: Schema.optionalKey(

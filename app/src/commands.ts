@@ -20,6 +20,7 @@ import { type LineSource, stdinLines } from "@punctual/server/cli/store/LineSour
 import { migrateCommand, type OpenSchema } from "@punctual/server/cli/store/migrate"
 import { type OpenRestoreTarget, restoreCommand } from "@punctual/server/cli/store/restore"
 import { deadCommand } from "@punctual/server/cli/timers/dead"
+import { explainCommand } from "@punctual/server/cli/timers/explain"
 import { timersCommand } from "@punctual/server/cli/timers/timers"
 import { watchCommand } from "@punctual/server/cli/watch/watch"
 import { webhooksCommand } from "@punctual/server/cli/webhooks/webhooks"
@@ -70,7 +71,7 @@ export const punctualCommand = (parts: CommandParts) =>
     ),
   )
 
-/** Stands for the tree where that is only described. */
+/** The tree in its own description: completion does not complete itself. */
 const leaf: Completions.CommandDescriptor = {
   name: "punctual",
   description: undefined,
@@ -94,6 +95,7 @@ const treeWith = (parts: CommandParts, completion: ReturnType<typeof completionC
         group: "Timers, asked of a running service",
         commands: [
           timersCommand(parts.input),
+          explainCommand(parts.input),
           deadCommand(parts.input),
           namespacesCommand(parts.input),
           webhooksCommand(parts.input, parts.trialDelivery),

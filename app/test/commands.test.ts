@@ -9,6 +9,7 @@ const commands = [
   ["serve"],
   ["listen"],
   ...["create", "get", "list", "count", "update", "cancel"].map((name) => ["timers", name]),
+  ["explain"],
   ...["list", "replay", "discard"].map((name) => ["dead", name]),
   ...["list", "get", "put"].map((name) => ["namespaces", name]),
   ["status"],

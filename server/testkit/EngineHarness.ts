@@ -340,8 +340,8 @@ export class EngineHarness {
       })
     return Layer.succeed(Peers, {
       write: ({ address }, items) => reached(address, ({ scheduler }) => scheduler.accept(items)),
-      inFlight: ({ address }, fireIds) =>
-        reached(address, ({ scheduler }) => Effect.sync(() => scheduler.isInFlightHere(fireIds))),
+      firing: ({ address }, timers) =>
+        reached(address, ({ scheduler }) => Effect.sync(() => scheduler.firingHere(timers))),
       nudge: ({ address }) => reached(address, ({ engine }) => Effect.sync(() => engine.lookNow())),
     })
   }
@@ -354,6 +354,7 @@ export class EngineHarness {
 
   readonly #presence: Presence = {
     isThere: (namespace) => !this.absent.has(namespace),
+    absence: { reason: "noSubscriber", detail: "There is no handler." },
     onArrival: (listener) => {
       this.#arrivals.push(listener)
     },

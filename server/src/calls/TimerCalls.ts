@@ -144,7 +144,7 @@ const creating = (scheduler: Front, terms: CommandTerms): Pick<TimerCalls, "crea
   }
 }
 
-/** What was armed just now is pending, as it was stored; what was there already may be on its way. */
+/** A timer that was there already may be in flight. */
 const createdTimer = (
   scheduler: Front,
   answer: PutAnswer,
@@ -157,11 +157,10 @@ const createdTimer = (
     return Effect.succeed({ result, timer: { state: life.state, life } })
   }
   const { timer } = answer
-  if (result !== "unchanged") return Effect.succeed({ result, timer: { state: "pending", timer }, ...warned })
-  return Effect.map(scheduler.isInFlight(timer), (isInFlight) => ({
-    result,
-    timer: { state: isInFlight ? "inFlight" : "pending", timer },
-  }))
+  if (result !== "unchanged") {
+    return Effect.succeed({ result, timer: scheduler.viewWhenArmed(timer), ...warned })
+  }
+  return Effect.map(scheduler.viewOf(timer), (view) => ({ result, timer: view }))
 }
 
 const createdItem = (answer: PutAnswer | RefusedWrite, warned: Warned): CreatedItem => {
@@ -186,7 +185,7 @@ const changing = (
         switch (answer.result) {
           case "changed":
             return Effect.succeed({
-              timer: { state: "pending", timer: answer.timer },
+              timer: scheduler.viewWhenArmed(answer.timer),
               ...warningsOf(command.set.executeAt, asked.receivedAt),
             })
           case "revisionMismatch":

@@ -9,7 +9,8 @@ import { ShardLeases } from "../ports/ShardLeases.ts"
 import { TimerStore } from "../ports/TimerStore.ts"
 import { ManualClock, WallClock } from "../ports/WallClock.ts"
 import { ClockAdvance } from "./clock/ClockAdvance.ts"
-import { Dispatcher, type DispatcherLimits, type OpenBreaker } from "./dispatch/Dispatcher.ts"
+import { Dispatcher, type OpenBreaker } from "./dispatch/Dispatcher.ts"
+import type { DispatcherLimits } from "./dispatch/DispatcherLimits.ts"
 import { type DispatchTerms, makeDispatchTerms } from "./dispatch/DispatchTerms.ts"
 import { Settler } from "./dispatch/Settler.ts"
 import { EngineHealth } from "./EngineHealth.ts"
@@ -18,6 +19,7 @@ import { Forwarder } from "./forwarding/Forwarder.ts"
 import { FlightViews } from "./front/FlightViews.ts"
 import { withQuotas } from "./front/QuotaGate.ts"
 import { makeScheduler, Scheduler } from "./front/Scheduler.ts"
+import { WaitingReasons } from "./front/WaitingReasons.ts"
 import { type Guard, makeGuard } from "./Guard.ts"
 import { keepHouse, pruneAll, pruneBatchOf } from "./housekeeping.ts"
 import { NamespaceDirectory } from "./namespaces/NamespaceDirectory.ts"
@@ -320,7 +322,13 @@ const makeFront = Effect.fnUntraced(function* (
     ...parts,
     own,
     forwarder,
-    flights: new FlightViews({ own, dispatcher, wall: parts.wall, cluster }),
+    flights: new FlightViews({
+      own,
+      dispatcher,
+      reasons: new WaitingReasons({ ...parts, own, dispatcher }),
+      wall: parts.wall,
+      cluster,
+    }),
     isDraining: () => !state.takesWrites,
   })
   return withQuotas(scheduler, new Quotas({ ...parts, nodes: () => ownership.nodes }))

@@ -5,6 +5,7 @@ import { formatDuration } from "@punctual/api/DurationMs"
 import type { AttemptLog } from "../domain/AttemptLog.ts"
 import type { Attempt, FinishedLife, RetryPolicy, Spec, Target, Timer } from "../domain/Timer.ts"
 import { addedFields, type TermsByName, type TimerField } from "../domain/timerFields.ts"
+import type { Waiting } from "../domain/Waiting.ts"
 import type { TimerView } from "../engine/front/Scheduler.ts"
 
 /**
@@ -13,14 +14,17 @@ import type { TimerView } from "../engine/front/Scheduler.ts"
  * many timers would otherwise grow to many megabytes.
  */
 export const timerJson = (view: TimerView, withPayload: boolean): string =>
-  "timer" in view
-    ? pendingJson(view.timer, view.state, withPayload)
-    : finishedJson(view.life, view.state, withPayload)
+  "timer" in view ? pendingJson(view, withPayload) : finishedJson(view.life, view.state, withPayload)
 
-export const pendingJson = (timer: Timer, state: "pending" | "inFlight", withPayload: boolean): string => {
-  let json = identityJson(timer, state)
+export const pendingJson = (view: PendingView, withPayload: boolean): string => {
+  const { timer } = view
+  let json = identityJson(timer, view.state)
   json += `,"executeAt":${instantJson(timer.executeAt)}`
-  if (state === "pending") json += `,"fireAt":${instantJson(timer.fireAt)}`
+  if (view.state === "inFlight") json += `,"attemptStartedAt":${instantJson(view.startedAt)}`
+  else {
+    json += `,"fireAt":${instantJson(timer.fireAt)}`
+    if (view.waiting !== undefined) json += waitingJson(view.waiting)
+  }
   json += attemptsJson(timer.attempts, timer.attemptLog, withPayload)
   json += termsJson(timer, withPayload)
   json += `,"createdAt":${instantJson(timer.createdAt)},"updatedAt":${instantJson(timer.updatedAt)}}`
@@ -39,6 +43,11 @@ export const finishedJson = (life: FinishedLife, state: string, withPayload: boo
   if (life.reason !== undefined) json += `,"reason":${JSON.stringify(life.reason)}`
   return `${json}}`
 }
+
+const waitingJson = ({ reason, sinceMs, detail }: Waiting): string =>
+  `,"waiting":{"reason":"${reason}","since":${instantJson(sinceMs)},"detail":${JSON.stringify(detail)}}`
+
+type PendingView = Extract<TimerView, { readonly timer: Timer }>
 
 type Shown = Timer | FinishedLife
 

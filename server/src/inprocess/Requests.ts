@@ -32,6 +32,7 @@ import type { CreatedTimer } from "../calls/TimerCalls.ts"
 export const instantFields = [
   "executeAt",
   "fireAt",
+  "attemptStartedAt",
   "at",
   "createdAt",
   "updatedAt",

@@ -4,23 +4,25 @@ import { formatDuration } from "@punctual/api/DurationMs"
 import { type AttemptLog, withoutAnswers } from "../domain/AttemptLog.ts"
 import type { FinishedLife, RetryPolicy, Spec, Target, Timer } from "../domain/Timer.ts"
 import { addedAfter } from "../domain/timerFields.ts"
+import type { Waiting } from "../domain/Waiting.ts"
 import type { TimerView } from "../engine/front/Scheduler.ts"
 import type { PayloadForm } from "./PayloadForm.ts"
 import type { ShownTimer } from "./Requests.ts"
 
 /** Without `payloads` the payload is left out, and what receivers answered to failed attempts. */
 export const shownTimer = (view: TimerView, payloads: PayloadForm | undefined): ShownTimer =>
-  "timer" in view ? shownPending(view.timer, view.state, payloads) : shownFinished(view.life, payloads)
+  "timer" in view ? shownPending(view, payloads) : shownFinished(view.life, payloads)
 
 const shownPending = (
-  timer: Timer,
-  state: "pending" | "inFlight",
+  view: Extract<TimerView, { readonly timer: Timer }>,
   payloads: PayloadForm | undefined,
 ): ShownTimer => ({
-  ...shownPart(timer, payloads),
-  state,
-  ...(state === "pending" ? { fireAt: new Date(timer.fireAt) } : {}),
-  updatedAt: new Date(timer.updatedAt),
+  ...shownPart(view.timer, payloads),
+  state: view.state,
+  ...(view.state === "inFlight"
+    ? { attemptStartedAt: new Date(view.startedAt) }
+    : { fireAt: new Date(view.timer.fireAt), ...shownWaiting(view.waiting) }),
+  updatedAt: new Date(view.timer.updatedAt),
 })
 
 const shownFinished = (life: FinishedLife, payloads: PayloadForm | undefined): ShownTimer => ({
@@ -49,6 +51,12 @@ const shownPart = (shown: Timer | FinishedLife, payloads: PayloadForm | undefine
   ...addedAfter(shown, {}),
   createdAt: new Date(shown.createdAt),
 })
+
+const shownWaiting = (waiting: Waiting | undefined): Pick<ShownTimer, "waiting"> => {
+  if (waiting === undefined) return {}
+  const { reason, sinceMs, detail } = waiting
+  return { waiting: { reason, since: new Date(sinceMs), detail } }
+}
 
 const shownAttempts = (log: AttemptLog, withAnswer: boolean) => {
   const shown = withAnswer ? log : withoutAnswers(log)

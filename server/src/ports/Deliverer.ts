@@ -3,10 +3,11 @@
 import { Context, type Effect } from "effect"
 import type { Delivery } from "../domain/Delivery.ts"
 import type { Target } from "../domain/Timer.ts"
+import type { Waiting } from "../domain/Waiting.ts"
 
 export type { Delivery, NextTime } from "../domain/Delivery.ts"
 
-/** One attempt, as the far side shall see it. */
+/** One attempt, as the target sees it. */
 export interface Fire {
   readonly namespace: string
   readonly timerId: string
@@ -35,6 +36,8 @@ export interface Deliverer {
 
 export interface Presence {
   isThere(namespace: string): boolean
+  /** What timers wait for while it is not there, for people who ask. */
+  readonly absence: Pick<Waiting, "reason" | "detail">
   /** The listener is told when it may have changed for any of them. */
   onArrival(listener: () => void): void
 }

@@ -1,6 +1,6 @@
 // The other nodes of the cluster. A write that lands on a node that does not own its shard is carried to the
 // owner as the item it is, ids and instants included; carried again after an unknown result it is marked as a repeat,
-// so that carrying it twice is harmless whatever others have written in between.
+// so that carrying it twice is harmless, even if others have written in between.
 //
 // Laws:
 //  - `write` answers each item in order with the owner's own answer, or with why the owner refused it. What an answer
@@ -13,6 +13,8 @@
 //    to: it would write into another store, and its word would be taken for the owner's.
 //  - Every call is bounded in time and in size.
 import { Context, type Effect, Schema } from "effect"
+import type { Target, TimerKey } from "../domain/Timer.ts"
+import type { FiringStatus } from "../domain/Waiting.ts"
 import type { Cancel, Change, Discard, Put, Replay, Schedule, WriteAnswer } from "../domain/WriteItem.ts"
 
 /** Another node, and where it is reached. */
@@ -33,6 +35,16 @@ export type CarriedAnswer =
   /** The peer took it and lost the shard before it knew the result: it may have been done. */
   | { readonly kind: "unknown" }
 
+/** A pending timer that its owner is asked about. The owner may not have it in memory. */
+export interface AskedTimer extends Omit<TimerKey, "timerId"> {
+  readonly fireId: string
+  readonly fireAt: number
+  readonly updatedAt: number
+  readonly targetType: Target["type"]
+  /** What its attempts are counted by, beside the namespace. */
+  readonly host: string
+}
+
 export class PeerError extends Schema.TaggedError<PeerError>()("PeerError", {
   message: Schema.String,
   isUndelivered: Schema.Boolean,
@@ -45,9 +57,12 @@ export class Peers extends Context.Service<
       to: PeerNode,
       items: ReadonlyArray<CarriedItem>,
     ): Effect.Effect<ReadonlyArray<CarriedAnswer>, PeerError>
-    /** For each fireId in order: whether an attempt of it runs there now. */
-    inFlight(to: PeerNode, fireIds: ReadonlyArray<string>): Effect.Effect<ReadonlyArray<boolean>, PeerError>
-    /** Shards were released that may be the peer's: it shall look at once. */
+    /** For each in order, what its owner says about it. */
+    firing(
+      to: PeerNode,
+      timers: ReadonlyArray<AskedTimer>,
+    ): Effect.Effect<ReadonlyArray<FiringStatus>, PeerError>
+    /** Tells the peer to look at once for released shards: some may be its own. */
     nudge(to: PeerNode): Effect.Effect<void, PeerError>
   }
 >()("punctual/ports/Peers") {}

@@ -61,7 +61,7 @@ const notShown = ["firstAttemptAt", "askedAt", "endedBy"]
 
 test("the API's JSON has every field but those that are the service's own", () => {
   const shownOf = (json: string) => Object.keys(JSON.parse(json))
-  const shown = shownOf(pendingJson(timer, "pending", true))
+  const shown = shownOf(pendingJson({ state: "pending", timer: timer }, true))
   for (const { name } of pendingFields)
     expect([name, shown.includes(name)]).toEqual([name, !notShown.includes(name)])
   const ended = shownOf(finishedJson(life, "dead", true))

@@ -165,6 +165,8 @@ describe("any node", () => {
         Effect.map(node.scheduler.get("shop", timerId), (view) => view?.state)
       expect(yield* stateOf(two)).toBe("inFlight")
       expect(yield* stateOf(one)).toBe("inFlight")
+      const started = { startedAt: engine.fires[0]?.firedAt }
+      expect(yield* one.scheduler.get("shop", timerId)).toMatchObject(started)
       const page = {
         namespace: "shop",
         state: "pending",
@@ -175,7 +177,7 @@ describe("any node", () => {
       expect((yield* one.scheduler.list(page)).timers.map(({ state }) => state)).toEqual(["inFlight"])
       const again = yield* one.scheduler.create(command)
       if (again.result !== "unchanged") throw new Error(`it is ${again.result}`)
-      expect(yield* one.scheduler.isInFlight(again.timer)).toBe(true)
+      expect((yield* one.scheduler.viewOf(again.timer)).state).toBe("inFlight")
       const set = { executeAt: engine.now() + 1_000 }
       expect((yield* one.scheduler.update({ namespace: "shop", timerId, set })).result).toBe("inFlight")
       engine.unreachable.add("two")
@@ -344,7 +346,11 @@ describe("a shard that moves under a write", () => {
             onAnswer({ result: "cancelled" })
           },
         },
-        flights: { inFlightAmong: () => Effect.succeed(new Set()), areHere: () => [] },
+        flights: {
+          statusesOf: () => Effect.succeed(new Map()),
+          statusesHere: () => [],
+          statusWhenArmed: () => ({}),
+        },
         wall: { now: () => engine.now() },
         ids: yield* Effect.provide(Ids, Ids.fromRandom),
         metrics: yield* EngineMetrics.make,

@@ -109,18 +109,33 @@ const expected = ({
 
 test("a pending timer", () => {
   fc.assert(
-    fc.property(shared, (one) => {
+    fc.property(shared, instant, text, (one, sinceMs, detail) => {
       const timer: Timer = { ...one, fireAt: one.executeAt + 1, updatedAt: one.createdAt }
       const { payloadText: _, ...stored } = one
-      expect(decode(JSON.parse(pendingJson({ ...timer, ...stored }, "pending", true))) as unknown).toEqual({
+      const shown: unknown = decode(
+        JSON.parse(
+          pendingJson(
+            {
+              state: "pending",
+              timer: { ...timer, ...stored },
+              waiting: { reason: "breaker", sinceMs, detail },
+            },
+            true,
+          ),
+        ),
+      )
+      expect(shown).toEqual({
         ...expected(one),
         state: "pending",
         fireAt: one.executeAt + 1,
+        waiting: { reason: "breaker", since: sinceMs, detail },
         updatedAt: one.createdAt,
       })
-      const short = JSON.parse(pendingJson(timer, "inFlight", false))
-      expect(short).not.toHaveProperty("fireAt")
-      for (const made of short.attemptLog ?? []) expect(made).not.toHaveProperty("answer")
+      const inFlight = pendingJson({ state: "inFlight", timer, startedAt: sinceMs }, false)
+      expect(inFlight).not.toContain('"fireAt"')
+      for (const made of JSON.parse(inFlight).attemptLog ?? []) expect(made).not.toHaveProperty("answer")
+      expect(decode(JSON.parse(inFlight)).attemptStartedAt).toBe(sinceMs)
+      expect(pendingJson({ state: "pending", timer }, false)).not.toContain('"waiting"')
     }),
   )
 })

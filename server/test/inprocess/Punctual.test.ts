@@ -77,6 +77,41 @@ describe("timers of a program", () => {
     ])
   })
 
+  test("say what they wait for once they are due: a handler, a pause, a key", async () => {
+    using folder = new TemporaryFolder()
+    const store = `sqlite:${join(folder.path, "timers.db")}`
+    const key = { namespace: "n", timerId: "a" }
+    const sealed = { namespace: "signed", timerId: "s" }
+    {
+      await using punctual = await openManual({ store, secretKey: "1".repeat(64) })
+      const { timer } = await punctual.create({ ...key, delay: "1s" })
+      expect(timer).not.toHaveProperty("waiting")
+      await punctual.advance({ by: "1h" })
+      const since = new Date(after(0).getTime() + 1_000)
+      const detail = "The program has registered no handler for the namespace."
+      const waiting = { reason: "noSubscriber", since, detail }
+      expect((await punctual.get(key)).timer).toMatchObject({ state: "pending", waiting })
+      expect((await punctual.list({ namespace: "n" })).timers).toMatchObject([{ waiting }])
+      await punctual.namespaces.put({ namespace: "n", paused: true })
+      expect((await punctual.get(key)).timer.waiting).toMatchObject({ reason: "paused", since: after(1) })
+      await punctual.service.pause({})
+      expect((await punctual.get(key)).timer.waiting).toMatchObject({ reason: "servicePaused" })
+      await punctual.service.resume({})
+      await punctual.namespaces.put({ namespace: "n", paused: false })
+      const webhookSecrets = [`whsec_${Buffer.alloc(32, 1).toString("base64")}`]
+      await punctual.namespaces.put({ namespace: "signed", webhookSecrets })
+      await punctual.create({ ...sealed, delay: "1h", callbackUrl: "http://127.0.0.1:9/" })
+      const fired = recorder()
+      punctual.on("n", fired.handler)
+      await punctual.advance({ by: "1s" })
+      expect(fired.fires).toHaveLength(1)
+    }
+    await using punctual = await openManual({ store, clock: `manual:${after(3).toISOString()}` })
+    await punctual.advance({ by: "1s" })
+    const { timer } = await punctual.get(sealed)
+    expect(timer).toMatchObject({ state: "pending", attempts: 0, waiting: { reason: "sealed" } })
+  })
+
   test("are read, changed, cancelled and listed as over HTTP", async () => {
     await using punctual = await openManual()
     const key = { namespace: "n", timerId: "a" }

@@ -41,7 +41,12 @@ const { fireAt: _, updatedAt: __, ...life } = full
 
 const views: ReadonlyArray<TimerView> = [
   { state: "pending", timer: plain },
-  { state: "inFlight", timer: full },
+  { state: "inFlight", timer: full, startedAt: sampleNow + 5 },
+  {
+    state: "pending",
+    timer: full,
+    waiting: { reason: "sealed", sinceMs: sampleNow + 6, detail: 'No "key".' },
+  },
   { state: "pending", timer: { ...full, spec: { ...fullSpec, target: { type: "handler" } } } },
   { state: "delivered", life: { ...life, state: "delivered", finishedAt: sampleNow + 9, latenessMs: 3 } },
   { state: "dead", life: { ...life, state: "dead", finishedAt: sampleNow + 9, reason: "expired" } },
@@ -65,7 +70,8 @@ test("what a program sees, written as JSON, is what HTTP answers", () => {
 })
 
 test("every instant is a Date", () => {
-  const [, , , delivered] = views.map((view) => shownTimer(view, undefined))
+  const shown = views.map((view) => shownTimer(view, undefined))
+  const delivered = shown.find(({ state }) => state === "delivered")
   expect(delivered).toMatchObject({
     executeAt: new Date(full.executeAt),
     createdAt: new Date(full.createdAt),
@@ -74,6 +80,8 @@ test("every instant is a Date", () => {
     lastAttempt: { at: new Date(sampleNow + 1) },
     attemptLog: [{ at: new Date(sampleNow) }, { at: new Date(sampleNow + 1) }],
   })
+  expect(shown[1]?.attemptStartedAt).toEqual(new Date(sampleNow + 5))
+  expect(shown[2]?.waiting?.since).toEqual(new Date(sampleNow + 6))
 })
 
 test("a payload is a value or its text, as the program asks", () => {

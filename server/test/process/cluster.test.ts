@@ -2,10 +2,14 @@
 // speaks to nodes as a node without the cluster's secret.
 import { afterAll, beforeAll, expect, test } from "bun:test"
 import { ClusterHarness, type ClusterNode, clusterSecret } from "../../testkit/ClusterHarness.ts"
+import { eventually } from "../../testkit/eventually.ts"
 import type { Key } from "../../testkit/History.ts"
 import { describePostgres } from "../../testkit/PostgresBinaries.ts"
 
 const inAnHour = () => new Date(Date.now() + 3_600_000).toISOString()
+
+const isWaitingForBreaker = (body: unknown): boolean =>
+  JSON.stringify(body).includes('"waiting":{"reason":"breaker"')
 
 const ask = async (
   { url }: ClusterNode,
@@ -92,6 +96,30 @@ describePostgres("installed", "a cluster of three", () => {
     expect(await cluster.total("timer_sweep_rescued_total")).toBe(0)
   })
 
+  test("says on every node why a timer waits, though only its owner knows", async () => {
+    const [a, b, c] = [cluster.node(1), cluster.node(2), cluster.node(3)]
+    // Nothing listens there: the breaker of the node that fires opens.
+    const callbackUrl = "http://127.0.0.1:9/nobody"
+    const retryPolicy = { initialInterval: "1h" }
+    let count = 0
+    const key = await eventually("a timer waits for the breaker", async () => {
+      const next = await keyOwnedBy(b, `refused-${count++}`)
+      await ask(a, "create", { ...next, delay: "0s", callbackUrl, retryPolicy })
+      const answer = await ask(c, "get", next)
+      return isWaitingForBreaker(answer.body) ? next : undefined
+    })
+    for (const node of [a, c]) {
+      expect(await ask(node, "get", key)).toMatchObject({
+        body: { timer: { state: "pending", attempts: 0, waiting: { reason: "breaker" } } },
+      })
+      const { body } = await ask(node, "list", { namespace: key.namespace, idPrefix: key.timerId })
+      expect(body).toMatchObject({
+        timers: [{ waiting: { reason: "breaker", detail: expect.stringContaining("127.0.0.1:9 failed ") } }],
+      })
+    }
+    await ask(c, "deleteMany", { namespace: key.namespace, filter: { idPrefix: "refused-" } })
+  })
+
   test("answers no one as a node who does not know the cluster's secret", async () => {
     const speak = (
       secret: string | undefined,
@@ -120,7 +148,7 @@ describePostgres("installed", "a cluster of three", () => {
     const smuggled = JSON.stringify({ specs: [], items: [cancel] })
     await ask(cluster.node(1), "create", { ...key, executeAt: inAnHour(), callbackUrl: cluster.receiver.url })
     for (const secret of [undefined, "", "wrong", `${clusterSecret}x`, clusterSecret.slice(1)]) {
-      for (const call of ["write", "inFlight", "nudge", "lags"]) {
+      for (const call of ["write", "firing", "nudge", "lags"]) {
         const response = await speak(secret, call, call === "write" ? smuggled : "{}")
         expect(response.status).toBe(401)
         expect(await response.text()).not.toContain(clusterSecret)

@@ -142,7 +142,19 @@ test("settings and pauses survive a kill, and webhooks are signed as long as the
     await arrived(2)
     expect(JSON.parse(target.requests.at(-1)?.body ?? "").timerId).toBe("o")
     const waiting = await ask(service, "timers/get", { namespace: "shop", timerId: "waiting" })
-    expect(waiting.body.timer).toMatchObject({ state: "pending", attempts: 0 })
+    expect(waiting.body.timer).toMatchObject({
+      state: "pending",
+      attempts: 0,
+      waiting: { reason: "sealed", detail: expect.stringContaining("TIMER_SECRET_KEY") },
+    })
+    // Without a broker nobody takes events in this process.
+    const event = { namespace: "other", timerId: "event", delay: "0s", target: { type: "event" } }
+    expect((await ask(service, "timers/create", event)).status).toBe(200)
+    const reason = await eventually("the event waits", async () => {
+      const { body } = await ask(service, "timers/get", { namespace: "other", timerId: "event" })
+      return body.timer.waiting?.reason
+    })
+    expect(reason).toBe("noSubscriber")
     await service.terminate()
   }
   {

@@ -57,8 +57,8 @@ export class SimPeers {
       // What arrives is a copy, as on any wire, and another one each time.
       write: (peer, items) =>
         this.#call(process, peer, ({ scheduler }) => scheduler.accept(structuredClone(items))),
-      inFlight: (peer, fireIds) =>
-        this.#call(process, peer, ({ scheduler }) => Effect.succeed(scheduler.isInFlightHere(fireIds))),
+      firing: (peer, timers) =>
+        this.#call(process, peer, ({ scheduler }) => Effect.succeed(scheduler.firingHere(timers))),
       nudge: (peer) => this.#call(process, peer, ({ engine }) => Effect.sync(() => engine.lookNow())),
     }
   }

@@ -8,7 +8,7 @@ import { urlName } from "../../settings/Settings.ts"
 import { CommandFailed, Output, type OutputClosed, printable, switchFlag } from "../frame/CommandRuntime.ts"
 import { layOutJson } from "../frame/layOutJson.ts"
 
-/** What commands are given by whoever starts them. */
+/** What the program that starts a command gives it. */
 export interface CommandInput {
   /** Where the service is, if its flag does not say. */
   readonly environmentUrl: string | undefined
@@ -73,7 +73,7 @@ export interface ServiceFailure {
   readonly isUnreachable: boolean
 }
 
-/** Asks once. A command repeats nothing by itself, unless it says so: the caller can ask what the service did. */
+/** Asks once, and never repeats. A caller that needs the result asks the service for it. */
 export const callService = <A>(
   url: string,
   call: ServiceCall<A>,
@@ -131,7 +131,7 @@ const exchange = async (
   body: string,
   signal: AbortSignal,
 ): Promise<{ readonly status: number; readonly text: string }> => {
-  // The runtime's fetch uses HTTP_PROXY and the like. Commands connect to the service directly.
+  // The runtime's fetch uses HTTP_PROXY and similar variables. Commands connect directly.
   process.env["NO_PROXY"] = "*"
   const response = await fetch(url, {
     method: "POST",

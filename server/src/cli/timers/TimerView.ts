@@ -21,7 +21,7 @@ export const timerTable = (
     payloads === undefined ? head : [...head, "PAYLOAD"],
     ...timers.map((timer, index) => [
       timer.timerId,
-      timer.state,
+      timer.waiting === undefined ? timer.state : `${timer.state} (${timer.waiting.reason})`,
       instantText(isPending ? (timer.fireAt ?? timer.executeAt) : timer.finishedAt),
       String(timer.attempts),
       targetText(timer.target),
@@ -37,6 +37,8 @@ export const timerPage = (timer: Timer, text: string): string => {
   const facts: ReadonlyArray<readonly [string, string | undefined]> = [
     ["timer", `${timer.namespace}/${timer.timerId}`],
     ["state", timer.state],
+    ["waiting", timer.waiting && waitingText(timer.waiting)],
+    ["started at", timer.attemptStartedAt === undefined ? undefined : formatInstant(timer.attemptStartedAt)],
     ["why", timer.reason],
     ["execute at", formatInstant(timer.executeAt)],
     ["fire at", timer.fireAt === undefined ? undefined : formatInstant(timer.fireAt)],
@@ -72,7 +74,10 @@ export const factLines = (facts: ReadonlyArray<readonly [string, string | undefi
 type Timer = TimerAnswer["timer"]
 type Attempt = NonNullable<Timer["lastAttempt"]>
 
-const attemptText = ({ at, status, error, durationMs }: Attempt): string =>
+const waitingText = ({ reason, since, detail }: NonNullable<Timer["waiting"]>): string =>
+  `${reason} since ${formatInstant(since)}: ${detail}`
+
+export const attemptText = ({ at, status, error, durationMs }: Attempt): string =>
   printable(`${formatInstant(at)}  ${outcomeText(status, error)}  (${spanShown(durationMs)})`)
 
 const attemptLines = (attempt: Attempt): ReadonlyArray<string> => [

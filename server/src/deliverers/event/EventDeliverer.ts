@@ -22,6 +22,10 @@ export const makeEventDeliverer = (bus: Bus["Service"]): Deliverer => ({
 /** Where only this process can listen, timers wait until someone does, and use no attempt. */
 const presenceOf = (audience: Audience): Presence => ({
   isThere: () => audience.hears(dueTimeReachedType),
+  absence: {
+    reason: "noSubscriber",
+    detail: `Nobody in this process subscribes to ${dueTimeReachedType}.`,
+  },
   onArrival: (listener) => audience.onArrival(listener),
 })
 

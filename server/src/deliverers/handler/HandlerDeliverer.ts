@@ -37,6 +37,10 @@ export const makeHandlerDeliverer = (options?: { readonly timeoutMs?: number }):
     hostOf: () => "handler",
     presence: {
       isThere: (namespace) => handlers.has(namespace),
+      absence: {
+        reason: "noSubscriber",
+        detail: "The program has registered no handler for the namespace.",
+      },
       onArrival: (listener) => {
         listeners.push(listener)
       },

@@ -30,7 +30,7 @@ export interface WebhookOptions {
 }
 
 export const makeWebhookDeliverer = (options: WebhookOptions): Deliverer => {
-  // The runtime's fetch follows HTTP_PROXY and its like. A proxy would connect in our place, to an address of its
+  // The runtime's fetch uses HTTP_PROXY and similar variables. A proxy would connect in our place, to an address of its
   // own choice, and the egress rules would judge nothing.
   process.env["NO_PROXY"] = "*"
   const urls = new HttpUrls()
@@ -49,6 +49,11 @@ export const makeWebhookDeliverer = (options: WebhookOptions): Deliverer => {
     // What ought to be signed and cannot be waits: a key that was forgotten at a start must cost no attempts.
     presence: {
       isThere: (namespace) => settings.secretsOf(namespace) !== "sealed",
+      absence: {
+        reason: "sealed",
+        detail:
+          "The webhook secrets of the namespace cannot be opened: TIMER_SECRET_KEY is missing, or is not the key that sealed them. Nothing is sent unsigned.",
+      },
       onArrival: settings.onSecretsChange,
     },
   }
@@ -100,7 +105,7 @@ interface Progress {
 const failureTextWithinMs = 1_000
 
 /**
- * Never rejects: whatever goes wrong on the way is a delivery too. On the common way, an address that needs
+ * Never rejects: every failure is a delivery too. On the common way, an address that needs
  * no look-up and an answer without JSON, it waits once, for the answer: each further turn costs a delivery
  * more than building its request does.
  */

@@ -11,6 +11,7 @@ export class Breaker {
   readonly #policy: BreakerPolicy
   #failuresInARow = 0
   #pauseMs = 0
+  #openedAtMs: number | undefined
   #openUntilMs: number | undefined
   #isProbing = false
 
@@ -32,6 +33,11 @@ export class Breaker {
     return this.#openUntilMs !== undefined
   }
 
+  /** When it opened, in monotonic milliseconds; probes that failed since do not count. */
+  get openedAtMs(): number | undefined {
+    return this.#openedAtMs
+  }
+
   /** When the next probe may go, in monotonic milliseconds; nothing while closed or while one is under way. */
   get probeAtMs(): number | undefined {
     return this.#isProbing ? undefined : this.#openUntilMs
@@ -49,6 +55,7 @@ export class Breaker {
   succeeded(): void {
     this.#failuresInARow = 0
     this.#pauseMs = 0
+    this.#openedAtMs = undefined
     this.#openUntilMs = undefined
     this.#isProbing = false
   }
@@ -63,6 +70,7 @@ export class Breaker {
       this.#policy.longestPauseMs,
       Math.max(this.#policy.firstPauseMs, this.#pauseMs * 2),
     )
+    this.#openedAtMs ??= nowMs
     this.#openUntilMs = nowMs + this.#pauseMs
   }
 }

@@ -11,11 +11,23 @@ export class HostQueue {
   /** Whether anyone is there to deliver to. */
   readonly isThere: () => boolean
   inFlight = 0
+  #absentSinceMs: number | undefined
 
   constructor(name: string, policy: BreakerPolicy, isThere: () => boolean) {
     this.name = name
     this.breaker = new Breaker(policy)
     this.isThere = isThere
+  }
+
+  /** Whether nobody is there, for a due timer that would start now, by the wall clock. */
+  isAbsent(nowMs: number): boolean {
+    this.#absentSinceMs = this.isThere() ? undefined : (this.#absentSinceMs ?? nowMs)
+    return this.#absentSinceMs !== undefined
+  }
+
+  /** When a due timer first found nobody there, by the wall clock. */
+  get absentSinceMs(): number | undefined {
+    return this.#absentSinceMs
   }
 
   get isIdle(): boolean {

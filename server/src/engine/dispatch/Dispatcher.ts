@@ -1,29 +1,21 @@
 // From due to delivered: decides which ready timer's attempt starts next, and runs it.
 //
 // Fair among namespaces: they take turns, one attempt each. Bounded in flight: in total, per namespace,
-// and per namespace and host; and a namespace may hold at most as many as are still free, so that however
-// many of them hang, whoever comes next finds room. A host that is full or whose breaker is open has its
+// and per namespace and host. A namespace may hold at most as many as are still free, so that the next
+// namespace finds room, however many attempts hang. A host that is full or whose breaker is open has its
 // timers parked, and those for other hosts of the namespace go on. Within a namespace the order is the
 // due order. A namespace that is paused rests: it takes no turns until the terms have changed.
 import { Cause, type Clock, type Effect, Exit } from "effect"
 import { latenessMs } from "../../domain/latenessMs.ts"
 import { hasExpired } from "../../domain/pausedTime.ts"
+import type { Target } from "../../domain/Timer.ts"
 import type { Deliverer, Delivery, Fire } from "../../ports/Deliverer.ts"
 import type { WallClock } from "../../ports/WallClock.ts"
 import type { EngineMetrics } from "../EngineMetrics.ts"
 import type { Entry } from "../window/Entry.ts"
-import type { BreakerPolicy } from "./Breaker.ts"
+import type { DispatcherLimits, DispatchLoad } from "./DispatcherLimits.ts"
 import { HostQueue, NamespaceQueue } from "./DispatchQueues.ts"
 import type { DispatchTerms } from "./DispatchTerms.ts"
-
-export interface DispatcherLimits {
-  readonly inFlight: number
-  readonly inFlightPerNamespace: number
-  readonly inFlightPerHost: number
-  /** Attempts that ended but whose outcome is not stored yet, and those in flight, together. */
-  readonly unsettled: number
-  readonly breaker: BreakerPolicy
-}
 
 /** A host that failed too often in a row, as a namespace sees it. */
 export interface OpenBreaker {
@@ -87,9 +79,9 @@ export class Dispatcher {
     return this.#flights.size
   }
 
-  /** Of the attempts that run now. */
-  runningFireIds(): ReadonlySet<string> {
-    return new Set([...this.#flights].map(({ entry }) => entry.timer.fireId))
+  /** When the attempts that run now started, by fireId. */
+  runningSince(): ReadonlyMap<string, number> {
+    return new Map([...this.#flights].map(({ entry, startedAt }) => [entry.fireId, startedAt]))
   }
 
   get openBreakers(): number {
@@ -113,7 +105,7 @@ export class Dispatcher {
     }
   }
 
-  /** The entry was cancelled, moved or let go before its attempt started. */
+  /** The entry was cancelled, moved or dropped before its attempt started. */
   withdraw(entry: Entry): void {
     const namespace = this.#namespaceOf(entry)
     const host = namespace.hosts.get(this.#hostNameOf(entry))
@@ -125,14 +117,14 @@ export class Dispatcher {
   /** There may be someone to deliver to now: what waited for them takes its turn. */
   noteArrival(): void {
     for (const [host, namespace] of this.#absent) {
-      if (!host.isThere()) continue
+      if (host.isAbsent(this.#parts.wall.now())) continue
       this.#absent.delete(host)
       this.#unpark(namespace, host)
     }
     this.pump()
   }
 
-  /** The terms have changed: whoever rests may start again. */
+  /** The terms have changed: namespaces that rest may start again. */
   noteTerms(): void {
     for (const namespace of this.#resting) this.#turns.add(namespace)
     this.#resting.clear()
@@ -152,7 +144,7 @@ export class Dispatcher {
     }))
   }
 
-  /** The host is well again, whatever it did before: how many breakers were closed. */
+  /** Treats the host as well again, and answers how many breakers it closed. */
   closeBreakers(name: string): number {
     const closed = [...this.#open].filter(([host]) => host.name === name)
     for (const [host, namespace] of closed) {
@@ -163,6 +155,27 @@ export class Dispatcher {
     }
     this.pump()
     return closed.length
+  }
+
+  /** How busy it is, for those who explain why a due timer has not started. */
+  get load(): DispatchLoad {
+    const { limits } = this.#parts
+    return { limits, inFlight: this.inFlight, unsettled: this.#unsettled, isStopped: this.#isStopped }
+  }
+
+  /** What it holds of a namespace: to look at, not to change. */
+  queueOf(namespace: string): NamespaceQueue | undefined {
+    return this.#namespaces.get(namespace)
+  }
+
+  /** How many attempts of the namespace the terms allow on this node at once. */
+  mostInFlightOf(namespace: string): number {
+    return this.#parts.terms.mostInFlight(namespace)
+  }
+
+  /** What the attempts of a target are counted by, beside the namespace. */
+  hostNameOf(target: Target): string {
+    return this.#parts.deliverers.get(target.type)?.hostOf(target) ?? target.type
   }
 
   /** Starts no more attempts. */
@@ -231,7 +244,7 @@ export class Dispatcher {
       const host = this.#hostOf(namespace, entry)
       if (host.inFlight >= limits.inFlightPerHost || !this.#isAllowed(host)) {
         host.parked.push(entry)
-        if (!host.isThere()) this.#absent.set(host, namespace)
+        if (host.isAbsent(nowMs)) this.#absent.set(host, namespace)
         this.#expectProbe(host)
         continue
       }
@@ -256,6 +269,7 @@ export class Dispatcher {
       return
     }
     const flight: Flight = { entry, attempt: timer.attempts + 1, startedAt }
+    entry.startedAt = startedAt
     this.#flights.add(flight)
     namespace.inFlight++
     host.inFlight++
@@ -316,7 +330,7 @@ export class Dispatcher {
     }
   }
 
-  /** The entry left without an attempt: whoever is parked at its host moves up, or nobody would call them. */
+  /** The entry left without an attempt. Timers that are parked at its host move up: nothing else would start them. */
   #moveUp(namespace: NamespaceQueue, entry: Entry): void {
     const host = namespace.hosts.get(this.#hostNameOf(entry))
     if (host !== undefined && host.parked.size > 0) this.#unpark(namespace, host)
@@ -327,7 +341,7 @@ export class Dispatcher {
     if (this.#open.size === 0 || this.#monotonicMs() < this.#probeDueMs) return
     this.#probeDueMs = Number.POSITIVE_INFINITY
     for (const [host, namespace] of this.#open) {
-      // Whoever rests makes no use of it, and would be looked at again by every pump.
+      // A namespace that rests cannot use it, and every pump would look at it again.
       if (host.parked.size === 0 || this.#resting.has(namespace)) continue
       this.#unpark(namespace, host)
       this.#expectProbe(host)
@@ -349,8 +363,7 @@ export class Dispatcher {
   }
 
   #hostNameOf(entry: Entry): string {
-    const { target } = entry.timer.spec
-    entry.host ??= this.#parts.deliverers.get(target.type)?.hostOf(target) ?? target.type
+    entry.host ??= this.hostNameOf(entry.timer.spec.target)
     return entry.host
   }
 

@@ -1,32 +1,39 @@
-// Whether an attempt of a timer runs now, for those who look at it. Only the owner knows: of timers that others own
-// it is asked, briefly, and what it does not tell is shown as pending.
+// What pending timers do now, for those who look at them: whether an attempt runs, and why a due one has not started.
+// Only the owner of a shard knows. FlightViews asks other owners briefly, each once. A timer whose owner does not answer
+// is shown as pending, without a reason.
 import { Effect } from "effect"
 import type { Timer } from "../../domain/Timer.ts"
-import type { PeerNode, Peers } from "../../ports/Peers.ts"
+import type { FiringStatus } from "../../domain/Waiting.ts"
+import type { AskedTimer, PeerNode, Peers } from "../../ports/Peers.ts"
 import type { WallClock } from "../../ports/WallClock.ts"
 import type { Dispatcher } from "../dispatch/Dispatcher.ts"
 import type { ClusterView } from "../ownership/ClusterView.ts"
 import type { OwnWrites } from "../writing/OwnWrites.ts"
+import type { WaitingReasons } from "./WaitingReasons.ts"
 
 export interface FlightViewsParts {
-  readonly own: Pick<OwnWrites, "shardOf" | "isInFlight">
-  readonly dispatcher: Pick<Dispatcher, "runningFireIds">
+  readonly own: Pick<OwnWrites, "shardOf" | "inFlightSince" | "owns">
+  readonly dispatcher: Pick<Dispatcher, "runningSince" | "hostNameOf">
+  readonly reasons: Pick<WaitingReasons, "of" | "ofPause">
   readonly wall: WallClock["Service"]
   /** Absent where one process has the store to itself. */
   readonly cluster:
-    | { readonly view: ClusterView; readonly peers: Pick<Peers["Service"], "inFlight"> }
+    | { readonly view: ClusterView; readonly peers: Pick<Peers["Service"], "firing"> }
     | undefined
 }
 
+/** By fireId. A timer that is not due, or about to start, has none. */
+export type FiringStatuses = ReadonlyMap<string, FiringStatus>
+
 const askWithinMs = 300
-/** Of one owner. Past it a look is not worth a connection: were it silent, they would soon be all there are. */
+/** Questions to one owner at once. More would use up the connections if the owner were silent. */
 const asksAtOnce = 16
-/** What is due later than this is not asked about: no owner's clock should be that far ahead. */
+/** Timers that are due later than this are not asked about: no owner's clock should be that far ahead. */
 const soonMs = 60_000
 
 interface Question {
   readonly to: PeerNode
-  readonly fireIds: Array<string>
+  readonly timers: Array<AskedTimer>
 }
 
 export class FlightViews {
@@ -38,57 +45,81 @@ export class FlightViews {
     this.#parts = parts
   }
 
-  areHere(fireIds: ReadonlyArray<string>): ReadonlyArray<boolean> {
-    const running = this.#parts.dispatcher.runningFireIds()
-    return fireIds.map((fireId) => running.has(fireId))
-  }
-
-  /** The fireIds of those whose attempt runs now, wherever that is; each owner is asked once. */
-  inFlightAmong(timers: ReadonlyArray<Timer>): Effect.Effect<ReadonlySet<string>> {
-    return Effect.suspend(() => {
-      const { own } = this.#parts
-      const found = new Set(timers.flatMap((timer) => (own.isInFlight(timer) ? [timer.fireId] : [])))
-      const elsewhere = this.#byOwner(timers)
-      if (elsewhere.size === 0) return Effect.succeed(found)
-      // As many as there are owners.
-      const asked = Effect.forEach(elsewhere.values(), ({ to, fireIds }) => this.#ask(to, fireIds), {
-        concurrency: "unbounded",
-      })
-      return Effect.map(asked, (answers) => {
-        for (const fireId of answers.flat()) found.add(fireId)
-        return found
-      })
+  /** What this node says about timers of its shards; for each in order. */
+  statusesHere(timers: ReadonlyArray<AskedTimer>): ReadonlyArray<FiringStatus> {
+    const running = this.#parts.dispatcher.runningSince()
+    return timers.map((asked) => {
+      const inFlightSinceMs = running.get(asked.fireId)
+      return inFlightSinceMs === undefined ? statusOf(this.#parts.reasons.of(asked)) : { inFlightSinceMs }
     })
   }
 
-  #byOwner(timers: ReadonlyArray<Timer>): ReadonlyMap<string, Question> {
-    const { cluster, own, wall } = this.#parts
+  /** What the timers do now, wherever they are owned; each owner is asked once. */
+  statusesOf(timers: ReadonlyArray<Timer>): Effect.Effect<FiringStatuses> {
+    return Effect.suspend(() => {
+      const found = new Map<string, FiringStatus>()
+      const elsewhere = this.#lookHere(timers, found)
+      if (elsewhere.size === 0) return Effect.succeed(found)
+      // As many as there are owners.
+      const asked = Effect.forEach(elsewhere.values(), (question) => this.#ask(question, found), {
+        concurrency: "unbounded",
+        discard: true,
+      })
+      return Effect.as(asked, found)
+    })
+  }
+
+  /** What is known here of a timer that was armed just now. No other node is asked: the answer must not wait for it. */
+  statusWhenArmed(timer: Timer): FiringStatus {
+    const { own, reasons, wall } = this.#parts
+    if (timer.fireAt > wall.now()) return quiet
+    const shard = own.shardOf(timer)
+    const isOwn = shard !== undefined && own.owns(shard)
+    return statusOf(isOwn ? reasons.of(this.#asked(timer)) : reasons.ofPause(timer))
+  }
+
+  /** Looks at the timers of this node's shards, and sorts the others by their owners. */
+  #lookHere(timers: ReadonlyArray<Timer>, found: Map<string, FiringStatus>): ReadonlyMap<string, Question> {
+    const { cluster, own, reasons, wall } = this.#parts
     const byOwner = new Map<string, Question>()
-    if (cluster === undefined) return byOwner
-    const latest = wall.now() + soonMs
+    const nowMs = wall.now()
     for (const timer of timers) {
-      const shard = timer.fireAt > latest ? undefined : own.shardOf(timer)
+      const inFlightSinceMs = own.inFlightSince(timer)
+      if (inFlightSinceMs !== undefined) {
+        found.set(timer.fireId, { inFlightSinceMs })
+        continue
+      }
+      const shard = timer.fireAt > nowMs + soonMs ? undefined : own.shardOf(timer)
       if (shard === undefined) continue
-      // Of this node itself it tells nothing: its own were found already.
-      const to = cluster.view.ownerOf(shard)
+      if (own.owns(shard)) {
+        const waiting = timer.fireAt > nowMs ? undefined : reasons.of(this.#asked(timer))
+        if (waiting !== undefined) found.set(timer.fireId, { waiting })
+        continue
+      }
+      const to = cluster?.view.ownerOf(shard)
       if (to === undefined) continue
       const question = byOwner.get(to.address)
-      if (question === undefined) byOwner.set(to.address, { to, fireIds: [timer.fireId] })
-      else question.fireIds.push(timer.fireId)
+      if (question === undefined) byOwner.set(to.address, { to, timers: [this.#asked(timer)] })
+      else question.timers.push(this.#asked(timer))
     }
     return byOwner
   }
 
-  #ask(to: PeerNode, fireIds: ReadonlyArray<string>): Effect.Effect<ReadonlyArray<string>> {
+  #asked({ namespace, uuid, fireId, fireAt, updatedAt, spec: { target } }: Timer): AskedTimer {
+    const host = this.#parts.dispatcher.hostNameOf(target)
+    return { namespace, uuid, fireId, fireAt, updatedAt, targetType: target.type, host }
+  }
+
+  #ask({ to, timers }: Question, found: Map<string, FiringStatus>): Effect.Effect<void> {
     return Effect.suspend(() => {
       const { cluster } = this.#parts
       const underWay = this.#asking.get(to.address) ?? 0
-      if (cluster === undefined || underWay >= asksAtOnce) return Effect.succeed([])
+      if (cluster === undefined || underWay >= asksAtOnce) return Effect.void
       this.#asking.set(to.address, underWay + 1)
-      return cluster.peers.inFlight(to, fireIds).pipe(
-        Effect.map((answers) => fireIds.filter((_, index) => answers[index] === true)),
+      return cluster.peers.firing(to, timers).pipe(
         Effect.timeoutOrElse({ duration: askWithinMs, orElse: () => Effect.succeed([]) }),
         Effect.catch(() => Effect.succeed([])),
+        Effect.map((statuses) => noteAll(timers, statuses, found)),
         Effect.ensuring(Effect.sync(() => this.#endAsking(to.address))),
       )
     })
@@ -100,3 +131,20 @@ export class FlightViews {
     else this.#asking.set(address, underWay - 1)
   }
 }
+
+const noteAll = (
+  timers: ReadonlyArray<AskedTimer>,
+  statuses: ReadonlyArray<FiringStatus>,
+  found: Map<string, FiringStatus>,
+): void => {
+  for (const [index, { fireId }] of timers.entries()) {
+    const status = statuses[index]
+    if (status !== undefined) found.set(fireId, status)
+  }
+}
+
+/** Not due, or about to start. */
+const quiet: FiringStatus = {}
+
+const statusOf = (waiting: FiringStatus["waiting"]): FiringStatus =>
+  waiting === undefined ? quiet : { waiting }

@@ -6,6 +6,7 @@ import type { FinishedLife, FinishedState, Spec, Timer, TimerKey } from "../../d
 import { keyOf } from "../../domain/TimerKey.ts"
 import type { AddedTerms } from "../../domain/timerFields.ts"
 import { unreadableReason } from "../../domain/unreadableKey.ts"
+import type { FiringStatus, Waiting } from "../../domain/Waiting.ts"
 import type {
   CancelAnswer,
   Change,
@@ -14,10 +15,9 @@ import type {
   PutAnswer,
   ScheduleAnswer,
 } from "../../domain/WriteItem.ts"
-import type { CarriedAnswer, CarriedItem } from "../../ports/Peers.ts"
+import type { AskedTimer, CarriedAnswer, CarriedItem } from "../../ports/Peers.ts"
 import type {
   InvalidCursor,
-  Listed,
   ListFilter,
   ListPage,
   ListQuery,
@@ -52,9 +52,10 @@ export interface UpdateCommand {
   readonly set: Change["set"]
 }
 
-/** A timer as a caller sees it: what is stored, and whether an attempt is running now. */
+/** A timer as a caller sees it: what is stored, whether an attempt is running now, and why a due one has not started. */
 export type TimerView =
-  | { readonly state: "pending" | "inFlight"; readonly timer: Timer }
+  | { readonly state: "pending"; readonly timer: Timer; readonly waiting?: Waiting }
+  | { readonly state: "inFlight"; readonly timer: Timer; readonly startedAt: number }
   | { readonly state: FinishedState; readonly life: FinishedLife }
 
 export class Scheduler extends Context.Service<
@@ -95,18 +96,20 @@ export class Scheduler extends Context.Service<
     count(
       query: ListFilter & Pick<ListQuery, "namespace" | "state"> & { readonly limit?: number },
     ): Effect.Effect<{ readonly count: number; readonly capped: boolean }, StoreError>
-    /** Whether an attempt of the arming is running now; where another node owns it, by that node's word. */
-    isInFlight(timer: Timer): Effect.Effect<boolean>
+    /** A pending timer with what it does now. Another node that owns it is asked. */
+    viewOf(timer: Timer): Effect.Effect<TimerView>
+    /** The same for a timer that was armed just now. No other node is asked. */
+    viewWhenArmed(timer: Timer): TimerView
     /** Writes that another node carried here because this one owns their shards; an answer for each, in order. */
     accept(items: ReadonlyArray<CarriedItem>): Effect.Effect<ReadonlyArray<CarriedAnswer>>
-    /** For each in order, whether an attempt of it is running here. */
-    isInFlightHere(fireIds: ReadonlyArray<string>): ReadonlyArray<boolean>
+    /** For each in order, what this node says about it as its owner. */
+    firingHere(timers: ReadonlyArray<AskedTimer>): ReadonlyArray<FiringStatus>
   }
 >()("punctual/engine/Scheduler") {}
 
 export interface SchedulerParts extends CallerWritesParts, ItemMakerParts {
   readonly store: TimerStore["Service"]
-  readonly flights: Pick<FlightViews, "inFlightAmong" | "areHere">
+  readonly flights: Pick<FlightViews, "statusesOf" | "statusesHere" | "statusWhenArmed">
   readonly metrics: EngineMetrics
 }
 
@@ -124,7 +127,7 @@ export const makeScheduler = (parts: SchedulerParts): Scheduler["Service"] => {
     ...cancelling(parts.store, writes, items),
     ...reading(parts.store, flights),
     accept: (carried) => acceptAll(own, carried),
-    isInFlightHere: (fireIds) => flights.areHere(fireIds),
+    firingHere: (timers) => flights.statusesHere(timers),
     ...makeDeadLetters({ ...parts, write: (item) => writes.answerOf(() => item) }),
   })
 }
@@ -196,31 +199,35 @@ const pendingMatching = Effect.fnUntraced(function* (
 const reading = (
   store: SchedulerParts["store"],
   flights: SchedulerParts["flights"],
-): Pick<Calls, "get" | "list" | "count" | "isInFlight"> => ({
+): Pick<Calls, "get" | "list" | "count" | "viewOf" | "viewWhenArmed"> => ({
   get: Effect.fnUntraced(function* (namespace, timerId) {
     const { pending, last } = yield* store.find(keyOf(namespace, timerId))
     const why = (pending ?? last)?.spec.unreadable
     if (why !== undefined) return yield* new TimerUnreadable({ reason: unreadableReason(why) })
     if (pending !== undefined) {
-      return viewOf({ state: "pending", timer: pending }, yield* flights.inFlightAmong([pending]))
+      return pendingView(pending, (yield* flights.statusesOf([pending])).get(pending.fireId))
     }
     return last === undefined ? undefined : { state: last.state, life: last }
   }),
   list: Effect.fnUntraced(function* (query) {
     const { items, next } = yield* store.list(query)
     const pending = items.flatMap((item) => (item.state === "pending" ? [item.timer] : []))
-    const inFlight = yield* flights.inFlightAmong(pending)
-    const timers = items.map((item) => viewOf(item, inFlight))
+    const statuses = yield* flights.statusesOf(pending)
+    const timers = items.map((item) =>
+      item.state === "pending" ? pendingView(item.timer, statuses.get(item.timer.fireId)) : item,
+    )
     return { timers, ...(next === undefined ? {} : { next }) }
   }),
   count: (query) => store.count({ limit: countAtMost, ...query }),
-  isInFlight: (timer) => Effect.map(flights.inFlightAmong([timer]), (running) => running.has(timer.fireId)),
+  viewOf: (timer) =>
+    Effect.map(flights.statusesOf([timer]), (statuses) => pendingView(timer, statuses.get(timer.fireId))),
+  viewWhenArmed: (timer) => pendingView(timer, flights.statusWhenArmed(timer)),
 })
 
-const viewOf = (listed: Listed, inFlight: ReadonlySet<string>): TimerView =>
-  listed.state === "pending" && inFlight.has(listed.timer.fireId)
-    ? { state: "inFlight", timer: listed.timer }
-    : listed
+const pendingView = (timer: Timer, { inFlightSinceMs, waiting }: FiringStatus = {}): TimerView => {
+  if (inFlightSinceMs !== undefined) return { state: "inFlight", timer, startedAt: inFlightSinceMs }
+  return waiting === undefined ? { state: "pending", timer } : { state: "pending", timer, waiting }
+}
 
 /** Answers when all of them are answered. */
 const acceptAll = (

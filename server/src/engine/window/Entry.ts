@@ -17,7 +17,7 @@ export interface Home {
 
 /**
  * - waiting: in the window's heap, until it is due
- * - held: due, but a change of its key is queued: whatever that answers decides
+ * - held: due, but a change of its key is queued: the answer to that change decides
  * - ready: due, in the dispatcher's queue; it can still be cancelled
  * - inFlight: its attempt is running
  * - settling: its attempt has ended, its outcome is in the write queue
@@ -29,6 +29,8 @@ export class Entry implements HeapItem {
   state: EntryState = "waiting"
   /** Its key was cancelled or armed anew while its attempt ran: its outcome only goes on record. */
   isSuperseded = false
+  /** When its attempt started, by the wall clock. */
+  startedAt: number | undefined
   /** Where its attempt goes, once the dispatcher has asked for that. */
   host: string | undefined
   readonly home: Home

@@ -16,7 +16,7 @@ export interface OwnWritesParts {
 
 /** Writes of one key go one a commit: more of them at once would only wait. */
 export const queuedPerKey = 100
-/** What a caller that is refused for now shall wait. */
+/** How long a caller that is refused for now should wait. */
 export const retryAfterMs = 1_000
 
 export class OwnWrites {
@@ -27,12 +27,12 @@ export class OwnWrites {
   }
 
   /** Unknown until the store has told how many shards it has. */
-  shardOf({ uuid }: TimerKey): number | undefined {
+  shardOf({ uuid }: Pick<TimerKey, "uuid">): number | undefined {
     const { shards } = this.#parts.ownership
     return shards === undefined ? undefined : shardOf(uuid, shards)
   }
 
-  loopOf(key: TimerKey): ShardLoop | undefined {
+  loopOf(key: Pick<TimerKey, "uuid">): ShardLoop | undefined {
     const shard = this.shardOf(key)
     return shard === undefined ? undefined : this.#parts.ownership.loopOf(shard)
   }
@@ -42,10 +42,10 @@ export class OwnWrites {
     return this.#parts.ownership.loopOf(shard) !== undefined
   }
 
-  /** Whether an attempt of this arming runs here. */
-  isInFlight(timer: Timer): boolean {
+  /** When the attempt of this arming that runs here started. */
+  inFlightSince(timer: Timer): number | undefined {
     const entry = this.loopOf(timer)?.window.entryOf(timer.uuid)
-    return entry?.state === "inFlight" && entry.timer.fireId === timer.fireId
+    return entry?.state === "inFlight" && entry.fireId === timer.fireId ? entry.startedAt : undefined
   }
 
   /** Queues the item, or says why not. Answers once, perhaps before this returns. */
@@ -78,7 +78,7 @@ export class OwnWrites {
 const notOwner: CarriedAnswer = { kind: "notOwner" }
 const unknown: CarriedAnswer = { kind: "unknown" }
 
-/** A create does not ask: it starts the next life, whatever runs. What is dead does not run. */
+/** A create starts the next life, even while an attempt runs. A dead timer has no attempt that runs. */
 const tellInFlight = (item: CarriedItem, inFlight: string | undefined): CarriedItem => {
   if (inFlight === undefined) return item
   return item.kind === "put" || isOfDead(item) ? item : { ...item, inFlight }

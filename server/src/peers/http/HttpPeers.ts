@@ -8,14 +8,8 @@ import { randomUUID } from "node:crypto"
 import { Context, Effect, Layer, Result } from "effect"
 import { type CarriedAnswer, PeerError, type PeerNode, Peers } from "../../ports/Peers.ts"
 import { ShardLags } from "../../ports/ShardLags.ts"
-import {
-  decodeInFlightReply,
-  decodeLagsReply,
-  decodeWriteReply,
-  encodeInFlightCall,
-  encodeWriteCall,
-  wireVersion,
-} from "./peerWire.ts"
+import { decodeFiringReply, encodeFiringCall } from "./firingWire.ts"
+import { decodeLagsReply, decodeWriteReply, encodeWriteCall, wireVersion } from "./peerWire.ts"
 
 export interface HttpPeersOptions {
   /** Shared by all nodes of the cluster. */
@@ -33,7 +27,7 @@ const replyBytesMax = 16 * 1024 * 1024
 export const HttpPeers = {
   layer: (options: HttpPeersOptions): Layer.Layer<Peers | ShardLags> =>
     Layer.syncContext(() => {
-      // The runtime's fetch heeds HTTP_PROXY and its like; nodes speak to each other directly.
+      // The runtime's fetch uses HTTP_PROXY and similar variables. Nodes connect to each other directly.
       process.env["NO_PROXY"] = "*"
       const caller = new Caller(options)
       const peers = Peers.of({
@@ -43,10 +37,10 @@ export const HttpPeers = {
             (text): Effect.Effect<ReadonlyArray<CarriedAnswer>, PeerError> =>
               understood(decodeWriteReply(text, items)),
           ),
-        inFlight: (to, fireIds) =>
+        firing: (to, timers) =>
           Effect.flatMap(
-            caller.post(to, "inFlight", () => encodeInFlightCall(fireIds)),
-            (text) => understood(decodeInFlightReply(text)),
+            caller.post(to, "firing", () => encodeFiringCall(timers)),
+            (text) => understood(decodeFiringReply(text)),
           ),
         nudge: (to) => Effect.asVoid(caller.post(to, "nudge", () => "{}")),
       })
@@ -61,7 +55,7 @@ export const HttpPeers = {
     }),
 } as const
 
-/** Whatever the peer did, it was not said in a way that this node understands. */
+/** The peer may have done what it was asked, but this node does not understand its answer. */
 const understood = <A>(reply: Result.Result<A, string>): Effect.Effect<A, PeerError> =>
   Result.isSuccess(reply)
     ? Effect.succeed(reply.success)

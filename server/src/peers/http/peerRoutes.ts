@@ -1,25 +1,19 @@
-// What other nodes ask of this one: to take writes of shards that it owns, which attempts run here, how far it lags,
-// and to look for shards that were released. Only nodes that know the cluster's secret are heard, and a call that is refused has done
-// nothing, and says so: `{ "refused": why }`.
+// What other nodes ask of this one: to take writes of shards that it owns, what its timers do now, how far it lags,
+// and to look for shards that were released. A call needs the cluster's secret. A refused call has done nothing, and
+// its answer says so: `{ "refused": why }`.
 import { createHash, timingSafeEqual } from "node:crypto"
 import { Effect, Result } from "effect"
 import type { Scheduler } from "../../engine/front/Scheduler.ts"
 import { defaultBodyOptions, RequestBodies } from "../../http/RequestBody.ts"
 import type { ShardLag } from "../../ports/ShardLags.ts"
+import { decodeFiringCall, encodeFiringReply } from "./firingWire.ts"
 import { callHeader, toHeader, versionHeader } from "./HttpPeers.ts"
-import {
-  decodeInFlightCall,
-  decodeWriteCall,
-  encodeInFlightReply,
-  encodeLagsReply,
-  encodeWriteReply,
-  wireVersion,
-} from "./peerWire.ts"
+import { decodeWriteCall, encodeLagsReply, encodeWriteReply, wireVersion } from "./peerWire.ts"
 
 export interface PeerRoutesOptions {
   /** What this node is called: only what is meant for it is taken. */
   readonly node: string
-  readonly scheduler: Pick<Scheduler["Service"], "accept" | "isInFlightHere">
+  readonly scheduler: Pick<Scheduler["Service"], "accept" | "firingHere">
   /** Shards were released that may be this node's. */
   readonly nudge: Effect.Effect<void>
   /** Of the shards that this node owns. */
@@ -101,13 +95,13 @@ const answersOf = ({ scheduler, nudge, lags }: PeerRoutesOptions): ReadonlyMap<s
       },
     ],
     [
-      "inFlight",
+      "firing",
       (text) => {
-        const fireIds = decodeInFlightCall(text)
+        const timers = decodeFiringCall(text)
         return Effect.succeed(
-          Result.isFailure(fireIds)
-            ? refused(400, fireIds.failure)
-            : json(encodeInFlightReply(scheduler.isInFlightHere(fireIds.success))),
+          Result.isFailure(timers)
+            ? refused(400, timers.failure)
+            : json(encodeFiringReply(scheduler.firingHere(timers.success))),
         )
       },
     ],
@@ -117,7 +111,7 @@ const answersOf = ({ scheduler, nudge, lags }: PeerRoutesOptions): ReadonlyMap<s
 
 const notThere: Answer = () => Effect.succeed(refused(404, "there is nothing here"))
 
-/** Digests have one length, whatever is compared: neither the time nor an error tells how near a guess was. */
+/** Digests all have the same length, so neither the time nor an error shows how near a guess was. */
 const secretCheck = (secret: string | undefined): ((authorization: string | null) => boolean) => {
   const digest = (text: string) => createHash("sha256").update(text).digest()
   const expected = digest(`Bearer ${secret ?? ""}`)

@@ -131,7 +131,7 @@ const AnswerOnWire = Schema.Union([
   Schema.Struct({ kind: Schema.Literals(["notOwner", "unknown"]) }),
 ])
 
-/** How many items one call may hold, whatever they weigh. */
+/** How many items one call may hold, of any size. */
 export const itemsMax = 1_000
 
 const WriteCall = Schema.Struct({
@@ -139,10 +139,6 @@ const WriteCall = Schema.Struct({
   items: Schema.Array(ItemOnWire).check(Schema.isMaxLength(itemsMax)),
 })
 const WriteReply = Schema.Struct({ specs: Schema.Array(SpecShape), answers: Schema.Array(AnswerOnWire) })
-const InFlightCall = Schema.Struct({
-  fireIds: Schema.Array(Schema.String).check(Schema.isMaxLength(itemsMax)),
-})
-const InFlightReply = Schema.Struct({ inFlight: Schema.Array(Schema.Boolean) })
 const LagsReply = Schema.Struct({
   lags: Schema.Array(Schema.Struct({ shard: Count, epoch: Count, lagMs: Count })).check(
     Schema.isMaxLength(itemsMax),
@@ -153,7 +149,7 @@ type TimerOnWire = typeof TimerOnWire.Type
 type AnsweredLife = typeof AnsweredLife.Type
 type ItemOnWire = typeof ItemOnWire.Type
 type WriteAnswerOnWire = typeof WriteAnswerOnWire.Type
-type Decoded<A> = Result.Result<A, string>
+export type Decoded<A> = Result.Result<A, string>
 
 export const encodeWriteCall = (items: ReadonlyArray<CarriedItem>): string => {
   const specs = new Specs()
@@ -186,32 +182,21 @@ export const decodeWriteReply = (
     })
   })
 
-export const encodeInFlightCall = (fireIds: ReadonlyArray<string>): string => JSON.stringify({ fireIds })
-
-export const decodeInFlightCall = (text: string): Decoded<ReadonlyArray<string>> =>
-  decoded(decodeFireIds, text, ({ fireIds }) => fireIds)
-
-export const encodeInFlightReply = (inFlight: ReadonlyArray<boolean>): string => JSON.stringify({ inFlight })
-
-export const decodeInFlightReply = (text: string): Decoded<ReadonlyArray<boolean>> =>
-  decoded(decodeInFlight, text, ({ inFlight }) => inFlight)
-
 export const encodeLagsReply = (lags: ReadonlyArray<ShardLag>): string => JSON.stringify({ lags })
 
 export const decodeLagsReply = (text: string): Decoded<ReadonlyArray<ShardLag>> =>
   decoded(decodeLags, text, ({ lags }) => lags)
 
-const strictly = { onExcessProperty: "error" } as const
+export const strictly = { onExcessProperty: "error" } as const
 const decodeCall = SchemaParser.decodeUnknownResult(WriteCall, strictly)
 const decodeReply = SchemaParser.decodeUnknownResult(WriteReply, strictly)
-const decodeFireIds = SchemaParser.decodeUnknownResult(InFlightCall, strictly)
-const decodeInFlight = SchemaParser.decodeUnknownResult(InFlightReply, strictly)
 const decodeLags = SchemaParser.decodeUnknownResult(LagsReply, strictly)
 
 /** Well-formed, and still not what it should be. */
-class WireMismatch extends Error {}
+export class WireMismatch extends Error {}
 
-const decoded = <Wire, A>(
+/** What a message says, or why it cannot be read. */
+export const decoded = <Wire, A>(
   decode: (json: unknown) => Result.Result<Wire, Parameters<typeof malformedMessage>[0]>,
   text: string,
   use: (wire: Wire) => A,

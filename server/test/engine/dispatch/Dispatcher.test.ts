@@ -2,7 +2,7 @@
 // and hosts that fail.
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
-import type { DispatcherLimits } from "../../../src/engine/dispatch/Dispatcher.ts"
+import type { DispatcherLimits } from "../../../src/engine/dispatch/DispatcherLimits.ts"
 import type { Delivery } from "../../../src/ports/Deliverer.ts"
 import { DispatcherRig, type Running, rigLimits } from "../../../testkit/DispatcherRig.ts"
 import { runsOf } from "../../../testkit/effort.ts"

@@ -2,10 +2,12 @@
 import { describe, expect, test } from "bun:test"
 import { createServer } from "node:http"
 import { Effect, type Scope } from "effect"
+import type { FiringStatus } from "../../../src/domain/Waiting.ts"
 import { listen } from "../../../src/http/listener/Listener.ts"
 import { HttpPeers } from "../../../src/peers/http/HttpPeers.ts"
 import { bodyBytesMax, makePeerRoutes, type PeerRoutesOptions } from "../../../src/peers/http/peerRoutes.ts"
 import {
+  type AskedTimer,
   type CarriedAnswer,
   type CarriedItem,
   type PeerError,
@@ -32,6 +34,8 @@ interface Far {
   readonly peer: PeerNode
   /** What it was given to write, call by call. */
   readonly taken: Array<ReadonlyArray<CarriedItem>>
+  /** The timers whose status it was asked for. */
+  readonly askedAbout: Array<AskedTimer>
   nudges: number
   answer: (items: ReadonlyArray<CarriedItem>) => Effect.Effect<ReadonlyArray<CarriedAnswer>>
 }
@@ -45,11 +49,22 @@ const created = (item: CarriedItem): CarriedAnswer =>
     ? { kind: "answered", answer: { result: "created", timer: item.timer } }
     : { kind: "answered", answer: { result: "notFound" } }
 
+const { namespace, uuid, updatedAt } = sampleTimer()
+const asked: AskedTimer = {
+  ...{ namespace, uuid, fireId: "a", fireAt: 5, updatedAt },
+  ...{ targetType: "webhook", host: "hö.example:8443" },
+}
+
+const waits: FiringStatus = {
+  waiting: { reason: "breaker", sinceMs: 12, detail: "hö.example failed." },
+}
+
 /** The other node. */
 const startFar = (options: Partial<PeerRoutesOptions> = {}): Effect.Effect<Far, unknown, Scope.Scope> =>
   Effect.gen(function* () {
     const far = {
       taken: [] as Far["taken"],
+      askedAbout: [] as Far["askedAbout"],
       nudges: 0,
       answer: (items: ReadonlyArray<CarriedItem>) => Effect.succeed(items.map(created)),
     }
@@ -61,7 +76,13 @@ const startFar = (options: Partial<PeerRoutesOptions> = {}): Effect.Effect<Far, 
             far.taken.push(items)
             return far.answer(items)
           }),
-        isInFlightHere: (fireIds) => fireIds.map((fireId) => fireId === "running"),
+        firingHere: (timers) => {
+          far.askedAbout.push(...timers)
+          return timers.map(({ fireId }) => {
+            if (fireId === "waits") return waits
+            return fireId === "running" ? { inFlightSinceMs: 7 } : {}
+          })
+        },
       },
       nudge: Effect.sync(() => {
         far.nudges++
@@ -218,12 +239,15 @@ describe("a call", () => {
       }),
     ))
 
-  test("leaves it to the owner to say which attempts run", () =>
+  test("leaves it to the owner to say which attempts run, and why what is due waits", () =>
     withFar((far, peers) =>
       Effect.gen(function* () {
         yield* peers.write(far.peer, [cancelOf(sampleTimer(), { inFlight: "claimed" })])
         expect(far.taken[0]?.[0]).not.toHaveProperty("inFlight")
-        expect(yield* peers.inFlight(far.peer, ["running", "other"])).toEqual([true, false])
+        const timers = ["running", "waits", "other"].map((fireId) => ({ ...asked, fireId }))
+        const statuses = yield* peers.firing(far.peer, timers)
+        expect(statuses).toEqual([{ inFlightSinceMs: 7 }, waits, {}])
+        expect(far.askedAbout).toEqual(timers)
         yield* peers.nudge(far.peer)
         expect(far.nudges).toBe(1)
       }),
@@ -319,7 +343,7 @@ describe("the far side", () => {
     withFar((far, peers) =>
       Effect.gen(function* () {
         for (const authorization of ["", "Bearer ", "Bearer wrong", secret, `Bearer ${secret}x`]) {
-          for (const path of ["write", "inFlight", "nudge", "lags"]) {
+          for (const path of ["write", "firing", "nudge", "lags"]) {
             expect((yield* post(far, path, { authorization })).status).toBe(401)
           }
         }
@@ -403,7 +427,7 @@ describe("the far side", () => {
           expect([response.status, answer]).toEqual([400, expect.stringContaining(where)])
           expect(answer).toContain("refused")
         }
-        expect((yield* post(far, "inFlight", {}, '{"fireIds":[1]}')).status).toBe(400)
+        expect((yield* post(far, "firing", {}, '{"timers":[1]}')).status).toBe(400)
         expect(far.taken).toEqual([])
         expect((yield* post(far, "write", {}, JSON.stringify({ items: [put], specs: [spec] }))).status).toBe(
           200,
