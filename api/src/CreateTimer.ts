@@ -7,6 +7,7 @@ import { AnyJson } from "./AnyJson.ts"
 import { makeCallbackUrl } from "./CallbackUrl.ts"
 import { CorrelationId } from "./CorrelationId.ts"
 import { durationBetween } from "./DurationMs.ts"
+import { described } from "./described.ts"
 import { Instant } from "./Instant.ts"
 import type { Limits } from "./Limits.ts"
 import { Namespace } from "./Namespace.ts"
@@ -21,17 +22,25 @@ import { TimerId } from "./TimerId.ts"
 export const createResults = ["created", "replaced", "unchanged", "alreadyFinished"] as const
 export const existingRules = ["replace", "keep", "fail"] as const
 
+export const executeAtText =
+  "The instant at or after which the timer fires: ISO 8601 with an offset (Z or ±hh:mm). Finer than a millisecond rounds up. A timer with an instant in the past is due at once."
+export const delayText = "Fires this long after the service receives the request."
+export const expireAfterText =
+  "If the first attempt has not begun this long after executeAt, the timer becomes a dead letter."
+export const payloadText = (limits: Limits): string =>
+  `Any JSON, delivered byte for byte. At most ${limits.payloadBytes} bytes.`
+
 export const makeCreateTimer = perLimits((limits: Limits) =>
   Schema.Struct({
     namespace: Namespace,
     timerId: Schema.optionalKey(TimerId),
-    executeAt: Schema.optionalKey(Instant),
-    delay: Schema.optionalKey(durationBetween(0, limits.aheadMs)),
+    executeAt: Schema.optionalKey(Instant.pipe(described(executeAtText))),
+    delay: Schema.optionalKey(durationBetween(0, limits.aheadMs, delayText)),
     callbackUrl: Schema.optionalKey(makeCallbackUrl(limits)),
     target: Schema.optionalKey(makeTargetInput(limits)),
-    payload: Schema.optionalKey(AnyJson),
+    payload: Schema.optionalKey(AnyJson.annotate({ description: payloadText(limits) })),
     retryPolicy: Schema.optionalKey(makeRetryPolicyInput(limits)),
-    expireAfter: Schema.optionalKey(durationBetween(1, limits.aheadMs)),
+    expireAfter: Schema.optionalKey(durationBetween(1, limits.aheadMs, expireAfterText)),
     correlationId: Schema.optionalKey(CorrelationId),
     tags: Schema.optionalKey(Tags),
     onExisting: Schema.optionalKey(
@@ -53,7 +62,10 @@ export const makeCreateTimer = perLimits((limits: Limits) =>
 export type CreateTimer = ReturnType<typeof makeCreateTimer>["Type"]
 
 export const CreateTimerAnswer = Schema.Struct({
-  result: Schema.Literals(createResults),
+  result: Schema.Literals(createResults).annotate({
+    description:
+      "unchanged: an equal timer is pending, or onExisting is keep; alreadyFinished: a repeat of a create whose timer has finished. Both arm nothing.",
+  }),
   timer: TimerSchema,
 }).annotate({ identifier: "CreateTimerAnswer", description: "The timer, and what became of the request." })
 

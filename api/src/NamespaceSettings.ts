@@ -4,6 +4,7 @@
  */
 import { Schema } from "effect"
 import { Count } from "./Count.ts"
+import { described } from "./described.ts"
 import { Instant } from "./Instant.ts"
 import type { Limits } from "./Limits.ts"
 import { Namespace } from "./Namespace.ts"
@@ -115,7 +116,7 @@ const settingsFields = {
   createsPerSecond: Schema.optionalKey(Count),
   paused: Schema.Boolean,
   pausedSince: Schema.optionalKey(Instant),
-  updatedAt: Schema.optionalKey(Instant.annotate({ description: "Absent if nothing was ever set." })),
+  updatedAt: Schema.optionalKey(Instant.pipe(described("Absent if nothing was ever set."))),
 }
 
 const CappedCount = Schema.Struct({ count: Count, capped: Schema.Boolean }).annotate({

@@ -231,6 +231,7 @@ export const commonProblems = [
   InvalidRequest,
   Unauthorized,
   Forbidden,
+  MethodNotAllowed,
   RequestTimeout,
   BodyTooLarge,
   UnsupportedMediaType,

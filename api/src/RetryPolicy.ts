@@ -28,20 +28,23 @@ const integerBetween = (minimum: number, maximum: number, description: string) =
 
 /** What a request may say. Every field may be left out; intervals decode to milliseconds. */
 export const makeRetryPolicyInput = perLimits((limits: Limits) => {
-  const interval = Schema.optionalKey(durationBetween(1, limits.retryIntervalMs))
+  const interval = (purpose: string) =>
+    Schema.optionalKey(durationBetween(1, limits.retryIntervalMs, purpose))
   return Schema.Struct({
     maxAttempts: Schema.optionalKey(
       integerBetween(1, limits.attempts, "How often delivery is tried in all; 10 when left out."),
     ),
-    initialInterval: interval,
+    initialInterval: interval("The wait before the first retry; 5s when left out."),
     backoffMultiplier: Schema.optionalKey(
       numberBetween(1, 100, "By what the interval grows after each attempt; 4 when left out."),
     ),
-    maxInterval: interval,
+    maxInterval: interval("The longest wait between two attempts; 8h when left out."),
     jitter: Schema.optionalKey(
       numberBetween(0, 1, "The share of each wait that is left to chance; 0.2 when left out."),
     ),
-    maxDuration: Schema.optionalKey(durationBetween(1, limits.aheadMs)),
+    maxDuration: Schema.optionalKey(
+      durationBetween(1, limits.aheadMs, "No attempt begins later than this after the first one."),
+    ),
   })
     .annotate({
       message: "must be an object of retry settings",

@@ -26,7 +26,13 @@ export const makeTargetInput = perLimits((limits: Limits) =>
         }),
       ),
       headers: Schema.optionalKey(makeWebhookHeaders(limits)),
-      timeout: Schema.optionalKey(durationBetween(limits.timeoutMinMs, limits.timeoutMaxMs)),
+      timeout: Schema.optionalKey(
+        durationBetween(
+          limits.timeoutMinMs,
+          limits.timeoutMaxMs,
+          "How long the receiver may take to answer.",
+        ),
+      ),
       body: Schema.optionalKey(
         Schema.Literals(bodies).annotate({
           message: `must be one of ${bodies.join(", ")}`,

@@ -3,6 +3,7 @@ import { Schema } from "effect"
 import { AnyJson } from "./AnyJson.ts"
 import { Count } from "./Count.ts"
 import { DurationMs } from "./DurationMs.ts"
+import { described } from "./described.ts"
 import { Instant } from "./Instant.ts"
 import { RetryPolicySchema } from "./RetryPolicy.ts"
 import { TargetSchema } from "./Target.ts"
@@ -18,26 +19,42 @@ export const Revision = Schema.Number.annotate({ message: "must be a revision: a
   }),
 )
 
+/** Answers carry it as text; receivers of webhooks see the same value as `webhook-id`. */
+export const FireId = Schema.String.annotate({
+  format: "uuid",
+  description:
+    "A UUID v7, made each time the timer is armed. It is the same on every attempt: receivers drop repeats by it.",
+})
+
 const Attempt = Schema.Struct({
-  at: Instant,
-  status: Schema.optionalKey(Count),
-  error: Schema.optionalKey(Schema.String),
-  durationMs: Count,
-}).annotate({ identifier: "Attempt" })
+  at: Instant.pipe(described("When the attempt began.")),
+  status: Schema.optionalKey(
+    Count.annotate({ description: "The HTTP status of the answer, if there was one." }),
+  ),
+  error: Schema.optionalKey(Schema.String.annotate({ description: "Why the attempt failed." })),
+  durationMs: Count.annotate({ description: "How long the attempt took." }),
+}).annotate({ identifier: "Attempt", description: "One attempt to deliver the timer." })
 
 /**
  * Ids are plain text here: what the service answers has been checked when it came in, and a client must be
  * able to read what a newer server accepts.
  */
 export const TimerSchema = Schema.Struct({
-  namespace: Schema.String,
-  timerId: Schema.String,
-  state: Schema.Literals(timerStates),
-  revision: Count,
-  fireId: Schema.String,
-  executeAt: Instant,
-  fireAt: Schema.optionalKey(Instant),
-  attempts: Count,
+  namespace: Schema.String.annotate({ description: "The namespace of the timer." }),
+  timerId: Schema.String.annotate({ description: "The id of the timer in its namespace." }),
+  state: Schema.Literals(timerStates).annotate({
+    description:
+      "pending: waits for fireAt; inFlight: an attempt is running; delivered, cancelled and dead: finished.",
+  }),
+  revision: Count.annotate({
+    description: "Grows with every arming of a key, across its lives. Send it as ifRevision.",
+  }),
+  fireId: FireId,
+  executeAt: Instant.pipe(described("The instant that the caller asked for.")),
+  fireAt: Schema.optionalKey(
+    Instant.pipe(described("When the next attempt is due. Absent once the timer has finished.")),
+  ),
+  attempts: Count.annotate({ description: "How many attempts have begun since the timer was armed." }),
   lastAttempt: Schema.optionalKey(Attempt),
   attemptLog: Schema.optionalKey(
     Schema.Array(Attempt).annotate({
@@ -49,13 +66,21 @@ export const TimerSchema = Schema.Struct({
     AnyJson.annotate({ description: "In what `get` answers, and in lists that ask for it by `include`." }),
   ),
   retryPolicy: RetryPolicySchema,
-  expireAfterMs: Schema.optionalKey(DurationMs),
-  correlationId: Schema.String,
+  expireAfterMs: Schema.optionalKey(
+    DurationMs.pipe(described("How long after executeAt the first attempt may begin.")),
+  ),
+  correlationId: Schema.String.annotate({
+    description: "The caller's own id of the work that the timer belongs to, or one that the service made.",
+  }),
   tags: Schema.optionalKey(Schema.Array(Schema.String)),
-  createdAt: Instant,
-  updatedAt: Instant,
-  finishedAt: Schema.optionalKey(Instant),
-  latenessMs: Schema.optionalKey(Count),
+  createdAt: Instant.pipe(described("When this life of the key was created.")),
+  updatedAt: Instant.pipe(described("When the timer was last armed, or when its latest attempt ended.")),
+  finishedAt: Schema.optionalKey(
+    Instant.pipe(described("When the timer was delivered, cancelled or found dead.")),
+  ),
+  latenessMs: Schema.optionalKey(
+    Count.annotate({ description: "How late the attempt that delivered the timer began." }),
+  ),
   reason: Schema.optionalKey(
     Schema.String.annotate({
       description:
