@@ -10,6 +10,7 @@ import { createResults } from "./CreateTimer.ts"
 import type { Limits } from "./Limits.ts"
 import { ProblemDocument } from "./Problem.ts"
 import { perLimits } from "./perLimits.ts"
+import { FireId } from "./Timer.ts"
 
 export const makeCreateManyTimers = perLimits((limits: Limits) => {
   const message = `must be an array of 1 to ${limits.createMany} timers`
@@ -30,10 +31,13 @@ const CreatedItem = Schema.Struct({
   result: Schema.Literals(createResults),
   timerId: Schema.String,
   revision: Count,
-  fireId: Schema.String,
-}).annotate({ identifier: "CreatedItem" })
+  fireId: FireId,
+}).annotate({ identifier: "CreatedItem", description: "A timer of the request that was accepted." })
 
-const FailedItem = Schema.Struct({ problem: ProblemDocument }).annotate({ identifier: "FailedItem" })
+const FailedItem = Schema.Struct({ problem: ProblemDocument }).annotate({
+  identifier: "FailedItem",
+  description: "A timer of the request that was refused.",
+})
 
 export const CreateManyTimersAnswer = Schema.Struct({
   results: Schema.Array(Schema.Union([CreatedItem, FailedItem])),

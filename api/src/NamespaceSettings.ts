@@ -108,14 +108,16 @@ const settingsFields = {
       fingerprint: Schema.String.annotate({
         description: "The first 16 hex digits of the SHA-256 of the secret's bytes.",
       }),
-    }).annotate({ identifier: "SecretFingerprint" }),
+    }).annotate({ identifier: "SecretFingerprint", description: "A webhook secret, by its fingerprint." }),
   ),
   retryPolicy: Schema.optionalKey(RetryPolicySchema),
-  maxInFlight: Schema.optionalKey(Count),
-  maxPending: Schema.optionalKey(Count),
-  createsPerSecond: Schema.optionalKey(Count),
-  paused: Schema.Boolean,
-  pausedSince: Schema.optionalKey(Instant),
+  maxInFlight: Schema.optionalKey(Count.annotate({ description: "How many attempts may run at once." })),
+  maxPending: Schema.optionalKey(Count.annotate({ description: "How many pending timers it may have." })),
+  createsPerSecond: Schema.optionalKey(
+    Count.annotate({ description: "How many timers it may create a second." }),
+  ),
+  paused: Schema.Boolean.annotate({ description: "Whether no attempt starts in the namespace." }),
+  pausedSince: Schema.optionalKey(Instant.pipe(described("Since when the namespace is paused."))),
   updatedAt: Schema.optionalKey(Instant.pipe(described("Absent if nothing was ever set."))),
 }
 
@@ -133,6 +135,7 @@ export type PutNamespaceAnswer = typeof PutNamespaceAnswer.Type
 
 const NamespaceView = Schema.Struct({ ...settingsFields, pending: CappedCount, dead: CappedCount }).annotate({
   identifier: "NamespaceView",
+  description: "A namespace: its settings and its counts.",
 })
 
 export const NamespaceAnswer = Schema.Struct({ settings: NamespaceView }).annotate({

@@ -46,7 +46,7 @@ const FieldErrorSchema = Schema.Struct({
     description: "JSON pointer (RFC 6901) to the field; empty for the body.",
   }),
   detail: Schema.String.annotate({ description: "What is wrong with it, and the fix." }),
-}).annotate({ identifier: "FieldError" })
+}).annotate({ identifier: "FieldError", description: "What is wrong with one field." })
 
 export type FieldError = typeof FieldErrorSchema.Type
 
@@ -252,7 +252,7 @@ export const ProblemDocument = Schema.Struct({
   currentRevision: Schema.optionalKey(Count),
   quota: Schema.optionalKey(Schema.String),
   retryAfterSeconds: Schema.optionalKey(Count),
-}).annotate({ identifier: "ProblemDocument" })
+}).annotate({ identifier: "ProblemDocument", description: "Any problem, as data." })
 
 export type ProblemDocument = typeof ProblemDocument.Type
 

@@ -80,7 +80,12 @@ export const RetryPolicySchema = Schema.Struct({
       maxDurationMs: "maxDuration",
     }),
   )
-  .pipe(Schema.annotateEncoded({ identifier: "RetryPolicy" }))
+  .pipe(
+    Schema.annotateEncoded({
+      identifier: "RetryPolicy",
+      description: "The retry policy in force, with its defaults.",
+    }),
+  )
 
 type RetryPolicy = typeof RetryPolicySchema.Type
 

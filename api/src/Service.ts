@@ -57,7 +57,7 @@ const Breaker = Schema.Struct({
   probeInMs: Count.annotate({
     description: "Until one attempt is let through to see whether it is well again.",
   }),
-}).annotate({ identifier: "Breaker" })
+}).annotate({ identifier: "Breaker", description: "An open breaker: no attempt goes to its host." })
 
 export const ListBreakersAnswer = Schema.Struct({
   node: Schema.String.annotate({ description: "The node that answers: every node has breakers of its own." }),

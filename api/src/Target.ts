@@ -61,11 +61,15 @@ const WebhookTarget = Schema.Struct({
   body: Schema.Literals(bodies),
 })
   .pipe(Schema.encodeKeys({ timeoutMs: "timeout" }))
-  .pipe(Schema.annotateEncoded({ identifier: "WebhookTarget" }))
+  .pipe(Schema.annotateEncoded({ identifier: "WebhookTarget", description: "An HTTP request to a URL." }))
 
-const EventTarget = Schema.Struct({ type: Schema.Literal("event") }).annotate({ identifier: "EventTarget" })
+const EventTarget = Schema.Struct({ type: Schema.Literal("event") }).annotate({
+  identifier: "EventTarget",
+  description: "An event on the bus.",
+})
 const HandlerTarget = Schema.Struct({ type: Schema.Literal("handler") }).annotate({
   identifier: "HandlerTarget",
+  description: "A handler in the program that runs the engine.",
 })
 
 /** The complete target, as the service keeps it and as answers show it. */

@@ -72,7 +72,9 @@ export const TimerSchema = Schema.Struct({
   correlationId: Schema.String.annotate({
     description: "The caller's own id of the work that the timer belongs to, or one that the service made.",
   }),
-  tags: Schema.optionalKey(Schema.Array(Schema.String)),
+  tags: Schema.optionalKey(
+    Schema.Array(Schema.String).annotate({ description: "Words to find the timer by." }),
+  ),
   createdAt: Instant.pipe(described("When this life of the key was created.")),
   updatedAt: Instant.pipe(described("When the timer was last armed, or when its latest attempt ended.")),
   finishedAt: Schema.optionalKey(
@@ -89,4 +91,9 @@ export const TimerSchema = Schema.Struct({
   ),
 })
   .pipe(Schema.encodeKeys({ expireAfterMs: "expireAfter" }))
-  .pipe(Schema.annotateEncoded({ identifier: "Timer" }))
+  .pipe(
+    Schema.annotateEncoded({
+      identifier: "Timer",
+      description: "A timer: its pending life, or the last one that finished.",
+    }),
+  )

@@ -9,7 +9,7 @@ const pending = {
   timerId: "invoice-4711-reminder",
   state: "pending",
   revision: 1893412800000,
-  fireId: "01b8d9a2-1e00-7c4e-9d3b-5f1a2b3c4d5e",
+  fireId: "01b8d832-8600-7000-8000-03fe5c9c45b0",
   executeAt: "2030-01-01T09:00:00.000Z",
   fireAt: "2030-01-01T09:00:00.000Z",
   attempts: 0,
@@ -27,7 +27,7 @@ const pending = {
     maxInterval: "8h",
     jitter: 0.2,
   },
-  correlationId: "01b8d9a2-1e00-7a10-8c55-0b1c2d3e4f50",
+  correlationId: "01b8d832-8600-8000-8001-36d4cdd5baa9",
   createdAt: "2029-12-31T12:00:00.000Z",
   updatedAt: "2029-12-31T12:00:00.000Z",
 }
@@ -54,12 +54,12 @@ const message = {
   lastFailure: { at: "2029-12-31T12:00:00.000Z", error: "dueAt must be an instant with an offset" },
   type: "ScheduleTimer",
   aggregateId: "invoice-4711-reminder",
-  messageId: "01b8d9a2-1e00-7f00-8000-000000000001",
-  messageBytes: 235,
+  messageId: "01b8d832-8600-7f00-8000-000000000001",
+  messageBytes: 247,
 }
 
 const envelope = {
-  id: "01b8d9a2-1e00-7f00-8000-000000000001",
+  id: "01b8d832-8600-7f00-8000-000000000001",
   type: "ScheduleTimer",
   tenantId: "billing",
   aggregateId: "invoice-4711-reminder",
@@ -69,14 +69,14 @@ const envelope = {
 
 /** By operation. */
 export const answerExamples: Readonly<Record<string, Example>> = {
-  "timers.create": { result: "created", timer: { ...pending, payload: { invoice: 4711 } } },
+  "timers.create": { result: "created", timer: pending },
   "timers.createMany": {
     results: [
       {
         result: "created",
         timerId: "invoice-4712-reminder",
         revision: 1893412800000,
-        fireId: "01b8d9a2-1e00-7d21-8a3f-6c7d8e9f0a1b",
+        fireId: "01b8d832-8600-7000-8002-8efc7f504d28",
       },
       {
         problem: {
@@ -101,10 +101,9 @@ export const answerExamples: Readonly<Record<string, Example>> = {
     timer: {
       ...pending,
       revision: 1893412800001,
-      fireId: "01b8d9a2-1e00-7e90-b1c2-7d8e9f0a1b2c",
+      fireId: "01b8d832-8600-7000-8068-e389352faf1a",
       executeAt: "2029-12-31T13:30:00.000Z",
       fireAt: "2029-12-31T13:30:00.000Z",
-      payload: { invoice: 4711 },
     },
   },
   "timers.delete": { result: "cancelled" },

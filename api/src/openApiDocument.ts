@@ -8,7 +8,7 @@ import { answerExamples } from "./answerExamples.ts"
 import { durationFormat, durationPattern } from "./DurationMs.ts"
 import { instantPattern } from "./Instant.ts"
 import { problemExamples } from "./problemExamples.ts"
-import { sitePaths, siteTags } from "./sitePaths.ts"
+import { orderedTags, sitePaths } from "./sitePaths.ts"
 import { webhookOperations, webhookSchemas } from "./webhookOperations.ts"
 
 type Json = { readonly [key: string]: unknown }
@@ -28,7 +28,7 @@ export const finishDocument = (document: Record<string, unknown>): Record<string
   const tags = renamed["tags"]
   return {
     ...renamed,
-    tags: [...(Array.isArray(tags) ? tags : []), ...siteTags],
+    tags: orderedTags(Array.isArray(tags) ? tags : []),
     paths: { ...paths, ...sitePaths },
     webhooks: webhookOperations,
     components: {

@@ -115,8 +115,20 @@ export const sitePaths: Json = {
   },
 }
 
-/** Groups of the document that no group of the API's definition stands behind. */
-export const siteTags: ReadonlyArray<Json> = [
+/** Groups of the document that are no groups of the API's definition. */
+const siteTags: ReadonlyArray<Json> = [
   { name: "Webhooks", description: "What the service sends to your endpoint, and what the answer means." },
   { name: "Operations", description: "Health, metrics and the OpenAPI document." },
 ]
+
+/** What readers need first comes first. A group that is not named here comes before the last one. */
+const order = ["Timers", "Webhooks", "Namespaces", "Clock", "Service", "Breakers", "Messages", "Cluster"]
+
+export const orderedTags = (tags: ReadonlyArray<Json>): ReadonlyArray<Json> => {
+  const rankOf = ({ name }: Json): number => {
+    if (name === "Operations") return order.length + 1
+    const index = order.indexOf(String(name))
+    return index < 0 ? order.length : index
+  }
+  return [...tags, ...siteTags].sort((one, other) => rankOf(one) - rankOf(other))
+}

@@ -32,8 +32,8 @@ const refused: Json = {
     "The receiver refuses the timer: no retry. The timer is a dead letter with the reason refused.",
 }
 
-const fireId = "01b8d9a2-1e00-7c4e-9d3b-5f1a2b3c4d5e"
-const traceparent = "00-01b8d9a21e007c4e9d3b5f1a2b3c4d5e-7a085853722dc6d2-01"
+const fireId = "01b8d832-8600-7000-8000-03fe5c9c45b0"
+const traceparent = "00-01b8d83286007000800003fe5c9c45b0-7a085853722dc6d2-01"
 
 const fired: Json = {
   type: "timer.fired",

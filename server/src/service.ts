@@ -179,7 +179,7 @@ const welcome = ({ url }: Listening, configuration: Configuration, status: Engin
   const { store, cluster } = configuration
   const place = `Punctual ${build.version} listens on ${url}
   data       ${store.place}
-  reference  ${url}/docs
+  reference  ${url}/docs/api
 `
   if (cluster !== undefined) {
     const { shards, ownedShards, shardsElsewhere } = status
