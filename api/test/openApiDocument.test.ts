@@ -117,7 +117,8 @@ describe("the document", () => {
     const look = (ast: SchemaAST.AST, path: string): void => {
       if (seen.has(ast)) return
       seen.add(ast)
-      const description = ast.annotations?.["description"]
+      // An annotation of a checked schema belongs to its last check.
+      const description = (ast.checks?.at(-1) ?? ast).annotations?.["description"]
       if (ast.encoding !== undefined && description !== undefined) lost.push(`${path}: ${description}`)
       if (SchemaAST.isObjects(ast)) {
         for (const { name, type } of ast.propertySignatures) look(type, `${path}.${String(name)}`)
