@@ -36,6 +36,9 @@ describe("HTML", () => {
         expect(withoutTags(colouredJson(text))).toBe(text)
       }),
     )
+    expect(colouredJson('{"a<": "<b>"}')).toBe(
+      '{<span class="k">&quot;a&lt;&quot;</span>: <span class="s">&quot;&lt;b&gt;&quot;</span>}',
+    )
     expect(prettyJson({ a: { b: 1 }, c: [] })).toBe('{\n  "a": { "b": 1 },\n  "c": []\n}')
   })
 })
