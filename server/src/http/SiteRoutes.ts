@@ -76,6 +76,7 @@ export const makeSiteRoutes = (
       "/docs/api/": redirectTo("../api"),
       "/docs/api.css": reference.style,
       "/docs/api.js": reference.script,
+      "/docs/api.svg": reference.icon,
     }
     return new Map(
       Object.entries(answers).map(([path, answer]) => [

@@ -8,13 +8,14 @@ import type { OpenApiDocument } from "./OpenApiDocument.ts"
 import { openApiInSlices } from "./openApiInSlices.ts"
 import script from "./page.client.js" with { type: "text" }
 import style from "./page.css" with { type: "text" }
-import { renderPage } from "./renderPage.ts"
+import { iconSvg, renderPage } from "./renderPage.ts"
 
 export interface Reference {
   readonly openApi: () => Promise<Response>
   readonly page: () => Promise<Response>
   readonly style: () => Response
   readonly script: () => Response
+  readonly icon: () => Response
 }
 
 /** Document and page are made when they are first asked for, in slices, and kept. */
@@ -35,13 +36,18 @@ export const makeReference = (limits: Limits): Reference => {
     },
     style: () => asset(style, "text/css; charset=utf-8"),
     script: () => asset(script, "text/javascript; charset=utf-8"),
+    icon: () => asset(iconSvg, "image/svg+xml"),
   }
 }
 
 const versionOf = (text: string): string => createHash("sha256").update(text).digest("hex").slice(0, 12)
 
 /** Beside the page, and under another address whenever they change: browsers may keep them. */
-const assets = { style: `api.css?v=${versionOf(style)}`, script: `api.js?v=${versionOf(script)}` }
+const assets = {
+  style: `api.css?v=${versionOf(style)}`,
+  script: `api.js?v=${versionOf(script)}`,
+  icon: `api.svg?v=${versionOf(iconSvg)}`,
+}
 
 const asset = (text: string, contentType: string): Response =>
   new Response(text, {
@@ -56,7 +62,7 @@ const pageHeaders = {
   "content-type": "text/html; charset=utf-8",
   "cache-control": "no-cache",
   "content-security-policy":
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
   "referrer-policy": "no-referrer",
   "x-content-type-options": "nosniff",
 }

@@ -129,14 +129,27 @@ const followReader = () => {
     const frame = nav.getBoundingClientRect()
     if (top < frame.top || bottom > frame.bottom) nav.scrollTop += top - frame.top - frame.height / 3
   }
-  const observer = new IntersectionObserver(
-    (entries) => {
-      for (const entry of entries) if (entry.isIntersecting) mark(links.get(entry.target.id))
+  const sections = [...document.querySelectorAll("main section[id]")]
+  let isWaiting = false
+  const look = () => {
+    isWaiting = false
+    const read = sections.findLast((section) => section.getBoundingClientRect().top < readingLine)
+    mark(links.get((read ?? sections[0]).id))
+  }
+  document.addEventListener(
+    "scroll",
+    () => {
+      if (isWaiting) return
+      isWaiting = true
+      requestAnimationFrame(look)
     },
-    { rootMargin: "-72px 0px -75% 0px" },
+    { passive: true },
   )
-  for (const section of document.querySelectorAll("main section[id]")) observer.observe(section)
+  look()
 }
+
+/** A section whose head is above this line, in pixels from the top, is being read. */
+const readingLine = 160
 
 /** A link to a problem opens it. */
 const openTarget = () => {

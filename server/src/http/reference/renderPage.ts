@@ -20,6 +20,7 @@ export interface PageAssets {
   /** Addresses relative to the page. */
   readonly style: string
   readonly script: string
+  readonly icon: string
 }
 
 export const renderPage = async (document: OpenApiDocument, assets: PageAssets): Promise<string> => {
@@ -208,7 +209,7 @@ const navGroup = (title: string, links: ReadonlyArray<readonly [id: string, text
 
 const page = (
   { info }: OpenApiDocument,
-  { style, script }: PageAssets,
+  { style, script, icon }: PageAssets,
   nav: string,
   main: ReadonlyArray<string>,
 ): string => `<!doctype html>
@@ -218,7 +219,7 @@ const page = (
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>${escapeHtml(info.title)} API reference</title>
-<link rel="icon" href="data:image/svg+xml,${encodeURIComponent(icon)}">
+<link rel="icon" type="image/svg+xml" href="${icon}">
 <link rel="stylesheet" href="${style}">
 <script src="${script}"></script>
 </head>
@@ -226,7 +227,7 @@ const page = (
 <a class="skip" href="#main">Skip to the content</a>
 <header>
 <button type="button" id="menu" aria-controls="nav" aria-expanded="false" hidden>Menu</button>
-<a class="brand" href="#introduction">${icon}${escapeHtml(info.title)} <span>API v${escapeHtml(info.version)}</span></a>
+<a class="brand" href="#introduction">${iconSvg}${escapeHtml(info.title)} <span>API v${escapeHtml(info.version)}</span></a>
 <a class="document" href="../openapi.json">OpenAPI</a>
 <button type="button" id="theme" hidden>Theme</button>
 </header>
@@ -243,4 +244,4 @@ ${main.join("\n")}
 </html>
 `
 
-const icon = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24" width="22" height="22" aria-hidden="true"><circle cx="12" cy="12" r="10" fill="#3b5bdb"/><path d="M12 6v6l4 2.5" fill="none" stroke="#fff" stroke-width="2.2" stroke-linecap="round" stroke-linejoin="round"/></svg>`
+export const iconSvg = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24" width="22" height="22" aria-hidden="true"><circle cx="12" cy="12" r="10" fill="#3b5bdb"/><path d="M12 6v6l4 2.5" fill="none" stroke="#fff" stroke-width="2.2" stroke-linecap="round" stroke-linejoin="round"/></svg>`

@@ -90,11 +90,12 @@ describe("in a browser", () => {
     withService({}, async ({ fetch }) => {
       const { text, headers } = await fetch("/docs/api")
       const addresses = [...text.matchAll(/(?:src|href)="([^"#][^"]*)"/g)].map(([, address = ""]) => address)
-      const files = addresses.filter((address) => /^api\.(?:css|js)\?v=\w+$/.test(address))
-      expect(files.length).toBe(2)
-      expect(addresses.filter((address) => !files.includes(address) && !address.startsWith("data:"))).toEqual(
-        ["../openapi.json", "../openapi.json"],
-      )
+      const files = addresses.filter((address) => /^api\.(?:css|js|svg)\?v=\w+$/.test(address))
+      expect(files.length).toBe(3)
+      expect(addresses.filter((address) => !files.includes(address))).toEqual([
+        "../openapi.json",
+        "../openapi.json",
+      ])
       let bytes = Buffer.byteLength(text)
       for (const file of files) bytes += Buffer.byteLength((await fetch(`/docs/${file}`)).text)
       expect(bytes).toBeLessThan(bytesAtMost)
@@ -111,6 +112,7 @@ describe("in a browser", () => {
       for (const [file, type] of [
         ["api.css", "text/css"],
         ["api.js", "text/javascript"],
+        ["api.svg", "image/svg+xml"],
       ])
         expect((await fetch(`/docs/${file}`)).headers.get("content-type")).toStartWith(type ?? "")
     }))
