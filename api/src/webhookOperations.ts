@@ -51,88 +51,95 @@ const fired: Json = {
   payload: { invoice: 4711 },
 }
 
-/** By the `type` of the body. */
-export const webhookOperations: Json = {
-  "timer.fired": {
-    post: {
-      tags: ["Webhooks"],
-      operationId: "webhooks.timerFired",
-      summary: "A timer fires",
-      description:
-        "The service sends this request to the callbackUrl or the target of a due timer, with the target's method and headers. Delivery is at least once: drop repeats by webhook-id, which is the fireId. The service never follows a redirect.",
-      parameters: [
-        header("webhook-id", "The fireId. It is the same on every attempt.", true, fireId),
-        header(
-          "webhook-timestamp",
-          "When this attempt began, in real seconds since 1970.",
-          true,
-          "1893488400",
-        ),
-        header(
-          "webhook-signature",
-          "Standard Webhooks 1.0, over webhook-id, webhook-timestamp and the exact bytes of the body. Present when the namespace has a secret. During a rotation it has two signatures, with a blank between them.",
-          false,
-          "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=",
-        ),
-        header("traceparent", "W3C Trace Context. Each attempt is a span of its own.", true, traceparent),
-        header("punctual-attempt", "The number of this attempt. The first is 1.", true, "1"),
-        header("punctual-epoch", "The version of the sending node's claim.", true, "4"),
-        header("punctual-namespace", "The namespace of the timer.", false, "billing"),
-        header("punctual-timer-id", "The id of the timer, percent-encoded.", false, "invoice-4711-reminder"),
-        header(
-          "punctual-execute-at",
-          "The instant that the caller asked for.",
-          false,
-          "2030-01-01T09:00:00.000Z",
-        ),
-        header("punctual-tags", "The tags, each percent-encoded, with commas between them.", false, "trial"),
-      ],
-      requestBody: {
-        required: true,
-        description: "Not sent with GET. A target with body: payload gets the payload alone.",
-        content: {
-          "application/json": { schema: { $ref: "#/components/schemas/TimerFired" }, example: fired },
-        },
-      },
-      responses: {
-        "2XX": {
-          description:
-            "Delivered, unless the body says otherwise. A JSON object may arm the timer again or ask for a retry.",
-          content: {
-            "application/json": {
-              schema: { $ref: "#/components/schemas/WebhookAnswer" },
-              examples: {
-                delivered: { summary: "Delivered", value: { ok: true } },
-                again: {
-                  summary: "Delivered, and armed again",
-                  value: { ok: true, nextDelay: "1d", payload: { invoice: 4711, reminder: 2 } },
-                },
-                retry: {
-                  summary: "Failed: try again at this time",
-                  value: { ok: false, nextExecuteAt: "2030-01-01T10:00:00Z" },
-                },
-              },
-            },
+const headers: ReadonlyArray<Json> = [
+  header("webhook-id", "The fireId. It is the same on every attempt.", true, fireId),
+  header("webhook-timestamp", "When this attempt began, in real seconds since 1970.", true, "1893488400"),
+  header(
+    "webhook-signature",
+    "Standard Webhooks 1.0, over webhook-id, webhook-timestamp and the exact bytes of the body. Present when the namespace has a secret. During a rotation it has two signatures, with a blank between them.",
+    false,
+    "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=",
+  ),
+  header("traceparent", "W3C Trace Context. Each attempt is a span of its own.", true, traceparent),
+  header("punctual-attempt", "The number of this attempt. The first is 1.", true, "1"),
+  header("punctual-epoch", "The version of the sending node's claim.", true, "4"),
+  header("punctual-namespace", "The namespace of the timer.", false, "billing"),
+  header("punctual-timer-id", "The id of the timer, percent-encoded.", false, "invoice-4711-reminder"),
+  header("punctual-execute-at", "The instant that the caller asked for.", false, "2030-01-01T09:00:00.000Z"),
+  header("punctual-tags", "The tags, each percent-encoded, with commas between them.", false, "trial"),
+]
+
+const answers: Json = {
+  "2XX": {
+    description:
+      "Delivered, unless the body says otherwise. A JSON object may arm the timer again or ask for a retry.",
+    content: {
+      "application/json": {
+        schema: { $ref: "#/components/schemas/WebhookAnswer" },
+        examples: {
+          delivered: { summary: "Delivered", value: { ok: true } },
+          again: {
+            summary: "Delivered, and armed again",
+            value: { ok: true, nextDelay: "1d", payload: { invoice: 4711, reminder: 2 } },
           },
-        },
-        "400": refused,
-        "410": refused,
-        "422": refused,
-        default: {
-          description:
-            "Any other status, a redirect, a time-out, a network error, or an ok or a time that cannot be read: the service retries by the retry policy. Without attempts left the timer is a dead letter.",
-          headers: {
-            "retry-after": {
-              description: "The service waits at least this long, up to the policy's maxInterval.",
-              schema: { type: "string", examples: ["120"] },
-            },
-            "punctual-retry": {
-              description: "never: the service does not retry, and the timer is a dead letter.",
-              schema: { type: "string", enum: ["never"] },
-            },
+          retry: {
+            summary: "Failed: try again at this time",
+            value: { ok: false, nextExecuteAt: "2030-01-01T10:00:00Z" },
           },
         },
       },
     },
   },
+  "400": refused,
+  "410": refused,
+  "422": refused,
+  default: {
+    description:
+      "Any other status, a redirect, a time-out, a network error, or an ok or a time that cannot be read: the service retries by the retry policy. Without attempts left the timer is a dead letter.",
+    headers: {
+      "retry-after": {
+        description: "The service waits at least this long, up to the policy's maxInterval.",
+        schema: { type: "string", examples: ["120"] },
+      },
+      "punctual-retry": {
+        description: "never: the service does not retry, and the timer is a dead letter.",
+        schema: { type: "string", enum: ["never"] },
+      },
+    },
+  },
+}
+
+interface Sent {
+  readonly operationId: string
+  readonly summary: string
+  readonly description: string
+  /** The name of the body's schema. */
+  readonly schema: string
+  readonly example: Json
+}
+
+const webhook = ({ schema, example, ...rest }: Sent): Json => ({
+  post: {
+    tags: ["Webhooks"],
+    ...rest,
+    parameters: headers,
+    requestBody: {
+      required: true,
+      description: "Not sent with GET. A target with body: payload gets the payload alone.",
+      content: { "application/json": { schema: { $ref: `#/components/schemas/${schema}` }, example } },
+    },
+    responses: answers,
+  },
+})
+
+/** By the `type` of the body. */
+export const webhookOperations: Json = {
+  "timer.fired": webhook({
+    operationId: "webhooks.timerFired",
+    summary: "A timer fires",
+    description:
+      "The service sends this request to the callbackUrl or the target of a due timer, with the target's method and headers. Delivery is at least once: drop repeats by webhook-id, which is the fireId. The service never follows a redirect.",
+    schema: "TimerFired",
+    example: fired,
+  }),
 }

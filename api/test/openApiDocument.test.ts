@@ -24,11 +24,15 @@ const options = { strict: false, allErrors: true, validateFormats: false }
 const ajv = new Ajv2020(options)
 ajv.addSchema({ ...document, $id: "punctual" })
 
-/** The validator of a schema, which may refer to the document's components. */
-const validatorOf = (schema: unknown): ValidateFunction =>
-  ajv.compile(
-    JSON.parse(JSON.stringify(schema).replaceAll('"#/components/', '"punctual#/components/')) as object,
-  )
+const validators = new Map<string, ValidateFunction>()
+
+/** The validator of a schema, which may refer to the document's components. Many bodies share one. */
+const validatorOf = (schema: unknown): ValidateFunction => {
+  const text = JSON.stringify(schema).replaceAll('"#/components/', '"punctual#/components/')
+  const validate = validators.get(text) ?? ajv.compile(JSON.parse(text) as object)
+  validators.set(text, validate)
+  return validate
+}
 
 const errorsOf = (schema: unknown, value: unknown): unknown => {
   const validate = validatorOf(schema)
