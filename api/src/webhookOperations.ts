@@ -15,7 +15,34 @@ export const webhookSchemas = (): Json => {
     schemas: [{}],
     definitions: Object.assign({}, ...definitions),
   })
-  return named.definitions
+  return { ...named.definitions, TimerDead: deadOf(named.definitions["TimerFired"] ?? {}) }
+}
+
+/** A timer that died is told in the fields of one that fires, and how it ended. */
+const deadOf = (fired: JsonSchema.JsonSchema): Json => {
+  const properties = fired["properties"] as Json
+  const required = fired["required"] as ReadonlyArray<string>
+  return {
+    ...fired,
+    description: "The body of the call that onDead asks for: the timer that died, and how it ended.",
+    properties: {
+      ...properties,
+      type: { type: "string", enum: ["timer.dead"] },
+      fireId: { type: "string", format: "uuid", description: "The fireId of the timer that died." },
+      attempt: {
+        type: "integer",
+        minimum: 0,
+        description: "The number of this attempt to tell you. The first is 1.",
+      },
+      reason: {
+        type: "string",
+        description: "Why the timer is dead, as the field reason of a Timer says it.",
+      },
+      attempts: { type: "integer", minimum: 0, description: "How many attempts the timer had." },
+      lastAttempt: { $ref: "#/components/schemas/Attempt" },
+    },
+    required: [...required, "reason", "attempts"],
+  }
 }
 
 const header = (name: string, description: string, required: boolean, example: string): Json => ({
@@ -141,5 +168,24 @@ export const webhookOperations: Json = {
       "The service sends this request to the callbackUrl or the target of a due timer, with the target's method and headers. Delivery is at least once: drop repeats by webhook-id, which is the fireId. The service never follows a redirect.",
     schema: "TimerFired",
     example: fired,
+  }),
+  "timer.dead": webhook({
+    operationId: "webhooks.timerDead",
+    summary: "A timer is dead",
+    description:
+      "The service sends this request to the onDead target of a timer, or of its namespace, when the timer is a dead letter. The call is a timer of its own, with retries: webhook-id is its fireId, and the body names the timer that died.",
+    schema: "TimerDead",
+    example: {
+      ...fired,
+      type: "timer.dead",
+      reason: "attemptsExhausted",
+      attempts: 10,
+      lastAttempt: {
+        at: "2030-01-02T09:12:31.004Z",
+        status: 503,
+        error: "answered 503",
+        durationMs: 41,
+      },
+    },
   }),
 }
