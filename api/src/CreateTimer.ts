@@ -7,7 +7,7 @@ import { AnyJson } from "./AnyJson.ts"
 import { makeCallbackUrl } from "./CallbackUrl.ts"
 import { CorrelationId } from "./CorrelationId.ts"
 import { durationBetween } from "./DurationMs.ts"
-import { described } from "./described.ts"
+import { described, usedFor } from "./described.ts"
 import { Instant } from "./Instant.ts"
 import type { Limits } from "./Limits.ts"
 import { Namespace } from "./Namespace.ts"
@@ -35,12 +35,12 @@ export const makeCreateTimer = perLimits((limits: Limits) =>
     namespace: Namespace,
     timerId: Schema.optionalKey(TimerId),
     executeAt: Schema.optionalKey(Instant.pipe(described(executeAtText))),
-    delay: Schema.optionalKey(durationBetween(0, limits.aheadMs, delayText)),
+    delay: Schema.optionalKey(durationBetween(0, limits.aheadMs).pipe(usedFor(delayText))),
     callbackUrl: Schema.optionalKey(makeCallbackUrl(limits)),
     target: Schema.optionalKey(makeTargetInput(limits)),
     payload: Schema.optionalKey(AnyJson.annotate({ description: payloadText(limits) })),
     retryPolicy: Schema.optionalKey(makeRetryPolicyInput(limits)),
-    expireAfter: Schema.optionalKey(durationBetween(1, limits.aheadMs, expireAfterText)),
+    expireAfter: Schema.optionalKey(durationBetween(1, limits.aheadMs).pipe(usedFor(expireAfterText))),
     correlationId: Schema.optionalKey(CorrelationId),
     tags: Schema.optionalKey(Tags),
     onExisting: Schema.optionalKey(

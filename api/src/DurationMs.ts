@@ -69,15 +69,15 @@ const units = [
   ["ms", 1],
 ] as const
 
-/** A duration from `minMs` to `maxMs`, both included. Decodes to whole milliseconds. `purpose` is a sentence about its use. */
-export const durationBetween = (minMs: number, maxMs: number, purpose?: string) => {
+/** A duration from `minMs` to `maxMs`, both included. Decodes to whole milliseconds. */
+export const durationBetween = (minMs: number, maxMs: number) => {
   const rangeMessage = `must be a duration from ${formatDuration(minMs)} to ${formatDuration(maxMs)}`
   const message = `${rangeMessage}, such as 90s, 1h30m, 250ms, 7d or PT90S`
   const isInRange = (value: number) => Number.isInteger(value) && value >= minMs && value <= maxMs
   return Schema.String.annotate({
     message,
     format: durationFormat,
-    description: `${purpose === undefined ? "" : `${purpose} `}A duration from ${formatDuration(minMs)} to ${formatDuration(maxMs)}: 90s, 1h30m, 250ms, 7d, or ISO 8601 such as PT90S; no months, no years.`,
+    description: `A duration from ${formatDuration(minMs)} to ${formatDuration(maxMs)}: 90s, 1h30m, 250ms, 7d, or ISO 8601 such as PT90S; no months, no years.`,
     examples: [formatDuration(Math.min(Math.max(90 * secondMs, minMs), maxMs))],
   }).pipe(
     Schema.decodeTo(

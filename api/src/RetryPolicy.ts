@@ -5,6 +5,7 @@
 import { Schema } from "effect"
 import { Count } from "./Count.ts"
 import { DurationMs, durationBetween } from "./DurationMs.ts"
+import { usedFor } from "./described.ts"
 import type { Limits } from "./Limits.ts"
 import { perLimits } from "./perLimits.ts"
 
@@ -29,7 +30,7 @@ const integerBetween = (minimum: number, maximum: number, description: string) =
 /** What a request may say. Every field may be left out; intervals decode to milliseconds. */
 export const makeRetryPolicyInput = perLimits((limits: Limits) => {
   const interval = (purpose: string) =>
-    Schema.optionalKey(durationBetween(1, limits.retryIntervalMs, purpose))
+    Schema.optionalKey(durationBetween(1, limits.retryIntervalMs).pipe(usedFor(purpose)))
   return Schema.Struct({
     maxAttempts: Schema.optionalKey(
       integerBetween(1, limits.attempts, "How often delivery is tried in all; 10 when left out."),
@@ -43,7 +44,9 @@ export const makeRetryPolicyInput = perLimits((limits: Limits) => {
       numberBetween(0, 1, "The share of each wait that is left to chance; 0.2 when left out."),
     ),
     maxDuration: Schema.optionalKey(
-      durationBetween(1, limits.aheadMs, "No attempt begins later than this after the first one."),
+      durationBetween(1, limits.aheadMs).pipe(
+        usedFor("No attempt begins later than this after the first one."),
+      ),
     ),
   })
     .annotate({

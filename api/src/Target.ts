@@ -6,6 +6,7 @@
 import { Schema } from "effect"
 import { makeCallbackUrl } from "./CallbackUrl.ts"
 import { DurationMs, durationBetween } from "./DurationMs.ts"
+import { usedFor } from "./described.ts"
 import type { Limits } from "./Limits.ts"
 import { perLimits } from "./perLimits.ts"
 import { makeWebhookHeaders } from "./WebhookHeaders.ts"
@@ -27,10 +28,8 @@ export const makeTargetInput = perLimits((limits: Limits) =>
       ),
       headers: Schema.optionalKey(makeWebhookHeaders(limits)),
       timeout: Schema.optionalKey(
-        durationBetween(
-          limits.timeoutMinMs,
-          limits.timeoutMaxMs,
-          "How long the receiver may take to answer.",
+        durationBetween(limits.timeoutMinMs, limits.timeoutMaxMs).pipe(
+          usedFor("How long the receiver may take to answer."),
         ),
       ),
       body: Schema.optionalKey(

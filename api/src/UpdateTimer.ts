@@ -9,7 +9,7 @@ import { makeCallbackUrl } from "./CallbackUrl.ts"
 import { CorrelationId } from "./CorrelationId.ts"
 import { delayText, executeAtText, expireAfterText, payloadText } from "./CreateTimer.ts"
 import { durationBetween } from "./DurationMs.ts"
-import { described } from "./described.ts"
+import { described, usedFor } from "./described.ts"
 import { Instant } from "./Instant.ts"
 import type { Limits } from "./Limits.ts"
 import { Namespace } from "./Namespace.ts"
@@ -44,7 +44,7 @@ export const makeUpdateTimer = perLimits((limits: Limits) =>
     namespace: Namespace,
     timerId: TimerId,
     executeAt: Schema.optionalKey(Instant.pipe(described(executeAtText))),
-    delay: Schema.optionalKey(durationBetween(0, limits.aheadMs, delayText)),
+    delay: Schema.optionalKey(durationBetween(0, limits.aheadMs).pipe(usedFor(delayText))),
     callbackUrl: Schema.optionalKey(makeCallbackUrl(limits)),
     target: Schema.optionalKey(makeTargetInput(limits)),
     payload: Schema.optionalKey(AnyJson.annotate({ description: `${payloadText(limits)} null clears it.` })),
@@ -54,7 +54,7 @@ export const makeUpdateTimer = perLimits((limits: Limits) =>
       }),
     ),
     expireAfter: Schema.optionalKey(
-      Schema.NullOr(durationBetween(1, limits.aheadMs, expireAfterText)).annotate({
+      Schema.NullOr(durationBetween(1, limits.aheadMs).pipe(usedFor(expireAfterText))).annotate({
         message: "must be a duration such as 1h30m, or null to clear it",
       }),
     ),
