@@ -5,6 +5,7 @@
 import { Schema } from "effect"
 import { Count } from "./Count.ts"
 import { DurationMs } from "./DurationMs.ts"
+import { described } from "./described.ts"
 import { Instant } from "./Instant.ts"
 import { exactlyOneOf } from "./oneOf.ts"
 
@@ -18,7 +19,7 @@ const maxFiringsMessage = `must be a whole number from 1 to ${maxFiringsMost}`
 
 export const AdvanceClock = Schema.Struct({
   by: Schema.optionalKey(DurationMs),
-  to: Schema.optionalKey(Instant),
+  to: Schema.optionalKey(Instant.pipe(described("The instant to move to. The clock never goes back."))),
   maxFirings: Schema.optionalKey(
     Schema.Number.annotate({ message: maxFiringsMessage }).check(
       Schema.isInt({ message: maxFiringsMessage }),
@@ -39,7 +40,7 @@ export const AdvanceClock = Schema.Struct({
 export type AdvanceClock = typeof AdvanceClock.Type
 
 export const AdvanceClockAnswer = Schema.Struct({
-  now: Instant.annotate({ description: "Where the clock stands." }),
+  now: Instant.pipe(described("Where the clock stands.")),
   fired: Count.annotate({
     description:
       "How many attempts ended and were stored meanwhile: deliveries, those that failed, and retries, each counted.",

@@ -24,7 +24,7 @@ const ClusterNode = Schema.Struct({
     description: "Since the node that answers first saw its present heartbeat.",
   }),
   shards: Count.annotate({ description: "How many shards it owns." }),
-}).annotate({ identifier: "ClusterNode" })
+}).annotate({ identifier: "ClusterNode", description: "A node that shares the store." })
 
 const ClusterShard = Schema.Struct({
   shard: Count,
@@ -38,7 +38,7 @@ const ClusterShard = Schema.Struct({
         "The age of the earliest due timer that is not settled, as its owner says; absent if that did not answer.",
     }),
   ),
-}).annotate({ identifier: "ClusterShard" })
+}).annotate({ identifier: "ClusterShard", description: "A shard, and the node that fires its timers." })
 
 export const ClusterAnswer = Schema.Struct({
   node: Schema.String.annotate({ description: "The node that answers." }),

@@ -10,6 +10,7 @@ import { createResults } from "./CreateTimer.ts"
 import { type Limits, limitHint } from "./Limits.ts"
 import { ProblemDocument } from "./Problem.ts"
 import { perLimits } from "./perLimits.ts"
+import { FireId } from "./Timer.ts"
 import { Warnings } from "./Warnings.ts"
 
 export const makeCreateManyTimers = perLimits((limits: Limits) => {
@@ -33,11 +34,14 @@ const CreatedItem = Schema.Struct({
   result: Schema.Literals(createResults),
   timerId: Schema.String,
   revision: Count,
-  fireId: Schema.String,
+  fireId: FireId,
   warnings: Schema.optionalKey(Warnings),
-}).annotate({ identifier: "CreatedItem" })
+}).annotate({ identifier: "CreatedItem", description: "A timer of the request that was accepted." })
 
-const FailedItem = Schema.Struct({ problem: ProblemDocument }).annotate({ identifier: "FailedItem" })
+const FailedItem = Schema.Struct({ problem: ProblemDocument }).annotate({
+  identifier: "FailedItem",
+  description: "A timer of the request that was refused.",
+})
 
 export const CreateManyTimersAnswer = Schema.Struct({
   results: Schema.Array(Schema.Union([CreatedItem, FailedItem])),

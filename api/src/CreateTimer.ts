@@ -7,6 +7,7 @@ import { AnyJson } from "./AnyJson.ts"
 import { makeCallbackUrl } from "./CallbackUrl.ts"
 import { CorrelationId } from "./CorrelationId.ts"
 import { durationBetween } from "./DurationMs.ts"
+import { described, usedFor } from "./described.ts"
 import { Instant } from "./Instant.ts"
 import { type Limits, limitHint } from "./Limits.ts"
 import { Namespace } from "./Namespace.ts"
@@ -22,17 +23,29 @@ import { Warnings } from "./Warnings.ts"
 export const createResults = ["created", "replaced", "unchanged", "alreadyFinished"] as const
 export const existingRules = ["replace", "keep", "fail"] as const
 
+export const executeAtText =
+  "The instant at or after which the timer fires: ISO 8601 with an offset (Z or ±hh:mm). Finer than a millisecond rounds up. A timer with an instant in the past is due at once."
+export const delayText = "Fires this long after the service receives the request."
+export const expireAfterText =
+  "If the first attempt has not begun this long after executeAt, the timer becomes a dead letter."
+export const payloadText = (limits: Limits): string =>
+  `Any JSON, delivered byte for byte. At most ${limits.payloadBytes} bytes.`
+
 export const makeCreateTimer = perLimits((limits: Limits) =>
   Schema.Struct({
     namespace: Namespace,
     timerId: Schema.optionalKey(TimerId),
-    executeAt: Schema.optionalKey(Instant),
-    delay: Schema.optionalKey(durationBetween(0, limits.aheadMs, limitHint("aheadMs"))),
+    executeAt: Schema.optionalKey(Instant.pipe(described(executeAtText))),
+    delay: Schema.optionalKey(
+      durationBetween(0, limits.aheadMs, limitHint("aheadMs")).pipe(usedFor(delayText)),
+    ),
     callbackUrl: Schema.optionalKey(makeCallbackUrl(limits)),
     target: Schema.optionalKey(makeTargetInput(limits)),
-    payload: Schema.optionalKey(AnyJson),
+    payload: Schema.optionalKey(AnyJson.annotate({ description: payloadText(limits) })),
     retryPolicy: Schema.optionalKey(makeRetryPolicyInput(limits)),
-    expireAfter: Schema.optionalKey(durationBetween(1, limits.aheadMs, limitHint("aheadMs"))),
+    expireAfter: Schema.optionalKey(
+      durationBetween(1, limits.aheadMs, limitHint("aheadMs")).pipe(usedFor(expireAfterText)),
+    ),
     correlationId: Schema.optionalKey(CorrelationId),
     tags: Schema.optionalKey(Tags),
     onExisting: Schema.optionalKey(
@@ -54,7 +67,10 @@ export const makeCreateTimer = perLimits((limits: Limits) =>
 export type CreateTimer = ReturnType<typeof makeCreateTimer>["Type"]
 
 export const CreateTimerAnswer = Schema.Struct({
-  result: Schema.Literals(createResults),
+  result: Schema.Literals(createResults).annotate({
+    description:
+      "unchanged: an equal timer is pending, or onExisting is keep; alreadyFinished: a repeat of a create whose timer has finished. Both arm nothing.",
+  }),
   timer: TimerSchema,
   warnings: Schema.optionalKey(Warnings),
 }).annotate({ identifier: "CreateTimerAnswer", description: "The timer, and what the request did." })

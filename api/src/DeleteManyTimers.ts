@@ -11,7 +11,12 @@ import { TimerFilter } from "./TimerFilter.ts"
 export const DeleteManyTimers = Schema.Struct({
   namespace: Namespace,
   filter: Schema.optionalKey(TimerFilter),
-  all: Schema.optionalKey(Schema.Literal(true).annotate({ message: "must be true" })),
+  all: Schema.optionalKey(
+    Schema.Literal(true).annotate({
+      message: "must be true",
+      description: "Every pending timer of the namespace.",
+    }),
+  ),
 })
   .annotate({ message: "must be a JSON object", description: "Exactly one of filter and all." })
   .check(exactlyOneOf("filter", "all"))

@@ -17,6 +17,19 @@ const shortForm = /^(?:(\d{1,15})d)?(?:(\d{1,15})h)?(?:(\d{1,15})m)?(?:(\d{1,15}
 const isoForm =
   /^P(?=.)(?:(\d{1,15})D)?(?:T(?=.)(?:(\d{1,15})H)?(?:(\d{1,15})M)?(?:(\d{1,15})(?:\.(\d{1,3}))?S)?)?$/
 
+/**
+ * Marks durations among the texts of a schema, until `openApiDocument.ts` puts the pattern in its place. A check with the
+ * pattern would be run on every request, beside the parser that decides.
+ */
+export const durationFormat = "punctual-duration"
+
+/**
+ * The form of a duration, for readers of the OpenAPI document. It uses only what every regular expression engine has, so it
+ * does not know that the units come in order.
+ */
+export const durationPattern =
+  "^(?:(?:\\d{1,15}(?:ms|[dhms]))+|P(?:\\d{1,15}D|(?:\\d{1,15}D)?T(?:\\d{1,15}(?:[HMS]|\\.\\d{1,3}S))+))$"
+
 /** Whole milliseconds, or nothing when the text is no duration or is longer than `maxDurationMs`. */
 export const parseDuration = (text: string): number | undefined => {
   if (text.length === 0 || text.length > 100) return undefined
@@ -67,6 +80,7 @@ export const durationBetween = (minMs: number, maxMs: number, hint = "") => {
   const isInRange = (value: number) => Number.isInteger(value) && value >= minMs && value <= maxMs
   return Schema.String.annotate({
     message,
+    format: durationFormat,
     description: `A duration from ${formatDuration(minMs)} to ${formatDuration(maxMs)}: 90s, 1h30m, 250ms, 7d, or ISO 8601 such as PT90S; no months, no years.`,
     examples: [formatDuration(Math.min(Math.max(90 * secondMs, minMs), maxMs))],
   }).pipe(

@@ -9,6 +9,10 @@ import { Effect, Schema, SchemaGetter, SchemaIssue } from "effect"
 const instantForm = "an instant with an offset, such as 2030-01-01T09:00:00Z"
 const instantMessage = `must be ${instantForm}`
 
+/** The form of an instant, for readers of the OpenAPI document. It does not know how many days a month has. */
+export const instantPattern =
+  "^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}(:\\d{2}(\\.\\d{1,9})?)?(Z|[+-]\\d{2}:\\d{2})$"
+
 /** 0000-01-01T00:00:00.000Z and 9999-12-31T23:59:59.999Z: beyond them ISO 8601 needs expanded years. */
 const minInstantMs = -62_167_219_200_000
 const maxInstantMs = 253_402_300_799_999

@@ -40,7 +40,10 @@ export const makeListTimers = perLimits((limits: Limits) => {
     ),
     include: Schema.optionalKey(
       Schema.Array(Schema.Literal("payload").annotate({ message: 'must be "payload"' }))
-        .annotate({ message: 'must be an array that may contain "payload"' })
+        .annotate({
+          message: 'must be an array that may contain "payload"',
+          description: "What to add to each timer: its payload.",
+        })
         .check(Schema.isMaxLength(1, { message: 'must contain "payload" at most once' })),
     ),
     cursor: Schema.optionalKey(

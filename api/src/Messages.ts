@@ -5,6 +5,7 @@
 import { Schema } from "effect"
 import { AnyJson } from "./AnyJson.ts"
 import { Count } from "./Count.ts"
+import { described } from "./described.ts"
 import { Instant } from "./Instant.ts"
 import type { Limits } from "./Limits.ts"
 import { Namespace } from "./Namespace.ts"
@@ -86,7 +87,7 @@ const MessageFailure = Schema.Struct({ at: Instant, error: Schema.String }).anno
 const facts = {
   id: Schema.String,
   namespace: Schema.String,
-  storedAt: Instant.annotate({ description: "When it was found to be undeliverable." }),
+  storedAt: Instant.pipe(described("When it was found to be undeliverable.")),
   reason: Schema.Literals(["malformed", "refused", "deliveriesExhausted"]).annotate({
     description:
       "malformed: it is no message that could be read; refused: no retry can help; deliveriesExhausted: it failed too often.",

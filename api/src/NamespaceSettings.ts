@@ -4,6 +4,7 @@
  */
 import { Schema } from "effect"
 import { Count } from "./Count.ts"
+import { described } from "./described.ts"
 import { Instant } from "./Instant.ts"
 import { type Limits, limitHint } from "./Limits.ts"
 import { Namespace } from "./Namespace.ts"
@@ -110,15 +111,17 @@ const settingsFields = {
       fingerprint: Schema.String.annotate({
         description: "The first 16 hex digits of the SHA-256 of the secret's bytes.",
       }),
-    }).annotate({ identifier: "SecretFingerprint" }),
+    }).annotate({ identifier: "SecretFingerprint", description: "A webhook secret, by its fingerprint." }),
   ),
   retryPolicy: Schema.optionalKey(RetryPolicySchema),
-  maxInFlight: Schema.optionalKey(Count),
-  maxPending: Schema.optionalKey(Count),
-  createsPerSecond: Schema.optionalKey(Count),
-  paused: Schema.Boolean,
-  pausedSince: Schema.optionalKey(Instant),
-  updatedAt: Schema.optionalKey(Instant.annotate({ description: "Absent if nothing was ever set." })),
+  maxInFlight: Schema.optionalKey(Count.annotate({ description: "How many attempts may run at once." })),
+  maxPending: Schema.optionalKey(Count.annotate({ description: "How many pending timers it may have." })),
+  createsPerSecond: Schema.optionalKey(
+    Count.annotate({ description: "How many timers it may create a second." }),
+  ),
+  paused: Schema.Boolean.annotate({ description: "Whether no attempt starts in the namespace." }),
+  pausedSince: Schema.optionalKey(Instant.pipe(described("Since when the namespace is paused."))),
+  updatedAt: Schema.optionalKey(Instant.pipe(described("Absent if nothing was ever set."))),
 }
 
 const CappedCount = Schema.Struct({ count: Count, capped: Schema.Boolean }).annotate({
@@ -146,6 +149,7 @@ export type PutNamespaceAnswer = typeof PutNamespaceAnswer.Type
 
 const NamespaceView = Schema.Struct({ ...settingsFields, pending: CappedCount, dead: CappedCount }).annotate({
   identifier: "NamespaceView",
+  description: "A namespace: its settings and its counts.",
 })
 
 export const NamespaceAnswer = Schema.Struct({ settings: NamespaceView }).annotate({

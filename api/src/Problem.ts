@@ -46,7 +46,7 @@ const FieldErrorSchema = Schema.Struct({
     description: "JSON pointer (RFC 6901) to the field; empty for the body.",
   }),
   detail: Schema.String.annotate({ description: "What is wrong with it, and the fix." }),
-}).annotate({ identifier: "FieldError" })
+}).annotate({ identifier: "FieldError", description: "What is wrong with one field." })
 
 export type FieldError = typeof FieldErrorSchema.Type
 
@@ -244,6 +244,7 @@ export const commonProblems = [
   InvalidRequest,
   Unauthorized,
   Forbidden,
+  MethodNotAllowed,
   RequestTimeout,
   BodyTooLarge,
   UnsupportedMediaType,
@@ -265,7 +266,7 @@ export const ProblemDocument = Schema.Struct({
   quota: Schema.optionalKey(Schema.String),
   retryAfterSeconds: Schema.optionalKey(retryAfterSeconds),
   written: Schema.optionalKey(written),
-}).annotate({ identifier: "ProblemDocument" })
+}).annotate({ identifier: "ProblemDocument", description: "Any problem, as data." })
 
 export type ProblemDocument = typeof ProblemDocument.Type
 

@@ -70,7 +70,12 @@ const createEndpoints = (limits: Limits) =>
       describeCall(
         { action: "timers.write", bodyLimit: "createManyBodyBytes" },
         "Create many timers",
-        { timers: [created] },
+        {
+          timers: [
+            { ...created, timerId: "invoice-4712-reminder" },
+            { ...reminder, delay: "soon" },
+          ],
+        },
         `At most ${limits.createMany}, applied in order. One that fails does not spoil the rest.`,
       ),
     ),
@@ -359,6 +364,7 @@ const breakersGroup = () =>
     )
 
 const key = { namespace: "billing", timerId: "invoice-4711-reminder" }
+const reminder = { namespace: "billing", callbackUrl: "https://example.com/hooks/timer" }
 const created = { ...key, executeAt: "2030-01-01T09:00:00Z", callbackUrl: "https://example.com/hooks/timer" }
 
 /** The contract under an operator's own limits. */
@@ -381,6 +387,11 @@ export const makePunctualApi = (limits: Limits) =>
         version: "1",
         description:
           "A durable timer service: deliver this payload to that target at time T, at least once, on time. Failures are RFC 9457 problem documents with a code.",
+        license: { name: "MIT", identifier: "MIT" },
+        servers: [
+          { url: ".", description: "The service that answers this document." },
+          { url: "http://127.0.0.1:8080", description: "A service with the default settings." },
+        ],
         transform: finishDocument,
       }),
     )

@@ -13,7 +13,12 @@ const selectionFields = {
   namespace: Namespace,
   timerId: Schema.optionalKey(TimerId),
   filter: Schema.optionalKey(TimerFilter),
-  all: Schema.optionalKey(Schema.Literal(true).annotate({ message: "must be true" })),
+  all: Schema.optionalKey(
+    Schema.Literal(true).annotate({
+      message: "must be true",
+      description: "Every dead letter of the namespace.",
+    }),
+  ),
   dryRun: Schema.optionalKey(
     Schema.Boolean.annotate({
       message: "must be true or false",

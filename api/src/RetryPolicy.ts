@@ -5,6 +5,7 @@
 import { Schema } from "effect"
 import { Count } from "./Count.ts"
 import { DurationMs, durationBetween } from "./DurationMs.ts"
+import { usedFor } from "./described.ts"
 import { type Limits, limitHint } from "./Limits.ts"
 import { perLimits } from "./perLimits.ts"
 
@@ -28,9 +29,10 @@ const integerBetween = (minimum: number, maximum: number, description: string, h
 
 /** What a request may say. Every field may be left out; intervals decode to milliseconds. */
 export const makeRetryPolicyInput = perLimits((limits: Limits) => {
-  const interval = Schema.optionalKey(
-    durationBetween(1, limits.retryIntervalMs, limitHint("retryIntervalMs")),
-  )
+  const interval = (purpose: string) =>
+    Schema.optionalKey(
+      durationBetween(1, limits.retryIntervalMs, limitHint("retryIntervalMs")).pipe(usedFor(purpose)),
+    )
   return Schema.Struct({
     maxAttempts: Schema.optionalKey(
       integerBetween(
@@ -40,15 +42,19 @@ export const makeRetryPolicyInput = perLimits((limits: Limits) => {
         limitHint("attempts"),
       ),
     ),
-    initialInterval: interval,
+    initialInterval: interval("The wait before the first retry; 5s when left out."),
     backoffMultiplier: Schema.optionalKey(
       numberBetween(1, 100, "By what the interval grows after each attempt; 4 when left out."),
     ),
-    maxInterval: interval,
+    maxInterval: interval("The longest wait between two attempts; 8h when left out."),
     jitter: Schema.optionalKey(
       numberBetween(0, 1, "The share of each wait that is left to chance; 0.2 when left out."),
     ),
-    maxDuration: Schema.optionalKey(durationBetween(1, limits.aheadMs, limitHint("aheadMs"))),
+    maxDuration: Schema.optionalKey(
+      durationBetween(1, limits.aheadMs, limitHint("aheadMs")).pipe(
+        usedFor("No attempt begins later than this after the first one."),
+      ),
+    ),
   })
     .annotate({
       message: "must be an object of retry settings",
@@ -84,7 +90,12 @@ export const RetryPolicySchema = Schema.Struct({
       maxDurationMs: "maxDuration",
     }),
   )
-  .pipe(Schema.annotateEncoded({ identifier: "RetryPolicy" }))
+  .pipe(
+    Schema.annotateEncoded({
+      identifier: "RetryPolicy",
+      description: "The retry policy in force, with its defaults.",
+    }),
+  )
 
 type RetryPolicy = typeof RetryPolicySchema.Type
 

@@ -1,6 +1,7 @@
 /** `/service/…` and `/breakers/…`: what operators stop, start and look at across all namespaces. */
 import { Schema } from "effect"
 import { Count } from "./Count.ts"
+import { described } from "./described.ts"
 import { emptyBody } from "./emptyBody.ts"
 import { Instant } from "./Instant.ts"
 
@@ -38,7 +39,7 @@ const Pause = Schema.Struct({
 }).annotate({ identifier: "Pause" })
 
 export const ServiceAnswer = Schema.Struct({
-  now: Instant.annotate({ description: "The time by which timers fire." }),
+  now: Instant.pipe(described("The time by which timers fire.")),
   pause: Schema.optionalKey(
     Pause.annotate({ description: "Present while all firing is stopped; timers are accepted all the same." }),
   ),
@@ -56,7 +57,7 @@ const Breaker = Schema.Struct({
   probeInMs: Count.annotate({
     description: "Until one attempt is let through to see whether it is well again.",
   }),
-}).annotate({ identifier: "Breaker" })
+}).annotate({ identifier: "Breaker", description: "An open breaker: no attempt goes to its host." })
 
 export const ListBreakersAnswer = Schema.Struct({
   node: Schema.String.annotate({ description: "The node that answers: every node has breakers of its own." }),

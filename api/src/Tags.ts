@@ -1,6 +1,6 @@
 /** The caller's own words to find timers by. They follow the rules of ids, are shorter, and a timer has few of them. */
 import { Schema } from "effect"
-import { whyNotWord } from "./TimerId.ts"
+import { idPattern, whyNotWord } from "./TimerId.ts"
 
 const tagBytes = 64
 const mostTags = 10
@@ -10,7 +10,7 @@ const tagsMessage = `must be an array of 1 to ${mostTags} tags; leave it out for
 
 export const Tag = Schema.String.annotate({ message: tagMessage }).check(
   Schema.makeFilter((text: string) => whyNotWord(text, tagBytes, tagMessage), {
-    toJsonSchema: () => [{ minLength: 1, maxLength: tagBytes }, true],
+    toJsonSchema: () => [{ minLength: 1, maxLength: tagBytes, pattern: idPattern }, true],
     description: "One of the timer's tags.",
     examples: ["trial"],
   }),

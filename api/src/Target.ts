@@ -6,6 +6,7 @@
 import { Schema } from "effect"
 import { makeCallbackUrl } from "./CallbackUrl.ts"
 import { DurationMs, durationBetween } from "./DurationMs.ts"
+import { usedFor } from "./described.ts"
 import { type Limits, limitHint } from "./Limits.ts"
 import { perLimits } from "./perLimits.ts"
 import { makeWebhookHeaders } from "./WebhookHeaders.ts"
@@ -27,7 +28,11 @@ export const makeTargetInput = perLimits((limits: Limits) =>
       ),
       headers: Schema.optionalKey(makeWebhookHeaders(limits)),
       timeout: Schema.optionalKey(
-        durationBetween(limits.timeoutMinMs, limits.timeoutMaxMs, limitHint("timeoutMinMs", "timeoutMaxMs")),
+        durationBetween(
+          limits.timeoutMinMs,
+          limits.timeoutMaxMs,
+          limitHint("timeoutMinMs", "timeoutMaxMs"),
+        ).pipe(usedFor("How long the receiver may take to answer.")),
       ),
       body: Schema.optionalKey(
         Schema.Literals(bodies).annotate({
@@ -57,11 +62,15 @@ const WebhookTarget = Schema.Struct({
   body: Schema.Literals(bodies),
 })
   .pipe(Schema.encodeKeys({ timeoutMs: "timeout" }))
-  .pipe(Schema.annotateEncoded({ identifier: "WebhookTarget" }))
+  .pipe(Schema.annotateEncoded({ identifier: "WebhookTarget", description: "An HTTP request to a URL." }))
 
-const EventTarget = Schema.Struct({ type: Schema.Literal("event") }).annotate({ identifier: "EventTarget" })
+const EventTarget = Schema.Struct({ type: Schema.Literal("event") }).annotate({
+  identifier: "EventTarget",
+  description: "An event on the bus.",
+})
 const HandlerTarget = Schema.Struct({ type: Schema.Literal("handler") }).annotate({
   identifier: "HandlerTarget",
+  description: "A handler in the program that runs the engine.",
 })
 
 /** The complete target, as the service keeps it and as answers show it. */

@@ -3,6 +3,7 @@ import { Schema } from "effect"
 import { AnyJson } from "./AnyJson.ts"
 import { Count } from "./Count.ts"
 import { DurationMs } from "./DurationMs.ts"
+import { described } from "./described.ts"
 import { Instant } from "./Instant.ts"
 import { RetryPolicySchema } from "./RetryPolicy.ts"
 import { TargetSchema } from "./Target.ts"
@@ -19,40 +20,52 @@ export const Revision = Schema.Number.annotate({ message: "must be a revision: a
   }),
 )
 
+/** Answers carry it as text; receivers of webhooks see the same value as `webhook-id`. */
+export const FireId = Schema.String.annotate({
+  format: "uuid",
+  description:
+    "A UUID v7, made each time the timer is armed. It is the same on every attempt: receivers drop repeats by it.",
+})
+
 const Attempt = Schema.Struct({
-  at: Instant,
-  status: Schema.optionalKey(Count),
-  error: Schema.optionalKey(Schema.String),
+  at: Instant.pipe(described("When the attempt began.")),
+  status: Schema.optionalKey(
+    Count.annotate({ description: "The HTTP status of the answer, if there was one." }),
+  ),
+  error: Schema.optionalKey(Schema.String.annotate({ description: "Why the attempt failed." })),
   answer: Schema.optionalKey(
     Schema.String.annotate({
       description:
-        "Of an attempt that failed: how the body of the receiver's answer began, at most 512 bytes. In what `get` answers, and in lists that ask for payloads by `include`.",
+        "The first bytes (at most 512) of the receiver's answer to an attempt that failed. `get` shows it, and so do lists that include payloads.",
     }),
   ),
-  durationMs: Count,
-}).annotate({ identifier: "Attempt" })
+  durationMs: Count.annotate({ description: "How long the attempt took." }),
+}).annotate({ identifier: "Attempt", description: "One attempt to deliver the timer." })
 
 /**
  * Ids are plain text here: what the service answers has been checked when it came in, and a client must be
  * able to read what a newer server accepts.
  */
 export const TimerSchema = Schema.Struct({
-  namespace: Schema.String,
-  timerId: Schema.String,
-  state: Schema.Literals(timerStates),
-  revision: Count,
-  fireId: Schema.String,
-  executeAt: Instant,
-  fireAt: Schema.optionalKey(Instant),
+  namespace: Schema.String.annotate({ description: "The namespace of the timer." }),
+  timerId: Schema.String.annotate({ description: "The id of the timer in its namespace." }),
+  state: Schema.Literals(timerStates).annotate({
+    description:
+      "pending: waits for fireAt; inFlight: an attempt is running; delivered, cancelled and dead: finished.",
+  }),
+  revision: Count.annotate({
+    description: "Grows with every arming of a key, across its lives. Send it as ifRevision.",
+  }),
+  fireId: FireId,
+  executeAt: Instant.pipe(described("The instant that the caller asked for.")),
+  fireAt: Schema.optionalKey(
+    Instant.pipe(described("When the next attempt is due. Absent once the timer has finished.")),
+  ),
   waiting: Schema.optionalKey(WaitingSchema),
   attemptStartedAt: Schema.optionalKey(
-    Instant.pipe(
-      Schema.annotateEncoded({
-        description: "While it is in flight: when the attempt that runs now started.",
-      }),
-    ),
+    Instant.pipe(described("While the timer is in flight: when the running attempt started.")),
   ),
-  attempts: Count,
+  attempts: Count.annotate({ description: "How many attempts have begun since the timer was armed." }),
   lastAttempt: Schema.optionalKey(Attempt),
   attemptLog: Schema.optionalKey(
     Schema.Array(Attempt).annotate({
@@ -64,16 +77,24 @@ export const TimerSchema = Schema.Struct({
     AnyJson.annotate({ description: "In what `get` answers, and in lists that ask for it by `include`." }),
   ),
   retryPolicy: RetryPolicySchema,
-  expireAfterMs: Schema.optionalKey(DurationMs),
-  correlationId: Schema.String,
-  tags: Schema.optionalKey(Schema.Array(Schema.String)),
-  createdAt: Instant,
-  updatedAt: Instant,
-  finishedAt: Schema.optionalKey(Instant),
+  expireAfterMs: Schema.optionalKey(
+    DurationMs.pipe(described("How long after executeAt the first attempt may begin.")),
+  ),
+  correlationId: Schema.String.annotate({
+    description: "The caller's own id of the work that the timer belongs to, or one that the service made.",
+  }),
+  tags: Schema.optionalKey(
+    Schema.Array(Schema.String).annotate({ description: "Words to find the timer by." }),
+  ),
+  createdAt: Instant.pipe(described("When this life of the key was created.")),
+  updatedAt: Instant.pipe(described("When the timer was last armed, or when its latest attempt ended.")),
+  finishedAt: Schema.optionalKey(
+    Instant.pipe(described("When the timer was delivered, cancelled or found dead.")),
+  ),
   latenessMs: Schema.optionalKey(
     Count.annotate({
       description:
-        "How late the attempt that delivered it started: counted from executeAt, or from when it was created if that was later.",
+        "How late the attempt that delivered the timer began, counted from executeAt, or from the creation if that was later.",
     }),
   ),
   reason: Schema.optionalKey(
@@ -84,4 +105,9 @@ export const TimerSchema = Schema.Struct({
   ),
 })
   .pipe(Schema.encodeKeys({ expireAfterMs: "expireAfter" }))
-  .pipe(Schema.annotateEncoded({ identifier: "Timer" }))
+  .pipe(
+    Schema.annotateEncoded({
+      identifier: "Timer",
+      description: "A timer: its pending life, or the last one that finished.",
+    }),
+  )

@@ -1,13 +1,14 @@
 /** The filter that lists, counts and the calls on many timers share. */
 import { Schema } from "effect"
 import { CorrelationId } from "./CorrelationId.ts"
+import { described } from "./described.ts"
 import { Instant } from "./Instant.ts"
 import { Tag } from "./Tags.ts"
-import { idMessage, timerIdBytes, whyNotId } from "./TimerId.ts"
+import { idMessage, idPattern, timerIdBytes, whyNotId } from "./TimerId.ts"
 
 const IdPrefix = Schema.String.annotate({ message: idMessage }).check(
   Schema.makeFilter(whyNotId, {
-    toJsonSchema: () => [{ minLength: 1, maxLength: timerIdBytes }, true],
+    toJsonSchema: () => [{ minLength: 1, maxLength: timerIdBytes, pattern: idPattern }, true],
     description: "Only timers whose timerId begins with this.",
   }),
 )
@@ -17,8 +18,12 @@ const IdPrefix = Schema.String.annotate({ message: idMessage }).check(
  * bound fireAt of pending timers and finishedAt of finished ones.
  */
 export const timerFilterFields = {
-  from: Schema.optionalKey(Instant),
-  until: Schema.optionalKey(Instant),
+  from: Schema.optionalKey(
+    Instant.pipe(
+      described("Only timers at or after this instant: by fireAt if pending, by finishedAt if finished."),
+    ),
+  ),
+  until: Schema.optionalKey(Instant.pipe(described("Only timers before this instant."))),
   idPrefix: Schema.optionalKey(IdPrefix),
   correlationId: Schema.optionalKey(CorrelationId),
   tag: Schema.optionalKey(Tag),

@@ -7,6 +7,9 @@ import { Schema } from "effect"
 
 export const timerIdBytes = 255
 
+/** No control characters, for readers of the OpenAPI document. `\\x` is an escape that every regular expression engine has. */
+export const idPattern = "^[^\\x00-\\x1f\\x7f-\\x9f]+$"
+
 /** Says what is wrong with an id that callers choose, or nothing when it is sound. */
 export const whyNotId = (text: string): string | undefined => whyNotWord(text, timerIdBytes, idMessage)
 
@@ -37,7 +40,7 @@ export const idMessage = `must be text of 1 to ${timerIdBytes} bytes of UTF-8 wi
 export const TimerId = Schema.String.annotate({ message: idMessage })
   .check(
     Schema.makeFilter(whyNotId, {
-      toJsonSchema: () => [{ minLength: 1, maxLength: timerIdBytes }, true],
+      toJsonSchema: () => [{ minLength: 1, maxLength: timerIdBytes, pattern: idPattern }, true],
       description:
         "The caller's id, unique in its namespace. 1 to 255 bytes of UTF-8, no control characters.",
       examples: ["invoice-4711-reminder"],

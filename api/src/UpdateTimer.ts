@@ -7,7 +7,9 @@ import { Schema } from "effect"
 import { AnyJson } from "./AnyJson.ts"
 import { makeCallbackUrl } from "./CallbackUrl.ts"
 import { CorrelationId } from "./CorrelationId.ts"
+import { delayText, executeAtText, expireAfterText, payloadText } from "./CreateTimer.ts"
 import { durationBetween } from "./DurationMs.ts"
+import { described, usedFor } from "./described.ts"
 import { Instant } from "./Instant.ts"
 import { type Limits, limitHint } from "./Limits.ts"
 import { Namespace } from "./Namespace.ts"
@@ -42,18 +44,22 @@ export const makeUpdateTimer = perLimits((limits: Limits) =>
   Schema.Struct({
     namespace: Namespace,
     timerId: TimerId,
-    executeAt: Schema.optionalKey(Instant),
-    delay: Schema.optionalKey(durationBetween(0, limits.aheadMs, limitHint("aheadMs"))),
+    executeAt: Schema.optionalKey(Instant.pipe(described(executeAtText))),
+    delay: Schema.optionalKey(
+      durationBetween(0, limits.aheadMs, limitHint("aheadMs")).pipe(usedFor(delayText)),
+    ),
     callbackUrl: Schema.optionalKey(makeCallbackUrl(limits)),
     target: Schema.optionalKey(makeTargetInput(limits)),
-    payload: Schema.optionalKey(AnyJson),
+    payload: Schema.optionalKey(AnyJson.annotate({ description: `${payloadText(limits)} null clears it.` })),
     retryPolicy: Schema.optionalKey(
       Schema.NullOr(makeRetryPolicyInput(limits)).annotate({
         message: "must be an object of retry settings, or null for the default ones",
       }),
     ),
     expireAfter: Schema.optionalKey(
-      Schema.NullOr(durationBetween(1, limits.aheadMs, limitHint("aheadMs"))).annotate({
+      Schema.NullOr(
+        durationBetween(1, limits.aheadMs, limitHint("aheadMs")).pipe(usedFor(expireAfterText)),
+      ).annotate({
         message: "must be a duration such as 1h30m, or null to clear it",
       }),
     ),

@@ -1,23 +1,44 @@
 /**
- * Rules about fields of which one excludes the others. They are filters over the whole body, because a union of
- * bodies would answer a missing field with the failures of every variant.
+ * Rules about fields that exclude each other. They are filters over the whole body, because a union of bodies would answer a
+ * missing field with the failures of every variant. The OpenAPI document states the same rules in JSON Schema.
  */
-import { Schema } from "effect"
+import { type JsonSchema, Schema } from "effect"
 
 type Fields = Readonly<Record<string, unknown>>
+type Names = readonly [string, string, ...Array<string>]
 
-export const exactlyOneOf = (...names: readonly [string, string, ...Array<string>]) =>
-  oneOf(names, { path: [names[0]], issue: `is required: give exactly one of ${inWords(names)}` })
+export const exactlyOneOf = (...names: Names) =>
+  oneOf(
+    names,
+    { path: [names[0]], issue: `is required: give exactly one of ${inWords(names)}` },
+    { oneOf: names.map((name) => ({ required: [name] })) },
+  )
 
-export const atMostOneOf = (...names: readonly [string, string, ...Array<string>]) => oneOf(names, undefined)
+export const atMostOneOf = (...names: Names) => oneOf(names, undefined, noPairOf(names))
 
-const oneOf = (names: ReadonlyArray<string>, whenNone: Schema.FilterOutput) =>
-  Schema.makeFilter((body: Fields) => {
-    const [first, second] = names.filter((name) => name in body)
-    if (first === undefined) return whenNone
-    if (second === undefined) return undefined
-    return { path: [second], issue: `cannot be given together with ${first}: remove one of them` }
-  })
+const oneOf = (
+  names: ReadonlyArray<string>,
+  whenNone: Schema.FilterOutput,
+  jsonSchema: JsonSchema.JsonSchema,
+) =>
+  Schema.makeFilter(
+    (body: Fields) => {
+      const [first, second] = names.filter((name) => name in body)
+      if (first === undefined) return whenNone
+      if (second === undefined) return undefined
+      return { path: [second], issue: `cannot be given together with ${first}: remove one of them` }
+    },
+    { toJsonSchema: () => jsonSchema },
+  )
+
+/** JSON Schema has no word for "at most one": each pair is forbidden. */
+const noPairOf = (names: ReadonlyArray<string>): JsonSchema.JsonSchema => {
+  const pairs = names.flatMap((name, index) =>
+    names.slice(index + 1).map((other) => ({ not: { required: [name, other] } })),
+  )
+  const [only, ...more] = pairs
+  return only !== undefined && more.length === 0 ? only : { allOf: pairs }
+}
 
 const inWords = (names: ReadonlyArray<string>): string =>
   `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`

@@ -1,28 +1,45 @@
 /**
- * The last touches to the generated OpenAPI document, for what the definition of the API cannot express:
- * problem schemas under names a reader expects, the Retry-After header, and answers that are open. A
- * request with an unknown field is refused, but answers may gain fields within version 1, and a client
- * generated from a closed schema would break on the first one.
+ * The last touches to the generated OpenAPI document, for what the definition of the API cannot express: problem schemas under
+ * names a reader expects, examples, response headers, patterns of instants and durations, webhooks, the paths beside the API,
+ * and answers that are open. A request with an unknown field is refused, but answers may gain fields within version 1, and a
+ * client generated from a closed schema would break on the first one.
  */
+import { answerExamples } from "./answerExamples.ts"
+import { durationFormat, durationPattern } from "./DurationMs.ts"
+import { instantPattern } from "./Instant.ts"
+import { problemExamples } from "./problemExamples.ts"
+import { orderedTags, sitePaths } from "./sitePaths.ts"
+import { webhookOperations, webhookSchemas } from "./webhookOperations.ts"
+
 type Json = { readonly [key: string]: unknown }
 
 const refPrefix = "#/components/schemas/"
 
 export const finishDocument = (document: Record<string, unknown>): Record<string, unknown> => {
   const renamed = nameItemsOfCreateMany(renameProblems(document))
-  const schemas = at(renamed, "components", "schemas")
+  const schemas = { ...at(renamed, "components", "schemas"), ...webhookSchemas() }
   const closed = new Set<string>()
   for (const operation of operationsOf(renamed)) collectRefs(operation["requestBody"], schemas, closed)
+  const opened = mapValues(schemas, (schema, name) => (closed.has(name) ? schema : open(schema)))
+  const codes = mapValues(opened, (schema) => codeOf(schema))
+  const paths = mapValues(at(renamed, "paths"), (path) =>
+    mapValues(asJson(path), (operation) => withExamples(asJson(operation), codes)),
+  )
+  const tags = renamed["tags"]
   return {
     ...renamed,
+    tags: orderedTags(Array.isArray(tags) ? tags : []),
+    paths: { ...paths, ...sitePaths },
+    webhooks: webhookOperations,
     components: {
       ...at(renamed, "components"),
-      schemas: mapValues(schemas, (schema, name) => (closed.has(name) ? schema : open(schema))),
+      schemas: asJson(withPatterns(opened)),
+      examples: mapValues(problemExamples, (value, code) => ({ summary: code, value })),
     },
   }
 }
 
-/** Completes one operation: an example of its body, and the header that says when to come again. */
+/** Completes one operation: an example of its body, and headers of its failures. */
 export const finishOperation =
   (example: Json) =>
   (operation: Record<string, unknown>): Record<string, unknown> => {
@@ -31,9 +48,10 @@ export const finishOperation =
       ...at(operation, "requestBody"),
       content: { "application/json": { ...jsonBody, example } },
     }
-    const responses = mapValues(at(operation, "responses"), (response, status) =>
-      status === "429" || status === "503" ? { ...asJson(response), headers: retryAfter } : response,
-    )
+    const responses = mapValues(at(operation, "responses"), (response, status) => {
+      const headers = headersByStatus[status]
+      return headers === undefined ? response : { ...asJson(response), headers }
+    })
     return { ...operation, requestBody, responses }
   }
 
@@ -45,6 +63,57 @@ const retryAfter = {
   },
 }
 
+const headersByStatus: Readonly<Record<string, Json>> = {
+  "405": {
+    allow: {
+      required: true,
+      description: "The methods that the path takes.",
+      schema: { type: "string", examples: ["POST"] },
+    },
+  },
+  "429": retryAfter,
+  "503": retryAfter,
+}
+
+/** An answer of the call, and for each failure an example of every problem that it may carry. */
+const withExamples = (operation: Json, codes: Json): Json => {
+  const example = answerExamples[String(operation["operationId"])]
+  const responses = mapValues(at(operation, "responses"), (response, status) => {
+    const content = mapValues(at(asJson(response), "content"), (body) => {
+      if (status === "200") return example === undefined ? body : { ...asJson(body), example }
+      const examples = namesIn(asJson(body)["schema"]).flatMap((name) => {
+        const code = codes[name]
+        return typeof code === "string" ? [[code, { $ref: `#/components/examples/${code}` }]] : []
+      })
+      return { ...asJson(body), examples: Object.fromEntries(examples) }
+    })
+    return { ...asJson(response), content }
+  })
+  return { ...operation, responses }
+}
+
+/** The code of a problem's schema. */
+const codeOf = (schema: unknown): unknown => {
+  const allowed = at(asJson(schema), "properties", "code")["enum"]
+  return Array.isArray(allowed) ? allowed[0] : undefined
+}
+
+/** The schemas that a schema names itself. */
+const namesIn = (schema: unknown): ReadonlyArray<string> => {
+  const { $ref, anyOf } = asJson(schema)
+  if (typeof $ref === "string") return [$ref.slice(refPrefix.length)]
+  return Array.isArray(anyOf) ? anyOf.flatMap(namesIn) : []
+}
+
+/** Instants and durations are parsed by hand, so their schemas carry no pattern of their own. */
+const withPatterns = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(withPatterns)
+  if (!isJson(value)) return value
+  const { format, ...rest } = mapValues(value, withPatterns)
+  if (format === durationFormat) return { ...rest, pattern: durationPattern }
+  if (format === "date-time") return { ...rest, format, pattern: instantPattern }
+  return format === undefined ? rest : { ...rest, format }
+}
 /** The generator names the wire form of an error class `XEncoded`; to a reader it is the problem itself. */
 const renameProblems = (document: Json): Json => {
   const schemas = at(document, "components", "schemas")

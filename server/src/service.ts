@@ -192,7 +192,7 @@ const welcome = (
   const { store, cluster } = configuration
   const place = `Punctual ${build.version} listens on ${url}
   data       ${store.place}
-  reference  ${url}/docs
+  reference  ${url}/docs/api
 `
   if (cluster !== undefined) {
     const { shards, ownedShards, shardsElsewhere } = status

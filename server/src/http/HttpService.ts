@@ -15,9 +15,9 @@ import { makeApiRoutes } from "./ApiRoutes.ts"
 import { Availability } from "./Availability.ts"
 import { callTexts } from "./CallText.ts"
 import { routeMetrics } from "./HttpMetrics.ts"
-import { makeReference } from "./Reference.ts"
 import { defaultBodyOptions, RequestBodies } from "./RequestBody.ts"
 import { type PrefixRoute, Router } from "./Router.ts"
+import { makeReference } from "./reference/Reference.ts"
 import { makeSiteRoutes } from "./SiteRoutes.ts"
 
 export interface HttpServiceOptions {

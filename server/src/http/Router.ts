@@ -56,4 +56,4 @@ const optionsOf = ({ methods }: Route): Response =>
   new Response(null, { status: 204, headers: { allow: [...methods, "OPTIONS"].join(", ") } })
 
 const notFound = (): Response =>
-  problemResponse(new NotFound({ detail: "See /docs for what there is." }), { closes: true })
+  problemResponse(new NotFound({ detail: "See /docs/api for what there is." }), { closes: true })

@@ -6,8 +6,8 @@ import { PrometheusMetrics } from "effect/observability"
 import { Engine, type EngineStatus } from "../engine/Engine.ts"
 import { routeMetrics } from "./HttpMetrics.ts"
 import { problemResponse } from "./problemResponse.ts"
-import type { Reference } from "./Reference.ts"
 import type { Route } from "./Route.ts"
+import type { Reference } from "./reference/Reference.ts"
 
 export interface SiteOptions {
   readonly reference: Reference
@@ -65,12 +65,18 @@ export const makeSiteRoutes = (
           }),
       )
     const answers: Record<string, () => Response | Promise<Response>> = {
-      "/": () => new Response(null, { status: 302, headers: { location: "/docs" } }),
+      "/": redirectTo("docs/api"),
       "/health/live": live,
       "/health/ready": ready,
       "/metrics": metrics,
       "/openapi.json": reference.openApi,
-      "/docs": reference.page,
+      "/docs": redirectTo("docs/api"),
+      "/docs/": redirectTo("api"),
+      "/docs/api": reference.page,
+      "/docs/api/": redirectTo("../api"),
+      "/docs/api.css": reference.style,
+      "/docs/api.js": reference.script,
+      "/docs/api.svg": reference.icon,
     }
     return new Map(
       Object.entries(answers).map(([path, answer]) => [
@@ -79,6 +85,10 @@ export const makeSiteRoutes = (
       ]),
     )
   })
+
+/** The address is relative, because a proxy may serve the service below a path that the service does not know. */
+const redirectTo = (location: string) => (): Response =>
+  new Response(null, { status: 302, headers: { location } })
 
 /** A loop that every look for this long has found stalled will hardly move again by itself. */
 export const lastingAfterMs = 60_000

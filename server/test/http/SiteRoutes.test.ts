@@ -1,9 +1,11 @@
 // Health, metrics and the reference, in every condition of the service.
 import { describe, expect, test } from "bun:test"
+import { defaultLimits } from "@punctual/api/Limits"
 import { PunctualApi } from "@punctual/api/PunctualApi"
 import { Effect } from "effect"
 import { OpenApi } from "effect/http-api"
 import { Engine, type EngineStatus } from "../../src/engine/Engine.ts"
+import { makeReference } from "../../src/http/reference/Reference.ts"
 import { lastingAfterMs, makeSiteRoutes } from "../../src/http/SiteRoutes.ts"
 import { refused, succeeded } from "./answers.ts"
 import { withService } from "./ServiceFixture.ts"
@@ -68,7 +70,7 @@ describe("health", () => {
     let nowMs = 0
     const routes = await Effect.runPromise(
       makeSiteRoutes({
-        reference: { openApi: () => new Response(), page: async () => new Response() },
+        reference: makeReference(defaultLimits),
         isStopping: () => false,
         monotonicMs: () => nowMs,
       }).pipe(
@@ -158,25 +160,5 @@ describe("the reference", () => {
       const { status, json } = await fetch("/openapi.json")
       expect(status).toBe(200)
       expect(json).toEqual(JSON.parse(JSON.stringify(OpenApi.fromApi(PunctualApi))))
-    }))
-
-  test("the page carries all it needs: nothing is fetched from elsewhere", () =>
-    withService({}, async ({ fetch }) => {
-      const { status, headers, text } = await fetch("/docs")
-      expect(status).toBe(200)
-      expect(headers.get("content-type")).toStartWith("text/html")
-      expect(headers.get("content-security-policy")).toContain("default-src 'none'")
-      const outsideScripts = text.replace(
-        /<(script|style)[^>]*>.*?<\/\1>/gs,
-        (element) => element.split(">")[0] ?? "",
-      )
-      expect(outsideScripts).not.toMatch(/(src|href)\s*=/)
-      expect(text).toContain("/api/v1/timers/create")
-    }))
-
-  test("the root leads to the page", () =>
-    withService({}, async ({ fetch }) => {
-      const { status, headers } = await fetch("/")
-      expect([status, headers.get("location")]).toEqual([302, "/docs"])
     }))
 })

@@ -72,7 +72,10 @@ test("alone in a folder it fires a timer, stops when asked, and finds its data a
   expect(await create("soon", "50ms")).toMatchObject({ result: "created" })
   expect(await create("later", "1h")).toMatchObject({ result: "created" })
   await receiver.until("the timer fired", ({ length }) => length === 1)
-  expect(await (await fetch(`${service.url}/docs`)).text()).toContain("swagger")
+  expect(await (await fetch(`${service.url}/docs`)).text()).toContain("Punctual API reference")
+  expect((await fetch(`${service.url}/docs/api.js`)).headers.get("content-type")).toStartWith(
+    "text/javascript",
+  )
   expect(await service.terminate()).toBe(0)
 
   // A command that opens the store itself.

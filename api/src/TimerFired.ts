@@ -1,0 +1,36 @@
+/**
+ * The body of a webhook. The service writes it by hand, because it sets the bytes of the payload in as they are; this schema
+ * describes it for the OpenAPI document, and a test compares the two.
+ */
+import { Schema } from "effect"
+import { AnyJson } from "./AnyJson.ts"
+import { Count } from "./Count.ts"
+import { described } from "./described.ts"
+import { Instant } from "./Instant.ts"
+import { FireId } from "./Timer.ts"
+
+export const TimerFired = Schema.Struct({
+  type: Schema.Literal("timer.fired"),
+  namespace: Schema.String,
+  timerId: Schema.String,
+  fireId: FireId,
+  attempt: Count.annotate({ description: "The number of this attempt. The first is 1." }),
+  maxAttempts: Schema.optionalKey(
+    Count.annotate({ description: "How many attempts the retry policy allows in all." }),
+  ),
+  epoch: Count.annotate({
+    description: "The version of the sending node's claim. It grows when another node takes over the timer.",
+  }),
+  revision: Count.annotate({ description: "The revision of the timer that fires." }),
+  executeAt: Instant.pipe(described("The instant that the caller asked for.")),
+  firedAt: Instant.pipe(described("When this attempt began, by the clock of the service.")),
+  correlationId: Schema.String,
+  tags: Schema.optionalKey(Schema.Array(Schema.String)),
+  payload: Schema.optionalKey(
+    AnyJson.annotate({ description: "The timer's payload, byte for byte. Absent if the timer has none." }),
+  ),
+}).annotate({
+  identifier: "TimerFired",
+  description:
+    "The body of a webhook. A target with body: payload gets the payload alone, and the headers say the rest.",
+})

@@ -1,0 +1,18 @@
+/**
+ * Describes a field whose wire form is decoded, such as an instant or a duration. `annotate` would describe what the program
+ * sees, and the OpenAPI document shows what is sent.
+ */
+import { Schema, SchemaAST } from "effect"
+
+export const described =
+  (description: string) =>
+  <S extends Schema.Top & { readonly Encoded: string }>(schema: S): S["Rebuild"] =>
+    Schema.annotateEncoded<S>({ description })(schema)
+
+/** Puts a sentence about its use before the description that a schema has. */
+export const usedFor =
+  (purpose: string) =>
+  <S extends Schema.Top & { readonly Encoded: string }>(schema: S): S["Rebuild"] => {
+    const own = SchemaAST.toEncoded(schema.ast).annotations?.["description"]
+    return described(typeof own === "string" ? `${purpose} ${own}` : purpose)(schema)
+  }

@@ -1,0 +1,71 @@
+/** A problem document for each code, as the service answers it. The OpenAPI document names them in every failure. */
+import { type ProblemCode, problemCodes } from "./Problem.ts"
+
+/** What the document says besides its type, title, status and code. */
+const specifics: Readonly<
+  Record<ProblemCode, { readonly detail: string; readonly [field: string]: unknown }>
+> = {
+  invalidJson: { detail: "The body cannot be parsed as JSON: Expected '}'" },
+  invalidRequest: {
+    detail: "/delay must be a duration from 0s to 3653d, such as 90s, 1h30m, 250ms, 7d or PT90S",
+    errors: [
+      {
+        pointer: "/delay",
+        detail: "must be a duration from 0s to 3653d, such as 90s, 1h30m, 250ms, 7d or PT90S",
+      },
+    ],
+  },
+  unauthorized: { detail: "Send a key in the header authorization: Bearer <key>." },
+  forbidden: { detail: "The key may not do this in the namespace billing." },
+  notFound: { detail: "See /docs/api for what there is." },
+  messageNotFound: { detail: "The namespace has no undeliverable message of this id." },
+  timerNotFound: { detail: "The namespace has no timer with this id." },
+  methodNotAllowed: { detail: "Use POST for /api/v1/timers/create." },
+  requestTimeout: { detail: "The body did not arrive within 10000 ms. Send it without pauses." },
+  timerExists: { detail: "A timer with this id is pending, at revision 1893412800000." },
+  revisionMismatch: {
+    detail: "The timer is at revision 1893412800001. Read it again before changing it.",
+    currentRevision: 1893412800001,
+  },
+  timerInFlight: { detail: "An attempt is under way: it cannot be changed until that has ended." },
+  clockNotManual: {
+    detail:
+      "The service follows the system's clock. To move time in tests, start it with TIMER_CLOCK=manual, or manual:<instant>.",
+  },
+  restoredFromBackup: {
+    detail: "Everything that is overdue would fire at once. To let it fire, resume with fireOverdue: true.",
+  },
+  messageRefused: { detail: "The bus cannot list its undeliverable messages." },
+  bodyTooLarge: { detail: "The body must be at most 1048576 bytes." },
+  unsupportedMediaType: {
+    detail: "Send the body as JSON, in UTF-8, with the header content-type: application/json.",
+  },
+  quotaExceeded: {
+    detail: "The namespace billing has 100000 pending timers, which is its limit.",
+    quota: "maxPending",
+    retryAfterSeconds: 10,
+    written: "no",
+  },
+  internal: { detail: "An unforeseen failure: the service's log has its cause." },
+  brokerUnavailable: {
+    detail: "The broker does not answer: try again.",
+    retryAfterSeconds: 5,
+    written: "no",
+  },
+  overloaded: { detail: "Too many calls are under way: try again.", retryAfterSeconds: 1, written: "no" },
+  ownerUnavailable: {
+    detail: "Another process owns the store and this one waits to take over. Nothing was written.",
+    retryAfterSeconds: 1,
+    written: "no",
+  },
+}
+
+/** By code. A code that a newer contract adds has its title for a detail until somebody writes a better one. */
+export const problemExamples: Readonly<Record<string, Readonly<Record<string, unknown>>>> =
+  Object.fromEntries(
+    Object.entries(problemCodes).map(([code, { status, title }]) => {
+      const { detail = `${title}.`, ...more } =
+        (specifics as Partial<typeof specifics>)[code as ProblemCode] ?? {}
+      return [code, { type: `urn:punctual:problem:${code}`, title, status, code, detail, ...more }]
+    }),
+  )

@@ -1,0 +1,134 @@
+/**
+ * The paths beside the API, for the OpenAPI document: health, metrics and the document itself. Probes and scrapers read them
+ * with GET. They answer while the service waits for its store or drains, too.
+ */
+type Json = Readonly<Record<string, unknown>>
+
+const healthSchema = (status: string, otherwise: string): Json => ({
+  type: "object",
+  properties: {
+    status: { type: "string", enum: [status, otherwise] },
+    reasons: {
+      type: "array",
+      items: { type: "string" },
+      description: `One sentence for each reason. Present when the status is ${otherwise}.`,
+    },
+  },
+  required: ["status"],
+})
+
+const health = (path: Json, status: string, otherwise: string, reason: string): Json => {
+  const answer = (description: string, example: Json) => ({
+    description,
+    content: { "application/json": { schema: healthSchema(status, otherwise), example } },
+  })
+  return {
+    get: {
+      ...path,
+      tags: ["Operations"],
+      parameters: [],
+      responses: {
+        "200": answer(`The service is ${status}.`, { status }),
+        "405": methodNotAllowed,
+        "503": answer(`The service is not ${status}; the reasons say why.`, {
+          status: otherwise,
+          reasons: [reason],
+        }),
+      },
+    },
+  }
+}
+
+const methodNotAllowed = {
+  description: "The path takes GET and HEAD only",
+  headers: {
+    allow: { required: true, description: "The methods that the path takes.", schema: { type: "string" } },
+  },
+  content: {
+    "application/problem+json": {
+      schema: { $ref: "#/components/schemas/MethodNotAllowedProblem" },
+      examples: { methodNotAllowed: { $ref: "#/components/examples/methodNotAllowed" } },
+    },
+  },
+}
+
+const metricsText = `# HELP timer_pending Timers that are pending.
+# TYPE timer_pending gauge
+timer_pending 1284
+`
+
+export const sitePaths: Json = {
+  "/health/live": health(
+    {
+      operationId: "operations.live",
+      summary: "Liveness",
+      description:
+        "Answers 503 when a timer loop has made no progress for a minute: restart the service. Probe it several times a minute.",
+    },
+    "live",
+    "stalled",
+    "The loop firing stays stalled: restart the service.",
+  ),
+  "/health/ready": health(
+    {
+      operationId: "operations.ready",
+      summary: "Readiness",
+      description:
+        "Answers 503 while the service drains, waits to own its shards, or has a timer loop that makes no progress: send it no calls.",
+    },
+    "ready",
+    "notReady",
+    "The service is draining: it is about to stop.",
+  ),
+  "/metrics": {
+    get: {
+      tags: ["Operations"],
+      operationId: "operations.metrics",
+      summary: "Metrics",
+      description:
+        "All measurements in the text format of Prometheus. No label names a namespace or a timer.",
+      parameters: [],
+      responses: {
+        "200": {
+          description: "The measurements.",
+          content: { "text/plain": { schema: { type: "string" }, example: metricsText } },
+        },
+        "405": methodNotAllowed,
+      },
+    },
+  },
+  "/openapi.json": {
+    get: {
+      tags: ["Operations"],
+      operationId: "operations.openApi",
+      summary: "This document",
+      description: "The contract as an OpenAPI 3.1 document, with the limits of this service.",
+      parameters: [],
+      responses: {
+        "200": {
+          description: "The OpenAPI document.",
+          content: { "application/json": { schema: { type: "object" } } },
+        },
+        "405": methodNotAllowed,
+      },
+    },
+  },
+}
+
+/** Groups of the document that are no groups of the API's definition. */
+const siteTags: ReadonlyArray<Json> = [
+  { name: "Webhooks", description: "What the service sends to your endpoint, and what the answer means." },
+  { name: "Operations", description: "Health, metrics and the OpenAPI document." },
+]
+
+/** What readers need first comes first. A group that is not named here comes before the last one. */
+const order = ["Timers", "Webhooks", "Namespaces", "Clock", "Service", "Breakers", "Messages", "Cluster"]
+
+export const orderedTags = (tags: ReadonlyArray<Json>): ReadonlyArray<Json> => {
+  const rankOf = ({ name }: Json): number => {
+    if (name === "Operations") return order.length + 1
+    const index = order.indexOf(String(name))
+    return index < 0 ? order.length : index
+  }
+  return [...tags, ...siteTags].sort((one, other) => rankOf(one) - rankOf(other))
+}

@@ -1,0 +1,68 @@
+// The contract for readers: the OpenAPI document for programs and a page for people, both made from the
+// definition that the routes are made from. The page carries all it needs, and its policy forbids the
+// browser to fetch anything from elsewhere, so that it works, and stays private, without the internet.
+import { createHash } from "node:crypto"
+import type { Limits } from "@punctual/api/Limits"
+import { makePunctualApi } from "@punctual/api/PunctualApi"
+import type { OpenApiDocument } from "./OpenApiDocument.ts"
+import { openApiInSlices } from "./openApiInSlices.ts"
+import script from "./page.client.js" with { type: "text" }
+import style from "./page.css" with { type: "text" }
+import { iconSvg, renderPage } from "./renderPage.ts"
+
+export interface Reference {
+  readonly openApi: () => Promise<Response>
+  readonly page: () => Promise<Response>
+  readonly style: () => Response
+  readonly script: () => Response
+  readonly icon: () => Response
+}
+
+/** Document and page are made when they are first asked for, in slices, and kept. */
+export const makeReference = (limits: Limits): Reference => {
+  let made: Promise<OpenApiDocument> | undefined
+  let page: Promise<string> | undefined
+  const document = () => {
+    // The document of the contract has what the page reads; a test renders all of it.
+    made ??= openApiInSlices(makePunctualApi(limits)) as Promise<unknown> as Promise<OpenApiDocument>
+    return made
+  }
+  return {
+    openApi: async () =>
+      new Response(JSON.stringify(await document()), { headers: { "content-type": "application/json" } }),
+    page: async () => {
+      page ??= document().then((made) => renderPage(made, assets))
+      return new Response(await page, { headers: pageHeaders })
+    },
+    style: () => asset(style, "text/css; charset=utf-8"),
+    script: () => asset(script, "text/javascript; charset=utf-8"),
+    icon: () => asset(iconSvg, "image/svg+xml"),
+  }
+}
+
+const versionOf = (text: string): string => createHash("sha256").update(text).digest("hex").slice(0, 12)
+
+/** Beside the page, and under another address whenever they change: browsers may keep them. */
+const assets = {
+  style: `api.css?v=${versionOf(style)}`,
+  script: `api.js?v=${versionOf(script)}`,
+  icon: `api.svg?v=${versionOf(iconSvg)}`,
+}
+
+const asset = (text: string, contentType: string): Response =>
+  new Response(text, {
+    headers: {
+      "content-type": contentType,
+      "cache-control": "public, max-age=31536000, immutable",
+      "x-content-type-options": "nosniff",
+    },
+  })
+
+const pageHeaders = {
+  "content-type": "text/html; charset=utf-8",
+  "cache-control": "no-cache",
+  "content-security-policy":
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  "referrer-policy": "no-referrer",
+  "x-content-type-options": "nosniff",
+}

@@ -1,0 +1,37 @@
+// The OpenAPI document of an API, made one endpoint at a time. Effect makes it in one go, which takes a tenth of a second when
+// the code is cold, and timers that are due would wait that long. Between two endpoints the thread is free for them.
+import type { makePunctualApi } from "@punctual/api/PunctualApi"
+import { Context } from "effect"
+import { HttpApi, HttpApiGroup, OpenApi } from "effect/http-api"
+import { inSlices } from "./inSlices.ts"
+
+type Document = Record<string, unknown>
+
+/** The same document as `OpenApi.fromApi` gives. */
+export const openApiInSlices = async (api: ReturnType<typeof makePunctualApi>): Promise<Document> => {
+  const finish = Context.getOrElse(api.annotations, OpenApi.Transform, () => asItIs)
+  const whole = HttpApi.make(api.identifier)
+    .annotateMerge(api.annotations)
+    .annotate(OpenApi.Transform, asItIs)
+  const parts: Array<() => OpenApi.OpenAPISpec> = []
+  HttpApi.reflect(api, {
+    onGroup: () => undefined,
+    onEndpoint: ({ group, endpoint }) => {
+      const alone = HttpApiGroup.make(group.identifier).annotateMerge(group.annotations).add(endpoint)
+      parts.push(() => OpenApi.fromApi(whole.add(alone)))
+    },
+  })
+  const documents = await inSlices(parts, (make) => make())
+  const [first] = documents
+  if (first === undefined) throw new Error("the API has no endpoints")
+  const schemas = documents.map((document) => document.components.schemas)
+  const tags = new Map(documents.flatMap((document) => document.tags).map((tag) => [tag.name, tag]))
+  return finish({
+    ...first,
+    paths: Object.assign({}, ...documents.map((document) => document.paths)),
+    components: { ...first.components, schemas: Object.assign({}, ...schemas) },
+    tags: [...tags.values()],
+  })
+}
+
+const asItIs = (document: Document): Document => document
