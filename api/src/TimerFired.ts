@@ -15,9 +15,7 @@ export const TimerFired = Schema.Struct({
   timerId: Schema.String,
   fireId: FireId,
   attempt: Count.annotate({ description: "The number of this attempt. The first is 1." }),
-  maxAttempts: Schema.optionalKey(
-    Count.annotate({ description: "How many attempts the retry policy allows in all." }),
-  ),
+  maxAttempts: Count.annotate({ description: "How many attempts the retry policy allows in all." }),
   epoch: Count.annotate({
     description: "The version of the sending node's claim. It grows when another node takes over the timer.",
   }),
