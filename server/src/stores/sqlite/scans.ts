@@ -2,6 +2,7 @@
 import type { FinishedState } from "../../domain/Timer.ts"
 import type { Scan, ScannedHead, SortKey } from "../../ports/ShardStorage.ts"
 import { tagsOfHead } from "../addedValues.ts"
+import { type DetailColumns, rowDetails } from "../rowDetails.ts"
 import { bytesOfUuid, dashed } from "./rows.ts"
 
 type Value = string | number | Uint8Array
@@ -58,18 +59,37 @@ const wordsOf = (table: Walk["table"]): string =>
     AND r.timer_id = l.timer_id AND r.revision = l.revision AND r.fire_id = l.fire_id
     AND r.${table === "timers" ? "fire_at" : "finished_at"} = l.at`
 
-/** Rows of (uuid, timerId, fireId, revision, time, correlationId, state, number of the entry, tags). */
+/**
+ * Rows of (uuid, timerId, fireId, revision, time, correlationId, state, number of the entry, tags), and of the details if
+ * they are asked for: (spec, log of attempts, reason, lateness).
+ */
 export const scanSql = (scan: Scan): ScanText => {
   const walk = walkOf(scan)
-  const { table, from, place, time } = walk
+  const { table, place, time } = walk
   const { conditions, values } = rangeOf(scan, walk)
   const direction = scan.isDescending ? "DESC" : "ASC"
   const state = table === "timers" ? "'pending'" : table === "dead" ? "'dead'" : "r.state"
+  const { columns, from } = scan.withDetails ? detailed(walk) : { columns: "", from: walk.from }
   const text = `SELECT lower(hex(r.uuid)), r.timer_id, lower(hex(r.fire_id)), r.revision, ${time}, r.correlation_id, ${state},
-      ${scan.order === "end" ? "r.id" : "0"}, r.tags
+      ${scan.order === "end" ? "r.id" : "0"}, r.tags${columns}
     FROM ${from} WHERE ${conditions.join(" AND ")}
     ORDER BY ${place.map((column) => `${column} ${direction}`).join(", ")} LIMIT ?${values.push(scan.limit)}`
   return { text, values }
+}
+
+/** The specs of pending timers lie apart from them. Lives that are not dead have no reason. */
+const detailed = ({ table, from }: Walk): { readonly columns: string; readonly from: string } => {
+  switch (table) {
+    case "timers":
+      return {
+        columns: ", b.spec, r.last_attempt, NULL, NULL",
+        from: `${from} CROSS JOIN bodies AS b ON b.id = r.id`,
+      }
+    case "history":
+      return { columns: ", r.spec, r.last_attempt, NULL, r.lateness_ms", from }
+    case "dead":
+      return { columns: ", r.spec, r.last_attempt, r.reason, r.lateness_ms", from }
+  }
 }
 
 export const countSql = (scan: Scan): ScanText => {
@@ -81,11 +101,11 @@ export const countSql = (scan: Scan): ScanText => {
 }
 
 export const scannedHead = (
-  { namespace, order, word = "" }: Scan,
+  { namespace, order, word = "", withDetails }: Scan,
   row: ReadonlyArray<unknown>,
 ): ScannedHead => {
   // The columns that `scanSql` names.
-  const [uuid, timerId, fireId, revision, atMs, correlationId, state, entry, tags] = row as [
+  const [uuid, timerId, fireId, revision, atMs, correlationId, state, entry, tags, ...details] = row as [
     string,
     string,
     string,
@@ -95,6 +115,7 @@ export const scannedHead = (
     "pending" | FinishedState,
     number,
     string | null,
+    ...DetailColumns,
   ]
   const places: { readonly [order in Scan["order"]]: SortKey } = {
     due: [atMs, dashed(fireId)],
@@ -114,6 +135,7 @@ export const scannedHead = (
     atMs,
     correlationId,
     ...tagsOfHead(tags),
+    ...(withDetails ? { details: rowDetails(...details) } : {}),
   }
 }
 
