@@ -2,19 +2,22 @@
 import { invalidField } from "@punctual/api/invalidRequest"
 import { Internal, Overloaded, OwnerUnavailable, type Problem, QuotaExceeded } from "@punctual/api/Problem"
 import { Effect } from "effect"
+import type { TooManyNamespaces } from "../engine/front/matchNamespaces.ts"
 import type { RefusedWrite } from "../engine/front/RefusedWrite.ts"
 import type { SettingsContended } from "../engine/namespaces/NamespaceDirectory.ts"
-import type { StoreError } from "../ports/TimerStore.ts"
+import type { InvalidCursor, StoreError } from "../ports/TimerStore.ts"
 
 /** Fails with the contract's problem. What the store said is logged: its words stay inside the house. */
-export const refuse = (error: RefusedWrite | StoreError): Effect.Effect<never, Problem> =>
+export const refuse = (
+  error: RefusedWrite | StoreError | InvalidCursor | TooManyNamespaces,
+): Effect.Effect<never, Problem> =>
   error._tag === "StoreError"
     ? Effect.andThen(Effect.logError(`the store failed: ${error.message}`), Effect.fail(problemOf(error)))
     : Effect.fail(problemOf(error))
 
 /** As `refuse`, for a call that makes many writes: some may be stored when another is refused. */
 export const refuseSome = (
-  error: RefusedWrite | StoreError,
+  error: RefusedWrite | StoreError | InvalidCursor,
   deed: "cancelled" | "replayed" | "discarded",
 ): Effect.Effect<never, Problem> => {
   switch (error._tag) {
@@ -70,8 +73,15 @@ const sentence = (clause: string): string => `${clause.charAt(0).toUpperCase()}$
 const mayBePartial = (deed: string): string =>
   `Some of the timers may have been ${deed}: repeat the call after the pause.`
 
-export const problemOf = (error: RefusedWrite | StoreError): Problem => {
+export const problemOf = (error: RefusedWrite | StoreError | InvalidCursor | TooManyNamespaces): Problem => {
   switch (error._tag) {
+    case "InvalidCursor":
+      return invalidField("/cursor", "must be the nextCursor of an earlier answer to the same question")
+    case "TooManyNamespaces":
+      return invalidField(
+        "/namespaces",
+        `match more than ${error.most} namespaces: name them, or give longer beginnings`,
+      )
     case "TooManyWrites":
       return new Overloaded({
         detail: "Too many writes are waiting. Nothing was written: try again after the pause.",
