@@ -125,6 +125,48 @@ const mergeLaws = (fixture: StoreFixture): void => {
     }),
   )
 
+  law("pending timers of all namespaces but reserved ones come earliest first, by the shards", () =>
+    Effect.gen(function* () {
+      const { store, write } = yield* owned
+      const names = ["a", "B", "_own", "z-9"]
+      const timers = Array.from({ length: 48 }, (_, index) =>
+        sampleTimer({
+          namespace: at(names, index % 4),
+          fireAt: sampleNow + (index % 9),
+          ...(index % 3 === 0 ? { spec: specTo({ ...webhook, url: "http://rare.test/" }) } : {}),
+        }),
+      )
+      yield* write(timers.map((timer) => putOf(timer)))
+      const namespace = { asked: ["*"], names: [], shards: 4 }
+      const query: ListQuery = { ...base, namespace, state: "pending" }
+      const expected = timers.filter((timer) => timer.namespace !== "_own")
+      const listed = (yield* walkList(query)).flatMap(({ items }) => items)
+      expect(listed.map(timeOf)).toEqual(expected.map(({ fireAt }) => fireAt).sort((a, b) => a - b))
+      expect(listed.map((one) => rowOf(one).timerId).sort()).toEqual(
+        expected.map(({ timerId }) => timerId).sort(),
+      )
+      const backwards = (yield* walkList({ ...query, reversed: true })).flatMap(({ items }) => items)
+      expect(backwards).toEqual(listed.toReversed())
+      const late = {
+        ...query,
+        inclusiveFromMs: sampleNow + 4,
+        exclusiveUntilMs: sampleNow + 6,
+        host: "rare.test",
+      }
+      const rare = (yield* walkList(late)).flatMap(({ items }) => items)
+      const isLate = ({ fireAt }: Timer) => fireAt === sampleNow + 4 || fireAt === sampleNow + 5
+      expect(rare).toHaveLength(expected.filter((one) => isLate(one) && one.spec !== sampleSpec).length)
+      expect(yield* store.count({ namespace, state: "pending", limit: 100 })).toEqual({
+        count: 36,
+        capped: false,
+      })
+      expect(yield* store.count({ namespace, state: "pending", limit: 9 })).toEqual({
+        count: 9,
+        capped: true,
+      })
+    }),
+  )
+
   law("a cursor belongs to the namespaces and states that were asked for, not to those that there are", () =>
     Effect.gen(function* () {
       const { store, write } = yield* owned

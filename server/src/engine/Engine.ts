@@ -318,6 +318,7 @@ const makeFront = Effect.fnUntraced(function* (
     own,
     forwarder,
     flights: new FlightViews({ own, dispatcher, wall: parts.wall, cluster }),
+    shards: () => ownership.shards,
     isDraining: () => !state.takesWrites,
   })
   return withQuotas(scheduler, new Quotas({ ...parts, nodes: () => ownership.nodes }))

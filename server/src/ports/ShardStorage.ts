@@ -115,10 +115,11 @@ export type SortKey =
   | readonly [timerId: string, revision: number]
   | readonly [word: string, atMs: number, fireId: string]
 
-/** A walk along one order of one namespace. */
+/** A walk along one order of one namespace, or of a shard. */
 export interface Scan {
   readonly order: ScanOrder
-  readonly namespace: string
+  /** A namespace by its name. A number is a shard: all namespaces but reserved ones, in the order `due` only. */
+  readonly namespace: string | number
   /** Given for finished lives. */
   readonly state?: FinishedState
   /** Given in the order by word. */

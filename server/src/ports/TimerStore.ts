@@ -97,6 +97,11 @@ export type ListedState = "pending" | FinishedState
 export interface NamespaceSet {
   readonly asked: ReadonlyArray<string>
   readonly names: ReadonlyArray<string>
+  /**
+   * In place of names: all namespaces but reserved ones, by the due times of so many shards. Only for pending timers, and
+   * without `idPrefix`, `tag` and `correlationId`, whose indexes are by namespace.
+   */
+  readonly shards?: number
 }
 
 /** Where to look: one namespace or several, one state or several, none of them twice. */

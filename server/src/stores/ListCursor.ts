@@ -31,11 +31,14 @@ export const decodeCursor = (query: ListQuery): WalkPlace | undefined => {
 const laneOf = (query: ListQuery, [namespace, state]: ReadonlyArray<unknown>): LaneName => {
   const states = statesOf(query)
   if (!isMerged(query)) return { namespace: String(query.namespace), state: states[0] ?? "pending" }
-  if (typeof namespace !== "string" || !isText(namespace)) throw malformed()
+  if (!isLaneOf(query, namespace)) throw malformed()
   const known = states.find((one): one is ListedState => one === state)
   if (known === undefined) throw malformed()
   return { namespace, state: known }
 }
+
+const isLaneOf = ({ namespace: of }: ListQuery, part: unknown): part is string | number =>
+  typeof of === "string" || of.shards === undefined ? isText(part) : Number.isSafeInteger(part)
 
 const malformed = (): InvalidCursor =>
   new InvalidCursor({

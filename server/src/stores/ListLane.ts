@@ -1,5 +1,5 @@
 // A list over several namespaces and states is merged from lanes. A lane is one namespace in one state, walked along one
-// order of the storage. A row's position in the merged list is (time or id, namespace, state, the rest of its place in
+// order of the storage; or, where pending timers of all namespaces are asked for, one shard. A row's position in the merged list is (time or id, namespace, state, the rest of its place in
 // its lane), so it follows from the row alone. A cursor is such a position. Each lane can begin behind it, a namespace
 // that came into being meanwhile included, and no row is shown twice or left out.
 import type { Scan, ScannedHead, SortKey } from "../ports/ShardStorage.ts"
@@ -9,7 +9,8 @@ import { isExact, needsDetails, timesOf } from "./rowMatches.ts"
 import { compareUtf8, endOfPrefix } from "./Utf8Order.ts"
 
 export interface LaneName {
-  readonly namespace: string
+  /** Its name, or the number of a shard. */
+  readonly namespace: string | number
   readonly state: ListedState
 }
 
@@ -19,7 +20,7 @@ export interface WalkPlace extends LaneName {
 }
 
 export class ListLane implements LaneName {
-  readonly namespace: string
+  readonly namespace: string | number
   readonly state: ListedState
   /** Whether the storage finds nothing but matches. */
   readonly isExact: boolean
@@ -119,7 +120,7 @@ export const canBeUnindexed = (query: ListFilter): boolean =>
 const stateOrder: ReadonlyArray<ListedState> = ["pending", "delivered", "cancelled", "dead"]
 
 const compareLanes = (a: LaneName, b: LaneName): number =>
-  compareUtf8(a.namespace, b.namespace) || stateOrder.indexOf(a.state) - stateOrder.indexOf(b.state)
+  compareFirst(a.namespace, b.namespace) || stateOrder.indexOf(a.state) - stateOrder.indexOf(b.state)
 
 /** The time or the id; a place in the index of words begins with the word. */
 const firstOf = (place: SortKey): number | string => (place.length === 3 ? place[1] : place[0])

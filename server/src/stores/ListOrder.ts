@@ -13,8 +13,12 @@ export const mostRowsCounted = 100_000
 export const statesOf = ({ state }: Pick<ListScope, "state">): ReadonlyArray<ListedState> =>
   typeof state === "string" ? [state] : state
 
-export const namesOf = ({ namespace }: Pick<ListScope, "namespace">): ReadonlyArray<string> =>
-  typeof namespace === "string" ? [namespace] : namespace.names
+/** The namespaces by their names, or, where all are meant, the shards by their numbers. */
+export const namesOf = ({ namespace }: Pick<ListScope, "namespace">): ReadonlyArray<string | number> => {
+  if (typeof namespace === "string") return [namespace]
+  const { names, shards } = namespace
+  return shards === undefined ? names : Array.from({ length: shards }, (_, shard) => shard)
+}
 
 /** Whether the list is merged from several: its cursors name the namespace and the state of a row. */
 export const isMerged = ({ namespace, state }: ListScope): boolean =>

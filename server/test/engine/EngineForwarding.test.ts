@@ -345,6 +345,7 @@ describe("a shard that moves under a write", () => {
           },
         },
         flights: { inFlightAmong: () => Effect.succeed(new Set()), areHere: () => [] },
+        shards: () => undefined,
         wall: { now: () => engine.now() },
         ids: yield* Effect.provide(Ids, Ids.fromRandom),
         metrics: yield* EngineMetrics.make,

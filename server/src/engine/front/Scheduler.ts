@@ -120,6 +120,8 @@ export class Scheduler extends Context.Service<
 export interface SchedulerParts extends CallerWritesParts, ItemMakerParts {
   readonly store: TimerStore["Service"]
   readonly flights: Pick<FlightViews, "inFlightAmong" | "areHere">
+  /** How many shards the store has; unknown until it has told. */
+  readonly shards: () => number | undefined
   readonly metrics: EngineMetrics
 }
 
@@ -135,7 +137,7 @@ export const makeScheduler = (parts: SchedulerParts): Scheduler["Service"] => {
   return Scheduler.of({
     ...creating(writes, items),
     ...cancelling(parts.store, writes, items),
-    ...reading(parts.store, flights),
+    ...reading(parts.store, flights, parts.shards),
     accept: (carried) => acceptAll(own, carried),
     isInFlightHere: (fireIds) => flights.areHere(fireIds),
     ...makeDeadLetters({ ...parts, write: (item) => writes.answerOf(() => item) }),
@@ -211,6 +213,7 @@ const pendingMatching = Effect.fnUntraced(function* (
 const reading = (
   store: SchedulerParts["store"],
   flights: SchedulerParts["flights"],
+  shards: SchedulerParts["shards"],
 ): Pick<Calls, "get" | "list" | "count" | "isInFlight"> => ({
   get: Effect.fnUntraced(function* (namespace, timerId) {
     const { pending, last } = yield* store.find(keyOf(namespace, timerId))
@@ -222,7 +225,7 @@ const reading = (
     return last === undefined ? undefined : { state: last.state, life: last }
   }),
   list: Effect.fnUntraced(function* (query) {
-    const namespace = yield* matchNamespaces(store, query.namespace)
+    const namespace = yield* matchNamespaces(store, query, shards())
     const { items, examined, next } = yield* store.list({ ...query, namespace })
     const pending = items.flatMap((item) => (item.state === "pending" ? [item.timer] : []))
     const inFlight = yield* flights.inFlightAmong(pending)
@@ -234,7 +237,7 @@ const reading = (
     }
   }),
   count: (query) =>
-    Effect.flatMap(matchNamespaces(store, query.namespace), (namespace) =>
+    Effect.flatMap(matchNamespaces(store, query, shards()), (namespace) =>
       store.count({ limit: countAtMost, ...query, namespace }),
     ),
   isInFlight: (timer) => Effect.map(flights.inFlightAmong([timer]), (running) => running.has(timer.fireId)),

@@ -2,7 +2,7 @@
 // up anew, so a walk over `team-*` takes in a namespace that came into being after its first page.
 import { everyNamespace, mostNamespacesMatched } from "@punctual/api/NamespaceChoices"
 import { Effect, Schema } from "effect"
-import type { NamespaceSet, StoreError, TimerStore } from "../../ports/TimerStore.ts"
+import type { ListFilter, ListScope, NamespaceSet, StoreError, TimerStore } from "../../ports/TimerStore.ts"
 
 /** Each namespace costs a look at an index, so one list takes in a bounded number. */
 export class TooManyNamespaces extends Schema.TaggedError<TooManyNamespaces>()("TooManyNamespaces", {
@@ -14,12 +14,22 @@ type Store = Pick<TimerStore["Service"], "namespaces">
 /** One namespace by its name, or several by names and by beginnings that end with `*`. */
 export type NamespacesAsked = string | ReadonlyArray<string>
 
+/**
+ * The due times of all namespaces have an index for each shard, so a list of pending timers over all namespaces needs no
+ * names, however many there are. The other indexes are by namespace.
+ */
 export const matchNamespaces = (
   store: Store,
-  asked: NamespacesAsked,
+  query: Pick<ListFilter, "idPrefix" | "tag" | "correlationId"> &
+    Pick<ListScope, "state"> & { readonly namespace: NamespacesAsked },
+  shards: number | undefined,
 ): Effect.Effect<string | NamespaceSet, StoreError | TooManyNamespaces> => {
+  const { namespace: asked, state, idPrefix, tag, correlationId } = query
   if (typeof asked === "string") return Effect.succeed(asked)
   const [only] = asked
+  const isByDue = state === "pending" && (idPrefix ?? tag ?? correlationId) === undefined
+  if (only === everyNamespace && isByDue && shards !== undefined)
+    return Effect.succeed({ asked, names: [], shards })
   if (only !== undefined && asked.length === 1 && !isBeginning(only)) return Effect.succeed(only)
   return Effect.gen(function* () {
     const names = new Set(asked.filter((choice) => !isBeginning(choice)))

@@ -134,6 +134,11 @@ export class MemoryDatabase {
     }
   }
 
+  /** All pending timers of a shard, by their due times. */
+  dueOf(shard: number): SortedList<Pending> {
+    return this.#due[shard] ?? new SortedList(byDue)
+  }
+
   index(namespace: string): NamespaceIndex {
     let index = this.#namespaces.get(namespace)
     if (index === undefined) {

@@ -16,6 +16,7 @@ export const scanIn = (database: MemoryDatabase, scan: Scan): ReadonlyArray<Scan
 }
 
 const headsOf = (database: MemoryDatabase, scan: Scan): Iterable<ScannedHead> => {
+  if (typeof scan.namespace === "number") return shardHeads(database, scan, scan.namespace)
   const index = database.index(scan.namespace)
   const [pendingHead, endedHead] = scan.withDetails
     ? [pendingDetailed, endedDetailed]
@@ -33,13 +34,23 @@ const headsOf = (database: MemoryDatabase, scan: Scan): Iterable<ScannedHead> =>
     case "finishedId":
       return walk(index.ended[state].byId, scan, ({ life }) => endedHead(life, [life.timerId, life.revision]))
     case "word":
-      return wordHeads(database, scan)
+      return wordHeads(database, scan, scan.namespace)
+  }
+}
+
+/** Of all namespaces but reserved ones. */
+function* shardHeads(database: MemoryDatabase, scan: Scan, shard: number): Generator<ScannedHead> {
+  const pendingHead = scan.withDetails ? pendingDetailed : pendingRow
+  for (const head of walk(database.dueOf(shard), scan, ({ timer }) =>
+    pendingHead(timer, [timer.fireAt, timer.fireId]),
+  )) {
+    if (!head.namespace.startsWith("_")) yield head
   }
 }
 
 /** Rows of the index whose timers or lives are gone are passed over. */
-function* wordHeads(database: MemoryDatabase, scan: Scan): Generator<ScannedHead> {
-  const { namespace, state = "pending", word = "" } = scan
+function* wordHeads(database: MemoryDatabase, scan: Scan, namespace: string): Generator<ScannedHead> {
+  const { state = "pending", word = "" } = scan
   const list = database.index(namespace).words.get(wordKey(state, word))
   const [pendingHead, endedHead] = scan.withDetails
     ? [pendingDetailed, endedDetailed]

@@ -195,12 +195,18 @@ const detailsOf = ({ spec = "", last_attempt = null, reason = null, lateness_ms 
 const orderSql = ({ place }: Walk, { isDescending }: Scan): string =>
   place.map(([column]) => `${column} ${isDescending ? "DESC" : "ASC"}`).join(", ")
 
+/** Reserved names begin with _, and ` is the character after it. */
+const unreserved = "(r.namespace < '_' OR r.namespace >= '`')"
+
 const rangeOf = (scan: Scan, { place }: Walk, bind: Bind): ReadonlyArray<string> => {
   const isByWord = scan.order === "word"
   const time = isByWord ? "l.at" : scan.order === "due" ? "r.fire_at" : "r.finished_at"
   // The index of pending timers by due time goes by this name of the order; see migrations/0007-schema.sql.
   const namespace = scan.order === "due" ? 'r.namespace COLLATE "POSIX"' : `${isByWord ? "l" : "r"}.namespace`
-  const conditions = [`${namespace} = ${bind(scan.namespace, "text")}`]
+  const conditions =
+    typeof scan.namespace === "number"
+      ? [`r.shard = ${bind(scan.namespace, "integer")}`, unreserved]
+      : [`${namespace} = ${bind(scan.namespace, "text")}`]
   if (isByWord) {
     conditions.push(`l.word = ${bind(scan.word ?? "", "text")}`)
     conditions.push(`l.state = ${bind(scan.state ?? "pending", "text")}`)

@@ -21,14 +21,14 @@ interface Walk {
   readonly time: string
 }
 
-const walkOf = ({ order, state }: Scan): Walk => {
+const walkOf = ({ order, state, namespace }: Scan): Walk => {
   const table = state === undefined ? "timers" : state === "dead" ? "dead" : "history"
   const indexedBy = (index: string) => `${table} AS r INDEXED BY ${index}`
   switch (order) {
     case "due":
       return {
         table,
-        from: indexedBy("timers_by_namespace"),
+        from: indexedBy(typeof namespace === "number" ? "timers_by_due" : "timers_by_namespace"),
         place: ["r.fire_at", "r.fire_id"],
         time: "r.fire_at",
       }
@@ -60,7 +60,7 @@ const wordsOf = (table: Walk["table"]): string =>
     AND r.${table === "timers" ? "fire_at" : "finished_at"} = l.at`
 
 /**
- * Rows of (uuid, timerId, fireId, revision, time, correlationId, state, number of the entry, tags), and of the details if
+ * Rows of (uuid, timerId, fireId, revision, time, correlationId, state, number of the entry, tags, namespace), and of the details if
  * they are asked for: (spec, log of attempts, reason, lateness).
  */
 export const scanSql = (scan: Scan): ScanText => {
@@ -71,7 +71,7 @@ export const scanSql = (scan: Scan): ScanText => {
   const state = table === "timers" ? "'pending'" : table === "dead" ? "'dead'" : "r.state"
   const { columns, from } = scan.withDetails ? detailed(walk) : { columns: "", from: walk.from }
   const text = `SELECT lower(hex(r.uuid)), r.timer_id, lower(hex(r.fire_id)), r.revision, ${time}, r.correlation_id, ${state},
-      ${scan.order === "end" ? "r.id" : "0"}, r.tags${columns}
+      ${scan.order === "end" ? "r.id" : "0"}, r.tags, r.namespace${columns}
     FROM ${from} WHERE ${conditions.join(" AND ")}
     ORDER BY ${place.map((column) => `${column} ${direction}`).join(", ")} LIMIT ?${values.push(scan.limit)}`
   return { text, values }
@@ -101,22 +101,24 @@ export const countSql = (scan: Scan): ScanText => {
 }
 
 export const scannedHead = (
-  { namespace, order, word = "", withDetails }: Scan,
+  { order, word = "", withDetails }: Scan,
   row: ReadonlyArray<unknown>,
 ): ScannedHead => {
   // The columns that `scanSql` names.
-  const [uuid, timerId, fireId, revision, atMs, correlationId, state, entry, tags, ...details] = row as [
-    string,
-    string,
-    string,
-    number,
-    number,
-    string,
-    "pending" | FinishedState,
-    number,
-    string | null,
-    ...DetailColumns,
-  ]
+  const [uuid, timerId, fireId, revision, atMs, correlationId, state, entry, tags, namespace, ...details] =
+    row as [
+      string,
+      string,
+      string,
+      number,
+      number,
+      string,
+      "pending" | FinishedState,
+      number,
+      string | null,
+      string,
+      ...DetailColumns,
+    ]
   const places: { readonly [order in Scan["order"]]: SortKey } = {
     due: [atMs, dashed(fireId)],
     pendingId: [timerId],
@@ -139,12 +141,18 @@ export const scannedHead = (
   }
 }
 
+/** Reserved names begin with _, and ` is the character after it. */
+const unreserved = "(r.namespace < '_' OR r.namespace >= '`')"
+
 /** Parameters are numbered in the order in which they are added. */
 const rangeOf = (scan: Scan, { table, place, time }: Walk) => {
   const values: Array<Value> = []
   const bind = (value: Value): string => `?${values.push(value)}`
   const isByWord = scan.order === "word"
-  const conditions = [`${isByWord ? "l" : "r"}.namespace = ${bind(scan.namespace)}`]
+  const conditions =
+    typeof scan.namespace === "number"
+      ? [`r.shard = ${bind(scan.namespace)}`, unreserved]
+      : [`${isByWord ? "l" : "r"}.namespace = ${bind(scan.namespace)}`]
   if (isByWord) {
     conditions.push(`l.word = ${bind(scan.word ?? "")}`, `l.state = ${bind(scan.state ?? "pending")}`)
   }

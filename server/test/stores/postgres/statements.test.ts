@@ -184,6 +184,7 @@ for (const kind of ["installed", "packaged"] satisfies ReadonlyArray<PostgresKin
       const ids = { inclusiveFromId: "a", exclusiveUntilId: "b" }
       const cases: ReadonlyArray<readonly [Pick<Scan, "order"> & Partial<Scan>, SortKey, string]> = [
         [{ order: "due" }, [1, "0"], "timers_by_namespace on timers"],
+        [{ order: "due", namespace: 3 }, [1, "0"], "timers_by_due on timers"],
         [{ order: "pendingId", ...ids }, ["a"], "timers_pkey on timers"],
         [{ order: "pendingId", timerId: "a" }, ["a"], "timers_pkey on timers"],
         [{ order: "end", state: "delivered" }, [1, 1], "history_pkey on history"],
@@ -202,7 +203,7 @@ for (const kind of ["installed", "packaged"] satisfies ReadonlyArray<PostgresKin
             await expectIndexed(scanSql(scan).text, used)
             await expectIndexed(scanSql({ ...scan, exclusiveAfter }).text, used)
             await expectIndexed(scanSql({ ...scan, withDetails: true }).text, used)
-            const other = { ...scan, namespace: "other" }
+            const other = { ...scan, namespace: typeof scan.namespace === "number" ? 4 : "other" }
             for (const { text } of [...scanGroups([scan, other]), ...countGroups([scan, other])])
               await expectIndexed(text, used)
           }
