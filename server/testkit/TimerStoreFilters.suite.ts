@@ -3,15 +3,21 @@
 import { describe, expect, test } from "bun:test"
 import { Effect, ManagedRuntime } from "effect"
 import fc from "fast-check"
-import { withAttempt } from "../src/domain/AttemptLog.ts"
 import { compareDue } from "../src/domain/DueOrder.ts"
-import { type ErrorClass, networkTexts, timeoutTexts } from "../src/domain/errorClassOf.ts"
-import type { Attempt, Spec, Target, Timer } from "../src/domain/Timer.ts"
-import type { WriteItem } from "../src/domain/WriteItem.ts"
-import type { Listed, ListedState, ListFilter, ListQuery } from "../src/ports/TimerStore.ts"
+import type { Timer } from "../src/domain/Timer.ts"
+import type { Listed, ListedState, ListQuery } from "../src/ports/TimerStore.ts"
 import { runsOf, timeLimitMsOf } from "./effort.ts"
+import {
+  filteredRows,
+  isSelected,
+  sampleNamespaces,
+  sampleStates,
+  sampleTargets,
+  sampleWebhook,
+  specTo,
+} from "./filteredRows.ts"
 import { at, idsOf, lawsOf, owned, type StoreFixture, walkList } from "./StoreFixture.ts"
-import { cancelOf, outcomeOf, putOf, sampleNow, samplePut, sampleSpec, sampleTimer } from "./timers.ts"
+import { cancelOf, putOf, sampleNow, samplePut, sampleSpec, sampleTimer } from "./timers.ts"
 
 export const timerStoreFiltersSuite = (fixture: StoreFixture): void => {
   describe("filters", () => {
@@ -133,7 +139,7 @@ const mergeLaws = (fixture: StoreFixture): void => {
         sampleTimer({
           namespace: at(names, index % 4),
           fireAt: sampleNow + (index % 9),
-          ...(index % 3 === 0 ? { spec: specTo({ ...webhook, url: "http://rare.test/" }) } : {}),
+          ...(index % 3 === 0 ? { spec: specTo({ ...sampleWebhook, url: "http://rare.test/" }) } : {}),
         }),
       )
       yield* write(timers.map((timer) => putOf(timer)))
@@ -226,7 +232,7 @@ const boundLaws = (fixture: StoreFixture): void => {
   law("a filter without an index examines at most 10,000 rows a call, and goes on by its cursor", () =>
     Effect.gen(function* () {
       const { store, write } = yield* owned
-      const rare = specTo({ ...webhook, url: "https://rare.test/hook" })
+      const rare = specTo({ ...sampleWebhook, url: "https://rare.test/hook" })
       for (let from = 0; from < 10_020; from += 501) {
         const timers = Array.from({ length: 501 }, (_, index) =>
           sampleTimer({
@@ -260,137 +266,20 @@ const boundLaws = (fixture: StoreFixture): void => {
   )
 }
 
-const webhook: Extract<Target, { type: "webhook" }> = {
-  type: "webhook",
-  url: "https://example.test/hook",
-  method: "POST",
-  timeoutMs: 15_000,
-  body: "envelope",
-}
-
-const specTo = (target: Target): Spec => ({ ...sampleSpec, target })
-
-/** Each with the hosts that find it. */
-const targets: ReadonlyArray<readonly [Target, ReadonlyArray<string>]> = [
-  [webhook, ["example.test", "example.test:443"]],
-  [{ ...webhook, url: "http://example.test:8080/" }, ["example.test", "example.test:8080"]],
-  [{ ...webhook, url: "http://example.test.other/?host=example.test" }, ["example.test.other"]],
-  [{ ...webhook, url: "http://[::1]:9/x" }, ["[::1]", "[::1]:9"]],
-  [{ type: "event" }, []],
-]
-
-const attempts: ReadonlyArray<readonly [Omit<Attempt, "at" | "durationMs">, ErrorClass | undefined]> = [
-  [{ status: 200 }, undefined],
-  [{ status: 302, error: "answered 302" }, undefined],
-  [{ status: 400, error: "answered 400: not to be repeated" }, "4xx"],
-  [{ status: 499, error: "answered 499" }, "4xx"],
-  [{ status: 500, error: "answered 500" }, "5xx"],
-  [{ status: 599, error: "answered 599" }, "5xx"],
-  [{ error: `${timeoutTexts.webhook} example.test within 15s` }, "timeout"],
-  [{ error: `${timeoutTexts.handler} 15s` }, "timeout"],
-  [{ error: `${networkTexts.refused}: example.test` }, "network"],
-  [{ error: `${networkTexts.other} EPIPE: example.test` }, "network"],
-  [{ error: "the handler failed: no" }, undefined],
-]
-
-/** A row that was stored, and what filters may know of it. */
-interface Stored {
-  readonly namespace: string
-  readonly timerId: string
-  readonly fireId: string
-  readonly state: ListedState
-  readonly atMs: number
-  readonly correlationId: string
-  readonly tags: ReadonlyArray<string>
-  readonly hosts: ReadonlyArray<string>
-  readonly error: ErrorClass | undefined
-  readonly reason?: string
-  readonly latenessMs?: number
-}
-
-const namespaces = ["a", "b", "c-1", "empty"]
-const listedStates = ["pending", "delivered", "cancelled", "dead"] as const
-
-/** Rows of all kinds, some of them at the same instant; first what creates them, then what ends them. */
-const population = () => {
-  const puts: Array<WriteItem> = []
-  const ends: Array<WriteItem> = []
-  const store = (index: number): Stored => {
-    const [target, hosts] = at(targets, (index * 3 + (index >> 3)) % targets.length)
-    const [attempt, error] = at(attempts, (index * 5 + (index >> 2)) % attempts.length)
-    const state = at(listedStates, (index * 7 + (index >> 4)) % 4)
-    const timer = sampleTimer({
-      namespace: at(namespaces, index % 3),
-      timerId: `${index % 2 === 0 ? "x" : "y"}${index}`,
-      fireAt: sampleNow + (index % 11) * 10,
-      correlationId: `c${index % 5}`,
-      spec: specTo(target),
-      ...(index % 4 === 0 ? { tags: ["blue", `n${index % 3}`] } : {}),
-    })
-    puts.push(putOf(timer))
-    const made = { attemptLog: withAttempt(timer.attemptLog, { at: sampleNow, durationMs: 3, ...attempt }) }
-    const atMs = sampleNow + (index % 7) * 15
-    const known = {
-      namespace: timer.namespace,
-      timerId: timer.timerId,
-      fireId: timer.fireId,
-      state,
-      atMs,
-      correlationId: timer.correlationId,
-      tags: timer.tags ?? [],
-      hosts,
-      error,
-    }
-    switch (state) {
-      case "pending":
-        ends.push(outcomeOf(timer, { to: "retry", fireAt: atMs }, { ...made, at: sampleNow }))
-        return known
-      case "delivered": {
-        const latenessMs = (index % 6) * 100
-        ends.push(outcomeOf(timer, { to: "delivered", latenessMs }, { ...made, at: atMs }))
-        return { ...known, latenessMs }
-      }
-      case "cancelled":
-        ends.push(cancelOf(timer, { at: atMs }))
-        return { ...known, error: undefined }
-      case "dead": {
-        const reason = index % 8 < 4 ? "refused" : "expired"
-        ends.push(outcomeOf(timer, { to: "dead", reason }, { ...made, at: atMs }))
-        return { ...known, reason }
-      }
-    }
-  }
-  return { stored: Array.from({ length: 150 }, (_, index) => store(index)), puts, ends }
-}
-
-const isSelected = (one: Stored, filter: ListFilter): boolean => {
-  const { inclusiveFromMs: from = -1, exclusiveUntilMs: until = Number.MAX_VALUE, minLateness } = filter
-  const lateMs = one.state === "pending" ? (minLateness?.nowMs ?? 0) - one.atMs : (one.latenessMs ?? -1)
-  return (
-    one.atMs >= from &&
-    one.atMs < until &&
-    one.timerId.startsWith(filter.idPrefix ?? "") &&
-    (filter.correlationId === undefined || one.correlationId === filter.correlationId) &&
-    (filter.tag === undefined || one.tags.includes(filter.tag)) &&
-    (filter.host === undefined || one.hosts.includes(filter.host)) &&
-    (filter.error === undefined || one.error === filter.error) &&
-    (filter.reason === undefined || one.reason === filter.reason) &&
-    (minLateness === undefined || lateMs >= minLateness.ms)
-  )
-}
-
 const maybe = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined, freq: 2 })
 
 const anyQuery = fc
   .record({
-    names: fc.oneof(fc.constantFrom(...namespaces), fc.subarray(namespaces, { minLength: 1 })),
-    state: fc.oneof(fc.constantFrom(...listedStates), fc.subarray([...listedStates], { minLength: 1 })),
+    names: fc.oneof(fc.constantFrom(...sampleNamespaces), fc.subarray(sampleNamespaces, { minLength: 1 })),
+    state: fc.oneof(fc.constantFrom(...sampleStates), fc.subarray([...sampleStates], { minLength: 1 })),
     inclusiveFromMs: maybe(fc.nat(9).map((step) => sampleNow + step * 10)),
     exclusiveUntilMs: maybe(fc.integer({ min: 1, max: 10 }).map((step) => sampleNow + step * 10)),
     idPrefix: maybe(fc.constantFrom("x", "y1", "z")),
     correlationId: maybe(fc.constantFrom("c0", "c1", "none")),
     tag: maybe(fc.constantFrom("blue", "n1", "none")),
-    host: maybe(fc.constantFrom(...targets.flatMap(([, hosts]) => hosts), "example.test:80", "xample.test")),
+    host: maybe(
+      fc.constantFrom(...sampleTargets.flatMap(([, hosts]) => hosts), "example.test:80", "xample.test"),
+    ),
     error: maybe(fc.constantFrom("timeout", "network", "4xx", "5xx")),
     reason: maybe(fc.constantFrom("refused", "expired", "other")),
     minLateness: maybe(fc.constantFrom(1, 40, 200, 600).map((ms) => ({ ms, nowMs: sampleNow + 80 }))),
@@ -409,7 +298,7 @@ const anyFilterLaw = (fixture: StoreFixture): void => {
       const runtime = ManagedRuntime.make(fixture.fresh({ shards: 4 }))
       try {
         const { store, write } = await runtime.runPromise(owned)
-        const { puts, ends, stored } = population()
+        const { puts, ends, stored } = filteredRows()
         await runtime.runPromise(write(puts))
         await runtime.runPromise(write(ends))
         await fc.assert(

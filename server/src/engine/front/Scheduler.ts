@@ -64,7 +64,7 @@ export type TimerView =
 export type Asking<Query> = Omit<Query, "namespace"> & { readonly namespace: NamespacesAsked }
 
 /** How far a call came that looks for rare matches: how many rows it looked at, and where to go on if there are more. */
-export interface Examined {
+export interface ExaminedRows {
   readonly examined?: number
   readonly next?: string
 }
@@ -95,13 +95,13 @@ export class Scheduler extends Context.Service<
       filter: ListFilter,
       cursor?: string | undefined,
     ): Effect.Effect<
-      { readonly cancelled: number; readonly inFlight: number; readonly more: boolean } & Examined,
+      { readonly cancelled: number; readonly inFlight: number; readonly more: boolean } & ExaminedRows,
       RefusedWrite | StoreError | InvalidCursor
     >
     list(
       query: Asking<ListQuery>,
     ): Effect.Effect<
-      { readonly timers: ReadonlyArray<TimerView> } & Examined,
+      { readonly timers: ReadonlyArray<TimerView> } & ExaminedRows,
       StoreError | InvalidCursor | TooManyNamespaces
     >
     /** Counting stops at the limit, which is the scheduler's own if none is given. */
