@@ -93,10 +93,13 @@ export const lanesOf = (query: ListFilter & ListScope, walk: LaneWalk): Array<Li
   )
 }
 
+/** A step over many lanes takes a few milliseconds with this many. */
+const mostLanesAtOnce = 250
+
 /** As many lanes from the front of the queue as may be filled at once; one at least. */
 export const takeLanes = (queue: Array<ListLane>, mostRows: number): Array<ListLane> => {
   let count = 0
-  for (let rows = 0; count < queue.length; count++) {
+  for (let rows = 0; count < Math.min(queue.length, mostLanesAtOnce); count++) {
     rows += queue[count]?.rows ?? 0
     if (count > 0 && rows > mostRows) break
   }

@@ -132,6 +132,10 @@ export class ListWalk {
     const rows = lanes === 1 ? mostRowsExamined : Math.ceil((2 * query.limit) / Math.max(1, lanes)) + 1
     const made = lanesOf(query, { ...walk, rows })
     this.#isExact = made.every(({ isExact }) => isExact)
+    if (this.#isExact || lanes === 1) return made
+    // Where matches are rare, many more rows are examined than a page holds.
+    const share = Math.ceil(this.#mostExamined / lanes) + 1
+    for (const lane of made) lane.rows = Math.min(this.#sliceRows, Math.max(rows, share))
     return made
   }
 
