@@ -1,5 +1,5 @@
 /**
- * `/timers/replay` and `/timers/discard`: what becomes of dead letters. They take the same selection, and as with
+ * `/timers/replay` and `/timers/discard`: arm dead letters again, or remove them. Both take the same selection, and as with
  * deleteMany everything has to be asked for by name.
  */
 import { Schema } from "effect"

@@ -77,7 +77,7 @@ export interface KeyChange {
   readonly finished?: FinishedLife
   /** Removes the dead letter that `expects.life` names. */
   readonly removesLife?: true
-  /** What becomes of the words of the key's rows with this change; absent if they have none, or keep them. */
+  /** How the change alters the words of the key's rows; absent if they have none, or keep them. */
   readonly words?: WordChange
   readonly tally: Partial<Tally>
 }

@@ -105,7 +105,7 @@ export const countFlag = (name: string, description: string) =>
 
 const errorFlag = Flag.Literals("error", errorClasses).pipe(
   Flag.withMetavar("CLASS"),
-  Flag.withDescription(`Only those whose last attempt failed so: ${errorClasses.join(", ")}`),
+  Flag.withDescription("Only those whose last attempt failed in this way"),
   Flag.optional,
 )
 
@@ -118,7 +118,10 @@ export const filterFlags = {
   tag: textFlag("tag", "TAG", "Only those with this tag"),
   host: textFlag("host", "HOST", "Only webhooks to this host: a name, or name:port"),
   error: errorFlag,
-  minLateness: durationFlag("min-lateness", "Only those that were, or are by now, late by at least this"),
+  minLateness: durationFlag(
+    "min-lateness",
+    "Only deliveries that were this late, and pending timers overdue by this",
+  ),
 }
 
 /** Only dead letters have a reason. */

@@ -1,5 +1,5 @@
 // `punctual dead`: timers that could not be delivered, which stand in the dead letters until someone arms them again
-// or lets them go. (`punctual messages` is about messages of the bus that could not be handled.)
+// or removes them. (`punctual messages` is about messages of the bus that could not be handled.)
 import { formatInstant, parseInstant } from "@punctual/api/Instant"
 import { CountTimersAnswer } from "@punctual/api/ListTimers"
 import { DiscardTimersAnswer, ReplayTimersAnswer } from "@punctual/api/ReplayTimers"
@@ -34,7 +34,7 @@ export const deadCommand = (input: CommandInput) =>
     Command.withDescription(
       [
         "Dead letters: timers whose attempts are used up, that expired, or that their target refused.",
-        "  Look at them, arm them again, or let them go. For messages of the bus see punctual messages.",
+        "  Look at them, arm them again, or remove them. For messages of the bus see punctual messages.",
         "  The exit code is 0 if all was done, 1 if something was not, 2 for wrong usage.",
       ].join("\n"),
     ),

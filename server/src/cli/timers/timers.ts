@@ -103,7 +103,7 @@ const listCommand = (input: CommandInput) =>
     Command.withDescription(
       [
         "List timers: pending ones by the time they are due, or by id with --id-prefix; others latest first.",
-        "  With --json it answers what the service answers: { timers, nextCursor? }; with --all a timer a line.",
+        "  With --json it answers what the service answers: { timers, nextCursor?, examined? }; with --all a timer a line.",
         "  --host, --error, --reason and --min-lateness have no index: a page examines at most 10,000 timers.",
       ].join("\n"),
     ),

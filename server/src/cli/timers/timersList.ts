@@ -109,7 +109,7 @@ export const whyNotPaging = (path: ReadonlyArray<string>, { all, limit, cursor }
 
 const withoutHead = (table: string): string => table.slice(table.indexOf("\n") + 1)
 
-/** One line for each, whatever white space was in the text: in JSON only white space has these characters as such. */
+/** JSON on one line. Inside its texts, line breaks and tabs are escaped, so only white space between them is replaced. */
 const inOneLine = (json: string): string => json.replace(/[\n\r\t]+/g, " ")
 
 /** The payloads as they were sent: parsing and writing them again would change large numbers. */

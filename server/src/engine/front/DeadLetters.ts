@@ -1,5 +1,5 @@
-// What becomes of dead letters: armed again, or removed, by key, by filter, or all of a namespace, one bounded batch a
-// call. A caller repeats the call while there is more.
+// Arms dead letters again or removes them: by key, by filter, or all of a namespace, one bounded batch a call. A caller
+// repeats the call while there is more.
 //
 // A filter is walked in the order in which the timers died. What is replayed and dies again stands behind those that
 // still wait, so that repeated calls reach all of them. What is skipped stays where it is: the walk steps over it, and
@@ -71,7 +71,7 @@ export interface DeadLetterParts {
 
 /** How many dead letters one call replays, or removes, at most. */
 const disposedAtOnce = 1_000
-/** How many one call looks at, most of which it may have to skip. */
+/** How many one call looks at. It may have to skip most of them. */
 const seenAtOnce = 20_000
 const readsAtOnce = 16
 

@@ -21,7 +21,7 @@ const mostPrepared = 200
 export class Reader {
   readonly #database: Database
   readonly #lookup: Lookup
-  /** By their text; lists and counts have some hundred shapes, of which few are in use. */
+  /** By their text. Lists and counts have some hundred shapes, and few are in use. */
   readonly #prepared = new Map<string, Statement>()
 
   constructor(database: Database, lookup: Lookup) {
