@@ -4,9 +4,19 @@
  */
 import { Schema } from "effect"
 import { Count } from "./Count.ts"
+import { makeCursor } from "./Cursor.ts"
+import { defaultLimits } from "./Limits.ts"
+import { cursorNeedsFilter, moreFields } from "./moreFields.ts"
 import { Namespace } from "./Namespace.ts"
 import { exactlyOneOf } from "./oneOf.ts"
 import { TimerFilter } from "./TimerFilter.ts"
+
+/** Pending timers have none: the filter would select nothing. */
+const hasNoReason = Schema.makeFilter(({ filter }: { readonly filter?: { readonly reason?: string } }) =>
+  filter?.reason === undefined
+    ? undefined
+    : { path: ["filter", "reason"], issue: "is of dead letters, and this cancels pending timers: remove it" },
+)
 
 export const DeleteManyTimers = Schema.Struct({
   namespace: Namespace,
@@ -17,9 +27,10 @@ export const DeleteManyTimers = Schema.Struct({
       description: "Every pending timer of the namespace.",
     }),
   ),
+  cursor: Schema.optionalKey(makeCursor(defaultLimits)),
 })
   .annotate({ message: "must be a JSON object", description: "Exactly one of filter and all." })
-  .check(exactlyOneOf("filter", "all"))
+  .check(exactlyOneOf("filter", "all"), cursorNeedsFilter, hasNoReason)
   .annotate({ identifier: "DeleteManyTimers" })
 
 export type DeleteManyTimers = typeof DeleteManyTimers.Type
@@ -27,9 +38,7 @@ export type DeleteManyTimers = typeof DeleteManyTimers.Type
 export const DeleteManyTimersAnswer = Schema.Struct({
   cancelled: Count,
   inFlight: Count,
-  more: Schema.optionalKey(
-    Schema.Literal(true).annotate({ description: "Present when more timers match: repeat the call." }),
-  ),
+  ...moreFields,
 }).annotate({ identifier: "DeleteManyTimersAnswer", description: "How many timers one bounded batch met." })
 
 export type DeleteManyTimersAnswer = typeof DeleteManyTimersAnswer.Type

@@ -5,37 +5,35 @@
  */
 import { Schema } from "effect"
 import { Count } from "./Count.ts"
+import { makeCursor } from "./Cursor.ts"
 import { type Limits, limitHint } from "./Limits.ts"
-import { Namespace } from "./Namespace.ts"
+import { atMostOneOf, exactlyOneOf } from "./oneOf.ts"
 import { perLimits } from "./perLimits.ts"
 import { TimerSchema } from "./Timer.ts"
-import { endsAfterItBegins, timerFilterFields } from "./TimerFilter.ts"
-
-export const listStates = ["pending", "delivered", "cancelled", "dead"] as const
+import { endsAfterItBegins, hasReasonOfDead, isBoundedOverAll, listFilterFields } from "./TimerFilter.ts"
 
 const orders = ["asc", "desc"] as const
 
-const filterFields = {
-  namespace: Namespace,
-  state: Schema.optionalKey(
-    Schema.Literals(listStates).annotate({
-      message: `must be one of ${listStates.join(", ")} (pending includes those in flight)`,
-      description: "pending when left out; it includes those in flight.",
-    }),
-  ),
-  ...timerFilterFields,
-}
+const scopeChecks = [
+  exactlyOneOf("namespace", "namespaces"),
+  atMostOneOf("state", "states"),
+  endsAfterItBegins,
+  isBoundedOverAll,
+  hasReasonOfDead,
+] as const
+
+const costs =
+  "host, reason, error and minLateness have no index: one call examines at most 10,000 timers, and answers how many it examined."
 
 export const makeListTimers = perLimits((limits: Limits) => {
   const limitMessage = `must be a whole number from 1 to ${limits.listPage}`
-  const cursorMessage = "must be the nextCursor of an earlier answer"
   return Schema.Struct({
-    ...filterFields,
+    ...listFilterFields,
     order: Schema.optionalKey(
       Schema.Literals(orders).annotate({
         message: "must be asc or desc",
         description:
-          "Pending timers go by fireAt, or by timerId when idPrefix is given, ascending when left out; finished ones by finishedAt, descending when left out.",
+          "Pending timers go by fireAt, ascending when left out. Finished ones, and pending and finished ones together, go by finishedAt or fireAt, descending when left out. With idPrefix all go by timerId, ascending when left out.",
       }),
     ),
     include: Schema.optionalKey(
@@ -46,14 +44,7 @@ export const makeListTimers = perLimits((limits: Limits) => {
         })
         .check(Schema.isMaxLength(1, { message: 'must contain "payload" at most once' })),
     ),
-    cursor: Schema.optionalKey(
-      Schema.String.annotate({ message: cursorMessage }).check(
-        Schema.isBetweenLength(1, limits.cursorLength, {
-          message: cursorMessage,
-          description: "The nextCursor of an earlier answer, with the same filter.",
-        }),
-      ),
-    ),
+    cursor: Schema.optionalKey(makeCursor(limits)),
     limit: Schema.optionalKey(
       Schema.Number.annotate({ message: limitMessage }).check(
         Schema.isInt({ message: limitMessage }),
@@ -69,29 +60,38 @@ export const makeListTimers = perLimits((limits: Limits) => {
   })
     .annotate({
       message: "must be a JSON object",
-      description: "Which timers to list. All filters must match.",
+      description: `Which timers to list: exactly one of namespace and namespaces, at most one of state and states. All filters must match. ${costs}`,
     })
-    .check(endsAfterItBegins)
+    .check(...scopeChecks)
     .annotate({ identifier: "ListTimers" })
 })
 
 export type ListTimers = ReturnType<typeof makeListTimers>["Type"]
 
+const examined = Schema.optionalKey(
+  Count.annotate({
+    description: "How many timers were examined; present with host, reason, error or minLateness.",
+  }),
+)
+
 export const ListTimersAnswer = Schema.Struct({
   timers: Schema.Array(TimerSchema),
   nextCursor: Schema.optionalKey(
-    Schema.String.annotate({ description: "Present when there is more: send it as cursor." }),
+    Schema.String.annotate({
+      description: "Present when there may be more, even if this page is empty: send it as cursor.",
+    }),
   ),
+  examined,
 }).annotate({ identifier: "ListTimersAnswer", description: "One page of timers." })
 
 export type ListTimersAnswer = typeof ListTimersAnswer.Type
 
-export const CountTimers = Schema.Struct(filterFields)
+export const CountTimers = Schema.Struct(listFilterFields)
   .annotate({
     message: "must be a JSON object",
-    description: "Which timers to count. All filters must match.",
+    description: `Which timers to count: exactly one of namespace and namespaces, at most one of state and states. All filters must match. ${costs}`,
   })
-  .check(endsAfterItBegins)
+  .check(...scopeChecks)
   .annotate({ identifier: "CountTimers" })
 
 export type CountTimers = typeof CountTimers.Type
@@ -101,6 +101,7 @@ export const CountTimersAnswer = Schema.Struct({
   capped: Schema.Boolean.annotate({
     description: "Whether counting stopped early: there are at least count.",
   }),
+  examined,
 }).annotate({ identifier: "CountTimersAnswer", description: "How many timers match." })
 
 export type CountTimersAnswer = typeof CountTimersAnswer.Type

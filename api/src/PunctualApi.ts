@@ -124,7 +124,7 @@ const keyEndpoints = (limits: Limits) =>
         { action: "timers.cancel" },
         "Cancel many timers",
         { namespace: "billing", filter: { idPrefix: "invoice-4711-" } },
-        "In bounded batches: repeat the call while the answer says more.",
+        "In bounded batches: repeat the call while the answer says more, with its nextCursor as cursor if it has one.",
       ),
     ),
   ] as const
@@ -141,7 +141,7 @@ const listEndpoints = (limits: Limits) =>
         { action: "timers.read" },
         "List timers",
         { namespace: "billing", until: "2030-02-01T00:00:00Z", limit: 50 },
-        "A timer that does not change during the walk appears exactly once.",
+        "One page of one namespace or of several. A timer that does not change during the walk appears exactly once. A page may be short or empty and still have a nextCursor.",
       ),
     ),
     HttpApiEndpoint.post("count", "/count", {
@@ -153,7 +153,7 @@ const listEndpoints = (limits: Limits) =>
         { action: "timers.read" },
         "Count timers",
         { namespace: "billing", state: "dead" },
-        "Counting stops at a bound, and the answer says so.",
+        "Counting stops at a bound, and the answer says so by capped.",
       ),
     ),
   ] as const
@@ -170,7 +170,7 @@ const deadLetterEndpoints = () =>
         { action: "dead.replay" },
         "Replay dead letters",
         { namespace: "billing", filter: { idPrefix: "invoice-4711-" }, dryRun: true },
-        "Each is armed for now, its attempts anew, and is no dead letter any more; one whose key is pending is skipped. Of a timerId the latest is replayed, of filters those that died first come first. In bounded batches: repeat the call while the answer says more, with until set to when you began if they may die again meanwhile.",
+        "Each is armed for now, its attempts anew, and is no dead letter any more; one whose key is pending is skipped. Of a timerId the latest is replayed, of filters those that died first come first. In bounded batches: repeat the call while the answer says more, with its nextCursor as cursor if it has one, and with until set to when you began if they may die again meanwhile.",
       ),
     ),
     HttpApiEndpoint.post("discard", "/discard", {
@@ -182,7 +182,7 @@ const deadLetterEndpoints = () =>
         { action: "dead.discard" },
         "Discard dead letters",
         { namespace: "billing", timerId: "invoice-4711-reminder" },
-        "They are removed for good, payload and all. In bounded batches: repeat the call while the answer says more.",
+        "They are removed for good, payload and all. In bounded batches: repeat the call while the answer says more, with its nextCursor as cursor if it has one.",
       ),
     ),
   ] as const

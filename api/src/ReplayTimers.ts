@@ -1,9 +1,12 @@
 /**
- * `/timers/replay` and `/timers/discard`: what becomes of dead letters. They take the same selection, and as with
+ * `/timers/replay` and `/timers/discard`: arm dead letters again, or remove them. Both take the same selection, and as with
  * deleteMany everything has to be asked for by name.
  */
 import { Schema } from "effect"
 import { Count } from "./Count.ts"
+import { makeCursor } from "./Cursor.ts"
+import { defaultLimits } from "./Limits.ts"
+import { cursorNeedsFilter, moreFields } from "./moreFields.ts"
 import { Namespace } from "./Namespace.ts"
 import { exactlyOneOf } from "./oneOf.ts"
 import { TimerFilter } from "./TimerFilter.ts"
@@ -25,6 +28,7 @@ const selectionFields = {
       description: "Only count what one call would do, and do nothing.",
     }),
   ),
+  cursor: Schema.optionalKey(makeCursor(defaultLimits)),
 }
 
 export const ReplayTimers = Schema.Struct(selectionFields)
@@ -32,7 +36,7 @@ export const ReplayTimers = Schema.Struct(selectionFields)
     message: "must be a JSON object",
     description: "Which dead letters to arm again: exactly one of timerId, filter and all.",
   })
-  .check(exactlyOneOf("timerId", "filter", "all"))
+  .check(exactlyOneOf("timerId", "filter", "all"), cursorNeedsFilter)
   .annotate({ identifier: "ReplayTimers" })
 
 export type ReplayTimers = typeof ReplayTimers.Type
@@ -42,24 +46,20 @@ export const DiscardTimers = Schema.Struct(selectionFields)
     message: "must be a JSON object",
     description: "Which dead letters to remove: exactly one of timerId, filter and all.",
   })
-  .check(exactlyOneOf("timerId", "filter", "all"))
+  .check(exactlyOneOf("timerId", "filter", "all"), cursorNeedsFilter)
   .annotate({ identifier: "DiscardTimers" })
 
 export type DiscardTimers = typeof DiscardTimers.Type
 
-const more = Schema.optionalKey(
-  Schema.Literal(true).annotate({ description: "Present when more dead letters match: repeat the call." }),
-)
-
 export const ReplayTimersAnswer = Schema.Struct({
   replayed: Count,
   skipped: Count.annotate({ description: "Dead letters whose key is pending; they stay as they are." }),
-  more,
+  ...moreFields,
 }).annotate({ identifier: "ReplayTimersAnswer", description: "What one bounded batch came to." })
 
 export type ReplayTimersAnswer = typeof ReplayTimersAnswer.Type
 
-export const DiscardTimersAnswer = Schema.Struct({ discarded: Count, more }).annotate({
+export const DiscardTimersAnswer = Schema.Struct({ discarded: Count, ...moreFields }).annotate({
   identifier: "DiscardTimersAnswer",
   description: "What one bounded batch came to.",
 })

@@ -1,10 +1,14 @@
 /** The filter that lists, counts and the calls on many timers share. */
 import { Schema } from "effect"
 import { CorrelationId } from "./CorrelationId.ts"
+import { durationBetween, maxDurationMs } from "./DurationMs.ts"
 import { described } from "./described.ts"
 import { Instant } from "./Instant.ts"
+import { Namespace } from "./Namespace.ts"
+import { everyNamespace, NamespaceChoices } from "./NamespaceChoices.ts"
 import { Tag } from "./Tags.ts"
-import { idMessage, idPattern, timerIdBytes, whyNotId } from "./TimerId.ts"
+import { TargetHost } from "./TargetHost.ts"
+import { idMessage, idPattern, timerIdBytes, whyNotId, whyNotWord } from "./TimerId.ts"
 
 const IdPrefix = Schema.String.annotate({ message: idMessage }).check(
   Schema.makeFilter(whyNotId, {
@@ -13,9 +17,33 @@ const IdPrefix = Schema.String.annotate({ message: idMessage }).check(
   }),
 )
 
+const reasonBytes = 64
+const reasonMessage = `must be text of 1 to ${reasonBytes} bytes of UTF-8 without control characters`
+
+const Reason = Schema.String.annotate({ message: reasonMessage }).check(
+  Schema.makeFilter((text: string) => whyNotWord(text, reasonBytes, reasonMessage), {
+    toJsonSchema: () => [{ minLength: 1, maxLength: reasonBytes }, true],
+    description: "Only dead letters with this reason.",
+    examples: ["attemptsExhausted"],
+  }),
+)
+
+export const errorClasses = ["timeout", "network", "4xx", "5xx"] as const
+
+const ErrorClass = Schema.Literals(errorClasses).annotate({
+  message: `must be one of ${errorClasses.join(", ")}`,
+  description:
+    "Only timers whose last attempt failed in this way. timeout: no whole answer in time. network: connection refused, host not found, or connection lost. 4xx, 5xx: the status of the answer.",
+})
+
+const MinLateness = durationBetween(1, maxDurationMs).annotate({
+  description:
+    "Only deliveries whose latenessMs is at least this, and pending timers that are overdue by at least this now. Cancelled timers and dead letters have no lateness and do not match.",
+})
+
 /**
  * `from` is included and `until` is not, so that neighbouring ranges neither overlap nor leave a gap. They
- * bound fireAt of pending timers and finishedAt of finished ones.
+ * bound fireAt of pending timers and finishedAt of finished ones. The last four have no index.
  */
 export const timerFilterFields = {
   from: Schema.optionalKey(
@@ -27,6 +55,10 @@ export const timerFilterFields = {
   idPrefix: Schema.optionalKey(IdPrefix),
   correlationId: Schema.optionalKey(CorrelationId),
   tag: Schema.optionalKey(Tag),
+  host: Schema.optionalKey(TargetHost),
+  reason: Schema.optionalKey(Reason),
+  error: Schema.optionalKey(ErrorClass),
+  minLateness: Schema.optionalKey(MinLateness),
 }
 
 export const endsAfterItBegins = Schema.makeFilter(
@@ -48,7 +80,69 @@ const selectsSomething = Schema.makeFilter((filter: Readonly<Record<string, unkn
 export const TimerFilter = Schema.Struct(timerFilterFields)
   .annotate({
     message: "must be an object of filters",
-    description: "Which timers are meant: all filters must match.",
+    description:
+      "Which timers are meant: all filters must match. host, reason, error and minLateness have no index: one call examines at most 10,000 timers.",
   })
   .check(selectsSomething, endsAfterItBegins)
   .annotate({ identifier: "TimerFilter" })
+
+export const listStates = ["pending", "delivered", "cancelled", "dead"] as const
+
+const statesMessage = `must be an array of 1 to ${listStates.length} states`
+
+const State = Schema.Literals(listStates).annotate({
+  message: `must be one of ${listStates.join(", ")} (pending includes those in flight)`,
+  description: "pending when left out; it includes those in flight.",
+})
+
+const isGivenOnce = Schema.makeFilter((states: ReadonlyArray<string>) => {
+  if (states.length > listStates.length) return undefined
+  const repeated = states.findIndex((state, at) => states.indexOf(state) < at)
+  return repeated === -1 ? undefined : { path: [repeated], issue: "is given twice: remove one of them" }
+})
+
+/** The whole filter, for lists and counts: where to look, and what for. */
+export const listFilterFields = {
+  namespace: Schema.optionalKey(Namespace),
+  namespaces: Schema.optionalKey(NamespaceChoices),
+  state: Schema.optionalKey(State),
+  states: Schema.optionalKey(
+    Schema.Array(State)
+      .annotate({ message: statesMessage })
+      .check(
+        Schema.isBetweenLength(1, listStates.length, {
+          message: statesMessage,
+          description: "Several states in place of state.",
+        }),
+        isGivenOnce,
+      ),
+  ),
+  ...timerFilterFields,
+}
+
+interface Scope {
+  readonly namespaces?: ReadonlyArray<string>
+  readonly state?: string
+  readonly states?: ReadonlyArray<string>
+  readonly reason?: string
+}
+
+const statesIn = ({ state = "pending", states = [state] }: Scope): ReadonlyArray<string> => states
+
+/** Over all namespaces, finished timers other than dead letters would be too many to be merged. */
+export const isBoundedOverAll = Schema.makeFilter((scope: Scope) =>
+  scope.namespaces?.[0] === everyNamespace &&
+  statesIn(scope).some((state) => state !== "pending" && state !== "dead")
+    ? {
+        path: [scope.states === undefined ? "state" : "states"],
+        issue: 'must be pending or dead with namespaces ["*"]: name the namespaces for other states',
+      }
+    : undefined,
+)
+
+/** Anything else would be an empty list that looks like an answer. */
+export const hasReasonOfDead = Schema.makeFilter((scope: Scope) =>
+  scope.reason !== undefined && !statesIn(scope).includes("dead")
+    ? { path: ["reason"], issue: 'is of dead letters only: add state "dead", or remove it' }
+    : undefined,
+)

@@ -90,9 +90,9 @@ const headers: ReadonlyArray<Json> = [
   header("traceparent", "W3C Trace Context. Each attempt is a span of its own.", true, traceparent),
   header("punctual-attempt", "The number of this attempt. The first is 1.", true, "1"),
   header("punctual-epoch", "The version of the sending node's claim.", true, "4"),
-  header("punctual-namespace", "The namespace of the timer.", false, "billing"),
+  header("punctual-namespace", "The namespace of the timer.", true, "billing"),
   header("punctual-timer-id", "The id of the timer, percent-encoded.", true, "invoice-4711-reminder"),
-  header("punctual-execute-at", "The instant that the caller asked for.", false, "2030-01-01T09:00:00.000Z"),
+  header("punctual-execute-at", "The instant that the caller asked for.", true, "2030-01-01T09:00:00.000Z"),
   header("punctual-tags", "The tags, each percent-encoded, with commas between them.", false, "trial"),
 ]
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test"
 import { DeleteManyTimers } from "../src/DeleteManyTimers.ts"
 import { DeleteTimer } from "../src/DeleteTimer.ts"
+import { DiscardTimers, ReplayTimers } from "../src/ReplayTimers.ts"
 import { decoded, refusalsOf } from "./refusals.ts"
 
 const namespace = "billing"
@@ -33,12 +34,37 @@ describe("a deleteMany", () => {
     const filter = { from: "2030-01-02T00:00:00Z", until: "2030-01-02T00:00:00Z" }
     expect(refusalsOf(DeleteManyTimers, { namespace, filter })).toEqual(["/filter/until must be after from"])
     expect(refusalsOf(DeleteManyTimers, { namespace, filter: { state: "dead", idPrefix: "" } })).toEqual([
-      "/filter/state unknown field: remove it, or use one of from, until, idPrefix, correlationId, tag",
+      "/filter/state unknown field: remove it, or use one of from, until, idPrefix, correlationId, tag, host, reason, error, minLateness",
       "/filter/idPrefix must be text of 1 to 255 bytes of UTF-8 without control characters",
     ])
     expect(refusalsOf(DeleteManyTimers, { namespace, filter: 5 })).toEqual([
       "/filter must be an object of filters",
     ])
+  })
+})
+
+describe("calls on many timers", () => {
+  test("refuse a filter that can match nothing, and several namespaces", () => {
+    expect(refusalsOf(DeleteManyTimers, { namespace, filter: { reason: "refused" } })).toEqual([
+      "/filter/reason is of dead letters, and this cancels pending timers: remove it",
+    ])
+    expect(refusalsOf(ReplayTimers, { namespace, filter: { reason: "refused" } })).toEqual([])
+    for (const schema of [DeleteManyTimers, ReplayTimers, DiscardTimers]) {
+      const filter = { namespaces: ["a*"], host: "example.com" }
+      expect(refusalsOf(schema, { namespace, filter })).toEqual([
+        expect.stringContaining("/filter/namespaces unknown field"),
+      ])
+    }
+  })
+
+  test("go on by a cursor, which belongs to a filter", () => {
+    for (const schema of [DeleteManyTimers, ReplayTimers, DiscardTimers]) {
+      const filter = { host: "example.com", error: "5xx", minLateness: "1m" }
+      expect(refusalsOf(schema, { namespace, filter, cursor: "abc" })).toEqual([])
+      expect(refusalsOf(schema, { namespace, all: true, cursor: "abc" })).toEqual([
+        "/cursor goes with filter only: remove it",
+      ])
+    }
   })
 })
 

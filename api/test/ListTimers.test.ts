@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test"
 import { defaultLimits } from "../src/Limits.ts"
 import { CountTimers, makeListTimers } from "../src/ListTimers.ts"
+import { canonicalHost } from "../src/TargetHost.ts"
 import { decoded, refusalsOf } from "./refusals.ts"
 
 const ListTimers = makeListTimers(defaultLimits)
@@ -68,6 +69,106 @@ describe("a list", () => {
     const range = { from: "2030-01-01T09:00:00Z", until: "2030-01-01T09:00:00Z" }
     for (const schema of [ListTimers, CountTimers])
       expect(refusalsOf(schema, { namespace, ...range })).toEqual(["/until must be after from"])
+  })
+})
+
+describe("a list over several namespaces and states", () => {
+  test("takes names, beginnings of names, or all", () => {
+    for (const namespaces of [["a"], ["a", "b-*"], ["*"], Array.from({ length: 20 }, (_, n) => `n${n}`)])
+      for (const schema of [ListTimers, CountTimers]) expect(refusalsOf(schema, { namespaces })).toEqual([])
+    const message =
+      '/namespaces/0 must be a namespace, the beginning of names followed by * such as "team-*", or "*"'
+    for (const choice of ["", "_a", "_*", "a*b", "**", "a b", "a".repeat(101), 5])
+      expect(refusalsOf(ListTimers, { namespaces: [choice] })).toEqual([message])
+    for (const namespaces of [[], "a", Array.from({ length: 21 }, () => "a")])
+      expect(refusalsOf(ListTimers, { namespaces })).toEqual([
+        "/namespaces must be an array of 1 to 20 namespaces",
+      ])
+    expect(refusalsOf(ListTimers, { namespaces: ["a", "b", "a"] })).toEqual([
+      "/namespaces/2 is given twice: remove one of them",
+    ])
+    expect(refusalsOf(ListTimers, { namespaces: ["a", "*"] })).toEqual([
+      "/namespaces/1 means all namespaces: remove the others, or remove it",
+    ])
+  })
+
+  test("takes each field of two that exclude each other alone", () => {
+    for (const schema of [ListTimers, CountTimers]) {
+      expect(refusalsOf(schema, {})).toEqual([
+        "/namespace is required: give exactly one of namespace and namespaces",
+      ])
+      expect(refusalsOf(schema, { namespace, namespaces: ["a"] })).toEqual([
+        "/namespaces cannot be given together with namespace: remove one of them",
+      ])
+      expect(refusalsOf(schema, { namespace, state: "dead", states: ["dead"] })).toEqual([
+        "/states cannot be given together with state: remove one of them",
+      ])
+    }
+  })
+
+  test("takes each state once", () => {
+    for (const states of [["dead"], ["dead", "pending"], ["pending", "delivered", "cancelled", "dead"]])
+      expect(refusalsOf(ListTimers, { namespace, states })).toEqual([])
+    expect(refusalsOf(ListTimers, { namespace, states: [] })).toEqual([
+      "/states must be an array of 1 to 4 states",
+    ])
+    expect(refusalsOf(ListTimers, { namespace, states: ["dead", "dead"] })).toEqual([
+      "/states/1 is given twice: remove one of them",
+    ])
+  })
+
+  test("is over all namespaces for pending timers and dead letters only", () => {
+    const namespaces = ["*"]
+    for (const scope of [{}, { state: "dead" }, { states: ["pending", "dead"] }])
+      expect(refusalsOf(ListTimers, { namespaces, ...scope })).toEqual([])
+    const why = 'must be pending or dead with namespaces ["*"]: name the namespaces for other states'
+    expect(refusalsOf(ListTimers, { namespaces, state: "delivered" })).toEqual([`/state ${why}`])
+    expect(refusalsOf(CountTimers, { namespaces, states: ["dead", "cancelled"] })).toEqual([`/states ${why}`])
+  })
+})
+
+describe("a filter", () => {
+  test("has hosts, reasons, errors and lateness", () => {
+    const filter = { host: "Example.com:8443", reason: "expired", error: "4xx", minLateness: "1m30s" }
+    const request: unknown = decoded(ListTimers, { namespace, states: ["dead", "pending"], ...filter })
+    expect(request).toMatchObject({ ...filter, minLateness: 90_000 })
+    expect(refusalsOf(ListTimers, { namespace, error: "3xx" })).toEqual([
+      "/error must be one of timeout, network, 4xx, 5xx",
+    ])
+    expect(refusalsOf(ListTimers, { namespace, minLateness: "0s" })).toEqual([
+      expect.stringContaining("/minLateness must be a duration from 1ms to"),
+    ])
+    expect(refusalsOf(ListTimers, { namespace, reason: "expired" })).toEqual([
+      '/reason is of dead letters only: add state "dead", or remove it',
+    ])
+  })
+
+  test("knows what a host is", () => {
+    for (const [text, host] of [
+      ["Hooks.Example.COM", "hooks.example.com"],
+      ["example.com:0443", "example.com:443"],
+      ["127.0.0.1:80", "127.0.0.1:80"],
+      ["[::1]:8080", "[::1]:8080"],
+      ["localhost", "localhost"],
+    ] as const) {
+      expect(canonicalHost(text)).toBe(host)
+      expect(refusalsOf(ListTimers, { namespace, host: text })).toEqual([])
+    }
+    for (const host of [
+      "",
+      "https://a",
+      "a/b",
+      "a:b",
+      "a:65536",
+      "::1",
+      "u@a",
+      "a b",
+      "a?b",
+      "a".repeat(300),
+    ])
+      expect(refusalsOf(ListTimers, { namespace, host })).toEqual([
+        expect.stringContaining("/host must be a host such as"),
+      ])
   })
 })
 

@@ -9,6 +9,7 @@ import { at, lawsOf, owned, type Store, type StoreFixture, timerIn } from "./Sto
 import { timerStoreDamageSuite } from "./TimerStoreDamage.suite.ts"
 import { timerStoreDeadLettersSuite } from "./TimerStoreDeadLetters.suite.ts"
 import { timerStoreFieldsSuite } from "./TimerStoreFields.suite.ts"
+import { timerStoreFiltersSuite } from "./TimerStoreFilters.suite.ts"
 import { timerStoreModelSuite } from "./TimerStoreModel.suite.ts"
 import { timerStoreReadsSuite } from "./TimerStoreReads.suite.ts"
 import { timerStoreRepeatsSuite } from "./TimerStoreRepeats.suite.ts"
@@ -38,6 +39,7 @@ export const timerStoreSuite = (fixture: StoreFixture): void => {
     timerStoreDeadLettersSuite(fixture)
     timerStoreReadsSuite(fixture)
     timerStoreWordsSuite(fixture)
+    timerStoreFiltersSuite(fixture)
     timerStoreDamageSuite(fixture)
     timerStoreModelSuite(fixture)
   })

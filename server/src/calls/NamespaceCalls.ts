@@ -19,7 +19,6 @@ import { Scheduler } from "../engine/front/Scheduler.ts"
 import { NamespaceDirectory } from "../engine/namespaces/NamespaceDirectory.ts"
 import type { CannotSeal, ReadyToSeal } from "../engine/namespaces/SealingKeys.ts"
 import type { SettingsRecord } from "../engine/namespaces/SettingsRecords.ts"
-import type { StoreError } from "../ports/TimerStore.ts"
 import { WallClock } from "../ports/WallClock.ts"
 import type { Call } from "./Call.ts"
 import { refuseChange, refuseRead } from "./problemOf.ts"
@@ -76,7 +75,7 @@ const viewing = (directory: NamespaceDirectory["Service"], scheduler: Scheduler[
 
 const listing = (
   directory: NamespaceDirectory["Service"],
-  view: (namespace: string) => Effect.Effect<View, StoreError>,
+  view: ReturnType<typeof viewing>,
   asked: ListNamespaces,
   limits: Limits,
 ): Effect.Effect<ListNamespacesAnswer, Problem> => {

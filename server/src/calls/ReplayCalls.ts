@@ -12,6 +12,7 @@ import { Scheduler } from "../engine/front/Scheduler.ts"
 import type { Call } from "./Call.ts"
 import { filterOf } from "./filterOf.ts"
 import { refuseRead, refuseSome } from "./problemOf.ts"
+import { type Progress, type ShownProgress, shownProgress } from "./shownProgress.ts"
 
 export interface ReplayCalls {
   readonly replay: Call<ReplayTimers, ReplayTimersAnswer>
@@ -21,33 +22,33 @@ export interface ReplayCalls {
 export const makeReplayCalls: Effect.Effect<ReplayCalls, never, Scheduler> = Effect.map(
   Scheduler,
   (scheduler) => ({
-    replay: ({ body }) =>
-      Effect.matchEffect(scheduler.replay(selectionOf(body)), {
+    replay: ({ body, receivedAt }) =>
+      Effect.matchEffect(scheduler.replay(selectionOf(body, receivedAt)), {
         onFailure: (error) => (body.dryRun === true ? refuseRead(error) : refuseSome(error, "replayed")),
         onSuccess: countsOf,
       }),
-    discard: ({ body }) =>
-      Effect.matchEffect(scheduler.discard(selectionOf(body)), {
+    discard: ({ body, receivedAt }) =>
+      Effect.matchEffect(scheduler.discard(selectionOf(body, receivedAt)), {
         onFailure: (error) => (body.dryRun === true ? refuseRead(error) : refuseSome(error, "discarded")),
         onSuccess: countsOf,
       }),
   }),
 )
 
-const selectionOf = (asked: ReplayTimers | DiscardTimers): DeadSelection => ({
-  namespace: asked.namespace,
-  isDryRun: asked.dryRun ?? false,
-  ...(asked.timerId === undefined ? { filter: filterOf(asked.filter ?? {}) } : { timerId: asked.timerId }),
-})
-
-const countsOf = <Counts extends { readonly more: boolean }>(
-  counts: Counts | undefined,
-): Effect.Effect<Omit<Counts, "more"> & { readonly more?: true }, Problem> => {
-  if (counts === undefined) {
-    return Effect.fail(
-      new TimerNotFound({ detail: "The namespace has no dead letter of a timer with this id." }),
-    )
+const selectionOf = (asked: ReplayTimers | DiscardTimers, now: number): DeadSelection => {
+  const { namespace, dryRun: isDryRun = false, timerId, filter = {}, cursor } = asked
+  if (timerId !== undefined) return { namespace, isDryRun, timerId }
+  return {
+    namespace,
+    isDryRun,
+    filter: filterOf(filter, now),
+    ...(cursor === undefined ? {} : { cursor }),
   }
-  const { more, ...rest } = counts
-  return Effect.succeed(more ? { ...rest, more } : rest)
 }
+
+const countsOf = <Counts extends Progress>(
+  counts: Counts | undefined,
+): Effect.Effect<ShownProgress<Counts>, Problem> =>
+  counts === undefined
+    ? Effect.fail(new TimerNotFound({ detail: "The namespace has no dead letter of a timer with this id." }))
+    : Effect.succeed(shownProgress(counts))

@@ -4,7 +4,7 @@ import { type CreateTimer, makeCreateTimer } from "@punctual/api/CreateTimer"
 import type { DeleteManyTimers, DeleteManyTimersAnswer } from "@punctual/api/DeleteManyTimers"
 import type { DeleteTimer, DeleteTimerAnswer } from "@punctual/api/DeleteTimer"
 import type { GetTimer } from "@punctual/api/GetTimer"
-import { invalidField, invalidRequest } from "@punctual/api/invalidRequest"
+import { invalidRequest } from "@punctual/api/invalidRequest"
 import type { Limits } from "@punctual/api/Limits"
 import type { CountTimers, CountTimersAnswer, ListTimers } from "@punctual/api/ListTimers"
 import {
@@ -25,9 +25,11 @@ import type { RefusedWrite } from "../engine/front/RefusedWrite.ts"
 import { type CreateCommand, Scheduler, type TimerView } from "../engine/front/Scheduler.ts"
 import { NamespaceDirectory } from "../engine/namespaces/NamespaceDirectory.ts"
 import { Deliverers } from "../ports/Deliverer.ts"
+import type { ListedState } from "../ports/TimerStore.ts"
 import type { Asked, Call, WithPayload } from "./Call.ts"
-import { filterOf } from "./filterOf.ts"
+import { filterOf, scopeOf } from "./filterOf.ts"
 import { problemOf, refuse, refuseRead, refuseSome } from "./problemOf.ts"
+import { shownProgress } from "./shownProgress.ts"
 import { type CommandTerms, createCommand, updateCommand } from "./timerCommand.ts"
 import { type Warned, warningsOf } from "./warningsOf.ts"
 
@@ -62,6 +64,8 @@ export interface TimerPage {
   readonly timers: ReadonlyArray<TimerView>
   /** Whether payloads were asked for: a store may hand them over anyway. */
   readonly includesPayload: boolean
+  /** How many rows were looked at, where a filter has no index. */
+  readonly examined?: number
   readonly nextCursor?: string
 }
 
@@ -212,12 +216,14 @@ const changing = (
         }
       },
     }),
-  deleteMany: ({ body }) =>
-    Effect.matchEffect(scheduler.cancelMany(body.namespace, filterOf(body.filter ?? {})), {
-      onFailure: (error) => refuseSome(error, "cancelled"),
-      onSuccess: ({ cancelled, inFlight, more }) =>
-        Effect.succeed({ cancelled, inFlight, ...(more ? { more } : {}) }),
-    }),
+  deleteMany: ({ body, receivedAt }) =>
+    Effect.matchEffect(
+      scheduler.cancelMany(body.namespace, filterOf(body.filter ?? {}, receivedAt), body.cursor),
+      {
+        onFailure: (error) => refuseSome(error, "cancelled"),
+        onSuccess: (counts) => Effect.succeed(shownProgress(counts)),
+      },
+    ),
 })
 
 const reading = (scheduler: Front, limits: Limits): Pick<TimerCalls, "get" | "list" | "count"> => ({
@@ -227,29 +233,30 @@ const reading = (scheduler: Front, limits: Limits): Pick<TimerCalls, "get" | "li
       onSuccess: (timer) =>
         timer === undefined ? Effect.fail(timerNotFound("")) : Effect.succeed({ timer }),
     }),
-  list: ({ body }) => {
+  list: ({ body, receivedAt }) => {
     const includesPayload = body.include?.includes("payload") ?? false
+    const scope = scopeOf(body)
     const page = scheduler.list({
-      namespace: body.namespace,
-      state: body.state ?? "pending",
-      ...filterOf(body),
-      reversed: body.order !== undefined && body.order !== naturalOrder(body),
+      ...scope,
+      ...filterOf(body, receivedAt),
+      reversed: body.order !== undefined && body.order !== naturalOrder(scope.state, body.idPrefix),
       includePayload: includesPayload,
       limit: body.limit ?? limits.listPageDefault,
       ...(body.cursor === undefined ? {} : { cursor: body.cursor }),
     })
     return Effect.matchEffect(page, {
-      onFailure: (error) =>
-        error._tag === "InvalidCursor" ? Effect.fail(invalidCursor()) : refuseRead(error),
-      onSuccess: ({ timers, next }) =>
-        Effect.succeed({ timers, includesPayload, ...(next === undefined ? {} : { nextCursor: next }) }),
+      onFailure: refuseRead,
+      onSuccess: ({ timers, examined, next }) =>
+        Effect.succeed({
+          timers,
+          includesPayload,
+          ...(examined === undefined ? {} : { examined }),
+          ...(next === undefined ? {} : { nextCursor: next }),
+        }),
     })
   },
-  count: ({ body }) =>
-    Effect.catch(
-      scheduler.count({ namespace: body.namespace, state: body.state ?? "pending", ...filterOf(body) }),
-      refuseRead,
-    ),
+  count: ({ body, receivedAt }) =>
+    Effect.catch(scheduler.count({ ...scopeOf(body), ...filterOf(body, receivedAt) }), refuseRead),
 })
 
 const receivedAs = <Payload>({ body, receivedAt }: Asked<{ readonly payload?: Payload }>) => ({
@@ -273,9 +280,8 @@ const revisionMismatch = (currentRevision: number): RevisionMismatch =>
     currentRevision,
   })
 
-/** By id and by due time a list goes forwards; of what has finished, the latest is of most interest. */
-const naturalOrder = (list: ListTimers): "asc" | "desc" =>
-  list.state === undefined || list.state === "pending" || list.idPrefix !== undefined ? "asc" : "desc"
-
-const invalidCursor = (): InvalidRequest =>
-  invalidField("/cursor", "must be the nextCursor of an earlier answer to the same question")
+/** By id and by due time a list goes forwards; where finished timers are in it, the latest is of most interest. */
+const naturalOrder = (
+  state: ListedState | ReadonlyArray<ListedState>,
+  idPrefix: string | undefined,
+): "asc" | "desc" => (state === "pending" || idPrefix !== undefined ? "asc" : "desc")

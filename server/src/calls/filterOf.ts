@@ -1,16 +1,27 @@
 // A filter of the contract in the words of the store.
-import type { ListFilter } from "../ports/TimerStore.ts"
+import type { ListTimers } from "@punctual/api/ListTimers"
+import { canonicalHost } from "@punctual/api/TargetHost"
+import type { TimerFilter } from "@punctual/api/TimerFilter"
+import type { ListedState, ListFilter } from "../ports/TimerStore.ts"
 
-export const filterOf = (filter: {
-  readonly from?: number
-  readonly until?: number
-  readonly idPrefix?: string
-  readonly correlationId?: string
-  readonly tag?: string
-}): ListFilter => ({
+/** A filter by lateness counts from the instant `now`. */
+export const filterOf = (filter: typeof TimerFilter.Type, now: number): ListFilter => ({
   ...(filter.from === undefined ? {} : { inclusiveFromMs: filter.from }),
   ...(filter.until === undefined ? {} : { exclusiveUntilMs: filter.until }),
   ...(filter.idPrefix === undefined ? {} : { idPrefix: filter.idPrefix }),
   ...(filter.correlationId === undefined ? {} : { correlationId: filter.correlationId }),
   ...(filter.tag === undefined ? {} : { tag: filter.tag }),
+  ...(filter.host === undefined ? {} : { host: canonicalHost(filter.host) ?? filter.host }),
+  ...(filter.reason === undefined ? {} : { reason: filter.reason }),
+  ...(filter.error === undefined ? {} : { error: filter.error }),
+  ...(filter.minLateness === undefined ? {} : { minLateness: { ms: filter.minLateness, nowMs: now } }),
 })
+
+type Scope = Pick<ListTimers, "namespace" | "namespaces" | "state" | "states">
+
+/** Where to look. The contract's schema has seen to it that one of the namespaces is given. */
+export const scopeOf = ({ namespace, namespaces = [], state = "pending", states }: Scope) => {
+  const [only = state, ...others] = states ?? []
+  const listed: ListedState | ReadonlyArray<ListedState> = others.length === 0 ? only : [only, ...others]
+  return { namespace: namespace ?? namespaces, state: listed }
+}

@@ -10,18 +10,18 @@ import {
   type Written,
 } from "@punctual/api/Problem"
 import { Effect } from "effect"
+import type { TooManyNamespaces } from "../engine/front/matchNamespaces.ts"
 import type { RefusedWrite } from "../engine/front/RefusedWrite.ts"
 import type { SettingsContended } from "../engine/namespaces/NamespaceDirectory.ts"
-import type { StoreError } from "../ports/TimerStore.ts"
+import type { InvalidCursor, StoreError } from "../ports/TimerStore.ts"
+
+type RefusedCall = RefusedWrite | StoreError | InvalidCursor | TooManyNamespaces
 
 /**
  * Fails with the contract's problem. The store's own message is logged, and callers do not see it. `ofStore` says whether a
  * call that the store failed may have written something.
  */
-export const refuse = (
-  error: RefusedWrite | StoreError,
-  ofStore: Written = "unknown",
-): Effect.Effect<never, Problem> =>
+export const refuse = (error: RefusedCall, ofStore: Written = "unknown"): Effect.Effect<never, Problem> =>
   error._tag === "StoreError"
     ? Effect.andThen(
         Effect.logError(`the store failed: ${error.message}`),
@@ -30,12 +30,11 @@ export const refuse = (
     : Effect.fail(problemOf(error))
 
 /** As `refuse`, for a call that only reads. */
-export const refuseRead = (error: RefusedWrite | StoreError): Effect.Effect<never, Problem> =>
-  refuse(error, "no")
+export const refuseRead = (error: RefusedCall): Effect.Effect<never, Problem> => refuse(error, "no")
 
 /** As `refuse`, for a call that makes many writes: some may be stored when another is refused. */
 export const refuseSome = (
-  error: RefusedWrite | StoreError,
+  error: RefusedWrite | StoreError | InvalidCursor,
   deed: "cancelled" | "replayed" | "discarded",
 ): Effect.Effect<never, Problem> => {
   switch (error._tag) {
@@ -94,8 +93,15 @@ const sentence = (clause: string): string => `${clause.charAt(0).toUpperCase()}$
 const mayBePartial = (deed: string): string =>
   `Some of the timers may have been ${deed}: repeat the call after the pause.`
 
-export const problemOf = (error: RefusedWrite | StoreError, ofStore: Written = "unknown"): Problem => {
+export const problemOf = (error: RefusedCall, ofStore: Written = "unknown"): Problem => {
   switch (error._tag) {
+    case "InvalidCursor":
+      return invalidField("/cursor", "must be the nextCursor of an earlier answer to the same question")
+    case "TooManyNamespaces":
+      return invalidField(
+        "/namespaces",
+        `match more than ${error.most} namespaces: name them, or give longer beginnings`,
+      )
     case "TooManyWrites":
       return new Overloaded({
         detail:

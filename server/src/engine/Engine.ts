@@ -329,6 +329,7 @@ const makeFront = Effect.fnUntraced(function* (
       wall: parts.wall,
       cluster,
     }),
+    shards: () => ownership.shards,
     isDraining: () => !state.takesWrites,
   })
   return withQuotas(scheduler, new Quotas({ ...parts, nodes: () => ownership.nodes }))

@@ -57,10 +57,11 @@ export const callTexts: {
     },
     delete: { write: ({ result }) => `{"result":"${result}"}` },
     list: {
-      write: ({ timers, includesPayload, nextCursor }) => {
+      write: ({ timers, includesPayload, examined, nextCursor }) => {
         const shown = timers.map((timer) => timerJson(timer, includesPayload)).join(",")
+        const looked = examined === undefined ? "" : `,"examined":${examined}`
         const cursor = nextCursor === undefined ? "" : `,"nextCursor":${JSON.stringify(nextCursor)}`
-        return `{"timers":[${shown}]${cursor}}`
+        return `{"timers":[${shown}]${looked}${cursor}}`
       },
     },
   },

@@ -134,8 +134,9 @@ const timerShows = (payloads: PayloadForm): { readonly timers: Shows<Calls["time
     }),
     get: ({ timer }) => ({ timer: shownTimer(timer, payloads) }),
     update: ({ timer, ...warned }) => ({ timer: shownTimer(timer, undefined), ...warned }),
-    list: ({ timers, includesPayload, nextCursor }) => ({
+    list: ({ timers, includesPayload, examined, nextCursor }) => ({
       timers: timers.map((timer) => shownTimer(timer, includesPayload ? payloads : undefined)),
+      ...(examined === undefined ? {} : { examined }),
       ...(nextCursor === undefined ? {} : { nextCursor }),
     }),
   },

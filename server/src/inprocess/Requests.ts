@@ -102,7 +102,11 @@ export interface Answers {
   readonly "timers.update": Pick<CreatedTimer, "warnings"> & { readonly timer: ShownTimer }
   readonly "timers.delete": Encoded<typeof DeleteTimerAnswer>
   readonly "timers.deleteMany": Encoded<typeof DeleteManyTimersAnswer>
-  readonly "timers.list": { readonly timers: ReadonlyArray<ShownTimer>; readonly nextCursor?: string }
+  readonly "timers.list": {
+    readonly timers: ReadonlyArray<ShownTimer>
+    readonly examined?: number
+    readonly nextCursor?: string
+  }
   readonly "timers.count": Encoded<typeof CountTimersAnswer>
   readonly "timers.replay": Encoded<typeof ReplayTimersAnswer>
   readonly "timers.discard": Encoded<typeof DiscardTimersAnswer>

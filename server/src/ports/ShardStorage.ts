@@ -30,7 +30,15 @@
 //    names and that are still stored, at the place that the index names. Pruning removes a life's words with the life or later.
 import { Context, type Effect } from "effect"
 import type { Known, Tally } from "../domain/Decision.ts"
-import type { FinishedLife, FinishedState, Timer, TimerHead, TimerKey } from "../domain/Timer.ts"
+import type {
+  Attempt,
+  FinishedLife,
+  FinishedState,
+  Target,
+  Timer,
+  TimerHead,
+  TimerKey,
+} from "../domain/Timer.ts"
 import type { NamedLife } from "../domain/WriteItem.ts"
 import type { WordChange } from "../domain/words.ts"
 import type { DueQuery, StoreError } from "./TimerStore.ts"
@@ -69,7 +77,7 @@ export interface KeyChange {
   readonly finished?: FinishedLife
   /** Removes the dead letter that `expects.life` names. */
   readonly removesLife?: true
-  /** What becomes of the words of the key's rows with this change; absent if they have none, or keep them. */
+  /** How the change alters the words of the key's rows; absent if they have none, or keep them. */
   readonly words?: WordChange
   readonly tally: Partial<Tally>
 }
@@ -107,10 +115,11 @@ export type SortKey =
   | readonly [timerId: string, revision: number]
   | readonly [word: string, atMs: number, fireId: string]
 
-/** A walk along one order of one namespace. */
+/** A walk along one order of one namespace, or of a shard. */
 export interface Scan {
   readonly order: ScanOrder
-  readonly namespace: string
+  /** A namespace by its name. A number is a shard: all namespaces but reserved ones, in the order `due` only. */
+  readonly namespace: string | number
   /** Given for finished lives. */
   readonly state?: FinishedState
   /** Given in the order by word. */
@@ -124,7 +133,17 @@ export interface Scan {
   readonly exclusiveUntilId?: string
   readonly isDescending: boolean
   readonly exclusiveAfter?: SortKey
+  /** Answers the details of each row, too. */
+  readonly withDetails?: true
   readonly limit: number
+}
+
+/** What filters look at that no index has. A text that cannot be decoded leaves its part out. */
+export interface RowDetails {
+  readonly target?: Target
+  readonly lastAttempt?: Attempt
+  readonly reason?: string
+  readonly latenessMs?: number
 }
 
 /** What filters need of a row. */
@@ -137,6 +156,8 @@ export interface ScannedHead extends TimerKey {
   readonly atMs: number
   readonly correlationId: string
   readonly tags?: ReadonlyArray<string>
+  /** Only if the scan asks for them. */
+  readonly details?: RowDetails
 }
 
 /** What became of one timer of `insertNew`: stored, left out because its key is in use, or refused with the reason. */
@@ -162,9 +183,10 @@ export class ShardStorage extends Context.Service<
     ) => Effect.Effect<ReadonlyArray<Inserted>, StoreError>
     due(query: DueQuery): Effect.Effect<ReadonlyArray<Timer>, StoreError>
     dueHeads(query: DueQuery): Effect.Effect<ReadonlyArray<TimerHead>, StoreError>
-    scan(scan: Scan): Effect.Effect<ReadonlyArray<ScannedHead>, StoreError>
-    /** How many rows the scan would find, up to its limit. A storage that lacks it is scanned instead. */
-    readonly count?: (scan: Scan) => Effect.Effect<number, StoreError>
+    /** A page of each scan, in the order of the scans. */
+    scan(scans: ReadonlyArray<Scan>): Effect.Effect<ReadonlyArray<ReadonlyArray<ScannedHead>>, StoreError>
+    /** How many rows the scans would find together, up to the limit. A storage that lacks it is scanned instead. */
+    readonly count?: (scans: ReadonlyArray<Scan>, limit: number) => Effect.Effect<number, StoreError>
     /**
      * The names of namespaces that have pending timers, history or dead letters, in order; without those that begin
      * with `_`.

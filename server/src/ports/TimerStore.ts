@@ -30,6 +30,7 @@
 import { Context, type Effect, Schema } from "effect"
 import type { Tally } from "../domain/Decision.ts"
 import type { Cursor } from "../domain/DueOrder.ts"
+import type { ErrorClass } from "../domain/errorClassOf.ts"
 import type { FinishedLife, FinishedState, Timer, TimerHead, TimerKey } from "../domain/Timer.ts"
 import type { InsertAnswer, Put, WriteAnswer, WriteItem } from "../domain/WriteItem.ts"
 import type { StorageLimits } from "./ShardStorage.ts"
@@ -80,17 +81,54 @@ export interface ListFilter {
   readonly correlationId?: string
   /** Only those that have this tag among theirs. */
   readonly tag?: string
+  /** Only webhooks to this host, in the form that domain/isOnHost.ts takes. */
+  readonly host?: string
+  /** Only dead letters with this reason. */
+  readonly reason?: string
+  /** Only those whose last attempt failed in this way. */
+  readonly error?: ErrorClass
+  /** Only deliveries that were at least this late, and pending timers that are overdue by at least as much at `nowMs`. */
+  readonly minLateness?: { readonly ms: number; readonly nowMs: number }
 }
 
-export interface ListQuery extends ListFilter {
-  readonly namespace: string
-  readonly state: "pending" | FinishedState
-  /** Pending: earliest first unless reversed; finished: latest first unless reversed; by id: A first. */
+export type ListedState = "pending" | FinishedState
+
+/** Several namespaces, none of them twice. A cursor is bound to what the caller asked for, not to the names. */
+export interface NamespaceSet {
+  readonly asked: ReadonlyArray<string>
+  readonly names: ReadonlyArray<string>
+  /**
+   * In place of names: all namespaces but reserved ones, by the due times of so many shards. Only for pending timers, and
+   * without `idPrefix`, `tag` and `correlationId`, whose indexes are by namespace.
+   */
+  readonly shards?: number
+}
+
+/** Where to look: one namespace or several, one state or several, none of them twice. */
+export interface ListScope {
+  readonly namespace: string | NamespaceSet
+  readonly state: ListedState | ReadonlyArray<ListedState>
+}
+
+export interface ListQuery extends ListFilter, ListScope {
+  /** Only pending: earliest first unless reversed; others: latest first unless reversed; by id: A first. */
   readonly reversed: boolean
   readonly includePayload: boolean
   /** Opaque: what an earlier page of the same query answered as `next`. */
   readonly cursor?: string
   readonly limit: number
+}
+
+export interface CountQuery extends ListFilter, ListScope {
+  readonly limit: number
+}
+
+/** `capped`: there may be more, because counting stopped at the limit, or at the bound on rows examined. */
+export interface Counted {
+  readonly count: number
+  readonly capped: boolean
+  /** How many rows were looked at; only where a filter has no index (`host`, `reason`, `error`, `minLateness`). */
+  readonly examined?: number
 }
 
 export type Listed =
@@ -99,6 +137,8 @@ export type Listed =
 
 /** A page may be short, even empty, with a `next`: a rare match must not scan without bound. */
 export interface ListPage {
+  /** How many rows were looked at; only where a filter has no index. */
+  readonly examined?: number
   readonly items: ReadonlyArray<Listed>
   /** Rows that match and cannot be read. They are not among the items. */
   readonly unreadable?: ReadonlyArray<Listed>
@@ -133,9 +173,7 @@ export class TimerStore extends Context.Service<
     find(key: TimerKey): Effect.Effect<Found, StoreError>
     list(query: ListQuery): Effect.Effect<ListPage, StoreError | InvalidCursor>
     /** Counts up to `limit`; one more is reported as `capped`. */
-    count(
-      query: ListFilter & Pick<ListQuery, "namespace" | "state"> & { readonly limit: number },
-    ): Effect.Effect<{ readonly count: number; readonly capped: boolean }, StoreError>
+    count(query: CountQuery): Effect.Effect<Counted, StoreError>
     /**
      * The names of namespaces that have pending timers, history or dead letters, bytewise in order; without those that
      * begin with `_`.

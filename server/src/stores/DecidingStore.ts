@@ -3,9 +3,10 @@
 // ListWalk.ts; this file only runs them as effects.
 import { Effect } from "effect"
 import type { InsertAnswer, Put } from "../domain/WriteItem.ts"
-import type { ShardStorage, SortKey } from "../ports/ShardStorage.ts"
+import type { ShardStorage } from "../ports/ShardStorage.ts"
 import {
   type BatchAnswer,
+  type CountQuery,
   type InvalidCursor,
   type ListPage,
   type ListQuery,
@@ -13,10 +14,12 @@ import {
   StoreError,
   type TimerStore,
 } from "../ports/TimerStore.ts"
+import { CountWalk } from "./CountWalk.ts"
 import { Deciding, WriteGivenUp, WriteMemory } from "./Deciding.ts"
 import { Inserting } from "./Inserting.ts"
 import { decodeCursor } from "./ListCursor.ts"
-import { CountWalk, type Filtered, ListWalk } from "./ListWalk.ts"
+import type { WalkPlace } from "./ListLane.ts"
+import { ListWalk } from "./ListWalk.ts"
 import { listPage } from "./listPage.ts"
 
 type Storage = ShardStorage["Service"]
@@ -85,29 +88,33 @@ const inserting = Effect.fnUntraced(function* (storage: Storage, shard: number, 
   }
 }) satisfies (...args: never) => Effect.Effect<ReadonlyArray<InsertAnswer>, StoreError>
 
-const cursorOf = (query: ListQuery): Effect.Effect<SortKey | undefined, InvalidCursor> =>
+const cursorOf = (query: ListQuery): Effect.Effect<WalkPlace | undefined, InvalidCursor> =>
   Effect.try({ try: () => decodeCursor(query), catch: (error) => error as InvalidCursor })
 
-const listing = Effect.fnUntraced(function* (storage: Storage, query: ListQuery, after: SortKey | undefined) {
-  const walk = new ListWalk(query, after)
-  for (;;) {
+/** A long walk lets others run after each slice of rows. */
+const listing = Effect.fnUntraced(function* (
+  storage: Storage,
+  query: ListQuery,
+  from: WalkPlace | undefined,
+) {
+  const walk = new ListWalk(query, from)
+  for (let slices = 0; ; slices++) {
     const step = walk.step()
-    if (step.kind === "done") return listPage(query, walk.items, walk.next)
+    if (step.kind === "done") return listPage(query, walk)
+    if (slices > 0) yield* Effect.yieldNow
     if (step.kind === "look") walk.looked(yield* storage.look(step.looks))
-    else walk.scanned(yield* storage.scan(step.scan), step.scan)
+    else walk.scanned(yield* storage.scan(step.scans), step.scans)
   }
 }) satisfies (...args: never) => Effect.Effect<ListPage, StoreError>
 
-const counting = Effect.fnUntraced(function* (
-  storage: Storage,
-  query: Filtered & { readonly limit: number },
-) {
+const counting = Effect.fnUntraced(function* (storage: Storage, query: CountQuery) {
   const { count } = storage
   const walk = new CountWalk(query, count !== undefined)
-  for (;;) {
+  for (let slices = 0; ; slices++) {
     const step = walk.step()
     if (step.kind === "done") return walk.result
-    if (step.kind === "count" && count !== undefined) walk.counted(yield* count(step.scan))
-    else walk.scanned(yield* storage.scan(step.scan), step.scan)
+    if (slices > 0) yield* Effect.yieldNow
+    if (step.kind === "count" && count !== undefined) walk.counted(yield* count(step.scans, step.limit))
+    else walk.scanned(yield* storage.scan(step.scans), step.scans)
   }
 })

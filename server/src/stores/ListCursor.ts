@@ -1,27 +1,44 @@
-// Where a walk over a list goes on: the sort key of the last row seen, bound to its query by a
-// fingerprint, so that a cursor used with another query is refused instead of skipping rows.
+// Where a walk over a list goes on: the place of the last row seen, bound to its query by a fingerprint, so that a cursor
+// used with another query is refused instead of skipping rows.
 import { createHash } from "node:crypto"
 import type { ScanOrder, SortKey } from "../ports/ShardStorage.ts"
-import { InvalidCursor, type ListQuery } from "../ports/TimerStore.ts"
-import { orderOf, wordOf } from "./ListOrder.ts"
+import { InvalidCursor, type ListedState, type ListQuery } from "../ports/TimerStore.ts"
+import type { LaneName, WalkPlace } from "./ListLane.ts"
+import { isMerged, orderOf, statesOf, wordOf } from "./ListOrder.ts"
 
-export const encodeCursor = (query: ListQuery, key: SortKey): string =>
-  Buffer.from(JSON.stringify([fingerprint(query), ...key])).toString("base64url")
+/** A list over one namespace and one state has no need to name them. */
+export const encodeCursor = (query: ListQuery, { namespace, state, place }: WalkPlace): string => {
+  const lane = isMerged(query) ? [namespace, state] : []
+  return Buffer.from(JSON.stringify([fingerprint(query), ...lane, ...place])).toString("base64url")
+}
 
-/** The key to go on after; absent at the beginning. Throws `InvalidCursor`. */
-export const decodeCursor = (query: ListQuery): SortKey | undefined => {
+/** Where to go on; absent at the beginning. Throws `InvalidCursor`. */
+export const decodeCursor = (query: ListQuery): WalkPlace | undefined => {
   if (query.cursor === undefined) return undefined
-  const parts = parse(query.cursor)
-  const [print, ...key] = parts
+  const [print, ...parts] = parse(query.cursor)
   if (print !== fingerprint(query)) {
     throw new InvalidCursor({
       message: "cursor: it belongs to another query. Repeat the query that answered it, unchanged.",
     })
   }
-  if (!hasShapeOf(orderOf(query), key) && !isWordPlace(query, key)) throw malformed()
+  const lane = laneOf(query, parts)
+  const key = isMerged(query) ? parts.slice(2) : parts
+  if (!hasShapeOf(orderOf(query, lane.state), key) && !isWordPlace(query, key)) throw malformed()
   // Its shape has just been checked, part by part.
-  return key as unknown as SortKey
+  return { ...lane, place: key as unknown as SortKey }
 }
+
+const laneOf = (query: ListQuery, [namespace, state]: ReadonlyArray<unknown>): LaneName => {
+  const states = statesOf(query)
+  if (!isMerged(query)) return { namespace: String(query.namespace), state: states[0] ?? "pending" }
+  if (!isLaneOf(query, namespace)) throw malformed()
+  const known = states.find((one): one is ListedState => one === state)
+  if (known === undefined) throw malformed()
+  return { namespace, state: known }
+}
+
+const isLaneOf = ({ namespace: of }: ListQuery, part: unknown): part is string | number =>
+  typeof of === "string" || of.shards === undefined ? isText(part) : Number.isSafeInteger(part)
 
 const malformed = (): InvalidCursor =>
   new InvalidCursor({
@@ -33,7 +50,7 @@ const parse = (cursor: string): ReadonlyArray<unknown> => {
     const parts: unknown = JSON.parse(Buffer.from(cursor, "base64url").toString("utf8"))
     if (Array.isArray(parts)) return parts
   } catch {
-    // Answered below: whatever is wrong with it, the advice is the same.
+    // The answer below fits every way in which a cursor can be wrong.
   }
   throw malformed()
 }
@@ -59,11 +76,14 @@ const isWordPlace = (query: ListQuery, key: ReadonlyArray<unknown>): boolean =>
 const hasShapeOf = (order: ScanOrder, key: ReadonlyArray<unknown>): boolean =>
   key.length === shapes[order].length && shapes[order].every((hasShape, index) => hasShape(key[index]))
 
-const fingerprint = (query: ListQuery): string =>
-  createHash("sha256")
+const fingerprint = (query: ListQuery): string => {
+  const { namespace, host, reason, error, minLateness } = query
+  const details = [host, reason, error, minLateness?.ms]
+  const hasDetails = details.some((detail) => detail !== undefined)
+  return createHash("sha256")
     .update(
       JSON.stringify([
-        query.namespace,
+        typeof namespace === "string" ? namespace : namespace.asked,
         query.state,
         query.reversed,
         query.inclusiveFromMs,
@@ -71,9 +91,11 @@ const fingerprint = (query: ListQuery): string =>
         query.idPrefix,
         query.timerId,
         query.correlationId,
-        // Cursors of lists without a tag are the same as before there were tags.
-        ...(query.tag === undefined ? [] : [query.tag]),
+        // Cursors of lists without these are the same as before there were tags and details.
+        ...(query.tag === undefined && !hasDetails ? [] : [query.tag]),
+        ...(hasDetails ? details : []),
       ]),
     )
     .digest("base64url")
     .slice(0, 10)
+}

@@ -2,7 +2,7 @@
 // from the cursors, so that a store's threads load little.
 import { wordOfCorrelation, wordOfTag } from "../domain/words.ts"
 import type { ScanOrder } from "../ports/ShardStorage.ts"
-import type { ListQuery } from "../ports/TimerStore.ts"
+import type { ListedState, ListFilter, ListQuery, ListScope } from "../ports/TimerStore.ts"
 
 /** A rare match must not scan without bound: a page ends after this many rows, with a cursor. */
 export const mostRowsExamined = 10_000
@@ -10,18 +10,26 @@ export const mostRowsExamined = 10_000
 /** Counting touches an index only, or little more, so it may look at more rows than a list. */
 export const mostRowsCounted = 100_000
 
-export const orderOf = (query: Pick<ListQuery, "state" | "idPrefix" | "timerId">): ScanOrder =>
-  isById(query)
-    ? query.state === "pending"
-      ? "pendingId"
-      : "finishedId"
-    : query.state === "pending"
-      ? "due"
-      : "end"
+export const statesOf = ({ state }: Pick<ListScope, "state">): ReadonlyArray<ListedState> =>
+  typeof state === "string" ? [state] : state
+
+/** The namespaces by their names, or, where all are meant, the shards by their numbers. */
+export const namesOf = ({ namespace }: Pick<ListScope, "namespace">): ReadonlyArray<string | number> => {
+  if (typeof namespace === "string") return [namespace]
+  const { names, shards } = namespace
+  return shards === undefined ? names : Array.from({ length: shards }, (_, shard) => shard)
+}
+
+/** Whether the list is merged from several: its cursors name the namespace and the state of a row. */
+export const isMerged = ({ namespace, state }: ListScope): boolean =>
+  typeof namespace !== "string" || typeof state !== "string"
+
+export const orderOf = (query: Pick<ListFilter, "idPrefix" | "timerId">, state: ListedState): ScanOrder =>
+  isById(query) ? (state === "pending" ? "pendingId" : "finishedId") : state === "pending" ? "due" : "end"
 
 /** The word that the index finds the query's rows by; nothing if ids bound the walk, or if the query names no word. */
 export const wordOf = (
-  query: Pick<ListQuery, "idPrefix" | "timerId" | "tag" | "correlationId">,
+  query: Pick<ListFilter, "idPrefix" | "timerId" | "tag" | "correlationId">,
 ): string | undefined => {
   if (isById(query)) return undefined
   if (query.tag !== undefined) return wordOfTag(query.tag)
@@ -29,8 +37,11 @@ export const wordOf = (
 }
 
 /** Whether ids bound the walk, and not times. */
-export const isById = (query: Pick<ListQuery, "idPrefix" | "timerId">): boolean =>
+export const isById = (query: Pick<ListFilter, "idPrefix" | "timerId">): boolean =>
   query.idPrefix !== undefined || query.timerId !== undefined
 
-/** Latest first is natural for finished lives, earliest first for everything else. */
-export const isDescending = (query: ListQuery): boolean => (orderOf(query) === "end") !== query.reversed
+/** Latest first is natural wherever finished lives are listed by time, earliest first for everything else. */
+export const isDescending = (query: ListQuery): boolean => {
+  const isNatural = !isById(query) && statesOf(query).some((state) => state !== "pending")
+  return isNatural !== query.reversed
+}

@@ -1,228 +1,155 @@
-// Lists and counts as walks along one order of a storage, in bounded slices: `scan` gives the heads of rows in their
-// order, filters are applied here, and whole rows are read only for what matches. Plain synchronous code, run by the
-// SQLite store inside its reader thread and by the others through Effect, like Deciding.ts.
+// A list as a walk along orders of a storage, in bounded slices: `scan` gives the heads of rows in the order of their lane,
+// lanes are merged and filters applied here, and whole rows are read only for what matches. Plain synchronous code, run by
+// the SQLite store inside its reader thread and by the others through Effect, like Deciding.ts.
 import type { Known } from "../domain/Decision.ts"
-import type { Look, Scan, ScannedHead, SortKey } from "../ports/ShardStorage.ts"
+import type { Look, Scan, ScannedHead } from "../ports/ShardStorage.ts"
 import type { Listed, ListFilter, ListQuery } from "../ports/TimerStore.ts"
-import { isById, isDescending, mostRowsCounted, mostRowsExamined, orderOf, wordOf } from "./ListOrder.ts"
-import { endOfPrefix } from "./Utf8Order.ts"
+import { LaneHeap } from "./LaneHeap.ts"
+import { canBeUnindexed, type ListLane, lanesOf, takeLanes, type WalkPlace } from "./ListLane.ts"
+import { isDescending, mostRowsExamined, namesOf, statesOf } from "./ListOrder.ts"
+import { isUnindexed, matchedRow, rowMatches } from "./rowMatches.ts"
 
 /** How many heads are read at once where not every row matches: few enough to filter in a moment. */
 const sliceRows = 1_000
+/** With details there is more to read and to decode of each. */
+const detailedRows = 250
+
+export const sliceRowsOf = (query: ListFilter): number => (isUnindexed(query) ? detailedRows : sliceRows)
 
 type ListStep =
-  | { readonly kind: "scan"; readonly scan: Scan }
+  | { readonly kind: "scan"; readonly scans: ReadonlyArray<Scan> }
   | { readonly kind: "look"; readonly looks: ReadonlyArray<Look> }
   | { readonly kind: "done" }
-
-/** What a list or a count asks for. */
-export type Filtered = ListFilter & Pick<ListQuery, "namespace" | "state">
 
 /** One page of a list. */
 export class ListWalk {
   readonly #query: ListQuery
-  #scan: Scan
+  readonly #mostExamined: number
+  readonly #sliceRows: number
+  /** Lanes that have no row to offer before they are filled. */
+  #empty: Array<ListLane>
+  #asked: ReadonlyArray<ListLane> = []
+  readonly #merge: LaneHeap
   readonly #matched: Array<ScannedHead> = []
   #examined = 0
-  #last: SortKey | undefined
+  #last: WalkPlace | undefined
+  #canRestart: boolean
+  #isExact = false
   #isScanned = false
   #hasMore = false
   #items: ReadonlyArray<Listed> | undefined
 
-  constructor(query: ListQuery, after: SortKey | undefined) {
+  /** Examines at most so many rows, where not every row matches. */
+  constructor(query: ListQuery, from: WalkPlace | undefined, mostExamined: number = mostRowsExamined) {
     this.#query = query
-    this.#last = after
+    this.#last = from
+    this.#sliceRows = sliceRowsOf(query)
+    this.#merge = new LaneHeap(isDescending(query))
     // A place in the index of words has three parts: a walk goes on along the order in which it began.
-    this.#scan = scanOf(query, isDescending(query), after === undefined || after.length === 3)
+    const isByWord = from === undefined || from.place.length === 3
+    this.#mostExamined = mostExamined
+    this.#empty = this.#lanesBy(isByWord)
+    this.#canRestart = from === undefined && canBeUnindexed(query)
   }
 
   step(): ListStep {
-    if (!this.#isScanned) {
+    if (!this.#isScanned && this.#empty.length > 0) {
+      this.#asked = takeLanes(this.#empty, this.#sliceRows)
       // One row more than a page holds tells whether there is another page.
-      const limit = Math.min(this.#examinedMost - this.#examined + 1, this.#sliceRows)
-      const after = this.#last === undefined ? {} : { exclusiveAfter: this.#last }
-      return { kind: "scan", scan: { ...this.#scan, ...after, limit } }
+      const most = Math.min(this.#mostRows - this.#examined + 1, this.#fillRows)
+      return { kind: "scan", scans: this.#asked.map((lane) => lane.scan(most)) }
     }
-    if (this.#items !== undefined) return { kind: "done" }
-    if (this.#matched.length === 0) {
-      this.#items = []
-      return { kind: "done" }
-    }
+    if (this.#items !== undefined || this.#matched.length === 0) return { kind: "done" }
     return { kind: "look", looks: this.#matched.map((head) => this.#lookOf(head)) }
   }
 
-  scanned(heads: ReadonlyArray<ScannedHead>, asked: Scan): void {
-    if (heads.length === 0 && this.#last === undefined && canBeUnindexed(this.#query, asked)) {
-      this.#scan = scanOf(this.#query, isDescending(this.#query), false)
-      return
+  scanned(pages: ReadonlyArray<ReadonlyArray<ScannedHead>>, asked: ReadonlyArray<Scan>): void {
+    for (const [index, lane] of this.#asked.entries()) {
+      const scan = asked[index]
+      if (scan === undefined) throw new Error("a lane was filled without a scan")
+      lane.filled(pages[index] ?? [], scan)
+      if (lane.head !== undefined) this.#merge.add(lane)
     }
-    for (const head of heads) {
-      if (this.#matched.length === this.#query.limit || this.#examined === this.#examinedMost) {
-        this.#hasMore = true
-        break
-      }
-      this.#examined++
-      this.#last = head.place
-      if (matches(head, this.#query)) this.#matched.push(head)
-    }
-    this.#isScanned = this.#hasMore || heads.length < asked.limit
+    if (this.#empty.length > 0) return
+    if (this.#canRestart && this.#merge.top === undefined) {
+      this.#empty = this.#lanesBy(false)
+    } else this.#mergeRows()
+    this.#canRestart = false
   }
 
   /** A row that has changed since the scan is shown as it is now, if it still matches. */
   looked(found: ReadonlyArray<Known>): void {
-    const { state } = this.#query
-    this.#items = found.flatMap(({ pending, lives }): ReadonlyArray<Listed> => {
+    const items = found.flatMap(({ pending, lives }, index): ReadonlyArray<Listed> => {
+      const state = this.#matched[index]?.state
       if (state === "pending") return pending === undefined ? [] : [{ state, timer: pending }]
       const life = lives?.[0]
-      return life?.state === state ? [{ state, life }] : []
+      return state !== undefined && life?.state === state ? [{ state, life }] : []
     })
-    this.#items = this.#items.filter((item) => matches(headOf(item), this.#query))
+    this.#items = items.filter((item) => rowMatches(matchedRow(item), this.#query))
   }
 
   get items(): ReadonlyArray<Listed> {
     return this.#items ?? []
   }
 
+  get examined(): number {
+    return this.#examined
+  }
+
   /** Where the next page begins; absent after the last one. */
-  get next(): SortKey | undefined {
+  get next(): WalkPlace | undefined {
     return this.#hasMore ? this.#last : undefined
   }
 
-  /** With nothing left to filter, every row is listed. */
-  get #examinedMost(): number {
-    return isExact(this.#query, this.#scan) ? this.#query.limit : mostRowsExamined
+  /** Takes rows in their order, until the page is full or a lane has to be filled. */
+  #mergeRows(): void {
+    for (let lane = this.#merge.top; lane !== undefined; lane = this.#merge.top) {
+      const { head, namespace, state } = lane
+      if (head === undefined) throw new Error("a lane without a row is merged")
+      if (this.#matched.length === this.#query.limit || this.#examined === this.#mostRows) {
+        this.#hasMore = true
+        break
+      }
+      this.#examined++
+      this.#last = { namespace, state, place: head.place }
+      // A scan by id may find lives of other states, too: they belong to other lanes.
+      if (head.state === state && rowMatches(head, this.#query)) this.#matched.push(head)
+      lane.advance()
+      this.#merge.settleTop()
+      if (lane.head === undefined && !lane.isAtEnd) {
+        this.#empty.push(lane)
+        return
+      }
+    }
+    this.#isScanned = true
   }
 
-  get #sliceRows(): number {
-    return isExact(this.#query, this.#scan) ? this.#examinedMost + 1 : sliceRows
+  #lanesBy(isByWord: boolean): Array<ListLane> {
+    const query = this.#query
+    const walk = { isDescending: isDescending(query), isByWord, from: this.#last }
+    const lanes = namesOf(query).length * statesOf(query).length
+    // Twice a lane's share of a page; a lane that has more is asked for twice as much each time.
+    const rows = lanes === 1 ? mostRowsExamined : Math.ceil((2 * query.limit) / Math.max(1, lanes)) + 1
+    const made = lanesOf(query, { ...walk, rows })
+    this.#isExact = made.every(({ isExact }) => isExact)
+    if (this.#isExact || lanes === 1) return made
+    // Where matches are rare, many more rows are examined than a page holds.
+    const share = Math.ceil(this.#mostExamined / lanes) + 1
+    for (const lane of made) lane.rows = Math.min(this.#sliceRows, Math.max(rows, share))
+    return made
+  }
+
+  /** With nothing left to filter, every row is listed. */
+  get #mostRows(): number {
+    return this.#isExact ? this.#query.limit : this.#mostExamined
+  }
+
+  get #fillRows(): number {
+    return this.#isExact ? this.#query.limit + 1 : this.#sliceRows
   }
 
   #lookOf({ namespace, timerId, uuid, state, fireId, revision }: ScannedHead): Look {
     const lives = state === "pending" ? {} : { lives: [{ fireId, minRevision: revision }] }
     return { key: { namespace, timerId, uuid }, ...lives, withPayload: this.#query.includePayload }
   }
-}
-
-type CountStep =
-  /** The storage may count by itself; one that cannot is scanned. */
-  | { readonly kind: "count"; readonly scan: Scan }
-  | { readonly kind: "scan"; readonly scan: Scan }
-  | { readonly kind: "done" }
-
-export class CountWalk {
-  readonly #query: Filtered & { readonly limit: number }
-  #scan: Scan
-  readonly #canCount: boolean
-  #count = 0
-  #examined = 0
-  #after: SortKey | undefined
-  #isDone = false
-
-  constructor(query: Filtered & { readonly limit: number }, canCount: boolean) {
-    this.#query = query
-    this.#scan = scanOf(query, false, true)
-    this.#canCount = canCount
-  }
-
-  step(): CountStep {
-    if (this.#isDone) return { kind: "done" }
-    if (this.#canCount && isExact(this.#query, this.#scan))
-      return { kind: "count", scan: { ...this.#scan, limit: this.#query.limit + 1 } }
-    const after = this.#after === undefined ? {} : { exclusiveAfter: this.#after }
-    const limit = Math.min(this.#examinedMost - this.#examined + 1, sliceRows)
-    return { kind: "scan", scan: { ...this.#scan, ...after, limit } }
-  }
-
-  counted(rows: number): void {
-    if (rows === 0 && canBeUnindexed(this.#query, this.#scan)) {
-      this.#scan = scanOf(this.#query, false, false)
-      return
-    }
-    this.#count = rows
-    this.#examined = rows
-    this.#isDone = true
-  }
-
-  scanned(heads: ReadonlyArray<ScannedHead>, asked: Scan): void {
-    if (heads.length === 0 && this.#after === undefined && canBeUnindexed(this.#query, asked)) {
-      this.#scan = scanOf(this.#query, false, false)
-      return
-    }
-    for (const head of heads) {
-      this.#examined++
-      this.#after = head.place
-      if (this.#examined <= this.#examinedMost && matches(head, this.#query)) this.#count++
-    }
-    this.#isDone =
-      heads.length < asked.limit || this.#examined > this.#examinedMost || this.#count > this.#query.limit
-  }
-
-  get #examinedMost(): number {
-    const { limit } = this.#query
-    return isExact(this.#query, this.#scan) ? limit : Math.max(limit, mostRowsCounted)
-  }
-
-  get result(): { readonly count: number; readonly capped: boolean } {
-    const { limit } = this.#query
-    return {
-      count: Math.min(this.#count, limit),
-      capped: this.#count > limit || this.#examined > this.#examinedMost,
-    }
-  }
-}
-
-/** The scan that bounds the rows as far as an order can; `matches` filters the rest. */
-const scanOf = (query: Filtered, descending: boolean, byWord: boolean): Scan => {
-  const word = byWord ? wordOf(query) : undefined
-  const state = query.state === "pending" ? {} : { state: query.state }
-  const base = { namespace: query.namespace, ...state, isDescending: descending, limit: 0 }
-  if (isById(query)) return { ...base, order: orderOf(query), ...idBounds(query) }
-  return {
-    ...base,
-    ...(word === undefined ? { order: orderOf(query) } : { order: "word", word }),
-    ...(query.inclusiveFromMs === undefined ? {} : { inclusiveFromMs: query.inclusiveFromMs }),
-    ...(query.exclusiveUntilMs === undefined ? {} : { exclusiveUntilMs: query.exclusiveUntilMs }),
-  }
-}
-
-/**
- * Whether there may be rows that match and are not in the index. Earlier releases had no index, but their rows may have the
- * correlation id that is asked for. Rows with tags are always in the index: tags came with it.
- */
-const canBeUnindexed = ({ tag, correlationId }: Filtered, { order }: Scan): boolean =>
-  order === "word" && tag === undefined && correlationId !== undefined
-
-const idBounds = ({
-  timerId,
-  idPrefix = "",
-}: Filtered): Pick<Scan, "timerId" | "inclusiveFromId" | "exclusiveUntilId"> => {
-  if (timerId !== undefined) return { timerId }
-  const end = endOfPrefix(idPrefix)
-  return { inclusiveFromId: idPrefix, ...(end === undefined ? {} : { exclusiveUntilId: end }) }
-}
-
-/** Whether the scan finds nothing but matches. */
-const isExact = (query: Filtered, { order }: Scan): boolean => {
-  if (order === "word") return query.correlationId === undefined || query.tag === undefined
-  if (query.correlationId !== undefined || query.tag !== undefined) return false
-  if (!isById(query)) return true
-  return (
-    query.state === "pending" && query.inclusiveFromMs === undefined && query.exclusiveUntilMs === undefined
-  )
-}
-
-type Matched = Pick<ScannedHead, "state" | "atMs" | "correlationId" | "tags">
-
-const matches = ({ state, atMs, correlationId, tags }: Matched, query: Filtered): boolean =>
-  state === query.state &&
-  (query.inclusiveFromMs === undefined || atMs >= query.inclusiveFromMs) &&
-  (query.exclusiveUntilMs === undefined || atMs < query.exclusiveUntilMs) &&
-  (query.correlationId === undefined || correlationId === query.correlationId) &&
-  (query.tag === undefined || (tags?.includes(query.tag) ?? false))
-
-const headOf = (listed: Listed): Matched => {
-  const isPending = listed.state === "pending"
-  const { correlationId, tags } = isPending ? listed.timer : listed.life
-  const atMs = isPending ? listed.timer.fireAt : listed.life.finishedAt
-  return { state: listed.state, atMs, correlationId, ...(tags === undefined ? {} : { tags }) }
 }

@@ -1,20 +1,24 @@
 // A page of a list as callers get it: rows that cannot be read are kept apart from the others, and the page goes on
 // behind them.
 import { isReadable } from "../domain/Timer.ts"
-import type { SortKey } from "../ports/ShardStorage.ts"
 import type { Listed, ListPage, ListQuery } from "../ports/TimerStore.ts"
 import { encodeCursor } from "./ListCursor.ts"
+import type { WalkPlace } from "./ListLane.ts"
+import { isUnindexed } from "./rowMatches.ts"
 
-export const listPage = (
-  query: ListQuery,
-  found: ReadonlyArray<Listed>,
-  next: SortKey | undefined,
-): ListPage => {
+export interface WalkedPage {
+  readonly items: ReadonlyArray<Listed>
+  readonly examined: number
+  readonly next?: WalkPlace | undefined
+}
+
+export const listPage = (query: ListQuery, { items, examined, next }: WalkedPage): ListPage => {
   const isShown = (listed: Listed) => isReadable(listed.state === "pending" ? listed.timer : listed.life)
-  const unreadable = found.filter((listed) => !isShown(listed))
+  const unreadable = items.filter((listed) => !isShown(listed))
   return {
-    items: unreadable.length === 0 ? found : found.filter(isShown),
+    items: unreadable.length === 0 ? items : items.filter(isShown),
     ...(unreadable.length === 0 ? {} : { unreadable }),
+    ...(isUnindexed(query) ? { examined } : {}),
     ...(next === undefined ? {} : { next: encodeCursor(query, next) }),
   }
 }

@@ -351,6 +351,7 @@ describe("a shard that moves under a write", () => {
           statusesHere: () => [],
           statusWhenArmed: () => ({}),
         },
+        shards: () => undefined,
         wall: { now: () => engine.now() },
         ids: yield* Effect.provide(Ids, Ids.fromRandom),
         metrics: yield* EngineMetrics.make,

@@ -91,6 +91,11 @@ describe("calls that concern many timers", () => {
     const second = await punctual.list({ namespace, limit: 2, include: ["payload"], cursor })
     expect(second.timers.map(({ timerId }) => timerId)).toEqual(["b-1"])
     expect(second).not.toHaveProperty("nextCursor")
+    const byHost = { namespaces: ["*"], states: ["pending", "dead"], host: "example.com" } as const
+    expect(await punctual.list(byHost)).toEqual({ timers: [], examined: 3 })
+    expect(await punctual.count(byHost)).toEqual({ count: 0, capped: false, examined: 3 })
+    const { errors } = await refusalOf(punctual.list({ namespaces: ["*"], state: "delivered" }))
+    expect(errors).toMatchObject([{ pointer: "/state" }])
   })
 
   test("replay dead letters, and discard them", async () => {

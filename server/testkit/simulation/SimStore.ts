@@ -128,7 +128,7 @@ export class SimStore {
                 witness.insert(process.name, shard, timers, () => done(insertNew(shard, timers))),
               ),
           }),
-      scan: (scan) => this.#call("scan", () => done(storage.scan(scan))),
+      scan: (scans) => this.#call("scan", () => done(storage.scan(scans))),
       namespaces: (exclusiveAfter, limit) =>
         this.#call("namespaces", () => done(storage.namespaces(exclusiveAfter, limit))),
       prune: (beforeMs, limit) => this.#call("prune", () => done(storage.prune(beforeMs, limit))),

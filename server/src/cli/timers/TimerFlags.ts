@@ -5,6 +5,8 @@ import { resolve } from "node:path"
 import { parseDuration } from "@punctual/api/DurationMs"
 import { parseInstant, whyNoInstant } from "@punctual/api/Instant"
 import { Namespace } from "@punctual/api/Namespace"
+import { NamespaceChoices } from "@punctual/api/NamespaceChoices"
+import { errorClasses, listStates } from "@punctual/api/TimerFilter"
 import { TimerId } from "@punctual/api/TimerId"
 import { Effect, Option, Schema } from "effect"
 import { Argument, Flag } from "effect/cli"
@@ -15,6 +17,41 @@ export const namespaceArgument = Argument.String("NAMESPACE").pipe(
   Argument.filter(Schema.is(Namespace), () => "1 to 100 of A-Z, a-z, 0-9, _ and -, not beginning with _"),
   Argument.withDescription("The namespace"),
 )
+
+const isChoices = Schema.is(NamespaceChoices)
+
+/** Several namespaces, for lists and counts. */
+export const namespacesArgument = Argument.String("NAMESPACE").pipe(
+  Argument.map((text) => text.split(",")),
+  Argument.filter(
+    isChoices,
+    () => "a namespace, up to 20 of them with commas between, beginnings of names such as team-*, or * alone",
+  ),
+  Argument.withDescription("The namespace; or several: a,b or team-* or * for all, in quotes"),
+)
+
+/** One namespace by its name, or several, as a request has them. */
+export const namespaceFields = (choices: ReadonlyArray<string>): RequestFields => {
+  const [only] = choices
+  return choices.length === 1 && Schema.is(Namespace)(only) ? { namespace: only } : { namespaces: choices }
+}
+
+const isStates = (states: ReadonlyArray<string>): boolean =>
+  new Set(states).size === states.length &&
+  states.every((state) => (listStates as ReadonlyArray<string>).includes(state))
+
+/** Which states, pending if nothing is said. */
+export const statesFlag = Flag.String("state").pipe(
+  Flag.withMetavar("STATE"),
+  Flag.withDescription(`Which: ${listStates.join(", ")}, or several with commas between; pending by default`),
+  Flag.map((text) => text.split(",")),
+  Flag.filter(isStates, () => `${listStates.join(", ")}, or several of them with commas between`),
+  Flag.withDefault(["pending"]),
+)
+
+/** One state or several, as a request has them. */
+export const stateFields = (states: ReadonlyArray<string>): RequestFields =>
+  states.length === 1 ? { state: states[0] } : { states }
 
 export const timerIdArgument = Argument.String("TIMER_ID").pipe(
   Argument.filter(Schema.is(TimerId), () => "1 to 255 bytes of text without control characters"),
@@ -63,6 +100,12 @@ export const countFlag = (name: string, description: string) =>
     Flag.optional,
   )
 
+const errorFlag = Flag.Literals("error", errorClasses).pipe(
+  Flag.withMetavar("CLASS"),
+  Flag.withDescription("Only those whose last attempt failed in this way"),
+  Flag.optional,
+)
+
 /** Which timers are meant; `from` and `until` bound fireAt of pending timers and finishedAt of the others. */
 export const filterFlags = {
   from: instantFlag("from", "Only those due, or finished, at this instant or later"),
@@ -70,7 +113,16 @@ export const filterFlags = {
   idPrefix: textFlag("id-prefix", "TEXT", "Only those whose id begins with this"),
   correlationId: textFlag("correlation-id", "ID", "Only those with this correlation id"),
   tag: textFlag("tag", "TAG", "Only those with this tag"),
+  host: textFlag("host", "HOST", "Only webhooks to this host: a name, or name:port"),
+  error: errorFlag,
+  minLateness: durationFlag(
+    "min-lateness",
+    "Only deliveries that were this late, and pending timers overdue by this",
+  ),
 }
+
+/** Only dead letters have a reason. */
+export const reasonFlag = textFlag("reason", "REASON", "Only dead letters with this reason")
 
 export interface Filter {
   readonly from: Option.Option<string>
@@ -78,19 +130,27 @@ export interface Filter {
   readonly idPrefix: Option.Option<string>
   readonly correlationId: Option.Option<string>
   readonly tag: Option.Option<string>
+  readonly host: Option.Option<string>
+  readonly error: Option.Option<string>
+  readonly minLateness: Option.Option<string>
+  readonly reason?: Option.Option<string>
 }
 
 /** The filter as a request has it. */
-export const filterFields = ({ from, until, idPrefix, correlationId, tag }: Filter): RequestFields => ({
-  from: Option.getOrUndefined(from),
-  until: Option.getOrUndefined(until),
-  idPrefix: Option.getOrUndefined(idPrefix),
-  correlationId: Option.getOrUndefined(correlationId),
-  tag: Option.getOrUndefined(tag),
+export const filterFields = ({ reason = Option.none(), ...filter }: Filter): RequestFields => ({
+  from: Option.getOrUndefined(filter.from),
+  until: Option.getOrUndefined(filter.until),
+  idPrefix: Option.getOrUndefined(filter.idPrefix),
+  correlationId: Option.getOrUndefined(filter.correlationId),
+  tag: Option.getOrUndefined(filter.tag),
+  host: Option.getOrUndefined(filter.host),
+  reason: Option.getOrUndefined(reason),
+  error: Option.getOrUndefined(filter.error),
+  minLateness: Option.getOrUndefined(filter.minLateness),
 })
 
 export const hasFilter = (filter: Filter): boolean =>
-  [filter.from, filter.until, filter.idPrefix, filter.correlationId, filter.tag].some(Option.isSome)
+  Object.values(filterFields(filter)).some((value) => value !== undefined)
 
 /** Nothing that was left out may stand in a filter. */
 export const definedIn = (fields: RequestFields) =>

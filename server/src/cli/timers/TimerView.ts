@@ -8,24 +8,36 @@ import { countOf, spanShown } from "../frame/figures.ts"
 import { layOutJson } from "../frame/layOutJson.ts"
 import { textTable } from "../frame/textTable.ts"
 
-/** Timers of one list: all of them pending, or all of them finished. The payloads are JSON texts. */
+/** The columns of a list, which follow from what is asked for: the pages of one list have the same. */
+export interface TableShape {
+  readonly hasPending: boolean
+  readonly hasFinished: boolean
+  /** Where timers of several namespaces may be in it. */
+  readonly hasNamespaces: boolean
+}
+
+/** Timers of one list. The payloads are JSON texts. */
 export const timerTable = (
   timers: ReadonlyArray<Timer>,
+  { hasPending, hasFinished, hasNamespaces }: TableShape,
   payloads: ReadonlyArray<string> | undefined,
 ): string => {
-  const isPending = timers.every(({ state }) => state === "pending" || state === "inFlight")
-  const head = isPending
-    ? ["TIMER", "STATE", "FIRE AT", "ATTEMPTS", "TARGET"]
-    : ["TIMER", "STATE", "FINISHED AT", "ATTEMPTS", "TARGET", "WHY"]
+  const time = !hasFinished ? "FIRE AT" : hasPending ? "FIRE OR FINISHED AT" : "FINISHED AT"
   return textTable([
-    payloads === undefined ? head : [...head, "PAYLOAD"],
+    [
+      ...(hasNamespaces ? ["NAMESPACE"] : []),
+      ...["TIMER", "STATE", time, "ATTEMPTS", "TARGET"],
+      ...(hasFinished ? ["WHY"] : []),
+      ...(payloads === undefined ? [] : ["PAYLOAD"]),
+    ],
     ...timers.map((timer, index) => [
+      ...(hasNamespaces ? [timer.namespace] : []),
       timer.timerId,
       timer.waiting === undefined ? timer.state : `${timer.state} (${timer.waiting.reason})`,
-      instantText(isPending ? (timer.fireAt ?? timer.executeAt) : timer.finishedAt),
+      instantText(timer.finishedAt ?? timer.fireAt ?? timer.executeAt),
       String(timer.attempts),
       targetText(timer.target),
-      ...(isPending ? [] : [whyText(timer)]),
+      ...(hasFinished ? [whyText(timer)] : []),
       ...(payloads === undefined ? [] : [payloads[index] ?? ""]),
     ]),
   ])

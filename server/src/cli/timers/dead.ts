@@ -1,12 +1,12 @@
 // `punctual dead`: timers that could not be delivered, which stand in the dead letters until someone arms them again
-// or lets them go. (`punctual messages` is about messages of the bus that could not be handled.)
+// or removes them. (`punctual messages` is about messages of the bus that could not be handled.)
 import { formatInstant, parseInstant } from "@punctual/api/Instant"
 import { CountTimersAnswer } from "@punctual/api/ListTimers"
 import { DiscardTimersAnswer, ReplayTimersAnswer } from "@punctual/api/ReplayTimers"
 import { ServiceAnswer } from "@punctual/api/Service"
 import { Effect, Option } from "effect"
 import { Argument, Command } from "effect/cli"
-import { type Batch, countsText, type Repeating, repeatWhileMore } from "../client/Batches.ts"
+import { type Batch, batchOf, countsText, type Repeating, repeatWhileMore } from "../client/Batches.ts"
 import {
   answerValue,
   type CommandInput,
@@ -23,6 +23,8 @@ import {
   filterFlags,
   hasFilter,
   namespaceArgument,
+  namespacesArgument,
+  reasonFlag,
   timerIdArgument,
 } from "./TimerFlags.ts"
 import { listTimers, pageFlags } from "./timersList.ts"
@@ -32,7 +34,7 @@ export const deadCommand = (input: CommandInput) =>
     Command.withDescription(
       [
         "Dead letters: timers whose attempts are used up, that expired, or that their target refused.",
-        "  Look at them, arm them again, or let them go. For messages of the bus see punctual messages.",
+        "  Look at them, arm them again, or remove them. For messages of the bus see punctual messages.",
         "  The exit code is 0 if all was done, 1 if something was not, 2 for wrong usage.",
       ].join("\n"),
     ),
@@ -44,8 +46,9 @@ const listCommand = (input: CommandInput) =>
   Command.make(
     "list",
     {
-      namespace: namespaceArgument,
+      namespaces: namespacesArgument,
       ...filterFlags,
+      reason: reasonFlag,
       ...pageFlags,
       payload: switchFlag("payload", "With their payloads"),
       ...serviceFlags(input),
@@ -53,22 +56,26 @@ const listCommand = (input: CommandInput) =>
     (asked) =>
       listTimers({
         ...asked,
-        state: "dead",
+        states: ["dead"],
         path: ["dead", "list"],
-        none: `No dead letters in ${asked.namespace} that match.`,
+        none: `No dead letters in ${asked.namespaces.join(", ")} that match.`,
       }),
   ).pipe(
     Command.withDescription(
       "List dead letters, the latest first. See punctual timers get for all that is known of one.",
     ),
     Command.withShortDescription("List dead letters"),
-    Command.withExamples([{ command: "punctual dead list billing --from 2030-01-01T00:00:00Z" }]),
+    Command.withExamples([
+      { command: "punctual dead list billing --from 2030-01-01T00:00:00Z" },
+      { command: "punctual dead list '*' --error 5xx --host hooks.example.com" },
+    ]),
   )
 
 const selectionFlags = {
   namespace: namespaceArgument,
   timerId: timerIdArgument.pipe(Argument.optional),
   ...filterFlags,
+  reason: reasonFlag,
   all: switchFlag("all", "Every dead letter of the namespace that is there when it begins"),
   dryRun: switchFlag("dry-run", "Only count what would be done"),
 }
@@ -130,24 +137,29 @@ const replayCommand = (input: CommandInput) =>
       if (!isOneSelection(selection)) return Effect.fail(misuse(["dead", "replay"], whichOne))
       return Effect.gen(function* () {
         const { fields, countMax } = yield* chosen(url, selection)
-        const call = callService(url, { path: "/timers/replay", fields, answer: ReplayTimersAnswer })
+        const call = (cursor: string | undefined) =>
+          callService(url, {
+            path: "/timers/replay",
+            fields: { ...fields, cursor },
+            answer: ReplayTimersAnswer,
+          })
         const done = yield* asOften(
           selection,
           {
             none: { replayed: 0, skipped: 0 },
             isProgress: ({ replayed }) => replayed > 0,
             isEnough: ({ replayed }) => replayed >= countMax,
-            // Those that are skipped are met, and counted, by each call again.
-            add: (sums, one) => ({
+            // Each call meets, and counts, those that are skipped again, unless it goes on where the last one ended.
+            add: (sums, one, goesOn) => ({
               replayed: sums.replayed + one.replayed,
-              skipped: Math.max(sums.skipped, one.skipped),
+              skipped: goesOn ? sums.skipped + one.skipped : Math.max(sums.skipped, one.skipped),
             }),
           },
           countMax,
-          Effect.map(call, ({ value: { replayed, skipped, more } }) => ({
-            counts: { replayed, skipped },
-            more: more === true,
-          })),
+          (cursor) =>
+            Effect.map(call(cursor), ({ value: { replayed, skipped, ...progress } }) =>
+              batchOf({ replayed, skipped }, progress),
+            ),
         )
         yield* told(selection, done, json)
         const { replayed, skipped } = done.counts
@@ -192,15 +204,20 @@ const discardCommand = (input: CommandInput) =>
       }
       return Effect.gen(function* () {
         const { fields, countMax } = yield* chosen(url, selection)
-        const call = callService(url, { path: "/timers/discard", fields, answer: DiscardTimersAnswer })
+        const call = (cursor: string | undefined) =>
+          callService(url, {
+            path: "/timers/discard",
+            fields: { ...fields, cursor },
+            answer: DiscardTimersAnswer,
+          })
         const done = yield* asOften(
           selection,
           { none: { discarded: 0 }, isProgress: ({ discarded }) => discarded > 0 },
           countMax,
-          Effect.map(call, ({ value: { discarded, more } }) => ({
-            counts: { discarded },
-            more: more === true,
-          })),
+          (cursor) =>
+            Effect.map(call(cursor), ({ value: { discarded, ...progress } }) =>
+              batchOf({ discarded }, progress),
+            ),
         )
         yield* told(selection, done, json)
       })
@@ -215,15 +232,18 @@ const discardCommand = (input: CommandInput) =>
     ]),
   )
 
-/** A dry run says what one call would do: repeated, it would say so for ever. */
+/**
+ * A dry run says what one call would do: repeated, it would say so for ever, unless each call goes on where the last one
+ * ended.
+ */
 const asOften = <Name extends string>(
   { dryRun }: Selection,
   repeating: Repeating<Name>,
   countMax: number,
-  call: Effect.Effect<Batch<Name>, CommandFailed>,
+  call: (cursor: string | undefined) => Effect.Effect<Batch<Name>, CommandFailed>,
 ) => {
   if (countMax === 0) return Effect.succeed({ counts: repeating.none, more: false })
-  return dryRun ? call : repeatWhileMore(repeating, call)
+  return repeatWhileMore(dryRun ? { ...repeating, isProgress: () => false } : repeating, call)
 }
 
 /** A single one that is not there is refused by the service; of many there may be none. */

@@ -3,10 +3,10 @@
 import { DeleteManyTimersAnswer } from "@punctual/api/DeleteManyTimers"
 import { DeleteTimerAnswer, type deleteResults } from "@punctual/api/DeleteTimer"
 import { TimerAnswer } from "@punctual/api/GetTimer"
-import { CountTimersAnswer, listStates } from "@punctual/api/ListTimers"
+import { CountTimersAnswer } from "@punctual/api/ListTimers"
 import { Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
-import { countsText, repeatWhileMore } from "../client/Batches.ts"
+import { batchOf, countsText, repeatWhileMore } from "../client/Batches.ts"
 import {
   answerJson,
   answerValue,
@@ -24,6 +24,11 @@ import {
   filterFlags,
   hasFilter,
   namespaceArgument,
+  namespaceFields,
+  namespacesArgument,
+  reasonFlag,
+  stateFields,
+  statesFlag,
   timerIdArgument,
 } from "./TimerFlags.ts"
 import { timerPage } from "./TimerView.ts"
@@ -70,19 +75,14 @@ const getCommand = (input: CommandInput) =>
     Command.withExamples([{ command: "punctual timers get billing invoice-4711" }]),
   )
 
-const stateFlag = Flag.Literals("state", listStates).pipe(
-  Flag.withMetavar("STATE"),
-  Flag.withDescription("Which: pending, with those in flight, if nothing is said"),
-  Flag.withDefault("pending"),
-)
-
 const listCommand = (input: CommandInput) =>
   Command.make(
     "list",
     {
-      namespace: namespaceArgument,
-      state: stateFlag,
+      namespaces: namespacesArgument,
+      states: statesFlag,
       ...filterFlags,
+      reason: reasonFlag,
       order: Flag.Literals("order", ["asc", "desc"]).pipe(
         Flag.withMetavar("ORDER"),
         Flag.withDescription("Which way; earliest first for pending ones, latest first for the others"),
@@ -97,19 +97,21 @@ const listCommand = (input: CommandInput) =>
         ...asked,
         ...(Option.isSome(order) ? { order: order.value } : {}),
         path: ["timers", "list"],
-        none: `No ${asked.state} timers in ${asked.namespace} that match.`,
+        none: `No ${asked.states.join(" or ")} timers in ${asked.namespaces.join(", ")} that match.`,
       }),
   ).pipe(
     Command.withDescription(
       [
         "List timers: pending ones by the time they are due, or by id with --id-prefix; others latest first.",
-        "  With --json it answers what the service answers: { timers, nextCursor? }; with --all a timer a line.",
+        "  With --json it answers what the service answers: { timers, nextCursor?, examined? }; with --all a timer a line.",
+        "  --host, --error, --reason and --min-lateness have no index: a page examines at most 10,000 timers.",
       ].join("\n"),
     ),
     Command.withShortDescription("List timers"),
     Command.withExamples([
       { command: "punctual timers list billing --until 2030-02-01T00:00:00Z" },
       { command: "punctual timers list billing --state delivered --limit 20" },
+      { command: "punctual timers list '*' --min-lateness 5m" },
       { command: "punctual timers list billing --id-prefix invoice- --all --payload --json" },
     ]),
   )
@@ -117,22 +119,32 @@ const listCommand = (input: CommandInput) =>
 const countCommand = (input: CommandInput) =>
   Command.make(
     "count",
-    { namespace: namespaceArgument, state: stateFlag, ...filterFlags, ...serviceFlags(input) },
-    ({ namespace, state, url, json, ...filter }) =>
+    {
+      namespaces: namespacesArgument,
+      states: statesFlag,
+      ...filterFlags,
+      reason: reasonFlag,
+      ...serviceFlags(input),
+    },
+    ({ namespaces, states, url, json, ...filter }) =>
       Effect.gen(function* () {
         const { value, text } = yield* callService(url, {
           path: "/timers/count",
-          fields: { namespace, state, ...filterFields(filter) },
+          fields: { ...namespaceFields(namespaces), ...stateFields(states), ...filterFields(filter) },
           answer: CountTimersAnswer,
         })
         if (json) return yield* answerJson(text)
         const { answer } = yield* Output
-        yield* answer(value.capped ? `${value.count} or more` : String(value.count))
+        const examined = value.examined === undefined ? "" : `: ${value.examined} were examined`
+        yield* answer(value.capped ? `${value.count} or more${examined}` : String(value.count))
       }),
   ).pipe(
     Command.withDescription("Count timers. Counting stops at a bound, and says so."),
     Command.withShortDescription("Count timers"),
-    Command.withExamples([{ command: "punctual timers count billing --state dead" }]),
+    Command.withExamples([
+      { command: "punctual timers count billing --state dead" },
+      { command: "punctual timers count 'team-*' --state dead --error timeout" },
+    ]),
   )
 
 const cancelCommand = (input: CommandInput) =>
@@ -177,6 +189,7 @@ const cancelCommand = (input: CommandInput) =>
     Command.withExamples([
       { command: "punctual timers cancel billing invoice-4711" },
       { command: "punctual timers cancel billing --id-prefix invoice-" },
+      { command: "punctual timers cancel billing --host old.example.com" },
       { command: "punctual timers cancel trials --all --yes" },
     ]),
   )
@@ -219,21 +232,22 @@ const cancelMany = (
       fields: { namespace, ...filter },
       answer: CountTimersAnswer,
     })
-    const call = callService(url, {
-      path: "/timers/deleteMany",
-      fields: { namespace, ...(filter === undefined ? { all: true } : { filter }) },
-      answer: DeleteManyTimersAnswer,
-    })
+    const call = (cursor: string | undefined) =>
+      callService(url, {
+        path: "/timers/deleteMany",
+        fields: { namespace, ...(filter === undefined ? { all: true } : { filter }), cursor },
+        answer: DeleteManyTimersAnswer,
+      })
     const { counts, more } = yield* repeatWhileMore(
       {
         none: { cancelled: 0, inFlight: 0 },
         isProgress: ({ cancelled, inFlight }) => cancelled + inFlight > 0,
         isOutrun: ({ cancelled, inFlight }) => !there.capped && cancelled + inFlight >= there.count,
       },
-      Effect.map(call, ({ value: { cancelled, inFlight, more } }) => ({
-        counts: { cancelled, inFlight },
-        more: more === true,
-      })),
+      (cursor) =>
+        Effect.map(call(cursor), ({ value: { cancelled, inFlight, ...progress } }) =>
+          batchOf({ cancelled, inFlight }, progress),
+        ),
     )
     if (json) yield* answerValue({ ...counts, ...(more ? { more } : {}) })
     else yield* (yield* Output).answer(`${countsText(counts)}${more ? ", and there are more" : ""}.`)

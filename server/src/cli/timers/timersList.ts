@@ -6,7 +6,14 @@ import { Effect, Option } from "effect"
 import { Flag } from "effect/cli"
 import { type Answered, answerJson, callService, type RequestFields } from "../client/ServiceClient.ts"
 import { type CommandRun, misuse, Output, switchFlag } from "../frame/CommandRuntime.ts"
-import { countGiven, type Filter, filterFields, textFlag } from "./TimerFlags.ts"
+import {
+  countGiven,
+  type Filter,
+  filterFields,
+  namespaceFields,
+  stateFields,
+  textFlag,
+} from "./TimerFlags.ts"
 import { timerTable } from "./TimerView.ts"
 
 /** How lists are cut into pages. */
@@ -34,8 +41,8 @@ interface Listing extends Filter, Paging {
   readonly path: ReadonlyArray<string>
   readonly url: string
   readonly json: boolean
-  readonly namespace: string
-  readonly state: string
+  readonly namespaces: ReadonlyArray<string>
+  readonly states: ReadonlyArray<string>
   readonly order?: string
   readonly payload: boolean
   /** What to say when there is nothing. */
@@ -43,12 +50,12 @@ interface Listing extends Filter, Paging {
 }
 
 export const listTimers = (listing: Listing): CommandRun => {
-  const { path, url, json, namespace, state, order, payload, none, all, limit, cursor } = listing
+  const { path, url, json, namespaces, states, order, payload, none, all, limit, cursor } = listing
   const wrong = whyNotPaging(path, listing)
   if (wrong !== undefined) return Effect.fail(wrong)
   const fields: RequestFields = {
-    namespace,
-    state,
+    ...namespaceFields(namespaces),
+    ...stateFields(states),
     order,
     ...filterFields(listing),
     ...(payload ? { include: ["payload"] } : {}),
@@ -59,18 +66,24 @@ export const listTimers = (listing: Listing): CommandRun => {
       fields: { ...fields, limit: Option.getOrUndefined(limit), cursor: from },
       answer: ListTimersAnswer,
     })
+  const shape = {
+    hasPending: states.includes("pending"),
+    hasFinished: states.some((state) => state !== "pending"),
+    hasNamespaces: "namespaces" in fields,
+  }
   const shown = (answered: Answered<ListTimersAnswer>) =>
-    timerTable(answered.value.timers, payload ? payloadTexts(answered.text) : undefined)
+    timerTable(answered.value.timers, shape, payload ? payloadTexts(answered.text) : undefined)
   return Effect.gen(function* () {
     const { answer, remark } = yield* Output
     let answered = yield* page(Option.getOrUndefined(cursor))
     if (!all) {
       if (json) return yield* answerJson(answered.text)
       yield* answer(answered.value.timers.length === 0 ? none : shown(answered))
-      if (answered.value.nextCursor !== undefined) {
-        yield* remark(
-          `There are more: take them with --all, or go on with --cursor=${answered.value.nextCursor}`,
-        )
+      const { nextCursor, examined } = answered.value
+      if (nextCursor !== undefined) {
+        const more =
+          examined === undefined ? "There are more" : `${examined} were examined, and there may be more`
+        yield* remark(`${more}: take them with --all, or go on with --cursor=${nextCursor}`)
       }
       return
     }
@@ -96,7 +109,7 @@ export const whyNotPaging = (path: ReadonlyArray<string>, { all, limit, cursor }
 
 const withoutHead = (table: string): string => table.slice(table.indexOf("\n") + 1)
 
-/** One line for each, whatever white space was in the text: in JSON only white space has these characters as such. */
+/** JSON on one line. Inside its texts, line breaks and tabs are escaped, so only white space between them is replaced. */
 const inOneLine = (json: string): string => json.replace(/[\n\r\t]+/g, " ")
 
 /** The payloads as they were sent: parsing and writing them again would change large numbers. */

@@ -3,6 +3,7 @@
 // one that throws is tried again by the retry policy.
 import { formatDuration } from "@punctual/api/DurationMs"
 import { Cause, Effect } from "effect"
+import { timeoutTexts } from "../../domain/errorClassOf.ts"
 import type { Deliverer, Delivery, Fire, NextTime } from "../../ports/Deliverer.ts"
 
 /** What a handler may say beside "done": fire again, with another payload if there is one. */
@@ -74,7 +75,7 @@ const bounded = (
     Effect.catchCause((cause) => Effect.succeed(failed(Cause.squash(cause)))),
     Effect.timeoutOrElse({
       duration: timeoutMs,
-      orElse: () => Effect.succeed(retry(`the handler took longer than ${formatDuration(timeoutMs)}`, true)),
+      orElse: () => Effect.succeed(retry(`${timeoutTexts.handler} ${formatDuration(timeoutMs)}`, true)),
     }),
   )
 

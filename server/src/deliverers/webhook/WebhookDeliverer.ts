@@ -4,6 +4,7 @@
 import { formatDuration } from "@punctual/api/DurationMs"
 import { defaultLimits } from "@punctual/api/Limits"
 import { Effect } from "effect"
+import { networkTexts, timeoutTexts } from "../../domain/errorClassOf.ts"
 import type { WebhookTarget } from "../../domain/Timer.ts"
 import type { Deliverer, Delivery, Fire } from "../../ports/Deliverer.ts"
 import type { EgressRules } from "./Egress.ts"
@@ -191,7 +192,7 @@ const egressRefused = ({ host }: HttpUrl, address: string): Delivery => ({
 
 const timedOut = ({ host }: HttpUrl, timeoutMs: number): Delivery => ({
   kind: "retry",
-  error: short(`no whole answer from ${host} within ${formatDuration(timeoutMs)}`),
+  error: short(`${timeoutTexts.webhook} ${host} within ${formatDuration(timeoutMs)}`),
   isHostFailure: true,
 })
 
@@ -205,13 +206,13 @@ const networkFailure = ({ host }: HttpUrl, error: unknown): Delivery => ({
 const meaningOf = (code: string): string => {
   switch (code) {
     case "ECONNREFUSED":
-      return "connection refused"
+      return networkTexts.refused
     case "ECONNRESET":
-      return "connection closed before a whole answer"
+      return networkTexts.closed
     case "ENOTFOUND":
-      return "host not found"
+      return networkTexts.notFound
     default:
-      return `network error ${code}`
+      return `${networkTexts.other} ${code}`
   }
 }
 

@@ -1,9 +1,11 @@
-// What becomes of dead letters: armed again, or removed, by key, by filter, or all of a namespace, one bounded batch a
-// call. A caller repeats the call while there is more.
+// Arms dead letters again or removes them: by key, by filter, or all of a namespace, one bounded batch a call. A caller
+// repeats the call while there is more.
 //
 // A filter is walked in the order in which the timers died. What is replayed and dies again stands behind those that
 // still wait, so that repeated calls reach all of them. What is skipped stays where it is: the walk steps over it, and
 // says that there is more only if it has done something, for a call that did nothing would do nothing again.
+//
+// With a filter that has no index, a call looks at one page, whose rows are bounded, and says where the next call goes on.
 import { Effect } from "effect"
 import type { FinishedLife, TimerKey, Uuid } from "../../domain/Timer.ts"
 import type {
@@ -16,7 +18,7 @@ import type {
   WriteAnswer,
 } from "../../domain/WriteItem.ts"
 import type { Ids } from "../../ports/Ids.ts"
-import type { ListFilter, ListPage, StoreError, TimerStore } from "../../ports/TimerStore.ts"
+import type { InvalidCursor, ListFilter, ListPage, StoreError, TimerStore } from "../../ports/TimerStore.ts"
 import type { WallClock } from "../../ports/WallClock.ts"
 import type { EngineMetrics } from "../EngineMetrics.ts"
 import type { RefusedWrite } from "./RefusedWrite.ts"
@@ -26,25 +28,34 @@ export type DeadSelection = {
   readonly namespace: string
   /** Only count what the call would do. */
   readonly isDryRun: boolean
-} & ({ readonly timerId: string } | { readonly filter: ListFilter })
+} & ({ readonly timerId: string } | { readonly filter: ListFilter; readonly cursor?: string })
 
-export interface Replayed {
+export interface Replayed extends Progress {
   readonly replayed: number
   /** Their keys are pending, or have a later dead letter that was named with them. */
   readonly skipped: number
-  readonly more: boolean
 }
 
-export interface Discarded {
+export interface Discarded extends Progress {
   readonly discarded: number
+}
+
+interface Progress {
   readonly more: boolean
+  /** Of a filter without an index: how many rows the call looked at, and where to go on if there are more. */
+  readonly examined?: number
+  readonly next?: string
 }
 
 export interface DeadLetterCalls {
   /** Nothing is answered of a key that has no dead letter. Of one that has several the latest is replayed. */
-  replay(selection: DeadSelection): Effect.Effect<Replayed | undefined, RefusedWrite | StoreError>
+  replay(
+    selection: DeadSelection,
+  ): Effect.Effect<Replayed | undefined, RefusedWrite | StoreError | InvalidCursor>
   /** Nothing is answered of a key that has no dead letter. */
-  discard(selection: DeadSelection): Effect.Effect<Discarded | undefined, RefusedWrite | StoreError>
+  discard(
+    selection: DeadSelection,
+  ): Effect.Effect<Discarded | undefined, RefusedWrite | StoreError | InvalidCursor>
 }
 
 export interface DeadLetterParts {
@@ -60,7 +71,7 @@ export interface DeadLetterParts {
 
 /** How many dead letters one call replays, or removes, at most. */
 const disposedAtOnce = 1_000
-/** How many one call looks at, most of which it may have to skip. */
+/** How many one call looks at. It may have to skip most of them. */
 const seenAtOnce = 20_000
 const readsAtOnce = 16
 
@@ -81,37 +92,43 @@ export const makeDeadLetters = (parts: DeadLetterParts): DeadLetterCalls => {
     cursor: string | undefined,
   ) {
     const filter = filterOf(selection)
-    const found: ListPage = yield* store
-      .list({
-        ...filter,
-        namespace: selection.namespace,
-        state: "dead",
-        // By id the earliest life of a key comes first anyway, by time the latest would.
-        reversed: filter.idPrefix === undefined && filter.timerId === undefined,
-        includePayload: false,
-        limit,
-        ...(cursor === undefined ? {} : { cursor }),
-      })
-      // Cursors come from the store itself.
-      .pipe(Effect.catchTag("InvalidCursor", (error) => Effect.die(error)))
-    const letters = found.items.flatMap((item) => (item.state === "pending" ? [] : [item.life]))
-    return { letters, rows: found.items.length + (found.unreadable?.length ?? 0), next: found.next }
+    const {
+      items,
+      unreadable = [],
+      examined,
+      next,
+    }: ListPage = yield* store.list({
+      ...filter,
+      namespace: selection.namespace,
+      state: "dead",
+      // By id the earliest life of a key comes first anyway, by time the latest would.
+      reversed: filter.idPrefix === undefined && filter.timerId === undefined,
+      includePayload: false,
+      limit,
+      ...(cursor === undefined ? {} : { cursor }),
+    })
+    const letters = items.flatMap((item) => (item.state === "pending" ? [] : [item.life]))
+    return { letters, rows: items.length + unreadable.length, examined, next }
   })
 
   /** Page after page, until there is no more, or enough was done or looked at. */
   const walk = Effect.fnUntraced(function* (selection: DeadSelection, visit: Visit) {
     let [done, skipped, seen, looked] = [0, 0, 0, 0]
-    let cursor: string | undefined
+    let cursor = "cursor" in selection ? selection.cursor : undefined
     do {
-      const { letters, rows, next } = yield* page(selection, disposedAtOnce - done, cursor)
+      const { letters, rows, examined, next } = yield* page(selection, disposedAtOnce - done, cursor)
       const disposal = yield* visit(letters)
       done += disposal.done
       skipped += disposal.skipped
       seen += letters.length
       looked += rows
       cursor = next
+      if (examined !== undefined) {
+        const more = next !== undefined
+        return { done, skipped, seen, progress: { more, examined, ...(more ? { next } : {}) } }
+      }
     } while (cursor !== undefined && done < disposedAtOnce && looked < seenAtOnce)
-    return { done, skipped, seen, more: cursor !== undefined && done > 0 }
+    return { done, skipped, seen, progress: { more: cursor !== undefined && done > 0 } }
   })
 
   const replayed = (life: FinishedLife) => {
@@ -173,12 +190,15 @@ export const makeDeadLetters = (parts: DeadLetterParts): DeadLetterCalls => {
   return {
     replay: Effect.fnUntraced(function* (selection) {
       if ("timerId" in selection) return yield* replayLatest(selection)
-      const { done, skipped, more } = yield* walk(selection, selection.isDryRun ? replayNone() : replayAll)
-      return { replayed: done, skipped, more }
+      const { done, skipped, progress } = yield* walk(
+        selection,
+        selection.isDryRun ? replayNone() : replayAll,
+      )
+      return { replayed: done, skipped, ...progress }
     }),
     discard: Effect.fnUntraced(function* (selection) {
-      const { done, seen, more } = yield* walk(selection, selection.isDryRun ? discardNone : discardAll)
-      return "timerId" in selection && seen === 0 ? undefined : { discarded: done, more }
+      const { done, seen, progress } = yield* walk(selection, selection.isDryRun ? discardNone : discardAll)
+      return "timerId" in selection && seen === 0 ? undefined : { discarded: done, ...progress }
     }),
   }
 }

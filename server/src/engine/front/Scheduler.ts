@@ -17,6 +17,8 @@ import type {
 } from "../../domain/WriteItem.ts"
 import type { AskedTimer, CarriedAnswer, CarriedItem } from "../../ports/Peers.ts"
 import type {
+  Counted,
+  CountQuery,
   InvalidCursor,
   ListFilter,
   ListPage,
@@ -30,6 +32,7 @@ import { CallerWrites, type CallerWritesParts } from "./CallerWrites.ts"
 import { type DeadLetterCalls, makeDeadLetters } from "./DeadLetters.ts"
 import type { FlightViews } from "./FlightViews.ts"
 import { ItemMaker, type ItemMakerParts } from "./ItemMaker.ts"
+import { matchNamespaces, type NamespacesAsked, type TooManyNamespaces } from "./matchNamespaces.ts"
 import { type RefusedWrite, TimerUnreadable } from "./RefusedWrite.ts"
 import type { ScheduleCommand, UnscheduleCommand } from "./scheduleItem.ts"
 
@@ -58,6 +61,15 @@ export type TimerView =
   | { readonly state: "inFlight"; readonly timer: Timer; readonly startedAt: number }
   | { readonly state: FinishedState; readonly life: FinishedLife }
 
+/** A query that says which namespaces it is over as callers do. */
+export type Asking<Query> = Omit<Query, "namespace"> & { readonly namespace: NamespacesAsked }
+
+/** How far a call came that looks for rare matches: how many rows it looked at, and where to go on if there are more. */
+export interface ExaminedRows {
+  readonly examined?: number
+  readonly next?: string
+}
+
 export class Scheduler extends Context.Service<
   Scheduler,
   DeadLetterCalls & {
@@ -82,20 +94,21 @@ export class Scheduler extends Context.Service<
     cancelMany(
       namespace: string,
       filter: ListFilter,
+      cursor?: string | undefined,
     ): Effect.Effect<
-      { readonly cancelled: number; readonly inFlight: number; readonly more: boolean },
-      RefusedWrite | StoreError
+      { readonly cancelled: number; readonly inFlight: number; readonly more: boolean } & ExaminedRows,
+      RefusedWrite | StoreError | InvalidCursor
     >
     list(
-      query: ListQuery,
+      query: Asking<ListQuery>,
     ): Effect.Effect<
-      { readonly timers: ReadonlyArray<TimerView>; readonly next?: string },
-      StoreError | InvalidCursor
+      { readonly timers: ReadonlyArray<TimerView> } & ExaminedRows,
+      StoreError | InvalidCursor | TooManyNamespaces
     >
     /** Counting stops at the limit, which is the scheduler's own if none is given. */
     count(
-      query: ListFilter & Pick<ListQuery, "namespace" | "state"> & { readonly limit?: number },
-    ): Effect.Effect<{ readonly count: number; readonly capped: boolean }, StoreError>
+      query: Asking<Omit<CountQuery, "limit">> & { readonly limit?: number },
+    ): Effect.Effect<Counted, StoreError | TooManyNamespaces>
     /** A pending timer with what it does now. Another node that owns it is asked. */
     viewOf(timer: Timer): Effect.Effect<TimerView>
     /** The same for a timer that was armed just now. No other node is asked. */
@@ -110,6 +123,8 @@ export class Scheduler extends Context.Service<
 export interface SchedulerParts extends CallerWritesParts, ItemMakerParts {
   readonly store: TimerStore["Service"]
   readonly flights: Pick<FlightViews, "statusesOf" | "statusesHere" | "statusWhenArmed">
+  /** How many shards the store has; unknown until it has told. */
+  readonly shards: () => number | undefined
   readonly metrics: EngineMetrics
 }
 
@@ -125,7 +140,7 @@ export const makeScheduler = (parts: SchedulerParts): Scheduler["Service"] => {
   return Scheduler.of({
     ...creating(writes, items),
     ...cancelling(parts.store, writes, items),
-    ...reading(parts.store, flights),
+    ...reading(parts.store, flights, parts.shards),
     accept: (carried) => acceptAll(own, carried),
     firingHere: (timers) => flights.statusesHere(timers),
     ...makeDeadLetters({ ...parts, write: (item) => writes.answerOf(() => item) }),
@@ -155,50 +170,53 @@ const cancelling = (
     writes.answerOf<CancelAnswer>(() => items.cancel(key, ifRevision))
   return {
     cancel: (namespace, timerId, ifRevision) => cancelled(keyOf(namespace, timerId), ifRevision),
-    cancelMany: Effect.fnUntraced(function* (namespace, filter) {
-      const { found, more } = yield* pendingMatching(store, namespace, filter)
+    cancelMany: Effect.fnUntraced(function* (namespace, filter, cursor) {
+      const { found, more, ...examined } = yield* pendingMatching(store, namespace, filter, cursor)
       // Only as it was found: what was changed since may no longer match.
       const answers = yield* Effect.forEach(found, (timer) => cancelled(timer, timer.revision), {
         concurrency: "unbounded",
       })
       const count = (result: CancelAnswer["result"]) =>
         answers.filter((answer) => answer.result === result).length
-      return { cancelled: count("cancelled"), inFlight: count("inFlight"), more }
+      return { cancelled: count("cancelled"), inFlight: count("inFlight"), more, ...examined }
     }),
   }
 }
 
-/** The first timers that match, at most `cancelsAtOnce`, and whether there may be more. */
+/**
+ * The first timers that match, at most `cancelsAtOnce`, and whether there may be more. With a filter that has no index, a
+ * call looks at one page, and the next call goes on behind it.
+ */
 const pendingMatching = Effect.fnUntraced(function* (
   store: SchedulerParts["store"],
   namespace: string,
   filter: ListFilter,
+  begin: string | undefined,
 ) {
-  const found: Array<Timer> = []
-  let cursor: string | undefined
-  do {
-    const page: ListPage = yield* store
-      .list({
-        ...filter,
-        namespace,
-        state: "pending",
-        reversed: false,
-        includePayload: false,
-        limit: cancelsAtOnce - found.length,
-        ...(cursor === undefined ? {} : { cursor }),
-      })
-      // Cursors come from the store itself.
-      .pipe(Effect.catchTag("InvalidCursor", (error) => Effect.die(error)))
-    for (const item of page.items) if (item.state === "pending") found.push(item.timer)
-    cursor = page.next
+  let cursor = begin
+  for (;;) {
+    const { items, examined, next }: ListPage = yield* store.list({
+      ...filter,
+      namespace,
+      state: "pending",
+      reversed: false,
+      includePayload: false,
+      limit: cancelsAtOnce,
+      ...(cursor === undefined ? {} : { cursor }),
+    })
+    const found = items.flatMap((item) => (item.state === "pending" ? [item.timer] : []))
+    const more = next !== undefined
+    if (examined !== undefined) return { found, more, examined, ...(more ? { next } : {}) }
     // A page may be empty for its bound on rows looked at: go on until there is something to cancel.
-  } while (cursor !== undefined && found.length === 0)
-  return { found, more: cursor !== undefined }
+    if (!more || found.length > 0) return { found, more }
+    cursor = next
+  }
 })
 
 const reading = (
   store: SchedulerParts["store"],
   flights: SchedulerParts["flights"],
+  shards: SchedulerParts["shards"],
 ): Pick<Calls, "get" | "list" | "count" | "viewOf" | "viewWhenArmed"> => ({
   get: Effect.fnUntraced(function* (namespace, timerId) {
     const { pending, last } = yield* store.find(keyOf(namespace, timerId))
@@ -210,15 +228,23 @@ const reading = (
     return last === undefined ? undefined : { state: last.state, life: last }
   }),
   list: Effect.fnUntraced(function* (query) {
-    const { items, next } = yield* store.list(query)
+    const namespace = yield* matchNamespaces(store, query, shards())
+    const { items, examined, next } = yield* store.list({ ...query, namespace })
     const pending = items.flatMap((item) => (item.state === "pending" ? [item.timer] : []))
     const statuses = yield* flights.statusesOf(pending)
     const timers = items.map((item) =>
       item.state === "pending" ? pendingView(item.timer, statuses.get(item.timer.fireId)) : item,
     )
-    return { timers, ...(next === undefined ? {} : { next }) }
+    return {
+      timers,
+      ...(examined === undefined ? {} : { examined }),
+      ...(next === undefined ? {} : { next }),
+    }
   }),
-  count: (query) => store.count({ limit: countAtMost, ...query }),
+  count: (query) =>
+    Effect.flatMap(matchNamespaces(store, query, shards()), (namespace) =>
+      store.count({ limit: countAtMost, ...query, namespace }),
+    ),
   viewOf: (timer) =>
     Effect.map(flights.statusesOf([timer]), (statuses) => pendingView(timer, statuses.get(timer.fireId))),
   viewWhenArmed: (timer) => pendingView(timer, flights.statusWhenArmed(timer)),

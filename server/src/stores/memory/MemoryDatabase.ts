@@ -134,6 +134,11 @@ export class MemoryDatabase {
     }
   }
 
+  /** All pending timers of a shard, by their due times. */
+  dueOf(shard: number): SortedList<Pending> {
+    return this.#due[shard] ?? new SortedList(byDue)
+  }
+
   index(namespace: string): NamespaceIndex {
     let index = this.#namespaces.get(namespace)
     if (index === undefined) {
@@ -246,7 +251,7 @@ export class MemoryDatabase {
     this.#prunable.remove(ended)
   }
 
-  /** What a row of the index of words stands for; nothing if that is no longer there. */
+  /** The timer or life that a row of the index of words belongs to; nothing if it is no longer there. */
   rowOf({ uuid, state, atMs, fireId, revision }: WordEntry): Timer | Ended | undefined {
     if (state !== "pending") {
       const ended = this.#lifeOf(uuid, { fireId, minRevision: revision })

@@ -80,7 +80,7 @@ const storageOver = (database: MemoryDatabase): ShardStorage["Service"] => ({
         fireAt,
       })),
     ),
-  scan: (scan) => Effect.sync(() => scanIn(database, scan)),
+  scan: (scans) => Effect.sync(() => scans.map((scan) => scanIn(database, scan))),
   namespaces: (exclusiveAfter, limit) =>
     Effect.sync(() =>
       database

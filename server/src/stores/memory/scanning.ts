@@ -1,6 +1,7 @@
 // Scans along a namespace's indexes in memory: the same orders, bounds and places as the SQL stores have.
 import { compareDue } from "../../domain/DueOrder.ts"
-import type { Scan, ScannedHead, SortKey } from "../../ports/ShardStorage.ts"
+import { isReadable, type Timer } from "../../domain/Timer.ts"
+import type { RowDetails, Scan, ScannedHead, SortKey } from "../../ports/ShardStorage.ts"
 import { compareUtf8 } from "../Utf8Order.ts"
 import { type Ended, type MemoryDatabase, type Pending, type WordEntry, wordKey } from "./MemoryDatabase.ts"
 import type { SortedList } from "./SortedList.ts"
@@ -15,7 +16,11 @@ export const scanIn = (database: MemoryDatabase, scan: Scan): ReadonlyArray<Scan
 }
 
 const headsOf = (database: MemoryDatabase, scan: Scan): Iterable<ScannedHead> => {
+  if (typeof scan.namespace === "number") return shardHeads(database, scan, scan.namespace)
   const index = database.index(scan.namespace)
+  const [pendingHead, endedHead] = scan.withDetails
+    ? [pendingDetailed, endedDetailed]
+    : [pendingRow, endedRow]
   const state = scan.state ?? "delivered"
   switch (scan.order) {
     case "due":
@@ -29,14 +34,27 @@ const headsOf = (database: MemoryDatabase, scan: Scan): Iterable<ScannedHead> =>
     case "finishedId":
       return walk(index.ended[state].byId, scan, ({ life }) => endedHead(life, [life.timerId, life.revision]))
     case "word":
-      return wordHeads(database, scan)
+      return wordHeads(database, scan, scan.namespace)
+  }
+}
+
+/** Of all namespaces but reserved ones. */
+function* shardHeads(database: MemoryDatabase, scan: Scan, shard: number): Generator<ScannedHead> {
+  const pendingHead = scan.withDetails ? pendingDetailed : pendingRow
+  for (const head of walk(database.dueOf(shard), scan, ({ timer }) =>
+    pendingHead(timer, [timer.fireAt, timer.fireId]),
+  )) {
+    if (!head.namespace.startsWith("_")) yield head
   }
 }
 
 /** Rows of the index whose timers or lives are gone are passed over. */
-function* wordHeads(database: MemoryDatabase, scan: Scan): Generator<ScannedHead> {
-  const { namespace, state = "pending", word = "" } = scan
+function* wordHeads(database: MemoryDatabase, scan: Scan, namespace: string): Generator<ScannedHead> {
+  const { state = "pending", word = "" } = scan
   const list = database.index(namespace).words.get(wordKey(state, word))
+  const [pendingHead, endedHead] = scan.withDetails
+    ? [pendingDetailed, endedDetailed]
+    : [pendingRow, endedRow]
   if (list === undefined) return
   const from =
     scan.exclusiveAfter ?? wordPlace(word, scan.isDescending ? scan.exclusiveUntilMs : scan.inclusiveFromMs)
@@ -108,7 +126,7 @@ const isBeyond = ({ timerId, atMs }: ScannedHead, scan: Scan): boolean => {
 const isWithin = ({ timerId }: ScannedHead, { exclusiveUntilId }: Scan): boolean =>
   exclusiveUntilId === undefined || compareUtf8(timerId, exclusiveUntilId) < 0
 
-const pendingHead = (timer: Pending["timer"], place: SortKey): ScannedHead => ({
+const pendingRow = (timer: Pending["timer"], place: SortKey): ScannedHead => ({
   namespace: timer.namespace,
   timerId: timer.timerId,
   uuid: timer.uuid,
@@ -121,7 +139,7 @@ const pendingHead = (timer: Pending["timer"], place: SortKey): ScannedHead => ({
   ...(timer.tags === undefined ? {} : { tags: timer.tags }),
 })
 
-const endedHead = (life: Ended["life"], place: SortKey): ScannedHead => ({
+const endedRow = (life: Ended["life"], place: SortKey): ScannedHead => ({
   namespace: life.namespace,
   timerId: life.timerId,
   uuid: life.uuid,
@@ -133,6 +151,28 @@ const endedHead = (life: Ended["life"], place: SortKey): ScannedHead => ({
   correlationId: life.correlationId,
   ...(life.tags === undefined ? {} : { tags: life.tags }),
 })
+
+const pendingDetailed = (timer: Pending["timer"], place: SortKey): ScannedHead => ({
+  ...pendingRow(timer, place),
+  details: detailsOf(timer),
+})
+
+const endedDetailed = (life: Ended["life"], place: SortKey): ScannedHead => ({
+  ...endedRow(life, place),
+  details: {
+    ...detailsOf(life),
+    ...(life.reason === undefined ? {} : { reason: life.reason }),
+    ...(life.latenessMs === undefined ? {} : { latenessMs: life.latenessMs }),
+  },
+})
+
+const detailsOf = ({ spec, attemptLog }: Pick<Timer, "spec" | "attemptLog">): RowDetails => {
+  const lastAttempt = attemptLog?.at(-1)
+  return {
+    ...(isReadable({ spec }) ? { target: spec.target } : {}),
+    ...(lastAttempt === undefined ? {} : { lastAttempt }),
+  }
+}
 
 /** Of two places in one order; a shorter one comes before all that begin with it. */
 const comparePlaces = (a: SortKey, b: SortKey): number => {

@@ -4,7 +4,7 @@ import type { Timer, TimerHead } from "../../domain/Timer.ts"
 import type { Scan, ScannedHead } from "../../ports/ShardStorage.ts"
 import type { DueQuery } from "../../ports/TimerStore.ts"
 import { type HeadRow, headOf, type KeyRow, keyOfRow, type TimerRow, timerOf } from "./rows.ts"
-import { countSql, type ScannedRow, scannedHead, scanSql } from "./scans.ts"
+import { countGroups, type ScannedRow, scanGroups, scannedHead, scanSql } from "./scans.ts"
 import { readerSql } from "./statements.ts"
 
 interface Payload {
@@ -21,16 +21,39 @@ export const readHeads = async (sql: Bun.SQL, query: DueQuery): Promise<Readonly
   return rows.map(headOf)
 }
 
-export const readScan = async (sql: Bun.SQL, scan: Scan): Promise<ReadonlyArray<ScannedHead>> => {
-  const { text, values } = scanSql(scan)
-  const rows: ReadonlyArray<ScannedRow> = await sql.unsafe(text, [...values])
-  return rows.map((row) => scannedHead(scan, row))
+export const readScan = async (
+  sql: Bun.SQL,
+  scans: ReadonlyArray<Scan>,
+): Promise<ReadonlyArray<ReadonlyArray<ScannedHead>>> => {
+  const [only] = scans
+  if (only !== undefined && scans.length === 1) {
+    const { text, values } = scanSql(only)
+    const rows: ReadonlyArray<ScannedRow> = await sql.unsafe(text, [...values])
+    return [rows.map((row) => scannedHead(only, row))]
+  }
+  const pages = scans.map((): Array<ScannedHead> => [])
+  for (const group of scanGroups(scans)) {
+    const rows: ReadonlyArray<ScannedRow> = await sql.unsafe(group.text, [...group.columns])
+    for (const row of rows) {
+      const index = group.scans[(row.lane ?? 0) - 1] ?? -1
+      const scan = scans[index]
+      if (scan !== undefined) pages[index]?.push(scannedHead(scan, row))
+    }
+  }
+  return pages
 }
 
-export const readCount = async (sql: Bun.SQL, scan: Scan): Promise<number> => {
-  const { text, values } = countSql(scan)
-  const rows: ReadonlyArray<{ readonly count: number }> = await sql.unsafe(text, [...values])
-  return rows[0]?.count ?? 0
+export const readCount = async (sql: Bun.SQL, scans: ReadonlyArray<Scan>, limit: number): Promise<number> => {
+  let count = 0
+  for (const { text, columns } of countGroups(scans)) {
+    if (count === limit) break
+    const rows: ReadonlyArray<{ readonly count: number }> = await sql.unsafe(text, [
+      ...columns,
+      limit - count,
+    ])
+    count += rows[0]?.count ?? 0
+  }
+  return count
 }
 
 export const readTally = async (sql: Bun.SQL): Promise<Tally> => {

@@ -2,9 +2,13 @@
 import type { FinishedState } from "../../domain/Timer.ts"
 import type { Scan, ScannedHead, SortKey } from "../../ports/ShardStorage.ts"
 import { tagsOfHead } from "../addedValues.ts"
+import { rowDetails } from "../rowDetails.ts"
 import { type KeyRow, keyOfRow } from "./rows.ts"
 
 type Value = string | number
+
+/** Answers how a statement names the value. */
+type Bind = (value: Value, type: string) => string
 
 interface ScanText {
   readonly text: string
@@ -20,6 +24,13 @@ export interface ScannedRow extends KeyRow {
   readonly state: "pending" | FinishedState
   /** Of finished lives only. */
   readonly entry: number
+  /** Where several scans are one statement. */
+  readonly lane?: number
+  /** Where details are asked for. */
+  readonly spec?: string
+  readonly last_attempt?: string | null
+  readonly reason?: string | null
+  readonly lateness_ms?: number | null
 }
 
 interface Walk {
@@ -76,27 +87,88 @@ const fromOf = ({ order }: Scan, { table }: Walk): string =>
     : `${table} AS r`
 
 export const scanSql = (scan: Scan): ScanText => {
-  const walk = walkOf(scan)
-  const { conditions, values } = rangeOf(scan, walk)
-  const isPending = walk.table === "timers"
+  const values: Array<Value> = []
+  const text = pageSql(scan, (value, type) => `$${values.push(value)}::${type}`)
+  return { text, values }
+}
+
+/** Several scans of one shape as one statement. The rows say by `lane` which scan they belong to, counted from 1. */
+export interface ScanGroup {
+  readonly text: string
+  readonly columns: ReadonlyArray<ReadonlyArray<Value>>
+  /** The scans, by their indexes among all. */
+  readonly scans: ReadonlyArray<number>
+}
+
+/** Each scan is a row of parameters, and its page is found by the index that the scan would take alone. */
+export const scanGroups = (scans: ReadonlyArray<Scan>): ReadonlyArray<ScanGroup> =>
+  groupsOf(
+    scans,
+    pageSql,
+    (lanes, page) =>
+      `SELECT p.*, lane.n::integer AS lane FROM ${lanes} CROSS JOIN LATERAL (${page}) AS p ORDER BY lane.n`,
+  )
+
+/** The last parameter is the limit of all counts together. Without limits of their own, the scans would be a join. */
+export const countGroups = (scans: ReadonlyArray<Scan>): ReadonlyArray<ScanGroup> =>
+  groupsOf(
+    scans,
+    rowsSql,
+    (lanes, rows, last) => `SELECT count(*)::float8 AS count FROM (
+      SELECT FROM ${lanes} CROSS JOIN LATERAL (${rows}) AS p LIMIT $${last + 1}::integer) AS counted`,
+  )
+
+const groupsOf = (
+  scans: ReadonlyArray<Scan>,
+  oneSql: (scan: Scan, bind: Bind) => string,
+  allSql: (lanes: string, one: string, last: number) => string,
+): ReadonlyArray<ScanGroup> => {
+  const groups = new Map<
+    string,
+    { types: Array<string>; columns: Array<Array<Value>>; scans: Array<number> }
+  >()
+  for (const [index, scan] of scans.entries()) {
+    const [values, types]: [Array<Value>, Array<string>] = [[], []]
+    const one = oneSql(scan, (value, type) => {
+      types.push(type)
+      return `lane.v${values.push(value)}`
+    })
+    const group = groups.get(one) ?? { types, columns: types.map(() => []), scans: [] }
+    groups.set(one, group)
+    for (const [column, value] of values.entries()) group.columns[column]?.push(value)
+    group.scans.push(index)
+  }
+  return [...groups].map(([one, { types, columns, scans }]) => {
+    const arrays = types.map((type, index) => `$${index + 1}::${type}[]`)
+    const names = types.map((_, index) => `v${index + 1}`)
+    const lanes = `unnest(${arrays.join(", ")}) WITH ORDINALITY AS lane (${names.join(", ")}, n)`
+    return { text: allSql(lanes, one, types.length), columns, scans }
+  })
+}
+
+const pageSql = (scan: Scan, bind: Bind): string => {
+  const isPending = walkOf(scan).table === "timers"
   const columns = `r.uuid, r.namespace, r.timer_id, r.fire_id, r.revision::float8 AS revision, r.correlation_id, r.tags,
     ${isPending ? "r.fire_at" : "r.finished_at"}::float8 AS at_ms, ${isPending ? "'pending'" : "r.state"} AS state,
-    ${isPending ? "0::float8" : "r.id::float8"} AS entry`
-  // The order is also what makes the planner take the index that was meant.
-  const text = `SELECT ${columns} FROM ${fromOf(scan, walk)} WHERE ${conditions.join(" AND ")}
-    ORDER BY ${orderSql(walk, scan)} LIMIT $${values.push(scan.limit)}::integer`
-  return { text, values }
+    ${isPending ? "0::float8" : "r.id::float8"} AS entry${scan.withDetails ? detailColumns(isPending) : ""}`
+  return selectSql(columns, scan, bind)
 }
 
-export const countSql = (scan: Scan): ScanText => {
+const detailColumns = (isPending: boolean): string =>
+  `, r.spec, r.last_attempt, ${isPending ? "NULL::text AS reason" : "r.reason"},
+    ${isPending ? "NULL::float8" : "r.lateness_ms::float8"} AS lateness_ms`
+
+const rowsSql = (scan: Scan, bind: Bind): string => selectSql("", scan, bind)
+
+/** The order is also what makes the planner take the index that was meant. */
+const selectSql = (columns: string, scan: Scan, bind: Bind): string => {
   const walk = walkOf(scan)
-  const { conditions, values } = rangeOf(scan, walk)
-  const text = `SELECT count(*)::float8 AS count FROM (SELECT FROM ${fromOf(scan, walk)} WHERE ${conditions.join(" AND ")}
-    ORDER BY ${orderSql(walk, scan)} LIMIT $${values.push(scan.limit)}::integer) AS counted`
-  return { text, values }
+  const conditions = rangeOf(scan, walk, bind)
+  return `SELECT ${columns} FROM ${fromOf(scan, walk)} WHERE ${conditions.join(" AND ")}
+    ORDER BY ${orderSql(walk, scan)} LIMIT ${bind(scan.limit, "integer")}`
 }
 
-export const scannedHead = ({ order, word = "" }: Scan, row: ScannedRow): ScannedHead => {
+export const scannedHead = ({ order, word = "", withDetails }: Scan, row: ScannedRow): ScannedHead => {
   const places: { readonly [order in Scan["order"]]: SortKey } = {
     due: [row.at_ms, row.fire_id],
     pendingId: [row.timer_id],
@@ -113,21 +185,28 @@ export const scannedHead = ({ order, word = "" }: Scan, row: ScannedRow): Scanne
     atMs: row.at_ms,
     correlationId: row.correlation_id,
     ...tagsOfHead(row.tags),
+    ...(withDetails ? { details: detailsOf(row) } : {}),
   }
 }
+
+const detailsOf = ({ spec = "", last_attempt = null, reason = null, lateness_ms = null }: ScannedRow) =>
+  rowDetails(spec, last_attempt, reason, lateness_ms)
 
 const orderSql = ({ place }: Walk, { isDescending }: Scan): string =>
   place.map(([column]) => `${column} ${isDescending ? "DESC" : "ASC"}`).join(", ")
 
-/** Parameters are numbered in the order in which they are added. */
-const rangeOf = (scan: Scan, { place }: Walk) => {
-  const values: Array<Value> = []
-  const bind = (value: Value, type: string): string => `$${values.push(value)}::${type}`
+/** Reserved names begin with _, and ` is the character after it. */
+const unreserved = "(r.namespace < '_' OR r.namespace >= '`')"
+
+const rangeOf = (scan: Scan, { place }: Walk, bind: Bind): ReadonlyArray<string> => {
   const isByWord = scan.order === "word"
   const time = isByWord ? "l.at" : scan.order === "due" ? "r.fire_at" : "r.finished_at"
   // The index of pending timers by due time goes by this name of the order; see migrations/0007-schema.sql.
   const namespace = scan.order === "due" ? 'r.namespace COLLATE "POSIX"' : `${isByWord ? "l" : "r"}.namespace`
-  const conditions = [`${namespace} = ${bind(scan.namespace, "text")}`]
+  const conditions =
+    typeof scan.namespace === "number"
+      ? [`r.shard = ${bind(scan.namespace, "integer")}`, unreserved]
+      : [`${namespace} = ${bind(scan.namespace, "text")}`]
   if (isByWord) {
     conditions.push(`l.word = ${bind(scan.word ?? "", "text")}`)
     conditions.push(`l.state = ${bind(scan.state ?? "pending", "text")}`)
@@ -148,5 +227,5 @@ const rangeOf = (scan: Scan, { place }: Walk) => {
     const columns = place.slice(0, after.length).map(([column]) => column)
     conditions.push(`(${columns.join(", ")}) ${scan.isDescending ? "<" : ">"} (${after.join(", ")})`)
   }
-  return { conditions, values }
+  return conditions
 }

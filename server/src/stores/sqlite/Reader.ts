@@ -3,9 +3,12 @@
 import type { Database, Statement } from "bun:sqlite"
 import { emptyTally, type Tally } from "../../domain/Decision.ts"
 import type { TimerKey } from "../../domain/Timer.ts"
-import type { Scan, ScannedHead, SortKey } from "../../ports/ShardStorage.ts"
-import type { DueQuery, ListQuery } from "../../ports/TimerStore.ts"
-import { CountWalk, type Filtered, ListWalk } from "../ListWalk.ts"
+import type { Scan, ScannedHead } from "../../ports/ShardStorage.ts"
+import type { Counted, CountQuery, DueQuery, ListQuery } from "../../ports/TimerStore.ts"
+import { CountWalk } from "../CountWalk.ts"
+import type { WalkPlace } from "../ListLane.ts"
+import { ListWalk } from "../ListWalk.ts"
+import type { WalkedPack } from "./calls.ts"
 import type { Lookup } from "./Lookup.ts"
 import { type Field, type Pack, PackWriter } from "./Pack.ts"
 import { bytesOfUuid, dashed } from "./rows.ts"
@@ -18,7 +21,7 @@ const mostPrepared = 200
 export class Reader {
   readonly #database: Database
   readonly #lookup: Lookup
-  /** By their text; lists and counts have some hundred shapes, of which few are in use. */
+  /** By their text. Lists and counts have some hundred shapes, and few are in use. */
   readonly #prepared = new Map<string, Statement>()
 
   constructor(database: Database, lookup: Lookup) {
@@ -63,46 +66,54 @@ export class Reader {
   }
 
   /** The matching rows among those examined, and the place to go on after, if there are more. */
-  list(query: ListQuery, after: SortKey | undefined): { readonly pack: Pack; readonly next?: SortKey } {
+  list(query: ListQuery, from: WalkPlace | undefined, mostExamined: number): WalkedPack {
     return this.#atOneInstant(() => {
-      const walk = new ListWalk(query, after)
+      const walk = new ListWalk(query, from, mostExamined)
       for (;;) {
         const step = walk.step()
-        if (step.kind === "scan") walk.scanned(this.scan(step.scan), step.scan)
+        if (step.kind === "scan") walk.scanned(this.scan(step.scans), step.scans)
         else if (step.kind === "look") walk.looked(step.looks.map((look) => this.#lookup.look(look)))
         else break
       }
       const out = new PackWriter()
       for (const listed of walk.items) {
+        out.field(listed.state)
         if (listed.state === "pending") writeTimer(out, listed.timer)
         else writeLife(out, listed.life)
       }
-      return { pack: out.finish(), ...(walk.next === undefined ? {} : { next: walk.next }) }
+      const { examined, next } = walk
+      return { pack: out.finish(), examined, ...(next === undefined ? {} : { next }) }
     })
   }
 
-  count(query: Filtered & { readonly limit: number }): { readonly count: number; readonly capped: boolean } {
+  count(query: CountQuery): Counted {
     return this.#atOneInstant(() => {
       const walk = new CountWalk(query, true)
       for (;;) {
         const step = walk.step()
         if (step.kind === "done") return walk.result
-        if (step.kind === "scan") walk.scanned(this.scan(step.scan), step.scan)
-        else walk.counted(this.#countIn(step.scan))
+        if (step.kind === "scan") walk.scanned(this.scan(step.scans), step.scans)
+        else walk.counted(this.countIn(step.scans, step.limit))
       }
     })
   }
 
-  scan(scan: Scan): ReadonlyArray<ScannedHead> {
-    const { text, values } = scanSql(scan)
-    return this.#query(text)
-      .values(...values)
-      .map((row) => scannedHead(scan, row))
+  scan(scans: ReadonlyArray<Scan>): ReadonlyArray<ReadonlyArray<ScannedHead>> {
+    return scans.map((scan) => {
+      const { text, values } = scanSql(scan)
+      const rows = this.#query(text).values(...values)
+      return rows.map((row) => scannedHead(scan, row))
+    })
   }
 
-  #countIn(scan: Scan): number {
-    const { text, values } = countSql(scan)
-    return Number(this.#query(text).values(...values)[0]?.[0])
+  countIn(scans: ReadonlyArray<Scan>, limit: number): number {
+    let rows = 0
+    for (const scan of scans) {
+      if (rows === limit) break
+      const { text, values } = countSql({ ...scan, limit: limit - rows })
+      rows += Number(this.#query(text).values(...values)[0]?.[0])
+    }
+    return rows
   }
 
   tally(): Tally {

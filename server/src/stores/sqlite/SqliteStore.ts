@@ -4,20 +4,20 @@
 import { Documents } from "@punctual/documents/Documents"
 import { Context, Effect, Layer, Schema } from "effect"
 import { ShardLeases } from "../../ports/ShardLeases.ts"
-import type { SortKey } from "../../ports/ShardStorage.ts"
 import {
   type Found,
   type InvalidCursor,
   type Listed,
-  type ListPage,
   type ListQuery,
   TimerStore,
 } from "../../ports/TimerStore.ts"
 import { decodeCursor } from "../ListCursor.ts"
+import type { WalkPlace } from "../ListLane.ts"
+import { mostRowsExamined } from "../ListOrder.ts"
 import { listPage } from "../listPage.ts"
 import { MemberList } from "../MemberList.ts"
 import { storeDocuments } from "../StoreDocuments.ts"
-import type { ReaderCalls, WriterCalls } from "./calls.ts"
+import type { ReaderCalls, WalkedPack, WriterCalls } from "./calls.ts"
 import { limits } from "./limits.ts"
 import { OpenFailure } from "./OpenFailure.ts"
 import { type Pack, PackReader } from "./Pack.ts"
@@ -98,10 +98,7 @@ const timerStoreOver = (
   dueHeads: (query) => Effect.map(reader.call("dueHeads", query), unpackHeads),
   find: ({ namespace, timerId, uuid }) =>
     Effect.map(reader.call("find", { namespace, timerId, uuid }), foundIn),
-  list: (query) =>
-    Effect.flatMap(afterOf(query), (after) =>
-      Effect.map(reader.call("list", { query, after }), ({ pack, next }) => pageOf(query, pack, next)),
-    ),
+  list: (query) => Effect.flatMap(cursorOf(query), (from) => listing(reader, query, from)),
   count: (query) => reader.call("count", query),
   namespaces: (exclusiveAfter, limit) => reader.call("namespaces", { exclusiveAfter, limit }),
   prune: (exclusiveBeforeMs, limit) => writer.call("prune", { exclusiveBeforeMs, limit }),
@@ -134,7 +131,30 @@ const leasesOver = (writer: StoreThread<WriterCalls>, members: MemberList): Shar
   retire: (node) => Effect.sync(() => members.retire(node)),
 })
 
-const afterOf = (query: ListQuery): Effect.Effect<SortKey | undefined, InvalidCursor> =>
+/** How many rows the reader examines in one call: few enough that the reads of the engine do not wait long behind it. */
+const examinedAtOnce = 1_000
+
+/** A page in several calls, where rows that match are rare. */
+const listing = Effect.fnUntraced(function* (
+  reader: StoreThread<ReaderCalls>,
+  query: ListQuery,
+  begin: WalkPlace | undefined,
+) {
+  const items: Array<Listed> = []
+  let [from, examined] = [begin, 0]
+  for (;;) {
+    const mostExamined = Math.min(examinedAtOnce, mostRowsExamined - examined)
+    const part = { ...query, limit: query.limit - items.length }
+    const walked: WalkedPack = yield* reader.call("list", { query: part, from, mostExamined })
+    items.push(...itemsIn(walked.pack))
+    examined += walked.examined
+    from = walked.next
+    if (from === undefined || items.length >= query.limit || examined >= mostRowsExamined)
+      return listPage(query, { items, examined, next: from })
+  }
+})
+
+const cursorOf = (query: ListQuery): Effect.Effect<WalkPlace | undefined, InvalidCursor> =>
   Effect.try({ try: () => decodeCursor(query), catch: (error) => error as InvalidCursor })
 
 const foundIn = (pack: Pack): Found => {
@@ -144,12 +164,16 @@ const foundIn = (pack: Pack): Found => {
   return { pending, last }
 }
 
-const pageOf = (query: ListQuery, pack: Pack, next: SortKey | undefined): ListPage => {
+const itemsIn = (pack: Pack): ReadonlyArray<Listed> => {
   const input = new PackReader(pack)
   const items: Array<Listed> = []
   while (!input.isAtEnd) {
-    if (query.state === "pending") items.push({ state: "pending", timer: readTimer(input) })
-    else items.push({ state: query.state, life: readLife(input) })
+    const state = input.text()
+    if (state === "pending") items.push({ state, timer: readTimer(input) })
+    else {
+      const life = readLife(input)
+      items.push({ state: life.state, life })
+    }
   }
-  return listPage(query, items, next)
+  return items
 }

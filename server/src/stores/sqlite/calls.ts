@@ -4,9 +4,8 @@ import type { DocumentRow, IdRange, WriteDocument } from "@punctual/documents/Do
 import type { Tally } from "../../domain/Decision.ts"
 import type { TimerKey } from "../../domain/Timer.ts"
 import type { Lease } from "../../ports/ShardLeases.ts"
-import type { SortKey } from "../../ports/ShardStorage.ts"
-import type { DueQuery, ListQuery } from "../../ports/TimerStore.ts"
-import type { Filtered } from "../ListWalk.ts"
+import type { Counted, CountQuery, DueQuery, ListQuery } from "../../ports/TimerStore.ts"
+import type { WalkPlace } from "../ListLane.ts"
 import type { OpenFailureReason } from "./OpenFailure.ts"
 import type { OpenOptions } from "./openDatabase.ts"
 import type { Pack } from "./Pack.ts"
@@ -28,16 +27,24 @@ export interface ReaderCalls {
   due(query: DueQuery): Pack
   dueHeads(query: DueQuery): Pack
   find(key: TimerKey): Pack
-  list(asked: { readonly query: ListQuery; readonly after: SortKey | undefined }): {
-    readonly pack: Pack
-    readonly next?: SortKey
-  }
-  count(query: Filtered & { readonly limit: number }): { readonly count: number; readonly capped: boolean }
+  list(asked: {
+    readonly query: ListQuery
+    readonly from: WalkPlace | undefined
+    readonly mostExamined: number
+  }): WalkedPack
+  count(query: CountQuery): Counted
   tally(nothing: null): Tally
   document(asked: { readonly kind: string; readonly id: string }): DocumentRow | undefined
   documents(range: IdRange): ReadonlyArray<DocumentRow>
   documentsAfter(asked: DocumentsAfter): ReadonlyArray<DocumentRow>
   namespaces(asked: { readonly exclusiveAfter: string; readonly limit: number }): ReadonlyArray<string>
+}
+
+/** A page of a list: of each row its state and the row. */
+export interface WalkedPack {
+  readonly pack: Pack
+  readonly examined: number
+  readonly next?: WalkPlace
 }
 
 export interface DocumentsAfter {

@@ -2,6 +2,7 @@
 import type { FinishedState } from "../../domain/Timer.ts"
 import type { Scan, ScannedHead, SortKey } from "../../ports/ShardStorage.ts"
 import { tagsOfHead } from "../addedValues.ts"
+import { type DetailColumns, rowDetails } from "../rowDetails.ts"
 import { bytesOfUuid, dashed } from "./rows.ts"
 
 type Value = string | number | Uint8Array
@@ -20,14 +21,14 @@ interface Walk {
   readonly time: string
 }
 
-const walkOf = ({ order, state }: Scan): Walk => {
+const walkOf = ({ order, state, namespace }: Scan): Walk => {
   const table = state === undefined ? "timers" : state === "dead" ? "dead" : "history"
   const indexedBy = (index: string) => `${table} AS r INDEXED BY ${index}`
   switch (order) {
     case "due":
       return {
         table,
-        from: indexedBy("timers_by_namespace"),
+        from: indexedBy(typeof namespace === "number" ? "timers_by_due" : "timers_by_namespace"),
         place: ["r.fire_at", "r.fire_id"],
         time: "r.fire_at",
       }
@@ -58,18 +59,37 @@ const wordsOf = (table: Walk["table"]): string =>
     AND r.timer_id = l.timer_id AND r.revision = l.revision AND r.fire_id = l.fire_id
     AND r.${table === "timers" ? "fire_at" : "finished_at"} = l.at`
 
-/** Rows of (uuid, timerId, fireId, revision, time, correlationId, state, number of the entry, tags). */
+/**
+ * Rows of (uuid, timerId, fireId, revision, time, correlationId, state, number of the entry, tags, namespace), and of the details if
+ * they are asked for: (spec, log of attempts, reason, lateness).
+ */
 export const scanSql = (scan: Scan): ScanText => {
   const walk = walkOf(scan)
-  const { table, from, place, time } = walk
+  const { table, place, time } = walk
   const { conditions, values } = rangeOf(scan, walk)
   const direction = scan.isDescending ? "DESC" : "ASC"
   const state = table === "timers" ? "'pending'" : table === "dead" ? "'dead'" : "r.state"
+  const { columns, from } = scan.withDetails ? detailed(walk) : { columns: "", from: walk.from }
   const text = `SELECT lower(hex(r.uuid)), r.timer_id, lower(hex(r.fire_id)), r.revision, ${time}, r.correlation_id, ${state},
-      ${scan.order === "end" ? "r.id" : "0"}, r.tags
+      ${scan.order === "end" ? "r.id" : "0"}, r.tags, r.namespace${columns}
     FROM ${from} WHERE ${conditions.join(" AND ")}
     ORDER BY ${place.map((column) => `${column} ${direction}`).join(", ")} LIMIT ?${values.push(scan.limit)}`
   return { text, values }
+}
+
+/** The specs of pending timers lie apart from them. Lives that are not dead have no reason. */
+const detailed = ({ table, from }: Walk): { readonly columns: string; readonly from: string } => {
+  switch (table) {
+    case "timers":
+      return {
+        columns: ", b.spec, r.last_attempt, NULL, NULL",
+        from: `${from} CROSS JOIN bodies AS b ON b.id = r.id`,
+      }
+    case "history":
+      return { columns: ", r.spec, r.last_attempt, NULL, r.lateness_ms", from }
+    case "dead":
+      return { columns: ", r.spec, r.last_attempt, r.reason, r.lateness_ms", from }
+  }
 }
 
 export const countSql = (scan: Scan): ScanText => {
@@ -81,21 +101,24 @@ export const countSql = (scan: Scan): ScanText => {
 }
 
 export const scannedHead = (
-  { namespace, order, word = "" }: Scan,
+  { order, word = "", withDetails }: Scan,
   row: ReadonlyArray<unknown>,
 ): ScannedHead => {
   // The columns that `scanSql` names.
-  const [uuid, timerId, fireId, revision, atMs, correlationId, state, entry, tags] = row as [
-    string,
-    string,
-    string,
-    number,
-    number,
-    string,
-    "pending" | FinishedState,
-    number,
-    string | null,
-  ]
+  const [uuid, timerId, fireId, revision, atMs, correlationId, state, entry, tags, namespace, ...details] =
+    row as [
+      string,
+      string,
+      string,
+      number,
+      number,
+      string,
+      "pending" | FinishedState,
+      number,
+      string | null,
+      string,
+      ...DetailColumns,
+    ]
   const places: { readonly [order in Scan["order"]]: SortKey } = {
     due: [atMs, dashed(fireId)],
     pendingId: [timerId],
@@ -114,15 +137,22 @@ export const scannedHead = (
     atMs,
     correlationId,
     ...tagsOfHead(tags),
+    ...(withDetails ? { details: rowDetails(...details) } : {}),
   }
 }
+
+/** Reserved names begin with _, and ` is the character after it. */
+const unreserved = "(r.namespace < '_' OR r.namespace >= '`')"
 
 /** Parameters are numbered in the order in which they are added. */
 const rangeOf = (scan: Scan, { table, place, time }: Walk) => {
   const values: Array<Value> = []
   const bind = (value: Value): string => `?${values.push(value)}`
   const isByWord = scan.order === "word"
-  const conditions = [`${isByWord ? "l" : "r"}.namespace = ${bind(scan.namespace)}`]
+  const conditions =
+    typeof scan.namespace === "number"
+      ? [`r.shard = ${bind(scan.namespace)}`, unreserved]
+      : [`${isByWord ? "l" : "r"}.namespace = ${bind(scan.namespace)}`]
   if (isByWord) {
     conditions.push(`l.word = ${bind(scan.word ?? "")}`, `l.state = ${bind(scan.state ?? "pending")}`)
   }

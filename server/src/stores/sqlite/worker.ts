@@ -97,7 +97,7 @@ const serveReader = (): Served => {
     due: (query) => reader.due(query),
     dueHeads: (query) => reader.dueHeads(query),
     find: (key) => reader.find(key),
-    list: ({ query, after }) => reader.list(query, after),
+    list: ({ query, from, mostExamined }) => reader.list(query, from, mostExamined),
     count: (query) => reader.count(query),
     tally: () => reader.tally(),
     document: ({ kind, id }) => documents.get(kind, id),

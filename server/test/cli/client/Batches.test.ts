@@ -17,10 +17,12 @@ const repeated = async (
 ) => {
   const remarks: Array<string> = []
   let calls = 0
-  const call = Effect.suspend(() => {
+  const begins: Array<string | undefined> = []
+  const call = Effect.fnUntraced(function* (from: string | undefined) {
+    begins.push(from)
     const answer = answers[calls++]
-    if (answer === undefined) return Effect.die(new Error("it was called once more"))
-    return answer instanceof CommandFailed ? Effect.fail(answer) : Effect.succeed(answer)
+    if (answer === undefined) return yield* Effect.die(new Error("it was called once more"))
+    return answer instanceof CommandFailed ? yield* Effect.fail(answer) : answer
   })
   const result = await Effect.runPromise(
     repeatWhileMore(
@@ -37,7 +39,7 @@ const repeated = async (
       }),
     ),
   )
-  return { calls, remarks, result }
+  return { calls, begins, remarks, result }
 }
 
 test("a call is repeated while there is more, and what was done is added up", async () => {
@@ -53,6 +55,12 @@ test("a call is repeated while there is more, and what was done is added up", as
 test("one that does nothing although there is more is the last", async () => {
   const { calls, result } = await repeated([batch(5, 0, true), batch(0, 3, true)])
   expect([calls, result]).toEqual([2, Result.succeed(batch(5, 3, true))])
+})
+
+test("one that says where to go on is followed by the next, even if it did nothing", async () => {
+  const empty = { ...batch(0, 0, true), next: "a" }
+  const { begins, result } = await repeated([empty, { ...empty, next: "b" }, batch(2, 0, false)])
+  expect([begins, result]).toEqual([[undefined, "a", "b"], Result.succeed(batch(2, 0, false))])
 })
 
 test("no more is asked for once all that there was is done", async () => {

@@ -9,7 +9,7 @@ import { lookSql } from "../../../src/stores/postgres/looks.ts"
 import { namespaceNamesSql } from "../../../src/stores/postgres/namespaceNames.ts"
 import { openDatabase } from "../../../src/stores/postgres/openDatabase.ts"
 import { PostgresStore } from "../../../src/stores/postgres/PostgresStore.ts"
-import { countSql, scanSql } from "../../../src/stores/postgres/scans.ts"
+import { countGroups, scanGroups, scanSql } from "../../../src/stores/postgres/scans.ts"
 import { leaseSql, pruneSql, readerSql } from "../../../src/stores/postgres/statements.ts"
 import { eventually } from "../../../testkit/eventually.ts"
 import { describePostgres, type PostgresKind } from "../../../testkit/PostgresBinaries.ts"
@@ -184,6 +184,7 @@ for (const kind of ["installed", "packaged"] satisfies ReadonlyArray<PostgresKin
       const ids = { inclusiveFromId: "a", exclusiveUntilId: "b" }
       const cases: ReadonlyArray<readonly [Pick<Scan, "order"> & Partial<Scan>, SortKey, string]> = [
         [{ order: "due" }, [1, "0"], "timers_by_namespace on timers"],
+        [{ order: "due", namespace: 3 }, [1, "0"], "timers_by_due on timers"],
         [{ order: "pendingId", ...ids }, ["a"], "timers_pkey on timers"],
         [{ order: "pendingId", timerId: "a" }, ["a"], "timers_pkey on timers"],
         [{ order: "end", state: "delivered" }, [1, 1], "history_pkey on history"],
@@ -201,7 +202,10 @@ for (const kind of ["installed", "packaged"] satisfies ReadonlyArray<PostgresKin
             const scan: Scan = { namespace: "shop", limit: 10, isDescending, ...shape, ...bounds }
             await expectIndexed(scanSql(scan).text, used)
             await expectIndexed(scanSql({ ...scan, exclusiveAfter }).text, used)
-            await expectIndexed(countSql(scan).text, used)
+            await expectIndexed(scanSql({ ...scan, withDetails: true }).text, used)
+            const other = { ...scan, namespace: typeof scan.namespace === "number" ? 4 : "other" }
+            for (const { text } of [...scanGroups([scan, other]), ...countGroups([scan, other])])
+              await expectIndexed(text, used)
           }
         }
       }

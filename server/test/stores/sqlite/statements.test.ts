@@ -102,6 +102,7 @@ describe("statements of the reader", () => {
     const ids = { inclusiveFromId: "a", exclusiveUntilId: "b" }
     const cases: ReadonlyArray<readonly [Pick<Scan, "order"> & Partial<Scan>, SortKey, string]> = [
       [{ order: "due" }, [1, "0"], "timers_by_namespace (namespace=?"],
+      [{ order: "due", namespace: 3 }, [1, "0"], "timers_by_due (shard=?"],
       [{ order: "pendingId", ...ids }, ["a"], "timers_by_key (namespace=? AND timer_id>? AND timer_id<?"],
       [{ order: "end", state: "delivered" }, [1, 1], "history_by_end (namespace=? AND state=?"],
       [
@@ -128,6 +129,7 @@ describe("statements of the reader", () => {
           const scan: Scan = { namespace: "shop", limit: 1, isDescending, ...shape, ...bounds }
           expectIndexed(scanSql(scan).text, used)
           expectIndexed(countSql(scan).text, used)
+          expectIndexed(scanSql({ ...scan, withDetails: true }).text, used)
           expect(planOf(scanSql({ ...scan, exclusiveAfter }).text).join()).not.toContain("TEMP B-TREE")
         }
       }

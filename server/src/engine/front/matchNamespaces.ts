@@ -1,0 +1,69 @@
+// The namespaces that a list is over: those that it names, and those whose names begin as it says. Every call looks them
+// up anew, so a walk over `team-*` takes in a namespace that came into being after its first page.
+import { everyNamespace, mostNamespacesMatched } from "@punctual/api/NamespaceChoices"
+import { Effect, Schema } from "effect"
+import type { ListFilter, ListScope, NamespaceSet, StoreError, TimerStore } from "../../ports/TimerStore.ts"
+
+/** Each namespace costs a look at an index, so one list takes in a bounded number. */
+export class TooManyNamespaces extends Schema.TaggedError<TooManyNamespaces>()("TooManyNamespaces", {
+  most: Schema.Number,
+}) {}
+
+type Store = Pick<TimerStore["Service"], "namespaces">
+
+/** One namespace by its name, or several by names and by beginnings that end with `*`. */
+export type NamespacesAsked = string | ReadonlyArray<string>
+
+/**
+ * The due times of all namespaces have an index for each shard, so a list of pending timers over all namespaces needs no
+ * names, however many there are. The other indexes are by namespace.
+ */
+export const matchNamespaces = (
+  store: Store,
+  query: Pick<ListFilter, "idPrefix" | "tag" | "correlationId"> &
+    Pick<ListScope, "state"> & { readonly namespace: NamespacesAsked },
+  shards: number | undefined,
+): Effect.Effect<string | NamespaceSet, StoreError | TooManyNamespaces> => {
+  const { namespace: asked, state, idPrefix, tag, correlationId } = query
+  if (typeof asked === "string") return Effect.succeed(asked)
+  const [only] = asked
+  const isByDue = state === "pending" && (idPrefix ?? tag ?? correlationId) === undefined
+  if (only === everyNamespace && isByDue && shards !== undefined)
+    return Effect.succeed({ asked, names: [], shards })
+  if (only !== undefined && asked.length === 1 && !isBeginning(only)) return Effect.succeed(only)
+  return Effect.gen(function* () {
+    const names = new Set(asked.filter((choice) => !isBeginning(choice)))
+    let matched = 0
+    for (const choice of asked.filter(isBeginning)) {
+      const prefix = choice.slice(0, -everyNamespace.length)
+      const found = yield* namesWith(store, prefix, mostNamespacesMatched - matched)
+      matched += found.length
+      for (const name of found) names.add(name)
+    }
+    return { asked, names: [...names] }
+  })
+}
+
+const isBeginning = (choice: string): boolean => choice.endsWith(everyNamespace)
+
+const namesAtOnce = 200
+
+const namesWith = Effect.fnUntraced(function* (store: Store, prefix: string, most: number) {
+  const found: Array<string> = []
+  for (let after = justBefore(prefix); ; ) {
+    const page: ReadonlyArray<string> = yield* store.namespaces(after, namesAtOnce)
+    const names = page.filter((name) => name.startsWith(prefix))
+    found.push(...names)
+    if (found.length > most) return yield* new TooManyNamespaces({ most: mostNamespacesMatched })
+    const last = names.at(-1)
+    // Names come in order: those with the prefix stand together.
+    if (last === undefined || names.length < namesAtOnce) return found
+    after = last
+  }
+})
+
+/** A text that comes before all names with this prefix, and after all others that come before them: ~ is in no name. */
+const justBefore = (prefix: string): string =>
+  prefix === ""
+    ? ""
+    : `${prefix.slice(0, -1)}${String.fromCharCode(prefix.charCodeAt(prefix.length - 1) - 1)}~`

@@ -1,0 +1,111 @@
+// A count as a walk, like a list: the storage counts what an order bounds, and the rest is scanned in slices and filtered
+// here.
+import type { Scan, ScannedHead } from "../ports/ShardStorage.ts"
+import type { Counted, CountQuery } from "../ports/TimerStore.ts"
+import { canBeUnindexed, type ListLane, lanesOf, takeLanes } from "./ListLane.ts"
+import { mostRowsCounted, mostRowsExamined, namesOf, statesOf } from "./ListOrder.ts"
+import { sliceRowsOf } from "./ListWalk.ts"
+import { isUnindexed, rowMatches } from "./rowMatches.ts"
+
+/** How many rows of each of several lanes are read at first: many lanes have few. */
+const firstRows = 20
+
+type CountStep =
+  /** The storage may count by itself; one that cannot is scanned. */
+  | { readonly kind: "count"; readonly scans: ReadonlyArray<Scan>; readonly limit: number }
+  | { readonly kind: "scan"; readonly scans: ReadonlyArray<Scan> }
+  | { readonly kind: "done" }
+
+export class CountWalk {
+  readonly #query: CountQuery
+  readonly #canCount: boolean
+  readonly #sliceRows: number
+  /** Lanes that are not counted yet, or not to their end. */
+  #waiting: Array<ListLane>
+  #asked: ReadonlyArray<ListLane> = []
+  #isExact = false
+  #canRestart: boolean
+  #count = 0
+  #examined = 0
+  #isCapped = false
+
+  constructor(query: CountQuery, canCount: boolean) {
+    this.#query = query
+    this.#canCount = canCount
+    this.#sliceRows = sliceRowsOf(query)
+    this.#canRestart = canBeUnindexed(query)
+    this.#waiting = this.#lanesBy(true)
+  }
+
+  step(): CountStep {
+    if (this.#waiting.length === 0) return { kind: "done" }
+    if (this.#canCount && this.#isExact) {
+      const scans = this.#waiting.map(({ whole }) => ({ ...whole, limit: this.#query.limit + 1 }))
+      return { kind: "count", scans, limit: this.#query.limit + 1 }
+    }
+    this.#asked = takeLanes(this.#waiting, this.#sliceRows)
+    const most = Math.min(this.#mostExamined - this.#examined + 1, this.#sliceRows)
+    return { kind: "scan", scans: this.#asked.map((lane) => lane.scan(most)) }
+  }
+
+  counted(rows: number): void {
+    this.#waiting = []
+    this.#count = rows
+    this.#examined = rows
+    this.#isCapped = rows > this.#query.limit
+    this.#restartIfNone()
+  }
+
+  scanned(pages: ReadonlyArray<ReadonlyArray<ScannedHead>>, asked: ReadonlyArray<Scan>): void {
+    const unfinished: Array<ListLane> = []
+    for (const [index, lane] of this.#asked.entries()) {
+      const [scan, heads = []] = [asked[index], pages[index]]
+      if (scan === undefined) throw new Error("a lane was filled without a scan")
+      lane.filled(heads, scan)
+      this.#countIn(lane, heads)
+      if (!lane.isAtEnd) unfinished.push(lane)
+    }
+    this.#waiting.unshift(...unfinished)
+    if (this.#isCapped) this.#waiting = []
+    this.#restartIfNone()
+  }
+
+  get result(): Counted {
+    const count = Math.min(this.#count, this.#query.limit)
+    const examined = isUnindexed(this.#query) ? { examined: this.#examined } : {}
+    return { count, capped: this.#isCapped, ...examined }
+  }
+
+  #countIn({ state }: ListLane, heads: ReadonlyArray<ScannedHead>): void {
+    for (const head of heads) {
+      if (this.#examined === this.#mostExamined) {
+        this.#isCapped = true
+        return
+      }
+      this.#examined++
+      if (head.state === state && rowMatches(head, this.#query)) this.#count++
+      if (this.#count > this.#query.limit) this.#isCapped = true
+    }
+  }
+
+  /** Rows of earlier releases are in no index of words. */
+  #restartIfNone(): void {
+    if (!this.#canRestart || this.#waiting.length > 0 || this.#examined > 0) return
+    this.#canRestart = false
+    this.#waiting = this.#lanesBy(false)
+  }
+
+  #lanesBy(isByWord: boolean): Array<ListLane> {
+    const isOne = namesOf(this.#query).length * statesOf(this.#query).length === 1
+    const rows = isOne ? this.#sliceRows : firstRows
+    const lanes = lanesOf(this.#query, { isDescending: false, isByWord, rows })
+    this.#isExact = lanes.every(({ isExact }) => isExact)
+    return lanes
+  }
+
+  get #mostExamined(): number {
+    const { limit } = this.#query
+    if (this.#isExact) return limit + 1
+    return isUnindexed(this.#query) ? mostRowsExamined : Math.max(limit, mostRowsCounted)
+  }
+}

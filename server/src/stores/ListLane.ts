@@ -1,0 +1,180 @@
+// A list over several namespaces and states is merged from lanes. A lane is one namespace in one state, walked along one
+// order of the storage; or, where pending timers of all namespaces are asked for, one shard. A row's position in the merged list is (time or id, namespace, state, the rest of its place in
+// its lane), so it follows from the row alone. A cursor is such a position. Each lane can begin behind it, a namespace
+// that came into being meanwhile included, and no row is shown twice or left out.
+import type { Scan, ScannedHead, SortKey } from "../ports/ShardStorage.ts"
+import type { ListedState, ListFilter, ListScope } from "../ports/TimerStore.ts"
+import { isById, namesOf, orderOf, statesOf, wordOf } from "./ListOrder.ts"
+import { isExact, needsDetails, timesOf } from "./rowMatches.ts"
+import { compareUtf8, endOfPrefix } from "./Utf8Order.ts"
+
+export interface LaneName {
+  /** Its name, or the number of a shard. */
+  readonly namespace: string | number
+  readonly state: ListedState
+}
+
+/** Where a walk has come to: the lane of its last row, and the row's place there. */
+export interface WalkPlace extends LaneName {
+  readonly place: SortKey
+}
+
+export class ListLane implements LaneName {
+  readonly namespace: string | number
+  readonly state: ListedState
+  /** Whether the storage finds nothing but matches. */
+  readonly isExact: boolean
+  /** How many rows the next scan asks for. */
+  rows: number
+  readonly #scan: Scan
+  #after: SortKey | undefined
+  #buffer: ReadonlyArray<ScannedHead> = []
+  #next = 0
+  #isAtEnd = false
+
+  constructor({ namespace, state }: LaneName, query: ListFilter, walk: LaneWalk) {
+    this.namespace = namespace
+    this.state = state
+    const scan = scanOf(query, { namespace, state }, walk)
+    this.isExact = isExact(query, state, scan)
+    this.rows = walk.rows
+    const { from } = walk
+    const toLane = from === undefined ? 0 : compareLanes(this, from)
+    if (from !== undefined && toLane === 0) this.#after = from.place
+    this.#scan = from === undefined || toLane === 0 ? scan : startingAt(scan, from.place, toLane)
+  }
+
+  scan(mostRows: number): Scan {
+    const after = this.#after === undefined ? {} : { exclusiveAfter: this.#after }
+    return { ...this.#scan, ...after, limit: Math.min(this.rows, mostRows) }
+  }
+
+  /** For a count, which has no place to begin at. */
+  get whole(): Scan {
+    return this.#scan
+  }
+
+  /** What the scan has found. */
+  filled(heads: ReadonlyArray<ScannedHead>, asked: Scan): void {
+    this.#buffer = heads
+    this.#next = 0
+    this.#isAtEnd = heads.length < asked.limit
+    this.#after = heads.at(-1)?.place ?? this.#after
+    this.rows *= 2
+  }
+
+  /** The row that comes next; nothing if the lane has to be filled, or is at its end. */
+  get head(): ScannedHead | undefined {
+    return this.#buffer[this.#next]
+  }
+
+  advance(): void {
+    this.#next++
+  }
+
+  get isAtEnd(): boolean {
+    return this.#isAtEnd
+  }
+}
+
+export interface LaneWalk {
+  readonly isDescending: boolean
+  readonly isByWord: boolean
+  readonly from?: WalkPlace | undefined
+  /** How many rows the first scan of each lane asks for. */
+  readonly rows: number
+}
+
+/** Lanes in which nothing can match are left out: only dead letters have a reason. */
+export const lanesOf = (query: ListFilter & ListScope, walk: LaneWalk): Array<ListLane> => {
+  const states = statesOf(query).filter((state) => query.reason === undefined || state === "dead")
+  return namesOf(query).flatMap((namespace) =>
+    states.map((state) => new ListLane({ namespace, state }, query, walk)),
+  )
+}
+
+/** A step over many lanes takes a few milliseconds with this many. */
+const mostLanesAtOnce = 250
+
+/** As many lanes from the front of the queue as may be filled at once; one at least. */
+export const takeLanes = (queue: Array<ListLane>, mostRows: number): Array<ListLane> => {
+  let count = 0
+  for (let rows = 0; count < Math.min(queue.length, mostLanesAtOnce); count++) {
+    rows += queue[count]?.rows ?? 0
+    if (count > 0 && rows > mostRows) break
+  }
+  return queue.splice(0, count)
+}
+
+/** Of two lanes with rows, which row comes first, in ascending order. */
+export const compareHeads = (a: ListLane, b: ListLane): number => {
+  const [left, right] = [a.head, b.head]
+  if (left === undefined || right === undefined) throw new Error("a lane without a row has no place")
+  return compareFirst(firstOf(left.place), firstOf(right.place)) || compareLanes(a, b)
+}
+
+/**
+ * Whether there may be rows that match and are not in the index. Earlier releases had no index, but their rows may have the
+ * correlation id that is asked for. Rows with tags are always in the index: tags came with it.
+ */
+export const canBeUnindexed = (query: ListFilter): boolean =>
+  query.tag === undefined && query.correlationId !== undefined && wordOf(query) !== undefined
+
+const stateOrder: ReadonlyArray<ListedState> = ["pending", "delivered", "cancelled", "dead"]
+
+const compareLanes = (a: LaneName, b: LaneName): number =>
+  compareFirst(a.namespace, b.namespace) || stateOrder.indexOf(a.state) - stateOrder.indexOf(b.state)
+
+/** The time or the id; a place in the index of words begins with the word. */
+const firstOf = (place: SortKey): number | string => (place.length === 3 ? place[1] : place[0])
+
+const compareFirst = (a: number | string, b: number | string): number =>
+  typeof a === "string" && typeof b === "string" ? compareUtf8(a, b) : Number(a) - Number(b)
+
+/** Of a lane before (below 0) or after that of the place, in ascending order, what lies behind the place. */
+const startingAt = (scan: Scan, place: SortKey, toLane: number): Scan => {
+  const first = firstOf(place)
+  // Rows of the same time or id come later in this lane if the lane comes later.
+  const isAheadOfPlace = toLane > 0 !== scan.isDescending
+  const isAtNext = isAheadOfPlace === scan.isDescending
+  if (typeof first === "number") {
+    const bound = isAtNext ? first + 1 : first
+    const { inclusiveFromMs = bound, exclusiveUntilMs = bound } = scan
+    return scan.isDescending
+      ? { ...scan, exclusiveUntilMs: Math.min(exclusiveUntilMs, bound) }
+      : { ...scan, inclusiveFromMs: Math.max(inclusiveFromMs, bound) }
+  }
+  // No id has a control character, so no id lies between an id and this.
+  const bound = isAtNext ? `${first}\u0001` : first
+  const { inclusiveFromId = bound, exclusiveUntilId = bound } = scan
+  return scan.isDescending
+    ? { ...scan, exclusiveUntilId: compareUtf8(bound, exclusiveUntilId) < 0 ? bound : exclusiveUntilId }
+    : { ...scan, inclusiveFromId: compareUtf8(bound, inclusiveFromId) > 0 ? bound : inclusiveFromId }
+}
+
+/** The scan that bounds the rows as far as an order can; `rowMatches` filters the rest. */
+const scanOf = (query: ListFilter, { namespace, state }: LaneName, walk: LaneWalk): Scan => {
+  const word = walk.isByWord ? wordOf(query) : undefined
+  const base = {
+    namespace,
+    ...(state === "pending" ? {} : { state }),
+    isDescending: walk.isDescending,
+    ...(needsDetails(query, state) ? { withDetails: true as const } : {}),
+    limit: 0,
+  }
+  if (isById(query)) return { ...base, order: orderOf(query, state), ...idBounds(query) }
+  return {
+    ...base,
+    ...(word === undefined ? { order: orderOf(query, state) } : { order: "word", word }),
+    ...timesOf(query, state),
+  }
+}
+
+const idBounds = ({
+  timerId,
+  idPrefix = "",
+}: ListFilter): Pick<Scan, "timerId" | "inclusiveFromId" | "exclusiveUntilId"> => {
+  if (timerId !== undefined) return { timerId }
+  const end = endOfPrefix(idPrefix)
+  return { inclusiveFromId: idPrefix, ...(end === undefined ? {} : { exclusiveUntilId: end }) }
+}
