@@ -2,7 +2,7 @@
 import { Schema } from "effect"
 import { CorrelationId } from "./CorrelationId.ts"
 import { durationBetween, maxDurationMs } from "./DurationMs.ts"
-import { described } from "./described.ts"
+import { described, usedFor } from "./described.ts"
 import { Instant } from "./Instant.ts"
 import { Namespace } from "./Namespace.ts"
 import { everyNamespace, NamespaceChoices } from "./NamespaceChoices.ts"
@@ -36,10 +36,11 @@ const ErrorClass = Schema.Literals(errorClasses).annotate({
     "Only timers whose last attempt failed in this way. timeout: no whole answer in time. network: connection refused, host not found, or connection lost. 4xx, 5xx: the status of the answer.",
 })
 
-const MinLateness = durationBetween(1, maxDurationMs).annotate({
-  description:
+const MinLateness = durationBetween(1, maxDurationMs).pipe(
+  usedFor(
     "Only deliveries whose latenessMs is at least this, and pending timers that are overdue by at least this now. Cancelled timers and dead letters have no lateness and do not match.",
-})
+  ),
+)
 
 /**
  * `from` is included and `until` is not, so that neighbouring ranges neither overlap nor leave a gap. They

@@ -140,10 +140,6 @@ describe("filters without an index", () => {
       expect(await idsIn(running, { ...dead, reason: "refused" })).toEqual(["a/gone-1"])
       expect(await idsIn(running, { ...dead, host: "HOOKS.example.com:443" })).toHaveLength(4)
       expect(await idsIn(running, { ...dead, host: "example.com" })).toEqual([])
-      expect(await idsIn(running, { namespace: "a", state: "delivered", minLateness: "1d" })).toEqual([
-        "a/ok-1",
-      ])
-      expect(await idsIn(running, { namespace: "a", state: "delivered", minLateness: "3000d" })).toEqual([])
       const listed = succeeded("list", await call("list", { ...dead, error: "5xx" }))
       expect(listed.examined).toBe(4)
       expect(succeeded("count", await call("count", { ...dead, error: "5xx" }))).toEqual({
@@ -187,17 +183,24 @@ describe("filters without an index", () => {
       expect(await running.pendingIn("b")).toBe(1_100)
     }))
 
-  test("find pending timers that are overdue by so much", () =>
-    withService({ clockStartMs: Date.parse("2030-01-01T00:00:00Z") }, async (running) => {
+  test("find pending timers that are overdue by a duration, and deliveries that were as late", () =>
+    withService({ deliver, clockStartMs: Date.parse("2030-01-01T00:00:00Z") }, async (running) => {
       const { post } = running
       expect((await post("service/pause", {})).status).toBe(200)
-      await create(running, "a", "hour", { executeAt: "2030-01-01T01:00:00Z" })
-      await create(running, "a", "two", { executeAt: "2030-01-01T02:00:00Z" })
+      await create(running, "a", "ok-hour", { executeAt: "2030-01-01T01:00:00Z" })
+      await create(running, "a", "ok-two", { executeAt: "2030-01-01T02:00:00Z" })
       expect((await post("clock/advance", { by: "2h30m" })).status).toBe(200)
       const overdue = (minLateness: string) => idsIn(running, { namespace: "a", minLateness })
-      expect(await overdue("30m")).toEqual(["a/hour", "a/two"])
-      expect(await overdue("31m")).toEqual(["a/hour"])
-      expect(await overdue("1h30m")).toEqual(["a/hour"])
+      expect(await overdue("30m")).toEqual(["a/ok-hour", "a/ok-two"])
+      expect(await overdue("31m")).toEqual(["a/ok-hour"])
+      expect(await overdue("1h30m")).toEqual(["a/ok-hour"])
       expect(await overdue("1h31m")).toEqual([])
+      expect((await post("service/resume", {})).status).toBe(200)
+      expect((await post("clock/advance", { by: "1s" })).status).toBe(200)
+      const late = (minLateness: string) =>
+        idsIn(running, { namespace: "a", state: "delivered", minLateness, order: "asc" })
+      expect(await late("30m")).toEqual(["a/ok-hour", "a/ok-two"])
+      expect(await late("1h")).toEqual(["a/ok-hour"])
+      expect(await late("2h")).toEqual([])
     }))
 })
