@@ -27,7 +27,7 @@ export const mutations: ReadonlyArray<Mutation> = [
       "if (state === undefined || (state.epoch !== epoch && changes.some(({ finished }) => finished))) return",
   },
   {
-    name: "the past of a key that is inserted",
+    name: "an insert checks the history of its key",
     file: "stores/memory/MemoryDatabase.ts",
     search: "expects: { pending: null, last: null },",
     replacement: "expects: { pending: null },",
@@ -93,13 +93,13 @@ export const mutations: ReadonlyArray<Mutation> = [
     replacement: "",
   },
   {
-    name: "what is due before what is due later",
+    name: "due timers come before later ones in the window",
     file: "engine/window/Allotment.ts",
     search: "isOverdue ? this.#tenants.dueOf(namespace) : this.#tenants.entriesOf(namespace)",
     replacement: "this.#tenants.entriesOf(namespace)",
   },
   {
-    name: "the foreign counter",
+    name: "an owner notices inserts by other nodes",
     file: "engine/window/ShardLoop.ts",
     search: "if (foreign === this.#foreign) return",
     replacement: "if (foreign >= 0) return",
@@ -117,7 +117,7 @@ export const mutations: ReadonlyArray<Mutation> = [
     replacement: "if (isPaused && directory.service().pause !== undefined) return 0",
   },
   {
-    name: "what rests starts again when it is resumed",
+    name: "paused timers start again after a resume",
     file: "engine/dispatch/Dispatcher.ts",
     search: "for (const namespace of this.#resting) this.#turns.add(namespace)",
     replacement: "",
