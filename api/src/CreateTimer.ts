@@ -10,13 +10,15 @@ import { durationBetween } from "./DurationMs.ts"
 import { Instant } from "./Instant.ts"
 import type { Limits } from "./Limits.ts"
 import { Namespace } from "./Namespace.ts"
+import { expiresIfOnExpire, OnExpire } from "./OnExpire.ts"
 import { exactlyOneOf } from "./oneOf.ts"
 import { perLimits } from "./perLimits.ts"
 import { makeRetryPolicyInput } from "./RetryPolicy.ts"
 import { Tags } from "./Tags.ts"
-import { completeTarget, makeTargetInput, type TargetInput, type TargetSchema } from "./Target.ts"
+import { completeTarget, makeOnDead, makeTargetInput, type TargetInput, type TargetSchema } from "./Target.ts"
 import { TimerSchema } from "./Timer.ts"
-import { TimerId } from "./TimerId.ts"
+import { NewTimerId } from "./TimerId.ts"
+import { Traceparent } from "./Traceparent.ts"
 
 export const createResults = ["created", "replaced", "unchanged", "alreadyFinished"] as const
 export const existingRules = ["replace", "keep", "fail"] as const
@@ -24,7 +26,7 @@ export const existingRules = ["replace", "keep", "fail"] as const
 export const makeCreateTimer = perLimits((limits: Limits) =>
   Schema.Struct({
     namespace: Namespace,
-    timerId: Schema.optionalKey(TimerId),
+    timerId: Schema.optionalKey(NewTimerId),
     executeAt: Schema.optionalKey(Instant),
     delay: Schema.optionalKey(durationBetween(0, limits.aheadMs)),
     callbackUrl: Schema.optionalKey(makeCallbackUrl(limits)),
@@ -32,8 +34,11 @@ export const makeCreateTimer = perLimits((limits: Limits) =>
     payload: Schema.optionalKey(AnyJson),
     retryPolicy: Schema.optionalKey(makeRetryPolicyInput(limits)),
     expireAfter: Schema.optionalKey(durationBetween(1, limits.aheadMs)),
+    onExpire: Schema.optionalKey(OnExpire),
+    onDead: Schema.optionalKey(makeOnDead(limits)),
     correlationId: Schema.optionalKey(CorrelationId),
     tags: Schema.optionalKey(Tags),
+    traceparent: Schema.optionalKey(Traceparent),
     onExisting: Schema.optionalKey(
       Schema.Literals(existingRules).annotate({
         message: `must be one of ${existingRules.join(", ")}`,
@@ -46,7 +51,7 @@ export const makeCreateTimer = perLimits((limits: Limits) =>
       description:
         "A timer to create. Exactly one of executeAt and delay, and exactly one of callbackUrl (short for a webhook target) and target.",
     })
-    .check(exactlyOneOf("executeAt", "delay"), exactlyOneOf("callbackUrl", "target"))
+    .check(exactlyOneOf("executeAt", "delay"), exactlyOneOf("callbackUrl", "target"), expiresIfOnExpire)
     .annotate({ identifier: "CreateTimer" }),
 )
 

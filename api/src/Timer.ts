@@ -4,8 +4,9 @@ import { AnyJson } from "./AnyJson.ts"
 import { Count } from "./Count.ts"
 import { DurationMs } from "./DurationMs.ts"
 import { Instant } from "./Instant.ts"
+import { expiryRules } from "./OnExpire.ts"
 import { RetryPolicySchema } from "./RetryPolicy.ts"
-import { TargetSchema } from "./Target.ts"
+import { OnDeadSchema, TargetSchema } from "./Target.ts"
 
 export const timerStates = ["pending", "inFlight", "delivered", "cancelled", "dead"] as const
 
@@ -50,8 +51,13 @@ export const TimerSchema = Schema.Struct({
   ),
   retryPolicy: RetryPolicySchema,
   expireAfterMs: Schema.optionalKey(DurationMs),
+  onExpire: Schema.optionalKey(
+    Schema.Literals(expiryRules).annotate({ description: "What happens if it expires: dead when absent." }),
+  ),
+  onDead: Schema.optionalKey(OnDeadSchema),
   correlationId: Schema.String,
   tags: Schema.optionalKey(Schema.Array(Schema.String)),
+  traceparent: Schema.optionalKey(Schema.String),
   createdAt: Instant,
   updatedAt: Instant,
   finishedAt: Schema.optionalKey(Instant),
@@ -59,7 +65,7 @@ export const TimerSchema = Schema.Struct({
   reason: Schema.optionalKey(
     Schema.String.annotate({
       description:
-        "Why it is dead: attemptsExhausted, durationExhausted, expired, refused, egressRefused, invalidTarget.",
+        "Why it is dead: attemptsExhausted, durationExhausted, expired, refused, egressRefused, invalidTarget. Why it is cancelled, if no call cancelled it: expired (by onExpire), notDead (a call of onDead whose timer is not dead).",
     }),
   ),
 })

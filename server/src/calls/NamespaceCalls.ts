@@ -11,7 +11,8 @@ import type {
   PutNamespaceAnswer,
 } from "@punctual/api/NamespaceSettings"
 import type { Problem } from "@punctual/api/Problem"
-import { completeRetryPolicy } from "@punctual/api/RetryPolicy"
+import { completeRetryPolicy, shownRetryPolicy } from "@punctual/api/RetryPolicy"
+import { completeOnDead } from "@punctual/api/Target"
 import { secretBytes } from "@punctual/api/WebhookSecret"
 import { Effect } from "effect"
 import { editSettings, type SettingsEdit } from "../domain/editSettings.ts"
@@ -44,7 +45,7 @@ export const makeNamespaceCalls = (
     return {
       put: ({ body }) => {
         const nowMs = wall.now()
-        return Effect.flatMap(editOf(body, directory.seal), (edit) =>
+        return Effect.flatMap(editOf(body, directory.seal, limits), (edit) =>
           directory.change(body.namespace, nowMs, (settings) =>
             Effect.succeed(editSettings(settings, edit, nowMs)),
           ),
@@ -92,8 +93,12 @@ const listing = (
   }).pipe(Effect.catch(refuse))
 }
 
-const editOf = (body: PutNamespace, seal: SecretSeal): Effect.Effect<SettingsEdit, Problem> => {
-  const { namespace, webhookSecrets, retryPolicy, ...plain } = body
+const editOf = (
+  body: PutNamespace,
+  seal: SecretSeal,
+  limits: Limits,
+): Effect.Effect<SettingsEdit, Problem> => {
+  const { namespace, webhookSecrets, retryPolicy, onDead, ...plain } = body
   if (webhookSecrets != null && !seal.canSeal) return Effect.fail(noKey())
   return Effect.sync(() => ({
     ...plain,
@@ -103,6 +108,7 @@ const editOf = (body: PutNamespace, seal: SecretSeal): Effect.Effect<SettingsEdi
     ...(retryPolicy === undefined
       ? {}
       : { retryPolicy: retryPolicy === null ? null : completeRetryPolicy(retryPolicy) }),
+    ...(onDead === undefined ? {} : { onDead: onDead && completeOnDead(onDead, limits) }),
   }))
 }
 
@@ -127,6 +133,7 @@ const shown = ({
   const {
     webhookSecrets = [],
     retryPolicy,
+    onDead,
     maxInFlight,
     maxPending,
     createsPerSecond,
@@ -135,7 +142,8 @@ const shown = ({
   return {
     namespace,
     webhookSecrets: webhookSecrets.map(({ fingerprint }) => ({ fingerprint })),
-    ...(retryPolicy === undefined ? {} : { retryPolicy }),
+    ...(retryPolicy === undefined ? {} : { retryPolicy: shownRetryPolicy(retryPolicy) }),
+    ...(onDead === undefined ? {} : { onDead }),
     ...(maxInFlight === undefined ? {} : { maxInFlight }),
     ...(maxPending === undefined ? {} : { maxPending }),
     ...(createsPerSecond === undefined ? {} : { createsPerSecond }),

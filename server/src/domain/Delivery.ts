@@ -23,3 +23,7 @@ export type Delivery =
       readonly isHostFailure: boolean
     }
   | { readonly kind: "dead"; readonly reason: string; readonly error: string; readonly status?: number }
+  /** No attempt was made: there is nothing to deliver any more. */
+  | { readonly kind: "dropped"; readonly reason: string }
+  /** No attempt was made: it is too early to tell whether there is something to deliver. */
+  | { readonly kind: "postponed"; readonly inMs: number; readonly error: string }

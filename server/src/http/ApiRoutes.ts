@@ -15,6 +15,7 @@ import {
   type Problem,
   UnsupportedMediaType,
 } from "@punctual/api/Problem"
+import { traceparentOfHeader } from "@punctual/api/Traceparent"
 import { Cause, Context, Effect, Exit, LogLevel, References, Result } from "effect"
 import type { Asked, ByEndpoint, Call } from "../calls/Call.ts"
 import { anonymous } from "../calls/Caller.ts"
@@ -55,6 +56,7 @@ export const makeApiRoutes = (
         ...endpoint,
         answers: answerWithinMs === undefined ? usual : new Deadlines(answerWithinMs),
         takePayloads: text?.takePayloads,
+        readsTrace: text?.readsTrace === true,
         call: options.callOf(endpoint),
         // Each text is given what its own call answers.
         write:
@@ -69,6 +71,7 @@ export const makeApiRoutes = (
 interface ServedEndpoint extends ContractEndpoint {
   readonly answers: Deadlines
   readonly takePayloads: CallText<unknown>["takePayloads"] | undefined
+  readonly readsTrace: boolean
   readonly call: Call<unknown, unknown>
   readonly write: (answer: unknown) => string
 }
@@ -120,7 +123,11 @@ class ApiRoute implements Route {
     if (closed !== undefined) return problemResponse(closed, { closes: hasBody(request) })
     this.#calls.underWay++
     try {
-      return await bodies.withBody(request, this.#endpoint.maxBodyBytes, this.#answerBody)
+      const { maxBodyBytes, readsTrace } = this.#endpoint
+      const header = readsTrace ? request.headers.get("traceparent") : null
+      const trace = header === null ? undefined : traceparentOfHeader(header)
+      if (trace === undefined) return await bodies.withBody(request, maxBodyBytes, this.#answerBody)
+      return await bodies.withBody(request, maxBodyBytes, (read) => this.#answerBody(read, trace))
     } catch (error) {
       return problemResponse(this.#problemOf(Cause.die(error), undefined), { closes: true })
     } finally {
@@ -132,9 +139,9 @@ class ApiRoute implements Route {
     return this.#endpoint.answersWhenClosed === true ? undefined : this.#options.whyClosed()
   }
 
-  readonly #answerBody = async (read: BodyRead): Promise<Response> => {
+  readonly #answerBody = async (read: BodyRead, traceparent?: string): Promise<Response> => {
     if ("problem" in read) return problemResponse(read.problem, { closes: !read.isConsumed })
-    const asked = this.#decode(read.bytes)
+    const asked = this.#decode(read.bytes, traceparent)
     if (!("caller" in asked)) return problemResponse(asked)
     const { answers, call, write } = this.#endpoint
     const exit = await answers.within(this.#run(Effect.suspend(() => call(asked))), tooLate, tooLate)
@@ -153,7 +160,7 @@ class ApiRoute implements Route {
     this.#log(Effect.annotateLogs(Effect.logDebug("call answered"), annotations))
   }
 
-  #decode(bytes: Uint8Array): Asked<unknown> | Problem {
+  #decode(bytes: Uint8Array, traceparent: string | undefined): Asked<unknown> | Problem {
     let text: string
     let input: unknown
     try {
@@ -170,7 +177,12 @@ class ApiRoute implements Route {
     const decoded = this.#endpoint.decode(input)
     return Result.isFailure(decoded)
       ? invalidRequest(decoded.failure)
-      : { body: decoded.success, caller: anonymous, receivedAt: this.#now() }
+      : {
+          body: decoded.success,
+          caller: anonymous,
+          receivedAt: this.#now(),
+          ...(traceparent === undefined ? undefined : { traceparent }),
+        }
   }
 
   /** What nobody foresaw is logged with its cause and answered without it. */

@@ -149,7 +149,10 @@ const replyOf = (delivery: Delivery): Reply => {
         ...(delivery.payload === undefined ? {} : { payload: delivery.payload }),
       }
     case "retry":
+    case "postponed":
       return { result: "retry" }
+    case "dropped":
+      return { result: "dead" }
     default:
       return { result: delivery.kind }
   }

@@ -81,8 +81,14 @@ const outcomeText = (status: number | undefined, error: string | undefined): str
 }
 
 export const retryText = (policy: Timer["retryPolicy"]): string => {
-  const { maxAttempts, initialIntervalMs, backoffMultiplier, maxIntervalMs, jitter, maxDurationMs } = policy
+  const { maxDurationMs } = policy
   const end = maxDurationMs === undefined ? "" : `, for ${formatDuration(maxDurationMs)} at most`
+  if ("waitsMs" in policy) {
+    const { waitsMs } = policy
+    if (waitsMs.length === 0) return `1 attempt${end}`
+    return `${waitsMs.length + 1} attempts, after waits of ${waitsMs.map(formatDuration).join(", ")}${end}`
+  }
+  const { maxAttempts, initialIntervalMs, backoffMultiplier, maxIntervalMs, jitter } = policy
   return `${maxAttempts} attempts, ${formatDuration(initialIntervalMs)} times ${backoffMultiplier} up to ${formatDuration(maxIntervalMs)}, jitter ${jitter}${end}`
 }
 

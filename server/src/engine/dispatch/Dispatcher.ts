@@ -7,6 +7,7 @@
 // due order. A namespace that is paused rests: it takes no turns until the terms have changed.
 import { Cause, type Clock, type Effect, Exit } from "effect"
 import { hasExpired } from "../../domain/pausedTime.ts"
+import type { Timer } from "../../domain/Timer.ts"
 import type { Deliverer, Delivery, Fire } from "../../ports/Deliverer.ts"
 import type { WallClock } from "../../ports/WallClock.ts"
 import type { EngineMetrics } from "../EngineMetrics.ts"
@@ -52,6 +53,8 @@ export interface DispatcherParts {
   readonly run: (effect: Effect.Effect<Delivery>, onExit: (exit: Exit.Exit<Delivery>) => void) => void
   /** The attempt ended; `onStored` is to be called when that is stored, or no longer can be. */
   readonly settle: (flight: Flight, delivery: Delivery, onStored: () => void) => void
+  /** The attempt of a timer that tells of another's death, made only if that one is dead. */
+  readonly confirmed: (notice: Timer, attempt: Effect.Effect<Delivery>) => Effect.Effect<Delivery>
   /** Its time was over before an attempt could start. */
   readonly expire: (entry: Entry, onStored: () => void) => void
 }
@@ -275,7 +278,7 @@ export class Dispatcher {
   }
 
   #deliver({ entry: { timer, home }, attempt, startedAt }: Flight): Effect.Effect<Delivery> {
-    const { target } = timer.spec
+    const { target, death } = timer.spec
     const deliverer = this.#parts.deliverers.get(target.type)
     if (deliverer === undefined) return Exit.succeed(noDeliverer(target.type))
     const fire: Fire = {
@@ -289,10 +292,13 @@ export class Dispatcher {
       firedAt: startedAt,
       correlationId: timer.correlationId,
       ...(timer.tags === undefined ? undefined : { tags: timer.tags }),
+      ...(timer.traceparent === undefined ? undefined : { traceparent: timer.traceparent }),
+      ...(death === undefined ? undefined : { death }),
       target,
       payload: timer.payload,
     }
-    return deliverer.deliver(fire)
+    const delivery = deliverer.deliver(fire)
+    return death === undefined ? delivery : this.#parts.confirmed(timer, delivery)
   }
 
   #judge(namespace: NamespaceQueue, host: HostQueue, delivery: Delivery): void {

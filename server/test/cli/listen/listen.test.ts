@@ -56,7 +56,8 @@ const deliver = (url: string, fire: Partial<Fire> = {}, body: "envelope" | "payl
     }),
   )
 
-const statusOf = (delivery: Delivery): number | undefined => delivery.status
+const statusOf = (delivery: Delivery): number | undefined =>
+  "status" in delivery ? delivery.status : undefined
 
 describe("listen", () => {
   test("prints each delivery on one line and accepts it", async () => {
