@@ -20,10 +20,12 @@ import { Scheduler } from "../engine/front/Scheduler.ts"
 import { NamespaceDirectory } from "../engine/namespaces/NamespaceDirectory.ts"
 import type { SecretSeal } from "../engine/namespaces/SecretSeal.ts"
 import type { SettingsRecord } from "../engine/namespaces/SettingsRecords.ts"
+import { Deliverers } from "../ports/Deliverer.ts"
 import type { StoreError } from "../ports/TimerStore.ts"
 import { WallClock } from "../ports/WallClock.ts"
 import type { Call } from "./Call.ts"
 import { refuse, refuseChange } from "./problemOf.ts"
+import { whyNoTarget } from "./timerCommand.ts"
 
 export interface NamespaceCalls {
   readonly put: Call<PutNamespace, PutNamespaceAnswer>
@@ -37,15 +39,20 @@ const countedAtOnce = 4
 
 export const makeNamespaceCalls = (
   limits: Limits,
-): Effect.Effect<NamespaceCalls, never, NamespaceDirectory | Scheduler | WallClock> =>
+): Effect.Effect<NamespaceCalls, never, NamespaceDirectory | Scheduler | Deliverers | WallClock> =>
   Effect.gen(function* () {
     const directory = yield* NamespaceDirectory
     const view = viewing(directory, yield* Scheduler)
     const wall = yield* WallClock
+    const { byType } = yield* Deliverers
+    const terms = { targetTypes: new Set(byType.keys()) }
     return {
       put: ({ body }) => {
         const nowMs = wall.now()
-        return Effect.flatMap(editOf(body, directory.seal, limits), (edit) =>
+        const onDead = body.onDead && completeOnDead(body.onDead, limits)
+        const refused = whyNoTarget(onDead ?? undefined, "onDead", { pointer: "" }, terms)
+        if (refused !== undefined) return Effect.fail(refused)
+        return Effect.flatMap(editOf(body, directory.seal, onDead), (edit) =>
           directory.change(body.namespace, nowMs, (settings) =>
             Effect.succeed(editSettings(settings, edit, nowMs)),
           ),
@@ -96,9 +103,9 @@ const listing = (
 const editOf = (
   body: PutNamespace,
   seal: SecretSeal,
-  limits: Limits,
+  onDead: SettingsEdit["onDead"],
 ): Effect.Effect<SettingsEdit, Problem> => {
-  const { namespace, webhookSecrets, retryPolicy, onDead, ...plain } = body
+  const { namespace, webhookSecrets, retryPolicy, onDead: _, ...plain } = body
   if (webhookSecrets != null && !seal.canSeal) return Effect.fail(noKey())
   return Effect.sync(() => ({
     ...plain,
@@ -108,7 +115,7 @@ const editOf = (
     ...(retryPolicy === undefined
       ? {}
       : { retryPolicy: retryPolicy === null ? null : completeRetryPolicy(retryPolicy) }),
-    ...(onDead === undefined ? {} : { onDead: onDead && completeOnDead(onDead, limits) }),
+    ...(onDead === undefined ? {} : { onDead }),
   }))
 }
 

@@ -165,11 +165,12 @@ const whyTooLarge = (
       )
     : undefined
 
-const whyNoTarget = (
+/** Why nobody can deliver to the target of this field. */
+export const whyNoTarget = (
   target: Target | undefined,
   field: "target" | "onDead",
-  received: Received,
-  { targetTypes }: CommandTerms,
+  received: Pick<Received, "pointer">,
+  { targetTypes }: Pick<CommandTerms, "targetTypes">,
 ): InvalidRequest | undefined =>
   target !== undefined && !targetTypes.has(target.type)
     ? invalidField(

@@ -46,10 +46,13 @@ export const timerPage = (timer: Timer, text: string): string => {
     ["target", targetText(timer.target)],
     ["retry", retryText(timer.retryPolicy)],
     ["expires after", timer.expireAfterMs === undefined ? undefined : formatDuration(timer.expireAfterMs)],
+    ["on expiry", timer.onExpire === "drop" ? "dropped" : undefined],
+    ["on death", timer.onDead === undefined ? undefined : targetText(timer.onDead)],
     ["revision", String(timer.revision)],
     ["fire id", timer.fireId],
     ["correlation", timer.correlationId],
     ["tags", timer.tags?.join(", ")],
+    ["trace", timer.traceparent],
     ["created at", formatInstant(timer.createdAt)],
     ["updated at", formatInstant(timer.updatedAt)],
   ]
@@ -92,7 +95,7 @@ export const retryText = (policy: Timer["retryPolicy"]): string => {
   return `${maxAttempts} attempts, ${formatDuration(initialIntervalMs)} times ${backoffMultiplier} up to ${formatDuration(maxIntervalMs)}, jitter ${jitter}${end}`
 }
 
-const targetText = (target: Timer["target"]): string => {
+export const targetText = (target: Timer["target"]): string => {
   if (target.type !== "webhook") return target.type
   return target.method === "POST" ? target.url : `${target.method} ${target.url}`
 }

@@ -193,7 +193,7 @@ export class Writer {
     if (expects.pending) {
       const id = this.#rowInState(change)
       if (id === undefined) return false
-      const isOfRow = finished?.fireId === expects.pending.fireId && finished.state !== "dead"
+      const isOfRow = finished?.fireId === expects.pending.fireId && isPlainEnd(finished)
       if (isOfRow) this.#finishRow(id, finished)
       if (pending === null) this.#remove(id)
       else if (pending !== undefined) this.#update(id, change, pending)
@@ -254,7 +254,7 @@ export class Writer {
   #finish(life: FinishedLife, entry: number | undefined): void {
     const values = lifeValues(life)
     if (life.state === "dead") this.#sql.insertDead.run(...values, life.reason ?? null, life.payload ?? null)
-    else this.#sql.insertEnded.run(...values, life.state, entry ?? null)
+    else this.#sql.insertEnded.run(...values, life.state, entry ?? null, life.reason ?? null)
   }
 
   /** The row is in the state that was expected, so that it has all that the life has in common with it. */
@@ -306,3 +306,6 @@ const newTimer = (timer: Timer): KeyChange => ({
   ...wordsOfNew(timer),
   tally: {},
 })
+
+/** The end of nearly every life: history has nothing of it but what its row had, and how it ended. */
+const isPlainEnd = ({ state, reason }: FinishedLife): boolean => state !== "dead" && reason === undefined

@@ -80,7 +80,8 @@ export const writerSql = {
       AND asked_at IS ?6`,
   deleteTimer: "DELETE FROM timers WHERE id = ?1",
   deleteBody: "DELETE FROM bodies WHERE id = ?1",
-  insertEnded: `INSERT INTO history (${lifeNames}, state, id) VALUES (${lifeValues}, ?${specNumber + 1}, ?${specNumber + 2})`,
+  insertEnded: `INSERT INTO history (${lifeNames}, state, id, reason)
+    VALUES (${lifeValues}, ?${specNumber + 1}, ?${specNumber + 2}, ?${specNumber + 3})`,
   /** The life of a pending timer: what its row has is copied from there, the rest is told. */
   insertEndedRow: `INSERT INTO history (${lifeNames}, state)
     SELECT t.uuid, t.namespace, t.timer_id, ${lifeOfRow}, b.spec, ?8

@@ -292,6 +292,7 @@ describe("punctual doctor on SQLite", () => {
     for (const table of ["timers", "history", "dead"]) {
       for (const column of ["tags", "traceparent"]) database.run(`ALTER TABLE ${table} DROP COLUMN ${column}`)
     }
+    database.run("ALTER TABLE history DROP COLUMN reason")
     database.run("PRAGMA user_version = 2")
     database.close()
     const { exitCode, found } = await asJson(url)

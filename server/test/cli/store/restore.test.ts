@@ -170,6 +170,7 @@ describe("punctual restore", () => {
     for (const table of ["timers", "history", "dead"]) {
       for (const column of ["tags", "traceparent"]) database.run(`ALTER TABLE ${table} DROP COLUMN ${column}`)
     }
+    database.run("ALTER TABLE history DROP COLUMN reason")
     database.run("PRAGMA user_version = 2")
     const [newestMs] = database.query("SELECT max(updated_at) FROM timers").values()[0] ?? []
     database.close()

@@ -2,3 +2,6 @@
 ALTER TABLE timers ADD COLUMN traceparent TEXT;
 ALTER TABLE history ADD COLUMN traceparent TEXT;
 ALTER TABLE dead ADD COLUMN traceparent TEXT;
+
+-- Why a life was cancelled, if no call cancelled it; NULL of all others.
+ALTER TABLE history ADD COLUMN reason TEXT;
