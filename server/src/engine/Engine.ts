@@ -250,7 +250,7 @@ const makeDispatcher = Effect.fnUntraced(function* (
     clock,
     metrics,
     run,
-    confirmed: (notice, attempt) => notices.confirmed(notice, attempt),
+    confirmed: (notice, attempt, mayStart) => notices.confirmed(notice, attempt, mayStart),
     settle: (flight, delivery, onStored) =>
       settler.settle(flight, delivery, () => {
         onStored()

@@ -45,6 +45,18 @@ export const mutations: ReadonlyArray<Mutation> = [
     replacement: "",
   },
   {
+    name: "the death waiting for what tells of it",
+    file: "engine/dispatch/Settler.ts",
+    search: 'if (then.to !== "dead" || !notices.concerns(timer)) {',
+    replacement: 'if (notices.concerns(timer) || then.to !== "dead") {',
+  },
+  {
+    name: "the look at a timer before its death is told",
+    file: "engine/dispatch/Dispatcher.ts",
+    search: "death === undefined ? delivery : this.#parts.confirmed(timer, delivery, () => home.mayStart())",
+    replacement: "delivery",
+  },
+  {
     name: "the counter in the claim",
     file: "stores/memory/MemoryStore.ts",
     search: "state?.epoch !== expected.epoch || state.counter !== expected.counter",

@@ -210,17 +210,23 @@ const describe = (received: Received): string => {
     .trimEnd()
 }
 
+const envelopeTypes: ReadonlyArray<unknown> = ["timer.fired", "timer.dead"]
+
 const envelopeOf = (text: string): Record<string, unknown> | undefined => {
   try {
     const value = JSON.parse(text)
-    return typeof value === "object" && value?.type === "timer.fired" ? value : undefined
+    return typeof value === "object" && envelopeTypes.includes(value?.type) ? value : undefined
   } catch {
     return undefined
   }
 }
 
-/** By the service's own clock, from the time asked for to this attempt: it holds under a manual clock too. */
+/**
+ * By the service's own clock, from the time asked for to this attempt: it holds under a manual clock too. Of a dead timer the
+ * line says that it is dead, and why.
+ */
 const lateness = (envelope: Record<string, unknown> | undefined): string => {
+  if (envelope?.["type"] === "timer.dead") return `dead: ${envelope["reason"] ?? "?"}`
   const executeAt = parseInstant(String(envelope?.["executeAt"]))
   const firedAt = parseInstant(String(envelope?.["firedAt"]))
   return executeAt === undefined || firedAt === undefined ? "+?" : `+${firedAt - executeAt}ms`

@@ -30,9 +30,9 @@ export interface DeadNoticesParts {
 const firstPauseMs = 20
 const longestPauseMs = 1_000
 /** How often a notice looks for the end of its timer while it holds a slot of the dispatcher. */
-const looksAtOnce = 8
+const looksAtOnce = 6
 /** After that it leaves the slot to others for this long. */
-const postponedMs = 10_000
+const postponedMs = 5_000
 
 export class DeadNotices {
   readonly #parts: DeadNoticesParts
@@ -62,10 +62,17 @@ export class DeadNotices {
     })
   }
 
-  /** The attempt of a notice, made only if its timer is dead. */
-  confirmed(notice: Timer, attempt: Effect.Effect<Delivery>): Effect.Effect<Delivery> {
+  /** The attempt of a notice, made only if its timer is dead. The read takes time, so the lease is asked again after it. */
+  confirmed(
+    notice: Timer,
+    attempt: Effect.Effect<Delivery>,
+    mayStart: () => boolean,
+  ): Effect.Effect<Delivery> {
     const { death } = notice.spec
-    return death === undefined ? attempt : this.#confirmed(notice.namespace, death, attempt, 1)
+    const inTime = Effect.suspend(() =>
+      mayStart() ? attempt : Effect.succeed(postponed("the lease of its shard ran out")),
+    )
+    return death === undefined ? attempt : this.#confirmed(notice.namespace, death, inTime, 1)
   }
 
   #targetOf(timer: Timer) {

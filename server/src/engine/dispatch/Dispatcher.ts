@@ -7,12 +7,12 @@
 // due order. A namespace that is paused rests: it takes no turns until the terms have changed.
 import { Cause, type Clock, type Effect, Exit } from "effect"
 import { hasExpired } from "../../domain/pausedTime.ts"
-import type { Timer } from "../../domain/Timer.ts"
 import type { Deliverer, Delivery, Fire } from "../../ports/Deliverer.ts"
 import type { WallClock } from "../../ports/WallClock.ts"
 import type { EngineMetrics } from "../EngineMetrics.ts"
 import type { Entry } from "../window/Entry.ts"
 import type { BreakerPolicy } from "./Breaker.ts"
+import type { DeadNotices } from "./DeadNotices.ts"
 import { HostQueue, NamespaceQueue } from "./DispatchQueues.ts"
 import type { DispatchTerms } from "./DispatchTerms.ts"
 
@@ -54,7 +54,7 @@ export interface DispatcherParts {
   /** The attempt ended; `onStored` is to be called when that is stored, or no longer can be. */
   readonly settle: (flight: Flight, delivery: Delivery, onStored: () => void) => void
   /** The attempt of a timer that tells of another's death, made only if that one is dead. */
-  readonly confirmed: (notice: Timer, attempt: Effect.Effect<Delivery>) => Effect.Effect<Delivery>
+  readonly confirmed: DeadNotices["confirmed"]
   /** Its time was over before an attempt could start. */
   readonly expire: (entry: Entry, onStored: () => void) => void
 }
@@ -298,7 +298,7 @@ export class Dispatcher {
       payload: timer.payload,
     }
     const delivery = deliverer.deliver(fire)
-    return death === undefined ? delivery : this.#parts.confirmed(timer, delivery)
+    return death === undefined ? delivery : this.#parts.confirmed(timer, delivery, () => home.mayStart())
   }
 
   #judge(namespace: NamespaceQueue, host: HostQueue, delivery: Delivery): void {

@@ -90,6 +90,20 @@ describe("listen", () => {
     ])
   })
 
+  test("says of a dead timer which it is, and why", async () => {
+    await using receiver = await running()
+    const death = {
+      timerId: "invoice-0",
+      fireId: "f",
+      revision: 1,
+      executeAt: 5,
+      reason: "expired",
+      attempts: 0,
+    }
+    await deliver(receiver.url, { death })
+    expect(receiver.lines[0]).toContain("  dead: expired  billing/invoice-0  attempt 1  answered 200  ")
+  })
+
   test("names a bare payload by its webhook-id", async () => {
     await using receiver = await running()
     await deliver(receiver.url, {}, "payload")
