@@ -59,7 +59,9 @@ export class Settler {
     })
     this.#report(entry, attempt, then, delivery)
     const isMade = delivery.kind !== "dropped" && delivery.kind !== "postponed"
-    const outcome = { attempt, at: endedAt, ...(isMade ? { attemptLog } : {}), then }
+    const outcome: Ended = isMade
+      ? { attempt, at: endedAt, attemptLog, then }
+      : { attempt, at: endedAt, then }
     this.#end(entry, outcome, onStored, (isStale) => {
       // Cancelled or replaced while it was being settled.
       if (isStale && entry.isSuperseded) this.#record(entry, delivery, attempt, made, endedAt, onStored)
