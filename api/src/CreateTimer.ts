@@ -11,13 +11,15 @@ import { described, usedFor } from "./described.ts"
 import { Instant } from "./Instant.ts"
 import { type Limits, limitHint } from "./Limits.ts"
 import { Namespace } from "./Namespace.ts"
+import { expiresIfOnExpire, OnExpire } from "./OnExpire.ts"
 import { exactlyOneOf } from "./oneOf.ts"
 import { perLimits } from "./perLimits.ts"
 import { makeRetryPolicyInput } from "./RetryPolicy.ts"
 import { Tags } from "./Tags.ts"
-import { completeTarget, makeTargetInput, type TargetInput, type TargetSchema } from "./Target.ts"
+import { completeTarget, makeOnDead, makeTargetInput, type TargetInput, type TargetSchema } from "./Target.ts"
 import { TimerSchema } from "./Timer.ts"
-import { TimerId } from "./TimerId.ts"
+import { NewTimerId } from "./TimerId.ts"
+import { Traceparent } from "./Traceparent.ts"
 import { Warnings } from "./Warnings.ts"
 
 export const createResults = ["created", "replaced", "unchanged", "alreadyFinished"] as const
@@ -34,7 +36,7 @@ export const payloadText = (limits: Limits): string =>
 export const makeCreateTimer = perLimits((limits: Limits) =>
   Schema.Struct({
     namespace: Namespace,
-    timerId: Schema.optionalKey(TimerId),
+    timerId: Schema.optionalKey(NewTimerId),
     executeAt: Schema.optionalKey(Instant.pipe(described(executeAtText))),
     delay: Schema.optionalKey(
       durationBetween(0, limits.aheadMs, limitHint("aheadMs")).pipe(usedFor(delayText)),
@@ -46,8 +48,11 @@ export const makeCreateTimer = perLimits((limits: Limits) =>
     expireAfter: Schema.optionalKey(
       durationBetween(1, limits.aheadMs, limitHint("aheadMs")).pipe(usedFor(expireAfterText)),
     ),
+    onExpire: Schema.optionalKey(OnExpire),
+    onDead: Schema.optionalKey(makeOnDead(limits)),
     correlationId: Schema.optionalKey(CorrelationId),
     tags: Schema.optionalKey(Tags),
+    traceparent: Schema.optionalKey(Traceparent),
     onExisting: Schema.optionalKey(
       Schema.Literals(existingRules).annotate({
         message: `must be one of ${existingRules.join(", ")}`,
@@ -60,7 +65,7 @@ export const makeCreateTimer = perLimits((limits: Limits) =>
       description:
         "A timer to create. Exactly one of executeAt and delay, and exactly one of callbackUrl (short for a webhook target) and target.",
     })
-    .check(exactlyOneOf("executeAt", "delay"), exactlyOneOf("callbackUrl", "target"))
+    .check(exactlyOneOf("executeAt", "delay"), exactlyOneOf("callbackUrl", "target"), expiresIfOnExpire)
     .annotate({ identifier: "CreateTimer" }),
 )
 

@@ -10,6 +10,7 @@ import { type Limits, limitHint } from "./Limits.ts"
 import { Namespace } from "./Namespace.ts"
 import { perLimits } from "./perLimits.ts"
 import { makeRetryPolicyInput, RetryPolicySchema } from "./RetryPolicy.ts"
+import { makeOnDead, OnDeadSchema, onDeadMessage } from "./Target.ts"
 import { WebhookSecret } from "./WebhookSecret.ts"
 
 const wholeNumber = (minimum: number, maximum: number, description: string) => {
@@ -47,6 +48,13 @@ export const makePutNamespace = perLimits((limits: Limits) =>
       Schema.NullOr(makeRetryPolicyInput(limits)).annotate({
         message: "must be an object of retry settings, or null",
         description: "For timers that come without one, or what theirs leaves out.",
+      }),
+    ),
+    onDead: Schema.optionalKey(
+      Schema.NullOr(makeOnDead(limits)).annotate({
+        message: `${onDeadMessage}, or null`,
+        description:
+          "Who is called, with type timer.dead, when a timer of the namespace is dead that has no onDead of its own.",
       }),
     ),
     maxInFlight: wholeNumber(1, 10_000, "How many of its attempts may run at once."),
@@ -114,6 +122,7 @@ const settingsFields = {
     }).annotate({ identifier: "SecretFingerprint", description: "A webhook secret, by its fingerprint." }),
   ),
   retryPolicy: Schema.optionalKey(RetryPolicySchema),
+  onDead: Schema.optionalKey(OnDeadSchema),
   maxInFlight: Schema.optionalKey(Count.annotate({ description: "How many attempts may run at once." })),
   maxPending: Schema.optionalKey(Count.annotate({ description: "How many pending timers it may have." })),
   createsPerSecond: Schema.optionalKey(

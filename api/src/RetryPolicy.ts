@@ -1,6 +1,7 @@
 /**
- * How often and how far apart failed attempts are repeated: wait = interval × (1 − jitter × random), where
- * the interval grows by the multiplier up to its maximum. The defaults spread ten attempts over about a day.
+ * How often and how far apart failed attempts are repeated. A policy has one of two forms. In the first the interval grows
+ * by the multiplier up to its maximum, and wait = interval × (1 − jitter × random). The defaults spread ten attempts over
+ * about a day. In the second `waits` lists the wait after each failed attempt. These waits are exact: they have no jitter.
  */
 import { Schema } from "effect"
 import { Count } from "./Count.ts"
@@ -55,12 +56,20 @@ export const makeRetryPolicyInput = perLimits((limits: Limits) => {
         usedFor("No attempt begins later than this after the first one."),
       ),
     ),
+    waits: Schema.optionalKey(makeWaits(limits)),
   })
     .annotate({
       message: "must be an object of retry settings",
-      description: "What is left out has its default: 10 attempts, 5s, growing by 4 up to 8h, jitter 0.2.",
+      description:
+        "Either waits, or any of maxAttempts, initialInterval, backoffMultiplier, maxInterval and jitter. What is left out has its default: 10 attempts, 5s, growing by 4 up to 8h, jitter 0.2.",
     })
     .check(
+      Schema.makeFilter((policy) => {
+        const other = policy.waits === undefined ? undefined : growing.find((name) => name in policy)
+        return other === undefined
+          ? undefined
+          : { path: [other], issue: "cannot be given together with waits: remove one of them" }
+      }),
       Schema.makeFilter((policy) =>
         policy.initialInterval !== undefined &&
         policy.maxInterval !== undefined &&
@@ -72,10 +81,26 @@ export const makeRetryPolicyInput = perLimits((limits: Limits) => {
     .annotate({ identifier: "RetryPolicyInput" })
 })
 
+const makeWaits = ({ attempts, retryIntervalMs }: Limits) => {
+  const most = attempts - 1
+  const message = `must be an array of at most ${most} durations`
+  return Schema.Array(durationBetween(1, retryIntervalMs))
+    .annotate({ message })
+    .check(
+      Schema.isMaxLength(most, {
+        message,
+        description:
+          "The wait after each failed attempt, exactly, without jitter. The timer has one attempt more than waits.",
+      }),
+    )
+}
+
+/** The fields that only the first form has. */
+const growing = ["maxAttempts", "initialInterval", "backoffMultiplier", "maxInterval", "jitter"] as const
+
 export type RetryPolicyInput = ReturnType<typeof makeRetryPolicyInput>["Type"]
 
-/** The effective policy, as the service keeps it and as answers show it. */
-export const RetryPolicySchema = Schema.Struct({
+const GrowingPolicy = Schema.Struct({
   maxAttempts: Count,
   initialIntervalMs: DurationMs,
   backoffMultiplier: Schema.Finite,
@@ -97,7 +122,25 @@ export const RetryPolicySchema = Schema.Struct({
     }),
   )
 
-type RetryPolicy = typeof RetryPolicySchema.Type
+const WaitsPolicy = Schema.Struct({
+  waitsMs: Schema.Array(DurationMs),
+  maxDurationMs: Schema.optionalKey(DurationMs),
+})
+  .pipe(Schema.encodeKeys({ waitsMs: "waits", maxDurationMs: "maxDuration" }))
+  .pipe(Schema.annotateEncoded({ identifier: "RetryWaits" }))
+
+/** The effective policy as answers show it: in the form in which it was given. */
+export const RetryPolicySchema = Schema.Union([WaitsPolicy, GrowingPolicy])
+
+/** The effective policy as the service keeps it. One with waits has the fields of the other form, too: they follow from them. */
+type RetryPolicy = typeof GrowingPolicy.Type & { readonly waitsMs?: ReadonlyArray<number> }
+
+/** What answers show of a policy. */
+export const shownRetryPolicy = (policy: RetryPolicy): typeof RetryPolicySchema.Type => {
+  const { waitsMs, maxDurationMs } = policy
+  if (waitsMs === undefined) return policy
+  return { waitsMs, ...(maxDurationMs === undefined ? {} : { maxDurationMs }) }
+}
 
 export const defaultRetryPolicy: RetryPolicy = {
   maxAttempts: 10,
@@ -107,12 +150,17 @@ export const defaultRetryPolicy: RetryPolicy = {
   jitter: 0.2,
 }
 
-/** Fills in what a request left out. An initial interval above the default maximum raises that maximum. */
+/**
+ * Fills in what a request left out. An initial interval above the default maximum raises that maximum. Nothing is taken over
+ * from defaults of the other form.
+ */
 export const completeRetryPolicy = (
   input: RetryPolicyInput | undefined,
-  defaults: RetryPolicy = defaultRetryPolicy,
+  usual: RetryPolicy = defaultRetryPolicy,
 ): RetryPolicy => {
-  if (input === undefined) return defaults
+  if (input === undefined) return usual
+  if (input.waits !== undefined) return policyOfWaits(input.waits, input.maxDuration)
+  const defaults = usual.waitsMs === undefined ? usual : defaultRetryPolicy
   const maxDurationMs = input.maxDuration ?? defaults.maxDurationMs
   const maxIntervalMs = input.maxInterval ?? Math.max(defaults.maxIntervalMs, input.initialInterval ?? 0)
   return {
@@ -125,3 +173,13 @@ export const completeRetryPolicy = (
     ...(maxDurationMs === undefined ? {} : { maxDurationMs }),
   }
 }
+
+const policyOfWaits = (waitsMs: ReadonlyArray<number>, maxDurationMs: number | undefined): RetryPolicy => ({
+  maxAttempts: waitsMs.length + 1,
+  initialIntervalMs: waitsMs[0] ?? 1,
+  backoffMultiplier: 1,
+  maxIntervalMs: Math.max(1, ...waitsMs),
+  jitter: 0,
+  ...(maxDurationMs === undefined ? {} : { maxDurationMs }),
+  waitsMs,
+})

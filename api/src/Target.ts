@@ -14,35 +14,43 @@ import { makeWebhookHeaders } from "./WebhookHeaders.ts"
 const methods = ["POST", "PUT", "PATCH", "GET", "DELETE"] as const
 const bodies = ["envelope", "payload"] as const
 
+const makeWebhookInput = perLimits((limits: Limits) =>
+  Schema.Struct({
+    type: Schema.Literal("webhook"),
+    url: makeCallbackUrl(limits),
+    method: Schema.optionalKey(
+      Schema.Literals(methods).annotate({
+        message: `must be one of ${methods.join(", ")}`,
+        description: "The HTTP method; POST when left out.",
+      }),
+    ),
+    headers: Schema.optionalKey(makeWebhookHeaders(limits)),
+    timeout: Schema.optionalKey(
+      durationBetween(
+        limits.timeoutMinMs,
+        limits.timeoutMaxMs,
+        limitHint("timeoutMinMs", "timeoutMaxMs"),
+      ).pipe(usedFor("How long the receiver may take to answer.")),
+    ),
+    body: Schema.optionalKey(
+      Schema.Literals(bodies).annotate({
+        message: `must be one of ${bodies.join(", ")}`,
+        description:
+          "envelope (the default) sends the timer with its payload; payload sends the payload alone.",
+      }),
+    ),
+  }).annotate({ identifier: "WebhookTargetInput" }),
+)
+
+const EventInput = Schema.Struct({ type: Schema.Literal("event") }).annotate({
+  identifier: "EventTargetInput",
+})
+
 /** The target of a request. `timeout` decodes to milliseconds. */
 export const makeTargetInput = perLimits((limits: Limits) =>
   Schema.Union([
-    Schema.Struct({
-      type: Schema.Literal("webhook"),
-      url: makeCallbackUrl(limits),
-      method: Schema.optionalKey(
-        Schema.Literals(methods).annotate({
-          message: `must be one of ${methods.join(", ")}`,
-          description: "The HTTP method; POST when left out.",
-        }),
-      ),
-      headers: Schema.optionalKey(makeWebhookHeaders(limits)),
-      timeout: Schema.optionalKey(
-        durationBetween(
-          limits.timeoutMinMs,
-          limits.timeoutMaxMs,
-          limitHint("timeoutMinMs", "timeoutMaxMs"),
-        ).pipe(usedFor("How long the receiver may take to answer.")),
-      ),
-      body: Schema.optionalKey(
-        Schema.Literals(bodies).annotate({
-          message: `must be one of ${bodies.join(", ")}`,
-          description:
-            "envelope (the default) sends the timer with its payload; payload sends the payload alone.",
-        }),
-      ),
-    }).annotate({ identifier: "WebhookTargetInput" }),
-    Schema.Struct({ type: Schema.Literal("event") }).annotate({ identifier: "EventTargetInput" }),
+    makeWebhookInput(limits),
+    EventInput,
     Schema.Struct({ type: Schema.Literal("handler") }).annotate({ identifier: "HandlerTargetInput" }),
   ]).annotate({
     identifier: "TargetInput",
@@ -50,6 +58,18 @@ export const makeTargetInput = perLimits((limits: Limits) =>
     description: "Where the timer is delivered.",
   }),
 )
+
+/** Who is told of a dead timer: a target outside this process. */
+export const makeOnDead = perLimits((limits: Limits) =>
+  Schema.Union([makeWebhookInput(limits), EventInput]).annotate({
+    identifier: "OnDead",
+    message: onDeadMessage,
+    description:
+      "Who is called, with type timer.dead, when the timer is dead. The call is a timer of its own, _dead. and the fireId, with retries.",
+  }),
+)
+
+export const onDeadMessage = "must be an object whose type is webhook or event"
 
 export type TargetInput = ReturnType<typeof makeTargetInput>["Type"]
 
@@ -76,17 +96,29 @@ const HandlerTarget = Schema.Struct({ type: Schema.Literal("handler") }).annotat
 /** The complete target, as the service keeps it and as answers show it. */
 export const TargetSchema = Schema.Union([WebhookTarget, EventTarget, HandlerTarget])
 
+/** The same of a target that is told of dead timers. */
+export const OnDeadSchema = Schema.Union([WebhookTarget, EventTarget])
+
 type Target = typeof TargetSchema.Type
 
 /** Fills in the defaults of a target. */
-export const completeTarget = (input: TargetInput, limits: Limits): Target => {
-  if (input.type !== "webhook") return { type: input.type }
-  return {
-    type: "webhook",
-    url: input.url,
-    method: input.method ?? "POST",
-    ...(input.headers === undefined ? {} : { headers: input.headers }),
-    timeoutMs: input.timeout ?? limits.timeoutDefaultMs,
-    body: input.body ?? "envelope",
-  }
-}
+export const completeTarget = (input: TargetInput, limits: Limits): Target =>
+  input.type === "webhook" ? completeWebhook(input, limits) : { type: input.type }
+
+/** The same of a target that is told of dead timers. */
+export const completeOnDead = (input: OnDeadInput, limits: Limits): typeof OnDeadSchema.Type =>
+  input.type === "webhook" ? completeWebhook(input, limits) : input
+
+type OnDeadInput = ReturnType<typeof makeOnDead>["Type"]
+
+const completeWebhook = (
+  input: Extract<OnDeadInput, { readonly type: "webhook" }>,
+  limits: Limits,
+): typeof WebhookTarget.Type => ({
+  type: "webhook",
+  url: input.url,
+  method: input.method ?? "POST",
+  ...(input.headers === undefined ? {} : { headers: input.headers }),
+  timeoutMs: input.timeout ?? limits.timeoutDefaultMs,
+  body: input.body ?? "envelope",
+})

@@ -5,8 +5,9 @@ import { Count } from "./Count.ts"
 import { DurationMs } from "./DurationMs.ts"
 import { described } from "./described.ts"
 import { Instant } from "./Instant.ts"
+import { expiryRules } from "./OnExpire.ts"
 import { RetryPolicySchema } from "./RetryPolicy.ts"
-import { TargetSchema } from "./Target.ts"
+import { OnDeadSchema, TargetSchema } from "./Target.ts"
 import { WaitingSchema } from "./Waiting.ts"
 
 export const timerStates = ["pending", "inFlight", "delivered", "cancelled", "dead"] as const
@@ -80,11 +81,18 @@ export const TimerSchema = Schema.Struct({
   expireAfterMs: Schema.optionalKey(
     DurationMs.pipe(described("How long after executeAt the first attempt may begin.")),
   ),
+  onExpire: Schema.optionalKey(
+    Schema.Literals(expiryRules).annotate({ description: "What happens if it expires: dead when absent." }),
+  ),
+  onDead: Schema.optionalKey(OnDeadSchema),
   correlationId: Schema.String.annotate({
     description: "The caller's own id of the work that the timer belongs to, or one that the service made.",
   }),
   tags: Schema.optionalKey(
     Schema.Array(Schema.String).annotate({ description: "Words to find the timer by." }),
+  ),
+  traceparent: Schema.optionalKey(
+    Schema.String.annotate({ description: "The trace that the webhook continues." }),
   ),
   createdAt: Instant.pipe(described("When this life of the key was created.")),
   updatedAt: Instant.pipe(described("When the timer was last armed, or when its latest attempt ended.")),
@@ -100,7 +108,7 @@ export const TimerSchema = Schema.Struct({
   reason: Schema.optionalKey(
     Schema.String.annotate({
       description:
-        "Why it is dead: attemptsExhausted, durationExhausted, expired, refused, egressRefused, invalidTarget.",
+        "Why it is dead: attemptsExhausted, durationExhausted, expired, refused, egressRefused, invalidTarget. Why it is cancelled, if no call cancelled it: expired (by onExpire), notDead (a call of onDead whose timer is not dead).",
     }),
   ),
 })

@@ -49,3 +49,17 @@ export const TimerId = Schema.String.annotate({ message: idMessage })
   .pipe(Schema.brand("TimerId"))
 
 export type TimerId = typeof TimerId.Type
+
+/** The call of `onDead` is itself a timer. Its id is this, and the fireId of the arming that died. */
+export const deadIdPrefix = "_dead."
+
+/** The id of a timer that a caller creates. Timers that the service made can be read, changed and cancelled by their ids. */
+export const NewTimerId = TimerId.check(
+  Schema.makeFilter(
+    (text: string) =>
+      text.startsWith(deadIdPrefix)
+        ? `must not begin with ${deadIdPrefix}, which is reserved for calls of onDead`
+        : undefined,
+    { toJsonSchema: () => [{ not: { pattern: "^_dead\\." } }, true] },
+  ),
+)

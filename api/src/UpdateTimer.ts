@@ -1,7 +1,7 @@
 /**
  * `/timers/update`: what is absent keeps its value, and null clears it where there is something to clear:
- * the payload, the expiry, the tags, and the retry policy, which then is the default one. A retry policy that is
- * given replaces the old one as a whole.
+ * the payload, the expiry with its rule, onDead, the tags, and the retry policy, which then is the default one. A retry policy
+ * that is given replaces the old one as a whole.
  */
 import { Schema } from "effect"
 import { AnyJson } from "./AnyJson.ts"
@@ -13,11 +13,12 @@ import { described, usedFor } from "./described.ts"
 import { Instant } from "./Instant.ts"
 import { type Limits, limitHint } from "./Limits.ts"
 import { Namespace } from "./Namespace.ts"
+import { expiresIfOnExpire, OnExpire } from "./OnExpire.ts"
 import { atMostOneOf } from "./oneOf.ts"
 import { perLimits } from "./perLimits.ts"
 import { makeRetryPolicyInput } from "./RetryPolicy.ts"
 import { Tags } from "./Tags.ts"
-import { makeTargetInput } from "./Target.ts"
+import { makeOnDead, makeTargetInput, onDeadMessage } from "./Target.ts"
 import { Revision, TimerSchema } from "./Timer.ts"
 import { TimerId } from "./TimerId.ts"
 import { Warnings } from "./Warnings.ts"
@@ -30,6 +31,8 @@ const changeable = [
   "payload",
   "retryPolicy",
   "expireAfter",
+  "onExpire",
+  "onDead",
   "correlationId",
   "tags",
 ] as const
@@ -63,6 +66,10 @@ export const makeUpdateTimer = perLimits((limits: Limits) =>
         message: "must be a duration such as 1h30m, or null to clear it",
       }),
     ),
+    onExpire: Schema.optionalKey(OnExpire),
+    onDead: Schema.optionalKey(
+      Schema.NullOr(makeOnDead(limits)).annotate({ message: `${onDeadMessage}, or null for none` }),
+    ),
     correlationId: Schema.optionalKey(CorrelationId),
     tags: Schema.optionalKey(
       Schema.NullOr(Tags).annotate({ message: "must be an array of 1 to 10 tags, or null for none" }),
@@ -72,9 +79,14 @@ export const makeUpdateTimer = perLimits((limits: Limits) =>
     .annotate({
       message: "must be a JSON object",
       description:
-        "What is to change. Absent keeps; null clears payload, expireAfter and tags, and sets retryPolicy to its default.",
+        "What is to change. Absent keeps; null clears payload, expireAfter, onDead and tags, and sets retryPolicy to its default.",
     })
-    .check(atMostOneOf("executeAt", "delay"), atMostOneOf("callbackUrl", "target"), changesSomething)
+    .check(
+      atMostOneOf("executeAt", "delay"),
+      atMostOneOf("callbackUrl", "target"),
+      expiresIfOnExpire,
+      changesSomething,
+    )
     .annotate({ identifier: "UpdateTimer" }),
 )
 

@@ -36,6 +36,40 @@ describe("a create", () => {
     })
   })
 
+  test("may say what happens when it expires, but only if it can expire", () => {
+    for (const onExpire of ["dead", "drop"]) {
+      expect(refusalsOf(CreateTimer, { ...body, expireAfter: "1h", onExpire })).toEqual([])
+      expect(refusalsOf(CreateTimer, { ...body, onExpire })).toEqual([
+        "/onExpire needs expireAfter: give both of them, or neither",
+      ])
+    }
+    expect(refusalsOf(CreateTimer, { ...body, expireAfter: "1h", onExpire: "keep" })).toEqual([
+      "/onExpire must be one of dead, drop",
+    ])
+  })
+
+  test("may name who is told when it is dead: a webhook or an event", () => {
+    for (const onDead of [{ type: "event" }, { type: "webhook", url: "https://example.com/dead" }]) {
+      expect(refusalsOf(CreateTimer, { ...body, onDead })).toEqual([])
+    }
+    for (const onDead of [{ type: "handler" }, "https://example.com/dead", null]) {
+      expect(refusalsOf(CreateTimer, { ...body, onDead })).toEqual([
+        "/onDead must be an object whose type is webhook or event",
+      ])
+    }
+    expect(refusalsOf(CreateTimer, { ...body, onDead: { type: "webhook", url: "ftp://x" } })).toHaveLength(1)
+  })
+
+  test("must not take an id that the service makes itself", () => {
+    const reserved = "_dead.0194fdc2-fa2f-7fb1-8a3c-1b2c3d4e5f60"
+    expect(refusalsOf(CreateTimer, { ...body, timerId: reserved })).toEqual([
+      "/timerId must not begin with _dead., which is reserved for calls of onDead",
+    ])
+    for (const timerId of ["_dead", "_deadline", "a_dead.b"]) {
+      expect(refusalsOf(CreateTimer, { ...body, timerId })).toEqual([])
+    }
+  })
+
   test("needs only a namespace, a time and a target", () => {
     expect(refusalsOf(CreateTimer, without("timerId"))).toEqual([])
     expect(refusalsOf(CreateTimer, {})).toEqual(["/namespace is required"])

@@ -34,6 +34,18 @@ describe("what is put for a namespace", () => {
     ).toMatchObject({ retryPolicy: { maxAttempts: 3, initialInterval: 1_000 }, maxPending: 0, paused: false })
   })
 
+  test("may name who is told of dead timers", () => {
+    for (const onDead of [{ type: "event" }, { type: "webhook", url: "https://h/" }, null]) {
+      expect(refusalsOf(put, { namespace: "shop", onDead })).toEqual([])
+    }
+    expect(refusalsOf(put, { namespace: "shop", onDead: 5 })).toEqual([
+      "/onDead must be an object whose type is webhook or event, or null",
+    ])
+    expect(refusalsOf(put, { namespace: "shop", onDead: { type: "handler" } })).toEqual([
+      "/onDead must be an object whose type is webhook or event",
+    ])
+  })
+
   test("is reset by null", () => {
     const resets = {
       webhookSecrets: null,

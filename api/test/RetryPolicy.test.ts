@@ -6,6 +6,7 @@ import {
   defaultRetryPolicy,
   makeRetryPolicyInput,
   RetryPolicySchema,
+  shownRetryPolicy,
 } from "../src/RetryPolicy.ts"
 import { decoded, refusalsOf } from "./refusals.ts"
 
@@ -44,6 +45,49 @@ describe("a retry policy", () => {
     })
     expect(Schema.encodeSync(RetryPolicySchema)(policy)).toEqual(input)
     expect(Schema.decodeUnknownSync(RetryPolicySchema)(input)).toEqual(policy)
+  })
+
+  test("may list its waits: one attempt more, no jitter, and shown as it was given", () => {
+    const input = { waits: ["1m", "1h", "1d"], maxDuration: "7d" }
+    const policy = completeRetryPolicy(decoded(RetryPolicyInput, input))
+    expect(policy).toMatchObject({ maxAttempts: 4, jitter: 0, waitsMs: [60_000, 3_600_000, 86_400_000] })
+    expect(Schema.encodeSync(RetryPolicySchema)(shownRetryPolicy(policy))).toEqual(input)
+    expect(Schema.decodeUnknownSync(RetryPolicySchema)(input)).toEqual(shownRetryPolicy(policy))
+    expect(completeRetryPolicy({ waits: [] }).maxAttempts).toBe(1)
+    const longest = Array.from({ length: 99 }, () => "30d")
+    expect(completeRetryPolicy(decoded(RetryPolicyInput, { waits: longest })).maxAttempts).toBe(100)
+  })
+
+  test("has one form: the other one is refused beside waits, and takes nothing from it", () => {
+    for (const [field, value] of [
+      ["maxAttempts", 3],
+      ["initialInterval", "1s"],
+      ["backoffMultiplier", 2],
+      ["maxInterval", "1h"],
+      ["jitter", 0],
+    ]) {
+      expect(refusalsOf(RetryPolicyInput, { waits: ["1m"], [String(field)]: value })).toEqual([
+        `/${field} cannot be given together with waits: remove one of them`,
+      ])
+    }
+    const waits = completeRetryPolicy({ waits: [7], maxDuration: 9 })
+    expect(completeRetryPolicy(undefined, waits)).toBe(waits)
+    expect(completeRetryPolicy({ maxAttempts: 3 }, waits)).toEqual({ ...defaultRetryPolicy, maxAttempts: 3 })
+    expect(
+      completeRetryPolicy({ waits: [5] }, { ...defaultRetryPolicy, maxDurationMs: 9 }),
+    ).not.toHaveProperty("maxDurationMs")
+  })
+
+  test("refuses waits that are too many, too long, or no durations", () => {
+    const many = Array.from({ length: 100 }, () => "1s")
+    const message = "/waits must be an array of at most 99 durations"
+    expect(refusalsOf(RetryPolicyInput, { waits: many })).toEqual([message])
+    expect(refusalsOf(RetryPolicyInput, { waits: "1m" })).toEqual([message])
+    for (const wait of ["0s", "31d", 5, "soon"]) {
+      expect(refusalsOf(RetryPolicyInput, { waits: ["1s", wait] })).toEqual([
+        expect.stringMatching(/^\/waits\/1 must be a duration/),
+      ])
+    }
   })
 
   test("never ends with an initial interval above its maximum", () => {

@@ -18,6 +18,21 @@ describe("a ScheduleTimer", () => {
     expect(dueAt).toBe(Date.UTC(2030, 0, 1, 9, 0, 0, 1))
   })
 
+  test("may list retry waits and name its trace; ids that the service makes are refused", () => {
+    const traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+    const command = Result.getOrThrow(
+      decodeScheduleTimer({ ...sample, traceparent, retryPolicy: { waits: ["1m"] } }),
+    )
+    expect(command).toMatchObject({ traceparent, retryPolicy: { waits: [60_000] } })
+    const refused = (fields: object) => {
+      const result = decodeScheduleTimer({ ...sample, ...fields })
+      return Result.isFailure(result) && result.failure
+    }
+    expect(refused({ serviceCallId: "_dead.x" })).toStartWith("/serviceCallId must not begin with _dead.")
+    expect(refused({ traceparent: "x" })).toStartWith("/traceparent must be a W3C traceparent")
+    expect(refused({ retryPolicy: { waits: ["1m"], jitter: 0 } })).toStartWith("/retryPolicy/jitter cannot")
+  })
+
   test("is refused for what is missing or wrong, by name", () => {
     for (const [field, value] of [
       ["tenantId", "a.*"],

@@ -17,6 +17,21 @@ describe("an update", () => {
     expect(request).toEqual({ ...key, payload: null, retryPolicy: null, expireAfter: null })
   })
 
+  test("sets onExpire only together with expireAfter, and clears onDead by null", () => {
+    expect(refusalsOf(UpdateTimer, { ...key, expireAfter: "1h", onExpire: "drop" })).toEqual([])
+    for (const rest of [{}, { expireAfter: null }]) {
+      expect(refusalsOf(UpdateTimer, { ...key, ...rest, onExpire: "drop" })).toEqual([
+        "/onExpire needs expireAfter: give both of them, or neither",
+      ])
+    }
+    expect(refusalsOf(UpdateTimer, { ...key, onDead: null })).toEqual([])
+    expect(refusalsOf(UpdateTimer, { ...key, onDead: { type: "handler" } })).toEqual([
+      "/onDead must be an object whose type is webhook or event",
+    ])
+    // Timers that the service made may be changed.
+    expect(refusalsOf(UpdateTimer, { ...key, timerId: "_dead.x", delay: "1h" })).toEqual([])
+  })
+
   test("cannot clear what a timer must have", () => {
     for (const field of ["executeAt", "delay", "callbackUrl", "target", "correlationId", "ifRevision"]) {
       expect(refusalsOf(UpdateTimer, { ...key, expireAfter: "1h", [field]: null })).toHaveLength(1)

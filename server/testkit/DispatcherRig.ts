@@ -76,6 +76,7 @@ export class DispatcherRig {
       hostOf: (target) => ("url" in target ? new URL(target.url).host : target.type),
     }
     this.dispatcher = new Dispatcher({
+      confirmed: (_, attempt) => attempt,
       limits: { ...rigLimits, ...limits },
       terms: {
         mostInFlight: (namespace) => this.mostInFlight.get(namespace) ?? Number.POSITIVE_INFINITY,

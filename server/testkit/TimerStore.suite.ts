@@ -384,7 +384,28 @@ const payloadLaws = (fixture: StoreFixture): void => {
         },
         expireAfterMs: 60_000,
       } as const
-      const puts = [samplePut({ spec }), samplePut({ spec: { ...spec, target: { type: "event" } } })]
+      const telling = {
+        ...spec,
+        retryPolicy: { ...spec.retryPolicy, waitsMs: [60_000, 5] },
+        onExpire: "drop",
+        onDead: spec.target,
+      } as const
+      const death = {
+        timerId: "é",
+        fireId: sampleId(),
+        revision: 5,
+        executeAt: 6,
+        reason: "refused",
+        attempts: 2,
+      }
+      const lastAttempt = { at: 7, durationMs: 8, status: 410, error: "gone" }
+      const puts = [
+        samplePut({ spec }),
+        samplePut({ spec: { ...spec, target: { type: "event" } } }),
+        samplePut({ spec: telling }),
+        samplePut({ spec: { ...spec, death } }),
+        samplePut({ spec: { ...spec, onDead: { type: "event" }, death: { ...death, lastAttempt } } }),
+      ]
       yield* write(puts)
       for (const { timer } of puts) expect((yield* store.find(timer)).pending).toEqual(timer)
     }),

@@ -23,6 +23,7 @@ import {
 
 export const timerStoreDeadLettersSuite = (fixture: StoreFixture): void => {
   describe("dead letters", () => {
+    dropLaws(fixture)
     replayLaws(fixture)
     discardLaws(fixture)
     repeatLaws(fixture)
@@ -49,6 +50,47 @@ const lettersOf = Effect.fnUntraced(function* (key: Pick<Timer, "namespace" | "t
   })
   return items.flatMap((item): ReadonlyArray<FinishedLife> => (item.state === "pending" ? [] : [item.life]))
 })
+
+const dropLaws = (fixture: StoreFixture): void => {
+  const law = lawsOf(fixture)
+
+  law("a timer that is dropped ends as cancelled, with the reason, and leaves no dead letter", () =>
+    Effect.gen(function* () {
+      const { store, write } = yield* owned
+      const timer = sampleTimer({ payload: new Uint8Array([1]), tags: ["t"] })
+      yield* write([putOf(timer)])
+      const { attemptLog: _, ...outcome } = outcomeOf(timer, { to: "dropped", reason: "expired" })
+      expect(yield* write([outcome])).toEqual([{ result: "settled" }])
+      const { pending, last } = yield* store.find(timer)
+      expect(pending).toBeUndefined()
+      expect(last).toMatchObject({ state: "cancelled", reason: "expired", attempts: 0, tags: ["t"] })
+      expect(last).not.toHaveProperty("payload")
+      expect(yield* lettersOf(timer)).toEqual([])
+      expect(yield* store.tally).toMatchObject({ created: 1, cancelled: 1, dead: 0 })
+      const { items } = yield* store.list({
+        namespace: timer.namespace,
+        state: "cancelled",
+        reversed: false,
+        includePayload: true,
+        limit: 10,
+      })
+      expect(items).toMatchObject([{ state: "cancelled", life: { reason: "expired" } }])
+    }),
+  )
+
+  law("an outcome without an attempt moves the timer and uses no attempt", () =>
+    Effect.gen(function* () {
+      const { store, write } = yield* owned
+      const timer = sampleTimer()
+      yield* write([putOf(timer)])
+      const fireAt = timer.fireAt + 9
+      const { attemptLog: _, ...outcome } = outcomeOf(timer, { to: "retry", fireAt })
+      yield* write([outcome])
+      yield* write([outcome])
+      expect((yield* store.find(timer)).pending).toMatchObject({ attempts: 0, fireAt, fireId: timer.fireId })
+    }),
+  )
+}
 
 const replayLaws = (fixture: StoreFixture): void => {
   const law = lawsOf(fixture)

@@ -45,8 +45,7 @@ export const timerStoreFieldsSuite = (fixture: StoreFixture): void => {
       Effect.gen(function* () {
         const { store, write } = yield* owned
         const dead = fullLife("full")
-        const { reason: _, ...rest } = withoutPayload(fullLife("ended"))
-        const ended: FinishedLife = { ...rest, state: "cancelled" }
+        const ended: FinishedLife = { ...withoutPayload(fullLife("ended")), state: "cancelled" }
         yield* write([restoredLife(dead), restoredLife(ended)])
         expect((yield* store.find(dead)).last).toEqual(dead)
         expect((yield* store.find(ended)).last).toEqual(ended)

@@ -349,7 +349,9 @@ const thenOf = (a: number, now: number): Then =>
             latenessMs: 0,
             ...(a > 5 ? { payload: new Uint8Array([a]) } : {}),
           }
-        : { to: "dead", reason: "refused" }
+        : a % 8 === 3
+          ? { to: "dead", reason: "refused" }
+          : { to: "dropped", reason: "expired" }
 
 const names = Object.keys(emptyTally) as ReadonlyArray<keyof Tally>
 

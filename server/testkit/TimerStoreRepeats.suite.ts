@@ -63,6 +63,7 @@ const sameAnswers = (fixture: StoreFixture): void => {
       outcomeOf(timer, { to: "rearmed", executeAt: timer.fireAt + 9, fireId: sampleId(), latenessMs: 0 }),
     ],
     ["outcome dead", before, outcomeOf(timer, { to: "dead", reason: "refused" })],
+    ["outcome dropped", before, outcomeOf(timer, { to: "dropped", reason: "expired" })],
   ]
   for (const [title, prepared, item] of kinds) {
     law(`a repeated ${title} is harmless and gets the same answer`, () =>

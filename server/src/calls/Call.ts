@@ -10,6 +10,8 @@ export interface Asked<Body> {
   readonly caller: Caller
   /** When the request had arrived, by the wall clock: what `delay` counts from. */
   readonly receivedAt: number
+  /** The trace that the request belongs to, by its header; only for calls that keep it. */
+  readonly traceparent?: string
 }
 
 export type Call<Body, Answer> = (asked: Asked<Body>) => Effect.Effect<Answer, Problem>

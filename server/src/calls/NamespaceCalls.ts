@@ -11,7 +11,8 @@ import type {
   PutNamespaceAnswer,
 } from "@punctual/api/NamespaceSettings"
 import type { Problem } from "@punctual/api/Problem"
-import { completeRetryPolicy } from "@punctual/api/RetryPolicy"
+import { completeRetryPolicy, shownRetryPolicy } from "@punctual/api/RetryPolicy"
+import { completeOnDead } from "@punctual/api/Target"
 import { secretBytes } from "@punctual/api/WebhookSecret"
 import { Effect } from "effect"
 import { editSettings, type SettingsEdit } from "../domain/editSettings.ts"
@@ -19,9 +20,11 @@ import { Scheduler } from "../engine/front/Scheduler.ts"
 import { NamespaceDirectory } from "../engine/namespaces/NamespaceDirectory.ts"
 import type { CannotSeal, ReadyToSeal } from "../engine/namespaces/SealingKeys.ts"
 import type { SettingsRecord } from "../engine/namespaces/SettingsRecords.ts"
+import { Deliverers } from "../ports/Deliverer.ts"
 import { WallClock } from "../ports/WallClock.ts"
 import type { Call } from "./Call.ts"
 import { refuseChange, refuseRead } from "./problemOf.ts"
+import { whyNoTarget } from "./timerCommand.ts"
 
 export interface NamespaceCalls {
   readonly put: Call<PutNamespace, PutNamespaceAnswer>
@@ -35,16 +38,21 @@ const countedAtOnce = 4
 
 export const makeNamespaceCalls = (
   limits: Limits,
-): Effect.Effect<NamespaceCalls, never, NamespaceDirectory | Scheduler | WallClock> =>
+): Effect.Effect<NamespaceCalls, never, NamespaceDirectory | Scheduler | Deliverers | WallClock> =>
   Effect.gen(function* () {
     const directory = yield* NamespaceDirectory
     const view = viewing(directory, yield* Scheduler)
     const wall = yield* WallClock
+    const { byType } = yield* Deliverers
+    const terms = { targetTypes: new Set(byType.keys()) }
     return {
       put: ({ body }) => {
         const nowMs = wall.now()
+        const onDead = body.onDead && completeOnDead(body.onDead, limits)
+        const refused = whyNoTarget(onDead ?? undefined, "onDead", { pointer: "" }, terms)
+        if (refused !== undefined) return Effect.fail(refused)
         return Effect.gen(function* () {
-          const { edit, madeFile } = yield* editOf(body, directory)
+          const { edit, madeFile } = yield* editOf(body, directory, onDead)
           const record = yield* directory.change(body.namespace, nowMs, (settings) =>
             Effect.succeed(editSettings(settings, edit, nowMs)),
           )
@@ -96,9 +104,10 @@ const listing = (
 const editOf = (
   body: PutNamespace,
   directory: NamespaceDirectory["Service"],
+  onDead: SettingsEdit["onDead"],
 ): Effect.Effect<ReadyToSeal & { readonly edit: SettingsEdit }, Problem> =>
   Effect.gen(function* () {
-    const { namespace, webhookSecrets, retryPolicy, ...plain } = body
+    const { namespace, webhookSecrets, retryPolicy, onDead: _, ...plain } = body
     const ready =
       webhookSecrets == null ? {} : yield* Effect.mapError(directory.readyToSeal(namespace), noKey)
     const sealed = webhookSecrets?.map((secret) => directory.seal.seal(namespace, bytesOf(secret)))
@@ -108,6 +117,7 @@ const editOf = (
       ...(retryPolicy === undefined
         ? {}
         : { retryPolicy: retryPolicy === null ? null : completeRetryPolicy(retryPolicy) }),
+      ...(onDead === undefined ? {} : { onDead }),
     }
     return { ...ready, edit }
   })
@@ -129,6 +139,7 @@ const shown = ({
   const {
     webhookSecrets = [],
     retryPolicy,
+    onDead,
     maxInFlight,
     maxPending,
     createsPerSecond,
@@ -137,7 +148,8 @@ const shown = ({
   return {
     namespace,
     webhookSecrets: webhookSecrets.map(({ fingerprint }) => ({ fingerprint })),
-    ...(retryPolicy === undefined ? {} : { retryPolicy }),
+    ...(retryPolicy === undefined ? {} : { retryPolicy: shownRetryPolicy(retryPolicy) }),
+    ...(onDead === undefined ? {} : { onDead }),
     ...(maxInFlight === undefined ? {} : { maxInFlight }),
     ...(maxPending === undefined ? {} : { maxPending }),
     ...(createsPerSecond === undefined ? {} : { createsPerSecond }),

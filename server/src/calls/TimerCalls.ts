@@ -123,7 +123,7 @@ const creating = (scheduler: Front, terms: CommandTerms): Pick<TimerCalls, "crea
 
   return {
     create: (asked) => {
-      const command = createCommand(asked.body, receivedAs(asked), terms)
+      const command = createCommand(withTrace(asked), receivedAs(asked), terms)
       if (command instanceof InvalidRequest) return Effect.fail(command)
       return Effect.matchEffect(scheduler.create(command), {
         onFailure: refuse,
@@ -264,6 +264,10 @@ const receivedAs = <Payload>({ body, receivedAt }: Asked<{ readonly payload?: Pa
   at: receivedAt,
   pointer: "",
 })
+
+/** The trace of the request, unless the body names one. */
+const withTrace = ({ body, traceparent }: Asked<WithPayload<CreateTimer>>): WithPayload<CreateTimer> =>
+  traceparent === undefined || body.traceparent !== undefined ? body : { ...body, traceparent }
 
 const timerExists = (timer: Timer): TimerExists =>
   new TimerExists({ detail: `A timer with this id is pending, at revision ${timer.revision}.` })

@@ -6,6 +6,7 @@ import { invalidField } from "@punctual/api/invalidRequest"
 import { type Limits, limitHint } from "@punctual/api/Limits"
 import type { InvalidRequest } from "@punctual/api/Problem"
 import { completeRetryPolicy, defaultRetryPolicy } from "@punctual/api/RetryPolicy"
+import { completeOnDead } from "@punctual/api/Target"
 import type { UpdateTimer } from "@punctual/api/UpdateTimer"
 import type { Mutable, RetryPolicy, Spec, Target } from "../domain/Timer.ts"
 import { addedIn, copyAdded } from "../domain/timerFields.ts"
@@ -45,7 +46,8 @@ export const createCommand = (
   const refused =
     whyTooFar(executeAt, received, terms) ??
     whyTooLarge(payload, received, terms) ??
-    whyNoTarget(spec?.target, received, terms)
+    whyNoTarget(spec?.target, "target", received, terms) ??
+    whyNoTarget(spec?.onDead, "onDead", received, terms)
   if (refused !== undefined) return refused
   if (executeAt === undefined || spec === undefined) {
     throw new Error("a create without a time or a target has passed its schema")
@@ -64,12 +66,13 @@ export const createCommand = (
 }
 
 const specOf = (request: CreateTimer, terms: CommandTerms): Spec | undefined => {
-  const { namespace, callbackUrl, retryPolicy, expireAfter } = request
+  const { namespace, callbackUrl, retryPolicy, expireAfter, onExpire, onDead } = request
   const defaults = terms.retryPolicyOf(namespace)
   const isPlain =
     callbackUrl !== undefined &&
     retryPolicy === undefined &&
     expireAfter === undefined &&
+    onDead === undefined &&
     defaults === defaultRetryPolicy
   const known = isPlain ? terms.plainSpecs.get(callbackUrl) : undefined
   if (known !== undefined) return known
@@ -79,6 +82,8 @@ const specOf = (request: CreateTimer, terms: CommandTerms): Spec | undefined => 
     target,
     retryPolicy: completeRetryPolicy(retryPolicy, defaults),
     ...(expireAfter === undefined ? {} : { expireAfterMs: expireAfter }),
+    ...(onExpire === "drop" ? { onExpire } : {}),
+    ...(onDead === undefined ? {} : { onDead: completeOnDead(onDead, terms.limits) }),
   }
   if (isPlain) {
     if (terms.plainSpecs.size === mostPlainSpecs) terms.plainSpecs.clear()
@@ -94,11 +99,13 @@ export const updateCommand = (
 ): UpdateCommand | InvalidRequest => {
   const executeAt = executeAtOf(request, received.at)
   const target = targetOf(request, terms.limits)
+  const onDead = request.onDead && completeOnDead(request.onDead, terms.limits)
   const { payload } = received
   const refused =
     whyTooFar(executeAt, received, terms) ??
     whyTooLarge(payload, received, terms) ??
-    whyNoTarget(target, received, terms)
+    whyNoTarget(target, "target", received, terms) ??
+    whyNoTarget(onDead ?? undefined, "onDead", received, terms)
   if (refused !== undefined) return refused
   return {
     namespace: request.namespace,
@@ -116,6 +123,8 @@ export const updateCommand = (
             ),
           }),
       ...(request.expireAfter === undefined ? {} : { expireAfterMs: request.expireAfter }),
+      ...(request.onExpire === undefined ? {} : { onExpire: request.onExpire }),
+      ...(onDead === undefined ? {} : { onDead }),
       ...(request.payload === null ? { payload: null } : payload === undefined ? {} : { payload }),
       ...(request.correlationId === undefined ? {} : { correlationId: request.correlationId }),
       ...addedIn(request),
@@ -156,14 +165,16 @@ const whyTooLarge = (
       )
     : undefined
 
-const whyNoTarget = (
+/** Why nobody can deliver to the target of this field. */
+export const whyNoTarget = (
   target: Target | undefined,
-  received: Received,
-  { targetTypes }: CommandTerms,
+  field: "target" | "onDead",
+  received: Pick<Received, "pointer">,
+  { targetTypes }: Pick<CommandTerms, "targetTypes">,
 ): InvalidRequest | undefined =>
   target !== undefined && !targetTypes.has(target.type)
     ? invalidField(
-        `${received.pointer}/target/type`,
+        `${received.pointer}/${field}/type`,
         `"${target.type}" has nobody to deliver it here: use one of ${[...targetTypes].join(", ")}`,
       )
     : undefined

@@ -3,7 +3,10 @@
 /** An instant named by the far side: absolute, or counted from the end of the attempt. */
 export type NextTime = { readonly atMs: number } | { readonly inMs: number }
 
-export type Delivery =
+export type Delivery = Attempted | NoDelivery
+
+/** How an attempt ended. */
+export type Attempted =
   | { readonly kind: "delivered"; readonly status?: number }
   | {
       readonly kind: "rearm"
@@ -32,3 +35,8 @@ export type Delivery =
       /** How the answer's body begins. */
       readonly answer?: string
     }
+
+/** The engine made no attempt: the call is no longer needed, or it is too early to know whether it is. */
+export type NoDelivery =
+  | { readonly kind: "dropped"; readonly reason: string }
+  | { readonly kind: "postponed"; readonly inMs: number; readonly error: string }

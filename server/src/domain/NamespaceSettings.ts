@@ -1,6 +1,6 @@
 // What an operator has set for a namespace. A namespace without settings has the defaults: nothing here is needed to
 // create a timer.
-import type { RetryPolicy } from "./Timer.ts"
+import type { OnDead, RetryPolicy } from "./Timer.ts"
 
 /** A secret of webhooks as it is stored: sealed under a key that the store does not hold. */
 export interface SealedSecret {
@@ -18,6 +18,8 @@ export interface PastPause {
 export interface NamespaceSettings {
   readonly webhookSecrets?: ReadonlyArray<SealedSecret>
   readonly retryPolicy?: RetryPolicy
+  /** Who is told of its dead timers that have no onDead of their own. */
+  readonly onDead?: OnDead
   readonly maxInFlight?: number
   readonly maxPending?: number
   readonly createsPerSecond?: number

@@ -23,6 +23,9 @@ export interface WebhookTarget {
 
 export type Target = WebhookTarget | { readonly type: "event" } | { readonly type: "handler" }
 
+/** Who is told of a dead timer. */
+export type OnDead = Exclude<Target, { readonly type: "handler" }>
+
 export interface RetryPolicy {
   readonly maxAttempts: number
   readonly initialIntervalMs: number
@@ -30,6 +33,8 @@ export interface RetryPolicy {
   readonly maxIntervalMs: number
   readonly jitter: number
   readonly maxDurationMs?: number
+  /** The wait after each failed attempt, in place of one that grows. The fields above then follow from it. */
+  readonly waitsMs?: ReadonlyArray<number>
 }
 
 /** What stays the same over all attempts of an arming, payload apart. */
@@ -37,11 +42,28 @@ export interface Spec {
   readonly target: Target
   readonly retryPolicy: RetryPolicy
   readonly expireAfterMs?: number
+  /** Expired, the timer ends without a dead letter. */
+  readonly onExpire?: "drop"
+  /** Who is told if the timer is dead; absent, whoever its namespace names. */
+  readonly onDead?: OnDead
+  /** The timer is itself such a call: it tells of this death. */
+  readonly death?: Death
   /**
    * Why the stored texts of this timer or life cannot be read. The rest of the spec is then a stand-in. Such a row is
    * set aside: it is neither fired, nor shown, nor written back.
    */
   readonly unreadable?: string
+}
+
+/** The end of an arming, as its onDead is told of it. Namespace, correlation id, tags and payload are those of the call. */
+export interface Death {
+  readonly timerId: string
+  readonly fireId: string
+  readonly revision: number
+  readonly executeAt: number
+  readonly reason: string
+  readonly attempts: number
+  readonly lastAttempt?: Attempt
 }
 
 /** One try to deliver, in short. */
@@ -75,6 +97,8 @@ export interface Timer extends TimerKey {
   readonly correlationId: string
   /** The caller's own words to find it by. */
   readonly tags?: ReadonlyArray<string>
+  /** The trace of the call that created it, which its webhooks continue. */
+  readonly traceparent?: string
   readonly spec: Spec
   readonly payload?: Uint8Array
 }
@@ -99,12 +123,13 @@ export interface FinishedLife extends TimerKey {
   readonly createdAt: number
   readonly finishedAt: number
   readonly latenessMs?: number
-  /** Why it is dead: `attemptsExhausted`, `expired`, `refused`, `egressRefused` … */
+  /** Why it is dead: `attemptsExhausted`, `expired`, `refused` … Why it is cancelled, if no call did that: `expired`, `notDead`. */
   readonly reason?: string
   /** The id of the cancel that ended it, so that a repeated cancel gets the same answer. */
   readonly endedBy?: string
   readonly correlationId: string
   readonly tags?: ReadonlyArray<string>
+  readonly traceparent?: string
   readonly spec: Spec
   readonly payload?: Uint8Array
 }

@@ -3,7 +3,7 @@
 // same item, and is harmless as long as nobody else has written its key since. Where others may have, the
 // repeat is marked (`isRepeat`), and is done only if it surely was not done before; else its answer is `unknown`.
 import { type AttemptLog, attemptLogBytes } from "./AttemptLog.ts"
-import type { FinishedLife, Spec, Target, Timer, TimerKey } from "./Timer.ts"
+import type { FinishedLife, OnDead, Spec, Target, Timer, TimerKey } from "./Timer.ts"
 import type { AddedChanges } from "./timerFields.ts"
 
 export type OnExisting = "replace" | "keep" | "fail"
@@ -35,6 +35,8 @@ export interface Change {
     readonly target?: Spec["target"]
     readonly retryPolicy?: Spec["retryPolicy"]
     readonly expireAfterMs?: number | null
+    readonly onExpire?: "dead" | "drop"
+    readonly onDead?: OnDead | null
     readonly payload?: Uint8Array | null
     readonly correlationId?: string
   }
@@ -83,6 +85,8 @@ export type Then =
       readonly payload?: Uint8Array
     }
   | { readonly to: "dead"; readonly reason: string }
+  /** It ends as cancelled: nobody will look at it again. */
+  | { readonly to: "dropped"; readonly reason: string }
 
 /**
  * What came of attempt number `attempt` of the timer's arming. It applies only to the row that still
@@ -264,6 +268,7 @@ export const itemBytes = (item: WriteItem): number =>
   500 +
   (payloadOf(item)?.byteLength ?? 0) +
   targetBytes(item.kind === "change" ? item.set.target : specIn(item)?.target) +
+  targetBytes((item.kind === "change" ? item.set : specIn(item))?.onDead) +
   tagBytes(tagsIn(item)) +
   (item.kind === "outcome" ? attemptLogBytes(item.attemptLog) : 0)
 
@@ -295,7 +300,7 @@ const tagsIn = (item: WriteItem): ReadonlyArray<string> | null | undefined => {
 /** Most timers of a program share a few targets. */
 const targetSizes = new WeakMap<Target, number>()
 
-const targetBytes = (target: Target | undefined): number => {
+const targetBytes = (target: Target | null | undefined): number => {
   if (target?.type !== "webhook") return 0
   const known = targetSizes.get(target)
   if (known !== undefined) return known

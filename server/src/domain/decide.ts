@@ -252,6 +252,13 @@ export const decideOutcome = (outcome: Outcome, { pending, last }: Known): Decis
         finished: { ...endOfLife(ended, "dead", outcome.at), reason: then.reason },
         tally: { dead: 1 },
       }
+    case "dropped":
+      return {
+        answer: { result: "settled" },
+        pending: null,
+        finished: { ...cancelledLife(ended, outcome.at), reason: then.reason },
+        tally: { cancelled: 1 },
+      }
   }
 }
 
@@ -320,13 +327,24 @@ const armAnew = (pending: Timer, { fireId, at, set }: Pick<Change, "fireId" | "a
 }
 
 /** The same object if nothing of it is set, so that a store need not write it again. */
-const specAfter = (spec: Spec, { target, retryPolicy, expireAfterMs }: Change["set"]): Spec => {
-  if (target === undefined && retryPolicy === undefined && expireAfterMs === undefined) return spec
+const specAfter = (spec: Spec, set: Change["set"]): Spec => {
+  const { target, retryPolicy, expireAfterMs, onExpire, onDead } = set
+  if (
+    (target ?? retryPolicy ?? onExpire) === undefined &&
+    expireAfterMs === undefined &&
+    onDead === undefined
+  )
+    return spec
   const expires = expireAfterMs === undefined ? spec.expireAfterMs : expireAfterMs
+  const told = onDead === undefined ? spec.onDead : onDead
+  const drops = typeof expires === "number" && (onExpire ?? spec.onExpire) === "drop"
   return {
     target: target ?? spec.target,
     retryPolicy: retryPolicy ?? spec.retryPolicy,
     ...(expires === null || expires === undefined ? {} : { expireAfterMs: expires }),
+    ...(drops ? { onExpire: "drop" } : {}),
+    ...(told === null || told === undefined ? {} : { onDead: told }),
+    ...(spec.death === undefined ? {} : { death: spec.death }),
   }
 }
 
@@ -392,12 +410,15 @@ const answerIfSettledBefore = (
         pending.fireAt === then.fireAt
       : then.to === "rearmed"
         ? pending?.fireId === then.fireId
-        : last?.fireId === outcome.timer.fireId && last.state === then.to
+        : last?.fireId === outcome.timer.fireId && last.state === stateAfter[then.to]
   if (!isDone) return { result: "stale" }
-  return pending === undefined || then.to === "delivered" || then.to === "dead"
+  return pending === undefined || then.to in stateAfter
     ? { result: "settled" }
     : { result: "settled", next: pending }
 }
+
+/** How a life ends by an outcome after which nothing is pending. */
+const stateAfter = { delivered: "delivered", dead: "dead", dropped: "cancelled" } as const
 
 /** A create equal to what is pending arms nothing. */
 const asksForSame = (put: Put, pending: Timer): boolean =>

@@ -6,11 +6,12 @@ import {
   type ServiceSettings,
   withPause,
 } from "./NamespaceSettings.ts"
-import type { RetryPolicy } from "./Timer.ts"
+import type { OnDead, RetryPolicy } from "./Timer.ts"
 
 export interface SettingsEdit {
   readonly webhookSecrets?: ReadonlyArray<SealedSecret> | null
   readonly retryPolicy?: RetryPolicy | null
+  readonly onDead?: OnDead | null
   readonly maxInFlight?: number | null
   readonly maxPending?: number | null
   readonly createsPerSecond?: number | null

@@ -41,6 +41,10 @@ export const settle = (timer: Timer, settling: Settling): Then => {
       }
     case "dead":
       return { to: "dead", reason: delivery.reason }
+    case "dropped":
+      return { to: "dropped", reason: delivery.reason }
+    case "postponed":
+      return { to: "retry", fireAt: endedAt + delivery.inMs }
     case "retry": {
       const policy = timer.spec.retryPolicy
       if (attempt >= policy.maxAttempts) return { to: "dead", reason: "attemptsExhausted" }
@@ -58,17 +62,19 @@ export const settle = (timer: Timer, settling: Settling): Then => {
   }
 }
 
-/** The wait after attempt number `attempt`: its interval, shortened by up to `jitter` of it. */
+/**
+ * The wait after attempt number `attempt`: its interval, shortened by up to `jitter` of it, or exactly what the policy lists.
+ * A far side may ask for a longer one, up to the longest wait of the policy.
+ */
 export const waitMs = (
   policy: RetryPolicy,
   attempt: number,
   random: number,
   retryAfterMs: number | undefined,
 ): number => {
-  const interval = Math.min(
-    policy.maxIntervalMs,
-    policy.initialIntervalMs * policy.backoffMultiplier ** (attempt - 1),
-  )
+  const interval =
+    policy.waitsMs?.[attempt - 1] ??
+    Math.min(policy.maxIntervalMs, policy.initialIntervalMs * policy.backoffMultiplier ** (attempt - 1))
   const jittered = Math.ceil(interval * (1 - policy.jitter * random))
   const asked = Math.min(retryAfterMs ?? 0, policy.maxIntervalMs)
   return Math.max(1, jittered, asked)

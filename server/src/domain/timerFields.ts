@@ -35,10 +35,13 @@ export interface TimerField<Name extends string = string> {
 interface AddedField extends TimerField<keyof Timer & keyof FinishedLife> {
   readonly kind: "text" | "number" | "texts"
   readonly isOptional: true
+  /** It says where a request came from, not what it asks for: a create with another one asks for the same. */
+  readonly isOrigin?: true
 }
 
 export const addedFields = [
   { name: "tags", column: "tags", kind: "texts", isOptional: true },
+  { name: "traceparent", column: "traceparent", kind: "text", isOptional: true, isOrigin: true },
 ] as const satisfies ReadonlyArray<AddedField>
 
 export const pendingFields = [
@@ -146,8 +149,13 @@ export const addedIn = (request: AddedChanges): AddedChanges => {
   return named
 }
 
+const comparedNames: ReadonlyArray<string> = (addedFields as ReadonlyArray<AddedField>)
+  .filter(({ isOrigin }) => isOrigin !== true)
+  .map(({ name }) => name)
+
+/** Whether two requests ask for the same, as far as added fields go. */
 export const haveSameAdded = (a: AddedTerms, b: AddedTerms): boolean =>
-  addedNames.every((name) => isSameTerm((a as TermsByName)[name], (b as TermsByName)[name]))
+  comparedNames.every((name) => isSameTerm((a as TermsByName)[name], (b as TermsByName)[name]))
 
 const isSameTerm = (a: unknown, b: unknown): boolean =>
   Array.isArray(a) && Array.isArray(b)

@@ -1,6 +1,7 @@
 // The engine put together, and as those around it see it: is it well, what does it measure, how does it
 // stop. ARCHITECTURE.md tells the way of one timer through the stages that are wired here.
-import { Clock, Context, Effect, Fiber, Layer, Option, Random } from "effect"
+import { Clock, Context, Effect, type Exit, Fiber, Layer, Option, Random } from "effect"
+import type { PutAnswer } from "../domain/WriteItem.ts"
 import { Alarm, type AlarmService } from "../ports/Alarm.ts"
 import { Deliverers } from "../ports/Deliverer.ts"
 import { Ids } from "../ports/Ids.ts"
@@ -9,6 +10,7 @@ import { ShardLeases } from "../ports/ShardLeases.ts"
 import { TimerStore } from "../ports/TimerStore.ts"
 import { ManualClock, WallClock } from "../ports/WallClock.ts"
 import { ClockAdvance } from "./clock/ClockAdvance.ts"
+import { DeadNotices, type DeadNoticesParts } from "./dispatch/DeadNotices.ts"
 import { Dispatcher, type OpenBreaker } from "./dispatch/Dispatcher.ts"
 import type { DispatcherLimits } from "./dispatch/DispatcherLimits.ts"
 import { type DispatchTerms, makeDispatchTerms } from "./dispatch/DispatchTerms.ts"
@@ -16,8 +18,10 @@ import { Settler } from "./dispatch/Settler.ts"
 import { EngineHealth } from "./EngineHealth.ts"
 import { EngineMetrics } from "./EngineMetrics.ts"
 import { Forwarder } from "./forwarding/Forwarder.ts"
+import { CallerWrites } from "./front/CallerWrites.ts"
 import { FlightViews } from "./front/FlightViews.ts"
 import { withQuotas } from "./front/QuotaGate.ts"
+import { NoOwner } from "./front/RefusedWrite.ts"
 import { makeScheduler, Scheduler } from "./front/Scheduler.ts"
 import { WaitingReasons } from "./front/WaitingReasons.ts"
 import { type Guard, makeGuard } from "./Guard.ts"
@@ -158,13 +162,19 @@ const make = Effect.fnUntraced(function* (given: EngineOptions) {
     ownedShards: ownership.ownedCount,
     shards: ownership.shards ?? 0,
   }))
-  const dispatcher = yield* makeDispatcher(parts, terms, notes)
+  let putNotice: DeadNoticesParts["write"] | undefined
+  const notices = new DeadNotices({
+    ...parts,
+    write: (put, onAnswer) => (putNotice === undefined ? onAnswer(notReady()) : putNotice(put, onAnswer)),
+  })
+  const dispatcher = yield* makeDispatcher(parts, terms, notices, notes)
   const ownership: Ownership = yield* makeOwnership(parts, dispatcher, notes)
   const prune = pruneBatchOf(store, wall, options.historyRetentionMs)
   advance = makeAdvance(parts, dispatcher, ownership, state, prune)
   const keeping = yield* Effect.forkScoped(guard("ownership", ownership.keepForever))
   yield* Effect.forkScoped(keepHouse(prune, setAside.lookAgain(bareStore)))
-  const scheduler = yield* makeFront(parts, dispatcher, ownership, state)
+  const { scheduler, writes } = yield* makeFront(parts, dispatcher, ownership, state)
+  putNotice = (put, onAnswer) => writes.begin<PutAnswer>(put, onAnswer)
   const health = new EngineHealth({ ...parts, dispatcher, ownership, isDraining: () => state.isDraining })
   const engine = Engine.of({
     status: () => ({
@@ -220,10 +230,23 @@ const gather = Effect.fnUntraced(function* (given: EngineOptions) {
 })
 
 /** The dispatcher, and the settler of what it ran. Attempts that still run are interrupted when the scope ends. */
-const makeDispatcher = Effect.fnUntraced(function* (parts: Parts, terms: DispatchTerms, notes: Notes) {
+const makeDispatcher = Effect.fnUntraced(function* (
+  parts: Parts,
+  terms: DispatchTerms,
+  notices: DeadNotices,
+  notes: Notes,
+) {
   const { options, deliverers, directory, wall, clock, metrics, runFork } = parts
-  const settler = new Settler({ ...parts, terms, log: (effect) => runFork(effect) })
   const flights = new Set<Fiber.Fiber<unknown>>()
+  const run = <A>(effect: Effect.Effect<A>, onExit: (exit: Exit.Exit<A>) => void): void => {
+    const fiber = runFork(effect)
+    flights.add(fiber)
+    fiber.addObserver((exit) => {
+      flights.delete(fiber)
+      onExit(exit)
+    })
+  }
+  const settler = new Settler({ ...parts, terms, notices, run, log: (effect) => runFork(effect) })
   const dispatcher = new Dispatcher({
     limits: options.dispatch,
     terms,
@@ -231,14 +254,8 @@ const makeDispatcher = Effect.fnUntraced(function* (parts: Parts, terms: Dispatc
     wall,
     clock,
     metrics,
-    run: (effect, onExit) => {
-      const fiber = runFork(effect)
-      flights.add(fiber)
-      fiber.addObserver((exit) => {
-        flights.delete(fiber)
-        onExit(exit)
-      })
-    },
+    run,
+    confirmed: (notice, attempt, mayStart) => notices.confirmed(notice, attempt, mayStart),
     settle: (flight, delivery, onStored) =>
       settler.settle(flight, delivery, () => {
         onStored()
@@ -332,8 +349,15 @@ const makeFront = Effect.fnUntraced(function* (
     shards: () => ownership.shards,
     isDraining: () => !state.takesWrites,
   })
-  return withQuotas(scheduler, new Quotas({ ...parts, nodes: () => ownership.nodes }))
+  return {
+    scheduler: withQuotas(scheduler, new Quotas({ ...parts, nodes: () => ownership.nodes })),
+    // What the engine itself writes. Attempts that end while the process stops are settled, so this goes on until then.
+    writes: new CallerWrites({ own, forwarder, isDraining: () => false }),
+  }
 })
+
+const notReady = (): NoOwner =>
+  new NoOwner({ message: "the engine is being put together", retryAfterMs: 1_000 })
 
 interface Draining {
   readonly dispatcher: Dispatcher

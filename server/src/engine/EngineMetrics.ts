@@ -2,7 +2,7 @@
 // label without a bound. Times are seconds, as Prometheus has them.
 import { type Context, Effect, Metric } from "effect"
 
-export type DeliveryOutcome = "delivered" | "rearmed" | "retry" | "dead" | "superseded"
+export type DeliveryOutcome = "delivered" | "rearmed" | "retry" | "dead" | "dropped" | "superseded"
 export type CommandName = "create" | "update" | "cancel" | "schedule" | "replay" | "discard"
 export type OwnershipChange = "claimed" | "handedOver" | "lost"
 /** What a row of the store is that cannot be read. */
@@ -108,7 +108,14 @@ const byCommand = labelled(commandsReceived, "command", [
   "replay",
   "discard",
 ])
-const byOutcome = labelled(deliveries, "outcome", ["delivered", "rearmed", "retry", "dead", "superseded"])
+const byOutcome = labelled(deliveries, "outcome", [
+  "delivered",
+  "rearmed",
+  "retry",
+  "dead",
+  "dropped",
+  "superseded",
+])
 const byChange = labelled(ownershipChanges, "change", ["claimed", "handedOver", "lost"])
 const byLoop = labelled(loopAge, "loop", ["firing", "reading", "ownership", "committing", "forwarding"])
 const byUnreadable = labelled(storeUnreadable, "what", ["settings", "timers", "lives"])

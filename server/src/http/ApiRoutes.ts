@@ -16,6 +16,7 @@ import {
   type Problem,
   UnsupportedMediaType,
 } from "@punctual/api/Problem"
+import { traceparentOfHeader } from "@punctual/api/Traceparent"
 import { Cause, Context, Effect, Exit, LogLevel, References, Result } from "effect"
 import type { Asked, ByEndpoint, Call } from "../calls/Call.ts"
 import { anonymous } from "../calls/Caller.ts"
@@ -57,6 +58,7 @@ export const makeApiRoutes = (
         answers: answerWithinMs === undefined ? usual : new Deadlines(answerWithinMs),
         tooLate: tooLateFor(endpoint.action),
         takePayloads: text?.takePayloads,
+        readsTrace: text?.readsTrace === true,
         call: options.callOf(endpoint),
         // Each text is given what its own call answers.
         write:
@@ -72,6 +74,7 @@ interface ServedEndpoint extends ContractEndpoint {
   readonly answers: Deadlines
   readonly tooLate: () => Exit.Exit<never, Problem>
   readonly takePayloads: CallText<unknown>["takePayloads"] | undefined
+  readonly readsTrace: boolean
   readonly call: Call<unknown, unknown>
   readonly write: (answer: unknown) => string
 }
@@ -123,8 +126,12 @@ class ApiRoute implements Route {
     if (closed !== undefined) return problemResponse(closed, { closes: hasBody(request) })
     this.#calls.underWay++
     try {
-      const { maxBodyBytes, bodyLimit } = this.#endpoint
-      return await bodies.withBody(request, maxBodyBytes, this.#answerBody, limitHints[bodyLimit])
+      const { maxBodyBytes, bodyLimit, readsTrace } = this.#endpoint
+      const header = readsTrace ? request.headers.get("traceparent") : null
+      const trace = header === null ? undefined : traceparentOfHeader(header)
+      const answerBody =
+        trace === undefined ? this.#answerBody : (read: BodyRead) => this.#answerBody(read, trace)
+      return await bodies.withBody(request, maxBodyBytes, answerBody, limitHints[bodyLimit])
     } catch (error) {
       return problemResponse(this.#problemOf(Cause.die(error), undefined), { closes: true })
     } finally {
@@ -136,9 +143,9 @@ class ApiRoute implements Route {
     return this.#endpoint.answersWhenClosed === true ? undefined : this.#options.whyClosed()
   }
 
-  readonly #answerBody = async (read: BodyRead): Promise<Response> => {
+  readonly #answerBody = async (read: BodyRead, traceparent?: string): Promise<Response> => {
     if ("problem" in read) return problemResponse(read.problem, { closes: !read.isConsumed })
-    const asked = this.#decode(read.bytes)
+    const asked = this.#decode(read.bytes, traceparent)
     if (!("caller" in asked)) return problemResponse(asked)
     const { answers, call, write, tooLate } = this.#endpoint
     const exit = await answers.within(this.#run(Effect.suspend(() => call(asked))), tooLate, tooLate)
@@ -157,7 +164,7 @@ class ApiRoute implements Route {
     this.#log(Effect.annotateLogs(Effect.logDebug("call answered"), annotations))
   }
 
-  #decode(bytes: Uint8Array): Asked<unknown> | Problem {
+  #decode(bytes: Uint8Array, traceparent: string | undefined): Asked<unknown> | Problem {
     let text: string
     let input: unknown
     try {
@@ -174,7 +181,12 @@ class ApiRoute implements Route {
     const decoded = this.#endpoint.decode(input)
     return Result.isFailure(decoded)
       ? invalidRequest(decoded.failure)
-      : { body: decoded.success, caller: anonymous, receivedAt: this.#now() }
+      : {
+          body: decoded.success,
+          caller: anonymous,
+          receivedAt: this.#now(),
+          ...(traceparent === undefined ? undefined : { traceparent }),
+        }
   }
 
   /** What nobody foresaw is logged with its cause and answered without it. */

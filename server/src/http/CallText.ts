@@ -14,6 +14,8 @@ import { timerJson } from "./TimerJson.ts"
 export interface CallText<Answer> {
   /** Puts the bytes of payloads in the place of what was parsed of them. `text` is what the input was parsed from. */
   readonly takePayloads?: (input: unknown, text: string) => void
+  /** The header `traceparent` is a part of the request. */
+  readonly readsTrace?: true
   /** The JSON text of an answer; what the contract's schema makes of it, if there is none. */
   readonly write?: (answer: Answer) => string
 }
@@ -28,6 +30,7 @@ export const callTexts: {
   messages: { get: { write: (found) => `{"message":${messageJson(found)}}` } },
   timers: {
     create: {
+      readsTrace: true,
       takePayloads: (input, text) => {
         if (hasPayload(input)) input.payload = bytesAt(text, memberSpan(text, "payload"))
       },

@@ -97,9 +97,11 @@ const specTexts = new WeakMap<Spec, string>()
 const specJson = (spec: Spec): string => {
   const known = specTexts.get(spec)
   if (known !== undefined) return known
-  const { target, retryPolicy, expireAfterMs } = spec
+  const { target, retryPolicy, expireAfterMs, onExpire, onDead } = spec
   let text = `,"target":${targetJson(target)},"retryPolicy":${retryPolicyJson(retryPolicy)}`
   if (expireAfterMs !== undefined) text += `,"expireAfter":"${formatDuration(expireAfterMs)}"`
+  if (onExpire !== undefined) text += `,"onExpire":"${onExpire}"`
+  if (onDead !== undefined) text += `,"onDead":${targetJson(onDead)}`
   specTexts.set(spec, text)
   return text
 }
@@ -116,6 +118,9 @@ const targetJson = (target: Target): string => {
 const retryPolicyJson = (policy: RetryPolicy): string => {
   const maxDuration =
     policy.maxDurationMs === undefined ? "" : `,"maxDuration":"${formatDuration(policy.maxDurationMs)}"`
+  if (policy.waitsMs !== undefined) {
+    return `{"waits":${JSON.stringify(policy.waitsMs.map(formatDuration))}${maxDuration}}`
+  }
   return (
     `{"maxAttempts":${policy.maxAttempts},"initialInterval":"${formatDuration(policy.initialIntervalMs)}"` +
     `,"backoffMultiplier":${policy.backoffMultiplier},"maxInterval":"${formatDuration(policy.maxIntervalMs)}"` +

@@ -162,7 +162,12 @@ const withDates = (value: unknown): unknown => {
   return Object.fromEntries(
     Object.entries(value).map(([field, inner]) => [
       field,
-      isInstantField(field) && typeof inner === "string" ? new Date(inner) : withDates(inner),
+      isInstantField(field) && typeof inner === "string"
+        ? new Date(inner)
+        : // A target has headers, and those are the caller's own.
+          field === "onDead"
+          ? inner
+          : withDates(inner),
     ]),
   )
 }

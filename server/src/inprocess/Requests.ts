@@ -45,7 +45,7 @@ export const instantFields = [
 type InstantField = (typeof instantFields)[number]
 
 /** Callers' own: nothing in there is looked at. */
-type CallersField = "payload" | "target"
+type CallersField = "payload" | "target" | "onDead"
 
 /** An answer of the contract with its instants as Dates. */
 type WithDates<Answer> =

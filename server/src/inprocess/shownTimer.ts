@@ -2,7 +2,15 @@
 // HTTP answers with.
 import { formatDuration } from "@punctual/api/DurationMs"
 import { type AttemptLog, withoutAnswers } from "../domain/AttemptLog.ts"
-import type { FinishedLife, RetryPolicy, Spec, Target, Timer } from "../domain/Timer.ts"
+import type {
+  FinishedLife,
+  OnDead,
+  RetryPolicy,
+  Spec,
+  Target,
+  Timer,
+  WebhookTarget,
+} from "../domain/Timer.ts"
 import { addedAfter } from "../domain/timerFields.ts"
 import type { Waiting } from "../domain/Waiting.ts"
 import type { TimerView } from "../engine/front/Scheduler.ts"
@@ -65,21 +73,31 @@ const shownAttempts = (log: AttemptLog, withAnswer: boolean) => {
   return lastAttempt === undefined ? {} : { lastAttempt, attemptLog }
 }
 
-const shownSpec = ({ target, retryPolicy, expireAfterMs }: Spec) => ({
+const shownSpec = ({ target, retryPolicy, expireAfterMs, onExpire, onDead }: Spec) => ({
   target: shownTarget(target),
-  retryPolicy: shownRetryPolicy(retryPolicy),
+  retryPolicy: shownPolicy(retryPolicy),
   ...(expireAfterMs === undefined ? {} : { expireAfter: formatDuration(expireAfterMs) }),
+  ...(onExpire === undefined ? {} : { onExpire }),
+  ...(onDead === undefined ? {} : { onDead: shownOnDead(onDead) }),
 })
 
-const shownTarget = (target: Target): ShownTimer["target"] => {
-  if (target.type !== "webhook") return target
-  const { timeoutMs, ...rest } = target
-  return { ...rest, timeout: formatDuration(timeoutMs) }
-}
+const shownTarget = (target: Target) => (target.type === "webhook" ? shownWebhook(target) : target)
 
-const shownRetryPolicy = ({ initialIntervalMs, maxIntervalMs, maxDurationMs, ...rest }: RetryPolicy) => ({
+const shownOnDead = (target: OnDead) => (target.type === "webhook" ? shownWebhook(target) : target)
+
+const shownWebhook = ({ timeoutMs, ...rest }: WebhookTarget) => ({
   ...rest,
-  initialInterval: formatDuration(initialIntervalMs),
-  maxInterval: formatDuration(maxIntervalMs),
-  ...(maxDurationMs === undefined ? {} : { maxDuration: formatDuration(maxDurationMs) }),
+  timeout: formatDuration(timeoutMs),
 })
+
+const shownPolicy = (policy: RetryPolicy): ShownTimer["retryPolicy"] => {
+  const { initialIntervalMs, maxIntervalMs, maxDurationMs, waitsMs, ...rest } = policy
+  const bound = maxDurationMs === undefined ? {} : { maxDuration: formatDuration(maxDurationMs) }
+  if (waitsMs !== undefined) return { waits: waitsMs.map(formatDuration), ...bound }
+  return {
+    ...rest,
+    initialInterval: formatDuration(initialIntervalMs),
+    maxInterval: formatDuration(maxIntervalMs),
+    ...bound,
+  }
+}

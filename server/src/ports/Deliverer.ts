@@ -2,10 +2,10 @@
 // delivery like any other, and what follows from it is decided in domain/settle.ts.
 import { Context, type Effect } from "effect"
 import type { Delivery } from "../domain/Delivery.ts"
-import type { Target } from "../domain/Timer.ts"
+import type { Death, Target } from "../domain/Timer.ts"
 import type { Waiting } from "../domain/Waiting.ts"
 
-export type { Delivery, NextTime } from "../domain/Delivery.ts"
+export type { Attempted, Delivery, NextTime } from "../domain/Delivery.ts"
 
 /** One attempt, as the target sees it. */
 export interface Fire {
@@ -21,6 +21,10 @@ export interface Fire {
   readonly firedAt: number
   readonly correlationId: string
   readonly tags?: ReadonlyArray<string>
+  /** The trace that the attempt continues; absent, the arming is a trace of its own. */
+  readonly traceparent?: string
+  /** The attempt tells of this death. */
+  readonly death?: Death
   readonly target: Target
   readonly payload: Uint8Array | undefined
 }

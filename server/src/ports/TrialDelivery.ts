@@ -1,7 +1,7 @@
 // One delivery to a URL without a timer, for someone who writes or checks a receiver: the request as a receiver gets it,
 // and what the deliverer makes of the answer. It never fails for what the receiver did.
 import type { Effect } from "effect"
-import type { Delivery } from "../domain/Delivery.ts"
+import type { Attempted } from "../domain/Delivery.ts"
 
 export interface Trial {
   readonly url: string
@@ -13,7 +13,7 @@ export interface Trial {
 }
 
 export interface TrialResult {
-  readonly delivery: Delivery
+  readonly delivery: Attempted
   readonly durationMs: number
   readonly request: { readonly headers: Readonly<Record<string, string>>; readonly body: string }
   /** The beginning of the answer, if there was one. */

@@ -3,7 +3,7 @@
 //
 // A text that is no spec does not fail its reader. It becomes a spec that says why it is unreadable, so that one
 // damaged row does not hold up the others of its page. Such a spec is a text again on its way between threads.
-import type { RetryPolicy, Spec, WebhookTarget } from "../domain/Timer.ts"
+import type { Attempt, Death, RetryPolicy, Spec, WebhookTarget } from "../domain/Timer.ts"
 import { areNumbers, isFields, isNumberIfAny, isTextIfAny, jsonOf } from "./jsonText.ts"
 
 const mostCached = 1_000
@@ -52,8 +52,15 @@ const isSpec = (json: unknown): json is Spec =>
   isFields<keyof RetryPolicy>(json.retryPolicy) &&
   areNumbers(json.retryPolicy, retryNumbers) &&
   isNumberIfAny(json.retryPolicy.maxDurationMs) &&
+  areNumbersIfAny(json.retryPolicy.waitsMs) &&
   isNumberIfAny(json.expireAfterMs) &&
+  (json.onExpire === undefined || json.onExpire === "drop") &&
+  (json.onDead === undefined || isOnDead(json.onDead)) &&
+  (json.death === undefined || isDeath(json.death)) &&
   isTextIfAny(json.unreadable)
+
+const areNumbersIfAny = (json: unknown): boolean =>
+  json === undefined || (Array.isArray(json) && json.every((one) => typeof one === "number"))
 
 const retryNumbers: ReadonlyArray<keyof RetryPolicy> = [
   "maxAttempts",
@@ -75,6 +82,21 @@ const isTarget = (json: unknown): boolean => {
     (json.headers === undefined || isHeaders(json.headers))
   )
 }
+
+const isOnDead = (json: unknown): boolean =>
+  isTarget(json) && isFields<keyof WebhookTarget>(json) && json.type !== "handler"
+
+const isDeath = (json: unknown): boolean =>
+  isFields<keyof Death>(json) &&
+  areNumbers(json, deathNumbers) &&
+  typeof json.timerId === "string" &&
+  typeof json.fireId === "string" &&
+  typeof json.reason === "string" &&
+  (json.lastAttempt === undefined ||
+    (isFields<keyof Attempt>(json.lastAttempt) && areNumbers(json.lastAttempt, attemptNumbers)))
+
+const deathNumbers: ReadonlyArray<keyof Death> = ["revision", "executeAt", "attempts"]
+const attemptNumbers: ReadonlyArray<keyof Attempt> = ["at", "durationMs"]
 
 const isHeaders = (json: unknown): boolean =>
   isFields(json) && Object.values(json).every((value) => typeof value === "string")

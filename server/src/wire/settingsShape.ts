@@ -3,7 +3,7 @@
 //
 // Whatever changes here changes archives: see the version in maintenance/ArchiveLine.ts.
 import { Schema } from "effect"
-import { RetryPolicyShape } from "./timerShapes.ts"
+import { OnDeadShape, RetryPolicyShape } from "./timerShapes.ts"
 
 const { optionalKey } = Schema
 const Instant = Schema.Int
@@ -14,6 +14,7 @@ export const SettingsShape = Schema.Struct({
     Schema.Array(Schema.Struct({ sealed: Schema.String, fingerprint: Schema.String })),
   ),
   retryPolicy: optionalKey(RetryPolicyShape),
+  onDead: optionalKey(OnDeadShape),
   maxInFlight: optionalKey(Count),
   maxPending: optionalKey(Count),
   createsPerSecond: optionalKey(Count),

@@ -18,15 +18,19 @@ const { optionalKey } = Schema
 const Instant = Schema.Int
 const Count = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
 
+const WebhookShape = Schema.Struct({
+  type: Schema.Literal("webhook"),
+  url: Schema.String,
+  method: Schema.Literals(["POST", "PUT", "PATCH", "GET", "DELETE"]),
+  headers: optionalKey(Schema.Record(Schema.String, Schema.String)),
+  timeoutMs: Schema.Number,
+  body: Schema.Literals(["envelope", "payload"]),
+})
+
+export const OnDeadShape = Schema.Union([WebhookShape, Schema.Struct({ type: Schema.Literal("event") })])
+
 export const TargetShape = Schema.Union([
-  Schema.Struct({
-    type: Schema.Literal("webhook"),
-    url: Schema.String,
-    method: Schema.Literals(["POST", "PUT", "PATCH", "GET", "DELETE"]),
-    headers: optionalKey(Schema.Record(Schema.String, Schema.String)),
-    timeoutMs: Schema.Number,
-    body: Schema.Literals(["envelope", "payload"]),
-  }),
+  WebhookShape,
   Schema.Struct({ type: Schema.Literals(["event", "handler"]) }),
 ])
 
@@ -37,12 +41,7 @@ export const RetryPolicyShape = Schema.Struct({
   maxIntervalMs: Schema.Number,
   jitter: Schema.Number,
   maxDurationMs: optionalKey(Schema.Number),
-})
-
-export const SpecShape = Schema.Struct({
-  target: TargetShape,
-  retryPolicy: RetryPolicyShape,
-  expireAfterMs: optionalKey(Schema.Number),
+  waitsMs: optionalKey(Schema.Array(Schema.Number)),
 })
 
 const Attempt = Schema.Struct({
@@ -51,6 +50,25 @@ const Attempt = Schema.Struct({
   status: optionalKey(Schema.Number),
   error: optionalKey(Schema.String),
   answer: optionalKey(Schema.String),
+})
+
+const DeathShape = Schema.Struct({
+  timerId: Schema.NonEmptyString,
+  fireId: Schema.NonEmptyString,
+  revision: Schema.Int,
+  executeAt: Instant,
+  reason: Schema.String,
+  attempts: Count,
+  lastAttempt: optionalKey(Attempt),
+})
+
+export const SpecShape = Schema.Struct({
+  target: TargetShape,
+  retryPolicy: RetryPolicyShape,
+  expireAfterMs: optionalKey(Schema.Number),
+  onExpire: optionalKey(Schema.Literal("drop")),
+  onDead: optionalKey(OnDeadShape),
+  death: optionalKey(DeathShape),
 })
 
 /** What was read, its log in one form. */

@@ -34,6 +34,37 @@ const lifeOf = (timer: Timer, state: FinishedLife["state"] = "delivered"): Finis
 
 const instants = fc.integer({ min: sampleNow - 10_000, max: sampleNow + 10_000 })
 
+describe("terms of an arming", () => {
+  const onDead = { type: "event" } as const
+  const death = { timerId: "a", fireId: "f", revision: 1, executeAt: 2, reason: "refused", attempts: 1 }
+  const spec = { ...sampleSpec, expireAfterMs: 5, onExpire: "drop", onDead, death } as const
+  const after = (set: Parameters<typeof changeOf>[1]) =>
+    decideChange(changeOf(pendingTimer(), set), { pending: pendingTimer({ spec }), last: undefined }).pending
+      ?.spec
+
+  test("stay through a change of others, and are set and cleared by their names", () => {
+    expect(after({ executeAt: 1 })).toBe(spec)
+    const retryPolicy = { ...sampleSpec.retryPolicy, maxAttempts: 2 }
+    expect(after({ retryPolicy })).toEqual({ ...spec, retryPolicy })
+    expect(after({ expireAfterMs: 9 })).toEqual({ ...spec, expireAfterMs: 9 })
+    const { onExpire: _, ...keeping } = spec
+    expect(after({ expireAfterMs: 5, onExpire: "dead" })).toEqual(keeping)
+    const { expireAfterMs: __, ...lasting } = keeping
+    expect(after({ expireAfterMs: null })).toEqual(lasting)
+    const { onDead: ___, ...untold } = spec
+    expect(after({ onDead: null })).toEqual(untold)
+  })
+
+  test("a create that differs only in its trace asks for the same, and one that differs in onDead does not", () => {
+    const pending = pendingTimer({ traceparent: "00-a-b-01" })
+    const known = { pending, last: undefined }
+    const again = { ...pending, fireId: sampleId() }
+    expect(decidePut(putOf({ ...again, traceparent: "00-c-d-01" }), known).answer.result).toBe("unchanged")
+    const told = { ...again, spec: { ...again.spec, onDead } }
+    expect(decidePut(putOf(told), known).answer.result).toBe("replaced")
+  })
+})
+
 describe("put", () => {
   test("of a free key is created, with a revision above every earlier one", () => {
     fc.assert(

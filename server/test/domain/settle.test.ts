@@ -51,6 +51,24 @@ const settled = (delivery: Delivery, timer = timerWith({}), attempt = 1, random 
 const retry: Delivery = { kind: "retry", error: "answered 500", isHostFailure: true }
 
 describe("the wait before the next attempt", () => {
+  test("is exactly what the policy lists, whatever the jitter; a far side may ask for longer, up to the longest", () => {
+    const policy: RetryPolicy = {
+      ...defaults,
+      maxIntervalMs: 300,
+      maxAttempts: 4,
+      waitsMs: [100, 300, 200],
+      jitter: 0,
+    }
+    for (const random of [0, 0.5, 0.999]) {
+      expect([1, 2, 3].map((attempt) => waitMs(policy, attempt, random, undefined))).toEqual([100, 300, 200])
+    }
+    expect(waitMs(policy, 1, 0, 250)).toBe(250)
+    expect(waitMs(policy, 1, 0, 9_000)).toBe(300)
+    const timer = timerWith(policy)
+    expect(settled(retry, timer, 3)).toEqual({ to: "retry", fireAt: endedAt + 200 })
+    expect(settled(retry, timer, 4)).toEqual({ to: "dead", reason: "attemptsExhausted" })
+  })
+
   test("is the interval, shortened by at most the jitter", () => {
     fc.assert(
       fc.property(policies, attempts, randoms, (policy, attempt, random) => {

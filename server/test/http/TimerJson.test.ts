@@ -1,5 +1,6 @@
 // The JSON text of a timer is what the contract's schema decodes back to the same timer.
 import { expect, test } from "bun:test"
+import { shownRetryPolicy } from "@punctual/api/RetryPolicy"
 import { TimerSchema } from "@punctual/api/Timer"
 import { Schema } from "effect"
 import fc from "fast-check"
@@ -38,18 +39,22 @@ const spec: fc.Arbitrary<Spec> = fc
         durationMs,
         fc.double({ min: 0, max: 1, noNaN: true }),
         optional("maxDurationMs", durationMs),
+        optional("waitsMs", fc.array(durationMs, { maxLength: 5 })),
       )
-      .map(([maxAttempts, initialIntervalMs, maxIntervalMs, jitter, rest]) => ({
+      .map(([maxAttempts, initialIntervalMs, maxIntervalMs, jitter, rest, waits]) => ({
         maxAttempts,
         initialIntervalMs,
         backoffMultiplier: 1.5,
         maxIntervalMs,
         jitter,
         ...rest,
+        ...waits,
       })),
     optional("expireAfterMs", durationMs),
+    optional("onExpire", fc.constant("drop" as const)),
+    optional("onDead", fc.constant({ type: "event" as const })),
   )
-  .map(([target, retryPolicy, rest]) => ({ target, retryPolicy, ...rest }))
+  .map(([target, retryPolicy, ...rest]) => Object.assign({ target, retryPolicy }, ...rest))
 
 const attempt: fc.Arbitrary<Attempt> = fc
   .tuple(
@@ -104,6 +109,7 @@ const expected = ({
   ...rest,
   ...(rest.attemptLog === undefined ? {} : { lastAttempt: rest.attemptLog.at(-1) }),
   ...spec,
+  retryPolicy: shownRetryPolicy(spec.retryPolicy),
   payload: JSON.parse(payloadText),
 })
 

@@ -1,5 +1,6 @@
 // A program sees of a timer what HTTP shows, with Dates for instants: both are made of the same timers and compared.
 import { expect, test } from "bun:test"
+import { completeRetryPolicy } from "@punctual/api/RetryPolicy"
 import { TimerSchema } from "@punctual/api/Timer"
 import { Schema } from "effect"
 import type { Attempt, Spec } from "../../src/domain/Timer.ts"
@@ -28,6 +29,20 @@ const fullSpec: Spec = {
   expireAfterMs: 5_400_000,
 }
 
+const newTerms: Spec = {
+  ...fullSpec,
+  retryPolicy: completeRetryPolicy({ waits: [60_000, 3_600_000], maxDuration: 86_400_000 }),
+  onExpire: "drop",
+  onDead: {
+    type: "webhook",
+    url: "https://h/",
+    method: "POST",
+    headers: { at: "x" },
+    timeoutMs: 5,
+    body: "envelope",
+  },
+}
+
 const payload = new TextEncoder().encode('{"at":"2030-01-01T00:00:00Z"}')
 const plain = sampleTimer()
 const full = {
@@ -48,6 +63,8 @@ const views: ReadonlyArray<TimerView> = [
     waiting: { reason: "sealed", sinceMs: sampleNow + 6, detail: 'No "key".' },
   },
   { state: "pending", timer: { ...full, spec: { ...fullSpec, target: { type: "handler" } } } },
+  { state: "pending", timer: { ...full, traceparent: "00-a-b-01", spec: newTerms } },
+  { state: "pending", timer: { ...full, spec: { ...newTerms, onDead: { type: "event" } } } },
   { state: "delivered", life: { ...life, state: "delivered", finishedAt: sampleNow + 9, latenessMs: 3 } },
   { state: "dead", life: { ...life, state: "dead", finishedAt: sampleNow + 9, reason: "expired" } },
 ]

@@ -71,6 +71,34 @@ describe("a line", () => {
     expect(readBack(ended)).toEqual(ended)
   })
 
+  test("brings back every term of the timer, and who is told of what died", () => {
+    const { spec } = sampleTimer()
+    const onDead = {
+      type: "webhook",
+      url: "https://h/",
+      method: "POST",
+      timeoutMs: 5,
+      body: "envelope",
+    } as const
+    const death = { timerId: "a", fireId: "f", revision: 1, executeAt: 2, reason: "refused", attempts: 3 }
+    const lastAttempt = { at: 5, durationMs: 6, status: 410, error: "gone" }
+    for (const given of [
+      { ...spec, expireAfterMs: 5, onExpire: "drop", onDead } as const,
+      { ...spec, retryPolicy: { ...spec.retryPolicy, waitsMs: [5, 6] }, onDead: { type: "event" } as const },
+      { ...spec, death },
+      { ...spec, death: { ...death, lastAttempt } },
+    ]) {
+      const item: ArchivedItem = {
+        kind: "pending",
+        timer: sampleTimer({ spec: given, traceparent: "00-a-b-01" }),
+      }
+      expect(readBack(item)).toEqual(item)
+    }
+    const settings = { onDead, retryPolicy: { ...spec.retryPolicy, waitsMs: [5] } }
+    const read = readLine(settingsLine({ namespace: "shop", updatedAt: 1, settings }))
+    expect(Result.isSuccess(read) && read.success).toMatchObject({ kind: "settings", record: { settings } })
+  })
+
   test("of a file from before there was a log: the last attempt is a log of one", () => {
     const { attemptLog: _, ...line } = JSON.parse(itemLine(pending()))
     const read = Result.getOrThrow(

@@ -242,12 +242,40 @@ describe("a ScheduleTimer with more than a due time", () => {
       }),
     ))
 
+  test("may list retry waits and name its trace", () =>
+    withCommands(({ bus, asked }) =>
+      Effect.gen(function* () {
+        const traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+        const payload = { ...sound, traceparent, retryPolicy: { waits: ["1m", "1h"] } }
+        yield* bus.publish([envelope({ payload })])
+        expect(asked[0]).toMatchObject({
+          setsRetryPolicy: true,
+          traceparent,
+          spec: { retryPolicy: { maxAttempts: 3, waitsMs: [60_000, hourMs] } },
+        })
+      }),
+    ))
+
+  test("is undeliverable if it takes an id that the service makes itself", () =>
+    withCommands(({ bus, kept, asked }) =>
+      Effect.gen(function* () {
+        const serviceCallId = "_dead.0194fdc2-fa2f-7fb1-8a3c-1b2c3d4e5f60"
+        yield* bus.publish([envelope({ aggregateId: serviceCallId, payload: { ...sound, serviceCallId } })])
+        expect(asked).toEqual([])
+        expect(yield* undeliverable(kept)).toEqual([
+          expect.stringContaining("/serviceCallId must not begin with _dead."),
+        ])
+      }),
+    ))
+
   test("is undeliverable if any of it is wrong, by the name of the field", () =>
     withCommands(({ bus, kept, asked }) =>
       Effect.gen(function* () {
         const wrong = [
           { payload: "x".repeat(101) },
           { retryPolicy: { maxAttempts: 0 } },
+          { retryPolicy: { waits: ["1m"], maxAttempts: 2 } },
+          { traceparent: "00-x" },
           { tags: ["x".repeat(65)] },
           { tags: Array.from({ length: 11 }, () => "a") },
           { tags: ["a\u0007"] },
@@ -258,6 +286,8 @@ describe("a ScheduleTimer with more than a due time", () => {
         expect(yield* undeliverable(kept)).toEqual([
           expect.stringContaining("/payload must be at most 100 bytes"),
           expect.stringContaining("/retryPolicy/maxAttempts must"),
+          expect.stringContaining("/retryPolicy/maxAttempts cannot"),
+          expect.stringContaining("/traceparent must"),
           ...Array.from({ length: 4 }, () => expect.stringContaining("/tags")),
         ])
       }),

@@ -53,17 +53,21 @@ export class Targets {
     const { world } = process
     return Effect.callback((resume) => {
       const behaviour = this.#behaviourFor(fire)
-      const delivery = recorder.attempted({
-        key: { namespace: fire.namespace, timerId: fire.timerId },
-        fireId: fire.fireId,
-        attempt: fire.attempt,
-        epoch: fire.epoch,
-        revision: fire.revision,
-        executeAtMs: fire.executeAt,
-        firedAtMs: fire.firedAt,
-        beganAtMs: world.nowMs,
-        ...(fire.payload === undefined ? {} : { payload: fire.payload }),
-      })
+      // Of calls that tell of a death the history knows nothing.
+      const delivery =
+        fire.death !== undefined
+          ? undefined
+          : recorder.attempted({
+              key: { namespace: fire.namespace, timerId: fire.timerId },
+              fireId: fire.fireId,
+              attempt: fire.attempt,
+              epoch: fire.epoch,
+              revision: fire.revision,
+              executeAtMs: fire.executeAt,
+              firedAtMs: fire.firedAt,
+              beganAtMs: world.nowMs,
+              ...(fire.payload === undefined ? {} : { payload: fire.payload }),
+            })
       witness.began(process, fire)
       let isAwaited = true
       world.afterMs(behaviour.afterMs, () => {
@@ -71,7 +75,7 @@ export class Targets {
           witness.ended(process, fire)
           return
         }
-        recorder.replied(delivery, replyOf(behaviour.delivery))
+        if (delivery !== undefined) recorder.replied(delivery, replyOf(behaviour.delivery))
         world.trace.note("targets", () => `${fire.namespace}/${fire.timerId} says ${behaviour.delivery.kind}`)
         // It runs, for the node, until the node has heard of its end.
         process.post(() => {
@@ -89,6 +93,13 @@ export class Targets {
     const { chance } = this.#parts
     const soonMs = chance.between(1, 20)
     if (this.#parts.areWell()) return { afterMs: soonMs, delivery: delivered }
+    if (fire.death !== undefined) {
+      const isLate = chance.happens(0.3)
+      return {
+        afterMs: soonMs,
+        delivery: isLate ? { kind: "retry", error: "not now", isHostFailure: false } : delivered,
+      }
+    }
     switch (this.#parts.temperOf(fire.namespace)) {
       case "calm":
         return { afterMs: soonMs, delivery: delivered }
@@ -149,7 +160,10 @@ const replyOf = (delivery: Delivery): Reply => {
         ...(delivery.payload === undefined ? {} : { payload: delivery.payload }),
       }
     case "retry":
+    case "postponed":
       return { result: "retry" }
+    case "dropped":
+      return { result: "dead" }
     default:
       return { result: delivery.kind }
   }

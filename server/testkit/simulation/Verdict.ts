@@ -6,6 +6,7 @@ import { Engine } from "../../src/engine/Engine.ts"
 import type { MemoryDatabase } from "../../src/stores/memory/MemoryDatabase.ts"
 import type { HistoryRecorder, StoreContents, StoredLife, StoredPending } from "../History.ts"
 import { checkInvariants } from "../InvariantChecker.ts"
+import { tellsOfDeath } from "./DeathWatch.ts"
 import type { Scenario } from "./Scenario.ts"
 import { startMs } from "./SimClock.ts"
 import type { SimNode } from "./SimNode.ts"
@@ -71,7 +72,7 @@ const settlingMs = 12_000
 export const judgeHistory = ({ world, database, scenario, recorder, watch }: VerdictParts): void => {
   const violations = checkInvariants({
     events: recorder.events,
-    final: contentsOf(database, scenario),
+    final: { ...contentsOf(database, scenario), tally: watch.deaths.tally },
     dueUntilMs: startMs + world.nowMs - settlingMs,
   })
   for (const { invariant, message } of violations) {
@@ -81,12 +82,17 @@ export const judgeHistory = ({ world, database, scenario, recorder, watch }: Ver
   }
 }
 
-const contentsOf = (database: MemoryDatabase, { tenants }: Scenario): StoreContents => {
+/** What clients know of. */
+const contentsOf = (
+  database: MemoryDatabase,
+  { tenants }: Scenario,
+): Pick<StoreContents, "pending" | "finished"> => {
   const pending: Array<StoredPending> = []
   const finished: Array<StoredLife> = []
   for (const { namespace } of tenants) {
     const index = database.index(namespace)
     for (const { timer } of index.pendingByDue.upFrom(() => true)) {
+      if (tellsOfDeath(timer)) continue
       const { timerId, fireId, revision, fireAt, payload } = timer
       pending.push({
         key: { namespace, timerId },
@@ -98,10 +104,11 @@ const contentsOf = (database: MemoryDatabase, { tenants }: Scenario): StoreConte
     }
     for (const { byTime } of Object.values(index.ended)) {
       for (const { life } of byTime.upFrom(() => true)) {
+        if (tellsOfDeath(life)) continue
         const { timerId, fireId, revision, state } = life
         finished.push({ key: { namespace, timerId }, fireId, revision, state })
       }
     }
   }
-  return { pending, finished, tally: database.tally }
+  return { pending, finished }
 }

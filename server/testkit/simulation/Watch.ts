@@ -11,6 +11,7 @@ import type { Commit, KeyChange } from "../../src/ports/ShardStorage.ts"
 import type { DecidedChange } from "../../src/stores/keyChangeOf.ts"
 import type { MemoryDatabase } from "../../src/stores/memory/MemoryDatabase.ts"
 import type { HistoryRecorder, Key } from "../History.ts"
+import { DeathWatch, tellsOfDeath } from "./DeathWatch.ts"
 import { PauseWatch } from "./PauseWatch.ts"
 import type { Scenario } from "./Scenario.ts"
 import type { SimNode } from "./SimNode.ts"
@@ -30,6 +31,7 @@ export type Promised =
   | "idempotence"
   | "liveness"
   | "pause"
+  | "deaths"
   | "history"
 
 export interface WatchParts {
@@ -60,6 +62,7 @@ export class Watch implements StoreWitness, AttemptWitness {
   firings = 0
   foreignInserts = 0
   readonly pauses: PauseWatch
+  readonly deaths: DeathWatch
   readonly violations: Array<{ readonly promised: Promised; readonly message: string }> = []
   readonly #parts: WatchParts
   readonly #epochs: Array<number>
@@ -76,6 +79,7 @@ export class Watch implements StoreWitness, AttemptWitness {
   constructor(parts: WatchParts) {
     this.#parts = parts
     this.pauses = new PauseWatch(parts.world, parts.database)
+    this.deaths = new DeathWatch(parts.database)
     this.#epochs = parts.database.shards.map(({ epoch }) => epoch)
     this.#ownedSinceUs = parts.database.shards.map(() => 0)
   }
@@ -95,7 +99,7 @@ export class Watch implements StoreWitness, AttemptWitness {
   runningIn(namespace: string): ReadonlyArray<string> {
     return [...this.#running.values()].flatMap((flights) =>
       [...flights].flatMap(({ key }) =>
-        key.namespace === namespace && !key.timerId.startsWith(onceOnly) ? [key.timerId] : [],
+        key.namespace === namespace && !isLeftAlone(key.timerId) ? [key.timerId] : [],
       ),
     )
   }
@@ -103,7 +107,7 @@ export class Watch implements StoreWitness, AttemptWitness {
   /** Whose timers have dead letters now, the earliest first. */
   deadIn(namespace: string): ReadonlyArray<string> {
     return [...this.#parts.database.index(namespace).ended.dead.byTime.upFrom(() => true)].flatMap(
-      ({ life: { timerId } }) => (timerId.startsWith(onceOnly) ? [] : [timerId]),
+      ({ life: { timerId } }) => (isLeftAlone(timerId) ? [] : [timerId]),
     )
   }
 
@@ -138,6 +142,9 @@ export class Watch implements StoreWitness, AttemptWitness {
             `${isMissed ? "misses" : "writes"} ${itemName(item)}: ${answer.result} (shard ${commit.shard}, epoch ${commit.epoch})`,
         )
         if (known === undefined || isMissed) continue
+        this.deaths.note(change.key, change.tally)
+        const untold = this.deaths.whyUntold(item)
+        if (untold !== undefined) this.broken("deaths", untold)
         this.#judgeAnswer(item, answer, known.pending, commit.epoch)
         this.#noteArming(item, answer, known)
       }
@@ -174,6 +181,7 @@ export class Watch implements StoreWitness, AttemptWitness {
       if (timer.timerId.startsWith(onceOnly) && known?.last !== undefined)
         this.broken("idempotence", `${timerName(timer)} was armed again by an insert of its create`)
       this.foreignInserts++
+      this.deaths.note(timer, { created: 1 })
       this.#foreign.add(timer.fireId)
       this.#armedAtUs.set(timer.fireId, world.nowUs)
     }
@@ -211,6 +219,8 @@ export class Watch implements StoreWitness, AttemptWitness {
       this.broken("fencing", `${process.name} started ${name} when epoch ${current} had been granted`)
     const row = database.known({ namespace: fire.namespace, timerId: fire.timerId, uuid }).pending
     this.#judgePayload(fire)
+    const untrue = fire.death === undefined ? undefined : this.deaths.whyUntrue(fire, fire.death)
+    if (untrue !== undefined) this.broken("deaths", untrue)
     if (row === undefined || (row.fireId !== fire.fireId && row.executeAt !== fire.executeAt)) {
       this.broken("definiteAnswers", `${process.name} started ${name}, which is not pending`)
       return
@@ -218,6 +228,8 @@ export class Watch implements StoreWitness, AttemptWitness {
     if (row.fireId !== fire.fireId) return
     const node = this.#parts.nodeOf(process)
     if (node === undefined) return
+    // Such a call looks at its timer first, and the pause may have begun meanwhile.
+    if (fire.death !== undefined) return
     const pause = this.pauses.forbids(node, fire.namespace)
     if (pause !== undefined) this.broken("pause", `${process.name} started ${name} while ${pause} was paused`)
     this.#judgeTime(node, shard, fire, row)
@@ -268,8 +280,9 @@ export class Watch implements StoreWitness, AttemptWitness {
       this.broken("idempotence", `${timerName(armed)} was armed again by a repeat of its create`)
   }
 
-  #judgePayload({ namespace, timerId, payload }: Fire): void {
+  #judgePayload({ namespace, payload, ...fire }: Fire): void {
     if (payload === undefined) return
+    const timerId = fire.death?.timerId ?? fire.timerId
     const { for: owner } = JSON.parse(decoder.decode(payload)) as { readonly for?: unknown }
     if (owner !== `${namespace}/${timerId}`)
       this.broken("isolation", `${namespace}/${timerId} was delivered with the payload of ${String(owner)}`)
@@ -329,6 +342,9 @@ export class Watch implements StoreWitness, AttemptWitness {
 
 /** Timers whose ids begin like this are created, again and again, and nothing else is ever asked of them. */
 export const onceOnly = "once-"
+
+/** Nothing is asked of these. */
+const isLeftAlone = (timerId: string): boolean => timerId.startsWith(onceOnly) || tellsOfDeath({ timerId })
 
 const decoder = new TextDecoder()
 

@@ -33,6 +33,15 @@ const sharedIds = 6
 /** Calls to nodes that surely did nothing are made again to others, this often at most. */
 const triesPerAsk = 6
 
+/** Deaths are told to a host that is no timer's target. */
+const onDead = {
+  type: "webhook",
+  url: "https://told.test/dead",
+  method: "POST",
+  timeoutMs: 10_000,
+  body: "envelope",
+} as const
+
 export class Workload {
   /** Asks sent, by all clients. */
   asks = 0
@@ -336,6 +345,7 @@ export class Workload {
         jitter: 0.2,
       },
       ...(temper === "moody" && this.#chance.happens(0.1) ? { expireAfterMs: 2_000 } : {}),
+      ...(temper === "moody" && this.#chance.happens(0.7) ? { onDead } : {}),
     }
   }
 }

@@ -45,6 +45,18 @@ export const mutations: ReadonlyArray<Mutation> = [
     replacement: "",
   },
   {
+    name: "a death is stored after its _dead timer",
+    file: "engine/dispatch/Settler.ts",
+    search: 'if (then.to !== "dead" || !notices.concerns(timer)) {',
+    replacement: 'if (notices.concerns(timer) || then.to !== "dead") {',
+  },
+  {
+    name: "a _dead timer is sent only if its timer is dead",
+    file: "engine/dispatch/Dispatcher.ts",
+    search: "death === undefined ? delivery : this.#parts.confirmed(timer, delivery, () => home.mayStart())",
+    replacement: "delivery",
+  },
+  {
     name: "the counter in the claim",
     file: "stores/memory/MemoryStore.ts",
     search: "state?.epoch !== expected.epoch || state.counter !== expected.counter",

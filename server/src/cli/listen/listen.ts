@@ -211,20 +211,24 @@ const describe = (received: Received): string => {
     .trimEnd()
 }
 
+const envelopeTypes: ReadonlyArray<unknown> = ["timer.fired", "timer.dead"]
+
 const envelopeOf = (text: string): Record<string, unknown> | undefined => {
   try {
     const value = JSON.parse(text)
-    return typeof value === "object" && value?.type === "timer.fired" ? value : undefined
+    return typeof value === "object" && envelopeTypes.includes(value?.type) ? value : undefined
   } catch {
     return undefined
   }
 }
 
 /**
- * By the service's own clock, from when the timer was due to this attempt: it holds under a manual clock too. A timer that was
- * armed when its executeAt had passed was due then. The fireId, a UUID v7, says when that was.
+ * How late the call is by the service's own clock, so that it holds under a manual clock too. A timer that was armed after its
+ * executeAt was due when it was armed. The fireId, a UUID v7, says when that was. For a dead timer the text says that it is dead,
+ * and why.
  */
 const lateness = (envelope: Record<string, unknown> | undefined): string => {
+  if (envelope?.["type"] === "timer.dead") return `dead: ${envelope["reason"] ?? "?"}`
   const executeAt = parseInstant(String(envelope?.["executeAt"]))
   const firedAt = parseInstant(String(envelope?.["firedAt"]))
   if (executeAt === undefined || firedAt === undefined) return "+?"

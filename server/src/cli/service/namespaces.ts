@@ -11,20 +11,20 @@ import {
   answerJson,
   type CommandInput,
   callService,
-  type JsonText,
   serviceFlags,
 } from "../client/ServiceClient.ts"
 import { type CommandRun, misuse, Output, switchFlag } from "../frame/CommandRuntime.ts"
 import { textTable } from "../frame/textTable.ts"
-import { countFlag, jsonFlag, namespaceArgument, secretFileFlag, secretsIn } from "../timers/TimerFlags.ts"
-import { factLines, retryText } from "../timers/TimerView.ts"
+import { onDeadFlag, type RetryTerms, retryFlags, retryPolicyOf, whyNotRetry } from "../timers/TermFlags.ts"
+import { countFlag, namespaceArgument, secretFileFlag, secretsIn } from "../timers/TimerFlags.ts"
+import { factLines, retryText, targetText } from "../timers/TimerView.ts"
 import { pageFlags, whyNotPaging } from "../timers/timersList.ts"
 
 export const namespacesCommand = (input: CommandInput) =>
   Command.make("namespaces").pipe(
     Command.withDescription(
       [
-        "What is set for namespaces: secrets that webhooks are signed by, retry policy, quotas, pause.",
+        "What is set for namespaces: secrets that webhooks are signed by, retry policy, onDead, quotas, pause.",
         "  A namespace needs no setting up: its first timer makes it, with the defaults.",
       ].join("\n"),
     ),
@@ -99,6 +99,7 @@ const getCommand = (input: CommandInput) =>
 const resettable = [
   "webhookSecrets",
   "retryPolicy",
+  "onDead",
   "maxInFlight",
   "maxPending",
   "createsPerSecond",
@@ -113,7 +114,8 @@ const settingFlags = {
   ),
   secretFile: secretFileFlag,
   newSecret: switchFlag("new-secret", "Make one, and print it, this once"),
-  retry: jsonFlag("retry", "For timers without a retry policy, and for what theirs leaves out"),
+  ...retryFlags("For timers without a retry policy, and for what theirs leaves out"),
+  onDead: onDeadFlag,
   maxInFlight: countFlag("max-in-flight", "How many of its attempts may run at once"),
   maxPending: countFlag("max-pending", "How many pending timers it may have"),
   createsPerSecond: countFlag("creates-per-second", "How many timers it may create a second"),
@@ -126,11 +128,11 @@ const settingFlags = {
   ),
 }
 
-interface Settings {
+interface Settings extends RetryTerms {
   readonly secret: ReadonlyArray<string>
   readonly secretFile: Option.Option<string>
   readonly newSecret: boolean
-  readonly retry: Option.Option<JsonText>
+  readonly onDead: Option.Option<unknown>
   readonly maxInFlight: Option.Option<number>
   readonly maxPending: Option.Option<number>
   readonly createsPerSecond: Option.Option<number>
@@ -146,6 +148,8 @@ const putCommand = (input: CommandInput) =>
       Effect.gen(function* () {
         const wrong = (message: string) => Effect.fail(misuse(["namespaces", "put"], message))
         if (settings.paused && settings.unpaused) return yield* wrong("Either --paused or --unpaused.")
+        const contradiction = whyNotRetry(settings)
+        if (contradiction !== undefined) return yield* wrong(contradiction)
         const made = settings.newSecret ? makeSecret() : undefined
         const given = yield* settingFields(input, settings, made)
         const both = reset.find((field) => given[field] !== undefined)
@@ -195,7 +199,7 @@ const putCommand = (input: CommandInput) =>
 
 const settingFields = (input: CommandInput, settings: Settings, made: string | undefined) =>
   Effect.gen(function* () {
-    const { secret, secretFile, retry, maxInFlight, maxPending, createsPerSecond, paused, unpaused } =
+    const { secret, secretFile, onDead, maxInFlight, maxPending, createsPerSecond, paused, unpaused } =
       settings
     const fromFile = Option.isSome(secretFile) ? yield* secretsIn(input, secretFile.value) : []
     // The new one first: receivers that look at one signature only look at the first.
@@ -206,7 +210,8 @@ const settingFields = (input: CommandInput, settings: Settings, made: string | u
     }
     return {
       webhookSecrets: secrets.length === 0 ? undefined : secrets,
-      retryPolicy: Option.getOrUndefined(retry),
+      retryPolicy: retryPolicyOf(settings),
+      onDead: Option.getOrUndefined(onDead),
       maxInFlight: Option.getOrUndefined(maxInFlight),
       maxPending: Option.getOrUndefined(maxPending),
       createsPerSecond: Option.getOrUndefined(createsPerSecond),
@@ -229,7 +234,8 @@ type NamespaceView = ListNamespacesAnswer["namespaces"][number]
 type NamespaceSettings = PutNamespaceAnswer["settings"]
 
 const settingsText = (settings: NamespaceSettings): string => {
-  const { namespace, webhookSecrets, retryPolicy, maxInFlight, maxPending, createsPerSecond } = settings
+  const { namespace, webhookSecrets, retryPolicy, onDead, maxInFlight, maxPending, createsPerSecond } =
+    settings
   return factLines([
     ["namespace", namespace],
     ["firing", pauseText(settings)],
@@ -240,6 +246,7 @@ const settingsText = (settings: NamespaceSettings): string => {
         : webhookSecrets.map(({ fingerprint }) => fingerprint).join(", "),
     ],
     ["retry", retryPolicy === undefined ? byDefault : retryText(retryPolicy)],
+    ["on death", onDead === undefined ? undefined : targetText(onDead)],
     ["max in flight", maxInFlight === undefined ? byDefault : String(maxInFlight)],
     ["max pending", maxPending === undefined ? "no limit" : String(maxPending)],
     ["creates", createsPerSecond === undefined ? "no limit" : `${createsPerSecond} a second`],

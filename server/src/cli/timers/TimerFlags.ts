@@ -159,7 +159,7 @@ export const definedIn = (fields: RequestFields) =>
 /** How many of them were given. */
 export const countGiven = (...given: ReadonlyArray<boolean>): number => given.filter(Boolean).length
 
-const isJson = (text: string): boolean => {
+export const isJson = (text: string): boolean => {
   try {
     JSON.parse(text)
     return true

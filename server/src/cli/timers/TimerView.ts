@@ -62,10 +62,13 @@ export const timerPage = (timer: Timer, text: string): string => {
     ["target", targetText(timer.target)],
     ["retry", retryText(timer.retryPolicy)],
     ["expires after", timer.expireAfterMs === undefined ? undefined : formatDuration(timer.expireAfterMs)],
+    ["on expiry", timer.onExpire === "drop" ? "dropped" : undefined],
+    ["on death", timer.onDead === undefined ? undefined : targetText(timer.onDead)],
     ["revision", String(timer.revision)],
     ["fire id", timer.fireId],
     ["correlation", timer.correlationId],
     ["tags", timer.tags?.join(", ")],
+    ["trace", timer.traceparent],
     ["created at", formatInstant(timer.createdAt)],
     ["updated at", formatInstant(timer.updatedAt)],
   ]
@@ -103,13 +106,23 @@ const outcomeText = (status: number | undefined, error: string | undefined): str
   return status === undefined || error.includes(String(status)) ? error : `answered ${status}: ${error}`
 }
 
+/** How many attempts the policy allows in all. */
+export const attemptsIn = (policy: Timer["retryPolicy"]): number =>
+  "waitsMs" in policy ? policy.waitsMs.length + 1 : policy.maxAttempts
+
 export const retryText = (policy: Timer["retryPolicy"]): string => {
-  const { maxAttempts, initialIntervalMs, backoffMultiplier, maxIntervalMs, jitter, maxDurationMs } = policy
+  const { maxDurationMs } = policy
   const end = maxDurationMs === undefined ? "" : `, for ${formatDuration(maxDurationMs)} at most`
+  if ("waitsMs" in policy) {
+    const { waitsMs } = policy
+    if (waitsMs.length === 0) return `1 attempt${end}`
+    return `${countOf(waitsMs.length + 1, "attempt")}, after waits of ${waitsMs.map(formatDuration).join(", ")}${end}`
+  }
+  const { maxAttempts, initialIntervalMs, backoffMultiplier, maxIntervalMs, jitter } = policy
   return `${countOf(maxAttempts, "attempt")}, ${formatDuration(initialIntervalMs)} times ${backoffMultiplier} up to ${formatDuration(maxIntervalMs)}, jitter ${jitter}${end}`
 }
 
-const targetText = (target: Timer["target"]): string => {
+export const targetText = (target: Timer["target"]): string => {
   if (target.type !== "webhook") return target.type
   return target.method === "POST" ? target.url : `${target.method} ${target.url}`
 }

@@ -5,7 +5,7 @@ import type { TimerAnswer } from "@punctual/api/GetTimer"
 import { formatInstant } from "@punctual/api/Instant"
 import type { ServiceAnswer } from "@punctual/api/Service"
 import { spanShown } from "../frame/figures.ts"
-import { attemptText } from "./TimerView.ts"
+import { attemptsIn, attemptText } from "./TimerView.ts"
 
 export const explanationStatuses = [
   "notDue",
@@ -81,7 +81,7 @@ const ofPending = (timer: Timer, service: ServiceState): Explanation => {
   }
   return {
     status: "waitingForRetry",
-    why: `Attempt ${timer.attempts} failed. Attempt ${timer.attempts + 1} of ${timer.retryPolicy.maxAttempts} starts ${when}.${lastText(timer)}`,
+    why: `Attempt ${timer.attempts} failed. Attempt ${timer.attempts + 1} of ${attemptsIn(timer.retryPolicy)} starts ${when}.${lastText(timer)}`,
     todo: [
       `Do not wait: punctual timers update ${keyText(timer)} --delay 0s starts it at once, with all its attempts.`,
     ],
@@ -95,7 +95,7 @@ const ofFlight = (timer: Timer, nowMs: number): Explanation => {
     target.type === "webhook" ? ` It ends after ${formatDuration(target.timeoutMs)} at the latest.` : ""
   return {
     status: "inFlight",
-    why: `Attempt ${attempts + 1} of ${retryPolicy.maxAttempts} has been running for ${spanShown(Math.max(0, nowMs - sinceMs))}.${end}`,
+    why: `Attempt ${attempts + 1} of ${attemptsIn(retryPolicy)} has been running for ${spanShown(Math.max(0, nowMs - sinceMs))}.${end}`,
     sinceMs,
     todo: [],
   }

@@ -3,6 +3,7 @@
 import { CreateTimerAnswer, type createResults, existingRules } from "@punctual/api/CreateTimer"
 import type { TimerAnswer } from "@punctual/api/GetTimer"
 import { formatInstant } from "@punctual/api/Instant"
+import { expiryRules } from "@punctual/api/OnExpire"
 import { UpdateTimerAnswer } from "@punctual/api/UpdateTimer"
 import { Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
@@ -15,6 +16,7 @@ import {
   serviceFlags,
 } from "../client/ServiceClient.ts"
 import { type CommandFailed, misuse, Output, type OutputClosed } from "../frame/CommandRuntime.ts"
+import { onDeadFlag, type RetryTerms, retryFlags, retryPolicyOf, whyNotRetry } from "./TermFlags.ts"
 import {
   countFlag,
   countGiven,
@@ -36,8 +38,14 @@ const termsFlags = {
   target: jsonFlag("target", 'Where, in full: {"type":"webhook","url":…,"headers":…} or {"type":"event"}'),
   payload: jsonFlag("payload", "What is delivered: any JSON"),
   payloadFile: fileFlag("payload-file", "What is delivered, from a file"),
-  retry: jsonFlag("retry", 'How failed attempts are repeated: {"maxAttempts":5,"initialInterval":"10s",…}'),
+  ...retryFlags('How failed attempts are repeated: {"maxAttempts":5,"initialInterval":"10s",…}'),
   expireAfter: durationFlag("expire-after", "How late an attempt may begin at all"),
+  onExpire: Flag.Literals("on-expire", expiryRules).pipe(
+    Flag.withMetavar("RULE"),
+    Flag.withDescription("What happens if it expires: it is dead, or it is dropped without a dead letter"),
+    Flag.optional,
+  ),
+  onDead: onDeadFlag,
   correlationId: textFlag("correlation-id", "ID", "What it belongs to, in your own terms"),
   tags: Flag.String("tag").pipe(
     Flag.withMetavar("TAG"),
@@ -46,15 +54,16 @@ const termsFlags = {
   ),
 }
 
-interface Terms {
+interface Terms extends RetryTerms {
   readonly at: Option.Option<string>
   readonly delay: Option.Option<string>
   readonly to: Option.Option<string>
   readonly target: Option.Option<JsonText>
   readonly payload: Option.Option<JsonText>
   readonly payloadFile: Option.Option<string>
-  readonly retry: Option.Option<JsonText>
   readonly expireAfter: Option.Option<string>
+  readonly onExpire: Option.Option<string>
+  readonly onDead: Option.Option<unknown>
   readonly correlationId: Option.Option<string>
   readonly tags: ReadonlyArray<string>
 }
@@ -71,8 +80,10 @@ const termsFields = (input: CommandInput, terms: Terms): Effect.Effect<RequestFi
       callbackUrl: Option.getOrUndefined(terms.to),
       target: Option.getOrUndefined(terms.target),
       payload,
-      retryPolicy: Option.getOrUndefined(terms.retry),
+      retryPolicy: retryPolicyOf(terms),
       expireAfter: Option.getOrUndefined(terms.expireAfter),
+      onExpire: Option.getOrUndefined(terms.onExpire),
+      onDead: Option.getOrUndefined(terms.onDead),
       correlationId: Option.getOrUndefined(terms.correlationId),
       tags: terms.tags.length === 0 ? undefined : terms.tags,
     }),
@@ -105,7 +116,7 @@ const whyNotCreate = (asked: CreateAsked, terms: Terms): string | undefined => {
   if (Option.isNone(namespace)) return "Name the NAMESPACE, or a file of timers by --from."
   if (whens(terms) !== 1) return "Say when: either --at an instant, or --delay a duration."
   if (wheres(terms) !== 1) return "Say where: either --to a URL, or --target in full."
-  return payloads(terms) > 1 ? onePayload : undefined
+  return payloads(terms) > 1 ? onePayload : whyNotRetry(terms)
 }
 
 export const createTimerCommand = (input: CommandInput) =>
@@ -121,6 +132,7 @@ export const createTimerCommand = (input: CommandInput) =>
         Argument.optional,
       ),
       ...termsFlags,
+      traceparent: textFlag("traceparent", "TRACE", "The trace that its webhooks continue, as W3C writes it"),
       ...fromFlags,
       onExisting: Flag.Literals("on-existing", existingRules).pipe(
         Flag.withMetavar("RULE"),
@@ -129,7 +141,7 @@ export const createTimerCommand = (input: CommandInput) =>
       ),
       ...serviceFlags(input),
     },
-    ({ namespace, timerId, onExisting, url, json, from, format, dryRun, ...terms }) =>
+    ({ namespace, timerId, onExisting, traceparent, url, json, from, format, dryRun, ...terms }) =>
       Effect.gen(function* () {
         const wrong = whyNotCreate({ namespace, timerId, from, format, dryRun }, terms)
         if (wrong !== undefined) return yield* Effect.fail(misuse(["timers", "create"], wrong))
@@ -144,6 +156,7 @@ export const createTimerCommand = (input: CommandInput) =>
           namespace: Option.getOrUndefined(namespace),
           timerId: Option.getOrUndefined(timerId),
           ...(yield* termsFields(input, terms)),
+          traceparent: Option.getOrUndefined(traceparent),
           onExisting: Option.getOrUndefined(onExisting),
         }
         const { value, text } = yield* callService(url, {
@@ -175,6 +188,10 @@ export const createTimerCommand = (input: CommandInput) =>
         command:
           'punctual timers create billing invoice-4711 --delay 1h --target \'{"type":"event"}\' --payload-file - < payload.json',
       },
+      {
+        command:
+          "punctual timers create billing invoice-4711 --delay 1h --to https://example.com/hook --retry-waits 1m,1h,1d --on-dead https://example.com/dead",
+      },
       { command: "punctual timers create billing --from timers.csv --dry-run" },
       { command: "cat timers.jsonl | punctual timers create --from - --format jsonl" },
     ]),
@@ -189,12 +206,12 @@ const resultWords: Readonly<Record<(typeof createResults)[number], string>> = {
 
 const isNone = (term: unknown): boolean => term === false || (Option.isOption(term) && Option.isNone(term))
 
-const resettable = ["payload", "retryPolicy", "expireAfter", "tags"] as const
+const resettable = ["payload", "retryPolicy", "expireAfter", "onDead", "tags"] as const
 
 const whyNotUpdate = (terms: Terms): string | undefined => {
   if (whens(terms) > 1) return "Say when once: either --at an instant, or --delay a duration."
   if (wheres(terms) > 1) return "Say where once: either --to a URL, or --target in full."
-  return payloads(terms) > 1 ? onePayload : undefined
+  return payloads(terms) > 1 ? onePayload : whyNotRetry(terms)
 }
 
 export const updateTimerCommand = (input: CommandInput) =>

@@ -3,7 +3,7 @@
 import { formatDuration } from "@punctual/api/DurationMs"
 import { formatInstant } from "@punctual/api/Instant"
 import { Effect } from "effect"
-import type { Delivery, NextTime } from "../../domain/Delivery.ts"
+import type { Attempted, NextTime } from "../../domain/Delivery.ts"
 import type { Trial, TrialDelivery } from "../../ports/TrialDelivery.ts"
 import type { TestOutcome } from "./TestOutcome.ts"
 
@@ -15,7 +15,7 @@ export const sentByCommand = (deliver: TrialDelivery, trial: Trial): Effect.Effe
       trial.secrets.length === 1 ? "by the secret that was given" : `by ${trial.secrets.length} secrets`,
   }))
 
-const judged = (delivery: Delivery): Pick<TestOutcome, "verdict" | "detail" | "status" | "error"> => {
+const judged = (delivery: Attempted): Pick<TestOutcome, "verdict" | "detail" | "status" | "error"> => {
   const status = delivery.status === undefined ? {} : { status: delivery.status }
   switch (delivery.kind) {
     case "delivered":

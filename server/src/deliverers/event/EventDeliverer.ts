@@ -3,6 +3,7 @@
 // would lose it.
 import type { CorrelationId } from "@punctual/api/CorrelationId"
 import { dueTimeReachedJson, dueTimeReachedType } from "@punctual/api/DueTimeReached"
+import { formatInstant } from "@punctual/api/Instant"
 import type { Namespace } from "@punctual/api/Namespace"
 import type { TimerId } from "@punctual/api/TimerId"
 import type { AggregateId } from "@punctual/bus/AggregateId"
@@ -10,7 +11,9 @@ import type { Audience, Bus, PublishError } from "@punctual/bus/Bus"
 import type { MessageType, OutgoingEnvelope } from "@punctual/bus/Envelope"
 import type { EnvelopeId } from "@punctual/bus/EnvelopeId"
 import { Effect } from "effect"
+import type { Death } from "../../domain/Timer.ts"
 import type { Deliverer, Delivery, Fire, Presence } from "../../ports/Deliverer.ts"
+import { deadType, deathJson, fireOfDead } from "../deathJson.ts"
 
 export const makeEventDeliverer = (bus: Bus["Service"]): Deliverer => ({
   deliver: (fire) =>
@@ -36,7 +39,7 @@ const presenceOf = (audience: Audience): Presence => ({
 const dueTimeReached = (fire: Fire): OutgoingEnvelope => {
   const tenantId = fire.namespace as Namespace
   const serviceCallId = fire.timerId as TimerId
-  const payloadJson = fire.payload === undefined ? undefined : decoder.decode(fire.payload)
+  const payloadJson = fire.death === undefined ? payloadOf(fire) : deadJson(fire, fire.death)
   return {
     // The broker drops repeats by it.
     id: fire.fireId as EnvelopeId,
@@ -47,6 +50,27 @@ const dueTimeReached = (fire: Fire): OutgoingEnvelope => {
     correlationId: fire.correlationId as CorrelationId,
     payloadJson: dueTimeReachedJson({ tenantId, serviceCallId, reachedAt: fire.firedAt }, payloadJson),
   }
+}
+
+const payloadOf = ({ payload }: Fire): string | undefined =>
+  payload === undefined ? undefined : decoder.decode(payload)
+
+/** The event of a notice is a DueTimeReached like any other. Its payload says which timer is dead, and how it ended. */
+const deadJson = (fire: Fire, death: Death): string => {
+  const { namespace, timerId, fireId, revision, executeAt, correlationId, tags } = fireOfDead(fire, death)
+  const head = JSON.stringify({
+    type: deadType,
+    namespace,
+    timerId,
+    fireId,
+    revision,
+    executeAt: formatInstant(executeAt),
+    correlationId,
+    ...(tags === undefined ? {} : { tags }),
+  })
+  const payload = payloadOf(fire)
+  const callers = payload === undefined ? "" : `,"payload":${payload}`
+  return `${head.slice(0, -1)}${deathJson(death)}${callers}}`
 }
 
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true })

@@ -5,6 +5,7 @@ import { createHmac } from "node:crypto"
 import { formatInstant } from "@punctual/api/Instant"
 import type { WebhookTarget } from "../../domain/Timer.ts"
 import type { Fire } from "../../ports/Deliverer.ts"
+import { deadType, deathJson, fireOfDead } from "../deathJson.ts"
 
 export interface WebhookRequest {
   readonly headers: Record<string, string>
@@ -36,7 +37,7 @@ export const webhookRequest = (
     ...(secrets.length === 0
       ? undefined
       : { "webhook-signature": signaturesOf(secrets, `${fire.fireId}.${timestamp}.`, body) }),
-    traceparent: traceparent(fire.fireId),
+    traceparent: traceparent(fire),
     // Also where the body is the payload alone: the headers then say which timer it is.
     "punctual-namespace": fire.namespace,
     "punctual-timer-id": encodeURIComponent(fire.timerId),
@@ -70,14 +71,16 @@ const bodyOf = (fire: Fire, target: WebhookTarget): Uint8Array<ArrayBuffer> | un
   if (target.method === "GET") return undefined
   const { payload } = fire
   if (target.body === "payload") return payload === undefined ? undefined : new Uint8Array(payload)
-  const head = envelopeHead(fire)
+  const { death } = fire
+  const head =
+    death === undefined ? envelopeHead(fire) : envelopeHead(fireOfDead(fire, death)) + deathJson(death)
   return payload === undefined ? encoder.encode(`${head}}`) : enclose(`${head},"payload":`, payload)
 }
 
 const encoder = new TextEncoder()
 
 const envelopeHead = (fire: Fire): string =>
-  `{"type":"timer.fired","namespace":${JSON.stringify(fire.namespace)},"timerId":${JSON.stringify(fire.timerId)}` +
+  `{"type":"${fire.death === undefined ? "timer.fired" : deadType}","namespace":${JSON.stringify(fire.namespace)},"timerId":${JSON.stringify(fire.timerId)}` +
   `,"fireId":${JSON.stringify(fire.fireId)},"attempt":${fire.attempt},"maxAttempts":${fire.maxAttempts},"epoch":${fire.epoch}` +
   `,"revision":${fire.revision},"executeAt":"${formatInstant(fire.executeAt)}"` +
   `,"firedAt":"${formatInstant(fire.firedAt)}","correlationId":${JSON.stringify(fire.correlationId)}` +
@@ -125,8 +128,14 @@ const reserved = new Set([
   "upgrade",
 ])
 
-/** The attempts of an arming are one trace, named by its fireId, and each of them a span of its own. */
-const traceparent = (fireId: string): string => `00-${uuidHex(fireId)}-${randomHex()}${randomHex()}-01`
+/**
+ * Each attempt is a span of its own. It continues the trace of the caller who created the timer, if there is one. Else the
+ * attempts of an arming are one trace, named by its fireId.
+ */
+const traceparent = ({ fireId, traceparent: callers }: Fire): string =>
+  callers === undefined
+    ? `00-${uuidHex(fireId)}-${randomHex()}${randomHex()}-01`
+    : `00-${callers.slice(3, 35)}-${randomHex()}${randomHex()}-${callers.slice(53, 55)}`
 
 const uuidHex = (uuid: string): string =>
   uuid.slice(0, 8) + uuid.slice(9, 13) + uuid.slice(14, 18) + uuid.slice(19, 23) + uuid.slice(24)

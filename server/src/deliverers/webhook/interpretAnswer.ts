@@ -9,7 +9,7 @@ import { parseDuration } from "@punctual/api/DurationMs"
 import { parseInstant } from "@punctual/api/Instant"
 import { memberSpan, spanBytes } from "@punctual/api/JsonSpan"
 import { limitHint } from "@punctual/api/Limits"
-import type { Delivery, NextTime } from "../../ports/Deliverer.ts"
+import type { Attempted, NextTime } from "../../ports/Deliverer.ts"
 
 export interface Answer {
   readonly status: number
@@ -25,14 +25,14 @@ export interface AnswerBody {
 }
 
 /** `nowMs` is real time, whatever clock the timers follow: an HTTP date counts from it. */
-export const interpretAnswer = (answer: Answer, nowMs: number, payloadBytes: number): Delivery => {
+export const interpretAnswer = (answer: Answer, nowMs: number, payloadBytes: number): Attempted => {
   const { status } = answer
   if (status >= 200 && status < 300) return interpretSuccess(answer, nowMs, payloadBytes)
   if (status === 410 || status === 400 || status === 422) return refused(answer)
   return retry(answer, nowMs, `answered ${status}`)
 }
 
-const interpretSuccess = (answer: Answer, nowMs: number, payloadBytes: number): Delivery => {
+const interpretSuccess = (answer: Answer, nowMs: number, payloadBytes: number): Attempted => {
   const { status, body } = answer
   if (body === undefined) return { kind: "delivered", status }
   if (body.isCut) {
@@ -91,7 +91,7 @@ const nextTimeOf = (said: Record<string, unknown>): NextTime | "malformed" | und
   return "malformed"
 }
 
-const retry = (answer: Answer, nowMs: number, error: string, next?: NextTime): Delivery => {
+const retry = (answer: Answer, nowMs: number, error: string, next?: NextTime): Attempted => {
   if (answer.headers.get("punctual-retry")?.trim().toLowerCase() === "never") return refused(answer)
   const retryAfterMs = retryAfterMsOf(answer.headers.get("retry-after"), nowMs)
   return {
@@ -105,7 +105,7 @@ const retry = (answer: Answer, nowMs: number, error: string, next?: NextTime): D
   }
 }
 
-const refused = (answer: Answer): Delivery => ({
+const refused = (answer: Answer): Attempted => ({
   kind: "dead",
   reason: "refused",
   error: `answered ${answer.status}: not to be repeated`,

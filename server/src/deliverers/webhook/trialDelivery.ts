@@ -5,7 +5,7 @@ import { formatDuration } from "@punctual/api/DurationMs"
 import { defaultLimits } from "@punctual/api/Limits"
 import { Clock, Effect } from "effect"
 import type { WebhookTarget } from "../../domain/Timer.ts"
-import type { Delivery, Fire } from "../../ports/Deliverer.ts"
+import type { Attempted, Fire } from "../../ports/Deliverer.ts"
 import type { TrialDelivery } from "../../ports/TrialDelivery.ts"
 import { interpretAnswer } from "./interpretAnswer.ts"
 import { isJsonSuccess } from "./readAnswer.ts"
@@ -48,7 +48,7 @@ export const trialDelivery: TrialDelivery = ({ url, secrets, payload, timerId })
   })
 
 interface Exchanged {
-  readonly delivery: Delivery
+  readonly delivery: Attempted
   readonly answer?: string
 }
 

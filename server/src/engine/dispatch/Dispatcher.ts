@@ -13,6 +13,7 @@ import type { Deliverer, Delivery, Fire } from "../../ports/Deliverer.ts"
 import type { WallClock } from "../../ports/WallClock.ts"
 import type { EngineMetrics } from "../EngineMetrics.ts"
 import type { Entry } from "../window/Entry.ts"
+import type { DeadNotices } from "./DeadNotices.ts"
 import type { DispatcherLimits, DispatchLoad } from "./DispatcherLimits.ts"
 import { HostQueue, NamespaceQueue } from "./DispatchQueues.ts"
 import type { DispatchTerms } from "./DispatchTerms.ts"
@@ -45,6 +46,8 @@ export interface DispatcherParts {
   readonly run: (effect: Effect.Effect<Delivery>, onExit: (exit: Exit.Exit<Delivery>) => void) => void
   /** The attempt ended; `onStored` is to be called when that is stored, or no longer can be. */
   readonly settle: (flight: Flight, delivery: Delivery, onStored: () => void) => void
+  /** The attempt of a timer that tells of another's death, made only if that one is dead. */
+  readonly confirmed: DeadNotices["confirmed"]
   /** Its time was over before an attempt could start. */
   readonly expire: (entry: Entry, onStored: () => void) => void
 }
@@ -289,7 +292,7 @@ export class Dispatcher {
   }
 
   #deliver({ entry: { timer, home }, attempt, startedAt }: Flight): Effect.Effect<Delivery> {
-    const { target } = timer.spec
+    const { target, death } = timer.spec
     const deliverer = this.#parts.deliverers.get(target.type)
     if (deliverer === undefined) return Exit.succeed(noDeliverer(target.type))
     const fire: Fire = {
@@ -304,10 +307,13 @@ export class Dispatcher {
       firedAt: startedAt,
       correlationId: timer.correlationId,
       ...(timer.tags === undefined ? undefined : { tags: timer.tags }),
+      ...(timer.traceparent === undefined ? undefined : { traceparent: timer.traceparent }),
+      ...(death === undefined ? undefined : { death }),
       target,
       payload: timer.payload,
     }
-    return deliverer.deliver(fire)
+    const delivery = deliverer.deliver(fire)
+    return death === undefined ? delivery : this.#parts.confirmed(timer, delivery, () => home.mayStart())
   }
 
   #judge(namespace: NamespaceQueue, host: HostQueue, delivery: Delivery): void {

@@ -1,6 +1,7 @@
 // From the end of an attempt to what is stored of it. The outcome goes through the shard's write queue,
-// fenced by its epoch; it is repeated as a settle until its result is known, never as a delivery.
-import { Effect } from "effect"
+// fenced by its epoch; it is repeated as a settle until its result is known, never as a delivery. Before a timer is stored
+// as dead, whoever is to be told of it gets a notice (DeadNotices.ts).
+import { Effect, Exit } from "effect"
 import { type AttemptLog, withAttempt } from "../../domain/AttemptLog.ts"
 import { endOfLife, withoutPayload } from "../../domain/decide.ts"
 import { latenessMs } from "../../domain/latenessMs.ts"
@@ -13,6 +14,7 @@ import type { WallClock } from "../../ports/WallClock.ts"
 import type { EngineMetrics } from "../EngineMetrics.ts"
 import type { Entry } from "../window/Entry.ts"
 import type { Unanswered, WriteQueue } from "../writing/WriteQueue.ts"
+import type { DeadNotices } from "./DeadNotices.ts"
 import type { Flight } from "./Dispatcher.ts"
 import type { DispatchTerms } from "./DispatchTerms.ts"
 
@@ -25,7 +27,11 @@ export interface SettlerParts {
   /** In [0, 1). */
   readonly random: () => number
   readonly log: (effect: Effect.Effect<void>) => void
+  readonly notices: Pick<DeadNotices, "concerns" | "announce">
+  readonly run: <A>(effect: Effect.Effect<A>, onExit: (exit: Exit.Exit<A>) => void) => void
 }
+
+type Ended = Pick<Outcome, "attempt" | "at" | "then"> & { readonly attemptLog?: AttemptLog }
 
 export class Settler {
   readonly #parts: SettlerParts
@@ -53,25 +59,48 @@ export class Settler {
       nextFireId: () => this.#parts.ids.uuidV7(endedAt),
     })
     this.#report(entry, attempt, then, delivery)
-    this.#store(entry, { attempt, at: endedAt, attemptLog, then }, (isStale) => {
+    const isMade = delivery.kind !== "dropped" && delivery.kind !== "postponed"
+    const outcome: Ended = isMade
+      ? { attempt, at: endedAt, attemptLog, then }
+      : { attempt, at: endedAt, then }
+    this.#end(entry, outcome, onStored, (isStale) => {
       // Cancelled or replaced while it was being settled.
       if (isStale && entry.isSuperseded) this.#record(entry, delivery, attempt, made, endedAt, onStored)
       else onStored()
     })
   }
 
-  /** It was not started by executeAt plus expireAfter: dead, without an attempt. */
+  /** It was not started by executeAt plus expireAfter: it ends without an attempt, dead unless its caller said otherwise. */
   expire(entry: Entry, onStored: () => void): void {
-    const then: Then = { to: "dead", reason: "expired" }
-    this.#report(entry, entry.timer.attempts, then, undefined)
-    this.#store(entry, { attempt: entry.timer.attempts + 1, at: this.#parts.wall.now(), then }, onStored)
+    const { attempts, spec } = entry.timer
+    const then: Then = { to: spec.onExpire === "drop" ? "dropped" : "dead", reason: "expired" }
+    this.#report(entry, attempts, then, undefined)
+    this.#end(entry, { attempt: attempts + 1, at: this.#parts.wall.now(), then }, onStored, onStored)
   }
 
-  #store(
-    entry: Entry,
-    outcome: Pick<Outcome, "attempt" | "at" | "then"> & { readonly attemptLog?: AttemptLog },
-    onStored: (isStale: boolean) => void,
-  ): void {
+  /** Stores the outcome. If it is a death that somebody is to be told of, the notice is stored before it. */
+  #end(entry: Entry, outcome: Ended, onGivenUp: () => void, onStored: (isStale: boolean) => void): void {
+    const { notices, queue, run } = this.#parts
+    const { timer, home } = entry
+    const { then, attempt, at, attemptLog } = outcome
+    if (then.to !== "dead" || !notices.concerns(timer)) {
+      this.#store(entry, outcome, onStored)
+      return
+    }
+    const attempts = attemptLog === undefined ? timer.attempts : attempt
+    const end = { reason: then.reason, attempts, at, ...(attemptLog === undefined ? {} : { attemptLog }) }
+    run(
+      notices.announce(timer, end, () => queue.takes(home)),
+      (exit) => {
+        if (!Exit.isSuccess(exit) || !exit.value) onGivenUp()
+        // What it tells of did not happen: the notice finds that out when it fires.
+        else if (entry.isSuperseded) onStored(true)
+        else this.#store(entry, outcome, onStored)
+      },
+    )
+  }
+
+  #store(entry: Entry, outcome: Ended, onStored: (isStale: boolean) => void): void {
     entry.state = "settling"
     const { timer, home } = entry
     const item: Outcome = { kind: "outcome", timer, ...outcome }
@@ -111,7 +140,8 @@ export class Settler {
   #report({ timer }: Entry, attempt: number, then: Then, delivery: Delivery | undefined): void {
     if (then.to === "delivered" || then.to === "rearmed") return
     const error = delivery !== undefined && "error" in delivery ? delivery.error : undefined
-    const message = then.to === "dead" ? `timer is dead: ${then.reason}` : "attempt failed, will be retried"
+    const message =
+      then.to === "retry" ? "attempt failed, will be retried" : `timer is ${then.to}: ${then.reason}`
     const log = then.to === "dead" ? Effect.logWarning(message) : Effect.logInfo(message)
     this.#parts.log(
       log.pipe(
@@ -132,7 +162,7 @@ export class Settler {
 const attemptOf = (delivery: Delivery, startedAt: number, endedAt: number): Attempt => ({
   at: startedAt,
   durationMs: Math.max(0, endedAt - startedAt),
-  ...(delivery.status === undefined ? {} : { status: delivery.status }),
+  ...("status" in delivery ? { status: delivery.status } : {}),
   ...("error" in delivery ? { error: delivery.error } : {}),
   ...("answer" in delivery ? { answer: delivery.answer } : {}),
 })

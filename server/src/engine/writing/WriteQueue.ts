@@ -139,6 +139,12 @@ export class WriteQueue {
     return open?.lane.epoch === epoch && open.takesNoMore
   }
 
+  /** Whether the shard takes writes under this epoch. */
+  takes({ shard, epoch }: Pick<Lane, "shard" | "epoch">): boolean {
+    const open = this.#lanes.get(shard)
+    return open?.lane.epoch === epoch && !open.takesNoMore
+  }
+
   /** Whether everything the shard was given under this epoch has been answered. */
   isFlushed({ shard, epoch }: Pick<Lane, "shard" | "epoch">): boolean {
     const open = this.#lanes.get(shard)

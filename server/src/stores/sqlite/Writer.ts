@@ -191,7 +191,7 @@ export class Writer {
     const life = this.#lifeExpected(change)
     if (life === "missed") return false
     if (expects.pending) {
-      if (finished?.fireId === expects.pending.fireId && finished.state !== "dead") {
+      if (finished?.fireId === expects.pending.fireId && isPlainEnd(finished)) {
         return this.#endRow(change, finished)
       }
       const id = this.#rowInState(change)
@@ -254,7 +254,7 @@ export class Writer {
   #finish(life: FinishedLife, entry: number | undefined): void {
     const values = lifeValues(life)
     if (life.state === "dead") this.#sql.insertDead.run(...values, life.reason ?? null, life.payload ?? null)
-    else this.#sql.insertEnded.run(...values, life.state, entry ?? null)
+    else this.#sql.insertEnded.run(...values, life.state, entry ?? null, life.reason ?? null)
   }
 
   /**
@@ -317,3 +317,6 @@ const newTimer = (timer: Timer): KeyChange => ({
   ...wordsOfNew(timer),
   tally: {},
 })
+
+/** The end of nearly every life: history has nothing of it but what its row had, and how it ended. */
+const isPlainEnd = ({ state, reason }: FinishedLife): boolean => state !== "dead" && reason === undefined

@@ -200,6 +200,7 @@ export const marksOfVersions = [
   { version: 2, isThere: "SELECT count(*) FROM pragma_table_info('timers') WHERE name = 'asked_at'" },
   { version: 5, isThere: "SELECT count(*) FROM sqlite_schema WHERE name = 'documents'" },
   { version: 7, isThere: "SELECT count(*) FROM sqlite_schema WHERE name = 'lookups'" },
+  { version: 8, isThere: "SELECT count(*) FROM pragma_table_info('timers') WHERE name = 'traceparent'" },
 ]
 
 /** Whether the version in the header is not one that these tables can have. */

@@ -49,7 +49,7 @@ export const timerColumns = `t.id, ${fieldColumns}`
 
 export const keyColumns = "lower(hex(t.uuid)) AS uuid, t.namespace, t.timer_id"
 
-/** What both tables of finished lives have. Only history has states, and only dead letters have reasons. */
+/** What both tables of finished lives have and every end writes. Only history has states, and few lives in it have reasons. */
 export const storedLifeFields: ReadonlyArray<TimerField> = finishedFields.filter(
   ({ name }) => name !== "state" && name !== "reason",
 )
@@ -57,7 +57,7 @@ export const storedLifeFields: ReadonlyArray<TimerField> = finishedFields.filter
 const lifeColumns = `id, lower(hex(uuid)) AS uuid, namespace, timer_id, ${selected(storedLifeFields, "")}, spec`
 
 /** The columns of a LifeRow, of either table of finished lives. */
-export const historyColumns = `${lifeColumns}, state, NULL AS reason, NULL AS payload`
+export const historyColumns = `${lifeColumns}, state, reason, NULL AS payload`
 export const deadColumns = `${lifeColumns}, 'dead' AS state, reason, payload`
 
 /** A timer without a body has no spec. */

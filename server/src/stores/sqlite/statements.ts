@@ -81,7 +81,8 @@ export const writerSql = {
   inState: `SELECT id FROM timers AS t INDEXED BY timers_by_key WHERE ${isInState}`,
   deleteTimer: "DELETE FROM timers WHERE id = ?1",
   deleteBody: "DELETE FROM bodies WHERE id = ?1",
-  insertEnded: `INSERT INTO history (${lifeNames}, state, id) VALUES (${lifeValues}, ?${specNumber + 1}, ?${specNumber + 2})`,
+  insertEnded: `INSERT INTO history (${lifeNames}, state, id, reason)
+    VALUES (${lifeValues}, ?${specNumber + 1}, ?${specNumber + 2}, ?${specNumber + 3})`,
   /**
    * The life of a pending timer whose row is still in this state (?3 to ?6). The columns that the row has are copied
    * from it, the others are given.

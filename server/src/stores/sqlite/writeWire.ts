@@ -303,6 +303,7 @@ const writeThen = (out: PackWriter, then: Then): void => {
       out.bytes(then.payload)
       return
     case "dead":
+    case "dropped":
       out.field(then.reason)
   }
 }
@@ -323,6 +324,7 @@ const readThen = (input: PackReader): Then => {
         ...present("payload", input.bytes()),
       }
     case "dead":
+    case "dropped":
       return { to, reason: input.text() }
   }
 }

@@ -59,7 +59,8 @@ const deliver = (url: string, fire: Partial<Fire> = {}, body: "envelope" | "payl
     }),
   )
 
-const statusOf = (delivery: Delivery): number | undefined => delivery.status
+const statusOf = (delivery: Delivery): number | undefined =>
+  "status" in delivery ? delivery.status : undefined
 
 describe("listen", () => {
   test("prints each delivery on one line and accepts it", async () => {
@@ -99,6 +100,20 @@ describe("listen", () => {
       { url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/$/) },
       { receivedAt: expect.stringMatching(/Z$/), attempt: 1, answered: 200, body: '{"n":\n1e400}' },
     ])
+  })
+
+  test("says of a dead timer which it is, and why", async () => {
+    await using receiver = await running()
+    const death = {
+      timerId: "invoice-0",
+      fireId: "f",
+      revision: 1,
+      executeAt: 5,
+      reason: "expired",
+      attempts: 0,
+    }
+    await deliver(receiver.url, { death })
+    expect(receiver.lines[0]).toContain("  dead: expired  billing/invoice-0  attempt 1  answered 200  ")
   })
 
   test("names a bare payload by its webhook-id", async () => {

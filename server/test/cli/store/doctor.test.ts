@@ -331,7 +331,10 @@ describe("punctual doctor on SQLite", () => {
     database.run("DROP TABLE documents")
     database.run("DROP TABLE documents_version")
     database.run("DROP TABLE lookups")
-    for (const table of ["timers", "history", "dead"]) database.run(`ALTER TABLE ${table} DROP COLUMN tags`)
+    for (const table of ["timers", "history", "dead"]) {
+      for (const column of ["tags", "traceparent"]) database.run(`ALTER TABLE ${table} DROP COLUMN ${column}`)
+    }
+    database.run("ALTER TABLE history DROP COLUMN reason")
     database.run("PRAGMA user_version = 2")
     database.close()
     const { exitCode, found } = await asJson(url)

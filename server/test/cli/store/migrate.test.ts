@@ -118,6 +118,7 @@ describe("punctual migrate on SQLite", () => {
           editing(url, (database) => {
             database.run("DROP TABLE documents")
             database.run("DROP TABLE lookups")
+            database.run("ALTER TABLE timers DROP COLUMN traceparent")
             database.run("PRAGMA user_version = 4")
           }),
         )

@@ -75,6 +75,46 @@ describe("timers create", () => {
       { clockStartMs: Date.UTC(2030, 0, 1) },
     ))
 
+  test("takes retry waits, what happens on expiry and on death, and a trace, and shows them", () =>
+    withTimers(async (timers) => {
+      const traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+      const { err } = await timers(
+        ...[
+          "create",
+          "billing",
+          "one",
+          ...at,
+          ...to,
+          "--retry-waits",
+          "1m,1h,1d",
+          "--traceparent",
+          traceparent,
+        ],
+        ...["--expire-after", "2h", "--on-expire", "drop", "--on-dead", "http://localhost/dead"],
+      )
+      expect(err).toBe("")
+      const { out } = await timers("get", "billing", "one")
+      expect(out).toMatch(/^retry +4 attempts, after waits of 1m, 1h, 1d$/m)
+      expect(out).toMatch(/^on expiry +dropped$/m)
+      expect(out).toMatch(/^on death +http:\/\/localhost\/dead$/m)
+      expect(out).toContain(traceparent)
+      await timers("update", "billing", "one", "--reset", "onDead", "--retry-waits", "5s")
+      const { out: changed } = await timers("get", "billing", "one", "--json")
+      expect(JSON.parse(changed).timer).toMatchObject({ retryPolicy: { waits: ["5s"] }, onExpire: "drop" })
+      expect(JSON.parse(changed).timer).not.toHaveProperty("onDead")
+      for (const wrong of [
+        ["--retry-waits", "1m,soon"],
+        ["--retry-waits", "1m", "--retry", "{}"],
+        ["--on-expire", "keep"],
+        ["--on-dead", "{"],
+      ]) {
+        expect((await timers("update", "billing", "one", ...wrong)).exitCode).toBe(2)
+      }
+      expect((await timers("create", "billing", ...at, ...to, "--on-expire", "drop")).err).toContain(
+        "expireAfter",
+      )
+    }))
+
   test("has tags, by which it is listed, counted, changed and cancelled", () =>
     withTimers(async (timers) => {
       await timers("create", "billing", "one", ...at, ...to, "--tag", "trial", "--tag", "a,b")

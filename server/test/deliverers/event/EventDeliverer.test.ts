@@ -46,6 +46,33 @@ const busThat = (publishing: Effect.Effect<void, PublishError>) => {
 }
 
 describe("a timer for the bus", () => {
+  test("that tells of a dead timer says in its payload which one, and how it ended", async () => {
+    const { published, deliverer } = busThat(Effect.void)
+    const death = {
+      timerId: "call-0",
+      fireId: "f",
+      revision: 2,
+      executeAt: 5,
+      reason: "expired",
+      attempts: 0,
+    }
+    await Effect.runPromise(deliverer.deliver({ ...fire, timerId: "_dead.f", death, tags: ["t"] }))
+    const [envelope] = published
+    expect(envelope).toMatchObject({ id: fire.fireId as never, aggregateId: "_dead.f" as never })
+    expect(envelope?.payloadJson).toEndWith('"payload":{ "n": 12345678901234567890.10 }}}')
+    expect(JSON.parse(envelope?.payloadJson ?? "")).toMatchObject({
+      serviceCallId: "_dead.f",
+      payload: {
+        ...death,
+        type: "timer.dead",
+        namespace: "orders",
+        executeAt: "1970-01-01T00:00:00.005Z",
+        correlationId: "flow-1",
+        tags: ["t"],
+      },
+    })
+  })
+
   test("is a DueTimeReached under its fireId, with its correlation id and no cause, the payload as it was", async () => {
     const { published, deliverer } = busThat(Effect.void)
     // The work at hand has metadata of its own, which is not the timer's.

@@ -57,6 +57,39 @@ describe("the envelope", () => {
     expect(without).not.toHaveProperty("punctual-tags")
   })
 
+  test("of a dead timer has its words, and says how it ended; the headers are those of the call", () => {
+    const death = {
+      timerId: "invoice-1",
+      fireId: "0194fdc2-0000-7fb1-8a3c-1b2c3d4e5f60",
+      revision: 9,
+      executeAt: Date.parse("2029-01-01T00:00:00Z"),
+      reason: "refused",
+      attempts: 2,
+      lastAttempt: {
+        at: Date.parse("2029-01-01T00:00:01Z"),
+        durationMs: 5,
+        status: 410,
+        error: "answered 410",
+      },
+    }
+    const { text, headers } = requestOf({}, { timerId: "_dead.x", payload: bytes('{"n": 1.0}'), death })
+    expect(text).toEndWith(',"payload":{"n": 1.0}}')
+    expect(JSON.parse(text ?? "")).toMatchObject({
+      ...death,
+      type: "timer.dead",
+      namespace: "billing",
+      attempt: 3,
+      epoch: 7,
+      firedAt: "2030-01-01T00:00:00.004Z",
+      executeAt: "2029-01-01T00:00:00.000Z",
+      correlationId: "order\\1",
+      lastAttempt: { ...death.lastAttempt, at: "2029-01-01T00:00:01.000Z" },
+    })
+    expect(headers["webhook-id"]).toBe("0194fdc2-fa2f-7fb1-8a3c-1b2c3d4e5f60")
+    const { lastAttempt: _, ...expired } = death
+    expect(JSON.parse(requestOf({}, { death: expired }).text ?? "")).not.toHaveProperty("lastAttempt")
+  })
+
   test("names the timer and the attempt", () => {
     expect(JSON.parse(requestOf().text ?? "")).toEqual({
       type: "timer.fired",
@@ -222,4 +255,16 @@ describe("the signature", () => {
     for (const secret of [first, second]) expect(verify(secret, request)).toMatchObject({ payload: 1 })
     expect(() => verify(other, request)).toThrow()
   })
+})
+
+test("the creator's trace goes on: same trace id and flags, a span of its own for each attempt", () => {
+  const traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00"
+  const spans = [1, 2, 3].map((attempt) => {
+    const [version, trace, span, flags] =
+      requestOf({}, { attempt, traceparent }).headers["traceparent"]?.split("-") ?? []
+    expect([version, trace, flags]).toEqual(["00", "4bf92f3577b34da6a3ce929d0e0e4736", "00"])
+    expect(span).toMatch(/^[0-9a-f]{16}$/)
+    return span
+  })
+  expect(new Set([...spans, "00f067aa0ba902b7"]).size).toBe(4)
 })

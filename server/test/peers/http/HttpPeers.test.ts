@@ -133,6 +133,24 @@ describe("a call", () => {
       Effect.gen(function* () {
         const payload = Uint8Array.from({ length: 256 }, (_, byte) => byte)
         const put = samplePut({ timerId: 'ü"\\€', payload }, "keep")
+        const telling = samplePut({
+          traceparent: "00-a-b-01",
+          spec: {
+            ...sampleTimer().spec,
+            retryPolicy: { ...sampleTimer().spec.retryPolicy, waitsMs: [5, 6] },
+            expireAfterMs: 5,
+            onExpire: "drop",
+            onDead: { type: "event" },
+            death: {
+              timerId: "a",
+              fireId: "f",
+              revision: 1,
+              executeAt: 2,
+              reason: "expired",
+              attempts: 0,
+            },
+          },
+        })
         const sent: ReadonlyArray<CarriedItem> = [
           put,
           samplePut({ payload: new Uint8Array(0) }),
@@ -152,6 +170,9 @@ describe("a call", () => {
           replayOf(put.timer, { isRepeat: true }),
           discardOf(put.timer),
           discardOf(put.timer, { isRepeat: true }),
+          telling,
+          changeOf(put.timer, { expireAfterMs: 5, onExpire: "drop", onDead: { type: "event" } }),
+          changeOf(put.timer, { onDead: null }),
         ]
         const life = {
           ...put.timer,
@@ -187,6 +208,9 @@ describe("a call", () => {
           { kind: "answered", answer: { result: "alreadyReplayed" } },
           { kind: "answered", answer: { result: "skipped" } },
           { kind: "answered", answer: { result: "discarded" } },
+          { kind: "answered", answer: { result: "created", timer: telling.timer } },
+          { kind: "answered", answer: { result: "changed", timer: telling.timer } },
+          { kind: "answered", answer: { result: "notFound" } },
         ]
         far.answer = () => Effect.succeed(answers)
         expect(yield* peers.write(far.peer, sent)).toEqual(answers)

@@ -55,6 +55,7 @@ describe("the archive of a file", () => {
     const file = new Database(folder.database)
     file.run("DROP TABLE documents")
     file.run("DROP TABLE lookups")
+    file.run("ALTER TABLE timers DROP COLUMN traceparent")
     file.run("PRAGMA user_version = 4")
     file.close()
     const failure = await Effect.runPromise(Effect.scoped(Effect.flip(SqliteArchive.open(folder.database))))

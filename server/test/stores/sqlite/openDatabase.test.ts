@@ -164,6 +164,7 @@ describe("opening an SQLite store", () => {
     edit((database) => {
       database.run("DROP TABLE documents")
       database.run("DROP TABLE lookups")
+      database.run("ALTER TABLE timers DROP COLUMN traceparent")
       database.run("PRAGMA user_version = 4")
     })
     const holder = new Database(`${folder.database}.lock`)

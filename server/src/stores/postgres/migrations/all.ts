@@ -6,6 +6,7 @@ import functions from "./0008-functions.sql" with { type: "text" }
 import settingsToDocuments from "./0009-documents.sql" with { type: "text" }
 import lookups from "./0010-lookups.sql" with { type: "text" }
 import tags from "./0011-tags.sql" with { type: "text" }
+import traceparent from "./0012-traceparent.sql" with { type: "text" }
 
 export interface Migration {
   readonly version: number
@@ -19,6 +20,7 @@ export const migrations: readonly [Migration, ...ReadonlyArray<Migration>] = [
   { version: 9, text: `${documents}\n${settingsToDocuments}` },
   { version: 10, text: lookups },
   { version: 11, text: tags },
+  { version: 12, text: traceparent },
 ]
 
 /** The oldest version that can be brought up to date. */

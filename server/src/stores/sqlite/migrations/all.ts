@@ -8,6 +8,7 @@ import dueOrder from "./0004-due-order.sql" with { type: "text" }
 import settingsToDocuments from "./0005-documents.sql" with { type: "text" }
 import tags from "./0006-tags.sql" with { type: "text" }
 import lookups from "./0007-lookups.sql" with { type: "text" }
+import terms from "./0008-terms.sql" with { type: "text" }
 
 export const migrations: ReadonlyArray<string> = [
   timers,
@@ -17,4 +18,5 @@ export const migrations: ReadonlyArray<string> = [
   `${documents}\n${settingsToDocuments}`,
   tags,
   lookups,
+  terms,
 ]

@@ -1,0 +1,133 @@
+// Tells of dead timers. The timer that dies and the timer that tells of it lie in different shards, perhaps on different nodes, so
+// that no commit can hold both. They are written in this order:
+//  1. The notice is put, and is on stable storage.
+//  2. The end of the dead timer is stored.
+//  3. The notice fires. Before it is sent, the dead timer's key is read: the notice is sent only if that timer is dead.
+// A crash between 1 and 2 leaves a notice and a pending timer. The timer is attempted again. If it dies again, the notice is
+// there already. If it is delivered or cancelled, the notice is dropped. So no death goes untold, and no notice is sent for a
+// timer that lives. docs/adr/0049 has the reasons.
+import { defaultRetryPolicy } from "@punctual/api/RetryPolicy"
+import { deadIdPrefix } from "@punctual/api/TimerId"
+import { Effect } from "effect"
+import { type DeadEnd, fateOf, noticeOf } from "../../domain/deadNotice.ts"
+import type { Death, Timer } from "../../domain/Timer.ts"
+import { keyOf } from "../../domain/TimerKey.ts"
+import type { Put, PutAnswer } from "../../domain/WriteItem.ts"
+import type { Delivery } from "../../ports/Deliverer.ts"
+import type { Ids } from "../../ports/Ids.ts"
+import type { TimerStore } from "../../ports/TimerStore.ts"
+import type { RefusedWrite } from "../front/RefusedWrite.ts"
+import type { NamespaceDirectory } from "../namespaces/NamespaceDirectory.ts"
+
+export interface DeadNoticesParts {
+  readonly directory: Pick<NamespaceDirectory["Service"], "of">
+  readonly store: Pick<TimerStore["Service"], "find">
+  readonly ids: Ids["Service"]
+  /** Hands the put to the owner of its shard, past all quotas; answers once. */
+  readonly write: (put: Put, onAnswer: (answer: PutAnswer | RefusedWrite) => void) => void
+}
+
+const firstPauseMs = 20
+const longestPauseMs = 1_000
+/** How often a notice looks for the end of its timer while it holds a slot of the dispatcher. */
+const looksAtOnce = 6
+/** After that it leaves the slot to others for this long. */
+const postponedMs = 5_000
+
+export class DeadNotices {
+  readonly #parts: DeadNoticesParts
+
+  constructor(parts: DeadNoticesParts) {
+    this.#parts = parts
+  }
+
+  /** Whether anybody is to be told if the timer is dead. Nobody is told of a notice. */
+  concerns(timer: Timer): boolean {
+    return timer.spec.death === undefined && this.#targetOf(timer) !== undefined
+  }
+
+  /**
+   * Puts the notice and waits until it is on stable storage. It is repeated for as long as the end of the timer can be stored
+   * here. False: that is over, and nothing may be stored; the next owner attempts the timer again.
+   */
+  announce(timer: Timer, end: DeadEnd, isOwned: () => boolean): Effect.Effect<boolean> {
+    return Effect.suspend(() => {
+      const target = this.#targetOf(timer)
+      if (target === undefined) return Effect.succeed(true)
+      const retryPolicy = this.#settingsOf(timer).retryPolicy ?? defaultRetryPolicy
+      const fireId = this.#parts.ids.uuidV7(end.at)
+      const timerId = `${deadIdPrefix}${timer.fireId}`
+      const notice = noticeOf(timer, end, { timerId, target, retryPolicy, fireId })
+      return this.#put(notice, isOwned, firstPauseMs)
+    })
+  }
+
+  /** The attempt of a notice, made only if its timer is dead. The read takes time, so the lease is asked again after it. */
+  confirmed(
+    notice: Timer,
+    attempt: Effect.Effect<Delivery>,
+    mayStart: () => boolean,
+  ): Effect.Effect<Delivery> {
+    const { death } = notice.spec
+    const inTime = Effect.suspend(() =>
+      mayStart() ? attempt : Effect.succeed(postponed("the lease of its shard ran out")),
+    )
+    return death === undefined ? attempt : this.#confirmed(notice.namespace, death, inTime, 1)
+  }
+
+  #targetOf(timer: Timer) {
+    return timer.spec.onDead ?? this.#settingsOf(timer).onDead
+  }
+
+  #settingsOf({ namespace }: Timer) {
+    return this.#parts.directory.of(namespace).settings
+  }
+
+  #put(put: Put, isOwned: () => boolean, pauseMs: number): Effect.Effect<boolean> {
+    const answered = Effect.callback<PutAnswer | RefusedWrite>((resume) =>
+      this.#parts.write(put, (answer) => resume(Effect.succeed(answer))),
+    )
+    return Effect.flatMap(answered, (answer) => {
+      if (!("_tag" in answer)) return Effect.succeed(true)
+      if (answer._tag === "TimerUnstorable" || answer._tag === "TimerUnreadable") {
+        return Effect.as(tellUnstorable(put.timer, answer.reason), true)
+      }
+      if (!isOwned()) return Effect.succeed(false)
+      const nextPauseMs = Math.min(longestPauseMs, 2 * pauseMs)
+      return Effect.andThen(
+        Effect.sleep(pauseMs),
+        Effect.suspend(() => (isOwned() ? this.#put(put, isOwned, nextPauseMs) : Effect.succeed(false))),
+      )
+    })
+  }
+
+  #confirmed(
+    namespace: string,
+    death: Death,
+    attempt: Effect.Effect<Delivery>,
+    look: number,
+  ): Effect.Effect<Delivery> {
+    return Effect.matchEffect(this.#parts.store.find(keyOf(namespace, death.timerId)), {
+      onFailure: () => Effect.succeed(postponed("its timer could not be read")),
+      onSuccess: (found) => {
+        const fate = fateOf(death, found)
+        if (fate === "dead") return attempt
+        if (fate === "notDead") return Effect.succeed(notDead)
+        if (look === looksAtOnce) return Effect.succeed(postponed("its timer has not ended yet"))
+        return Effect.andThen(
+          Effect.sleep(Math.min(longestPauseMs, firstPauseMs * 2 ** (look - 1))),
+          Effect.suspend(() => this.#confirmed(namespace, death, attempt, look + 1)),
+        )
+      },
+    })
+  }
+}
+
+const notDead: Delivery = { kind: "dropped", reason: "notDead" }
+
+const postponed = (error: string): Delivery => ({ kind: "postponed", inMs: postponedMs, error })
+
+const tellUnstorable = ({ namespace, timerId }: Timer, reason: string): Effect.Effect<void> =>
+  Effect.logError(`the call of onDead cannot be stored and will not be made: ${reason}`).pipe(
+    Effect.annotateLogs({ namespace, timerId }),
+  )
