@@ -1,7 +1,7 @@
 // The connection of a node to the storage. The memory storage itself has no faults; the connection has. A call may be
-// slow before or after its effect. It may fail with no effect. It may have its effect and be reported as failed, at
-// once or before the effect. While the node is cut off, no call gets through. If a node crashes after it sent a call,
-// the call is carried out or lost.
+// slow before or after its effect. It may fail without an effect. It may also be reported as failed and have its
+// effect before or after that report. While the node is cut off, no call gets through. If a node crashes after it sent
+// a call, the call is carried out or lost.
 import type { Documents } from "@punctual/documents/Documents"
 import type { MemoryDocuments } from "@punctual/documents/memory/MemoryDocuments"
 import { Effect, Exit } from "effect"
