@@ -12,7 +12,7 @@ import { decoded, refusalsOf } from "./refusals.ts"
 const RetryPolicyInput = makeRetryPolicyInput(defaultLimits)
 
 describe("a retry policy", () => {
-  test("that says nothing is the default one", () => {
+  test("that is empty is the default one", () => {
     expect(completeRetryPolicy(undefined)).toEqual(defaultRetryPolicy)
     expect(completeRetryPolicy(decoded(RetryPolicyInput, {}))).toEqual(defaultRetryPolicy)
     expect(Schema.encodeSync(RetryPolicySchema)(defaultRetryPolicy)).toEqual({
@@ -24,7 +24,7 @@ describe("a retry policy", () => {
     })
   })
 
-  test("keeps what was said, in milliseconds", () => {
+  test("keeps given values, in milliseconds", () => {
     const input = {
       maxAttempts: 3,
       initialInterval: "1s",
@@ -63,19 +63,19 @@ describe("a retry policy", () => {
     ["maxDuration", ["1ms", "3653d"], ["0s"], "must be a duration from 1ms to 3653d"],
   ] as const
   for (const [field, accepted, refused, message] of bounds) {
-    test(`bounds ${field}, both ends included`, () => {
+    test(`limits ${field}, both ends included`, () => {
       for (const value of accepted) expect(refusalsOf(RetryPolicyInput, { [field]: value })).toEqual([])
       for (const value of refused)
         expect(refusalsOf(RetryPolicyInput, { [field]: value })).toEqual([`/${field} ${message}`])
     })
   }
 
-  test("refuses NaN in the disguise JSON codecs know", () => {
+  test("refuses NaN in the form that JSON codecs know", () => {
     const json = Schema.toCodecJson(RetryPolicyInput)
     for (const value of ["NaN", "Infinity"]) expect(refusalsOf(json, { jitter: value })).toHaveLength(1)
   })
 
-  test("under other limits has other bounds", () => {
+  test("has other bounds under other limits", () => {
     const Strict = makeRetryPolicyInput({ ...defaultLimits, attempts: 5 })
     expect(refusalsOf(Strict, { maxAttempts: 6 })).toEqual([
       "/maxAttempts must be a whole number from 1 to 5",

@@ -18,7 +18,7 @@ describe("a ScheduleTimer", () => {
     expect(dueAt).toBe(Date.UTC(2030, 0, 1, 9, 0, 0, 1))
   })
 
-  test("is refused for what is missing or wrong, by name", () => {
+  test("is refused for missing or wrong fields, by name", () => {
     for (const [field, value] of [
       ["tenantId", "a.*"],
       ["serviceCallId", ""],

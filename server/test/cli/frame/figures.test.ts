@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test"
 import { bytesShown, countShown, spanShown } from "../../../src/cli/frame/figures.ts"
 
-test("counts have their thousands apart", () => {
+test("counts have separators between thousands", () => {
   expect([0, 999, 1_000, 1_234_567].map(countShown)).toEqual(["0", "999", "1,000", "1,234,567"])
 })
 
@@ -16,7 +16,7 @@ test("bytes are in the largest unit that they fill", () => {
   ])
 })
 
-test("spans are in their largest unit and the next", () => {
+test("durations are in their largest unit and the next", () => {
   expect([0, 999, 1_000, 65_000, 3_600_000, 90_061_000, 86_400_000 * 400].map(spanShown)).toEqual([
     "0 ms",
     "999 ms",

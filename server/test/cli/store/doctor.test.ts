@@ -1,4 +1,4 @@
-// `punctual doctor`: what it counts, what it calls wrong, and what it leaves at a remark.
+// `punctual doctor`: what it counts, what it calls a problem, and what is only a remark.
 import { Database } from "bun:sqlite"
 import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test"
 import { writeFileSync } from "node:fs"
@@ -16,7 +16,7 @@ import { TemporaryFolder } from "../../../testkit/TemporaryFolder.ts"
 import { outcomeOf } from "../../../testkit/timers.ts"
 import { damage, fill, runKeeping, storeAt, within } from "./KeptStoreRig.ts"
 
-// Threads start slowly on a machine that is busy with other tests.
+// Threads start slowly while other tests use the machine.
 setDefaultTimeout(30_000)
 
 const examined = (url: string, ...args: ReadonlyArray<string>) =>
@@ -41,18 +41,18 @@ interface Found {
 }
 
 interface StoreUnderTest {
-  /** Where a store may be made. */
+  /** A place for a new store. */
   readonly url: () => string
-  /** Changes the rows past the store. */
+  /** Changes the rows without the store. */
   readonly edit: (url: string, sql: string) => Promise<void>
   readonly tallyTable: string
   readonly deadTable: string
-  /** Cuts the spec of a pending timer. */
+  /** The SQL that truncates the spec of a pending timer. */
   readonly damagedSpec: (timerId: string) => string
 }
 
 const lawsOfDoctor = ({ url: fresh, edit, tallyTable, deadTable, damagedSpec }: StoreUnderTest): void => {
-  test("counts what there is, by shard, and names what is overdue and what is dead", async () => {
+  test("counts all rows by shard, and names overdue timers and dead letters", async () => {
     const url = fresh()
     await fill(url, 30)
     const { exitCode, found } = await asJson(url)
@@ -72,7 +72,7 @@ const lawsOfDoctor = ({ url: fresh, edit, tallyTable, deadTable, damagedSpec }: 
     expect(out).toMatch(/Overdue: 1\. The worst:\nNAMESPACE .*\nshop +t-0 .* 1 d/)
   })
 
-  test("shows the worst first, with what was said at the last attempt", async () => {
+  test("shows the worst first, with the result of the last attempt", async () => {
     const url = fresh()
     const { pending } = await fill(url, 2)
     const [overdue] = pending
@@ -93,7 +93,7 @@ const lawsOfDoctor = ({ url: fresh, edit, tallyTable, deadTable, damagedSpec }: 
     expect((await examined(url)).out).toContain("refused\\u001b[31m")
   })
 
-  test("runs beside a service, and changes nothing", async () => {
+  test("works while a service runs, and changes nothing", async () => {
     const url = fresh()
     await fill(url, 3)
     const beside = await Effect.runPromise(
@@ -105,7 +105,7 @@ const lawsOfDoctor = ({ url: fresh, edit, tallyTable, deadTable, damagedSpec }: 
     expect([beside.exitCode, beside.found.counts.pending]).toEqual([0, 3])
   })
 
-  test("calls a tally wrong that its rows do not bear out, and names the shard", async () => {
+  test("reports a tally that does not match its rows, and names the shard", async () => {
     const url = fresh()
     await fill(url, 12)
     await edit(url, `UPDATE ${tallyTable} SET created = created + 1 WHERE shard = 2`)
@@ -118,14 +118,14 @@ const lawsOfDoctor = ({ url: fresh, edit, tallyTable, deadTable, damagedSpec }: 
     expect((await examined(url)).out).toContain("Something is wrong with the store.")
   })
 
-  test("calls it wrong when timers are gone that nothing has ended", async () => {
+  test("reports timers that are missing although nothing ended them", async () => {
     const url = fresh()
     await fill(url, 12)
     await edit(url, "DELETE FROM timers WHERE timer_id = 't-5'")
     expect((await asJson(url)).exitCode).toBe(1)
   })
 
-  test("leaves it at a remark that a store is paused", async () => {
+  test("only remarks that a store is paused", async () => {
     const url = fresh()
     await fill(url, 1)
     await within(
@@ -146,7 +146,7 @@ const lawsOfDoctor = ({ url: fresh, edit, tallyTable, deadTable, damagedSpec }: 
     )
   })
 
-  test("calls settings wrong that cannot be read, be they no JSON or no settings, and names them", async () => {
+  test("reports and names settings that cannot be read, whether they are invalid JSON or invalid settings", async () => {
     const url = fresh()
     await fill(url, 1)
     await within(
@@ -187,7 +187,7 @@ const lawsOfDoctor = ({ url: fresh, edit, tallyTable, deadTable, damagedSpec }: 
     expect(found.counts).toEqual({ pending: 14, delivered: 1, cancelled: 1, dead: 1 })
   })
 
-  test("shows an overdue timer whose attempts cannot be read without them", async () => {
+  test("shows an overdue timer whose attempts cannot be read without its attempts", async () => {
     const url = fresh()
     await fill(url, 1)
     await edit(url, "UPDATE timers SET last_attempt = '[' WHERE timer_id = 't-0'")
@@ -215,14 +215,14 @@ describe("punctual doctor on SQLite", () => {
     },
   })
 
-  test("makes no file where there is none", async () => {
+  test("creates no file where there is none", async () => {
     const url = fresh()
     const { exitCode, err } = await examined(url)
     expect([exitCode, err]).toEqual([1, expect.stringContaining("There is no store at")])
     expect(await Bun.file(pathOf(url)).exists()).toBe(false)
   })
 
-  test("calls a damaged file wrong, and counts what can be read", async () => {
+  test("reports a damaged file, and counts what can be read", async () => {
     const url = fresh()
     await fill(url, 5)
     damage(pathOf(url))
@@ -231,14 +231,14 @@ describe("punctual doctor on SQLite", () => {
     expect(found.problems).toContainEqual(expect.stringContaining("The store is damaged"))
   })
 
-  test("a file that cannot be read at all is told of in a sentence", async () => {
+  test("reports a file that cannot be read at all in one sentence", async () => {
     const url = fresh()
     writeFileSync(pathOf(url), "no database".repeat(1_000))
     const { exitCode, err } = await examined(url)
     expect([exitCode, err]).toEqual([1, expect.stringContaining("is not an SQLite database")])
   })
 
-  test("sees a body that is missing, which the file's structure does not tell", async () => {
+  test("finds a missing body, which the structure of the file does not show", async () => {
     const url = fresh()
     await fill(url, 3)
     const database = new Database(pathOf(url))
@@ -251,7 +251,7 @@ describe("punctual doctor on SQLite", () => {
     ])
   })
 
-  test("sees a body that belongs to no timer", async () => {
+  test("finds a body that belongs to no timer", async () => {
     const url = fresh()
     await fill(url, 3)
     const database = new Database(pathOf(url))
@@ -264,7 +264,7 @@ describe("punctual doctor on SQLite", () => {
     ])
   })
 
-  test("sees words that belong to no timer", async () => {
+  test("finds words that belong to no timer", async () => {
     const url = fresh()
     await fill(url, 3)
     const database = new Database(pathOf(url))
@@ -315,7 +315,7 @@ describePostgres("installed", "punctual doctor on PostgreSQL", () => {
     },
   })
 
-  test("makes no schema where there is none", async () => {
+  test("creates no schema where there is none", async () => {
     const { exitCode, err } = await examined(server().database().url)
     expect([exitCode, err]).toEqual([1, expect.stringContaining("There is no store in")])
   })
@@ -327,7 +327,7 @@ describePostgres("installed", "punctual doctor on PostgreSQL", () => {
   })
 })
 
-describe("what is wrong, and what is not", () => {
+describe("problems and remarks", () => {
   const report = (
     tally: Partial<Tally>,
     rows: Partial<ShardRows>,
@@ -353,7 +353,7 @@ describe("what is wrong, and what is not", () => {
     ...more,
   })
 
-  test("armings that began are pending or have ended", () => {
+  test("every arming that began is pending or has ended", () => {
     const tally = {
       created: 9,
       rearmed: 2,
@@ -375,14 +375,14 @@ describe("what is wrong, and what is not", () => {
     }
   })
 
-  test("history that was pruned is not missing, and more than was counted is too much", () => {
+  test("pruned history is not missing, and more rows than the tally has are a problem", () => {
     const tally = { created: 5, delivered: 3, cancelled: 2 }
     expect(diagnose(report(tally, {})).problems).toEqual([])
     expect(diagnose(report(tally, { delivered: 4 })).problems).toHaveLength(1)
     expect(diagnose(report(tally, { cancelled: 3 })).problems).toHaveLength(1)
   })
 
-  test("clocks that differ by more than a second are worth a remark", () => {
+  test("clocks that differ by more than a second cause a remark", () => {
     expect(diagnose(report({}, {}, { clockOffsetMs: 900 })).remarks).toEqual([])
     expect(diagnose(report({}, {}, { clockOffsetMs: -1_900 })).remarks).toEqual([
       expect.stringContaining("1900 ms behind the database's"),

@@ -1,4 +1,4 @@
-// Who is asked whether an attempt runs, and for how long.
+// Which nodes are asked whether an attempt runs, and for how long.
 import { expect } from "bun:test"
 import { Effect, Fiber } from "effect"
 import { FlightViews } from "../../../src/engine/front/FlightViews.ts"
@@ -10,7 +10,7 @@ const peerNamed = (node: string) => ({ node, address: `at-${node}` })
 const due = (timerId: string) => sampleTimer({ timerId, fireAt: sampleNow })
 
 engineTest(
-  "each owner is asked once, about what may be running, and one that is silent is not waited for",
+  "each owner is asked once about possible attempts, and a silent owner is not waited for",
   { isEmpty: true },
   (engine) =>
     Effect.gen(function* () {
@@ -54,7 +54,7 @@ engineTest(
 )
 
 engineTest(
-  "an owner that is silent is asked so many questions at once and no more, and asked again when they are over",
+  "a silent owner gets a limited number of questions at once, and is asked again when they are over",
   { isEmpty: true },
   (engine) =>
     Effect.gen(function* () {
