@@ -26,7 +26,7 @@ export type Ask =
   | { readonly op: "replay" | "discard"; readonly key: Key }
 
 export type Answer =
-  /** The request armed the key again. `created` found a free key; the others replaced the pending timer. */
+  /** The request armed the key. `created` found a free key; the others replaced the pending timer. */
   | {
       readonly result: "created" | "replaced" | "changed"
       readonly fireId: string

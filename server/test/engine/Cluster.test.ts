@@ -128,7 +128,7 @@ describe("a node that joins", () => {
   )
 
   engineTest(
-    "is not the only node that knows when the handover to it breaks off",
+    "makes the other node log a failure if the handover to it breaks off",
     { ...linked, isEmpty: true },
     (engine) =>
       Effect.gen(function* () {

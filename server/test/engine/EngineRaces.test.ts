@@ -88,7 +88,7 @@ describe("a write during a read", () => {
       }),
   )
 
-  engineTest("an outcome that is too late for its own arming does not affect it either", {}, (engine) =>
+  engineTest("an outcome of a replaced arming does not affect the one that a load has seen", {}, (engine) =>
     Effect.gen(function* () {
       const hanging = engine.hang()
       const dueAt = engine.now() + 70_000

@@ -28,7 +28,7 @@ export class Troubles {
   begin(): void {
     const { world, scenario, nodes } = this.#parts
     if (scenario.troubles.length > 0) this.#expectNext()
-    // Claims are rare among all calls. They are slow at random times, because otherwise they would hardly ever meet an
+    // Claims are rare among all calls. They are slow the whole time, because otherwise they would hardly ever meet an
     // owner that comes back.
     if (scenario.troubles.includes("storeSlow")) {
       for (const { link } of nodes) link.claimsSlowUntilUs = scenario.troubledMs * 1_000

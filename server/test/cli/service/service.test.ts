@@ -46,7 +46,7 @@ describe("the whole service", () => {
 describe("breakers", () => {
   const breaker = { host: "h", namespace: "billing", failures: 9, waiting: 4, probeInMs: 2_500 }
 
-  test("are listed in the node's order", async () => {
+  test("are listed with their node, and the command says if there are more", async () => {
     await using service = await serviceThatAnswers(() => ({
       body: { node: "a", breakers: [breaker], more: true },
     }))

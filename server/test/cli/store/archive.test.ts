@@ -263,7 +263,7 @@ describe("import", () => {
     expect((await imported(targetOf(database), given(cut), "--partial")).exitCode).toBe(0)
   })
 
-  test("notices missing lines, names unknown lines by their number, and keeps the lines before them", async () => {
+  test("reports missing lines, names a wrong line by its number, and keeps the items before it", async () => {
     const { out } = await exported(filled(3))
     const lines = out.trimEnd().split("\n")
     const missing = lines.filter((_, index) => index !== 2).join("\n")

@@ -91,7 +91,7 @@ describe("punctual restore", () => {
     expect(readSqliteContents(path)).toEqual(readSqliteContents(file))
   })
 
-  test("processes that have the old store open keep it, and restore waits for running reads", async () => {
+  test("processes that have the old store open keep it, and restore fails during a running read", async () => {
     const file = await backupOf(fresh, 5)
     const path = fresh()
     await fill(`sqlite:${path}`, 3)

@@ -27,7 +27,7 @@ const disposals = (service: Parameters<typeof requestsTo>[0]) =>
   requestsTo(service).flatMap(([path, fields]) => (/replay|discard/.test(path) ? [fields] : []))
 
 describe("dead replay", () => {
-  test("replays one, those that match, or all, up to the number that exists when it begins", async () => {
+  test("replays one, those that match, or all, but only those that are dead when it begins", async () => {
     const calls = [
       [["invoice-1"], { timerId: "invoice-1" }],
       [

@@ -260,7 +260,7 @@ describe("a discard", () => {
   )
 
   engineTest(
-    "whose reply was lost is not answered as nothing done, and is counted as a failure",
+    "whose reply was lost is not answered as nothing done, and one that failed is repeated",
     {},
     (engine) =>
       Effect.gen(function* () {

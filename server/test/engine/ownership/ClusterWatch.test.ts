@@ -30,7 +30,7 @@ describe("a lease", () => {
     expect([watch.isSilent(0), watch.liveOwnerOf(0)]).toEqual([true, undefined])
   })
 
-  test("is not silent because this node could not look, and that time counts little", () => {
+  test("does not become silent while this node cannot look, and that time counts little", () => {
     const watch = newWatch()
     watch.noteLeases(lease(7), 0n)
     watch.noteMembers(member(7), 0n)

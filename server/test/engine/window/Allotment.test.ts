@@ -28,7 +28,7 @@ test("a timer that was evicted for its size is read when the window is empty, ev
 })
 
 describe("an excluded namespace", () => {
-  test("is read again when half of its share is used, not before", () => {
+  test("is read again when half of its share is free, not before", () => {
     const rig = new WindowRig()
     rig.exclude("large")
     rig.load([])
@@ -72,7 +72,7 @@ describe("an excluded namespace", () => {
     expect(rig.beginNamespaceLoad()?.limit).toBe(10)
   })
 
-  test("gets nothing while the others are behind and its own due timers were not taken", () => {
+  test("gets nothing while the others are behind and due timers in the window were not taken", () => {
     const rig = new WindowRig()
     rig.exclude("large")
     rig.load(rig.timers("small", 10, 500))
