@@ -3,7 +3,7 @@ import { AdvanceClock, AdvanceClockAnswer } from "../src/AdvanceClock.ts"
 import { decoded, refusalsOf } from "./refusals.ts"
 
 describe("an advance", () => {
-  test("goes by a duration or to an instant, never both, never neither", () => {
+  test("takes a duration or an instant, never both and never none", () => {
     const by: unknown = decoded(AdvanceClock, { by: "31d", maxFirings: 5 })
     expect(by).toEqual({ by: 31 * 86_400_000, maxFirings: 5 })
     const to: unknown = decoded(AdvanceClock, { to: "2030-01-01T09:00:00Z" })
@@ -15,7 +15,7 @@ describe("an advance", () => {
     ])
   })
 
-  test("says what is wrong with a time, and with how many may fire", () => {
+  test("says what is wrong with a time, and with maxFirings", () => {
     expect(refusalsOf(AdvanceClock, { by: "-1s" })).toEqual([
       expect.stringContaining("/by must be a duration"),
     ])
@@ -28,7 +28,7 @@ describe("an advance", () => {
       ])
   })
 
-  test("is answered with the time, and more only if there is more", () => {
+  test("is answered with the time, and with more only if there is more", () => {
     const now = "2030-01-01T09:00:00.000Z"
     const answer: unknown = decoded(AdvanceClockAnswer, { now, fired: 3, more: true })
     expect(answer).toEqual({ now: 1_893_488_400_000, fired: 3, more: true })

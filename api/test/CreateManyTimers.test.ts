@@ -10,12 +10,12 @@ const CreateManyTimers = makeCreateManyTimers(defaultLimits)
 const message = "/timers must be an array of 1 to 1000 timers"
 
 describe("a createMany", () => {
-  test("takes its items as they are, so that a bad one does not spoil the rest", () => {
+  test("takes its items as they are, so that a bad item does not affect the rest", () => {
     const timers = [{ namespace: "a" }, null, 5, "junk", { unknown: [[[]]] }]
     expect(decoded(CreateManyTimers, { timers })).toEqual({ timers })
   })
 
-  test("carries 1 to 1,000 items", () => {
+  test("has 1 to 1,000 items", () => {
     expect(refusalsOf(CreateManyTimers, { timers: Array(1000).fill({}) })).toEqual([])
     for (const timers of [[], Array(1001).fill({}), {}, null])
       expect(refusalsOf(CreateManyTimers, { timers })).toEqual([expect.stringContaining(message)])

@@ -101,7 +101,7 @@ describe("a create", () => {
     expect(targetOf({}, defaultLimits)).toBeUndefined()
   })
 
-  test("may lie ten years ahead by delay, and not a millisecond more", () => {
+  test("may be ten years ahead by delay, and not a millisecond more", () => {
     const timer = without("executeAt")
     expect(refusalsOf(CreateTimer, { ...timer, delay: "3653d" })).toEqual([])
     expect(refusalsOf(CreateTimer, { ...timer, delay: "0s" })).toEqual([])
@@ -111,16 +111,16 @@ describe("a create", () => {
     ).toEqual(["/delay must be a duration from 0s to 1s (the service's setting TIMER_LIMIT_AHEAD)"])
   })
 
-  test("takes any JSON as payload, null and absence apart", () => {
+  test("takes any JSON as payload, and null differs from absence", () => {
     for (const payload of [null, false, 0, "", [], {}, { __proto__: null }]) {
       expect(decoded(CreateTimer, { ...body, payload }).payload).toBe(payload)
     }
     expect("payload" in decoded(CreateTimer, body)).toBe(false)
   })
 
-  test("does not look into the payload, however deep it is", () => {
+  test("does not read the payload, however deep it is", () => {
     const look = () => {
-      throw new Error("the payload was looked into")
+      throw new Error("the payload was read")
     }
     const closed = new Proxy({}, { get: look, has: look, ownKeys: look, getPrototypeOf: look })
     let deep: unknown = []
@@ -144,7 +144,7 @@ describe("a create", () => {
     ).toHaveLength(1)
   })
 
-  test("names every field that is wrong, not only the first", () => {
+  test("names every wrong field, not only the first", () => {
     const wrong = {
       namespace: "_a",
       timerId: "",

@@ -7,7 +7,7 @@ import { decoded, refusalsOf } from "./refusals.ts"
 const namespace = "billing"
 
 describe("a deleteMany", () => {
-  test("takes a filter or all, never both, never neither", () => {
+  test("takes a filter or all, never both and never none", () => {
     const request: unknown = decoded(DeleteManyTimers, {
       namespace,
       filter: { idPrefix: "a", from: "2030-01-01T09:00:00Z" },
@@ -22,7 +22,7 @@ describe("a deleteMany", () => {
     ])
   })
 
-  test("does not empty a namespace by an empty filter or a careless all", () => {
+  test("does not empty a namespace by an empty filter, or by all that is not true", () => {
     expect(refusalsOf(DeleteManyTimers, { namespace, filter: {} })).toEqual([
       expect.stringContaining("/filter must have at least one of from, until, idPrefix, correlationId, tag"),
     ])
@@ -69,7 +69,7 @@ describe("calls on many timers", () => {
 })
 
 describe("a delete", () => {
-  test("names its key, and the revision it expects if it likes", () => {
+  test("names its key, and optionally the expected revision", () => {
     const request: unknown = decoded(DeleteTimer, { namespace, timerId: "a", ifRevision: 5 })
     expect(request).toEqual({ namespace, timerId: "a", ifRevision: 5 })
     expect(refusalsOf(DeleteTimer, { namespace, timerId: "a", ifRevision: 0.5, force: true })).toEqual([

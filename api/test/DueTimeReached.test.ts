@@ -11,7 +11,7 @@ const event = {
 }
 
 describe("a DueTimeReached", () => {
-  test("comes back from its text as it was", () => {
+  test("decodes from its text to the same event", () => {
     expect(decodeDueTimeReached(JSON.parse(dueTimeReachedJson(event, undefined)))).toEqual(
       Result.succeed(event),
     )
@@ -20,13 +20,13 @@ describe("a DueTimeReached", () => {
     )
   })
 
-  test("carries the payload's own text", () => {
+  test("contains the payload's own text", () => {
     expect(dueTimeReachedJson(event, "[ 1.10, 12345678901234567890 ]")).toEndWith(
       ',"payload":[ 1.10, 12345678901234567890 ]}',
     )
   })
 
-  test("says when in UTC with milliseconds", () => {
+  test("has its time in UTC with milliseconds", () => {
     expect(dueTimeReachedJson(event, undefined)).toContain('"reachedAt":"2030-01-01T00:00:00.000Z"')
   })
 })

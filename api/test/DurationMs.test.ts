@@ -11,7 +11,7 @@ import {
 import { refusalsOf } from "./refusals.ts"
 
 describe("a duration", () => {
-  test("comes back the same after a round trip", () => {
+  test("stays the same after a round trip", () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: maxDurationMs }), (durationMs) => {
         expect(Schema.decodeSync(DurationMs)(Schema.encodeSync(DurationMs)(durationMs))).toBe(durationMs)
@@ -30,7 +30,7 @@ describe("a duration", () => {
     )
   })
 
-  test("is read from every form the contract names", () => {
+  test("can be read from every form that the contract names", () => {
     const forms = {
       "90s": 90_000,
       "1h30m": 5_400_000,
@@ -103,7 +103,7 @@ describe("a duration", () => {
     expect(parseDuration("999999999999999d")).toBeUndefined()
   })
 
-  test("within bounds takes both ends and refuses one past either, with the bounds in the text", () => {
+  test("takes both ends of its bounds and refuses a value past either, with the bounds in the text", () => {
     const schema = durationBetween(1_000, 300_000)
     for (const text of ["1s", "1000ms", "5m", "PT300S"]) expect(refusalsOf(schema, text)).toEqual([])
     for (const text of ["999ms", "300001ms"])

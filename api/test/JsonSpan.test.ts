@@ -82,16 +82,16 @@ describe("memberSpan", () => {
     expect(cut('{"p\\u0061yload":2,"payload":1}', "payload")).toBe("1")
   })
 
-  test("does not look into nested objects or strings", () => {
+  test("does not read nested objects or strings", () => {
     expect(cut('{"a":{"payload":1},"b":"\\"payload\\":2","c":["payload"]}', "payload")).toBeUndefined()
   })
 
-  test("costs no stack on deep nesting", () => {
+  test("uses no stack for deep nesting", () => {
     const deep = "[".repeat(500_000) + "]".repeat(500_000)
     expect(cut(`{"payload":${deep}}`, "payload")?.length).toBe(1_000_000)
   })
 
-  test("finds in a text that was cut off the members whose value had begun, and no others", () => {
+  test("finds in a truncated text only the members whose value had begun", () => {
     fc.assert(
       fc.property(object, fc.nat(), (text, seed) => {
         const cutAt = seed % (text.length + 1)
@@ -130,7 +130,7 @@ describe("elementSpans", () => {
 })
 
 describe("spanBytes", () => {
-  test("gives back the bytes of the value", () => {
+  test("returns the bytes of the value", () => {
     const bytes = new TextEncoder().encode('{"payload":"Zürich 🕰"}')
     const text = new TextDecoder().decode(bytes)
     const span = memberSpan(text, "payload")

@@ -42,7 +42,7 @@ describe("a list", () => {
       ])
   })
 
-  test("knows those in flight as pending", () => {
+  test("includes timers in flight in pending", () => {
     for (const state of ["pending", "delivered", "cancelled", "dead"])
       expect(refusalsOf(ListTimers, { namespace, state })).toEqual([])
     expect(refusalsOf(ListTimers, { namespace, state: "inFlight" })).toEqual([
@@ -50,7 +50,7 @@ describe("a list", () => {
     ])
   })
 
-  test("includes nothing but payloads, once", () => {
+  test("can include only payloads, once", () => {
     for (const include of [[], ["payload"]])
       expect(refusalsOf(ListTimers, { namespace, include })).toEqual([])
     expect(refusalsOf(ListTimers, { namespace, include: ["history"] })).toEqual([
@@ -64,7 +64,7 @@ describe("a list", () => {
     ])
   })
 
-  test("has an order and a range that make sense", () => {
+  test("has a valid order and a valid range", () => {
     expect(refusalsOf(ListTimers, { namespace, order: "up" })).toEqual(["/order must be asc or desc"])
     const range = { from: "2030-01-01T09:00:00Z", until: "2030-01-01T09:00:00Z" }
     for (const schema of [ListTimers, CountTimers])

@@ -22,7 +22,7 @@ describe("a namespace", () => {
     expect(refusalsOf(Namespace, "a".repeat(101))).toEqual([message])
   })
 
-  test("is refused when empty, of another alphabet, or no text", () => {
+  test("is refused when it is empty, has other characters, or is not text", () => {
     for (const body of ["", "a b", "a.b", "a/b", "é", "a\n", "a\0", "名前", 5, null]) {
       expect(refusalsOf(Namespace, body)).toEqual([message])
     }

@@ -17,8 +17,8 @@ const secret = `whsec_${Buffer.alloc(32, 1).toString("base64")}`
 
 const pointersOf = (body: unknown) => refusalsOf(put, body).map((refusal) => refusal.split(" ")[0])
 
-describe("what is put for a namespace", () => {
-  test("may be any of its settings, or none", () => {
+describe("the settings put for a namespace", () => {
+  test("can be any of its settings, or none", () => {
     const decode = Schema.decodeUnknownSync(put, requestParseOptions)
     expect(decode({ namespace: "shop" })).toEqual(expect.objectContaining({ namespace: "shop" }))
     expect(
@@ -46,7 +46,7 @@ describe("what is put for a namespace", () => {
     ])
   })
 
-  test("is reset by null", () => {
+  test("are reset by null", () => {
     const resets = {
       webhookSecrets: null,
       retryPolicy: null,
@@ -58,7 +58,7 @@ describe("what is put for a namespace", () => {
     expect(refusalsOf(put, { namespace: "shop", ...resets })).toEqual([])
   })
 
-  test("is refused field by field, each with what it must be", () => {
+  test("are refused field by field, each with its valid values", () => {
     expect(pointersOf({ namespace: "_service" })).toEqual(["/namespace"])
     expect(
       pointersOf({
@@ -84,8 +84,8 @@ describe("what is put for a namespace", () => {
   })
 })
 
-describe("what is asked of namespaces", () => {
-  test("is one by its name, or a page", () => {
+describe("a request about namespaces", () => {
+  test("names one namespace, or asks for a page", () => {
     expect(refusalsOf(GetNamespace, { namespace: "shop" })).toEqual([])
     expect(refusalsOf(GetNamespace, {})).toEqual(["/namespace is required"])
     for (const asked of [{}, { limit: 1 }, { limit: defaultLimits.namespacePage, cursor: "x" }])
@@ -95,7 +95,7 @@ describe("what is asked of namespaces", () => {
   })
 })
 
-test("an answer shows secrets by their fingerprints, durations as text and instants in UTC", () => {
+test("an answer shows secrets as fingerprints, durations as text and instants in UTC", () => {
   const settings = {
     namespace: "shop",
     webhookSecrets: [{ fingerprint: "0123456789abcdef" }],

@@ -49,13 +49,13 @@ describe("a problem", () => {
         document,
       )
       expect(problem.message).toBe(detail)
-      // Whoever tries again must know whether the first try may have had an effect.
+      // A caller that retries must know whether the first call may have had an effect.
       const { status } = problemCodes[code]
       expect("written" in document).toBe(status === 429 || status === 503)
     })
   }
 
-  test("carries what its code promises", () => {
+  test("has the fields that its code promises", () => {
     expect(toProblemDocument(one.revisionMismatch).currentRevision).toBe(7)
     expect(toProblemDocument(one.quotaExceeded)).toMatchObject({ quota: "maxPending", retryAfterSeconds: 1 })
     expect(toProblemDocument(one.overloaded)).toMatchObject({ retryAfterSeconds: 2, written: "unknown" })

@@ -64,7 +64,7 @@ const operationOf = (name: string) => {
   return operation
 }
 
-/** Every `$ref` and every object, anywhere in a piece of the document. */
+/** Visits every `$ref` and every object, anywhere in a part of the document. */
 const walk = (value: unknown, visit: (node: Record<string, unknown>) => void): void => {
   if (typeof value !== "object" || value === null) return
   if (!Array.isArray(value)) visit(value as Record<string, unknown>)
@@ -150,7 +150,7 @@ describe("the OpenAPI document", () => {
     expect(judged.length).toBe(codes.length)
   })
 
-  test("closes requests and leaves answers open, since those may gain fields", () => {
+  test("allows no other fields in requests, and allows them in answers, which may gain fields", () => {
     const isClosed = (name: string) => document.components.schemas[name]?.["additionalProperties"] === false
     for (const name of [
       "CreateTimer",
@@ -216,7 +216,7 @@ describe("the OpenAPI document", () => {
     }
   })
 
-  test("states the limits of the operator", () => {
+  test("has the limits of the operator", () => {
     const small = OpenApi.fromApi(makePunctualApi({ ...defaultLimits, createMany: 7, urlLength: 99 }))
     expect(small.components.schemas["CreateManyTimers"]).toMatchObject({
       properties: { timers: { maxItems: 7 } },
@@ -243,7 +243,7 @@ describe("the generated client", () => {
     updatedAt: 0,
   }
 
-  /** A transport that answers every request alike, and remembers the request. */
+  /** A transport that gives every request the same answer, and remembers the request. */
   const answering = (status: number, contentType: string, body: unknown) => {
     const sent: Array<{ readonly url: string; readonly method: string; readonly body: unknown }> = []
     const client = HttpClient.make((request, url) =>

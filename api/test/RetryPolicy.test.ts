@@ -13,7 +13,7 @@ import { decoded, refusalsOf } from "./refusals.ts"
 const RetryPolicyInput = makeRetryPolicyInput(defaultLimits)
 
 describe("a retry policy", () => {
-  test("that says nothing is the default one", () => {
+  test("that is empty is the default one", () => {
     expect(completeRetryPolicy(undefined)).toEqual(defaultRetryPolicy)
     expect(completeRetryPolicy(decoded(RetryPolicyInput, {}))).toEqual(defaultRetryPolicy)
     expect(Schema.encodeSync(RetryPolicySchema)(defaultRetryPolicy)).toEqual({
@@ -25,7 +25,7 @@ describe("a retry policy", () => {
     })
   })
 
-  test("keeps what was said, in milliseconds", () => {
+  test("keeps given values, in milliseconds", () => {
     const input = {
       maxAttempts: 3,
       initialInterval: "1s",
@@ -122,7 +122,7 @@ describe("a retry policy", () => {
     ],
   ] as const
   for (const [field, accepted, refused, message] of bounds) {
-    test(`bounds ${field}, both ends included`, () => {
+    test(`limits ${field}, both ends included`, () => {
       for (const value of accepted) expect(refusalsOf(RetryPolicyInput, { [field]: value })).toEqual([])
       for (const value of refused)
         expect(refusalsOf(RetryPolicyInput, { [field]: value })).toEqual([
@@ -131,12 +131,12 @@ describe("a retry policy", () => {
     })
   }
 
-  test("refuses NaN in the disguise JSON codecs know", () => {
+  test("refuses NaN in the form that JSON codecs know", () => {
     const json = Schema.toCodecJson(RetryPolicyInput)
     for (const value of ["NaN", "Infinity"]) expect(refusalsOf(json, { jitter: value })).toHaveLength(1)
   })
 
-  test("under other limits has other bounds", () => {
+  test("has other bounds under other limits", () => {
     const Strict = makeRetryPolicyInput({ ...defaultLimits, attempts: 5 })
     expect(refusalsOf(Strict, { maxAttempts: 6 })).toEqual([
       "/maxAttempts must be a whole number from 1 to 5 (the service's setting TIMER_LIMIT_ATTEMPTS)",

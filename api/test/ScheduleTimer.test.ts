@@ -33,7 +33,7 @@ describe("a ScheduleTimer", () => {
     expect(refused({ retryPolicy: { waits: ["1m"], jitter: 0 } })).toStartWith("/retryPolicy/jitter cannot")
   })
 
-  test("is refused for what is missing or wrong, by name", () => {
+  test("is refused for missing or wrong fields, by name", () => {
     for (const [field, value] of [
       ["tenantId", "a.*"],
       ["serviceCallId", ""],

@@ -14,36 +14,36 @@ import { refusalsOf } from "./refusals.ts"
 const pointersOf = (schema: Parameters<typeof refusalsOf>[0], body: unknown) =>
   refusalsOf(schema, body).map((refusal) => refusal.split(" ")[0])
 
-describe("what is asked of the service", () => {
-  test("is nothing, where nothing is to be said", () => {
+describe("a request about the service", () => {
+  test("is empty, if it has no fields", () => {
     for (const schema of [GetService, ListBreakers]) {
       expect(refusalsOf(schema, {})).toEqual([])
       expect(refusalsOf(schema, null)).toHaveLength(1)
     }
   })
 
-  test("is a pause, with a reason of up to 200 characters or none", () => {
+  test("can be a pause, with a reason of up to 200 characters or none", () => {
     for (const body of [{}, { reason: "x" }, { reason: "x".repeat(200) }])
       expect(refusalsOf(PauseService, body)).toEqual([])
     for (const reason of ["", "x".repeat(201), null, 7])
       expect(pointersOf(PauseService, { reason })).toEqual(["/reason"])
   })
 
-  test("is to resume, and to fire what is overdue only if that is said in so many words", () => {
+  test("can be a resume, and fires overdue timers only with an explicit field", () => {
     for (const body of [{}, { fireOverdue: true }]) expect(refusalsOf(ResumeService, body)).toEqual([])
     for (const fireOverdue of [false, null, "true"])
       expect(pointersOf(ResumeService, { fireOverdue })).toEqual(["/fireOverdue"])
   })
 
-  test("is to close the breakers of a host that is named", () => {
+  test("can close the breakers of a named host", () => {
     expect(refusalsOf(ResetBreakers, { host: "h:80" })).toEqual([])
     for (const body of [{}, { host: "" }, { host: "x".repeat(301) }])
       expect(pointersOf(ResetBreakers, body)).toEqual(["/host"])
   })
 })
 
-describe("what the service answers", () => {
-  test("is its time, and its pause if there is one", () => {
+describe("an answer about the service", () => {
+  test("has its time, and its pause if there is one", () => {
     const codec = Schema.toCodecJson(ServiceAnswer)
     for (const answer of [
       { now: "2030-01-01T00:00:00.000Z" },
@@ -57,7 +57,7 @@ describe("what the service answers", () => {
       )
   })
 
-  test("of breakers names the node that has them", () => {
+  test("about breakers names their node", () => {
     const codec = Schema.toCodecJson(ListBreakersAnswer)
     const breaker = { host: "h:80", namespace: "shop", failures: 10, waiting: 3, probeInMs: 1_000 }
     const answer = { node: "n", breakers: [breaker], more: true }

@@ -22,7 +22,7 @@ describe("tags", () => {
     }
   })
 
-  test("are refused with the place and the fix", () => {
+  test("are refused with the position and the fix", () => {
     const array = "/tags must be an array of 1 to 10 tags; leave it out for none"
     const text = "must be text of 1 to 64 bytes of UTF-8 without control characters"
     const cases: ReadonlyArray<readonly [unknown, string]> = [
@@ -42,12 +42,12 @@ describe("tags", () => {
       expect([tags, refusalsOf(CreateTimer, create(tags))]).toEqual([tags, [refusal]])
   })
 
-  test("are not compared with each other if there are too many: that would take minutes", () => {
+  test("are not compared with each other if there are too many, because that would take minutes", () => {
     const tags = Array.from({ length: 200_000 }, (_, index) => `tag-${index}`)
     expect(refusalsOf(CreateTimer, create(tags))).toHaveLength(1)
   })
 
-  test("may be set, and cleared by null, in an update", () => {
+  test("can be set, and cleared by null, in an update", () => {
     const key = { namespace: "billing", timerId: "a" }
     for (const tags of [["a"], null]) {
       const request: unknown = decoded(UpdateTimer, { ...key, tags })

@@ -19,7 +19,7 @@ describe("a target", () => {
     })
   })
 
-  test("keeps what was said, with the time-out in milliseconds", () => {
+  test("keeps given values, with the time-out in milliseconds", () => {
     const input = { ...webhook, method: "PUT", headers: { a: "b" }, timeout: "1m30s", body: "payload" }
     expect(completeTarget(decoded(TargetInput, input), defaultLimits)).toEqual({
       type: "webhook",
@@ -31,7 +31,7 @@ describe("a target", () => {
     })
   })
 
-  test("that is complete is answered with wire names, and comes back", () => {
+  test("that is complete is answered with wire names, and decodes to the same target", () => {
     const target: typeof TargetSchema.Type = {
       type: "webhook",
       url: "http://a/",
@@ -50,7 +50,7 @@ describe("a target", () => {
     expect(Schema.decodeUnknownSync(TargetSchema)(encoded)).toEqual(target)
   })
 
-  test("may be an event or a handler, which have no options", () => {
+  test("can be an event or a handler, which have no options", () => {
     for (const type of ["event", "handler"]) {
       const target: unknown = decoded(TargetInput, { type })
       expect(target).toEqual({ type })
@@ -83,7 +83,7 @@ describe("a target", () => {
       expect(refusalsOf(TargetInput, body)).toEqual([whichTypes])
   })
 
-  test("names every field that is wrong", () => {
+  test("names every wrong field", () => {
     expect(refusalsOf(TargetInput, { type: "webhook", body: "xml", timeOut: "5s" })).toEqual([
       "/timeOut unknown field: remove it, or use one of type, url, method, headers, timeout, body",
       "/url is required",

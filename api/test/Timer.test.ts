@@ -54,7 +54,7 @@ describe("a timer in an answer", () => {
     })
   })
 
-  test("comes back the same, and may gain fields that a client of today ignores", () => {
+  test("decodes to the same timer, and may gain fields that a client of today ignores", () => {
     const encoded = Schema.encodeSync(TimerSchema)(timer)
     expect(Schema.decodeUnknownSync(TimerSchema)({ ...encoded, addedLater: true })).toEqual(timer)
   })

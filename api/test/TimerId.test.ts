@@ -7,7 +7,7 @@ import { refusalsOf } from "./refusals.ts"
 const bytesMessage = "must be text of 1 to 255 bytes of UTF-8 without control characters"
 
 describe("an id", () => {
-  test("is sound exactly when its UTF-8 has 1 to 255 bytes, survives, and holds no control character", () => {
+  test("is valid exactly when its UTF-8 has 1 to 255 bytes, decodes to the same text, and has no control character", () => {
     const anyText = fc.string({ unit: "binary", maxLength: 300 })
     const wideText = fc.string({
       unit: fc.constantFrom("a", "é", "€", "😀", "\ud800", "\u0085"),

@@ -7,7 +7,7 @@ const UpdateTimer = makeUpdateTimer(defaultLimits)
 const key = { namespace: "billing", timerId: "a" }
 
 describe("an update", () => {
-  test("keeps what is absent and clears what is null", () => {
+  test("keeps absent fields and clears those that are null", () => {
     const request: unknown = decoded(UpdateTimer, {
       ...key,
       payload: null,
@@ -32,7 +32,7 @@ describe("an update", () => {
     expect(refusalsOf(UpdateTimer, { ...key, timerId: "_dead.x", delay: "1h" })).toEqual([])
   })
 
-  test("cannot clear what a timer must have", () => {
+  test("cannot clear a field that a timer must have", () => {
     for (const field of ["executeAt", "delay", "callbackUrl", "target", "correlationId", "ifRevision"]) {
       expect(refusalsOf(UpdateTimer, { ...key, expireAfter: "1h", [field]: null })).toHaveLength(1)
     }

@@ -7,7 +7,7 @@ import { decoded, refusalsOf } from "./refusals.ts"
 const WebhookHeaders = makeWebhookHeaders(defaultLimits)
 
 describe("webhook headers", () => {
-  test("carry what HTTP allows", () => {
+  test("can have everything that HTTP allows", () => {
     const headers = {
       authorization: "Bearer abc",
       "X-A_b.c~1": "a b\tc",
@@ -35,7 +35,7 @@ describe("webhook headers", () => {
     expect(refusalsOf(WebhookHeaders, { "x-a": "a".repeat(4096), "x-b": "a".repeat(4096) })).toHaveLength(1)
   })
 
-  test("cannot set what the connection or the service sets, in whatever case", () => {
+  test("cannot set headers of the connection or the service, in any case", () => {
     const names = [
       "connection",
       "keep-alive",
@@ -66,7 +66,7 @@ describe("webhook headers", () => {
     }
   })
 
-  test("are named by HTTP tokens", () => {
+  test("have HTTP tokens as names", () => {
     for (const name of ["", "a b", "a:", "a\r\nb", "é", "a\0", "(a)", "a,b", "a\tb"]) {
       expect([name, refusalsOf(WebhookHeaders, { [name]: "x" }).join()]).toEqual([
         name,
@@ -75,7 +75,7 @@ describe("webhook headers", () => {
     }
   })
 
-  test("never let a line break or any other control character through", () => {
+  test("never contain a line break or any other control character", () => {
     const control = fc.constantFrom(
       "\r",
       "\n",
@@ -107,7 +107,7 @@ describe("webhook headers", () => {
     ])
   })
 
-  test("refuse __proto__ and touch no prototype", () => {
+  test("refuse __proto__ and change no prototype", () => {
     const body: unknown = JSON.parse('{"__proto__": "x", "x-a": "b"}')
     expect(refusalsOf(WebhookHeaders, body)).toEqual([
       "/__proto__ cannot be set: the service or the connection sets it",

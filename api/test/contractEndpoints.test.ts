@@ -1,4 +1,4 @@
-// What endpoints declare about themselves. Whoever serves the contract relies on this instead of on their names.
+// What endpoints declare about themselves. Servers of the contract rely on this instead of on endpoint names.
 import { expect, test } from "bun:test"
 import { HttpApi } from "effect/http-api"
 import { actions } from "../src/CallTerms.ts"
@@ -18,7 +18,7 @@ test("every endpoint of the definition is listed, and declares an action", () =>
   for (const { path, action } of endpoints) expect([path, actions.includes(action)]).toEqual([path, true])
 })
 
-test("the actions are those that rights are given in", () => {
+test("the actions are those that rights are granted for", () => {
   const byAction = Object.groupBy(endpoints, ({ action }) => action)
   const named = Object.entries(byAction).map(([action, those]) => [
     action,
@@ -41,7 +41,7 @@ test("the actions are those that rights are given in", () => {
   expect(Object.keys(byAction).toSorted()).toEqual([...actions].toSorted())
 })
 
-test("only createMany takes more than the usual body, only advance more time, and only cluster answers always", () => {
+test("only createMany may have a larger body, only advance may take more time, and only cluster answers always", () => {
   const differing = endpoints.flatMap((endpoint) => [
     ...(endpoint.maxBodyBytes === defaultLimits.bodyBytes ? [] : [`${endpoint.name} body`]),
     ...(endpoint.answerWithinMs === undefined ? [] : [`${endpoint.name} time`]),
@@ -53,7 +53,7 @@ test("only createMany takes more than the usual body, only advance more time, an
   )
 })
 
-test("an answer that is not what the contract says cannot be encoded", () => {
+test("an answer that differs from the contract cannot be encoded", () => {
   const advance = endpoints.find(({ name }) => name === "advance")
   expect(advance?.encode({ now: 0, fired: 1 })).toEqual({ now: "1970-01-01T00:00:00.000Z", fired: 1 })
   expect(() => advance?.encode({ now: "soon", fired: 1 })).toThrow()

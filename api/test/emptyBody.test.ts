@@ -4,12 +4,12 @@ import { refusalsOf } from "./refusals.ts"
 
 const Nothing = emptyBody("Nothing")
 
-describe("the body of a call that asks for nothing", () => {
+describe("the body of a call without fields", () => {
   test("is an empty object", () => {
     expect(refusalsOf(Nothing, {})).toEqual([])
   })
 
-  test("is nothing else", () => {
+  test("is not any other value", () => {
     for (const body of [{ limit: 1 }, [], ["a"], "", "text", 0, true, null]) {
       expect(refusalsOf(Nothing, body)).toHaveLength(1)
     }

@@ -15,7 +15,7 @@ const problemOf = (body: unknown, at?: string) => {
 }
 
 describe("an invalid request", () => {
-  test("says in one sentence what is wrong first, and how much more there is", () => {
+  test("says in one sentence what is wrong first, and how many more there are", () => {
     expect(problemOf({ namespace: "a", timerId: "" }).detail).toBe(
       "/timerId must be text of 1 to 255 bytes of UTF-8 without control characters",
     )
@@ -23,7 +23,7 @@ describe("an invalid request", () => {
     expect(problemOf([]).detail).toBe("the body must be a JSON object")
   })
 
-  test("points into the body from where the decoded part lies", () => {
+  test("points into the body from the position of the decoded part", () => {
     expect(problemOf({}, "/timers/3").errors).toEqual([
       { pointer: "/timers/3/namespace", detail: "is required" },
     ])
@@ -68,7 +68,7 @@ describe("an invalid request", () => {
     expect(error?.pointer).toBe("/\ufffd~0~1")
   })
 
-  test("can be made for a field that only the server can judge", () => {
+  test("can be made for a field that only the server can check", () => {
     const problem = invalidField("/executeAt", "must be at most 10 years ahead")
     expect(toProblemDocument(problem)).toMatchObject({
       code: "invalidRequest",

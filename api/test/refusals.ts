@@ -1,9 +1,9 @@
-/** What a caller would be told about a body: the one question most tests of the contract ask. */
+/** What a caller is told about a body. Most tests of the contract ask this. */
 import { Result, Schema } from "effect"
 import { fieldErrors } from "../src/invalidRequest.ts"
 import { requestParseOptions } from "../src/requestParseOptions.ts"
 
-/** The refusals as `pointer detail`, none when the body is accepted. */
+/** The refusals as `pointer detail`; none if the body is accepted. */
 export const refusalsOf = (schema: Schema.Codec<unknown, unknown>, body: unknown): ReadonlyArray<string> => {
   const result = Schema.decodeUnknownResult(schema, requestParseOptions)(body)
   return Result.isSuccess(result)
@@ -11,6 +11,6 @@ export const refusalsOf = (schema: Schema.Codec<unknown, unknown>, body: unknown
     : fieldErrors(result.failure.issue).map(({ pointer, detail }) => `${pointer} ${detail}`)
 }
 
-/** The decoded body; a refusal fails the test with its text. */
+/** The decoded body. A refusal fails the test with its text. */
 export const decoded = <T>(schema: Schema.Codec<T, unknown>, body: unknown): T =>
   Schema.decodeUnknownSync(schema, requestParseOptions)(body)

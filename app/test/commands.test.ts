@@ -1,4 +1,5 @@
-// The tree of commands: every one of them has help, a slip of the pen is put right, and the service does not load it.
+// The tree of commands. Every command has help, a typing mistake gets a suggestion, and the service does not load the
+// tree.
 import { describe, expect, test } from "bun:test"
 import { readFileSync } from "node:fs"
 import { dirname, resolve } from "node:path"
@@ -37,7 +38,7 @@ describe("the tree of commands", () => {
     }
   })
 
-  test("helps with each command, and opens nothing for it", async () => {
+  test("has help for each command, and opens nothing for it", async () => {
     for (const path of commands) {
       const { exitCode, out, err } = await run([...path, "--help"])
       expect([path, exitCode, err]).toEqual([path, 0, ""])
@@ -49,14 +50,14 @@ describe("the tree of commands", () => {
     expect((await run(["serve", "--help"])).out).toContain("TIMER_HTTP_PORT")
   })
 
-  test("takes --json wherever it answers something, but for texts of their own kind", async () => {
+  test("takes --json for every answer, except texts in another format", async () => {
     const texts = new Set(["serve", "export", "completion"])
     for (const path of commands.filter(([name = ""]) => !texts.has(name))) {
       expect([path, (await run([...path, "--help"])).out]).toEqual([path, expect.stringContaining("--json")])
     }
   })
 
-  test("answers what it does not know with 2, and what may have been meant", async () => {
+  test("answers unknown words with 2 and a suggestion", async () => {
     const slips = [
       [["timmers"], "Did you mean timers?", "punctual --help"],
       [["timers", "creat"], "Did you mean create?", "punctual timers --help"],
@@ -72,7 +73,7 @@ describe("the tree of commands", () => {
     }
   })
 
-  test("shows on stderr what a group of commands has, if none is named", async () => {
+  test("shows on stderr the commands of a group, if none is named", async () => {
     for (const group of ["timers", "dead", "namespaces", "breakers", "clock", "messages"]) {
       const { exitCode, out, err } = await run([group])
       expect([exitCode, out, err.includes("SUBCOMMANDS")]).toEqual([2, "", true])
@@ -80,7 +81,7 @@ describe("the tree of commands", () => {
   })
 })
 
-test("the service's start loads nothing of the command line", () => {
+test("the service's start loads no part of the command line", () => {
   const main = fileURLToPath(new URL("../src/main.ts", import.meta.url))
   const loaded = new Set<string>()
   const reach = (file: string): void => {
@@ -96,11 +97,11 @@ test("the service's start loads nothing of the command line", () => {
   expect([...loaded].filter((name) => name === "effect/cli" || name === "bun:sqlite")).toEqual([])
 })
 
-/** The file of a relative import, or of one of this repository's packages; else the name of the package. */
+/** The file of a relative import, or of a package of this repository; otherwise the name of the package. */
 const resolved = (file: string, specifier: string): string => {
   if (specifier.startsWith(".")) return resolve(dirname(file), specifier)
   return specifier.startsWith("@punctual/") ? Bun.resolveSync(specifier, dirname(file)) : specifier
 }
 
-/** Those that remain when types are gone, and are no `import()`. */
+/** Imports that remain when types are removed, without `import()`. */
 const staticImport = /^(?:import|export) (?!type )(?:[^;"]*? from )?"([^"]+)"/gm

@@ -1,4 +1,4 @@
-// `punctual completion`: the scripts know the whole tree; bash's is tried in a real bash, where there is one.
+// `punctual completion`: the scripts know the whole tree. The bash script is tried in a real bash, where there is one.
 import { expect, test } from "bun:test"
 import { spawnSync } from "node:child_process"
 import { run } from "../../server/test/cli/CommandFixture.ts"
@@ -32,7 +32,7 @@ printf '%s\\n' "\${COMPREPLY[@]}"
 }
 
 describeUnless(reason, "in bash", () => {
-  test("commands, their own commands, flags and their choices are completed", async () => {
+  test("commands, sub-commands, flags and their choices are completed", async () => {
     const script = await scriptFor("bash")
     expect(offered(script, "punctual ")).toEqual(
       expect.arrayContaining(["timers", "dead", "completion", "doctor"]),
@@ -48,7 +48,7 @@ describeUnless(reason, "in bash", () => {
   })
 })
 
-test("every shell's script says how this program is asked for it, and knows the deepest command", async () => {
+test("every shell's script says how to load it, and knows the deepest command", async () => {
   for (const shell of ["bash", "zsh", "fish"]) {
     const script = await scriptFor(shell)
     expect(script).toContain(`punctual completion ${shell}`)
@@ -57,6 +57,6 @@ test("every shell's script says how this program is asked for it, and knows the 
   }
 })
 
-test("there is none for other shells", async () => {
+test("other shells have no script", async () => {
   for (const args of [[], ["tcsh"]]) expect((await run(["completion", ...args])).exitCode).toBe(2)
 })

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test"
 import { atLeast, atMost, figure, percentile, told, whyNot } from "../src/Benchmark.ts"
 
 describe("percentiles", () => {
-  test("are by the nearest rank, whatever the order", () => {
+  test("use the nearest rank, for any order", () => {
     const values = [50, 15, 40, 20, 35]
     expect([0, 0.05, 0.3, 0.4, 0.5, 1].map((fraction) => percentile(values, fraction))).toEqual([
       15, 15, 20, 20, 35, 50,
@@ -10,7 +10,7 @@ describe("percentiles", () => {
     expect(values[0]).toBe(50)
   })
 
-  test("of nothing are not numbers", () => {
+  test("of an empty list are not numbers", () => {
     expect(percentile([], 0.5)).toBeNaN()
   })
 
@@ -27,7 +27,7 @@ describe("verdicts", () => {
     expect(atMost("p99", 25.04, 25, "ms").isReached).toBe(false)
   })
 
-  test("what was not measured is neither reached nor missed", () => {
+  test("a figure that was not measured is neither reached nor missed", () => {
     expect(atLeast("ratio", Number.NaN, 1.5)).toEqual({
       label: "ratio",
       value: "not measured",

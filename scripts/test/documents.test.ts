@@ -1,5 +1,5 @@
-// What a machine can check of the documents without running anything: links, pictures, the words that we do not use, and
-// whether each code block is one that a test runs. The blocks themselves are run by server/test/process/guides.test.ts.
+// What a machine can check in the documents without running anything: links, pictures, the words that we do not use,
+// and whether a test runs each code block. server/test/process/guides.test.ts runs the blocks themselves.
 import { describe, expect, test } from "bun:test"
 import { existsSync } from "node:fs"
 import { dirname, join, normalize } from "node:path"
@@ -7,10 +7,10 @@ import { anchorsOf, blocksOf, documents, guides, linksOf, wordsOf } from "../doc
 import { filesBelow, root, sourceRoots, textOf } from "../repository.ts"
 import { timerPictures } from "../timerPicture.ts"
 
-/** README and what users read: these follow the rules for words. */
+/** README and the documents for users. These follow the rules for words. */
 const forUsers = [...guides(), "docs/benchmarks.md", "docs/simulation.md", "docs/map.md", "bench/README.md"]
 
-/** Words that readers stumble over, or that name a thing by a second name; and what to write instead. */
+/** Words that readers stumble over, or second names of a thing, and what to write instead. */
 const refusedWords: ReadonlyArray<readonly [RegExp, string]> = [
   [/\bmend(s|ed|ing)?\b/i, "fix"],
   [/\bheed(s|ed)?\b/i, "obey, or: is not ignored"],
@@ -27,11 +27,11 @@ const refusedWords: ReadonlyArray<readonly [RegExp, string]> = [
   [/\bout of reach\b|\bin reach\b/i, "unreachable, reachable"],
 ]
 
-/** On the bus a namespace is a tenant, by the contract of the messages. Elsewhere there are only namespaces. */
+/** On the bus a namespace is a tenant, by the contract of the messages. Elsewhere it is always a namespace. */
 const namesTenants = ["docs/guides/messages.md"]
 
 describe("links", () => {
-  test.each([...documents()])("%s links to what exists", (path) => {
+  test.each([...documents()])("%s links only to what exists", (path) => {
     expect(linksOf(path).flatMap((link) => whyBroken(path, link.target, link.line))).toEqual([])
   })
 
@@ -102,7 +102,7 @@ describe("code blocks", () => {
   })
 
   test.each(forUsers)(
-    "the JSON of %s is JSON, and programs that are not run have no mistake of syntax",
+    "the JSON of %s is valid, and programs that are not run have no syntax error",
     (path) => {
       for (const { language, text, note } of blocksOf(path)) {
         if (language === "json") expect(() => JSON.parse(text)).not.toThrow()

@@ -1,4 +1,4 @@
-// What counts as passed, failed and skipped, and how the end of a run tells it.
+// What counts as passed, failed and skipped, and how the end of a run reports it.
 import { describe, expect, test } from "bun:test"
 import { judge } from "../judge.ts"
 import { summaryOf } from "../summary.ts"
@@ -22,7 +22,7 @@ const judged = (xml: string, files: ReadonlyArray<string>, ended = well, namePat
   judge({ title: "fast", files, namePattern }, readTestReport(xml), ended)
 
 describe("a run", () => {
-  test("counts what passed and failed, and names failures from the outside in", () => {
+  test("counts passes and failures, and names failures from the outer group to the test", () => {
     const { passed, failures, secondsByFile } = judged(
       suite("a.test.ts", passing + failing, 2.5) + suite("b.test.ts", passing),
       ["a.test.ts", "b.test.ts"],
@@ -38,7 +38,7 @@ describe("a run", () => {
     ])
   })
 
-  test("counts a file without any result as failed, also if the runner says that all is well", () => {
+  test("counts a file without any result as failed, even if the runner reports success", () => {
     const { passed, failures } = judged(suite("a.test.ts", passing), ["a.test.ts", "broken.test.ts"])
     expect([passed, failures.map(({ name }) => name)]).toEqual([1, ["broken.test.ts"]])
     expect(judged("", ["a.test.ts", "b.test.ts"], well).failures).toHaveLength(2)
@@ -50,7 +50,7 @@ describe("a run", () => {
     ])
   })
 
-  test("takes a skip that gives its reason, of its own or of a group around it, and no other", () => {
+  test("accepts a skip that has a reason, its own or that of a group around it, and no other", () => {
     const xml = suite(
       "a.test.ts",
       passing +
@@ -65,7 +65,7 @@ describe("a run", () => {
     expect(failures.map(({ name }) => name)).toEqual(["a.test.ts: later", "a.test.ts: empty (skipped: )"])
   })
 
-  test("of tests by name neither counts nor blames the others, and may find none in its group", () => {
+  test("of tests by name does not count or blame the others, and may find none in its group", () => {
     const xml = suite("a.test.ts", passing + skipping("another"))
     expect(judged(xml, ["a.test.ts"], well, "ok")).toMatchObject({ passed: 1, failures: [], skips: [] })
     expect(judged(xml, ["a.test.ts"], badly, "ok").failures).toHaveLength(1)

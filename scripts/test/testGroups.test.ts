@@ -1,10 +1,10 @@
-// How test files are sorted into groups, shown on a small repository of its own.
+// How test files are sorted into groups, shown on a small repository made for the test.
 import { describe, expect, test } from "bun:test"
 import { GroupSorter } from "../testGroups.ts"
 
 const server = "server/testkit/PostgresServer.ts"
 
-// Not written out, so that this file is not taken for one that starts programs itself.
+// Not written as one word, so that this file does not count as one that starts programs.
 const childProcess = ["child", "process"].join("_")
 const bun = "Bun"
 const spawning = `import { spawn } from "node:${childProcess}"`
@@ -15,13 +15,13 @@ const groupOf = (test: string, others: Readonly<Record<string, string>> = {}): s
 }
 
 describe("a test file", () => {
-  test("that reaches nothing that starts programs is fast", () => {
+  test("that reaches no code that starts programs is fast", () => {
     expect(
       groupOf(`import { at } from "../testkit/at.ts"`, { "server/testkit/at.ts": "export const at = 1" }),
     ).toBe("fast")
   })
 
-  test("that reaches a server, however far away, is one of servers", () => {
+  test("that reaches a server, over any number of imports, is in the server group", () => {
     expect(
       groupOf(`import {\n  rig,\n} from "./Rig.ts"`, {
         "server/test/Rig.ts": `export * from "../testkit/PostgresServer.ts"`,
@@ -30,7 +30,7 @@ describe("a test file", () => {
     ).toBe("servers")
   })
 
-  test("that reaches a server by the name of the package is one of servers", () => {
+  test("that reaches a server by the name of the package is in the server group", () => {
     expect(
       groupOf(`import { PostgresServer } from "@punctual/server/testkit/PostgresServer"`, {
         [server]: spawning,
@@ -38,7 +38,7 @@ describe("a test file", () => {
     ).toBe("servers")
   })
 
-  test("that can start anything else, beside a server or not, is one of processes", () => {
+  test("that can start anything else, with or without a server, is in the process group", () => {
     const both = { [server]: spawning, "server/testkit/Other.ts": `${bun}.spawn([])` }
     expect(groupOf(`import "../testkit/PostgresServer.ts"\nimport "../testkit/Other.ts"`, both)).toBe(
       "processes",
@@ -57,7 +57,7 @@ describe("a test file", () => {
     }
   })
 
-  test("is not sorted by types alone: nothing is left of them when it runs", () => {
+  test("is not sorted by type imports, which do not exist when it runs", () => {
     expect(groupOf(`import type { ChildProcess } from "node:${childProcess}"`)).toBe("fast")
     expect(
       groupOf(`import type {\n  PostgresServer,\n} from "../testkit/PostgresServer.ts"`, {
@@ -66,7 +66,7 @@ describe("a test file", () => {
     ).toBe("fast")
   })
 
-  test("may be part of a circle of imports", () => {
+  test("can be part of a circle of imports", () => {
     expect(groupOf(`import "./b.ts"`, { "server/test/b.ts": `import "./a.test.ts"` })).toBe("fast")
   })
 })

@@ -1,5 +1,5 @@
-// Adapters describe themselves. A toy store and a toy bus, which nothing in the program knows, are put into the lists: the
-// service and every command then work on them, or answer with the adapter's own sentence.
+// Adapters describe themselves. The test adds a toy store and a toy bus, which nothing in the program knows, to the
+// lists. The service and every command then work on them, or answer with the adapter's own sentence.
 import { describe, expect, test } from "bun:test"
 import { readdirSync, readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
@@ -23,10 +23,10 @@ import { eventually } from "../testkit/eventually.ts"
 import { Receiver } from "../testkit/Receiver.ts"
 import { run } from "./cli/CommandFixture.ts"
 
-/** Every toy of this process by its name; they outlive what opens them, as a database does. */
+/** Every toy of this process, by name. Like a database, a toy stays when the program that opened it ends. */
 class ToyBox {
   readonly #databases = new Map<string, MemoryDatabase>()
-  /** The drivers that were installed, and what was opened, in that order. */
+  /** The installed drivers and the opened stores, in order. */
   readonly events: Array<string> = []
 
   database(name: string): MemoryDatabase {
@@ -89,7 +89,7 @@ class ToyBox {
   }
 }
 
-/** As if nodes shared the toys, which then have a clock. */
+/** A toy that nodes share, and that has a clock. */
 const sharedToy = (toys: ToyBox): StoreAdapter => {
   const shared: StoreAdapter = {
     ...toys.store,
@@ -156,7 +156,7 @@ const configurationOf = ({ environment, adapters }: ServiceParts) => {
   return read
 }
 
-/** Runs the service for as long as the body takes. */
+/** Runs the service while the body runs. */
 const serving = (parts: ServiceParts, body: (url: string) => Promise<void>) =>
   Effect.gen(function* () {
     const { configuration } = configurationOf(parts)
@@ -168,7 +168,7 @@ const serving = (parts: ServiceParts, body: (url: string) => Promise<void>) =>
         onListening: (listening) => Effect.asVoid(Deferred.succeed(url, listening.url)),
       }),
     )
-    // A service that could not start ends the wait with its reason.
+    // If the service cannot start, the wait ends with the reason.
     const started = yield* Effect.raceFirst(
       Deferred.await(url),
       Effect.andThen(Fiber.join(service), Effect.die("it ended by itself")),
@@ -188,7 +188,7 @@ const post = async (url: string, call: string, fields: object) => {
 const create = (url: string, timer: object) => post(url, "timers/create", { namespace: "toys", ...timer })
 
 describe("a store that only its adapter knows", () => {
-  test("is configured: chosen by its scheme, shown by itself, listed in the help and in refusals", async () => {
+  test("is chosen by its scheme, shows itself, and is listed in the help and in refusals", async () => {
     const { parts, command } = programWith(new ToyBox(), { TIMER_STORE_URL: "toy:train" })
     const { configuration, effective } = configurationOf(parts)
     expect(configuration.store.place).toBe("the toy train")
@@ -204,7 +204,7 @@ describe("a store that only its adapter knows", () => {
     expect((await command(["serve", "--help"])).out).toMatch(/toy:<name> +a toy\n/)
   })
 
-  test("is no cluster's unless it says that nodes share it", () => {
+  test("cannot be used in a cluster unless it says that nodes share it", () => {
     const secret = { TIMER_CLUSTER_SECRET: "0123456789abcdef" }
     const ofTrain = { TIMER_STORE_URL: "toy:train" }
     const { parts } = programWith(new ToyBox(), { ...ofTrain, ...secret })
@@ -217,7 +217,7 @@ describe("a store that only its adapter knows", () => {
     })
   })
 
-  test("has its clock compared with the node's, if nodes share it and it has one", async () => {
+  test("has its clock compared with the node's clock, if nodes share it and it has a clock", async () => {
     const toys = new ToyBox()
     const { parts } = programWith(toys, {
       TIMER_STORE_URL: "toy:train",
@@ -232,7 +232,7 @@ describe("a store that only its adapter knows", () => {
     })
   })
 
-  test("fires timers in a service, which has its driver before it is opened", async () => {
+  test("fires timers in a service, which installs its driver before it opens the store", async () => {
     const toys = new ToyBox()
     const { parts } = programWith(toys, { TIMER_STORE_URL: "toy:train" })
     await using receiver = await Receiver.listening()
@@ -245,7 +245,7 @@ describe("a store that only its adapter knows", () => {
     expect(toys.database("train").contents()).toMatchObject([{ life: { timerId: "soon" } }])
   })
 
-  test("is exported, and imported into another", async () => {
+  test("can be exported, and imported into another", async () => {
     const toys = new ToyBox()
     const { parts, command } = programWith(toys, { TIMER_STORE_URL: "toy:train" })
     await serving(parts, async (url) => {
@@ -261,14 +261,14 @@ describe("a store that only its adapter knows", () => {
     expect(toys.events).toEqual(["install toy", "install toy", "open ship"])
   })
 
-  test("is examined, and reported by its own name", async () => {
+  test("can be examined, and the report has its own name", async () => {
     const { command } = programWith(new ToyBox())
     const { exitCode, out } = await command(["doctor", "--store", "toy:train", "--json"])
     expect(exitCode).toBe(0)
     expect(JSON.parse(out).store).toEqual({ kind: "toy", place: "toy:train" })
   })
 
-  test("says itself what to use in place of what it cannot do", async () => {
+  test("says what to use instead of a command that it does not support", async () => {
     const { command } = programWith(new ToyBox())
     const sentences = {
       backup: [["/tmp/none.db"], "a toy is not backed up: buy another."],
@@ -284,7 +284,7 @@ describe("a store that only its adapter knows", () => {
     }
   })
 
-  test("does not change what memory: says, which no command can reach", async () => {
+  test("does not change the answer for memory:, which no command can reach", async () => {
     const { command } = programWith(new ToyBox(), { TIMER_STORE_URL: "memory:" })
     const commands = [["doctor"], ["export"], ["import"], ["migrate"], ["backup", "x"], ["restore", "x"]]
     const { out: archive } = await command(["export", "--store", "toy:empty"])
@@ -294,7 +294,7 @@ describe("a store that only its adapter knows", () => {
     }
   })
 
-  test("is opened inside a program, too", () => {
+  test("can be opened inside a program, too", () => {
     const stores = [...allStores, new ToyBox().store]
     expect(readOptions({ store: "toy:train" }, stores).store.place).toBe("the toy train")
     expect(() => readOptions({ store: "postgres://h/db", clock: "manual" }, stores)).toThrow(
@@ -306,7 +306,7 @@ describe("a store that only its adapter knows", () => {
 describe("a bus that only its adapter knows", () => {
   const toOthers = { delay: "1h", target: { type: "event" } }
 
-  test("takes events, as every bus does, and its driver is there before it opens", async () => {
+  test("takes events like every bus, and its driver is installed before it opens", async () => {
     const toys = new ToyBox()
     const { parts } = programWith(toys, { TIMER_STORE_URL: "toy:train", TIMER_BROKER_URL: "tin:" })
     await serving(parts, async (url) => {
@@ -315,7 +315,7 @@ describe("a bus that only its adapter knows", () => {
     expect(toys.events).toEqual(["install toy", "install string", "open train"])
   })
 
-  test("obeys the settings that it says it does, and no others", () => {
+  test("uses the settings that it declares, and no others", () => {
     const { parts } = programWith(new ToyBox(), { TIMER_BROKER_URL: "tin:" })
     const read = (more: Environment) => readConfiguration({ ...parts.environment, ...more }, parts.adapters)
     expect(read({ TIMER_BROKER_REPLICAS: "3" })).toHaveProperty("configuration.brokerTerms.replicas", 3)
@@ -325,7 +325,7 @@ describe("a bus that only its adapter knows", () => {
   })
 })
 
-describe("nothing but a list knows an adapter", () => {
+describe("only a list knows an adapter", () => {
   const root = fileURLToPath(new URL("../src/", import.meta.url))
   const names = [...allStores, ...allBuses].map(({ name }) => name)
   const folder = new RegExp(`(stores|buses)/(${names.join("|")})/`)
@@ -333,13 +333,13 @@ describe("nothing but a list knows an adapter", () => {
     .filter((path) => path.endsWith(".ts") && !folder.test(path))
     .map((path) => ({ path, text: readFileSync(`${root}${path}`, "utf8") }))
 
-  test("by importing from its folder", () => {
+  test("no other file imports from an adapter's folder", () => {
     const imports = new RegExp(`(?:from |import\\()"[^"]*/(${names.join("|")})/`)
     const importing = sources.filter(({ text }) => imports.test(text)).map(({ path }) => path)
     expect(importing.sort()).toEqual(["buses/all.ts", "stores/all.ts"])
   })
 
-  test("by asking for its name", () => {
+  test("no other file asks for an adapter's name", () => {
     const asks = new RegExp(`(?:===|!==|case|kind:) "(?:${names.join("|")})"`)
     expect(sources.filter(({ text }) => asks.test(text)).map(({ path }) => path)).toEqual([])
   })

@@ -1,7 +1,7 @@
-// The rules of the house that a machine can check. Each keeps a promise made elsewhere: the engine shall run in another
-// runtime one day, a new store touches its own folder, the contract imports nothing but effect. A rule lists what
-// breaks it, file by file. The folders come from scripts/repository.ts and from the disk, so a new adapter or package
-// is covered without an edit here.
+// The rules of the house that a machine can check. Each rule keeps a promise that is made elsewhere: the engine must
+// run in another runtime one day, a new store touches only its own folder, and the contract imports only effect. A rule
+// lists the files that break it. The folders come from scripts/repository.ts and from the disk, so a new adapter or
+// package is covered without an edit here.
 import { describe, expect, test } from "bun:test"
 import { circleIn, documentWith, importGraph } from "../../scripts/importGraph.ts"
 import {
@@ -15,7 +15,7 @@ import {
 } from "../../scripts/repository.ts"
 import { GroupSorter, serverStarters, testFiles } from "../../scripts/testGroups.ts"
 
-// --- Today's exceptions. These lists may only shrink: an entry that is no longer needed fails the test. ---
+// --- Current exceptions. These lists may only shrink: an entry that is no longer needed fails the test. ---
 
 const linesAtMost = 450
 
@@ -25,13 +25,13 @@ const longFiles: Readonly<Record<string, number>> = {}
 /** Names that more than one file exports, and how many files do. */
 const sharedNames: Readonly<Record<string, number>> = {}
 
-/** Imports of an adapter from outside that pick no layer: what reads a setting, what starts to listen. */
+/** Imports of an adapter from outside that pick no layer: they read a setting or start to listen. */
 const importsThatPickNothing: Readonly<Record<string, ReadonlyArray<string>>> = {
   "server/src/settings/Settings.ts": ["server/src/deliverers/webhook/Egress.ts"],
   "server/src/serve.ts": ["server/src/http/listener/Listener.ts", "server/src/peers/http/peerRoutes.ts"],
 }
 
-// --- The folders. ---
+// --- Folders. ---
 
 /** Each folder in these is an adapter. */
 const adapterKinds = ["stores", "buses", "deliverers", "peers"].map((kind) => `server/src/${kind}`)
@@ -43,7 +43,7 @@ const adapters = [
   "server/src/http/listener",
 ]
 
-/** Who may pick adapters. The `all.ts` of a kind lists its adapters. */
+/** The files that may pick adapters. The `all.ts` of a kind lists its adapters. */
 const compositionRoots = [
   "app/src/main.ts",
   "server/src/service.ts",
@@ -52,13 +52,13 @@ const compositionRoots = [
   ...adapterKinds.map((kind) => `${kind}/all.ts`),
 ]
 
-/** What must not know who implements it, and the folders that it must not know. */
+/** The folders that must not know their implementations, and the folders that they must not know. */
 const core = ["engine", "ports", "domain", "calls"].map((folder) => `server/src/${folder}/`)
 const aroundTheCore = ["stores", "buses", "deliverers", "peers", "http", "cli", "inprocess"].map(
   (folder) => `server/src/${folder}/`,
 )
 
-// --- What the rules look at. ---
+// --- The sources that the rules check. ---
 
 interface Source {
   readonly path: string
@@ -83,7 +83,7 @@ const adapterOf = (path: string): string | undefined =>
 
 const nameOf = (folder: string): string => folder.slice(folder.lastIndexOf("/") + 1)
 
-/** The paths of those that break a rule. */
+/** The paths of the sources that break a rule. */
 const pathsOf = (all: ReadonlyArray<Source>, isBroken: (source: Source) => boolean): ReadonlyArray<string> =>
   all.filter(isBroken).map(({ path }) => path)
 
@@ -109,13 +109,13 @@ const exportedNames = (text: string): ReadonlySet<string> =>
     ].map(([, name = ""]) => name),
   )
 
-/** Adapters of one kind are built alike, and each calls its parts by the same names: whoever is in one knows what is meant. */
+/** Adapters of one kind have the same structure and use the same names for their parts, so their names may repeat. */
 const areOfOneKind = (paths: ReadonlyArray<string>): boolean =>
   [...adapterKinds, "documents/src", "bus/src"].some((kind) =>
     paths.every((path) => path.startsWith(`${kind}/`) && adapterOf(path) !== undefined),
   )
 
-/** How many files export each name; those of one file only, or of adapters of one kind, are left out. */
+/** How many files export each name, without names of one file only or of adapters of one kind. */
 const namesInMoreThanOneFile = (): Record<string, number> => {
   const files = new Map<string, Array<string>>()
   for (const { path, text } of product) {
@@ -149,7 +149,7 @@ const rules: ReadonlyArray<Rule> = [
       ),
   },
   {
-    law: "adapters do not know each other, except what has the same name in another kind",
+    law: "adapters do not know each other, except adapters of the same name in another kind",
     broken: () =>
       importsWhere(product, (path, from) => {
         const [own, other] = [adapterOf(path), adapterOf(from)]
@@ -169,7 +169,7 @@ const rules: ReadonlyArray<Rule> = [
       ),
   },
   {
-    law: "an import of an adapter that picks nothing is still there",
+    law: "every listed import that picks no adapter still exists",
     broken: () =>
       Object.entries(importsThatPickNothing).flatMap(([path, allowed]) => {
         const found = product.find((source) => source.path === path)
@@ -178,7 +178,7 @@ const rules: ReadonlyArray<Rule> = [
       }),
   },
   {
-    law: "engine, ports, domain and calls do not know who implements or calls them",
+    law: "engine, ports, domain and calls do not know their implementations or callers",
     broken: () =>
       importsWhere(
         product,
@@ -195,7 +195,7 @@ const rules: ReadonlyArray<Rule> = [
       ),
   },
   {
-    law: "the bus knows no product: it imports effect, the contract's words, drivers and itself",
+    law: "the bus does not know the product: it imports effect, the contract's words, drivers and itself",
     broken: () =>
       importsWhere(
         product,
@@ -204,7 +204,7 @@ const rules: ReadonlyArray<Rule> = [
       ),
   },
   {
-    law: "the domain is pure: no clock, no chance, no I/O, no ports",
+    law: "the domain is pure: no clock, no randomness, no I/O, no ports",
     broken: () =>
       pathsOf(
         product,
@@ -216,23 +216,23 @@ const rules: ReadonlyArray<Rule> = [
       ),
   },
   {
-    law: "no product knows the program that it is part of",
+    law: "no package knows the program that it is part of",
     broken: () => importsWhere(product, (path, from) => !path.startsWith("app/") && from.startsWith("app/")),
   },
   {
-    law: "one style of privacy: #",
+    law: "private members use #",
     broken: () =>
       pathsOf([...sources, ...tests], ({ text }) => /^\s+(?:private|protected) (?!constructor)/m.test(text)),
   },
   {
-    law: "there is no room for odds and ends",
+    law: "no file or folder is named utils, helpers, common, misc or types",
     broken: () =>
       pathsOf([...sources, ...tests], ({ path }) =>
         /\/(utils?|helpers?|common|misc|types)(\.|\/)/.test(path),
       ),
   },
   {
-    law: "a file says at its head why it exists",
+    law: "a file says at its top why it exists",
     broken: () => pathsOf(sources, ({ text }) => !/^(\/\/|\/\*\*)/.test(text)),
   },
   {
@@ -244,7 +244,7 @@ const rules: ReadonlyArray<Rule> = [
         .map(({ path, lines, atMost }) => `${path} has ${lines} lines, of at most ${atMost}`),
   },
   {
-    law: "a file that may be longer still is",
+    law: "every file that may be longer still is longer",
     broken: () =>
       Object.keys(longFiles).filter((path) => {
         const file = sources.find((source) => source.path === path)
@@ -252,7 +252,7 @@ const rules: ReadonlyArray<Rule> = [
       }),
   },
   {
-    law: "a skip names its reason, and nothing is left for later: no skipIf, todo or only",
+    law: "a skip names its reason, and there is no skipIf, todo or only",
     broken: () =>
       pathsOf(tests, ({ text }) => /\b(?:test|describe|it)\.(?:skipIf|todoIf|todo|only|if)\(/.test(text)),
   },
@@ -264,7 +264,7 @@ const rules: ReadonlyArray<Rule> = [
     },
   },
   {
-    law: "what is listed as starting servers can start programs",
+    law: "every listed server starter can start programs",
     broken: () => {
       const sorter = new GroupSorter()
       return serverStarters.filter((path) => !sorter.canStartPrograms(path))
@@ -279,11 +279,11 @@ describe("the house", () => {
     })
   }
 
-  test("a name is exported by one file: whoever reads it knows what is meant", () => {
+  test("only one file exports a name, so that the name has one meaning", () => {
     expect(namesInMoreThanOneFile()).toEqual(sharedNames)
   })
 
-  test("no exported name hides one of the language's", () => {
+  test("no exported name hides a name of the language", () => {
     const globals = new Set(Object.getOwnPropertyNames(globalThis).filter((name) => /^[A-Z]/.test(name)))
     globals.add("Record").add("Partial").add("Pick").add("Omit")
     const hiding = product.flatMap(({ path, text }) =>
@@ -296,12 +296,12 @@ describe("the house", () => {
     expect(circleIn(importGraph())).toBeUndefined()
   })
 
-  test("the picture of the rooms is what the imports say", () => {
+  test("the picture of the rooms matches the imports", () => {
     const text = textOf("ARCHITECTURE.md")
     expect(text).toBe(documentWith(text, importGraph()))
   })
 
-  test("the rules look at something: every root of the product and every kind of adapter is found", () => {
+  test("the rules check real files: they find every root of the product and every kind of adapter", () => {
     expect(productRoots.filter((folder) => product.some(({ path }) => path.startsWith(folder)))).toContain(
       "server/src",
     )

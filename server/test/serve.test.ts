@@ -1,4 +1,4 @@
-// The service as an operator meets it: a process with settings, output, signals and an exit code.
+// The service as an operator sees it: a process with settings, output, signals and an exit code.
 import { describe, expect, test } from "bun:test"
 import { type ChildProcess, spawn } from "node:child_process"
 import { mkdirSync, writeFileSync } from "node:fs"
@@ -19,7 +19,7 @@ interface Ended {
   readonly stderr: string
 }
 
-/** Runs the command until it ends by itself, with these settings and no others. */
+/** Runs the command until it ends by itself, with only these settings. */
 const run = (args: ReadonlyArray<string>, settings: Record<string, string> = {}): Promise<Ended> => {
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith("TIMER_"))
   const child: ChildProcess = spawn(process.execPath, [mainFile, ...args], {
@@ -33,7 +33,7 @@ const run = (args: ReadonlyArray<string>, settings: Record<string, string> = {})
   return new Promise((resolve) => child.on("close", (code) => resolve({ code, stdout, stderr })))
 }
 
-/** What a start writes to stdout; it is stopped right after. */
+/** What a start writes to stdout. The service is stopped right after. */
 const saidAtStart = async (settings: Record<string, string>): Promise<string> => {
   const child = spawn(process.execPath, [mainFile], {
     env: { ...process.env, TIMER_HTTP_PORT: "0", ...settings },
@@ -43,7 +43,7 @@ const saidAtStart = async (settings: Record<string, string>): Promise<string> =>
   let stdout = ""
   child.stdout.on("data", (chunk) => (stdout += chunk))
   try {
-    // It is written at once, as a whole.
+    // The text is written at once, as a whole.
     return await eventually("the start-up text", () => (stdout === "" ? undefined : stdout))
   } finally {
     child.kill("SIGTERM")
@@ -51,7 +51,7 @@ const saidAtStart = async (settings: Record<string, string>): Promise<string> =>
   }
 }
 
-/** One line, for people, that names what is to be mended. */
+/** One line, for people, that names what to fix. */
 const failsWith = (ended: Ended, ...words: ReadonlyArray<string>) => {
   expect(ended.stderr.trimEnd().split("\n")).toEqual([expect.stringMatching(/^punctual: .+/)])
   for (const word of words) expect(ended.stderr).toContain(word)
@@ -75,7 +75,7 @@ const get = (url: string) =>
   })
 
 describe("the command", () => {
-  test("tells its version and its settings", async () => {
+  test("prints its version and its settings", async () => {
     const line = `punctual ${manifest.version} (from source)\n`
     expect(await run(["--version"])).toEqual({ code: 0, stdout: line, stderr: "" })
     const { stdout: json } = await run(["--version", "--json"])
@@ -84,7 +84,7 @@ describe("the command", () => {
     expect([code, stdout]).toEqual([0, expect.stringContaining("TIMER_HTTP_PORT")])
   })
 
-  test("answers what it does not know with where its help is and exit code 2", async () => {
+  test("answers unknown words with where its help is and exit code 2", async () => {
     for (const args of [["sevre"], ["serve", "--port", "1"]]) {
       const { code, stdout, stderr } = await run(args)
       expect([code, stdout]).toEqual([2, ""])
@@ -94,7 +94,7 @@ describe("the command", () => {
 })
 
 describe("a start", () => {
-  test("says where it listens, where its data is and what to try; that works as it stands", async () => {
+  test("says where it listens, where its data is and what to try, and that example works unchanged", async () => {
     using folder = new TemporaryFolder()
     const settings = { TIMER_STORE_URL: "memory:", TIMER_HTTP_PORT: "0" }
     const child = spawn(process.execPath, [mainFile], {
@@ -118,7 +118,7 @@ describe("a start", () => {
         body: body ?? "",
       })
       expect(answered.status).toBe(200)
-      // Logs are for machines here: every line of stderr is an object with a level.
+      // Here the logs are for machines: every line of stderr is an object with a level.
       await eventually("the settings in the log", () => stderr.includes("settings in force") || undefined)
       for (const line of stderr.trimEnd().split("\n")) expect(JSON.parse(line)).toHaveProperty("level")
     } finally {
@@ -151,7 +151,7 @@ describe("a start", () => {
     busy.close()
   })
 
-  test("on a host that is none of this machine's ends with one line that says so", async () => {
+  test("on a host that is not of this machine ends with one line that says so", async () => {
     const started = (host: string) => run([], { TIMER_HTTP_HOST: host })
     failsWith(await started("nosuch.invalid"), "nosuch.invalid cannot be resolved", "TIMER_HTTP_HOST")
     failsWith(await started("192.0.2.1"), "192.0.2.1 is not an address of this machine", "TIMER_HTTP_HOST")
@@ -165,7 +165,7 @@ describe("a start", () => {
     expect([code, stderr.trimEnd().split("\n").length]).toEqual([1, 2])
   })
 
-  test("on data that it cannot use ends with one line, and leaves the data as it is", async () => {
+  test("on data that it cannot use ends with one line, and does not change the data", async () => {
     using folder = new TemporaryFolder()
     const notADatabase = join(folder.path, "text.db")
     writeFileSync(notADatabase, "this is no database, but it is long enough to look like one\n".repeat(100))
@@ -176,14 +176,14 @@ describe("a start", () => {
     failsWith(await run([], onSqlite(join(folder.path, "folder.db"))), "folder.db")
   })
 
-  test("with another number of shards than the store was made with is refused", async () => {
+  test("with another number of shards than the store has is refused", async () => {
     using folder = new TemporaryFolder()
     await using service = await ServiceProcess.ready({ folder: folder.path, settings: { TIMER_SHARDS: "4" } })
     expect(await service.terminate()).toBe(0)
     failsWith(await run([], onSqlite(ServiceProcess.databaseIn(folder.path))), "TIMER_SHARDS")
   })
 
-  test("warns of a name that it does not know, and goes on", async () => {
+  test("warns about a name that it does not know, and continues", async () => {
     using folder = new TemporaryFolder()
     await using service = await ServiceProcess.ready({
       folder: folder.path,
@@ -209,7 +209,7 @@ describe("a stop", () => {
   }
 
   for (const signal of ["SIGTERM", "SIGINT"] as const) {
-    test(`by ${signal} lets what is in flight finish, answers 503 meanwhile, and exits with 0`, async () => {
+    test(`by ${signal} lets running attempts finish, answers 503 in the meantime, and exits with 0`, async () => {
       using folder = new TemporaryFolder()
       await using service = await ServiceProcess.ready({ folder: folder.path })
       const receiver = await slowReceiver()
@@ -221,7 +221,7 @@ describe("a stop", () => {
         await answered.body?.cancel()
         return answered.status === 503 && answered.headers.has("retry-after") ? true : undefined
       })
-      // Repeated signals change nothing: an attempt is still in flight.
+      // Repeated signals change nothing. An attempt still runs.
       service.signal(signal)
       service.signal("SIGTERM")
       expect((await get(service.url)).status).toBe(503)
@@ -231,7 +231,7 @@ describe("a stop", () => {
       receiver.answer()
       expect(await service.exit).toBe(0)
       receiver.server.close()
-      // The delivery was settled before the exit: a restart finds it finished.
+      // The delivery was settled before the exit, so a restart finds it finished.
       await service.start()
       const got = await get(service.url)
       expect(await got.json()).toMatchObject({ timer: { state: "delivered", attempts: 1 } })
@@ -240,7 +240,7 @@ describe("a stop", () => {
   }
 })
 
-test("logs tell a call by its correlation id, and never a payload, a header or a query string", async () => {
+test("logs identify a call by its correlation id, and never contain a payload, a header or a query string", async () => {
   using folder = new TemporaryFolder()
   await using service = await ServiceProcess.ready({ folder: folder.path, settings: { TIMER_LOG: "trace" } })
   const receiver = createServer((_, response) => response.writeHead(500).end())
@@ -285,7 +285,7 @@ describe("two processes on one file", () => {
     expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "5"])
     expect(await refused.json()).toMatchObject({ code: "ownerUnavailable", written: "no" })
     expect(second.hasLogged("waiting")).toBe(true)
-    // A third one, for what it says to whoever started it.
+    // A third process, for its output at the start.
     const third = await saidAtStart(onSqlite(ServiceProcess.databaseIn(folder.path)))
     expect(third).toContain("another process owns this data")
     expect(third).not.toContain("Try it")

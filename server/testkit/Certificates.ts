@@ -1,5 +1,5 @@
-// Certificates for tests of encrypted connections: an authority of their own and a server's certificate for
-// loopback, made anew for each use, so that none is ever kept or trusted elsewhere.
+// Certificates for tests of encrypted connections: a test authority and a server certificate for loopback. Each use
+// makes new ones, so that no certificate is ever kept or trusted elsewhere.
 import { execFileSync } from "node:child_process"
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -10,7 +10,7 @@ export interface Certificates {
   readonly keyFile: string
 }
 
-/** The server's names are loopback's unless others are given, as `DNS:…` or `IP:…`. */
+/** The server's names are those of loopback, unless the caller gives others as `DNS:…` or `IP:…`. */
 export const makeCertificates = (folder: string, names = "IP:127.0.0.1,DNS:localhost"): Certificates => {
   const openssl = (...args: ReadonlyArray<string>) =>
     execFileSync("openssl", args, { cwd: folder, stdio: ["ignore", "ignore", "pipe"] })

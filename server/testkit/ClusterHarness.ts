@@ -1,6 +1,7 @@
-// Several real nodes on one real PostgreSQL, each behind a network of its own, with a target for their webhooks and
-// a client that goes from one to the next. The harness owns what happens to them (kill, freeze, cut, drain), so that
-// tests only say when, and assert. Whatever still runs ends when it is disposed of.
+// Several real nodes on one real PostgreSQL server. Each node has a network of its own. A target receives their
+// webhooks, and a client goes from one node to the next. The harness carries out what happens to the nodes (kill,
+// freeze, cut, drain), so that tests only say when, and assert. When the harness is disposed, it ends every process
+// that still runs.
 import { keyOf, shardOf as shardOfUuid } from "../src/domain/TimerKey.ts"
 import { eventually } from "./eventually.ts"
 import { HistoryRecorder, type Key, type StoreContents } from "./History.ts"
@@ -20,9 +21,11 @@ export interface ClusterHarnessOptions {
 }
 
 export const clusterSecret = "a-secret-that-all-nodes-of-the-test-know"
-/** The service's default; shards of keys are worked out by it. */
+/** The service's default. The harness uses it to work out the shard of a key. */
 export const shards = 16
-/** Longer than a node takes to answer that it cannot: only a node that does not answer at all is given up. */
+/**
+ * Longer than a node needs to answer that it cannot serve. The client gives up only nodes that do not answer at all.
+ */
 const clientTimeoutMs = 8_000
 const probeEveryMs = 100
 const probeTimeoutMs = 500
@@ -37,7 +40,7 @@ interface NodeParts {
 export class ClusterNode {
   readonly name: string
   readonly process: ServiceProcess
-  /** Its last probe was answered as a load balancer wants it. */
+  /** The last probe got the answer that a load balancer expects. */
   isInRotation = false
   readonly #network: TcpProxy
   readonly #recorder: HistoryRecorder
@@ -54,22 +57,22 @@ export class ClusterNode {
     return this.process.url
   }
 
-  /** Ends it without any notice. */
+  /** Ends the node without notice. */
   kill(): Promise<void> {
     return this.process.kill9()
   }
 
-  /** Starts it under its old name, on another port, and waits until it is ready. */
+  /** Starts the node under its old name, on another port, and waits until it is ready. */
   start(): Promise<void> {
     return this.process.start()
   }
 
-  /** Asks it to stop, waits until it has, and answers its exit code. */
+  /** Asks the node to stop, waits until it has ended, and returns its exit code. */
   terminate(): Promise<number | undefined> {
     return this.process.terminate()
   }
 
-  /** Stops it in the middle of whatever it does. */
+  /** Stops the process wherever it is. */
   freeze(): void {
     this.#recorder.node("ownershipMoved", this.name)
     this.process.signal("SIGSTOP")
@@ -79,19 +82,19 @@ export class ClusterNode {
     this.process.signal("SIGCONT")
   }
 
-  /** From the database, not from clients or other nodes. */
+  /** Cuts the node off from the database, but not from clients or other nodes. */
   cut(): void {
     this.#recorder.node("ownershipMoved", this.name)
     this.#network.cut()
   }
 
-  /** Its database hears it and is not heard: what it asks for is done, the answers vanish, the connections stay. */
+  /** The database gets the node's requests and carries them out, but the answers vanish. The connections stay open. */
   deafen(): void {
     this.#recorder.node("ownershipMoved", this.name)
     this.#network.blackholeFromServer()
   }
 
-  /** Its database answers so much later, in each direction. */
+  /** Delays the bytes between node and database by this much, in each direction. */
   slow(delayMs: number): void {
     this.#network.slow(delayMs)
   }
@@ -100,13 +103,13 @@ export class ClusterNode {
     this.#network.heal()
   }
 
-  /** What has lost bytes is of no use any more. */
+  /** Cuts the old connections, because connections that lost bytes cannot be used any more. */
   reconnect(): void {
     this.#network.cut()
     this.#network.heal()
   }
 
-  /** One probe at a time: a late answer must not be taken for news. */
+  /** Runs one probe at a time, because a late answer must not count as new. */
   async probe(path: string): Promise<void> {
     if (this.#isProbing) return
     this.#isProbing = true
@@ -115,7 +118,7 @@ export class ClusterNode {
   }
 }
 
-/** The database of all nodes: what happens to it may move every shard once. */
+/** The database of all nodes. A fault of it may move every shard once. */
 class ClusterDatabase {
   readonly #server: PostgresServer
   readonly #recorder: HistoryRecorder
@@ -125,13 +128,13 @@ class ClusterDatabase {
     this.#recorder = recorder
   }
 
-  /** Stopped in good order, without waiting for its clients, and started again. */
+  /** Stops the server in good order, without waiting for its clients, and starts it again. */
   async restart(): Promise<void> {
     this.#recorder.node("ownershipMoved", "database")
     await this.#server.restart()
   }
 
-  /** Ended without notice, all its processes at once; `start` recovers it. */
+  /** Ends all processes of the server at once, without notice. `start` recovers it. */
   async kill9(): Promise<void> {
     this.#recorder.node("ownershipMoved", "database")
     await this.#server.kill9()
@@ -149,7 +152,7 @@ export class ClusterHarness implements AsyncDisposable {
   readonly nodes: ReadonlyArray<ClusterNode>
   /** Sends each request to the next node in rotation. */
   readonly client: RecordingClient
-  /** Every request of the client, in the order in which they ended. */
+  /** Every request of the client, in the order in which the requests ended. */
   readonly exchanges: Array<Exchange> = []
   readonly #contents: PostgresContents
   readonly #stack: AsyncDisposableStack
@@ -178,7 +181,7 @@ export class ClusterHarness implements AsyncDisposable {
     })
   }
 
-  /** With all nodes ready, and the shards spread over them. */
+  /** Returns when all nodes are ready and the shards are spread over them. */
   static async start(options: ClusterHarnessOptions = {}): Promise<ClusterHarness> {
     const stack = new AsyncDisposableStack()
     try {
@@ -195,7 +198,7 @@ export class ClusterHarness implements AsyncDisposable {
           TIMER_STORE_URL: `postgres://postgres@${network.address}/postgres?schema=${schema}`,
           TIMER_CLUSTER_SECRET: clusterSecret,
           TIMER_NODE_NAME: name,
-          // So that a timer which no window holds is found, and counted, before it is much too late.
+          // The sweep then finds and counts a timer that no window holds before the timer is much too late.
           TIMER_POLLING_INTERVAL: "500ms",
           ...options.settings,
         }
@@ -220,12 +223,12 @@ export class ClusterHarness implements AsyncDisposable {
     return node
   }
 
-  /** From now on the client goes only where a load balancer would: to nodes that say that they are ready. */
+  /** From now on the client calls only nodes that say they are ready, as a load balancer does. */
   balanceByReadiness(): void {
     this.#probed = "/health/ready"
   }
 
-  /** Who holds which shard, by the database. */
+  /** Who holds which shard, as the database says. */
   leases(): Promise<ReadonlyArray<StoredLease>> {
     return this.#contents.leases()
   }
@@ -239,7 +242,7 @@ export class ClusterHarness implements AsyncDisposable {
     return shardOfUuid(keyOf(namespace, timerId).uuid, shards)
   }
 
-  /** Waits until the shards are spread over these nodes, as evenly as they can be. */
+  /** Waits until the shards are spread over these nodes as evenly as possible. */
   async spread(nodes: ReadonlyArray<ClusterNode> = this.nodes, withinMs = 30_000): Promise<void> {
     const fewest = Math.floor(shards / nodes.length)
     await eventually(
@@ -254,21 +257,21 @@ export class ClusterHarness implements AsyncDisposable {
     )
   }
 
-  /** Asks all that run to stop, and answers their exit codes. */
+  /** Asks all running nodes to stop, and returns their exit codes. */
   async terminateAll(): Promise<ReadonlyArray<number | undefined>> {
     return Promise.all(this.nodes.map((node) => node.terminate()))
   }
 
   /**
-   * What is wrong with the run by the checker, empty if nothing is. To be asked when no node runs any more. What
-   * was due by `dueUntilMs` must not be pending any more.
+   * The checker's report on the run; empty if there is no violation. Call this when no node runs any more. Timers that
+   * were due by `dueUntilMs` must not be pending any more.
    */
   async violations(dueUntilMs: number): Promise<string> {
     const final = await this.#contents.read()
     return describeViolations(checkInvariants({ events: this.recorder.events, final, dueUntilMs, shards }))
   }
 
-  /** Everything that was recorded of the timers that the text names, for whoever must find out what went wrong. */
+  /** Everything that was recorded about the timers that the text names. It helps to find the cause of a failure. */
   storyOf(text: string): string {
     const { events } = this.recorder
     const asks = new Set<number>()
@@ -286,7 +289,7 @@ export class ClusterHarness implements AsyncDisposable {
       .join("\n")
   }
 
-  /** The counter over all nodes that run. */
+  /** The sum of the counter over all running nodes. */
   async total(metric: string): Promise<number> {
     const values = await Promise.all(this.nodes.map(({ process }) => process.metric(metric)))
     return values.reduce((sum, value) => sum + value, 0)
@@ -297,7 +300,7 @@ export class ClusterHarness implements AsyncDisposable {
   }
 
   #nextUrl(): string {
-    // A node that has not told yet where it listens is nowhere.
+    // A node has no address until it says where it listens.
     const known = this.nodes.filter(({ url }) => url !== "")
     const inRotation = known.filter((node) => node.isInRotation)
     const candidates = inRotation.length === 0 ? known : inRotation

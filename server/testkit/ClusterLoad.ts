@@ -1,6 +1,6 @@
-// Traffic that does not stop for faults: timers created all the time, due within seconds, some of them moved and some
-// cancelled. It behaves as the contract tells clients to: a create that was not answered, or answered 503, is asked
-// again with the same executeAt, of whichever node has its turn, until its answer is definite.
+// Traffic that does not stop for faults. It creates timers all the time, due within seconds, moves some of them and
+// cancels some. It behaves as the contract tells clients to: if a create gets no answer or a 503, the client asks the
+// next node again with the same executeAt, until the answer is definite.
 import type { Key } from "./History.ts"
 import type { CreateRequest, RecordingClient } from "./RecordingClient.ts"
 import type { SeededRandom } from "./SeededRandom.ts"
@@ -14,22 +14,24 @@ export interface ClusterLoadOptions {
 
 /** How far ahead timers are due. */
 const dueAfterMs = { least: 300, most: 3_500 }
-/** Of a hundred. */
+/** Out of a hundred timers. */
 const moved = 8
 const cancelled = 8
-/** Clients wait for answers: while these many do, no more come. The runtime has no more than 256 requests out. */
+/**
+ * While this many requests wait for an answer, no new timer is created. The runtime allows at most 256 open requests.
+ */
 const openMax = 160
 const tickMs = 10
 const pauseMs = 100
-/** A create that has no definite answer by then is reported. */
+/** A create that has no definite answer after this time is reported. */
 const definiteWithinMs = 40_000
 
 export class ClusterLoad {
-  /** Creates that got no definite answer in time; a good run has none. */
+  /** Creates that got no definite answer in time. A good run has none. */
   readonly unanswered: Array<Key> = []
-  /** How long each create took to its definite answer, repeats included. */
+  /** How long each create took until its definite answer, repeats included. */
   readonly createMs: Array<number> = []
-  /** The instant the last timer is due. */
+  /** When the last timer is due. */
   lastDueMs = 0
   readonly #options: ClusterLoadOptions
   readonly #open = new Set<Promise<void>>()
@@ -38,18 +40,18 @@ export class ClusterLoad {
   #begun = 0
   #skipped = 0
 
-  /** Begins at once. */
+  /** The load begins at once. */
   constructor(options: ClusterLoadOptions) {
     this.#options = options
     this.#ticking = setInterval(() => this.#tick(), tickMs)
   }
 
-  /** How many timers were begun. */
+  /** How many timers the load has started to create. */
   get created(): number {
     return this.#begun - this.#skipped
   }
 
-  /** Ends when every request has its answer; no timer is created any more. */
+  /** Creates no more timers, and ends when every request has its answer. */
   async stop(): Promise<void> {
     clearInterval(this.#ticking)
     while (this.#open.size > 0) await Promise.all(this.#open)

@@ -1,6 +1,6 @@
-// A dispatcher in the test's hand: attempts end when the test ends them, time moves when the test moves
-// it, and whatever the dispatcher starts is noted with the bounds it was started under. Entries come from
-// a real window, so that holds and withdrawals are the real ones.
+// A dispatcher that the test controls. The test ends the attempts and moves the time. The rig records every attempt
+// that the dispatcher starts, with the limits at that moment. Entries come from a real window, so holds and withdrawals
+// are real.
 import { Clock, Effect, Exit, Metric } from "effect"
 import type { PastPause } from "../src/domain/NamespaceSettings.ts"
 import type { Timer } from "../src/domain/Timer.ts"
@@ -32,15 +32,15 @@ export class DispatcherRig {
   readonly dispatcher: Dispatcher
   readonly window: Window
   readonly running = new Set<Running>()
-  /** Timer ids in the order their attempts started. */
+  /** Timer ids in the order in which their attempts started. */
   readonly started: Array<string> = []
-  /** Due and not started yet. */
-  /** Changes in the queue, each of which holds its key back. */
+  /** Timers that are due and not started yet. */
+  /** Changes in the queue. Each one holds its key back. */
   readonly #changes: Array<{ readonly timerId: string }> = []
   readonly waiting = new Map<string, Timer>()
   /** Outcomes that are not stored yet. */
   readonly unstored: Array<() => void> = []
-  /** What operators have set: none is a pause. */
+  /** What operators have set. Zero is a pause. */
   readonly mostInFlight = new Map<string, number>()
   pauses: ReadonlyArray<PastPause> = []
   nowMs = sampleNow
@@ -55,7 +55,7 @@ export class DispatcherRig {
       epoch: 1,
       mayStart: () => this.isTrusted,
       readAgain: () => {},
-      // Each refers to the other: it is set below.
+      // Window and dispatcher refer to each other. The window is set below.
       window: undefined as unknown as Window,
     }
     this.window = new Window(
@@ -95,7 +95,7 @@ export class DispatcherRig {
     })
   }
 
-  /** Timers that are due now, in the order given. */
+  /** Submits timers that are due now, in the given order. */
   submit(
     namespace: string,
     host: string,
@@ -120,13 +120,13 @@ export class DispatcherRig {
     this.pump()
   }
 
-  /** What the firing loop does when it wakes. */
+  /** Does what the firing loop does when it wakes up. */
   pump(): void {
     this.dispatcher.submit(this.window.takeDue(this.nowMs, Number.MAX_SAFE_INTEGER))
     this.dispatcher.pump()
   }
 
-  /** A timer that waits is cancelled. */
+  /** Cancels a timer that waits. */
   withdraw(timerId: string): void {
     const timer = this.waiting.get(timerId)
     if (timer === undefined) return
@@ -135,7 +135,7 @@ export class DispatcherRig {
     this.pump()
   }
 
-  /** A change of a timer that waits is queued, and refused later. */
+  /** Queues a change of a timer that waits. The change is refused later. */
   hold(timerId: string): void {
     const timer = this.waiting.get(timerId)
     if (timer === undefined) return
@@ -164,7 +164,7 @@ export class DispatcherRig {
     ).length
   }
 
-  /** What an operator sets: so many attempts at once, none for a pause. */
+  /** Sets how many attempts may run at once, as an operator does. Zero is a pause. */
   set(namespace: string, mostInFlight: number): void {
     this.mostInFlight.set(namespace, mostInFlight)
     this.dispatcher.noteTerms()
@@ -176,7 +176,9 @@ export class DispatcherRig {
     if (
       this.inFlightOf(fire.namespace) >= (this.mostInFlight.get(fire.namespace) ?? Number.POSITIVE_INFINITY)
     ) {
-      throw new Error(`${fire.timerId} was started though its namespace runs all that it may`)
+      throw new Error(
+        `${fire.timerId} was started though its namespace already runs as many attempts as it may`,
+      )
     }
     const running: Running = {
       namespace: fire.namespace,

@@ -1,6 +1,6 @@
-// Follows a document as a reader would: its blocks in their order, in one shell, against the real service. The shell ends
-// at the first command that fails. Commands that a reader has installed, `punctual`, `npm` and `systemctl`, run this
-// repository's sources here. Hosts and ports that the documents name become ports that are free on this machine.
+// Follows a document as a reader would: it runs the blocks in order, in one shell, against the real service. The shell
+// ends at the first command that fails. Commands that a reader has installed (`punctual`, `npm` and `systemctl`) run
+// the sources of this repository. Hosts and ports in the documents become free ports on this machine.
 import { spawn } from "node:child_process"
 import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs"
 import { createServer } from "node:net"
@@ -12,14 +12,14 @@ import { TemporaryFolder } from "./TemporaryFolder.ts"
 
 export interface Followed {
   readonly status: number | null
-  /** The end of what the commands wrote, each command included. */
+  /** The end of the output, with each command included. */
   readonly output: string
 }
 
 export interface DocumentServers {
   /** host:port of a NATS server. */
   readonly broker?: string
-  /** host:port of a PostgreSQL server, whose superuser is postgres and needs no password. */
+  /** host:port of a PostgreSQL server. Its superuser is postgres, without a password. */
   readonly database?: string
 }
 
@@ -31,11 +31,11 @@ const outputKept = 20_000
 /** Ports of the service, of further nodes and of receivers, as the documents name them. */
 const namedPorts = ["8080", "8081", "8082", "8083", "8090", "9000", "9001", "9090", "9100"]
 
-/** Blocks of these notes are run by a test of their own. */
+/** Another test runs the blocks with these notes. */
 const isRunElsewhere = (note: string | undefined): boolean =>
   note !== undefined && (note.startsWith("not run:") || note.startsWith("run: as a repair"))
 
-/** Follows the document in a new folder until its end, or until a command fails. */
+/** Follows the document in a new folder to its end, or until a command fails. */
 export const followDocument = async (path: string, servers: DocumentServers = {}): Promise<Followed> => {
   using folder = new TemporaryFolder()
   const ports = await freePorts(namedPorts.length)
@@ -51,7 +51,7 @@ export const followDocument = async (path: string, servers: DocumentServers = {}
   return await runScript(folder.path, [prelude, ...script].join("\n"), ports[0] ?? 0)
 }
 
-/** Replaces hosts and ports of the documents. */
+/** Replaces the hosts and ports of the documents. */
 const placesOf = (ports: ReadonlyArray<number>, { broker, database }: DocumentServers) => {
   const [, brokerPort = "4222"] = (broker ?? "").split(":")
   const byName = new Map(namedPorts.map((name, index) => [name, String(ports[index])]))
@@ -61,12 +61,12 @@ const placesOf = (ports: ReadonlyArray<number>, { broker, database }: DocumentSe
       .replaceAll("127.0.0.1:4222", `127.0.0.1:${brokerPort}`)
       .replaceAll("10.0.0.5:5432", database ?? "10.0.0.5:5432")
       .replaceAll("10.0.0.11", "127.0.0.1")
-      // Nothing listens outside of this machine in a test.
+      // In a test, nothing listens outside this machine.
       .replaceAll(/(?<![\d.])0\.0\.0\.0(?![\d.])/g, "127.0.0.1")
       .replaceAll("<the output of: openssl rand -hex 32>", "0123456789abcdef".repeat(4))
 }
 
-/** Turns blocks into parts of one script, and keeps the files that they need. */
+/** Turns blocks into parts of one script, and keeps the files that the parts need. */
 class ScriptWriter {
   readonly #folder: string
   readonly #here: (text: string) => string
@@ -109,7 +109,7 @@ class ScriptWriter {
     }
   }
 
-  /** A program whose first line names its file is run by a later command; any other is run here. */
+  /** If the first line of a program names its file, a later command runs it. Any other program runs here. */
   #program(text: string, language: string): string {
     const [, name] = /^\/\/ ([\w.-]+)\n/.exec(text) ?? []
     if (name !== undefined) return `cp ${this.#keep(text)} ${name}`
@@ -124,7 +124,7 @@ class ScriptWriter {
     return [...started, `until_done curl -sf "$TIMER_URL/health/ready"`].join("\n")
   }
 
-  /** Numbers differ from run to run. */
+  /** Numbers differ from run to run, so the pattern accepts any number. */
   #untilShown(text: string, terminal: string): string {
     const [, number] = /^terminal (\d+)$/.exec(terminal) ?? []
     const shape = text
@@ -134,7 +134,7 @@ class ScriptWriter {
     return `until_done grep -E -f ${this.#keep(`${shape}\n`)} terminal-${number}.txt || { cat terminal-*.txt; false; }`
   }
 
-  /** A file of settings is put where systemctl finds it; a unit of systemd is checked by systemd. */
+  /** Puts a file of settings where systemctl finds it. systemd checks a unit of systemd. */
   #settingsFile(text: string): string {
     const [, place] = /^# (\/\S+)\n/.exec(text) ?? []
     if (place === undefined) throw new Error("the first line of an ini block must be a comment with its path")
@@ -153,13 +153,13 @@ class ScriptWriter {
   }
 }
 
-/** The commands need a message that could not be handled: one is sent, and its id takes the place of 17. */
+/** The commands need an undeliverable message. The script sends one and puts its id in the place of 17. */
 const withMessage = (text: string): string => `send-nonsense
 until_done first-message
 id=$(first-message)
 ${text.replaceAll(/\b17\b/g, '"$id"')}`
 
-/** The commands that the documents take for granted, and the packages that their programs import. */
+/** The commands that the documents assume, and the packages that their programs import. */
 const prepare = (folder: string, here: (text: string) => string, { broker }: DocumentServers): void => {
   symlinkSync(broker === undefined ? join(root, "node_modules") : natsModules, join(folder, "node_modules"))
   const place = join(folder, "bin")
@@ -178,8 +178,8 @@ const prepare = (folder: string, here: (text: string) => string, { broker }: Doc
 }
 
 /**
- * The scripts of package.json that run the program, without the installation that comes before. The receiver listens on
- * the port that takes the place of its default.
+ * The scripts of package.json that run the program, without the installation before them. The receiver listens on the
+ * port that replaces its default port.
  */
 const npmText = (program: string, receiverPort: string): string => `case "$1" in
 start) shift; set -- run start "$@" ;;
@@ -196,12 +196,12 @@ punctual) exec ${program} "$@" ;;
 esac
 `
 
-/** The id of the first message that could not be handled; fails while there is none. */
+/** The id of the first undeliverable message. The command fails while there is none. */
 const firstMessageText = `id=$(punctual messages list --namespace billing --json | grep -o '"id": *"[^"]*"' | head -1 | cut -d'"' -f4)
 test -n "$id" && echo "$id"
 `
 
-/** Repeats a command until it succeeds; gives up after a minute, and does not show each try. */
+/** Repeats a command until it succeeds. It gives up after a minute, and does not show each try. */
 const prelude = `until_done() {
   local tries=0
   { set +x; } 2> /dev/null
@@ -225,7 +225,7 @@ stop) kill "$(cat service.pid)"; while kill -0 "$(cat service.pid)" 2> /dev/null
 esac
 `
 
-/** Each statement by itself, as psql does it. */
+/** Runs each statement by itself, as psql does. */
 const runSqlText = `import { readFileSync } from "node:fs"
 const [, , file, address] = process.argv
 const sql = new Bun.SQL({ url: \`postgres://postgres@\${address}/postgres\`, max: 1 })
@@ -244,7 +244,7 @@ await connection.close()
 const runScript = async (folder: string, script: string, port: number): Promise<Followed> => {
   const shell = spawn("bash", ["-euxo", "pipefail", "-c", script], {
     cwd: folder,
-    // A group of its own, so that the test can end everything that it leaves behind.
+    // A process group of its own lets the test end everything that the script leaves behind.
     detached: true,
     stdio: ["ignore", "pipe", "pipe"],
     env: {
@@ -276,11 +276,11 @@ const endGroup = (pid: number | undefined): void => {
   try {
     process.kill(-pid, "SIGKILL")
   } catch {
-    // Everything has ended by itself.
+    // Every process has already ended.
   }
 }
 
-/** All are free at the same time, so no two of them are equal. */
+/** All ports are free at the same time, so no two of them are equal. */
 const freePorts = async (count: number): Promise<ReadonlyArray<number>> => {
   const servers = Array.from({ length: count }, () => createServer())
   const ports = await Promise.all(

@@ -1,6 +1,6 @@
-// Engines under virtual time: one or more nodes over one memory database, a clock that only the test
-// moves, deliveries that the test scripts and that are recorded as they start. Nothing here sleeps:
-// `advance` runs every sleep that ends in the time it covers, in order, and returns when all is still.
+// Engines under virtual time: one or more nodes over one memory database. Only the test moves the clock. The test
+// scripts the deliveries, and the harness records them as they start. Nothing here really sleeps. `advance` runs every
+// sleep that ends within its time, in order, and returns when no fiber has work left.
 import { test } from "bun:test"
 import { Clock, Context, Effect, Exit, Scheduler as Fibers, Layer, Logger, Metric, Scope } from "effect"
 import { TestClock } from "effect/testing"
@@ -33,13 +33,16 @@ type Sections = { readonly [section in keyof EngineOptions]?: Partial<EngineOpti
 export interface HarnessOptions extends Omit<Sections, "pollingIntervalMs" | "historyRetentionMs"> {
   readonly shards?: number
   readonly pollingIntervalMs?: number
-  /** No node is started: the test fills the database first, or starts several itself. */
+  /** Starts no node. The test fills the database first, or starts several nodes itself. */
   readonly isEmpty?: boolean
-  /** Each node sees no other member, as processes do that share an SQLite file. */
+  /** No node sees another member, like processes that share an SQLite file. */
   readonly areStrangers?: boolean
   /** The wall clock stands still until the engine moves it. */
   readonly isManual?: boolean
-  /** Nodes reach one another: what lands on the wrong one is carried, and who releases a shard tells. */
+  /**
+   * Nodes reach one another. A node forwards a call that belongs to another node, and tells others when it releases a
+   * shard.
+   */
   readonly areLinked?: boolean
 }
 
@@ -58,23 +61,23 @@ export interface EngineNode {
   readonly engine: Engine["Service"]
   readonly directory: NamespaceDirectory["Service"]
   readonly faults: StoreFaults
-  /** Ends the node as a kill would: nothing is settled, nothing is released. */
+  /** Ends the node as a kill would. It settles nothing and releases nothing. */
   readonly kill: Effect.Effect<void>
   readonly isUp: () => boolean
 }
 
-/** Attempts that hang, in the test's hand. */
+/** Hanging attempts that the test controls. */
 export interface Hanging {
   /** Ends the attempt that runs for the timer now. */
   end(timerId: string, delivery?: Delivery): Effect.Effect<void>
-  /** Ends all, and those that start later at once. */
+  /** Ends all attempts, and ends later ones as soon as they start. */
   endAll(delivery?: Delivery): Effect.Effect<void>
 }
 
 export interface NewTimer {
   readonly namespace?: string
   readonly timerId?: string
-  /** From now; at once unless said otherwise. */
+  /** Counted from now; 0 by default. */
   readonly inMs?: number
   readonly executeAt?: number
   readonly target?: Target
@@ -89,7 +92,7 @@ export const delivered: Delivery = { kind: "delivered", status: 200 }
 export const hostFailed: Delivery = { kind: "retry", error: "no answer", isHostFailure: true }
 export const refused: Delivery = { kind: "retry", error: "not now", status: 409, isHostFailure: false }
 
-/** Counts what is waiting for its turn, so that stillness can be told instead of guessed. */
+/** Counts the tasks that wait for their turn. The harness can then see when all is still. */
 class CountingScheduler extends Fibers.MixedScheduler {
   waiting = 0
 
@@ -111,14 +114,14 @@ class CountingScheduler extends Fibers.MixedScheduler {
   }
 }
 
-/** Past this many turns something is running in circles. */
+/** More turns than this mean an endless loop. */
 const turnsAtMost = 20_000
 
 export class EngineHarness {
   readonly database: MemoryDatabase
   readonly fires: Array<StartedFire> = []
   readonly logs: Array<string> = []
-  /** How many attempts run now, and how many ran at once at most. */
+  /** How many attempts run now, and the highest number that ran at once. */
   running = 0
   mostRunning = 0
   readonly #options: HarnessOptions
@@ -131,7 +134,7 @@ export class EngineHarness {
   /** Namespaces that have no handler. */
   readonly absent = new Set<string>()
   readonly #arrivals: Array<() => void> = []
-  /** Addresses that refuse connections, though a node may live there. */
+  /** Addresses that refuse connections, even if a node runs there. */
   readonly unreachable = new Set<string>()
 
   constructor(options: HarnessOptions, clock: Clock.Clock, fibers: CountingScheduler) {
@@ -142,12 +145,12 @@ export class EngineHarness {
     if (options.isManual === true) this.#manualMs = sampleNow
   }
 
-  /** What the deliverers do from now on. */
+  /** Sets what the deliverers do from now on. */
   onFire(script: Script): void {
     this.#script = script
   }
 
-  /** Attempts that match do not end until the test ends them; the others are delivered. */
+  /** Attempts that match hang until the test ends them. All others are delivered. */
   hang(which: (fire: Fire) => boolean = () => true): Hanging {
     const standing = new Map<(delivery: Delivery) => void, Fire>()
     let later: Delivery | undefined
@@ -187,17 +190,17 @@ export class EngineHarness {
     return (this.#manualMs ?? this.#clock.currentTimeMillisUnsafe()) + this.#wallOffsetMs
   }
 
-  /** Moves the wall clock alone, as an administrator or a bad time server would. */
+  /** Moves only the wall clock, as an administrator or a bad time server would. */
   jumpWallClock(byMs: number): void {
     this.#wallOffsetMs += byMs
   }
 
-  /** Lets time pass; returns when all that follows has happened. */
+  /** Lets time pass, and returns when everything that follows from it has happened. */
   advance(ms: number): Effect.Effect<void> {
     return this.still.pipe(Effect.andThen(TestClock.adjust(ms)), Effect.andThen(this.still))
   }
 
-  /** Until no fiber has anything to do but wait. One at a time: two would wait for each other. */
+  /** Waits until every fiber only waits. Only one caller waits at a time, because two would wait for each other. */
   get still(): Effect.Effect<void> {
     const fibers = this.#fibers
     return Effect.gen(function* () {
@@ -223,7 +226,7 @@ export class EngineHarness {
     }
   }
 
-  /** On the node that was started first. */
+  /** Creates the timer on the node that was started first. */
   create(timer: NewTimer = {}) {
     return this.node.scheduler.create(this.command(timer))
   }
@@ -242,7 +245,7 @@ export class EngineHarness {
     return this.node.faults
   }
 
-  /** What the store holds under a key. */
+  /** What the store holds under the key. */
   stored(timerId: string, namespace = "shop"): Found {
     return this.database.known(keyOf(namespace, timerId))
   }
@@ -266,7 +269,10 @@ export class EngineHarness {
     return this.metric("timer_sweep_rescued_total")
   }
 
-  /** Starts a node over the shared database, disturbed from the start if need be; it ends with the test. */
+  /**
+   * Starts a node over the shared database, with faults from the start if the caller gives them. The node ends with the
+   * test.
+   */
   startNode(
     name: string,
     disturb: (faults: StoreFaults) => void = () => {},
@@ -324,7 +330,7 @@ export class EngineHarness {
     return Layer.succeed(ManualClock, { moveTo })
   }
 
-  /** Every node's name is its address; one that was killed or drained is not reached. */
+  /** Every node's name is its address. No node reaches a node that was killed or drained. */
   get #links(): Layer.Layer<Peers> {
     const reached = <A>(
       address: string,
@@ -346,7 +352,7 @@ export class EngineHarness {
     })
   }
 
-  /** A handler of the namespace is there from now on. */
+  /** From now on the namespace has a handler. */
   arrive(namespace: string): void {
     this.absent.delete(namespace)
     for (const listener of this.#arrivals) listener()
@@ -383,7 +389,7 @@ export class EngineHarness {
   }
 }
 
-/** A test that reads as a law: its body has an engine of its own, and time that it moves itself. */
+/** A test of a law. Its body has an engine of its own and moves the time itself. */
 export const engineTest = (
   title: string,
   options: HarnessOptions,
@@ -392,7 +398,7 @@ export const engineTest = (
   test(title, () => runVirtually(options, body))
 }
 
-/** For properties: the same, once for each case. */
+/** The same for property tests, once for each case. */
 export const runVirtually = (
   options: HarnessOptions,
   body: (engine: EngineHarness) => Effect.Effect<void, unknown, Scope.Scope>,

@@ -1,9 +1,9 @@
-// What happened in a run, as those outside the service saw it: what clients asked and were told, what
-// targets received and replied, which processes came and went, and what the store held at the end.
-// Simulations, process tests and cluster tests all record this, so that one checker judges them all.
+// What happened in a run, as seen from outside the service: what clients asked and what the service answered, what
+// targets received and replied, which processes started and ended, and what the store held at the end. Simulations,
+// process tests and cluster tests all record this, so that one checker judges them all.
 //
-// The order of events is the order in which the recorder saw them. An ask that was never answered (a
-// time-out, a broken connection, a kill) is unknown: it may have happened, now or later. It has not failed.
+// The order of events is the order in which the recorder saw them. A request without an answer (a time-out, a broken
+// connection, a kill) is unknown. It may have happened, or may still happen. It has not failed.
 import type { Tally } from "../src/domain/Decision.ts"
 
 export interface Key {
@@ -16,32 +16,32 @@ export type Ask =
   | {
       readonly op: "update"
       readonly key: Key
-      /** Absent keeps. */
+      /** If absent, the timer keeps its own. */
       readonly executeAtMs?: number
-      /** Absent keeps, `null` clears. */
+      /** If absent, the timer keeps its own. `null` clears it. */
       readonly payload?: Uint8Array | null
     }
   | { readonly op: "cancel"; readonly key: Key }
-  /** Of the dead letters of the key. */
+  /** Concerns the dead letters of the key. */
   | { readonly op: "replay" | "discard"; readonly key: Key }
 
 export type Answer =
-  /** It armed the key anew: the first under a free key, the others in place of what was pending. */
+  /** The request armed the key. `created` found a free key; the others replaced the pending timer. */
   | {
       readonly result: "created" | "replaced" | "changed"
       readonly fireId: string
       readonly revision: number
     }
   | { readonly result: "cancelled" | "inFlight" }
-  /** Dead letters were armed again, or removed; which, and as what, is not said. */
+  /** The service armed dead letters again, or removed them. The answer does not say which ones. */
   | { readonly result: "replayed" | "discarded" }
-  /** It did nothing, and said so: `unchanged`, `alreadyDelivered`, a 4xx. */
+  /** The request did nothing, and the answer said so: `unchanged`, `alreadyDelivered`, a 4xx. */
   | {
       readonly result: "nothingDone"
       readonly because: string
       /**
-       * Of a create that is told `alreadyFinished`: the arming that was found. It may be its own: a service that had
-       * to repeat the write inside may find that what it wrote has been delivered since.
+       * For a create that got `alreadyFinished`: the arming that the service found. The create itself may have made
+       * that arming. If the service repeats a write internally, the timer may have been delivered in the meantime.
        */
       readonly finishedAs?: string
     }
@@ -53,7 +53,7 @@ export interface Attempt {
   readonly epoch: number
   readonly revision: number
   readonly executeAtMs: number
-  /** When it started, by the clock of the node that made it. */
+  /** When the attempt started, by the clock of the node that made it. */
   readonly firedAtMs: number
   /** The same instant by the recorder's clock. */
   readonly beganAtMs: number
@@ -62,9 +62,9 @@ export interface Attempt {
 
 export type Reply =
   | { readonly result: "delivered" | "dead" }
-  /** Delivered, and armed again; without a payload it keeps its own. */
+  /** Delivered, and armed again. Without a payload here, the timer keeps its own. */
   | { readonly result: "rearmed"; readonly payload?: Uint8Array }
-  /** To be tried again, by its policy not before this instant of the node's clock. */
+  /** The node tries again. By the retry policy, not before this instant of the node's clock. */
   | { readonly result: "retry"; readonly notBeforeMs?: number }
 
 export type HistoryEvent =
@@ -73,7 +73,7 @@ export type HistoryEvent =
   | { readonly kind: "attempted"; readonly delivery: number; readonly attempt: Attempt }
   | { readonly kind: "replied"; readonly delivery: number; readonly reply: Reply }
   | { readonly kind: "started" | "killed" | "stopped"; readonly node: string }
-  /** A shard went to another node although none was killed or stopped. */
+  /** A shard moved to another node, although no node was killed or stopped. */
   | { readonly kind: "ownershipMoved"; readonly node: string }
 
 export interface StoredPending {
@@ -102,13 +102,13 @@ export interface StoreContents {
 export interface History {
   readonly events: ReadonlyArray<HistoryEvent>
   readonly final: StoreContents
-  /** What was due by then had its chance: it must not be pending any more. */
+  /** A timer that was due by this time must not be pending any more. */
   readonly dueUntilMs: number
-  /** How many shards the store has, where epochs are to be compared: then all nodes must have had one clock. */
+  /** How many shards the store has. Present if the checker can compare epochs, which needs one clock for all nodes. */
   readonly shards?: number
 }
 
-/** Numbers asks and deliveries, and keeps events in the order in which they are told to it. */
+/** Gives numbers to requests and deliveries, and keeps events in the order in which it gets them. */
 export class HistoryRecorder {
   readonly events: Array<HistoryEvent> = []
   readonly #nowMs: () => number
@@ -119,7 +119,7 @@ export class HistoryRecorder {
     this.#nowMs = nowMs
   }
 
-  /** To be called before the request leaves. */
+  /** Call this before the request is sent. */
   asked(request: Ask): number {
     const ask = this.#asks++
     this.events.push({ kind: "asked", ask, atMs: this.#nowMs(), request })
@@ -136,7 +136,7 @@ export class HistoryRecorder {
     return delivery
   }
 
-  /** To be called before the reply leaves, and not at all if nobody waits for it any more. */
+  /** Call this before the reply is sent. Do not call it if no node waits for the reply any more. */
   replied(delivery: number, reply: Reply): void {
     this.events.push({ kind: "replied", delivery, reply })
   }

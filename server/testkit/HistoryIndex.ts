@@ -1,10 +1,10 @@
-// A history sorted by key: what was asked of each key, which armings came of it, and what each of them may
-// carry. Rules that judge a run read this instead of walking its events.
+// A history sorted by key: the requests for each key, the armings that came from them, and what each arming may carry.
+// Rules that judge a run read this index instead of the events.
 import type { Answer, Ask, Attempt, History, Key, Reply, StoredLife, StoredPending } from "./History.ts"
 
 export interface Asked {
   readonly request: Ask
-  /** Its place among the events; the answer's is infinite while there is none. */
+  /** The position of the request among the events. The position of a missing answer is infinite. */
   readonly sentAt: number
   readonly answeredAt: number
   readonly answeredAtMs: number
@@ -12,12 +12,12 @@ export interface Asked {
 }
 
 export interface Attempted extends Attempt {
-  /** Its place among the events. */
+  /** The position among the events. */
   readonly at: number
   readonly reply: Reply | undefined
 }
 
-/** What an arming may carry. An undefined time is not known. */
+/** What an arming may carry. An undefined time is unknown. */
 export interface Terms {
   readonly executeAtMs: number | undefined
   readonly payload: Uint8Array | undefined
@@ -26,9 +26,9 @@ export interface Terms {
 export interface Arming {
   readonly fireId: string
   readonly revision: number
-  /** The acknowledged ask that made it, if one did. */
+  /** The acknowledged request that made the arming, if there is one. */
   readonly madeBy: Asked | undefined
-  /** One if it was acknowledged; else all that may have made it. */
+  /** One entry if the request was acknowledged. Otherwise one for each request that may have made the arming. */
   readonly terms: ReadonlyArray<Terms>
   readonly attempts: ReadonlyArray<Attempted>
   readonly pending: StoredPending | undefined
@@ -38,21 +38,21 @@ export interface Arming {
 export interface KeyHistory {
   readonly key: Key
   readonly asks: ReadonlyArray<Asked>
-  /** By revision, the lowest first. */
+  /** Ordered by revision, the lowest first. */
   readonly armings: ReadonlyArray<Arming>
-  /** Creates and updates that may have armed it without anyone being told. */
+  /** Creates and updates that may have armed the key although no client got an answer. */
   readonly unknownArmings: ReadonlyArray<Asked>
-  /** Those that armed a dead letter again, or may have. */
+  /** Replays that armed a dead letter again, or may have. */
   readonly replays: ReadonlyArray<Asked>
-  /** Those that removed dead letters, or may have. */
+  /** Discards that removed dead letters, or may have. */
   readonly discards: ReadonlyArray<Asked>
-  /** How often targets asked for it to be armed again. */
+  /** How often targets asked to arm the timer again. */
   readonly rearms: number
 }
 
 export interface HistoryIndex {
   readonly keys: ReadonlyArray<KeyHistory>
-  /** Events after which a shard may have another owner. */
+  /** The number of events after which a shard may have another owner. */
   readonly faults: number
 }
 
@@ -123,14 +123,14 @@ const keyHistory = (gathered: Gathered): KeyHistory => {
     asks.filter(({ request, answer }) => request.op === op && answer?.result !== "nothingDone")
   const replays = effective("replay")
   const byRevision = [...tracesOf(gathered)].sort(([, a], [, b]) => a.revision - b.revision)
-  // An unknown create may have been there and been updated or replaced before anything was seen of it.
+  // An unknown create may have stored a timer that was updated or replaced before anyone saw it.
   const unseen = unknownArmings.flatMap(({ request }) => termsOf(request, []))
   const armings: Array<Arming> = []
   for (const [fireId, traces] of byRevision) {
     const seen = distinct([...armings.flatMap(({ terms }) => terms), ...unseen])
     const rearmed = attempts.flatMap(({ reply }) => (reply?.result === "rearmed" ? [reply] : []))
     const replayed = (from: ReadonlyArray<Terms>) => (replays.length === 0 ? [] : atAnotherTime(from))
-    // A re-arming or a replay too may have been updated before anything was seen of it, by whoever heard nothing.
+    // An unknown update may also have changed the timer of a re-arming or a replay before anyone saw it.
     const earlier = changedBy(
       unknownArmings,
       distinct([...seen, ...rearmed.flatMap((reply) => termsAfterRearm(reply, seen)), ...replayed(seen)]),
@@ -144,7 +144,7 @@ const keyHistory = (gathered: Gathered): KeyHistory => {
           ]
         : termsOf(
             traces.madeBy.request,
-            // What came before an update is certain if nothing unknown may have come in between.
+            // The state before an update is certain if no unknown request may have come in between.
             unknownArmings.length === 0 && rearmed.length === 0 && replays.length === 0
               ? (armings.at(-1)?.terms ?? [])
               : earlier,
@@ -172,7 +172,7 @@ const tracesOf = ({ asks, attempts, pending, finished }: Gathered): Map<string, 
     byFireId.set(fireId, traces)
     return traces
   }
-  // Answers first: of what a cancel ended the store has a later revision than the arming had.
+  // Answers come first, because a cancel gives the stored life a later revision than its arming had.
   for (const asked of asks) {
     const { answer } = asked
     if (answer !== undefined && "fireId" in answer) tracesFor(answer.fireId, answer.revision).madeBy = asked
@@ -197,14 +197,14 @@ const termsOf = (request: Ask, earlier: ReadonlyArray<Terms>): ReadonlyArray<Ter
   }))
 }
 
-/** The terms, and what one or several of the asks may have made of them. */
+/** The terms, and what one or several of the requests may have made of them. */
 const changedBy = (asks: ReadonlyArray<Asked>, terms: ReadonlyArray<Terms>): ReadonlyArray<Terms> => {
   let changed = terms
   for (const { request } of asks) changed = distinct([...changed, ...termsOf(request, changed)])
   return changed
 }
 
-/** Each once: a timer that is re-armed over and over would else have all terms before it twice over each time. */
+/** Keeps each of the terms once. Otherwise every re-arming of a timer would double the list. */
 const distinct = (terms: ReadonlyArray<Terms>): ReadonlyArray<Terms> => {
   const byContent = new Map<string, Terms>()
   for (const each of terms) {

@@ -1,8 +1,8 @@
-// Judges a recorded history by the promises of the product. It knows nothing of how the service works: it
-// holds what clients were told against what targets received and what the store held at the end.
+// Checks a recorded history against the promises of the product. The checker knows nothing about how the service works.
+// It compares what clients were told with what targets received and with what the store held at the end.
 //
-// An unknown ask excuses what it may have caused, and no more: a timer that an unanswered cancel may have
-// ended must be found cancelled, one that an unanswered create may have replaced must have a successor.
+// An unknown request excuses only what it may have caused. If an unanswered cancel may have ended a timer, the store
+// must have it as cancelled. If an unanswered create may have replaced a timer, the timer must have a successor.
 import { keyOf, shardOf } from "../src/domain/TimerKey.ts"
 import type { History, StoreContents } from "./History.ts"
 import {
@@ -18,7 +18,7 @@ import {
 import { losses } from "./losses.ts"
 import { type Violation, violation } from "./Violation.ts"
 
-/** Every violation there is; none in a good run. */
+/** All violations. A good run has none. */
 export const checkInvariants = (history: History): ReadonlyArray<Violation> => {
   const index = indexHistory(history)
   return [
@@ -35,7 +35,7 @@ export const checkInvariants = (history: History): ReadonlyArray<Violation> => {
   ]
 }
 
-/** A report that stays readable however much went wrong; empty if nothing did. */
+/** A report that stays readable even with many violations; empty if there are none. */
 export const describeViolations = (violations: ReadonlyArray<Violation>): string => {
   const shown = 20
   const lines = violations.slice(0, shown).map(({ invariant, message }) => `${invariant}: ${message}`)
@@ -55,14 +55,14 @@ const early = (history: KeyHistory): ReadonlyArray<Violation> =>
     }),
   )
 
-/** When it was asked for, as far as that is certain. */
+/** When the timer was due, as far as that is certain. */
 const askedTime = ({ terms }: Arming): number =>
   Math.min(
     ...terms.map(({ executeAtMs }) => executeAtMs ?? Number.NEGATIVE_INFINITY),
     terms.length === 0 ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY,
   )
 
-/** When the attempt before it allowed the next one, as far as all its replies were seen. */
+/** When the previous attempt allowed the next one, as far as all its replies were seen. */
 const retryTime = ({ attempts }: Arming, { attempt }: Attempted): number => {
   const before = attempts.filter((other) => other.attempt === attempt - 1)
   if (before.length === 0) return Number.NEGATIVE_INFINITY
@@ -110,7 +110,7 @@ const repeatedTooOften = (attempts: ReadonlyArray<Attempted>, faults: number): R
         ],
   )
 
-/** A further attempt needs one before it that asked for it, or that got no reply. */
+/** A further attempt needs an earlier attempt that asked for it or that got no reply. */
 const triedAfterItsEnd = (attempts: ReadonlyArray<Attempted>): ReadonlyArray<Violation> =>
   attempts.flatMap((attempt) => {
     const before = attempts.filter((other) => other.attempt === attempt.attempt - 1)
@@ -119,7 +119,10 @@ const triedAfterItsEnd = (attempts: ReadonlyArray<Attempted>): ReadonlyArray<Vio
     return [violation("boundedRepeats", `${attemptName(attempt)} followed one that was answered for good`)]
   })
 
-/** What nobody was told of must be explained by an unknown ask or a re-arming, each of them once. */
+/**
+ * An unknown request or a re-arming must explain each arming that no client was told about. Each of them explains one
+ * arming.
+ */
 const firedUnasked = (history: KeyHistory): ReadonlyArray<Violation> => {
   const { key, armings, unknownArmings, replays, rearms } = history
   const told = new Set(foundFinished(history))
@@ -131,7 +134,7 @@ const firedUnasked = (history: KeyHistory): ReadonlyArray<Violation> => {
   return [violation("boundedRepeats", message)]
 }
 
-/** What creates were told of as finished: each may be what the create itself has armed. */
+/** The armings that creates found finished. Each may be the arming that the create itself made. */
 const foundFinished = ({ asks }: KeyHistory): ReadonlyArray<string> =>
   asks.flatMap(({ answer }) => (answer?.result === "nothingDone" ? (answer.finishedAs ?? []) : []))
 
@@ -160,8 +163,8 @@ const fireIdsUsedTwice = ({ keys }: HistoryIndex): ReadonlyArray<Violation> => {
 // ── Fencing ─────────────────────────────────────────────────────────────────────────────────────────
 
 /**
- * Once an owner has started an attempt, no earlier owner of the shard starts one. What a frozen node had begun may
- * still arrive afterwards, so it is beginnings that count.
+ * Once an owner has started an attempt, no earlier owner of the shard starts one. An attempt that a frozen node had
+ * begun may still arrive later, so the check compares start times.
  */
 const startedByOldOwners = ({ keys }: HistoryIndex, shards: number | undefined): ReadonlyArray<Violation> => {
   if (shards === undefined) return []
@@ -194,7 +197,7 @@ const answeredFalsely = (history: KeyHistory, faults: number): ReadonlyArray<Vio
         .filter(
           (attempt) =>
             attempt.at > asked.answeredAt &&
-            // An attempt that had begun may arrive late: of a node that died or froze, or in flight anyway.
+            // An attempt that had begun may arrive late, from a node that died or froze, or because it was in flight.
             ((wasAtRest && faults === 0) || attempt.beganAtMs > asked.answeredAtMs),
         )
         .map((attempt) =>
@@ -208,7 +211,7 @@ const answeredFalsely = (history: KeyHistory, faults: number): ReadonlyArray<Vio
 
 interface Ended {
   readonly arming: Arming
-  /** The answer says that no attempt of it was in flight. */
+  /** The answer says that no attempt of the timer was in flight. */
   readonly wasAtRest: boolean
 }
 
@@ -216,8 +219,8 @@ const endedBy = (history: KeyHistory, asked: Asked): ReadonlyArray<Ended> => {
   const { answer } = asked
   if (answer === undefined || endsNothing.has(answer.result)) return []
   if ("revision" in answer) {
-    // One that was asked for only afterwards is no earlier one, whatever its revision: of a key that was discarded
-    // nothing is left to count on from.
+    // An arming that was requested only later is not an earlier one, even if its revision is lower. After a discard,
+    // the store knows nothing of the key and cannot continue its revisions.
     const before = history.armings.filter(
       ({ revision, madeBy }) =>
         revision < answer.revision && (madeBy === undefined || madeBy.sentAt < asked.answeredAt),
@@ -234,7 +237,10 @@ const endedBy = (history: KeyHistory, asked: Asked): ReadonlyArray<Ended> => {
 
 const endsNothing: ReadonlySet<string> = new Set(["nothingDone", "replayed", "discarded"])
 
-/** Which arming a cancel hit; nothing where others asked at the same time and the store cannot tell. */
+/**
+ * The arming that a cancel ended. Undefined if other requests ran at the same time and the store cannot say which
+ * arming it was.
+ */
 const cancelledArming = ({ asks, armings }: KeyHistory, cancel: Asked): Arming | undefined => {
   const others = asks.filter(({ request }) => request.op !== "cancel")
   const isAlone = others.every(
@@ -244,7 +250,7 @@ const cancelledArming = ({ asks, armings }: KeyHistory, cancel: Asked): Arming |
     return armings.findLast(({ madeBy }) => madeBy !== undefined && madeBy.answeredAt < cancel.sentAt)
   const isOnlyCancel = asks.filter(({ request }) => request.op === "cancel").length === 1
   if (!isOnlyCancel) return undefined
-  // What is replaced while an attempt of it runs goes into history as cancelled too: it may be of a later time.
+  // A timer that is replaced while its attempt runs also goes into the history as cancelled. Its due time may be later.
   return armings.findLast(
     ({ finished, madeBy }) =>
       finished?.state === "cancelled" && (madeBy === undefined || madeBy.sentAt < cancel.answeredAt),
@@ -255,7 +261,7 @@ const cancelledArming = ({ asks, armings }: KeyHistory, cancel: Asked): Arming |
 
 const altered = ({ key, armings }: KeyHistory): ReadonlyArray<Violation> =>
   armings.flatMap(({ fireId, terms, attempts, pending }) => {
-    // Armings that nothing explains are a matter of repeats.
+    // The rule of bounded repeats covers armings that nothing explains.
     if (terms.length === 0) return []
     const violations: Array<Violation> = []
     for (const attempt of attempts) {
@@ -286,7 +292,7 @@ const notConserved = ({ keys }: HistoryIndex, final: StoreContents): ReadonlyArr
     ["pending timers", pending.length, begun - ended],
     ["delivered lives", countOf("delivered"), tally.delivered],
     ["cancelled lives", countOf("cancelled"), tally.cancelled],
-    // A dead letter that was replayed ended dead all the same, but is no letter any more.
+    // A replayed dead letter still counts as ended dead, but is not a dead letter any more.
     ["dead letters", countOf("dead"), tally.dead - tally.replayed],
   ]
   const violations = expected.flatMap(([what, counted, inTally]) =>
@@ -306,7 +312,7 @@ const notConserved = ({ keys }: HistoryIndex, final: StoreContents): ReadonlyArr
 const isArming = (result: string | undefined): boolean =>
   result === "created" || result === "replaced" || result === "changed"
 
-// ── Small parts ─────────────────────────────────────────────────────────────────────────────────────
+// ── Names ───────────────────────────────────────────────────────────────────────────────────────────
 
 const attemptName = ({ key, fireId, attempt, epoch }: Attempted): string =>
   `attempt ${attempt} of ${nameOf(key)} (${fireId}, epoch ${epoch})`

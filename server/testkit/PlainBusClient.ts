@@ -1,5 +1,5 @@
-// Another service on the broker, as its authors would write it: a NATS client, JSON, and the words of the bus
-// contract. It shares no code with the product, so that what it is told and what it hears is the wire itself.
+// Another service on the broker, as its authors would write it: a NATS client, JSON, and the words of the bus contract.
+// It shares no code with the product, so it sees exactly what is on the wire.
 import { randomUUID } from "node:crypto"
 import {
   AckPolicy,
@@ -15,7 +15,7 @@ import { eventually } from "./eventually.ts"
 export interface Heard {
   readonly subject: string
   readonly messageId: string
-  /** When the broker took it, in ms. */
+  /** When the broker stored it, in ms. */
   readonly storedAtMs: number
   readonly headers: Readonly<Record<string, string>>
   readonly envelope: {
@@ -43,9 +43,9 @@ export interface Scheduling {
   readonly serviceCallId: string
   readonly dueAtMs: number
   readonly correlationId?: string
-  /** Now, unless said otherwise. */
+  /** Now by default. */
   readonly timestampMs?: number
-  /** What else the command says. */
+  /** Further members of the command. */
   readonly more?: Readonly<Record<string, unknown>>
 }
 
@@ -63,7 +63,7 @@ export interface Layout {
 const shared: Layout = { stream: "svc", prefix: "svc", commands: "serviceCall", events: "serviceCall" }
 
 export class PlainBusClient implements AsyncDisposable {
-  /** Every DueTimeReached on the broker, in its order. */
+  /** Every DueTimeReached on the broker, in the broker's order. */
   readonly reached: Array<Heard> = []
   readonly manager: JetStreamManager
   readonly #connection: NatsConnection
@@ -82,7 +82,7 @@ export class PlainBusClient implements AsyncDisposable {
     return new PlainBusClient(connection, await jetstreamManager(connection, { checkAPI: false }), layout)
   }
 
-  /** Hears every event from the first on; the stream must be there. */
+  /** Receives every event from the first one on. The stream must exist. */
   async listen(): Promise<void> {
     const { stream, prefix, events } = this.#layout
     await this.manager.consumers.add(stream, {
@@ -137,7 +137,10 @@ export class PlainBusClient implements AsyncDisposable {
     await this.send(tenant, JSON.stringify({ ...head, payload: { tenantId: tenant, serviceCallId } }), id)
   }
 
-  /** Any text at all, to the tenant's subject; under the same id again while the broker does not answer. */
+  /**
+   * Sends any text to the tenant's subject. While the broker does not answer, it sends the text again under the same
+   * id.
+   */
   async send(tenant: string, text: string, id: string = randomUUID()): Promise<void> {
     const head = headers()
     head.set("tenantId", tenant)

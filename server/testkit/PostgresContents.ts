@@ -1,13 +1,13 @@
-// The tables of a PostgreSQL store as the checker wants them, read past the service and its adapter: what is
-// counted here is counted from the rows themselves. The contents are to be read when no service runs any more;
-// who owns what may be asked at any time.
+// The tables of a PostgreSQL store in the checker's form. The class reads the rows directly, without the service and
+// its adapter, so its counts come from the rows themselves. Read the contents when no service runs any more. The owners
+// of shards can be read at any time.
 import { emptyTally, type Tally } from "../src/domain/Decision.ts"
 import type { StoreContents, StoredLife, StoredPending } from "./History.ts"
 
 export interface StoredLease {
   readonly shard: number
   readonly epoch: number
-  /** Null: free. */
+  /** Null if the shard is free. */
   readonly node: string | null
 }
 
@@ -21,7 +21,7 @@ interface Row {
   readonly payload: Uint8Array | null
 }
 
-/** Reads one schema of the database; nothing is created in it. */
+/** Reads one schema of the database, and creates nothing in it. */
 export class PostgresContents implements AsyncDisposable {
   readonly #sql: Bun.SQL
   readonly #schema: string
@@ -31,7 +31,7 @@ export class PostgresContents implements AsyncDisposable {
     this.#schema = schema
   }
 
-  /** All of it, as of one instant. */
+  /** Reads everything as of one instant. */
   async read(): Promise<StoreContents> {
     return this.#sql.begin("isolation level repeatable read read only", async (sql) => {
       const pending: ReadonlyArray<Row> = await sql.unsafe(

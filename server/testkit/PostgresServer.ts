@@ -1,6 +1,6 @@
-// A real PostgreSQL server as a process of its own: on a free loopback port, its data in a temporary folder,
-// stopped or killed and started again on both. Whatever a test leaves running is killed when the object is
-// disposed of, or at the latest when the test runner ends.
+// A real PostgreSQL server as a process of its own, on a free loopback port, with its data in a temporary folder. Tests
+// stop or kill it and start it again on the same port and data. The server ends when the object is disposed, or at the
+// latest when the test runner ends.
 import { type ChildProcess, execFileSync, spawn } from "node:child_process"
 import { chownSync, cpSync, existsSync, mkdirSync, readFileSync, statSync, symlinkSync } from "node:fs"
 import { createServer } from "node:net"
@@ -10,15 +10,15 @@ import { type PostgresKind, postgresBinaries } from "./PostgresBinaries.ts"
 import { TemporaryFolder } from "./TemporaryFolder.ts"
 
 export interface PostgresServerOptions {
-  /** Off where a test is not about durability, and has much to write. */
+  /** Off in tests that are not about durability and write a lot. */
   readonly isFsyncOn?: boolean
   /** Further settings of the server, by name. */
   readonly settings?: Readonly<Record<string, string>>
 }
 
-/** Where one test keeps its data, apart from all others. */
+/** Where one test keeps its data, separate from all others. */
 export interface PostgresDatabase {
-  /** Names the schema too. */
+  /** The URL also names the schema. */
   readonly url: string
   readonly schema: string
 }
@@ -27,7 +27,7 @@ const linesKept = 10_000
 const startsTried = 20
 
 export class PostgresServer implements AsyncDisposable {
-  /** What it wrote, over all its runs; the oldest lines go first. */
+  /** The log of all its runs. The oldest lines are dropped first. */
   readonly logs: Array<string> = []
   readonly #options: PostgresServerOptions
   readonly #folder = new TemporaryFolder()
@@ -43,7 +43,7 @@ export class PostgresServer implements AsyncDisposable {
     this.#binaries = kind === "packaged" ? runnable(folder, join(this.#folder.path, "native")) : folder
   }
 
-  /** Started and taking connections. */
+  /** Returns when the server takes connections. */
   static async start(kind: PostgresKind, options: PostgresServerOptions = {}): Promise<PostgresServer> {
     const binaries = postgresBinaries(kind)
     if ("missing" in binaries) throw new Error(binaries.missing)
@@ -62,7 +62,7 @@ export class PostgresServer implements AsyncDisposable {
     return "127.0.0.1"
   }
 
-  /** The same over restarts. */
+  /** The port stays the same over restarts. */
   get port(): number {
     return this.#port
   }
@@ -71,13 +71,13 @@ export class PostgresServer implements AsyncDisposable {
     return `postgres://postgres@${this.host}:${this.#port}/postgres`
   }
 
-  /** A schema that is not there yet: the store makes it. That is ten times cheaper than a database. */
+  /** A schema that does not exist yet; the store creates it. A schema is ten times cheaper than a database. */
   database(): PostgresDatabase {
     const schema = `test_${++this.#databases}`
     return { url: `${this.url}?schema=${schema}`, schema }
   }
 
-  /** Ends it, and every process of it, without any notice. */
+  /** Ends all processes of the server without notice. */
   async kill9(): Promise<void> {
     const child = this.#child
     if (child?.pid === undefined) return
@@ -87,13 +87,13 @@ export class PostgresServer implements AsyncDisposable {
     await this.#exit
   }
 
-  /** Ends it in good order, without waiting for its clients. */
+  /** Stops the server in good order, without waiting for its clients. */
   async stop(): Promise<void> {
     this.#child?.kill("SIGINT")
     await this.#exit
   }
 
-  /** Starts it again, on the same port and data. */
+  /** Starts the server again, on the same port and data. */
   async restart(): Promise<void> {
     await this.stop()
     await this.#launch()
@@ -109,7 +109,7 @@ export class PostgresServer implements AsyncDisposable {
   }
 
   #initialise(): void {
-    // An order of texts other than bytewise, so that nothing rests on the database's default.
+    // The default order of texts is not bytewise, so that a test fails if the store relies on the default.
     const locale = ["--encoding=UTF8", "--locale=C", "--locale-provider=icu", "--icu-locale=en-US"]
     execFileSync(
       join(this.#binaries, "initdb"),
@@ -118,7 +118,7 @@ export class PostgresServer implements AsyncDisposable {
     )
   }
 
-  /** Another program may take the port in between, or a killed predecessor still hold its memory. */
+  /** Tries again if another program takes the port in between, or if a killed predecessor still holds its memory. */
   async #launch(): Promise<void> {
     for (let tried = 1; ; tried++) {
       const port = this.#port === 0 ? await freePort() : this.#port
@@ -187,7 +187,7 @@ interface Servant {
   readonly gid: number
 }
 
-/** PostgreSQL refuses to run as root: then another user does it. */
+/** PostgreSQL refuses to run as root. Then another user runs it. */
 const findServant = (): Servant | undefined => {
   if (process.getuid?.() !== 0) return undefined
   const users = readFileSync("/etc/passwd", "utf8")
@@ -201,8 +201,8 @@ const findServant = (): Servant | undefined => {
 const servant = findServant()
 
 /**
- * The package's binaries where the server's user can reach them, with the links that archives of npm cannot
- * hold: where they lie if that will do, else a copy.
+ * The package's binaries at a place that the server's user can reach, with the links that npm archives cannot hold. The
+ * binaries stay at their place if possible; otherwise they are copied.
  */
 const runnable = (folder: string, copy: string): string => {
   const native = dirname(folder)
@@ -243,7 +243,7 @@ const killIfThere = (pid: number): void => {
   try {
     process.kill(pid, "SIGKILL")
   } catch {
-    // It had gone by itself.
+    // The process has already ended.
   }
 }
 

@@ -1,5 +1,5 @@
-// A real webhook target in the test's own process, on a free port. It keeps each delivery with the exact
-// bytes of its payload, and replies as the test wants it to: at once, later, badly, or never.
+// A real webhook target in the test's own process, on a free port. It keeps each delivery with the exact bytes of the
+// payload. It replies as the test wants: at once, later, badly, or never.
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import type { AddressInfo, Socket } from "node:net"
 import type { Attempt, HistoryRecorder, Reply } from "./History.ts"
@@ -13,7 +13,7 @@ export interface WebhookReply {
   readonly status: number
   readonly body?: string
   readonly headers?: Readonly<Record<string, string>>
-  /** What the webhook contract makes of it. */
+  /** What the reply means by the webhook contract. */
   readonly meaning: Reply
 }
 
@@ -24,7 +24,7 @@ export interface ReceiverOptions {
 
 export const accepted: WebhookReply = { status: 204, meaning: { result: "delivered" } }
 
-/** To be tried again; `waitMs` is the least that the timer's own policy waits. */
+/** Asks for a retry. `waitMs` is the shortest wait of the timer's own policy. */
 export const refusedFor = (waitMs: number): WebhookReply => ({
   status: 500,
   meaning: { result: "retry", notBeforeMs: Date.now() + waitMs },
@@ -40,7 +40,7 @@ interface Waiter {
 
 export class Receiver implements AsyncDisposable {
   readonly deliveries: Array<Delivery> = []
-  /** Requests that cannot be what the contract says; a good run has none. */
+  /** Requests that break the contract. A good run has none. */
   readonly malformed: Array<string> = []
   readonly #options: ReceiverOptions
   readonly #sockets = new Set<Socket>()
@@ -73,7 +73,7 @@ export class Receiver implements AsyncDisposable {
     return this.#replies
   }
 
-  /** Waits for deliveries; the bound only tells slow from never. */
+  /** Waits for deliveries. The time limit only separates slow from never. */
   async until(
     what: string,
     isEnough: (deliveries: ReadonlyArray<Delivery>) => boolean,
@@ -105,7 +105,7 @@ export class Receiver implements AsyncDisposable {
   #receive(request: IncomingMessage, response: ServerResponse): void {
     const chunks: Array<Buffer> = []
     request.on("data", (chunk: Buffer) => chunks.push(chunk))
-    // A sender that was killed leaves half a request: that is no delivery.
+    // A killed sender leaves half a request, which is not a delivery.
     request.on("error", () => {})
     request.on("end", () => {
       this.#accept(request, Buffer.concat(chunks), response).catch((error: unknown) => {
@@ -157,7 +157,7 @@ const deliveryOf = (request: IncomingMessage, body: Buffer): Delivery => {
     headers["punctual-epoch"] === String(envelope.epoch)
   if (!agrees) throw new Error(`headers and envelope disagree: ${body.toString()}`)
   const { namespace, timerId, fireId, attempt, epoch, revision } = envelope
-  // The sender's word, unless it arrived before that: then it was sent earlier than it says.
+  // The sender's time, unless the request arrived before that. Then it was sent earlier than the sender says.
   const firedAtMs = Math.min(Date.parse(envelope.firedAt), receivedAtMs)
   return {
     key: { namespace, timerId },
@@ -175,8 +175,8 @@ const deliveryOf = (request: IncomingMessage, body: Buffer): Delivery => {
 }
 
 /**
- * The payload's own bytes. Its member is the last of the envelope, and what stands before it are strings
- * and numbers: inside of those the quotes of this mark would be escaped.
+ * The exact bytes of the payload. The payload is the last member of the envelope. Before it are only strings and
+ * numbers, and inside strings the quotes of this mark would be escaped.
  */
 const payloadBytes = (body: Buffer): Uint8Array => {
   const mark = ',"payload":'

@@ -1,18 +1,18 @@
-// A client of the HTTP contract that writes down what it asked and what it was told. A request that broke
-// off, or that the service could not answer (5xx), stays without an answer in the history: it is unknown.
-// Bodies are put together as text, so that a payload leaves with exactly the bytes that are recorded.
+// A client of the HTTP contract that records its requests and the answers. A request that broke off, or that got a 5xx,
+// has no answer in the history: its result is unknown. The client builds bodies as text, so that a payload is sent with
+// exactly the recorded bytes.
 import type { Answer, Ask, HistoryRecorder, Key } from "./History.ts"
 
 export interface RecordingClientOptions {
   readonly recorder: HistoryRecorder
-  /** Asked for each request: a restarted service is elsewhere, and of several each may have its turn. */
+  /** Called for each request, because a restarted service has another address, and several nodes may take turns. */
   readonly url: () => string
   readonly timeoutMs?: number
-  /** Told of every request when it has ended, however it did. */
+  /** Called at the end of every request, with any result. */
   readonly onExchange?: (exchange: Exchange) => void
 }
 
-/** One request and what came back: a status, or why nothing did. */
+/** One request and its result: a status, or why there is none. */
 export interface Exchange {
   readonly url: string
   readonly call: string
@@ -20,17 +20,17 @@ export interface Exchange {
   readonly tookMs: number
   readonly status?: number
   readonly retryAfter?: string
-  /** The problem's code and detail, or the runtime's word for a connection that failed. */
+  /** The problem's code and detail, or the runtime's error for a failed connection. */
   readonly failure?: string
 }
 
 export interface CreateRequest {
   readonly key: Key
   readonly executeAtMs: number
-  /** JSON text, sent as it is. */
+  /** JSON text, sent unchanged. */
   readonly payload?: string
   readonly callbackUrl: string
-  /** How long its target may take, such as `"300s"`; the contract's default when absent. */
+  /** How long the target may take, such as `"300s"`. If absent, the contract's default applies. */
   readonly timeout?: string
   readonly retryPolicy?: Readonly<Record<string, unknown>>
 }
@@ -53,7 +53,7 @@ export class RecordingClient {
     this.#options = options
   }
 
-  /** The answer, or nothing if it is unknown whether it happened. */
+  /** The answer. Undefined if the result is unknown. */
   create(request: CreateRequest): Promise<Answer | undefined> {
     return this.#ask(askOf(request), "create", createJson(request), (body) => {
       const { result, timer } = body as { readonly result: string; readonly timer: TimerBody }
@@ -61,7 +61,7 @@ export class RecordingClient {
     })
   }
 
-  /** One call; each item is an ask of its own. */
+  /** One call. Each item is a separate request in the history. */
   async createMany(requests: ReadonlyArray<CreateRequest>): Promise<ReadonlyArray<Answer | undefined>> {
     const asks = requests.map((request) => this.#options.recorder.asked(askOf(request)))
     const response = await this.#post("createMany", `{"timers":[${requests.map(createJson).join(",")}]}`)

@@ -1,8 +1,8 @@
-// Rows that are changed past the store, as a fault of a disk or a wrong hand would change them.
+// Rows that change without the store, as a disk fault or a manual mistake would change them.
 import { Context, type Effect } from "effect"
 import type { FinishedLife, Timer } from "../src/domain/Timer.ts"
 
-/** The columns that hold JSON. Memory holds none: there every damage makes the row unreadable. */
+/** The columns that hold JSON. The memory store has no such columns: there, any damage makes the row unreadable. */
 export interface DamagedTexts {
   readonly spec?: string
   readonly last_attempt?: string
@@ -13,12 +13,12 @@ export class RowDamage extends Context.Service<
   RowDamage,
   {
     damage(row: Timer | FinishedLife, texts: DamagedTexts): Effect.Effect<void>
-    /** The row gets the spec, the log and the tags that it is given here with. */
+    /** Gives the row the spec, the log and the tags of this value. */
     repair(row: Timer | FinishedLife): Effect.Effect<void>
   }
 >()("punctual/testkit/RowDamage") {}
 
-/** In which of the tables the row is. */
+/** The table that holds the row. */
 export const tableOf = (row: Timer | FinishedLife): "timers" | "history" | "dead" => {
   if ("fireAt" in row) return "timers"
   return row.state === "dead" ? "dead" : "history"

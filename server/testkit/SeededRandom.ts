@@ -1,5 +1,5 @@
-// Chance that can be repeated: the same seed gives the same choices. A test that uses it puts the seed into
-// its failure message, and takes one from PUNCTUAL_SEED.
+// Randomness that can be repeated: the same seed gives the same choices. A test that uses it puts the seed into its
+// failure message, and takes a seed from PUNCTUAL_SEED.
 
 export class SeededRandom {
   readonly seed: number
@@ -12,7 +12,7 @@ export class SeededRandom {
 
   /** In [0, 1). */
   next(): number {
-    // An xorshift of 32 bits, which never leaves zero and so must not start there.
+    // A 32-bit xorshift. It never leaves zero, so it must not start at zero.
     this.#state ^= this.#state << 13
     this.#state ^= this.#state >>> 17
     this.#state ^= this.#state << 5

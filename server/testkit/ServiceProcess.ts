@@ -1,28 +1,28 @@
-// The real service as a process of its own: started, asked, killed and started again on the same data.
-// The harness owns the process, so that tests only say what happens to it; whatever a test leaves running
-// is killed when the process object is disposed of, or at the latest when the test runner ends.
+// The real service as a process of its own. Tests start it, call it, kill it and start it again on the same data. The
+// harness owns the process, so tests only say what happens to it. The process ends when the object is disposed, or at
+// the latest when the test runner ends.
 import { type ChildProcess, spawn } from "node:child_process"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { eventually } from "./eventually.ts"
 import type { HistoryRecorder } from "./History.ts"
 
-/** A command that is the service, to be followed by the service's own arguments. */
+/** A command that runs the service. The service's own arguments follow it. */
 export interface Program {
   readonly command: string
   readonly args: ReadonlyArray<string>
-  /** All that it finds in its environment beside its settings; without it, what the tests themselves find in theirs. */
+  /** The whole environment besides the settings. If absent, the environment of the tests. */
   readonly environment?: Readonly<Record<string, string>>
 }
 
 export interface ServiceProcessOptions {
-  /** Where its database is, unless its settings name another. Processes with the same folder share it. */
+  /** Where the database is, unless the settings name another place. Processes with the same folder share it. */
   readonly folder: string
-  /** What the history calls it. */
+  /** The name of the process in the history. */
   readonly name?: string
   readonly settings?: Readonly<Record<string, string>>
   readonly recorder?: HistoryRecorder
-  /** What is run unless a start names another; by default its sources. */
+  /** The program to run, unless a start names another; by default the sources. */
   readonly program?: Program
 }
 
@@ -33,7 +33,7 @@ export const fromSource: Program = { command: process.execPath, args: [mainFile]
 const linesKept = 10_000
 
 export class ServiceProcess implements AsyncDisposable {
-  /** What it wrote to stderr since it was made, over all its runs; the oldest go first. */
+  /** The stderr lines of all its runs. The oldest lines are dropped first. */
   readonly logs: Array<string> = []
   readonly #options: ServiceProcessOptions
   #child: ChildProcess | undefined
@@ -45,7 +45,7 @@ export class ServiceProcess implements AsyncDisposable {
     this.#options = options
   }
 
-  /** Started and ready to take timers. */
+  /** Returns when the service is ready to take timers. */
   static async ready(options: ServiceProcessOptions): Promise<ServiceProcess> {
     const service = new ServiceProcess(options)
     try {
@@ -57,7 +57,7 @@ export class ServiceProcess implements AsyncDisposable {
     return service
   }
 
-  /** One of the other commands, run to its end. */
+  /** Runs one of the other commands to its end. */
   static command(
     args: ReadonlyArray<string>,
     settings: Readonly<Record<string, string>> = {},
@@ -88,22 +88,22 @@ export class ServiceProcess implements AsyncDisposable {
     return join(folder, "punctual.db")
   }
 
-  /** Of the run at hand. */
+  /** The process id of the current run. */
   get pid(): number | undefined {
     return this.#child?.pid
   }
 
-  /** Where it listens. A restart picks another port. */
+  /** Where the service listens. A restart picks another port. */
   get url(): string {
     return this.#url
   }
 
-  /** Its exit code, when it has ended; undefined if a signal ended it. */
+  /** The exit code, once the process has ended; undefined if a signal ended it. */
   get exit(): Promise<number | undefined> {
     return this.#exit
   }
 
-  /** Starts it, again if it ran before, and waits until it is ready. */
+  /** Starts the service, also after an earlier run, and waits until it is ready. */
   async start(program?: Program): Promise<void> {
     await this.launch(program)
     await eventually("the service is ready", async () => {
@@ -114,7 +114,7 @@ export class ServiceProcess implements AsyncDisposable {
     })
   }
 
-  /** Starts it and waits only until it listens. */
+  /** Starts the service and waits only until it listens. */
   async launch(program: Program = this.#options.program ?? fromSource): Promise<void> {
     if (this.#child !== undefined) throw new Error("the service is running already")
     const child = spawn(program.command, [...program.args, "serve"], {
@@ -144,21 +144,21 @@ export class ServiceProcess implements AsyncDisposable {
     })
   }
 
-  /** Ends it without any notice. */
+  /** Ends the process without notice. */
   async kill9(): Promise<void> {
     this.#options.recorder?.node("killed", this.#name)
     this.signal("SIGKILL")
     await this.#exit
   }
 
-  /** Asks it to stop, and answers its exit code. */
+  /** Asks the service to stop, and returns its exit code. */
   async terminate(): Promise<number | undefined> {
     this.#options.recorder?.node("stopped", this.#name)
     this.signal("SIGTERM")
     return this.#exit
   }
 
-  /** Waits until it ends by itself, and answers its exit code. */
+  /** Waits until the service ends by itself, and returns its exit code. */
   async fallen(withinMs = 30_000): Promise<number | undefined> {
     const exit = this.#exit.then((code) => ({ code }))
     const never = AbortSignal.timeout(withinMs)
@@ -181,7 +181,7 @@ export class ServiceProcess implements AsyncDisposable {
     return response.status
   }
 
-  /** One figure of /metrics; a label's figures are named with their labels. */
+  /** One value of /metrics. The name of a value with labels includes the labels. */
   async metric(name: string): Promise<number> {
     const text = await (await fetch(`${this.#url}/metrics`)).text()
     const line = text.split("\n").find((candidate) => candidate.startsWith(`${name} `))
@@ -228,11 +228,11 @@ export class ServiceProcess implements AsyncDisposable {
   }
 
   #lastWords(): string {
-    return `its last words:\n${this.logs.slice(-20).join("\n")}`
+    return `its last log lines:\n${this.logs.slice(-20).join("\n")}`
   }
 }
 
-/** The settings of whoever runs the tests are not the service's. */
+/** Settings in the environment of the test runner must not reach the service. */
 const inheritedEnvironment = (): Record<string, string> =>
   Object.fromEntries(
     Object.entries(process.env).flatMap(([name, value]) =>

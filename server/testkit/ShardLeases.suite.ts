@@ -10,7 +10,7 @@ export const shardLeasesSuite = (fixture: StoreFixture): void => {
   describe(`ShardLeases: ${fixture.name}`, () => {
     const law = lawsOf(fixture)
 
-    law("a new store has every shard, in order, free", () =>
+    law("a new store has all shards in order, and all are free", () =>
       Effect.gen(function* () {
         const owners = yield* (yield* ShardLeases).owners
         expect(owners.map(({ shard }) => shard)).toEqual([0, 1, 2, 3])
@@ -18,7 +18,7 @@ export const shardLeasesSuite = (fixture: StoreFixture): void => {
       }),
     )
 
-    law("a claim raises the epoch, names its node and leaves other shards alone", () =>
+    law("a claim raises the epoch, names its node and does not change other shards", () =>
       Effect.gen(function* () {
         const leases = yield* ShardLeases
         const before = yield* leases.owners
@@ -31,7 +31,7 @@ export const shardLeasesSuite = (fixture: StoreFixture): void => {
       }),
     )
 
-    law("of claims that name the same epoch and counter, one succeeds", () =>
+    law("when several claims name the same epoch and counter, exactly one succeeds", () =>
       Effect.gen(function* () {
         const leases = yield* ShardLeases
         const expected = at(yield* leases.owners, 0)
@@ -45,7 +45,7 @@ export const shardLeasesSuite = (fixture: StoreFixture): void => {
       }),
     )
 
-    law("a renewal raises the counter, so a claim that watched an older one fails", () =>
+    law("a renewal raises the counter, so a claim that names an older counter fails", () =>
       Effect.gen(function* () {
         const leases = yield* ShardLeases
         const held = yield* leases.claim(at(yield* leases.owners, 1), "a")
@@ -72,7 +72,7 @@ export const shardLeasesSuite = (fixture: StoreFixture): void => {
       }),
     )
 
-    law("a release frees the shard, keeps its epoch, and it is claimed like any other", () =>
+    law("a release frees the shard and keeps its epoch, and the shard can be claimed again", () =>
       Effect.gen(function* () {
         const leases = yield* ShardLeases
         const held = yield* leases.claim(at(yield* leases.owners, 0), "a")
@@ -86,7 +86,7 @@ export const shardLeasesSuite = (fixture: StoreFixture): void => {
       }),
     )
 
-    law("renewals answer in order, with the counter of unfenced inserts", () =>
+    law("renewals are answered in order, with the counter of unfenced inserts", () =>
       Effect.gen(function* () {
         const leases = yield* ShardLeases
         const store = yield* TimerStore
@@ -102,7 +102,7 @@ export const shardLeasesSuite = (fixture: StoreFixture): void => {
       }),
     )
 
-    law("members are in the order of their names, each with the address it announced", () =>
+    law("members come in the order of their names, each with its announced address", () =>
       Effect.gen(function* () {
         const leases = yield* ShardLeases
         expect(yield* leases.members).toEqual([])
@@ -119,7 +119,7 @@ export const shardLeasesSuite = (fixture: StoreFixture): void => {
       }),
     )
 
-    law("each announcement raises its node's beat, and nobody else's", () =>
+    law("each announcement raises the beat of its own node only", () =>
       Effect.gen(function* () {
         const leases = yield* ShardLeases
         yield* leases.announce({ node: "a", address: "a:1", isLeaving: false })
@@ -133,7 +133,7 @@ export const shardLeasesSuite = (fixture: StoreFixture): void => {
       }),
     )
 
-    law("a retired node is forgotten, keeps its leases, and joins anew when it announces itself", () =>
+    law("a retired node is no member, keeps its leases, and joins again when it announces itself", () =>
       Effect.gen(function* () {
         const leases = yield* ShardLeases
         yield* leases.announce({ node: "a", address: "a:1", isLeaving: true })

@@ -1,5 +1,5 @@
-// The laws of the ShardStorage port, as one suite that every adapter runs: the fence, the order of commits, expectations,
-// looks. What the port's user makes of it is checked by the suite of TimerStore.
+// The laws of the ShardStorage port, as one suite that every adapter runs: the fence, the order of commits,
+// expectations and looks. The suite of TimerStore checks the store that is built on this port.
 import { describe, expect, test } from "bun:test"
 import { Effect, type Layer } from "effect"
 import { decide, endOfLife } from "../src/domain/decide.ts"
@@ -32,7 +32,7 @@ export interface StorageFixture {
   readonly name: string
   /** A layer that makes a new, empty store and leaves nothing behind. */
   storage(options: { readonly shards: number }): Layer.Layer<ShardStorage | ShardLeases, unknown>
-  /** A timer that the database refuses to hold; or why there is none. */
+  /** A timer that the database refuses to store, or the reason why there is none. */
   readonly refusedTimer: Timer | { readonly skipped: string }
 }
 
@@ -48,11 +48,11 @@ export const shardStorageSuite = (fixture: StorageFixture): void => {
     describe("expectations", () => expectationLaws(law))
     describe("refusals", () => refusalLaws(law, fixture))
     describe("looks", () => lookLaws(law))
-    describe("calls of several commits", () => callLaws(law))
+    describe("calls with several commits", () => callLaws(law))
   })
 }
 
-/** The owner of shard 0, and what it needs to commit changes to it. */
+/** The owner of shard 0, and what it needs to commit changes to the shard. */
 const owning = Effect.gen(function* () {
   const storage = yield* ShardStorage
   const leases = yield* ShardLeases
@@ -69,7 +69,7 @@ const owning = Effect.gen(function* () {
     const asked: Look = { key: onlyKey(keyOfItem(item)), lives, withPayload: true }
     return Effect.map(storage.look([asked]), (found) => at(found, 0))
   }
-  /** The change that the item asks for, decided from what is there now. */
+  /** The change that the item asks for, decided from the current state. */
   const decided = Effect.fnUntraced(function* (item: WriteItem) {
     const known = yield* look(item)
     const change = keyChangeOf(item, decide(item, known), known)
@@ -83,7 +83,7 @@ const owning = Effect.gen(function* () {
       (answers) => at(answers, 0),
     )
   }
-  /** Decided and committed one after the other; each must be carried out. */
+  /** Decides and commits the items one after the other. Each must be carried out. */
   const done = (...items: ReadonlyArray<WriteItem>) =>
     Effect.forEach(items, (item) =>
       Effect.flatMap(decided(item), (change) =>
@@ -98,7 +98,7 @@ const carriedOut = { result: "committed", missed: [], refused: [] } as const
 const missedAll = { result: "committed", missed: [0], refused: [] } as const
 
 const orderLaws = (law: Law): void => {
-  law("a commit under another epoch than the shard's changes nothing", () =>
+  law("a commit under an epoch that is not the shard's changes nothing", () =>
     Effect.gen(function* () {
       const { epoch, claim, decided, commit, stateOf } = yield* owning
       const put = samplePut()
@@ -112,7 +112,7 @@ const orderLaws = (law: Law): void => {
     }),
   )
 
-  law("a number that is not above the last accepted one changes nothing; numbers may skip values", () =>
+  law("a commit whose number is not above the last one changes nothing; numbers may skip values", () =>
     Effect.gen(function* () {
       const { decided, commit, stateOf } = yield* owning
       const [first, later] = [samplePut(), samplePut()]
@@ -129,7 +129,7 @@ const orderLaws = (law: Law): void => {
     }),
   )
 
-  law("each shard has numbers of its own, and the commits of a call stand or fall each alone", () =>
+  law("each shard counts its own numbers, and each commit of a call succeeds or fails by itself", () =>
     Effect.gen(function* () {
       const { storage, leases, epoch, decided, commit } = yield* owning
       const other = (yield* leases.claim(at(yield* leases.owners, 1), "node-1"))?.epoch ?? Number.NaN
@@ -143,7 +143,7 @@ const orderLaws = (law: Law): void => {
     }),
   )
 
-  law("a claim starts the numbers again, and a refused commit takes none", () =>
+  law("a claim restarts the numbers, and a refused commit uses none", () =>
     Effect.gen(function* () {
       const { epoch, claim, commit } = yield* owning
       yield* commit([], { number: 1_000 })
@@ -157,7 +157,7 @@ const orderLaws = (law: Law): void => {
   )
 }
 
-/** An item, what is there when it is decided, and what comes between that and its commit. */
+/** An item, the state from which it is decided, and what happens between the decision and the commit. */
 interface Race {
   readonly title: string
   readonly before: ReadonlyArray<WriteItem>
@@ -182,7 +182,7 @@ const races = (): ReadonlyArray<Race> => {
       between: [samplePut({ timerId: "contended" })],
     },
     {
-      title: "a create of a key that has lived meanwhile",
+      title: "a create of a key that had a life in the meantime",
       before: [],
       item: other,
       between: [put, cancelOf(timer)],
@@ -205,7 +205,7 @@ const races = (): ReadonlyArray<Race> => {
     },
     { title: "a replay", before: [put, dies], item: replayOf(dead), between: [discardOf(dead)] },
     {
-      title: "a replay of a key that is armed meanwhile",
+      title: "a replay of a key that is armed in the meantime",
       before: [put, dies],
       item: replayOf(dead),
       between: [other],
@@ -226,7 +226,7 @@ const races = (): ReadonlyArray<Race> => {
   ]
 }
 
-/** All that the rows of a race may have. */
+/** All words that the rows of a race may have. */
 const usedWords = ["a", "b", "c"].map(wordOfTag)
 
 const expectationLaws = (law: Law): void => {
@@ -246,7 +246,7 @@ const expectationLaws = (law: Law): void => {
       }),
     )
 
-    law(`${title}: if nothing comes between, it is carried out with its tally and its words`, () =>
+    law(`${title}: if its key stays the same, it is carried out with its tally and its words`, () =>
       Effect.gen(function* () {
         const { storage, decided, commit, done } = yield* owning
         yield* done(...before)
@@ -263,7 +263,7 @@ const expectationLaws = (law: Law): void => {
   }
 
   for (const [part, other] of otherStates(sampleTimer())) {
-    law(`a row that differs in its ${part} alone is not the expected one`, () =>
+    law(`a row that differs only in its ${part} is not the expected row`, () =>
       Effect.gen(function* () {
         const { decided, commit, done } = yield* owning
         const timer = sampleTimer()
@@ -284,7 +284,7 @@ const expectationLaws = (law: Law): void => {
     )
   }
 
-  law("two keys with one fireId are told apart", () =>
+  law("the store distinguishes two keys that have the same fireId", () =>
     Effect.gen(function* () {
       const { storage, decided, commit, done } = yield* owning
       const taken = sampleTimer()
@@ -300,7 +300,7 @@ const expectationLaws = (law: Law): void => {
     }),
   )
 
-  law("a change that misses does not keep its neighbours from being carried out", () =>
+  law("if one change misses, the other changes of the commit are still carried out", () =>
     Effect.gen(function* () {
       const { storage, decided, commit, done } = yield* owning
       const [taken, first, last] = [samplePut(), samplePut(), samplePut()]
@@ -312,7 +312,7 @@ const expectationLaws = (law: Law): void => {
     }),
   )
 
-  law("an insert without an owner stores unused keys only", () =>
+  law("an insert without an owner stores only unused keys", () =>
     Effect.gen(function* () {
       const { storage, leases, done } = yield* owning
       const { insertNew } = storage
@@ -329,7 +329,7 @@ const expectationLaws = (law: Law): void => {
   )
 }
 
-/** One who changes a single part of the state, as no item does, and leaves the rest. */
+/** Changes a single part of the state, which no item does. */
 const otherStates = (timer: Timer): ReadonlyArray<readonly [string, Timer]> => [
   ["fireId", { ...timer, fireId: sampleTimer().fireId }],
   ["attempts", { ...timer, attempts: timer.attempts + 1 }],
@@ -344,7 +344,7 @@ const refusalLaws = (law: Law, { refusedTimer }: StorageFixture): void => {
   }
 
   law(
-    "a change that the database refuses is answered with the reason, and its neighbours are carried out",
+    "a change that the database refuses is answered with the reason, and the other changes are carried out",
     () =>
       Effect.gen(function* () {
         const { storage, decided, commit } = yield* owning
@@ -362,7 +362,7 @@ const refusalLaws = (law: Law, { refusedTimer }: StorageFixture): void => {
 }
 
 const lookLaws = (law: Law): void => {
-  law("a look answers the pending row, the last life and the lives that it names, in the order asked", () =>
+  law("a look answers the pending row, the last life and the named lives, in the order of the request", () =>
     Effect.gen(function* () {
       const { storage, done } = yield* owning
       const payload = new Uint8Array([1, 2, 3])
@@ -397,7 +397,7 @@ const lookLaws = (law: Law): void => {
     }),
   )
 
-  law("opening a shard again does no harm", () =>
+  law("opening a shard again changes nothing", () =>
     Effect.gen(function* () {
       const { storage, epoch, decided, commit } = yield* owning
       yield* storage.open(0, epoch)
@@ -421,7 +421,7 @@ const callLaws = (law: Law): void => {
             Effect.andThen(++commits === 2 ? Effect.orDie(intrude) : Effect.void, storage.commit(sent)),
         })
         const put = samplePut()
-        // The second item of a key needs a commit of its own.
+        // A second item of the same key needs its own commit.
         const items = [put, cancelOf(put.timer)]
         const failed: StoreError = yield* Effect.flip(store.write([{ shard: 0, epoch, items }]))
         expect(failed.isFatal).toBe(false)
@@ -431,7 +431,7 @@ const callLaws = (law: Law): void => {
     )
   }
 
-  law("a claim before the first commit is answered as ownership lost", () =>
+  law("if another node claims the shard before the first commit, the answer is ownership lost", () =>
     Effect.gen(function* () {
       const { storage, epoch, claim } = yield* owning
       const store = decidingStore(storage)

@@ -1,5 +1,5 @@
-// The tables of a SQLite store as the checker wants them, read past the service and its adapter: what is
-// counted here is counted from the rows themselves. To be read when the service has stopped.
+// The tables of an SQLite store in the checker's form. The function reads the rows directly, without the service and
+// its adapter, so its counts come from the rows themselves. Read them after the service has stopped.
 import { DatabaseSync } from "node:sqlite"
 import { emptyTally, type Tally } from "../src/domain/Decision.ts"
 import type { StoreContents, StoredLife, StoredPending } from "./History.ts"
@@ -17,7 +17,7 @@ interface Row {
 export const readSqliteContents = (path: string): StoreContents => {
   const database = new DatabaseSync(path)
   try {
-    // The columns are those that are asked for.
+    // The query names exactly these columns.
     const rows = (sql: string) => database.prepare(sql).all() as unknown as ReadonlyArray<Row>
     const columns = "namespace, timer_id, fire_id, revision"
     return {

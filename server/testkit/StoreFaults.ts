@@ -1,7 +1,7 @@
-// A store and its leases with faults a test controls: a call that fails without effect, one that is
-// carried out and reported as failed, and one that stands still before its effect or before its reply.
-// The far side of a port fails in these four ways and no others, so that a race is told as "hold this
-// reply, do that, let it go" and never as a wait.
+// A store and its leases with faults that a test controls: a call fails without an effect, a call is carried out and
+// reported as failed, a call stops before its effect, or a call stops before its reply. The far side of a port fails in
+// these four ways and no others. A test can therefore describe a race as "hold this reply, do that, release it" and
+// never waits.
 import { Effect, Latch } from "effect"
 import type { TimerKey } from "../src/domain/Timer.ts"
 import type { Lease, Member, ShardLeases } from "../src/ports/ShardLeases.ts"
@@ -13,7 +13,7 @@ import {
   type TimerStore,
 } from "../src/ports/TimerStore.ts"
 
-/** The calls that can be disturbed, and what a fault may look at to choose among them. */
+/** The calls that a test can disturb, and the arguments by which a fault selects calls. */
 export interface StoreCalls {
   readonly open: number
   readonly write: ReadonlyArray<ShardBatch>
@@ -38,19 +38,19 @@ export interface StoreCalls {
 export type StoreMethod = keyof StoreCalls
 
 export interface FaultOptions<Method extends StoreMethod> {
-  /** How many calls it meets; one unless said otherwise, `Infinity` for each. */
+  /** How many calls the fault affects; one by default, `Infinity` for all. */
   readonly times?: number
-  /** Which calls it meets; all unless said otherwise. */
+  /** Which calls the fault affects; all by default. */
   readonly when?: (argument: StoreCalls[Method]) => boolean
 }
 
-/** Where held calls stand. */
+/** The place where held calls wait. */
 export interface Gate {
-  /** Until the first call stands here. */
+  /** Waits until the first call is held here. */
   readonly reached: Effect.Effect<void>
-  /** How many calls stand here now. */
+  /** How many calls are held here now. */
   readonly standing: () => number
-  /** Lets those that stand here go; whoever comes later passes. */
+  /** Releases the held calls. Later calls pass. */
   readonly release: Effect.Effect<void>
 }
 
@@ -76,27 +76,27 @@ export class StoreFaults {
     this.leases = this.#disturbedLeases(leases)
   }
 
-  /** How often a method was called, faults included. */
+  /** How often a method was called, calls with faults included. */
   calls(method: StoreMethod): number {
     return this.#counts.get(method) ?? 0
   }
 
-  /** The call stands still before anything has happened. */
+  /** Holds the call before anything has happened. */
   holdCall<Method extends StoreMethod>(method: Method, options: FaultOptions<Method> = {}): Gate {
     return this.#hold(method, "before", options)
   }
 
-  /** The call is carried out; its reply stands still. */
+  /** Carries the call out and holds its reply. */
   holdReply<Method extends StoreMethod>(method: Method, options: FaultOptions<Method> = {}): Gate {
     return this.#hold(method, "after", options)
   }
 
-  /** The call fails and nothing has happened. Returned: how to end the fault. */
+  /** The call fails without an effect. The returned function ends the fault. */
   fail<Method extends StoreMethod>(method: Method, options: FaultOptions<Method> = {}): () => void {
     return this.#add(method, "before", failure(method, "it was not done"), options)
   }
 
-  /** The call is carried out and reported as failed. Returned: how to end the fault. */
+  /** The call is carried out and reported as failed. The returned function ends the fault. */
   failReply<Method extends StoreMethod>(method: Method, options: FaultOptions<Method> = {}): () => void {
     return this.#add(method, "after", failure(method, "it was done, but its reply was lost"), options)
   }
@@ -132,7 +132,7 @@ export class StoreFaults {
     disturb: Effect.Effect<void, StoreError>,
     { times = 1, when = () => true }: FaultOptions<Method>,
   ): () => void {
-    // A fault is only ever asked about calls of its own method.
+    // A fault gets only calls of its own method.
     const fault: Fault = { method, moment, when: when as Fault["when"], disturb, timesLeft: times }
     this.#faults.add(fault)
     return () => {
@@ -140,7 +140,7 @@ export class StoreFaults {
     }
   }
 
-  /** The faults this call meets are chosen as it arrives, so that a later call cannot overtake it to them. */
+  /** The faults of a call are chosen when it arrives, so that a later call cannot take them first. */
   #disturbed<A, E>(
     method: StoreMethod,
     argument: unknown,

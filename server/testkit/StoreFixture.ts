@@ -1,4 +1,4 @@
-// What a suite needs of an adapter, and the small steps its laws are told in.
+// What a suite needs from an adapter, and the small steps that its laws are made of.
 import { expect, test } from "bun:test"
 import type { Documents } from "@punctual/documents/Documents"
 import { Effect, type Layer } from "effect"
@@ -15,9 +15,9 @@ export interface StoreFixture {
   readonly name: string
   /** A layer that makes a new, empty store and leaves nothing behind. */
   fresh(options: { readonly shards: number }): Layer.Layer<Store, unknown>
-  /** As `fresh`, and its rows can be changed past it. */
+  /** Like `fresh`, and the test can change its rows without the store. */
   damageable(options: { readonly shards: number }): Layer.Layer<Store | RowDamage, unknown>
-  /** Two layers over the same data, opened one after the other; or why there is no such thing. */
+  /** Two layers over the same data, opened one after the other, or the reason why there are none. */
   readonly reopened:
     | ((options: { readonly shards: number }) => {
         readonly first: Layer.Layer<Store, unknown>
@@ -27,7 +27,7 @@ export interface StoreFixture {
     | { readonly skipped: string }
 }
 
-/** A test that reads as a law: its body runs with a store of its own. */
+/** A test of a law. Its body runs with a store of its own. */
 export const lawsOf =
   (fixture: StoreFixture) =>
   (title: string, body: () => Effect.Effect<void, unknown, Store>, shards = 4): void => {
@@ -36,7 +36,7 @@ export const lawsOf =
     )
   }
 
-/** Claims every shard for one node and answers a `write` that sorts items to their shards. */
+/** Claims every shard for one node and returns a `write` that sends items to their shards. */
 export const owned = Effect.gen(function* () {
   const store = yield* TimerStore
   const leases = yield* ShardLeases
@@ -84,7 +84,7 @@ export const owned = Effect.gen(function* () {
   }
 })
 
-/** Every page of a list, to its end; `between` runs after each page. */
+/** All pages of a list. `between` runs after each page. */
 export const walkList = Effect.fnUntraced(function* <E = never>(
   query: ListQuery,
   between: (page: number) => Effect.Effect<unknown, E> = () => Effect.void,
@@ -107,14 +107,14 @@ export const idsOf = (pages: ReadonlyArray<ListPage>): ReadonlyArray<string> =>
     page.items.map((listed) => (listed.state === "pending" ? listed.timer.timerId : listed.life.timerId)),
   )
 
-/** The element, or a failure that says what was missing. */
+/** The element, or an error that says what is missing. */
 export const at = <T>(items: ReadonlyArray<T>, index: number): T => {
   const item = items[index]
   if (item === undefined) throw new Error(`nothing at ${index} of ${items.length}`)
   return item
 }
 
-/** The timer an answer carries. */
+/** The timer that an answer contains. */
 export const timerIn = (answer: InsertAnswer | undefined): Timer => {
   if (answer !== undefined && "timer" in answer) return answer.timer
   if (answer !== undefined && "next" in answer && answer.next !== undefined) return answer.next

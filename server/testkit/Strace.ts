@@ -1,6 +1,7 @@
-// A disk that fails: the service runs under strace, which makes chosen system calls on one file fail as the kernel
-// would. It works for root as for others. strace is named by STRACE, installed, or fetched once into a cache below
-// node_modules; a machine without it, or one that forbids tracing, fails in CI, and elsewhere skips and says why.
+// A disk that fails. The service runs under strace, which makes chosen system calls on one file fail as the kernel
+// would. This works for root and for other users. The variable STRACE names strace, or it is installed, or the tests
+// fetch it once into a cache below node_modules. On a machine without strace, or where tracing is forbidden, the tests
+// fail in CI. Elsewhere they are skipped with a reason.
 import { describe, test } from "bun:test"
 import { spawnSync } from "node:child_process"
 import { closeSync, existsSync, openSync, readdirSync, readFileSync, writeSync } from "node:fs"
@@ -14,7 +15,7 @@ export interface Fault {
   readonly call: "fsync" | "pwrite64" | "openat"
   readonly error: "EIO" | "ENOSPC" | "EROFS"
   readonly file: string
-  /** Which of a thread's calls on the file fail: the 60th `"60"`, from the 60th on `"60+"`. */
+  /** Which of a thread's calls on the file fail: `"60"` is the 60th, `"60+"` is every call from the 60th on. */
   readonly when: string
 }
 
@@ -28,7 +29,7 @@ type Found = Strace | { readonly missing: string }
 
 const cacheFolder = fileURLToPath(new URL("../../node_modules/.cache/punctual/strace", import.meta.url))
 
-/** The tests that need a failing disk; without the means they are skipped by name, or fail where CI runs them. */
+/** The tests that need a failing disk. Where that is not possible, they are skipped by name, or fail in CI. */
 export const describeFaults = (name: string, body: () => void): void => {
   const strace = usableStrace()
   if ("command" in strace) describe(name, body)
@@ -41,7 +42,10 @@ export const describeFaults = (name: string, body: () => void): void => {
   }
 }
 
-/** The service from its sources with a disk that fails so; `traces` is a folder for what was done to the file. */
+/**
+ * The service from its sources with a disk that fails in this way. `traces` is a folder for the recorded calls on the
+ * file.
+ */
 export const failingDisk = ({ call, error, file, when }: Fault, traces: string): Program => {
   const strace = usableStrace()
   if ("missing" in strace) throw new Error(strace.missing)
@@ -54,13 +58,13 @@ export const failingDisk = ({ call, error, file, when }: Fault, traces: string):
   }
 }
 
-// The tracer is nobody's parent, so that signals and the exit code are the service's own; a trace for each thread, so
-// that no line is split.
+// With -D the tracer is not the service's parent, so signals and the exit code are the service's own. With -ff each
+// thread has its own trace, so no line is split.
 const tracing = ["-D", "-ff", "--seccomp-bpf", "-qq", "-s", "0"]
 
 /**
- * What the disk never took: all that was written to the file after its last successful fsync is overwritten by zeros,
- * as if the machine had lost its power.
+ * Overwrites with zeros everything that was written to the file after its last successful fsync, as if the machine had
+ * lost its power.
  */
 export const loseUnsynced = (file: string, traces: string): number => {
   const descriptor = openSync(file, "r+")
@@ -73,7 +77,7 @@ export const loseUnsynced = (file: string, traces: string): number => {
   }
 }
 
-/** One thread writes; of the others there is nothing in the traces. */
+/** One thread writes. The other threads leave nothing in the traces. */
 const unsyncedWrites = (
   traces: string,
 ): ReadonlyArray<{ readonly offset: number; readonly bytes: number }> => {
@@ -123,7 +127,7 @@ const fetched = (): Strace | undefined =>
     ? cached()
     : undefined
 
-/** A sync that is made to fail does fail. */
+/** Whether a sync that should fail does fail. */
 const canInject = (strace: Strace): boolean => {
   using folder = new TemporaryFolder()
   const inject = ["-e", "trace=fsync", "-e", "inject=fsync:error=EIO", "-o", join(folder.path, "trace")]

@@ -1,5 +1,5 @@
-// A network that fails on demand, between a client and any server: connections cut, bytes that vanish on the way
-// there or back, bytes that come late, even after their sender has given them up. It knows no protocol.
+// A network between a client and any server that fails on demand. It cuts connections, drops bytes in either direction,
+// or delays bytes, even until their sender has given up. It knows no protocol.
 import { once } from "node:events"
 import { connect, createServer, type Server, type Socket } from "node:net"
 
@@ -13,7 +13,7 @@ type Direction = "toServer" | "fromServer"
 interface Link {
   readonly client: Socket
   readonly server: Socket
-  /** What the client has sent and the server has not got; absent where everything passes. */
+  /** Bytes that the client has sent and the server has not received. Absent while everything passes. */
   held?: Array<Buffer>
 }
 
@@ -31,7 +31,7 @@ export class TcpProxy implements AsyncDisposable {
     this.#listener = createServer((client) => this.#accept(client))
   }
 
-  /** Listens on a free loopback port and passes everything on. */
+  /** Listens on a free loopback port and forwards everything. */
   static async before(target: TcpProxyTarget): Promise<TcpProxy> {
     const proxy = new TcpProxy(target)
     await new Promise<void>((resolve, reject) => {
@@ -56,48 +56,48 @@ export class TcpProxy implements AsyncDisposable {
     return this.#links.size
   }
 
-  /** Bytes that vanished so far, in either direction. */
+  /** How many bytes were dropped so far, in either direction. */
   get droppedBytes(): number {
     return this.#droppedBytes
   }
 
-  /** Ends every connection, and each new one at once, until it is healed. */
+  /** Ends every connection, and each new one at once, until `heal`. */
   cut(): void {
     this.#isCut = true
     for (const link of this.#links) this.#end(link)
   }
 
-  /** What clients send vanishes; the connections stay. */
+  /** Drops what clients send. The connections stay open. */
   blackholeToServer(): void {
     this.#isDropping.toServer = true
   }
 
-  /** What the server sends vanishes; the connections stay. */
+  /** Drops what the server sends. The connections stay open. */
   blackholeFromServer(): void {
     this.#isDropping.fromServer = true
   }
 
-  /** Each read is passed on so much later; what follows it waits, so that bytes keep their order. */
+  /** Forwards each read later by this much. Bytes keep their order. */
   slow(delayMs: number): void {
     this.#delayMs = delayMs
   }
 
-  /** What clients send from now on, over the connections there are, stays here; new connections are as ever. */
+  /** From now on, keeps what clients send over the existing connections. New connections work normally. */
   hold(): void {
     for (const link of this.#links) link.held ??= []
   }
 
-  /** Whether this text is among what is held. */
+  /** Whether this text is among the held bytes. */
   isHolding(text: string): boolean {
     return [...this.#links].some(({ held }) => Buffer.concat(held ?? []).includes(text))
   }
 
-  /** Ends the connections that are held, for their clients only. */
+  /** Ends the held connections, but only on the side of their clients. */
   cutHeld(): void {
     for (const { client, held } of this.#links) if (held !== undefined) client.destroy()
   }
 
-  /** Passes on what is held, and answers what the servers said to it. For connections whose clients are gone. */
+  /** Forwards the held bytes, and returns what the servers replied. For connections whose clients are gone. */
   async release(): Promise<string> {
     const held = [...this.#links].filter((link) => link.held !== undefined && link.held.length > 0)
     const answers = await Promise.all(
@@ -112,7 +112,7 @@ export class TcpProxy implements AsyncDisposable {
     return answers.join("\n")
   }
 
-  /** All is well again for new connections; those that lost bytes should be cut first. */
+  /** New connections work normally again. Cut connections that lost bytes first. */
   heal(): void {
     this.#isCut = false
     this.#isDropping.toServer = false
@@ -150,7 +150,7 @@ export class TcpProxy implements AsyncDisposable {
       }
       if (this.#delayMs === 0) {
         if (sink.destroyed) return
-        // A sink that is slow holds its source back: the proxy keeps no queue of its own.
+        // A slow sink stops its source, so the proxy keeps no queue of its own.
         if (!sink.write(chunk)) this.#holdUntilDrained(source, sink)
         return
       }
@@ -161,7 +161,7 @@ export class TcpProxy implements AsyncDisposable {
       }, this.#delayMs)
     })
     const ended = () => {
-      // What is held outlives its sender.
+      // Held bytes stay when their sender is gone.
       if (direction === "fromServer" || link.held === undefined) this.#end(link)
     }
     source.on("error", ended)

@@ -1,4 +1,4 @@
-// A folder of its own for whatever a test writes, gone when the test ends, however it ends.
+// A new folder for the files of a test. It is removed when the test ends, also after a failure.
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"

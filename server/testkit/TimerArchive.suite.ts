@@ -24,7 +24,7 @@ import {
   scheduleOf,
 } from "./timers.ts"
 
-/** How an archive of the store at hand is opened. */
+/** Opens an archive of the current store. */
 export class ArchiveOpening extends Context.Service<
   ArchiveOpening,
   { readonly open: Effect.Effect<TimerArchive, unknown, Scope.Scope> }
@@ -61,7 +61,7 @@ const run = <A>(
   shards: number,
 ): Promise<A> => Effect.runPromise(body.pipe(Effect.provide(fixture.fresh({ shards })), Effect.scoped))
 
-/** A page as small as this shows whether pages join without a gap. */
+/** Pages this small show whether pages join without a gap. */
 const contentsOf = (archive: TimerArchive, limit: number) =>
   Effect.gen(function* () {
     const items: Array<ArchivedItem> = []
@@ -80,7 +80,7 @@ const contents = (limit = 3) =>
     Effect.scoped(Effect.flatMap(open, (archive) => contentsOf(archive, limit))),
   )
 
-/** Something of everything: each field that a timer or a life can have is there at least once. */
+/** Fills the store so that each field of a timer or a life occurs at least once. */
 const fill = Effect.gen(function* () {
   const { write } = yield* owned
   const bytes = Uint8Array.from({ length: 256 }, (_, index) => index)
@@ -123,7 +123,7 @@ const fill = Effect.gen(function* () {
   yield* write([samplePut({ timerId: "again", createdAt: sampleNow + 200, fireAt: sampleNow + 5_000 })])
 })
 
-/** Claims every shard, whoever had it. */
+/** Claims every shard, also from another owner. */
 const held = Effect.gen(function* () {
   const [store, leases] = [yield* TimerStore, yield* ShardLeases]
   const epochs: Array<number> = []
@@ -142,7 +142,7 @@ const batchesOf = (items: ReadonlyArray<ArchivedItem>, epochs: ReadonlyArray<num
     return [{ shard, epoch, items: own.map((archived) => ({ kind: "restore", archived })) }]
   })
 
-/** What became of each, in the order of the items. */
+/** The result of each item, in the order of the items. */
 const restore = Effect.fnUntraced(function* (items: ReadonlyArray<ArchivedItem>) {
   const batches = batchesOf(items, yield* held)
   const answers = yield* (yield* TimerStore).write(batches)
@@ -180,7 +180,7 @@ const readingLaws = (law: Law): void => {
     }),
   )
 
-  law("everything is in its pages exactly once, whatever their size, and as the store has it", () =>
+  law("every row is in the archive's pages exactly once and unchanged, for any page size", () =>
     Effect.gen(function* () {
       yield* fill
       const store = yield* TimerStore
@@ -196,7 +196,7 @@ const readingLaws = (law: Law): void => {
     }),
   )
 
-  law("it is of the instant at which it was opened", () =>
+  law("an archive shows the store at the instant at which it was opened", () =>
     Effect.gen(function* () {
       yield* fill
       const before = sorted(yield* contents(1_000))
@@ -208,7 +208,7 @@ const readingLaws = (law: Law): void => {
     }),
   )
 
-  law("the documents of when it was opened are in it, by versions, whatever is written meanwhile", () =>
+  law("an archive has the documents of the instant of its opening, by version, without later writes", () =>
     Effect.gen(function* () {
       const documents = yield* Documents
       const put = Effect.fnUntraced(function* (kind: string, id: string, value: number) {
@@ -230,7 +230,7 @@ const readingLaws = (law: Law): void => {
     }),
   )
 
-  law("it says how many shards the store has", () =>
+  law("an archive says how many shards the store has", () =>
     Effect.gen(function* () {
       expect((yield* (yield* ArchiveOpening).open).shards).toBe(4)
     }),
@@ -238,7 +238,7 @@ const readingLaws = (law: Law): void => {
 }
 
 const restoringLaws = (fixture: ArchiveFixture, law: Law): void => {
-  test("what is restored is what was read, also into another number of shards, and the tally balances", async () => {
+  test("a restore stores what the archive read, also into another number of shards, and the tally balances", async () => {
     const filled = Effect.andThen(fill, Effect.all([contents(), endedIds, tally]))
     const [items, ends, before] = await run(filled, fixture, 4)
     const restored = Effect.gen(function* () {
@@ -252,7 +252,7 @@ const restoringLaws = (fixture: ArchiveFixture, law: Law): void => {
     expect([after.delivered, after.cancelled, after.dead]).toEqual([6, 1, 1])
   })
 
-  test("what is restored is found by its words", async () => {
+  test("a restored timer is found by its words", async () => {
     const items = await run(Effect.andThen(fill, contents()), fixture, 4)
     const found = Effect.gen(function* () {
       yield* restore(items)
@@ -265,7 +265,7 @@ const restoringLaws = (fixture: ArchiveFixture, law: Law): void => {
     await run(found, fixture, 3)
   })
 
-  law("what is restored fires, moves and ends like any other timer", () =>
+  law("a restored timer fires, moves and ends like any other timer", () =>
     Effect.gen(function* () {
       const timer = sampleTimer({ fireAt: sampleNow + 5, attempts: 2, revision: sampleNow + 7 })
       yield* restore([pendingItem(timer)])
@@ -284,7 +284,7 @@ const restoringLaws = (fixture: ArchiveFixture, law: Law): void => {
     }),
   )
 
-  law("a repeated restore finds all of it present and changes nothing", () =>
+  law("a repeated restore finds every item present and changes nothing", () =>
     Effect.gen(function* () {
       const timers = [sampleTimer({ payload: new Uint8Array([1]) }), sampleTimer()]
       const lives = [lifeOf(sampleTimer()), lifeOf(sampleTimer(), { state: "dead", reason: "expired" })]
@@ -296,7 +296,7 @@ const restoringLaws = (fixture: ArchiveFixture, law: Law): void => {
     }),
   )
 
-  law("the same item twice in one batch is restored once", () =>
+  law("an item that is twice in one batch is restored once", () =>
     Effect.gen(function* () {
       const pending = pendingItem(sampleTimer())
       const ended = endedItem(lifeOf(sampleTimer()))
@@ -306,7 +306,7 @@ const restoringLaws = (fixture: ArchiveFixture, law: Law): void => {
     }),
   )
 
-  law("a timer that was restored and has ended since does not come back", () =>
+  law("a timer that was restored and has ended since is not restored again", () =>
     Effect.gen(function* () {
       const [first, second] = [sampleTimer({ fireAt: sampleNow }), sampleTimer()]
       yield* restore([pendingItem(first), pendingItem(second)])
@@ -320,7 +320,7 @@ const restoringLaws = (fixture: ArchiveFixture, law: Law): void => {
 }
 
 const refusingLaws = (law: Law): void => {
-  law("a key that has gone another way is left as it is", () =>
+  law("a restore does not change a key that has another history", () =>
     Effect.gen(function* () {
       const { store, write } = yield* owned
       const [here, ended, running] = [sampleTimer(), sampleTimer({ fireAt: sampleNow }), sampleTimer()]
@@ -338,7 +338,7 @@ const refusingLaws = (law: Law): void => {
     }),
   )
 
-  law("an earlier life joins a key that lives on", () =>
+  law("a restore adds an earlier life to a key that has a later one", () =>
     Effect.gen(function* () {
       const { store, write } = yield* owned
       const now = sampleTimer({ createdAt: sampleNow + 1_000 })
@@ -349,7 +349,7 @@ const refusingLaws = (law: Law): void => {
     }),
   )
 
-  law("under an epoch that is not the shard's nothing is restored, and other batches stand", () =>
+  law("under an epoch that is not the shard's nothing is restored, and other batches succeed", () =>
     Effect.gen(function* () {
       const items = Array.from({ length: 20 }, () => pendingItem(sampleTimer()))
       const epochs = yield* held
@@ -364,7 +364,7 @@ const refusingLaws = (law: Law): void => {
     }),
   )
 
-  law("an item too large to be stored does not fail its neighbours", () =>
+  law("an item that is too large to store does not fail the other items", () =>
     Effect.gen(function* () {
       const { itemBytes } = (yield* TimerStore).limits
       const items = [
@@ -380,7 +380,7 @@ const refusingLaws = (law: Law): void => {
 
 const tally = Effect.flatMap(TimerStore, (store) => store.tally)
 
-/** Whether lists find what was delivered. */
+/** The ids of the delivered lives that lists find. */
 const endedIds = Effect.gen(function* () {
   const query = { namespace: "shop", reversed: false, includePayload: false, limit: 100 } as const
   return [...idsOf(yield* walkList({ ...query, state: "delivered" }))].sort()

@@ -1,5 +1,5 @@
-// The laws of the TimerStore port that concern writing, as one suite that every adapter runs. Repeats,
-// reading and the comparison with a model are suites of their own, and run from here.
+// The laws of the TimerStore port about writing, as one suite that every adapter runs. Repeats, reading and the
+// comparison with a model have suites of their own, which run from here.
 import { describe, expect, test } from "bun:test"
 import { Effect } from "effect"
 import { beginning } from "../src/domain/DueOrder.ts"
@@ -49,7 +49,7 @@ const fenceLaws = (fixture: StoreFixture): void => {
   const law = lawsOf(fixture)
 
   law(
-    "a batch under another epoch than the shard's changes nothing",
+    "a batch under an epoch that is not the shard's changes nothing",
     () =>
       Effect.gen(function* () {
         const { store, leases, epochs, batchOf } = yield* owned
@@ -67,7 +67,7 @@ const fenceLaws = (fixture: StoreFixture): void => {
     1,
   )
 
-  law("batches of one write stand or fall each alone", () =>
+  law("each batch of a write succeeds or fails by itself", () =>
     Effect.gen(function* () {
       const { store, epochs, batchOf } = yield* owned
       const [lost, kept] = [samplePut(), samplePut()]
@@ -81,7 +81,7 @@ const fenceLaws = (fixture: StoreFixture): void => {
     }),
   )
 
-  law("an empty write is answered with nothing, an empty batch with no answers", () =>
+  law("the answer to an empty write is empty, and an empty batch has no answers", () =>
     Effect.gen(function* () {
       const { store, batchOf } = yield* owned
       expect(yield* store.write([])).toEqual([])
@@ -90,7 +90,7 @@ const fenceLaws = (fixture: StoreFixture): void => {
   )
 
   law(
-    "insertIfAbsent is unfenced, keeps what is there, and raises `foreign` only when it stored",
+    "insertIfAbsent needs no fence, keeps an existing timer, and raises `foreign` only when it stores a timer",
     () =>
       Effect.gen(function* () {
         const { store, leases, write } = yield* owned
@@ -112,19 +112,19 @@ const fenceLaws = (fixture: StoreFixture): void => {
   )
 
   law(
-    "insertIfAbsent begins no other life of a key, however late it comes",
+    "insertIfAbsent never begins another life of a key, even if it comes very late",
     () =>
       Effect.gen(function* () {
         const { store, leases, write } = yield* owned
         const late = samplePut({ timerId: "late" })
         const [replacing, another] = [samplePut({ timerId: "late", fireAt: sampleNow + 9 }), samplePut()]
-        // The insert was given up and repeated by an owner; what came after has left no trace of its fireId.
+        // The caller gave up the insert, and an owner repeated it. Later writes removed every trace of its fireId.
         yield* write([late, replacing, cancelOf(late.timer), another, cancelOf(another.timer)])
         const before = yield* store.find(late.timer)
         const tally = yield* store.tally
         const neighbour = samplePut()
         const { executeAt, timerId } = another.timer
-        // What is due by then, and was due at that time before, is the same create again.
+        // A create for a time at which the key was already due counts as the same create again.
         const again = samplePut({ timerId, executeAt, createdAt: executeAt + 1 })
         const answers = yield* store.insertIfAbsent(0, [late, neighbour, another, again])
         expect(answers.map(({ result }) => result)).toEqual([
@@ -140,7 +140,7 @@ const fenceLaws = (fixture: StoreFixture): void => {
         ])
         expect(yield* store.tally).toEqual({ ...tally, created: tally.created + 1 })
         expect(at(yield* leases.owners, 0).foreign).toBe(1)
-        // An owner may.
+        // An owner may begin another life.
         expect((yield* write([late])).map(({ result }) => result)).toEqual(["created"])
       }),
     1,
@@ -150,7 +150,7 @@ const fenceLaws = (fixture: StoreFixture): void => {
 const itemLaws = (fixture: StoreFixture): void => {
   const law = lawsOf(fixture)
 
-  law("the same key twice in a batch is applied in order", () =>
+  law("a batch applies two items of the same key in order", () =>
     Effect.gen(function* () {
       const { store, write } = yield* owned
       const first = samplePut({ timerId: "twice" })
@@ -166,7 +166,7 @@ const itemLaws = (fixture: StoreFixture): void => {
     }),
   )
 
-  law("an item too large to be stored does not fail its neighbours", () =>
+  law("an item that is too large to store does not fail the other items", () =>
     Effect.gen(function* () {
       const { store, write } = yield* owned
       const items = [samplePut(), samplePut({ payload: new Uint8Array(store.limits.itemBytes) }), samplePut()]
@@ -182,7 +182,7 @@ const itemLaws = (fixture: StoreFixture): void => {
   )
 
   law(
-    "a delivered life goes to history, a cancelled one too, a dead one to the dead letters with its payload",
+    "delivered and cancelled lives go to the history, and a dead one goes to the dead letters with its payload",
     () =>
       Effect.gen(function* () {
         const { store, write } = yield* owned
@@ -216,7 +216,7 @@ const itemLaws = (fixture: StoreFixture): void => {
       }),
   )
 
-  law("an outcome applies only to the arming and attempt it names; else it is stale", () =>
+  law("an outcome applies only to the arming and attempt that it names; otherwise it is stale", () =>
     Effect.gen(function* () {
       const { store, write } = yield* owned
       const { timer } = samplePut()
@@ -231,7 +231,7 @@ const itemLaws = (fixture: StoreFixture): void => {
     }),
   )
 
-  law("a retry and a re-arming answer what is pending then, and it is what is found", () =>
+  law("a retry and a re-arming answer the new pending timer, and the store finds that timer", () =>
     Effect.gen(function* () {
       const { store, write } = yield* owned
       const payload = new Uint8Array([1, 2, 3])
@@ -257,7 +257,7 @@ const itemLaws = (fixture: StoreFixture): void => {
     }),
   )
 
-  law("a change arms anew and keeps what it does not name; null clears", () =>
+  law("a change arms the timer again and keeps fields that it does not name; null clears a field", () =>
     Effect.gen(function* () {
       const { store, write } = yield* owned
       const { timer } = samplePut({ payload: new Uint8Array([7]) })
@@ -277,7 +277,7 @@ const itemLaws = (fixture: StoreFixture): void => {
     }),
   )
 
-  law("a record corrects the history entry of its arming, or adds it", () =>
+  law("a record corrects the history entry of its arming, or adds one", () =>
     Effect.gen(function* () {
       const { store, write } = yield* owned
       const first = sampleTimer({ timerId: "recorded" })
@@ -303,7 +303,7 @@ const itemLaws = (fixture: StoreFixture): void => {
     }),
   )
 
-  law("revisions of a key only grow, across its lives", () =>
+  law("revisions of a key only grow, across all its lives", () =>
     Effect.gen(function* () {
       const { write } = yield* owned
       let revision = 0
@@ -332,7 +332,7 @@ const payloadLaws = (fixture: StoreFixture): void => {
   ]
 
   law(
-    "payloads come back the same, by every way of reading",
+    "every way of reading returns a payload unchanged",
     () =>
       Effect.gen(function* () {
         const { store, write } = yield* owned
@@ -362,7 +362,7 @@ const payloadLaws = (fixture: StoreFixture): void => {
     1,
   )
 
-  law("specs come back the same, with all their parts", () =>
+  law("specs come back unchanged, with all their parts", () =>
     Effect.gen(function* () {
       const { store, write } = yield* owned
       const spec = {
@@ -415,10 +415,10 @@ const payloadLaws = (fixture: StoreFixture): void => {
 const durabilityLaws = (fixture: StoreFixture): void => {
   const { reopened } = fixture
   if (typeof reopened !== "function") {
-    test.skip(`what was written is there when the store is opened again (skipped: ${reopened.skipped})`, () => {})
+    test.skip(`written rows are still there after the store is opened again (skipped: ${reopened.skipped})`, () => {})
     return
   }
-  test("what was written is there when the store is opened again", async () => {
+  test("written rows are still there after the store is opened again", async () => {
     const { first, second, dispose } = reopened({ shards: 4 })
     try {
       const puts = Array.from({ length: 20 }, () => samplePut({ payload: new Uint8Array([1, 2, 3]) }))

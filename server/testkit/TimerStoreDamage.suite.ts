@@ -1,5 +1,5 @@
-// The law of damage of the TimerStore port: a row whose texts cannot be decoded stays where it is, and everything beside
-// it goes on.
+// The law about damage of the TimerStore port: a row whose texts cannot be decoded stays in its place, and all other
+// rows work as before.
 import { describe, expect, test } from "bun:test"
 import { Effect } from "effect"
 import { beginning } from "../src/domain/DueOrder.ts"
@@ -51,7 +51,7 @@ const unreadable = {
   isUnreadable: true as const,
 }
 
-/** Timers of one shard, one a millisecond. */
+/** Timers of one shard, one for each millisecond. */
 const inOrder = (count: number): ReadonlyArray<Timer> =>
   Array.from({ length: count }, (_, index) =>
     sampleTimer({ timerId: `t-${String(index).padStart(3, "0")}`, fireAt: sampleNow + index }),
@@ -61,8 +61,8 @@ const damages: ReadonlyArray<readonly [title: string, texts: DamagedTexts]> = [
   ["a spec that is cut", { spec: '{"target":{"type":"ev' }],
   ["an empty spec", { spec: "" }],
   ["tags that are cut", { tags: '["a' }],
-  ["tags that are no list", { tags: '{"a":1}' }],
-  ["tags that are no texts", { tags: "[1]" }],
+  ["tags that are not a list", { tags: '{"a":1}' }],
+  ["tags that are not texts", { tags: "[1]" }],
   ["a spec that is null", { spec: "null" }],
   ["a spec that is a list", { spec: "[]" }],
   ["a spec without a retry policy", { spec: '{"target":{"type":"event"}}' }],
@@ -83,7 +83,7 @@ const damages: ReadonlyArray<readonly [title: string, texts: DamagedTexts]> = [
 
 const textLaws = (law: Law): void => {
   for (const [title, texts] of damages) {
-    law(`${title} makes its timer and its life unreadable, and no other`, () =>
+    law(`${title} makes its timer and its life unreadable, and no other row`, () =>
       Effect.gen(function* () {
         const { store, write } = yield* owned
         const { damage } = yield* RowDamage
@@ -100,13 +100,13 @@ const textLaws = (law: Law): void => {
 }
 
 const readLaws = (law: Law): void => {
-  law("a damaged timer has its place in due pages, which are short only at the end, and its head", () =>
+  law("a damaged timer keeps its place and its head in due pages, and only the last page is short", () =>
     Effect.gen(function* () {
       const { store, write } = yield* owned
       const { damage } = yield* RowDamage
       const timers = inOrder(23)
       yield* write(timers.map((timer) => putOf(timer)))
-      // A whole page of four among them, the first and the last.
+      // The damaged timers are the first, the last, and a whole page of four.
       const isBad = (index: number) => index === 0 || (index >= 8 && index < 13) || index === 22
       for (const [index, timer] of timers.entries()) if (isBad(index)) yield* damage(timer, { spec: "{" })
       for (const limit of [1, 4, 23, 1_000]) {
@@ -128,7 +128,7 @@ const readLaws = (law: Law): void => {
     }),
   )
 
-  law("lists go on behind damaged rows and name them apart; counts count them", () =>
+  law("lists continue after damaged rows and name them separately, and counts include them", () =>
     Effect.gen(function* () {
       const { store, write } = yield* owned
       const { damage } = yield* RowDamage
@@ -149,7 +149,7 @@ const readLaws = (law: Law): void => {
     }),
   )
 
-  law("a row that was repaired is read as it was", () =>
+  law("a repaired row reads as it was before the damage", () =>
     Effect.gen(function* () {
       const { store, write } = yield* owned
       const { damage, repair } = yield* RowDamage
@@ -170,15 +170,15 @@ const writeLaws = (law: Law): void => {
       ["a create that replaces", putOf(again)],
       ["a create that keeps", putOf(again, "keep")],
       ["a create that fails", putOf(again, "fail")],
-      ["the create itself, repeated", putOf(timer)],
+      ["the same create, repeated", putOf(timer)],
       ["a schedule", scheduleOf(again)],
       ["a change", changeOf(timer, { executeAt: 1 })],
-      ["a change of all that was damaged", changeOf(timer, again.spec)],
+      ["a change of all damaged fields", changeOf(timer, again.spec)],
       ["a cancel", cancelOf(timer)],
     ]
   }
   for (const [index, [title]] of onDamaged(sampleTimer()).entries()) {
-    law(`${title} on a damaged timer is refused with the reason, and its neighbours are written`, () =>
+    law(`${title} on a damaged timer is refused with the reason, and the other items are written`, () =>
       Effect.gen(function* () {
         const { store, write } = yield* owned
         const { damage } = yield* RowDamage
@@ -200,7 +200,7 @@ const writeLaws = (law: Law): void => {
     )
   }
 
-  law("what was read from a damaged row is never written back", () =>
+  law("the store never writes back what it read from a damaged row", () =>
     Effect.gen(function* () {
       const { store, write } = yield* owned
       const { damage } = yield* RowDamage
@@ -208,7 +208,7 @@ const writeLaws = (law: Law): void => {
       yield* write([putOf(timer)])
       yield* damage(timer, { spec: "{" })
       const [read] = yield* store.due({ ...everything, limit: 1 })
-      if (read === undefined) return yield* Effect.die("the timer has gone")
+      if (read === undefined) return yield* Effect.die("the timer is missing")
       const state = { found: yield* store.find(timer), tally: yield* store.tally }
       for (const item of [
         outcomeOf(read, delivered),
@@ -240,7 +240,7 @@ const lastOf = (timer: Timer): Effect.Effect<FinishedLife, unknown, TimerStore> 
   })
 
 const lifeLaws = (law: Law): void => {
-  law("after a damaged life its key is used again, lists go on behind it, and pruning removes it", () =>
+  law("after a damaged life its key works again, lists continue after it, and a prune removes it", () =>
     Effect.gen(function* () {
       const { store, write } = yield* owned
       const { damage } = yield* RowDamage
@@ -248,7 +248,7 @@ const lifeLaws = (law: Law): void => {
       yield* write([putOf(bad), putOf(good), outcomeOf(bad, delivered), outcomeOf(good, delivered)])
       const life = yield* lastOf(bad)
       yield* damage(life, { spec: "{" })
-      // Its answer would show the life.
+      // The answer would have to contain the damaged life.
       expect(yield* write([putOf(bad)])).toEqual([unreadable])
       const [page] = yield* walkList({ ...pendingList, state: "delivered" })
       expect(idsOf(page === undefined ? [] : [page])).toEqual([good.timerId])
@@ -263,7 +263,7 @@ const lifeLaws = (law: Law): void => {
     }),
   )
 
-  law("a damaged dead letter is not replayed, and can be discarded", () =>
+  law("a damaged dead letter cannot be replayed, but can be discarded", () =>
     Effect.gen(function* () {
       const { store, write } = yield* owned
       const { damage } = yield* RowDamage

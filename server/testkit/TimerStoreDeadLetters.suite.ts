@@ -1,5 +1,5 @@
-// The laws of the TimerStore port that concern dead letters: replayed, discarded, looked for by key; and the log of
-// attempts that every life keeps.
+// The laws of the TimerStore port about dead letters (replay, discard, search by key) and about the log of attempts
+// that every life keeps.
 import { describe, expect } from "bun:test"
 import { Effect } from "effect"
 import { beginning } from "../src/domain/DueOrder.ts"
@@ -35,7 +35,7 @@ export const timerStoreDeadLettersSuite = (fixture: StoreFixture): void => {
 const died = { to: "dead", reason: "refused" } as const
 const later = sampleNow + 7_200_000
 
-/** The writes that leave the timer as a dead letter. */
+/** The writes that make the timer a dead letter. */
 const deathOf = (timer: Timer): ReadonlyArray<WriteItem> => [putOf(timer), outcomeOf(timer, died)]
 
 const lettersOf = Effect.fnUntraced(function* (key: Pick<Timer, "namespace" | "timerId">) {
@@ -95,7 +95,7 @@ const dropLaws = (fixture: StoreFixture): void => {
 const replayLaws = (fixture: StoreFixture): void => {
   const law = lawsOf(fixture)
 
-  law("a replay arms the timer for now with what it carried, and the dead letter is gone", () =>
+  law("a replay arms the timer for now with all that it carried, and removes the dead letter", () =>
     Effect.gen(function* () {
       const { store, write, shardOf } = yield* owned
       const timer = sampleTimer({
@@ -128,7 +128,7 @@ const replayLaws = (fixture: StoreFixture): void => {
     }),
   )
 
-  law("its revision is above those of all lives before it, whatever the clock says", () =>
+  law("a replay's revision is above those of all earlier lives, whatever the clock says", () =>
     Effect.gen(function* () {
       const { write } = yield* owned
       const timer = sampleTimer()
@@ -153,7 +153,7 @@ const replayLaws = (fixture: StoreFixture): void => {
     }),
   )
 
-  law("of several dead letters of a key the one that was named is replayed, and the others stay", () =>
+  law("a replay takes the dead letter that it names, and other dead letters of the key stay", () =>
     Effect.gen(function* () {
       const { write } = yield* owned
       const { timerId } = sampleTimer()
@@ -167,7 +167,7 @@ const replayLaws = (fixture: StoreFixture): void => {
       const armed = timerIn(at(yield* write([replayOf(second)]), 0))
       expect(armed.payload).toEqual(new Uint8Array([1]))
       expect(yield* lettersOf(second)).toEqual([first, third])
-      // What it armed ends like any other timer, and may be replayed in turn.
+      // The replayed timer ends like any other timer, and its dead letter can be replayed again.
       yield* write([outcomeOf(armed, died)])
       const letters = yield* lettersOf(second)
       expect(letters.map(({ fireId }) => fireId)).toEqual([first.fireId, third.fireId, armed.fireId])
@@ -175,7 +175,7 @@ const replayLaws = (fixture: StoreFixture): void => {
     }),
   )
 
-  law("what is no dead letter cannot be replayed", () =>
+  law("a life that is not a dead letter cannot be replayed", () =>
     Effect.gen(function* () {
       const { store, write } = yield* owned
       const timer = sampleTimer()
@@ -199,7 +199,7 @@ const replayLaws = (fixture: StoreFixture): void => {
 const discardLaws = (fixture: StoreFixture): void => {
   const law = lawsOf(fixture)
 
-  law("a discard removes the dead letter it names and nothing else, pending or not", () =>
+  law("a discard removes only the dead letter that it names, whether or not the key is pending", () =>
     Effect.gen(function* () {
       const { store, write } = yield* owned
       const timer = sampleTimer()
@@ -218,7 +218,7 @@ const discardLaws = (fixture: StoreFixture): void => {
     }),
   )
 
-  law("what is discarded is found no more", () =>
+  law("a discarded dead letter is not found any more", () =>
     Effect.gen(function* () {
       const { store, write } = yield* owned
       const timer = sampleTimer()
@@ -238,7 +238,7 @@ const repeatLaws = (fixture: StoreFixture): void => {
   const law = lawsOf(fixture)
   const isRepeat = true
 
-  law("a repeated replay is harmless and gets the same answer, marked or not", () =>
+  law("a repeated replay changes nothing and gets the same answer, marked or not", () =>
     Effect.gen(function* () {
       const { store, write } = yield* owned
       const timer = sampleTimer({ payload: new Uint8Array([4]) })
@@ -258,7 +258,7 @@ const repeatLaws = (fixture: StoreFixture): void => {
     }),
   )
 
-  law("a marked repeat is done if the dead letter is there, for then it was not done before", () =>
+  law("a marked repeat is carried out if the dead letter exists, because then it was not done before", () =>
     Effect.gen(function* () {
       const { write } = yield* owned
       const [one, two, three] = [sampleTimer(), sampleTimer(), sampleTimer()]
@@ -273,7 +273,7 @@ const repeatLaws = (fixture: StoreFixture): void => {
     }),
   )
 
-  law("a marked repeat whose dead letter is gone, and what it armed too, is unknown and does nothing", () =>
+  law("a marked repeat is unknown and does nothing if its dead letter and its timer are gone", () =>
     Effect.gen(function* () {
       const { store, write } = yield* owned
       const [one, two] = [sampleTimer(), sampleTimer()]
@@ -284,13 +284,13 @@ const repeatLaws = (fixture: StoreFixture): void => {
       const state = { found: yield* store.find(one), tally: yield* store.tally }
       expect(yield* write([{ ...replay, isRepeat }])).toEqual([{ result: "unknown" }])
       expect(yield* write([{ ...discard, isRepeat }])).toEqual([{ result: "unknown" }])
-      // Nothing at all is known of the key: it was surely not armed.
+      // The store knows nothing of the key, so the replay certainly did not arm it.
       expect(yield* write([{ ...replayOf(two), isRepeat }])).toEqual([{ result: "notFound" }])
       expect({ found: yield* store.find(one), tally: yield* store.tally }).toEqual(state)
     }),
   )
 
-  law("items of one batch see what those before them did", () =>
+  law("each item of a batch sees the effects of the items before it", () =>
     Effect.gen(function* () {
       const { write } = yield* owned
       const timer = sampleTimer()
@@ -318,7 +318,7 @@ const repeatLaws = (fixture: StoreFixture): void => {
 const lookLaws = (fixture: StoreFixture): void => {
   const law = lawsOf(fixture)
 
-  law("dead letters of one id are listed by their revisions, either way, and counted", () =>
+  law("dead letters of one id are listed by revision, in both directions, and counted", () =>
     Effect.gen(function* () {
       const { store, write } = yield* owned
       const lives = [0, 1, 2, 3, 4].map((n) => sampleTimer({ timerId: "k", createdAt: sampleNow + n }))
@@ -357,11 +357,11 @@ const logLaws = (fixture: StoreFixture): void => {
       durationMs: n,
       status: 500,
       error: "é",
-      // Whatever a receiver says comes back as it was.
+      // The store returns any text of a receiver unchanged.
       answer: `\0\u001b[31m"\\ \u2028 ${"\ufffd".repeat(160)}${n}`,
     }))
 
-  law("what an outcome logs is what is pending, what is found, what is due and what has ended", () =>
+  law("the log of an outcome is in what is pending, in finds, in due pages and in ended lives", () =>
     Effect.gen(function* () {
       const { store, write, shardOf } = yield* owned
       const timer = sampleTimer()
@@ -381,7 +381,7 @@ const logLaws = (fixture: StoreFixture): void => {
     }),
   )
 
-  law("each arming has a log of its own: a re-arming, a change and a replay begin without one", () =>
+  law("each arming has its own log: a re-arming, a change and a replay begin with an empty one", () =>
     Effect.gen(function* () {
       const { store, write } = yield* owned
       const timer = sampleTimer()
@@ -403,7 +403,7 @@ const logLaws = (fixture: StoreFixture): void => {
     }),
   )
 
-  law("an attempt that was never made leaves the log as it is", () =>
+  law("an attempt that was never made does not change the log", () =>
     Effect.gen(function* () {
       const { store, write } = yield* owned
       const timer = sampleTimer()

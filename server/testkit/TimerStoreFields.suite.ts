@@ -1,5 +1,5 @@
-// The law of fields: whatever way a timer goes through a store, it keeps every field of the tables in
-// domain/timerFields.ts. Stores name base fields one by one where speed counts, and this is what notices a missing one.
+// The law about fields: on every way through a store, a timer keeps every field of the tables in domain/timerFields.ts.
+// For speed, stores name base fields one by one in some places. This suite notices a missing one.
 import { describe, expect } from "bun:test"
 import { Effect } from "effect"
 import { beginning } from "../src/domain/DueOrder.ts"
@@ -26,7 +26,7 @@ export const timerStoreFieldsSuite = (fixture: StoreFixture): void => {
     const law = lawsOf(fixture)
 
     law(
-      "a timer that has every field is due, found and listed with all of them",
+      "due pages, finds and lists return a timer with every field",
       () =>
         Effect.gen(function* () {
           const { store, write } = yield* owned
@@ -41,7 +41,7 @@ export const timerStoreFieldsSuite = (fixture: StoreFixture): void => {
       1,
     )
 
-    law("a life that has every field is found and listed with all of them", () =>
+    law("finds and lists return a life with every field", () =>
       Effect.gen(function* () {
         const { store, write } = yield* owned
         const dead = fullLife("full")
@@ -54,7 +54,7 @@ export const timerStoreFieldsSuite = (fixture: StoreFixture): void => {
       }),
     )
 
-    law("added fields are kept by creates, retries, re-armings, ends and replays", () =>
+    law("creates, retries, re-armings, ends and replays keep added fields", () =>
       Effect.gen(function* () {
         const { store, write } = yield* owned
         const added = allAdded()
@@ -85,7 +85,7 @@ export const timerStoreFieldsSuite = (fixture: StoreFixture): void => {
       }),
     )
 
-    law("an update keeps added fields that it does not name, sets them, and clears them by null", () =>
+    law("an update keeps added fields that it does not name, sets the others, and clears them by null", () =>
       Effect.gen(function* () {
         const { store, write } = yield* owned
         const added = allAdded()

@@ -1,5 +1,5 @@
-// A store against a model: random sequences of items give the answers, the pending set and the tally
-// that domain/decide.ts gives over a plain map. Armings are conserved whatever happens.
+// Compares a store with a model. Random sequences of items give the same answers, pending timers and tally that
+// domain/decide.ts gives over a plain map. The number of armings always balances.
 import { describe, expect, test } from "bun:test"
 import { Effect, ManagedRuntime } from "effect"
 import fc from "fast-check"
@@ -26,7 +26,7 @@ import {
   scheduleOf,
 } from "./timers.ts"
 
-/** What happens next, as numbers that a shrinking run can make small. */
+/** The next step, as numbers that a shrinking run can make small. */
 interface Step {
   readonly op:
     | "put"
@@ -71,7 +71,7 @@ const steps = fc.array(
 
 export const timerStoreModelSuite = (fixture: StoreFixture): void => {
   describe("model", () => {
-    test("random items get the model's answers, and armings are conserved", async () => {
+    test("random items get the model's answers, and the number of armings balances", async () => {
       const runtime = ManagedRuntime.make(fixture.fresh({ shards: 1 }))
       try {
         const { store, write } = await runtime.runPromise(owned)
@@ -129,7 +129,7 @@ const assertSame = Effect.fnUntraced(function* (model: Model) {
   yield* assertSameWords(model)
 })
 
-/** What a filter by a tag or by a correlation id finds, in every state. */
+/** What a filter by tag or correlation id finds, in every state. */
 const assertSameWords = Effect.fnUntraced(function* (model: Model) {
   const store = yield* TimerStore
   const filters = [{ tag: "tag-0" }, { tag: "tag-1" }, { tag: "all" }, { correlationId: "c-1" }]
@@ -154,7 +154,7 @@ class Model {
   readonly answers: Array<WriteAnswer> = []
   tally: Tally = emptyTally
   readonly #lives: Array<FinishedLife> = []
-  /** Dead letters that are gone. */
+  /** Dead letters that were removed. */
   readonly #gone: Array<FinishedLife> = []
   readonly #replaced: Array<Timer> = []
   readonly #items: Array<WriteItem> = []
@@ -168,7 +168,7 @@ class Model {
     return this.#lives.filter((life) => life.uuid === uuid).sort((a, b) => b.revision - a.revision)[0]
   }
 
-  /** The fireIds of what has the word. */
+  /** The fireIds of all timers or lives that have the word. */
   having(
     state: "pending" | FinishedLife["state"],
     { tag, correlationId }: { readonly tag?: string; readonly correlationId?: string },
@@ -185,7 +185,7 @@ class Model {
     return this.#lives.filter(({ state }) => state === "dead")
   }
 
-  /** The item that the step stands for in the present state, applied; nothing if it makes no sense. */
+  /** Builds the item of the step for the current state and applies it. Undefined if the item makes no sense there. */
   take(step: Step): WriteItem | undefined {
     this.#now += step.b
     const item = this.#itemOf(step)
@@ -253,7 +253,7 @@ class Model {
           executeAt: a % 4 === 0 ? (pending?.executeAt ?? this.#now) : this.#now + a * 1_000,
           createdAt: this.#now,
           updatedAt: this.#now,
-          // Some were sent before what is there, some at its very millisecond.
+          // Some commands were sent before the current state was set, some in the same millisecond.
           askedAt: this.#now + (a % 3) - 1,
           correlationId: `c-${a % 2}`,
           spec: { ...sampleSpec, target: { type: "event" } },
@@ -288,7 +288,7 @@ class Model {
     }
   }
 
-  /** A write of which an owner may have heard before: at times it was done, long ago or just now, at times not. */
+  /** A write that an owner may have got before. It was done long ago, or just now, or not at all. */
   #carried({ key, a, b }: Step): WriteItem | undefined {
     const ops = ["put", "change", "cancel", "replay", "discard", "repeat", "repeat", "repeat"] as const
     const item = this.#itemOf({ op: at(ops, (a + b) % ops.length), key, a, b: a % 5 })
@@ -304,7 +304,7 @@ class Model {
     }
   }
 
-  /** An attempt that outlived its arming: replaced, or cancelled while it ran. */
+  /** An attempt that outlived its arming, because the timer was replaced or cancelled while it ran. */
   #recordOf(a: number): WriteItem | undefined {
     const timer = this.#replaced.at(-1 - (a % Math.max(1, this.#replaced.length)))
     const ended = this.#lives.filter(({ state }) => state === "cancelled").at(-1)
@@ -316,7 +316,7 @@ class Model {
       firstAttemptAt: _____,
       ...kept
     } = timer ?? sampleTimer()
-    // An arming that a retry or a re-arming moved on is not a replaced one.
+    // An arming that a retry or a re-arming continued was not replaced.
     const isOpen = timer !== undefined && this.pending.get(timer.uuid)?.fireId !== timer.fireId
     const wasReplaced = isOpen && !this.#lives.some(({ fireId }) => fireId === timer.fireId)
     const life: FinishedLife | undefined = wasReplaced

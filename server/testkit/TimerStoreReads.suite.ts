@@ -1,4 +1,4 @@
-// The laws of the TimerStore port that concern reading: due order, pages, lists, counts, pruning.
+// The laws of the TimerStore port about reading: due order, pages, lists, counts and pruning.
 import { describe, expect } from "bun:test"
 import { Effect } from "effect"
 import { beginning, compareDue, endOf } from "../src/domain/DueOrder.ts"
@@ -31,7 +31,7 @@ const everything = {
   limit: 1_000,
 }
 
-/** Many ties: only the fireId tells them apart. */
+/** Many timers with equal times. Only the fireId orders them. */
 const tied = (count: number, namespaces: ReadonlyArray<string> = ["shop"]): ReadonlyArray<Timer> =>
   Array.from({ length: count }, (_, index) =>
     sampleTimer({ namespace: at(namespaces, index % namespaces.length), fireAt: sampleNow + (index % 7) }),
@@ -41,7 +41,7 @@ const dueLaws = (fixture: StoreFixture): void => {
   const law = lawsOf(fixture)
 
   law(
-    "timers come in (fireAt, fireId) order, and a page is short only if it is the last",
+    "timers come in (fireAt, fireId) order, and only the last page is short",
     () =>
       Effect.gen(function* () {
         const { store, write } = yield* owned
@@ -63,7 +63,7 @@ const dueLaws = (fixture: StoreFixture): void => {
     1,
   )
 
-  law("the cursor is exclusive, `until` inclusive, and shards are apart", () =>
+  law("the cursor is exclusive, `until` is inclusive, and each shard is read separately", () =>
     Effect.gen(function* () {
       const { store, write, shardOf } = yield* owned
       const timers = tied(60)
@@ -112,7 +112,7 @@ const dueLaws = (fixture: StoreFixture): void => {
   )
 
   law(
-    "what was moved, cancelled or delivered is due at its new time, or no more",
+    "a moved timer is due at its new time, and a cancelled or delivered timer is not due any more",
     () =>
       Effect.gen(function* () {
         const { store, write } = yield* owned
@@ -144,7 +144,7 @@ const pendingList: ListQuery = {
 const listLaws = (fixture: StoreFixture): void => {
   const law = lawsOf(fixture)
 
-  law("pending timers are listed by due order over all shards, and backwards", () =>
+  law("pending timers are listed in due order over all shards, and in reverse", () =>
     Effect.gen(function* () {
       const { write } = yield* owned
       const timers = tied(35)
@@ -155,7 +155,7 @@ const listLaws = (fixture: StoreFixture): void => {
     }),
   )
 
-  law("a timer that does not change during the walk appears once, whatever else happens", () =>
+  law("a timer that does not change during a walk appears exactly once, whatever else changes", () =>
     Effect.gen(function* () {
       const { write } = yield* owned
       const timers = tied(40)
@@ -176,7 +176,7 @@ const listLaws = (fixture: StoreFixture): void => {
     }),
   )
 
-  law("an id prefix lists by id, bytewise, and nothing else", () =>
+  law("a list by id prefix contains only ids with that prefix, in bytewise order", () =>
     Effect.gen(function* () {
       const { write } = yield* owned
       const inOrder = ["x", "x!", "x%", "xA", "x_", "xa", "xé", "x\uffee", "x\u{10ffff}", "x\u{10ffff}z"]
@@ -191,7 +191,7 @@ const listLaws = (fixture: StoreFixture): void => {
     }),
   )
 
-  law("finished lives are listed by state, latest first, and backwards", () =>
+  law("finished lives are listed by state, latest first, and in reverse", () =>
     Effect.gen(function* () {
       const { write } = yield* owned
       const timers = tied(30)
@@ -224,7 +224,7 @@ const listLaws = (fixture: StoreFixture): void => {
     }),
   )
 
-  law("bounds are inclusive below and exclusive above; a correlation id filters", () =>
+  law("time bounds are inclusive below and exclusive above, and a correlation id filters", () =>
     Effect.gen(function* () {
       const { write } = yield* owned
       const timers = Array.from({ length: 20 }, (_, index) =>
@@ -256,7 +256,7 @@ const listLaws = (fixture: StoreFixture): void => {
     }),
   )
 
-  law("a cursor that is malformed, or of another query, is refused", () =>
+  law("a cursor that is malformed or belongs to another query is refused", () =>
     Effect.gen(function* () {
       const { store, write } = yield* owned
       yield* write(tied(5).map((timer) => putOf(timer)))
@@ -284,7 +284,7 @@ const listLaws = (fixture: StoreFixture): void => {
       for (const query of refused) {
         expect((yield* Effect.flip(store.list(query)))._tag).toBe("InvalidCursor")
       }
-      // The page size and the payloads may change in the middle of a walk.
+      // The page size and the choice of payloads may change during a walk.
       expect(
         (yield* store.list({ ...pendingList, cursor: next, limit: 9, includePayload: true })).items,
       ).toHaveLength(3)
@@ -292,7 +292,7 @@ const listLaws = (fixture: StoreFixture): void => {
   )
 }
 
-/** A cursor of the same query that names another place. */
+/** A cursor of the same query that names another position. */
 const forged = (cursor: string, place: ReadonlyArray<unknown>): string => {
   const [fingerprint] = JSON.parse(Buffer.from(cursor, "base64url").toString()) as ReadonlyArray<unknown>
   return Buffer.from(JSON.stringify([fingerprint, ...place])).toString("base64url")
@@ -301,7 +301,7 @@ const forged = (cursor: string, place: ReadonlyArray<unknown>): string => {
 const countLaws = (fixture: StoreFixture): void => {
   const law = lawsOf(fixture)
 
-  law("counts what a list would show, up to the limit", () =>
+  law("a count is the number of rows that a list would show, up to the limit", () =>
     Effect.gen(function* () {
       const { store, write } = yield* owned
       const timers = Array.from({ length: 12 }, (_, index) =>
@@ -334,7 +334,7 @@ const countLaws = (fixture: StoreFixture): void => {
 
 const namespaceLaws = (fixture: StoreFixture): void => {
   lawsOf(fixture)(
-    "are those with pending timers, history or dead letters, bytewise, without reserved ones",
+    "the list has each namespace with pending timers, history or dead letters, bytewise, and no reserved one",
     () =>
       Effect.gen(function* () {
         const { store, write } = yield* owned
@@ -373,7 +373,7 @@ const pruneLaws = (fixture: StoreFixture): void => {
   const law = lawsOf(fixture)
 
   law(
-    "history older than the bound goes, at most `limit` a call; dead letters and younger entries stay",
+    "a prune removes at most `limit` entries older than the bound, and keeps younger ones and dead letters",
     () =>
       Effect.gen(function* () {
         const { store, write } = yield* owned
@@ -400,13 +400,13 @@ const pruneLaws = (fixture: StoreFixture): void => {
   )
 
   law(
-    "entries from a clock that ran ahead do not keep older ones from being pruned",
+    "entries from a clock that was ahead do not stop the pruning of older entries",
     () =>
       Effect.gen(function* () {
         const { store, write } = yield* owned
         const timers = tied(40)
         yield* write(timers.map((timer) => putOf(timer)))
-        // The first twenty ended while the clock was a year ahead.
+        // The first twenty entries ended while the clock was a year ahead.
         yield* write(
           timers.map((timer, index) => cancelOf(timer, { at: index < 20 ? sampleNow + 3e10 : sampleNow })),
         )

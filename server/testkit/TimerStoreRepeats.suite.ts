@@ -1,5 +1,5 @@
-// The laws of the TimerStore port that concern writes that come again: as they were, if nobody else has written
-// their key since, or marked, if others may have.
+// The laws of the TimerStore port about repeated writes. A write comes again unmarked if no other node has written its
+// key since. It comes again marked if another node may have.
 import { describe, expect } from "bun:test"
 import { Effect } from "effect"
 import type { WriteItem } from "../src/domain/WriteItem.ts"
@@ -33,19 +33,19 @@ const sameAnswers = (fixture: StoreFixture): void => {
   const kinds: ReadonlyArray<readonly [string, ReadonlyArray<WriteItem>, WriteItem]> = [
     ["put of a free key", [], putOf(timer)],
     [
-      "put that replaces",
+      "put that replaces a timer",
       before,
       samplePut({ timerId: "repeated", createdAt: sampleNow + 1, fireAt: sampleNow + 4 }),
     ],
     ["change", before, changeOf(timer, { executeAt: sampleNow + 5 })],
     ["schedule of a free key", [], scheduleOf(timer)],
     [
-      "schedule that moves",
+      "schedule that moves a timer",
       before,
       scheduleOf(sampleTimer({ timerId: "repeated", createdAt: sampleNow + 1, fireAt: sampleNow + 4 })),
     ],
     [
-      "schedule of what is there",
+      "schedule of the current due time",
       before,
       scheduleOf(sampleTimer({ timerId: "repeated", createdAt: sampleNow + 1, fireAt: timer.fireAt })),
     ],
@@ -66,7 +66,7 @@ const sameAnswers = (fixture: StoreFixture): void => {
     ["outcome dropped", before, outcomeOf(timer, { to: "dropped", reason: "expired" })],
   ]
   for (const [title, prepared, item] of kinds) {
-    law(`a repeated ${title} is harmless and gets the same answer`, () =>
+    law(`a repeated ${title} changes nothing and gets the same answer`, () =>
       Effect.gen(function* () {
         const { store, write } = yield* owned
         yield* write(prepared)
@@ -79,7 +79,7 @@ const sameAnswers = (fixture: StoreFixture): void => {
     )
   }
 
-  law("a create repeated after its life has ended arms nothing", () =>
+  law("a create that is repeated after its life has ended arms nothing", () =>
     Effect.gen(function* () {
       const { store, write } = yield* owned
       const past = { timerId: "late", executeAt: sampleNow - 5, fireAt: sampleNow - 5 }
@@ -104,20 +104,20 @@ const change = changeOf(timer, { executeAt: sampleNow + 5 })
 const cancel = cancelOf(timer)
 const replacing = other()
 
-/** What was written before, and what comes marked then. */
+/** The title, the earlier writes, and the write that comes again marked. */
 type Case = readonly [string, ReadonlyArray<WriteItem>, WriteItem]
 
 const done = (fixture: StoreFixture): void => {
   const law = lawsOf(fixture)
   const cases: ReadonlyArray<Case> = [
     ["put of a free key", [], putOf(timer)],
-    ["put that replaces", [putOf(timer)], replacing],
+    ["put that replaces a timer", [putOf(timer)], replacing],
     ["change", [putOf(timer)], change],
     ["cancel", [putOf(timer)], cancel],
     ["cancel of a later life", [putOf(timer), cancelOf(timer), replacing], cancel],
   ]
   for (const [title, before, item] of cases) {
-    law(`a ${title} that was done gets the answer that it got`, () =>
+    law(`a ${title} that was done gets the same answer again`, () =>
       Effect.gen(function* () {
         const { store, write } = yield* owned
         yield* write(before)
@@ -129,7 +129,7 @@ const done = (fixture: StoreFixture): void => {
     )
   }
 
-  law("a cancel is told of its own deed, even if the key has another life by then", () =>
+  law("a repeated cancel gets its own result, even if the key has another life by then", () =>
     Effect.gen(function* () {
       const { store, write } = yield* owned
       const next = other()
@@ -139,7 +139,7 @@ const done = (fixture: StoreFixture): void => {
     }),
   )
 
-  law("a put whose timer has ended is told its end, even if the key has another life by then", () =>
+  law("a repeated put whose timer has ended gets that end, even if the key has another life by then", () =>
     Effect.gen(function* () {
       const { store, write } = yield* owned
       const next = other()
@@ -156,7 +156,7 @@ const done = (fixture: StoreFixture): void => {
 const notDone = (fixture: StoreFixture): void => {
   const law = lawsOf(fixture)
 
-  law("of a key of which nothing is known: a put is done, a change and a cancel find nothing", () =>
+  law("on an unknown key, a put is carried out, and a change and a cancel find nothing", () =>
     Effect.gen(function* () {
       const { store, write } = yield* owned
       const absent = sampleTimer()
@@ -172,7 +172,7 @@ const notDone = (fixture: StoreFixture): void => {
   )
 
   law(
-    "a create that is inserted again finds itself, or nothing, or what it cannot tell",
+    "a repeated insert finds its own timer, or a free key, or is unknown if other writes came in between",
     () =>
       Effect.gen(function* () {
         const { store, leases, write } = yield* owned
@@ -196,34 +196,34 @@ const writtenSince = (fixture: StoreFixture): void => {
   const before = [putOf(timer)]
   const first = other(past)
   const cases: ReadonlyArray<Case> = [
-    ["a put, replaced", [...before, replacing], putOf(timer)],
-    ["a put, replaced, that keeps what is there", [...before, replacing], putOf(timer, "keep")],
-    ["a put, replaced, that fails if something is there", [...before, replacing], putOf(timer, "fail")],
-    ["a put, replaced, its successor cancelled", [...before, replacing, cancel], putOf(timer)],
+    ["a put whose timer was replaced", [...before, replacing], putOf(timer)],
+    ["a keeping put whose timer was replaced", [...before, replacing], putOf(timer, "keep")],
+    ["a failing put whose timer was replaced", [...before, replacing], putOf(timer, "fail")],
+    ["a put whose timer was replaced by a cancelled one", [...before, replacing, cancel], putOf(timer)],
     [
-      "a put, replaced, its successor fired",
+      "a put whose timer was replaced by one that fired",
       [...before, replacing, outcomeOf(replacing.timer, delivered)],
       putOf(timer),
     ],
-    ["a put of what is there", before, other({ fireAt: timer.fireAt, payload: new Uint8Array([1]) })],
-    ["a put of the instant of what fired", [first, outcomeOf(first.timer, delivered)], other(past)],
-    ["a change, changed again", [...before, change, changeOf(timer, { executeAt: sampleNow + 6 })], change],
-    ["a change, cancelled", [...before, change, cancel], change],
+    ["a put of the pending timer", before, other({ fireAt: timer.fireAt, payload: new Uint8Array([1]) })],
+    ["a put for the instant of a timer that fired", [first, outcomeOf(first.timer, delivered)], other(past)],
+    ["a change before another", [...before, change, changeOf(timer, { executeAt: sampleNow + 6 })], change],
+    ["a change whose timer was cancelled", [...before, change, cancel], change],
     ["a change under a revision", [...before, change, replacing], { ...change, ifRevision: timer.revision }],
     [
-      "a change of what runs by then",
+      "a change of a timer whose attempt runs by then",
       [...before, change, replacing],
       { ...change, inFlight: replacing.timer.fireId },
     ],
     ["a change that may not have been done", before, change],
-    ["a cancel, and two lives since", [...before, cancel, replacing, cancelOf(timer), other()], cancel],
-    ["a cancel, and another life ended", [...before, cancel, replacing, cancelOf(timer)], cancel],
-    ["a cancel of what runs by then", before, { ...cancel, inFlight: timer.fireId }],
+    ["a cancel that two lives followed", [...before, cancel, replacing, cancelOf(timer), other()], cancel],
+    ["a cancel that another ended life followed", [...before, cancel, replacing, cancelOf(timer)], cancel],
+    ["a cancel of a timer whose attempt runs by then", before, { ...cancel, inFlight: timer.fireId }],
     ["a cancel under a revision", before, { ...cancel, ifRevision: timer.revision - 1 }],
     ["a cancel that may not have been done", before, cancel],
   ]
   for (const [title, writes, item] of cases) {
-    law(`${title}: nothing tells whether it was done, and nothing is done`, () =>
+    law(`${title} is answered as unknown when it is repeated, and changes nothing`, () =>
       Effect.gen(function* () {
         const { store, write } = yield* owned
         for (const each of writes) yield* write([each])
@@ -235,7 +235,7 @@ const writtenSince = (fixture: StoreFixture): void => {
     )
   }
 
-  law("a change whose arming has ended has no timer to answer with", () =>
+  law("a repeated change whose arming has ended is answered as unknown", () =>
     Effect.gen(function* () {
       const { write } = yield* owned
       const changed = timerIn(at(yield* write([putOf(timer), change]), 1))
@@ -244,7 +244,7 @@ const writtenSince = (fixture: StoreFixture): void => {
     }),
   )
 
-  law("it does not disturb its neighbours", () =>
+  law("an unknown repeat does not affect other items of the batch", () =>
     Effect.gen(function* () {
       const { write } = yield* owned
       yield* write([putOf(timer), replacing])

@@ -1,5 +1,5 @@
-// The laws of the TimerStore port that concern due times asked for over a bus: such a command may come twice,
-// late, or after another that was sent after it, and sets the due time only of what has not begun to fire.
+// The laws of the TimerStore port about due times that come over a bus. Such a command may come twice, late, or after a
+// command that was sent later. It sets the due time only of a timer that has not begun to fire.
 import { describe, expect, test } from "bun:test"
 import { Effect } from "effect"
 import { beginning } from "../src/domain/DueOrder.ts"
@@ -23,7 +23,7 @@ import {
 
 const asked = sampleNow + 100
 
-/** Of the same key each time, and another target than what a put makes. */
+/** A schedule of the same key each time, with another target than a put has. */
 const schedule = (given: SampleTimer = {}, rest: Parameters<typeof scheduleOf>[1] = {}) =>
   scheduleOf(
     sampleTimer({
@@ -55,7 +55,7 @@ export const timerStoreSchedulesSuite = (fixture: StoreFixture): void => {
 const setting = (fixture: StoreFixture): void => {
   const law = lawsOf(fixture)
 
-  law("of a key of which nothing is known creates it, as every way of reading shows", () =>
+  law("a schedule of an unknown key creates a timer, and every way of reading shows it", () =>
     Effect.gen(function* () {
       const { store, write, shardOf } = yield* owned
       const item = schedule({ executeAt: due })
@@ -71,7 +71,7 @@ const setting = (fixture: StoreFixture): void => {
     }),
   )
 
-  law("moves what is pending: a new arming, with the spec, payload and creation time that it had", () =>
+  law("a schedule arms a pending timer again and keeps its spec, payload and creation time", () =>
     Effect.gen(function* () {
       const { store, write, shardOf } = yield* owned
       const timer = sampleTimer({ timerId: "asked", payload: new Uint8Array([1, 2]), executeAt: due })
@@ -97,7 +97,7 @@ const setting = (fixture: StoreFixture): void => {
     }),
   )
 
-  law("that moved a timer in the millisecond of its creation is answered so again when it is repeated", () =>
+  law("a repeat of a schedule that moved a timer in the millisecond of its creation gets its answer", () =>
     Effect.gen(function* () {
       const { write } = yield* owned
       const timer = sampleTimer({ timerId: "asked", executeAt: due })
@@ -109,7 +109,7 @@ const setting = (fixture: StoreFixture): void => {
     }),
   )
 
-  law("of the due time that is there arms nothing, and remembers when it was asked for", () =>
+  law("a schedule of the current due time arms nothing and stores when it was asked for", () =>
     Effect.gen(function* () {
       const { store, write } = yield* owned
       const timer = sampleTimer({ timerId: "asked", payload: new Uint8Array([1]), executeAt: due })
@@ -134,10 +134,10 @@ const ignoring = (fixture: StoreFixture): void => {
     ["that was delivered", "finished", [outcomeOf(timer, delivered)], later],
     ["that was cancelled", "finished", [cancelOf(timer)], later],
     ["that is dead", "finished", [outcomeOf(timer, { to: "dead", reason: "refused" })], later],
-    ["set since it was sent", "outdated", [], schedule({ executeAt: due + 5, askedAt: sampleNow - 1 })],
+    ["set after the command", "outdated", [], schedule({ executeAt: due + 5, askedAt: sampleNow - 1 })],
   ]
   for (const [title, because, before, item] of cases) {
-    law(`of a timer ${title} is ignored and changes nothing`, () =>
+    law(`a schedule of a timer ${title} is ignored and changes nothing`, () =>
       Effect.gen(function* () {
         const { store, write } = yield* owned
         yield* write([putOf(timer)])
@@ -152,7 +152,7 @@ const ignoring = (fixture: StoreFixture): void => {
     )
   }
 
-  law("that created a life which has ended is not a new one when it comes again", () =>
+  law("a schedule that created a life that has ended creates no new one when it is repeated", () =>
     Effect.gen(function* () {
       const { store, write } = yield* owned
       const item = schedule({ executeAt: due })
@@ -164,7 +164,7 @@ const ignoring = (fixture: StoreFixture): void => {
     }),
   )
 
-  law("whose arming has ended does not use its fireId again, even if its sender's clock is ahead", () =>
+  law("a schedule whose arming has ended never reuses its fireId, even if its sender's clock is ahead", () =>
     Effect.gen(function* () {
       const { store, write } = yield* owned
       const item = schedule({ executeAt: due, askedAt: due + 1_000_000 })
@@ -179,7 +179,7 @@ const ignoring = (fixture: StoreFixture): void => {
 const orderOfSenders = (fixture: StoreFixture): void => {
   const law = lawsOf(fixture)
 
-  law("in whatever order commands come, the one sent last has its way", () =>
+  law("the command that was sent last wins, whatever the order of arrival", () =>
     Effect.gen(function* () {
       const { store, write } = yield* owned
       const sent = [3, 1, 4, 2, 4].map((order) =>
@@ -198,7 +198,7 @@ const orderOfSenders = (fixture: StoreFixture): void => {
     }),
   )
 
-  law("a replacement, a change and a re-arming take the place of what was asked for; a retry does not", () =>
+  law("a replacement, a change and a re-arming clear the asked time of a schedule; a retry keeps it", () =>
     Effect.gen(function* () {
       const { store, write } = yield* owned
       const rearmed = { to: "rearmed", executeAt: due + 9, fireId: sampleId(), latenessMs: 0 } as const
@@ -222,7 +222,7 @@ const contents = (fixture: StoreFixture): void => {
   const law = lawsOf(fixture)
   const retryPolicy = { ...sampleSpec.retryPolicy, maxAttempts: 3 }
 
-  law("with a payload or a retry policy sets these, too; without them a timer keeps its own", () =>
+  law("a schedule sets a payload and a retry policy if it has them; otherwise the timer keeps its own", () =>
     Effect.gen(function* () {
       const { store, write } = yield* owned
       const payload = new Uint8Array([1, 2])
@@ -245,12 +245,12 @@ const contents = (fixture: StoreFixture): void => {
 
 const cancelling = (fixture: StoreFixture): void => {
   const law = lawsOf(fixture)
-  /** Sent so much after the others. */
+  /** A cancel that was sent this much later than the other commands. */
   const cancel = (later: number, rest: Parameters<typeof scheduleOf>[1] = {}) =>
     schedule({ askedAt: asked + later, executeAt: asked + later }, { cancels: true, ...rest })
   const ignored = (because: Because): ScheduleAnswer => ({ result: "ignored", because })
 
-  law("a cancel ends what is pending, and the same again is answered the same", () =>
+  law("a cancel ends a pending timer, and a repeated cancel gets the same answer", () =>
     Effect.gen(function* () {
       const { store, write } = yield* owned
       const set = schedule({ executeAt: due, payload: new Uint8Array([1]) })
@@ -265,14 +265,14 @@ const cancelling = (fixture: StoreFixture): void => {
       const tally = yield* store.tally
       expect(tally).toMatchObject({ created: 1, cancelled: 1 })
       expect(isConserved(tally, 0)).toBe(true)
-      // A finished timer is not armed again over the bus, however late the command was sent.
+      // A command over the bus never arms a finished timer again, even if it was sent much later.
       const later = schedule({ executeAt: due + 9, askedAt: asked + 9 })
       expect(yield* write([later])).toEqual([ignored("finished")])
     }),
   )
 
   law(
-    "a cancel that was sent before what set the timer changes nothing; at the same millisecond it cancels",
+    "a cancel that was sent before the timer was set changes nothing; in the same millisecond it cancels",
     () =>
       Effect.gen(function* () {
         const { store, write } = yield* owned
@@ -284,7 +284,7 @@ const cancelling = (fixture: StoreFixture): void => {
       }),
   )
 
-  law("a cancel leaves an attempt alone that runs, and what has finished; between attempts it cancels", () =>
+  law("a cancel does not end a running attempt or a finished life; between attempts it cancels", () =>
     Effect.gen(function* () {
       const { store, write } = yield* owned
       const set = schedule({ executeAt: due })
@@ -302,7 +302,7 @@ const cancelling = (fixture: StoreFixture): void => {
     }),
   )
 
-  law("a cancel that comes first holds back the older command that it was meant for, and no later one", () =>
+  law("a cancel that arrives first holds back the older command that it was sent for, and no later one", () =>
     Effect.gen(function* () {
       const { store, write } = yield* owned
       const first = cancel(5)
@@ -314,7 +314,7 @@ const cancelling = (fixture: StoreFixture): void => {
         expect(yield* write([older])).toEqual([ignored("outdated")])
       }
       expect(yield* write([cancel(4)])).toEqual([ignored("finished")])
-      // A later cancel holds back more.
+      // A later cancel holds back more commands.
       expect(yield* write([cancel(7)])).toEqual([{ result: "cancelled" }])
       expect(yield* write([schedule({ executeAt: due, askedAt: asked + 6 })])).toEqual([ignored("outdated")])
       const newer = schedule({ executeAt: due, askedAt: asked + 8 })
@@ -324,7 +324,7 @@ const cancelling = (fixture: StoreFixture): void => {
     }),
   )
 
-  law("in whatever order a command and its cancel come, the timer does not fire", () =>
+  law("a timer does not fire if its cancel was sent last, whatever the order of arrival", () =>
     Effect.gen(function* () {
       const { store, write } = yield* owned
       for (const [index, order] of [
@@ -345,7 +345,8 @@ const cancelling = (fixture: StoreFixture): void => {
 
 const durability = (fixture: StoreFixture): void => {
   const { reopened } = fixture
-  const title = "what was asked for, and when, is there when the store is opened again"
+  const title =
+    "a due time and the time at which it was asked for are still there after the store is opened again"
   if (typeof reopened !== "function") {
     test.skip(`${title} (skipped: ${reopened.skipped})`, () => {})
     return

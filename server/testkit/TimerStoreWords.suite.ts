@@ -1,5 +1,5 @@
-// The laws of the TimerStore port that concern words: tags and correlation ids, by which timers and lives are found. A list
-// by a word behaves like any other list: order, bounds, pages, counts.
+// The laws of the TimerStore port about words. Words are tags and correlation ids, and timers and lives are found by
+// them. A list by a word behaves like any other list in order, bounds, pages and counts.
 import { describe, expect } from "bun:test"
 import { Effect } from "effect"
 import { compareDue } from "../src/domain/DueOrder.ts"
@@ -132,7 +132,7 @@ const wordLaws = (fixture: StoreFixture): void => {
     }),
   )
 
-  law("a timer that moves, changes its tags or is replaced is found by what it has now", () =>
+  law("a timer that moves, changes its tags or is replaced is found by its current words", () =>
     Effect.gen(function* () {
       const { write } = yield* owned
       const first = sampleTimer({ timerId: "first", fireAt: sampleNow + 1, tags: ["a", "b"] })
@@ -156,7 +156,7 @@ const wordLaws = (fixture: StoreFixture): void => {
     }),
   )
 
-  law("words go with what has them: by a replay, a discard, a prune", () =>
+  law("a replay, a discard and a prune remove the words of the removed life", () =>
     Effect.gen(function* () {
       const { store, write } = yield* owned
       const timers = ["replayed", "discarded", "pruned", "kept"].map((timerId) =>
@@ -187,7 +187,7 @@ const wordLaws = (fixture: StoreFixture): void => {
     }),
   )
 
-  law("a create without an owner is found by its words", () =>
+  law("a timer that was created without an owner is found by its words", () =>
     Effect.gen(function* () {
       const { store } = yield* owned
       const put = samplePut({ tags: ["a"], correlationId: "order-1" })
@@ -201,7 +201,7 @@ const wordLaws = (fixture: StoreFixture): void => {
     }),
   )
 
-  law("a cursor of a walk by a word goes on with that word alone", () =>
+  law("a cursor of a walk by a word works only with that word", () =>
     Effect.gen(function* () {
       const { store, write } = yield* owned
       yield* write([1, 2, 3].map(() => samplePut({ tags: ["a", "b"], correlationId: "order-1" })))

@@ -1,6 +1,6 @@
-// A window driven as the engine drives it, against a store that is a plain map: writes are queued,
-// committed and answered one step at a time, reads begin, see the store and end one step at a time, and
-// anything may happen between. After each step the horizon's promise is checked.
+// A window that the model drives as the engine does, against a store that is a plain map. Writes are queued, committed
+// and answered one step at a time. Reads begin, see the store and end one step at a time. Anything may happen between
+// two steps. After each step the model checks the horizon's promise.
 import { expect } from "bun:test"
 import { compareDue, isBefore } from "../src/domain/DueOrder.ts"
 import type { Timer, TimerHead, Uuid } from "../src/domain/Timer.ts"
@@ -10,10 +10,10 @@ import { type Load, type Read, Window, type WindowLimits } from "../src/engine/w
 import { sampleTimer } from "./timers.ts"
 
 export const modelLimits: WindowLimits = { timers: 8, bytes: 1 << 20, page: 3, lookAheadMs: 20 }
-/** Here it is the weight of the timers that fills the window: some weigh a few times what others do. */
+/** With these limits the bytes of the timers fill the window. Some timers are a few times larger than others. */
 export const heavyLimits: WindowLimits = { timers: 60, bytes: 9_000, page: 3, lookAheadMs: 20 }
 
-/** More reads than there are timers in the model: past this the window reads in circles. */
+/** More reads than the model has timers. More than this mean an endless loop. */
 const readsInARow = 60
 
 type Write =
@@ -32,7 +32,7 @@ type Answer =
   | { readonly kind: "offer"; readonly timer: Timer }
   | { readonly kind: "forget" }
   | { readonly kind: "stale"; readonly entry: Entry }
-  /** The store was not changed, and does not say what it has. */
+  /** The store was not changed, and the answer does not say what it holds. */
   | { readonly kind: "ignored" }
 
 const uuidOf = (write: Write): Uuid => {
@@ -75,7 +75,7 @@ export class WindowModel {
       mayStart: () => true,
       readAgain: () => {},
       get window(): Window {
-        throw new Error("entries here are started by the model itself")
+        throw new Error("the model itself starts the entries here")
       },
     }
     this.window = new Window(home, limits, {
@@ -92,12 +92,14 @@ export class WindowModel {
     this.#enqueue({ kind: "put", timer: this.#timer(key, inMs) })
   }
 
-  /** Creates it, or moves it unless it has begun to fire, or is later news than this. */
+  /**
+   * Creates the timer, or moves it. It does nothing if the timer has begun to fire or was set later than this command.
+   */
   schedule(key: number, inMs: number, isOutdated = false): void {
     this.#ask(this.#timer(key, inMs), isOutdated, false)
   }
 
-  /** Takes it back unless an attempt runs, or it is later news than this. */
+  /** Cancels the timer unless an attempt runs, or the timer was set later than this command. */
   unschedule(key: number, isOutdated = false): void {
     this.#ask(this.#timer(key, 0), isOutdated, true)
   }
@@ -127,7 +129,7 @@ export class WindowModel {
     this.#queue.push(write)
   }
 
-  /** The store has the next write; its answer is still on the way. */
+  /** Stores the next write. Its answer is still on the way. */
   commit(): void {
     const write = this.#committed === undefined ? this.#queue.shift() : undefined
     if (write !== undefined) this.#committed = { write, answer: this.#applied(write) }
@@ -143,7 +145,7 @@ export class WindowModel {
       const row = this.#store.get(timer.uuid)
       const hasBegun = row !== undefined && (row.fireId === inFlight || (row.attempts > 0 && !cancels))
       if (hasBegun || (row !== undefined && isOutdated)) return { kind: "ignored" }
-      // A write before it may have armed it anew: that must not have started since.
+      // An earlier write may have armed the timer again. That arming must not have started since.
       expect(row === undefined || !this.fired.includes(armingOf(row))).toBe(true)
       if (cancels) {
         this.#store.delete(timer.uuid)
@@ -168,22 +170,22 @@ export class WindowModel {
     return { kind: "offer", timer: next }
   }
 
-  /** The answer arrives: what ShardLoop does with it. */
+  /** The answer arrives, and the model does what ShardLoop does with it. */
   answer(): void {
     if (this.#committed === undefined) return
     const { write, answer } = this.#committed
     this.#committed = undefined
     const uuid = uuidOf(write)
-    // Neither changed the store: the row that a running read has stands.
+    // Neither answer changed the store, so a row from a running read is still valid.
     if (answer.kind !== "ignored" && answer.kind !== "stale") this.window.touch(uuid)
     if (answer.kind === "offer") this.window.offer(answer.timer)
     if (answer.kind === "forget") this.window.forget(uuid)
-    // Only a write of the same key can have made it stale, so its entry is superseded by now.
+    // Only a write of the same key can have made the answer stale, so its entry is superseded by now.
     if (answer.kind === "stale") expect(answer.entry.isSuperseded).toBe(true)
     if (write.kind !== "outcome") this.window.noteAnswer(write, uuid)
   }
 
-  /** All that is queued is committed and answered. */
+  /** Commits and answers all queued writes. */
   writeAll(): void {
     while (this.#queue.length > 0 || this.#committed !== undefined) {
       this.commit()
@@ -197,7 +199,7 @@ export class WindowModel {
     this.nowMs += ms
   }
 
-  /** The clock was wrong. */
+  /** Sets the clock back, because it was wrong. */
   setBack(ms: number): void {
     this.nowMs = Math.max(0, this.nowMs - ms)
   }
@@ -208,7 +210,7 @@ export class WindowModel {
     for (const entry of due) this.#ready.add(entry)
   }
 
-  /** Starts attempts as far as there is room; a hanging far side leaves none. */
+  /** Starts attempts while there is room. A hanging target leaves no room. */
   start(inFlight: number): void {
     for (const entry of [...this.#ready].sort(compareDue)) {
       if (this.#flying.length >= inFlight) return
@@ -222,7 +224,7 @@ export class WindowModel {
         continue
       }
       const row = this.#store.get(entry.uuid)
-      // Never early, never cancelled, never an old arming.
+      // An attempt never starts early, after a cancel, or for an old arming.
       expect(entry.fireAt).toBeLessThanOrEqual(this.nowMs)
       expect(row === undefined ? "cancelled" : armingOf(row)).toBe(armingOf(entry.timer))
       this.window.start(entry)
@@ -239,7 +241,7 @@ export class WindowModel {
     this.#enqueue({ kind: "outcome", entry, retryAt })
   }
 
-  // ── Reads, one at a time as the reading loop makes them ───────────────────────────────────────
+  // ── Reads, one at a time, as in the reading loop ──────────────────────────────────────────────
 
   beginLoad(isOfNamespace: boolean): void {
     if (this.isReading) return
@@ -252,7 +254,7 @@ export class WindowModel {
     if (!this.isReading) this.#sweep = this.window.beginRead()
   }
 
-  /** The store answers the read; the reply is still on the way. */
+  /** The store answers the read. The reply is still on the way. */
   snapshot(): void {
     if (this.#load !== undefined && this.#loaded === undefined) {
       const { exclusiveAfter, inclusiveUntilMs, limit, only, except = [] } = this.#load
@@ -276,14 +278,14 @@ export class WindowModel {
     }
     if (this.#sweep !== undefined && (this.#swept !== undefined || hasFailed)) {
       this.window.endRead(this.#sweep)
-      // Nobody writes behind the owner's back here, so a sweep finds nothing to rescue.
+      // In this model nothing writes without the owner, so a sweep finds nothing to rescue.
       expect(this.window.missing(this.#swept ?? [], this.#sweep)).toEqual([])
       this.#sweep = undefined
       this.#swept = undefined
     }
   }
 
-  /** Reads for as long as the window asks for it, as the reading loop does, while nothing else happens. */
+  /** Reads for as long as the window asks for it, as the reading loop does. Nothing else happens in between. */
   readOn(): void {
     this.snapshot()
     this.finishRead(false)
@@ -300,9 +302,9 @@ export class WindowModel {
     this.#checkNobodyInNeed()
   }
 
-  /** Whose timers are due has some of them in memory, however little room there is. */
+  /** A namespace that has due timers has some of them in memory, even if there is little room. */
   #checkNobodyInNeed(): void {
-    // A timer whose cancel is on its way is here still.
+    // A timer whose cancel is on its way is still in memory.
     if (this.#queue.length > 0 || this.#committed !== undefined) return
     const served = new Set<string>()
     for (const timer of this.#store.values()) {
@@ -323,26 +325,26 @@ export class WindowModel {
     return [...this.#store.values()].filter(matches).sort(compareDue)
   }
 
-  // ── What must hold ────────────────────────────────────────────────────────────────────────────
+  // ── Invariants ────────────────────────────────────────────────────────────────────────────────
 
   check(): void {
     const { window } = this
     for (const timer of this.#store.values()) {
-      // A write whose answer is on the way decides for itself when it arrives.
+      // A write whose answer is on the way changes the window when it arrives.
       if (window.writesQueuedOf(timer.uuid) > 0) continue
       const entry = window.entryOf(timer.uuid)
       if (entry?.state === "settling") continue
       if (isBefore(window.horizonFor(timer.namespace), timer)) continue
       expect(entry === undefined ? "not in memory" : armingOf(entry.timer)).toBe(armingOf(timer))
     }
-    // Attempts under way, and those whose outcome is not answered yet, are bounded elsewhere.
+    // Other tests check the limits of running attempts and of attempts whose outcome has no answer yet.
     const settling =
       this.#queue.filter(({ kind }) => kind === "outcome").length + (this.#committed === undefined ? 0 : 1)
     expect(window.size).toBeLessThanOrEqual(this.#limits.timers + this.#flying.length + settling)
     expect(new Set(this.fired).size).toBe(this.fired.length)
   }
 
-  /** With the far side well again and nothing new, all that is pending fires. */
+  /** When targets are healthy again and nothing new comes, all pending timers fire. */
   runOut(): void {
     for (let round = 0; round < 200 && !this.#isOver; round++) {
       while (this.#flying.length > 0) this.finishAttempt(0, undefined)

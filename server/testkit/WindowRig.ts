@@ -1,5 +1,5 @@
-// A window that a test fills by hand, to a state that would take the engine long to come to: some timers in memory,
-// some under way, horizons here and there. Then it is asked what it would read next.
+// A window that a test fills by hand, to a state that the engine would reach only after a long time: some timers in
+// memory, some attempts running, horizons at different places. The test then asks what the window would read next.
 import { expect } from "bun:test"
 import type { Timer } from "../src/domain/Timer.ts"
 import type { Home } from "../src/engine/window/Entry.ts"
@@ -28,14 +28,14 @@ export class WindowRig {
     )
   }
 
-  /** So many timers of a namespace, due so long from now. */
+  /** Makes this many timers of a namespace, due after this time. */
   timers(namespace: string, count: number, inMs: number, rest: SampleTimer = {}): ReadonlyArray<Timer> {
     return Array.from({ length: count }, () =>
       sampleTimer({ namespace, executeAt: this.nowMs + inMs, ...rest }),
     )
   }
 
-  /** They are in memory, wherever the horizon lies. */
+  /** Puts the timers into memory, wherever the horizon is. */
   hold(timers: ReadonlyArray<Timer>): ReadonlyArray<Timer> {
     const read = this.window.beginRead()
     for (const timer of timers) expect(this.window.rescue(timer, read)).toBe(true)
@@ -43,12 +43,12 @@ export class WindowRig {
     return timers
   }
 
-  /** What is due is ready from now on. */
+  /** Due timers are ready from now on. */
   takeDue(): void {
     this.window.takeDue(this.nowMs, Number.POSITIVE_INFINITY)
   }
 
-  /** A namespace whose due timers have piled up; those are under way, so that they take no room. */
+  /** Excludes a namespace, because it has too many due timers. Their attempts run, so they take no room. */
   exclude(namespace: string): ReadonlyArray<Timer> {
     const due = this.hold(this.timers(namespace, 11, -1))
     for (const entry of this.window.takeDue(this.nowMs, Number.POSITIVE_INFINITY)) this.window.start(entry)
@@ -56,24 +56,24 @@ export class WindowRig {
     return due
   }
 
-  /** They have ended. */
+  /** Removes the timers, as if they had ended. */
   forget(timers: ReadonlyArray<Timer>): void {
     for (const { uuid } of timers) this.window.forget(uuid)
   }
 
-  /** The next page of the main horizon is these. */
+  /** Loads these rows as the next page of the main horizon. */
   load(rows: ReadonlyArray<Timer>): void {
     const load = this.window.beginLoad(this.nowMs)
     if (load === undefined) throw new Error("the window reads nothing")
     this.window.finishLoad(load, rows)
   }
 
-  /** The next page of an excluded namespace, as the window asks for it. */
+  /** Begins the next page of an excluded namespace, as the window asks for it. */
   beginNamespaceLoad(): Load | undefined {
     return this.window.beginNamespaceLoad(this.nowMs)
   }
 
-  /** How many of these are in memory. */
+  /** How many of these timers are in memory. */
   has(timers: ReadonlyArray<Timer>): number {
     return timers.filter(({ uuid }) => this.window.entryOf(uuid) !== undefined).length
   }

@@ -1,4 +1,4 @@
-// Puts an item into a memory database behind the back of every node: without a fence, an owner or a number.
+// Puts an item into a memory database without the knowledge of any node: no fence, no owner, no number.
 import { decide } from "../src/domain/decide.ts"
 import { keyOfItem, livesNamedBy, type WriteAnswer, type WriteItem } from "../src/domain/WriteItem.ts"
 import { keyChangeOf } from "../src/stores/keyChangeOf.ts"

@@ -1,10 +1,10 @@
-// The ways in which the file of an SQLite store is damaged: each is done to a real file that is closed.
+// The ways in which the file of an SQLite store can be damaged. Each is applied to a real, closed file.
 import { readFileSync, writeFileSync } from "node:fs"
 import { casesOf } from "./effort.ts"
 
 export interface FileDamage {
   readonly name: string
-  /** What is left of the file's bytes. */
+  /** The bytes of the file after the damage. */
   readonly of: (bytes: Buffer) => Buffer
 }
 
@@ -13,7 +13,7 @@ const filled = (name: string, byte: number, from: number, until: number): FileDa
   of: (bytes) => bytes.fill(byte, from, until),
 })
 
-/** Nothing can be read any more. The places are those of SQLite's file format. */
+/** Damage after which nothing can be read any more. The offsets come from SQLite's file format. */
 const everyKind: ReadonlyArray<FileDamage> = [
   filled("header", 0x00, 0, 100),
   filled("header", 0xff, 0, 100),
@@ -37,10 +37,10 @@ const everyKind: ReadonlyArray<FileDamage> = [
   { name: "file cut in the middle", of: (bytes) => bytes.subarray(0, bytes.length >> 1) },
 ]
 
-/** The kinds that are tried: in the fast run, some of them. */
+/** The kinds that the tests try. The fast run tries some of them. */
 export const unreadable: ReadonlyArray<FileDamage> = casesOf(everyKind)
 
-/** It can still be read, and cannot be written. */
+/** The file can still be read, but not written. */
 export const unwritable = filled("write version", 0xff, 18, 19)
 
 export const damageFile = (path: string, { of }: FileDamage): Buffer => {

@@ -1,5 +1,5 @@
-// How many random cases the tests try. The runner of the tests chooses: few for an answer within a minute, the usual
-// number before a commit, ten times as many now and then. Nothing else reads PUNCTUAL_EFFORT.
+// How many random cases the tests try. The test runner chooses: few for a result within a minute, the usual number
+// before a commit, and ten times as many now and then. Nothing else reads PUNCTUAL_EFFORT.
 
 const efforts = {
   fast: { shareOfRuns: 1 / 4, seeds: 20 },
@@ -19,15 +19,15 @@ const chosen = (): (typeof efforts)[keyof typeof efforts] => {
 
 const { shareOfRuns, seeds } = chosen()
 
-/** The runs of a property or model test that usually does `usualRuns`. */
+/** The number of runs of a property or model test that usually makes `usualRuns`. */
 export const runsOf = (usualRuns: number): number => Math.ceil(usualRuns * shareOfRuns)
 
-/** Of a list of cases, those that are tried: all, or in the fast run every fourth. */
+/** The cases that the tests try: all of the list, or every fourth in the fast run. */
 export const casesOf = <Case>(cases: ReadonlyArray<Case>): ReadonlyArray<Case> =>
   shareOfRuns < 1 ? cases.filter((_, index) => index % 4 === 0) : cases
 
-/** The time limit of such a test, which usually is `usualMs`. It only keeps a hanging test from running on. */
+/** The time limit of such a test, which usually is `usualMs`. The limit only ends a hanging test. */
 export const timeLimitMsOf = (usualMs: number): number => Math.ceil(usualMs * Math.max(1, shareOfRuns))
 
-/** The worlds that the simulator's own test goes through. */
+/** How many worlds the simulator's own test runs. */
 export const simulatedSeeds: number = seeds

@@ -1,5 +1,5 @@
-// Waits for what another process brings about: it asks again and again, within a bound that is generous
-// because it only tells "slow" from "never".
+// Waits for something that another process does. It asks again and again. The time limit is generous, because it only
+// separates slow from never.
 
 const askEveryMs = 10
 

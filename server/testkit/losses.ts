@@ -1,5 +1,5 @@
-// What was acknowledged and is nowhere to be found. An arming may be gone for many good reasons: this knows them, and
-// whatever none of them explains was lost.
+// Finds timers that were acknowledged and are missing. An arming may be gone for many good reasons. This file knows
+// them. An arming that none of them explains was lost.
 import { type Arming, type KeyHistory, nameOf } from "./HistoryIndex.ts"
 import { type Violation, violation } from "./Violation.ts"
 
@@ -9,8 +9,8 @@ export const losses = (history: KeyHistory, dueUntilMs: number): ReadonlyArray<V
 ]
 
 /**
- * An acknowledged arming is delivered, dead, not yet due, or ended by someone who asked for that. What is due is not
- * pending any more, whether or not anyone was told of it.
+ * An acknowledged arming is delivered, dead, not yet due, or ended by a request. A due timer is not pending any more,
+ * whether or not a client was told about it.
  */
 const lost = (history: KeyHistory, dueUntilMs: number): ReadonlyArray<Violation> =>
   history.armings.flatMap((arming) => {
@@ -23,7 +23,7 @@ const lost = (history: KeyHistory, dueUntilMs: number): ReadonlyArray<Violation>
     if (!isAcknowledged || isDelivered(arming) || arming.finished?.state === "dead") return []
     if (arming.finished?.state === "delivered") {
       return [
-        violation("noLoss", `${who} is delivered by the store's account, but its target did not get it`),
+        violation("noLoss", `${who} is delivered according to the store, but its target did not get it`),
       ]
     }
     if (isCancelledAsAsked(history, arming) || isReplacedAsAsked(history, arming)) return []
@@ -31,7 +31,7 @@ const lost = (history: KeyHistory, dueUntilMs: number): ReadonlyArray<Violation>
     return [violation("noLoss", `${who} was neither delivered nor cancelled, and is not in the store`)]
   })
 
-/** Whoever repeats a create and is told that it is there already, or was, may rely on that. */
+/** A client that repeats a create and hears that the timer exists, or has existed, may rely on that. */
 const confirmedInVain = ({ key, asks, armings, discards }: KeyHistory): ReadonlyArray<Violation> => {
   const confirmed = asks.find(
     ({ request, answer }) =>
@@ -42,10 +42,10 @@ const confirmedInVain = ({ key, asks, armings, discards }: KeyHistory): Readonly
   const isSeen = armings.some(({ attempts, pending, finished }) =>
     [...attempts, pending, finished].some((trace) => trace !== undefined),
   )
-  // What expired and was discarded then leaves none.
+  // A timer that expired and was then discarded leaves no trace.
   return confirmed === undefined || isSeen || discards.length > 0
     ? []
-    : [violation("noLoss", `${nameOf(key)}, which a create was told of, has left no trace`)]
+    : [violation("noLoss", `${nameOf(key)} has left no trace, though a create was told that it exists`)]
 }
 
 const isDelivered = ({ attempts }: Arming): boolean =>
@@ -62,7 +62,7 @@ const isCancelledAsAsked = ({ asks }: KeyHistory, { finished, madeBy }: Arming):
         asked.answer.result === "inFlight"),
   )
 
-/** By the next arming of its key, unless that one was told that it found the key free. */
+/** The next arming of the key replaced it, unless the answer to that arming said that the key was free. */
 const isReplacedAsAsked = ({ armings, unknownArmings }: KeyHistory, arming: Arming): boolean => {
   const successor = armings.find(({ revision }) => revision > arming.revision)
   if (successor === undefined) return false
@@ -72,8 +72,8 @@ const isReplacedAsAsked = ({ armings, unknownArmings }: KeyHistory, arming: Armi
 }
 
 /**
- * A dead letter that was replayed is a dead letter no more, nor is one that was discarded. What a replay armed is
- * judged by itself; the tally tells of what went away otherwise.
+ * A dead letter that was replayed or discarded is not a dead letter any more. The timer that a replay armed is judged
+ * by itself. The tally shows all other removals.
  */
 const isDisposedOfAsAsked = ({ replays, discards }: KeyHistory, { madeBy }: Arming): boolean =>
   [...replays, ...discards].some(({ answeredAt }) => answeredAt > (madeBy?.sentAt ?? 0))

@@ -1,5 +1,5 @@
-// Damage to the rows of a memory database. They are no texts that could be cut, so that a row becomes what a cut text would
-// be read as.
+// Damages rows of a memory database. These rows are not texts that could be cut. A damaged row therefore becomes the
+// value that a store reads from a cut text.
 import { Effect } from "effect"
 import type { FinishedLife, Spec, Timer } from "../src/domain/Timer.ts"
 import { shardOf } from "../src/domain/TimerKey.ts"
@@ -25,5 +25,5 @@ const setSpec = (database: MemoryDatabase, row: Timer | FinishedLife, spec: Spec
           finished: { ...row, spec },
         },
   )
-  if (!isDone) throw new Error(`there is no such row of ${row.timerId}`)
+  if (!isDone) throw new Error(`there is no row of ${row.timerId} like this`)
 }

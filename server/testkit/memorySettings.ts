@@ -1,4 +1,4 @@
-// The settings in a memory database, read and written at once, by someone who is at the store itself.
+// Reads and writes the settings in a memory database at once, without a node.
 import { documentsIn } from "@punctual/documents/memory/MemoryDocuments"
 import { Effect } from "effect"
 import { type SettingsRecord, SettingsRecords } from "../src/engine/namespaces/SettingsRecords.ts"
@@ -7,7 +7,7 @@ import type { MemoryDatabase } from "../src/stores/memory/MemoryDatabase.ts"
 export const settingsIn = (database: MemoryDatabase, namespace: string): SettingsRecord =>
   Effect.runSync(recordsIn(database).get(namespace))
 
-/** In place of whatever is there. */
+/** Replaces the current settings. */
 export const setIn = (
   database: MemoryDatabase,
   namespace: string,

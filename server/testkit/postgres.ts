@@ -1,5 +1,5 @@
-// PostgreSQL stores on a server of the test's own, for suites and tests. A server is started once for a test file,
-// and every store has a schema of its own on it.
+// PostgreSQL stores on a server that the tests start, for suites and tests. Each test file starts one server, and every
+// store has its own schema on it.
 import { afterAll, beforeAll } from "bun:test"
 import { SQL } from "bun"
 import { Effect, Layer } from "effect"
@@ -14,7 +14,7 @@ import type { StorageFixture } from "./ShardStorage.suite.ts"
 import type { StoreFixture } from "./StoreFixture.ts"
 import { sampleTimer } from "./timers.ts"
 
-/** A server for the tests of the `describe` that this is called in. */
+/** A server for the tests of the current `describe`. */
 export const serverForTests = (
   kind: PostgresKind,
   options: PostgresServerOptions = {},

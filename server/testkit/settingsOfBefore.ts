@@ -1,10 +1,11 @@
-// Settings as stores kept them before they became documents, and what must have become of them.
+// Settings in the form that stores had before settings became documents, and the documents that the migration must make
+// of them.
 import { expect } from "bun:test"
 import { Effect, type Layer } from "effect"
 import { SettingsRecords, serviceRecord } from "../src/engine/namespaces/SettingsRecords.ts"
 import type { Store } from "./StoreFixture.ts"
 
-/** Of one namespace the text is damaged. */
+/** The text of one namespace is damaged. */
 export const settingsOfBefore = `INSERT INTO namespaces (namespace, settings, version, updated_at) VALUES
   ('shop', '{"maxPending":5}', 3, 30),
   ('${serviceRecord}', '{"pause":{"sinceMs":9,"kind":"asked"}}', 7, 70),
@@ -26,6 +27,6 @@ export const expectMovedSettings = (store: Layer.Layer<Store, unknown>): Promise
       { namespace: "reset", settings: {}, version: 12, updatedAt: 120 },
     ])
     const again = { namespace: "shop", settings: { maxPending: 6 }, version: 3, updatedAt: 31 }
-    // A node that has read up to version 12 learns of this write.
+    // A node that has read up to version 12 sees this write.
     expect(yield* settings.put(again)).toEqual({ ...again, version: 13 })
   }).pipe(Effect.provide(store), Effect.scoped, Effect.runPromise)

@@ -46,8 +46,8 @@ export const sqliteAt = (path: string, options: { readonly shards: number }) =>
   SqliteStore.layer({ path, shards: options.shards, workerUrl: sqliteWorkerUrl })
 
 /**
- * The storage as the store's writer thread has it, in the test's own thread: there a write runs all its steps in one
- * transaction, and the suite takes them one by one.
+ * The storage of the store's writer thread, in the test's own thread. In the writer thread, a write runs all its steps
+ * in one transaction; the suite takes them one by one.
  */
 export const sqliteStorageFixture: StorageFixture = {
   name: "sqlite",
@@ -132,7 +132,7 @@ export const sqliteFixture: StoreFixture = {
   },
 }
 
-/** On a connection of its own, as another program would. */
+/** Uses its own connection, as another program would. */
 const damageIn = (path: string): RowDamage["Service"] => {
   const set = (row: Timer | FinishedLife, texts: Readonly<Record<string, string | null>>) =>
     Effect.sync(() => {

@@ -1,7 +1,7 @@
-// A process of its own over an SQLite store, to be killed by tests: it claims every shard, writes so
-// many timers, names on its standard output each whose write was acknowledged, and then holds the
-// store until it is killed or its standard input ends.
-//   bun sqliteNode.ts <path> <shards> <timers>
+// A separate process over an SQLite store that tests can kill. It claims every shard and writes this many timers. It
+// prints the id of each acknowledged write on its standard output. Then it holds the store until it is killed or its
+// standard input ends.
+// bun sqliteNode.ts <path> <shards> <timers>
 import { writeSync } from "node:fs"
 import { Effect } from "effect"
 import { owned } from "./StoreFixture.ts"

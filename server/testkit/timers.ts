@@ -1,5 +1,5 @@
-// Sample timers and items for suites and tests: complete, valid, and told apart by a counter instead
-// of chance, so that a failing test reads the same each time.
+// Sample timers and items for suites and tests. They are complete and valid. A counter makes their ids distinct,
+// instead of randomness, so that a failing test reads the same each time.
 import { withAttempt } from "../src/domain/AttemptLog.ts"
 import { endOfLife } from "../src/domain/decide.ts"
 import type { FinishedLife, Spec, Timer, TimerKey } from "../src/domain/Timer.ts"
@@ -24,7 +24,7 @@ import type {
   Then,
 } from "../src/domain/WriteItem.ts"
 
-/** The instant at which samples are created. */
+/** When samples are created. */
 export const sampleNow = 1_750_000_000_000
 
 export const sampleSpec: Spec = {
@@ -46,7 +46,7 @@ export const sampleSpec: Spec = {
 
 let ids = 0
 
-/** Shaped like a UUID v7, and never the same twice in a process. */
+/** Has the form of a UUID v7, and is unique within the process. */
 export const sampleId = (): string => {
   const number = (++ids).toString(16).padStart(12, "0")
   return `01976f5e-7c00-7000-8000-${number}`
@@ -57,7 +57,7 @@ export interface SampleTimer extends Partial<Omit<Timer, keyof TimerKey>> {
   readonly timerId?: string
 }
 
-/** Due in an hour unless said otherwise; `executeAt` and `fireAt` follow each other. */
+/** Due in an hour by default. `executeAt` and `fireAt` follow each other. */
 export const sampleTimer = (given: SampleTimer = {}): Timer => {
   const { namespace = "shop", timerId = sampleId(), ...rest } = given
   const executeAt = given.executeAt ?? given.fireAt ?? sampleNow + 3_600_000
@@ -86,7 +86,7 @@ export const putOf = (timer: Timer, onExisting: OnExisting = "replace"): Put => 
   madeCorrelationId: false,
 })
 
-/** Asked for when it is received, unless said otherwise. */
+/** Asked for at the time of receipt by default. */
 export const scheduleOf = (timer: Timer, rest: Partial<Omit<Schedule, "timer">> = {}): Schedule => ({
   kind: "schedule",
   timer: { ...timer, askedAt: timer.askedAt ?? timer.createdAt },
@@ -148,7 +148,7 @@ export const delivered: Then = { to: "delivered", latenessMs: 5 }
 
 export const onlyKey = ({ namespace, timerId, uuid }: TimerKey): TimerKey => ({ namespace, timerId, uuid })
 
-/** A value of its kind that no other field has. */
+/** A value of this kind that no other field has. */
 const fieldValue = ({ kind }: TimerField, index: number): unknown => {
   switch (kind) {
     case "state":
@@ -183,5 +183,5 @@ export const fullLife = (timerId: string): FinishedLife => ({
   ...allFields(finishedFields),
 })
 
-/** What only a request of its own, or the end of a life, gives to a timer: the added fields of the table. */
+/** All added fields of the table. A timer gets them only from a request for them, or from the end of a life. */
 export const allAdded = (): AddedTerms => allFields(addedFields) as AddedTerms

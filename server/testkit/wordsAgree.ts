@@ -1,4 +1,5 @@
-// The index of words beside the rows that it is of: scans by word find what has the word, at its place, and nothing else.
+// Compares the index of words with the rows. A scan by a word finds exactly the rows that have the word, at their
+// places.
 import { expect } from "bun:test"
 import { Effect } from "effect"
 import { wordOfCorrelation, wordOfTag } from "../src/domain/words.ts"
@@ -6,10 +7,10 @@ import type { Scan, ScannedHead, ShardStorage } from "../src/ports/ShardStorage.
 
 const states = ["pending", "delivered", "cancelled", "dead"] as const
 
-/** More than any test has of one state. */
+/** More rows than any test has in one state. */
 const limit = 1_000
 
-/** Of all rows of the namespace, each word in both directions; `others` are words that rows may have had. */
+/** Checks each word of all rows of the namespace, in both directions. `others` are words that rows may have had. */
 export const expectWordsAgree = Effect.fnUntraced(function* (
   storage: ShardStorage["Service"],
   namespace: string,

@@ -18,8 +18,8 @@ const join = (
     endMs,
   )
 
-describe("what a kill costs", () => {
-  test("timers delivered before it are not counted; those due after it are", () => {
+describe("the cost of a kill", () => {
+  test("does not count timers delivered before it, and counts those due after it", () => {
     expect(join({ before: 900, after: 1_100 }, [["before", 901]], [["after", 1_350]])).toEqual({
       latenessMs: [250],
       undelivered: 0,
@@ -27,11 +27,11 @@ describe("what a kill costs", () => {
     })
   })
 
-  test("what was due before and had not come is counted from its own time", () => {
+  test("counts timers that were due before and had not arrived from their own due time", () => {
     expect(join({ stuck: 990 }, [], [["stuck", 1_400]]).latenessMs).toEqual([410])
   })
 
-  test("what never came is late by all the time that passed, and its number is told", () => {
+  test("counts timers that never arrived as late by the whole time, and says how many there are", () => {
     expect(join({ lost: 1_200, late: 1_300 }, [], [["late", 2_500]])).toEqual({
       latenessMs: [800, 700],
       undelivered: 2,
@@ -39,7 +39,7 @@ describe("what a kill costs", () => {
     })
   })
 
-  test("deliveries beyond the first are repeats, and the first tells how late it was", () => {
+  test("counts deliveries after the first as repeats, and takes the lateness from the first", () => {
     const result = join(
       { twice: 1_100, again: 950 },
       [["again", 955]],

@@ -1,4 +1,4 @@
-// Plots are text that browsers draw: they must be well formed whatever was measured.
+// Plots are text that browsers draw. They must be well formed for any measurement.
 import { expect, test } from "bun:test"
 import { percentilePlot } from "../../src/plots/percentilePlot.ts"
 import { scalePlot } from "../../src/plots/scalePlot.ts"
@@ -11,7 +11,7 @@ const mustBeDrawable = (svg: string): void => {
   expect(opened).toBe(closed)
 }
 
-test("lateness from nothing to hours is drawn", () => {
+test("lateness from zero to hours is drawn", () => {
   const latenessMs = Array.from({ length: 1_000 }, (_, index) => index * 10)
   mustBeDrawable(
     percentilePlot("a & b <c>", "how late", [

@@ -1,5 +1,5 @@
-// Calls as data, without HTTP: what goes in are the bodies that the contract's schemas decode to, and what comes out are
-// timers as the store keeps them, numbers for instants, and problems as typed failures.
+// Calls as data, without HTTP. A call takes a body as the contract's schemas decode it. It returns timers as the store
+// keeps them, numbers for instants, and problems as typed failures.
 import { describe, expect, test } from "bun:test"
 import { contractEndpoints } from "@punctual/api/contractEndpoints"
 import { defaultLimits } from "@punctual/api/Limits"
@@ -39,7 +39,7 @@ const ask = <Body, Answer>(call: Call<Body, Answer>, body: Body) => {
   return call(asked)
 }
 
-test("every endpoint of the contract has a call, and nothing else has", () =>
+test("every endpoint of the contract has exactly one call, and there are no other calls", () =>
   withCalls(manual, (calls) =>
     Effect.sync(() => {
       const endpoints = contractEndpoints(defaultLimits)
@@ -50,8 +50,8 @@ test("every endpoint of the contract has a call, and nothing else has", () =>
     }),
   ))
 
-describe("calls of timers", () => {
-  test("answer with timers as they are stored, the payload's bytes among it", () =>
+describe("timer calls", () => {
+  test("answer with timers as they are stored, with the bytes of the payload", () =>
     withCalls(manual, ({ timers }) =>
       Effect.gen(function* () {
         const payload = bytes('{ "n":  1.0 }')
@@ -91,7 +91,7 @@ describe("calls of timers", () => {
       }),
     ))
 
-  test("of which one makes many: an item that is not valid is its problem and spoils no other", () =>
+  test("createMany answers an invalid item with its problem and creates the others", () =>
     withCalls(manual, ({ timers }) =>
       Effect.gen(function* () {
         const items = [
@@ -134,7 +134,7 @@ describe("calls of timers", () => {
     ))
 })
 
-describe("calls of operators", () => {
+describe("operator calls", () => {
   test("answer with numbers for instants and durations", () =>
     withCalls(manual, ({ namespaces, service, breakers, cluster }) =>
       Effect.gen(function* () {
@@ -168,7 +168,7 @@ describe("calls of operators", () => {
       }),
     ))
 
-  test("refuse to move a clock that goes by itself", () =>
+  test("refuse to move a clock that is not manual", () =>
     withCalls({}, ({ clock }) =>
       Effect.gen(function* () {
         expect(yield* Effect.flip(ask(clock.advance, { by: 1 }))).toMatchObject({ code: "clockNotManual" })

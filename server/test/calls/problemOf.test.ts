@@ -1,4 +1,4 @@
-// What a caller is told about a call that was refused, and whether it may have been written.
+// What a caller is told about a refused call, and whether the call may have been written.
 import { describe, expect, test } from "bun:test"
 import { actions } from "@punctual/api/CallTerms"
 import { Effect, References } from "effect"
@@ -18,7 +18,7 @@ const told = (mayBeDone?: boolean) =>
   )
 
 describe("a write without an owner", () => {
-  test("is refused with a pause, and says that nothing was written only if that is sure", () => {
+  test("is refused with a time to retry, and says that nothing was written only if that is certain", () => {
     for (const sure of [told(), told(false)]) {
       expect(sure).toMatchObject({
         status: 503,
@@ -35,19 +35,19 @@ describe("a write without an owner", () => {
 })
 
 describe("written", () => {
-  test("is no for a write that never reached the store", () => {
+  test("says no for a write that never reached the store", () => {
     expect(problemOf(new TooManyWrites({ retryAfterMs: 1 }))).toMatchObject({ written: "no" })
     const quota = new QuotaUsedUp({ quota: "maxPending", limit: 1, retryAfterMs: 1 })
     expect(problemOf(quota)).toMatchObject({ status: 429, written: "no" })
   })
 
-  test("is unknown where the store failed, unless the call only read", () => {
+  test("says unknown where the store failed, unless the call only read", () => {
     const error = new StoreError({ message: "away", isFatal: false })
     expect(problemOf(error)).toMatchObject({ status: 503, written: "unknown" })
     expect(problemOf(error, "no")).toMatchObject({ status: 503, written: "no" })
   })
 
-  test("is unknown for a change of settings that the store failed, and no for one that others were faster than", () => {
+  test("says unknown for a change of settings if the store failed, and no if another change was faster", () => {
     const told = (error: StoreError | SettingsContended) =>
       Effect.runSync(
         Effect.flip(refuseChange(error)).pipe(Effect.provideService(References.MinimumLogLevel, "None")),
@@ -56,7 +56,7 @@ describe("written", () => {
     expect(told(new SettingsContended({ namespace: "n" }))).toMatchObject({ status: 503, written: "no" })
   })
 
-  test("is unknown where the time ran out, unless the call only reads", () => {
+  test("says unknown where the time ran out, unless the call only reads", () => {
     const told = actions.map((action) => [action, unanswered(action)] as const)
     expect(told.filter(([, problem]) => "written" in problem && problem.written === "no")).toEqual(
       told.filter(([action]) => action.endsWith(".read")),
@@ -65,7 +65,7 @@ describe("written", () => {
   })
 })
 
-test("a timer that cannot be read is no mistake of the caller, who is told why", () => {
+test("a timer that cannot be read is not the caller's mistake, and the caller is told the reason", () => {
   const reason = "What is stored under this key cannot be read."
   expect(problemOf(new TimerUnreadable({ reason }))).toMatchObject({
     status: 500,

@@ -1,4 +1,4 @@
-// Commands run with their output caught, and a service that answers what a test says, to see what it was asked.
+// Runs commands and captures their output, with a service that answers what a test says and records its requests.
 import { once } from "node:events"
 import { createServer, type IncomingMessage } from "node:http"
 import type { AddressInfo } from "node:net"
@@ -21,7 +21,7 @@ export interface Surrounded extends Partial<Surroundings> {
   readonly parts?: Partial<CommandParts>
 }
 
-/** Runs `punctual <args>`, of which nothing else is opened than what a test gives. */
+/** Runs `punctual <args>`. The command can open only what the test gives. */
 export const run = async (
   args: ReadonlyArray<string>,
   { environmentUrl, stdin = "", parts, ...surroundings }: Surrounded = {},
@@ -60,7 +60,7 @@ export const run = async (
   return { exitCode, out: out.join(""), err: err.join("") }
 }
 
-const notOpened = Effect.die(new Error("something was opened that nobody asked for"))
+const notOpened = Effect.die(new Error("the command opened something that the test did not give"))
 
 export interface Asked {
   readonly method: string
@@ -79,7 +79,7 @@ interface Told {
   readonly body: unknown
 }
 
-/** Answers each request with what `answer` says to it. */
+/** A service that answers each request with the result of `answer`. */
 export const serviceThatAnswers = async (answer: (asked: Asked) => Told): Promise<AnsweringService> => {
   const asked: Array<Asked> = []
   const server = createServer(async (request, response) => {
@@ -104,7 +104,7 @@ export const serviceThatAnswers = async (answer: (asked: Asked) => Told): Promis
   }
 }
 
-/** What each request said, below the path of the API. */
+/** The path, below that of the API, and the body of each request. */
 export const requestsTo = ({ asked }: AnsweringService): ReadonlyArray<readonly [string, unknown]> =>
   asked.map(({ path, body }) => [path.replace(/^\/api\/v1/, ""), JSON.parse(body)] as const)
 
@@ -114,7 +114,7 @@ export const problem = (status: number, code: string, detail: string, more: obje
   body: { type: `urn:punctual:problem:${code}`, title: "No", status, code, detail, ...more },
 })
 
-/** The rows of a table, by what stands between two blanks or more. */
+/** The rows of a table. Two or more blanks separate the cells. */
 export const rowsOf = (text: string): ReadonlyArray<ReadonlyArray<string>> =>
   text
     .trimEnd()

@@ -1,4 +1,4 @@
-// The log of attempts: bounded, in order, and weighed by what it holds.
+// The log of attempts: its limit, its order and its size.
 import { expect, test } from "bun:test"
 import fc from "fast-check"
 import {
@@ -12,7 +12,7 @@ import { logOfText, textOfLog } from "../../src/stores/AttemptLogText.ts"
 
 const attempt = (at: number) => ({ at, durationMs: 1, error: "x".repeat(at % 7) })
 
-test("it holds the latest attempts, oldest first", () => {
+test("the log holds the latest attempts, oldest first", () => {
   fc.assert(
     fc.property(fc.nat(60), (made) => {
       let log: AttemptLog | undefined
@@ -24,12 +24,12 @@ test("it holds the latest attempts, oldest first", () => {
   )
 })
 
-test("it weighs what it holds beyond one attempt, errors included", () => {
+test("the size of the log counts what it holds beyond one attempt, errors included", () => {
   expect([undefined, [], [attempt(1)]].map(attemptLogBytes)).toEqual([0, 0, 0])
   expect(attemptLogBytes([attempt(1), { at: 1, durationMs: 1, error: "x".repeat(500) }])).toBeGreaterThan(600)
 })
 
-test("it weighs its answers, also of a single attempt, and can be had without them", () => {
+test("the size of the log counts its answers, also of a single attempt, and the log can be read without them", () => {
   const answered = { ...attempt(1), answer: "y".repeat(512) }
   expect(attemptLogBytes([answered])).toBe(512)
   expect(attemptLogBytes([answered, attempt(1)])).toBeGreaterThan(712)
@@ -38,7 +38,7 @@ test("it weighs its answers, also of a single attempt, and can be had without th
   expect(withoutAnswers(log)).toBe(log)
 })
 
-test("its text comes back as it was; the text of one attempt is a log of one", () => {
+test("the text of the log decodes to the same log, and the text of one attempt is a log of one", () => {
   const log = [attempt(3), { ...attempt(4), answer: "\0\u001b[31m\ufffd é" }]
   expect(logOfText(textOfLog(log))).toEqual(log)
   expect(textOfLog(log)).not.toContain("\0")

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test"
 import fc from "fast-check"
 import { beginning, type Cursor, compareDue, endOf, isBefore } from "../../src/domain/DueOrder.ts"
 
-/** Few instants, so that fireIds often decide. */
+/** Few instants, so that fireIds often decide the order. */
 const cursor: fc.Arbitrary<Cursor> = fc.record({ fireAt: fc.nat(3), fireId: fc.uuid() })
 
 const bytesOf = (fireId: string): Buffer => Buffer.from(fireId.replaceAll("-", ""), "hex")
@@ -17,7 +17,7 @@ test("due order is the order of instants, then of the fireIds' sixteen bytes", (
   )
 })
 
-test("due order is total: any two are ordered, and it carries over", () => {
+test("due order is total and transitive", () => {
   fc.assert(
     fc.property(cursor, cursor, cursor, (a, b, c) => {
       expect(compareDue(a, b)).toBe(0 - compareDue(b, a))
@@ -26,7 +26,7 @@ test("due order is total: any two are ordered, and it carries over", () => {
   )
 })
 
-test("the beginning is before every timer, and the end of an instant at or after all that are due by it", () => {
+test("the beginning is before every timer, and the end of an instant is at or after every timer due by it", () => {
   fc.assert(
     fc.property(cursor, (timer) => {
       expect(isBefore(beginning, timer)).toBe(true)

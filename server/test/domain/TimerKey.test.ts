@@ -16,7 +16,7 @@ test("a key's uuid is the start of SHA-256 over namespace, a zero byte and timer
   )
 })
 
-test("the zero byte keeps namespace and timerId apart", () => {
+test("the zero byte separates namespace and timerId", () => {
   expect(keyOf("ab", "c").uuid).not.toBe(keyOf("a", "bc").uuid)
 })
 

@@ -1,4 +1,4 @@
-// Laws of the decisions themselves, apart from any store.
+// Laws of the decisions themselves, without a store.
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
 import type { Known } from "../../src/domain/Decision.ts"
@@ -66,7 +66,7 @@ describe("terms of an arming", () => {
 })
 
 describe("put", () => {
-  test("of a free key is created, with a revision above every earlier one", () => {
+  test("on a free key creates a timer, with a revision above every earlier one", () => {
     fc.assert(
       fc.property(
         instants,
@@ -84,7 +84,7 @@ describe("put", () => {
     )
   })
 
-  test("of a pending key follows onExisting: replace arms anew and keeps the creation time", () => {
+  test("on a pending key follows onExisting: replace arms again and keeps the creation time", () => {
     const pending = pendingTimer({ createdAt: sampleNow - 99, attempts: 3 })
     const next = pendingTimer({ executeAt: sampleNow + 1, fireAt: sampleNow + 1 })
     const replaced = decidePut(putOf(next), { pending, last: undefined })
@@ -100,7 +100,7 @@ describe("put", () => {
     }
   })
 
-  test("equal to what is pending arms nothing; any difference does", () => {
+  test("that equals the pending timer arms nothing, and any difference arms it", () => {
     const payload = new Uint8Array([1, 2])
     const pending = pendingTimer({ payload })
     const same = {
@@ -123,7 +123,7 @@ describe("put", () => {
     expect(resultOf({ spec: { ...sampleSpec, expireAfterMs: 1 } })).toBe("replaced")
   })
 
-  test("that repeats a finished life is told so, only if its instant is not in the future", () => {
+  test("that repeats a finished life is answered so only if its instant is not in the future", () => {
     const past = pendingTimer({ executeAt: sampleNow - 1, fireAt: sampleNow - 1 })
     const known = { pending: undefined, last: lifeOf(past) }
     const repeated = decidePut(putOf(pendingTimer({ executeAt: sampleNow - 1 })), known)
@@ -139,7 +139,7 @@ describe("put", () => {
 })
 
 describe("change and cancel", () => {
-  test("under another revision change nothing and tell the current one", () => {
+  test("under another revision change nothing and answer the current one", () => {
     const pending = pendingTimer({ revision: 7 })
     const expected = { answer: { result: "revisionMismatch", revision: 7 } } as const
     expect(decideChange(changeOf(pending, {}, { ifRevision: 6 }), { pending, last: undefined })).toEqual(
@@ -148,7 +148,7 @@ describe("change and cancel", () => {
     expect(decideCancel(cancelOf(pending, { ifRevision: 8 }), { pending, last: undefined })).toEqual(expected)
   })
 
-  test("of an arming in flight: a change is refused, a cancel ends what would follow", () => {
+  test("of an arming in flight: a change is refused, and a cancel ends what would follow", () => {
     const pending = pendingTimer()
     const inFlight = pending.fireId
     expect(decideChange(changeOf(pending, {}, { inFlight }), { pending, last: undefined })).toEqual({
@@ -162,7 +162,7 @@ describe("change and cancel", () => {
     })
   })
 
-  test("of nothing, or of a life that ended, say so", () => {
+  test("of a missing timer, or of an ended life, say so", () => {
     const timer = pendingTimer()
     expect(decideChange(changeOf(timer, {}), nothing).answer.result).toBe("notFound")
     expect(decideCancel(cancelOf(timer), nothing).answer.result).toBe("notFound")
@@ -176,7 +176,7 @@ describe("change and cancel", () => {
     }
   })
 
-  test("a change starts attempts anew under a new fireId", () => {
+  test("a change restarts the attempts under a new fireId", () => {
     const pending = pendingTimer({ attempts: 4, firstAttemptAt: 1, attemptLog: [{ at: 1, durationMs: 1 }] })
     const change = changeOf(pending, { executeAt: sampleNow + 3 })
     const { pending: next } = decideChange(change, { pending, last: undefined })
@@ -197,7 +197,7 @@ describe("a marked repeat", () => {
   const change = changeOf(put.timer, { executeAt }, { isRepeat: true })
   const cancel = cancelOf(put.timer, { isRepeat: true })
   const unknown = { answer: { result: "unknown" } } as const
-  /** Of any key that others may have written, with nothing of these items in it. */
+  /** Any state of a key that other nodes may have written, without a trace of these items. */
   const known = fc
     .record({
       pending: fc.option(
@@ -213,7 +213,7 @@ describe("a marked repeat", () => {
     })
     .filter(({ pending, last }) => pending !== undefined || last !== undefined)
 
-  test("with no trace of it where something is, or was, is not done, and its answer is unknown", () => {
+  test("that left no trace on a used key is not carried out, and its answer is unknown", () => {
     fc.assert(
       fc.property(
         known,
@@ -229,13 +229,13 @@ describe("a marked repeat", () => {
     )
   })
 
-  test("of a key that never was is as it would have been at first", () => {
+  test("on an unused key is carried out like a first one", () => {
     expect(decidePut(put, nothing)).toEqual(decidePut(putOf(put.timer), nothing))
     expect(decideChange(change, nothing)).toEqual({ answer: { result: "notFound" } })
     expect(decideCancel(cancel, nothing)).toEqual({ answer: { result: "notFound" } })
   })
 
-  test("that finds its own trace gets the answer that it got, and does nothing more", () => {
+  test("that finds its own trace gets the same answer, and does nothing more", () => {
     fc.assert(
       fc.property(known, ({ pending: next, last: before }) => {
         const mine = { pending: put.timer, last: before }
@@ -259,7 +259,7 @@ describe("a marked repeat", () => {
     )
   })
 
-  test("of a change whose arming has ended has no timer to answer with", () => {
+  test("of a change whose arming has ended is unknown", () => {
     const ended = lifeOf({ ...put.timer, fireId: change.fireId })
     expect(decideChange(change, { pending: undefined, last: ended })).toEqual(unknown)
   })
@@ -274,7 +274,7 @@ describe("schedule", () => {
     scheduleOf(pendingTimer({ createdAt: sampleNow + 9, updatedAt: sampleNow + 9, askedAt, ...given }), rest)
   const ignored = (because: Because) => ({ answer: { result: "ignored", because } }) as const
 
-  test("of a key of which nothing is known creates it, as a put does", () => {
+  test("on an unknown key creates a timer, as a put does", () => {
     const item = asking()
     const put = decidePut(putOf(item.timer), nothing)
     expect(decideSchedule(item, nothing)).toEqual({
@@ -284,7 +284,7 @@ describe("schedule", () => {
     expect(put.tally).toEqual({ created: 1 })
   })
 
-  test("moves what is pending, and keeps all but its due time", () => {
+  test("moves a pending timer, and keeps everything except its due time", () => {
     const pending = pendingTimer({
       payload: new Uint8Array([1]),
       spec: { ...sampleSpec, expireAfterMs: 5 },
@@ -309,7 +309,7 @@ describe("schedule", () => {
     expect(made.pending?.correlationId).toBe(pending.correlationId)
   })
 
-  test("of the due time that is there arms nothing, and is remembered if it is the newer one", () => {
+  test("of the current due time arms nothing, and is stored if it is newer", () => {
     const pending = pendingTimer({ askedAt: askedAt - 1 })
     const known = { pending, last: undefined }
     const confirmed = { ...pending, askedAt }
@@ -324,12 +324,12 @@ describe("schedule", () => {
     })
   })
 
-  test("of what has begun to fire, or has finished, is ignored", () => {
+  test("of a timer that has begun to fire, or has finished, is ignored", () => {
     const pending = pendingTimer()
     const inFlight = pending.fireId
     const item = asking({ executeAt: later }, { inFlight })
     expect(decideSchedule(item, { pending, last: undefined })).toEqual(ignored("inFlight"))
-    // The attempt that ran as it was queued was another arming's.
+    // The attempt that ran when the item was queued belonged to another arming.
     const armedSince = { pending: pendingTimer(), last: lifeOf(pending) }
     expect(decideSchedule(item, armedSince).answer.result).toBe("moved")
     const retrying = { pending: pendingTimer({ attempts: 1 }), last: undefined }
@@ -342,7 +342,7 @@ describe("schedule", () => {
     }
   })
 
-  test("is outdated if what is pending was asked for, or set by other means, after it was sent", () => {
+  test("is outdated if the pending timer was asked for, or set by other means, after it was sent", () => {
     fc.assert(
       fc.property(
         instants,
@@ -360,7 +360,7 @@ describe("schedule", () => {
     )
   })
 
-  test("repeated as it was gets the answer that it got, whatever runs by then", () => {
+  test("that is repeated unchanged gets the same answer, whatever runs by then", () => {
     for (const [known, result] of [
       [nothing, "created"],
       [{ pending: pendingTimer(), last: undefined }, "moved"],
@@ -373,7 +373,7 @@ describe("schedule", () => {
     }
   })
 
-  test("is void once another arming has taken its place; a retry is the same arming", () => {
+  test("is void once another arming has replaced its own; a retry is the same arming", () => {
     const pending = pendingTimer({ askedAt })
     const known = { pending, last: undefined }
     const next = { to: "rearmed", executeAt: later, fireId: sampleId(), latenessMs: 0 } as const
@@ -393,7 +393,7 @@ const thens = fc.constantFrom<Then>(
 )
 
 describe("outcome", () => {
-  test("applies only to its arming and attempt; anything else is stale and changes nothing", () => {
+  test("applies only to its arming and attempt; any other is stale and changes nothing", () => {
     fc.assert(
       fc.property(thens, fc.nat(5), fc.nat(5), fc.boolean(), (then, attempts, before, isOther) => {
         const pending = pendingTimer({ attempts })
@@ -409,7 +409,7 @@ describe("outcome", () => {
     )
   })
 
-  test("keeps the payload of dead letters and of what goes on, and of nothing else", () => {
+  test("keeps the payload of dead letters and of timers that continue, and no other", () => {
     const payload = new Uint8Array([1])
     const pending = pendingTimer({ payload })
     const decide = (then: Then) => decideOutcome(outcomeOf(pending, then), { pending, last: undefined })
@@ -419,7 +419,7 @@ describe("outcome", () => {
     expect(decide({ to: "retry", fireAt: 1 }).payloadChanged ?? false).toBe(false)
   })
 
-  test("an attempt that was never made is not counted", () => {
+  test("does not count an attempt that was never made", () => {
     const pending = pendingTimer({ attempts: 0 })
     const { attemptLog: _, ...expired } = outcomeOf(pending, { to: "dead", reason: "expired" })
     const { finished } = decideOutcome(expired, { pending, last: undefined })
@@ -429,7 +429,7 @@ describe("outcome", () => {
 })
 
 describe("record", () => {
-  test("moves an arming in the tally from how it had ended to how it did, once", () => {
+  test("moves an arming in the tally from its old end to its new one, once", () => {
     const life = lifeOf(pendingTimer())
     const added = decideRecord({ kind: "record", life }, undefined)
     expect(added).toMatchObject({ addsOnce: true, tally: { replaced: -1, delivered: 1 } })

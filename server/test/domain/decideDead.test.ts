@@ -1,4 +1,4 @@
-// What a replay and a discard do, as laws over all that may be under a key.
+// What a replay and a discard do, as laws over every state of a key.
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
 import type { Known } from "../../src/domain/Decision.ts"
@@ -21,7 +21,7 @@ const nothing: Known = { pending: undefined, last: undefined }
 const isRepeat = true
 
 describe("a replay", () => {
-  test("arms what died, for its own instant, above every revision before it", () => {
+  test("arms the dead timer for its own instant, above every earlier revision", () => {
     fc.assert(
       fc.property(fc.nat(2_000), fc.nat(2_000), fc.nat(2_000), (died, ended, asked) => {
         const dead = deadLife({ createdAt: sampleNow + died })
@@ -53,14 +53,14 @@ describe("a replay", () => {
     )
   })
 
-  test("leaves a key that is pending as it is", () => {
+  test("does not change a key that is pending", () => {
     const dead = deadLife()
     const known = { pending: sampleTimer({ timerId }), last: dead }
     for (const replay of [replayOf(dead), replayOf(dead, { isRepeat })])
       expect(decideReplay(replay, known, dead)).toEqual({ answer: { result: "skipped" } })
   })
 
-  test("that comes again is told by what it armed, and arms nothing", () => {
+  test("that is repeated is recognised by the timer that it armed, and arms nothing", () => {
     const dead = deadLife()
     for (const replay of [replayOf(dead), replayOf(dead, { isRepeat })]) {
       const { pending } = decideReplay(replay, { pending: undefined, last: dead }, dead)
@@ -77,7 +77,7 @@ describe("a replay", () => {
     }
   })
 
-  test("of a dead letter that is gone finds nothing; marked, it knows only that if nothing else is there", () => {
+  test("of a missing dead letter finds nothing; marked, it is certain of that only if nothing else is stored", () => {
     const dead = deadLife()
     const others: ReadonlyArray<Known> = [
       { pending: sampleTimer({ timerId }), last: undefined },
@@ -104,7 +104,7 @@ describe("a discard", () => {
       })
   })
 
-  test("of what is gone finds nothing; marked, it cannot tell who removed it", () => {
+  test("of a missing dead letter finds nothing; marked, it cannot know who removed it", () => {
     const dead = deadLife()
     expect(decideDiscard(discardOf(dead), undefined)).toEqual({ answer: { result: "notFound" } })
     expect(decideDiscard(discardOf(dead, { isRepeat }), undefined)).toEqual({ answer: { result: "unknown" } })

@@ -4,8 +4,8 @@ import type { NamespaceSettings } from "../../src/domain/NamespaceSettings.ts"
 
 const settings: NamespaceSettings = { maxPending: 5, createsPerSecond: 9 }
 
-describe("settings that are edited", () => {
-  test("keep what is left out, take what is given, lose what is null", () => {
+describe("edited settings", () => {
+  test("keep omitted fields, take given ones, and lose those that are null", () => {
     expect(editSettings(settings, { maxPending: null, maxInFlight: 3 }, 1)).toEqual({
       createsPerSecond: 9,
       maxInFlight: 3,
@@ -13,7 +13,7 @@ describe("settings that are edited", () => {
     expect(editSettings(settings, { maxPending: 0 }, 1)).toEqual({ ...settings, maxPending: 0 })
   })
 
-  test("are the very same if there is nothing to do", () => {
+  test("are the same object if there is nothing to change", () => {
     expect(editSettings(settings, {}, 1)).toBe(settings)
     expect(editSettings(settings, { paused: false }, 1)).toBe(settings)
     const paused = editSettings(settings, { paused: true }, 1)
@@ -33,7 +33,7 @@ describe("settings that are edited", () => {
     }
   })
 
-  test("remember the latest pauses, and no more than some", () => {
+  test("remember the latest pauses, up to a limit", () => {
     let edited = settings
     for (let at = 0; at < 100; at += 2) {
       edited = editSettings(edited, { paused: true }, at)
@@ -54,7 +54,7 @@ describe("the service's pause", () => {
     expect(pauseService(explained, "moving", 30)).toBe(explained)
   })
 
-  test("after a restore stays one of those", () => {
+  test("after a restore stays a pause of a restore", () => {
     const restored = { pause: { sinceMs: 10, kind: "restored", reason: "disk" } } as const
     expect(pauseService(restored, "moving", 20).pause).toEqual({
       sinceMs: 10,
@@ -63,7 +63,7 @@ describe("the service's pause", () => {
     })
   })
 
-  test("ends as a past one; where there is none nothing ends", () => {
+  test("becomes a past pause when it ends, and nothing ends where there is none", () => {
     const paused = pauseService({ pastPauses: [{ fromMs: 1, untilMs: 2 }] }, undefined, 10)
     expect(resumeService(paused, 20)).toEqual({
       pastPauses: [

@@ -7,7 +7,7 @@ const pause = (fromMs: number, untilMs: number) => ({ fromMs, untilMs })
 const forEver = Number.POSITIVE_INFINITY
 
 describe("the pauses of a namespace", () => {
-  test("are its own and those of the service, those that go on without an end", () => {
+  test("are its own and those of the service, and current ones have no end", () => {
     expect(pausesOf({}, {})).toEqual([])
     expect(
       pausesOf({ pastPauses: [pause(10, 20)], pausedSinceMs: 70 }, { pastPauses: [pause(40, 50)] }),
@@ -15,7 +15,7 @@ describe("the pauses of a namespace", () => {
     expect(pausesOf({}, { pause: { sinceMs: 5, kind: "asked" } })).toEqual([pause(5, forEver)])
   })
 
-  test("that overlap or meet are one, so that their time counts once", () => {
+  test("that overlap or meet are merged, so that their time counts once", () => {
     expect(
       pausesOf(
         { pastPauses: [pause(10, 30), pause(50, 60)], pausedSinceMs: 200 },
@@ -29,7 +29,7 @@ describe("the pauses of a namespace", () => {
 })
 
 describe("the time within pauses", () => {
-  test("is that part of a span which lies in them, at its edges too", () => {
+  test("is the part of a span that lies inside them, edges included", () => {
     const pauses = [pause(10, 20), pause(30, forEver)]
     expect(pausedMs(pauses, 0, 10)).toBe(0)
     expect(pausedMs(pauses, 0, 15)).toBe(5)
@@ -40,7 +40,7 @@ describe("the time within pauses", () => {
     expect(pausedMs([], 0, 99)).toBe(0)
   })
 
-  test("counted millisecond by millisecond is the same", () => {
+  test("equals a count millisecond by millisecond", () => {
     const past = fc
       .uniqueArray(fc.integer({ min: 0, max: 60 }), { minLength: 2, maxLength: 2 })
       .map((ends) => pause(Math.min(...ends), Math.max(...ends)))
@@ -76,7 +76,7 @@ describe("the time within pauses", () => {
 describe("a timer expires", () => {
   const timer = sampleTimer({ executeAt: 1_000, spec: { ...sampleSpec, expireAfterMs: 100 } })
 
-  test("when more than expireAfter has passed since it was due, time within pauses left out", () => {
+  test("when more than expireAfter has passed since it was due, without the time within pauses", () => {
     expect(hasExpired(timer, 1_100, [])).toBe(false)
     expect(hasExpired(timer, 1_101, [])).toBe(true)
     expect(hasExpired(timer, 1_150, [pause(900, 1_050)])).toBe(false)
@@ -84,7 +84,7 @@ describe("a timer expires", () => {
     expect(hasExpired(timer, 9_000, [pause(1_100, forEver)])).toBe(false)
   })
 
-  test("never without expireAfter, nor once an attempt was made", () => {
+  test("never without expireAfter, nor after an attempt", () => {
     expect(hasExpired({ ...timer, spec: sampleSpec }, 1e12, [])).toBe(false)
     expect(hasExpired({ ...timer, attempts: 1 }, 1e12, [])).toBe(false)
   })

@@ -81,7 +81,7 @@ describe("the wait before the next attempt", () => {
     )
   })
 
-  test("is never longer than maxInterval and never nothing", () => {
+  test("is never longer than maxInterval and never zero", () => {
     fc.assert(
       fc.property(
         policies,
@@ -97,7 +97,7 @@ describe("the wait before the next attempt", () => {
     )
   })
 
-  test("does not shrink from one attempt to the next, jitter apart", () => {
+  test("does not shrink from one attempt to the next, except for jitter", () => {
     fc.assert(
       fc.property(policies, attempts, (policy, attempt) => {
         const wait = waitMs(policy, attempt, 0, undefined)
@@ -116,7 +116,7 @@ describe("the wait before the next attempt", () => {
     )
   })
 
-  test("comes to about a day in all, by default", () => {
+  test("adds up to about a day by default", () => {
     let totalMs = 0
     for (let attempt = 1; attempt < defaults.maxAttempts; attempt++) {
       totalMs += waitMs(defaults, attempt, 0.5, undefined)
@@ -127,18 +127,18 @@ describe("the wait before the next attempt", () => {
 })
 
 describe("a retry", () => {
-  test("is due a wait after the attempt ended", () => {
+  test("is due one wait after the attempt ended", () => {
     expect(settled(retry)).toEqual({ to: "retry", fireAt: endedAt + 5_000 })
     expect(settled(retry, timerWith({}), 2, 0.5)).toEqual({ to: "retry", fireAt: endedAt + 18_000 })
     expect(settled({ ...retry, retryAfterMs: 60_000 })).toEqual({ to: "retry", fireAt: endedAt + 60_000 })
   })
 
-  test("is due when the far side says, if it names a time", () => {
+  test("is due when the target says, if it names a time", () => {
     const then = settled({ ...retry, next: { inMs: 12_345 }, retryAfterMs: 60_000 })
     expect(then).toEqual({ to: "retry", fireAt: endedAt + 12_345 })
   })
 
-  test("follows each attempt but the last, after which the timer is dead", () => {
+  test("follows each attempt except the last, after which the timer is dead", () => {
     fc.assert(
       fc.property(attempts, attempts, (maxAttempts, attempt) => {
         const then = settled(retry, timerWith({ maxAttempts }), attempt)
@@ -148,12 +148,12 @@ describe("a retry", () => {
     )
   })
 
-  test("counts as an attempt also when the far side names a time", () => {
+  test("counts as an attempt even if the target names a time", () => {
     const then = settled({ ...retry, next: { inMs: 5_000 } }, timerWith({ maxAttempts: 3 }), 3)
     expect(then).toEqual({ to: "dead", reason: "attemptsExhausted" })
   })
 
-  test("is not due later than maxDuration after the first attempt: then the timer is dead", () => {
+  test("is never due later than maxDuration after the first attempt: then the timer is dead", () => {
     const dead = { to: "dead", reason: "durationExhausted" } as const
     const firstAttemptAt = startedAt - 60_000
     const lastMs = endedAt + 5_000 - firstAttemptAt
@@ -170,7 +170,7 @@ describe("a re-arming", () => {
     return then.to === "rearmed" ? then.executeAt : Number.NaN
   }
 
-  test("is for the time that was named", () => {
+  test("is for the named time", () => {
     expect(executeAt({ inMs: 5_000 })).toBe(endedAt + 5_000)
     expect(executeAt({ atMs: endedAt + 86_400_000 })).toBe(endedAt + 86_400_000)
   })
@@ -189,7 +189,7 @@ describe("a re-arming", () => {
     expect(executeAt({ inMs: 0 })).toBe(endedAt + 1_000)
   })
 
-  test("takes a new fireId, and the new payload only if there is one", () => {
+  test("takes a new fireId, and a new payload only if there is one", () => {
     const payload = new Uint8Array([49])
     const base = { to: "rearmed", executeAt: endedAt + 5_000, fireId: "next", latenessMs: 40 } as const
     expect(settled({ kind: "rearm", next: { inMs: 5_000 } })).toEqual(base)
@@ -198,7 +198,7 @@ describe("a re-arming", () => {
 })
 
 describe("an end", () => {
-  test("of a delivered timer tells how late it started, and never less than nothing", () => {
+  test("of a delivered timer has its lateness, which is never negative", () => {
     expect(settled({ kind: "delivered" })).toEqual({ to: "delivered", latenessMs: 40 })
     const createdLate = { ...timerWith({}), executeAt: 0, createdAt: startedAt - 3, updatedAt: startedAt - 3 }
     expect(settled({ kind: "delivered" }, createdLate)).toEqual({ to: "delivered", latenessMs: 3 })

@@ -1,5 +1,5 @@
-// Every place that names fields one by one knows all fields of the tables: a timer and a life that have each of them come
-// back the same. Stores are checked by testkit/TimerStoreFields.suite.ts.
+// Every place that names fields one by one knows all fields of the tables. A timer and a life with all fields come back
+// the same. testkit/TimerStoreFields.suite.ts checks the stores.
 import { describe, expect, test } from "bun:test"
 import { Result } from "effect"
 import { finishedFields, pendingFields } from "../../src/domain/timerFields.ts"
@@ -56,10 +56,10 @@ describe("every field comes back", () => {
   })
 })
 
-/** What callers are not shown, or under another name. */
+/** Fields that callers do not see, or see under another name. */
 const notShown = ["firstAttemptAt", "askedAt", "endedBy"]
 
-test("the API's JSON has every field but those that are the service's own", () => {
+test("the API's JSON has every field except those of the service itself", () => {
   const shownOf = (json: string) => Object.keys(JSON.parse(json))
   const shown = shownOf(pendingJson({ state: "pending", timer: timer }, true))
   for (const { name } of pendingFields)

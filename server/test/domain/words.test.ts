@@ -24,13 +24,13 @@ describe("words", () => {
     ])
   })
 
-  test("of a timer without tags, whose correlation id the service made, are none", () => {
+  test("of a timer without tags, whose correlation id the service made, are empty", () => {
     const correlationId = madeCorrelationId(sampleId())
     expect(correlationId).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/)
     expect(wordRowsOfTimer(sampleTimer({ correlationId }))).toEqual([])
   })
 
-  test("are one for each tag, also if an edited archive has one twice, or one that is too long for an index", () => {
+  test("include each tag once, also if an edited archive has one twice, or one that is too long for an index", () => {
     const timer = sampleTimer({
       tags: ["a", "b", "a", "x".repeat(3_000)],
       correlationId: madeCorrelationId(sampleId()),
@@ -38,7 +38,7 @@ describe("words", () => {
     expect(wordRowsOfTimer(timer).map(({ word }) => word)).toEqual(["t:a", "t:b"])
   })
 
-  test("are bounded, and ids of other forms are the caller's", () => {
+  test("are bounded, and ids of other forms count as the caller's", () => {
     expect(wordOfCorrelation("a".repeat(255))).toBe(`c:${"a".repeat(255)}`)
     expect(wordOfCorrelation("a".repeat(256))).toBeUndefined()
     for (const id of [sampleId(), "8", `${"a".repeat(14)}8${"a".repeat(21)}`]) {

@@ -1,5 +1,5 @@
-// Nodes that share the shards of one store: who comes gets its part, who goes leaves it to the others, and timers
-// notice neither. A freeze of a whole process is the simulator's and the process tests' to tell.
+// Nodes that share the shards of one store. A node that joins gets its part, and a node that leaves gives its part to
+// the others. Timers notice neither. The simulation and the process tests cover the freeze of a whole process.
 import { describe, expect } from "bun:test"
 import { Effect, Fiber } from "effect"
 import { keyOf, shardOf } from "../../src/domain/TimerKey.ts"
@@ -16,7 +16,7 @@ import { putOf, sampleTimer } from "../../testkit/timers.ts"
 const shards = 6
 const leaseMs = 5_000
 const lookMs = 250
-/** A handover takes some polls of its own. */
+/** A handover takes a few polls. */
 const epsilonMs = 30
 const options: HarnessOptions = { shards, ownership: { leaseMs } }
 const linked: HarnessOptions = { ...options, areLinked: true }
@@ -24,7 +24,7 @@ const linked: HarnessOptions = { ...options, areLinked: true }
 const ownersOf = ({ database }: EngineHarness) => database.shards.map(({ node }) => node)
 const epochsOf = ({ database }: EngineHarness) => database.shards.map(({ epoch }) => epoch)
 
-/** How many shards each node owns by the store, the most first. */
+/** How many shards each node owns in the store, the highest count first. */
 const countsOf = (engine: EngineHarness): ReadonlyArray<readonly [string | undefined, number]> => {
   const owners = ownersOf(engine)
   return [...new Set(owners)].sort().map((node) => [node, owners.filter((one) => one === node).length])
@@ -32,7 +32,7 @@ const countsOf = (engine: EngineHarness): ReadonlyArray<readonly [string | undef
 
 const shardOfTimer = (timerId: string) => shardOf(keyOf("shop", timerId).uuid, shards)
 
-/** Timers over all shards, one each 10 ms, as if they had long been there. */
+/** Timers over all shards, one each 10 ms, as if they had been stored long ago. */
 const fill = (engine: EngineHarness, overMs: number): number => {
   const count = overMs / 10
   for (let index = 0; index < count; index++) {
@@ -42,7 +42,7 @@ const fill = (engine: EngineHarness, overMs: number): number => {
   return count
 }
 
-/** From now on an attempt fails the test if its shard was already claimed by another. */
+/** From now on, collects every attempt whose shard another node has already claimed. */
 const watchEpochs = (engine: EngineHarness): Array<string> => {
   const stale: Array<string> = []
   engine.onFire((fire) => {
@@ -60,7 +60,7 @@ const expectEachOnce = (engine: EngineHarness, count: number) => {
   expect(engine.fires.length).toBe(count)
 }
 
-/** The first node, with another that has its part. */
+/** Starts a second node beside the first and waits until it has its part. */
 const pair = Effect.fnUntraced(function* (engine: EngineHarness) {
   const second = yield* engine.startNode("node-2")
   yield* engine.advance(4_000)
@@ -100,7 +100,7 @@ describe("a node that joins", () => {
             .map(([, count]) => count)
             .sort(),
         ).toEqual([1, 1, 2, 2])
-        // Nothing moves without need: twice for none, once for those that have moved.
+        // No shard moves without need: each shard is claimed once, and a moved shard once more.
         expect(epochsOf(engine).reduce((sum, epoch) => sum + epoch)).toBe(6 + 3 + 2)
         const atRest = epochsOf(engine)
         yield* engine.advance(60_000)
@@ -109,7 +109,7 @@ describe("a node that joins", () => {
   )
 
   engineTest(
-    "makes no timer late by more than a look, and repeats none",
+    "makes no timer late by more than one look at the store, and repeats none",
     { ...options, isEmpty: true },
     (engine) =>
       Effect.gen(function* () {
@@ -128,7 +128,7 @@ describe("a node that joins", () => {
   )
 
   engineTest(
-    "is not the only one to know if the handover to it breaks off",
+    "makes the other node log a failure if the handover to it breaks off",
     { ...linked, isEmpty: true },
     (engine) =>
       Effect.gen(function* () {
@@ -144,7 +144,7 @@ describe("a node that joins", () => {
   )
 
   engineTest(
-    "is told of what it gets: then timers are hardly late at all",
+    "is told which shards it gets, so timers are hardly late at all",
     { ...linked, isEmpty: true },
     (engine) =>
       Effect.gen(function* () {
@@ -160,7 +160,7 @@ describe("a node that joins", () => {
   )
 
   engineTest(
-    "gets nothing for a single beat, and is forgotten after a minute of silence",
+    "gets nothing after a single beat, and is forgotten after a minute of silence",
     options,
     (engine) =>
       Effect.gen(function* () {
@@ -175,7 +175,7 @@ describe("a node that joins", () => {
       }),
   )
 
-  engineTest("waits, and says so, as long as nothing is given to it", options, (engine) =>
+  engineTest("waits, and says so, until it gets a shard", options, (engine) =>
     Effect.gen(function* () {
       const second = yield* engine.startNode("node-2")
       expect(second.engine.status()).toMatchObject({
@@ -191,7 +191,7 @@ describe("a node that joins", () => {
   )
 
   engineTest(
-    "and for which there is no shard is not waiting: it stands by",
+    "is not waiting but on standby if there is no shard for it",
     { ...options, shards: 1 },
     (engine) =>
       Effect.gen(function* () {
@@ -209,10 +209,10 @@ describe("a handover", () => {
   const moving = (engine: EngineHarness) =>
     ownersOf(engine).flatMap((node, shard) => (node === "node-2" ? [shard] : []))
 
-  /** Names of timers of shards that node-2 will get: by name, the last ones. */
+  /** Ids of timers in the shards that node-2 will get. Ordered by name, these are the last ones. */
   const movingIds = ["a", "b", "c", "d", "e", "f", "g", "h"].filter((timerId) => shardOfTimer(timerId) >= 3)
 
-  engineTest("lets attempts end that end soon, and stores their outcome", options, (engine) =>
+  engineTest("lets short attempts end, and stores their outcomes", options, (engine) =>
     Effect.gen(function* () {
       engine.onFire(() => Effect.as(Effect.sleep(1_500), delivered))
       yield* engine.startNode("node-2")
@@ -229,7 +229,7 @@ describe("a handover", () => {
   )
 
   engineTest(
-    "does not wait for a slow one: the next owner repeats it, with the same fireId",
+    "does not wait for a slow attempt, and the next owner repeats it with the same fireId",
     options,
     (engine) =>
       Effect.gen(function* () {
@@ -253,7 +253,7 @@ describe("a handover", () => {
       }),
   )
 
-  engineTest("starts nothing while it waits for what runs", options, (engine) =>
+  engineTest("starts nothing while it waits for running attempts", options, (engine) =>
     Effect.gen(function* () {
       const [slow = "", ...others] = movingIds
       const next = others.find((timerId) => shardOfTimer(timerId) === shardOfTimer(slow)) ?? ""
@@ -268,7 +268,7 @@ describe("a handover", () => {
     }),
   )
 
-  engineTest("writes what was taken before it lets go", options, (engine) =>
+  engineTest("stores accepted writes before it releases the shard", options, (engine) =>
     Effect.gen(function* () {
       yield* engine.startNode("node-2")
       const commits = engine.faults.holdCall("write", { times: Number.POSITIVE_INFINITY })
@@ -276,7 +276,7 @@ describe("a handover", () => {
         Effect.forkChild(engine.create({ timerId, inMs: 60_000 })),
       )
       yield* engine.advance(2_500)
-      // A shard with nothing to write may have gone already.
+      // A shard that has nothing to write may already have moved.
       for (const timerId of movingIds) expect(ownersOf(engine)[shardOfTimer(timerId)]).toBe("node-1")
       yield* commits.release
       yield* engine.advance(500)
@@ -286,7 +286,7 @@ describe("a handover", () => {
     }),
   )
 
-  engineTest("is not held up for ever by a store that does not answer", options, (engine) =>
+  engineTest("does not wait forever for a store that does not answer", options, (engine) =>
     Effect.gen(function* () {
       const second = yield* engine.startNode("node-2")
       engine.faults.holdCall("write", { times: Number.POSITIVE_INFINITY })
@@ -297,11 +297,11 @@ describe("a handover", () => {
     }),
   )
 
-  engineTest("is one of four at once, however many are due", { ...options, shards: 12 }, (engine) =>
+  engineTest("runs at most four at once, for any number of shards", { ...options, shards: 12 }, (engine) =>
     Effect.gen(function* () {
       const hanging = engine.hang(({ epoch }) => epoch === 1)
       yield* engine.advance(1_000)
-      // One attempt that hangs for each shard that moves.
+      // One hanging attempt for each shard that moves.
       const byShard = new Map(
         Array.from({ length: 100 }, (_, index) => [
           shardOf(keyOf("shop", `t${index}`).uuid, 12),
@@ -310,7 +310,7 @@ describe("a handover", () => {
       )
       for (const [shard, timerId] of byShard) if (shard >= 6) yield* engine.create({ timerId })
       yield* engine.startNode("node-2")
-      // Each waits two seconds for its attempts.
+      // Each handover waits two seconds for its attempts.
       yield* engine.advance(4_300)
       expect(moving(engine)).toHaveLength(4)
       yield* engine.advance(2_300)
@@ -319,7 +319,7 @@ describe("a handover", () => {
     }),
   )
 
-  engineTest("whose release fails is released again", options, (engine) =>
+  engineTest("repeats a release that fails", options, (engine) =>
     Effect.gen(function* () {
       engine.faults.fail("release", { times: 3 })
       const second = yield* engine.startNode("node-2")
@@ -328,7 +328,7 @@ describe("a handover", () => {
     }),
   )
 
-  engineTest("carries writes of the shard to its new owner", linked, (engine) =>
+  engineTest("forwards writes of the shard to its new owner", linked, (engine) =>
     Effect.gen(function* () {
       const second = yield* pair(engine)
       for (const timerId of ["a", "b", "c", "d", "e", "f"]) {
@@ -343,8 +343,8 @@ describe("a handover", () => {
   )
 })
 
-describe("a node that goes", () => {
-  engineTest("drained: hands all over at once, and is no member any more", options, (engine) =>
+describe("a node that leaves", () => {
+  engineTest("drained: releases all shards at once, and is not a member any more", options, (engine) =>
     Effect.gen(function* () {
       yield* pair(engine)
       const ended = yield* drain(engine, engine.node)
@@ -356,7 +356,7 @@ describe("a node that goes", () => {
   )
 
   engineTest(
-    "drained: makes no timer late by more than a look, and repeats none",
+    "drained: makes no timer late by more than one look at the store, and repeats none",
     { ...options, isEmpty: true },
     (engine) =>
       Effect.gen(function* () {
@@ -376,7 +376,7 @@ describe("a node that goes", () => {
   )
 
   engineTest(
-    "drained with an attempt that hangs: the others take it over after two seconds",
+    "drained with a hanging attempt: the other nodes take it over after two seconds",
     options,
     (engine) =>
       Effect.gen(function* () {
@@ -398,7 +398,7 @@ describe("a node that goes", () => {
       }),
   )
 
-  engineTest("drained together with all others: nobody waits for anybody", options, (engine) =>
+  engineTest("drained together with all others: no node waits for another", options, (engine) =>
     Effect.gen(function* () {
       const second = yield* pair(engine)
       const ended = [yield* drain(engine, engine.node), yield* drain(engine, second)]
@@ -410,7 +410,7 @@ describe("a node that goes", () => {
   )
 
   engineTest(
-    "killed: its shards are spread over the others after the lease time, not before",
+    "killed: the other nodes take over its shards after the lease time, not before",
     options,
     (engine) =>
       Effect.gen(function* () {
@@ -428,14 +428,14 @@ describe("a node that goes", () => {
           ["node-1", 3],
           ["node-2", 3],
         ])
-        // Only what was lost has a new owner.
+        // Only the lost shards have a new owner.
         expect(epochsOf(engine)).toEqual(
           before.map((epoch, shard) => (lost.includes(shard) ? epoch + 1 : epoch)),
         )
       }),
   )
 
-  engineTest("and comes back under its own name gets its part again, once", options, (engine) =>
+  engineTest("gets its part again, once, when it comes back under its own name", options, (engine) =>
     Effect.gen(function* () {
       const second = yield* pair(engine)
       yield* second.kill
@@ -454,7 +454,7 @@ describe("a node that goes", () => {
   )
 })
 
-engineTest("a node that cannot renew is a member no more: the others take its part", options, (engine) =>
+engineTest("a node that cannot renew is no longer a member: the others take its part", options, (engine) =>
   Effect.gen(function* () {
     const second = yield* pair(engine)
     second.faults.fail("renew", { times: Number.POSITIVE_INFINITY })
@@ -464,7 +464,7 @@ engineTest("a node that cannot renew is a member no more: the others take its pa
 )
 
 describe("a claim", () => {
-  engineTest("whose answer was lost is made again at once", { ...options, isEmpty: true }, (engine) =>
+  engineTest("is repeated at once if its answer was lost", { ...options, isEmpty: true }, (engine) =>
     Effect.gen(function* () {
       yield* engine.startNode("node-1", (faults) => faults.failReply("claim", { times: 3 }))
       yield* engine.advance(300)
@@ -473,7 +473,7 @@ describe("a claim", () => {
     }),
   )
 
-  engineTest("that hangs keeps renewals from nothing", { ...options, isEmpty: true }, (engine) =>
+  engineTest("that hangs delays no renewal", { ...options, isEmpty: true }, (engine) =>
     Effect.gen(function* () {
       yield* engine.startNode("node-1", (faults) =>
         faults.holdCall("claim", { when: ({ shard }) => shard === 5 }),
@@ -486,7 +486,7 @@ describe("a claim", () => {
   )
 })
 
-engineTest("an operator sees members and shards, and what has changed hands", options, (engine) =>
+engineTest("an operator sees members, shards and changes of ownership", options, (engine) =>
   Effect.gen(function* () {
     yield* pair(engine)
     const { node, members, shards: seen } = engine.node.engine.cluster()
@@ -499,7 +499,7 @@ engineTest("an operator sees members and shards, and what has changed hands", op
     expect(seen.map(({ shard, owner, isMine, epoch }) => [shard, owner, isMine, epoch])).toEqual(
       ownersOf(engine).map((owner, shard) => [shard, owner, owner === "node-1", owner === "node-1" ? 1 : 2]),
     )
-    // Both nodes count into one registry here.
+    // In this test both nodes count into one registry.
     expect(yield* engine.metric("timer_ownership_changes_total")).toBe(6 + 3 + 3)
     engine.hang()
     yield* engine.create({ timerId: "a" }).pipe(Effect.ignore)

@@ -1,6 +1,6 @@
-// Nodes come, go and die, and the way of each to the leases fails in every way it can: whatever happens, no attempt
-// starts under an epoch that is no longer the shard's, epochs only grow, and once the faults end the shards are
-// balanced, nothing is lost, and what was repeated is bounded.
+// Nodes join, leave and die, and the connection of each node to the leases fails in every possible way. No attempt ever
+// starts under an epoch that is no longer the shard's. Epochs only grow. After the faults, the shards are balanced,
+// nothing is lost, and repeats are bounded.
 import { expect, test } from "bun:test"
 import { Effect } from "effect"
 import fc from "fast-check"
@@ -124,13 +124,14 @@ const law = (sequence: ReadonlyArray<Step>) => (engine: EngineHarness) =>
     expect(engine.database.tally.delivered).toBe(new Set(engine.fires.map(({ timerId }) => timerId)).size)
     expect(engine.database.tally.delivered).toBeGreaterThanOrEqual(count - 2)
     for (const fire of engine.fires) expect(fire.attempt).toBe(1)
-    // Each change of hands repeats at most what was not settled then: here, what fired at one instant.
+    // Each change of owner repeats at most the attempts that were not settled then. Here these are the attempts of one
+    // instant.
     const changes = engine.database.shards.reduce((sum, { epoch }) => sum + epoch, 0) + kills
     expect(engine.fires.length - engine.database.tally.delivered).toBeLessThanOrEqual(changes * 100)
   })
 
 test(
-  "whatever fails, no attempt starts under an old epoch, and afterwards all is balanced and nothing is lost",
+  "no fault starts an attempt under an old epoch, and afterwards all is balanced and nothing is lost",
   () =>
     fc.assert(
       fc.asyncProperty(steps, (sequence) => runVirtually(options, law(sequence))),

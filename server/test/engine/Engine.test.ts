@@ -1,10 +1,10 @@
-// How the engine stops, and what it says of itself.
+// How the engine stops, and what it reports about itself.
 import { describe, expect } from "bun:test"
 import { Effect, Fiber } from "effect"
 import { delivered, engineTest } from "../../testkit/EngineHarness.ts"
 
 describe("drain", () => {
-  engineTest("starts nothing new, lets what runs finish, settles it and releases", { shards: 2 }, (engine) =>
+  engineTest("starts nothing, lets running attempts finish, settles and releases", { shards: 2 }, (engine) =>
     Effect.gen(function* () {
       const hanging = engine.hang()
       yield* engine.create({ timerId: "running" })
@@ -14,7 +14,7 @@ describe("drain", () => {
       yield* engine.advance(2_000)
       expect(engine.node.engine.status()).toMatchObject({ isDraining: true, isWaiting: false })
       expect(engine.fires.map(({ timerId }) => timerId)).toEqual(["running"])
-      // Not released yet: its outcome is still to be stored.
+      // The shards are not released yet, because the outcome is not stored.
       expect(engine.database.shards.every(({ node }) => node === "node-1")).toBe(true)
       const refusal = yield* Effect.flip(engine.create({ timerId: "late" }))
       expect(refusal).toMatchObject({ _tag: "NoOwner", retryAfterMs: 1_000 })
@@ -31,7 +31,7 @@ describe("drain", () => {
   )
 
   engineTest(
-    "does not wait longer than its bound, and the next owner repeats what was running",
+    "never takes longer than its time limit, and the next owner repeats the running attempts",
     {},
     (engine) =>
       Effect.gen(function* () {
@@ -56,7 +56,7 @@ describe("drain", () => {
   )
 })
 
-engineTest("a drain ends within its bounds though the store does not answer", { shards: 2 }, (engine) =>
+engineTest("a drain ends within its time limit even if the store does not answer", { shards: 2 }, (engine) =>
   Effect.gen(function* () {
     engine.faults.holdCall("release", { times: 2 })
     const draining = yield* Effect.forkChild(engine.node.engine.drain(3_000))
@@ -65,7 +65,7 @@ engineTest("a drain ends within its bounds though the store does not answer", { 
   }),
 )
 
-engineTest("a killed node starts nothing more and writes nothing of what it was doing", {}, (engine) =>
+engineTest("a killed node starts nothing more and does not store its running work", {}, (engine) =>
   Effect.gen(function* () {
     engine.hang()
     yield* engine.create({ timerId: "running" })
@@ -105,7 +105,7 @@ engineTest("a loop whose every read fails makes no progress", {}, (engine) =>
   }),
 )
 
-engineTest("gauges tell what is pending, held, in flight and late", { shards: 2 }, (engine) =>
+engineTest("gauges show pending, loaded, running and late timers", { shards: 2 }, (engine) =>
   Effect.gen(function* () {
     engine.hang()
     yield* engine.create({ timerId: "running" })

@@ -1,5 +1,5 @@
-// One tenant's backlog, however large and however stuck its endpoint, costs the others nothing: not a
-// millisecond, not their place in memory.
+// The backlog of one tenant costs other tenants nothing: no millisecond, and no room in memory. This holds for any size
+// of the backlog, and also if its endpoint hangs.
 import { describe, expect } from "bun:test"
 import { Effect } from "effect"
 import { shardOf } from "../../src/domain/TimerKey.ts"
@@ -10,7 +10,7 @@ import { putOf, sampleSpec, sampleTimer } from "../../testkit/timers.ts"
 const bounds = { window: { timers: 400, page: 40 }, shards: 2 }
 const backlog = 3_000
 
-/** Rows of an earlier run of the service: nobody has them in memory. */
+/** Rows of an earlier run of the service. No node has them in memory. */
 const leave = (
   engine: EngineHarness,
   namespace: string,
@@ -28,7 +28,7 @@ const windowTimers = Effect.fnUntraced(function* (engine: EngineHarness) {
   return yield* engine.metric("timer_window_timers")
 })
 
-/** While the large namespace hangs, the small one's timers fire on their millisecond. */
+/** While the large namespace hangs, the timers of the small one fire on their millisecond. */
 const expectOthersOnTime = Effect.fnUntraced(function* (engine: EngineHarness) {
   const start = engine.now()
   for (let index = 0; index < 20; index++) {
@@ -63,9 +63,9 @@ const expectAllDelivered = Effect.fnUntraced(function* (
   expect(yield* engine.rescued).toBe(0)
 })
 
-describe("a namespace with a large overdue backlog at an endpoint that hangs", () => {
+describe("a namespace with a large overdue backlog at a hanging endpoint", () => {
   engineTest(
-    "found at the start, it leaves others on time, and is delivered once when it recovers",
+    "found at the start, does not delay others, and is delivered once when the endpoint recovers",
     { ...bounds, isEmpty: true },
     (engine) =>
       Effect.gen(function* () {
@@ -82,7 +82,7 @@ describe("a namespace with a large overdue backlog at an endpoint that hangs", (
       }),
   )
 
-  engineTest("created while the service runs, it leaves others on time as well", bounds, (engine) =>
+  engineTest("created while the service runs, does not delay others either", bounds, (engine) =>
     Effect.gen(function* () {
       const hanging = engine.hang(({ namespace }) => namespace === "large")
       const commands = Array.from({ length: backlog }, (_, index) =>
@@ -97,7 +97,7 @@ describe("a namespace with a large overdue backlog at an endpoint that hangs", (
   )
 
   engineTest(
-    "behind an open breaker it waits without costing attempts",
+    "behind an open breaker, waits without using any attempts",
     { ...bounds, isEmpty: true },
     (engine) =>
       Effect.gen(function* () {
@@ -108,7 +108,7 @@ describe("a namespace with a large overdue backlog at an endpoint that hangs", (
         )
         yield* engine.startNode("node-1")
         yield* expectOthersOnTime(engine)
-        // Those in flight as it opened, and a probe or two.
+        // The attempts that ran when the breaker opened, and one or two probes.
         const attempts = engine.fires.filter(({ namespace }) => namespace === "large").length
         expect(attempts).toBeLessThan(100)
         engine.onFire(() => Effect.succeed({ kind: "delivered" }))
@@ -118,7 +118,7 @@ describe("a namespace with a large overdue backlog at an endpoint that hangs", (
       }),
   )
 
-  engineTest("many such namespaces leave room for one more", { ...bounds, isEmpty: true }, (engine) =>
+  engineTest("leaves room for one more, even if there are many", { ...bounds, isEmpty: true }, (engine) =>
     Effect.gen(function* () {
       const start = engine.now()
       for (let tenant = 0; tenant < 5; tenant++)
@@ -134,7 +134,7 @@ describe("a namespace with a large overdue backlog at an endpoint that hangs", (
   )
 })
 
-describe("a window that is small for what is due", () => {
+describe("a window that is too small for all due timers", () => {
   const small = { window: { timers: 40, page: 10, lookAheadMs: 5_000 }, dispatch: { inFlightPerHost: 2 } }
 
   for (const [filledBy, window] of Object.entries({
@@ -142,7 +142,7 @@ describe("a window that is small for what is due", () => {
     weight: { ...small.window, timers: 400, bytes: 40 * 800 },
   })) {
     engineTest(
-      `reads no page in vain while all endpoints hang; bounds by ${filledBy}`,
+      `reads no page in vain while all endpoints hang; limited by ${filledBy}`,
       { ...small, window, isEmpty: true },
       (engine) =>
         Effect.gen(function* () {
@@ -172,7 +172,7 @@ describe("a window that is small for what is due", () => {
   }
 
   engineTest(
-    "what is due does not wait behind what its namespace has there and is due later",
+    "starts a due timer before other timers of the same namespace that are due later",
     small,
     (engine) =>
       Effect.gen(function* () {
@@ -195,12 +195,12 @@ describe("a window that is small for what is due", () => {
   )
 })
 
-describe("one host of a namespace that hangs", () => {
+describe("one hanging host of a namespace", () => {
   const at = (host: string) =>
     ({ ...sampleSpec.target, url: `https://${host}.test/` }) as typeof sampleSpec.target
 
   engineTest(
-    "what is inserted behind the owner's back for another host fires at its time",
+    "a timer for another host that is inserted without the owner fires at its time",
     { window: { timers: 400, page: 10 } },
     (engine) =>
       Effect.gen(function* () {
@@ -214,7 +214,7 @@ describe("one host of a namespace that hangs", () => {
       }),
   )
 
-  engineTest("does not keep the others of the namespace waiting", bounds, (engine) =>
+  engineTest("does not delay the other hosts of the namespace", bounds, (engine) =>
     Effect.gen(function* () {
       engine.hang(({ target }) => "url" in target && target.url.includes("stuck"))
       for (let index = 0; index < 160; index++)

@@ -1,5 +1,5 @@
-// A store that fails in every way it can, under random work: what was acknowledged is delivered, what was
-// cancelled is not, no attempt is made twice, and armings are conserved.
+// A store that fails in every possible way, under random work. Acknowledged timers are delivered, cancelled timers are
+// not, no attempt is made twice, and the number of armings balances.
 import { expect, test } from "bun:test"
 import { Effect, Fiber } from "effect"
 import fc from "fast-check"
@@ -38,7 +38,7 @@ const steps = fc.array(
   { minLength: 10, maxLength: 60 },
 )
 
-/** Each life's attempts are those that were made: none was started after its end, or left out. */
+/** The attempts of each life are exactly those that were made. None started after its end, and none is missing. */
 const expectHistoryTrue = Effect.fnUntraced(function* (engine: EngineHarness) {
   const made = (fireId: string) => engine.fires.filter((fire) => fire.fireId === fireId).length
   for (const state of ["delivered", "cancelled", "dead"] as const) {
@@ -49,7 +49,7 @@ const expectHistoryTrue = Effect.fnUntraced(function* (engine: EngineHarness) {
   }
 })
 
-/** Retries come soon, so that all has ended when the test does. */
+/** Retries come soon, so that everything has ended when the test does. */
 const spec = { retryPolicy: { ...sampleSpec.retryPolicy, maxIntervalMs: 5_000 } }
 
 const law = (sequence: ReadonlyArray<Step>) => (engine: EngineHarness) =>
@@ -85,7 +85,7 @@ const law = (sequence: ReadonlyArray<Step>) => (engine: EngineHarness) =>
   })
 
 test(
-  "a store that fails in every way it can loses nothing and repeats nothing",
+  "a store that fails in every possible way loses nothing and repeats nothing",
   () =>
     fc.assert(
       fc.asyncProperty(steps, (sequence) =>

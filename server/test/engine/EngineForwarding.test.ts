@@ -1,4 +1,4 @@
-// Two nodes over one database: whichever is asked, about whatever key, the answer is the owner's.
+// Two nodes over one database. For any key, each of the two gives the owner's answer.
 import { describe, expect } from "bun:test"
 import { Effect, Fiber } from "effect"
 import { keyOf, shardOf } from "../../src/domain/TimerKey.ts"
@@ -26,7 +26,7 @@ const twoNodes = (
     Effect.gen(function* () {
       const one = yield* engine.startNode("one")
       const two = yield* engine.startNode("two")
-      // Until the shards are spread over both.
+      // Waits until the shards are spread over both nodes.
       yield* engine.advance(10_000)
       expect(engine.database.shards.map(({ node }) => node).sort()).toEqual([
         ...Array.from({ length: 4 }, () => "one"),
@@ -45,7 +45,7 @@ const idOwnedBy = (engine: EngineHarness, node: EngineNode, prefix = ""): string
   }
 }
 
-/** While time passes: what waits for pauses goes on. */
+/** Runs the effect while time passes, so that waits inside it end. */
 const during = Effect.fnUntraced(function* <A, E>(
   engine: EngineHarness,
   ms: number,
@@ -59,7 +59,7 @@ const during = Effect.fnUntraced(function* <A, E>(
 
 describe("any node", () => {
   twoNodes(
-    "creates, changes, cancels and shows any timer, and it fires once, where it is owned",
+    "creates, changes, cancels and shows any timer, and it fires once, on its owner",
     (engine, one, two) =>
       Effect.gen(function* () {
         for (const [asked, owner] of [
@@ -98,7 +98,7 @@ describe("any node", () => {
       }),
   )
 
-  twoNodes("a cancel that is repeated after its key was created anew leaves that alone", (engine, one) =>
+  twoNodes("a repeated cancel does not end the timer of a later create", (engine, one) =>
     Effect.gen(function* () {
       const timerId = idOwnedBy(engine, one)
       const command = engine.command({ timerId, inMs: 1_000 })
@@ -115,7 +115,7 @@ describe("any node", () => {
     }),
   )
 
-  twoNodes("what had not set out when a shard was lost is done by its next owner", (engine, one) =>
+  twoNodes("the next owner carries out writes that were not sent when the shard was lost", (engine, one) =>
     Effect.gen(function* () {
       const timerId = idOwnedBy(engine, one)
       const shard = engine.database.shards[shardOf(keyOf("shop", timerId).uuid, shards)]
@@ -128,19 +128,19 @@ describe("any node", () => {
         yield* Effect.forkChild(one.scheduler.cancel("shop", timerId, undefined)),
       ]
       yield* commit.reached
-      // Someone claimed it, and is gone again.
+      // Another node claimed the shard and is gone again.
       shard.epoch++
       shard.node = undefined
       yield* engine.advance(3_000)
       yield* commit.release
       yield* engine.still
-      // What was on its way may have been done. What was queued behind it was surely not.
+      // The write that was sent may have been done. The writes behind it in the queue were certainly not done.
       expect(yield* Fiber.join(replaced)).toMatchObject({ _tag: "NoOwner", mayBeDone: true })
       expect(yield* Fiber.join(cancelled)).toEqual({ result: "cancelled" })
     }),
   )
 
-  twoNodes("many at once are answered in order, wherever they belong", (engine, one) =>
+  twoNodes("many items are answered in order, whichever nodes own them", (engine, one) =>
     Effect.gen(function* () {
       const commands = Array.from({ length: 1_000 }, (_, index) =>
         engine.command({ timerId: `t${index % 500}`, inMs: 60_000 + (index < 500 ? 0 : 1) }),
@@ -154,7 +154,7 @@ describe("any node", () => {
     }),
   )
 
-  twoNodes("knows of attempts that run on another: shown, not changed, not called back", (engine, one, two) =>
+  twoNodes("shows attempts that run on another, and keeps their timers unchanged", (engine, one, two) =>
     Effect.gen(function* () {
       const timerId = idOwnedBy(engine, two)
       const hanging = engine.hang()
@@ -181,7 +181,7 @@ describe("any node", () => {
       const set = { executeAt: engine.now() + 1_000 }
       expect((yield* one.scheduler.update({ namespace: "shop", timerId, set })).result).toBe("inFlight")
       engine.unreachable.add("two")
-      // Nobody tells: it is shown as it is stored.
+      // The owner does not answer, so the timer is shown as it is stored.
       expect(yield* stateOf(one)).toBe("pending")
       engine.unreachable.clear()
       expect((yield* one.scheduler.cancel("shop", timerId, undefined)).result).toBe("inFlight")
@@ -190,9 +190,9 @@ describe("any node", () => {
   )
 })
 
-describe("a node that is away", () => {
+describe("a node that is unreachable", () => {
   twoNodes(
-    "creates go on, and fire once its shards have a new owner; changes are refused",
+    "creates work, and fire once its shards have a new owner; changes are refused",
     (engine, one, two) =>
       Effect.gen(function* () {
         const timerId = idOwnedBy(engine, two)
@@ -214,7 +214,7 @@ describe("a node that is away", () => {
   )
 
   twoNodes(
-    "an owner that lives and cannot be reached finds what was stored behind its back",
+    "an owner that lives but is unreachable finds timers that were stored without it",
     (engine, one, two) =>
       Effect.gen(function* () {
         const timerId = idOwnedBy(engine, two)
@@ -232,7 +232,7 @@ describe("a node that is away", () => {
   )
 
   twoNodes(
-    "a planned leave loses no write: each is answered, by the old owner or the new one",
+    "a drain loses no write: either the old owner or the new owner answers each of them",
     (engine, one, two) =>
       Effect.gen(function* () {
         const answers: Array<string> = []
@@ -257,7 +257,7 @@ describe("a node that is away", () => {
 })
 
 describe("an owner whose store does not answer", () => {
-  twoNodes("tells callers in time that the result is not known", (engine, one, two) =>
+  twoNodes("tells callers in time that the result is unknown", (engine, one, two) =>
     Effect.gen(function* () {
       const timerId = idOwnedBy(engine, one)
       const commits = one.faults.holdCall("write", { times: Number.POSITIVE_INFINITY })
@@ -271,7 +271,7 @@ describe("an owner whose store does not answer", () => {
       expect(yield* during(engine, 5_500, scheduler.cancel("shop", timerId, undefined))).toMatchObject(
         notKnown,
       )
-      // Of many, those that were answered keep their answers.
+      // In a call with many items, answered items keep their answers.
       const theirs = engine.command({ timerId: idOwnedBy(engine, two), inMs: 600_000 })
       expect(yield* during(engine, 5_500, scheduler.createMany([command, theirs]))).toMatchObject([
         notKnown,
@@ -282,8 +282,8 @@ describe("an owner whose store does not answer", () => {
   )
 })
 
-describe("what is carried to a node", () => {
-  twoNodes("that does not own it is refused, and nothing is done", (engine, one, two) =>
+describe("a write that is forwarded to a node", () => {
+  twoNodes("is refused and not carried out if the node does not own it", (engine, one, two) =>
     Effect.gen(function* () {
       const timerId = idOwnedBy(engine, two)
       const mine = idOwnedBy(engine, one)
@@ -298,11 +298,11 @@ describe("what is carried to a node", () => {
   )
 
   for (const [what, leaseMs, told] of [
-    ["has it settled by the next owner", 1_500, { success: { result: "created" } }],
-    ["is not known if none comes in time", 9_000, { failure: { _tag: "NoOwner", mayBeDone: true } }],
+    ["is settled by the next owner", 1_500, { success: { result: "created" } }],
+    ["is unknown if there is none in time", 9_000, { failure: { _tag: "NoOwner", mayBeDone: true } }],
   ] as const) {
     twoNodes(
-      `and taken by it when it goes under ${what}`,
+      `and that the node begins before it loses the shard ${what}`,
       (engine, one, two) =>
         Effect.gen(function* () {
           yield* engine.advance(20_000)
@@ -313,7 +313,7 @@ describe("what is carried to a node", () => {
           )
           yield* engine.still
           expect(gate.standing()).toBe(1)
-          // The write is done, its answer is not.
+          // The write is done. Its answer was not sent.
           yield* two.kill
           yield* engine.advance(5_000)
           expect(yield* Fiber.join(creating)).toMatchObject(told)
@@ -329,7 +329,7 @@ describe("what is carried to a node", () => {
 const shortLease: HarnessOptions = { ownership: { leaseMs: 1_500, renewEveryMs: 300, marginMs: 300 } }
 
 describe("a shard that moves under a write", () => {
-  engineTest("what is on its way keeps later writes of its key behind it, and no others", {}, (engine) =>
+  engineTest("a write on its way holds back later writes of its key, and no others", {}, (engine) =>
     Effect.gen(function* () {
       const carried: Array<string> = []
       const onTheWay = keyOf("shop", "on its way").uuid
@@ -364,7 +364,7 @@ describe("a shard that moves under a write", () => {
   )
 
   twoNodes(
-    "what comes later of the same key goes behind it, on whichever node that is",
+    "a later write of the same key waits behind it, on any node",
     (engine, one, two) =>
       Effect.gen(function* () {
         const timerId = idOwnedBy(engine, two)
@@ -375,7 +375,7 @@ describe("a shard that moves under a write", () => {
         yield* engine.still
         yield* two.kill
         while (engine.database.shards[shard]?.node !== "one") yield* engine.advance(10)
-        // This node owns the shard now, and the first write has not noticed yet.
+        // This node owns the shard now, and the first write has not noticed that yet.
         const second = yield* Effect.forkChild(create(90_000))
         yield* engine.advance(1_000)
         expect([(yield* Fiber.join(first)).result, (yield* Fiber.join(second)).result]).toEqual([
@@ -388,14 +388,14 @@ describe("a shard that moves under a write", () => {
 
   for (const [what, isReachable, told] of [
     ["is settled by its new owner", true, { success: { result: "created" } }],
-    ["is not known if that cannot be asked", false, { failure: { _tag: "NoOwner", mayBeDone: true } }],
+    ["is unknown if the new owner is unreachable", false, { failure: { _tag: "NoOwner", mayBeDone: true } }],
   ] as const) {
     twoNodes(
       `a write of its old owner ${what}`,
       (engine, one, two) =>
         Effect.gen(function* () {
           const timerId = idOwnedBy(engine, one)
-          // For longer than the lease; then it learns that the shard is gone.
+          // Renewals fail for longer than the lease. Then the node learns that the shard is lost.
           one.faults.fail("renew", { times: 10 })
           if (!isReachable) engine.unreachable.add(two.name)
           one.faults.holdReply("write")

@@ -1,4 +1,4 @@
-// What operators stop and bound: a pause starts nothing and forgets nothing, costs other namespaces nothing, and its
+// What operators pause and limit. A pause starts nothing and loses nothing. It costs other namespaces nothing, and its
 // time does not count against timers.
 import { describe, expect } from "bun:test"
 import { Effect } from "effect"
@@ -40,7 +40,7 @@ const reads = ({ faults }: EngineHarness) => faults.calls("due") + faults.calls(
 
 describe("a namespace that is paused", () => {
   engineTest(
-    "starts no attempt, while others fire on time; resumed, it starts at once and in due order",
+    "starts no attempt, while others fire on time; when resumed, it starts at once in due order",
     {},
     (engine) =>
       Effect.gen(function* () {
@@ -59,7 +59,7 @@ describe("a namespace that is paused", () => {
       }),
   )
 
-  engineTest("accepts timers, changes and cancels as ever", {}, (engine) =>
+  engineTest("accepts timers, changes and cancels as usual", {}, (engine) =>
     Effect.gen(function* () {
       yield* put(engine, "shop", { paused: true })
       yield* engine.create({ timerId: "a" })
@@ -72,7 +72,7 @@ describe("a namespace that is paused", () => {
     }),
   )
 
-  engineTest("lets attempts that run finish, and their retries wait", {}, (engine) =>
+  engineTest("lets running attempts finish, and their retries wait", {}, (engine) =>
     Effect.gen(function* () {
       const hanging = engine.hang()
       yield* engine.create({ timerId: "a" })
@@ -92,7 +92,7 @@ describe("a namespace that is paused", () => {
   )
 
   engineTest(
-    "does not crowd others out, however much of it falls due, and is read no more than it should be",
+    "takes no room from others, however much falls due, and is not read more than needed",
     { window: { timers: 400, page: 40 }, shards: 2, isEmpty: true },
     (engine) =>
       Effect.gen(function* () {
@@ -120,7 +120,7 @@ describe("a namespace that is paused", () => {
         yield* engine.advance(20_000)
         const live = engine.fires.filter(({ namespace }) => namespace === "small")
         expect(live.map(({ at, executeAt }) => at - executeAt)).toEqual(Array(20).fill(0))
-        // The sweeps of two shards over what is in memory, and little else.
+        // The sweeps of two shards over the timers in memory, and few other reads.
         expect(reads(engine) - before).toBeLessThan(120)
         expect(engine.fires.filter(({ namespace }) => namespace === "large")).toEqual([])
         yield* put(engine, "large", { paused: false })
@@ -132,7 +132,7 @@ describe("a namespace that is paused", () => {
   )
 
   engineTest(
-    "stays paused when the service starts anew, before anything fires",
+    "stays paused when the service is restarted, before anything fires",
     { isEmpty: true },
     (engine) =>
       Effect.gen(function* () {
@@ -152,7 +152,7 @@ describe("a namespace that is paused", () => {
 })
 
 describe("the whole service, paused", () => {
-  engineTest("starts nothing of any namespace, and goes on where it was", {}, (engine) =>
+  engineTest("starts nothing in any namespace, and continues where it was", {}, (engine) =>
     Effect.gen(function* () {
       yield* pauseAll(engine)
       for (const namespace of ["a", "b", "c"])
@@ -175,7 +175,7 @@ describe("the whole service, paused", () => {
   )
 
   engineTest(
-    "comes to rest though all that is due does not fit into memory",
+    "becomes idle even if all due timers do not fit into memory",
     { window: { timers: 100, page: 20 } },
     (engine) =>
       Effect.gen(function* () {
@@ -194,7 +194,7 @@ describe("the whole service, paused", () => {
       }),
   )
 
-  engineTest("is so on every node within a second", { isEmpty: true, shards: 4 }, (engine) =>
+  engineTest("is paused on every node within a second", { isEmpty: true, shards: 4 }, (engine) =>
     Effect.gen(function* () {
       const first = yield* engine.startNode("node-1")
       const second = yield* engine.startNode("node-2")
@@ -219,7 +219,7 @@ describe("the whole service, paused", () => {
 describe("time within a pause", () => {
   const minute = 60_000
 
-  engineTest("does not count towards expireAfter, of the namespace nor of the service", {}, (engine) =>
+  engineTest("does not count towards expireAfter, for a namespace or the service", {}, (engine) =>
     Effect.gen(function* () {
       yield* engine.create({ timerId: "kept", inMs: minute, spec: { expireAfterMs: minute } })
       yield* engine.create({ timerId: "late", inMs: minute, spec: { expireAfterMs: minute } })
@@ -238,7 +238,7 @@ describe("time within a pause", () => {
   )
 
   engineTest(
-    "counts as far as it lies outside: what had waited too long before is expired",
+    "is all that is excluded: a timer that waited too long before the pause is expired",
     { dispatch: { inFlight: 1 } },
     (engine) =>
       Effect.gen(function* () {
@@ -283,7 +283,7 @@ describe("time within a pause", () => {
 
 describe("maxInFlight", () => {
   engineTest(
-    "bounds what a namespace runs at once, below the node's own bound and not above it",
+    "limits the attempts of a namespace at once, below the node's own limit and not above it",
     { dispatch: { inFlightPerNamespace: 5 } },
     (engine) =>
       Effect.gen(function* () {
@@ -306,7 +306,7 @@ describe("maxInFlight", () => {
       }),
   )
 
-  engineTest("is shared out among nodes by the shards they own", { isEmpty: true, shards: 4 }, (engine) =>
+  engineTest("is divided among nodes by the shards that they own", { isEmpty: true, shards: 4 }, (engine) =>
     Effect.gen(function* () {
       engine.hang()
       const first = yield* engine.startNode("node-1")

@@ -1,5 +1,5 @@
-// What a namespace may create: so many a second, so many pending at once. Refused creates write nothing and say when
-// to come back; whoever has no quota is asked nothing.
+// What a namespace may create: a number a second, and a number pending at once. Refused creates write nothing and say
+// when to retry. Namespaces without a quota need no check.
 import { describe, expect } from "bun:test"
 import { Effect, Fiber } from "effect"
 import { editSettings, type SettingsEdit } from "../../src/domain/editSettings.ts"
@@ -41,7 +41,7 @@ const refusalOf = (engine: EngineHarness, timer: NewTimer = {}) =>
   Effect.flip(engine.create({ inMs: hour, ...timer })) as Effect.Effect<QuotaUsedUp, unknown>
 
 describe("maxPending", () => {
-  engineTest("lets in as many as there may be, and refuses the rest, each in its place", {}, (engine) =>
+  engineTest("accepts as many timers as it allows, and refuses the rest, each in its place", {}, (engine) =>
     Effect.gen(function* () {
       yield* put(engine, { maxPending: 5 })
       yield* createMany(engine, some(3))
@@ -53,7 +53,7 @@ describe("maxPending", () => {
   )
 
   engineTest(
-    "counts what was there before it was set, or before the service started",
+    "counts timers from before it was set, or before the service started",
     { isEmpty: true },
     (engine) =>
       Effect.gen(function* () {
@@ -68,7 +68,7 @@ describe("maxPending", () => {
   )
 
   engineTest(
-    "never lets in one too many, however many come at once and however slow the count is",
+    "never accepts one too many, however many come at once and however slow the count is",
     {},
     (engine) =>
       Effect.gen(function* () {
@@ -94,7 +94,7 @@ describe("maxPending", () => {
       yield* put(engine, { maxPending: 10 })
       yield* createMany(engine, some(5))
       yield* engine.advance(5_000)
-      // Three are on their way when the count is made that the next ones need.
+      // Three creates are on their way when the store counts for the next ones.
       const writes = engine.faults.holdCall("write")
       const underWay = yield* Effect.forkChild(createMany(engine, some(3, "slow")))
       yield* writes.reached
@@ -110,7 +110,7 @@ describe("maxPending", () => {
   )
 
   engineTest(
-    "lets in again what fired, as soon as it is counted: at once if that was long ago",
+    "accepts new timers after others fired, as soon as it counts: at once if the last count is old",
     {},
     (engine) =>
       Effect.gen(function* () {
@@ -119,7 +119,7 @@ describe("maxPending", () => {
         expect(yield* createMany(engine, some(1))).toEqual(["maxPending"])
         yield* engine.advance(5_000)
         expect(yield* createMany(engine, some(2))).toEqual(["created", "maxPending"])
-        // Counted a moment ago: not again within the second, whatever has ended meanwhile.
+        // The last count was a moment ago. There is no other within the second, even if timers have ended.
         yield* engine.cancel("later")
         const counted = engine.faults.calls("count")
         expect(yield* refusalOf(engine)).toMatchObject({ retryAfterMs: 1_000 })
@@ -129,7 +129,7 @@ describe("maxPending", () => {
       }),
   )
 
-  engineTest("is counted in at most a twentieth of the time", {}, (engine) =>
+  engineTest("counts in at most a twentieth of the time", {}, (engine) =>
     Effect.gen(function* () {
       yield* put(engine, { maxPending: 1 })
       const gate = engine.faults.holdReply("count")
@@ -150,7 +150,7 @@ describe("maxPending", () => {
   )
 
   engineTest(
-    "does not refuse what adds no timer: a key that is pending may be replaced, and repeated",
+    "does not refuse creates that add no timer: a pending key may be replaced, and repeated",
     {},
     (engine) =>
       Effect.gen(function* () {
@@ -164,14 +164,14 @@ describe("maxPending", () => {
           "maxPending",
         ])
         expect(yield* engine.create({ timerId: "t-0", inMs: 3 * hour })).toMatchObject({ result: "replaced" })
-        // And those did not count as timers.
+        // Those creates did not count as timers.
         yield* engine.cancel("t-0")
         yield* engine.advance(1_000)
         expect(yield* createMany(engine, some(2, "u"))).toEqual(["created", "maxPending"])
       }),
   )
 
-  engineTest("takes no room for creates that turn out to add nothing", {}, (engine) =>
+  engineTest("reserves no room for creates that add nothing", {}, (engine) =>
     Effect.gen(function* () {
       yield* put(engine, { maxPending: 4 })
       yield* createMany(engine, some(1))
@@ -180,7 +180,7 @@ describe("maxPending", () => {
     }),
   )
 
-  engineTest("that is raised above what was counted up to is counted anew", {}, (engine) =>
+  engineTest("that is raised above the last count is counted again", {}, (engine) =>
     Effect.gen(function* () {
       yield* createMany(engine, some(5))
       yield* put(engine, { maxPending: 2 })
@@ -190,7 +190,7 @@ describe("maxPending", () => {
     }),
   )
 
-  engineTest("of none refuses every new timer, and counts nothing", {}, (engine) =>
+  engineTest("of zero refuses every new timer, and counts nothing", {}, (engine) =>
     Effect.gen(function* () {
       yield* put(engine, { maxPending: 0 })
       expect(yield* createMany(engine, some(2))).toEqual(["maxPending", "maxPending"])
@@ -211,7 +211,7 @@ describe("maxPending", () => {
     }),
   )
 
-  engineTest("lets creates pass, and says so, while the store cannot count", {}, (engine) =>
+  engineTest("accepts creates, and says so, while the store cannot count", {}, (engine) =>
     Effect.gen(function* () {
       yield* put(engine, { maxPending: 2 })
       engine.faults.fail("count")
@@ -221,7 +221,7 @@ describe("maxPending", () => {
   )
 
   engineTest(
-    "is counted again soon if the first count failed: the namespace may have been full",
+    "is counted again soon if the first count failed, because the namespace may have been full",
     { isEmpty: true },
     (engine) =>
       Effect.gen(function* () {
@@ -238,7 +238,7 @@ describe("maxPending", () => {
       }),
   )
 
-  engineTest("keeps no room for creates that their caller did not wait for", {}, (engine) =>
+  engineTest("reserves no room for creates that their caller gave up", {}, (engine) =>
     Effect.gen(function* () {
       yield* put(engine, { maxPending: 5 })
       yield* createMany(engine, some(1))
@@ -253,7 +253,7 @@ describe("maxPending", () => {
     }),
   )
 
-  engineTest("keeps no room for creates that were given up while others were looked up", {}, (engine) =>
+  engineTest("reserves no room for creates that were given up during a look-up of others", {}, (engine) =>
     Effect.gen(function* () {
       yield* put(engine, { maxPending: 3 })
       yield* createMany(engine, some(1))
@@ -268,7 +268,7 @@ describe("maxPending", () => {
   )
 
   engineTest(
-    "of several nodes is kept by all of them once they have counted",
+    "is enforced by all nodes once they have counted",
     { isEmpty: true, shards: 4, areLinked: true },
     (engine) =>
       Effect.gen(function* () {
@@ -289,7 +289,7 @@ describe("maxPending", () => {
 })
 
 describe("createsPerSecond", () => {
-  engineTest("lets in one second's worth at once, then as many as it says", {}, (engine) =>
+  engineTest("accepts one second's worth at once, and then its rate", {}, (engine) =>
     Effect.gen(function* () {
       yield* put(engine, { createsPerSecond: 10 })
       expect(count(yield* createMany(engine, some(25)), "created")).toBe(10)
@@ -305,7 +305,7 @@ describe("createsPerSecond", () => {
     }),
   )
 
-  engineTest("counts repeats and replacements, and leaves changes and cancels alone", {}, (engine) =>
+  engineTest("counts repeats and replacements, but not changes and cancels", {}, (engine) =>
     Effect.gen(function* () {
       yield* put(engine, { createsPerSecond: 2 })
       yield* createMany(engine, some(1))
@@ -318,7 +318,7 @@ describe("createsPerSecond", () => {
     }),
   )
 
-  engineTest("counts replacements in a namespace that is full", {}, (engine) =>
+  engineTest("counts replacements in a full namespace", {}, (engine) =>
     Effect.gen(function* () {
       yield* put(engine, { createsPerSecond: 4, maxPending: 1 })
       yield* createMany(engine, some(1))
@@ -332,7 +332,7 @@ describe("createsPerSecond", () => {
     }),
   )
 
-  engineTest("takes nothing for creates that maxPending refuses", {}, (engine) =>
+  engineTest("uses nothing for creates that maxPending refuses", {}, (engine) =>
     Effect.gen(function* () {
       yield* put(engine, { createsPerSecond: 4, maxPending: 1 })
       expect(yield* createMany(engine, some(4))).toEqual([
@@ -346,7 +346,7 @@ describe("createsPerSecond", () => {
     }),
   )
 
-  engineTest("is shared by the nodes that live", { isEmpty: true, shards: 4, areLinked: true }, (engine) =>
+  engineTest("is shared by the living nodes", { isEmpty: true, shards: 4, areLinked: true }, (engine) =>
     Effect.gen(function* () {
       const first = yield* engine.startNode("node-1")
       const second = yield* engine.startNode("node-2")
@@ -361,7 +361,7 @@ describe("createsPerSecond", () => {
     }),
   )
 
-  engineTest("holds for schedules over the bus as well", {}, (engine) =>
+  engineTest("also limits schedules over the bus", {}, (engine) =>
     Effect.gen(function* () {
       yield* put(engine, { createsPerSecond: 1 })
       const { spec } = engine.command()

@@ -1,5 +1,5 @@
-// The races that would lose, repeat or resurrect timers, each told by holding one reply of the store.
-// Every test here fails when the remedy it is about is taken out of the engine.
+// The races that would lose, repeat or resurrect timers. Each test makes a race by holding one reply of the store. Each
+// test fails if its safeguard is removed from the engine.
 import { describe, expect } from "bun:test"
 import { Effect, Fiber } from "effect"
 import { applyTo } from "../../testkit/applyTo.ts"
@@ -7,10 +7,10 @@ import { delivered, type EngineHarness, engineTest, refused } from "../../testki
 import { at } from "../../testkit/StoreFixture.ts"
 import { changeOf, putOf, sampleTimer } from "../../testkit/timers.ts"
 
-/** The window reaches 60 s ahead and reads on when it is down to 30: this is where it next reads. */
+/** The window reaches 60 s ahead and reads again when only 30 s are left. The next read comes after this time. */
 const untilNextLoadMs = 31_000
 
-/** The next load's rows are read, but their reply stands still. */
+/** The rows of the next load are read, but the reply is held. */
 const holdNextLoad = Effect.fnUntraced(function* (engine: EngineHarness) {
   const load = engine.faults.holdReply("due")
   yield* engine.advance(untilNextLoadMs)
@@ -69,7 +69,7 @@ describe("a write during a read", () => {
   )
 
   engineTest(
-    "what came of an attempt goes on record without touching the arming a load has seen",
+    "the record of an earlier attempt does not affect the arming that a load has seen",
     {},
     (engine) =>
       Effect.gen(function* () {
@@ -88,7 +88,7 @@ describe("a write during a read", () => {
       }),
   )
 
-  engineTest("nor does an outcome that comes too late for its own arming", {}, (engine) =>
+  engineTest("an outcome of a replaced arming does not affect the one that a load has seen", {}, (engine) =>
     Effect.gen(function* () {
       const hanging = engine.hang()
       const dueAt = engine.now() + 70_000
@@ -111,7 +111,7 @@ describe("a write during a read", () => {
   )
 
   engineTest(
-    "a timer that is due but waits for its turn can still be cancelled",
+    "a due timer that waits for its turn can still be cancelled",
     { dispatch: { inFlight: 2 } },
     (engine) =>
       Effect.gen(function* () {
@@ -132,7 +132,7 @@ describe("a write during a read", () => {
       }),
   )
 
-  engineTest("a timer whose queued change is refused fires when that is answered", {}, (engine) =>
+  engineTest("a timer whose queued change is refused fires when the refusal is answered", {}, (engine) =>
     Effect.gen(function* () {
       yield* engine.create({ timerId: "a", inMs: 1_000 })
       const commit = engine.faults.holdCall("write", { when: isCancel })
@@ -162,7 +162,7 @@ describe("a create queued while its key comes due", () => {
     }),
   )
 
-  engineTest("does not if it is the same create again, or keeps what is there", {}, (engine) =>
+  engineTest("does not hold it back if it repeats the create or keeps the timer", {}, (engine) =>
     Effect.gen(function* () {
       const executeAt = engine.now() + 1_000
       yield* engine.create({ timerId: "a", executeAt })
@@ -176,8 +176,8 @@ describe("a create queued while its key comes due", () => {
   )
 })
 
-describe("a key that moves on while its attempt runs", () => {
-  engineTest("the outcome goes to history and touches nothing of the new arming", {}, (engine) =>
+describe("a key that changes while its attempt runs", () => {
+  engineTest("the outcome goes to history and does not affect the new arming", {}, (engine) =>
     Effect.gen(function* () {
       const hanging = engine.hang()
       const first = yield* engine.create({ timerId: "a" })
@@ -241,7 +241,7 @@ describe("a key that moves on while its attempt runs", () => {
   )
 })
 
-describe("a commit that happened and was reported as failed", () => {
+describe("a commit that succeeded and was reported as failed", () => {
   engineTest("a create is answered as created, and fires once", {}, (engine) =>
     Effect.gen(function* () {
       engine.faults.failReply("write", { times: 3 })
@@ -270,7 +270,7 @@ describe("a commit that happened and was reported as failed", () => {
 
   engineTest("a create, its replacement and its cancel leave nothing behind", {}, (engine) =>
     Effect.gen(function* () {
-      // All three are queued before any is committed.
+      // All three are queued before any of them is committed.
       const first = engine.faults.holdCall("write")
       yield* Effect.forkChild(engine.create({ timerId: "other", inMs: 60_000 }))
       yield* first.reached
@@ -287,7 +287,7 @@ describe("a commit that happened and was reported as failed", () => {
     }),
   )
 
-  engineTest("a delivery is settled, never delivered again", {}, (engine) =>
+  engineTest("a delivery is settled, and never repeated", {}, (engine) =>
     Effect.gen(function* () {
       engine.faults.failReply("write", { when: isOutcome, times: 2 })
       yield* engine.create({ timerId: "a" })
@@ -325,9 +325,9 @@ describe("a commit that happened and was reported as failed", () => {
   )
 })
 
-describe("what the window holds", () => {
+describe("the contents of the window", () => {
   engineTest(
-    "a full window does not load, and all fires on time",
+    "a full window does not load, and every timer fires on time",
     { window: { timers: 8, page: 3 }, shards: 1 },
     (engine) =>
       Effect.gen(function* () {
@@ -348,7 +348,7 @@ describe("what the window holds", () => {
   )
 
   engineTest(
-    "a create that changes nothing brings what is there into memory",
+    "a create that changes nothing loads the existing timer into memory",
     { pollingIntervalMs: 600_000, ownership: { renewEveryMs: 3_000 } },
     (engine) =>
       Effect.gen(function* () {
@@ -363,9 +363,9 @@ describe("what the window holds", () => {
   )
 })
 
-describe("a shard that another has claimed", () => {
+describe("a shard that another node has claimed", () => {
   engineTest(
-    "a sweep that is under way then misses nothing in the window that was cleared",
+    "a running sweep does not count the timers of a cleared window as missing",
     { ownership: { renewEveryMs: 3_000 } },
     (engine) =>
       Effect.gen(function* () {
@@ -374,7 +374,7 @@ describe("a shard that another has claimed", () => {
         const { leases } = engine.faults
         const lease = at(yield* leases.owners, 0)
         const sweep = engine.faults.holdReply("dueHeads")
-        // Who would end the loops of a lost shard is busy: they go on for a while.
+        // The part that would end the loops of a lost shard is busy, so the loops run for a while.
         for (const method of ["renew", "members", "owners"] as const)
           engine.faults.holdCall(method, { times: Number.POSITIVE_INFINITY })
         yield* engine.advance(5_000)
@@ -389,7 +389,7 @@ describe("a shard that another has claimed", () => {
 
   engineTest("the first refused write stops it at once", { ownership: { renewEveryMs: 3_000 } }, (engine) =>
     Effect.gen(function* () {
-      // The renewal that would tell it as well is two seconds away.
+      // The next renewal, which would also tell the node, is two seconds away.
       yield* engine.advance(1_000)
       yield* engine.create({ timerId: "a", inMs: 500 })
       const { leases } = engine.faults

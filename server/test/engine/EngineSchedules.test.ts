@@ -1,5 +1,5 @@
-// Due times asked for over the bus, as the engine keeps them: the timer fires at the last one it took, once, and
-// from its first attempt on no command moves it.
+// Due times that come over the bus, in the engine. The timer fires once, at the last accepted due time. After its first
+// attempt, no command moves it.
 import { describe, expect } from "bun:test"
 import { Effect, Fiber } from "effect"
 import type { ScheduleAnswer } from "../../src/domain/WriteItem.ts"
@@ -7,7 +7,7 @@ import type { ScheduleCommand } from "../../src/engine/front/scheduleItem.ts"
 import type { ShardBatch } from "../../src/ports/TimerStore.ts"
 import { delivered, type EngineHarness, engineTest, refused } from "../../testkit/EngineHarness.ts"
 
-/** Of the timer "a", due from now, sent now. */
+/** A command for the timer "a", due after this time, sent now. */
 const commandOf = (engine: EngineHarness, inMs: number, rest: Partial<ScheduleCommand> = {}) => {
   const { namespace, executeAt, spec } = engine.command({ inMs })
   return { namespace, timerId: "a", executeAt, spec, askedAt: engine.now(), ...rest }
@@ -23,7 +23,7 @@ const ignored = (because: Ignored["because"]): Ignored => ({ result: "ignored", 
 const isSchedule = (batches: ReadonlyArray<ShardBatch>) =>
   batches.some(({ items }) => items.some(({ kind }) => kind === "schedule"))
 
-/** When each attempt started, from the beginning. */
+/** When each attempt started, counted from the start. */
 const firedAfter = (engine: EngineHarness, start: number) => engine.fires.map((fire) => fire.at - start)
 
 describe("a schedule", () => {
@@ -45,7 +45,7 @@ describe("a schedule", () => {
     ["nearer", 2_000],
     ["farther", 20_000],
   ] as const) {
-    engineTest(`moves a timer ${direction}: it fires at its new time only, and once`, {}, (engine) =>
+    engineTest(`moves a timer ${direction}, and it fires once, only at its new time`, {}, (engine) =>
       Effect.gen(function* () {
         const start = engine.now()
         const payload = new TextEncoder().encode("1")
@@ -78,7 +78,7 @@ describe("a schedule", () => {
     }),
   )
 
-  engineTest("that was sent before the one that set the timer is ignored", {}, (engine) =>
+  engineTest("that was sent before the command that set the timer is ignored", {}, (engine) =>
     Effect.gen(function* () {
       const start = engine.now()
       yield* schedule(engine, 5_000, { askedAt: start + 2 })
@@ -118,7 +118,7 @@ describe("a schedule of a timer that has begun to fire", () => {
     }),
   )
 
-  engineTest("is ignored between attempts, which go on as they were to", {}, (engine) =>
+  engineTest("is ignored between attempts, which continue as planned", {}, (engine) =>
     Effect.gen(function* () {
       const start = engine.now()
       engine.onFire(({ attempt }) => Effect.succeed(attempt === 1 ? refused : delivered))
@@ -149,7 +149,8 @@ describe("a schedule of a timer that has begun to fire", () => {
       const start = engine.now()
       yield* engine.create({ timerId: "a", inMs: 10_000 })
       const commit = engine.faults.holdCall("write")
-      // The first makes it due at once; the second, queued behind it, still names the time known until then.
+      // The first write makes the timer due at once. The second one, queued behind it, still names the earlier known
+      // time.
       const nearer = yield* Effect.forkChild(engine.create({ timerId: "a", inMs: 0 }))
       const farther = yield* Effect.forkChild(schedule(engine, 10_000))
       yield* commit.reached
@@ -183,7 +184,7 @@ describe("a schedule queued while its timer comes due", () => {
     }),
   )
 
-  engineTest("moves one that is due and waits for its turn", { dispatch: { inFlight: 2 } }, (engine) =>
+  engineTest("moves a due timer that waits for its turn", { dispatch: { inFlight: 2 } }, (engine) =>
     Effect.gen(function* () {
       const start = engine.now()
       const hanging = engine.hang(({ timerId }) => timerId === "first")
@@ -198,7 +199,7 @@ describe("a schedule queued while its timer comes due", () => {
     }),
   )
 
-  engineTest("lets it fire when it is answered that it is ignored", {}, (engine) =>
+  engineTest("lets it fire once the schedule is answered as ignored", {}, (engine) =>
     Effect.gen(function* () {
       yield* schedule(engine, 1_000)
       const commit = engine.faults.holdCall("write", { when: isSchedule })
@@ -215,7 +216,7 @@ describe("a schedule queued while its timer comes due", () => {
 })
 
 describe("a schedule and the store", () => {
-  engineTest("one that was done and reported as failed is one move, and one firing", {}, (engine) =>
+  engineTest("a schedule that was done and reported as failed moves and fires the timer once", {}, (engine) =>
     Effect.gen(function* () {
       const start = engine.now()
       yield* schedule(engine, 10_000)
@@ -239,7 +240,7 @@ describe("a schedule and the store", () => {
       (engine: EngineHarness) => engine.node.scheduler.cancel("shop", "a", 1),
     ],
   ] as const) {
-    engineTest(`${title} does not take the timer from a load that is reading it`, {}, (engine) =>
+    engineTest(`${title} does not remove the timer from a load that is reading it`, {}, (engine) =>
       Effect.gen(function* () {
         const start = engine.now()
         yield* schedule(engine, 70_000)
@@ -256,14 +257,14 @@ describe("a schedule and the store", () => {
   }
 })
 
-describe("a cancel asked for over the bus", () => {
+describe("a cancel over the bus", () => {
   const unschedule = (engine: EngineHarness, askedAt: number) =>
     Effect.suspend(() => {
       const { namespace, timerId, spec } = commandOf(engine, 0)
       return engine.node.scheduler.unschedule({ namespace, timerId, spec, askedAt })
     })
 
-  engineTest("keeps the timer from firing, and a late older command does not bring it back", {}, (engine) =>
+  engineTest("stops the timer, and a late older command does not bring it back", {}, (engine) =>
     Effect.gen(function* () {
       const start = engine.now()
       yield* schedule(engine, 5_000)
@@ -275,7 +276,7 @@ describe("a cancel asked for over the bus", () => {
     }),
   )
 
-  engineTest("that comes first holds the older command back, and not a later one", {}, (engine) =>
+  engineTest("that arrives first holds back the older command, and not a later one", {}, (engine) =>
     Effect.gen(function* () {
       const start = engine.now()
       expect(yield* unschedule(engine, start + 10)).toEqual({ result: "cancelled" })
@@ -289,7 +290,7 @@ describe("a cancel asked for over the bus", () => {
     }),
   )
 
-  engineTest("leaves an attempt that runs alone, and its retries", {}, (engine) =>
+  engineTest("does not end a running attempt or its retries", {}, (engine) =>
     Effect.gen(function* () {
       const hanging = engine.hang()
       yield* schedule(engine, 0)
@@ -313,7 +314,7 @@ describe("a cancel asked for over the bus", () => {
     }),
   )
 
-  engineTest("that is older than what set the timer leaves it alone", {}, (engine) =>
+  engineTest("that is older than the command that set the timer does not end it", {}, (engine) =>
     Effect.gen(function* () {
       const start = engine.now()
       yield* schedule(engine, 5_000)

@@ -1,4 +1,4 @@
-// A forwarder among peers that a test scripts, over a memory store that it can disturb, in virtual time.
+// A forwarder with scripted peers, over a memory store with faults, in virtual time.
 import { Effect, Layer, type Scope } from "effect"
 import { shardOf } from "../../src/domain/TimerKey.ts"
 import { keyOfItem } from "../../src/domain/WriteItem.ts"
@@ -25,7 +25,7 @@ export const refusing: Peer = () => new PeerError({ message: "connection refused
 export const breaking: Peer = () => new PeerError({ message: "connection broken", isUndelivered: false })
 export const silent: Peer = () => Effect.never
 
-/** Creates everything: the answer an owner with an empty shard gives. */
+/** Creates every item. This is the answer of an owner with an empty shard. */
 export const creating: Peer = (items) => Effect.succeed(items.map(created))
 
 export const created = (item: CarriedItem): CarriedAnswer =>
@@ -46,14 +46,14 @@ export class ForwarderRig {
   readonly faults: StoreFaults
   readonly harness: EngineHarness
   refreshes = 0
-  /** What the view shows: one owner of all shards, or nobody. */
+  /** What the view shows: one owner of all shards, or none. */
   owner: string | undefined = "a"
   isOwnedHere = false
   onRefresh: () => void = () => {}
   onOwnPut: (item: CarriedItem) => CarriedAnswer = created
-  /** The store's adapter breaks instead of failing. */
+  /** The store's adapter dies instead of failing. */
   insertsBreak = false
-  /** What was told of loops that broke. */
+  /** The reported loops that broke. */
   readonly broken: Array<string> = []
   readonly #peers = new Map<string, Peer>()
   readonly #startedMs: number
@@ -107,7 +107,7 @@ export class ForwarderRig {
     })
   }
 
-  /** How the peer at this address answers from now on; `then` after that, call by call. */
+  /** Sets how the peer at this address answers: `first` now, then `then`, call by call. */
   peer(address: string, first: Peer, ...then: ReadonlyArray<Peer>): void {
     const script = [first, ...then]
     this.#peers.set(address, (items) => {
@@ -135,7 +135,7 @@ export class ForwarderRig {
     return this.#forwarder
   }
 
-  /** In short: the result, or the refusal and whether it says that something may have been done. */
+  /** A short form: the result, or the refusal and whether something may have been written. */
   told(name: string): string | undefined {
     const answer = this.answers.get(name)
     if (answer === undefined) return undefined

@@ -1,4 +1,4 @@
-// A loop that breaks is told of; one that is ended is not.
+// A loop that breaks is reported. A loop that is interrupted is not.
 import { expect, test } from "bun:test"
 import { Effect, Fiber } from "effect"
 import { makeGuard } from "../../src/engine/Guard.ts"
@@ -18,7 +18,7 @@ test("a defect in a loop is reported, with the loop's name", async () => {
   expect(told).toEqual(["the firing loop broke: Error: a bug"])
 })
 
-test("a loop that is interrupted is not", async () => {
+test("an interrupted loop is not reported", async () => {
   const interrupted = (guarded: Effect.Effect<never>) =>
     Effect.flatMap(Effect.forkChild(guarded, { startImmediately: true }), Fiber.interrupt)
   expect(await brokenBy(interrupted, Effect.never)).toEqual([])

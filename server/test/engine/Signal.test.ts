@@ -16,7 +16,7 @@ const countWakes = Effect.fnUntraced(function* (signal: Signal) {
   return wakes
 })
 
-engineTest("raised any number of times it ends one wait, in a turn of its own", { isEmpty: true }, (engine) =>
+engineTest("any number of raises ends one wait, in its own turn", { isEmpty: true }, (engine) =>
   Effect.gen(function* () {
     const signal = new Signal()
     const wakes = yield* countWakes(signal)
@@ -28,7 +28,7 @@ engineTest("raised any number of times it ends one wait, in a turn of its own", 
   }),
 )
 
-engineTest("a raise while nobody waits is not lost", { isEmpty: true }, (engine) =>
+engineTest("a raise without a waiter is not lost", { isEmpty: true }, (engine) =>
   Effect.gen(function* () {
     const signal = new Signal()
     signal.raise()
@@ -39,7 +39,7 @@ engineTest("a raise while nobody waits is not lost", { isEmpty: true }, (engine)
 )
 
 engineTest(
-  "a wait ends by itself when its time is over, and the next is as good",
+  "a wait ends when its time is over, and the next wait works normally",
   { isEmpty: true },
   (engine) =>
     Effect.gen(function* () {

@@ -1,5 +1,5 @@
-// The routes accept and refuse what the server that Effect generates from the same definition accepts and
-// refuses: over a corpus of bodies for every call, and over random mutations of them.
+// The routes accept and refuse the same bodies as the server that Effect generates from the same definition. The test
+// sends a corpus of bodies to every call, and random mutations of them.
 import "effect/schema/SchemaJITCompiler/enable"
 import { describe, expect, test } from "bun:test"
 import { contractEndpoints } from "@punctual/api/contractEndpoints"
@@ -51,7 +51,7 @@ const requestOf = (call: Call, body: string): Request =>
     body,
   })
 
-/** Payloads are taken as in the service; what is answered is nothing that a text could be made of. */
+/** Payloads are read as in the service. Answers contain nothing that could be written as text. */
 const texts = () => {
   const byGroup: Record<string, Record<string, CallText<never>>> = {}
   const real: typeof byGroup = { timers: { ...callTexts.timers } }
@@ -61,7 +61,7 @@ const texts = () => {
   return byGroup
 }
 
-/** Ours, with calls that accept whatever reached them. */
+/** Our routes, with calls that accept every body that reaches them. */
 const sendToRoutes = async (): Promise<Send> => {
   const routes = await Effect.runPromise(
     makeApiRoutes({
@@ -83,7 +83,7 @@ const sendToRoutes = async (): Promise<Send> => {
 
 const acceptedStatus = 599
 
-/** The generated one; its handlers have nothing to answer with, and end in a status of their own. */
+/** The generated server. Its handlers have nothing to answer with, and end in a status of their own. */
 const generatedServer = (): { readonly send: Send; readonly dispose: () => Promise<void> } => {
   const api = makePunctualApi(defaultLimits)
   const accept = () => Effect.succeed(undefined as never)
@@ -130,7 +130,7 @@ const generatedServer = (): { readonly send: Send; readonly dispose: () => Promi
     ),
     { disableLogger: true },
   )
-  // A handler that was reached answers with nothing, which no success schema encodes: that is a 500.
+  // A handler that was reached answers with nothing. No success schema encodes that, so the status is 500.
   const send: Send = async (call, body) => {
     const { status } = await handler(requestOf(call, body))
     return status === 500 ? acceptedStatus : status
@@ -298,11 +298,11 @@ const mutated = (body: unknown, mutations: ReadonlyArray<Mutation>): string => {
     if (removes) members.delete(field)
     else members.set(field, value)
   }
-  // By hand, because assigning __proto__ would not make a member of it.
+  // Written by hand, because an assignment to __proto__ would not make a member.
   return `{${[...members].map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`).join(",")}}`
 }
 
-describe("the generated server and ours agree", () => {
+describe("the generated server and our routes agree", () => {
   const bothAnswer = async (routes: Send, generated: Send, call: Call, body: string) => {
     const [ours, theirs] = await Promise.all([routes(call, body), generated(call, body)])
     const isAccepted = { ours: ours === 200, theirs: theirs === acceptedStatus }
@@ -329,7 +329,7 @@ describe("the generated server and ours agree", () => {
     await dispose()
   })
 
-  test("on random mutations of it", async () => {
+  test("on random mutations of the corpus", async () => {
     const routes = await sendToRoutes()
     const { send, dispose } = generatedServer()
     const mutation = fc.record({

@@ -1,4 +1,4 @@
-// What calls are answered while the service starts, waits or stops: each time that nothing was written.
+// How calls are answered while the service starts, waits or stops. Each answer says that nothing was written.
 import { expect, test } from "bun:test"
 import { toProblemDocument } from "@punctual/api/Problem"
 import type { EngineStatus } from "../../src/engine/Engine.ts"
@@ -14,7 +14,7 @@ const waiting: EngineStatus = {
   stalledLoops: [],
 }
 
-test("says that nothing was written, and for how long to wait", () => {
+test("says that nothing was written, and how long to wait", () => {
   const statuses = { status: () => waiting }
   const stopped = new Availability({ status: () => ({ ...waiting, isWaiting: false }) }, false)
   expect(stopped.whyClosed()).toBeUndefined()

@@ -1,5 +1,5 @@
-// The typed client that is generated from the contract, against the real listener: every call once, and
-// a failure that it tells apart by its class.
+// The typed client that is generated from the contract, against the real listener: every call once, and a failure with
+// its own class.
 import { expect, test } from "bun:test"
 import { Namespace } from "@punctual/api/Namespace"
 import { RevisionMismatch, TimerNotFound } from "@punctual/api/Problem"
@@ -10,7 +10,7 @@ import { FetchHttpClient } from "effect/http"
 import { HttpApiClient } from "effect/http-api"
 import { withService } from "./ServiceFixture.ts"
 
-test("the generated client speaks with the service", () =>
+test("the generated client works with the service", () =>
   withService({}, ({ url }) =>
     Effect.runPromise(
       Effect.gen(function* () {

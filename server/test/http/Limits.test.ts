@@ -1,5 +1,5 @@
-// Every limit of the contract through the listener: at the limit it is taken, one past it is refused, and
-// the refusal names the field. Raised or lowered limits hold in the same way.
+// Every limit of the contract, through the listener. A value at the limit is accepted, one past it is refused, and the
+// refusal names the field. Raised or lowered limits work in the same way.
 import { describe, expect, test } from "bun:test"
 import { defaultLimits, type Limits, limitSettingName } from "@punctual/api/Limits"
 import { pointersOf, refused, succeeded } from "./answers.ts"
@@ -90,7 +90,7 @@ describe("a create", () => {
   )
   atMost("delay", "/delay", { ...timeless, delay: "3653d" }, { ...timeless, delay: "3653d1ms" })
 
-  test("how far ahead an instant may lie, counted from receipt", () =>
+  test("how far ahead an instant may be, counted from receipt", () =>
     withService({}, async ({ call }) => {
       const ahead = (marginMs: number) =>
         new Date(Date.now() + defaultLimits.aheadMs + marginMs).toISOString()
@@ -118,14 +118,14 @@ describe("other calls", () => {
       expect(await pendingIn("limits")).toBe(1_000)
     }))
 
-  test("an update's payload is bounded like a create's", () =>
+  test("an update's payload has the same limit as a create's", () =>
     withService({}, async ({ call }) => {
       await call("create", base)
       const change = { namespace: "limits", timerId: "one", payload: "x".repeat(65_535) }
       expect(pointersOf(refused(await call("update", change), "invalidRequest"))).toEqual(["/payload"])
     }))
 
-  test("a page holds at most 1,000, and 100 when nothing is said", () =>
+  test("a page has at most 1,000 timers, and 100 by default", () =>
     withService({}, async ({ call }) => {
       const timers = Array.from({ length: 101 }, (_, index) => ({ ...base, timerId: `t-${index}` }))
       await call("createMany", { timers })
@@ -139,7 +139,7 @@ describe("other calls", () => {
     }))
 })
 
-test("an operator's limits hold in place of the defaults", () =>
+test("an operator's limits replace the defaults", () =>
   withService({ limits: { payloadBytes: 10, createMany: 1, bodyBytes: 300 } }, async ({ call, fetch }) => {
     succeeded("create", await call("create", { ...base, payload: "12345678" }))
     refused(await call("create", { ...base, payload: "123456789" }), "invalidRequest")

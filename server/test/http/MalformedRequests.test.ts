@@ -1,5 +1,5 @@
-// Whatever arrives, the answer is a 4xx problem document that says what to mend, nothing is written, and
-// the service goes on as before.
+// The answer to any malformed request is a 4xx problem document that says what to fix. Nothing is written, and the
+// service continues as before.
 import { describe, expect, test } from "bun:test"
 import { pointersOf, refused, succeeded } from "./answers.ts"
 import { createHead, rawRequest } from "./rawRequest.ts"
@@ -17,7 +17,7 @@ const nothingWritten = async ({ call, pendingIn }: RunningService) => {
   succeeded("create", await call("create", valid))
 }
 
-describe("bodies that are no JSON", () => {
+describe("bodies that are not JSON", () => {
   const bodies: Record<string, string> = {
     empty: "",
     blank: "  ",
@@ -27,7 +27,7 @@ describe("bodies that are no JSON", () => {
     "bare words": "hello",
     "two values": "{}{}",
     "a control character in text": '{"namespace":"a\u0001"}',
-    "nested without end": "[".repeat(500_000),
+    "endless nesting": "[".repeat(500_000),
   }
   for (const [name, body] of Object.entries(bodies)) {
     test(name, () =>
@@ -47,7 +47,7 @@ describe("bodies that are no JSON", () => {
     }))
 })
 
-describe("bodies that are no create", () => {
+describe("bodies that are not a create", () => {
   const changes: Record<string, [unknown, string]> = {
     "no object": [[], ""],
     null: [null, ""],
@@ -56,7 +56,7 @@ describe("bodies that are no create", () => {
     "a missing namespace": [{ ...valid, namespace: undefined }, "/namespace"],
     "a reserved namespace": [{ ...valid, namespace: "_x" }, "/namespace"],
     "an unknown field": [{ ...valid, exeuteAt: 1 }, "/exeuteAt"],
-    "an unknown field that objects have": [`{"__proto__":{},${JSON.stringify(valid).slice(1)}`, "/__proto__"],
+    "an unknown field named __proto__": [`{"__proto__":{},${JSON.stringify(valid).slice(1)}`, "/__proto__"],
     "an instant without an offset": [{ ...valid, executeAt: "2031-01-01T00:00:00" }, "/executeAt"],
     "the year 10000": [{ ...valid, executeAt: "10000-01-01T00:00:00Z" }, "/executeAt"],
     "the 30th of February": [{ ...valid, executeAt: "2031-02-30T00:00:00Z" }, "/executeAt"],
@@ -66,7 +66,7 @@ describe("bodies that are no create", () => {
     "no time": [{ ...valid, executeAt: undefined }, "/executeAt"],
     "two targets": [{ ...valid, target: { type: "event" } }, "/target"],
     "a control character in an id": [{ ...valid, timerId: "a\u0000b" }, "/timerId"],
-    // Written as an escape by JSON.stringify. A payload may hold one: see "byte for byte" of get.
+    // JSON.stringify writes the surrogate as an escape. A payload may contain one: see "byte for byte" of get.
     "a lone surrogate in an id": [{ ...valid, timerId: "a\ud800" }, "/timerId"],
     "a lone surrogate in a namespace": [{ ...valid, namespace: "a\ud800" }, "/namespace"],
     "a lone surrogate in a correlation id": [{ ...valid, correlationId: "\udc00a" }, "/correlationId"],
@@ -107,7 +107,7 @@ describe("bodies that are no create", () => {
     )
   }
 
-  test("every failure is named at once, and none repeats what was sent", () =>
+  test("every failure is named at once, and none repeats a sent value", () =>
     withService({}, async ({ call }) => {
       const secret = "correct horse battery staple \u0000"
       const answered = await call("create", {
@@ -123,7 +123,7 @@ describe("bodies that are no create", () => {
       expect(answered.text).not.toContain("horse")
     }))
 
-  test("deep nesting in a payload, or in an item of many, does no harm", () =>
+  test("deep nesting in a payload, or in an item of createMany, does no harm", () =>
     withService({}, async ({ call }) => {
       const deep = `${"[".repeat(10_000)}${"]".repeat(10_000)}`
       const body = `${JSON.stringify(valid).slice(0, -1)},"payload":${deep}}`
@@ -133,7 +133,7 @@ describe("bodies that are no create", () => {
 })
 
 describe("requests that reach no call", () => {
-  test("an unknown path is 404, another method 405 with what is allowed", () =>
+  test("an unknown path is 404, and another method is 405 with the allowed ones", () =>
     withService({}, async ({ fetch }) => {
       for (const path of [
         "/api/v1/timers",
@@ -160,7 +160,7 @@ describe("requests that reach no call", () => {
       expect([options.status, options.headers.get("allow"), options.text]).toEqual([204, "POST, OPTIONS", ""])
     }))
 
-  test("only JSON is taken, in UTF-8", () =>
+  test("only JSON in UTF-8 is accepted", () =>
     withService({}, async (running) => {
       const body = JSON.stringify(valid)
       for (const type of ["text/plain", "application/json; charset=latin1", "application/jsonx", ""]) {
@@ -184,7 +184,7 @@ describe("requests that reach no call", () => {
     }))
 })
 
-test("of duplicate keys the last one counts", () =>
+test("the last of duplicate keys counts", () =>
   withService({}, async ({ call }) => {
     const body = `{"timerId":"first",${JSON.stringify(valid).slice(1)}`
     expect(succeeded("create", await call("create", body)).timer.timerId).toBe("one")

@@ -1,5 +1,5 @@
-// Bodies within their bounds of size and time, and beyond them: each refusal is a problem document, and
-// the service goes on as before.
+// Bodies within their limits of size and time, and beyond them. Each refusal is a problem document, and the service
+// continues as before.
 import { describe, expect, test } from "bun:test"
 import { connect, type Socket } from "node:net"
 import { defaultLimits } from "@punctual/api/Limits"
@@ -15,7 +15,7 @@ const create = {
   callbackUrl: "http://localhost/",
 }
 
-/** A create of exactly so many bytes, of which blanks after it are the larger part. */
+/** A create of exactly this many bytes. Most of them are blanks after the JSON. */
 const createOf = (bytes: number): string => JSON.stringify(create).padEnd(bytes, " ")
 
 const isUnharmed = async ({ call, pendingIn }: RunningService) => {
@@ -25,7 +25,7 @@ const isUnharmed = async ({ call, pendingIn }: RunningService) => {
 }
 
 describe("size", () => {
-  test("a body of the limit is read, one byte more is refused, declared or in chunks", () =>
+  test("a body of exactly the limit is read, and one byte more is refused, declared or in chunks", () =>
     withService({}, async (running) => {
       const { bodyBytes } = defaultLimits
       const chunked = (text: string) =>
@@ -40,7 +40,7 @@ describe("size", () => {
       succeeded("create", await chunked(createOf(bodyBytes)))
     }))
 
-  test("createMany has a limit of its own", () =>
+  test("createMany has its own limit", () =>
     withService({}, async ({ call }) => {
       const { createManyBodyBytes } = defaultLimits
       const body = JSON.stringify({ timers: [create] })
@@ -48,7 +48,7 @@ describe("size", () => {
       refused(await call("createMany", body.padEnd(createManyBodyBytes + 1, " ")), "bodyTooLarge")
     }))
 
-  test("100 MB get a clean answer", () =>
+  test("a body of 100 MB gets a proper answer", () =>
     withService({}, async (running) => {
       const huge = new Uint8Array(100_000_000)
       refused(await rawRequest(running.port, [createHead(huge.byteLength), huge]), "bodyTooLarge")
@@ -65,7 +65,7 @@ describe("time", () => {
       await isUnharmed(running)
     }))
 
-  test("many slow bodies end each at its own time", () =>
+  test("many slow bodies end, each at its own time", () =>
     withService({ bodyTimeoutMs: 50 }, async (running) => {
       const slow = () => rawRequest(running.port, [createHead(100), "{"])
       const answers = await Promise.all(Array.from({ length: 20 }, slow))
@@ -76,7 +76,7 @@ describe("time", () => {
 })
 
 describe("all bodies together", () => {
-  /** Announces a body, is asked for it, and sends no more than its first byte. */
+  /** Announces a body, is asked for it, and sends only its first byte. */
   const announce = (port: number, bytes: number): Promise<Socket> =>
     new Promise((resolve) => {
       const socket = connect(port, "127.0.0.1")
@@ -90,7 +90,7 @@ describe("all bodies together", () => {
       )
     })
 
-  test("large bodies that are announced and do not come keep nobody out", () =>
+  test("large bodies that are announced and never sent do not block other requests", () =>
     withService({}, async (running) => {
       const { createManyBodyBytes } = defaultLimits
       const count = defaultBodyOptions.heldBytesMax / createManyBodyBytes + 1
@@ -114,7 +114,7 @@ describe("all bodies together", () => {
     const headers = declaredBytes === undefined ? {} : { "content-length": String(declaredBytes) }
     return {
       request: new Request("http://h/", { method: "POST", headers, body: pipe.readable }),
-      /** Settles when it has been taken. */
+      /** Settles when the server has read the bytes. */
       send: (bytes: number) => writer.write(new Uint8Array(bytes)),
       end: () => writer.close(),
     }
@@ -127,7 +127,7 @@ describe("all bodies together", () => {
   const read = (bodies: RequestBodies, request: Request) =>
     bodies.withBody(request, 80, async (body) => outcomeOf(body))
 
-  test("what has arrived counts, up to the bound, until its request is answered", async () => {
+  test("received bytes count, up to the limit, until their request is answered", async () => {
     const bodies = new RequestBodies(options)
     const first = pacedRequest(80)
     const held = read(bodies, first.request)
@@ -137,7 +137,7 @@ describe("all bodies together", () => {
     const refusedRead = read(bodies, second.request)
     await second.send(50).catch(() => undefined)
     expect(await refusedRead).toBe("overloaded, written: no")
-    // Small ones have room of their own.
+    // Small bodies have their own room.
     const small = pacedRequest(10)
     const smallRead = read(bodies, small.request)
     await small.send(10)
@@ -153,7 +153,7 @@ describe("all bodies together", () => {
     expect(await thirdRead).toBe(80)
   })
 
-  test("a body that is given up, or too large, leaves its room to others", async () => {
+  test("a body that is given up, or too large, frees its room", async () => {
     const bodies = new RequestBodies({ ...options, timeoutMs: 20 })
     const slow = pacedRequest(80)
     const givenUp = read(bodies, slow.request)
@@ -173,14 +173,14 @@ describe("all bodies together", () => {
   })
 })
 
-test("a client that wants to be asked for its body is served", () =>
+test("a client that waits for 100 Continue is served", () =>
   withService({}, async ({ port }) => {
     const body = JSON.stringify(create)
     const head = createHead(body.length).replace("host:", "expect: 100-continue\r\nhost:")
     succeeded("create", await rawRequest(port, [head, body]))
   }))
 
-test("more calls at once than are allowed are told to come back", () =>
+test("calls beyond the allowed number at once are told to retry later", () =>
   withService({ callsMax: 0 }, async ({ call }) => {
     expect(refused(await call("create", create), "overloaded").written).toBe("no")
   }))

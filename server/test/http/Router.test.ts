@@ -1,4 +1,4 @@
-// Which route answers: exact paths before prefixes, prefixes in their order, and nobody for the rest.
+// Which route answers: exact paths before prefixes, prefixes in their order, and none for the rest.
 import { describe, expect, test } from "bun:test"
 import type { Route } from "../../src/http/Route.ts"
 import { pathOf, Router } from "../../src/http/Router.ts"
@@ -26,23 +26,23 @@ const ask = async (path: string, method = "POST", unknown: Array<number> = []) =
 }
 
 describe("a router", () => {
-  test("gives an exact path to its route, whatever the method and the query", async () => {
+  test("gives an exact path to its route, for any method and query", async () => {
     expect(await ask("/api/v1/a")).toMatchObject({ text: "a POST" })
     expect(await ask("/api/v1/a?b=c", "GET")).toMatchObject({ text: "a GET" })
     expect(await ask("/internal/v1/exact")).toMatchObject({ text: "exact POST" })
   })
 
-  test("answers OPTIONS for a route, and leaves it to a prefix", async () => {
+  test("answers OPTIONS for a route, and passes it to a prefix", async () => {
     expect(await ask("/api/v1/a", "OPTIONS")).toEqual({ status: 204, text: "", allow: "POST, OPTIONS" })
     expect(await ask("/internal/v1/x", "OPTIONS")).toMatchObject({ text: "nodes OPTIONS" })
   })
 
-  test("gives what lies below a prefix to the first that matches", async () => {
+  test("gives a path below a prefix to the first prefix that matches", async () => {
     expect(await ask("/internal/v1/write")).toMatchObject({ text: "nodes POST" })
     expect(await ask("/internal/other")).toMatchObject({ text: "rest POST" })
   })
 
-  test("answers 404 to the rest, and counts it", async () => {
+  test("answers 404 to any other path, and counts it", async () => {
     const unknown: Array<number> = []
     for (const path of ["/", "/api/v1/a/", "/api/v1", "/internal", "//api/v1/a"]) {
       const { status, text } = await ask(path, "POST", unknown)

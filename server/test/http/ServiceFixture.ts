@@ -1,4 +1,4 @@
-// The whole service below app/src/main.ts for one test: real listener on a free port, real engine, memory store,
+// The whole service below app/src/main.ts for one test: a real listener on a free port, a real engine, a memory store,
 // and a deliverer that does what the test says. Everything ends with the test.
 import { defaultLimits, type Limits } from "@punctual/api/Limits"
 import { Context, Effect, Layer } from "effect"
@@ -17,7 +17,7 @@ export interface Answered {
   readonly status: number
   readonly headers: Headers
   readonly text: string
-  // biome-ignore lint/suspicious/noExplicitAny: an answer is whatever came; each test says what it expects.
+  // biome-ignore lint/suspicious/noExplicitAny: an answer can be any JSON, and each test says what it expects.
   readonly json: any
 }
 
@@ -25,12 +25,12 @@ export interface RunningService {
   readonly url: string
   readonly port: number
   readonly service: HttpService
-  /** Calls the API; a body that is no text is sent as JSON. */
+  /** Calls the API. A body that is not text is sent as JSON. */
   call(name: string, body: unknown, headers?: Record<string, string>): Promise<Answered>
-  /** The same for calls beside those of timers, by group and name. */
+  /** The same for calls outside the timers group, by group and name. */
   post(path: `${string}/${string}`, body: unknown): Promise<Answered>
   fetch(path: string, init?: RequestInit): Promise<Answered>
-  /** How many timers are pending in a namespace, asked of the engine itself. */
+  /** How many timers are pending in a namespace, according to the engine itself. */
   pendingIn(namespace: string): Promise<number>
 }
 
@@ -40,18 +40,18 @@ export interface ServiceOptions {
   readonly callsMax?: number
   readonly answerTimeoutMs?: number
   readonly deliver?: (fire: Fire) => Effect.Effect<Delivery>
-  /** Done before anything is asked of the service. */
+  /** Runs before the first request. */
   readonly before?: Effect.Effect<unknown, never, NamespaceDirectory>
-  /** What webhook secrets are sealed by. */
+  /** The keys that seal webhook secrets. */
   readonly secretKeys?: ReadonlyArray<Uint8Array>
-  /** Where a manual clock begins; the system's clock if it is not given. */
+  /** Where a manual clock begins. If absent, the service uses the system's clock. */
   readonly clockStartMs?: number
-  /** As one of several nodes. */
+  /** Makes the service one of several nodes. */
   readonly cluster?: HttpServiceOptions["cluster"]
   readonly messages?: HttpServiceOptions["messages"]
-  /** In place of the engine's scheduler, to have it refuse. */
+  /** Replaces parts of the engine's scheduler, for example to refuse writes. */
   readonly scheduler?: Partial<Scheduler["Service"]>
-  /** In place of the engine, to have it say how it is. */
+  /** Replaces parts of the engine, for example its status. */
   readonly engine?: Partial<Engine["Service"]>
 }
 
@@ -108,7 +108,7 @@ export const withService = (
     }).pipe(Effect.scoped, Effect.provide(layerOf(options)), Effect.provide(layerLogs("none", false))),
   )
 
-/** All that calls need: a real engine on a memory store, and a deliverer that does what the test says. */
+/** Everything that calls need: a real engine on a memory store, and a deliverer that does what the test says. */
 export const layerOf = (options: ServiceOptions) => {
   const engine = Engine.layer().pipe(
     Layer.provideMerge(Layer.mergeAll(deliverers(options), clockOf(options))),

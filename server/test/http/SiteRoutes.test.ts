@@ -1,4 +1,4 @@
-// Health, metrics and the reference, in every condition of the service.
+// Health, metrics and the reference, in every state of the service.
 import { describe, expect, test } from "bun:test"
 import { defaultLimits } from "@punctual/api/Limits"
 import { PunctualApi } from "@punctual/api/PunctualApi"
@@ -32,7 +32,7 @@ describe("health", () => {
   const unready: Record<string, [Partial<EngineStatus>, string]> = {
     draining: [{ isDraining: true }, "draining"],
     waiting: [{ isWaiting: true, ownedShards: 0 }, "Another process"],
-    "alone and owning a part only": [{ ownedShards: 3 }, "3 of 4"],
+    "alone and owner of only a part": [{ ownedShards: 3 }, "3 of 4"],
     stalled: [{ stalledLoops: ["firing"] }, "firing"],
   }
   for (const [name, [status, reason]] of Object.entries(unready)) {
@@ -49,7 +49,7 @@ describe("health", () => {
   for (const [ownedShards, shardsElsewhere] of [
     [0, 4],
     [1, 3],
-    // One of the four has no owner for now: that does not keep anyone from answering for the rest.
+    // One of the four shards has no owner for now. The nodes still answer for the rest.
     [1, 2],
   ] as const) {
     test(`a node that owns ${ownedShards} of 4 shards, others ${shardsElsewhere}, is ready`, () =>
@@ -59,13 +59,13 @@ describe("health", () => {
       ))
   }
 
-  test("a node that owns nothing of what is meant for it is not ready", () =>
+  test("a node that owns none of its intended shards is not ready", () =>
     withService(
       { cluster, engine: { status: () => ({ ...well, ownedShards: 0, isWaiting: true }) } },
       async ({ fetch }) => expect((await fetch("/health/ready")).status).toBe(503),
     ))
 
-  test("only a loop that every look has found stalled, for long, ends being live; a drain never does", async () => {
+  test("a service stops being live only if every look found a loop stalled for long, and never in a drain", async () => {
     let status: EngineStatus = well
     let nowMs = 0
     const routes = await Effect.runPromise(
@@ -97,7 +97,7 @@ describe("health", () => {
     expect(await look(live, firing, 1)).toBe(503)
     expect(await look(live, well, 1)).toBe(200)
     expect(await look(live, firing, 1)).toBe(200)
-    // Another loop's stall is another stall, and one look without it ends it.
+    // A stall of another loop is a new stall, and one look without it ends it.
     expect(await look(live, { stalledLoops: ["reading"] }, lastingAfterMs)).toBe(200)
     expect(await look(live, { stalledLoops: ["reading", "firing"] }, lastingAfterMs)).toBe(503)
     expect(await look(live, { ...firing, isDraining: true }, lastingAfterMs)).toBe(200)
@@ -113,7 +113,7 @@ describe("health", () => {
       expect(await pendingIn("n")).toBe(0)
     }))
 
-  test("once it is closed the API answers 503 and the rest goes on", () =>
+  test("after it is closed the API answers 503, and other routes work", () =>
     withService({}, async ({ call, fetch, service }) => {
       succeeded("create", await call("create", timer))
       service.close()
@@ -143,7 +143,7 @@ describe("metrics", () => {
       expect(after).toEqual(before.map((count) => count + 1))
     }))
 
-  test("no label tells a namespace, an id or a path of the caller's", () =>
+  test("no label contains a namespace, an id or a path of the caller", () =>
     withService({}, async ({ call, fetch }) => {
       await call("create", { ...timer, namespace: "tenant-x", timerId: "id-x", correlationId: "corr-x" })
       await fetch("/path-x")

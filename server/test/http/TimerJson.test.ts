@@ -1,4 +1,4 @@
-// The JSON text of a timer is what the contract's schema decodes back to the same timer.
+// The contract's schema decodes the JSON text of a timer back to the same timer.
 import { expect, test } from "bun:test"
 import { shownRetryPolicy } from "@punctual/api/RetryPolicy"
 import { TimerSchema } from "@punctual/api/Timer"
@@ -12,7 +12,7 @@ const encoder = new TextEncoder()
 
 const instant = fc.integer({ min: 0, max: 253_402_300_799_998 })
 const durationMs = fc.integer({ min: 0, max: 3653 * 86_400_000 })
-// Lone surrogates do not get this far: no schema of the contract lets them in.
+// No schema of the contract accepts lone surrogates, so they do not occur here.
 const text = fc.string({ unit: "binary" }).map((one) => one.toWellFormed())
 const optional = <A>(key: string, value: fc.Arbitrary<A>) =>
   fc.option(value).map((one) => (one === null ? {} : { [key]: one }))

@@ -1,5 +1,4 @@
-// What a test may expect of answers, in the contract's own schemas: an answer that they do not accept is
-// wrong, whatever else it says.
+// What tests expect of answers, in the contract's own schemas. An answer that the schemas do not accept is wrong.
 import { expect } from "bun:test"
 import { CreateManyTimersAnswer } from "@punctual/api/CreateManyTimers"
 import { CreateTimerAnswer } from "@punctual/api/CreateTimer"
@@ -38,7 +37,7 @@ const decoders = {
 
 type Calls = typeof decoders
 
-/** The decoded answer of a call that succeeded. */
+/** The decoded answer of a successful call. */
 export const succeeded = <Name extends keyof Calls>(
   name: Name,
   answered: Answered,
@@ -50,7 +49,7 @@ export const succeeded = <Name extends keyof Calls>(
 
 const decodeProblem = Schema.decodeUnknownSync(ProblemDocument)
 
-/** The problem document of an answer that refused, which must be the documented one for its code. */
+/** The problem document of a refusal. It must be the documented one for its code. */
 export const refused = (answered: Answered, code: ProblemCode): ProblemDocument => {
   const problem = decodeProblem(answered.json)
   expect({ code: problem.code, text: answered.text }).toEqual({ code, text: answered.text })

@@ -1,4 +1,4 @@
-// What the clock's call answers: where it stands, what was fired, and why it cannot be moved.
+// The answers of the clock call: the current time, the number of firings, and why the clock cannot move.
 import { describe, expect, test } from "bun:test"
 import { AdvanceClockAnswer, advanceAnswerWithinMs } from "@punctual/api/AdvanceClock"
 import { Effect, Schema } from "effect"
@@ -20,7 +20,7 @@ const create = (service: RunningService, timerId: string, delay: string) =>
   service.call("create", { namespace: "n", timerId, delay, callbackUrl: "http://localhost/hook" })
 
 describe("a manual clock", () => {
-  test("stands where it begins, and tells by an advance of nothing", () =>
+  test("stands still at its start, and an advance by zero shows its time", () =>
     withService({ clockStartMs: startMs }, async (service) => {
       const { status, json } = await advance(service, { by: "0s" })
       expect(status).toBe(200)
@@ -30,7 +30,7 @@ describe("a manual clock", () => {
       expect(created.timer).toMatchObject({ executeAt: "2030-01-31T00:00:00.000Z", createdAt: start })
     }))
 
-  test("is moved by a duration or to an instant, and what is due on the way is stored when it answers", () =>
+  test("moves by a duration or to an instant, and the due timers on the way are stored when it answers", () =>
     withService({ clockStartMs: startMs }, async (service) => {
       await create(service, "a", "30d")
       expect((await advance(service, { by: "31d" })).json).toEqual({
@@ -59,7 +59,7 @@ describe("a manual clock", () => {
       })
     }))
 
-  test("refuses to go back with where it stands", () =>
+  test("refuses to go back, and says its time", () =>
     withService({ clockStartMs: startMs }, async (service) => {
       const { status, json } = await advance(service, { to: "2029-12-31T23:59:59.999Z" })
       expect(status).toBe(400)
@@ -69,7 +69,7 @@ describe("a manual clock", () => {
       })
     }))
 
-  test("is moved by one after the other; more than 64 at once are told to come back", async () => {
+  test("is moved by one caller after the other, and more than 64 at once are told to retry later", async () => {
     const { promise, resolve } = Promise.withResolvers<Delivery>()
     const deliver = () => Effect.promise(() => promise)
     await withService({ clockStartMs: startMs, deliver }, async (service) => {
@@ -99,7 +99,7 @@ test("the system's clock cannot be moved", () =>
     })
   }))
 
-test("a call that takes longer than others may is not cut short", () => {
+test("a call that may take longer than others is not cut off", () => {
   const clock = { advance: () => Effect.delay(new InvalidAdvance({ message: "in the end" }), 100) }
   return withService({ answerTimeoutMs: 20, engine: { clock: clock as never } }, async (service) => {
     expect((await advance(service, { by: "1h" })).json).toMatchObject({
@@ -108,6 +108,6 @@ test("a call that takes longer than others may is not cut short", () => {
   })
 })
 
-test("the contract gives a move more time than it takes by itself, with a minute for its last attempts", () => {
+test("the contract gives an advance more time than its own limit, with a minute for the last attempts", () => {
   expect(advanceAnswerWithinMs).toBeGreaterThanOrEqual(longestAdvanceMs + 60_000)
 })

@@ -60,7 +60,7 @@ const answered = async (options: ServiceOptions) => {
 }
 
 describe("the cluster", () => {
-  test("is told with the lag that each owner says", async () => {
+  test("is shown with the lag that each owner reports", async () => {
     const asked: Array<string> = []
     const cluster = clusterOf(({ node, address }) =>
       Effect.sync(() => {
@@ -83,11 +83,11 @@ describe("the cluster", () => {
         { shard: 3, owner: "c", epoch: 2 },
       ],
     })
-    // Neither itself nor one that is silent.
+    // It asked neither itself nor a silent node.
     expect(asked).toEqual(["b at http://b"])
   })
 
-  test("leaves out what an owner does not say, says of another epoch, or does not say in time", async () => {
+  test("omits a lag that the owner does not report, reports for another epoch, or reports too late", async () => {
     const silent = [
       () => Effect.fail(new PeerError({ message: "no", isUndelivered: true })),
       telling({ shard: 1, epoch: 6, lagMs: 35 }),
@@ -100,14 +100,14 @@ describe("the cluster", () => {
     }
   })
 
-  test("tells how far the clock is from the database's, once that is known", async () => {
+  test("shows the difference between this clock and the database's, once it is known", async () => {
     const known = clusterOf(telling(), { clockOffsetMs: () => -12 })
     expect(await answered({ cluster: known })).toMatchObject({ clockOffsetMs: -12 })
     const unknown = clusterOf(telling(), { clockOffsetMs: () => undefined })
     expect(await answered({ cluster: unknown })).not.toHaveProperty("clockOffsetMs")
   })
 
-  test("of one node is that node", async () => {
+  test("with one node shows that node", async () => {
     expect(await answered({})).toMatchObject({ nodes: [{ isLive: true, shards: 4 }], shards: { length: 4 } })
   })
 })
@@ -125,7 +125,7 @@ describe("one of several nodes", () => {
   const cluster = clusterOf(telling())
   const get = { namespace: "n", timerId: "none" }
 
-  test("answers calls before it owns anything, also while a shard is between two owners", async () => {
+  test("answers calls before it owns a shard, also while a shard has no owner", async () => {
     for (const status of [well, { ...well, shardsElsewhere: 3 }]) {
       await withService({ engine: { status: () => status }, cluster }, async ({ call }) => {
         expect((await call("get", get)).status).toBe(404)
@@ -133,7 +133,7 @@ describe("one of several nodes", () => {
     }
   })
 
-  test("answers 503 until it has seen the shards", async () => {
+  test("answers 503 until it has read the shards", async () => {
     const status = { ...well, shards: 0, shardsElsewhere: 0 }
     await withService({ engine: { status: () => status }, cluster }, async ({ call }) => {
       const { status: code, headers, json } = await call("get", get)
@@ -142,7 +142,7 @@ describe("one of several nodes", () => {
     })
   })
 
-  test("hears other nodes, and is seen by operators, also while it stops", () =>
+  test("answers other nodes, and is visible to operators, also while it stops", () =>
     withService({ cluster }, async (running) => {
       running.service.close()
       expect((await running.call("get", get)).status).toBe(503)
@@ -151,7 +151,7 @@ describe("one of several nodes", () => {
       expect((await ask(running)).status).toBe(200)
     }))
 
-  test("a node alone has nothing below the path of nodes", () =>
+  test("a single node has no routes for other nodes", () =>
     withService({}, async ({ fetch: get_ }) => {
       expect((await get_("/internal/v1/nudge", { method: "POST" })).status).toBe(404)
     }))

@@ -1,4 +1,4 @@
-// /timers/replay and /timers/discard as callers meet them.
+// /timers/replay and /timers/discard as callers see them.
 import { describe, expect, test } from "bun:test"
 import { Effect } from "effect"
 import { NoOwner } from "../../src/engine/front/RefusedWrite.ts"
@@ -11,7 +11,7 @@ import { type RunningService, withService } from "./ServiceFixture.ts"
 const namespace = "billing"
 const hook = "http://127.0.0.1:9/hook"
 
-/** Whether the target refuses for good. */
+/** A target that refuses for good until the test changes that. */
 const target = () => {
   const state = { isGone: true }
   const deliver = () =>
@@ -36,7 +36,7 @@ const kill = async (running: RunningService, ids: ReadonlyArray<string>): Promis
 }
 
 describe("replay", () => {
-  test("arms dead letters again, by id, filter or all, and counts before it does", () => {
+  test("arms dead letters again, by id, filter or all, and a dry run counts them first", () => {
     const { state, deliver } = target()
     return withService({ deliver }, async (running) => {
       const { call } = running
@@ -62,7 +62,7 @@ describe("replay", () => {
     })
   })
 
-  test("of a timer without a dead letter is not found; a filter that matches nothing does nothing", () => {
+  test("of a timer without a dead letter is not found; a filter without a match does nothing", () => {
     const { deliver } = target()
     return withService({ deliver }, async (running) => {
       const { call } = running
@@ -76,7 +76,7 @@ describe("replay", () => {
     })
   })
 
-  test("skips what is pending again", () => {
+  test("skips timers that are pending again", () => {
     const { state, deliver } = target()
     return withService({ deliver }, async (running) => {
       const { call } = running
@@ -97,7 +97,7 @@ describe("replay", () => {
 })
 
 describe("discard", () => {
-  test("removes dead letters for good, and counts before it does", () => {
+  test("removes dead letters for good, and a dry run counts them first", () => {
     const { deliver } = target()
     return withService({ deliver }, async (running) => {
       const { call } = running
@@ -149,7 +149,7 @@ test("both say when there is more, and what may have been done when they are ref
   })
 })
 
-test("both want exactly one selection, and one that selects something", () =>
+test("both need exactly one selection, and it must select something", () =>
   withService({}, async ({ call }) => {
     for (const name of ["replay", "discard"]) {
       const wrong: ReadonlyArray<readonly [object, string]> = [

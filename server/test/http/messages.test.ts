@@ -1,4 +1,4 @@
-// The calls about undeliverable messages over HTTP, on a real bus, as its own schemas have them.
+// The calls about undeliverable messages over HTTP, on a real bus, checked by their own schemas.
 import { describe, expect, test } from "bun:test"
 import { Namespace } from "@punctual/api/Namespace"
 import { AggregateId } from "@punctual/bus/AggregateId"
@@ -16,12 +16,12 @@ const payloadJson = `{ "n":12345678901234567890, "text":"größer", "more":"${"x
 
 interface Rig {
   readonly post: RunningService["post"]
-  /** What the handler does from now on; it refuses, to begin with. */
+  /** From now on the handler accepts messages. At first it refuses them. */
   accept(): void
   readonly handled: ReadonlyArray<string>
 }
 
-/** A service beside a bus that has such messages: one of each namespace, in this order. */
+/** A service beside a bus with undeliverable messages: one of each namespace, in this order. */
 const withMessages = (
   namespaces: ReadonlyArray<string>,
   use: (rig: Rig) => Promise<void>,
@@ -70,7 +70,7 @@ const withMessages = (
 const both = ["billing", "orders", "billing"]
 
 describe("messages/list", () => {
-  test("lists those of all namespaces, or of one, oldest first, page by page, bodies cut", () =>
+  test("lists those of all namespaces, or of one, oldest first, page by page, with shortened bodies", () =>
     withMessages(both, async ({ post }) => {
       const first = await post("messages/list", { limit: 2 })
       expect(first.status).toBe(200)
@@ -103,7 +103,7 @@ describe("messages/list", () => {
       expect((await post("messages/list", { namespace: "_unknown" })).json).toEqual({ messages: [] })
     }))
 
-  test("refuses what it cannot understand, and names the field", () =>
+  test("refuses a request that it does not understand, and names the field", () =>
     withMessages([], async ({ post }) => {
       for (const [body, pointer] of [
         [{ limit: 0 }, "/limit"],
@@ -125,7 +125,7 @@ interface Named {
 }
 
 describe("messages/get", () => {
-  test("has the message as it came", () =>
+  test("has the message unchanged", () =>
     withMessages(both, async ({ post }) => {
       const { json, text } = await post("messages/get", { namespace: "orders", id: "2" })
       expect(json.message).toMatchObject({
@@ -136,7 +136,7 @@ describe("messages/get", () => {
       expect(text).toContain(`"payload":${payloadJson}`)
     }))
 
-  test("finds nothing under another namespace's name", () =>
+  test("finds nothing under the name of another namespace", () =>
     withMessages(both, async ({ post }) => {
       for (const name of ["get", "replay", "discard"] as const) {
         const missing = await post(`messages/${name}`, { namespace: "billing", id: "2" })
@@ -160,7 +160,7 @@ describe("messages/replay and messages/discard", () => {
       expect(handled).toEqual(["call-2"])
     }))
 
-  test("what the bus never can is a conflict; a broker that is away is a reason to come back", () => {
+  test("an impossible request is a conflict, and an unreachable broker is a reason to retry later", () => {
     const failing = (isPermanent: boolean) =>
       Effect.fail(new BusError({ message: "it was too large", isPermanent }))
     return withMessages(

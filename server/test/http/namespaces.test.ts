@@ -18,7 +18,7 @@ const get = async ({ post }: RunningService, namespace = "shop") =>
   succeeded("namespaces/get", await post("namespaces/get", { namespace })).settings
 
 describe("namespaces/put", () => {
-  test("sets what is given, keeps the rest, resets by null, and answers the settings as they are", () =>
+  test("sets given fields, keeps the rest, resets by null, and answers the current settings", () =>
     withService({}, async (service) => {
       const first = await put(service, {
         maxInFlight: 5,
@@ -49,12 +49,12 @@ describe("namespaces/put", () => {
       })
     }))
 
-  test("of nothing changes nothing", () =>
+  test("without fields changes nothing", () =>
     withService({}, async (service) => {
       expect(await put(service, {})).toEqual({ namespace: "shop", webhookSecrets: [], paused: false })
     }))
 
-  test("pauses since when it was first asked for, and resumes", () =>
+  test("pauses from the first request on, and resumes", () =>
     withService({}, async (service) => {
       const { pausedSince, paused } = await put(service, { paused: true })
       expect(paused).toBe(true)
@@ -62,7 +62,7 @@ describe("namespaces/put", () => {
       expect(await put(service, { paused: false })).not.toHaveProperty("pausedSince")
     }))
 
-  test("keeps secrets, and shows them by their fingerprints and in no other way", () =>
+  test("keeps secrets, and shows only their fingerprints", () =>
     withService({ secretKeys }, async (service) => {
       const answered = await service.post("namespaces/put", {
         namespace: "shop",
@@ -80,7 +80,7 @@ describe("namespaces/put", () => {
       expect((await put(service, { webhookSecrets: null })).webhookSecrets).toEqual([])
     }))
 
-  test("refuses secrets where there is no key to seal them by, and names the setting", () =>
+  test("refuses secrets without a key to seal them, and names the setting", () =>
     withService({}, async ({ post }) => {
       const body = { namespace: "shop", webhookSecrets: [secretOf(2)], maxPending: 3 }
       const problem = refused(await post("namespaces/put", body), "invalidRequest")
@@ -90,7 +90,7 @@ describe("namespaces/put", () => {
       expect(settings).not.toHaveProperty("maxPending")
     }))
 
-  test("made by many at once loses no change", () =>
+  test("by many callers at once loses no change", () =>
     withService({}, async (service) => {
       await Promise.all([
         put(service, { maxInFlight: 5 }),
@@ -108,7 +108,7 @@ describe("namespaces/put", () => {
 })
 
 describe("namespaces/list", () => {
-  test("walks all that have anything, by name, with their settings and counts", () =>
+  test("lists all namespaces that have anything, by name, with their settings and counts", () =>
     withService({}, async (service) => {
       const { call, post } = service
       for (const namespace of ["b", "a", "c", "d"]) {
@@ -142,8 +142,8 @@ describe("namespaces/list", () => {
     }))
 })
 
-describe("what is set for a namespace", () => {
-  test("gives its timers the retry policy they do not bring, and what theirs leaves out", () =>
+describe("the settings of a namespace", () => {
+  test("give its timers the retry policy that they do not have, and the fields that theirs omits", () =>
     withService({}, async (service) => {
       const { call } = service
       const policyOf = async (body: Record<string, unknown> = {}) =>
@@ -162,7 +162,7 @@ describe("what is set for a namespace", () => {
       expect(await policyOf()).toEqual(defaultRetryPolicy)
     }))
 
-  test("gives a timer whose own policy is cleared the namespace's, and not that of before", () =>
+  test("give a timer whose policy is cleared the namespace's policy, not its earlier one", () =>
     withService({}, async (service) => {
       const key = { namespace: "shop", timerId: "t" }
       await service.call("create", {
@@ -176,7 +176,7 @@ describe("what is set for a namespace", () => {
       expect(timer.retryPolicy).toMatchObject({ maxAttempts: 3 })
     }))
 
-  test("refuses creates beyond its quotas by 429, naming the quota, with a pause; item by item in createMany", () =>
+  test("refuse creates beyond the quotas by 429 with the quota and a time to retry, item by item in createMany", () =>
     withService({}, async (service) => {
       const { call } = service
       await put(service, { maxPending: 2 })

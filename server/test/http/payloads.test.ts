@@ -1,4 +1,4 @@
-// Payloads come back byte for byte over HTTP, whatever JSON parsers would make of them.
+// Payloads come back byte for byte over HTTP, even where a JSON parser would change them.
 import { expect, test } from "bun:test"
 import { Effect } from "effect"
 import type { Delivery, Fire } from "../../src/ports/Deliverer.ts"
@@ -13,7 +13,7 @@ const shownIn = (text: string, payload: string) => text.includes(`"payload":${pa
 
 test("a payload that was created, changed, or one of many is shown as it was sent", () =>
   withService({}, async ({ call }) => {
-    // Of two payloads the last one counts, and its key may be escaped.
+    // The last of two payloads counts, and its key may be escaped.
     succeeded(
       "create",
       await call("create", `{${head},"timerId":"a","payload":0, "p\\u0061yload" :${oddPayload} }`),
@@ -29,12 +29,12 @@ test("a payload that was created, changed, or one of many is shown as it was sen
     expect(text).toSatisfy((listed: string) => shownIn(listed, changed))
     succeeded("update", await call("update", { ...key("a"), payload: null }))
     expect((await call("get", key("a"))).json.timer).not.toHaveProperty("payload")
-    // To a create, null is a payload as any other.
+    // In a create, null is a payload like any other.
     succeeded("create", await call("create", `{${head},"timerId":"d","payload": null}`))
     expect((await call("get", key("d"))).json.timer.payload).toBeNull()
   }))
 
-test("a deliverer is given the bytes that were sent", async () => {
+test("a deliverer gets the bytes that were sent", async () => {
   const { promise, resolve } = Promise.withResolvers<string>()
   const deliver = (fire: Fire) =>
     Effect.sync((): Delivery => {

@@ -1,17 +1,17 @@
-// A request written byte by byte, for what no well-behaved client would send.
+// A request that is written byte by byte, for what no well-behaved client would send.
 import { connect } from "node:net"
 import type { Answered } from "./ServiceFixture.ts"
 
-/** Writes the parts, and answers with what came back once the server has closed the connection. */
+/** Writes the parts, and returns what came back once the server has closed the connection. */
 export const rawRequest = (port: number, parts: ReadonlyArray<string | Uint8Array>): Promise<Answered> =>
   new Promise((resolve, reject) => {
     const socket = connect(port, "127.0.0.1")
     const received: Array<Uint8Array> = []
     socket.on("data", (chunk: Uint8Array) => received.push(chunk))
-    // A server that answers and closes while more is being written is within its rights.
+    // A server may answer and close while the client still writes.
     socket.on("error", () => undefined)
     socket.on("close", () => {
-      // An invitation to send the body comes before the answer, where one was asked for.
+      // If the client asked for it, 100 Continue comes before the answer.
       const text = Buffer.concat(received)
         .toString("utf8")
         .replace(/^HTTP\/1.1 100 Continue\r\n\r\n/, "")
@@ -29,7 +29,7 @@ export const rawRequest = (port: number, parts: ReadonlyArray<string | Uint8Arra
     for (const part of parts) socket.write(part)
   })
 
-/** The head of a create that says how long its body is, or that it comes in chunks. */
+/** The head of a create. It declares the length of the body, or that the body comes in chunks. */
 export const createHead = (length: number | "chunked"): string =>
   [
     "POST /api/v1/timers/create HTTP/1.1",

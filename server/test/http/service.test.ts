@@ -13,7 +13,7 @@ const now = { namespace: "shop", delay: "0s", callbackUrl: hook }
 const service = async ({ post }: RunningService, call: "get" | "pause" | "resume", body: object = {}) =>
   succeeded(`service/${call}`, await post(`service/${call}`, body))
 
-/** Puts down what is fired. */
+/** Records what is fired. */
 const recording = () => {
   const fired: Array<Fire> = []
   const deliver = (fire: Fire): Effect.Effect<Delivery> =>
@@ -34,7 +34,7 @@ describe("service/pause", () => {
       expect(await service(running, "pause")).toMatchObject({ pause })
       expect((await service(running, "get")).pause).toEqual(pause)
       succeeded("create", await running.call("create", now))
-      // Whatever was to start has had its chance by the time this one is answered and listed.
+      // When this timer is answered and listed, every other due timer could have started.
       await running.call("create", { ...now, namespace: "other" })
       expect((await running.fetch("/health/ready")).status).toBe(200)
       expect((await running.fetch("/metrics")).text).toMatch(/^timer_service_paused 1$/m)
@@ -47,7 +47,7 @@ describe("service/pause", () => {
 })
 
 describe("after a restore from a backup", () => {
-  test("nothing is resumed unless what is overdue shall fire, in so many words", async () => {
+  test("a resume needs the explicit consent that overdue timers fire", async () => {
     const pause = { sinceMs: 1_000, kind: "restored", reason: "the disk failed" } as const
     const { fired, deliver } = recording()
     const restore = Effect.flatMap(NamespaceDirectory, (directory) =>
@@ -58,7 +58,7 @@ describe("after a restore from a backup", () => {
       const problem = refused(await running.post("service/resume", {}), "restoredFromBackup")
       expect(problem.detail).toContain("punctual restore --due-before")
       expect(problem.detail).toContain("fireOverdue")
-      // An operator's pause on top does not hide where it came from.
+      // A pause by an operator does not hide the pause of the restore.
       expect((await service(running, "pause", { reason: "look" })).pause?.kind).toBe("restored")
       refused(await running.post("service/resume", {}), "restoredFromBackup")
       expect(fired).toEqual([])
@@ -72,7 +72,7 @@ describe("breakers", () => {
   const failing = (): Effect.Effect<Delivery> =>
     Effect.succeed({ kind: "retry", error: "no answer", isHostFailure: true })
 
-  test("are listed with the node that has them, and closed by host over all namespaces", () => {
+  test("are listed with their node, and closed by host over all namespaces", () => {
     let deliver = failing
     return withService({ deliver: () => deliver() }, async (running) => {
       const { call, post } = running

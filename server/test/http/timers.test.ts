@@ -12,7 +12,7 @@ const hook = "https://example.com/hook"
 const later = "2031-01-01T00:00:00.000Z"
 const pending = { ...key, executeAt: later, callbackUrl: hook }
 
-/** Asks until the timer has reached a state, which the engine brings about by itself. */
+/** Asks until the engine has brought the timer into this state. */
 const untilState = async ({ call }: RunningService, state: string) => {
   for (let asked = 0; asked < 5_000; asked++) {
     const { timer } = succeeded("get", await call("get", key))
@@ -22,7 +22,7 @@ const untilState = async ({ call }: RunningService, state: string) => {
 }
 
 describe("create", () => {
-  test("answers with the whole timer, defaults filled in, without the payload", () =>
+  test("answers with the whole timer, with defaults, without the payload", () =>
     withService({}, async ({ call }) => {
       const { result, timer } = succeeded(
         "create",
@@ -54,7 +54,7 @@ describe("create", () => {
       expect("payload" in timer).toBe(false)
     }))
 
-  test("makes the ids that are left out", () =>
+  test("makes the ids that are omitted", () =>
     withService({}, async ({ call }) => {
       const { timerId: _, ...anonymous } = pending
       const { timer } = succeeded("create", await call("create", anonymous))
@@ -63,7 +63,7 @@ describe("create", () => {
       expect([timer.timerId, timer.fireId, timer.correlationId]).toEqual([
         expect.stringMatching(uuid(7)),
         expect.stringMatching(uuid(7)),
-        // Told by its form from those that callers give.
+        // Its form differs from that of ids that callers give.
         expect.stringMatching(uuid(8)),
       ])
     }))
@@ -76,7 +76,7 @@ describe("create", () => {
       expect(timer.executeAt).toBeLessThanOrEqual(Date.now() + 3_600_000)
     }))
 
-  test("replaces, keeps or refuses a pending key as it is told, and leaves an equal one unchanged", () =>
+  test("replaces, keeps or refuses a pending key as asked, and leaves an equal one unchanged", () =>
     withService({}, async ({ call }) => {
       const first = succeeded("create", await call("create", pending))
       expect(succeeded("create", await call("create", pending)).result).toBe("unchanged")
@@ -107,14 +107,14 @@ describe("create", () => {
       expect((await untilState(running, "delivered")).executeAt).toBe(0)
     }))
 
-  test("warns of an executeAt in the past, where it arms a timer by it", () =>
+  test("warns about an executeAt in the past, if it arms a timer with it", () =>
     withService({ clockStartMs: Date.UTC(2030, 0, 1) }, async ({ call }) => {
       const create = async (timerId: string, executeAt: string, more = {}) =>
         succeeded("create", await call("create", { ...key, timerId, executeAt, callbackUrl: hook, ...more }))
       const warnings = ["executeAt is 3h in the past: the timer is due at once"]
       const past = "2029-12-31T21:00:00Z"
       expect(await create("a", past)).toMatchObject({ result: "created", warnings })
-      // A second is no past: clocks differ, and requests take their time.
+      // One second does not count as the past, because clocks differ and requests take time.
       expect(await create("b", "2029-12-31T23:59:59Z")).not.toHaveProperty("warnings")
       expect(await create("c", later)).not.toHaveProperty("warnings")
       expect(await create("c", past, { onExisting: "keep" })).not.toHaveProperty("warnings")
@@ -138,7 +138,7 @@ describe("create", () => {
       const past = { ...key, executeAt: "2020-01-01T00:00:00Z", callbackUrl: hook }
       expect(succeeded("create", await running.call("create", past)).warnings).toHaveLength(1)
       const { latenessMs = Number.NaN } = await untilState(running, "delivered")
-      // It was created overdue: it is not late by its age.
+      // The timer was overdue when it was created. The lateness does not count the time before that.
       expect(latenessMs).toBeLessThan(60_000)
       const { result, warnings } = succeeded("create", await running.call("create", past))
       expect({ result, warnings }).toEqual({ result: "alreadyFinished", warnings: undefined })
@@ -178,7 +178,7 @@ describe("create", () => {
 })
 
 describe("createMany", () => {
-  test("answers each item in its place, and a bad one does not spoil the rest", () =>
+  test("answers each item in its place, and a bad item does not affect the rest", () =>
     withService({}, async ({ call, pendingIn }) => {
       const item = (timerId: string, more = {}) => ({ ...pending, timerId, ...more })
       const { results } = succeeded(
@@ -218,14 +218,14 @@ describe("get", () => {
       expect((await call("get", key)).text).toContain(`"payload":${payload},"correlationId"`)
     }))
 
-  test("knows nothing of a key that never was, or is another namespace's", () =>
+  test("finds nothing under an unused key, or under a key of another namespace", () =>
     withService({}, async ({ call }) => {
       await call("create", pending)
       refused(await call("get", { ...key, timerId: "other" }), "timerNotFound")
       refused(await call("get", { ...key, namespace: "other" }), "timerNotFound")
     }))
 
-  test("shows what became of a finished life, and of its last attempt", () =>
+  test("shows how a finished life ended, and its last attempt", () =>
     withService(
       {
         deliver: () =>
@@ -248,7 +248,7 @@ describe("get", () => {
 })
 
 describe("update", () => {
-  test("changes what is named, keeps what is absent, clears what is null", () =>
+  test("changes named fields, keeps absent ones, and clears those that are null", () =>
     withService({}, async ({ call }) => {
       const before = succeeded(
         "create",
@@ -283,7 +283,7 @@ describe("update", () => {
       })
     }))
 
-  test("goes ahead only under the revision it names", () =>
+  test("is carried out only under the revision that it names", () =>
     withService({}, async ({ call }) => {
       const { revision } = succeeded("create", await call("create", pending)).timer
       const change = { ...key, delay: "1h" }
@@ -295,13 +295,13 @@ describe("update", () => {
       succeeded("update", await call("update", { ...change, ifRevision: revision }))
     }))
 
-  test("finds only what is pending", () =>
+  test("finds only pending timers", () =>
     withService({}, async ({ call }) => {
       refused(await call("update", { ...key, delay: "1h" }), "timerNotFound")
     }))
 })
 
-describe("an attempt under way", () => {
+describe("a running attempt", () => {
   test("is shown, cannot be changed, and ends the timer when it is deleted", async () => {
     const arrived = Promise.withResolvers<void>()
     const answer = Deferred.makeUnsafe<Delivery>()
@@ -328,7 +328,7 @@ describe("an attempt under way", () => {
 })
 
 describe("delete", () => {
-  test("says what it came to, also when there was nothing left to do", () =>
+  test("answers its result, also when there was nothing left to do", () =>
     withService({}, async (running) => {
       const { call } = running
       refused(await call("delete", key), "timerNotFound")
@@ -345,7 +345,7 @@ describe("delete", () => {
 })
 
 describe("deleteMany", () => {
-  test("cancels what the filter selects, or everything when that is asked for", () =>
+  test("cancels the timers that the filter selects, or all if asked", () =>
     withService({}, async ({ call, pendingIn }) => {
       for (const timerId of ["a-1", "a-2", "b-1"]) await call("create", { ...pending, timerId })
       const filter = { idPrefix: "a-" }
@@ -402,7 +402,7 @@ describe("list and count", () => {
       expect([...idsOf(first), ...idsOf(second), second.nextCursor]).toEqual(["c", "a", "b", undefined])
     }))
 
-  test("filters and inclusions are heeded", () =>
+  test("filters and inclusions work", () =>
     withTimers(async ({ call }) => {
       const listed = async (filter: object) => succeeded("list", await call("list", { namespace, ...filter }))
       expect(idsOf(await listed({ from: "2031-01-02T00:00:00Z", until: "2031-01-03T00:00:00Z" }))).toEqual([
@@ -440,7 +440,7 @@ describe("list and count", () => {
       expect(succeeded("count", await call("count", cancelled)).count).toBe(3)
     }))
 
-  test("a cursor that no page answered, or another question's, is refused", () =>
+  test("a cursor that no page returned, or of another query, is refused", () =>
     withTimers(async ({ call }) => {
       const { nextCursor } = succeeded("list", await call("list", { namespace, limit: 1 }))
       for (const wrong of [{ cursor: "nonsense" }, { cursor: nextCursor, idPrefix: "a" }]) {
@@ -450,7 +450,7 @@ describe("list and count", () => {
     }))
 })
 
-describe("what the engine refuses", () => {
+describe("refusals of the engine", () => {
   const refusing = (error: TooManyWrites | NoOwner | TimerUnstorable) => ({
     scheduler: {
       create: () => Effect.fail(error),
@@ -458,7 +458,7 @@ describe("what the engine refuses", () => {
     },
   })
 
-  test("overload and a missing owner are 503 with a pause, in place for each of many", async () => {
+  test("overload and a missing owner are 503 with a time to retry, in place for each of many", async () => {
     await withService(refusing(new TooManyWrites({ retryAfterMs: 1_500 })), async ({ call }) => {
       const problem = refused(await call("create", pending), "overloaded")
       expect(problem).toMatchObject({ retryAfterSeconds: 2, written: "no" })
@@ -496,12 +496,12 @@ describe("what the engine refuses", () => {
     }
   })
 
-  test("what can never be stored is the caller's to mend", () =>
+  test("a timer that can never be stored is a mistake of the caller", () =>
     withService(refusing(new TimerUnstorable({ reason: "is too large" })), async ({ call }) => {
       expect(refused(await call("create", pending), "invalidRequest").detail).toContain("is too large")
     }))
 
-  test("a store that fails is told without its words", async () => {
+  test("a store failure is reported without the store's own words", async () => {
     const failing = (isFatal: boolean) => ({
       scheduler: { get: () => Effect.fail(new StoreError({ message: "/secret/path", isFatal })) },
     })
@@ -517,14 +517,14 @@ describe("what the engine refuses", () => {
 
   const stuck = { create: () => Effect.never, get: () => Effect.never }
 
-  test("a store that does not answer: the caller is told that the result is not known", () =>
+  test("if the store does not answer, the caller is told that the result is unknown", () =>
     withService({ answerTimeoutMs: 50, scheduler: stuck }, async ({ call }) => {
       const answered = await call("create", pending)
       const problem = refused(answered, "overloaded")
       expect(problem.detail).toContain("not known whether")
       expect(problem.written).toBe("unknown")
       expect(answered.headers.get("retry-after")).toBe("5")
-      // A call that only reads writes nothing, however late it is.
+      // A call that only reads writes nothing, even if it is late.
       expect(refused(await call("get", key), "overloaded").written).toBe("no")
     }))
 

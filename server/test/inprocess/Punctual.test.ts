@@ -1,4 +1,4 @@
-// What a program that carries Punctual inside it is promised: the contract's words and refusals, deliveries to its own
+// The promises to a program that has Punctual inside: the contract's words and refusals, deliveries to its own
 // functions, a clock that it can move, and an end that leaves nothing running.
 import { describe, expect, test } from "bun:test"
 import { join } from "node:path"
@@ -18,7 +18,7 @@ const after = (hours: number) => new Date(Date.parse(start) + hours * 3_600_000)
 const openManual = (more: Partial<PunctualOptions> = {}) =>
   Punctual.open({ store: "memory:", clock: `manual:${start}`, log: "none", ...more })
 
-/** How a call was refused. */
+/** The error of a refused call. */
 const refusalOf = async (call: Promise<unknown>): Promise<PunctualError> => {
   const error: unknown = await call.then(
     () => undefined,
@@ -28,7 +28,7 @@ const refusalOf = async (call: Promise<unknown>): Promise<PunctualError> => {
   return error
 }
 
-/** Keeps what it is told. */
+/** A handler that keeps what it gets. */
 const recorder = () => {
   const fires: Array<TimerFire> = []
   return {
@@ -40,7 +40,7 @@ const recorder = () => {
 }
 
 describe("timers of a program", () => {
-  test("go to the handler of their namespace, with what was given and Dates for instants", async () => {
+  test("go to the handler of their namespace, with the given values, and Dates for instants", async () => {
     await using punctual = await openManual()
     const { fires, handler } = recorder()
     punctual.on("billing", handler)
@@ -112,7 +112,7 @@ describe("timers of a program", () => {
     expect(timer).toMatchObject({ state: "pending", attempts: 0, waiting: { reason: "sealed" } })
   })
 
-  test("are read, changed, cancelled and listed as over HTTP", async () => {
+  test("can be read, changed, cancelled and listed as over HTTP", async () => {
     await using punctual = await openManual()
     const key = { namespace: "n", timerId: "a" }
     const { timer } = await punctual.create({ ...key, delay: "2s", payload: { at: "noon" } })
@@ -139,7 +139,7 @@ describe("timers of a program", () => {
     expect(await punctual.cancel(key)).toEqual({ result: "alreadyCancelled" })
   })
 
-  test("may be webhooks as well", async () => {
+  test("can also be webhooks", async () => {
     await using receiver = await Receiver.listening()
     await using punctual = await openManual()
     await punctual.create({ namespace: "n", delay: "1h", callbackUrl: `${receiver.url}/hook` })
@@ -147,7 +147,7 @@ describe("timers of a program", () => {
     expect(receiver.deliveries.length).toBe(1)
   })
 
-  test("fire by the system's clock unless it is manual, and that cannot be moved", async () => {
+  test("fire by the system's clock unless it is manual, and the system's clock cannot be moved", async () => {
     await using punctual = await Punctual.open({ store: "memory:", log: "none" })
     const { promise, resolve } = Promise.withResolvers<TimerFire>()
     punctual.on("n", resolve)
@@ -158,7 +158,7 @@ describe("timers of a program", () => {
 })
 
 describe("a handler", () => {
-  test("that moves the clock is refused at once, while it runs and by its own clock only", async () => {
+  test("that moves the clock is refused at once, but only by its own clock and while it runs", async () => {
     await using punctual = await openManual()
     await using other = await openManual()
     const seen: Array<string> = []
@@ -184,12 +184,12 @@ describe("a handler", () => {
     expect(await punctual.advance({ by: "0s" })).toEqual({ now: after(2), fired: 0 })
   })
 
-  test("may return what is only like a promise, and is waited for", async () => {
+  test("can return any thenable, and the engine waits for it", async () => {
     await using punctual = await openManual()
     const { promise, resolve } = Promise.withResolvers<HandlerReply>()
-    // As builders of queries do, it begins when it is waited for.
+    // Like a query builder, it begins only when something waits for it.
     const lazy: PromiseLike<HandlerReply> = {
-      // biome-ignore lint/suspicious/noThenProperty: that is what is tried here.
+      // biome-ignore lint/suspicious/noThenProperty: the test needs a thenable.
       then: (onEnd, onError) => {
         resolve({ nextDelay: "1h" })
         return promise.then(onEnd, onError)
@@ -200,7 +200,7 @@ describe("a handler", () => {
     expect(await punctual.advance({ by: "2h" })).toMatchObject({ fired: 2 })
   })
 
-  test("that throws, or whose promise rejects, is tried again by the retry policy", async () => {
+  test("that throws, or whose promise rejects, is retried by the retry policy", async () => {
     await using punctual = await openManual()
     const attempts: Array<[number, Date]> = []
     punctual.on("n", ({ attempt, firedAt }) => {
@@ -218,7 +218,7 @@ describe("a handler", () => {
     ])
   })
 
-  test("that answers with a next time is fired again, with the payload it says", async () => {
+  test("that returns a next time is fired again, with the given payload", async () => {
     await using punctual = await openManual()
     const seen: Array<[unknown, Date]> = []
     const next = [
@@ -228,7 +228,7 @@ describe("a handler", () => {
     ]
     punctual.on("n", ({ payload, firedAt }) => {
       seen.push([payload, firedAt])
-      // What names no time is no answer.
+      // A result without a time is not an answer.
       return (next.shift() ?? { payload: "ignored" }) as HandlerReply
     })
     await punctual.create({ namespace: "n", timerId: "a", executeAt: after(1), payload: { n: 0 } })
@@ -237,12 +237,12 @@ describe("a handler", () => {
       [{ n: 0 }, after(1)],
       [{ n: 1 }, after(2)],
       [{ n: 1 }, after(5)],
-      // A time in the past means in a second.
+      // A time in the past becomes one second from now.
       [{ n: 1 }, new Date(after(5).getTime() + 1_000)],
     ])
   })
 
-  test("whose answer cannot be understood has failed", async () => {
+  test("whose answer is not valid has failed", async () => {
     await using punctual = await openManual()
     const wrong = [
       { nextDelay: "soon" },
@@ -267,7 +267,7 @@ describe("a handler", () => {
     await punctual.create({ namespace: "n", timerId: "c", delay: "2h" })
     const others = recorder()
     punctual.on("n", others.handler)
-    // They hold nobody up.
+    // They do not delay other timers.
     expect(await punctual.advance({ by: "30d" })).toMatchObject({ fired: 1 })
     const { fires, handler } = recorder()
     const { promise, resolve } = Promise.withResolvers<void>()
@@ -282,7 +282,7 @@ describe("a handler", () => {
     ])
   })
 
-  test("that hangs is bounded, and the clock goes on", async () => {
+  test("that hangs has a time limit, and the clock moves on", async () => {
     await using punctual = await openManual({ handlerTimeout: "20ms" })
     punctual.on("n", () => new Promise(() => {}))
     await punctual.create({ namespace: "n", timerId: "a", delay: "1h", retryPolicy: { maxAttempts: 1 } })
@@ -291,7 +291,7 @@ describe("a handler", () => {
     expect(timer.lastAttempt?.error).toContain("longer than 20ms")
   })
 
-  test("may make timers of its own, which fire in the same advance", async () => {
+  test("can create timers, which fire in the same advance", async () => {
     await using punctual = await openManual()
     const seen: Array<string> = []
     punctual.on("n", async ({ timerId, firedAt }) => {
@@ -327,8 +327,8 @@ test("10,000 timers of a month fire in due order", async () => {
   expect(seen).toEqual(minutes.toSorted((one, other) => one - other))
 }, 60_000)
 
-describe("what is refused", () => {
-  test("is refused in the contract's words", async () => {
+describe("a refusal", () => {
+  test("uses the contract's words", async () => {
     await using punctual = await openManual()
     const key = { namespace: "n", timerId: "a" }
     const invalid = await refusalOf(punctual.create({ ...key, delay: "soon", executeAt: after(1) }))
@@ -355,14 +355,14 @@ describe("what is refused", () => {
     expect(() => punctual.on("n", undefined as never)).toThrow("must be a function")
   })
 
-  test("options are judged all at once", async () => {
+  test("options are all checked at once", async () => {
     const options = { store: "mysql://h", clock: "tomorrow", shards: 0, colour: "red" }
     const { code, errors } = await refusalOf(Punctual.open(options))
     expect(code).toBe("invalidRequest")
     expect(errors?.map(({ pointer }) => pointer)).toEqual(["/store", "/clock", "/shards", "/colour"])
   })
 
-  test("a clock that the program moves is refused on a store that others can use", async () => {
+  test("a manual clock is refused on a store that others can use", async () => {
     const { errors } = await refusalOf(Punctual.open({ store: "postgres://h/db", clock: "manual" }))
     expect(errors).toEqual([{ pointer: "/clock", detail: expect.stringContaining("must be system") }])
   })
@@ -384,7 +384,7 @@ describe("on a file", () => {
     expect(fires.map(({ timerId }) => timerId)).toEqual(["a"])
   })
 
-  test("a second one is refused while the first is open, and finds the store free after that", async () => {
+  test("a second program is refused while the first is open, and can open the store after that", async () => {
     using folder = new TemporaryFolder()
     const store = fileIn(folder)
     const first = await openManual({ store })
@@ -395,7 +395,7 @@ describe("on a file", () => {
     expect((await second.list({ namespace: "n" })).timers).toEqual([])
   }, 20_000)
 
-  test("a folder that cannot be made is told of", async () => {
+  test("a folder that cannot be created is reported", async () => {
     expect(await refusalOf(openManual({ store: "sqlite:/dev/null/timers.db" }))).toMatchObject({
       code: "internal",
       message: expect.stringContaining("/dev/null"),
@@ -404,7 +404,7 @@ describe("on a file", () => {
 })
 
 describe("closing", () => {
-  test("lets running handlers finish, stores what came of them, and starts nothing more", async () => {
+  test("lets running handlers finish, stores their outcomes, and starts nothing more", async () => {
     using folder = new TemporaryFolder()
     const store = `sqlite:${join(folder.path, "timers.db")}`
     const punctual = await openManual({ store })
@@ -428,7 +428,7 @@ describe("closing", () => {
     expect((await again.get({ namespace: "n", timerId: "a" })).timer.state).toBe("delivered")
   }, 20_000)
 
-  test("is bounded: a handler that does not end is left behind", async () => {
+  test("has a time limit: a handler that does not end is abandoned", async () => {
     const punctual = await openManual({ drainTimeout: "50ms" })
     const running = Promise.withResolvers<void>()
     punctual.on("n", () => {

@@ -1,4 +1,4 @@
-// A program can do whatever the API can: each call, in the API's words, with Dates for instants.
+// A program can do everything that the API can: each call, in the API's words, with Dates for instants.
 import { describe, expect, test } from "bun:test"
 import { contractEndpoints } from "@punctual/api/contractEndpoints"
 import { defaultLimits } from "@punctual/api/Limits"
@@ -22,7 +22,7 @@ const refusalOf = async (call: Promise<unknown>): Promise<PunctualError> => {
   return error
 }
 
-/** Where a program finds a call that it does not find under the group and the name of the API. */
+/** The method of a program for a call, where its name differs from the group and the name of the API. */
 const otherNames: Readonly<Record<string, string>> = {
   "timers.delete": "cancel",
   "timers.deleteMany": "cancelMany",
@@ -45,13 +45,13 @@ test("there is a method for every call of the API", async () => {
   }
 })
 
-describe("calls that concern many timers", () => {
+describe("calls about many timers", () => {
   const three = (punctual: Punctual) =>
     punctual.createMany(
       ["a-1", "a-2", "b-1"].map((timerId, index) => ({ namespace, timerId, executeAt: after(index + 1) })),
     )
 
-  test("count what a filter selects", async () => {
+  test("count the timers that a filter selects", async () => {
     await using punctual = await openManual()
     await three(punctual)
     expect(await punctual.count({ namespace })).toEqual({ count: 3, capped: false })
@@ -64,7 +64,7 @@ describe("calls that concern many timers", () => {
     ])
   })
 
-  test("cancel what a filter selects, and nothing by an empty one", async () => {
+  test("cancel the timers that a filter selects, and none by an empty filter", async () => {
     await using punctual = await openManual()
     await three(punctual)
     expect(await refusalOf(punctual.cancelMany({ namespace, filter: {} }))).toMatchObject({
@@ -78,7 +78,7 @@ describe("calls that concern many timers", () => {
     expect(await punctual.advance({ by: "1d" })).toMatchObject({ fired: 0 })
   })
 
-  test("page through a list by its cursor, with payloads if they are asked for", async () => {
+  test("page through a list by its cursor, with payloads if asked", async () => {
     await using punctual = await openManual()
     await three(punctual)
     await punctual.update({ namespace, timerId: "a-1", payload: { n: 1 } })
@@ -120,8 +120,8 @@ describe("calls that concern many timers", () => {
   })
 })
 
-describe("calls of operators", () => {
-  test("set the terms of a namespace, show them, and list namespaces", async () => {
+describe("operator calls", () => {
+  test("set, show and list the settings of namespaces", async () => {
     await using punctual = await openManual()
     await punctual.create({ namespace: "another", timerId: "a", delay: "1h" })
     const { settings } = await punctual.namespaces.put({
@@ -178,10 +178,10 @@ describe("calls of operators", () => {
     expect(await punctual.advance({ by: "0s" })).toMatchObject({ fired: 1 })
   })
 
-  test("show breakers that are open, and close them", async () => {
-    // A clock that a program moves waits for no breaker, so this one is the system's.
+  test("show open breakers, and close them", async () => {
+    // A manual clock waits for no breaker, so this test uses the system's clock.
     await using punctual = await Punctual.open({ store: "memory:", log: "none" })
-    // Nobody listens on this port, and ten failures in a row open the breaker.
+    // Nothing listens on this port, and ten failures in a row open the breaker.
     const callbackUrl = "http://127.0.0.1:1/hook"
     await punctual.createMany(
       Array.from({ length: 12 }, () => ({ namespace, executeAt: after(-1e5), callbackUrl })),
@@ -195,7 +195,7 @@ describe("calls of operators", () => {
     expect(await punctual.breakers.reset({ host: "elsewhere" })).toMatchObject({ reset: 0 })
   })
 
-  test("show the shards and who fires them", async () => {
+  test("show the shards and their owners", async () => {
     await using punctual = await openManual({ shards: 3 })
     const { node, nodes, shards } = await punctual.cluster()
     expect(nodes.map((one) => one.node)).toEqual([node])
@@ -208,7 +208,7 @@ describe("calls of operators", () => {
 })
 
 describe("a Punctual that was opened with payloads: text", () => {
-  test("keeps payloads byte for byte, and hands them to handlers so", async () => {
+  test("keeps payloads byte for byte, and gives them to handlers as text", async () => {
     await using punctual = await openManual({ payloads: "text" })
     const seen: Array<[unknown, Date]> = []
     punctual.on(namespace, ({ payload, firedAt }: TimerFire) => {
@@ -232,7 +232,7 @@ describe("a Punctual that was opened with payloads: text", () => {
     expect((await punctual.get({ namespace: "many", timerId: "b" })).timer).not.toHaveProperty("payload")
   })
 
-  test("refuses what is no JSON text, and says where", async () => {
+  test("refuses payloads that are not JSON text, and says where", async () => {
     await using punctual = await openManual({ payloads: "text" })
     for (const payload of ["{", "", { a: 1 }, 1, '"\ud800"']) {
       const { errors } = await refusalOf(punctual.create({ namespace, delay: "1h", payload }))

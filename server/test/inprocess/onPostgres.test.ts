@@ -1,4 +1,4 @@
-// A program on PostgreSQL: one process, without a service. Its timers outlive it, fire by the system's clock, and a
+// A program on PostgreSQL: one process, without a service. Its timers outlive it and fire by the system's clock. A
 // second program on the same store is refused.
 import { expect, test } from "bun:test"
 import { Punctual, PunctualError, type TimerFire } from "@punctual/server"
@@ -39,7 +39,7 @@ describePostgres("packaged", "a program on PostgreSQL", () => {
     expect(await promise).toMatchObject({ timerId: "a", payload: oddPayload })
   }, 60_000)
 
-  test("is refused while another has the store, and says so", async () => {
+  test("is refused while another program has the store, and says so", async () => {
     const { url } = server().database()
     await using first = await open(url)
     const { shards: before } = await first.cluster()
@@ -52,7 +52,7 @@ describePostgres("packaged", "a program on PostgreSQL", () => {
     if (!(refused instanceof PunctualError)) throw new Error(`it was not refused: ${refused}`)
     expect(refused).toMatchObject({ code: "ownerUnavailable" })
     expect(refused.message).toContain("open: close that one first")
-    // It has taken nothing meanwhile, for that would have raised an epoch.
+    // The second program took nothing in the meantime, because that would have raised an epoch.
     expect((await first.cluster()).shards.map(({ epoch }) => epoch)).toEqual(before.map(({ epoch }) => epoch))
     expect(await first.create({ namespace, timerId: "a", delay: "1h" })).toMatchObject({ result: "created" })
   }, 60_000)

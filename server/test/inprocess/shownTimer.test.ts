@@ -1,4 +1,4 @@
-// A program sees of a timer what HTTP shows, with Dates for instants: both are made of the same timers and compared.
+// A program sees the same timer that HTTP shows, with Dates for instants. The test compares both.
 import { expect, test } from "bun:test"
 import { completeRetryPolicy } from "@punctual/api/RetryPolicy"
 import { TimerSchema } from "@punctual/api/Timer"
@@ -75,7 +75,7 @@ const formOf = (name: string): PayloadForm => {
   return parsed.value
 }
 
-test("what a program sees, written as JSON, is what HTTP answers", () => {
+test("the timer that a program sees, written as JSON, equals the answer over HTTP", () => {
   for (const view of views) {
     for (const withPayload of [true, false]) {
       const shown = shownTimer(view, withPayload ? formOf("value") : undefined)

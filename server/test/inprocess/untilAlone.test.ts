@@ -1,4 +1,5 @@
-// A program waits until nobody else lives on a store that nodes can share, and takes nothing from anybody while it waits.
+// A program waits until no other process uses a store that nodes can share. While it waits, it takes nothing from
+// others.
 import { expect, test } from "bun:test"
 import { Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
@@ -12,7 +13,7 @@ const member = { node: "other", address: "http://other", isLeaving: false }
 
 interface Rig {
   readonly leases: ShardLeases["Service"]
-  /** As much time as passes, while the other node raises its beat each second as long as it lives. */
+  /** Lets time pass. The other node raises its beat each second while it lives. */
   readonly pass: (seconds: number, lives: boolean) => Effect.Effect<void, unknown>
   readonly hasPassed: () => boolean
 }
@@ -47,7 +48,7 @@ const waiting = (
 
 const announced = Effect.flatMap(ShardLeases, (leases) => leases.announce(member))
 
-test("a store that nobody uses is free at once", () =>
+test("a store without users is free at once", () =>
   waiting(Effect.void, ({ hasPassed, leases }) =>
     Effect.gen(function* () {
       expect(hasPassed()).toBe(true)
@@ -55,7 +56,7 @@ test("a store that nobody uses is free at once", () =>
     }),
   ))
 
-test("a node that lives is waited for as long as it does, and nothing is taken from it", () =>
+test("a living node is waited for as long as it lives, and nothing is taken from it", () =>
   waiting(announced, ({ hasPassed, leases, pass }) =>
     Effect.gen(function* () {
       yield* pass(60, true)

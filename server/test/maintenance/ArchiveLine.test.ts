@@ -1,4 +1,4 @@
-// The lines of an archive: what is read is what was written, byte for byte, and nothing else is taken for it.
+// The lines of an archive. Each is read as it was written, byte for byte, and nothing else is accepted.
 import { describe, expect, test } from "bun:test"
 import { Result } from "effect"
 import fc from "fast-check"
@@ -35,7 +35,7 @@ const readBack = (item: ArchivedItem): ArchivedItem | undefined => {
 }
 
 describe("a line", () => {
-  test("brings back the timer with its payload, whatever its bytes", () => {
+  test("restores the timer with its payload, for any bytes", () => {
     expect(readBack(pending())).toEqual(pending())
     const withMark = new Uint8Array([0xef, 0xbb, 0xbf, 0x7b, 0x7d])
     expect(readBack(pending(withMark))).toEqual(pending(withMark))
@@ -47,14 +47,14 @@ describe("a line", () => {
     )
   })
 
-  test("shows a payload that is text as text, and is one line", () => {
+  test("shows a text payload as text, and is one line", () => {
     const line = itemLine(pending(new TextEncoder().encode('{"n":\n1}')))
     expect(line).not.toContain("\n")
     expect(JSON.parse(line)).toMatchObject({ kind: "pending", payload: '{"n":\n1}' })
     expect(JSON.parse(itemLine(pending(new Uint8Array([0xff]))))).toMatchObject({ payloadBase64: "/w==" })
   })
 
-  test("brings back a life that ended, with all that became of it", () => {
+  test("restores an ended life with all its fields", () => {
     const { fireAt: _, updatedAt: __, ...rest } = sampleTimer({ payload: new Uint8Array([1]) })
     const ended: ArchivedItem = {
       kind: "ended",
@@ -99,7 +99,7 @@ describe("a line", () => {
     expect(Result.isSuccess(read) && read.success).toMatchObject({ kind: "settings", record: { settings } })
   })
 
-  test("of a file from before there was a log: the last attempt is a log of one", () => {
+  test("from before there was a log has the last attempt as a log of one", () => {
     const { attemptLog: _, ...line } = JSON.parse(itemLine(pending()))
     const read = Result.getOrThrow(
       readLine(JSON.stringify({ ...line, lastAttempt: { at: 7, durationMs: 3 } })),
@@ -108,7 +108,7 @@ describe("a line", () => {
     expect(JSON.stringify(read)).not.toContain("lastAttempt")
   })
 
-  test("brings back settings, of a namespace or of the service", () => {
+  test("restores settings, of a namespace or of the service", () => {
     const record = {
       namespace: "_service",
       updatedAt: 5,
@@ -124,11 +124,11 @@ describe("a line", () => {
     expect(Result.isFailure(wrong) ? wrong.failure : "").toContain("maxPending")
   })
 
-  test("that ends an archive says how much there was", () => {
+  test("at the end of an archive says how many there were", () => {
     expect(Result.getOrThrow(readLine(endLine(7)))).toEqual({ kind: "end", items: 7 })
   })
 
-  test("that is not as it should be is told of", () => {
+  test("that is not valid is reported", () => {
     const whole = JSON.parse(itemLine(pending()))
     const { fireId: _, ...without } = whole
     const wrong: Record<string, string> = {
@@ -148,7 +148,7 @@ describe("a line", () => {
   })
 })
 
-test("a file is known by its first line, and by its version", () => {
+test("a file is recognised by its first line and its version", () => {
   expect(whyNoArchive(headLine)).toBeUndefined()
   for (const line of ["", "{}", "null", '{"kind":"end","items":0}']) {
     expect(whyNoArchive(line)).toContain("no archive")

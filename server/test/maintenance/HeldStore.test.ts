@@ -1,5 +1,5 @@
-// A store held for the time of a command, in virtual time: whoever lives keeps its shards, whoever is dead does not, and
-// all are free again afterwards. What the command writes is repeated until its result is known, within bounds.
+// A store that a command holds, in virtual time. A living owner keeps its shards, a dead one does not, and all shards
+// are free afterwards. The command repeats a write until its result is known, within limits.
 import { describe, expect, test } from "bun:test"
 import { Effect, Exit, Fiber, Scope } from "effect"
 import { TestClock } from "effect/testing"
@@ -16,7 +16,7 @@ import { samplePut, sampleTimer } from "../../testkit/timers.ts"
 interface Rig {
   readonly database: MemoryDatabase
   readonly faults: StoreFaults
-  /** Whom a hold has said to watch. */
+  /** The nodes that a hold asked to watch. */
   readonly watched: Array<string>
   readonly hold: ReturnType<typeof holdStore<never>>
 }
@@ -51,7 +51,7 @@ const restoreOf = (timer = sampleTimer()) =>
   ({ kind: "restore", archived: { kind: "pending", timer } }) as const
 
 describe("a hold", () => {
-  law("takes free shards at once, keeps their leases moving, and frees them at its end", (rig) =>
+  law("takes free shards at once, renews their leases, and frees them at its end", (rig) =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
       const { shards } = yield* Effect.provideService(rig.hold, Scope.Scope, scope)
@@ -67,7 +67,7 @@ describe("a hold", () => {
     }),
   )
 
-  law("waits for the lease time of a holder that is silent, and no longer, and says so once", (rig) =>
+  law("waits only for the lease time of a silent owner, and says so once", (rig) =>
     Effect.gen(function* () {
       yield* claimAll(rig.faults, "dead")
       const holding = yield* Effect.forkChild(rig.hold)
@@ -80,7 +80,7 @@ describe("a hold", () => {
     }),
   )
 
-  law("is refused while a holder lives, which keeps what it has", (rig) =>
+  law("is refused while an owner lives, and the owner keeps its shards", (rig) =>
     Effect.gen(function* () {
       const held = yield* claimAll(rig.faults, "alive")
       const holding = yield* Effect.forkChild(Effect.flip(rig.hold))
@@ -92,12 +92,12 @@ describe("a hold", () => {
     }),
   )
 
-  law("that gets only some gives them back", (rig) =>
+  law("that gets only some shards releases them", (rig) =>
     Effect.gen(function* () {
       const contest = rig.faults.holdCall("claim", { when: ({ shard }) => shard === 2 })
       const holding = yield* Effect.forkChild(Effect.flip(Effect.scoped(rig.hold)))
       yield* contest.reached
-      // Another is quicker.
+      // Another process is faster.
       const state = at(rig.database.shards, 2)
       Object.assign(state, { epoch: state.epoch + 1, node: "quick" })
       yield* contest.release
@@ -106,7 +106,7 @@ describe("a hold", () => {
     }),
   )
 
-  law("of a store that fails to open a shard fails, and gives all of them back", (rig) =>
+  law("of a store that fails to open a shard fails, and releases all shards", (rig) =>
     Effect.gen(function* () {
       rig.faults.fail("open", { when: (shard) => shard === 1 })
       expect(yield* Effect.flip(Effect.scoped(rig.hold))).toMatchObject({ _tag: "StoreError" })
@@ -115,7 +115,7 @@ describe("a hold", () => {
   )
 })
 
-describe("what is written to a held store", () => {
+describe("a write to a held store", () => {
   law("is answered once, though its result was unknown at first", (rig) =>
     Effect.gen(function* () {
       const held = yield* rig.hold
@@ -186,7 +186,7 @@ describe("what is written to a held store", () => {
     }),
   )
 
-  law("is not written when a service has taken the store over, as the fence tells", (rig) =>
+  law("is not stored when a service has taken over the store, because of the fence", (rig) =>
     Effect.gen(function* () {
       const held = yield* rig.hold
       yield* claimAll(rig.faults, "node-1")
@@ -196,7 +196,7 @@ describe("what is written to a held store", () => {
     }),
   )
 
-  law("fails when a service has taken the store over, as a renewal tells", (rig) =>
+  law("fails when a service has taken over the store and a renewal shows it", (rig) =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
       const held = yield* Effect.provideService(rig.hold, Scope.Scope, scope)

@@ -47,10 +47,10 @@ interface Rig {
   readonly kept: UndeliverableMessages["Service"]
   readonly commands: TimerCommands["Service"]
   readonly directory: NamespaceDirectory["Service"]
-  /** What the scheduler was asked. */
+  /** The commands that the scheduler got. */
   readonly asked: Array<ScheduleCommand>
   readonly cancelled: Array<UnscheduleCommand>
-  /** What it says from now on; undefined: ignored. */
+  /** The scheduler's answer from now on. Undefined means ignored. */
   answer: Effect.Effect<never, RefusedWrite> | undefined
 }
 
@@ -81,7 +81,7 @@ const withCommands = (body: (rig: Rig) => Effect.Effect<void, unknown>): Promise
       Layer.provide(WallClock.fromClock),
       Layer.provideMerge(NamespaceDirectory.layer()),
       Layer.provide(MemoryStore.layer({ shards: 1 })),
-      // Only these two are asked of it here; the engine behind it has tests of its own.
+      // The test uses only these two methods. The engine behind them has its own tests.
       Layer.provide(Layer.succeed(Scheduler, scheduler as unknown as Scheduler["Service"])),
     )
     const services = yield* Layer.buildWithScope(layer, yield* Scope.Scope)
@@ -119,7 +119,7 @@ describe("a ScheduleTimer", () => {
       }),
     ))
 
-  test("without a correlation id lets one be made; due before the epoch it is due at the epoch", () =>
+  test("without a correlation id gets one, and a due time before the epoch becomes the epoch", () =>
     withCommands(({ bus, asked }) =>
       Effect.gen(function* () {
         const payload = { tenantId: "orders", serviceCallId: "call-1", dueAt: "1960-01-01T00:00:00Z" }
@@ -129,7 +129,7 @@ describe("a ScheduleTimer", () => {
       }),
     ))
 
-  test("makes a timer that is retried by its namespace's own policy, if it has one", () =>
+  test("makes a timer with its namespace's own retry policy, if there is one", () =>
     withCommands(({ bus, asked, directory }) =>
       Effect.gen(function* () {
         const retryPolicy = { ...defaultRetryPolicy, maxAttempts: 2, maxDurationMs: 7_000 }
@@ -140,7 +140,7 @@ describe("a ScheduleTimer", () => {
       }),
     ))
 
-  test("that no retry can fix is undeliverable at once, and asks nothing", () =>
+  test("that no retry can fix is undeliverable at once, and reaches no scheduler", () =>
     withCommands(({ bus, kept, asked }) =>
       Effect.gen(function* () {
         const sound = { tenantId: "orders", serviceCallId: "call-1", dueAt }
@@ -172,7 +172,7 @@ describe("a ScheduleTimer", () => {
       }),
     ))
 
-  test("waits for a queue that is full, a shard without an owner and a quota, and that costs no delivery", () =>
+  test("waits for a full queue, a shard without an owner and a quota, and that uses no delivery", () =>
     withCommands((rig) =>
       Effect.gen(function* () {
         for (const refusal of [
@@ -182,7 +182,7 @@ describe("a ScheduleTimer", () => {
         ]) {
           rig.answer = Effect.fail(refusal)
           const publishing = yield* Effect.forkChild(rig.bus.publish([envelope()]))
-          // Much longer than a message has deliveries for.
+          // Much longer than the deliveries of a message last.
           for (let waited = 0; waited < 20; waited++) yield* TestClock.adjust(5_000)
           expect(publishing.pollUnsafe()).toBeUndefined()
           rig.answer = undefined
@@ -195,7 +195,7 @@ describe("a ScheduleTimer", () => {
       }),
     ))
 
-  test("is counted by tenant; other types are not, and only those nobody knows are called unknown", () =>
+  test("is counted by tenant; other types are not, and only unknown types are called unknown", () =>
     withCommands(({ bus, commands }) =>
       Effect.gen(function* () {
         yield* bus.publish([envelope(), envelope(), envelope({ payload: {} })])
@@ -211,7 +211,7 @@ describe("a ScheduleTimer", () => {
       }),
     ))
 
-  test("is not taken once the service stops", () =>
+  test("is not accepted once the service stops", () =>
     withCommands(({ bus, commands, asked }) =>
       Effect.gen(function* () {
         yield* commands.stop
@@ -225,7 +225,7 @@ describe("a ScheduleTimer", () => {
 describe("a ScheduleTimer with more than a due time", () => {
   const sound = { tenantId: "orders", serviceCallId: "call-1", dueAt }
 
-  test("has its payload as it came, and its retry policy completed from the namespace's", () =>
+  test("has its payload unchanged, and its retry policy completed from the namespace's", () =>
     withCommands(({ bus, asked, directory }) =>
       Effect.gen(function* () {
         const retryPolicy = { ...defaultRetryPolicy, jitter: 0.7 }
@@ -268,7 +268,7 @@ describe("a ScheduleTimer with more than a due time", () => {
       }),
     ))
 
-  test("is undeliverable if any of it is wrong, by the name of the field", () =>
+  test("is undeliverable if any of it is wrong, with the name of the field", () =>
     withCommands(({ bus, kept, asked }) =>
       Effect.gen(function* () {
         const wrong = [
@@ -295,7 +295,7 @@ describe("a ScheduleTimer with more than a due time", () => {
 })
 
 describe("a CancelTimer", () => {
-  test("asks the scheduler to take the timer back, with the sender's time", () =>
+  test("asks the scheduler to cancel the timer, with the sender's time", () =>
     withCommands(({ bus, asked, cancelled }) =>
       Effect.gen(function* () {
         const payload = { tenantId: "orders", serviceCallId: "call-1", later: 1 }

@@ -7,7 +7,7 @@ afterEach(() => {
   setSystemTime()
 })
 
-test("it wakes when the instant has come, near or far, and at once if it has passed", async () => {
+test("a sleep ends at its instant, near or far, and at once if it has passed", async () => {
   for (const inMs of [-5, 0, 0.3, 1, 3.7, 30]) {
     const instant = preciseNow() + inMs
     await Effect.runPromise(systemAlarm.sleepUntil(instant, Date.now()))
@@ -15,7 +15,7 @@ test("it wakes when the instant has come, near or far, and at once if it has pas
   }
 })
 
-test("many sleep beside each other, and each wakes at its own instant", async () => {
+test("many sleeps run at once, and each ends at its own instant", async () => {
   const from = preciseNow()
   const instants = Array.from({ length: 200 }, (_, index) => from + ((index * 7919) % 200) / 7)
   const wokenAt = await Effect.runPromise(

@@ -1,4 +1,4 @@
-// Fresh ids: UUIDs of version 7 that rise in the order in which a process makes them.
+// Fresh ids: UUIDs of version 7 that grow in the order in which a process makes them.
 import { expect, test } from "bun:test"
 import { Effect, type Layer } from "effect"
 import { Ids } from "../../src/ports/Ids.ts"
@@ -17,7 +17,7 @@ for (const [name, layer] of [
   ["the system's", Ids.system],
   ["those of a seed", Ids.fromRandom],
 ] as const) {
-  // 40,000 in one millisecond: more than the lower part of the counter holds.
+  // 40,000 in one millisecond, which is more than the lower part of the counter holds.
   const instants = Array.from({ length: 50_000 }, (_, index) => now + Math.floor(index / 40_000))
   const made = idsMadeAt(layer, instants)
 
@@ -28,7 +28,7 @@ for (const [name, layer] of [
     }
   })
 
-  test(`${name}: ids rise in the order in which they are made, also within a millisecond`, () => {
+  test(`${name}: ids grow in the order in which they are made, also within a millisecond`, () => {
     expect(made.toSorted()).toEqual([...made])
     expect(new Set(made).size).toBe(made.length)
   })

@@ -1,5 +1,5 @@
-// What every test of the bus has: a broker, a service on it, another service that knows only the contract.
-// Disposing of it ends whatever still runs.
+// What every bus test has: a broker, a service on it, and another service that knows only the contract. When it is
+// disposed, it ends every process that still runs.
 import { NatsServer } from "@punctual/bus/testkit/NatsServer"
 import { PlainBusClient } from "../../testkit/PlainBusClient.ts"
 import { ServiceProcess } from "../../testkit/ServiceProcess.ts"
@@ -11,7 +11,7 @@ export class BusRun implements AsyncDisposable {
   /** Between the service and the broker. */
   readonly proxy: TcpProxy
   readonly service: ServiceProcess
-  /** Straight to the broker. */
+  /** Connected directly to the broker. */
   readonly peer: PlainBusClient
   readonly #stack: AsyncDisposableStack
 
@@ -26,7 +26,7 @@ export class BusRun implements AsyncDisposable {
     this.#stack = stack
   }
 
-  /** With a service that is ready and a peer that listens. */
+  /** Returns with a ready service and a peer that listens. */
   static async start(settings: Readonly<Record<string, string>> = {}): Promise<BusRun> {
     const stack = new AsyncDisposableStack()
     try {
@@ -48,7 +48,7 @@ export class BusRun implements AsyncDisposable {
     }
   }
 
-  /** One call of the HTTP contract; `body` is JSON text or what becomes it. */
+  /** One call of the HTTP contract. `body` is JSON text, or a value that becomes JSON. */
   async call(path: string, body: unknown): Promise<{ readonly status: number; readonly body: unknown }> {
     const response = await fetch(`${this.service.url}/api/v1${path}`, {
       method: "POST",

@@ -1,6 +1,6 @@
 // What every test of a cluster under faults has: three nodes, traffic over all of them, a fault, and then the same
-// questions. Was anything lost, early, repeated, answered falsely; did everything due fire soon after the fault; who
-// was refused, and when. The figures are printed, so that a run that passes still tells how well.
+// questions. Was anything lost, early, repeated or answered falsely? Did all due timers fire soon after the fault?
+// Which requests were refused, and when? A run also prints its figures, so that a run that passes shows how well.
 import { expect } from "bun:test"
 import { ClusterHarness, type ClusterHarnessOptions, type ClusterNode } from "../../testkit/ClusterHarness.ts"
 import { ClusterLoad } from "../../testkit/ClusterLoad.ts"
@@ -14,7 +14,7 @@ export interface Fault {
   readonly endedAtMs: number
 }
 
-/** Nothing due waits longer than this after a fault. */
+/** No due timer waits longer than this after a fault. */
 const livelyAfterMs = 10_000
 const perSecond = 200
 
@@ -33,12 +33,12 @@ export class ClusterRun implements AsyncDisposable {
     this.load = new ClusterLoad({ client, random, callbackUrl: receiver.url, perSecond })
   }
 
-  /** With traffic under way. */
+  /** Returns with traffic under way. */
   static async start(title: string, options: ClusterHarnessOptions = {}): Promise<ClusterRun> {
     return new ClusterRun(title, await ClusterHarness.start(options), new SeededRandom())
   }
 
-  /** Until the traffic has run for so long. */
+  /** Waits until the traffic has run for this long. */
   async until(ms: number): Promise<void> {
     await eventually(
       `${ms} ms of traffic`,
@@ -47,14 +47,14 @@ export class ClusterRun implements AsyncDisposable {
     )
   }
 
-  /** What happens in between is the fault. */
+  /** Runs the fault and returns its time span. */
   async during(fault: () => Promise<void>): Promise<Fault> {
     const beganAtMs = Date.now()
     await fault()
     return { beganAtMs, endedAtMs: Date.now() }
   }
 
-  /** Ends the traffic and waits until nothing is pending, then stops all nodes. */
+  /** Ends the traffic, waits until nothing is pending, and then stops all nodes. */
   async finish(): Promise<void> {
     const { load, cluster } = this
     await load.stop()
@@ -66,7 +66,7 @@ export class ClusterRun implements AsyncDisposable {
     expect(await cluster.terminateAll()).toEqual(cluster.nodes.map(() => 0))
   }
 
-  /** Every invariant holds; to be asked after `finish`. */
+  /** Every invariant holds. Call this after `finish`. */
   async expectInvariants(faults: ReadonlyArray<Fault>): Promise<void> {
     const { cluster, load } = this
     this.#print(faults)
@@ -77,7 +77,10 @@ export class ClusterRun implements AsyncDisposable {
     expect(this.waits(faults).filter(({ waitedMs }) => waitedMs > livelyAfterMs)).toEqual([])
   }
 
-  /** How long each timer waited for its first attempt, from when it was due, or the fault ended if that is later. */
+  /**
+   * How long each timer waited for its first attempt, counted from its due time, or from the end of the fault if that
+   * is later.
+   */
   waits(
     faults: ReadonlyArray<Fault>,
   ): ReadonlyArray<{ readonly timerId: string; readonly waitedMs: number }> {
@@ -92,12 +95,12 @@ export class ClusterRun implements AsyncDisposable {
     return Math.max(0, ...this.waits(faults).map(({ waitedMs }) => waitedMs))
   }
 
-  /** Requests that were not answered well, and overlap with the fault. */
+  /** Requests that overlap with the fault and got no good answer. */
   refused(fault: Fault): ReadonlyArray<Exchange> {
     return this.cluster.exchanges.filter((exchange) => isRefused(exchange) && overlaps(exchange, fault, 0))
   }
 
-  /** Requests that overlap with the fault and were not answered at all. */
+  /** Requests that overlap with the fault and got no answer at all. */
   unanswered(fault: Fault): ReadonlyArray<Exchange> {
     return this.refused(fault).filter(({ status }) => status === undefined)
   }
@@ -116,19 +119,19 @@ export class ClusterRun implements AsyncDisposable {
     return Math.min(Number.POSITIVE_INFINITY, ...started)
   }
 
-  /** Figures of a run that passes. */
+  /** Adds figures of a run that passes. */
   tell(figures: string): void {
     process.stderr.write(`  ${figures}\n`)
   }
 
-  /** Requests that were not answered well, sent outside of the faults and the time they take to heal. */
+  /** Requests without a good answer that were sent outside the faults and the time that they take to heal. */
   refusedOutside(faults: ReadonlyArray<Fault>, healMs: number): ReadonlyArray<Exchange> {
     return this.cluster.exchanges.filter(
       (exchange) => isRefused(exchange) && !faults.some((fault) => overlaps(exchange, fault, healMs)),
     )
   }
 
-  /** Attempts beyond the first of a fireId under another epoch: what moves of shards repeated. */
+  /** Attempts after the first of a fireId under another epoch. Moves of shards caused these repeats. */
   get repeats(): number {
     const { deliveries } = this.cluster.receiver
     return deliveries.length - new Set(deliveries.map(({ fireId, attempt }) => `${fireId} ${attempt}`)).size
@@ -164,7 +167,7 @@ const overlaps = ({ sentAtMs, tookMs }: Exchange, { beganAtMs, endedAtMs }: Faul
 
 const isRefused = ({ status }: Exchange): boolean => status === undefined || status >= 500
 
-/** Of each arming, the attempt that started first. */
+/** The attempt of each arming that started first. */
 const firstAttempts = (deliveries: ReadonlyArray<Delivery>): ReadonlyArray<Delivery> => {
   const first = new Map<string, Delivery>()
   for (const delivery of deliveries) {

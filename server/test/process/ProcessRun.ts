@@ -1,5 +1,5 @@
-// What every process test has: a folder, a service on it, a target for its webhooks, a client, and the
-// history of it all. Disposing of it ends whatever still runs.
+// What every process test has: a folder, a service on it, a target for its webhooks, a client, and the history of the
+// run. When it is disposed, it ends every process that still runs.
 import { expect } from "bun:test"
 import { eventually } from "../../testkit/eventually.ts"
 import { HistoryRecorder, type StoreContents } from "../../testkit/History.ts"
@@ -42,7 +42,7 @@ export class ProcessRun implements AsyncDisposable {
     this.client = new RecordingClient({ recorder, url: () => this.service.url })
   }
 
-  /** With a service that is ready. */
+  /** Returns with a ready service. */
   static async start({ reply, settings = {} }: ProcessRunOptions = {}): Promise<ProcessRun> {
     const stack = new AsyncDisposableStack()
     try {
@@ -66,13 +66,13 @@ export class ProcessRun implements AsyncDisposable {
     return this.#stack.use(new ServiceProcess({ folder, name, settings: this.#settings, recorder }))
   }
 
-  /** Another target, with manners of its own. */
+  /** Another target, with its own replies. */
   async anotherReceiver(reply: NonNullable<ReceiverOptions["reply"]>): Promise<Receiver> {
     return this.#stack.use(await Receiver.listening({ recorder: this.recorder, reply }))
   }
 
   /**
-   * Every invariant holds over the whole run. To be asked when no service runs any more. What was due by
+   * Every invariant holds over the whole run. Call this when no service runs any more. Timers that were due by
    * `dueUntilMs` must not be pending any more.
    */
   expectInvariants({ hint = "", dueUntilMs = Date.now() } = {}): void {
@@ -83,8 +83,8 @@ export class ProcessRun implements AsyncDisposable {
   }
 
   /**
-   * Creates them all, in calls as large as the contract allows. What was not answered is asked again, as
-   * the contract lets any client do; the history has both asks.
+   * Creates all timers, in calls as large as the contract allows. A create without an answer is repeated, as the
+   * contract allows every client. The history has both requests.
    */
   async createAll(requests: ReadonlyArray<CreateRequest>): Promise<void> {
     let missing = requests

@@ -32,7 +32,7 @@ const importFrom = async (file: string, store: string) => {
   return { code, stderr }
 }
 
-test("timers move from one file to another and go on there, and a running service is in the way", async () => {
+test("timers move from one file to another and continue there, and an import refuses a store in use", async () => {
   using from = new TemporaryFolder()
   using to = new TemporaryFolder()
   const file = join(from.path, "archive.jsonl")

@@ -18,20 +18,20 @@ const timerOf = async (run: BusRun, tenant: string, serviceCallId: string) => {
   return (body as { readonly timer?: Record<string, unknown> }).timer
 }
 
-/** Waits until the service has settled it, so that no attempt is under way any more. */
+/** Waits until the service has settled the timer, so that no attempt runs any more. */
 const untilDelivered = (run: BusRun, tenant: string, serviceCallId: string) =>
   eventually(`${serviceCallId} is delivered`, async () =>
     (await timerOf(run, tenant, serviceCallId))?.["state"] === "delivered" ? true : undefined,
   )
 
 describeNats("a service on a broker", () => {
-  test("1,000 commands due within five seconds are each answered by one event, none early", async () => {
+  test("1,000 commands due within five seconds get one event each, none early", async () => {
     await using run = await BusRun.start()
     const tenants = ["orders", "billing", "trial-2", "X_y"]
     const startsAtMs = Date.now() + 1_000
     const commands = Array.from({ length: 1_000 }, (_, index) => ({
       tenant: tenants[index % tenants.length] ?? "",
-      // Dots, stars and what else would mean something in a subject are plain characters of an id.
+      // Dots, stars and other special characters of subjects are plain characters in an id.
       serviceCallId: `call.${index} *>é`,
       dueAtMs: startsAtMs + ((index * 7_919) % 5_000),
       correlationId: `flow-${index}`,
@@ -75,7 +75,7 @@ describeNats("a service on a broker", () => {
     expect(await run.service.metric("timer_bus_unknown_types_total")).toBe(0)
   })
 
-  test("a command again moves the due time; an older one does not; after the due time it changes nothing", async () => {
+  test("a repeated command moves the due time, an older one does not, and after the due time it changes nothing", async () => {
     await using run = await BusRun.start()
     const command = { tenant: "orders", serviceCallId: "call-1", correlationId: "flow" }
     const startedAtMs = Date.now()
@@ -101,7 +101,7 @@ describeNats("a service on a broker", () => {
     expect(run.peer.reachedFor("call-1")).toHaveLength(1)
   })
 
-  test("what HTTP made, the bus delivers, payload as it was; what the bus made, HTTP shows and cancels", async () => {
+  test("the bus delivers timers of HTTP with their payload, and HTTP shows and cancels timers of the bus", async () => {
     await using run = await BusRun.start()
     const payload = '{ "amount": 12345678901234567890.10, "a":[ ] }'
     const made = await run.call(
@@ -124,7 +124,7 @@ describeNats("a service on a broker", () => {
     expect(cancelled.body).toEqual({ result: "cancelled" })
   })
 
-  test("a command moves a timer that HTTP made and leaves its target and payload alone", async () => {
+  test("a command moves a timer that HTTP made, and keeps its target and payload", async () => {
     const recorder = new HistoryRecorder(() => Date.now())
     await using receiver = await Receiver.listening({ recorder })
     await using run = await BusRun.start()
@@ -149,7 +149,7 @@ describeNats("a service on a broker", () => {
       delay: "1s",
       target: { type: "event" },
     })
-    // From here on the broker hears the service, and the service does not hear that it was heard.
+    // From here on the broker gets the service's messages, but the service gets no answers.
     run.proxy.blackholeFromServer()
     await eventually("the event", () => run.peer.reachedFor("twice")[0])
     await run.service.kill9()
@@ -158,7 +158,7 @@ describeNats("a service on a broker", () => {
     await run.service.start()
     await untilDelivered(run, "orders", "twice")
     expect(await timerOf(run, "orders", "twice")).toMatchObject({ attempts: 1 })
-    // Whatever came after it would be there by now.
+    // Any event after it would be there by now.
     await run.call("/timers/create", {
       namespace: "orders",
       timerId: "after",
@@ -172,7 +172,7 @@ describeNats("a service on a broker", () => {
     expect(events[0]?.messageId).toBe(String(timer?.["fireId"]))
   })
 
-  test("the broker killed and restarted: what was asked before, during and after all fires", async () => {
+  test("timers from before, during and after a kill and restart of the broker all fire", async () => {
     await using run = await BusRun.start()
     const soon = (serviceCallId: string) =>
       run.peer.schedule({ tenant: "orders", serviceCallId, dueAtMs: Date.now() + 1_500 })
@@ -195,7 +195,7 @@ describeNats("a service on a broker", () => {
     expect(await run.service.metric("timer_bus_connected")).toBe(1)
   })
 
-  test("a command that no retry can help is listed, shown and replayed by the running service", async () => {
+  test("a command that no retry can fix is listed, shown and replayed by the running service", async () => {
     await using run = await BusRun.start()
     const tooFarMs = Date.now() + 20 * 366 * 86_400_000
     await run.peer.schedule({ tenant: "orders", serviceCallId: "too far", dueAtMs: tooFarMs })
@@ -218,7 +218,7 @@ describeNats("a service on a broker", () => {
     expect(shown.stdout).toContain("dueAt must lie at most")
     const elsewhere = await messages("show", "--namespace", "billing", refused?.id ?? "")
     expect(elsewhere.code).toBe(1)
-    // Replayed, it is refused again: a new undeliverable message in place of the old one.
+    // The replayed message is refused again: a new undeliverable message replaces the old one.
     expect((await messages("replay", "--namespace", "orders", refused?.id ?? "")).code).toBe(0)
     await eventually("it is refused again", async () =>
       (await run.service.metric('timer_bus_undeliverable_total{tenant="orders"}')) === 3 ? true : undefined,
@@ -229,7 +229,7 @@ describeNats("a service on a broker", () => {
     expect(rest.messages[0].id).not.toBe(refused?.id)
   })
 
-  test("stopped in the middle of a stream of commands, it takes the rest when it is back", async () => {
+  test("stopped in the middle of a stream of commands, it takes the rest after its restart", async () => {
     await using run = await BusRun.start()
     const dueAtMs = Date.now() + 3_600_000
     const commands = 2_000
@@ -250,7 +250,7 @@ describeNats("a service on a broker", () => {
     expect(body).toEqual({ count: asked, capped: false })
   })
 
-  test("a command is taken back by another, in whatever order they come, and carries a payload", async () => {
+  test("a command cancels another, in either order of arrival, and can carry a payload", async () => {
     await using run = await BusRun.start()
     const at = Date.now()
     const soon = (serviceCallId: string, timestampMs: number, more = {}) =>
@@ -275,7 +275,7 @@ describeNats("a service on a broker", () => {
     }
   })
 
-  test("commands and events have subjects of their own, on a stream and below a prefix of the operator's", async () => {
+  test("commands and events have their own subjects, on the operator's stream and below the operator's prefix", async () => {
     await using broker = await NatsServer.start()
     using folder = new TemporaryFolder()
     await using service = await ServiceProcess.ready({
@@ -308,7 +308,7 @@ describeNats("a service on a broker", () => {
     expect(JSON.parse(listed.stdout).messages).toMatchObject([{ namespace: "orders", reason: "malformed" }])
   })
 
-  test("a broker that is away when it starts is waited for: until then it is not ready, and says why", async () => {
+  test("the service waits for a broker that is unreachable at the start, is not ready until then, and says why", async () => {
     using folder = new TemporaryFolder()
     await using broker = await NatsServer.start()
     await broker.stop()
@@ -324,7 +324,7 @@ describeNats("a service on a broker", () => {
     expect(reasons[0]).toContain(broker.address)
     expect(await service.statusOf("/health/live")).toBe(200)
     expect(service.hasLogged("no messages come or go until the broker is there")).toBe(true)
-    // Timers are taken all the same.
+    // The service accepts timers in the meantime.
     const created = await fetch(`${service.url}/api/v1/timers/create`, {
       method: "POST",
       headers: { "content-type": "application/json" },
@@ -378,7 +378,7 @@ describeNats("a service on a broker", () => {
     expect(await service.terminate()).toBe(0)
   })
 
-  test("a stream that contradicts the contract ends the start, also if the broker comes later", async () => {
+  test("a stream that contradicts the contract ends the start, even if the broker comes later", async () => {
     using folder = new TemporaryFolder()
     await using broker = await NatsServer.start()
     await using peer = await PlainBusClient.connected(broker.address)

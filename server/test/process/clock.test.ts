@@ -1,4 +1,4 @@
-// A service under a manual clock, as a program under test meets it: next month's reminders in a second, with real
+// A service with a manual clock, as a program under test uses it: next month's reminders in a second, with real
 // webhooks, retries and re-armings on the way.
 import { describe, expect, test } from "bun:test"
 import { accepted, type Delivery, Receiver, type WebhookReply } from "../../testkit/Receiver.ts"
@@ -11,7 +11,7 @@ const dayMs = 86_400_000
 
 const failed: WebhookReply = { status: 500, meaning: { result: "retry", notBeforeMs: 0 } }
 
-/** Fails the first two attempts of what is retried, and arms what is daily for the next day, five times. */
+/** Fails the first two attempts of the retried timer, and arms the daily timer for the next day, five times. */
 const reply = ({ key, attempt, executeAtMs }: Delivery): WebhookReply => {
   if (key.timerId === "retried" && attempt < 3) return failed
   if (key.timerId !== "daily" || executeAtMs >= startMs + 5 * dayMs) return accepted
@@ -34,12 +34,12 @@ const callOf = (service: ServiceProcess) => async (path: string, body: unknown) 
 
 const settings = { TIMER_CLOCK: `manual:${start}`, TIMER_HISTORY_RETENTION: "365d" }
 
-/** When each was fired, in days from the start, by the sender's word. */
+/** When each timer fired, in days from the start, as the sender says. */
 const firedIn = ({ deliveries }: Receiver) =>
   deliveries.map(({ key, attempt, firedAtMs }) => [key.timerId, attempt, (firedAtMs - startMs) / dayMs])
 
-describe("a service under a manual clock", () => {
-  test("next month's reminder in a second: retried, re-armed, in order, and stored when it is answered", async () => {
+describe("a service with a manual clock", () => {
+  test("fires next month's reminder in a second: retried, re-armed, in order, and stored when it is answered", async () => {
     using folder = new TemporaryFolder()
     await using receiver = await Receiver.listening({ reply })
     await using service = await ServiceProcess.ready({ folder: folder.path, settings })
@@ -77,7 +77,7 @@ describe("a service under a manual clock", () => {
     expect(service.hasLogged(`the clock stands at ${start}`)).toBe(true)
   }, 30_000)
 
-  test("begins a restart anew where it is told to, and what is overdue by then fires at once", async () => {
+  test("begins at the given instant after a restart, and timers that are overdue by then fire at once", async () => {
     using folder = new TemporaryFolder()
     await using receiver = await Receiver.listening({ reply })
     await using first = await ServiceProcess.ready({ folder: folder.path, settings })
@@ -91,7 +91,7 @@ describe("a service under a manual clock", () => {
     expect(firedIn(receiver)).toEqual([["a", 1, 11]])
   }, 30_000)
 
-  test("cannot be one of several that share a store", async () => {
+  test("cannot be one of several nodes that share a store", async () => {
     const { code, stderr } = await ServiceProcess.command(["serve"], {
       TIMER_CLOCK: "manual",
       TIMER_STORE_URL: "postgres://127.0.0.1:1/none",
@@ -102,7 +102,7 @@ describe("a service under a manual clock", () => {
   }, 30_000)
 })
 
-test("a service under the system's clock does not let it be moved", async () => {
+test("a service with the system's clock refuses to move it", async () => {
   using folder = new TemporaryFolder()
   await using service = await ServiceProcess.ready({ folder: folder.path })
   const { status, json } = await callOf(service)("clock/advance", { by: "1d" })

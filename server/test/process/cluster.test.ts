@@ -1,5 +1,5 @@
-// What a client may rely on in a cluster without any fault: whichever node it asks, the answer is the same, and nobody
-// speaks to nodes as a node without the cluster's secret.
+// What a client can rely on in a cluster without faults. Every node gives the same answer, and only callers with the
+// cluster's secret can act as a node.
 import { afterAll, beforeAll, expect, test } from "bun:test"
 import { ClusterHarness, type ClusterNode, clusterSecret } from "../../testkit/ClusterHarness.ts"
 import { eventually } from "../../testkit/eventually.ts"
@@ -70,7 +70,7 @@ describePostgres("installed", "a cluster of three", () => {
     }
   })
 
-  test("fires a timer once, whichever node took it", async () => {
+  test("fires a timer once, on whichever node it was created", async () => {
     const keys = await Promise.all(
       cluster.nodes.flatMap((asked) =>
         cluster.nodes.map(async (owner) => {
@@ -92,7 +92,7 @@ describePostgres("installed", "a cluster of three", () => {
         .map(({ key }) => key.timerId)
         .sort(),
     ).toEqual(keys.map(({ timerId }) => timerId).sort())
-    // They fired at their time, and not because someone looked for what is late.
+    // They fired at their time, and not because the sweep found them late.
     expect(await cluster.total("timer_sweep_rescued_total")).toBe(0)
   })
 
@@ -120,7 +120,7 @@ describePostgres("installed", "a cluster of three", () => {
     await ask(c, "deleteMany", { namespace: key.namespace, filter: { idPrefix: "refused-" } })
   })
 
-  test("answers no one as a node who does not know the cluster's secret", async () => {
+  test("refuses callers of the node routes that do not know the cluster's secret", async () => {
     const speak = (
       secret: string | undefined,
       call: string,
@@ -154,10 +154,10 @@ describePostgres("installed", "a cluster of three", () => {
         expect(await response.text()).not.toContain(clusterSecret)
       }
     }
-    // Nor one who knows it, and means another.
+    // A caller that knows the secret but names another node is refused, too.
     expect((await speak(clusterSecret, "write", smuggled, cluster.node(2))).status).toBe(421)
     expect(await ask(cluster.node(2), "get", key)).toMatchObject({ body: { timer: { state: "pending" } } })
-    // Said by one who knows it, the same would have been done.
+    // The same call by a caller that knows the secret is carried out.
     expect((await speak(clusterSecret, "write", smuggled)).status).toBe(200)
     expect(await ask(cluster.node(2), "get", key)).toMatchObject({ body: { timer: { state: "cancelled" } } })
   })

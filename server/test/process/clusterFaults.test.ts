@@ -1,14 +1,14 @@
-// Three real nodes on a real PostgreSQL, timers arriving all the time at all of them, and one node that is killed,
-// frozen, or cut from the database.
+// Three real nodes on a real PostgreSQL with constant traffic, and one node that is killed, frozen, or cut off from the
+// database.
 import { expect, test } from "bun:test"
 import type { ClusterHarness, ClusterNode } from "../../testkit/ClusterHarness.ts"
 import { describePostgres } from "../../testkit/PostgresBinaries.ts"
 import { ClusterRun } from "./ClusterRun.ts"
 
-/** P10 of the proof: what a killed node should have fired, others fire by then. */
+/** P10 of the proof: within this time, other nodes fire the timers of a killed node. */
 const takenOverWithinMs = 10_000
 
-/** Within which those who speak to a node notice that it is gone. */
+/** Within this time, callers notice that a node is gone. */
 const noticedWithinMs = 250
 
 const heldBy = async (cluster: ClusterHarness, { name }: ClusterNode): Promise<ReadonlySet<number>> => {
@@ -23,7 +23,7 @@ const partsOf = (cluster: ClusterHarness): readonly [ClusterNode, ReadonlyArray<
 ]
 
 describePostgres("installed", "a cluster under load", () => {
-  test("fires a killed node's timers within ten seconds, and takes it back when it is started again", async () => {
+  test("fires a killed node's timers within ten seconds, and accepts the node again after its restart", async () => {
     await using run = await ClusterRun.start("a node killed")
     const { cluster } = run
     const [victim, others] = partsOf(cluster)
@@ -40,7 +40,7 @@ describePostgres("installed", "a cluster under load", () => {
     await run.finish()
 
     await run.expectInvariants([fault])
-    // Creates need no owner: they are stored all the same, but for those that were on their way to it.
+    // Creates need no owner. They are stored, except those that were on their way to the killed node.
     const later = run.refused(fault).filter(({ sentAtMs }) => sentAtMs > fault.beganAtMs + noticedWithinMs)
     expect(later.filter(({ call }) => call === "create")).toEqual([])
     expect(run.refusedOutside([fault], 1_000)).toEqual([])
@@ -51,7 +51,7 @@ describePostgres("installed", "a cluster under load", () => {
     expect(Math.max(...silentMs)).toBeLessThanOrEqual(takenOverWithinMs)
   }, 90_000)
 
-  test("has a frozen node start nothing when it wakes", async () => {
+  test("starts nothing on a frozen node when it wakes up", async () => {
     await using run = await ClusterRun.start("a node frozen past its lease")
     const { cluster } = run
     const [frozen, others] = partsOf(cluster)
@@ -66,7 +66,8 @@ describePostgres("installed", "a cluster under load", () => {
     await cluster.spread()
     await run.until(14_000)
     await run.finish()
-    // That it started nothing under its old epochs is the checker's to say; it had something to start.
+    // The checker proves that the node started nothing under its old epochs. Here the test shows that it had something
+    // to start.
     const dueMeanwhile = cluster.receiver.deliveries.filter(
       ({ key, executeAtMs }) =>
         held.has(cluster.shardOf(key)) && executeAtMs > fault.beganAtMs && executeAtMs < fault.endedAtMs,
@@ -74,11 +75,11 @@ describePostgres("installed", "a cluster under load", () => {
     expect(dueMeanwhile.length).toBeGreaterThan(0)
     await run.expectInvariants([fault])
     expect(run.refusedOutside([fault], 5_000)).toEqual([])
-    // Those that run answer, or refuse, within their bound.
+    // Running nodes answer, or refuse, within their time limit.
     expect(run.unanswered(fault).filter(({ url }) => url !== frozen.url)).toEqual([])
   }, 90_000)
 
-  test("answers through a node that is cut from the database, and does without it", async () => {
+  test("answers through a node that is cut off from the database, and works without it", async () => {
     await using run = await ClusterRun.start("a node cut from the database")
     const { cluster } = run
     const [cut, others] = partsOf(cluster)
@@ -94,7 +95,7 @@ describePostgres("installed", "a cluster under load", () => {
     await run.finish()
     await run.expectInvariants([fault])
     expect(run.refusedOutside([fault], 5_000)).toEqual([])
-    // The node that is cut off still carries what it cannot do to those who can.
+    // The node that is cut off still forwards requests to nodes that can serve them.
     const answered = run.exchangesWith(cut, fault).filter(({ status }) => status === 200)
     expect(answered.length).toBeGreaterThan(0)
     expect(run.unanswered(fault)).toEqual([])

@@ -1,14 +1,14 @@
-// Three real nodes on a real PostgreSQL under load, and one of them whose way to the database is bad without being
-// broken: its answers come late, or do not come, on connections that stay.
+// Three real nodes on a real PostgreSQL under load. One node has a bad connection to the database that is not broken:
+// answers come late, or never, on connections that stay open.
 import { expect, test } from "bun:test"
 import { describePostgres } from "../../testkit/PostgresBinaries.ts"
 import { ClusterRun } from "./ClusterRun.ts"
 
-/** In each direction: a call and its answer take twice as long, a renewal with its announcement twice that. */
+/** In each direction. A call and its answer take twice as long. A renewal with its announcement takes twice that. */
 const slownessMs = 250
 
-describePostgres("installed", "a way to the database that is bad", () => {
-  test("a slow one costs its node no shard, and creates nothing but time", async () => {
+describePostgres("installed", "a bad connection to the database", () => {
+  test("that is slow costs its node no shard, and creates only take longer", async () => {
     await using run = await ClusterRun.start("a node slow at the database")
     const { cluster } = run
     const slow = cluster.node(1)
@@ -22,16 +22,16 @@ describePostgres("installed", "a way to the database that is bad", () => {
     expect(await cluster.leases()).toEqual(before)
     await run.finish()
     await run.expectInvariants([fault])
-    // It was slow indeed, and asked all the same.
+    // The node was really slow, and clients still used it.
     const answered = run.exchangesWith(slow, fault).filter(({ call }) => call === "create")
     expect(Math.max(...answered.map(({ tookMs }) => tookMs))).toBeGreaterThan(2 * slownessMs)
-    // An answer that another node has waited too long for is asked for again: to a create it still comes.
+    // If an answer takes too long for another node, it asks again, so a create still gets its answer.
     expect(run.refused(fault).filter(({ call }) => call === "create")).toEqual([])
     expect(run.refusedOutside([fault], 1_000)).toEqual([])
     expect(run.repeats).toBe(0)
   }, 60_000)
 
-  test("one on which answers vanish costs its node its shards, and nobody a timer", async () => {
+  test("that loses answers costs its node its shards, and loses no timer", async () => {
     await using run = await ClusterRun.start("a node that does not hear the database")
     const { cluster } = run
     const deaf = cluster.node(1)
@@ -39,14 +39,14 @@ describePostgres("installed", "a way to the database that is bad", () => {
     const fault = await run.during(async () => {
       deaf.deafen()
       await cluster.spread(cluster.nodes.slice(1))
-      // For longer than anyone who asks would wait: it takes its shards for its own still.
+      // Longer than any caller would wait. The node still believes that it owns its shards.
       await run.until(12_000)
       deaf.reconnect()
     })
     await cluster.spread()
     await run.finish()
     await run.expectInvariants([fault])
-    // Whoever asks it is told something within its bound, and the others answer as ever soon after.
+    // Callers of this node get some answer within its time limit, and soon after that the others answer as usual.
     expect(run.unanswered(fault)).toEqual([])
     expect(run.refusedOutside([fault], 5_000)).toEqual([])
   }, 60_000)

@@ -1,14 +1,14 @@
-// Three real nodes, timers arriving all the time, and all of them restarted one after another, as an update is done; and
-// one that is killed and comes back at once, as a supervisor has it.
+// Three real nodes with constant traffic. All are restarted one after another, as in an update. One is killed and comes
+// back at once, as with a supervisor.
 import { expect, test } from "bun:test"
 import { describePostgres } from "../../testkit/PostgresBinaries.ts"
 import { ClusterRun } from "./ClusterRun.ts"
 
-/** The longest that a handover may keep a due timer waiting. */
+/** The longest time that a handover may delay a due timer. */
 const handoverMs = 2_500
 
 describePostgres("installed", "a cluster under load", () => {
-  test("is restarted node by node, and its clients notice nothing", async () => {
+  test("can be restarted node by node, and its clients notice nothing", async () => {
     await using run = await ClusterRun.start("a rolling restart")
     const { cluster } = run
     cluster.balanceByReadiness()
@@ -27,7 +27,7 @@ describePostgres("installed", "a cluster under load", () => {
 
     await run.expectInvariants([])
     run.tell(`drains took ${drains.map(({ tookMs }) => tookMs).join(", ")} ms`)
-    // A node that drains says so until clients go elsewhere, and only then cannot be connected to.
+    // A node that drains says so until clients use other nodes. Only then does it refuse connections.
     const unexpected = run.refusedOutside([], 0).filter((exchange) => {
       const { url, sentAtMs, tookMs, status, retryAfter } = exchange
       const isDraining = drains.some((drain) => drain.url === url && sentAtMs + tookMs >= drain.fromMs)
@@ -38,7 +38,7 @@ describePostgres("installed", "a cluster under load", () => {
     expect(run.longestWaitMs([])).toBeLessThanOrEqual(handoverMs)
   }, 90_000)
 
-  test("has a killed node back as soon as it is started again: nobody waits for its lease", async () => {
+  test("accepts a killed node again as soon as it is restarted, without waiting for its lease", async () => {
     await using run = await ClusterRun.start("a node killed and started again at once")
     const { cluster } = run
     const victim = cluster.node(1)
@@ -54,7 +54,7 @@ describePostgres("installed", "a cluster under load", () => {
     await run.expectInvariants([fault])
     const said = `${victim.name} ran on this machine and has ended: what it held is free`
     expect(victim.process.logs.filter((line) => line.includes(said))).toHaveLength(1)
-    // Nor did anyone take its shards because it had been silent for too long.
+    // No node took its shards because of a long silence.
     const taken = cluster.nodes.flatMap((node) => node.process.logs).filter((line) => line.includes("silent"))
     expect(taken).toEqual([])
   }, 90_000)

@@ -44,7 +44,7 @@ test("a service on a store with a damaged row fires all others on time, and doct
   expect([exported.code, exported.stdout.includes('"t-7"')]).toEqual([1, false])
   expect(exported.stderr).toContain("1 timer or life (shop/t-7)")
 
-  // Repaired as the guide says, it fires, late.
+  // After the repair of the guide, the timer fires, late.
   expect(await service.terminate()).toBe(0)
   edit(`UPDATE bodies SET spec = (SELECT spec FROM history WHERE timer_id = 't-8') WHERE ${row}`)
   await service.start()

@@ -1,4 +1,4 @@
-// A receiver that refuses for good, and is well again: what it refused is kept, seen, counted, replayed and delivered.
+// A receiver refuses for good and later recovers. The refused timers are kept, shown, counted, replayed and delivered.
 import { expect, test } from "bun:test"
 import { eventually } from "../../testkit/eventually.ts"
 import { accepted, type WebhookReply } from "../../testkit/Receiver.ts"
@@ -9,11 +9,11 @@ const namespace = "shop"
 const count = 500
 const gone: WebhookReply = { status: 410, meaning: { result: "dead" } }
 
-test("timers that a receiver refused are listed, counted, replayed by a filter, and delivered when it is well", async () => {
+test("timers that a receiver refused are listed, counted, replayed by a filter, and delivered when it recovers", async () => {
   let reply = gone
   await using run = await ProcessRun.start({ reply: () => reply })
   const { service, receiver, recorder } = run
-  // biome-ignore lint/suspicious/noExplicitAny: an answer is whatever came; the test says what it expects.
+  // biome-ignore lint/suspicious/noExplicitAny: an answer can be any JSON, and the test says what it expects.
   const call = async (name: string, body: object): Promise<any> => {
     const response = await fetch(`${service.url}/api/v1/timers/${name}`, {
       method: "POST",
@@ -45,7 +45,7 @@ test("timers that a receiver refused are listed, counted, replayed by a filter, 
       attemptLog: [{ status: 410 }],
     })
 
-  // Of those of one prefix some are discarded; the rest of all is replayed once the receiver is well.
+  // Some timers of one prefix are discarded. All others are replayed once the receiver has recovered.
   expect(await call("discard", { filter: { idPrefix: "invoice-49" } })).toEqual({ discarded: 11 })
   const filter = { idPrefix: "invoice-", until: new Date().toISOString() }
   const expected = { replayed: count - 11, skipped: 0 }

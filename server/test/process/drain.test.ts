@@ -3,7 +3,7 @@ import { eventually } from "../../testkit/eventually.ts"
 import { accepted, type WebhookReply } from "../../testkit/Receiver.ts"
 import { ProcessRun } from "./ProcessRun.ts"
 
-test("asked to stop, the service finishes what is in flight, starts nothing more, and ends with 0", async () => {
+test("asked to stop, the service finishes running attempts, starts nothing more, and ends with 0", async () => {
   const reply = Promise.withResolvers<WebhookReply>()
   await using run = await ProcessRun.start({ reply: () => reply.promise })
   const { service, client, receiver } = run

@@ -25,7 +25,7 @@ beforeAll(() => {
   home = join(folder.path, "home")
   mkdirSync(home)
   copyFileSync(built, join(home, "punctual"))
-  // Neither a runtime nor anything else is to be found from there.
+  // From there, the executable finds neither a runtime nor anything else.
   executable = { command: join(home, "punctual"), args: [], environment: { PATH: "" } }
 }, buildWithinMs)
 
@@ -33,7 +33,7 @@ afterAll(() => folder[Symbol.dispose]())
 
 const say = (...args: ReadonlyArray<string>) => ServiceProcess.command(args, {}, executable)
 
-test("the executable tells its version, the commit it was made from, and when", async () => {
+test("the executable prints its version, its commit and its build time", async () => {
   const commit = "([0-9a-f]{7,}( with changes)?|unknown)"
   const line = new RegExp(
     `^punctual ${manifest.version} \\(commit ${commit}, built \\d{4}-\\d\\d-\\d\\dT[\\d:]+Z\\)\\n$`,
@@ -47,7 +47,7 @@ test("the executable tells its version, the commit it was made from, and when", 
   })
 })
 
-test("it is called wrongly with exit code 2, and helps without anything beside it", async () => {
+test("wrong usage ends with exit code 2, and the help needs no other file", async () => {
   const helps = (text: string) => ({ code: 0, stdout: expect.stringContaining(text), stderr: "" })
   expect(await say("--help")).toEqual(helps("Punctual, a durable timer service"))
   expect(await say("serve", "--help")).toEqual(helps("TIMER_HTTP_PORT"))
@@ -56,7 +56,7 @@ test("it is called wrongly with exit code 2, and helps without anything beside i
 
 test("alone in a folder it fires a timer, stops when asked, and finds its data again", async () => {
   await using receiver = await Receiver.listening()
-  // What happens to lie in the folder is none of its settings.
+  // A file that happens to be in the folder must not change the settings.
   writeFileSync(join(home, ".env"), "TIMER_SHARDS=nonsense\n")
   const settings = { TIMER_DB_PATH: join(home, "data", "punctual.db") }
   await using service = await ServiceProcess.ready({ folder: home, program: executable, settings })
@@ -78,7 +78,7 @@ test("alone in a folder it fires a timer, stops when asked, and finds its data a
   )
   expect(await service.terminate()).toBe(0)
 
-  // A command that opens the store itself.
+  // This command opens the store itself.
   const archive = await say("export", "--store", `sqlite:${settings.TIMER_DB_PATH}`)
   expect(archive).toMatchObject({ code: 0, stdout: expect.stringContaining('"later"') })
 

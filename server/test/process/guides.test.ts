@@ -1,5 +1,5 @@
-// README and the guides, followed as they are written: every block that can be run is run, in its order, in one shell,
-// against the real service. scripts/documents.ts says how a block tells that it cannot be run, and why.
+// README and the guides, followed as they are written. Every block that can run is run, in order, in one shell, against
+// the real service. scripts/documents.ts defines how a block says that it cannot run, and why.
 import { Database } from "bun:sqlite"
 import { describe, expect, test } from "bun:test"
 import { join } from "node:path"
@@ -18,7 +18,8 @@ import { TemporaryFolder } from "../../testkit/TemporaryFolder.ts"
 const withinMs = 260_000
 
 const needed = ["bash", "curl", "node", "openssl", "sqlite3"].filter((program) => Bun.which(program) === null)
-// Nobody can follow the guides without these programs: a failure where CI runs this, and elsewhere a skip with a reason.
+// Readers need these programs to follow the guides. Without them the test fails in CI, and is skipped with a reason
+// elsewhere.
 const isSkipped = needed.length > 0 && process.env["CI"] === undefined
 const reason = isSkipped ? `no ${needed.join(" and no ")}` : undefined
 
@@ -28,7 +29,7 @@ const cluster = "docs/guides/cluster.md"
 
 const expectToWork = async (path: string, servers?: DocumentServers) => {
   const { status, output } = await followDocument(path, servers)
-  // With the output, so that a guide that went wrong says where.
+  // The output is included, so that a failure shows where the guide went wrong.
   expect({ status, output }).toEqual({ status: 0, output })
 }
 

@@ -8,7 +8,7 @@ const goodTimers = 200
 const pageTimers = 50
 const shards = 4
 
-test("one namespace's backlog at an endpoint that hangs does not hold up another, nor fill memory", async () => {
+test("one namespace's backlog at a hanging endpoint does not delay another namespace, nor fill memory", async () => {
   await using run = await ProcessRun.start({
     settings: { TIMER_BATCH_SIZE: String(pageTimers), TIMER_SHARDS: String(shards) },
   })
@@ -21,7 +21,7 @@ test("one namespace's backlog at an endpoint that hangs does not hold up another
         executeAtMs,
         callbackUrl,
         payload: `{"number":${number}}`,
-        // Longer than the test: whoever hangs gives no room back.
+        // Longer than the test, so that hanging attempts free no room.
         timeout: "300s",
       })),
     )
@@ -42,7 +42,7 @@ test("one namespace's backlog at an endpoint that hangs does not hold up another
   await hanging.until("the hog hangs again", (deliveries) => deliveries.some(({ epoch }) => epoch > 1))
   expect(hanging.replies).toBe(0)
 
-  // A few pages a shard are read of a namespace that is stuck, however many timers it has.
+  // Only a few pages for each shard are read of a stuck namespace, however many timers it has.
   expect(await service.metric("timer_window_timers")).toBeLessThanOrEqual(shards * 6 * pageTimers)
   expect(await service.metric("timer_in_flight")).toBeLessThanOrEqual(100)
   await eventually("only the hog's timers are pending", async () =>

@@ -10,7 +10,7 @@ const namespaces = ["orders", "billing", "Trial_Expiry-2", "x"] as const
 const retryMs = 200
 const retryPolicy = { initialInterval: `${retryMs}ms`, backoffMultiplier: 1, jitter: 0 }
 
-/** JSON that a parser would give back in other bytes: any rewriting of it shows. */
+/** JSON that a parser would write with other bytes, so that any rewrite of it shows. */
 const oddPayload = (random: SeededRandom): string | undefined =>
   random.oneOf([
     undefined,
@@ -30,11 +30,11 @@ const randomKey = (random: SeededRandom): Key => ({
 
 test("timers due over ten seconds all arrive, none early, though the service is killed three times", async () => {
   const random = new SeededRandom()
-  // One in fifty is turned away at its first attempts, so that retries are among what the kills hit.
+  // One in fifty is refused at its first attempts, so that kills also hit retries.
   const isTurnedAway = ({ attempt }: Delivery) => attempt <= 2 && random.below(50) === 0
   await using run = await ProcessRun.start({
     reply: (delivery) => (isTurnedAway(delivery) ? refusedFor(retryMs) : accepted),
-    // Often, so that a timer that no window holds is found, and counted, before a restart hides it.
+    // Short, so that a timer that no window holds is found and counted before a restart hides it.
     settings: { TIMER_POLLING_INTERVAL: "200ms" },
   })
   const { service, client, receiver } = run
@@ -73,7 +73,7 @@ test("timers due over ten seconds all arrive, none early, though the service is 
         return client.create(request(someKey(), soon()))
     }
   }
-  // Each thing is done when the run has come that far, so that kills fall among them.
+  // Each action happens at its point of the run, so that kills fall between actions.
   const things = 800
   let next = 0
   const meddling = async () => {
@@ -115,7 +115,7 @@ test("no acknowledged create is lost when the service is killed right after it",
           ...(payload === undefined ? {} : { payload }),
         })
         if (answer?.result === "created") acknowledged++
-        // In the same turn in which the answer arrived, with the other callers' requests under way.
+        // In the same turn in which the answer arrives, while requests of other callers are under way.
         if (acknowledged >= enough) killed ??= service.kill9()
       }
     }

@@ -1,5 +1,6 @@
-// A write that its owner gave up, because the connection was cut, and that reaches the database all the same, after it
-// was repeated and its timer was changed: a real node, a real PostgreSQL, and a network between them that holds bytes.
+// An owner gives up a write, because the connection was cut. The write reaches the database later, after the owner has
+// repeated it and the timer was changed. The test has a real node, a real PostgreSQL, and a network between them that
+// holds bytes.
 import { expect, test } from "bun:test"
 import { clusterSecret } from "../../testkit/ClusterHarness.ts"
 import { eventually } from "../../testkit/eventually.ts"
@@ -40,7 +41,7 @@ describePostgres("installed", "a write that arrives late", () => {
     }
     const key = { namespace: "shop", timerId: "written-late" }
     const timer = { executeAt: inAnHour(), callbackUrl: "http://127.0.0.1:1/never" }
-    // From its second use on, a connection sends a write at once and whole.
+    // From its second use on, a connection sends a write at once and complete.
     for (let use = 0; use < 3; use++) await ask("create", { ...timer, namespace: "shop", timerId: `${use}` })
 
     network.hold()
@@ -59,7 +60,7 @@ describePostgres("installed", "a write that arrives late", () => {
       readonly timers: ReadonlyArray<object>
     }
     expect(timers).toHaveLength(3)
-    // The owner goes on.
+    // The owner continues.
     expect(await ask("create", { ...key, ...timer, payload: "third" })).toMatchObject({ result: "created" })
     expect(await node.terminate()).toBe(0)
   }, 60_000)

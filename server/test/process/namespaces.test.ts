@@ -1,5 +1,5 @@
-// What operators set, on real services: it survives a kill, holds on every node within a second, and webhooks are
-// signed by a secret that no file holds in the clear.
+// Settings of operators, on real services. They survive a kill and are in force on every node within a second. No file
+// contains a webhook secret as plain text.
 import { Database } from "bun:sqlite"
 import { afterAll, beforeAll, expect, test } from "bun:test"
 import { randomBytes } from "node:crypto"
@@ -17,7 +17,7 @@ import { TemporaryFolder } from "../../testkit/TemporaryFolder.ts"
 
 interface Answer {
   readonly status: number
-  // biome-ignore lint/suspicious/noExplicitAny: an answer is whatever came; each test says what it expects.
+  // biome-ignore lint/suspicious/noExplicitAny: an answer can be any JSON, and each test says what it expects.
   readonly body: any
 }
 
@@ -35,7 +35,7 @@ interface Received {
   readonly body: string
 }
 
-/** A target that keeps requests as they came. */
+/** A target that keeps requests unchanged. */
 const listening = async () => {
   const requests: Array<Received> = []
   const server = createServer((request, response) => {
@@ -62,7 +62,7 @@ const listening = async () => {
 const keyText = () => randomBytes(32).toString("hex")
 const secret = `whsec_${randomBytes(32).toString("base64")}`
 
-test("settings and pauses survive a kill, and webhooks are signed as long as their key is there", async () => {
+test("settings and pauses survive a kill, and webhooks are signed while their key is there", async () => {
   using folder = new TemporaryFolder()
   await using target = await listening()
   const [oldKey, newKey] = [keyText(), keyText()]
@@ -136,7 +136,7 @@ test("settings and pauses survive a kill, and webhooks are signed as long as the
     const refused = await ask(service, "namespaces/put", { namespace: "other", webhookSecrets: [secret] })
     expect(refused).toMatchObject({ status: 400, body: { errors: [{ pointer: "/webhookSecrets" }] } })
     await fireNow(service, "waiting")
-    // Others go on, while what cannot be signed waits, and uses up no attempt.
+    // Other namespaces continue. Webhooks that cannot be signed wait, and use no attempt.
     const other = { namespace: "other", timerId: "o", delay: "0s", callbackUrl: target.url }
     expect((await ask(service, "timers/create", other)).status).toBe(200)
     await arrived(2)
@@ -160,7 +160,7 @@ test("settings and pauses survive a kill, and webhooks are signed as long as the
   {
     await using service = await withKey(newKey)
     expect(await service.metric("timer_sealed_namespaces")).toBe(1)
-    // Given anew, they are sealed by the key that is there, and what waited starts.
+    // New secrets are sealed by the current key, and waiting timers start.
     await ask(service, "namespaces/put", { namespace: "shop", webhookSecrets: [secret] })
     await arrived(3)
     expect(lastVerified().timerId).toBe("waiting")
@@ -175,7 +175,7 @@ test("settings and pauses survive a kill, and webhooks are signed as long as the
   }
 }, 60_000)
 
-test("settings that cannot be read hold up their own namespace, until they are set anew, and no other", async () => {
+test("settings that cannot be read stop only their own namespace, until they are set again", async () => {
   using folder = new TemporaryFolder()
   await using target = await listening()
   const create = (service: ServiceProcess, namespace: string) =>
@@ -216,7 +216,7 @@ test("settings that cannot be read hold up their own namespace, until they are s
   }
 }, 60_000)
 
-test("a program that carries the engine signs too, and sends nothing unsigned", async () => {
+test("a program that contains the engine also signs, and sends nothing unsigned", async () => {
   using folder = new TemporaryFolder()
   await using target = await listening()
   const secretKey = keyText()
@@ -252,7 +252,7 @@ describePostgres("installed", "a cluster of two", () => {
   }, 60_000)
   afterAll(() => cluster[Symbol.asyncDispose]())
 
-  /** That it takes no more than a second is shown on a virtual clock: test/engine/NamespaceDirectory.test.ts. */
+  /** Another test shows on a virtual clock that it takes at most a second: test/engine/NamespaceDirectory.test.ts. */
   const soon = (what: string, isSo: () => Promise<boolean>) =>
     eventually(what, async () => ((await isSo()) ? true : undefined), 10_000)
 
@@ -273,10 +273,10 @@ describePostgres("installed", "a cluster of two", () => {
     expect(onA).toEqual(onB as Answer)
   })
 
-  test("paused by one node fires on neither, and resumed by the other on both", async () => {
+  test("fires on neither node after one has paused it, and on both after the other has resumed it", async () => {
     const [a, b] = [cluster.node(1), cluster.node(2)]
     await ask(a, "namespaces/put", { namespace: "paused", paused: true })
-    // Both have asked the store by then.
+    // Both nodes have read the store by then.
     await Promise.all(
       [a, b].map((node) =>
         soon("it is known", async () => (await node.process.metric("timer_paused_namespaces")) === 1),

@@ -4,7 +4,7 @@ import { ProcessRun } from "./ProcessRun.ts"
 
 const timers = 40
 
-/** As many timers, all due at one instant. */
+/** Creates timers that are all due at one instant. */
 const createAll = (run: ProcessRun, prefix: string, executeAtMs: number) =>
   run.createAll(
     Array.from({ length: timers }, (_, number) => ({
@@ -14,7 +14,7 @@ const createAll = (run: ProcessRun, prefix: string, executeAtMs: number) =>
     })),
   )
 
-test("of two processes on one file one fires; the other says that it waits, and takes over", async () => {
+test("when two processes use one file, one fires, and the other says that it waits, and takes over", async () => {
   await using run = await ProcessRun.start()
   const { service: first, receiver } = run
   const second = run.another("second")
@@ -34,7 +34,7 @@ test("of two processes on one file one fires; the other says that it waits, and 
 
   await createAll(run, "by-the-first", Date.now())
   await receiver.until("all of the first's", ({ length }) => length === timers)
-  // What is delivered but not stored yet would be repeated by the second.
+  // The second process would repeat deliveries that are not stored yet.
   await eventually("all of the first's are stored", async () =>
     (await first.metric('timer_deliveries_total{outcome="delivered"}')) === timers ? true : undefined,
   )
@@ -51,14 +51,14 @@ test("of two processes on one file one fires; the other says that it waits, and 
     (deliveries) => new Set(deliveries.filter(bySecond).map(({ fireId }) => fireId)).size === timers,
   )
   expect(await second.terminate()).toBe(0)
-  // Each claim raises the epoch, so that a receiver can tell owners apart.
+  // Each claim raises the epoch, so that a receiver can distinguish owners.
   const epochsOf = (isSecond: boolean) =>
     receiver.deliveries.filter((delivery) => bySecond(delivery) === isSecond).map(({ epoch }) => epoch)
   expect(Math.max(...epochsOf(false))).toBeLessThan(Math.min(...epochsOf(true)))
   run.expectInvariants()
 }, 60_000)
 
-test("a restart after a kill claims at once, without waiting for the leases of the dead", async () => {
+test("a restart after a kill claims at once, without waiting for the leases of the dead process", async () => {
   await using run = await ProcessRun.start()
   const { service, receiver } = run
   const dueAtMs = Date.now() + 1_000
@@ -68,7 +68,7 @@ test("a restart after a kill claims at once, without waiting for the leases of t
   await eventually("they are overdue", () => Date.now() > dueAtMs || undefined)
   await service.start()
   await receiver.until("all of them", ({ length }) => length >= timers)
-  // A process that finds leases held says that it waits: this one never had to.
+  // A process that finds held leases says that it waits. This one never waited.
   expect(service.hasLogged("waiting:")).toBe(false)
   expect(receiver.deliveries.slice(delivered).every(({ epoch }) => epoch > 1)).toBe(true)
   expect(await service.terminate()).toBe(0)

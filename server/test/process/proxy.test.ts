@@ -1,8 +1,8 @@
-// A proxy in the environment must not stand between the egress rules and the connection they judge.
+// A proxy in the environment must not come between the egress rules and the connection that they judge.
 import { expect, test } from "bun:test"
 import { ProcessRun } from "./ProcessRun.ts"
 
-test("webhooks go straight to their target, whatever proxy the environment names", async () => {
+test("webhooks go directly to their target, even if the environment names a proxy", async () => {
   const nobody = "http://127.0.0.1:9"
   const settings = { HTTP_PROXY: nobody, http_proxy: nobody, NO_PROXY: "", no_proxy: "" }
   await using run = await ProcessRun.start({ settings })

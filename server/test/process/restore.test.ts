@@ -1,5 +1,5 @@
-// Backup and restore as the commands that operators run: a copy is made under load, the service is killed, the copy
-// takes its place, and what was in it is kept as if nothing had happened since.
+// Backup and restore as the commands that operators run. A backup is made under load, the service is killed, the backup
+// replaces the store, and its contents are as they were at the backup.
 import { expect, test } from "bun:test"
 import { join } from "node:path"
 import { eventually } from "../../testkit/eventually.ts"
@@ -19,7 +19,7 @@ const nameOf = ({ namespace, timerId }: Key): string => `${namespace}/${timerId}
 const keysIn = ({ pending, finished }: StoreContents): Set<string> =>
   new Set([...pending, ...finished].map(({ key }) => nameOf(key)))
 
-/** Creates one timer after the other until it is stopped; what it was told by then is in the history. */
+/** Creates one timer after the other until it is stopped. The history has every answer. */
 class Load {
   readonly #client: RecordingClient
   readonly #made: Promise<void>
@@ -52,7 +52,7 @@ class Load {
   }
 }
 
-/** What happened to the timers that the test is about. */
+/** The events of the timers that the test is about. */
 const eventsOf = (
   events: ReadonlyArray<HistoryEvent>,
   keys: ReadonlySet<string>,
@@ -69,7 +69,7 @@ const eventsOf = (
   })
 }
 
-/** Creates that were answered by now. */
+/** The creates that were answered by now. */
 const acknowledgedIn = (events: ReadonlyArray<HistoryEvent>): ReadonlyArray<string> => {
   const answered = new Set(events.flatMap((event) => (event.kind === "answered" ? [event.ask] : [])))
   return events.flatMap((event) =>
@@ -77,7 +77,7 @@ const acknowledgedIn = (events: ReadonlyArray<HistoryEvent>): ReadonlyArray<stri
   )
 }
 
-test("a backup made under load is restored after a kill, and what was in it is kept", async () => {
+test("a backup made under load can be restored after a kill, with all its contents", async () => {
   await using run = await ProcessRun.start({ settings: { TIMER_POLLING_INTERVAL: "200ms" } })
   const { service, receiver, recorder, folder } = run
   const [file, store] = [join(folder, "copy.db"), `sqlite:${ServiceProcess.databaseIn(folder)}`]
@@ -97,7 +97,7 @@ test("a backup made under load is restored after a kill, and what was in it is k
   load.longestMs = 0
   const backup = await ServiceProcess.command(["backup", file, "--store", store, "--json"])
   expect([backup.code, backup.stderr]).toEqual([0, ""])
-  // Nobody waits for the copy to be made.
+  // Creates do not wait for the backup.
   expect(load.answered - answeredBefore).toBeGreaterThan(10)
   expect(load.longestMs).toBeLessThan(5_000)
   const copied = keysIn(readSqliteContents(file))
@@ -110,7 +110,7 @@ test("a backup made under load is restored after a kill, and what was in it is k
   const restore = await ServiceProcess.command(["restore", file, "--store", store, "--force"])
   expect([restore.code, restore.stdout]).toEqual([0, expect.stringContaining("It is paused")])
 
-  // It runs, takes timers, and fires none.
+  // The service runs, accepts timers, and fires none.
   await service.start()
   await eventually("it is said that nothing fires", () => (service.hasLogged("restored") ? true : undefined))
   await eventually("it has looked for what is due", async () =>
@@ -145,6 +145,6 @@ test("a backup made under load is restored after a kill, and what was in it is k
 const firedIn = (deliveries: ReadonlyArray<{ readonly key: Key }>): Set<string> =>
   new Set(deliveries.map(({ key }) => nameOf(key)))
 
-/** How often the service has looked for what is due, since it started. */
+/** How often the service has swept since it started. */
 const sweepsIn = (metrics: string): number =>
   Number(/^timer_polling_duration_seconds_count\S* (\d+)$/m.exec(metrics)?.[1] ?? 0)

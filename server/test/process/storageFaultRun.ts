@@ -1,5 +1,5 @@
-// What the tests of a failing store share: creates until the service falls, one error that says why, and a restart
-// after which all that was acknowledged is there or has been delivered.
+// Shared by the tests of a failing store: creates until the service ends, one error that says why, and a restart after
+// which every acknowledged timer is there or has been delivered.
 import { expect } from "bun:test"
 import { randomUUID } from "node:crypto"
 import { eventually } from "../../testkit/eventually.ts"
@@ -10,7 +10,10 @@ const createsMax = 20_000
 const dueSoonMs = 300
 const hourMs = 3_600_000
 
-/** Half of them due soon, so that outcomes are among what is written. Answers how many were acknowledged. */
+/**
+ * Half of the timers are due soon, so that the service also writes outcomes. Returns how many creates were
+ * acknowledged.
+ */
 export const createUntilItFalls = async (run: ProcessRun): Promise<number> => {
   let acknowledged = 0
   let asked = 0
@@ -28,7 +31,7 @@ export const createUntilItFalls = async (run: ProcessRun): Promise<number> => {
   return acknowledged
 }
 
-/** What it was told: nothing if that is unknown. */
+/** The answer, or undefined if it is unknown. */
 export const createOne = async (run: ProcessRun, inMs: number): Promise<string | undefined> => {
   const answer = await run.client.create({
     key: { namespace: "orders", timerId: randomUUID() },
@@ -39,7 +42,7 @@ export const createOne = async (run: ProcessRun, inMs: number): Promise<string |
   return answer?.result
 }
 
-/** One line for a person, and no other that cries. */
+/** One line for people, and no other error line. */
 export const expectOneError = ({ service }: ProcessRun, says: string): void => {
   const last = service.logs.filter((line) => line.startsWith("punctual: "))
   expect(last).toEqual([expect.stringContaining(says)])

@@ -12,47 +12,47 @@ interface Case {
   readonly says: string
 }
 
-// The service fsyncs nearly forty times before it is ready; what fails later, fails among the creates.
+// The service calls fsync nearly forty times before it is ready. Later failures fall among the creates.
 const cases: ReadonlyArray<Case> = [
   {
-    law: "one fsync of the log that fails ends it, though all others succeed",
+    law: "one failing fsync of the log ends the service, though all others succeed",
     fault: { call: "fsync", error: "EIO", when: "90" },
     file: "-wal",
     says: "SQLITE_IOERR_FSYNC",
   },
   {
-    law: "an fsync of the database that fails while pages are moved there ends it",
+    law: "a failing fsync of the database during a checkpoint ends the service",
     fault: { call: "fsync", error: "EIO", when: "2+" },
     file: "",
     says: "SQLITE_IOERR_FSYNC",
   },
   {
-    law: "a write to the log that fails ends it",
+    law: "a failing write to the log ends the service",
     fault: { call: "pwrite64", error: "EIO", when: "400+" },
     file: "-wal",
     says: "SQLITE_IOERR_WRITE",
   },
   {
-    law: "a disk that is full for the log ends it",
+    law: "a full disk for the log ends the service",
     fault: { call: "pwrite64", error: "ENOSPC", when: "400+" },
     file: "-wal",
     says: "SQLITE_FULL",
   },
   {
-    law: "a disk that is full for the database ends it",
+    law: "a full disk for the database ends the service",
     fault: { call: "pwrite64", error: "ENOSPC", when: "40+" },
     file: "",
     says: "SQLITE_FULL",
   },
   {
-    law: "a file system that turns read-only ends it",
+    law: "a file system that becomes read-only ends the service",
     fault: { call: "pwrite64", error: "EROFS", when: "400+" },
     file: "-wal",
     says: "SQLITE_IOERR_WRITE",
   },
 ]
 
-describeFaults("a failing disk: what was acknowledged is there after a restart", () => {
+describeFaults("a failing disk: acknowledged timers are there after a restart", () => {
   test.each(cases)(
     "$law",
     async ({ fault, file, says }) => {
@@ -64,7 +64,7 @@ describeFaults("a failing disk: what was acknowledged is there after a restart",
       const acknowledged = await createUntilItFalls(run)
       expect(acknowledged).toBeGreaterThan(0)
       expectOneError(run, says)
-      // What was refused may lie in the system's memory, and so look as if it were stored.
+      // A refused write may still be in the system's memory, and look as if it were stored.
       const lostWrites = file === "-wal" ? loseUnsynced(path, traces.path) : 0
       if (fault.call === "fsync" && file === "-wal") expect(lostWrites).toBeGreaterThan(0)
       await expectRecovery(run)
@@ -72,7 +72,7 @@ describeFaults("a failing disk: what was acknowledged is there after a restart",
     60_000,
   )
 
-  test("a database that may only be read is refused at the start, in one sentence that names it", async () => {
+  test("a read-only database is refused at the start, in one sentence that names it", async () => {
     await using run = await ProcessRun.start()
     expect(await run.service.terminate()).toBe(0)
     using traces = new TemporaryFolder()

@@ -9,7 +9,7 @@ import { createOne, createUntilItFalls, expectOneError, expectRecovery } from ".
 
 const fileOf = (run: ProcessRun, suffix = ""): string => `${ServiceProcess.databaseIn(run.folder)}${suffix}`
 
-/** Does it while creates are under way, and some have been acknowledged. */
+/** Runs the action while creates are under way and some have been acknowledged. */
 const amidCreates = async (run: ProcessRun, act: () => void): Promise<void> => {
   const falling = createUntilItFalls(run)
   await run.receiver.until("creates have been fired", ({ length }) => length >= 20)
@@ -17,7 +17,7 @@ const amidCreates = async (run: ProcessRun, act: () => void): Promise<void> => {
   expect(await falling).toBeGreaterThan(20)
 }
 
-describe("files taken away from a running service: it notices, and ends", () => {
+describe("files removed from a running service: it notices, and ends", () => {
   test.each(["-wal", "-shm", ".lock"])(
     "%s removed: nothing acknowledged is lost",
     async (suffix) => {
@@ -29,7 +29,7 @@ describe("files taken away from a running service: it notices, and ends", () => 
     60_000,
   )
 
-  test("a service at rest notices, too", async () => {
+  test("an idle service notices, too", async () => {
     await using run = await ProcessRun.start()
     expect(await createOne(run, 3_600_000)).toBe("created")
     rmSync(fileOf(run, "-wal"))
@@ -38,7 +38,7 @@ describe("files taken away from a running service: it notices, and ends", () => 
     await expectRecovery(run)
   }, 60_000)
 
-  test("the folder moved away: all that was acknowledged is in it, to be put back", async () => {
+  test("the folder moved away: it contains every acknowledged timer, and can be put back", async () => {
     await using run = await ProcessRun.start()
     const away = `${run.folder}.away`
     const names = (folder: string) => readdirSync(folder).filter((name) => name.startsWith("punctual.db"))
@@ -55,7 +55,7 @@ describe("files taken away from a running service: it notices, and ends", () => 
     await expectRecovery(run)
   }, 60_000)
 
-  test("another file in the database's place: it ends, and leaves that one no log but its own", async () => {
+  test("another file in the database's place: the service ends, and leaves that file no log of another", async () => {
     await using run = await ProcessRun.start()
     const [original, other] = [`${fileOf(run)}.original`, `${fileOf(run)}.other`]
     await amidCreates(run, () => {
@@ -64,14 +64,14 @@ describe("files taken away from a running service: it notices, and ends", () => 
       renameSync(other, fileOf(run))
     })
     expectOneError(run, `${fileOf(run)} was replaced by another file while the service ran`)
-    // A log of one file, met by another at its next opening, would be written over it.
+    // If another file found this log when it is opened, SQLite would write the log over it.
     expect(existsSync(fileOf(run, "-wal")) && statSync(fileOf(run, "-wal")).size).toBe(0)
     renameSync(original, fileOf(run))
     await expectRecovery(run)
   }, 60_000)
 })
 
-test("locked by another program: nothing is acknowledged, one warning says so, and it goes on when it is free", async () => {
+test("locked by another program: nothing is acknowledged, one warning says so, and the service continues when it is free", async () => {
   await using run = await ProcessRun.start()
   const other = new DatabaseSync(fileOf(run))
   try {

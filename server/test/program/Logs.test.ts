@@ -9,7 +9,7 @@ const line: LogLine = {
   annotations: { correlationId: "order-1", attempt: 2 },
 }
 
-test("for machines: one line, annotations beside the fixed fields", () => {
+test("for machines: one line, with annotations beside the fixed fields", () => {
   const text = formatJson(line)
   expect(text).not.toContain("\n")
   expect(JSON.parse(text)).toEqual({

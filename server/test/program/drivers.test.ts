@@ -1,4 +1,4 @@
-// Drivers are installed when they are first needed, once, and the process that installs one can use it at once.
+// Drivers are installed once, when they are first needed. The process that installs a driver can use it at once.
 import { describe, expect, test } from "bun:test"
 import { spawnSync } from "node:child_process"
 import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
@@ -11,7 +11,7 @@ import { TemporaryFolder } from "../../testkit/TemporaryFolder.ts"
 
 const root = fileURLToPath(new URL("../../../", import.meta.url))
 
-/** A driver named `toy`, whose one package is on this disk, so that npm needs no network. */
+/** A driver named `toy`. Its only package is on this disk, so npm needs no network. */
 const toyDriverIn = (drivers: string): string => {
   const [driver, wheel] = [join(drivers, "toy"), join(drivers, "wheel")]
   for (const folder of [driver, wheel]) mkdirSync(folder)
@@ -38,7 +38,7 @@ const toyDriverIn = (drivers: string): string => {
 }
 
 describe("a driver", () => {
-  test("is installed once, which is said, and again when its lockfile changes", () => {
+  test("is installed once, which is logged, and again when its lockfile changes", () => {
     using folder = new TemporaryFolder()
     const driver = toyDriverIn(folder.path)
     const said: Array<string> = []
@@ -50,11 +50,11 @@ describe("a driver", () => {
     expect([install(), said.length]).toEqual([true, 2])
   })
 
-  test("that cannot be installed is not taken for installed", () => {
+  test("that cannot be installed does not count as installed", () => {
     using folder = new TemporaryFolder()
     const driver = toyDriverIn(folder.path)
     writeFileSync(join(driver, "package-lock.json"), "{}")
-    // In a process of its own, because npm has much to say about it.
+    // In a separate process, because npm prints a lot about it.
     const again = `console.log(install(), install())`
     const { stdout, stderr } = runWith(folder.path, again)
     expect(stdout).toBe("false false\n")
@@ -69,7 +69,7 @@ describe("a driver", () => {
   })
 })
 
-/** Runs the text in a new process, in which `install` installs the toy. */
+/** Runs the text in a new process. There, `install` installs the toy. */
 const runWith = (drivers: string, text: string) => {
   const script = join(drivers, "main.ts")
   const installFile = JSON.stringify(join(root, "scripts", "install.mjs"))
@@ -83,10 +83,10 @@ ${text}
   return spawnSync(process.execPath, [script], { encoding: "utf8", timeout: 60_000 })
 }
 
-describe("the drivers that there are", () => {
+describe("the drivers", () => {
   const needed = [...allStores, ...allBuses].flatMap(({ driver }) => (driver === undefined ? [] : [driver]))
 
-  test("are those that adapters name", () => {
+  test("are exactly those that adapters name", () => {
     expect([...driverNames()].sort()).toEqual([...new Set(needed)].sort())
   })
 

@@ -1,4 +1,4 @@
-// Settings: what they default to, what they may say, and that nothing misspelt passes in silence.
+// Settings: their defaults, their valid values, and that a misspelt name never passes silently.
 import { describe, expect, test } from "bun:test"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -42,7 +42,7 @@ const withFile = (text: string, use: (file: string) => void) => {
 }
 
 describe("defaults", () => {
-  test("are those that are documented", () => {
+  test("are the documented ones", () => {
     const { configuration, warnings } = accepted({})
     expect(warnings).toEqual([])
     expect(configuration).toMatchObject({
@@ -60,7 +60,7 @@ describe("defaults", () => {
     expect(configuration.egress.isOpen).toBe(true)
   })
 
-  test("callbacks may reach everything only from a service that only its own machine can reach", () => {
+  test("callbacks can reach everything only from a service that only its own machine can reach", () => {
     const isOpenOn = (host: string) => accepted({ TIMER_HTTP_HOST: host }).configuration.egress.isOpen
     expect(["127.0.0.1", "127.8.8.8", "localhost", "::1"].map(isOpenOn)).toEqual([true, true, true, true])
     expect(["0.0.0.0", "::", "10.0.0.1", "example.com"].map(isOpenOn)).toEqual([false, false, false, false])
@@ -69,13 +69,13 @@ describe("defaults", () => {
     )
   })
 
-  test("stand in the help, each under its name", () => {
+  test("are in the help, each under its name", () => {
     for (const name of settingNames) expect(settingsHelp(adapters)).toContain(name)
   })
 })
 
 describe("values", () => {
-  test("durations are durations, and a bare number is milliseconds", () => {
+  test("durations have units, and a bare number is milliseconds", () => {
     const intervalOf = (text: string) =>
       accepted({ TIMER_POLLING_INTERVAL: text }).configuration.pollingIntervalMs
     expect(["250", "250ms", "1m30s", "PT2S"].map(intervalOf)).toEqual([250, 250, 90_000, 2_000])
@@ -93,7 +93,7 @@ describe("values", () => {
     ])
   })
 
-  test("limits of the contract have names of their own", () => {
+  test("limits of the contract have their own names", () => {
     const { limits } = accepted({ TIMER_LIMIT_PAYLOAD_BYTES: "1024", TIMER_LIMIT_AHEAD: "30d" }).configuration
     expect(limits).toEqual({ ...defaultLimits, payloadBytes: 1_024, aheadMs: 30 * 86_400_000 })
     expect(problemsOf({ TIMER_LIMIT_PAYLOAD_BYTES: "1000000", TIMER_LIMIT_BODY_BYTES: "999999" })).toEqual([
@@ -101,7 +101,7 @@ describe("values", () => {
     ])
   })
 
-  test("a payload may not be allowed to be larger than the store can hold", () => {
+  test("a payload limit above what the store can hold is refused", () => {
     expect(accepted({ TIMER_LIMIT_PAYLOAD_BYTES: "1000000" }).configuration.limits.payloadBytes).toBe(1e6)
     expect(problemsOf({ TIMER_LIMIT_PAYLOAD_BYTES: "1000001" })).toEqual([expect.stringContaining("1 MiB")])
   })
@@ -177,7 +177,7 @@ describe("values", () => {
     TIMER_LIMIT_CREATE_MANY: ["0", "x"],
   }
   for (const [name, texts] of Object.entries(wrong)) {
-    test(`${name} is refused when it says nonsense`, () => {
+    test(`${name} is refused when its value is nonsense`, () => {
       for (const text of texts) {
         const problems = problemsOf({ [name]: text })
         expect(problems).toEqual([expect.stringContaining(name)])
@@ -186,7 +186,7 @@ describe("values", () => {
     })
   }
 
-  test("everything that is wrong is told at once", () => {
+  test("all mistakes are reported at once", () => {
     expect(problemsOf({ TIMER_HTTP_PORT: "x", TIMER_LOG: "x", TIMER_SHARDS: "x" }).length).toBe(3)
   })
 })
@@ -195,7 +195,7 @@ describe("the broker", () => {
   const brokerOf = (url: string, environment: Environment = {}) =>
     accepted({ TIMER_BROKER_URL: url, ...environment }).configuration
 
-  test("is the adapter of its scheme, with the terms that are set", () => {
+  test("is the adapter of its scheme, with the given settings", () => {
     expect(brokerOf("nats://h")).toMatchObject({
       broker: { adapter: { name: "nats" }, shown: "nats://h" },
       brokerTerms: { replicas: 1, isSynced: false },
@@ -206,7 +206,7 @@ describe("the broker", () => {
     })
   })
 
-  test("an authority's file must be there and must be one", () => {
+  test("an authority's file must exist and must be a certificate", () => {
     const problemsWith = (file: string) =>
       problemsOf({ TIMER_BROKER_URL: "tls://h", TIMER_BROKER_CA_FILE: file })
     expect(problemsWith(join(tmpdir(), "punctual-no-such-file"))).toEqual([
@@ -218,7 +218,7 @@ describe("the broker", () => {
     )
   })
 
-  test("how its stream is made and kept is the operator's to say", () => {
+  test("operators decide how its stream is made and kept", () => {
     const byDefault = { replicas: 1, isSynced: false, stream: "svc", prefix: "svc", subjects: "shared" }
     expect<unknown>(brokerOf("nats://h").brokerTerms).toEqual(byDefault)
     const set = {
@@ -237,7 +237,7 @@ describe("the broker", () => {
     })
   })
 
-  test("what would be more than one part of an address is refused", () => {
+  test("a value that would be more than one part of an address is refused", () => {
     for (const word of ["", "a.b", "*", ">", "a b", "x".repeat(33)]) {
       const problems = problemsOf({ TIMER_BROKER_URL: "nats://h", TIMER_BROKER_PREFIX: word })
       expect(problems).toEqual([expect.stringMatching(/^TIMER_BROKER_PREFIX must be 1 to 32/)])
@@ -247,7 +247,7 @@ describe("the broker", () => {
     ])
   })
 
-  test("a setting that would have no effect is refused, and the default said aloud is not", () => {
+  test("a setting without an effect is refused, unless it is the default", () => {
     withFile(rootCertificates[0] ?? "", (file) => {
       for (const url of ["local:", "nats://h"]) {
         expect(problemsOf({ TIMER_BROKER_URL: url, TIMER_BROKER_CA_FILE: file })).toEqual([
@@ -279,38 +279,38 @@ describe("the secret key", () => {
     expect(accepted({}).configuration.secretKeys).toBeUndefined()
   })
 
-  test("may be two during a rotation, the one that seals first", () => {
+  test("may be two keys during a rotation, with the sealing key first", () => {
     expect(keysOf(`${second.toString("hex")}, ${first.toString("base64")}`)).toEqual([second, first])
   })
 })
 
 describe("credentials", () => {
-  test("are not in the log of what is in force", () => {
+  test("are not in the log of the settings", () => {
     const shown = (url: string) => accepted({ TIMER_BROKER_URL: url }).effective["TIMER_BROKER_URL"]
     expect(shown("nats://ann:hunter2@h1:4222,h2")).toBe("nats://…@h1:4222,h2")
     expect(shown("tls://hunter2@h")).toBe("tls://…@h")
     expect(shown("nats://ann:hun%40ter2@h")).toBe("nats://…@h")
     expect(shown("nats://h1,h2:5")).toBe("nats://h1,h2:5")
     expect(shown("local:")).toBe("local:")
-    // A path that reads like a URL is no store's name, but it is accepted, and may have been meant as one.
+    // A path that looks like a URL is not a store's name. It is accepted, but may have been meant as a URL.
     for (const path of ["postgres://ann:hunter2@h/db", "postgres://ann:hun/t@er2@h/db"]) {
       expect(accepted({ TIMER_DB_PATH: path }).effective["TIMER_DB_PATH"]).toBe("postgres://…@h/db")
     }
   })
 
-  test("a secret key is in no message, neither in force nor refused", () => {
+  test("a secret key is in no message, whether it is valid or refused", () => {
     const key = "0f".repeat(32)
     expect(accepted({ TIMER_SECRET_KEY: key }).effective["TIMER_SECRET_KEY"]).toBe("…")
     expect(accepted({}).effective).not.toHaveProperty("TIMER_SECRET_KEY")
     expect(problemsOf({ TIMER_SECRET_KEY: `${key}0` }).join()).not.toContain("0f0f")
   })
 
-  test("a file's name is not taken for one", () => {
+  test("the name of a file does not count as a secret", () => {
     const url = "sqlite:///home/me@work/p.db"
     expect(accepted({ TIMER_STORE_URL: url }).effective["TIMER_STORE_URL"]).toBe(url)
   })
 
-  test("are not repeated when the URL is refused, however it is wrong", () => {
+  test("are not repeated when the URL is refused, for any mistake", () => {
     const refused = [
       "nats://ann:hun/ter2@h",
       "nats://ann:hun@ter2@h",
@@ -356,7 +356,7 @@ describe("credentials", () => {
 describe("the clock", () => {
   const instant = "2030-01-01T00:00:00Z"
 
-  test("is the system's unless it is to stand still, from an instant or from the real time", () => {
+  test("is the system's unless it is manual, from an instant or from the real time", () => {
     expect(accepted({}).configuration.clock).toEqual({ kind: "system" })
     expect(accepted({ TIMER_CLOCK: "manual" }).configuration.clock).toEqual({ kind: "manual" })
     const { configuration, effective } = accepted({ TIMER_CLOCK: `manual:${instant}` })
@@ -364,7 +364,7 @@ describe("the clock", () => {
     expect(effective["TIMER_CLOCK"]).toBe(`manual:${instant}`)
   })
 
-  test("cannot stand still on nodes that share a store: they would disagree on the time", () => {
+  test("cannot be manual on nodes that share a store, because they would disagree on the time", () => {
     const shared = { TIMER_STORE_URL: "postgres://h/db", TIMER_CLUSTER_SECRET: "a".repeat(64) }
     expect(accepted(shared).configuration.clock).toEqual({ kind: "system" })
     expect(problemsOf({ ...shared, TIMER_CLOCK: "manual" })).toEqual([
@@ -374,7 +374,7 @@ describe("the clock", () => {
 })
 
 describe("names", () => {
-  test("a near-miss is refused with what was meant", () => {
+  test("a near-miss is refused with the intended name", () => {
     for (const [typed, meant] of [
       ["TIMER_HTTP_PROT", "TIMER_HTTP_PORT"],
       ["TIMER_HTTPPORT", "TIMER_HTTP_PORT"],
@@ -389,7 +389,7 @@ describe("names", () => {
     }
   })
 
-  test("what an orchestrator injects for a service called timer is only warned of", () => {
+  test("variables that an orchestrator injects for a service called timer only cause a warning", () => {
     const injected = {
       TIMER_PORT: "tcp://10.0.0.1:8080",
       TIMER_SERVICE_HOST: "10.0.0.1",
@@ -403,7 +403,7 @@ describe("names", () => {
 })
 
 describe("the file that TIMER_CONFIG names", () => {
-  test("holds the same names, and the environment wins", () => {
+  test("has the same names, and the environment wins", () => {
     withFile('# a comment\n\nTIMER_SHARDS = 4\r\nTIMER_LOG="warn"\nTIMER_HTTP_PORT=1\n', (file) => {
       const { configuration, effective } = accepted({ TIMER_CONFIG: file, TIMER_HTTP_PORT: "2" })
       expect(configuration).toMatchObject({ shards: 4, logLevel: "warn", httpPort: 2 })
@@ -411,7 +411,7 @@ describe("the file that TIMER_CONFIG names", () => {
     })
   })
 
-  test("is judged like the environment, by line", () => {
+  test("is checked like the environment, by line", () => {
     withFile("TIMER_SHARD=4\nnonsense\nTIMER_LOG=info\nTIMER_LOG=warn\nTIMER_CONFIG=x\n", (file) => {
       expect(problemsOf({ TIMER_CONFIG: file })).toEqual([
         expect.stringContaining("line 2"),
@@ -422,7 +422,7 @@ describe("the file that TIMER_CONFIG names", () => {
     })
   })
 
-  test("must be there", () => {
+  test("must exist", () => {
     expect(problemsOf({ TIMER_CONFIG: join(tmpdir(), "punctual-no-such-file") })).toEqual([
       expect.stringContaining("ENOENT"),
     ])
@@ -435,7 +435,7 @@ describe("the store of a command", () => {
     return "problems" in read ? read : { shown: read.store.shown, shards: read.shards }
   }
 
-  test("is the one that is set, unless a flag names another; nothing else is asked for", () => {
+  test("is the configured one, unless a flag names another; no other setting is needed", () => {
     const shown = `sqlite:${resolve("p.db")}`
     expect(storeOf({ TIMER_DB_PATH: "p.db", TIMER_SHARDS: "4" })).toEqual({ shown, shards: 4 })
     const byUrl = { shown: "postgres://h/db", shards: 16 }
@@ -443,7 +443,7 @@ describe("the store of a command", () => {
     expect(storeOf({ TIMER_DB_PATH: "p.db" }, "postgres://h/db")).toEqual(byUrl)
   })
 
-  test("is refused by the name of what was wrong, with the URLs that there are", () => {
+  test("is refused with the name of the wrong setting, and with the valid URLs", () => {
     const forms = formsOf(allStores)
     expect(storeOf({ TIMER_STORE_URL: "mysql://ann:hunter2@h" })).toEqual({
       problems: [`TIMER_STORE_URL must be ${forms}; it is "mysql://…@h".`],

@@ -1,4 +1,4 @@
-// The settings of nodes that share a store: which belong together, and what is said of them without a secret.
+// The settings of nodes that share a store: which ones belong together, and what is logged without a secret.
 import { describe, expect, test } from "bun:test"
 import { allBuses } from "../../src/buses/all.ts"
 import { type Environment, readConfiguration } from "../../src/settings/Configuration.ts"
@@ -21,7 +21,7 @@ const problemsOf = (environment: Environment): ReadonlyArray<string> => {
 }
 
 describe("a cluster", () => {
-  test("needs a secret, and is told how to make one", () => {
+  test("needs a secret, and the error says how to make one", () => {
     expect(problemsOf({ TIMER_STORE_URL: shared.TIMER_STORE_URL })).toEqual([
       expect.stringMatching(/^TIMER_CLUSTER_SECRET is missing.*openssl rand -hex 32/),
     ])
@@ -32,7 +32,7 @@ describe("a cluster", () => {
     }
   })
 
-  test("keeps its secret out of the log of what is in force", () => {
+  test("keeps its secret out of the log of the settings", () => {
     const { effective, configuration } = accepted(shared)
     expect(effective["TIMER_CLUSTER_SECRET"]).toBe("…")
     expect(effective["TIMER_STORE_URL"]).toBe("postgres://…@db:5432/timers")
@@ -52,13 +52,13 @@ describe("a cluster", () => {
     expect(addressOf({ TIMER_NODE_ADDRESS: "10.0.0.11" })).toEqual({ host: "10.0.0.11" })
   })
 
-  test("is told the port that this node really has", () => {
+  test("uses the real port of this node", () => {
     expect(nodeUrl({ host: "10.0.0.11" }, 40_123)).toBe("http://10.0.0.11:40123")
     expect(nodeUrl({ host: "10.0.0.11", port: 81 }, 40_123)).toBe("http://10.0.0.11:81")
     expect(nodeUrl({ host: "fd00::1" }, 81)).toBe("http://[fd00::1]:81")
   })
 
-  test("cannot reach a node at an address that stands for any", () => {
+  test("cannot reach a node at a wildcard address", () => {
     for (const host of ["0.0.0.0", "::", "0:0:0:0:0:0:0:0", "::0", "0", "::ffff:0.0.0.0"]) {
       expect(isUnspecified(host)).toBe(true)
       expect(problemsOf({ ...shared, TIMER_HTTP_HOST: host })).toEqual([
@@ -87,13 +87,13 @@ describe("a cluster", () => {
     }
   })
 
-  test("warns of an address that only its own machine can reach", () => {
+  test("warns about an address that only its own machine can reach", () => {
     expect(accepted(shared).warnings).toEqual([expect.stringContaining("TIMER_NODE_ADDRESS")])
     expect(accepted({ ...shared, TIMER_NODE_ADDRESS: "10.0.0.11:1" }).warnings).toEqual([])
     expect(accepted({}).warnings).toEqual([])
   })
 
-  test("is more than one node on a file or in memory can be", () => {
+  test("cannot be on a file or in memory", () => {
     for (const TIMER_STORE_URL of ["sqlite:p.db", "memory:"]) {
       for (const [name, value] of [
         ["TIMER_CLUSTER_SECRET", secret],
@@ -106,7 +106,7 @@ describe("a cluster", () => {
     }
   })
 
-  test("knows a node by the name that it is given", () => {
+  test("knows a node by its configured name", () => {
     expect(accepted({ ...shared, TIMER_NODE_NAME: "punctual-1" }).configuration.nodeName).toBe("punctual-1")
     expect(accepted(shared).configuration.nodeName).toBeUndefined()
     for (const TIMER_NODE_NAME of ["", "a b", "-a", "x".repeat(101)]) {

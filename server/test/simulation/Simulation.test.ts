@@ -1,12 +1,12 @@
-// The engine, several nodes of it, in worlds that go wrong: see docs/simulation.md. A seed that fails is replayed
-// by `npm run simulate -- --seed N --trace`.
+// The engine on several nodes, in worlds with faults: see docs/simulation.md. `npm run simulate -- --seed N --trace`
+// replays a seed that fails.
 import { expect, test } from "bun:test"
 import { simulatedSeeds } from "../../testkit/effort.ts"
 import { mutate, sourceOf } from "../../testkit/simulation/mutate.ts"
 import { mutations } from "../../testkit/simulation/mutations.ts"
 import { simulate } from "../../testkit/simulation/Simulation.ts"
 
-/** The seeds take as long as the machine makes them take: however slow it is, the test ends. */
+/** On a slow machine the seeds take longer. The test ends after this time on any machine. */
 const withinMs = 60_000
 
 test(
@@ -41,7 +41,7 @@ test("a trace is readable, and made only when asked for", () => {
 })
 
 for (const mutation of mutations) {
-  test(`${mutation.name} can be taken out of the sources as they are`, () => {
+  test(`${mutation.name} can be removed from the current sources`, () => {
     const source = sourceOf(mutation)
     expect(mutate(source, mutation)).not.toBe(source)
   })

@@ -1,4 +1,5 @@
-// A node's clock against the database's: read now and then, shown, and told of once each time that it goes off.
+// Compares a node's clock with the database's. It is read now and then, shown, and reported once each time that it goes
+// wrong.
 import { expect, test } from "bun:test"
 import { Effect, Layer, Logger, Metric } from "effect"
 import { TestClock } from "effect/testing"
@@ -8,12 +9,12 @@ import { WallClock } from "../../src/ports/WallClock.ts"
 import { ClockWatch } from "../../src/stores/ClockWatch.ts"
 
 interface Rig {
-  /** What the database's clock says next; undefined: it is away. */
+  /** What the database's clock says next. Undefined means that the database is unreachable. */
   offsetMs: number | undefined
   reads: number
   readonly logged: Array<string>
   readonly watch: ClockWatch["Service"]
-  /** As much time as passes between two reads. */
+  /** Lets the time between two reads pass. */
   readonly later: Effect.Effect<void>
 }
 
@@ -54,7 +55,7 @@ const withRig = (
   )
 }
 
-test("it is read at once, and then every ten seconds", () =>
+test("the clock is read at once, and then every ten seconds", () =>
   withRig(
     (rig) =>
       Effect.gen(function* () {
@@ -71,7 +72,7 @@ test("it is read at once, and then every ten seconds", () =>
     40,
   ))
 
-test("half a second is told of, once for each time that it is crossed", () =>
+test("half a second is reported, once for each time that it is crossed", () =>
   withRig((rig) =>
     Effect.gen(function* () {
       for (const offsetMs of [500, 501, 900, 500, -501, -3_000, 0]) {
@@ -87,7 +88,7 @@ test("half a second is told of, once for each time that it is crossed", () =>
     }),
   ))
 
-test("a database that is away is asked again, and what was read last remains", () =>
+test("an unreachable database is asked again, and the last value stays", () =>
   withRig(
     (rig) =>
       Effect.gen(function* () {

@@ -1,4 +1,4 @@
-// What the steps of a write do beyond the laws that every store shares.
+// What the steps of a write do besides the laws that every store shares.
 import { describe, expect, test } from "bun:test"
 import { nothingKnown } from "../../src/domain/Decision.ts"
 import { Deciding, WriteGivenUp, WriteMemory } from "../../src/stores/Deciding.ts"
@@ -7,13 +7,13 @@ import { cancelOf, changeOf, putOf, samplePut, sampleTimer } from "../../testkit
 const limits = { itemBytes: 1 << 20, batchBytes: 4 << 20 }
 
 describe("the numbers of commits", () => {
-  test("rise by shard and epoch, and begin again with the next epoch", () => {
+  test("grow by shard and epoch, and begin again with the next epoch", () => {
     const memory = new WriteMemory()
     expect([memory.nextNumber(0, 1), memory.nextNumber(0, 1), memory.nextNumber(1, 1)]).toEqual([1, 2, 1])
     expect([memory.nextNumber(0, 2), memory.nextNumber(0, 2)]).toEqual([1, 2])
   })
 
-  test("go on after a late call of an older epoch", () => {
+  test("continue after a late call of an older epoch", () => {
     const memory = new WriteMemory()
     for (let count = 0; count < 5; count++) memory.nextNumber(0, 3)
     memory.nextNumber(0, 1)
@@ -36,7 +36,7 @@ describe("the looks of a write", () => {
     expect(step.kind).toBe("commit")
   })
 
-  test("bring no more payloads than a commit may hold: the rest goes into the next commit", () => {
+  test("bring no more payloads than a commit may hold, and the rest goes into the next commit", () => {
     const payload = new Uint8Array(1 << 20)
     const timers = Array.from({ length: 100 }, () => sampleTimer({ payload }))
     const items = timers.map((timer) => changeOf(timer, { executeAt: timer.executeAt + 1 }))
@@ -77,7 +77,7 @@ describe("the looks of a write", () => {
     expect(kinds).toEqual(["commit", "look", "commit"])
   })
 
-  test("come first once many creates found their keys in use, and no more once few do", () => {
+  test("come first once many creates found used keys, and not any more once few do", () => {
     const memory = new WriteMemory()
     const puts = Array.from({ length: 10 }, () => samplePut())
     const kindOfFirstStep = (isUsed: boolean) => {

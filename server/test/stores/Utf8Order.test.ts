@@ -20,7 +20,7 @@ describe("UTF-8 order", () => {
     )
   })
 
-  test("a string begins with a prefix exactly if it lies between the prefix and its end", () => {
+  test("a string begins with a prefix exactly if it lies between the prefix and the end of that prefix", () => {
     fc.assert(
       fc.property(text, fc.oneof(text, fc.constant("")), text, (prefix, rest, other) => {
         fc.pre(prefix !== "")

@@ -1,5 +1,5 @@
-// Stores that earlier programs made still open, with everything in them, and their timers fire. The fixtures are real:
-// a file that SqliteStore wrote, and a script of what PostgresStore left on a server.
+// Stores of earlier programs still open with everything in them, and their timers fire. The fixtures are real: a file
+// that SqliteStore wrote, and a script of what PostgresStore left on a server.
 import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test"
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -25,12 +25,12 @@ import { sqliteAt } from "../../testkit/sqlite.ts"
 import { TemporaryFolder } from "../../testkit/TemporaryFolder.ts"
 import { epoch, finished, pending, settings, shards, tally } from "./fixtures/contents.ts"
 
-// Servers and threads start slowly on a machine that is busy with other tests.
+// Servers and threads start slowly while other tests use the machine.
 setDefaultTimeout(60_000)
 
 const fixture = (name: string): string => join(import.meta.dirname, "fixtures", name)
 
-/** When the engine runs: all but the timer of the year 2100 are due. */
+/** The time at which the engine runs. All timers except the one of the year 2100 are due. */
 const firingMs = Date.UTC(2025, 5, 17)
 const pausedNamespace = "bank"
 const overdue = pending.filter(({ namespace, fireAt }) => fireAt <= firingMs && namespace !== pausedNamespace)
@@ -51,7 +51,7 @@ const expectSettingsAsWritten = Effect.gen(function* () {
 
 const listed = Effect.fnUntraced(function* (state: (typeof states)[number]) {
   const pages = yield* Effect.forEach(namespaces, (namespace) =>
-    // The earliest first: of finished lives that is the reverse.
+    // The earliest first. For finished lives that is the reverse order.
     walkList({ namespace, state, reversed: state !== "pending", includePayload: true, limit: 3 }),
   )
   return pages.flat().flatMap(({ items }) => items.map((item) => ("timer" in item ? item.timer : item.life)))
@@ -103,7 +103,7 @@ const expectFoundByCorrelation = Effect.gen(function* () {
   }
 })
 
-/** Runs the engine until it has delivered as many timers as are overdue, and has stored that. */
+/** Runs the engine until it has delivered and stored all overdue timers. */
 const fireOverdue = (store: OldStore): Promise<ReadonlyArray<Fire>> =>
   Effect.runPromise(
     Effect.gen(function* () {
@@ -163,7 +163,7 @@ const expectDelivered = Effect.gen(function* () {
     const { pending: left, last } = yield* store.find(timer)
     expect(left).toBeUndefined()
     expect(last).toMatchObject({ state: "delivered", fireId: timer.fireId, attempts: attempts + 1 })
-    // The attempts of the old program are still there, and the last one was added to them.
+    // The attempts of the old program are still there, with the last one added.
     expect(last?.attemptLog?.slice(0, -1)).toEqual([...attemptLog])
   }
   expect(yield* listed("pending")).toEqual([...staying])
@@ -180,11 +180,11 @@ const lawsOfOldStores = (freshCopy: () => Promise<OldStore>): void => {
     await within(await freshCopy(), expectSettingsAsWritten)
   })
 
-  test("finds timers and lives by the correlation ids that they had, given or made", async () => {
+  test("finds timers and lives by their correlation ids, given or made", async () => {
     await within(await freshCopy(), expectFoundByCorrelation)
   })
 
-  test("fires what is overdue, once and as it was stored, and leaves the rest", async () => {
+  test("fires overdue timers once and as they were stored, and no others", async () => {
     const store = await freshCopy()
     expectFired(await fireOverdue(store))
     await within(store, expectDelivered)

@@ -19,7 +19,7 @@ const key: Key = { namespace: "shop", timerId: "t-1" }
 const due = 10_000
 const payload = bytesOf('{"n":1}')
 
-/** A run told step by step, one millisecond to each; its store is told at the end. */
+/** A run step by step, with one millisecond for each step. The contents of its store come at the end. */
 class Run {
   nowMs = 1_000
   readonly recorder = new HistoryRecorder(() => this.nowMs++)
@@ -131,7 +131,7 @@ describe("a good run passes", () => {
     expect(finds(run.ends({ finished: [life("f3", "cancelled", 4)], tally }))).toEqual([])
   })
 
-  test("when unknown asks happened, each of them once", () => {
+  test("when unknown requests happened, each of them once", () => {
     const run = new Run()
       .creates("f1")
       .asks(create({ executeAtMs: 20_000 }))
@@ -142,7 +142,7 @@ describe("a good run passes", () => {
     expect(finds(run.ends({ pending: [waiting("f3", 90_000, 3)], finished, tally }))).toEqual([])
   })
 
-  test("when unknown asks never happened", () => {
+  test("when unknown requests never happened", () => {
     const run = new Run()
       .creates("f1")
       .asks(cancel)
@@ -151,7 +151,7 @@ describe("a good run passes", () => {
     expect(finds(run.ends(deliveredOnce))).toEqual([])
   })
 
-  test("when a target has its timer armed again, with or without a new payload", () => {
+  test("when a target arms its timer again, with or without a new payload", () => {
     const next = bytesOf('{"n":2}')
     const run = new Run()
       .creates("f1")
@@ -163,7 +163,7 @@ describe("a good run passes", () => {
     expect(finds(run.ends({ finished, tally }))).toEqual([])
   })
 
-  test("when a re-arming is moved before anything was seen of it", () => {
+  test("when a re-arming is moved before anyone saw it", () => {
     const next = bytesOf('{"n":2}')
     const run = new Run()
       .creates("f1")
@@ -175,7 +175,7 @@ describe("a good run passes", () => {
     expect(finds(run.ends({ finished, tally }))).toEqual([])
   })
 
-  test("when what an unknown move has set is kept by an update after it", () => {
+  test("when a later update keeps what an unknown move has set", () => {
     const other = bytesOf('{"n":2}')
     const run = new Run()
       .creates("f1")
@@ -186,7 +186,7 @@ describe("a good run passes", () => {
     expect(finds(run.ends({ finished: [life("f3", "delivered", 3)], tally }))).toEqual([])
   })
 
-  test("when a key begins anew after a discard, by a clock that was set back", () => {
+  test("when a key begins again after a discard, by a clock that was set back", () => {
     const run = new Run()
       .creates("f1", 9)
       .attempts({ fireId: "f1", revision: 9 }, { result: "dead" })
@@ -209,7 +209,7 @@ describe("a good run passes", () => {
     expect(finds(run.ends({ finished, tally }))).toEqual([])
   })
 
-  test("when one that is replaced in flight stands in history as cancelled, long after a cancel", () => {
+  test("when a timer that was replaced in flight is cancelled in the history, long after a cancel", () => {
     const run = new Run()
       .asks(create())
       .asks(cancel, { result: "cancelled" })
@@ -244,23 +244,23 @@ describe("no loss", () => {
     expect(finds(run.ends({ pending: [waiting("f1", 90_000)], tally: { created: 1 } }))).toEqual([])
   })
 
-  test("what the store calls delivered must have arrived", () => {
+  test("a timer that is delivered in the store must have arrived", () => {
     const run = new Run().creates("f1")
     expect(finds(run.ends(deliveredOnce))).toEqual(["noLoss"])
   })
 
-  test("a timer that is cancelled though nobody asked for it is lost", () => {
+  test("a timer that is cancelled without a request is lost", () => {
     const run = new Run().asks(cancel, { result: "nothingDone", because: "timerNotFound" }).creates("f1")
     expect(finds(run.ends(cancelledOnce))).toEqual(["noLoss"])
   })
 
-  test("an unknown cancel excuses only what is found cancelled", () => {
+  test("an unknown cancel excuses only a timer that is found cancelled", () => {
     const run = new Run().creates("f1").asks(cancel)
     expect(finds(run.ends(cancelledOnce))).toEqual([])
     expect(finds(run.ends({ tally: { created: 1, replaced: 1 } }))).toEqual(["noLoss"])
   })
 
-  test("a later life that found the key free does not excuse that the earlier one is gone", () => {
+  test("a later life that found the key free does not excuse a missing earlier one", () => {
     const run = new Run()
       .creates("f1")
       .asks(create({ executeAtMs: 20_000 }), { result: "created", fireId: "f2", revision: 2 })
@@ -269,19 +269,19 @@ describe("no loss", () => {
     expect(finds(run.ends({ finished: [life("f2", "delivered", 2)], tally }))).toEqual(["noLoss"])
   })
 
-  test("what a repeated create was told of must have left a trace", () => {
+  test("a timer that a repeated create was told about must have left a trace", () => {
     const run = new Run().asks(create()).asks(create(), { result: "nothingDone", because: "unchanged" })
     expect(finds(run.ends({ tally: {} }))).toEqual(["noLoss"])
   })
 
-  test("what is due must not be pending, whether or not its create was answered", () => {
+  test("a due timer must not be pending, whether or not its create was answered", () => {
     const run = new Run().asks(create())
     expect(finds(run.ends({ pending: [waiting("f1", due)], tally: { created: 1 } }))).toEqual(["noLoss"])
   })
 })
 
 describe("never early", () => {
-  test("an attempt before the time that was asked for is early", () => {
+  test("an attempt before the requested time is early", () => {
     const run = new Run().creates("f1").attempts({ fireId: "f1", firedAtMs: due - 1 }, delivered)
     expect(finds(run.ends(deliveredOnce))).toEqual(["neverEarly"])
   })
@@ -305,7 +305,7 @@ describe("bounded repeats", () => {
     expect(finds(run.ends(deliveredOnce))).toEqual(["boundedRepeats"])
   })
 
-  test("a repeat without a fault is one too many, whatever epoch it claims", () => {
+  test("a repeat without a fault is one too many, under any epoch", () => {
     const run = new Run()
       .creates("f1")
       .attempts({ fireId: "f1" }, delivered)
@@ -323,7 +323,7 @@ describe("bounded repeats", () => {
     expect(finds(run.ends(deliveredOnce))).toEqual(["boundedRepeats"])
   })
 
-  test("what was answered as delivered is not tried again", () => {
+  test("an attempt that was answered as delivered is not repeated", () => {
     const run = new Run()
       .creates("f1")
       .attempts({ fireId: "f1" }, delivered)
@@ -331,7 +331,7 @@ describe("bounded repeats", () => {
     expect(finds(run.ends(deliveredOnce))).toEqual(["boundedRepeats"])
   })
 
-  test("a repeat under another fireId is one that nobody asked for", () => {
+  test("a repeat under another fireId is an unrequested arming", () => {
     const run = new Run()
       .creates("f1")
       .attempts({ fireId: "f1" }, delivered)
@@ -351,7 +351,7 @@ describe("bounded repeats", () => {
     ])
   })
 
-  test("a create that is told what has finished explains that, and nothing else", () => {
+  test("a create that is answered with a finished arming explains only that arming", () => {
     const told = (finishedAs: string): Answer => ({
       result: "nothingDone",
       because: "alreadyFinished",
@@ -390,11 +390,11 @@ describe("fencing", () => {
     return finds({ ...run.ends(deliveredOnce), shards: 4 })
   }
 
-  test("an owner that starts an attempt after its successor did is found out", () => {
+  test("an owner that starts an attempt after its successor did is found", () => {
     expect(fencing({ epoch: 2, beganAtMs: due + 1 }, { epoch: 1, beganAtMs: due + 2 })).toEqual(["fencing"])
   })
 
-  test("what an owner had begun before its successor did may arrive after it", () => {
+  test("an attempt that an owner began before its successor did may arrive after it", () => {
     expect(fencing({ epoch: 2, beganAtMs: due + 2 }, { epoch: 1, beganAtMs: due + 1 })).toEqual([])
   })
 })
@@ -405,7 +405,7 @@ describe("definite answers", () => {
     expect(finds(run.ends(cancelledOnce))).toEqual(["definiteAnswers"])
   })
 
-  test("a restart is no excuse for an attempt that began after the answer", () => {
+  test("a restart does not excuse an attempt that began after the answer", () => {
     const run = new Run()
       .creates("f1")
       .asks(cancel, { result: "cancelled" })
@@ -454,7 +454,7 @@ describe("integrity", () => {
     expect(finds(run.ends(deliveredOnce))).toEqual(["integrity"])
   })
 
-  test("a payload that arrives where none was given, or not where one was, was altered", () => {
+  test("a payload that arrives where none was given, or is missing where one was given, was altered", () => {
     const { payload: _, ...bare } = { key, op: "create" as const, executeAtMs: due, payload }
     const added = new Run()
       .asks(bare, { result: "created", fireId: "f1", revision: 1 })
@@ -462,7 +462,7 @@ describe("integrity", () => {
     expect(finds(added.ends(deliveredOnce))).toEqual(["integrity"])
   })
 
-  test("a timer that carries another time than was asked for was altered", () => {
+  test("a timer that carries another time than the requested one was altered", () => {
     const run = new Run().creates("f1").attempts({ fireId: "f1", executeAtMs: due + 1 }, delivered)
     expect(finds(run.ends(deliveredOnce))).toEqual(["integrity"])
   })
@@ -476,7 +476,7 @@ describe("integrity", () => {
     expect(finds(run.ends({ finished: [life("f2", "delivered", 2)], tally: moved }))).toEqual(["integrity"])
   })
 
-  test("what is stored is what was given", () => {
+  test("the stored payload is the given one", () => {
     const run = new Run().creates("f1", 1, { executeAtMs: 90_000 })
     const stored = { ...waiting("f1", 90_000), payload: bytesOf("{}") }
     expect(finds(run.ends({ pending: [stored], tally: { created: 1 } }))).toEqual(["integrity"])
@@ -495,7 +495,7 @@ describe("conservation", () => {
     expect(finds(run().ends({ finished: [], tally: { created: 1, delivered: 1 } }))).toEqual(["conservation"])
   })
 
-  test("the tally agrees with what clients were told", () => {
+  test("the tally agrees with the answers to clients", () => {
     const tally = { created: 2, delivered: 1, replaced: 1 }
     expect(finds(run().ends({ finished, tally }))).toEqual(["conservation"])
   })

@@ -4,7 +4,7 @@ import { connect, createServer, type Socket } from "node:net"
 import { eventually } from "../../testkit/eventually.ts"
 import { TcpProxy } from "../../testkit/TcpProxy.ts"
 
-/** A server that answers what it is sent, behind a proxy, and what a client has heard of it. */
+/** A server that echoes what it gets, behind a proxy, and what a client has received from it. */
 const echoing = async () => {
   const received: Array<string> = []
   const server = createServer((socket) => {
@@ -44,14 +44,14 @@ const dial = (proxy: TcpProxy) => {
 const hears = (client: ReturnType<typeof dial>, text: string) =>
   eventually(`the client hears ${text}`, () => (client.hears() === text ? true : undefined))
 
-test("what is sent passes both ways", async () => {
+test("bytes pass in both directions", async () => {
   await using rig = await echoing()
   const client = dial(rig.proxy)
   client.socket.write("hello")
   await hears(client, "hello")
 })
 
-test("a cut ends connections and refuses new ones until it is healed", async () => {
+test("a cut ends connections and refuses new ones until heal", async () => {
   await using rig = await echoing()
   const client = dial(rig.proxy)
   client.socket.write("hello")
@@ -66,7 +66,7 @@ test("a cut ends connections and refuses new ones until it is healed", async () 
   await hears(again, "again")
 })
 
-test("bytes vanish on the way there, and the connection stays", async () => {
+test("bytes vanish on the way to the server, and the connection stays", async () => {
   await using rig = await echoing()
   const client = dial(rig.proxy)
   client.socket.write("1")
@@ -107,7 +107,7 @@ test("slowed bytes come late and in order", async () => {
   await hears(client, "123")
 })
 
-test("what is held reaches the server after its client was cut off, and others pass meanwhile", async () => {
+test("held bytes reach the server after their client was cut off, and others pass in the meantime", async () => {
   await using rig = await echoing()
   const client = dial(rig.proxy)
   client.socket.write("1")

@@ -1,4 +1,5 @@
-// The checker's view of dead letters that someone has turned to: what a replay or a discard explains, and what not.
+// The checker's view of dead letters that were replayed or discarded: what a replay or a discard explains, and what
+// not.
 import { describe, expect, test } from "bun:test"
 import { emptyTally, type Tally } from "../../src/domain/Decision.ts"
 import { type Answer, type Ask, HistoryRecorder, type StoreContents } from "../../testkit/History.ts"
@@ -36,8 +37,8 @@ const deadRun = () => {
 
 const delivered = [{ key, fireId: "f2", revision: 2, state: "delivered" }] as const
 
-describe("a dead letter that is gone", () => {
-  test("is explained by a replay, known or not, and so is what it armed", () => {
+describe("a missing dead letter", () => {
+  test("is explained by a replay, known or not, and so is the timer that it armed", () => {
     for (const answer of [{ result: "replayed" } as const, undefined]) {
       const { asks, attempts, violations } = deadRun()
       asks(replay, answer)
@@ -54,22 +55,22 @@ describe("a dead letter that is gone", () => {
     }
   })
 
-  test("is lost if nobody asked for that, or was told that nothing was done", () => {
+  test("is lost without a request, or if the answer was that nothing was done", () => {
     expect(deadRun().violations([], { dead: 0, discarded: 1 })).toEqual(["noLoss"])
     const { asks, violations } = deadRun()
     asks(replay, { result: "nothingDone", because: "no dead letter" })
     expect(violations([], { dead: 0, discarded: 1 })).toEqual(["noLoss"])
   })
 
-  test("is missed by the tally, whatever was asked", () => {
+  test("is missed by the tally, for any request", () => {
     const { asks, violations } = deadRun()
     asks(discard, { result: "discarded" })
     expect(violations([], {})).toEqual(["conservation"])
   })
 })
 
-describe("what a replay armed", () => {
-  test("is one arming for each", () => {
+describe("the timer that a replay armed", () => {
+  test("is one arming for each replay", () => {
     const { asks, attempts, violations } = deadRun()
     asks(replay, { result: "replayed" })
     attempts("f2", 2, "dead")
@@ -78,7 +79,7 @@ describe("what a replay armed", () => {
     expect(violations(lives, { dead: 2, replayed: 2, delivered: 1 })).toEqual(["boundedRepeats"])
   })
 
-  test("carries what died", () => {
+  test("carries the contents of the dead one", () => {
     const { asks, attempts, violations } = deadRun()
     asks(replay, { result: "replayed" })
     attempts("f2", 2, "delivered", new TextEncoder().encode("[2]"))

@@ -1,9 +1,9 @@
-// All chance of a simulation comes from one seed. Each part draws from a stream of its own, so that one more
-// draw in one place does not turn every other choice of the seed upside down.
+// All randomness of a simulation comes from one seed. Each part draws from its own stream. One more draw in one part
+// therefore does not change the choices of the other parts.
 import { SeededRandom } from "../SeededRandom.ts"
 
 export class Chance extends SeededRandom {
-  /** The stream of this name under the seed. */
+  /** The random stream that has this name under the seed. */
   static of(seed: number, name: string): Chance {
     return new Chance(scramble(seed, name))
   }
@@ -12,17 +12,17 @@ export class Chance extends SeededRandom {
     return this.next() < probability
   }
 
-  /** A whole number; both ends included. */
+  /** A whole number from `min` to `max`, both included. */
   between(min: number, max: number): number {
     return min + this.below(max - min + 1)
   }
 
-  /** Mostly near `min`, now and then as far as `max`: as waits in the real world are. */
+  /** Mostly near `min`, and now and then as far as `max`. Waits in the real world look like this. */
   skewed(min: number, max: number): number {
     return Math.round(min + (max - min) * this.next() ** 3)
   }
 
-  /** One of the choices, each as often as its weight says. */
+  /** Picks one of the choices. Each choice comes as often as its weight says. */
   weighted<T>(choices: ReadonlyArray<readonly [weight: number, choice: T]>): T | undefined {
     let left = this.next() * choices.reduce((sum, [weight]) => sum + weight, 0)
     for (const [weight, choice] of choices) {
@@ -33,7 +33,7 @@ export class Chance extends SeededRandom {
   }
 }
 
-/** Seeds are small numbers in a row: without this their first draws would all be alike. */
+/** Seeds are small consecutive numbers. Without this step their first draws would all be similar. */
 const scramble = (seed: number, name: string): number => {
   let hash = Math.imul(seed ^ 0x9e37_79b9, 0x85eb_ca6b)
   for (let i = 0; i < name.length; i++) hash = Math.imul(hash ^ name.charCodeAt(i), 0x0100_0193)

@@ -1,4 +1,5 @@
-// What is going to happen in a simulated world, by true time; what is due at the same instant keeps its order.
+// The coming events of a simulated world, ordered by true time. Events of the same instant keep the order in which they
+// were added.
 export interface SimEvent {
   readonly atUs: number
   readonly order: number
@@ -20,7 +21,7 @@ export class EventQueue {
     return event
   }
 
-  /** The next one, if there is any; those called off are passed over by whoever runs them. */
+  /** The next event, if there is one. The queue also returns cancelled events; the world skips them. */
   take(): SimEvent | undefined {
     const first = this.#heap[0]
     const last = this.#heap.pop()
@@ -48,7 +49,7 @@ export class EventQueue {
     }
   }
 
-  /** Puts the child in its parent's place if it comes first. */
+  /** Swaps the child with its parent if the child comes first. */
   #isSwapped(child: number, parent: number): boolean {
     if (!this.#isBefore(child, parent)) return false
     const [a, b] = [this.#heap[child], this.#heap[parent]]

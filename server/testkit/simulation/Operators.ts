@@ -1,6 +1,6 @@
-// People who stop and resume what is fired, of one namespace or of all, by whichever node they find. What they ask for
-// may be lost, done late, or done and not answered: a resumption is repeated until it is answered, and when the
-// troubles are over everything is resumed.
+// Operators who pause and resume firing, for one namespace or for all, through any node. A request of theirs may be
+// lost, may be done late, or may be done without an answer. An operator repeats a resume until a node answers. When the
+// troubles end, the operators resume everything.
 import { Context, Effect, Exit } from "effect"
 import { editSettings, pauseService, resumeService } from "../../src/domain/editSettings.ts"
 import { NamespaceDirectory } from "../../src/engine/namespaces/NamespaceDirectory.ts"
@@ -22,7 +22,7 @@ export interface OperatorsParts {
   readonly pauses: PauseWatch
 }
 
-/** Between two of their visits, on average. */
+/** The average time between two visits. */
 const visitEveryMs = 4_000
 const askAgainAfterMs = 1_000
 
@@ -31,7 +31,10 @@ type Settings = SettingsRecord["settings"]
 export class Operators {
   readonly #parts: OperatorsParts
   readonly #chance: Chance
-  /** What is stopped, as they see it, and by which of their visits: what is left of an earlier one changes nothing. */
+  /**
+   * What is paused, as the operators see it, and which visit paused it. Work left over from an earlier visit changes
+   * nothing.
+   */
   readonly #stopped = new Map<string, number>()
   #visits = 0
   #areGone = false
@@ -67,7 +70,7 @@ export class Operators {
     world.trace.note("operators", () => `stop ${name} for ${forMs} ms`)
     this.#ask(name, visit, stopped, ({ version }, node) => pauses.stopped(name, version, node.name))
     world.afterMs(forMs, () => {
-      // From now on nothing that is still on its way may stop it.
+      // From now on, a pause that is still on its way has no effect.
       this.#stopped.set(name, ++this.#visits)
       this.#resume(name, this.#visits)
     })
@@ -106,7 +109,7 @@ export class Operators {
     })
   }
 
-  /** Everything is resumed, by someone who is at the store itself. */
+  /** Resumes everything with direct access to the store. */
   #leave(): void {
     const { database, scenario, world, pauses } = this.#parts
     this.#areGone = true
@@ -118,8 +121,8 @@ export class Operators {
   }
 }
 
-// What comes of these is always another object, and thus stored: a write that is still on its way was made from a
-// version that is no more.
+// These functions always return a new object, so the store writes a new version. A write that is still on its way then
+// fails, because it names an older version.
 
 const stopped = (name: string, settings: Settings, nowMs: number): Settings =>
   name === serviceRecord

@@ -1,5 +1,5 @@
-// Knows what operators have paused and been told so, and judges whether an attempt may start in spite of it. Pauses go
-// by the names that their settings have: that of a namespace, or that of the service.
+// Knows which pauses operators have set and had confirmed, and judges whether an attempt may start in spite of them. A
+// pause is identified by the name of its settings: the name of a namespace, or the name of the service.
 import { serviceRecord, settingsKind } from "../../src/engine/namespaces/SettingsRecords.ts"
 import type { MemoryDatabase } from "../../src/stores/memory/MemoryDatabase.ts"
 import type { SimNode } from "./SimNode.ts"
@@ -11,9 +11,11 @@ interface Stop {
   readonly node: string
 }
 
-/** Within which every node that is well knows what was set by another. */
+/** Within this time, every healthy node knows a setting that another node stored. */
 const knownWithinUs = 1_000_000
-/** Where it was set it is known at once; an attempt that was begun just before may come up just after. */
+/**
+ * The node that stores a pause knows it at once. An attempt that began just before the pause may appear just after it.
+ */
 const comesUpWithinUs = 50_000
 
 export class PauseWatch {
@@ -27,17 +29,17 @@ export class PauseWatch {
     this.#database = database
   }
 
-  /** Someone asks for a pause, whatever comes of it. */
+  /** An operator asks for a pause. The result is not known yet. */
   stopping(name: string): void {
     this.#mayLastUntilUs.set(name, Number.POSITIVE_INFINITY)
   }
 
-  /** A node has answered that it is paused, under this version of its settings. */
+  /** A node has answered that the name is paused, under this version of its settings. */
   stopped(name: string, version: number, node: string): void {
     this.#stops.set(name, { version, atUs: this.#world.nowUs, node })
   }
 
-  /** It is resumed, and all nodes know soon. */
+  /** The name is resumed. All nodes know this soon. */
   resumed(name: string): void {
     this.#mayLastUntilUs.set(name, this.#world.nowUs + knownWithinUs)
     this.#stops.delete(name)
@@ -49,14 +51,14 @@ export class PauseWatch {
   }
 
   /**
-   * What forbids the node to start an attempt of the namespace, if anything does: a pause that was set there, or before
-   * the node started, or long enough ago for it to know.
+   * Names the pause that forbids the node to start an attempt of the namespace, if there is one. The pause was set on
+   * this node, or before the node started, or long enough ago for the node to know it.
    */
   forbids(node: SimNode, namespace: string): string | undefined {
     const [world, database] = [this.#world, this.#database]
     return [namespace, serviceRecord].find((name) => {
       const stop = this.#stops.get(name)
-      // What was stored since may have resumed it.
+      // A later version of the settings may have resumed the name.
       if (stop === undefined || database.documents.get(settingsKind, name)?.version !== stop.version)
         return false
       if (node.startedUs > stop.atUs) return true

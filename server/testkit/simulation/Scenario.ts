@@ -1,6 +1,6 @@
-// What kind of world a seed makes: how many nodes and shards, how small their bounds, which troubles befall
-// them. Seeds differ in kind, not only in detail: a world with every trouble at once hides what a world with
-// two of them shows, and a world without any must be faultless.
+// Which kind of world a seed makes: how many nodes and shards, how small their limits, and which troubles happen. Seeds
+// differ in kind, not only in detail. A world with every trouble at once hides faults that a world with two troubles
+// shows. A world without troubles must have no fault at all.
 import { defaultEngineOptions, type EngineOptions } from "../../src/engine/Engine.ts"
 import type { Chance } from "./Chance.ts"
 
@@ -19,13 +19,13 @@ export const troubles = [
 
 export type Trouble = (typeof troubles)[number]
 
-/** How the targets of a namespace behave while there are troubles; afterwards all are well. */
+/** How the targets of a namespace behave while there are troubles. Afterwards all targets are healthy. */
 export type Temper = "calm" | "moody" | "recurring"
 
 export interface Tenant {
   readonly namespace: string
   readonly temper: Temper
-  /** Its timers are asked for over the bus: schedules, and no payloads. */
+  /** Clients ask for timers of this tenant over the bus: schedules without payloads. */
   readonly isOnBus: boolean
 }
 
@@ -34,24 +34,24 @@ export interface Scenario {
   readonly shards: number
   readonly tenants: ReadonlyArray<Tenant>
   readonly clients: number
-  /** Between two asks of one client, on average. */
+  /** The average time between two requests of one client. */
   readonly askEveryMs: number
   readonly troubles: ReadonlyArray<Trouble>
-  /** Between two troubles, on average. */
+  /** The average time between two troubles. */
   readonly troubleEveryMs: number
-  /** Troubles and new work end here; then the world is given time to come to rest. */
+  /** Troubles and new work end at this time. Then the world gets time to come to rest. */
   readonly troubledMs: number
   readonly calmMs: number
-  /** Whether machines differ in time at all. */
+  /** How far the clocks of machines drift. Zero means that all machines agree. */
   readonly driftOfClocks: number
-  /** A node that comes back is another member. */
+  /** A node that restarts joins as a new member, under a new name. */
   readonly isRenamedOnRestart: boolean
-  /** The bounds are so wide that nobody waits for room. */
+  /** The limits are so wide that no request waits for room. */
   readonly isAmple: boolean
   readonly batchItems: number
   readonly concurrentWrites: number
   readonly engine: EngineOptions
-  /** Now and then someone stops what is fired, of a namespace or of all. */
+  /** Now and then an operator pauses firing, for one namespace or for all. */
   readonly hasOperators: boolean
 }
 
@@ -66,7 +66,7 @@ const tenants: ReadonlyArray<Tenant> = [
 export const scenarioOf = (chance: Chance): Scenario => {
   const isAmple = chance.happens(0.6)
   const hasTroubles = chance.happens(0.85)
-  // Some of the troubles, from one to all of them.
+  // At least one trouble, and at most all of them.
   const often = chance.oneOf([0.25, 0.5, 0.8])
   const chosen = hasTroubles
     ? troubles.filter((trouble) => trouble !== "storeLate" && chance.happens(often))
@@ -87,10 +87,10 @@ export const scenarioOf = (chance: Chance): Scenario => {
     batchItems: chance.oneOf([3, 50, 1_000]),
     concurrentWrites: chance.oneOf([1, 2, 4]),
     engine: engineOptionsOf(chance, isAmple),
-    // Drawn last, so that worlds without them are what they were.
+    // This draw comes last, so that worlds without operators stay the same as before.
     hasOperators: chance.happens(0.35),
   }
-  // Drawn after all others, so that worlds without it are what they were.
+  // This draw comes after all others, so that worlds without late calls stay the same as before.
   const isLate = hasTroubles && chance.happens(often)
   return isLate ? { ...scenario, troubles: [...chosen, "storeLate"] } : scenario
 }
@@ -117,7 +117,7 @@ const engineOptionsOf = (chance: Chance, isAmple: boolean): EngineOptions => {
       breaker: { failures: 5, firstPauseMs: 500, longestPauseMs: 3_000 },
     },
     queue: isAmple ? queue : { queuedItems: 60, queuedBytes: 1 << 20 },
-    // Conservation is counted over everything that ever was.
+    // The conservation check counts every life of the run, so the store must keep all history.
     historyRetentionMs: 86_400_000_000,
   }
 }

@@ -1,5 +1,6 @@
-// Time as one machine sees it. Its monotonic clock runs a little fast or slow and never jumps; its wall clock
-// does both. Sleeps are measured by the monotonic clock, as a kernel does, and end a little late, as they do.
+// Time as one machine sees it. The monotonic clock runs a little fast or slow and never jumps. The wall clock drifts
+// and also jumps. The monotonic clock measures sleeps, as in a kernel, and each sleep ends a little late, as real
+// sleeps do.
 import { type Clock, Duration, Effect } from "effect"
 import type { Chance } from "./Chance.ts"
 import type { SimProcess } from "./SimProcess.ts"
@@ -9,9 +10,9 @@ import type { World } from "./World.ts"
 export const startMs = 1_750_000_000_000
 const latestWakeUs = 1_500
 
-/** The two clocks of a machine: they go on while its processes come and go. */
+/** The two clocks of a machine. They keep running while processes of the machine start and end. */
 export class MachineClock {
-  /** How far the wall clock is from the truth, beside its drift. */
+  /** The difference between the wall clock and true time, without the drift. */
   offsetMs = 0
   readonly #world: World
   readonly #wallRate: number
@@ -23,7 +24,7 @@ export class MachineClock {
     this.#monotonicRate = rates.monotonic
   }
 
-  /** A machine whose clocks are as wrong as quartz is: at most 1 %. */
+  /** A machine whose clocks are as wrong as quartz clocks: by at most 1 %. */
   static drifting(world: World, chance: Chance, drift = 0.01): MachineClock {
     const rate = () => 1 + drift * (2 * chance.next() - 1)
     return new MachineClock(world, { wall: rate(), monotonic: rate() })
@@ -37,7 +38,7 @@ export class MachineClock {
     return BigInt(Math.round(this.#world.nowUs * 1_000 * this.#monotonicRate))
   }
 
-  /** True time that passes while the monotonic clock counts this much. */
+  /** The true time that passes while the monotonic clock counts this many milliseconds. */
   trueUs(ms: number): number {
     return Math.ceil((ms * 1_000) / this.#monotonicRate)
   }

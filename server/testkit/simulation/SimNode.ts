@@ -1,5 +1,5 @@
-// One machine of the cluster: its clocks and its ways to the store and to the others, and the process that
-// runs the real engine there, when one does.
+// One machine of the cluster: its clocks, its connections to the store and to other machines, and the process that runs
+// the real engine on it, if one runs.
 import { Documents } from "@punctual/documents/Documents"
 import { Context, Effect, Layer, Metric } from "effect"
 import type { Target } from "../../src/domain/Timer.ts"
@@ -35,7 +35,7 @@ export interface SimNodeParts {
   readonly peers: SimPeers
 }
 
-/** What a process offers to the world outside. */
+/** The services of a process that the simulation can call. */
 export type SimServices = Engine | Scheduler | NamespaceDirectory
 
 interface Running {
@@ -48,14 +48,14 @@ export class SimNode {
   readonly name: string
   readonly link = new StoreLink()
   readonly clock: MachineClock
-  /** Nothing was wrong with the machine, its clock or its way to the store since then. */
+  /** Since this instant, the machine, its clock and its connection to the store have had no fault. */
   wellSinceUs = 0
-  /** When its process was started last. */
+  /** When the last process of this machine started. */
   startedUs = 0
   readonly #parts: SimNodeParts
   #running: Running | undefined
   #starts = 0
-  /** The end of what is known to end by itself. */
+  /** When the last known trouble ends by itself. */
   #troubledUntilUs = 0
 
   constructor(name: string, parts: SimNodeParts) {
@@ -69,29 +69,29 @@ export class SimNode {
     return this.#running?.process
   }
 
-  /** It drains: what is left to it is its end. */
+  /** The process drains and will then stop. */
   get isLeaving(): boolean {
     return this.#running?.isLeaving ?? false
   }
 
-  /** What the engine there offers, once it has started. */
+  /** The services of the engine, once it has started. */
   get services(): Context.Context<SimServices> | undefined {
     return this.#running?.services
   }
 
-  /** As the others find it, under its name. */
+  /** How other nodes reach this node under its name. */
   get reachable(): Reachable | undefined {
     if (this.#running?.services === undefined) return undefined
     const { process, services } = this.#running
     return { process, scheduler: Context.get(services, Scheduler), engine: Context.get(services, Engine) }
   }
 
-  /** Whether it has been well all the time since then. */
+  /** Whether the node has been healthy the whole time since then. */
   isWellSince(thenUs: number): boolean {
     return this.wellSinceUs <= thenUs && !this.link.isTroubledAt(this.#parts.world.nowUs)
   }
 
-  /** Something is or was wrong up to that instant. */
+  /** Notes that the node has a fault until that instant. */
   noteTrouble(untilUs: number): void {
     this.wellSinceUs = Math.max(this.wellSinceUs, untilUs)
     if (Number.isFinite(untilUs)) this.#troubledUntilUs = Math.max(this.#troubledUntilUs, untilUs)
@@ -144,11 +144,11 @@ export class SimNode {
     if (this.#running?.process.isPaused !== true) return
     world.trace.note(this.name, () => "goes on")
     this.#running.process.resume()
-    // What else was wrong may last longer.
+    // Another trouble may last longer than the restart.
     this.wellSinceUs = Math.max(world.nowUs, this.#troubledUntilUs)
   }
 
-  /** Stops as it should: no more attempts, everything settled and released, then its end. */
+  /** Stops the process in good order: it starts no more attempts, settles and releases everything, and then ends. */
   drain(withinMs: number): void {
     const running = this.#running
     const { world, recorder } = this.#parts
@@ -170,13 +170,13 @@ export class SimNode {
     )
   }
 
-  /** The wall clock is set, by someone who may be wrong. */
+  /** Sets the wall clock, possibly to a wrong time. */
   setClock(offsetMs: number): void {
     this.clock.offsetMs = offsetMs
     this.noteTrouble(this.#parts.world.nowUs)
   }
 
-  /** The sum of a counter since the last start, over its labels or for one of them. */
+  /** The sum of a counter since the last start, over all labels or for one label. */
   counter(id: string, label?: string): number {
     if (this.#running === undefined) return 0
     let sum = 0
@@ -214,7 +214,7 @@ export class SimNode {
       ownership: { ...scenario.engine.ownership, node: member, address: this.name },
       onBroken: (message) => world.stop(message),
     })
-    // A node that is alone by its settings knows no others.
+    // A node that runs alone by its settings knows no other nodes.
     const clustered =
       scenario.nodes === 1 ? engine : Layer.provide(engine, Layer.succeed(Peers, peers.seenFrom(process)))
     return clustered.pipe(

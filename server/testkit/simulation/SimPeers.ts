@@ -1,5 +1,5 @@
-// The ways between the nodes: calls take their time, and are lost before they arrive or on the way back when a
-// way is cut or lossy. Only a call that found no connection is known not to have arrived.
+// The connections between the nodes. Calls take time. When a connection is cut or lossy, a call is lost before it
+// arrives, or its answer is lost. A caller knows that a call did not arrive only if there was no connection.
 import { Effect, Exit } from "effect"
 import type { Engine } from "../../src/engine/Engine.ts"
 import type { Scheduler } from "../../src/engine/front/Scheduler.ts"
@@ -8,17 +8,20 @@ import type { Chance } from "./Chance.ts"
 import type { SimProcess } from "./SimProcess.ts"
 import type { World } from "./World.ts"
 
-/** A node as the others find it under its address. */
+/** A node as other nodes reach it under its address. */
 export interface Reachable {
   readonly process: SimProcess
   readonly scheduler: Scheduler["Service"]
   readonly engine: Engine["Service"]
 }
 
-/** What one process has asked of others. Numbers tell a call that was given up from those that came after it. */
+/**
+ * The calls that one process made to other nodes. Each call has a number. With it the receiver recognises a call that
+ * the caller gave up earlier.
+ */
 class Caller {
   readonly open = new Set<number>()
-  /** By process: the lowest call that was still waited for, when one arrived there. */
+  /** For each receiving process: the lowest call number that the caller still waited for when a call arrived. */
   readonly seen = new Map<SimProcess, number>()
   calls = 0
 }
@@ -27,7 +30,7 @@ const longestTripUs = 2_000
 const answerWithinUs = 2_000_000
 
 export class SimPeers {
-  /** Every way loses calls until then. */
+  /** Until this instant, every connection loses calls. */
   flakyUntilUs = 0
   readonly #world: World
   readonly #chance: Chance
@@ -41,7 +44,7 @@ export class SimPeers {
     this.#reachable = reachable
   }
 
-  /** Nothing passes between the two until then. */
+  /** Cuts the connection between the two nodes until that instant. */
   cut(node: string, other: string, untilUs: number): void {
     this.#cuts.set(wayOf(node, other), untilUs)
   }
@@ -51,10 +54,10 @@ export class SimPeers {
     this.flakyUntilUs = 0
   }
 
-  /** The peers as a process on one of the machines sees them. */
+  /** The peers as a process on one machine sees them. */
   seenFrom(process: SimProcess): Peers["Service"] {
     return {
-      // What arrives is a copy, as on any wire, and another one each time.
+      // The receiver gets a new copy each time, as over a real network.
       write: (peer, items) =>
         this.#call(process, peer, ({ scheduler }) => scheduler.accept(structuredClone(items))),
       firing: (peer, timers) =>
@@ -89,17 +92,18 @@ export class SimPeers {
           fail("no connection", true, this.#chance.happens(0.7) ? this.#tripUs() : answerWithinUs)
           return
         }
-        // It was started again, and is called something else.
+        // The node restarted and has another name now.
         if (to.engine.cluster().node !== peer.node) {
           fail("another node was meant", true, this.#tripUs())
           return
         }
-        // From here on the caller cannot know.
+        // From here on, the caller cannot know whether the call was carried out.
         fail("no answer in time", false, answerWithinUs)
         if (this.#loses()) return
         const hangsUp = to.process.whenCrashed(() => fail("broken off", false, this.#tripUs()))
         to.process.post(() => {
-          // One that was given up and comes behind later ones is refused: it must not undo what they did.
+          // The receiver refuses a call that the caller gave up and that arrives after later calls. It must not undo
+          // what the later calls did.
           const seen = Math.max(lowestAwaited, caller.seen.get(to.process) ?? 0)
           caller.seen.set(to.process, seen)
           if (number < seen) return

@@ -1,6 +1,6 @@
-// A process of the simulated world: its fibres, clock, chance, logs and metrics. The world outside reaches it
-// only by `post`, as the network and the kernel reach a real one: while it is paused that waits, and once it
-// has crashed it is lost, finalizers and all.
+// A process of the simulated world: its fibres, clock, randomness, logs and metrics. The outside reaches it only
+// through `post`, as the network and the kernel reach a real process. While the process is paused, posted tasks wait.
+// When the process crashes, all its tasks are lost, finalizers included.
 import { Clock, Context, Effect, type Fiber, Logger, Metric, Random, Scheduler } from "effect"
 import type { Chance } from "./Chance.ts"
 import { type MachineClock, SimClock } from "./SimClock.ts"
@@ -30,16 +30,17 @@ export class SimProcess {
       Context.add(Random.Random, randomFrom(chance)),
       Context.add(Metric.MetricRegistry, new Map()),
       Context.add(Logger.CurrentLoggers, new Set([logger])),
-      // References have defaults: whoever runs under this context needs none of them by name.
+      // These are references with defaults, so an effect that runs under this context requires none of them in its
+      // type.
     ) as Context.Context<never>
   }
 
-  /** To be called inside the process, that is from what was posted to it. */
+  /** Call this only inside the process, that is, from a posted task. */
   run<A, E>(effect: Effect.Effect<A, E>): Fiber.Fiber<A, E> {
     return Effect.runForkWith(this.context)(effect)
   }
 
-  /** Something reaches the process: it happens when the process runs, or never. */
+  /** Hands a task to the process. The task runs when the process runs, or never. */
   post(task: () => void): void {
     this.#inbox.scheduleTask(task, 0)
   }
@@ -56,7 +57,7 @@ export class SimProcess {
     this.world.unpark(this)
   }
 
-  /** Drops every fibre where it stands. */
+  /** Drops every fibre at its current step. */
   crash(): void {
     if (!this.isAlive) return
     this.isAlive = false
@@ -66,13 +67,13 @@ export class SimProcess {
     this.#onEnd.clear()
   }
 
-  /** Told of the crash, unless called off; connections break that way. */
+  /** Calls `end` when the process crashes, unless the returned function cancelled that. Connections break this way. */
   whenCrashed(end: () => void): () => void {
     this.#onEnd.add(end)
     return () => this.#onEnd.delete(end)
   }
 
-  /** A dispatcher has work. */
+  /** Notes that a dispatcher has work. */
   isReady(dispatcher: SimDispatcher): void {
     this.world.isReady(dispatcher)
   }

@@ -1,6 +1,6 @@
-// Effect's scheduler, in the hands of the world. Fibres of a process hand their next step to a dispatcher;
-// nothing runs by itself. The world picks the dispatcher whose turn it is, by the seed, and runs one step: so
-// fibres and processes interleave in ways that a real machine finds once in a year, and again on replay.
+// Effect's scheduler, controlled by the world. The fibres of a process give their next step to a dispatcher; nothing
+// runs by itself. The world picks a dispatcher by the seed and runs one step. Fibres and processes therefore interleave
+// in ways that a real machine shows once a year, and a replay repeats them.
 import type { Fiber, Scheduler } from "effect"
 import type { SimProcess } from "./SimProcess.ts"
 
@@ -28,7 +28,7 @@ interface Task {
   readonly priority: number
 }
 
-/** Its own steps stay in order, as Effect promises; among dispatchers there is none. */
+/** A dispatcher runs its own steps in order, as Effect promises. There is no order among dispatchers. */
 export class SimDispatcher implements Scheduler.SchedulerDispatcher {
   readonly process: SimProcess
   readonly #tasks: Array<Task> = []
@@ -42,7 +42,7 @@ export class SimDispatcher implements Scheduler.SchedulerDispatcher {
   }
 
   scheduleTask(run: () => void, priority: number): void {
-    // The steps of a process that crashed are never taken.
+    // A crashed process takes no more steps.
     if (!this.process.isAlive) return
     let place = this.#tasks.length
     while (place > 0 && (this.#tasks[place - 1]?.priority ?? 0) > priority) place--
@@ -54,7 +54,7 @@ export class SimDispatcher implements Scheduler.SchedulerDispatcher {
     this.#tasks.shift()?.run()
   }
 
-  /** Only for who waits for a fibre without Effect, which nobody does here. */
+  /** Only code that waits for a fibre without Effect calls this. The simulation has no such code. */
   flush(): void {
     while (this.#tasks.length > 0) this.runNext()
   }

@@ -1,7 +1,7 @@
-// A node's way to the storage. The memory storage itself is never wrong; what lies between it and a node is: calls
-// are slow before their effect or after it, fail with nothing done, are done and reported as failed, or reported as
-// failed and done later, and while the node is cut off none gets through. A call that has left is carried out whatever
-// becomes of the node that made it, or is lost, when that crashes before it has arrived.
+// The connection of a node to the storage. The memory storage itself has no faults; the connection has. A call may be
+// slow before or after its effect. It may fail without an effect. It may also be reported as failed and have its
+// effect before or after that report. While the node is cut off, no call gets through. If a node crashes after it sent
+// a call, the call is carried out or lost.
 import type { Documents } from "@punctual/documents/Documents"
 import type { MemoryDocuments } from "@punctual/documents/memory/MemoryDocuments"
 import { Effect, Exit } from "effect"
@@ -19,22 +19,22 @@ import type { Chance } from "./Chance.ts"
 import type { SimProcess } from "./SimProcess.ts"
 import type { World } from "./World.ts"
 
-/** How the way to the store is for one machine, until when, in true time. */
+/** The state of one machine's connection to the store. Each fault lasts until an instant of true time. */
 export class StoreLink {
   cutUntilUs = 0
   flakyUntilUs = 0
   slowUntilUs = 0
   lateUntilUs = 0
-  /** Of claims alone. */
+  /** Only claims are slow until this instant. */
   claimsSlowUntilUs = 0
-  /** What lay on the way until then is lost. */
+  /** Calls that were on their way until this instant are lost. */
   #lateNotAfterUs = Number.POSITIVE_INFINITY
 
   isTroubledAt(nowUs: number): boolean {
     return nowUs < Math.max(this.cutUntilUs, this.flakyUntilUs, this.slowUntilUs, this.lateUntilUs)
   }
 
-  /** Whether a call that was given up still arrives. */
+  /** Whether a call that the caller gave up still arrives. */
   arrivesAt(nowUs: number): boolean {
     return nowUs <= this.#lateNotAfterUs
   }
@@ -49,12 +49,12 @@ export class StoreLink {
   }
 }
 
-/** Sees what calls do, at the instant of their effect: `run` carries them out. */
+/** Sees each call at the instant of its effect. `run` carries the call out. */
 export interface StoreWitness {
   commit(node: string, commits: ReadonlyArray<Commit>, run: () => Committed): Committed
   claim(node: string, expected: Lease, run: () => Claimed): Claimed
   insert(node: string, shard: number, timers: ReadonlyArray<Timer>, run: () => Inserted): Inserted
-  /** A page is read. */
+  /** The node reads a page. */
   read(node: string): void
 }
 
@@ -72,9 +72,9 @@ export interface SimStoreParts {
 
 const longestTripUs = 1_500
 export const slowestUs = 4_000_000
-/** A call that was given up may lie on the way for longer than it takes others to take a shard over. */
+/** A call that the caller gave up may arrive after other nodes have taken over the shard. */
 const latestUs = 9_000_000
-/** After which a caller that hears nothing gives up. */
+/** A caller gives up a call that has no answer after this time. */
 const answerWithinUs = 3_000_000
 
 export class SimStore {
@@ -108,7 +108,7 @@ export class SimStore {
         this.#call(
           "commit",
           () => witness.commit(process.name, commits, () => done(storage.commit(commits))),
-          // Commits of one call stand or fall each alone: of a call that broke off some may be there.
+          // Each commit of a call succeeds or fails by itself. After a broken call, some commits may be stored.
           () => {
             const some = commits.slice(0, this.#parts.chance.below(commits.length + 1))
             witness.commit(process.name, some, () => done(storage.commit(some)))
@@ -152,7 +152,7 @@ export class SimStore {
     }
   }
 
-  /** Reads and writes of documents cross the wire as rows, like every other call. */
+  /** Reads and writes of documents travel as rows, like every other call. */
   documentsOverWire(documents: MemoryDocuments): Documents["Service"] {
     return storeDocuments({
       write: (asked) => this.#call("writeDocument", () => Exit.succeed(documents.write(asked))),
@@ -163,7 +163,7 @@ export class SimStore {
     })
   }
 
-  /** There, the effect, and back. `inPart` is what a call that breaks off may still have done. */
+  /** The way to the store, the effect, and the way back. `inPart` is what a broken call may still have done. */
   #call<A, E>(
     method: string,
     effect: () => Exit.Exit<A, E>,
@@ -179,7 +179,7 @@ export class SimStore {
         answer(Exit.fail(new StoreError({ message: `${method}: ${what}`, isFatal: false })), afterUs)
       }
       let isLost = false
-      // Of what a crash leaves on the wire a part arrives.
+      // When a process crashes, some of its calls on the way still arrive.
       const arrives = process.whenCrashed(() => {
         isLost = chance.happens(0.5)
       })
@@ -229,12 +229,12 @@ export class SimStore {
     ])
   }
 
-  /** A refused connection is noticed at once, a silent one when time is up. */
+  /** The node notices a refused connection at once, and a silent connection after the time limit. */
   #noticedAfterUs(): number {
     const { chance } = this.#parts
     return chance.happens(0.5) ? chance.between(50, longestTripUs) : answerWithinUs
   }
 }
 
-/** The memory storage answers at once. */
+/** The exit of an effect of the memory storage, which always completes at once. */
 export const done = <A, E>(effect: Effect.Effect<A, E>): Exit.Exit<A, E> => Effect.runSyncExit(effect)

@@ -1,4 +1,4 @@
-// One world from one seed, from its beginning to its verdict.
+// Runs one world from one seed, from the start to the verdict.
 import { makeMemoryDatabase } from "../../src/stores/memory/MemoryDatabase.ts"
 import { HistoryRecorder } from "../History.ts"
 import { Operators } from "./Operators.ts"
@@ -16,16 +16,16 @@ import { World } from "./World.ts"
 export interface SimulationResult {
   readonly seed: number
   readonly scenario: Scenario
-  /** Both the same each time a seed is run. */
+  /** `steps` and `traceHash` are the same for every run of a seed. */
   readonly steps: number
   readonly traceHash: string
   readonly simulatedMs: number
   readonly troubles: number
   readonly asks: number
   readonly firings: number
-  /** What was broken; none in a good run. */
+  /** The broken promises. A good run has none. */
   readonly violations: ReadonlyArray<string>
-  /** For people, if it was asked for. */
+  /** Lines for people, if the caller asked for them. */
   readonly trace: ReadonlyArray<string>
 }
 
@@ -33,9 +33,9 @@ export interface SimulationOptions {
   readonly isTraced?: boolean
 }
 
-/** Calls that were slow when the troubles ended are home by then. */
+/** By then, calls that were slow at the end of the troubles have ended. */
 const lastCallsUs = slowestUs
-/** From the end of all troubles. */
+/** Counted from the end of all troubles. */
 const livelyWithinUs = 10_000_000
 
 export const simulate = (seed: number, options: SimulationOptions = {}): SimulationResult => {

@@ -1,5 +1,5 @@
-// The targets of all timers. By the seed they deliver, fail, hang, answer late, ask to be called again or
-// refuse; what they got and what they said goes into the history. Once the troubles are over they are well.
+// The targets of all timers. By the seed, a target delivers, fails, hangs, answers late, asks for another call, or
+// refuses. The history records what each target got and answered. After the troubles, all targets are healthy.
 import { Effect } from "effect"
 import type { Target } from "../../src/domain/Timer.ts"
 import type { Deliverer, Delivery, Fire } from "../../src/ports/Deliverer.ts"
@@ -8,10 +8,10 @@ import type { Chance } from "./Chance.ts"
 import type { Temper } from "./Scenario.ts"
 import type { SimProcess } from "./SimProcess.ts"
 
-/** Sees attempts begin and end. */
+/** Sees each attempt begin and end. */
 export interface AttemptWitness {
   began(process: SimProcess, fire: Fire): void
-  /** Also of those that nobody waits for any more. */
+  /** Also called for attempts that no node waits for any more. */
   ended(process: SimProcess, fire: Fire): void
 }
 
@@ -20,7 +20,7 @@ export interface TargetsParts {
   readonly recorder: HistoryRecorder
   readonly witness: AttemptWitness
   temperOf(namespace: string): Temper
-  /** From then on every target is well. */
+  /** From then on every target is healthy. */
   areWell(): boolean
 }
 
@@ -77,7 +77,7 @@ export class Targets {
         }
         if (delivery !== undefined) recorder.replied(delivery, replyOf(behaviour.delivery))
         world.trace.note("targets", () => `${fire.namespace}/${fire.timerId} says ${behaviour.delivery.kind}`)
-        // It runs, for the node, until the node has heard of its end.
+        // For the node, the attempt runs until the node hears of its end.
         process.post(() => {
           witness.ended(process, fire)
           resume(Effect.succeed(behaviour.delivery))
@@ -127,7 +127,7 @@ export class Targets {
       ],
       [5, { afterMs: soonMs, delivery: { kind: "dead", reason: "refused", error: "never", status: 410 } }],
       [15, { afterMs: chance.skewed(200, 5_000), delivery: delivered }],
-      // It hangs until its time is over.
+      // The target hangs until the time limit.
       [
         10,
         {

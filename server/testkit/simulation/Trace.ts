@@ -1,5 +1,5 @@
-// What a run did, step by step: always as a hash, by which two runs are told to be the same, and for people as
-// lines of text when asked for.
+// What a run did, step by step. The trace is always a hash, which shows whether two runs are the same. On request, it
+// is also lines of text for people.
 import { startMs } from "./SimClock.ts"
 import type { World } from "./World.ts"
 
@@ -18,13 +18,13 @@ export class Trace {
     return (this.#state >>> 0).toString(16).padStart(8, "0")
   }
 
-  /** A choice of the run. */
+  /** Adds a choice of the run to the hash. */
   mix(value: number): void {
     this.#state = Math.imul(this.#state ^ value ^ (this.#world.nowUs | 0), 0x0100_0193)
     this.#state ^= this.#state >>> 15
   }
 
-  /** Something worth reading; the text is only made if somebody will. */
+  /** Notes an event for readers. The text is built only if the caller asked for lines. */
   note(who: string, what: () => string): void {
     this.mix(who.length)
     if (!this.#isKept) return
@@ -35,5 +35,5 @@ export class Trace {
   }
 }
 
-/** An instant of a wall clock as the trace tells time. */
+/** An instant of a wall clock, in the notation of the trace. */
 export const sinceStart = (wallMs: number): string => `+${((wallMs - startMs) / 1_000).toFixed(3)}s`

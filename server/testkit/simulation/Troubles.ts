@@ -1,5 +1,5 @@
-// What befalls the cluster: machines crash, freeze, are drained and come back; ways to the store and between
-// machines are cut, slow or lossy; wall clocks jump. Each trouble has an end, and all end together.
+// The troubles of the cluster. Machines crash, freeze, drain and come back. Connections to the store and between
+// machines are cut, slow or lossy. Wall clocks jump. Each trouble has an end, and at one instant all troubles end.
 import type { Chance } from "./Chance.ts"
 import type { Scenario, Trouble } from "./Scenario.ts"
 import type { SimNode } from "./SimNode.ts"
@@ -14,7 +14,7 @@ export interface TroublesParts {
 }
 
 export class Troubles {
-  /** How many there were. */
+  /** The number of troubles so far. */
   count = 0
   readonly #parts: TroublesParts
   readonly #chance: Chance
@@ -28,7 +28,8 @@ export class Troubles {
   begin(): void {
     const { world, scenario, nodes } = this.#parts
     if (scenario.troubles.length > 0) this.#expectNext()
-    // Claims are few among all calls: they are slow at any time, or they would hardly meet an owner that comes back.
+    // Claims are rare among all calls. They are slow the whole time, because otherwise they would hardly ever meet an
+    // owner that comes back.
     if (scenario.troubles.includes("storeSlow")) {
       for (const { link } of nodes) link.claimsSlowUntilUs = scenario.troubledMs * 1_000
     }
@@ -40,7 +41,7 @@ export class Troubles {
     world.afterMs(this.#chance.between(1, 2 * scenario.troubleEveryMs), () => {
       if (this.#areOver) return
       this.#strike()
-      // Troubles like company.
+      // Some troubles come together.
       if (this.#chance.happens(0.3)) this.#strike()
       this.#expectNext()
     })
@@ -56,7 +57,8 @@ export class Troubles {
   #inflict(trouble: Trouble, node: SimNode): void {
     const { world, peers } = this.#parts
     this.count++
-    // Often about as long as a lease: there owners and those who wait for their end meet.
+    // Many troubles last about as long as a lease. At that moment the old owner meets the nodes that wait for the end
+    // of its lease.
     const forMs = this.#chance.happens(0.3)
       ? this.#chance.between(3_500, 6_500)
       : this.#chance.skewed(50, 14_000)
@@ -100,7 +102,7 @@ export class Troubles {
         peers.flakyUntilUs = untilUs
         return
     }
-    // Calls that were under way when the trouble ended may take as long again.
+    // Calls that were under way at the end of the trouble may need the same time again.
     node.noteTrouble(untilUs + 8_000_000)
   }
 
@@ -115,7 +117,9 @@ export class Troubles {
     return others[this.#chance.below(others.length)]?.name ?? node.name
   }
 
-  /** Every machine runs, every way is open, every clock is right, within what drift makes of it. */
+  /**
+   * Ends all troubles: every machine runs, every connection is open, and every clock is right, except for its drift.
+   */
   #end(): void {
     const { world, nodes, peers } = this.#parts
     this.#areOver = true
@@ -125,7 +129,7 @@ export class Troubles {
       node.link.heal(world.nowUs)
       node.setClock(0)
       node.resume()
-      // One that drains is stopped for good: a supervisor starts it anew.
+      // A node that drains stops for good. A supervisor starts it again.
       if (node.isLeaving) node.crash()
       node.start()
       node.wellSinceUs = world.nowUs

@@ -1,5 +1,5 @@
-// What only a whole run can show: that everything due has been seen to once the troubles are over, that nothing
-// was lost, repeated or altered, and that the cluster is whole again.
+// What only a whole run can show: after the troubles, every due timer was attempted, nothing was lost, repeated or
+// altered, and the cluster is complete again.
 import { Context } from "effect"
 import { beginning } from "../../src/domain/DueOrder.ts"
 import { Engine } from "../../src/engine/Engine.ts"
@@ -23,7 +23,7 @@ export interface VerdictParts {
   readonly watch: Watch
 }
 
-/** Whatever was due by then has been attempted: to be asked some time after the troubles. */
+/** Every timer that was due by then has been attempted. Call this some time after the troubles. */
 export const judgeLiveness = (parts: VerdictParts, dueByUs: number): void => {
   const { database, watch } = parts
   const inclusiveUntilMs = Math.floor(startMs + dueByUs / 1_000)
@@ -38,7 +38,7 @@ export const judgeLiveness = (parts: VerdictParts, dueByUs: number): void => {
   }
 }
 
-/** The cluster is whole: each shard has one owner, each node its share, and no loop stands still. */
+/** The cluster is complete: each shard has one owner, each node has its share, and no loop is stalled. */
 export const judgeCluster = ({ nodes, scenario, watch }: VerdictParts): void => {
   const statuses = nodes.flatMap(({ name, services }) =>
     services === undefined ? [] : [{ name, ...Context.get(services, Engine).status() }],
@@ -55,8 +55,9 @@ export const judgeCluster = ({ nodes, scenario, watch }: VerdictParts): void => 
 }
 
 /**
- * What the sweep had to find, beyond what was inserted behind the owners' backs, a window had lost. A node that
- * has lost a shard and was not told yet finds what the next owner has written: it does not fire that.
+ * The sweep may find only timers that were inserted without their owner's knowledge. Any other timer that it finds was
+ * lost by a window. A node that has lost a shard without knowing it finds timers of the next owner, but does not fire
+ * them.
  */
 export const judgeSweep = ({ nodes, watch }: VerdictParts): void => {
   const faithful = nodes.filter((node) => node.counter("timer_ownership_changes_total", "lost") === 0)
@@ -65,10 +66,10 @@ export const judgeSweep = ({ nodes, watch }: VerdictParts): void => {
     watch.broken("horizon", `the sweep found ${rescued} timers, ${watch.foreignInserts} were inserted`)
 }
 
-/** What was due this long before the end has had its attempts. */
+/** Every timer that was due this long before the end has had its attempts. */
 const settlingMs = 12_000
 
-/** The history against the promises of the product. */
+/** Compares the history with the promises of the product. */
 export const judgeHistory = ({ world, database, scenario, recorder, watch }: VerdictParts): void => {
   const violations = checkInvariants({
     events: recorder.events,
@@ -76,7 +77,7 @@ export const judgeHistory = ({ world, database, scenario, recorder, watch }: Ver
     dueUntilMs: startMs + world.nowMs - settlingMs,
   })
   for (const { invariant, message } of violations) {
-    // A retry counts from the end of the attempt before it, also by a clock that was set back: the watch knows.
+    // A retry counts from the end of the attempt before it, also on a clock that was set back. The watch checks this.
     if (invariant === "neverEarly" && scenario.troubles.includes("clockJump")) continue
     watch.broken("history", `${invariant}: ${message}`)
   }

@@ -1,5 +1,5 @@
-// Looks on while a world runs, and stops it at the first promise that is broken: there the trace ends, and the
-// mistake is near. What only shows over a whole run is judged at its end, in Verdict.ts.
+// Watches a world while it runs, and stops it at the first broken promise. The trace ends there, close to the fault.
+// Verdict.ts judges at the end what only a whole run can show.
 import { Exit } from "effect"
 import { beginning, isBefore } from "../../src/domain/DueOrder.ts"
 import type { Timer } from "../../src/domain/Timer.ts"
@@ -48,14 +48,14 @@ interface Running {
   readonly key: Key
 }
 
-/** How late an attempt may start on a node that is well. */
+/** How late an attempt may start on a healthy node. */
 const lateByAtMostMs = 250
-/** More pages than all there is to read would fill, within this time. */
+/** A node that reads this many pages within this time reads more than the store holds. */
 const pagesInACircle = 400
 const circleUs = 1_000_000
-/** What an owner must have had in peace before it is held to that. */
+/** The liveness limits apply to an owner only after this time without troubles. */
 const settledInUs = 10_000_000
-/** Within which an owner must have noticed an insert behind its back: a renewal, and a sweep. */
+/** Within this time an owner must notice an insert by another node. It takes one lease renewal and one sweep. */
 const foreignNoticedWithinUs = 3_000_000
 
 export class Watch implements StoreWitness, AttemptWitness {
@@ -68,12 +68,12 @@ export class Watch implements StoreWitness, AttemptWitness {
   readonly #epochs: Array<number>
   readonly #ownedSinceUs: Array<number>
   readonly #running = new Map<string, Set<Running>>()
-  /** Every arming that ever had an attempt. */
+  /** Every arming that has ever had an attempt. */
   readonly #started = new Set<string>()
   readonly #reads = new Map<string, { sinceUs: number; firings: number; pages: number }>()
   readonly #armedAtUs = new Map<string, number>()
   readonly #foreign = new Set<string>()
-  /** Keys that someone is asking something of. */
+  /** Keys that have client requests under way. */
   readonly #asked = new Map<string, number>()
 
   constructor(parts: WatchParts) {
@@ -95,7 +95,7 @@ export class Watch implements StoreWitness, AttemptWitness {
     return this.#running.has(fireId)
   }
 
-  /** Timers of the namespace whose attempts run now, but for those of which nothing else may be asked. */
+  /** Timers of the namespace whose attempts run now, except timers that clients only create. */
   runningIn(namespace: string): ReadonlyArray<string> {
     return [...this.#running.values()].flatMap((flights) =>
       [...flights].flatMap(({ key }) =>
@@ -104,14 +104,14 @@ export class Watch implements StoreWitness, AttemptWitness {
     )
   }
 
-  /** Whose timers have dead letters now, the earliest first. */
+  /** Timers of the namespace that have dead letters now, the earliest first. */
   deadIn(namespace: string): ReadonlyArray<string> {
     return [...this.#parts.database.index(namespace).ended.dead.byTime.upFrom(() => true)].flatMap(
       ({ life: { timerId } }) => (isLeftAlone(timerId) ? [] : [timerId]),
     )
   }
 
-  /** A client asks something of the key; what is returned ends that. */
+  /** Notes that a client asks something of the key. The returned function ends that. */
   asking(uuid: string): () => void {
     this.#asked.set(uuid, (this.#asked.get(uuid) ?? 0) + 1)
     return () => this.#asked.set(uuid, (this.#asked.get(uuid) ?? 1) - 1)
@@ -188,7 +188,7 @@ export class Watch implements StoreWitness, AttemptWitness {
     return inserted
   }
 
-  /** A node that reads without end, and fires nothing for it, is running in circles. */
+  /** A node that keeps reading and fires nothing is in an endless loop. */
   read(node: string): void {
     const { world } = this.#parts
     const reads = this.#reads.get(node) ?? { sinceUs: world.nowUs, firings: this.firings, pages: 0 }
@@ -242,7 +242,7 @@ export class Watch implements StoreWitness, AttemptWitness {
     if (flights?.size === 0) this.#running.delete(fire.fireId)
   }
 
-  // ── Within ────────────────────────────────────────────────────────────────────────────────────
+  // ── Private ───────────────────────────────────────────────────────────────────────────────────
 
   #checkEpochs(): void {
     for (const [shard, { epoch }] of this.#parts.database.shards.entries()) {
@@ -251,7 +251,7 @@ export class Watch implements StoreWitness, AttemptWitness {
     }
   }
 
-  /** What was just cancelled or moved with a definite answer must be at rest. */
+  /** A timer that was cancelled or moved with a definite answer must not have a running attempt. */
   #judgeAnswer(item: WriteItem, answer: WriteAnswer, pending: Timer | undefined, epoch: number): void {
     if (pending === undefined || !endsAtRest(item, answer)) return
     if ("timer" in answer && answer.timer.fireId === pending.fireId) return
@@ -273,8 +273,8 @@ export class Watch implements StoreWitness, AttemptWitness {
     if (this.#armedAtUs.has(armed.fireId))
       this.broken("idempotence", `${timerName(armed)} was armed twice under one fireId`)
     this.#armedAtUs.set(armed.fireId, world.nowUs)
-    // Of some timers only one create was ever sent, again and again: it fires once. A node whose clock says
-    // that its time is still to come cannot tell a repeat from a wish for another life.
+    // For some timers, clients send only one create, again and again. Such a timer fires once. A node whose clock is
+    // behind the timer's due time cannot know whether a create is a repeat or asks for another life.
     if (item.kind !== "put" || !armed.timerId.startsWith(onceOnly) || last === undefined) return
     if (item.timer.createdAt >= armed.executeAt)
       this.broken("idempotence", `${timerName(armed)} was armed again by a repeat of its create`)
@@ -301,7 +301,7 @@ export class Watch implements StoreWitness, AttemptWitness {
     this.#judgeOrder(node, shard, fire, row)
   }
 
-  /** On a node that is well, what was written through it, or has long been there, starts when it is due. */
+  /** On a healthy node, a timer starts when it is due if the node wrote it, or if it has been in the store for long. */
   #judgeLateness(node: SimNode, shard: number, fire: Fire, row: Timer, nowMs: number): void {
     const { world } = this.#parts
     const armedAtUs = this.#armedAtUs.get(fire.fireId) ?? 0
@@ -314,7 +314,7 @@ export class Watch implements StoreWitness, AttemptWitness {
     this.broken("horizon", `${fireName(fire)} started ${Math.round(lateMs)} ms late on ${node.name}`)
   }
 
-  /** Of one namespace on one shard, nothing that is due earlier waits while this one starts. */
+  /** Within one namespace and shard, no timer that is due earlier waits while this one starts. */
   #judgeOrder(node: SimNode, shard: number, fire: Fire, row: Timer): void {
     const { world, database } = this.#parts
     if (!this.#isSettled(node, shard, world.nowUs - settledInUs)) return
@@ -340,7 +340,7 @@ export class Watch implements StoreWitness, AttemptWitness {
   }
 }
 
-/** Timers whose ids begin like this are created, again and again, and nothing else is ever asked of them. */
+/** Clients only ever create timers whose ids begin like this, again and again. */
 export const onceOnly = "once-"
 
 /** Nothing is asked of these. */
@@ -348,7 +348,7 @@ const isLeftAlone = (timerId: string): boolean => timerId.startsWith(onceOnly) |
 
 const decoder = new TextDecoder()
 
-/** Every commit comes from a DecidingStore, which sends along what it decided from. */
+/** Every commit comes from a DecidingStore, which also sends the state that it decided from. */
 const decidedOf = (change: KeyChange): DecidedChange => change as DecidedChange
 
 const endsAtRest = (item: WriteItem, answer: WriteAnswer): boolean =>

@@ -1,6 +1,6 @@
-// What clients ask for: creates of every kind, changes, cancels, schedules over the bus, bursts due at once, dead
-// letters replayed and discarded, and creates sent again as the contract allows. They turn to any node and write down
-// what they asked and heard.
+// What clients ask for: creates of every kind, changes, cancels, schedules over the bus, many timers due at once,
+// replays and discards of dead letters, and repeated creates as the contract allows. Clients call any node and record
+// each request and answer.
 import { Effect } from "effect"
 import type { Spec } from "../../src/domain/Timer.ts"
 import { keyOf } from "../../src/domain/TimerKey.ts"
@@ -28,9 +28,9 @@ export interface WorkloadParts {
 type Call<A> = (scheduler: Scheduler["Service"]) => Effect.Effect<A, Failure>
 
 const encoder = new TextEncoder()
-/** So few that clients meet at them. */
+/** So few ids that clients often use the same one. */
 const sharedIds = 6
-/** Calls to nodes that surely did nothing are made again to others, this often at most. */
+/** If a node certainly did nothing, the client calls another node, at most this many times. */
 const triesPerAsk = 6
 
 /** Deaths are told to a host that is no timer's target. */
@@ -43,12 +43,12 @@ const onDead = {
 } as const
 
 export class Workload {
-  /** Asks sent, by all clients. */
+  /** The number of requests that all clients sent. */
   asks = 0
   readonly #parts: WorkloadParts
   readonly #process: SimProcess
   readonly #chance: Chance
-  /** Creates that are sent again and again. */
+  /** Creates that clients send again and again. */
   readonly #onceCreates: Array<CreateCommand> = []
   #made = 0
 
@@ -94,9 +94,9 @@ export class Workload {
     return ask?.() ?? Effect.void
   })
 
-  // ── What is asked ─────────────────────────────────────────────────────────────────────────────
+  // ── Requests ──────────────────────────────────────────────────────────────────────────────────
 
-  /** After an answer that never came the same create is sent again: it must not fire twice. */
+  /** If a create gets no answer, the client sends it again. The timer must not fire twice. */
   #createAndRepeat(command: CreateCommand): Effect.Effect<void> {
     const self = this
     return Effect.gen(function* () {
@@ -115,14 +115,14 @@ export class Workload {
       (answer) => {
         if (answer.result === "created" || answer.result === "replaced")
           return { result: answer.result, fireId: answer.timer.fireId, revision: answer.timer.revision }
-        // It may be this very create that made what has finished, or one before it.
+        // The finished life may come from this create, or from an earlier one.
         return answer.result === "alreadyFinished" ? undefined : nothingDone(answer.result)
       },
       (answer) => ("timer" in answer ? answer.timer : answer.life),
     )
   }
 
-  /** A new timer of which nothing else is ever asked, or the create of an earlier one once more. */
+  /** Creates a new timer that gets no other request, or repeats the create of an earlier one. */
   get #createOnce(): Effect.Effect<void> {
     const [chance, onceCreates] = [this.#chance, this.#onceCreates]
     const earlier = chance.happens(0.6) ? onceCreates[chance.below(onceCreates.length)] : undefined
@@ -144,7 +144,7 @@ export class Workload {
       ...this.#newCommand(tenant, `b-${this.#made++}`),
       executeAt,
     }))
-    // Many at once, and each an ask of its own.
+    // Many creates at once. Each is a separate request.
     return Effect.forEach(commands, (command) => this.#create(command), {
       concurrency: "unbounded",
       discard: true,
@@ -163,7 +163,8 @@ export class Workload {
         (scheduler) =>
           scheduler.schedule({ namespace, timerId, executeAt, askedAt, spec: this.#spec(tenant) }),
         (answer) => {
-          // What it came too late for may be what it did itself, when it was carried and heard no answer.
+          // The request may have been carried out before without an answer. Then it now comes too late because of its
+          // own effect.
           if (answer.result === "ignored" || answer.result === "cancelled") return undefined
           if (answer.result === "unchanged") return nothingDone(answer.result)
           const { fireId, revision } = answer.timer
@@ -213,7 +214,7 @@ export class Workload {
     )
   }
 
-  /** Turns to the dead letters of a key, often one that has some. */
+  /** Replays or discards the dead letters of a key, often of a key that has some. */
   #dispose({ namespace }: Tenant, op: "replay" | "discard"): Effect.Effect<void> {
     const dead = this.#parts.watch.deadIn(namespace)
     const timerId = dead[this.#chance.below(dead.length)] ?? this.#someId(namespace)
@@ -228,7 +229,7 @@ export class Workload {
           })
           return Effect.mapBoth(asked, {
             onSuccess: (answer) => ({ done: countIn(answer) }),
-            // Of several dead letters some may have been removed before another was refused.
+            // The service may have removed some dead letters before it refused another one.
             onFailure: (error) => (op === "replay" ? error : { _tag: error._tag, mayBeDone: true }),
           })
         },
@@ -241,7 +242,7 @@ export class Workload {
     )
   }
 
-  /** Asks node after node until one has answered, or nobody knows. */
+  /** Asks one node after another until one answers, or until the result is unknown. */
   #ask<A>(
     request: Ask,
     call: Call<A>,
@@ -278,7 +279,7 @@ export class Workload {
     })
   }
 
-  // ── By chance ─────────────────────────────────────────────────────────────────────────────────
+  // ── Random choices ────────────────────────────────────────────────────────────────────────────
 
   #now(): number {
     return Math.floor(startMs + this.#parts.world.nowMs)
@@ -290,7 +291,7 @@ export class Workload {
     return node
   }
 
-  /** Often one whose attempt runs: there what is asked and what comes of the attempt meet. */
+  /** Often an id whose attempt runs now. There a request and the outcome of the attempt meet. */
   #someId(namespace: string): string {
     const running = this.#chance.happens(0.3) ? this.#parts.watch.runningIn(namespace) : []
     const meant = running[this.#chance.below(running.length)]

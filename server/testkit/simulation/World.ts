@@ -1,12 +1,12 @@
-// The simulated world: true time, what is going to happen, and whose turn it is. One thread and one seed:
-// nothing here waits for anything real, so that a seed takes the same steps each time it is run.
+// The simulated world: true time, the coming events, and the order of turns. It has one thread and one seed. Nothing
+// waits for anything real, so every run of a seed takes the same steps.
 import { Chance } from "./Chance.ts"
 import { EventQueue, type SimEvent } from "./EventQueue.ts"
 import type { SimProcess } from "./SimProcess.ts"
 import type { SimDispatcher } from "./SimScheduler.ts"
 import { Trace } from "./Trace.ts"
 
-/** Past this many steps at one instant something is running in circles. */
+/** More steps than this at one instant mean an endless loop. */
 const stepsAtOnce = 200_000
 
 export class World {
@@ -35,7 +35,7 @@ export class World {
     return this.nowUs / 1_000
   }
 
-  /** Why the run was stopped before its time, if it was. */
+  /** Why the run stopped early, if it did. */
   get whyStopped(): string | undefined {
     return this.#stopped
   }
@@ -48,12 +48,12 @@ export class World {
     return this.after(delayMs * 1_000, run)
   }
 
-  /** Nothing more happens: the state is as whoever stopped it found it. */
+  /** Stops the world. The state stays as it is at this moment. */
   stop(why: string): void {
     this.#stopped ??= why
   }
 
-  /** Lets the world go on until then, or until it is stopped. */
+  /** Runs the world until that instant, or until it is stopped. */
   runUntil(endUs: number): void {
     let stepsNow = 0
     while (this.#stopped === undefined) {
@@ -81,7 +81,7 @@ export class World {
     else parked.add(dispatcher)
   }
 
-  /** The process has no turns any more. */
+  /** The process gets no more turns. */
   park(process: SimProcess): void {
     const parked = this.#parked.get(process) ?? new Set()
     this.#parked.set(process, parked)
@@ -103,15 +103,15 @@ export class World {
     this.#parked.delete(process)
   }
 
-  /** One step of one fibre, picked by the seed. */
+  /** Takes one step of one fibre, picked by the seed. */
   #takeTurn(): void {
     const index = this.#turns.below(this.#ready.length)
     const dispatcher = this.#ready[index]
     if (dispatcher === undefined) return
     this.steps++
     this.trace.mix(index * 8_191 + this.#ready.length)
-    // Taken out while it runs: what it does may pause its own process. If it was its only step, whatever it
-    // does next makes it ready again by itself.
+    // The dispatcher leaves the list while it runs, because its step may pause its own process. After its last step,
+    // new work makes the dispatcher ready again.
     const last = this.#ready.pop()
     if (last !== undefined && last !== dispatcher) this.#ready[index] = last
     const hasMore = dispatcher.size > 1

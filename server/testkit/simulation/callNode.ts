@@ -1,5 +1,5 @@
-// A client's call to a node, and what it can conclude from what comes back. The node may be down, crash over
-// it, or be frozen: then the answer is unknown, and the contract says what a client may do about it.
+// A client's call to a node, and what the client can conclude from the result. The node may be down, may crash during
+// the call, or may be frozen. Then the result is unknown, and the contract says what a client may do next.
 import { Context, Effect, Exit, Option } from "effect"
 import { Scheduler } from "../../src/engine/front/Scheduler.ts"
 import type { Chance } from "./Chance.ts"
@@ -8,12 +8,12 @@ import type { SimProcess } from "./SimProcess.ts"
 
 export type Heard<A> =
   | { readonly kind: "answered"; readonly answer: A }
-  /** Surely nothing was done: another node may be tried. */
+  /** The node certainly did nothing. The client may try another node. */
   | { readonly kind: "refused"; readonly because: string }
-  /** It may have been done, or may still be. */
+  /** The node may have done it, or may still do it. */
   | { readonly kind: "unknown" }
 
-/** A refusal says whether it may have been done all the same. */
+/** A refusal says whether the call may still have been carried out. */
 export interface Failure {
   readonly _tag: string
   readonly mayBeDone?: boolean

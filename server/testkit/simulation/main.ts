@@ -1,5 +1,5 @@
-// `npm run simulate`: replays one seed (--seed), runs on for a while (--minutes), or shows that the simulation
-// finds the mistakes it is made for (--mutations).
+// `npm run simulate`: replays one seed (--seed), runs many seeds for some time (--minutes), or shows that the
+// simulation finds known faults (--mutations).
 import { parseArgs } from "node:util"
 import { runMutations } from "./runMutations.ts"
 import { type SimulationOptions, type SimulationResult, simulate } from "./Simulation.ts"
@@ -24,7 +24,7 @@ interface Run {
   readonly minutes: number
 }
 
-/** Seed after seed until one fails, or the time or the seeds are used up. */
+/** Runs seed after seed until one fails, or until the time or the seeds run out. */
 const runOn = ({ firstSeed, seeds, minutes }: Run): boolean => {
   const started = performance.now()
   const total = { seeds: 0, simulatedMs: 0, troubles: 0, firings: 0 }
@@ -71,7 +71,7 @@ const { values } = parseArgs({
   },
 })
 
-/** A table of the safeguards and of the seed at which their absence was found. */
+/** A table of the safeguards, with the seed that found each removal. */
 const runAllMutations = (seeds: number, only: string | undefined): boolean => {
   print("| taken out | found at seed | by |")
   print("| --- | --- | --- |")

@@ -1,5 +1,5 @@
-// Takes one safeguard out of a source. It starts nothing, so tests that only ask whether a mutation still fits can
-// run beside others.
+// Removes one safeguard from a source. It starts no process, so tests that only check whether a mutation still fits can
+// run beside other tests.
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -9,7 +9,7 @@ const server = fileURLToPath(new URL("../..", import.meta.url))
 
 export const sourceOf = ({ file }: Mutation): string => readFileSync(join(server, "src", file), "utf8")
 
-/** The source without the safeguard; the safeguard must be in it exactly once. */
+/** The source without the safeguard. The safeguard must occur in it exactly once. */
 export const mutate = (source: string, { name, file, search, replacement }: Mutation): string => {
   const parts = source.split(search)
   if (parts.length !== 2)

@@ -1,12 +1,12 @@
-// Mistakes that the simulation must find: each takes one safeguard out of the service. They are applied to a copy
-// of the sources, one at a time; a test sees to it that each still fits them.
+// Faults that the simulation must find. Each mutation removes one safeguard from the service. The mutations are applied
+// to a copy of the sources, one at a time. A test checks that each one still fits the sources.
 
 export interface Mutation {
-  /** The safeguard that is taken out. */
+  /** The safeguard that the mutation removes. */
   readonly name: string
-  /** Below server/src. */
+  /** The path below server/src. */
   readonly file: string
-  /** Found exactly once in it. */
+  /** Occurs exactly once in the file. */
   readonly search: string
   readonly replacement: string
 }

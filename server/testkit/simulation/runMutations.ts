@@ -1,5 +1,5 @@
-// Shows that the simulation bites: takes one safeguard out of a copy of the service at a time and runs seeds until
-// one of them fails. The copy lies below node_modules, so that it finds the same packages and nobody else finds it.
+// Shows that the simulation finds faults. It removes one safeguard at a time from a copy of the service and runs seeds
+// until one fails. The copy is below node_modules, so that it finds the same packages and no other tool finds it.
 import { spawnSync } from "node:child_process"
 import { cpSync, mkdirSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -9,16 +9,16 @@ import { type Mutation, mutations } from "./mutations.ts"
 
 export interface Found {
   readonly mutation: Mutation
-  /** How many seeds it took, from the first on; nothing if all passed. */
+  /** How many seeds it took, counted from the first. Undefined if all seeds passed. */
   readonly seeds: number | undefined
-  /** What was broken, in short. */
+  /** The broken promise, in short. */
   readonly broken: string
 }
 
 const server = fileURLToPath(new URL("../..", import.meta.url))
 const cache = join(server, "..", "node_modules", ".cache", "punctual-mutants")
 
-/** One after the other; those whose names contain `only`, if it is given. */
+/** Runs one mutation after another. If `only` is given, runs only those whose names contain it. */
 export const runMutations = (
   seedsAtMost: number,
   only: string | undefined,

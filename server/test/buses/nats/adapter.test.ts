@@ -1,4 +1,4 @@
-// What the client of NATS is told by the URL and the settings.
+// What the URL and the settings tell the NATS client.
 import { expect, test } from "bun:test"
 import { type NatsAddress, parseNatsUrl } from "@punctual/bus/nats/natsUrl"
 import { natsSettings } from "../../../src/buses/nats/adapter.ts"
@@ -9,7 +9,7 @@ const addressOf = (url: string): NatsAddress => {
   return parsed.value
 }
 
-test("NATS is reached over TLS when the URL demands it, checked by an authority of the operator's", () => {
+test("a URL that demands TLS makes the client use TLS and check the server by the operator's authority", () => {
   const terms = { replicas: 3, isSynced: true, stream: "svc", prefix: "svc", subjects: "shared" } as const
   expect(natsSettings(addressOf("nats://h"), terms)).not.toHaveProperty("tls")
   expect(natsSettings(addressOf("tls://h"), terms)).toMatchObject({ tls: {}, replicas: 3, isSynced: true })

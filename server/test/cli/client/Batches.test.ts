@@ -1,4 +1,4 @@
-// Calls that are repeated while there is more: counted in all, told on the way, and never without an end.
+// Calls that repeat while there is more to do. They count everything, report progress, and always end.
 import { expect, test } from "bun:test"
 import { Effect, Result } from "effect"
 import { type Batch, type Repeating, repeatWhileMore } from "../../../src/cli/client/Batches.ts"
@@ -42,7 +42,7 @@ const repeated = async (
   return { calls, begins, remarks, result }
 }
 
-test("a call is repeated while there is more, and what was done is added up", async () => {
+test("a call is repeated while there is more to do, and the counts are added up", async () => {
   const { calls, remarks, result } = await repeated([
     batch(5, 0, true),
     batch(5, 1, true),
@@ -52,7 +52,7 @@ test("a call is repeated while there is more, and what was done is added up", as
   expect(result).toEqual(Result.succeed(batch(12, 3, false)))
 })
 
-test("one that does nothing although there is more is the last", async () => {
+test("a call that does nothing although there is more to do is the last one", async () => {
   const { calls, result } = await repeated([batch(5, 0, true), batch(0, 3, true)])
   expect([calls, result]).toEqual([2, Result.succeed(batch(5, 3, true))])
 })
@@ -63,13 +63,13 @@ test("one that says where to go on is followed by the next, even if it did nothi
   expect([begins, result]).toEqual([[undefined, "a", "b"], Result.succeed(batch(2, 0, false))])
 })
 
-test("no more is asked for once all that there was is done", async () => {
+test("no call follows once everything that existed at the start is done", async () => {
   const answers = [batch(5, 0, true), batch(5, 0, true)]
   const { calls, result } = await repeated(answers, { isEnough: ({ done }) => done >= 10 })
   expect([calls, result]).toEqual([2, Result.succeed(batch(10, 0, false))])
 })
 
-test("what others add is not for it: with as much done as there was, it ends and says that there is more", async () => {
+test("items that others add are not included: after the initial number the calls end and say that there is more", async () => {
   const isOutrun = ({ done }: Done["counts"]) => done >= 10
   const ended = await repeated([batch(5, 0, true), batch(5, 0, true)], { isOutrun })
   expect([ended.calls, ended.result]).toEqual([2, Result.succeed(batch(10, 0, true))])
@@ -77,7 +77,7 @@ test("what others add is not for it: with as much done as there was, it ends and
   expect(complete.result).toEqual(Result.succeed(batch(10, 0, false)))
 })
 
-test("one that fails is told of with what was done before it", async () => {
+test("the report of a failed call includes what was done before it", async () => {
   const failure = new CommandFailed({ message: "Gone." })
   const first = await repeated([failure])
   expect(Result.isFailure(first.result) && first.result.failure).toEqual(failure)

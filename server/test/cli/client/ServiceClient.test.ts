@@ -1,4 +1,4 @@
-// How commands ask a service: what they say when it refuses, is not there, is not one, or keeps silent.
+// How commands call a service, and what they say when it refuses, is not there, is another program, or does not answer.
 import { describe, expect, test } from "bun:test"
 import { once } from "node:events"
 import { createServer, type Socket } from "node:net"
@@ -20,7 +20,7 @@ const counting = (url: string, withinMs?: number) =>
   )
 
 describe("a service", () => {
-  test("is asked by POST, below its URL, wherever that ends", async () => {
+  test("is asked by POST, below its URL, with or without a slash at the end", async () => {
     await using service = await serviceThatAnswers(() => ({ body: { count: 2, capped: false } }))
     for (const url of [service.url, `${service.url}/`, `${service.url}/behind//`]) {
       expect(await run(["timers", "count", "billing", "--url", url])).toEqual({
@@ -36,18 +36,18 @@ describe("a service", () => {
     ])
   })
 
-  test("is found by the environment, and by a flag before that", async () => {
+  test("is found by the environment variable, and a flag wins over it", async () => {
     await using service = await serviceThatAnswers(() => ({ body: { count: 2, capped: true } }))
     const here = await run(["timers", "count", "billing"], { environmentUrl: service.url })
     expect([here.exitCode, here.out]).toEqual([0, "2 or more\n"])
     const elsewhere = ["timers", "count", "billing", "--url", service.url]
     expect((await run(elsewhere, { environmentUrl: "http://127.0.0.1:1" })).exitCode).toBe(0)
-    // One that is set to nothing is not set: what is wrong here is found after the URL.
+    // An empty variable counts as not set: the command then complains about its flags and not about the URL.
     const { err } = await run(["timers", "update", "billing", "a"], { environmentUrl: "" })
     expect(err).toContain("Say what is to change.")
   })
 
-  test("that is not there is told of, with where it was looked for", async () => {
+  test("that is not there is reported, with the URL that was tried", async () => {
     const service = await serviceThatAnswers(() => ({ body: "" }))
     await service[Symbol.asyncDispose]()
     const { exitCode, out, err } = await run(["timers", "count", "billing", "--url", service.url])
@@ -56,7 +56,7 @@ describe("a service", () => {
     expect(err).toEndWith("see --url.\n")
   })
 
-  test("that keeps silent is waited for so long and no longer", async () => {
+  test("that does not answer is waited for only until the time limit", async () => {
     const sockets: Array<Socket> = []
     const silent = createServer((socket) => void sockets.push(socket)).listen(0, "127.0.0.1")
     await once(silent, "listening")
@@ -69,7 +69,7 @@ describe("a service", () => {
     silent.close()
   })
 
-  test("that refuses is quoted, with each field that was wrong and when to come again", async () => {
+  test("that refuses is quoted, with each wrong field and the time to retry", async () => {
     const refusals = [
       [problem(404, "timerNotFound", "There is none."), "refused (timerNotFound): There is none."],
       [
@@ -92,7 +92,7 @@ describe("a service", () => {
     }
   })
 
-  test("of another version, or something else that answers there, is told apart", async () => {
+  test("of another version, or another program that answers there, is reported as such", async () => {
     await using older = await serviceThatAnswers(() => problem(404, "notFound", "See /docs."))
     expect((await counting(older.url)).message).toContain("it is of another version")
     for (const answer of [{ body: "<html>" }, { body: {} }, { status: 502, body: "<html>" }]) {
@@ -101,14 +101,14 @@ describe("a service", () => {
     }
   })
 
-  test("has no word in it that a terminal obeys, and no password", async () => {
+  test("cannot send control characters to the terminal, and no password is shown", async () => {
     await using service = await serviceThatAnswers(() => problem(503, "overloaded", "\u001b[2J gone"))
     expect((await counting(service.url)).message).toContain("\\u001b[2J gone")
     const silent = await counting("http://user:secret@127.0.0.1:1")
     expect(silent.message).not.toContain("secret")
   })
 
-  test("is not looked for where a URL is none", async () => {
+  test("is not called if the URL is not valid", async () => {
     for (const url of ["10.0.0.1:8080", "ftp://a", "http://a/?b=c"]) {
       for (const given of [{ args: ["--url", url] }, { args: [], environmentUrl: url }]) {
         const { exitCode, err } = await run(["timers", "count", "billing", ...given.args], given)
@@ -118,7 +118,7 @@ describe("a service", () => {
   })
 })
 
-test("a request leaves out what was not said, and takes JSON as it stands", () => {
+test("a request omits fields that were not given, and takes JSON unchanged", () => {
   expect(requestText({ a: 1, b: undefined, c: new JsonText("[ 1e2 ]"), d: null, e: "x" })).toBe(
     '{"a":1,"c":[ 1e2 ],"d":null,"e":"x"}',
   )

@@ -1,4 +1,4 @@
-// The frame of the operators' commands: its exit codes, where its words go, and what it lets through.
+// The frame of the operators' commands: exit codes, which output goes where, and which characters it passes.
 import { describe, expect, test } from "bun:test"
 import { Effect } from "effect"
 import { Argument, Command } from "effect/cli"
@@ -40,11 +40,11 @@ const running = async (
 const answering = (text: string): CommandRun => Effect.flatMap(Output, ({ answer }) => answer(text))
 
 describe("a command", () => {
-  test("that has done all it was asked ends with 0, its answer on stdout", async () => {
+  test("that succeeds ends with 0, and its answer is on stdout", async () => {
     expect(await running(answering("a\nb"))).toEqual({ exitCode: 0, out: "a\nb\n", err: "" })
   })
 
-  test("that has not ends with 1, and says why on stderr", async () => {
+  test("that fails ends with 1, and says why on stderr", async () => {
     expect(await running(Effect.fail(new CommandFailed({ message: "no." })))).toEqual({
       exitCode: 1,
       out: "",
@@ -52,7 +52,7 @@ describe("a command", () => {
     })
   })
 
-  test("that finds it was called wrongly ends with 2, and says where its help is", async () => {
+  test("that was called wrongly ends with 2, and says where its help is", async () => {
     expect(await running(Effect.fail(misuse(["try"], "Not so.")))).toEqual({
       exitCode: 2,
       out: "",
@@ -61,7 +61,7 @@ describe("a command", () => {
     expect((await running(Effect.void, ["--nonsense"])).exitCode).toBe(2)
   })
 
-  test("that breaks ends with 1, and not without a word", async () => {
+  test("that breaks ends with 1 and a message", async () => {
     expect(await running(Effect.die(new Error("broken")))).toEqual({
       exitCode: 1,
       out: "",
@@ -69,7 +69,7 @@ describe("a command", () => {
     })
   })
 
-  test("that is stopped has its scopes closed, ends with 130, and no longer waits for signals", async () => {
+  test("that is stopped closes its scopes, ends with 130, and no longer listens for signals", async () => {
     const events: Array<string> = []
     const waiting = Effect.onInterrupt(Effect.never, () => Effect.sync(() => events.push("closed")))
     const { exitCode } = await running(waiting, [], {
@@ -81,7 +81,7 @@ describe("a command", () => {
     expect([exitCode, events]).toEqual([130, ["closed", "released"]])
   })
 
-  test("that waits to be stopped goes on from there, and ends as it likes", async () => {
+  test("that waits for a stop continues from there, and chooses its exit code", async () => {
     let stop = () => {}
     const waiting = Effect.gen(function* () {
       const { answer, untilStopped } = yield* Output
@@ -94,12 +94,12 @@ describe("a command", () => {
       stop = asked
       return () => {}
     }
-    // The command begins when it is known how to stop it.
+    // The command begins after the handler that stops it is known.
     const ended = await running(Effect.andThen(Effect.yieldNow, waiting), [], { onStop })
     expect([ended.exitCode, ended.out]).toEqual([0, "stopped\n"])
   })
 
-  test("whose answer nobody reads stops there, with 1 and without a word", async () => {
+  test("whose output has no reader stops there, with 1 and without a message", async () => {
     let isBeyond = false
     const beyond = Effect.sync(() => {
       isBeyond = true
@@ -113,7 +113,7 @@ describe("a command", () => {
     expect(isBeyond).toBe(false)
   })
 
-  test("has switches that leave the word after them alone", async () => {
+  test("has switches that do not take the next word as a value", async () => {
     const seen: Array<unknown> = []
     const command = Command.make(
       "try",
@@ -128,8 +128,8 @@ describe("a command", () => {
   })
 })
 
-describe("what is printed", () => {
-  test("has nothing in it that a terminal obeys", () => {
+describe("printed output", () => {
+  test("contains no control characters for a terminal", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary" }), (text) => {
         expect(printable(text)).not.toMatch(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u)
@@ -139,7 +139,7 @@ describe("what is printed", () => {
     expect(printable("a\u001b[2J\u0007\r\n\u202e\ud800")).toBe("a\\u001b[2J\\u0007\\r\\n\\u202e\\ud800")
   })
 
-  test("is the same JSON, where it is JSON", () => {
+  test("is the same JSON value, where it is JSON", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary" }), (text) => {
         expect(JSON.parse(printableLines(JSON.stringify({ text }, undefined, 2)))).toEqual({ text })
@@ -147,7 +147,7 @@ describe("what is printed", () => {
     )
   })
 
-  test("is otherwise left as it is", () => {
+  test("is otherwise unchanged", () => {
     const text = "Grüße, 漢字, 🎉 \\ {}"
     expect([printable(text), printableLines(`${text}\n`)]).toEqual([text, `${text}\n`])
   })

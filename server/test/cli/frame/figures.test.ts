@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test"
 import { bytesShown, countOf, countShown, spanShown } from "../../../src/cli/frame/figures.ts"
 
-test("counts have their thousands apart", () => {
+test("counts have separators between thousands", () => {
   expect([0, 999, 1_000, 1_234_567].map(countShown)).toEqual(["0", "999", "1,000", "1,234,567"])
 })
 

@@ -14,7 +14,7 @@ const headersOf = (fill: number, { id = "msg_1", timestamp = nowMs / 1_000, sign
   "webhook-signature": `v1,${createHmac("sha256", key(fill)).update(`${id}.${timestamp}.`).update(signed).digest("base64")}`,
 })
 
-test("the example of the specification is signed", () => {
+test("the example of the specification has a valid signature", () => {
   const secret = secretBytes("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
   const headers = {
     "webhook-id": "msg_p5jXN8AQM9LWM0D4loKWxJek",
@@ -24,14 +24,14 @@ test("the example of the specification is signed", () => {
   expect(verifySignature(headers, body, secret === undefined ? [] : [secret], nowMs)).toBe("ok")
 })
 
-test("one of several secrets, and one of several signatures, is enough", () => {
+test("one matching secret and one matching signature are enough", () => {
   const headers = headersOf(1)
   expect(verifySignature(headers, body, [key(2), key(1)], nowMs)).toBe("ok")
   const more = `v1a,xyz v1,AAAA ${headers["webhook-signature"]}`
   expect(verifySignature({ ...headers, "webhook-signature": more }, body, [key(1)], nowMs)).toBe("ok")
 })
 
-test("another secret, body, id or time than was signed is wrong", () => {
+test("a signature is wrong for another secret, body, id or time", () => {
   const headers = headersOf(1)
   expect(verifySignature(headers, body, [key(2)], nowMs)).toBe("wrong")
   expect(verifySignature(headers, Buffer.from("{}"), [key(1)], nowMs)).toBe("wrong")
@@ -44,13 +44,13 @@ test("another secret, body, id or time than was signed is wrong", () => {
   }
 })
 
-test("what lacks a header is missing", () => {
+test("a call without one of the headers has no signature", () => {
   for (const name of ["webhook-id", "webhook-timestamp", "webhook-signature"]) {
     expect(verifySignature({ ...headersOf(1), [name]: undefined }, body, [key(1)], nowMs)).toBe("missing")
   }
 })
 
-test("a signature is good for five minutes, either way", () => {
+test("a signature is valid for five minutes before and after its time", () => {
   const at = (seconds: number) =>
     verifySignature(headersOf(1, { timestamp: nowMs / 1_000 + seconds }), body, [key(1)], nowMs)
   expect([at(-300), at(-301), at(300), at(301)]).toEqual(["ok", "too old", "ok", "too new"])

@@ -1,4 +1,4 @@
-// `punctual messages replay` and `discard`: what becomes of each message, told, and the rest left alone.
+// `punctual messages replay` and `discard`: they report the result of each message and do not touch others.
 import { describe, expect, test } from "bun:test"
 import { BusError } from "@punctual/bus/Bus"
 import { Effect } from "effect"
@@ -17,7 +17,7 @@ const many = (count: number) =>
 const numbers = (from: number, until: number) =>
   Array.from({ length: until - from + 1 }, (_, index) => String(from + index))
 
-/** Something that happens before the nth replay, beside it. */
+/** Makes something happen before the nth replay. */
 const before = (nth: number, kept: Kept, happen: Effect.Effect<unknown, BusError>): Kept => {
   let replays = 0
   return {
@@ -30,7 +30,7 @@ const before = (nth: number, kept: Kept, happen: Effect.Effect<unknown, BusError
 }
 
 describe("messages replay", () => {
-  test("sends the named ones round again, and no others", async () => {
+  test("sends only the named messages again", async () => {
     await using rig = await messagesRig()
     await rig.send(...many(3))
     handles(rig)
@@ -44,7 +44,7 @@ describe("messages replay", () => {
     expect(await rig.ids("billing")).toEqual(["2"])
   })
 
-  test("of what is not there says so, does the rest, and fails", async () => {
+  test("of an unknown id says so, replays the others, and fails", async () => {
     await using rig = await messagesRig()
     await rig.send(...many(1), { namespace: "other" })
     expect(await rig.run("replay", "--namespace", "billing", "2", "1")).toEqual({
@@ -55,7 +55,7 @@ describe("messages replay", () => {
     expect(await rig.ids("other")).toEqual(["2"])
   })
 
-  test("of what the broker takes for a duplicate says that it stays, and fails", async () => {
+  test("of a message that the broker takes for a duplicate says that the message stays, and fails", async () => {
     await using rig = await messagesRig()
     const letters = { ...rig.kept, replay: () => Effect.succeed("duplicate" as const) }
     const { exitCode, out, err } = await rig.runOn(letters, ["replay", "--namespace", "billing", "1"])
@@ -64,7 +64,7 @@ describe("messages replay", () => {
     expect(err).toContain("0 of 1 replayed, 1 duplicate.")
   })
 
-  test("as JSON is an object a line", async () => {
+  test("as JSON prints one object a line", async () => {
     await using rig = await messagesRig()
     await rig.send(...many(2))
     const letters: Kept = {
@@ -87,7 +87,7 @@ describe("messages replay", () => {
 })
 
 describe("messages replay --all", () => {
-  test("takes all of the tenant, page by page, in their order, and says how far it is", async () => {
+  test("replays all messages of the namespace, page by page, in order, and reports progress", async () => {
     await using rig = await messagesRig()
     await rig.send(...many(620), { namespace: "other" })
     handles(rig)
@@ -102,7 +102,7 @@ describe("messages replay --all", () => {
     expect([await rig.ids("billing"), await rig.ids("other")]).toEqual([[], ["621"]])
   })
 
-  test("takes those that were there when it began, though they fail again while it runs", async () => {
+  test("replays the messages that existed when it began, even if they fail again while it runs", async () => {
     await using rig = await messagesRig()
     await rig.send(...many(250))
     const { exitCode, out } = await rig.run("replay", "--namespace", "billing", "--all")
@@ -119,8 +119,9 @@ describe("messages replay --all", () => {
     expect(again).toEqual(numbers(251, 500))
   })
 
-  test("leaves later ones alone, though others took some of its own before their turn", async () => {
-    // Later by the clock, where the last is gone; and by their place, where all are stored in one millisecond.
+  test("does not replay later messages, even if other operators took some of its own first", async () => {
+    // Later means a later time if the last message is gone. If all messages have one millisecond, it means a later
+    // position.
     for (const { tickMs, taken, left } of [
       { tickMs: 1, taken: "3", left: ["1", "2"] },
       { tickMs: 0, taken: "2", left: ["1", "3"] },
@@ -145,7 +146,7 @@ describe("messages replay --all", () => {
     }
   })
 
-  test("passes by one that fails, but stops at a broker that is away, and says how far it came", async () => {
+  test("continues after a message that fails, but stops when the broker is unreachable, and says how far it came", async () => {
     await using rig = await messagesRig()
     await rig.send(...many(9))
     handles(rig)
@@ -170,7 +171,7 @@ describe("messages replay --all", () => {
     expect(err).toBe("punctual messages replay: 2 of 9 replayed, 4 failed, 3 not tried.\n")
   })
 
-  test("tells how far it came when a page cannot be read", async () => {
+  test("says how far it came when a page cannot be read", async () => {
     await using rig = await messagesRig()
     await rig.send(...many(150))
     handles(rig)
@@ -191,7 +192,7 @@ describe("messages replay --all", () => {
     )
   })
 
-  test("stopped by a signal, it finishes the one it is at, says how far it came, and exits with 130", async () => {
+  test("stopped by a signal, it finishes the current message, says how far it came, and exits with 130", async () => {
     await using rig = await messagesRig()
     await rig.send(...many(3))
     handles(rig)
@@ -212,7 +213,7 @@ describe("messages replay --all", () => {
     expect(await rig.ids("billing")).toEqual(["3"])
   })
 
-  test("without a namespace takes those of all, each with its namespace", async () => {
+  test("without a namespace replays the messages of all namespaces, and names the namespace of each", async () => {
     await using rig = await messagesRig()
     await rig.send({}, { namespace: "other" }, {})
     handles(rig)
@@ -224,7 +225,7 @@ describe("messages replay --all", () => {
     expect([await rig.ids("billing"), await rig.ids("other")]).toEqual([[], []])
   })
 
-  test("of nothing is no failure", async () => {
+  test("of an empty list is not a failure", async () => {
     await using rig = await messagesRig()
     const nothing = await rig.run("replay", "--namespace", "_unknown", "--all")
     expect(nothing).toEqual({ exitCode: 0, out: "No undeliverable messages of _unknown.\n", err: "" })
@@ -233,7 +234,7 @@ describe("messages replay --all", () => {
 })
 
 describe("messages discard", () => {
-  test("removes the named ones for good", async () => {
+  test("removes the named messages for good", async () => {
     await using rig = await messagesRig()
     await rig.send(...many(3))
     handles(rig)
@@ -245,7 +246,7 @@ describe("messages discard", () => {
     expect([await rig.ids("billing"), rig.handled]).toEqual([["2", "3"], []])
   })
 
-  test("--all --yes removes all of the tenant, and of no other", async () => {
+  test("--all --yes removes all messages of the namespace, and of no other", async () => {
     await using rig = await messagesRig()
     await rig.send(...many(150), { namespace: "other" })
     const { exitCode, err } = await rig.run("discard", "--namespace", "billing", "--all", "--yes")

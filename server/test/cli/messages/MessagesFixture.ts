@@ -1,5 +1,5 @@
-// A bus with undeliverable messages on it, a service that answers the calls about them, and `punctual messages` run
-// against it with its output caught.
+// A bus with undeliverable messages on it, a service that answers calls about them, and `punctual messages` commands
+// that run against that service.
 import { once } from "node:events"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
@@ -30,13 +30,13 @@ const startMs = Date.UTC(2030, 0, 1)
 export interface MessagesRig {
   readonly url: string
   readonly kept: Kept
-  /** What the handler does with messages; it refuses them, to begin with. */
+  /** What the handler does with messages. At first it refuses them. */
   handle: (serviceCallId: string) => Effect.Effect<void, HandlerFailure>
   readonly handled: Array<string>
-  /** Resolves when each has been handled, or is undeliverable. */
+  /** Resolves when each message has been handled or is undeliverable. */
   send(...messages: ReadonlyArray<Partial<Sent>>): Promise<void>
   run(...args: ReadonlyArray<string>): Promise<Ended>
-  /** On a bus that keeps them so. */
+  /** Runs the command against the messages of this bus. */
   runOn(kept: Kept, args: ReadonlyArray<string>, surroundings?: Partial<Surroundings>): Promise<Ended>
   ids(namespace: string): Promise<ReadonlyArray<string>>
   [Symbol.asyncDispose](): Promise<void>
@@ -45,13 +45,13 @@ export interface MessagesRig {
 interface Sent {
   readonly namespace: string
   readonly serviceCallId: string
-  /** Put into the message as it is, whether it is JSON or not. */
+  /** Goes into the message unchanged, whether it is JSON or not. */
   readonly payloadJson: string
 }
 
 const topics = timerTopics("shared")
 
-/** Each look at the clock is by a tick later than the one before. */
+/** Each read of the clock is one tick later than the one before. */
 const tickingClock = (clock: Clock.Clock, tickMs: number): Clock.Clock => {
   let nowMs = startMs
   return Object.assign(Object.create(clock), {
@@ -70,7 +70,7 @@ export const messagesRig = async ({ tickMs = 1 } = {}): Promise<MessagesRig> => 
         Effect.provideService(effect, Clock.Clock, tickingClock(clock, tickMs)),
       ).pipe(
         Effect.provideService(Scope.Scope, scope),
-        // It warns of every undeliverable message, which here are meant.
+        // The bus warns about every undeliverable message. Here they are intended.
         Effect.provide(Logger.layer([])),
       ),
     )

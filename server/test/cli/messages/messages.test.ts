@@ -1,4 +1,5 @@
-// `punctual messages`: what operators see of undeliverable messages, on a real bus, and how it answers when it is called wrongly.
+// `punctual messages`: what operators see of undeliverable messages on a real bus, and how the command answers wrong
+// usage.
 import { describe, expect, test } from "bun:test"
 import { BusError } from "@punctual/bus/Bus"
 import {
@@ -11,7 +12,7 @@ import { Effect, Result } from "effect"
 import { run } from "../CommandFixture.ts"
 import { type Kept, messagesRig } from "./MessagesFixture.ts"
 
-/** A message that no bus of a test would make, as it is read from its record. */
+/** A message, read from its record, that no bus of a test would produce. */
 const entryOf = (facts: Partial<UndeliverableFacts>, original: Uint8Array): UndeliverableMessage => {
   const failure = { at: 0, error: "e" }
   const all = { reason: "malformed" as const, deliveries: 1, firstFailure: failure, lastFailure: failure }
@@ -27,11 +28,11 @@ const holding = (kept: Kept, message: UndeliverableMessage): Kept => ({
 
 const at2030 = expect.stringMatching(/^2030-/)
 
-/** Where nobody listens. */
+/** An address where nothing listens. */
 const nowhere = { environmentUrl: "http://127.0.0.1:9" }
 
 describe("messages list", () => {
-  test("is a table, oldest first, of one namespace", async () => {
+  test("is a table of one namespace, oldest first", async () => {
     await using rig = await messagesRig()
     await rig.send({ serviceCallId: "invoice-1" }, { namespace: "other", serviceCallId: "theirs" })
     await rig.send({ serviceCallId: "a-longer-one" })
@@ -47,7 +48,7 @@ describe("messages list", () => {
     expect(new Set(starts).size).toBe(1)
   })
 
-  test("says that there are none, and that is no failure", async () => {
+  test("says that there are none, which is not a failure", async () => {
     await using rig = await messagesRig()
     await rig.send({ namespace: "other" })
     expect(await rig.run("list", "--namespace", "billing")).toEqual({
@@ -57,7 +58,7 @@ describe("messages list", () => {
     })
   })
 
-  test("says when there are more, and how to go on", async () => {
+  test("says when there are more, and how to continue", async () => {
     await using rig = await messagesRig()
     await rig.send({}, {}, {})
     const first = await rig.run("list", "--namespace", "billing", "--limit", "2")
@@ -68,7 +69,7 @@ describe("messages list", () => {
     expect(second.err).toBe("")
   })
 
-  test("fits the terminal by cutting the error, and cuts nothing on its way to a file", async () => {
+  test("shortens the error to fit the terminal, and shortens nothing when it writes to a file", async () => {
     await using rig = await messagesRig()
     const lastFailure = { at: 0, error: "漢字 ".repeat(100) }
     const letters = holding(rig.kept, entryOf({ lastFailure }, new Uint8Array()))
@@ -82,7 +83,7 @@ describe("messages list", () => {
     expect((await rig.runOn(letters, args)).out).toContain(lastFailure.error)
   })
 
-  test("as JSON is one object: the messages, their bodies cut, and where to go on", async () => {
+  test("as JSON is one object: the messages with shortened bodies, and where to continue", async () => {
     await using rig = await messagesRig()
     await rig.send({}, { serviceCallId: "invoice-2" })
     const listed = async (...args: ReadonlyArray<string>) =>
@@ -118,7 +119,7 @@ describe("messages list", () => {
 })
 
 describe("messages show", () => {
-  test("tells all of it, and shows the message as it came, one member a line", async () => {
+  test("shows everything about the message, and the message unchanged, one member a line", async () => {
     await using rig = await messagesRig()
     await rig.send({ payloadJson: '{ "n":12345678901234567890, "n":1e2 }' })
     const { exitCode, out } = await rig.run("show", "--namespace", "billing", "1")
@@ -131,7 +132,7 @@ describe("messages show", () => {
     expect(out).toContain('\n  "payload": {\n    "n": 12345678901234567890,\n    "n": 1e2\n  }\n}\n')
   })
 
-  test("shows what is no JSON as base64 and as text", async () => {
+  test("shows a message that is not JSON as base64 and as text", async () => {
     await using rig = await messagesRig()
     await rig.send({ payloadJson: "hello" })
     const { out } = await rig.run("show", "--namespace", "billing", "1")
@@ -143,7 +144,7 @@ describe("messages show", () => {
     expect(Math.max(...base64.split("\n").map((line) => line.length))).toBe(76)
   })
 
-  test("as JSON is the answer of the service: the envelope as it came, or base64", async () => {
+  test("as JSON is the answer of the service: the envelope unchanged, or base64", async () => {
     await using rig = await messagesRig()
     await rig.send({ payloadJson: '{"n":12345678901234567890}' }, { payloadJson: "hello" })
     const sound = (await rig.run("show", "--namespace", "billing", "--json", "1")).out
@@ -158,7 +159,7 @@ describe("messages show", () => {
     expect(atob(message.raw)).toEndWith('"payload":hello}')
   })
 
-  test("says when a message was too large to be kept whole", async () => {
+  test("says when a message was too large to be kept completely", async () => {
     await using rig = await messagesRig()
     const entry = entryOf({ isCut: true }, new TextEncoder().encode('{"whole":"looking"}'))
     const { out } = await rig.runOn(holding(rig.kept, entry), ["show", "--namespace", "billing", "1"])
@@ -166,7 +167,7 @@ describe("messages show", () => {
     expect(out).toContain('and as text:\n{"whole":"looking"}\n')
   })
 
-  test("of a message that is not there, or another namespace's, fails and says so", async () => {
+  test("of an unknown message, or of another namespace's message, fails and says so", async () => {
     await using rig = await messagesRig()
     await rig.send({})
     for (const [namespace, id] of [
@@ -181,13 +182,13 @@ describe("messages show", () => {
     }
   })
 
-  test("nothing in a message or an error reaches the terminal as a command to it", async () => {
+  test("no control characters of a message or an error reach the terminal", async () => {
     await using rig = await messagesRig()
     const hostile = "\u001b[2J\u0007\u009b31m\u202egpj\u2028\r\n\ud800 \u{e0001}"
     const failure = { at: 0, error: hostile }
     const facts = { firstFailure: failure, lastFailure: failure }
     const soundJson = JSON.stringify({ text: `\u007f\u0085${hostile}` })
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not be there.
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: the test looks for exactly these characters.
     const commands = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u2028-\u202e\ud800-\udfff]/
     for (const original of [hostile, soundJson]) {
       const entry = entryOf(facts, new TextEncoder().encode(original))
@@ -208,23 +209,23 @@ describe("messages show", () => {
 describe("messages called wrongly", () => {
   const wrong: Record<string, ReadonlyArray<string>> = {
     "no sub-command": [],
-    "an unknown one": ["lst"],
+    "an unknown sub-command": ["lst"],
     "nobody's": ["show", "1"],
     "ids without a namespace": ["replay", "1"],
-    "a namespace that cannot be": ["list", "--namespace", "a b"],
+    "an invalid namespace": ["list", "--namespace", "a b"],
     "a reserved namespace": ["list", "--namespace", "_internal"],
     "an unknown flag": ["list", "--namespace", "t", "--alll"],
-    "a limit of nothing": ["list", "--namespace", "t", "--limit", "0"],
+    "a limit of zero": ["list", "--namespace", "t", "--limit", "0"],
     "a limit beyond a page": ["list", "--namespace", "t", "--limit", "1001"],
-    "a limit that is no number": ["list", "--namespace", "t", "--limit", "many"],
-    "an argument too many": ["list", "--namespace", "t", "1"],
+    "a limit that is not a number": ["list", "--namespace", "t", "--limit", "many"],
+    "one argument too many": ["list", "--namespace", "t", "1"],
     "nothing to show": ["show", "--namespace", "t"],
     "neither ids nor --all": ["replay", "--namespace", "t"],
     "both ids and --all": ["replay", "--namespace", "t", "--all", "1"],
     "discard --all without --yes": ["discard", "--namespace", "t", "--all"],
   }
   for (const [what, args] of Object.entries(wrong)) {
-    test(`${what}: exit code 2, said on stderr, and the service is not asked`, async () => {
+    test(`${what}: the exit code is 2, stderr says why, and the service gets no request`, async () => {
       const { exitCode, out, err } = await run(["messages", ...args], nowhere)
       expect([exitCode, out]).toEqual([2, ""])
       expect(err).toMatch(
@@ -233,7 +234,7 @@ describe("messages called wrongly", () => {
     })
   }
 
-  test("says what was meant, what is missing, and what --yes is for", async () => {
+  test("suggests the intended flag, names what is missing, and explains --yes", async () => {
     const errOf = async (...args: ReadonlyArray<string>) => (await run(["messages", ...args], nowhere)).err
     expect(await errOf("lst")).toContain("Did you mean list?")
     expect(await errOf("show", "1")).toContain("--namespace")
@@ -242,7 +243,7 @@ describe("messages called wrongly", () => {
 })
 
 describe("messages", () => {
-  test("helps without a service, on stdout", async () => {
+  test("shows its help on stdout without a service", async () => {
     for (const args of [[], ["list"], ["show"], ["replay"], ["discard"]]) {
       const { exitCode, out, err } = await run(["messages", ...args, "--help"], nowhere)
       expect([exitCode, err]).toEqual([0, ""])
@@ -250,7 +251,7 @@ describe("messages", () => {
     }
   })
 
-  test("is also called dlq", async () => {
+  test("has the alias dlq", async () => {
     await using rig = await messagesRig()
     await rig.send({})
     const byAlias = await run(["dlq", "list"], { environmentUrl: rig.url })
@@ -258,7 +259,7 @@ describe("messages", () => {
     expect(byAlias.exitCode).toBe(0)
   })
 
-  test("list shows those of all namespaces unless one is named", async () => {
+  test("list shows the messages of all namespaces unless one is named", async () => {
     await using rig = await messagesRig()
     await rig.send({}, { namespace: "other" })
     const { out } = await rig.run("list")
@@ -270,7 +271,7 @@ describe("messages", () => {
     ])
   })
 
-  test("a broker that is away is told of in one line", async () => {
+  test("an unreachable broker is reported in one line", async () => {
     await using rig = await messagesRig()
     const fail = () => Effect.fail(new BusError({ message: "no broker at nats://h:4222: start one." }))
     const away: Kept = { ...rig.kept, list: fail, find: fail }

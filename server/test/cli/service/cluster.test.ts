@@ -1,4 +1,4 @@
-// `punctual cluster`: what operators see of the nodes and shards, and what it says when no node answers.
+// `punctual cluster`: what operators see of nodes and shards, and what the command says when no node answers.
 import { describe, expect, test } from "bun:test"
 import { problem, requestsTo, rowsOf, run, serviceThatAnswers } from "../CommandFixture.ts"
 
@@ -18,7 +18,7 @@ const answer = {
 }
 
 describe("cluster", () => {
-  test("shows who takes part, who fires what, and how far it lags", async () => {
+  test("shows the nodes, the owner of each shard, and the lag", async () => {
     await using node = await serviceThatAnswers(() => ({ body: answer }))
     const { exitCode, out, err } = await run(["cluster", "--url", node.url])
     expect([exitCode, err]).toEqual([0, ""])
@@ -40,21 +40,21 @@ describe("cluster", () => {
     ])
   })
 
-  test("answers programs with what the node said, asked where the environment says", async () => {
+  test("prints the node's answer for programs, and finds the node by the environment", async () => {
     await using node = await serviceThatAnswers(() => ({ body: answer }))
     const { exitCode, out } = await run(["cluster", "--json"], { environmentUrl: node.url })
     expect(exitCode).toBe(0)
     expect(JSON.parse(out)).toEqual(answer)
   })
 
-  test("never hands a node's name to the terminal as a command", async () => {
+  test("never sends control characters of a node's name to the terminal", async () => {
     const named = { ...answer, nodes: [{ ...answer.nodes[0], node: "\u001b[2Ja" }] }
     await using node = await serviceThatAnswers(() => ({ body: named }))
     const { out } = await run(["cluster", "--url", node.url])
     expect(out).toContain("\\u001b[2Ja")
   })
 
-  test("says what a node refused, in its own words", async () => {
+  test("quotes a node's refusal", async () => {
     await using node = await serviceThatAnswers(() => problem(503, "ownerUnavailable", "It is starting."))
     expect(await run(["cluster", "--url", node.url])).toEqual({
       exitCode: 1,

@@ -1,4 +1,4 @@
-// `punctual namespaces`: settings as an operator says and sees them; secrets go in, and only a new one comes out, once.
+// `punctual namespaces`: how operators set and see settings. Secrets go in. Only a new secret comes out, once.
 import { describe, expect, test } from "bun:test"
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -35,7 +35,7 @@ const putting = async (args: ReadonlyArray<string>, stdin = "") => {
 }
 
 describe("namespaces put", () => {
-  test("sends what was said, and nothing else", async () => {
+  test("sends only the given settings", async () => {
     const calls = [
       [["--max-pending", "5", "--max-in-flight", "6"], { maxPending: 5, maxInFlight: 6 }],
       [["--max-pending", "0"], { maxPending: 0 }],
@@ -58,7 +58,7 @@ describe("namespaces put", () => {
     }
   })
 
-  test("shows what is set now", async () => {
+  test("shows the current settings", async () => {
     const { out } = await putting(["--paused"])
     expect(
       out
@@ -77,7 +77,7 @@ describe("namespaces put", () => {
     ])
   })
 
-  test("reads secrets from a file or from stdin, a line each", async () => {
+  test("reads secrets from a file or from stdin, one a line", async () => {
     using folder = new TemporaryFolder()
     const file = join(folder.path, "secrets")
     writeFileSync(file, `${secret(1)}\n${secret(2)}\n`)
@@ -87,7 +87,7 @@ describe("namespaces put", () => {
     expect(await putting(["--secret-file", "-"])).toMatchObject({ exitCode: 1, sent: [] })
   })
 
-  test("makes a new secret, each time another, and shows it once the service has it", async () => {
+  test("makes a new secret each time, and shows it once the service has it", async () => {
     const made = new Set<unknown>()
     for (const args of [["--json"], ["--json", "--secret", secret(1)]]) {
       const { out, sent } = await putting(["--new-secret", ...args])
@@ -105,13 +105,13 @@ describe("namespaces put", () => {
     expect([refused.exitCode, refused.out, refused.err.includes("whsec_")]).toEqual([1, "", false])
   })
 
-  test("never repeats a secret that is wrong", async () => {
+  test("never repeats a wrong secret", async () => {
     const { exitCode, err, sent } = await putting(["--secret", "whsec_hunter2"])
     expect([exitCode, sent]).toEqual([2, []])
     expect(err).not.toContain("hunter2")
   })
 
-  test("that says nothing, too much, or contradicts itself asks for nothing", async () => {
+  test("without settings, with too many or with contradictions sends no request", async () => {
     const calls = [
       [],
       ["--paused", "--unpaused"],
@@ -152,7 +152,7 @@ describe("namespaces list", () => {
   const paged = () =>
     serviceThatAnswers(({ body }) => ({ body: JSON.parse(body).cursor === "c1" ? pages[1] : pages[0] }))
 
-  test("is a table, one page or all", async () => {
+  test("is a table of one page, or of all pages", async () => {
     await using service = await paged()
     const first = await run(["namespaces", "list", "--url", service.url])
     expect(rowsOf(first.out).map(([name]) => name)).toEqual(["NAMESPACE", "billing"])
@@ -166,7 +166,7 @@ describe("namespaces list", () => {
     expect(all.err).toBe("")
   })
 
-  test("as JSON is the service's page, or with --all an object a line", async () => {
+  test("as JSON is the service's page, or with --all one object a line", async () => {
     await using service = await paged()
     const first = await run(["namespaces", "list", "--json", "--limit", "1", "--url", service.url])
     expect(JSON.parse(first.out)).toEqual(pages[0])

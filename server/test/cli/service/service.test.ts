@@ -1,4 +1,4 @@
-// `punctual status`, `pause`, `resume`, `breakers` and `clock`: what operators ask of a service as a whole.
+// `punctual status`, `pause`, `resume`, `breakers` and `clock`: commands about a service as a whole.
 import { describe, expect, test } from "bun:test"
 import { advanceWithinMs } from "../../../src/cli/service/clock.ts"
 import { longestAdvanceMs } from "../../../src/engine/clock/ClockAdvance.ts"
@@ -8,8 +8,8 @@ import { problem, requestsTo, rowsOf, run, serviceThatAnswers } from "../Command
 const now = "2030-01-01T00:00:00.000Z"
 const since = "2029-12-31T00:00:00.000Z"
 
-describe("the service as a whole", () => {
-  test("says whether timers fire, and what time it is", async () => {
+describe("the whole service", () => {
+  test("says whether timers fire, and its time", async () => {
     const answers = [
       [{ now }, `Timers fire. It is ${now} to the service.\n`],
       [
@@ -29,7 +29,7 @@ describe("the service as a whole", () => {
     }
   })
 
-  test("is paused and resumed", async () => {
+  test("can be paused and resumed", async () => {
     await using service = await serviceThatAnswers(() => ({ body: { now } }))
     for (const args of [["pause"], ["pause", "--reason", "x"], ["resume"], ["resume", "--fire-overdue"]]) {
       expect(await run([...args, "--url", service.url])).toMatchObject({ exitCode: 0 })
@@ -46,7 +46,7 @@ describe("the service as a whole", () => {
 describe("breakers", () => {
   const breaker = { host: "h", namespace: "billing", failures: 9, waiting: 4, probeInMs: 2_500 }
 
-  test("are listed as the node has them", async () => {
+  test("are listed with their node, and the command says if there are more", async () => {
     await using service = await serviceThatAnswers(() => ({
       body: { node: "a", breakers: [breaker], more: true },
     }))
@@ -74,7 +74,7 @@ describe("breakers", () => {
 })
 
 describe("clock advance", () => {
-  /** A clock that comes an hour further with each call, and fires three on the way. */
+  /** A clock that moves one hour with each call, and fires three timers on the way. */
   const slowClock = (startMs: number) => {
     let clockMs = startMs
     return serviceThatAnswers(({ path, body }) => {
@@ -86,7 +86,7 @@ describe("clock advance", () => {
     })
   }
 
-  test("goes on until it is where it was sent, by a duration or to an instant", async () => {
+  test("continues until the clock has moved by the duration, or to the instant", async () => {
     for (const args of [
       ["--by", "2h30m"],
       ["--to", "2030-01-01T02:30:00Z"],
@@ -100,7 +100,7 @@ describe("clock advance", () => {
     }
   })
 
-  test("asks once where it may fire so many, and ends with 1 if that was on the way", async () => {
+  test("with a limit of firings calls once, and ends with 1 if the limit stopped it", async () => {
     await using service = await slowClock(Date.parse(now))
     const args = ["clock", "advance", "--to", "2030-01-01T02:30:00Z", "--max-firings", "3", "--json"]
     const { exitCode, out } = await run([...args, "--url", service.url])
@@ -111,17 +111,17 @@ describe("clock advance", () => {
     expect(requestsTo(service)).toEqual([["/clock/advance", { to: "2030-01-01T02:30:00Z", maxFirings: 3 }]])
   })
 
-  test("waits longer for an answer than a service may take for it", () => {
+  test("waits longer for an answer than the service may need", () => {
     expect(advanceWithinMs).toBeGreaterThan(longestAdvanceMs)
   })
 
-  test("does not ask for ever where nothing moves", async () => {
+  test("ends if the clock does not move", async () => {
     await using service = await serviceThatAnswers(() => ({ body: { now, fired: 0, more: true } }))
     const stuck = await run(["clock", "advance", "--to", "2031-01-01T00:00:00Z", "--url", service.url])
     expect([stuck.exitCode, service.asked.length]).toEqual([1, 2])
   })
 
-  test("is refused by a service whose clock is the system's, and has to be told how far", async () => {
+  test("is refused by a service with the system clock, and needs a distance", async () => {
     await using service = await serviceThatAnswers(() => problem(409, "clockNotManual", "It runs by itself."))
     const refused = await run(["clock", "advance", "--to", "2031-01-01T00:00:00Z", "--url", service.url])
     expect([refused.exitCode, refused.err]).toEqual([1, expect.stringContaining("It runs by itself.")])
@@ -131,7 +131,7 @@ describe("clock advance", () => {
   })
 })
 
-test("the real service is paused, resumed, looked at and moved in time", () =>
+test("the real service can be paused, resumed, inspected and moved in time", () =>
   withService({ clockStartMs: Date.parse(now) }, async ({ url, call }) => {
     const asked = (...args: ReadonlyArray<string>) => run(args, { environmentUrl: url })
     expect((await asked("status")).out).toBe(`Timers fire. It is ${now} to the service.\n`)

@@ -1,5 +1,5 @@
-// What tests of commands on a store itself share: the commands as they are composed in the program, what they said, and
-// a store to run them on that has some of everything in it.
+// Shared by tests of commands on a store: the commands as the program composes them, their output, and a store that
+// contains every kind of row.
 import { Database } from "bun:sqlite"
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -39,17 +39,17 @@ export const storeAt = (url: string): Layer.Layer<StoreServices, { readonly mess
     ? sqliteAt(url.slice("sqlite:".length), { shards })
     : PostgresStore.layer({ url, shards, connections: 4 })
 
-/** Opens the store, does something with it, and closes it again. */
+/** Opens the store, runs the body with it, and closes it again. */
 export const within = <A, E>(url: string, body: Effect.Effect<A, E, StoreServices>): Promise<A> =>
   Effect.runPromise(Effect.scoped(Effect.provide(body, storeAt(url))))
 
-/** Overwrites a page of an index that only a check of the structure reads: removals alone use it. */
+/** Overwrites a page of an index that only removals use. Only a check of the structure reads it. */
 export const damage = (path: string): void => {
   const database = new Database(path)
   const [page] =
     database.query("SELECT rootpage FROM sqlite_schema WHERE name = 'documents_removed'").values()[0] ?? []
   const [pageBytes] = database.query("PRAGMA page_size").values()[0] ?? []
-  // What is in the log would be read instead.
+  // Otherwise SQLite would read the page from the log.
   database.query("PRAGMA wal_checkpoint(TRUNCATE)").values()
   database.close()
   const bytes = readFileSync(path)
@@ -58,13 +58,13 @@ export const damage = (path: string): void => {
 }
 
 export interface Filled {
-  /** Pending, one a day, the first of them a day ago. */
+  /** Pending timers, one for each day. The first was due a day ago. */
   readonly pending: ReadonlyArray<Timer>
 }
 
 const dayMs = 86_400_000
 
-/** `count` pending timers, one that was delivered, one that was cancelled, one that is dead; some tried once. */
+/** `count` pending timers, one delivered, one cancelled and one dead. Some of them had one attempt. */
 export const fill = (url: string, count: number): Promise<Filled> =>
   within(
     url,
@@ -93,7 +93,7 @@ export const fill = (url: string, count: number): Promise<Filled> =>
     }),
   )
 
-/** Names of files that are not there yet. */
+/** Names of files that do not exist yet. */
 export const filesIn = (folder: TemporaryFolder): (() => string) => {
   let names = 0
   return () => join(folder.path, `${++names}.db`)
@@ -102,7 +102,7 @@ export const filesIn = (folder: TemporaryFolder): (() => string) => {
 export const restoredAt = (url: string, ...args: ReadonlyArray<string>): Promise<Ended> =>
   runKeeping("restore", "--store", url, ...args)
 
-/** A backup of a store that was filled. */
+/** A backup of a filled store. */
 export const backupOf = async (fresh: () => string, count: number): Promise<string> => {
   const [path, file] = [fresh(), fresh()]
   await fill(`sqlite:${path}`, count)
@@ -111,7 +111,7 @@ export const backupOf = async (fresh: () => string, count: number): Promise<stri
   return file
 }
 
-/** What is set for the service as a whole. */
+/** The settings of the whole service. */
 export const serviceSettingsIn = (url: string): Promise<ServiceSettings> =>
   within(
     url,

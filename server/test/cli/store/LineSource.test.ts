@@ -1,4 +1,4 @@
-// Lines out of bytes that come in pieces of any size.
+// Splits bytes into lines. The bytes come in pieces of any size.
 import { describe, expect, test } from "bun:test"
 import { Effect } from "effect"
 import { linesOf } from "../../../src/cli/store/LineSource.ts"
@@ -21,14 +21,14 @@ const read = (bytes: Uint8Array, size: number) =>
   )
 
 describe("lines", () => {
-  test("are the same, however they arrive, with a last one that is not ended", async () => {
+  test("are the same for pieces of any size, and the last one needs no line end", async () => {
     const bytes = new TextEncoder().encode("a☂\n\nbb\nlast")
     for (const size of [1, 2, 3, 100]) expect(await read(bytes, size)).toEqual(["a☂", "", "bb", "last"])
     expect(await read(new TextEncoder().encode("a\n"), 1)).toEqual(["a"])
     expect(await read(new Uint8Array(), 1)).toEqual([])
   })
 
-  test("have a bound, and are text", async () => {
+  test("have a maximum length, and must be UTF-8", async () => {
     const long = new Uint8Array(17 * 1024 * 1024).fill(97)
     await expect(read(long, 1024 * 1024)).rejects.toThrow("more than")
     await expect(read(new Uint8Array([0xff, 10]), 1)).rejects.toThrow("cannot be read")

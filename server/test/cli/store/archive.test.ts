@@ -1,4 +1,4 @@
-// `punctual export` and `punctual import`, from one store into another, and what they say when something is in the way.
+// `punctual export` and `punctual import`, from one store into another, and their errors.
 import { describe, expect, test } from "bun:test"
 import { Documents } from "@punctual/documents/Documents"
 import { Context, Effect } from "effect"
@@ -35,7 +35,7 @@ const targetOf = (database: MemoryDatabase): ImportTarget => {
   }
 }
 
-/** In pieces that break lines anywhere. */
+/** Pieces that break lines anywhere. */
 const given = (text: string, more: Partial<LineSource> = {}): LineSource => {
   const bytes = new TextEncoder().encode(text)
   async function* pieces() {
@@ -78,7 +78,7 @@ const sorted = (database: MemoryDatabase) =>
   [...database.contents()].sort((a, b) => (keyOfArchived(a).fireId < keyOfArchived(b).fireId ? -1 : 1))
 
 describe("export and import", () => {
-  test("carry everything from one store into another, in pages", async () => {
+  test("copy everything from one store into another, in pages", async () => {
     const source = filled(1_234)
     const { exitCode, out, err } = await exported(source)
     expect([exitCode, err]).toEqual([
@@ -96,7 +96,7 @@ describe("export and import", () => {
     expect(database.shards.map(({ node }) => node)).toEqual([undefined, undefined, undefined])
   })
 
-  test("say how far they are", async () => {
+  test("report their progress", async () => {
     const source = filled(10_000)
     const { out, err } = await exported(source)
     expect(err).toContain("10,000 lines …\n")
@@ -104,7 +104,7 @@ describe("export and import", () => {
     expect(said).toContain("10,000 lines …\n")
   })
 
-  test("may be run again with the same file", async () => {
+  test("can be repeated with the same file", async () => {
     const { out } = await exported(filled(3))
     const database = makeMemoryDatabase({ shards: 2 })
     await imported(targetOf(database), given(out))
@@ -117,7 +117,7 @@ describe("export and import", () => {
     expect([sorted(database), database.tally]).toEqual(before)
   })
 
-  test("carry what operators have set, secrets sealed as they are, and overwrite none of it", async () => {
+  test("copy settings, with secrets still sealed, and overwrite none", async () => {
     const source = filled(1)
     const settings = {
       webhookSecrets: [{ sealed: "v1.abc", fingerprint: "0123456789abcdef" }],
@@ -147,7 +147,7 @@ describe("export and import", () => {
     expect(again.err).toContain("Imported: 0. Present already: 254. Different in the store: 1.")
   })
 
-  test("settings that cannot be read are left out and named, and all else is in the archive", async () => {
+  test("an export names unreadable settings and leaves them out, and contains everything else", async () => {
     const source = filled(2)
     for (const name of ["a", "bad", "c"]) setIn(source, name, { maxPending: 1 }, 3)
     source.documents.damage(settingsKind, "bad", "{")
@@ -163,7 +163,7 @@ describe("export and import", () => {
     ])
   })
 
-  test("an archive that was written before settings became documents is imported", async () => {
+  test("an archive from before settings became documents can be imported", async () => {
     const lines = [
       { kind: "punctualArchive", version: 1 },
       { kind: "settings", namespace: "shop", updatedAt: 3, settings: { maxPending: 5 } },
@@ -185,7 +185,7 @@ describe("export and import", () => {
     })
   })
 
-  test("of an empty store are an archive, too", async () => {
+  test("of an empty store work, too", async () => {
     const { exitCode, out } = await exported(makeMemoryDatabase({ shards: 1 }))
     expect(exitCode).toBe(0)
     const { exitCode: imports } = await imported(targetOf(makeMemoryDatabase({ shards: 1 })), given(out))
@@ -193,7 +193,7 @@ describe("export and import", () => {
   })
 })
 
-test("an import tells programs what became of the lines", async () => {
+test("an import reports the result of the lines to programs", async () => {
   const from = makeMemoryDatabase({ shards: 2 })
   for (const timerId of ["a", "b"]) put(from, pending({ timerId }))
   const { out } = await exported(from)
@@ -211,7 +211,7 @@ test("an import tells programs what became of the lines", async () => {
 })
 
 describe("export", () => {
-  test("says why a store cannot be opened", async () => {
+  test("say why a store cannot be opened", async () => {
     const openArchive = () => Effect.fail({ message: "There is no store at x." })
     const { exitCode, out, err } = await run(["export"], { parts: { openArchive } })
     expect([exitCode, out, err]).toEqual([1, "", "punctual export: There is no store at x.\n"])
@@ -219,7 +219,7 @@ describe("export", () => {
 })
 
 describe("import", () => {
-  test("names what differs, leaves it, and does the rest", async () => {
+  test("names what differs, does not change it, and imports the rest", async () => {
     const { out } = await exported(filled(3))
     const database = makeMemoryDatabase({ shards: 2 })
     put(database, pending({ timerId: "t-1" }))
@@ -231,7 +231,7 @@ describe("import", () => {
     ])
   })
 
-  test("names the first few that differ, and counts them all", async () => {
+  test("names the first few that differ, and counts all", async () => {
     const { out } = await exported(filled(25))
     const database = makeMemoryDatabase({ shards: 2 })
     for (let index = 0; index < 25; index++) put(database, pending({ timerId: `t-${index}` }))
@@ -241,7 +241,7 @@ describe("import", () => {
     expect(err).toContain("Imported: 2. Present already: 0. Different in the store: 25.")
   })
 
-  test("does not begin with a file that was cut off", async () => {
+  test("does not begin with a truncated file", async () => {
     const { out } = await exported(filled(3))
     const cut = out.split("\n").slice(0, 3).join("\n")
     const database = makeMemoryDatabase({ shards: 1 })
@@ -253,7 +253,7 @@ describe("import", () => {
     expect((await imported(targetOf(database), whole)).exitCode).toBe(0)
   })
 
-  test("tells at the end of a pipe that it was cut off, unless that is meant", async () => {
+  test("reports at the end of a pipe that the input was truncated, unless that is allowed", async () => {
     const { out } = await exported(filled(3))
     const cut = out.split("\n").slice(0, 3).join("\n")
     const database = makeMemoryDatabase({ shards: 1 })
@@ -263,7 +263,7 @@ describe("import", () => {
     expect((await imported(targetOf(database), given(cut), "--partial")).exitCode).toBe(0)
   })
 
-  test("misses lines, knows others by their number, and keeps what came before them", async () => {
+  test("reports missing lines, names a wrong line by its number, and keeps the items before it", async () => {
     const { out } = await exported(filled(3))
     const lines = out.trimEnd().split("\n")
     const missing = lines.filter((_, index) => index !== 2).join("\n")
@@ -282,7 +282,7 @@ describe("import", () => {
     expect(more.err).toContain("nothing may follow")
   })
 
-  test("takes nothing that is no archive", async () => {
+  test("refuses a file that is not an archive", async () => {
     const never: ImportTarget = new Proxy({} as ImportTarget, {
       get: () => {
         throw new Error("the store was used")
@@ -310,7 +310,7 @@ describe("import", () => {
     expect(database.contents()).toEqual([])
   })
 
-  test("stops when a service takes the store over", async () => {
+  test("stops when a service takes over the store", async () => {
     const { out } = await exported(filled(1))
     const target = targetOf(makeMemoryDatabase({ shards: 1 }))
     const lost: ImportTarget = {

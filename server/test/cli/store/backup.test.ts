@@ -1,4 +1,5 @@
-// `punctual backup`: the file has everything that the store had at one instant, and its name only when it is whole.
+// `punctual backup`: the file contains everything that the store had at one instant, and gets its name only when it is
+// complete.
 import { Database } from "bun:sqlite"
 import { afterAll, expect, setDefaultTimeout, test } from "bun:test"
 import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
@@ -23,7 +24,7 @@ const fresh = () => join(folder.path, `${++names}.db`)
 const backedUp = (url: string, ...args: ReadonlyArray<string>) =>
   runKeeping("backup", "--store", url, ...args)
 
-test("the copy has all of it, is sound, stands alone, and is told of", async () => {
+test("the copy is complete, valid and independent of the store, and the command reports it", async () => {
   const [path, file] = [fresh(), fresh()]
   await fill(`sqlite:${path}`, 50)
   const beforeMs = Date.now()
@@ -47,7 +48,7 @@ test("the copy has all of it, is sound, stands alone, and is told of", async () 
   expect(readdirSync(folder.path).filter((name) => name.includes("partial"))).toEqual([])
 })
 
-test("only the owner may read a backup, also while it is made; one that is replaced keeps its mode", async () => {
+test("only the owner can read a backup, also while it is made; a replaced backup keeps its mode", async () => {
   const [path, file, replaced, half] = [fresh(), fresh(), fresh(), fresh()]
   await fill(`sqlite:${path}`, 1)
   chmodSync(path, 0o644)
@@ -64,7 +65,7 @@ test("only the owner may read a backup, also while it is made; one that is repla
   expect(modes).toEqual(["600", "640", "600"])
 })
 
-test("a service may run on the store, and what it has just committed is in the copy", async () => {
+test("a backup works while a service runs on the store, and contains the latest commits", async () => {
   const [path, file] = [fresh(), fresh()]
   await fill(`sqlite:${path}`, 3)
   const ended = await Effect.runPromise(
@@ -76,7 +77,7 @@ test("a service may run on the store, and what it has just committed is in the c
   expect([ended.exitCode, ended.out]).toEqual([0, expect.stringContaining("3 pending timers")])
 })
 
-test("a file that is there is left alone, unless it is to be replaced", async () => {
+test("an existing file stays unchanged, unless it is to be replaced", async () => {
   const [path, file] = [fresh(), fresh()]
   await fill(`sqlite:${path}`, 1)
   writeFileSync(file, "mine")
@@ -86,14 +87,14 @@ test("a file that is there is left alone, unless it is to be replaced", async ()
   expect(readSqliteContents(file).pending).toHaveLength(1)
 })
 
-test("the store is not copied over itself", async () => {
+test("a backup never overwrites its own store", async () => {
   const path = fresh()
   await fill(`sqlite:${path}`, 1)
   const { exitCode, err } = await backedUp(`sqlite:${path}`, path, "--force")
   expect([exitCode, err]).toEqual([1, expect.stringContaining("is the store itself")])
 })
 
-test("a copy that fails leaves nothing under the file's name", async () => {
+test("a failed backup leaves nothing under the file's name", async () => {
   const [path, file] = [fresh(), fresh()]
   await fill(`sqlite:${path}`, 3_000)
   const bytes = readFileSync(path)
@@ -106,7 +107,7 @@ test("a copy that fails leaves nothing under the file's name", async () => {
   ).toEqual([])
 })
 
-test("a store that is not there is not made, nor a folder for the copy", async () => {
+test("a backup of a missing store creates neither the store nor a folder", async () => {
   const [path, file] = [fresh(), fresh()]
   const none = await backedUp(`sqlite:${path}`, file)
   expect([none.exitCode, none.err]).toEqual([1, expect.stringContaining("There is no store at")])
@@ -116,7 +117,7 @@ test("a store that is not there is not made, nor a folder for the copy", async (
   expect([nowhere.exitCode, nowhere.err]).toEqual([1, expect.stringContaining("there is no folder")])
 })
 
-test("a place where nothing can be written is named, and not the store", async () => {
+test("if the target cannot be written, the error names the target and not the store", async () => {
   const path = fresh()
   await fill(`sqlite:${path}`, 1)
   const { exitCode, out, err } = await backedUp(`sqlite:${path}`, "/proc/backup.db")
@@ -125,16 +126,16 @@ test("a place where nothing can be written is named, and not the store", async (
   expect(err).not.toContain(path)
 })
 
-test("on PostgreSQL it names the means", async () => {
+test("on PostgreSQL the command names the right tool", async () => {
   const { exitCode, err } = await backedUp("postgres://u@127.0.0.1:1/db", fresh())
   expect([exitCode, err]).toEqual([1, expect.stringMatching(/pg_dump.*punctual export/)])
 })
 
-test("a file is asked for", async () => {
+test("the file argument is required", async () => {
   expect((await backedUp("sqlite:a.db")).exitCode).toBe(2)
 })
 
-test("long work says how far it is, and one that is stopped leaves nothing behind", async () => {
+test("a long backup reports progress, and leaves nothing behind when it is stopped", async () => {
   const [path, file] = [fresh(), fresh()]
   writeFileSync(path, Buffer.alloc(4_096))
   const said = Promise.withResolvers<string>()

@@ -1,5 +1,5 @@
-// Commands on a damaged store: all of them say that it is damaged and how to restore it, none changes it, and what they
-// say works.
+// Commands on a damaged store. Each says that the store is damaged and how to restore it. None changes the store. The
+// advice that they give works.
 import { Database } from "bun:sqlite"
 import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test"
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
@@ -9,7 +9,7 @@ import { readSqliteContents } from "../../../testkit/SqliteContents.ts"
 import { TemporaryFolder } from "../../../testkit/TemporaryFolder.ts"
 import { backupOf, filesIn, fill, restoredAt, runKeeping } from "./KeptStoreRig.ts"
 
-// Threads start slowly on a machine that is busy with other tests.
+// Threads start slowly while other tests use the machine.
 setDefaultTimeout(30_000)
 
 const folder = new TemporaryFolder()
@@ -29,7 +29,7 @@ const filesOf = (path: string): ReadonlyArray<string> =>
 
 describe("on a damaged store", () => {
   for (const damage of unreadable) {
-    test(`doctor, backup and migrate say so, and leave it as it is: ${damage.name}`, async () => {
+    test(`doctor, backup and migrate report the damage and do not change the store: ${damage.name}`, async () => {
       const path = fresh()
       await fill(`sqlite:${path}`, 2)
       const left = damageFile(path, damage)
@@ -47,7 +47,7 @@ describe("on a damaged store", () => {
     })
   }
 
-  test(`doctor finds it if it can still be read: ${unwritable.name}`, async () => {
+  test(`doctor finds the damage if the store can still be read: ${unwritable.name}`, async () => {
     const path = fresh()
     await fill(`sqlite:${path}`, 2)
     damageFile(path, unwritable)
@@ -56,7 +56,7 @@ describe("on a damaged store", () => {
   })
 
   for (const damage of [...unreadable, unwritable]) {
-    test(`restore puts a backup in its place, and keeps it: ${damage.name}`, async () => {
+    test(`restore replaces the store by a backup, and keeps the damaged store: ${damage.name}`, async () => {
       const file = await backupOf(fresh, 3)
       const path = fresh()
       await fill(`sqlite:${path}`, 1)
@@ -70,7 +70,7 @@ describe("on a damaged store", () => {
   }
 })
 
-describe("on a file that is no store", () => {
+describe("on a file that is not a store", () => {
   const cases: ReadonlyArray<readonly [string, (path: string) => void, string]> = [
     [
       "a text",
@@ -90,7 +90,7 @@ describe("on a file that is no store", () => {
   ]
 
   for (const [name, make, said] of cases) {
-    test(`doctor, backup and migrate say what it is, and leave it as it is: ${name}`, async () => {
+    test(`doctor, backup and migrate say what the file is, and do not change it: ${name}`, async () => {
       const path = fresh()
       make(path)
       const before = readFileSync(path)
@@ -105,7 +105,7 @@ describe("on a file that is no store", () => {
 })
 
 describe("the log of a store whose file is empty or missing", () => {
-  /** A log with a commit of another store in it, which SQLite would play back into any file. */
+  /** A log with a commit of another store. SQLite would apply it to any file. */
   const logOfAnother = async (): Promise<Buffer> => {
     const path = fresh()
     await fill(`sqlite:${path}`, 1)

@@ -1,4 +1,4 @@
-// `punctual doctor`: what it counts, what it calls wrong, and what it leaves at a remark.
+// `punctual doctor`: what it counts, what it calls a problem, and what is only a remark.
 import { Database } from "bun:sqlite"
 import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test"
 import { writeFileSync } from "node:fs"
@@ -16,7 +16,7 @@ import { TemporaryFolder } from "../../../testkit/TemporaryFolder.ts"
 import { outcomeOf } from "../../../testkit/timers.ts"
 import { damage, fill, runKeeping, storeAt, within } from "./KeptStoreRig.ts"
 
-// Threads start slowly on a machine that is busy with other tests.
+// Threads start slowly while other tests use the machine.
 setDefaultTimeout(30_000)
 
 const examined = (url: string, ...args: ReadonlyArray<string>) =>
@@ -41,9 +41,9 @@ interface Found {
 }
 
 interface StoreUnderTest {
-  /** Where a store may be made. */
+  /** A place for a new store. */
   readonly url: () => string
-  /** Changes the rows past the store. */
+  /** Changes the rows without the store. */
   readonly edit: (url: string, sql: string) => Promise<void>
   readonly tallyTable: string
   readonly deadTable: string
@@ -55,7 +55,7 @@ interface StoreUnderTest {
 
 const lawsOfDoctor = (store: StoreUnderTest): void => {
   const { url: fresh, edit, tallyTable, deadTable, otherUuid, damagedSpec } = store
-  test("counts what there is, by shard, and names what is overdue and what is dead", async () => {
+  test("counts all rows by shard, and names overdue timers and dead letters", async () => {
     const url = fresh()
     await fill(url, 30)
     const { exitCode, found } = await asJson(url)
@@ -75,7 +75,7 @@ const lawsOfDoctor = (store: StoreUnderTest): void => {
     expect(out).toMatch(/Overdue: 1\. The worst:\nNAMESPACE .*\nshop +t-0 .* 1 d/)
   })
 
-  test("shows the worst first, with what was said at the last attempt", async () => {
+  test("shows the worst first, with the result of the last attempt", async () => {
     const url = fresh()
     const { pending } = await fill(url, 2)
     const [overdue] = pending
@@ -96,7 +96,7 @@ const lawsOfDoctor = (store: StoreUnderTest): void => {
     expect((await examined(url)).out).toContain("refused\\u001b[31m")
   })
 
-  test("runs beside a service, and changes nothing", async () => {
+  test("works while a service runs, and changes nothing", async () => {
     const url = fresh()
     await fill(url, 3)
     const beside = await Effect.runPromise(
@@ -108,7 +108,7 @@ const lawsOfDoctor = (store: StoreUnderTest): void => {
     expect([beside.exitCode, beside.found.counts.pending]).toEqual([0, 3])
   })
 
-  test("calls a tally wrong that its rows do not bear out, and names the shard", async () => {
+  test("reports a tally that does not match its rows, and names the shard", async () => {
     const url = fresh()
     await fill(url, 12)
     await edit(url, `UPDATE ${tallyTable} SET created = created + 1 WHERE shard = 2`)
@@ -121,7 +121,7 @@ const lawsOfDoctor = (store: StoreUnderTest): void => {
     expect((await examined(url)).out).toContain("Something is wrong with the store.")
   })
 
-  test("calls it wrong when timers are gone that nothing has ended", async () => {
+  test("reports timers that are missing although nothing ended them", async () => {
     const url = fresh()
     await fill(url, 12)
     await edit(url, "DELETE FROM timers WHERE timer_id = 't-5'")
@@ -184,7 +184,7 @@ const lawsOfDoctor = (store: StoreUnderTest): void => {
     ])
   })
 
-  test("leaves it at a remark that a store is paused", async () => {
+  test("only remarks that a store is paused", async () => {
     const url = fresh()
     await fill(url, 1)
     await within(
@@ -205,7 +205,7 @@ const lawsOfDoctor = (store: StoreUnderTest): void => {
     )
   })
 
-  test("calls settings wrong that cannot be read, be they no JSON or no settings, and names them", async () => {
+  test("reports and names settings that cannot be read, whether they are invalid JSON or invalid settings", async () => {
     const url = fresh()
     await fill(url, 1)
     await within(
@@ -246,7 +246,7 @@ const lawsOfDoctor = (store: StoreUnderTest): void => {
     expect(found.counts).toEqual({ pending: 14, delivered: 1, cancelled: 1, dead: 1 })
   })
 
-  test("shows an overdue timer whose attempts cannot be read without them", async () => {
+  test("shows an overdue timer whose attempts cannot be read without its attempts", async () => {
     const url = fresh()
     await fill(url, 1)
     await edit(url, "UPDATE timers SET last_attempt = '[' WHERE timer_id = 't-0'")
@@ -275,14 +275,14 @@ describe("punctual doctor on SQLite", () => {
     },
   })
 
-  test("makes no file where there is none", async () => {
+  test("creates no file where there is none", async () => {
     const url = fresh()
     const { exitCode, err } = await examined(url)
     expect([exitCode, err]).toEqual([1, expect.stringContaining("There is no store at")])
     expect(await Bun.file(pathOf(url)).exists()).toBe(false)
   })
 
-  test("calls a damaged file wrong, and counts what can be read", async () => {
+  test("reports a damaged file, and counts what can be read", async () => {
     const url = fresh()
     await fill(url, 5)
     damage(pathOf(url))
@@ -291,14 +291,14 @@ describe("punctual doctor on SQLite", () => {
     expect(found.problems).toContainEqual(expect.stringContaining("The store is damaged"))
   })
 
-  test("a file that cannot be read at all is told of in a sentence", async () => {
+  test("reports a file that cannot be read at all in one sentence", async () => {
     const url = fresh()
     writeFileSync(pathOf(url), "no database".repeat(1_000))
     const { exitCode, err } = await examined(url)
     expect([exitCode, err]).toEqual([1, expect.stringContaining("is not an SQLite database")])
   })
 
-  test("sees a body that is missing, which the file's structure does not tell", async () => {
+  test("finds a missing body, which the structure of the file does not show", async () => {
     const url = fresh()
     await fill(url, 3)
     const database = new Database(pathOf(url))
@@ -311,7 +311,7 @@ describe("punctual doctor on SQLite", () => {
     ])
   })
 
-  test("sees a body that belongs to no timer", async () => {
+  test("finds a body that belongs to no timer", async () => {
     const url = fresh()
     await fill(url, 3)
     const database = new Database(pathOf(url))
@@ -358,7 +358,7 @@ describePostgres("installed", "punctual doctor on PostgreSQL", () => {
     },
   })
 
-  test("makes no schema where there is none", async () => {
+  test("creates no schema where there is none", async () => {
     const { exitCode, err } = await examined(server().database().url)
     expect([exitCode, err]).toEqual([1, expect.stringContaining("There is no store in")])
   })
@@ -370,7 +370,7 @@ describePostgres("installed", "punctual doctor on PostgreSQL", () => {
   })
 })
 
-describe("what is wrong, and what is not", () => {
+describe("problems and remarks", () => {
   const report = (
     tally: Partial<Tally>,
     rows: Partial<ShardRows>,
@@ -396,7 +396,7 @@ describe("what is wrong, and what is not", () => {
     ...more,
   })
 
-  test("armings that began are pending or have ended", () => {
+  test("every arming that began is pending or has ended", () => {
     const tally = {
       created: 9,
       rearmed: 2,
@@ -418,14 +418,14 @@ describe("what is wrong, and what is not", () => {
     }
   })
 
-  test("history that was pruned is not missing, and more than was counted is too much", () => {
+  test("pruned history is not missing, and more rows than the tally has are a problem", () => {
     const tally = { created: 5, delivered: 3, cancelled: 2 }
     expect(diagnose(report(tally, {})).problems).toEqual([])
     expect(diagnose(report(tally, { delivered: 4 })).problems).toHaveLength(1)
     expect(diagnose(report(tally, { cancelled: 3 })).problems).toHaveLength(1)
   })
 
-  test("clocks that differ by more than a second are worth a remark", () => {
+  test("clocks that differ by more than a second cause a remark", () => {
     expect(diagnose(report({}, {}, { clockOffsetMs: 900 })).remarks).toEqual([])
     expect(diagnose(report({}, {}, { clockOffsetMs: -1_900 })).remarks).toEqual([
       expect.stringContaining("1.9 s behind the database's"),

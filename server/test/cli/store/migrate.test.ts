@@ -1,4 +1,4 @@
-// `punctual migrate`: from which version to which, whatever there was before, and nothing twice.
+// `punctual migrate`: it names the old and the new version, works from every earlier state, and does nothing twice.
 import { Database } from "bun:sqlite"
 import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test"
 import { existsSync } from "node:fs"
@@ -20,13 +20,13 @@ const migrated = (url: string, ...args: ReadonlyArray<string>) =>
 interface StoreUnderTest {
   readonly url: () => string
   readonly newest: number
-  /** As a program of another version would have left it. */
+  /** Leaves the store as a program of another version would. */
   readonly setVersion: (url: string, version: number) => Promise<void>
   readonly versionOf: (url: string) => Promise<number>
 }
 
 const lawsOfMigrate = ({ url: fresh, newest, setVersion, versionOf }: StoreUnderTest): void => {
-  test("a store is made where there is none, and then there is nothing to do", async () => {
+  test("migrate creates a missing store, and a second migrate has nothing to do", async () => {
     const url = fresh()
     const check = await migrated(url, "--check")
     expect([check.exitCode, check.out]).toEqual([1, expect.stringContaining("would make it")])
@@ -36,11 +36,11 @@ const lawsOfMigrate = ({ url: fresh, newest, setVersion, versionOf }: StoreUnder
     const again = await migrated(url)
     expect([again.exitCode, again.out]).toEqual([0, expect.stringContaining("nothing to do")])
     expect((await migrated(url, "--check")).exitCode).toBe(0)
-    // It is a store like any other.
+    // The new store works like any other.
     await fill(url, 1)
   })
 
-  test("a schema that is newer is refused", async () => {
+  test("migrate refuses a newer schema", async () => {
     const url = fresh()
     await migrated(url)
     await setVersion(url, newest + 1)
@@ -78,7 +78,7 @@ describe("punctual migrate on SQLite", () => {
     },
   })
 
-  /** As the first version of the program made it, with another number of shards than is set now. */
+  /** As the first version of the program made it, with another number of shards than the current setting. */
   const asVersionOne = (url: string) =>
     editing(url, (database) => {
       database.run("PRAGMA journal_mode = WAL")
@@ -91,7 +91,7 @@ describe("punctual migrate on SQLite", () => {
       }
     })
 
-  test("an older schema is brought up to date, step by step, and keeps its shards", async () => {
+  test("migrate updates an older schema step by step, and keeps its shards", async () => {
     const url = fresh()
     asVersionOne(url)
     const check = await migrated(url, "--check", "--json")
@@ -108,12 +108,12 @@ describe("punctual migrate on SQLite", () => {
     expect(editing(url, (database) => database.query("SELECT count(*) FROM shards").values())).toEqual([[3]])
   })
 
-  test("a store in use is left to whoever uses it", async () => {
+  test("migrate does not touch a store that is in use", async () => {
     const url = fresh()
     const ended = await Effect.runPromise(
       Effect.gen(function* () {
         yield* Layer.build(storeAt(url))
-        // An older program's, as it seems.
+        // The store looks as if an older program made it.
         yield* Effect.sync(() =>
           editing(url, (database) => {
             database.run("DROP TABLE documents")
@@ -128,7 +128,7 @@ describe("punctual migrate on SQLite", () => {
     expect([ended.exitCode, ended.err]).toEqual([1, expect.stringContaining("another process is using it")])
   })
 
-  test("a check makes nothing", async () => {
+  test("migrate --check creates nothing", async () => {
     const url = fresh()
     await migrated(url, "--check")
     expect([existsSync(pathOf(url)), existsSync(`${pathOf(url)}.lock`)]).toEqual([false, false])
@@ -152,7 +152,7 @@ describePostgres("installed", "punctual migrate on PostgreSQL", () => {
     },
   })
 
-  test("nodes that run keep running: the schema is checked and migrated beside them", async () => {
+  test("migrate works while nodes run, and the nodes keep running", async () => {
     const { url } = server().database()
     const beside = await Effect.runPromise(
       Effect.gen(function* () {

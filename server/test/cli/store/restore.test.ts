@@ -1,5 +1,5 @@
-// `punctual restore`: a backup takes the place of a store, what was there is kept, nothing fires before it was said what
-// becomes of what fell due meanwhile, and whatever is broken off can be run again.
+// `punctual restore`: a backup replaces a store. The old store is kept. Nothing fires until the operator says what
+// happens to overdue timers. A restore that was interrupted can be repeated.
 import { Database } from "bun:sqlite"
 import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test"
 import {
@@ -37,7 +37,7 @@ const leftovers = (path: string) =>
   readdirSync(folder.path).filter((name) => name.startsWith(`${basename(path)}.restoring`))
 
 describe("punctual restore", () => {
-  test("puts everything back, under epochs above all that were claimed, and leaves it paused", async () => {
+  test("restores everything, under epochs above all claimed ones, and leaves the store paused", async () => {
     const file = await backupOf(fresh, 20)
     const path = fresh()
     const { exitCode, out, err } = await restored(path, file)
@@ -51,11 +51,11 @@ describe("punctual restore", () => {
     expect(leftovers(path)).toEqual([])
     const { pause } = await serviceSettingsIn(`sqlite:${path}`)
     expect(pause).toMatchObject({ kind: "restored", reason: expect.stringContaining("from a backup of") })
-    // Since the backup was made nobody can have fired anything: that time counts against no timer.
+    // No timer can have fired since the backup was made. That time does not count against timers.
     expect(pause?.sinceMs).toBeLessThan(Date.now())
   })
 
-  test("a store that is there is replaced only by force, and kept with what its log still held", async () => {
+  test("replaces an existing store only with --force, and keeps that store with the contents of its log", async () => {
     const file = await backupOf(fresh, 5)
     const path = fresh()
     await fill(`sqlite:${path}`, 7)
@@ -71,10 +71,10 @@ describe("punctual restore", () => {
     expect(Math.min(...epochsIn(path))).toBeGreaterThan(Math.max(...epochsIn(kept)))
   })
 
-  test("a log that a killed service has left does not reach the new store", async () => {
+  test("does not apply the log of a killed service to the new store", async () => {
     const file = await backupOf(fresh, 5)
     const path = fresh()
-    // What a kill leaves: a file, and a log with commits that are not in it.
+    // A kill leaves a file, and a log with commits that are not in the file.
     const killed = fresh()
     await fill(`sqlite:${killed}`, 3)
     const live = new Database(killed)
@@ -91,7 +91,7 @@ describe("punctual restore", () => {
     expect(readSqliteContents(path)).toEqual(readSqliteContents(file))
   })
 
-  test("whoever has the old store open keeps it, and whoever is reading it is waited for", async () => {
+  test("processes that have the old store open keep it, and restore fails during a running read", async () => {
     const file = await backupOf(fresh, 5)
     const path = fresh()
     await fill(`sqlite:${path}`, 3)
@@ -108,7 +108,7 @@ describe("punctual restore", () => {
     reader.run("COMMIT")
     const { exitCode, err } = await restored(path, file, "--force")
     expect(exitCode).toBe(0)
-    // Its log was moved into the file that is kept, and is not found beside the new one.
+    // The old log was moved into the kept file, and is not beside the new file.
     const kept = new Database(/before is (\S+)\.\n/.exec(err)?.[1] ?? "", { readonly: true })
     expect(kept.query("SELECT DISTINCT attempts FROM timers").values()).toEqual([[10]])
     kept.close()
@@ -118,7 +118,7 @@ describe("punctual restore", () => {
     expect(readSqliteContents(path)).toEqual(readSqliteContents(file))
   })
 
-  test("a store in use is in the way, whatever force is asked for", async () => {
+  test("fails if the store is in use, even with --force", async () => {
     const file = await backupOf(fresh, 1)
     const path = fresh()
     const ended = await within(
@@ -128,7 +128,7 @@ describe("punctual restore", () => {
     expect([ended.exitCode, ended.err]).toEqual([1, expect.stringContaining("A service runs on")])
   })
 
-  test("what is no backup, is damaged, or is newer than the program, is refused and nothing is touched", async () => {
+  test("refuses a file that is not a backup, is damaged, or is newer than the program, and changes nothing", async () => {
     const good = await backupOf(fresh, 3)
     const path = fresh()
     await fill(`sqlite:${path}`, 1)
@@ -160,7 +160,7 @@ describe("punctual restore", () => {
     expect(leftovers(path)).toEqual([])
   })
 
-  test("a plain copy of a store's file will do, of an older schema too, and is dated by what is in it", async () => {
+  test("accepts a plain copy of a store's file, also of an older schema, and dates it by its contents", async () => {
     const source = fresh()
     await fill(`sqlite:${source}`, 2)
     const database = new Database(source)
@@ -182,7 +182,7 @@ describe("punctual restore", () => {
     expect(existsSync(source)).toBe(true)
   })
 
-  test("may be read by whoever might read the store that it replaces, else the backup", async () => {
+  test("gives the new store the mode of the store that it replaces, or else of the backup", async () => {
     const file = await backupOf(fresh, 1)
     const [path, there] = [fresh(), fresh()]
     await fill(`sqlite:${there}`, 1)
@@ -193,7 +193,7 @@ describe("punctual restore", () => {
     expect([path, there].map((store) => statSync(store).mode & 0o777)).toEqual([0o600, 0o640])
   })
 
-  test("what has been left by a restore that was killed is in nobody's way", async () => {
+  test("works after an earlier restore was killed", async () => {
     const file = await backupOf(fresh, 2)
     const path = fresh()
     for (const ending of ["", "-wal", "-shm", ".lock"]) writeFileSync(`${path}.restoring${ending}`, "half")
@@ -201,12 +201,12 @@ describe("punctual restore", () => {
     expect(leftovers(path)).toEqual([])
   })
 
-  test("on PostgreSQL it names the means", async () => {
+  test("on PostgreSQL names the right tool", async () => {
     const ended = await restoredAt("postgres://u@127.0.0.1:1/db", fresh())
     expect([ended.exitCode, ended.err]).toEqual([1, expect.stringContaining("pg_restore")])
   })
 
-  test("is told how it is to be called", async () => {
+  test("explains its usage", async () => {
     const path = fresh()
     const wrong: ReadonlyArray<readonly [ReadonlyArray<string>, RegExp]> = [
       [[], /Name the backup/],

@@ -1,5 +1,5 @@
-// What becomes of timers that fell due before a restore: they fire, are dead letters, or are cancelled, on either store,
-// and nothing fires before all of them are.
+// What happens to timers that were overdue before a restore: they fire, become dead letters, or are cancelled, on
+// either store. Nothing fires before all of them are settled.
 import { Database } from "bun:sqlite"
 import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test"
 import { Effect, Layer } from "effect"
@@ -43,15 +43,15 @@ const stateOf = (url: string, state: "pending" | "dead" | "cancelled") =>
   )
 
 interface StoreUnderTest {
-  /** A store as a restore leaves it, with one timer due a day ago, and `count - 1` from now on. */
+  /** A store as a restore leaves it, with one timer due a day ago and `count - 1` due from now on. */
   readonly restoredStore: (count: number) => Promise<string>
 }
 
 const lawsOfSettling = ({ restoredStore }: StoreUnderTest): void => {
-  test("fire: they stay as they are, and nothing is paused any more", async () => {
+  test("fire: the timers stay as they are, and the store is not paused any more", async () => {
     const url = await restoredStore(5)
     const { exitCode, out } = await restoredAt(url, "--due-before", "now", "fire")
-    // One was due a day ago, the next was due when it was made.
+    // One timer was due a day ago. The next was due when it was created.
     expect([exitCode, out]).toEqual([
       0,
       expect.stringMatching(/^2 timers that were due before .* fire when the service starts/),
@@ -62,7 +62,7 @@ const lawsOfSettling = ({ restoredStore }: StoreUnderTest): void => {
     expect(pastPauses).toHaveLength(1)
   })
 
-  test("dead: they are dead letters with the reason, and the others are pending", async () => {
+  test("dead: the timers become dead letters with the reason, and the others stay pending", async () => {
     const url = await restoredStore(5)
     const { exitCode, out } = await restoredAt(url, "--due-before", "now", "dead", "--json")
     expect([exitCode, JSON.parse(out)]).toMatchObject([
@@ -82,7 +82,7 @@ const lawsOfSettling = ({ restoredStore }: StoreUnderTest): void => {
     expect((await serviceSettingsIn(url)).pause).toBeUndefined()
   })
 
-  test("discard: they are cancelled, up to the instant that is named and no further", async () => {
+  test("discard: the timers are cancelled, up to the given instant and no further", async () => {
     const url = await restoredStore(5)
     const hourAgo = new Date(Date.now() - 3_600_000).toISOString()
     const { exitCode } = await restoredAt(url, "--due-before", hourAgo, "discard")
@@ -94,7 +94,7 @@ const lawsOfSettling = ({ restoredStore }: StoreUnderTest): void => {
     expect(cancelled).toContain("t-0")
   })
 
-  test("it is said once: a store that was not restored, or was settled, is left alone", async () => {
+  test("a store that was not restored, or is already settled, is not changed", async () => {
     const url = await restoredStore(2)
     expect((await restoredAt(url, "--due-before", "now", "fire")).exitCode).toBe(0)
     const again = await restoredAt(url, "--due-before", "now", "discard")
@@ -104,7 +104,7 @@ const lawsOfSettling = ({ restoredStore }: StoreUnderTest): void => {
     expect((await stateOf(url, "pending")).items).toHaveLength(0)
   })
 
-  test("what breaks off is run again, and the store stays paused until it is through", async () => {
+  test("an interrupted command can be repeated, and the store stays paused until the work is complete", async () => {
     const url = await restoredStore(2)
     await within(
       url,
@@ -146,7 +146,7 @@ const lawsOfSettling = ({ restoredStore }: StoreUnderTest): void => {
     expect((await serviceSettingsIn(url)).pause).toBeUndefined()
   })
 
-  test("a service that runs on the store is in the way", async () => {
+  test("the command fails while a service runs on the store", async () => {
     const url = await restoredStore(2)
     const ended = await Effect.runPromise(
       Effect.gen(function* () {
@@ -167,7 +167,7 @@ const lawsOfSettling = ({ restoredStore }: StoreUnderTest): void => {
   })
 }
 
-describe("what becomes of what fell due, on SQLite", () => {
+describe("overdue timers after a restore, on SQLite", () => {
   lawsOfSettling({
     restoredStore: async (count) => {
       const file = await backupOf(fresh, count)
@@ -178,7 +178,7 @@ describe("what becomes of what fell due, on SQLite", () => {
   })
 
   for (const fate of ["dead", "discard"]) {
-    test(`${fate}: a timer that cannot be read stays as it is, and holds up no other`, async () => {
+    test(`${fate}: a timer that cannot be read stays as it is, and does not stop the others`, async () => {
       const path = fresh()
       const file = await backupOf(fresh, 5)
       expect((await restored(path, file)).exitCode).toBe(0)
@@ -195,7 +195,7 @@ describe("what becomes of what fell due, on SQLite", () => {
     })
   }
 
-  test("can be said with the file", async () => {
+  test("the restore command itself can settle them", async () => {
     const file = await backupOf(fresh, 4)
     const path = fresh()
     const { exitCode, out, err } = await restored(path, file, "--due-before", "now", "dead")
@@ -220,7 +220,7 @@ describe("what becomes of what fell due, on SQLite", () => {
   })
 })
 
-describePostgres("installed", "what becomes of what fell due, on PostgreSQL", () => {
+describePostgres("installed", "overdue timers after a restore, on PostgreSQL", () => {
   const server = serverForTests("installed")
   lawsOfSettling({
     restoredStore: async (count) => {

@@ -1,4 +1,4 @@
-// What commands make of rows that cannot be read: `punctual export` leaves them out, names them and ends with 1.
+// What commands do with rows that cannot be read: `punctual export` leaves them out, names them and ends with 1.
 import { Database } from "bun:sqlite"
 import { describe, expect, setDefaultTimeout, test } from "bun:test"
 import { join } from "node:path"
@@ -9,10 +9,10 @@ import { TemporaryFolder } from "../../../testkit/TemporaryFolder.ts"
 import { run } from "../CommandFixture.ts"
 import { fill, keeping } from "./KeptStoreRig.ts"
 
-// Threads start slowly on a machine that is busy with other tests.
+// Threads start slowly while other tests use the machine.
 setDefaultTimeout(30_000)
 
-/** Of a store that was filled with three pending timers, one delivered, one cancelled, one dead. */
+/** Checks a store that was filled with three pending timers, one delivered, one cancelled and one dead. */
 const expectRest = async (url: string, missing: ReadonlyArray<string>): Promise<void> => {
   const { exitCode, out, err } = await run(["export", "--store", url], {
     parts: { openArchive: keeping.archive },
@@ -29,7 +29,7 @@ const expectRest = async (url: string, missing: ReadonlyArray<string>): Promise<
 }
 
 describe("on SQLite", () => {
-  test("an export leaves out what cannot be read, bodies that are missing included, and names it", async () => {
+  test("an export leaves out unreadable rows and rows with missing bodies, and names them", async () => {
     using folder = new TemporaryFolder()
     const path = join(folder.path, "store.db")
     await fill(`sqlite:${path}`, 3)
@@ -48,7 +48,7 @@ describe("on SQLite", () => {
 describePostgres("installed", "on PostgreSQL", () => {
   const server = serverForTests("installed")
 
-  test("an export leaves out what cannot be read, and names it", async () => {
+  test("an export leaves out unreadable rows, and names them", async () => {
     const { url, schema } = server().database()
     await fill(url, 3)
     {

@@ -1,4 +1,4 @@
-// `punctual dead`: what becomes of dead letters by hand, and what is asked of the service for it.
+// `punctual dead`: what operators can do with dead letters, and the requests that the service gets for it.
 import { describe, expect, test } from "bun:test"
 import { Effect } from "effect"
 import type { Delivery } from "../../../src/ports/Deliverer.ts"
@@ -9,10 +9,10 @@ import { requestsTo, rowsOf, run, serviceThatAnswers } from "../CommandFixture.t
 const dead = (url: string, ...args: ReadonlyArray<string>) => run(["dead", ...args], { environmentUrl: url })
 
 const now = "2030-01-01T00:00:00.000Z"
-/** Those that are dead when it is `now`. */
+/** The bound for dead letters that exist at `now`. */
 const untilNow = "2030-01-01T00:00:00.001Z"
 
-/** A service that has so many dead letters, and answers each call that disposes of some with the next of these. */
+/** A service with this many dead letters. It answers each replay or discard with the next of these answers. */
 const serviceWith = (count: number, answers: ReadonlyArray<object>, capped = false) => {
   let answered = 0
   return serviceThatAnswers(({ path }) => {
@@ -22,12 +22,12 @@ const serviceWith = (count: number, answers: ReadonlyArray<object>, capped = fal
   })
 }
 
-/** What a service was asked to do. */
+/** The replays and discards that a service got. */
 const disposals = (service: Parameters<typeof requestsTo>[0]) =>
   requestsTo(service).flatMap(([path, fields]) => (/replay|discard/.test(path) ? [fields] : []))
 
 describe("dead replay", () => {
-  test("takes one, those that match, or all, as many as there are when it begins", async () => {
+  test("replays one, those that match, or all, but only those that are dead when it begins", async () => {
     const calls = [
       [["invoice-1"], { timerId: "invoice-1" }],
       [
@@ -47,7 +47,7 @@ describe("dead replay", () => {
     }
   })
 
-  test("goes on while there are more, and counts in all", async () => {
+  test("continues while there are more, and counts them all", async () => {
     const thousand = { replayed: 1_000, skipped: 0, more: true }
     await using service = await serviceWith(2_007, [thousand, thousand, { replayed: 7, skipped: 0 }])
     expect(await dead(service.url, "replay", "billing", "--all")).toEqual({
@@ -57,7 +57,7 @@ describe("dead replay", () => {
     })
   })
 
-  test("takes none twice that dies again meanwhile", async () => {
+  test("replays no timer twice that dies again in the meantime", async () => {
     const thousand = { replayed: 1_000, skipped: 0, more: true }
     await using service = await serviceWith(2_000, [thousand, thousand, thousand])
     expect(await dead(service.url, "replay", "billing", "--all")).toMatchObject({
@@ -77,7 +77,7 @@ describe("dead replay", () => {
     expect(err).toContain("punctual dead replay: 3 skipped, because a timer with the same id is pending")
   })
 
-  test("ends where nothing but skipped ones is left", async () => {
+  test("ends when only skipped ones are left", async () => {
     const skipping = { replayed: 0, skipped: 2, more: true }
     await using service = await serviceWith(7, [skipping, skipping], true)
     expect(await dead(service.url, "replay", "billing", "--all")).toMatchObject({
@@ -87,14 +87,14 @@ describe("dead replay", () => {
     expect(disposals(service).length).toBe(1)
   })
 
-  test("of one takes its latest dead letter, and is done though there are earlier ones", async () => {
+  test("of one timer replays its latest dead letter, and succeeds although earlier ones stay", async () => {
     await using service = await serviceWith(3, [{ replayed: 1, skipped: 2 }])
     expect(await dead(service.url, "replay", "billing", "one")).toMatchObject({ exitCode: 0 })
     await using pending = await serviceWith(3, [{ replayed: 0, skipped: 3 }])
     expect(await dead(pending.url, "replay", "billing", "one")).toMatchObject({ exitCode: 1 })
   })
 
-  test("as a dry run asks once and ends with 0", async () => {
+  test("as a dry run calls once and ends with 0", async () => {
     await using service = await serviceWith(2_000, [{ replayed: 999, skipped: 1, more: true }])
     expect(await dead(service.url, "replay", "billing", "--all", "--dry-run")).toEqual({
       exitCode: 0,
@@ -103,7 +103,7 @@ describe("dead replay", () => {
     })
   })
 
-  test("of those that die only later does nothing", async () => {
+  test("does nothing to timers that die later", async () => {
     await using service = await serviceWith(0, [])
     const later = ["--from", "2031-01-01T00:00:00Z"]
     expect(await dead(service.url, "replay", "billing", ...later)).toMatchObject({ exitCode: 0 })
@@ -112,7 +112,7 @@ describe("dead replay", () => {
 })
 
 describe("dead discard", () => {
-  test("of all has to be meant, unless it is dry", async () => {
+  test("of everything needs a confirmation, unless it is a dry run", async () => {
     await using service = await serviceWith(2, [{ discarded: 2 }, { discarded: 2 }])
     const refused = await dead(service.url, "discard", "billing", "--all")
     expect([refused.exitCode, refused.err]).toEqual([2, expect.stringContaining("--yes")])
@@ -148,7 +148,7 @@ test("replay and discard take exactly one selection", async () => {
   }
 })
 
-test("dead letters of the real service are listed, replayed and discarded", () => {
+test("dead letters of the real service can be listed, replayed and discarded", () => {
   let isWell = false
   const deliver = (): Effect.Effect<Delivery> =>
     Effect.sync(() =>

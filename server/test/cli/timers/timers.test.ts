@@ -1,4 +1,4 @@
-// `punctual timers`, against the real service: what it does, what it shows, and its exit codes.
+// `punctual timers` against the real service: its effects, its output and its exit codes.
 import { describe, expect, test } from "bun:test"
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -23,7 +23,7 @@ const to = ["--to", "http://localhost/hook"]
 const at = ["--at", "2031-01-01T09:00:00+01:00"]
 
 describe("timers create", () => {
-  test("says what became of it", () =>
+  test("prints the result", () =>
     withTimers(async (timers) => {
       const sentence = /^(\w+:?) billing\/one, for 2031-01-01T08:00:00\.000Z, revision \d+\.\n$/
       const words = []
@@ -35,7 +35,7 @@ describe("timers create", () => {
       expect(words).toEqual(["Created", "Unchanged:", "Replaced"])
     }))
 
-  test("warns of an instant in the past, on stderr", () =>
+  test("warns about an instant in the past, on stderr", () =>
     withTimers(
       async (timers) => {
         const past = ["--at", "2029-12-31T21:00:00Z"]
@@ -52,7 +52,7 @@ describe("timers create", () => {
       { clockStartMs: Date.UTC(2030, 0, 1) },
     ))
 
-  test("sends all that it is told, and makes an id if there is none", () =>
+  test("sends all given fields, and makes an id if there is none", () =>
     withTimers(
       async (timers) => {
         const { out } = await timers(
@@ -71,7 +71,7 @@ describe("timers create", () => {
         expect(timer.timerId).toMatch(/^[0-9a-f-]{36}$/)
         expect(Date.parse(timer.executeAt) - Date.parse(timer.createdAt)).toBe(5_400_000)
       },
-      // By a clock that stands.
+      // With a clock that stands still.
       { clockStartMs: Date.UTC(2030, 0, 1) },
     ))
 
@@ -115,7 +115,7 @@ describe("timers create", () => {
       )
     }))
 
-  test("has tags, by which it is listed, counted, changed and cancelled", () =>
+  test("sets tags, by which timers can be listed, counted, changed and cancelled", () =>
     withTimers(async (timers) => {
       await timers("create", "billing", "one", ...at, ...to, "--tag", "trial", "--tag", "a,b")
       await timers("create", "billing", "two", ...at, ...to, "--tag", "trial")
@@ -137,7 +137,7 @@ describe("timers create", () => {
       expect(await listed("paid")).toEqual([])
     }))
 
-  test("carries a payload as it stands, from a flag, a file or stdin", () =>
+  test("sends a payload unchanged, from a flag, a file or stdin", () =>
     withTimers(async (timers, { url }) => {
       using folder = new TemporaryFolder()
       const file = join(folder.path, "payload.json")
@@ -153,7 +153,7 @@ describe("timers create", () => {
       expect((await timers("get", "billing", "stdin")).out).toEndWith('\npayload:\n"from stdin"\n')
     }))
 
-  test("that cannot be is refused: by the service with 1, as wrong usage with 2", () =>
+  test("with bad values ends with 1 if the service refuses them, and with 2 for wrong usage", () =>
     withTimers(async (timers) => {
       await timers("create", "billing", "one", ...at, ...to)
       const calls = [
@@ -181,7 +181,7 @@ describe("timers create", () => {
 })
 
 describe("timers get", () => {
-  test("tells all of a timer, and how its attempts went", () => {
+  test("shows everything about a timer, and its attempts", () => {
     const deliver = (): Effect.Effect<Delivery> =>
       Effect.succeed({
         kind: "dead",
@@ -210,7 +210,7 @@ describe("timers get", () => {
     )
   })
 
-  test("of none ends with 1", () =>
+  test("of a missing timer ends with 1", () =>
     withTimers(async (timers) => {
       const { exitCode, out, err } = await timers("get", "billing", "one", "--json")
       expect([exitCode, out]).toEqual([1, ""])
@@ -219,7 +219,7 @@ describe("timers get", () => {
 })
 
 describe("timers list", () => {
-  test("is a table of those that match", () =>
+  test("is a table of the matching timers", () =>
     withTimers(async (timers) => {
       await timers("create", "billing", "b", "--at", "2031-01-02T00:00:00Z", ...to)
       await timers("create", "billing", "a", "--at", "2031-01-03T00:00:00Z", ...to)
@@ -238,7 +238,7 @@ describe("timers list", () => {
       expect(await names("--state", "delivered")).toEqual(["No delivered timers in billing that match."])
     }))
 
-  test("takes one page and says how to go on, or with --all every page", () =>
+  test("prints one page and says how to continue, or with --all every page", () =>
     withTimers(async (timers, { call }) => {
       const timer = (n: number) => ({
         namespace: "billing",
@@ -264,7 +264,7 @@ describe("timers list", () => {
 })
 
 describe("timers update", () => {
-  test("changes what it names, and nothing else", () =>
+  test("changes only the named fields", () =>
     withTimers(async (timers) => {
       await timers("create", "billing", "one", ...at, ...to, "--payload", "1", "--expire-after", "1h")
       const { exitCode, out } = await timers("update", "billing", "one", "--at", "2032-01-01T00:00:00Z")
@@ -276,7 +276,7 @@ describe("timers update", () => {
       expect(timer).not.toHaveProperty("expireAfter")
     }))
 
-  test("that is refused, or says nothing, or twice, changes nothing", () =>
+  test("that is refused, is empty, or names a field twice changes nothing", () =>
     withTimers(async (timers) => {
       await timers("create", "billing", "one", ...at, ...to)
       const calls = [
@@ -297,7 +297,7 @@ describe("timers update", () => {
 })
 
 describe("timers cancel", () => {
-  test("of one says whether that was in time, and its exit code does too", async () => {
+  test("of one timer says whether it was in time, and so does its exit code", async () => {
     const inFlight = Deferred.makeUnsafe<void>()
     const end = Deferred.makeUnsafe<void>()
     const deliver = ({ timerId }: { readonly timerId: string }): Effect.Effect<Delivery> =>
@@ -333,7 +333,7 @@ describe("timers cancel", () => {
     )
   })
 
-  test("of many goes on while there are more, and says how many in all", async () => {
+  test("of many continues while there are more, and prints the total", async () => {
     const batches = [
       { cancelled: 500, inFlight: 1, more: true },
       { cancelled: 20, inFlight: 0 },
@@ -356,7 +356,7 @@ describe("timers cancel", () => {
     ])
   })
 
-  test("of everything has to be meant", () =>
+  test("of everything needs a confirmation", () =>
     withTimers(async (timers, { pendingIn }) => {
       await timers("create", "billing", "one", ...at, ...to)
       await timers("create", "billing", "two", ...at, ...to)
@@ -377,7 +377,7 @@ describe("timers cancel", () => {
       expect(await pendingIn("billing")).toBe(0)
     }))
 
-  test("many come to an end while others create more, and it is told", async () => {
+  test("of many ends even if others keep creating timers, and says so", async () => {
     await using service = await serviceThatAnswers(({ path }) =>
       path.endsWith("/count")
         ? { body: { count: 1_500, capped: false } }

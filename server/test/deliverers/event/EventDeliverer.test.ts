@@ -26,7 +26,7 @@ const fire: Fire = {
   payload: new TextEncoder().encode('{ "n": 12345678901234567890.10 }'),
 }
 
-/** A bus whose publishing ends as the test says; what it was given is kept. */
+/** A bus whose publishing ends as the test says. It keeps the published messages. */
 const busThat = (publishing: Effect.Effect<void, PublishError>) => {
   const published: Array<OutgoingEnvelope> = []
   const bus = {
@@ -73,9 +73,9 @@ describe("a timer for the bus", () => {
     })
   })
 
-  test("is a DueTimeReached under its fireId, with its correlation id and no cause, the payload as it was", async () => {
+  test("is a DueTimeReached under its fireId, with its correlation id, no cause and the unchanged payload", async () => {
     const { published, deliverer } = busThat(Effect.void)
-    // The work at hand has metadata of its own, which is not the timer's.
+    // The current work has metadata of its own. The message must have the timer's.
     const delivery = await Effect.runPromise(
       Effect.provideService(deliverer.deliver(fire), MessageMetadata, { causationId: "other" as never }),
     )
@@ -94,7 +94,7 @@ describe("a timer for the bus", () => {
     ])
   })
 
-  test("that the broker did not take is retried, and the breaker counts it; what it never will is dead", async () => {
+  test("is retried and counted by the breaker if the broker did not take it, and is dead if the broker never will", async () => {
     const outcomeOf = (isPermanent: boolean) =>
       Effect.runPromise(
         busThat(Effect.fail(new PublishError({ message: "no answer", isPermanent }))).deliverer.deliver(fire),
@@ -103,7 +103,7 @@ describe("a timer for the bus", () => {
     expect(await outcomeOf(true)).toEqual({ kind: "dead", reason: "refused", error: "no answer" })
   })
 
-  test("is delivered only when the bus has it: not before a subscriber in process has handled it", () =>
+  test("is delivered only when the bus has it, and in process only after a subscriber has handled it", () =>
     Effect.gen(function* () {
       const bus = yield* Bus
       const handled: Array<Message> = []
@@ -132,7 +132,7 @@ describe("a timer for the bus", () => {
       Effect.runPromise,
     ))
 
-  test("waits where only this process can listen, as long as nobody does", () =>
+  test("waits while there is no subscriber, if only this process can subscribe", () =>
     Effect.gen(function* () {
       const bus = yield* Bus
       const { presence } = makeEventDeliverer(bus)
@@ -152,7 +152,7 @@ describe("a timer for the bus", () => {
       expect(arrivals).toBe(1)
     }).pipe(Effect.scoped, Effect.provide(LocalBus.layer(timerRouting(topics))), Effect.runPromise))
 
-  test("does not wait where others may listen", () => {
+  test("does not wait if other processes may subscribe", () => {
     expect(busThat(Effect.void).deliverer.presence).toBeUndefined()
   })
 })

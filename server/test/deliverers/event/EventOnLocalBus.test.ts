@@ -1,5 +1,5 @@
-// Timers that fire on a bus inside the process, through the whole engine: they reach whoever listens in this process,
-// and wait, with no attempt used, as long as nobody does.
+// Timers that fire on a bus inside the process, through the whole engine. They reach the subscribers in this process.
+// Without a subscriber they wait and use no attempt.
 import { expect, test } from "bun:test"
 import { defaultRetryPolicy } from "@punctual/api/RetryPolicy"
 import { Bus, MessageFailed, type Subscription } from "@punctual/bus/Bus"
@@ -21,11 +21,11 @@ import { eventually } from "../../../testkit/eventually.ts"
 const topics = timerTopics("shared")
 
 interface Rig {
-  /** A timer that is due now. */
+  /** Creates a timer that is due now. */
   create(timerId: string, type: "event" | "handler"): Effect.Effect<void, unknown>
   subscribe(handle: Subscription["handle"]): Effect.Effect<void, unknown, Scope.Scope>
   stateOf(timerId: string): Promise<{ readonly state: string; readonly attempts: number } | undefined>
-  /** Until a timer that is due now, and needs no bus, has been delivered. */
+  /** Waits until a timer that is due now and needs no bus has been delivered. */
   readonly passDue: Effect.Effect<void, unknown>
 }
 
@@ -88,7 +88,7 @@ const withEngine = (body: (rig: Rig) => Effect.Effect<void, unknown, Scope.Scope
   }).pipe(Effect.scoped, Effect.provide(layer), Effect.provide(Logger.layer([])), Effect.runPromise)
 }
 
-test("a timer waits while nobody listens, uses no attempt, and fires when someone does", () =>
+test("a timer waits while there is no subscriber, uses no attempt, and fires when there is one", () =>
   withEngine(({ create, subscribe, stateOf, passDue }) =>
     Effect.gen(function* () {
       yield* create("call-1", "event")
@@ -106,7 +106,7 @@ test("a timer waits while nobody listens, uses no attempt, and fires when someon
     }),
   ))
 
-test("a timer is kept until whoever listens has handled it", () =>
+test("a timer stays pending until its subscriber has handled it", () =>
   withEngine(({ create, subscribe, stateOf }) =>
     Effect.gen(function* () {
       let deliveries = 0

@@ -45,12 +45,12 @@ describe("a handler", () => {
     expect(await deliver(() => Effect.succeed(answer))).toEqual(rearm)
   })
 
-  test("may name any outcome as an Effect", async () => {
+  test("may return any outcome as an Effect", async () => {
     const dead: Delivery = { kind: "dead", reason: "refused", error: "gone" }
     expect(await deliver(() => Effect.succeed(dead))).toEqual(dead)
   })
 
-  test("is tried again when it throws, rejects or dies, and the breaker does not count it", async () => {
+  test("is retried when it throws, rejects or dies, and the breaker does not count it", async () => {
     const failure = new Error("no stock")
     const handlers: ReadonlyArray<Handler> = [
       () => {
@@ -68,16 +68,16 @@ describe("a handler", () => {
     }
   })
 
-  test("is tried again when it interrupts itself", async () => {
+  test("is retried when it interrupts itself", async () => {
     expect(await deliver(() => Effect.interrupt)).toMatchObject({ kind: "retry", isHostFailure: false })
   })
 
-  test("is described in at most 200 characters when it fails", async () => {
+  test("that fails is described in at most 200 characters", async () => {
     const delivery = await deliver(() => Promise.reject("x".repeat(1_000)))
     expect(delivery.kind === "retry" ? delivery.error.length : 0).toBe(200)
   })
 
-  test("belongs to its namespace: without one the attempt fails as if the host were down", async () => {
+  test("belongs to one namespace, and an attempt of a namespace without one fails as if the host were down", async () => {
     const deliverer = makeHandlerDeliverer()
     deliverer.on("other", () => {})
     expect(await Effect.runPromise(deliverer.deliver(fire))).toMatchObject({
@@ -95,7 +95,7 @@ describe("a handler", () => {
     expect(await Effect.runPromise(deliverer.deliver(fire))).toEqual({ kind: "delivered" })
   })
 
-  test("is bounded in time", async () => {
+  test("has a time limit", async () => {
     const program = Effect.gen(function* () {
       const deliverer = makeHandlerDeliverer({ timeoutMs: 15_000 })
       deliverer.on("billing", () => Effect.never)
@@ -129,7 +129,7 @@ describe("a handler", () => {
   })
 })
 
-test("whether a namespace has a handler can be asked, and when it gets one is told", () => {
+test("callers can ask whether a namespace has a handler, and are told when it gets one", () => {
   const deliverer = makeHandlerDeliverer()
   let arrivals = 0
   deliverer.presence?.onArrival(() => {

@@ -20,7 +20,7 @@ test("targets that differ only in path or spelling have one host", () => {
   expect(hostOf("http://[::1]:8080/")).toBe("[::1]:8080")
 })
 
-test("what is not HTTP has none, each time it is asked for", () => {
+test("a URL that is not HTTP has no host, every time", () => {
   const urls = new HttpUrls()
   for (const url of ["file:///etc/passwd", "s3://bucket/key", "not a url", "file:///etc/passwd"]) {
     expect(urls.of(targetOf(url))).toBeUndefined()
@@ -28,7 +28,7 @@ test("what is not HTTP has none, each time it is asked for", () => {
   expect(urls.of({ type: "event" })).toBeUndefined()
 })
 
-test("a URL is parsed once while it is among the latest, and again when many others came", () => {
+test("a URL is parsed once while it is among the latest, and again after many others", () => {
   const urls = new HttpUrls()
   const first = urls.of(targetOf("https://example.test/0"))
   expect(urls.of(targetOf("https://example.test/0"))).toBe(first as NonNullable<typeof first>)

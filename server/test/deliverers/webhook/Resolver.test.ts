@@ -15,7 +15,7 @@ const makeCache = (answer: Resolve, options: { ttlMs?: number; maxHosts?: number
 }
 
 describe("cachedResolve", () => {
-  test("asks once while the answer is fresh, and again after", async () => {
+  test("looks a name up once while the answer is fresh, and again after that", async () => {
     const { asked, clock, resolve } = makeCache(async () => ["192.0.2.1"])
     await Promise.all([resolve("a"), resolve("a")])
     clock.nowMs = 99
@@ -37,7 +37,7 @@ describe("cachedResolve", () => {
     expect(await resolve("a")).toEqual(["192.0.2.1"])
   })
 
-  test("keeps at most as many hosts as it may, the latest ones", async () => {
+  test("keeps the latest hosts, up to its limit", async () => {
     const { asked, resolve } = makeCache(async () => ["192.0.2.1"], { maxHosts: 2 })
     for (const host of ["a", "b", "c", "c", "b", "a"]) await resolve(host)
     expect(asked).toEqual(["a", "b", "c", "a"])

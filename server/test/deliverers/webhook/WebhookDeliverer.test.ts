@@ -36,7 +36,7 @@ const keptOf = (delivery: Delivery): string | undefined =>
 const json = { "content-type": "application/json; charset=utf-8" }
 
 describe("an exchange", () => {
-  test("sends the request as it was made and delivers on 2xx", async () => {
+  test("sends the request unchanged and delivers on 2xx", async () => {
     await using peer = await rawPeer((socket) => socket.write(answerText(200, {}, "thanks")))
     const fire = fireTo(`${peer.url}?a=b#c`, { headers: { "X-Own": "1" } })
     expect(await deliver(fire)).toEqual({ kind: "delivered", status: 200 })
@@ -54,7 +54,7 @@ describe("an exchange", () => {
     expect(peer.requests[0]).toEndWith("\r\n\r\n")
   })
 
-  test("reads JSON of a known and of an unknown length", async () => {
+  test("reads JSON of known and unknown length", async () => {
     const said = '{"ok":true,"nextDelay":"5s","payload": [1.0]}'
     const chunks = `5\r\n${said.slice(0, 5)}\r\n${(said.length - 5).toString(16)}\r\n${said.slice(5)}\r\n0\r\n\r\n`
     const chunked = `HTTP/1.1 200 X\r\ncontent-type: application/problem+json\r\ntransfer-encoding: chunked\r\n\r\n${chunks}`
@@ -66,7 +66,7 @@ describe("an exchange", () => {
     }
   })
 
-  test("does not read what is not JSON", async () => {
+  test("does not read a body that is not JSON", async () => {
     for (const type of ["text/plain", "application/jsonlines", "text/json"]) {
       await using peer = await rawPeer((socket) =>
         socket.write(answerText(200, { "content-type": type }, '{"ok":false}')),
@@ -75,7 +75,7 @@ describe("an exchange", () => {
     }
   })
 
-  test("takes the status and the headers of the answer into account", async () => {
+  test("uses the status and the headers of the answer", async () => {
     const headers = { "retry-after": "7" }
     await using peer = await rawPeer((socket) => socket.write(answerText(503, headers, "busy")))
     expect(await deliver(fireTo(peer.url))).toEqual({
@@ -98,7 +98,7 @@ describe("an exchange", () => {
       await using peer = await rawPeer((socket) => socket.write(answerText(500, {}, body)))
       expect(keptOf(await deliver(fireTo(peer.url)))).toBe(kept as string)
     }
-    // Bytes that are no UTF-8 are replaced, and the replacements count.
+    // Bytes that are not UTF-8 are replaced, and the replacements count.
     await using peer = await rawPeer((socket) => {
       socket.write("HTTP/1.1 410 X\r\ncontent-length: 600\r\n\r\n")
       socket.write(new Uint8Array(600).fill(0xff))
@@ -122,7 +122,7 @@ describe("an exchange", () => {
     expect(elsewhere.requests).toEqual([])
   })
 
-  test("uses one connection again and again, whether the answer was read or not", async () => {
+  test("reuses one connection, whether or not the answer was read", async () => {
     const answers = [
       answerText(200, json, '{"ok":true}'),
       answerText(200, {}, "plain"),
@@ -139,7 +139,7 @@ describe("an exchange", () => {
 describe("webhook secrets", () => {
   const secret = `whsec_${Buffer.alloc(32, 5).toString("base64")}`
 
-  test("of the timer's namespace sign what is sent, as it arrives", async () => {
+  test("of the timer's namespace sign the sent bytes", async () => {
     await using peer = await rawPeer((socket) => socket.write(answerText(204)))
     const secretsOf = (namespace: string) => (namespace === "billing" ? [Buffer.alloc(32, 5)] : [])
     const fire = fireTo(peer.url, {}, '{"é":  1}')
@@ -157,7 +157,7 @@ describe("webhook secrets", () => {
     expect(unsigned).not.toContain("webhook-signature")
   })
 
-  test("that cannot be opened keep a webhook from being sent: it is tried again, and says why", async () => {
+  test("that cannot be opened stop the webhook, which is retried and says why", async () => {
     await using peer = await rawPeer((socket) => socket.write(answerText(204)))
     expect(await deliver(fireTo(peer.url), { secretsOf: () => "sealed" })).toEqual({
       kind: "retry",
@@ -168,7 +168,7 @@ describe("webhook secrets", () => {
   })
 })
 
-describe("a far side that does not end its answer", () => {
+describe("a target that does not end its answer", () => {
   const endless = (socket: Socket, chunk: string) => {
     const pump = () => {
       while (socket.writable && socket.write(chunk)) {}
@@ -177,7 +177,7 @@ describe("a far side that does not end its answer", () => {
     pump()
   }
 
-  test("is read up to the bound if it sends JSON, and then cut off", async () => {
+  test("is read up to the limit if it sends JSON, and then cut off", async () => {
     await using peer = await rawPeer((socket) => {
       socket.write('HTTP/1.1 200 X\r\ncontent-type: application/json\r\n\r\n{"ok":true,"payload":"')
       endless(socket, "é".repeat(10_000))
@@ -207,7 +207,7 @@ describe("a far side that does not end its answer", () => {
     await peer.allClosed()
   })
 
-  test("is a network error if it is the headers that never end", async () => {
+  test("is a network error if its headers never end", async () => {
     await using peer = await rawPeer((socket) => {
       socket.write("HTTP/1.1 200 X\r\n")
       endless(socket, `a: ${"b".repeat(10_000)}\r\n`)
@@ -230,7 +230,7 @@ describe("the time-out", () => {
     await peer.allClosed()
   })
 
-  test("counts over a whole answer that trickles, headers and body alike", async () => {
+  test("covers a whole slow answer, headers and body", async () => {
     const starts = [
       "HTTP/1.1 200 X\r\nx: ",
       'HTTP/1.1 200 X\r\ncontent-type: application/json\r\n\r\n{"ok": ',
@@ -247,27 +247,27 @@ describe("the time-out", () => {
     }
   })
 
-  test("does not undo a status: of a failure whose body hangs the status counts", async () => {
+  test("does not hide a status: if the body of a failure hangs, the status counts", async () => {
     for (const start of ["HTTP/1.1 410 X\r\n\r\nbecau", "HTTP/1.1 410 X\r\ncontent-length: 9\r\n\r\n"]) {
       for (const timeoutMs of [50, 60_000]) {
         await using peer = await rawPeer((socket) => socket.write(start))
         const delivery = await deliver(fireTo(peer.url, { timeoutMs }))
         expect(delivery).toMatchObject({ kind: "dead", reason: "refused", status: 410 })
-        // The text is waited for only as long as an attempt may take, and never for long.
+        // The deliverer waits for the text only within the time of the attempt, and never for long.
         expect(keptOf(delivery)).toBe(timeoutMs > 50 && start.endsWith("becau") ? "becau" : undefined)
         await peer.allClosed()
       }
     }
   })
 
-  test("is over for a failure that is cut off: its status counts", async () => {
+  test("ends with a failure that is cut off, and its status counts", async () => {
     await using peer = await rawPeer((socket) => {
       socket.end("HTTP/1.1 410 X\r\ncontent-length: 90\r\n\r\nbecau")
     })
     expect(await deliver(fireTo(peer.url))).toMatchObject({ kind: "dead", status: 410 })
   })
 
-  test("counts over the look-up of the name, and nothing is sent after it", async () => {
+  test("covers the look-up of the name, and nothing is sent after it", async () => {
     await using peer = await rawPeer((socket) => socket.write(answerText(200)))
     const lookup = Promise.withResolvers<ReadonlyArray<string>>()
     const egress = Result.getOrThrow(parseEgress("127.0.0.1"))
@@ -275,13 +275,13 @@ describe("the time-out", () => {
     const delivery = await deliver(fire, { egress, resolve: () => lookup.promise })
     expect(delivery).toMatchObject({ kind: "retry", isHostFailure: true })
     lookup.resolve(["127.0.0.1"])
-    // Another exchange goes the whole way while the first one would have had its chance.
+    // Another exchange runs completely. In that time the first one could have sent its request.
     await deliver(fireTo(peer.url))
     expect(peer.requests.length).toBe(1)
   })
 })
 
-test("an interrupted attempt cuts its connection off", async () => {
+test("an interrupted attempt closes its connection", async () => {
   const arrived = Promise.withResolvers<void>()
   await using peer = await rawPeer(() => arrived.resolve())
   const deliverer = makeWebhookDeliverer({ egress: openEgress })
@@ -292,7 +292,7 @@ test("an interrupted attempt cuts its connection off", async () => {
 })
 
 describe("a failing network", () => {
-  test("is told from an answer, and tells no secrets of the URL", async () => {
+  test("differs from an answer, and its error shows no secrets of the URL", async () => {
     await using closing = await rawPeer((socket) => socket.destroy())
     await using babbling = await rawPeer((socket) => socket.end("220 smtp ready\r\n\r\n"))
     await using short = await rawPeer((socket) =>
@@ -308,7 +308,7 @@ describe("a failing network", () => {
     }
   })
 
-  test("is a name that does not resolve", async () => {
+  test("includes a name that does not resolve", async () => {
     const egress = Result.getOrThrow(parseEgress("public"))
     const notFound: Resolve = () => Promise.reject(Object.assign(new Error("no"), { code: "ENOTFOUND" }))
     const noAddress: Resolve = () => Promise.resolve([])
@@ -360,7 +360,7 @@ describe("the egress rules", () => {
     expect(peer.connections()).toBe(0)
   })
 
-  test("refuse IPv4-mapped and translated addresses that lead inside", async () => {
+  test("refuse IPv4-mapped and translated addresses of internal networks", async () => {
     await refused("http://[::ffff:127.0.0.1]/", "127.0.0.1")
     await refused("http://[::ffff:a9fe:a9fe]/", "169.254.169.254")
     await refused("http://[0:0:0:0:0:FFFF:10.0.0.1]/", "10.0.0.1")
@@ -376,9 +376,9 @@ describe("the egress rules", () => {
     expect(peer.connections()).toBe(0)
   })
 
-  test("look a name up once an attempt, and connect to what was looked up", async () => {
+  test("look a name up once for each attempt, and connect to that address", async () => {
     await using peer = await rawPeer((socket) => socket.write(answerText(200)))
-    // The name is innocent at the first look-up and turns inwards at every later one.
+    // The name resolves to an allowed address first and to an internal one later.
     const answers = [["127.0.0.1"], ["127.0.0.2"]]
     let lookups = 0
     const resolve: Resolve = async () => answers[Math.min(lookups++, 1)] ?? []
@@ -392,7 +392,7 @@ describe("the egress rules", () => {
     expect(peer.requests.length).toBe(1)
   })
 
-  test("connect only to allowed addresses of a name, and to the next if one refuses", async () => {
+  test("connect only to the allowed addresses of a name, and try the next if one refuses", async () => {
     await using peer = await rawPeer((socket) => socket.write(answerText(200)))
     const egress = Result.getOrThrow(parseEgress("127.0.0.1,127.0.0.9"))
     const resolve: Resolve = async () => ["10.0.0.1", "127.0.0.9", "127.0.0.1"]
@@ -400,14 +400,14 @@ describe("the egress rules", () => {
     expect(delivery).toEqual({ kind: "delivered", status: 200 })
   })
 
-  test("are not asked under open", async () => {
+  test("are not used under open", async () => {
     await using peer = await rawPeer((socket) => socket.write(answerText(200)))
     expect(await deliver(fireTo(peer.url), { resolve: noLookup })).toMatchObject({ kind: "delivered" })
   })
 })
 
-describe("a target that is no HTTP URL", () => {
-  test("is dead, and nothing is read for it", async () => {
+describe("a target that is not an HTTP URL", () => {
+  test("is dead, and its payload is not read", async () => {
     for (const url of [
       "file:///etc/passwd",
       "data:,x",
@@ -420,7 +420,7 @@ describe("a target that is no HTTP URL", () => {
   })
 })
 
-test("hostOf names host and port, in one spelling", () => {
+test("hostOf gives host and port, in one spelling", () => {
   const { hostOf } = makeWebhookDeliverer({ egress: openEgress })
   const of = (url: string) => hostOf(fireTo(url).target)
   expect(of("https://API.Example.com/a")).toBe("api.example.com:443")

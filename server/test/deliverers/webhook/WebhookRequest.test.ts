@@ -48,7 +48,7 @@ const requestOf = (
 const bytes = (text: string) => new TextEncoder().encode(text)
 
 describe("the envelope", () => {
-  test("has the timer's tags, and a header has them too, each percent-encoded", () => {
+  test("has the timer's tags, and a header also has them, percent-encoded", () => {
     const { text, headers } = requestOf({}, { tags: ["trial", "a,b é"] })
     expect(JSON.parse(text ?? "")).toMatchObject({ tags: ["trial", "a,b é"] })
     expect(headers["punctual-tags"]).toBe("trial,a%2Cb%20%C3%A9")
@@ -106,12 +106,12 @@ describe("the envelope", () => {
     })
   })
 
-  test("carries the bytes of the payload as they are", () => {
+  test("contains the bytes of the payload unchanged", () => {
     const raw = '{ "a": 1.0,\n "a": 12345678901234567890, "b":"\\u00e9é" }'
     expect(requestOf({}, { payload: bytes(raw) }).text).toEndWith(`,"payload":${raw}}`)
   })
 
-  test("is JSON with the payload as a member, whatever the payload and the ids", () => {
+  test("is JSON with the payload as a member, for any payload and ids", () => {
     fc.assert(
       fc.property(fc.json(), fc.string(), fc.string(), (payload, timerId, correlationId) => {
         const { text } = requestOf({}, { payload: bytes(payload), timerId, correlationId })
@@ -123,17 +123,17 @@ describe("the envelope", () => {
 })
 
 describe("the body", () => {
-  test("is the payload alone if the target says so", () => {
+  test("is only the payload if the target says so", () => {
     expect(requestOf({ body: "payload" }, { payload: bytes('"é"') }).text).toBe('"é"')
   })
 
-  test("is empty, and of no type, if there is no payload to send alone", () => {
+  test("is empty and has no type if the target wants only the payload and there is none", () => {
     const { body, headers } = requestOf({ body: "payload" })
     expect(body).toBeUndefined()
     expect(headers).not.toHaveProperty("content-type")
   })
 
-  test("is left out on GET and kept on the other methods", () => {
+  test("is omitted on GET and kept on the other methods", () => {
     expect(requestOf({ method: "GET" }, { payload: bytes("1") }).body).toBeUndefined()
     for (const method of ["POST", "PUT", "PATCH", "DELETE"] as const) {
       expect(requestOf({ method }).text).toStartWith('{"type":"timer.fired"')
@@ -153,7 +153,7 @@ describe("the headers", () => {
     })
   })
 
-  test("name the timer, whatever the body is", () => {
+  test("name the timer for every kind of body", () => {
     for (const body of ["envelope", "payload"] as const) {
       const { headers } = requestOf({ body }, { tags: ["a b"] })
       expect(headers).toMatchObject({
@@ -166,13 +166,13 @@ describe("the headers", () => {
     }
   })
 
-  test("make the attempts of an arming one trace, each a span of its own", () => {
+  test("put the attempts of an arming into one trace, each as its own span", () => {
     const [first, second] = [requestOf().headers["traceparent"], requestOf().headers["traceparent"]]
     expect(first).toMatch(/^00-0194fdc2fa2f7fb18a3c1b2c3d4e5f60-[0-9a-f]{16}-01$/)
     expect(second).not.toBe(first as string)
   })
 
-  test("include the target's own, which may name another type", () => {
+  test("include the target's own headers, which may set another type", () => {
     const { headers } = requestOf({
       headers: { Authorization: "Bearer x", "Content-Type": "application/vnd.example+json" },
     })
@@ -182,7 +182,7 @@ describe("the headers", () => {
     })
   })
 
-  test("cannot be forged by the target, in any spelling", () => {
+  test("cannot be overridden by the target, in any spelling", () => {
     const honest = requestOf().headers
     const forged = [
       "Webhook-Id",
@@ -205,7 +205,7 @@ describe("the signature", () => {
   const keyOf = (secret: string) => secretBytes(secret) ?? new Uint8Array()
   const [first, second, other] = [secretOf(1), secretOf(2), secretOf(3)]
 
-  /** The time stamp must be near the present: receivers that check refuse what is old. */
+  /** The timestamp must be near the present, because receivers refuse old ones. */
   const signed = (
     secrets: ReadonlyArray<string>,
     target: Partial<WebhookTarget> = {},
@@ -215,11 +215,11 @@ describe("the signature", () => {
   const verify = (secret: string, { headers, text }: ReturnType<typeof requestOf>) =>
     new Webhook(secret).verify(text ?? "", headers)
 
-  test("is absent where there is no secret", () => {
+  test("is absent without a secret", () => {
     expect(requestOf().headers).not.toHaveProperty("webhook-signature")
   })
 
-  test("is one that a receiver of Standard Webhooks accepts, over the very bytes that are sent", () => {
+  test("is valid for a Standard Webhooks receiver, over the exact bytes that are sent", () => {
     for (const raw of ['{ "a": 1.0,\n "b":"\\u00e9é" }', "null", '"x"']) {
       for (const body of ["envelope", "payload"] as const) {
         const request = signed([first], { body }, { payload: bytes(raw) })
@@ -229,7 +229,7 @@ describe("the signature", () => {
     expect(signed([first]).headers["webhook-signature"]).toMatch(/^v1,[A-Za-z0-9+/]{43}=$/)
   })
 
-  test("is made of an empty body where there is none", () => {
+  test("covers an empty body if there is none", () => {
     const { headers, body } = signed([first], { method: "GET" })
     expect(body).toBeUndefined()
     const timestamp = new Date(Number(headers["webhook-timestamp"]) * 1_000)
@@ -238,7 +238,7 @@ describe("the signature", () => {
     )
   })
 
-  test("fails for another secret, a body that was touched, another id and another time", () => {
+  test("is wrong for another secret, a changed body, another id or another time", () => {
     const request = signed([first], {}, { payload: bytes('{"amount":10}') })
     expect(() => verify(other, request)).toThrow()
     expect(() => verify(first, { ...request, text: request.text?.replace("10", "11") })).toThrow()
@@ -249,7 +249,7 @@ describe("the signature", () => {
     }
   })
 
-  test("is given once for each of two secrets, so that either is enough during a rotation", () => {
+  test("has one value for each of two secrets, so that either works during a rotation", () => {
     const request = signed([second, first], {}, { payload: bytes("1") })
     expect(request.headers["webhook-signature"]?.split(" ")).toHaveLength(2)
     for (const secret of [first, second]) expect(verify(secret, request)).toMatchObject({ payload: 1 })

@@ -18,7 +18,7 @@ const interpret = (
     payloadBytes,
   )
 
-/** Without what is kept of the body, which is a law of its own. */
+/** The delivery without the kept part of the body, which another test checks. */
 const meaningOf = (delivery: Delivery): Delivery => {
   if (!("answer" in delivery)) return delivery
   const { answer: _, ...meaning } = delivery
@@ -36,7 +36,7 @@ describe("a 2xx answer", () => {
     }
   })
 
-  test("delivers whatever its JSON, if that has no ok of its own", () => {
+  test("delivers with any JSON that has no ok of its own", () => {
     fc.assert(
       fc.property(successes, anyJson, (status, text) => {
         const value = JSON.parse(text)
@@ -46,7 +46,7 @@ describe("a 2xx answer", () => {
     )
   })
 
-  test("delivers with ok: true and no time, whatever else it says", () => {
+  test("delivers with ok: true and no time, whatever else it contains", () => {
     for (const rest of ["", ',"payload":1', ',"nextDelay":null', ',"nextExecuteAt":null']) {
       expect(interpret(200, `{"ok":true${rest}}`)).toEqual({ kind: "delivered", status: 200 })
     }
@@ -65,7 +65,7 @@ describe("a 2xx answer", () => {
     })
   })
 
-  test("arms again with the new payload as it was written", () => {
+  test("arms again with the new payload, byte for byte", () => {
     const raw = '{ "n" : 1.50, "big":12345678901234567890, "u":"\\u00e9é" }'
     const delivery = interpret(200, `{"payload":0,"ok":true,"nextDelay":"5s","payload": ${raw} }`)
     expect(delivery).toEqual({
@@ -84,7 +84,7 @@ describe("a 2xx answer", () => {
     expect(delivery).toMatchObject({ error: expect.stringContaining("payload of 65537 bytes") })
   })
 
-  test("is retried with ok: false, at the time it names if it names one", () => {
+  test("is retried with ok: false, at the named time if there is one", () => {
     const error = "answered ok: false"
     const retry = { kind: "retry", status: 200, error, isHostFailure: false } as const
     expect(meaningOf(interpret(200, '{"ok":false}'))).toEqual(retry)
@@ -104,7 +104,7 @@ describe("a 2xx answer", () => {
     }
   })
 
-  test("is retried by the policy when its time cannot be read, whatever ok says", () => {
+  test("is retried by the policy when its time cannot be read, for any ok", () => {
     const times = [
       '"nextExecuteAt":"tomorrow"',
       '"nextExecuteAt":"2030-01-01T00:00:00"',
@@ -123,7 +123,7 @@ describe("a 2xx answer", () => {
     }
   })
 
-  test("that is too long to be read is retried if it speaks of ok, else delivers", () => {
+  test("that is too long to read is retried if it contains ok, and otherwise delivers", () => {
     expect(interpret(200, '{"ok":true,"payload":"xxx', {}, true)).toMatchObject({
       kind: "retry",
       error: expect.stringContaining("more JSON than is read"),
@@ -132,14 +132,14 @@ describe("a 2xx answer", () => {
   })
 })
 
-describe("an answer that is no success", () => {
+describe("an answer that is not a success", () => {
   test("is dead with 400, 410 and 422", () => {
     for (const status of [400, 410, 422]) {
       expect(interpret(status)).toMatchObject({ kind: "dead", reason: "refused", status })
     }
   })
 
-  test("is retried with any other status, and only a 5xx is the host's failure", () => {
+  test("is retried with any other status, and only a 5xx counts as a failure of the host", () => {
     const others = fc.integer({ min: 300, max: 599 }).filter((status) => ![400, 410, 422].includes(status))
     fc.assert(
       fc.property(others, (status) => {
@@ -153,13 +153,13 @@ describe("an answer that is no success", () => {
     )
   })
 
-  test("does not listen to a body", () => {
+  test("ignores the body", () => {
     expect(interpret(500, '{"ok":true}').kind).toBe("retry")
     expect(interpret(410, '{"ok":false}').kind).toBe("dead")
   })
 })
 
-describe("what is kept of an answer", () => {
+describe("the kept part of an answer", () => {
   const keptOf = (delivery: Delivery) => ("answer" in delivery ? delivery.answer : undefined)
 
   test("is its beginning if the attempt failed, and nothing if it delivered", () => {
@@ -181,7 +181,7 @@ describe("what is kept of an answer", () => {
         expect(kept.isWellFormed()).toBe(true)
         const bytes = Buffer.byteLength(kept)
         expect(bytes).toBeLessThanOrEqual(512)
-        // Nothing more would have fitted.
+        // One more character would not have fitted.
         if (kept !== text) expect(bytes).toBeGreaterThan(512 - 4)
       }),
     )
@@ -191,7 +191,7 @@ describe("what is kept of an answer", () => {
 describe("punctual-retry: never", () => {
   const never = { "Punctual-Retry": " Never" }
 
-  test("makes dead what would have been retried", () => {
+  test("makes a timer dead that would otherwise be retried", () => {
     for (const status of [302, 404, 429, 500, 503]) {
       expect(interpret(status, undefined, never)).toMatchObject({ kind: "dead", reason: "refused", status })
     }
@@ -199,12 +199,12 @@ describe("punctual-retry: never", () => {
     expect(interpret(200, '{"ok":"?"}', never).kind).toBe("dead")
   })
 
-  test("means nothing on an answer that delivers", () => {
+  test("has no effect on an answer that delivers", () => {
     expect(interpret(200, undefined, never).kind).toBe("delivered")
     expect(interpret(200, '{"ok":true,"nextDelay":"5s"}', never).kind).toBe("rearm")
   })
 
-  test("is the only value that counts", () => {
+  test("has only one valid value", () => {
     expect(interpret(500, undefined, { "punctual-retry": "later" }).kind).toBe("retry")
   })
 })
@@ -225,7 +225,7 @@ describe("Retry-After", () => {
     expect(retryAfterMs("Mon, 31 Dec 2029 23:00:00 GMT")).toBe(0)
   })
 
-  test("is ignored when it is neither", () => {
+  test("is ignored in any other form", () => {
     for (const value of ["", "soon", "-5", "1.5", "2030-01-01", "9".repeat(30), "Never"]) {
       expect(retryAfterMs(value)).toBeUndefined()
     }

@@ -1,10 +1,10 @@
-// A far side on a free port of the loopback interface that says, byte for byte, what a test tells it to.
+// A target on a free loopback port that sends, byte for byte, what a test tells it to.
 import { createServer, type Socket } from "node:net"
 
 export interface Peer {
   readonly port: number
   readonly url: string
-  /** The requests received so far, as they came over the wire. */
+  /** The requests received so far, byte for byte. */
   readonly requests: ReadonlyArray<string>
   readonly connections: () => number
   /** Resolves when every connection made so far has ended. */
@@ -64,7 +64,7 @@ export const answerText = (status: number, headers: Record<string, string> = {},
   return `HTTP/1.1 ${status} X\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join("")}\r\n${body}`
 }
 
-/** A port of the loopback interface on which nobody listens. */
+/** A loopback port on which nothing listens. */
 export const deadPort = async (): Promise<number> => {
   const peer = await rawPeer(() => {})
   await peer[Symbol.asyncDispose]()

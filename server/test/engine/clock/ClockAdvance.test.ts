@@ -1,5 +1,6 @@
-// What moving a manual clock promises: everything on the way fires at its own instant and in order, what an instant
-// began is stored before the next, and nothing that is held back or far away can make it wait for ever or miss anything.
+// The promises of a manual clock. Everything on the way fires at its own instant and in order. The work of an instant
+// is stored before the next instant begins. A timer that is held back or far away never makes the clock wait forever or
+// miss anything.
 import { describe, expect } from "bun:test"
 import { Effect, Fiber } from "effect"
 import type { Delivery } from "../../../src/domain/Delivery.ts"
@@ -32,7 +33,7 @@ const clockOf = (engine: EngineHarness) => {
 const advance = (engine: EngineHarness, to: AdvanceCommand["to"], maxFirings = 100_000) =>
   clockOf(engine).advance({ to, maxFirings })
 
-/** Each attempt as the timer and the hours from the start at which it was made. */
+/** Each attempt: the timer, and the hours between the start and the attempt. */
 const timesOf = (engine: EngineHarness) =>
   engine.fires.map(({ timerId, at, firedAt }) => {
     expect(at).toBe(firedAt)
@@ -42,7 +43,7 @@ const timesOf = (engine: EngineHarness) =>
 const done = (nowMs: number, fired: number): Advanced => ({ nowMs, fired, isUnfinished: false })
 
 describe("advancing", () => {
-  engineTest("fires nothing until it is asked to, whatever real time passes", { isManual: true }, (engine) =>
+  engineTest("fires nothing until it is asked to, whatever the real time", { isManual: true }, (engine) =>
     Effect.gen(function* () {
       yield* engine.create({ timerId: "a", inMs: 1_000 })
       yield* engine.advance(60_000)
@@ -51,7 +52,7 @@ describe("advancing", () => {
     }),
   )
 
-  engineTest("what is in the past fires without it", { isManual: true }, (engine) =>
+  engineTest("overdue timers fire without an advance", { isManual: true }, (engine) =>
     Effect.gen(function* () {
       yield* engine.create({ timerId: "a", executeAt: sampleNow - dayMs })
       yield* engine.still
@@ -83,7 +84,7 @@ describe("advancing", () => {
       }),
   )
 
-  engineTest("retries and re-armed timers are met at their own instants", { isManual: true }, (engine) =>
+  engineTest("retries and re-armed timers fire at their own instants", { isManual: true }, (engine) =>
     Effect.gen(function* () {
       const retryPolicy = { ...sampleSpec.retryPolicy, initialIntervalMs: hourMs, jitter: 0 }
       engine.onFire(({ timerId, attempt, executeAt }) =>
@@ -111,7 +112,7 @@ describe("advancing", () => {
     }),
   )
 
-  engineTest("what an instant began is stored before a later one begins", { isManual: true }, (engine) =>
+  engineTest("the work of an instant is stored before a later instant begins", { isManual: true }, (engine) =>
     Effect.gen(function* () {
       const hanging = engine.hang(({ timerId }) => timerId === "slow")
       yield* engine.create({ timerId: "slow", inMs: hourMs })
@@ -150,7 +151,7 @@ describe("advancing", () => {
   )
 
   engineTest(
-    "what was stored before the start is found, however far it lies",
+    "timers from before the start fire, however far ahead they are",
     { isManual: true, isEmpty: true },
     (engine) =>
       Effect.gen(function* () {
@@ -162,7 +163,7 @@ describe("advancing", () => {
       }),
   )
 
-  engineTest("beyond what the window has looked at, the store is asked", { isManual: true }, (engine) =>
+  engineTest("the clock asks the store beyond what the window has read", { isManual: true }, (engine) =>
     Effect.gen(function* () {
       const decade = 3_650 * dayMs
       engine.onFire(() => Effect.succeed<Delivery>({ kind: "rearm", next: { inMs: decade } }))
@@ -178,7 +179,7 @@ describe("advancing", () => {
     }),
   )
 
-  // Farther than a window looks, so that the store is asked.
+  // Farther than a window reads, so that the clock asks the store.
   const farMs = 24 * 365 * dayMs
 
   for (const [when, inMs] of [
@@ -186,7 +187,7 @@ describe("advancing", () => {
     ["beyond the window", farMs - hourMs],
   ] as const) {
     engineTest(
-      `what others create ${when}, while the store is asked, is met at its own instant`,
+      `a timer that others create ${when} during a read of the store fires at its own instant`,
       { isManual: true },
       (engine) =>
         Effect.gen(function* () {
@@ -205,7 +206,7 @@ describe("advancing", () => {
     )
   }
 
-  engineTest("what others start while the store is asked holds the clock", { isManual: true }, (engine) =>
+  engineTest("an attempt that others start during a read holds the clock", { isManual: true }, (engine) =>
     Effect.gen(function* () {
       const hanging = engine.hang(({ timerId }) => timerId === "now")
       yield* engine.create({ timerId: "far", inMs: farMs })
@@ -222,7 +223,7 @@ describe("advancing", () => {
     }),
   )
 
-  engineTest("a due timer that is being changed is waited for", { isManual: true }, (engine) =>
+  engineTest("the clock waits for a due timer that is being changed", { isManual: true }, (engine) =>
     Effect.gen(function* () {
       yield* engine.create({ timerId: "a", inMs: hourMs })
       yield* engine.create({ timerId: "b", inMs: 2 * hourMs })
@@ -245,7 +246,7 @@ describe("advancing", () => {
   )
 
   engineTest(
-    "a read that takes its time is waited for",
+    "the clock waits for a slow read",
     { isManual: true, isEmpty: true, window: { page: 10 } },
     (engine) =>
       Effect.gen(function* () {
@@ -267,7 +268,7 @@ describe("advancing", () => {
 
 describe("an advance is bounded", () => {
   engineTest(
-    "by maxFirings, between instants: the clock stands where it stopped",
+    "by maxFirings, between two instants: the clock then stops there",
     { isManual: true },
     (engine) =>
       Effect.gen(function* () {
@@ -276,19 +277,19 @@ describe("an advance is bounded", () => {
         const stopped = yield* advance(engine, { byMs: 365 * dayMs }, 5)
         expect(stopped).toEqual({ nowMs: sampleNow + 3 * hourMs, fired: 6, isUnfinished: true })
         expect(engine.now()).toBe(stopped.nowMs)
-        // What is left is what comes after.
+        // The rest fires in the next advance.
         expect(yield* advance(engine, { byMs: hourMs }, 5)).toEqual(done(sampleNow + 4 * hourMs, 2))
       }),
   )
 
-  engineTest("and does not say that there is more when there is not", { isManual: true }, (engine) =>
+  engineTest("and reports more work only if there is more", { isManual: true }, (engine) =>
     Effect.gen(function* () {
       for (const timerId of ["a", "b"]) yield* engine.create({ timerId, inMs: hourMs })
       expect(yield* advance(engine, { byMs: dayMs }, 2)).toEqual(done(sampleNow + dayMs, 2))
     }),
   )
 
-  engineTest("by real time: an attempt that hangs ends it, where it stands", { isManual: true }, (engine) =>
+  engineTest("by real time: a hanging attempt ends it at the current instant", { isManual: true }, (engine) =>
     Effect.gen(function* () {
       const hanging = engine.hang()
       yield* engine.create({ timerId: "a", inMs: hourMs })
@@ -336,7 +337,7 @@ describe("the clock", () => {
     }),
   )
 
-  engineTest("is moved by one at a time, in turn", { isManual: true }, (engine) =>
+  engineTest("is moved by one caller at a time, in turn", { isManual: true }, (engine) =>
     Effect.gen(function* () {
       yield* engine.create({ timerId: "a", inMs: 90 * 60_000 })
       const both = [advance(engine, { byMs: hourMs }), advance(engine, { byMs: hourMs })]
@@ -347,11 +348,11 @@ describe("the clock", () => {
     }),
   )
 
-  engineTest("is the system's where no hand is given", {}, (engine) =>
+  engineTest("is the system's clock unless a manual one is given", {}, (engine) =>
     Effect.sync(() => expect(engine.node.engine.clock).toBeUndefined()),
   )
 
-  engineTest("history past its retention has gone when an advance answers", { isManual: true }, (engine) =>
+  engineTest("history past its retention is gone when an advance answers", { isManual: true }, (engine) =>
     Effect.gen(function* () {
       yield* engine.create({ timerId: "early", inMs: dayMs })
       yield* engine.create({ timerId: "late", inMs: 9 * dayMs })
@@ -362,19 +363,19 @@ describe("the clock", () => {
   )
 })
 
-describe("what cannot be delivered does not hold the clock up", () => {
+describe("an undeliverable timer does not stop the clock", () => {
   engineTest("a host that is down: its breaker stays closed", { isManual: true }, (engine) =>
     Effect.gen(function* () {
       engine.onFire(() => Effect.succeed(hostFailed))
       for (let index = 0; index < 15; index++) yield* engine.create({ timerId: `t${index}`, inMs: index })
-      // Ten attempts each are about a day.
+      // Ten attempts each take about a day.
       expect(yield* advance(engine, { byMs: 3 * dayMs })).toEqual(done(sampleNow + 3 * dayMs, 150))
       expect(engine.stored("t0").last).toMatchObject({ state: "dead", reason: "attemptsExhausted" })
     }),
   )
 
   engineTest(
-    "a handler that is not there: its timers wait, cost no attempt, and start when it comes",
+    "a missing handler: its timers wait, use no attempt, and start when it comes",
     { isManual: true, shards: 4, window: { timers: 400, page: 20 } },
     (engine) =>
       Effect.gen(function* () {
@@ -395,7 +396,7 @@ describe("what cannot be delivered does not hold the clock up", () => {
 
   for (const who of ["paused", serviceRecord]) {
     engineTest(
-      `a pause of ${who === "paused" ? "a namespace" : "all firing"}: what is due waits, and starts when it ends`,
+      `a pause of ${who === "paused" ? "a namespace" : "all firing"}: due timers wait, and start when it ends`,
       { isManual: true, shards: 4, window: { timers: 400, page: 20 } },
       (engine) =>
         Effect.gen(function* () {

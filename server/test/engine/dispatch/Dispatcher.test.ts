@@ -1,5 +1,4 @@
-// Which attempt starts next: bounds that are never passed, turns that are fair, order within a namespace,
-// and hosts that fail.
+// Which attempt starts next: limits, fair turns, order within a namespace, and failing hosts.
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
 import type { DispatcherLimits } from "../../../src/engine/dispatch/DispatcherLimits.ts"
@@ -27,7 +26,7 @@ const expectWithin = (rig: DispatcherRig, limits: DispatcherLimits): void => {
 const mostOf = (rig: DispatcherRig, namespace: string): number =>
   rig.mostInFlight.get(namespace) ?? Number.POSITIVE_INFINITY
 
-/** Nothing waits that could run: room is never left unused while a timer is ready for it. */
+/** No timer waits that could run: free room is always used. */
 const expectNoneLeftWaiting = (rig: DispatcherRig, limits: DispatcherLimits): void => {
   const free = limits.inFlight - rig.running.size
   if (free === 0 || rig.running.size + rig.unstored.length >= limits.unsettled) return
@@ -63,7 +62,7 @@ const steps = fc.array(
   { maxLength: 120, size: "max" },
 )
 
-test("what is ready or parked when the clock is set back does not start before its time", () => {
+test("a ready or parked timer does not start early when the clock is set back", () => {
   const rig = new DispatcherRig({ inFlight: 3, inFlightPerHost: 1 })
   rig.submit("a", "h", 2)
   rig.submit("b", "h", 2)
@@ -80,7 +79,7 @@ test("what is ready or parked when the clock is set back does not start before i
 })
 
 describe("bounds", () => {
-  test("in total, per namespace, per host and unsettled are never passed, and room is never left unused", () => {
+  test("in total, per namespace, per host and for unsettled attempts hold, and free room is always used", () => {
     fc.assert(
       fc.property(steps, (sequence) => {
         const rig = new DispatcherRig()
@@ -113,7 +112,7 @@ describe("bounds", () => {
     )
   })
 
-  test("a namespace that is paused rests, and others go on; resumed, it starts in due order", () => {
+  test("a paused namespace starts nothing while others go on; when resumed, it starts in due order", () => {
     const rig = new DispatcherRig()
     rig.submit("a", "h", 1)
     rig.set("a", 0)
@@ -121,7 +120,7 @@ describe("bounds", () => {
     rig.submit("b", "h", 1)
     for (let turn = 0; turn < 3; turn++) rig.pump()
     expect(rig.started).toEqual(["a-h-0", "b-h-4"])
-    // What runs may end, and still nothing starts.
+    // Running attempts end, and still nothing starts.
     first(rig).end(delivered)
     expect(rig.inFlightOf("a")).toBe(0)
     rig.withdraw("a-h-1")
@@ -131,7 +130,7 @@ describe("bounds", () => {
     expect(rig.started.slice(2)).toEqual(["a-h-2", "a-h-3"])
   })
 
-  test("a namespace that rested is forgotten with its last timer", () => {
+  test("a paused namespace is forgotten with its last timer", () => {
     const rig = new DispatcherRig()
     rig.set("a", 0)
     rig.submit("a", "h", 2)
@@ -149,7 +148,7 @@ describe("bounds", () => {
     expect(rig.waiting.size).toBe(0)
   })
 
-  test("whoever is parked at a host moves up when the one before it is held back, cancelled or expires", () => {
+  test("a timer parked at a host moves up when the one before it is held back, cancelled or expires", () => {
     for (const leave of ["hold", "withdraw", "expire"] as const) {
       const rig = new DispatcherRig({ inFlightPerHost: 1, unsettled: 2 })
       rig.storesAtOnce = false
@@ -158,7 +157,8 @@ describe("bounds", () => {
       rig.submit("a", "h", 1)
       const [second = "", third = ""] = [...rig.waiting.keys()]
       rig.submit("b", "h", 1)
-      // The first has ended but is not stored: the second has the host's free place, but may not start yet.
+      // The first attempt has ended but is not stored. The second timer has the free place of the host, but may not
+      // start yet.
       first(rig).end(delivered)
       if (leave === "hold") rig.hold(second)
       if (leave === "withdraw") rig.withdraw(second)
@@ -168,7 +168,7 @@ describe("bounds", () => {
     }
   })
 
-  test("namespaces that hang leave room for whoever comes next", () => {
+  test("hanging namespaces leave room for the next one", () => {
     const rig = new DispatcherRig({
       inFlight: 200,
       inFlightPerNamespace: 100,
@@ -184,7 +184,7 @@ describe("bounds", () => {
     expect(rig.inFlightOf("late")).toBe(1)
   })
 
-  test("a namespace is counted once, however many hosts are remembered", () => {
+  test("a namespace is counted once, however many hosts it has", () => {
     const rig = new DispatcherRig({ inFlight: 8, inFlightPerNamespace: 1, inFlightPerHost: 1 })
     for (let host = 0; host < 10_000; host++) {
       rig.submit("many", `h${host}`, 1)
@@ -201,7 +201,7 @@ describe("bounds", () => {
 })
 
 describe("turns", () => {
-  test("a namespace with ten ready timers has its turns beside one with ten thousand", () => {
+  test("a namespace with ten ready timers gets its turns beside one with ten thousand", () => {
     const rig = new DispatcherRig({ inFlightPerHost: 64 })
     rig.submit("large", "h", 10_000)
     rig.submit("small", "h", 10)
@@ -214,7 +214,7 @@ describe("turns", () => {
     }
     const smallStarted = rig.started.filter((id) => id.startsWith("small")).length
     expect(smallStarted).toBe(10)
-    // One of the large for one of the small, and those that were in flight already.
+    // One of the large namespace for each of the small one, and those that already ran.
     expect(rig.started.length - before).toBeLessThanOrEqual(2 * 10 + rigLimits.inFlight)
   })
 
@@ -231,7 +231,7 @@ describe("turns", () => {
     )
   })
 
-  test("while the lease is not to be trusted nothing starts, and nothing is lost", () => {
+  test("while the lease is not trusted nothing starts, and nothing is lost", () => {
     const rig = new DispatcherRig()
     rig.isTrusted = false
     rig.submit("a", "h", 2)
@@ -250,7 +250,7 @@ describe("turns", () => {
   })
 })
 
-describe("hosts that fail", () => {
+describe("failing hosts", () => {
   const failing = { breaker: { failures: 3, firstPauseMs: 1_000, longestPauseMs: 4_000 }, inFlightPerHost: 1 }
 
   const openedRig = (): DispatcherRig => {
@@ -260,7 +260,7 @@ describe("hosts that fail", () => {
     return rig
   }
 
-  test("after so many failures in a row nothing is sent there, and no attempt is counted", () => {
+  test("after enough failures in a row nothing is sent there, and no attempt is counted", () => {
     const rig = openedRig()
     expect(rig.dispatcher.openBreakers).toBe(1)
     rig.nowMs += 999
@@ -278,7 +278,7 @@ describe("hosts that fail", () => {
     expect(rig.inFlightOf("b", "bad")).toBe(1)
   })
 
-  test("one probe goes after the pause; its success closes the breaker and the rest follows", () => {
+  test("one probe goes after the pause, and its success closes the breaker and releases the rest", () => {
     const rig = openedRig()
     rig.nowMs += 1_000
     rig.pump()
@@ -291,7 +291,7 @@ describe("hosts that fail", () => {
     expect(rig.started.length).toBe(6)
   })
 
-  test("a probe that fails doubles the pause, up to the longest", () => {
+  test("a failed probe doubles the pause, up to the longest", () => {
     const rig = openedRig()
     rig.submit("a", "bad", 10)
     for (const pauseMs of [1_000, 2_000, 4_000, 4_000]) {
@@ -306,7 +306,7 @@ describe("hosts that fail", () => {
     }
   })
 
-  test("a namespace that is paused meanwhile sends no probe; resumed, one goes at once", () => {
+  test("a namespace that is paused then sends no probe; when resumed, it sends one at once", () => {
     const rig = openedRig()
     rig.set("a", 0)
     for (let second = 0; second < 10; second++) {
@@ -314,7 +314,7 @@ describe("hosts that fail", () => {
       rig.pump()
     }
     expect(rig.started.length).toBe(3)
-    // Two still wait for the host, beside the one that waits for the end of the pause.
+    // Two timers still wait for the host, besides the one that waits for the end of the pause.
     expect(rig.dispatcher.breakers(10)[0]?.waiting).toBe(2)
     rig.set("a", 10)
     expect(rig.running.size).toBe(1)
@@ -323,7 +323,7 @@ describe("hosts that fail", () => {
     expect(rig.started.length).toBe(6)
   })
 
-  test("resumed, every host is probed whose time came within the pause", () => {
+  test("when resumed, every host is probed whose probe was due within the pause", () => {
     const rig = openedRig()
     rig.nowMs += 500
     rig.submit("a", "worse", 6)
@@ -337,7 +337,7 @@ describe("hosts that fail", () => {
     expect([rig.inFlightOf("a", "bad"), rig.inFlightOf("a", "worse")]).toEqual([1, 1])
   })
 
-  test("a probe that ends within a pause is judged as ever: a failure doubles the wait, a success ends it", () => {
+  test("a probe that ends within a pause counts: a failure doubles the wait, a success ends it", () => {
     for (const [outcome, startedAtOnce] of [
       [hostFailed, 0],
       [delivered, 1],
@@ -357,7 +357,7 @@ describe("hosts that fail", () => {
     }
   })
 
-  test("it is listed with its namespace, its failures, what waits for it, and when a probe goes", () => {
+  test("a breaker is listed with its namespace, its failures, its waiting timers and its next probe", () => {
     const rig = openedRig()
     rig.nowMs += 400
     const [breaker, ...others] = rig.dispatcher.breakers(10)
@@ -374,7 +374,7 @@ describe("hosts that fail", () => {
     expect(rig.dispatcher.breakers(0)).toEqual([])
   })
 
-  test("closed by an operator, what waited starts at once and failures are counted anew", () => {
+  test("when an operator closes a breaker, waiting timers start at once and failures count from zero", () => {
     const rig = openedRig()
     rig.submit("a", "good", 1)
     expect(rig.dispatcher.closeBreakers("good.test")).toBe(0)
@@ -385,7 +385,7 @@ describe("hosts that fail", () => {
     expect(rig.dispatcher.openBreakers).toBe(0)
   })
 
-  test("a refusal by the far side is no failure of the host", () => {
+  test("a refusal by the target is not a failure of the host", () => {
     const rig = new DispatcherRig(failing)
     rig.submit("a", "h", 20)
     while (rig.running.size > 0) first(rig).end(refused)
@@ -393,7 +393,7 @@ describe("hosts that fail", () => {
     expect(rig.dispatcher.openBreakers).toBe(0)
   })
 
-  test("failures of hosts that are never asked again are forgotten past the bound", () => {
+  test("failures of hosts that are never used again are forgotten beyond the limit", () => {
     const rig = new DispatcherRig({ breaker: { ...failing.breaker, failures: 1 } })
     for (let host = 0; host < 25_000; host++) {
       rig.submit("a", `h${host}`, 1)

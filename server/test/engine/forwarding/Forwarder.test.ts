@@ -1,4 +1,4 @@
-// What becomes of a write that another node must do: every branch, under virtual time and with scripted peers.
+// What happens to a write that another node must do: every branch, in virtual time, with scripted peers.
 import { describe, expect } from "bun:test"
 import { Effect, Exit, Scope } from "effect"
 import { keyOf } from "../../../src/domain/TimerKey.ts"
@@ -20,7 +20,7 @@ const notOwner = allWith({ kind: "notOwner" })
 const key = (timerId: string) => keyOf("shop", timerId)
 
 describe("a write that its owner answers", () => {
-  forwarderTest("is answered with the owner's answer, of whatever kind", (rig) =>
+  forwarderTest("gets the owner's answer, of any kind", (rig) =>
     Effect.gen(function* () {
       rig.peer("a", (items) =>
         Effect.succeed(
@@ -47,7 +47,7 @@ describe("a write that its owner answers", () => {
     }),
   )
 
-  forwarderTest("shares a call with those of its turn; what comes while two are out gathers", (rig) =>
+  forwarderTest("shares a call with writes of its turn; later writes wait while two calls are out", (rig) =>
     Effect.gen(function* () {
       const hold = { isOpen: false }
       rig.peer("a", (items) =>
@@ -66,7 +66,7 @@ describe("a write that its owner answers", () => {
     }),
   )
 
-  forwarderTest("goes in a call of bounded weight, alone if it is heavier", (rig) =>
+  forwarderTest("goes in a call of bounded size, and alone if it is larger than that", (rig) =>
     Effect.gen(function* () {
       const weighing = (bytes: number) => rig.carry(samplePut({ payload: new Uint8Array(bytes) }))
       for (const mebibytes of [1.5, 1.5, 1.5, 5, 0.1]) weighing(mebibytes * (1 << 20))
@@ -78,9 +78,9 @@ describe("a write that its owner answers", () => {
 })
 
 describe("the writes of a key", () => {
-  forwarderTest("go one after the other, in their order, and let other keys pass", (rig) =>
+  forwarderTest("go one after the other, in order, and let other keys pass", (rig) =>
     Effect.gen(function* () {
-      // The first is refused twice and comes again: nothing of its key may overtake it.
+      // The first write is refused twice and repeated. No other write of its key may overtake it.
       let refusals = 2
       rig.peer("a", (items) =>
         Effect.succeed(
@@ -108,7 +108,7 @@ describe("the writes of a key", () => {
     }).pipe(Effect.asVoid),
   )
 
-  forwarderTest("wait for a call that is out, even when its caller's time is over", (rig) =>
+  forwarderTest("wait for a call that is out, even after its caller's time is over", (rig) =>
     Effect.gen(function* () {
       rig.peer("a", silent)
       rig.carry(samplePut({ timerId: "k" }))
@@ -128,7 +128,7 @@ describe("the writes of a key", () => {
     }),
   )
 
-  forwarderTest("are bounded, and told so", (rig) =>
+  forwarderTest("are limited, and the answer says so", (rig) =>
     Effect.gen(function* () {
       rig.peer("a", silent)
       const told: Array<string> = []
@@ -144,7 +144,7 @@ describe("the writes of a key", () => {
 })
 
 describe("bounds", () => {
-  forwarderTest("what waits for a peer is bounded in number; others have room of their own", (rig) =>
+  forwarderTest("the writes that wait for a peer are limited in number, separately for each peer", (rig) =>
     Effect.gen(function* () {
       rig.peer("a", silent)
       for (let index = 0; index <= roomItems; index++) rig.carry(samplePut({ timerId: `a${index}` }))
@@ -157,7 +157,7 @@ describe("bounds", () => {
     }),
   )
 
-  forwarderTest("what waits for a peer is bounded in weight, and room comes back", (rig) =>
+  forwarderTest("the writes that wait for a peer are limited in size, and room becomes free again", (rig) =>
     Effect.gen(function* () {
       rig.peer("a", silent)
       const payload = new Uint8Array(1 << 20)
@@ -173,7 +173,7 @@ describe("bounds", () => {
 })
 
 describe("a peer that is not the owner", () => {
-  forwarderTest("sends the write on to whoever is, after a look at the leases", (rig) =>
+  forwarderTest("makes the forwarder look at the leases and send the write to the owner", (rig) =>
     Effect.gen(function* () {
       rig.peer("a", notOwner)
       rig.onRefresh = () => {
@@ -189,7 +189,7 @@ describe("a peer that is not the owner", () => {
     }),
   )
 
-  forwarderTest("is asked again after growing pauses, until the time is over: nothing was written", (rig) =>
+  forwarderTest("is asked again after growing pauses until the time is over; nothing was written", (rig) =>
     Effect.gen(function* () {
       rig.peer("a", notOwner)
       rig.carry(samplePut({ timerId: "1" }))
@@ -204,7 +204,7 @@ describe("a peer that is not the owner", () => {
     }),
   )
 
-  forwarderTest("a node that becomes the owner meanwhile does the write itself", (rig) =>
+  forwarderTest("a node that becomes the owner in the meantime does the write itself", (rig) =>
     Effect.gen(function* () {
       rig.peer("a", notOwner)
       rig.onRefresh = () => {
@@ -220,7 +220,7 @@ describe("a peer that is not the owner", () => {
     }),
   )
 
-  forwarderTest("one that is overloaded says so", (rig) =>
+  forwarderTest("a peer that is overloaded says so", (rig) =>
     Effect.gen(function* () {
       rig.peer("a", allWith({ kind: "overloaded", retryAfterMs: 700 }))
       rig.carry(samplePut({ timerId: "1" }))
@@ -230,8 +230,8 @@ describe("a peer that is not the owner", () => {
   )
 })
 
-describe("an owner that cannot be reached", () => {
-  forwarderTest("creates are stored without it; what needs its word is refused", (rig) =>
+describe("an owner that is unreachable", () => {
+  forwarderTest("creates are stored without it, and writes that need it are refused", (rig) =>
     Effect.gen(function* () {
       rig.peer("a", refusing)
       rig.carry(samplePut({ timerId: "put" }))
@@ -249,7 +249,7 @@ describe("an owner that cannot be reached", () => {
     }),
   )
 
-  forwarderTest("a new owner is preferred to storing without one", (rig) =>
+  forwarderTest("a new owner is preferred to an insert without an owner", (rig) =>
     Effect.gen(function* () {
       rig.peer("a", refusing)
       rig.onRefresh = () => {
@@ -263,7 +263,7 @@ describe("an owner that cannot be reached", () => {
     }),
   )
 
-  forwarderTest("a create whose key is taken is answered only if the owner need not act", (rig) =>
+  forwarderTest("a create whose key is in use is answered only if the owner need not act", (rig) =>
     Effect.gen(function* () {
       const there = sampleTimer({ timerId: "there", executeAt: 9_000 })
       yield* rig.faults.store.insertIfAbsent(0, [putOf(there)])
@@ -292,7 +292,7 @@ describe("an owner that cannot be reached", () => {
     }),
   )
 
-  forwarderTest("a create whose key has lived before is left to an owner", (rig) =>
+  forwarderTest("a create whose key had an earlier life waits for an owner", (rig) =>
     Effect.gen(function* () {
       const ended = sampleTimer({ timerId: "ended" })
       applyTo(rig.harness.database, 0, putOf(ended))
@@ -306,7 +306,7 @@ describe("an owner that cannot be reached", () => {
     }),
   )
 
-  forwarderTest("a store that fails, or hangs, is asked again with the same create", (rig) =>
+  forwarderTest("a store that fails or hangs gets the same create again", (rig) =>
     Effect.gen(function* () {
       rig.peer("a", refusing)
       rig.faults.failReply("insertIfAbsent")
@@ -325,7 +325,7 @@ describe("an owner that cannot be reached", () => {
     }),
   )
 
-  forwarderTest("a store whose adapter breaks is one that failed: what comes later is stored", (rig) =>
+  forwarderTest("a store whose adapter dies counts as failed, and later creates are stored", (rig) =>
     Effect.gen(function* () {
       rig.owner = undefined
       rig.insertsBreak = true
@@ -340,7 +340,7 @@ describe("an owner that cannot be reached", () => {
   )
 })
 
-describe("a shard that nobody owns", () => {
+describe("a shard without an owner", () => {
   forwarderTest("waits for a new owner as long as a handover takes", (rig) =>
     Effect.gen(function* () {
       rig.owner = undefined
@@ -356,7 +356,7 @@ describe("a shard that nobody owns", () => {
     }),
   )
 
-  forwarderTest("takes creates if it stays free, and nothing else", (rig) =>
+  forwarderTest("accepts only creates if it stays free", (rig) =>
     Effect.gen(function* () {
       rig.owner = undefined
       for (let index = 0; index < 5_000; index++) rig.carry(samplePut({ timerId: `${index}` }))
@@ -367,14 +367,14 @@ describe("a shard that nobody owns", () => {
       expect(rig.answers.size).toBe(5_001)
       expect(rig.told("put 7")).toBe("created")
       expect(rig.told("cancel cancel")).toBe("nothing written")
-      // As few calls a shard as the store's largest batch allows.
+      // As few calls for a shard as the store's largest batch allows.
       expect(rig.faults.calls("insertIfAbsent")).toBe(8)
       expect(rig.harness.stored("99").pending).toBeDefined()
     }),
   )
 })
 
-describe("a result that is not known", () => {
+describe("an unknown result", () => {
   for (const [how, peer] of [
     ["a broken connection", breaking],
     ["a time-out", silent],
@@ -383,7 +383,7 @@ describe("a result that is not known", () => {
     ["an adapter that breaks", () => Effect.die(new Error("broken"))],
   ] as const) {
     forwarderTest(
-      `${how} is never followed by an insert: the same write is repeated until its time is over`,
+      `${how} is never followed by an insert, and the same write is repeated until its time is over`,
       (rig) =>
         Effect.gen(function* () {
           rig.peer("a", peer, refusing)
@@ -431,7 +431,7 @@ describe("a result that is not known", () => {
     }),
   )
 
-  forwarderTest("marks its repeats, whoever they go to; what was refused comes again as it was", (rig) =>
+  forwarderTest("marks its repeats for any receiver, and a refused write is repeated without a mark", (rig) =>
     Effect.gen(function* () {
       rig.peer("a", notOwner, breaking, notOwner)
       const change = changeOf(key("change"), { executeAt: 5 })
@@ -444,13 +444,13 @@ describe("a result that is not known", () => {
       yield* rig.harness.advance(500)
       const marked = { ...change, isRepeat: true } as const
       expect(rig.calls.map(({ items }) => items[0])).toEqual([change, change, marked])
-      // A schedule's own time stamp says whether it is still wanted.
+      // The time stamp of a schedule says whether it is still valid.
       expect(rig.calls.map(({ items }) => items[1])).toEqual([schedule, schedule, schedule])
       expect(rig.ownQueue).toEqual([marked, schedule])
     }),
   )
 
-  forwarderTest("stays unknown if nothing tells the owner whether the write was done", (rig) =>
+  forwarderTest("stays unknown if the owner cannot know whether the write was done", (rig) =>
     Effect.gen(function* () {
       rig.peer("a", breaking, allWith({ kind: "answered", answer: { result: "unknown" } }))
       rig.carry(samplePut({ timerId: "put" }))
@@ -469,7 +469,7 @@ describe("a result that is not known", () => {
       rig.peer("a", refusing)
       const put = samplePut({ timerId: "1" })
       rig.faults.failReply("insertIfAbsent")
-      // Others have replaced what was inserted, and cancelled that, before it is inserted again.
+      // Other writes have replaced the inserted timer and cancelled that one before the insert is repeated.
       rig.onRefresh = () => {
         if (rig.harness.stored("1").pending?.fireId !== put.timer.fireId) return
         applyTo(rig.harness.database, 0, samplePut({ timerId: "1", executeAt: 7 }))
@@ -493,7 +493,7 @@ describe("a result that is not known", () => {
 })
 
 describe("the end", () => {
-  forwarderTest("a sender that breaks is told of: nobody would send to that peer any more", (rig) =>
+  forwarderTest("a broken sender is reported, because that peer would get nothing any more", (rig) =>
     Effect.gen(function* () {
       rig.carrying.carry(samplePut(), () => {
         throw new Error("a bug")
@@ -503,7 +503,7 @@ describe("the end", () => {
     }),
   )
 
-  engineTest("whoever waits when the node stops is told what is known", { isEmpty: true }, (harness) =>
+  engineTest("callers that wait when the node stops are told what is known", { isEmpty: true }, (harness) =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
       const rig = yield* Scope.provide(ForwarderRig.make(harness), scope)

@@ -1,5 +1,5 @@
-// What people do with dead letters, and what they are told: armed again they fire, removed they are gone, and a call
-// does a bounded amount and gets on.
+// What operators do with dead letters, and the answers. A replayed dead letter fires, and a discarded one is gone. A
+// call does a limited amount of work and makes progress.
 import { describe, expect, test } from "bun:test"
 import { Effect, Fiber } from "effect"
 import { endOfLife } from "../../../src/domain/decide.ts"
@@ -34,7 +34,7 @@ const bury = (engine: EngineHarness, ids: ReadonlyArray<string>, given: Partial<
   })
 }
 
-/** Timers that are not due for long, put there as `bury` does. */
+/** Puts timers with distant due times into the store, as `bury` does. */
 const occupy = (engine: EngineHarness, ids: ReadonlyArray<string>) => {
   for (const timerId of ids)
     applyTo(
@@ -51,7 +51,7 @@ const deadCount = (engine: EngineHarness, namespace = "shop") =>
 
 describe("a replay", () => {
   engineTest(
-    "fires what died, at once, with what it carried, under a new fireId and with all attempts",
+    "fires the dead timer at once with its contents, under a new fireId and with all attempts",
     {},
     (engine) =>
       Effect.gen(function* () {
@@ -93,7 +93,7 @@ describe("a replay", () => {
   )
 
   engineTest(
-    "of a key takes its latest dead letter; the others, and those of a pending key, are skipped",
+    "of a key takes its latest dead letter, and skips the others and those of a pending key",
     {},
     (engine) =>
       Effect.gen(function* () {
@@ -114,7 +114,7 @@ describe("a replay", () => {
       }),
   )
 
-  engineTest("by a filter takes what matches, of its namespace alone", { shards: 4 }, (engine) =>
+  engineTest("by a filter takes the matching ones, only of its namespace", { shards: 4 }, (engine) =>
     Effect.gen(function* () {
       engine.onFire(() => Effect.succeed(gone))
       for (const timerId of ["a-1", "a-2", "b-1"]) yield* engine.create({ timerId, correlationId: timerId })
@@ -139,7 +139,7 @@ describe("a replay", () => {
     }),
   )
 
-  engineTest("of many is bounded, says that there is more, and repeated gets all of them", {}, (engine) =>
+  engineTest("of many is limited, says that there is more, and takes them all when repeated", {}, (engine) =>
     Effect.gen(function* () {
       const { scheduler } = engine.node
       bury(engine, named("k", 2_300))
@@ -156,7 +156,7 @@ describe("a replay", () => {
     }),
   )
 
-  engineTest("steps over what it must skip", {}, (engine) =>
+  engineTest("continues after dead letters that it must skip", {}, (engine) =>
     Effect.gen(function* () {
       const { scheduler } = engine.node
       const taken = named("taken", 2_500)
@@ -171,7 +171,7 @@ describe("a replay", () => {
   )
 
   engineTest(
-    "begins with those that died first: what dies again does not keep others from their turn",
+    "begins with the earliest, so timers that die again do not take the turn of others",
     {},
     (engine) =>
       Effect.gen(function* () {
@@ -182,13 +182,13 @@ describe("a replay", () => {
           yield* engine.advance(1_000)
         }
         expect(new Set(engine.fires.map(({ timerId }) => timerId)).size).toBe(1_500)
-        // Those that died before the first call, and no others: such a walk ends.
+        // Only those that died before the first call, so that the walk ends.
         const before = { ...all, filter: { exclusiveUntilMs: engine.now() - 2_000 } }
         expect(yield* engine.node.scheduler.replay(before)).toEqual({ replayed: 0, skipped: 0, more: false })
       }),
   )
 
-  engineTest("of several dead letters of a key arms the first that died, and a dry run knows", {}, (engine) =>
+  engineTest("of several dead letters of a key arms the earliest, and a dry run says so", {}, (engine) =>
     Effect.gen(function* () {
       bury(engine, ["a"], { payload: bytes("1") })
       bury(engine, ["b"])
@@ -227,7 +227,7 @@ describe("a replay", () => {
     }),
   )
 
-  engineTest("whose commit was reported as failed is done once", {}, (engine) =>
+  engineTest("whose commit was reported as failed is carried out once", {}, (engine) =>
     Effect.gen(function* () {
       bury(engine, ["a"])
       engine.faults.failReply("write", { times: 1 })
@@ -260,7 +260,7 @@ describe("a discard", () => {
   )
 
   engineTest(
-    "whose reply was lost is not said to have done nothing, and is counted where it failed",
+    "whose reply was lost is not answered as nothing done, and one that failed is repeated",
     {},
     (engine) =>
       Effect.gen(function* () {
@@ -280,7 +280,7 @@ describe("a discard", () => {
       }),
   )
 
-  engineTest("of many is bounded, says that there is more, and repeated gets all of them", {}, (engine) =>
+  engineTest("of many is limited, says that there is more, and takes them all when repeated", {}, (engine) =>
     Effect.gen(function* () {
       const { scheduler } = engine.node
       bury(engine, named("k", 1_200))
@@ -294,7 +294,7 @@ describe("a discard", () => {
     }),
   )
 
-  engineTest("is counted, as a replay is", {}, (engine) =>
+  engineTest("is counted, like a replay", {}, (engine) =>
     Effect.gen(function* () {
       bury(engine, ["a", "b"])
       const before = yield* engine.metric("timer_commands_received_total")
@@ -342,7 +342,7 @@ describe("in a cluster", () => {
 })
 
 describe("a call that can do nothing", () => {
-  /** Endlessly many dead letters, all of pending keys but those at the places named. */
+  /** Endlessly many dead letters. All belong to pending keys, except those at the named positions. */
   const endless = (free: ReadonlySet<number>) => {
     let listed = 0
     let asked = 0
@@ -361,7 +361,7 @@ describe("a call that can do nothing", () => {
       wall: { now: () => sampleNow },
       ids: { uuidV7: () => "id" },
       metrics: { received: () => {} },
-      // Each item is answered with an answer of its own kind.
+      // Each item gets an answer of its own kind.
       write: <Answer extends WriteAnswer>() =>
         Effect.sync(() => ({ result: free.has(asked++) ? "alreadyReplayed" : "skipped" })) as Effect.Effect<
           Exclude<Answer, Unstorable>
@@ -370,13 +370,13 @@ describe("a call that can do nothing", () => {
     return Effect.map(calls.replay(all), (answer) => ({ ...answer, listed }))
   }
 
-  test("ends, and does not ask to be repeated", async () => {
+  test("ends, and does not ask for a repeat", async () => {
     const { listed, ...answer } = await Effect.runPromise(endless(new Set()))
     expect(answer).toEqual({ replayed: 0, skipped: 20_000, more: false })
     expect(listed).toBe(20_000)
   })
 
-  test("asks to be repeated if it has done anything", async () => {
+  test("asks for a repeat if it has done anything", async () => {
     const { more, replayed } = await Effect.runPromise(endless(new Set([15_000])))
     expect({ more, replayed }).toEqual({ more: true, replayed: 1 })
   })

@@ -48,7 +48,7 @@ const viewsOf = (
   })
 
 engineTest(
-  "each owner is asked once, about what may be running, and one that is silent is not waited for",
+  "each owner is asked once about possible attempts, and a silent owner is not waited for",
   { isEmpty: true },
   (engine) =>
     Effect.gen(function* () {
@@ -105,7 +105,7 @@ engineTest("a timer that was armed just now is looked at here, and no other node
 )
 
 engineTest(
-  "an owner that is silent is asked so many questions at once and no more, and asked again when they are over",
+  "a silent owner gets a limited number of questions at once, and is asked again when they are over",
   { isEmpty: true },
   (engine) =>
     Effect.gen(function* () {

@@ -1,4 +1,4 @@
-// What a caller is told, and that it is so.
+// What a caller is told, and whether it is true.
 import { describe, expect } from "bun:test"
 import { Effect, Fiber } from "effect"
 import type { TimerView } from "../../../src/engine/front/Scheduler.ts"
@@ -38,12 +38,12 @@ describe("create", () => {
     }),
   )
 
-  engineTest("an instant in the past is due at once, and an id is made when none is given", {}, (engine) =>
+  engineTest("with an instant in the past is due at once, and without an id gets one", {}, (engine) =>
     Effect.gen(function* () {
       const answer = yield* engine.create({ inMs: -60_000 })
       yield* engine.still
       expect(engine.fires.length).toBe(1)
-      // It is not late by its age.
+      // The lateness does not count the time before the creation.
       const timerId = "timer" in answer ? answer.timer.timerId : ""
       expect(engine.stored(timerId).last).toMatchObject({ state: "delivered", latenessMs: 0 })
       expect(answer.result === "created" && answer.timer.timerId).toMatch(/^[0-9a-f-]{36}$/)
@@ -68,7 +68,7 @@ describe("create", () => {
       }),
   )
 
-  engineTest("repeated after its life has ended is one firing", {}, (engine) =>
+  engineTest("that is repeated after its life has ended fires once", {}, (engine) =>
     Effect.gen(function* () {
       const command = engine.command({ timerId: "a", inMs: 1_000 })
       yield* engine.node.scheduler.create(command)
@@ -77,7 +77,7 @@ describe("create", () => {
       expect(again.result).toBe("alreadyFinished")
       yield* engine.advance(10_000)
       expect(engine.fires.length).toBe(1)
-      // Another instant is another life.
+      // Another instant begins another life.
       expect((yield* engine.create({ timerId: "a", inMs: 1_000 })).result).toBe("created")
       yield* engine.advance(1_000)
       expect(new Set(engine.fires.map(({ fireId }) => fireId)).size).toBe(2)
@@ -85,7 +85,7 @@ describe("create", () => {
   )
 
   engineTest(
-    "many are applied in order, the same key twice as well, each with its answer",
+    "many are applied in order, also for the same key twice, each with its answer",
     { shards: 4 },
     (engine) =>
       Effect.gen(function* () {
@@ -114,7 +114,7 @@ describe("create", () => {
 })
 
 describe("update", () => {
-  engineTest("arms anew: attempts start over, under a new fireId and revision", {}, (engine) =>
+  engineTest("arms again: attempts start over, under a new fireId and revision", {}, (engine) =>
     Effect.gen(function* () {
       engine.onFire(() => Effect.succeed(refused))
       yield* engine.create({ timerId: "a", payload: bytes("1") })
@@ -140,7 +140,7 @@ describe("update", () => {
   )
 
   engineTest(
-    "is refused while an attempt runs, under another revision, and where nothing is pending",
+    "is refused while an attempt runs, under another revision, and if nothing is pending",
     {},
     (engine) =>
       Effect.gen(function* () {
@@ -163,7 +163,7 @@ describe("update", () => {
 })
 
 describe("cancel", () => {
-  engineTest("answers what became of the timer", {}, (engine) =>
+  engineTest("answers the result", {}, (engine) =>
     Effect.gen(function* () {
       engine.onFire(({ timerId }) =>
         Effect.succeed(timerId === "dead" ? { kind: "dead", reason: "refused", error: "no" } : delivered),
@@ -188,7 +188,7 @@ describe("cancel", () => {
     }),
   )
 
-  engineTest("of a running attempt says so; there is no other, and its outcome is recorded", {}, (engine) =>
+  engineTest("during an attempt says so; no other follows, and the outcome is recorded", {}, (engine) =>
     Effect.gen(function* () {
       const hanging = engine.hang()
       yield* engine.create({ timerId: "failed" })
@@ -207,7 +207,7 @@ describe("cancel", () => {
     }),
   )
 
-  engineTest("of many is bounded and says if there is more", { shards: 4 }, (engine) =>
+  engineTest("of many is limited and says if there is more", { shards: 4 }, (engine) =>
     Effect.gen(function* () {
       const { scheduler } = engine.node
       const commands = Array.from({ length: 1_200 }, (_, index) =>
@@ -231,7 +231,7 @@ describe("cancel", () => {
 })
 
 describe("many writes", () => {
-  engineTest("a timer that was moved since it was found is not cancelled with the others", {}, (engine) =>
+  engineTest("a timer that was moved after it was found is not cancelled with the others", {}, (engine) =>
     Effect.gen(function* () {
       const { scheduler } = engine.node
       yield* engine.create({ timerId: "moved", inMs: 5_000 })
@@ -248,7 +248,7 @@ describe("many writes", () => {
     }),
   )
 
-  engineTest("of one key are bounded, and told so", {}, (engine) =>
+  engineTest("of one key are limited, and the answer says so", {}, (engine) =>
     Effect.gen(function* () {
       const commands = Array.from({ length: 150 }, (_, index) =>
         engine.command({ timerId: "same", inMs: 1_000 + index }),
@@ -266,9 +266,9 @@ describe("many writes", () => {
   )
 })
 
-describe("what can be seen", () => {
+describe("the visible state", () => {
   engineTest(
-    "a timer is pending, in flight while its attempt runs, and then what became of it",
+    "of a timer is pending, then in flight while its attempt runs, and then its final state",
     {},
     (engine) =>
       Effect.gen(function* () {
@@ -293,8 +293,8 @@ describe("what can be seen", () => {
   )
 })
 
-describe("what an attempt brings", () => {
-  engineTest("attempts that are used up make a dead letter, which is kept with its payload", {}, (engine) =>
+describe("the result of an attempt", () => {
+  engineTest("after the last attempt is a dead letter, which keeps its payload", {}, (engine) =>
     Effect.gen(function* () {
       engine.onFire(() => Effect.succeed(refused))
       yield* engine.create({
@@ -321,7 +321,7 @@ describe("what an attempt brings", () => {
   )
 
   engineTest(
-    "a timer that could not start in time is dead, expired, without an attempt",
+    "a timer that could not start in time is dead as expired, without an attempt",
     { dispatch: { inFlight: 2 } },
     (engine) =>
       Effect.gen(function* () {
@@ -338,7 +338,7 @@ describe("what an attempt brings", () => {
   )
 
   engineTest(
-    "a delivery that arms again keeps the key, with a new fireId, payload and attempts anew",
+    "a delivery that arms again keeps the key, with a new fireId, payload and attempts",
     {},
     (engine) =>
       Effect.gen(function* () {
@@ -359,7 +359,7 @@ describe("what an attempt brings", () => {
           [0, 1, "one"],
           [5_000, 2, "one"],
           [7_000, 1, "two"],
-          // Nearer than a second means in a second.
+          // A time nearer than a second becomes one second.
           [8_000, 1, "two"],
         ])
         expect(new Set(engine.fires.map(({ fireId }) => fireId)).size).toBe(3)
@@ -367,7 +367,7 @@ describe("what an attempt brings", () => {
       }),
   )
 
-  engineTest("an attempt that breaks off is retried like any other", {}, (engine) =>
+  engineTest("an attempt that dies is retried like any other", {}, (engine) =>
     Effect.gen(function* () {
       let fires = 0
       engine.onFire(() =>
@@ -380,7 +380,7 @@ describe("what an attempt brings", () => {
     }),
   )
 
-  engineTest("a target of a type that has no deliverer is retried, not lost", {}, (engine) =>
+  engineTest("a target type without a deliverer is retried, not lost", {}, (engine) =>
     Effect.gen(function* () {
       yield* engine.create({ timerId: "a", target: { type: "event" } })
       yield* engine.advance(100)

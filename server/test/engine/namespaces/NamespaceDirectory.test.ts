@@ -22,10 +22,10 @@ interface Rig {
   readonly logs: Array<string>
   /** The store does not answer this directory. */
   isAway: boolean
-  /** How many reads were made. */
+  /** The number of reads. */
   reads: number
   open(options?: DirectoryOptions): Effect.Effect<NamespaceDirectory["Service"], never, Scope.Scope>
-  /** As another node would. */
+  /** Writes as another node would. */
   write(namespace: string, settings: NamespaceSettings): void
 }
 
@@ -67,7 +67,7 @@ const withStore = (body: (rig: Rig) => Effect.Effect<void, unknown, Scope.Scope>
 }
 
 describe("the directory of namespaces", () => {
-  test("knows all that was set when it starts, however much it is", () =>
+  test("knows all stored settings when it starts, however many there are", () =>
     withStore((rig) =>
       Effect.gen(function* () {
         for (let number = 0; number < 1_234; number++) rig.write(`n-${number}`, { maxPending: number })
@@ -95,7 +95,7 @@ describe("the directory of namespaces", () => {
       }),
     ))
 
-  test("learns within a second what others have changed, and tells those who asked to be told", () =>
+  test("learns within a second what other nodes have changed, and tells its listeners", () =>
     withStore((rig) =>
       Effect.gen(function* () {
         const directory = yield* rig.open()
@@ -113,7 +113,7 @@ describe("the directory of namespaces", () => {
       }),
     ))
 
-  test("keeps what it knows while the store is away, and catches up after", () =>
+  test("keeps what it knows while the store is unreachable, and catches up later", () =>
     withStore((rig) =>
       Effect.gen(function* () {
         rig.write("shop", { pausedSinceMs: 5 })
@@ -128,7 +128,7 @@ describe("the directory of namespaces", () => {
       }),
     ))
 
-  test("stores a change made from what is there, and knows it at once", () =>
+  test("stores a change based on the current settings, and knows it at once", () =>
     withStore((rig) =>
       Effect.gen(function* () {
         const directory = yield* rig.open()
@@ -143,7 +143,7 @@ describe("the directory of namespaces", () => {
       }),
     ))
 
-  test("has a change in force when it is answered, also if the store cannot be read by then", () =>
+  test("has a change in force when it answers, even if the store cannot be read by then", () =>
     withStore((rig) =>
       Effect.gen(function* () {
         const directory = yield* rig.open()
@@ -157,14 +157,14 @@ describe("the directory of namespaces", () => {
           Effect.succeed({ pause: { sinceMs: 8, kind: "asked" } }),
         )
         expect(directory.service().pause?.sinceMs).toBe(8)
-        // What others had changed before is not passed over for it.
+        // Earlier changes of other nodes are not skipped.
         rig.isAway = false
         yield* TestClock.adjust(500)
         expect(directory.of("other").settings).toEqual({ maxPending: 1 })
       }),
     ))
 
-  test("counts those that are paused or sealed as they come and go", () =>
+  test("counts paused and sealed namespaces as they come and go", () =>
     withStore((rig) =>
       Effect.gen(function* () {
         const directory = yield* rig.open()
@@ -184,7 +184,7 @@ describe("the directory of namespaces", () => {
       }),
     ))
 
-  test("goes on learning of changes though someone who was told of one breaks", () =>
+  test("still learns of changes after one of its listeners breaks", () =>
     withStore((rig) =>
       Effect.gen(function* () {
         const directory = yield* rig.open()
@@ -200,7 +200,7 @@ describe("the directory of namespaces", () => {
       }),
     ))
 
-  test("makes a change anew when another came between, and gives up when that goes on", () =>
+  test("repeats a change when another came in between, and gives up after several", () =>
     withStore((rig) =>
       Effect.gen(function* () {
         const directory = yield* rig.open()
@@ -215,7 +215,7 @@ describe("the directory of namespaces", () => {
       }),
     ))
 
-  test("names namespaces that have settings or timers, once each, in order", () =>
+  test("lists namespaces that have settings or timers, once each, in order", () =>
     withStore((rig) =>
       Effect.gen(function* () {
         for (const namespace of ["a", "both", "_reserved"]) applyTo(rig.database, 0, samplePut({ namespace }))
@@ -253,7 +253,7 @@ describe("the directory of namespaces", () => {
           yield* TestClock.adjust(500)
           expect(directory.of("later").settings).toEqual({ maxPending: 2 })
           expect(rig.logs).toHaveLength(1)
-          // Setting them anew replaces them, and a resumption ends the pause.
+          // New settings replace them, and a resume ends the pause.
           const { settings } = yield* directory.change("shop", 9, (before) =>
             Effect.succeed(editSettings(before, { paused: false, maxPending: 3 }, 9)),
           )
@@ -285,7 +285,7 @@ describe("the directory of namespaces", () => {
       }),
     ))
 
-  test("settings keep what a newer program has added", () =>
+  test("settings keep fields that a newer program has added", () =>
     withStore((rig) =>
       Effect.gen(function* () {
         const added = { maxPending: 1, color: "blue" }
@@ -299,7 +299,7 @@ describe("the directory of namespaces", () => {
       }),
     ))
 
-  test("says that the service is paused at its start, and then once a minute", () =>
+  test("says at its start that the service is paused, and then once a minute", () =>
     withStore((rig) =>
       Effect.gen(function* () {
         const pause = { sinceMs: 0, kind: "asked", reason: "moving house" } as const
@@ -316,7 +316,7 @@ describe("the directory of namespaces", () => {
       }),
     ))
 
-  test("counts the service's pauses among those of every namespace", () =>
+  test("counts the service's pauses as pauses of every namespace", () =>
     withStore((rig) =>
       Effect.gen(function* () {
         rig.write("shop", { pastPauses: [{ fromMs: 1, untilMs: 2 }] })
@@ -352,7 +352,7 @@ describe("webhook secrets", () => {
       }),
     ))
 
-  test("that cannot be opened, one of two or all, are told of at the start and counted", () =>
+  test("that cannot be opened, one or all, are reported at the start and counted", () =>
     withStore((rig) =>
       Effect.gen(function* () {
         const other = new SecretSeal([new Uint8Array(32).fill(9)])

@@ -5,8 +5,8 @@ import { PendingEstimate } from "../../../src/engine/namespaces/PendingEstimate.
 import { Quotas } from "../../../src/engine/namespaces/Quotas.ts"
 import { sampleTimer } from "../../../testkit/timers.ts"
 
-describe("a namespace that is full", () => {
-  test("lets nobody into the place of a timer that a create, not answered yet, may arm again", () =>
+describe("a full namespace", () => {
+  test("keeps the place of a timer that an unanswered create may arm again", () =>
     Effect.runPromise(
       Effect.gen(function* () {
         const directory = {
@@ -31,7 +31,7 @@ describe("a namespace that is full", () => {
           Effect.map(quotas.admit([{ namespace: "shop", timerId }]), ([admission]) => admission)
         const again = yield* admit("here")
         if (!(again instanceof PendingEstimate)) throw new Error("a replacement was refused")
-        // It was delivered before the create is written, and a count sees that.
+        // The timer is delivered before the create is written, and a count sees that.
         pending = 0
         yield* TestClock.adjust(1_000)
         expect(yield* admit("other")).toMatchObject({ quota: "maxPending" })

@@ -8,7 +8,7 @@ const secret = new TextEncoder().encode("a secret of webhooks, 24 bytes or more"
 describe("a sealed secret", () => {
   const seal = new SecretSeal([keyOf(1)])
 
-  test("is opened by the key it was sealed by, in its own namespace, and shows nothing of itself", () => {
+  test("is opened by its own key in its own namespace, and does not contain the secret as text", () => {
     const sealed = seal.seal("shop", secret)
     expect(seal.open("shop", sealed)).toEqual(Buffer.from(secret))
     expect(sealed.sealed).not.toContain(Buffer.from(secret).toString("base64url").slice(0, 8))
@@ -23,11 +23,11 @@ describe("a sealed secret", () => {
     expect(seal.seal("shop", secret).sealed).not.toBe(seal.seal("shop", secret).sealed)
   })
 
-  test("is not opened if a single character of it was touched", () => {
+  test("is not opened if one character has changed", () => {
     const { sealed, fingerprint } = seal.seal("shop", secret)
     fc.assert(
       fc.property(fc.nat(sealed.length - 1), (at) => {
-        // Within its last character some bits mean nothing.
+        // Some bits of the last character have no meaning.
         fc.pre(at < sealed.length - 1)
         const touched = `${sealed.slice(0, at)}${sealed[at] === "A" ? "B" : "A"}${sealed.slice(at + 1)}`
         expect(seal.open("shop", { sealed: touched, fingerprint })).toBeUndefined()
@@ -38,7 +38,7 @@ describe("a sealed secret", () => {
     }
   })
 
-  test("of an old key is opened during a rotation, while the new one seals", () => {
+  test("of an old key can be opened during a rotation, while the new key seals", () => {
     const before = seal.seal("shop", secret)
     const during = new SecretSeal([keyOf(2), keyOf(1)])
     expect(during.open("shop", before)).toEqual(Buffer.from(secret))

@@ -11,14 +11,14 @@ describe("a token bucket", () => {
     expect(bucket.take(4, 1_250)).toBe(0)
   })
 
-  test("gives one now and then also where the rate is less than one a second", () => {
+  test("gives a token now and then even if the rate is below one a second", () => {
     const bucket = new TokenBucket()
     expect(bucket.take(0.5, 0)).toBe(0)
     expect(bucket.take(0.5, 0)).toBe(2_000)
     expect(bucket.take(0.5, 2_000)).toBe(0)
   })
 
-  test("never gives more over any time than its rate and one second's worth, however it is asked", () => {
+  test("never gives more over any time than its rate and one second's worth, for any requests", () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 50 }),

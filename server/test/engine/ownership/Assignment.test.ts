@@ -1,11 +1,11 @@
-// The spread of shards over nodes, as properties over any cluster.
+// The spread of shards over nodes, as properties of any cluster.
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
 import { type AssignmentInput, assign } from "../../../src/engine/ownership/Assignment.ts"
 
 const names = ["a", "b", "c", "d", "e", "f", "g", "h", "i"]
 
-/** Any members, and any owners: members, others that take no part, nobody. */
+/** Any members and any owners: members, nodes that take no part, or none. */
 const anyInput: fc.Arbitrary<AssignmentInput> = fc
   .record({
     shards: fc.integer({ min: 1, max: 40 }),
@@ -17,7 +17,7 @@ const anyInput: fc.Arbitrary<AssignmentInput> = fc
   })
   .map(({ shards, members, owners }) => ({ shards, members, owners: owners.slice(0, shards) }))
 
-/** A cluster at rest: everything is where it is meant to be. */
+/** A cluster at rest: every shard is at its intended owner. */
 const settled: fc.Arbitrary<AssignmentInput> = anyInput.map((input) => ({ ...input, owners: assign(input) }))
 
 const countOf = (intended: ReadonlyArray<string | undefined>, node: string) =>
@@ -40,7 +40,7 @@ describe("an assignment", () => {
       }),
     ))
 
-  test("is the same whoever works it out, and when nobody takes part it is empty", () => {
+  test("is the same on every node, and empty when no node takes part", () => {
     fc.assert(
       fc.property(anyInput, (input) => {
         const permuted = { ...input, members: [...input.members].reverse() }
@@ -58,7 +58,7 @@ describe("an assignment", () => {
         const held = input.members.map((node) => countOf(input.owners, node))
         const base = Math.floor(input.shards / input.members.length)
         const extra = input.shards - base * input.members.length
-        // Whoever may keep one more does so, as many as there are places for it.
+        // Nodes that may keep one more shard do so, as many as there are such places.
         const overBase = held.map((count) => Math.max(0, count - base))
         const kept = Math.min(extra, overBase.filter((over) => over > 0).length)
         const fewest = overBase.reduce((sum, over) => sum + over, 0) - kept
@@ -92,7 +92,7 @@ describe("an assignment", () => {
       }),
     ))
 
-  test("means the remaining shards for the same nodes after each that has moved", () =>
+  test("intends the remaining shards for the same nodes after each move", () =>
     fc.assert(
       fc.property(settled, fc.nat(), (input, pick) => {
         const members = [...input.members, "joiner"].sort()

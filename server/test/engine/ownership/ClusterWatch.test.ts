@@ -1,4 +1,4 @@
-// Who lives, by what was read and when it was received.
+// Which nodes live, by the received reads and the time of their receipt.
 import { describe, expect, test } from "bun:test"
 import { ClusterWatch, nanosOf } from "../../../src/engine/ownership/ClusterWatch.ts"
 import type { Lease, Member } from "../../../src/ports/ShardLeases.ts"
@@ -12,7 +12,7 @@ const member = (beat: number, isLeaving = false): ReadonlyArray<Member> => [
   { node: "me", address: "me:1", beat: beat * 7, isLeaving: false },
   { node: "other", address: "other:1", beat, isLeaving },
 ]
-/** Looks often enough from one instant to the other, both included, that all of the time counts. */
+/** Looks often enough between the two instants, both included, that the whole time counts. */
 const lookingOn = (fromMs: number, toMs: number, look: (seenNanos: bigint) => void): void => {
   for (let atMs = fromMs; atMs < toMs; atMs += 250) look(nanosOf(atMs))
   look(nanosOf(toMs))
@@ -20,7 +20,7 @@ const lookingOn = (fromMs: number, toMs: number, look: (seenNanos: bigint) => vo
 const othersOf = (watch: ClusterWatch) => watch.others.map(({ node }) => node)
 
 describe("a lease", () => {
-  test("is silent when its counter has stood still for the lease time since it was first seen, not before", () => {
+  test("is silent once its counter has not changed for the lease time, and not before", () => {
     const watch = newWatch()
     watch.noteLeases(lease(7), nanosOf(1_000))
     expect(watch.liveOwnerOf(0)).toBe("other")
@@ -30,11 +30,11 @@ describe("a lease", () => {
     expect([watch.isSilent(0), watch.liveOwnerOf(0)]).toEqual([true, undefined])
   })
 
-  test("is not silent for the time in which this node could not look, which counts little", () => {
+  test("does not become silent while this node cannot look, and that time counts little", () => {
     const watch = newWatch()
     watch.noteLeases(lease(7), 0n)
     watch.noteMembers(member(7), 0n)
-    // The store was away for an hour: nobody could raise anything.
+    // The store was unreachable for an hour, so no node could raise a counter.
     watch.noteLeases(lease(7), nanosOf(3_600_000))
     watch.noteMembers(member(7), nanosOf(3_600_000))
     expect([watch.liveOwnerOf(0), othersOf(watch)]).toEqual(["other", ["other"]])
@@ -45,7 +45,7 @@ describe("a lease", () => {
     expect([watch.isSilent(0), othersOf(watch)]).toEqual([true, []])
   })
 
-  test("falls silent by slow looks, too", () => {
+  test("becomes silent also if looks are slow", () => {
     const watch = newWatch()
     for (let look = 0; look < 5; look++) watch.noteLeases(lease(7), nanosOf(look * 3_000))
     expect(watch.isSilent(0)).toBe(false)
@@ -53,7 +53,7 @@ describe("a lease", () => {
     expect(watch.isSilent(0)).toBe(true)
   })
 
-  test("lives again when its counter or its epoch moves", () => {
+  test("lives again when its counter or its epoch changes", () => {
     for (const moved of [lease(8), lease(7, 2)]) {
       const watch = newWatch()
       watch.noteLeases(lease(7), 0n)
@@ -73,11 +73,11 @@ describe("a lease", () => {
 })
 
 describe("a member", () => {
-  test("that was here first takes part from the start, until it has been silent for the lease time", () => {
+  test("from before this node takes part from the start, until it is silent for the lease time", () => {
     const watch = newWatch()
     watch.noteMembers(member(3), 0n)
     expect(othersOf(watch)).toEqual(["other"])
-    // But nothing is given to it before it has been seen to beat.
+    // It gets nothing before it was seen to beat.
     expect(watch.mayBeGiven("other")).toBe(false)
     lookingOn(0, leaseMs - 1, (seenNanos) => watch.noteMembers(member(3), seenNanos))
     expect(othersOf(watch)).toEqual(["other"])
@@ -95,7 +95,7 @@ describe("a member", () => {
     expect([othersOf(watch), watch.mayBeGiven("other")]).toEqual([["other"], true])
   })
 
-  test("that was silent comes anew, even if it was here first", () => {
+  test("that was silent counts as new, even if it was there first", () => {
     const watch = newWatch()
     watch.noteMembers(member(1), 0n)
     lookingOn(1_000, 1_000 + leaseMs, (seenNanos) => watch.noteMembers(member(2), seenNanos))
@@ -106,7 +106,7 @@ describe("a member", () => {
     expect([othersOf(watch), watch.mayBeGiven("other")]).toEqual([["other"], true])
   })
 
-  test("that leaves takes no part, and nothing is given to it", () => {
+  test("that leaves takes no part, and gets nothing", () => {
     const watch = newWatch()
     watch.noteMembers(member(1), 0n)
     watch.noteMembers(member(2, true), nanosOf(1_000))
@@ -114,7 +114,7 @@ describe("a member", () => {
     expect(watch.memberOf("other")?.address).toBe("other:1")
   })
 
-  test("is long silent by this node's clock alone; this node never is", () => {
+  test("is long silent only by this node's clock, and this node itself never is", () => {
     const watch = newWatch()
     watch.noteMembers(member(1), 0n)
     expect(watch.silentFor(60_000, nanosOf(59_999))).toEqual([])

@@ -1,5 +1,5 @@
-// How leases are held, in virtual time: a shard is used only after it was claimed and opened, its lease is renewed from
-// the claim on, and what is given up is released.
+// How leases are held, in virtual time. A shard is used only after its claim and its opening. Its lease is renewed from
+// the claim on. A shard that is given up is released.
 import { describe, expect, test } from "bun:test"
 import { Clock, Effect, Fiber, References, type Scope } from "effect"
 import { TestClock } from "effect/testing"
@@ -18,9 +18,9 @@ interface Rig {
   readonly database: MemoryDatabase
   readonly faults: StoreFaults
   readonly holder: LeaseHolder
-  /** What became of shards, in order. */
+  /** What happened to the shards, in order. */
   readonly told: Array<string>
-  /** Until when the last lease that was told of is trusted. */
+  /** How long the last reported lease is trusted. */
   readonly trusted: () => bigint
   readonly now: () => bigint
 }
@@ -64,7 +64,7 @@ const law = (title: string, body: (rig: Rig) => Effect.Effect<void, unknown, Sco
   )
 }
 
-/** The lease as a look shows it, and whether it may be claimed. */
+/** The lease as a look shows it, and whether it can be claimed. */
 const seen = (holder: LeaseHolder, shard: number) =>
   Effect.map(holder.look, (leases): { readonly lease: Lease; readonly mayClaim: boolean } => {
     const lease = at(leases, shard)
@@ -91,7 +91,7 @@ describe("a claim", () => {
   )
 
   law(
-    "whose opening fails is never used: it is released, and may be claimed again",
+    "whose opening fails is never used: it is released, and can be claimed again",
     ({ holder, faults, told, database }) =>
       Effect.gen(function* () {
         faults.fail("open")
@@ -106,7 +106,7 @@ describe("a claim", () => {
       }),
   )
 
-  law("whose reply was lost may be made again at once", ({ holder, faults, told }) =>
+  law("whose reply was lost can be repeated at once", ({ holder, faults, told }) =>
     Effect.gen(function* () {
       faults.failReply("claim")
       yield* Effect.flip(claimed(holder, 0))
@@ -116,7 +116,7 @@ describe("a claim", () => {
     }),
   )
 
-  law("that another makes first leaves nothing held", ({ holder, faults, told }) =>
+  law("that loses to another node leaves nothing held", ({ holder, faults, told }) =>
     Effect.gen(function* () {
       const { lease } = yield* seen(holder, 0)
       yield* faults.leases.claim(lease, "other")
@@ -126,8 +126,8 @@ describe("a claim", () => {
   )
 })
 
-describe("while a shard is opened for longer than the lease time", () => {
-  law("its lease is renewed, and trusted from the last renewal on", (rig) =>
+describe("a shard whose opening takes longer than the lease time", () => {
+  law("has its lease renewed, and is trusted from the last renewal on", (rig) =>
     Effect.gen(function* () {
       const { holder, faults, told, database } = rig
       yield* Effect.forkScoped(holder.renewForever())
@@ -144,7 +144,7 @@ describe("while a shard is opened for longer than the lease time", () => {
     }),
   )
 
-  law("and another claims it, it is not used", ({ holder, faults, told, database }) =>
+  law("is not used if another node claims it", ({ holder, faults, told, database }) =>
     Effect.gen(function* () {
       yield* Effect.forkScoped(holder.renewForever())
       const opening = faults.holdCall("open")
@@ -179,7 +179,7 @@ describe("a held shard", () => {
     }),
   )
 
-  law("that another has claimed is lost, once, and not released", ({ holder, faults, told, database }) =>
+  law("that another node has claimed is lost, once, and not released", ({ holder, faults, told, database }) =>
     Effect.gen(function* () {
       yield* claimed(holder, 0)
       yield* claimed(holder, 1)
@@ -192,7 +192,7 @@ describe("a held shard", () => {
     }),
   )
 
-  law("that was given up is released again and again until that is known", ({ holder, faults, database }) =>
+  law("that was given up is released again until that is confirmed", ({ holder, faults, database }) =>
     Effect.gen(function* () {
       yield* claimed(holder, 0)
       faults.fail("release", { times: 2 })
@@ -205,7 +205,7 @@ describe("a held shard", () => {
     }),
   )
 
-  law("whose release was done, though its reply was lost, is seen to be free", ({ holder, faults }) =>
+  law("whose release was done, though its reply was lost, is seen as free", ({ holder, faults }) =>
     Effect.gen(function* () {
       yield* claimed(holder, 0)
       faults.failReply("release")

@@ -1,6 +1,6 @@
-// Who fires a shard, told with two processes on one store that know nothing of each other, as on an SQLite file.
-// Leases are measured by each node's monotonic clock; nothing compares wall clocks. Cluster.test.ts tells of nodes
-// that share their shards.
+// Which node fires a shard, with two processes on one store that know nothing of each other, as on an SQLite file. Each
+// node measures leases by its monotonic clock. Nothing compares wall clocks. Cluster.test.ts covers nodes that share
+// their shards.
 import { describe, expect } from "bun:test"
 import { Effect, Fiber } from "effect"
 import { applyTo } from "../../../testkit/applyTo.ts"
@@ -17,7 +17,7 @@ const options: HarnessOptions = { shards, ownership: { leaseMs, marginMs }, areS
 const epochs = (engine: EngineHarness) => engine.database.shards.map(({ epoch }) => epoch)
 const owners = (engine: EngineHarness) => new Set(engine.database.shards.map(({ node }) => node))
 
-/** A timer every 100 ms, of many shards, over the given time. */
+/** A timer every 100 ms, over many shards, for the given time. */
 const createMany = (engine: EngineHarness, overMs: number) =>
   engine.node.scheduler.createMany(
     Array.from({ length: overMs / 100 }, (_, index) =>
@@ -40,7 +40,7 @@ describe("claims", () => {
       expect(owners(engine)).toEqual(new Set(["node-1"]))
       yield* engine.advance(60_000)
       expect(engine.node.engine.status().stalledLoops).toEqual([])
-      // What it owns it need not look for: renewals tell if it is lost.
+      // The node does not look at its own shards, because renewals tell it if one is lost.
       expect(engine.faults.calls("owners")).toBe(1)
     }),
   )
@@ -72,13 +72,14 @@ describe("claims", () => {
         yield* engine.advance(1_600)
         expect(second.engine.status()).toMatchObject({ isWaiting: false, ownedShards: shards })
         expect(engine.logs).toContain("the wait is over: this process fires now")
-        // Said once, not for each shard.
+        // The log says it once, not once for each shard.
         expect(engine.logs.filter((line) => line.includes("has gone silent"))).toEqual([
           "node-1 has gone silent: this process has taken over 4 shards of it",
         ])
         expect(epochs(engine)).toEqual([2, 2, 2, 2])
         yield* engine.advance(10_000)
-        // What was due in between fires as soon as it is owned, what follows on its millisecond, and all once.
+        // Timers that were due in between fire as soon as their shard has an owner. Later timers fire on their
+        // millisecond. All fire once.
         expect(new Set(engine.fires.map(({ timerId }) => timerId)).size).toBe(80)
         expect(engine.fires.length).toBe(80)
         expect(engine.fires.every(({ at }) => at - killedAt <= 10_000)).toBe(true)
@@ -87,13 +88,13 @@ describe("claims", () => {
   )
 
   engineTest(
-    "a read that was long under way condemns nobody: what was not looked at was not silent",
+    "a slow read makes no node silent, because this node did not look in that time",
     options,
     (engine) =>
       Effect.gen(function* () {
         const second = yield* engine.startNode("node-2")
         yield* engine.advance(1_300)
-        // Its reads had shown this counter before, and by the reply's receipt that is longer ago than the lease time.
+        // Earlier reads had shown this counter. By the receipt of the reply, that is longer ago than the lease time.
         const reply = second.faults.holdReply("owners")
         yield* engine.advance(leaseMs + 1_000)
         expect(reply.standing()).toBe(1)
@@ -106,7 +107,7 @@ describe("claims", () => {
       }),
   )
 
-  engineTest("a drained node hands over at once", options, (engine) =>
+  engineTest("a drained node releases its shards at once", options, (engine) =>
     Effect.gen(function* () {
       const second = yield* engine.startNode("node-2")
       yield* engine.advance(2_000)
@@ -119,7 +120,7 @@ describe("claims", () => {
   )
 
   engineTest(
-    "of two nodes that see the same free shards one has them",
+    "when two nodes see the same free shards, one gets them",
     { ...options, isEmpty: true },
     (engine) =>
       Effect.gen(function* () {
@@ -138,7 +139,7 @@ describe("claims", () => {
 describe("a claimed shard", () => {
   const ofFirst = { when: (shard: number) => shard === 0 }
 
-  /** Due in a second, one of each shard. */
+  /** Timers due in a second, one in each shard. */
   const createInEach = (engine: EngineHarness) => {
     for (let shard = 0; shard < shards; shard++) {
       const executeAt = engine.now() + 1_000
@@ -154,7 +155,7 @@ describe("a claimed shard", () => {
         opening.push(faults.holdCall("open", ofFirst)),
       )
       yield* engine.advance(12_000)
-      // Its lease is kept all the while.
+      // The lease is kept the whole time.
       expect(epochs(engine)).toEqual([1, 1, 1, 1])
       expect(node.engine.status().ownedShards).toBe(shards - 1)
       expect(engine.fires.map(({ timerId }) => timerId).sort()).toEqual(["t1", "t2", "t3"])
@@ -166,7 +167,7 @@ describe("a claimed shard", () => {
   )
 
   engineTest(
-    "that cannot be opened is given back, and claimed again",
+    "that cannot be opened is released, and claimed again",
     { ...options, isEmpty: true },
     (engine) =>
       Effect.gen(function* () {
@@ -234,7 +235,7 @@ describe("a node that cannot renew", () => {
     stopsInTime((engine) => engine.faults.holdCall("renew", { times: Number.POSITIVE_INFINITY })),
   )
 
-  engineTest("goes on when renewals come through again in time", options, (engine) =>
+  engineTest("continues when renewals succeed again in time", options, (engine) =>
     Effect.gen(function* () {
       yield* engine.startNode("node-2")
       yield* createMany(engine, 15_000)
@@ -257,14 +258,14 @@ describe("a node that cannot renew", () => {
       const renewals = engine.faults.holdCall("renew", { times: Number.POSITIVE_INFINITY })
       yield* engine.advance(12_000)
       expect(second.engine.status().ownedShards).toBe(shards)
-      // The first node still believes that the shards are its own.
+      // The first node still believes that it owns the shards.
       expect(engine.node.engine.status().ownedShards).toBe(shards)
       const before = engine.database.tally
       const refusal = yield* Effect.flip(engine.create({ timerId: "late", inMs: 60_000 }))
       expect(refusal._tag).toBe("NoOwner")
       expect(yield* engine.metric("timer_fenced_writes_total")).toBe(1)
       expect(engine.database.tally).toEqual(before)
-      // The attempt was repeated by the next owner, with the same fireId.
+      // The next owner repeated the attempt, with the same fireId.
       expect(engine.firesOf("slow").map(({ node, epoch }) => [node, epoch])).toEqual([
         ["node-1", 1],
         ["node-2", 2],
@@ -280,7 +281,7 @@ describe("a node that cannot renew", () => {
     }),
   )
 
-  engineTest("claims again when the other is gone, under a still higher epoch", options, (engine) =>
+  engineTest("claims again when the other node is gone, under an even higher epoch", options, (engine) =>
     Effect.gen(function* () {
       const second = yield* engine.startNode("node-2")
       const end = engine.faults.fail("renew", { times: Number.POSITIVE_INFINITY })

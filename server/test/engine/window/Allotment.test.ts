@@ -1,8 +1,8 @@
-// How much of a window's room each may have.
+// How much of a window's room each namespace may have.
 import { describe, expect, test } from "bun:test"
 import { WindowRig } from "../../../testkit/WindowRig.ts"
 
-test("while a namespace is excluded a quarter is kept for it", () => {
+test("while a namespace is excluded a quarter is reserved for it", () => {
   const rig = new WindowRig()
   rig.load(rig.timers("small", 10, 300))
   rig.hold(rig.timers("small", 18, 400))
@@ -15,7 +15,7 @@ test("while a namespace is excluded a quarter is kept for it", () => {
   expect(kept.window.beginLoad(kept.nowMs)?.limit).toBe(2)
 })
 
-test("a timer that was let go for its weight is read when the window is empty, even if it is heavier than all of it", () => {
+test("a timer that was evicted for its size is read when the window is empty, even if it is larger than the window", () => {
   const rig = new WindowRig({ bytes: 20_000 })
   const light = rig.timers("small", 1, 100)
   const heavy = rig.timers("small", 1, 200, { payload: new Uint8Array(40_000) })
@@ -28,7 +28,7 @@ test("a timer that was let go for its weight is read when the window is empty, e
 })
 
 describe("an excluded namespace", () => {
-  test("is read again when half of its share has gone, not before", () => {
+  test("is read again when half of its share is free, not before", () => {
     const rig = new WindowRig()
     rig.exclude("large")
     rig.load([])
@@ -39,7 +39,7 @@ describe("an excluded namespace", () => {
     expect(rig.beginNamespaceLoad()?.limit).toBe(10)
   })
 
-  test("gets what is kept for it while the others are behind, and no more", () => {
+  test("gets its reserved room while the others are behind, and no more", () => {
     const rig = new WindowRig()
     rig.exclude("large")
     rig.load(rig.timers("small", 10, 500))
@@ -49,7 +49,7 @@ describe("an excluded namespace", () => {
     expect(rig.beginNamespaceLoad()?.limit).toBe(5)
   })
 
-  test("gets one if it has none while something due of the others may be missing", () => {
+  test("gets one timer if it has none while due timers of the others may be missing", () => {
     const rig = new WindowRig()
     rig.exclude("large")
     rig.load(rig.timers("small", 10, -500))
@@ -57,7 +57,7 @@ describe("an excluded namespace", () => {
     expect(rig.beginNamespaceLoad()?.limit).toBe(1)
   })
 
-  test("gets nothing for later while the others are behind", () => {
+  test("gets no later timers while the others are behind", () => {
     const rig = new WindowRig()
     const underWay = rig.exclude("large")
     rig.load(rig.timers("small", 10, 1_000))
@@ -67,12 +67,12 @@ describe("an excluded namespace", () => {
     rig.forget([...underWay, ...page.slice(5)])
     expect(rig.window.horizonFor("large").fireAt).toBe(rig.nowMs + 500)
     expect(rig.beginNamespaceLoad()).toBeUndefined()
-    // When they are not, it does.
+    // Once they are not behind, it gets some.
     rig.load([])
     expect(rig.beginNamespaceLoad()?.limit).toBe(10)
   })
 
-  test("gets nothing while the others are behind and what is due here has not been taken", () => {
+  test("gets nothing while the others are behind and due timers in the window were not taken", () => {
     const rig = new WindowRig()
     rig.exclude("large")
     rig.load(rig.timers("small", 10, 500))

@@ -1,10 +1,13 @@
-// The heap against a sorted array.
+// Compares the heap with a sorted array.
 import { expect, test } from "bun:test"
 import fc from "fast-check"
 import { compareDue } from "../../../src/domain/DueOrder.ts"
 import { DueHeap, type HeapItem, rankOf, subrankOf } from "../../../src/engine/window/DueHeap.ts"
 
-/** FireIds differ in their first digits, in the middle, or only in their last: by a rank, or only as texts. */
+/**
+ * FireIds differ in their first digits, in the middle, or only in their last digit. The heap compares them by rank, or
+ * only as texts.
+ */
 const itemOf = (fireAt: number, made: number): HeapItem => {
   const last = String((made * 7919) % 10_000).padStart(12, "0")
   const fireId = `${(made * 7) % 3}0000000-0000-700${(made * 5) % 2}-800${(made * 11) % 2}-${last}`
@@ -20,7 +23,7 @@ const steps = fc.array(
   { maxLength: 120 },
 )
 
-test("a heap gives what a sorted array gives, whatever is pushed, popped or removed", () => {
+test("a heap gives what a sorted array gives, for any pushes, pops and removals", () => {
   fc.assert(
     fc.property(steps, (sequence) => {
       const heap = new DueHeap<HeapItem>()

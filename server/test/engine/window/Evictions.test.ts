@@ -1,9 +1,9 @@
-// Who makes room for whom in a full window.
+// Which timers a full window evicts, and for which others.
 import { describe, expect, test } from "bun:test"
 import { WindowRig } from "../../../testkit/WindowRig.ts"
 
-describe("what is due of an excluded namespace", () => {
-  test("does not put the others behind once it has what is kept for it", () => {
+describe("a due timer of an excluded namespace", () => {
+  test("does not put the others behind once the namespace has its reserved room", () => {
     const rig = new WindowRig()
     rig.exclude("large")
     rig.load([])
@@ -14,7 +14,7 @@ describe("what is due of an excluded namespace", () => {
     expect(rig.has(soon)).toBe(30)
   })
 
-  test("pushes out what is due soon as long as it has less than that", () => {
+  test("evicts timers that are due soon while the namespace has less than that", () => {
     const rig = new WindowRig()
     rig.exclude("large")
     rig.load([])
@@ -26,7 +26,7 @@ describe("what is due of an excluded namespace", () => {
     expect(rig.has(soon)).toBe(30)
   })
 
-  test("pushes out what is due later in any case", () => {
+  test("evicts timers that are due later in any case", () => {
     const rig = new WindowRig()
     rig.exclude("large")
     rig.load([])
@@ -38,7 +38,7 @@ describe("what is due of an excluded namespace", () => {
   })
 })
 
-test("a page that weighs more than its room pushes out its own last, and nobody else's", () => {
+test("a page that is larger than its room evicts its own last timers, and no others", () => {
   const payload = new Uint8Array(10_000)
   const rig = new WindowRig({ bytes: 200_000, timers: 1_000 })
   rig.exclude("large")
@@ -52,12 +52,12 @@ test("a page that weighs more than its room pushes out its own last, and nobody 
   expect(rig.has(page)).toBe(1)
 })
 
-test("what comes soon leaves what is kept for an excluded namespace alone", () => {
+test("a timer that is due soon does not evict the reserved part of an excluded namespace", () => {
   const rig = new WindowRig()
   rig.exclude("large")
   for (let page = 1; page <= 3; page++) rig.load(rig.timers("small", 10, page * 300))
   const kept = rig.hold(rig.timers("large", 4, 20_000))
-  // It is behind, and has all of its own part.
+  // The window is behind, and has all of its own part.
   expect(rig.window.isBehind(rig.nowMs)).toBe(true)
   expect(rig.window.beginLoad(rig.nowMs)).toBeUndefined()
   expect(rig.has(kept)).toBe(4)

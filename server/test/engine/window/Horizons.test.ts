@@ -12,7 +12,7 @@ const cursors = fc.record({
     .map(([place, digit, rest]) => dashed("0".repeat(place) + digit + rest.repeat(31 - place))),
 })
 
-test("a horizon that ends before a timer covers all that is due before it, and not the timer", () => {
+test("a horizon that ends before a timer covers everything due before it, and not the timer", () => {
   fc.assert(
     fc.property(cursors, cursors, (timer, other) => {
       const horizon = new Horizon()
@@ -20,10 +20,10 @@ test("a horizon that ends before a timer covers all that is due before it, and n
       horizon.endBefore(timer, 700)
       expect(horizon.covers(other)).toBe(isBefore(other, timer))
       expect(horizon.nextBytes).toBe(700)
-      // One that ends there already stays as it is.
+      // A horizon that already ends there does not change.
       horizon.endBefore(timer, 900)
       expect(horizon.nextBytes).toBe(700)
-      // Beyond it, nothing is known of what comes next.
+      // Beyond the horizon, the next timer is unknown.
       horizon.advance(endOf(6))
       expect(horizon.nextBytes).toBe(0)
     }),

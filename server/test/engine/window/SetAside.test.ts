@@ -1,5 +1,5 @@
-// Timers and lives that cannot be read: the engine goes on without them, says so once, and takes them up again when they
-// were repaired.
+// Timers and lives that cannot be read. The engine continues without them, reports each once, and uses them again after
+// a repair.
 import { expect } from "bun:test"
 import { Effect } from "effect"
 import type { Timer } from "../../../src/domain/Timer.ts"
@@ -22,11 +22,11 @@ const logged = (engine: EngineHarness, text: string) =>
 
 /** Longer than a lease, so that another node takes over. */
 const takeoverMs = 10_000
-/** Rows that were set aside are looked at again at least this often. */
+/** The engine reads unreadable rows again at least this often. */
 const roundMs = 61_000
 
 engineTest(
-  "damaged timers hold up nobody, are logged once each and counted, and are not read again and again",
+  "damaged timers delay no others, are logged once each and counted, and are not read again and again",
   { window: { page: 2 } },
   (engine) =>
     Effect.gen(function* () {
@@ -44,7 +44,7 @@ engineTest(
       expect(engine.fires.map(({ at, executeAt }) => at - executeAt)).toEqual([0, 0, 0])
       expect(logged(engine, "a timer cannot be read and does not fire")).toBe(bad.length)
       expect(yield* unreadableMetric(engine, node)).toBe(bad.length)
-      // Eight sweeps, all of which meet them.
+      // Eight sweeps, and all of them find these rows.
       const reads = node.faults.calls("find")
       yield* engine.advance(40_000)
       expect(node.faults.calls("find") - reads).toBeLessThanOrEqual(bad.length)
@@ -84,7 +84,7 @@ engineTest(
       yield* engine.still
       const { damage } = damageInMemory(engine.database)
       yield* damage(pendingOf(engine, "t"), {})
-      // A create of a used key was expected to find none, so that the next write looks first.
+      // A create expected an unused key and found a used one, so the next write looks first.
       yield* engine.create({ timerId: "used", inMs: 7_200_000 })
       yield* hanging.end("t")
       yield* engine.advance(20_000)
@@ -95,7 +95,7 @@ engineTest(
 )
 
 engineTest(
-  "callers are told that a timer or a life cannot be read, and lists go on without it",
+  "callers are told that a timer or a life cannot be read, and lists continue without it",
   {},
   (engine) =>
     Effect.gen(function* () {
@@ -123,7 +123,7 @@ engineTest(
       })
       expect(timers).toMatchObject([{ life: { timerId: "other" } }])
       expect(yield* unreadableMetric(engine)).toBe(2)
-      // Looked at again, both are still there; once the life was pruned, only the timer is.
+      // After another look, both are still there. After the life was pruned, only the timer is.
       yield* engine.advance(roundMs)
       expect(yield* unreadableMetric(engine)).toBe(2)
       engine.database.prune(Number.MAX_SAFE_INTEGER, 10)

@@ -1,4 +1,5 @@
-// What the loops of a shard promise: never early whatever the clock does, and the sweep under it all.
+// The promises of a shard's loops: no timer fires early, whatever the clock does, and the sweep finds what the window
+// misses.
 import { describe, expect, test } from "bun:test"
 import { Effect } from "effect"
 import fc from "fast-check"
@@ -15,7 +16,7 @@ import { putOf, sampleSpec, sampleTimer } from "../../../testkit/timers.ts"
 
 describe("the sweep", () => {
   engineTest(
-    "a timer inserted behind the owner's back fires at its time by the foreign counter",
+    "a timer inserted without the owner fires at its time, because of the foreign counter",
     {},
     (engine) =>
       Effect.gen(function* () {
@@ -28,7 +29,7 @@ describe("the sweep", () => {
   )
 
   engineTest(
-    "a timer inserted while a sweep that has not seen it is under way fires at its time as well",
+    "a timer inserted during a sweep that has not seen it also fires exactly at its time",
     {},
     (engine) =>
       Effect.gen(function* () {
@@ -45,7 +46,7 @@ describe("the sweep", () => {
   )
 
   engineTest(
-    "one inserted while the sweep goes through a congested namespace does, whosever it is",
+    "a timer inserted while the sweep reads a congested namespace also does, in any namespace",
     { window: { timers: 400, page: 10 } },
     (engine) =>
       Effect.gen(function* () {
@@ -70,7 +71,7 @@ describe("the sweep", () => {
     (engine) =>
       Effect.gen(function* () {
         const timer = sampleTimer({ timerId: "a", executeAt: engine.now() + 100 })
-        // Not even the foreign counter tells of it.
+        // Not even the foreign counter shows this timer.
         applyTo(engine.database, 0, putOf(timer))
         yield* engine.advance(5_100)
         expect(engine.fires.length).toBe(1)
@@ -80,7 +81,7 @@ describe("the sweep", () => {
       }),
   )
 
-  engineTest("more lost timers than a page are all found", { window: { page: 10 } }, (engine) =>
+  engineTest("all lost timers are found, even more than a page", { window: { page: 10 } }, (engine) =>
     Effect.gen(function* () {
       for (let index = 0; index < 35; index++) {
         applyTo(engine.database, 0, putOf(sampleTimer({ timerId: `t${index}`, executeAt: engine.now() + 1 })))
@@ -92,7 +93,7 @@ describe("the sweep", () => {
     }),
   )
 
-  engineTest("a store that fails to be read is read again", {}, (engine) =>
+  engineTest("a store whose read fails is read again", {}, (engine) =>
     Effect.gen(function* () {
       engine.faults.fail("due", { times: 3 })
       yield* engine.create({ timerId: "a", inMs: 90_000 })
@@ -118,7 +119,7 @@ const steps = fc.array(
   { minLength: 5, maxLength: 40 },
 )
 
-/** Retries come soon, so that all has ended when the test does. */
+/** Retries come soon, so that everything has ended when the test does. */
 const spec = { retryPolicy: { ...sampleSpec.retryPolicy, maxIntervalMs: 5_000 } }
 
 const busy = (sequence: ReadonlyArray<Step>) => (engine: EngineHarness) =>
@@ -166,12 +167,12 @@ describe("a wall clock that jumps", () => {
   )
 
   engineTest(
-    "back: what was due and waits for its turn waits for its time again",
+    "back: a due timer that waits for its turn waits for its time again",
     { dispatch: { inFlight: 2, inFlightPerHost: 1 } },
     (engine) =>
       Effect.gen(function* () {
         const hanging = engine.hang()
-        // One runs, one is parked at its host, and those of another namespace have no room.
+        // One attempt runs, one timer is parked at its host, and those of another namespace have no room.
         for (const namespace of ["a", "a", "b", "b", "c"]) yield* engine.create({ namespace, inMs: 1_000 })
         yield* engine.advance(1_000)
         const started = engine.fires.length
@@ -186,9 +187,9 @@ describe("a wall clock that jumps", () => {
       }),
   )
 
-  engineTest("ahead: what became due fires within a second", {}, (engine) =>
+  engineTest("ahead: timers that became due fire within a second", {}, (engine) =>
     Effect.gen(function* () {
-      // One in memory, which the firing loop sleeps for, and others that are only in the store.
+      // One timer in memory, for which the firing loop sleeps, and others that are only in the store.
       for (const inMs of [50_000, 1_800_000, 3_600_000]) yield* engine.create({ inMs })
       yield* engine.advance(2_500)
       engine.jumpWallClock(3_600_000)

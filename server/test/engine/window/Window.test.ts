@@ -1,5 +1,5 @@
-// The window's promise against a model of the store: whatever the order of writes, answers, reads and
-// replies, what lies within the horizon is in memory, fires once, and nothing else does.
+// Compares the window with a model of the store. In any order of writes, answers, reads and replies, every timer within
+// the horizon is in memory and fires once, and nothing else fires.
 import { expect, test } from "bun:test"
 import fc from "fast-check"
 import type { Home } from "../../../src/engine/window/Entry.ts"
@@ -70,7 +70,7 @@ const steps = fc.array(
   { maxLength: 150, size: "max" },
 )
 
-/** A namespace is readmitted by one of the offers that waited for its load; the others must not be lost. */
+/** An offer that waited for a namespace's load readmits the namespace. The other waiting offers must not be lost. */
 const readmittedAmidOffers: Array<Step> = [
   { op: "beginAndSee", a: 0, b: 0 },
   { op: "burst", a: 0, b: 14 },
@@ -98,7 +98,7 @@ const run = (model: WindowModel, step: Step): void => {
 }
 
 for (const [filledBy, limits] of Object.entries({ count: modelLimits, weight: heavyLimits })) {
-  test(`what lies within the horizon is in memory, fires once and in time, and nothing cancelled does; bounds by ${filledBy}`, () => {
+  test(`each timer within the horizon is in memory, fires once and in time, and no cancelled one fires; limited by ${filledBy}`, () => {
     let congested = 0
     let fired = 0
     fc.assert(
@@ -114,7 +114,7 @@ for (const [filledBy, limits] of Object.entries({ count: modelLimits, weight: he
       }),
       { numRuns: runsOf(4_000), examples: [[readmittedAmidOffers]] },
     )
-    // The property is about something: windows were congested, and timers fired.
+    // The property tests real cases: windows were congested, and timers fired.
     expect(congested).toBeGreaterThan(100)
     expect(fired).toBeGreaterThan(1_000)
   })
@@ -177,7 +177,7 @@ test("a timer that fired and was settled while a load that saw it runs is not ta
   expect(window.entryOf(timer.uuid)).toBeUndefined()
 })
 
-/** A shard's share of the bounds where there are many shards: a page of large timers is more than all of it. */
+/** A shard's share of the limits where there are many shards. A page of large timers is larger than the whole share. */
 const smallShare = { timers: 781, bytes: 1 << 20, page: 10_000 }
 const largeTimer = (executeAt: number) => sampleTimer({ executeAt, payload: new Uint8Array(65_536) })
 
@@ -187,7 +187,7 @@ const put = (window: Window, timers: ReadonlyArray<ReturnType<typeof sampleTimer
   window.endRead(read)
 }
 
-test("a window that is behind loads into what room there is, however little", () => {
+test("a window that is behind loads into its free room, however small", () => {
   const window = windowOf(smallShare)
   put(
     window,
@@ -196,7 +196,7 @@ test("a window that is behind loads into what room there is, however little", ()
   expect(window.beginLoad(10_000)?.limit).toBe(3)
 })
 
-test("a window that is not behind waits for the room of a good part of a page", () => {
+test("a window that is not behind waits for room for a large part of a page", () => {
   const window = windowOf(smallShare)
   const first = window.beginLoad(10_000)
   if (first !== undefined) window.finishLoad(first, [])
@@ -208,14 +208,14 @@ test("a window that is not behind waits for the room of a good part of a page", 
   expect(window.beginLoad(nearlyThere)).toBeUndefined()
 })
 
-test("a page is never more than a part of the window, so that an empty one reads ahead", () => {
+test("a page is never more than a part of the window, so that an empty window reads ahead", () => {
   const window = windowOf(smallShare)
   const first = window.beginLoad(10_000)
   if (first !== undefined) window.finishLoad(first, [])
   expect(window.beginLoad(window.horizon.fireAt - 20_000)?.limit).toBe(195)
 })
 
-test("what is in flight takes no room from what is to be loaded", () => {
+test("timers in flight take no room from those to be loaded", () => {
   const window = windowOf(smallShare)
   put(
     window,

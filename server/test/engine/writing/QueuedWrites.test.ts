@@ -1,4 +1,4 @@
-// Which keys are held back by what is queued.
+// Which keys the queued writes hold back.
 import { expect, test } from "bun:test"
 import { QueuedWrites } from "../../../src/engine/writing/QueuedWrites.ts"
 
@@ -27,7 +27,7 @@ test("the same write queued twice holds its key until both are answered, and no 
   expect(queued.isHeld(uuid)).toBe(false)
 })
 
-test("a write that holds nothing back is counted only", () => {
+test("a write that holds nothing back is only counted", () => {
   const queued = new QueuedWrites()
   const create = {}
   queued.add(create, uuid, false)

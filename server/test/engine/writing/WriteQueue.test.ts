@@ -1,5 +1,5 @@
-// Group commit: order within a shard, one commit of a shard at a time, bounds of a batch, and answers that
-// come exactly once, whatever the store does.
+// Group commit: order within a shard, one commit of a shard at a time, limits of a batch, and answers that come exactly
+// once, whatever the store does.
 import { expect, test } from "bun:test"
 import { Effect } from "effect"
 import fc from "fast-check"
@@ -28,7 +28,7 @@ const limits: Limits = {
   shardsTogether: 3,
 }
 
-/** A store whose commits stand until the test replies; it notes what it may not be asked. */
+/** A store whose commits wait until the test replies. It notes calls that break the rules. */
 class SteppedStore {
   readonly commits: Array<Commit> = []
   readonly written: Array<ReadonlyArray<ShardBatch>> = []
@@ -84,7 +84,7 @@ const answerOf = ({ items }: ShardBatch, reply: Exclude<Reply, "unknown">): Batc
       }
     : { result: reply }
 
-/** A queue over a stepped store, with what was pushed and answered by shard. */
+/** A queue over a stepped store. It records what was pushed and answered, by shard. */
 const queueOver = Effect.fnUntraced(function* (
   store: WrittenStore,
   queued = { items: 1_000, bytes: 1 << 20 },
@@ -182,7 +182,7 @@ const law =
     })
 
 test(
-  "answers come once and in queue order, one commit of a shard at a time, within the store's bounds",
+  "answers come once and in queue order, one commit of a shard at a time, within the store's limits",
   () =>
     fc.assert(
       fc.asyncProperty(steps, (sequence) => runVirtually({ isEmpty: true }, law(sequence))),
@@ -191,7 +191,7 @@ test(
   timeLimitMsOf(30_000),
 )
 
-engineTest("whoever comes while a commit is under way shares the next one", { isEmpty: true }, (engine) =>
+engineTest("writes that come during a commit share the next one", { isEmpty: true }, (engine) =>
   Effect.gen(function* () {
     const store = new SteppedStore({ ...limits, batchItems: 100, batchBytes: 1 << 20 })
     const { open, push, answered } = yield* queueOver(store.service)
@@ -200,7 +200,7 @@ engineTest("whoever comes while a commit is under way shares the next one", { is
     yield* engine.still
     for (let caller = 0; caller < 3; caller++) for (let shard = 0; shard < 4; shard++) push(shard)
     yield* engine.still
-    // Shard 0 waits for its commit; the others' callers share one meanwhile.
+    // Shard 0 waits for its commit. In the meantime the callers of the others share one.
     const sizes = () => store.written.map((batches) => batches.map(({ items }) => items.length))
     expect(sizes()).toEqual([[1], [3, 3, 3]])
     for (const commit of [...store.commits]) commit.reply("done")
@@ -212,7 +212,7 @@ engineTest("whoever comes while a commit is under way shares the next one", { is
   }),
 )
 
-engineTest("what is pushed in one turn shares a commit", { isEmpty: true }, (engine) =>
+engineTest("writes that are pushed in one turn share a commit", { isEmpty: true }, (engine) =>
   Effect.gen(function* () {
     const store = new SteppedStore()
     const { open, push } = yield* queueOver(store.service)
@@ -225,7 +225,7 @@ engineTest("what is pushed in one turn shares a commit", { isEmpty: true }, (eng
   }),
 )
 
-engineTest("a commit whose result is unknown is repeated as it was", { isEmpty: true }, (engine) =>
+engineTest("a commit whose result is unknown is repeated unchanged", { isEmpty: true }, (engine) =>
   Effect.gen(function* () {
     const store = new SteppedStore()
     const { open, push, answered } = yield* queueOver(store.service)
@@ -247,7 +247,7 @@ engineTest("a commit whose result is unknown is repeated as it was", { isEmpty: 
   }),
 )
 
-engineTest("a push from within an answer is not answered before its elders", { isEmpty: true }, (engine) =>
+engineTest("a push from within an answer is not answered before earlier ones", { isEmpty: true }, (engine) =>
   Effect.gen(function* () {
     const { open, push, seen } = yield* queueOver({
       limits,
@@ -277,11 +277,11 @@ engineTest(
       const queued = push(0)
       queue.close(0)
       expect(unanswered).toEqual([underWay ?? ""])
-      // It never set out: whoever asked may have another do it.
+      // The write was never sent, so its caller may send it to another node.
       expect(notWritten).toEqual([queued ?? ""])
       expect(push(0)).toBeUndefined()
       yield* queue.awaitIdle
-      // The next claim opens it anew, while the old commit is still on its way.
+      // The next claim opens the shard again, while the old commit is still on its way.
       open(0)
       store.commits[0]?.reply("done")
       yield* engine.still
@@ -291,7 +291,7 @@ engineTest(
 )
 
 engineTest(
-  "what a commit was refused for was surely not written, unless an earlier call of it failed",
+  "a refused commit was certainly not written, unless an earlier call of it failed",
   { isEmpty: true },
   (engine) =>
     Effect.gen(function* () {
@@ -313,7 +313,7 @@ engineTest(
 )
 
 engineTest(
-  "a call that is refused as an old one is made again, and the shard is kept",
+  "a call that is refused as outdated is repeated, and the shard is kept",
   { isEmpty: true },
   (engine) =>
     Effect.gen(function* () {
@@ -333,7 +333,7 @@ engineTest(
 )
 
 engineTest(
-  "a full queue refuses with TooManyWrites, and takes again when it has drained",
+  "a full queue refuses with TooManyWrites, and accepts again when it has drained",
   { queue: { queuedItems: 2 } },
   (engine) =>
     Effect.gen(function* () {
@@ -349,7 +349,7 @@ engineTest(
     }),
 )
 
-engineTest("who waits for room has it when the queue is no longer full", { isEmpty: true }, (engine) =>
+engineTest("a waiting caller gets room when the queue is no longer full", { isEmpty: true }, (engine) =>
   Effect.gen(function* () {
     for (const [queued, payloadBytes] of [
       [{ items: 2, bytes: 1 << 20 }, 0],
@@ -371,7 +371,7 @@ engineTest("who waits for room has it when the queue is no longer full", { isEmp
   }),
 )
 
-engineTest("writes of one key go one a commit, and keep nobody else's waiting", { isEmpty: true }, (engine) =>
+engineTest("writes of one key go one a commit, and do not delay other keys", { isEmpty: true }, (engine) =>
   Effect.gen(function* () {
     const store = new SteppedStore({ ...limits, batchItems: 100, batchBytes: 1 << 20 })
     const { queue, open } = yield* queueOver(store.service)
@@ -431,7 +431,7 @@ engineTest(
         }
       }
       yield* engine.still
-      // Up to the bound, and b; then up to the put; the put alone; then the rest, within the bound.
+      // Up to the limit, and b. Then up to the put. Then the put alone. Then the rest, within the limit.
       expect(sizes).toEqual([17, 4, 1, 16, 3])
       expect(answered.filter((id) => id !== "b0")).toEqual(pushed)
     }),

@@ -1,4 +1,4 @@
-// Two nodes that speak to each other over real connections on the loopback interface.
+// Two nodes that call each other over real loopback connections.
 import { describe, expect, test } from "bun:test"
 import { createServer } from "node:http"
 import { Effect, type Scope } from "effect"
@@ -30,9 +30,9 @@ const secret = "among ourselves"
 
 interface Far {
   readonly url: string
-  /** As others know it. */
+  /** The node as other nodes know it. */
   readonly peer: PeerNode
-  /** What it was given to write, call by call. */
+  /** The items of each write call that it got. */
   readonly taken: Array<ReadonlyArray<CarriedItem>>
   /** The timers whose status it was asked for. */
   readonly askedAbout: Array<AskedTimer>
@@ -40,7 +40,7 @@ interface Far {
   answer: (items: ReadonlyArray<CarriedItem>) => Effect.Effect<ReadonlyArray<CarriedAnswer>>
 }
 
-/** Names may have what a header cannot. */
+/** Names may contain characters that a header cannot. */
 const farName = "fär 1"
 const peerAt = (address: string): PeerNode => ({ node: farName, address })
 
@@ -128,7 +128,7 @@ const valid = {
 }
 
 describe("a call", () => {
-  test("carries items as they are and brings back their answers, in order", () =>
+  test("sends items unchanged and returns their answers, in order", () =>
     withFar((far, peers) =>
       Effect.gen(function* () {
         const payload = Uint8Array.from({ length: 256 }, (_, byte) => byte)
@@ -229,7 +229,7 @@ describe("a call", () => {
     withFar((far, peers) =>
       Effect.gen(function* () {
         const payload = new Uint8Array(65_536)
-        // What receivers answered is left out, too: escaped, 20 answers of each timer are 60 KiB.
+        // The answers of receivers are also omitted: escaped, 20 answers of each timer are 60 KiB.
         const attemptLog = Array.from({ length: 20 }, (_, at) => ({
           at,
           durationMs: 1,
@@ -263,7 +263,7 @@ describe("a call", () => {
       }),
     ))
 
-  test("leaves it to the owner to say which attempts run, and why what is due waits", () =>
+  test("lets the owner say which attempts run", () =>
     withFar((far, peers) =>
       Effect.gen(function* () {
         yield* peers.write(far.peer, [cancelOf(sampleTimer(), { inFlight: "claimed" })])
@@ -277,7 +277,7 @@ describe("a call", () => {
       }),
     ))
 
-  test("says how far it lags with the shards that it owns", () =>
+  test("returns the lag of the shards that the peer owns", () =>
     withFar((far) =>
       Effect.gen(function* () {
         const lags = yield* Effect.provide(ShardLags, here())
@@ -287,7 +287,7 @@ describe("a call", () => {
       }),
     ))
 
-  test("keeps one spec one object, however many timers have it", () =>
+  test("keeps equal specs as one object, however many timers have them", () =>
     withFar((far, peers) =>
       Effect.gen(function* () {
         yield* peers.write(far.peer, [samplePut(), samplePut()])
@@ -298,7 +298,7 @@ describe("a call", () => {
 })
 
 describe("a failure", () => {
-  test("to connect surely did nothing", () =>
+  test("to connect certainly did nothing", () =>
     withFar((_, peers) =>
       Effect.gen(function* () {
         const dead = `http://127.0.0.1:${yield* Effect.promise(deadPort)}`
@@ -323,7 +323,7 @@ describe("a failure", () => {
       here(50),
     ))
 
-  test("after the request was sent may have done it, whatever it is", () =>
+  test("after the request was sent may have done it, for any error", () =>
     withFar((_, peers) =>
       Effect.gen(function* () {
         const answers: ReadonlyArray<string | undefined> = [
@@ -351,7 +351,7 @@ describe("a failure", () => {
       }),
     ))
 
-  test("on the far side's own part answers nothing that could be believed", () =>
+  test("inside the peer gives no answer that could be trusted", () =>
     withFar(
       (far, peers) =>
         Effect.gen(function* () {
@@ -362,8 +362,8 @@ describe("a failure", () => {
     ))
 })
 
-describe("the far side", () => {
-  test("hears only those who know the secret, and does nothing for others", () =>
+describe("the receiving node", () => {
+  test("answers only callers that know the secret, and does nothing for others", () =>
     withFar((far, peers) =>
       Effect.gen(function* () {
         for (const authorization of ["", "Bearer ", "Bearer wrong", secret, `Bearer ${secret}x`]) {
@@ -383,7 +383,7 @@ describe("the far side", () => {
       }),
     ))
 
-  test("is not there without a secret, nor below other paths", () =>
+  test("does not exist without a secret, nor below other paths", () =>
     withFar(
       (far) =>
         Effect.gen(function* () {
@@ -414,7 +414,7 @@ describe("the far side", () => {
       }),
     ))
 
-  test("refuses what is meant for another node, which was found at its address: it surely did nothing", () =>
+  test("refuses a call for another node at its address, so the call certainly did nothing", () =>
     withFar((far, peers) =>
       Effect.gen(function* () {
         const gone = { ...far.peer, node: "one of another cluster" }
@@ -426,7 +426,7 @@ describe("the far side", () => {
       }),
     ))
 
-  test("refuses what it does not understand, and says where; nothing of it is done", () =>
+  test("refuses a call that it does not understand, says where, and does nothing", () =>
     withFar((far) =>
       Effect.gen(function* () {
         const timer = { ...sampleTimer(), spec: 0, uuid: undefined }
@@ -459,7 +459,7 @@ describe("the far side", () => {
       }),
     ))
 
-  test("reads no more than it may", () =>
+  test("reads only up to its limit", () =>
     withFar((far) =>
       Effect.gen(function* () {
         const response = yield* post(far, "write", {}, `"${"x".repeat(bodyBytesMax)}"`)
@@ -468,7 +468,7 @@ describe("the far side", () => {
       }),
     ))
 
-  test("does not do what its caller has given up, however late it comes", () =>
+  test("does not carry out a call that its caller has given up, however late it comes", () =>
     withFar((far) =>
       Effect.gen(function* () {
         const call = (number: number, lowest: number, name = "caller") =>
@@ -477,7 +477,7 @@ describe("the far side", () => {
             ({ status }) => status,
           )
         expect(yield* call(5, 5)).toBe(200)
-        // Sent before it, and still waited for.
+        // Sent before the other call, and its caller still waits.
         expect(yield* call(7, 6)).toBe(200)
         expect(yield* call(6, 6)).toBe(200)
         expect(yield* call(5, 5)).toBe(409)
@@ -487,7 +487,7 @@ describe("the far side", () => {
       }),
     ))
 
-  test("a call that was given up is not waited for by the next", () =>
+  test("a call that was given up does not delay the next one", () =>
     withFar(
       (far, peers) =>
         Effect.gen(function* () {

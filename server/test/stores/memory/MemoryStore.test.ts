@@ -35,7 +35,7 @@ shardStorageSuite({
 shardLeasesSuite(fixture)
 
 describe("a memory database shared by nodes", () => {
-  test("keeps no words of what is gone", () => {
+  test("keeps no words of removed rows", () => {
     const database = makeMemoryDatabase({ shards: 1 })
     const puts = [samplePut({ tags: ["a", "b"] }), samplePut({ tags: ["a"] }), samplePut({ tags: ["c"] })]
     Effect.runSync(
@@ -53,7 +53,7 @@ describe("a memory database shared by nodes", () => {
     expect([...database.index("shop").words.keys()]).toEqual([])
   })
 
-  test("what one node writes the other reads, and a claim fences the first", () => {
+  test("one node reads what another writes, and a claim fences the first node", () => {
     const database = makeMemoryDatabase({ shards: 1 })
     const [first, second] = [MemoryStore.over(database), MemoryStore.over(database)]
     const put = samplePut()

@@ -5,7 +5,7 @@ import { SortedList } from "../../../src/stores/memory/SortedList.ts"
 const compare = (a: number, b: number): number => a - b
 
 describe("SortedList", () => {
-  test("holds what was added and not removed, in order, both ways, from any bound", () => {
+  test("holds what was added and not removed, in order, in both directions, from any bound", () => {
     const edits = fc.array(fc.record({ value: fc.nat(1_500), isRemoval: fc.boolean() }), {
       maxLength: 3_000,
       size: "max",

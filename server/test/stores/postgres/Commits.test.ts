@@ -1,5 +1,5 @@
-// What is PostgreSQL's own in writing: items that it would refuse, specs that it merges and compares, payloads that
-// it keeps out of line.
+// What only PostgreSQL does in writing: it refuses some items, merges and compares specs, and keeps payloads out of
+// line.
 import { expect, test } from "bun:test"
 import { Effect, ManagedRuntime } from "effect"
 import type { WriteItem } from "../../../src/domain/WriteItem.ts"
@@ -36,7 +36,7 @@ describePostgres("installed", "writing to PostgreSQL", () => {
     }
   }
 
-  test("what PostgreSQL would refuse is unstorable, and its neighbours are stored", async () => {
+  test("an item that PostgreSQL would refuse is unstorable, and the other items are stored", async () => {
     await using rig = await setUp()
     const { target } = sampleSpec
     if (target.type !== "webhook") throw new Error("unreachable")
@@ -65,7 +65,7 @@ describePostgres("installed", "writing to PostgreSQL", () => {
       const answers = await rig.write([before, item, after])
       expect(answers.map(({ result }) => result)).toEqual(["created", "unstorable", "created"])
     }
-    // Specs are stored as JSON, in which any text can be written.
+    // Specs are stored as JSON, which can hold any text.
     for (const value of ["a\0b", "\udc00", "a\\u0000 \\\\ud800 \u{1F600}"]) {
       const sound = samplePut({ spec: withHeader(value) })
       expect((await rig.write([sound])).map(({ result }) => result)).toEqual(["created"])
@@ -73,7 +73,7 @@ describePostgres("installed", "writing to PostgreSQL", () => {
     }
   })
 
-  test("the index of words holds those of what is there: none of timers without words, none of what is gone", async () => {
+  test("the index of words holds the words of existing rows: none of timers without words, and none of removed rows", async () => {
     await using rig = await setUp()
     await using sql = new Bun.SQL({ url: server().url, max: 1 })
     const words = async () => {
@@ -91,7 +91,7 @@ describePostgres("installed", "writing to PostgreSQL", () => {
     expect(await words()).toEqual(["c:b pending", "t:a pending"])
     const [changed] = await rig.write([changeOf(timer, { tags: ["c", "d"] })])
     expect(await words()).toEqual(["c:b pending", "t:c pending", "t:d pending"])
-    // Of an arming that is gone: it misses, and its words stay as they are.
+    // The outcome names an arming that is gone. It misses, and the words do not change.
     await rig.write([outcomeOf(timerIn(retried), delivered)])
     expect(await words()).toEqual(["c:b pending", "t:c pending", "t:d pending"])
     await rig.write([outcomeOf(timerIn(changed), delivered)])
@@ -100,7 +100,7 @@ describePostgres("installed", "writing to PostgreSQL", () => {
     expect(await words()).toEqual([])
   })
 
-  test("a create is unchanged if its spec says the same in another order", async () => {
+  test("a create is unchanged if its spec is equal but in another order", async () => {
     await using rig = await setUp()
     const { target, retryPolicy } = sampleSpec
     const first = samplePut({ timerId: "same", spec: { target, retryPolicy } })
@@ -133,7 +133,7 @@ describePostgres("installed", "writing to PostgreSQL", () => {
     expect((await rig.find(put)).pending).toEqual(timerIn(at(answers, 3)))
   })
 
-  test("a retry does not write a payload again that lies out of line", async () => {
+  test("a retry does not write a payload again that is stored out of line", async () => {
     await using rig = await setUp()
     const put = samplePut({ payload: crypto.getRandomValues(new Uint8Array(60_000)) })
     await rig.write([put])
@@ -159,7 +159,7 @@ describePostgres("installed", "writing to PostgreSQL", () => {
     }
   })
 
-  test("writes of different shards go side by side, and each counts its own", async () => {
+  test("writes of different shards run at the same time, and each counts its own", async () => {
     await using rig = await setUp()
     const batches = Array.from({ length: 30 }, () => Array.from({ length: 20 }, () => samplePut()))
     await Promise.all(batches.map((items) => rig.write(items)))

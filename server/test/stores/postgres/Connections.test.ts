@@ -14,7 +14,7 @@ describePostgres("installed", "connections", () => {
     return rows[0]?.pid ?? 0
   }
 
-  test("are as many as were asked for, and calls take turns on them in order", async () => {
+  test("are as many as configured, and calls take turns on them in order", async () => {
     const connections = new Connections(place(), 2)
     try {
       const order: Array<number> = []
@@ -33,7 +33,7 @@ describePostgres("installed", "connections", () => {
     }
   })
 
-  test("are given up when a call takes too long, and the next call has a new one", async () => {
+  test("are given up when a call takes too long, and the next call gets a new one", async () => {
     const connections = new Connections(place(), 1, 200)
     try {
       const before = await connections.run(pidOf)
@@ -45,7 +45,7 @@ describePostgres("installed", "connections", () => {
     }
   })
 
-  test("stay after a statement that failed", async () => {
+  test("stay after a failed statement", async () => {
     const connections = new Connections(place(), 1)
     try {
       const before = await connections.run(pidOf)
@@ -56,7 +56,7 @@ describePostgres("installed", "connections", () => {
     }
   })
 
-  test("have a bounded queue before them", async () => {
+  test("have a queue with a limit", async () => {
     const connections = new Connections(place(), 1)
     try {
       let finish = () => {}

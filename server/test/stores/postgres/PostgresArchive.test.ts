@@ -1,4 +1,5 @@
-// The PostgreSQL store's archives, by the laws of the port on both servers, and by what only a connection can do: end.
+// The PostgreSQL store's archives, by the laws of the port on both servers, and one case that only a connection has: it
+// can end.
 import { describe, expect, test } from "bun:test"
 import { SQL } from "bun"
 import { Effect, Layer } from "effect"
@@ -26,13 +27,13 @@ for (const kind of ["installed", "packaged"] satisfies ReadonlyArray<PostgresKin
     })
 
     describe("the archive of a schema", () => {
-      test("makes no schema where there is none", async () => {
+      test("creates no schema where there is none", async () => {
         const { url } = server().database()
         const failure = await Effect.runPromise(Effect.scoped(Effect.flip(PostgresArchive.open(url))))
         expect(failure).toMatchObject({ reason: "missing" })
       })
 
-      test("fails when its connection ends, rather than to go on at another instant", async () => {
+      test("fails when its connection ends, instead of reading from another instant", async () => {
         const { url } = server().database()
         const failure = await Effect.runPromise(
           Effect.gen(function* () {

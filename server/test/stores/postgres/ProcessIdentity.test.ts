@@ -4,8 +4,8 @@ import { once } from "node:events"
 import { hasEnded, identityOf, ownIdentity } from "../../../src/stores/postgres/ProcessIdentity.ts"
 import { describeUnless } from "../../../testkit/describeUnless.ts"
 
-/** Elsewhere no process is ever taken to have ended. */
-const reason = process.platform === "linux" ? undefined : "only Linux tells which process is which"
+/** On other systems no process ever counts as ended. */
+const reason = process.platform === "linux" ? undefined : "only Linux can identify a process"
 
 const idle = async (use: (child: ChildProcess, identity: string) => Promise<void>): Promise<void> => {
   const child = spawn("sleep", ["60"], { stdio: "ignore" })
@@ -26,7 +26,7 @@ const killed = async (child: ChildProcess): Promise<void> => {
 }
 
 describeUnless(reason, "a process", () => {
-  test("lives for as long as it runs, frozen or not, and has ended when it was killed", () =>
+  test("lives while it runs, frozen or not, and has ended when it was killed", () =>
     idle(async (child, identity) => {
       expect(hasEnded(identity)).toBe(false)
       child.kill("SIGSTOP")
@@ -35,13 +35,13 @@ describeUnless(reason, "a process", () => {
       expect(hasEnded(identity)).toBe(true)
     }))
 
-  test("is told from another that has its number", () =>
+  test("differs from another process with the same number", () =>
     idle(async (_, identity) => {
       const [, startedTicks = ""] = /\|(\d+)$/.exec(identity) ?? []
       expect(hasEnded(identity.replace(/\d+$/, String(Number(startedTicks) - 1)))).toBe(true)
     }))
 
-  test("of another place is not judged, whatever its number", () =>
+  test("of another machine is not judged, whatever its number", () =>
     idle(async (child, identity) => {
       await killed(child)
       const parts = identity.split("|")
@@ -51,13 +51,13 @@ describeUnless(reason, "a process", () => {
       }
     }))
 
-  test("this one lives", () => {
+  test("this process lives", () => {
     expect(ownIdentity()).toBe(identityOf(process.pid))
     expect(hasEnded(ownIdentity() ?? "")).toBe(false)
   })
 })
 
-test("what is no identity has not ended", () => {
+test("a text that is not an identity has not ended", () => {
   for (const text of ["", "|", "a|b|c|d|1|2", "||||0|0", "a|b|c|d|-1|2", "x"])
     expect(hasEnded(text)).toBe(false)
 })

@@ -1,4 +1,4 @@
-// How far a clock is from the database's, by a real database on this machine, whose clock is ours.
+// The difference between a clock and the database's, with a real database on this machine, which has the same clock.
 import { expect, test } from "bun:test"
 import { Effect } from "effect"
 import { StoreClock } from "../../../src/ports/StoreClock.ts"
@@ -9,7 +9,7 @@ import { serverForTests } from "../../../testkit/postgres.ts"
 describePostgres("installed", "the offset of a clock", () => {
   const server = serverForTests("installed")
 
-  test("is how far it is ahead, or behind", async () => {
+  test("is how far the clock is ahead or behind", async () => {
     const layer = PostgresStore.layer({ url: server().database().url, shards: 1, connections: 4 })
     const offsets = await Effect.runPromise(
       Effect.gen(function* () {
@@ -21,9 +21,9 @@ describePostgres("installed", "the offset of a clock", () => {
     expect([Math.abs(none ?? 9), ahead, behind]).toEqual([0, 60, -60])
   })
 
-  test("does not count the way there and back", async () => {
+  test("does not include the time of the call", async () => {
     const layer = PostgresStore.layer({ url: server().database().url, shards: 1, connections: 4 })
-    // A clock that is right, and on which each question seems to take four seconds.
+    // A clock that is right, but on which each call seems to take four seconds.
     let reads = 0
     const slow = () => Date.now() + (reads++ % 2 === 0 ? -2_000 : 2_000)
     const offset = await Effect.runPromise(

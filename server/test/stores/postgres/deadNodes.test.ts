@@ -1,4 +1,4 @@
-// A node that was killed and is started again on its machine need not wait for its own lease to run out.
+// A killed node that is restarted on its machine does not wait until its own lease ends.
 import { expect, test } from "bun:test"
 import { spawn } from "node:child_process"
 import { once } from "node:events"
@@ -11,12 +11,15 @@ import { serverForTests } from "../../../testkit/postgres.ts"
 
 const shards = 4
 
-const reason = process.platform === "linux" ? undefined : "only Linux tells which process is which"
+const reason = process.platform === "linux" ? undefined : "only Linux can identify a process"
 
 describeUnless(reason, "a node that starts", () => {
   const server = serverForTests("installed")
 
-  /** Two shards of four are held by a node that is this process; then what others see of it is changed. */
+  /**
+   * A node with the identity of this process holds two of four shards. Then the test changes how others see that
+   * identity.
+   */
   const afterwards = (seenAs: (schema: string) => Promise<void>) => {
     const { url, schema } = server().database()
     const leases = <A, E>(use: (leases: ShardLeases["Service"]) => Effect.Effect<A, E>) =>
@@ -67,18 +70,18 @@ describeUnless(reason, "a node that starts", () => {
     { node: undefined, epoch: 0 },
   ]
 
-  test("finds free what a dead one of its machine held, under the same epochs", async () => {
+  test("frees the shards that a dead process of its machine held, under the same epochs", async () => {
     const found = await afterwards(async (schema) => setProcess(schema, await endedProcess()))
     expect(found.owners).toEqual(held.map(({ epoch }) => ({ node: undefined, epoch })))
     expect(found.members).toEqual(["second"])
   })
 
-  test("leaves alone one that lives", async () => {
+  test("does not free the shards of a living process", async () => {
     const found = await afterwards(async () => {})
     expect(found).toEqual({ owners: held, members: ["first", "second"] })
   })
 
-  test("leaves alone one of another machine, and one that says nothing of itself", async () => {
+  test("does not free shards of another machine, or of a process without an identity", async () => {
     const elsewhere = await afterwards(async (schema) => setProcess(schema, `x${await endedProcess()}`))
     const unknown = await afterwards((schema) => setProcess(schema, null))
     for (const found of [elsewhere, unknown])

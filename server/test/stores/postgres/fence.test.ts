@@ -1,5 +1,5 @@
-// The fence between the writes of a shard's owner and the claim of the next: whichever comes second waits for the
-// first, and finds what it did. Transactions are held open here by hand, at the very points where a race would be.
+// The fence between the writes of a shard's owner and the claim of the next owner. The later of the two waits for the
+// first, and then sees its effect. The test holds transactions open at exactly the points of a race.
 import { expect, test } from "bun:test"
 import { Effect, ManagedRuntime } from "effect"
 import { nothingKnown } from "../../../src/domain/Decision.ts"
@@ -28,13 +28,13 @@ const commitOf = (put: Put, epoch: number, number: number): Commit => {
 describePostgres("installed", "the fence of a shard", () => {
   const server = serverForTests("installed")
 
-  /** An owner of one shard, its store, and another session beside it, whose transactions the test holds. */
+  /** An owner of one shard, its store, and another session whose transactions the test holds. */
   const setUp = async () => {
     const { url } = server().database()
     const runtime = ManagedRuntime.make(PostgresStore.layer({ url, shards: 1 }))
     const { store, leases, epochs, batchOf } = await runtime.runPromise(owned)
     const { place } = await openDatabase(url, 1)
-    // Inside a transaction the view of what others do stands still, so a third one looks.
+    // Inside a transaction the view of other sessions does not change, so a third session looks.
     const [other, observer] = [connectionTo(place), connectionTo(place)]
     const untilWaiting = (sessions: number) =>
       eventually(`${sessions} sessions wait for a lock`, async () => {
@@ -52,7 +52,7 @@ describePostgres("installed", "the fence of a shard", () => {
       batchOf,
       epoch: at(epochs, 0),
       run: <A, E>(effect: Effect.Effect<A, E, never>) => runtime.runPromise(effect),
-      /** A call that was sent, and whether it has been answered. */
+      /** Sends a call and notes whether it has been answered. */
       send: <A, E>(effect: Effect.Effect<A, E, never>) => {
         const call = { isAnswered: false, answer: runtime.runPromise(effect) }
         const answered = () => {
@@ -70,7 +70,7 @@ describePostgres("installed", "the fence of a shard", () => {
     }
   }
 
-  test("a claim waits for a write that is under way; after it, the old epoch writes nothing", async () => {
+  test("a claim waits for a running write, and after it the old epoch writes nothing", async () => {
     await using rig = await setUp()
     const { store, leases, other, batchOf, epoch } = rig
     const [written, late] = [samplePut(), samplePut()]
@@ -87,7 +87,7 @@ describePostgres("installed", "the fence of a shard", () => {
     expect((await rig.run(store.find(late.timer))).pending).toBeUndefined()
   })
 
-  test("a write waits for a claim that is under way, and is refused once that commits", async () => {
+  test("a write waits for a running claim, and is refused once the claim commits", async () => {
     await using rig = await setUp()
     const { store, leases, other, batchOf, epoch } = rig
     const { counter } = at(await rig.run(leases.owners), 0)
@@ -111,7 +111,7 @@ describePostgres("installed", "the fence of a shard", () => {
     }
   })
 
-  test("a call that is held at the fence and its repeat store a timer once, in whichever order they come", async () => {
+  test("a call that is held at the fence and its repeat store a timer once, in either order", async () => {
     await using rig = await setUp()
     const { store, storage, other, epoch } = rig
     const put = samplePut()
@@ -130,7 +130,7 @@ describePostgres("installed", "the fence of a shard", () => {
     expect((await rig.run(store.find(put.timer))).pending).toEqual(put.timer)
   })
 
-  test("a renewal does not wait for a write that is under way", async () => {
+  test("a renewal does not wait for a running write", async () => {
     await using rig = await setUp()
     const { leases, other, epoch } = rig
     await other.unsafe("BEGIN")
@@ -151,11 +151,11 @@ describePostgres("installed", "the fence of a shard", () => {
     expect(await rig.run(leases.renew([{ shard: 0, epoch }]))).toEqual([{ foreign: 0 }])
     expect(claim.isAnswered).toBe(false)
     await other.unsafe("ROLLBACK")
-    // The counter it watched has moved on.
+    // The counter that the claim names has changed.
     expect(await claim.answer).toBeUndefined()
   })
 
-  test("an unfenced insert of a key that the owner is just writing waits, and keeps the owner's", async () => {
+  test("an unfenced insert waits for the owner's write of the same key, and keeps the owner's timer", async () => {
     await using rig = await setUp()
     const { store, leases, other, epoch } = rig
     const [own, foreign] = [
@@ -175,7 +175,7 @@ describePostgres("installed", "the fence of a shard", () => {
     expect(await rig.run(store.tally)).toMatchObject({ created: 1 })
   })
 
-  test("a session that froze with a fence in its hands holds up a claim for less than a lease", async () => {
+  test("a frozen session that holds a fence delays a claim for less than a lease", async () => {
     await using rig = await setUp()
     const { leases, other } = rig
     await other.unsafe("BEGIN")
@@ -186,7 +186,7 @@ describePostgres("installed", "the fence of a shard", () => {
     expect(performance.now() - startedAt).toBeLessThan(4_000)
   })
 
-  test("writes of several nodes over many shards, in whatever order, never deadlock", async () => {
+  test("writes of several nodes over many shards, in any order, never deadlock", async () => {
     const { url } = server().database()
     const shards = 8
     const layer = () => PostgresStore.layer({ url, shards, connections: 6 })
@@ -205,7 +205,7 @@ describePostgres("installed", "the fence of a shard", () => {
         }))
         return Effect.runPromise(at(stores, round % 2).write(batches))
       })
-      // Both stores number their own commits: one that comes after a higher number is refused; nobody fails.
+      // Each store numbers its own commits. A commit after a higher number is refused, and no commit fails.
       const results = (await Promise.all(rounds)).map((answers) => answers.map(({ result }) => result))
       expect(new Set(results.flat()).difference(new Set(["written", "overtaken"]))).toEqual(new Set())
       expect(results.flat()).toContain("written")

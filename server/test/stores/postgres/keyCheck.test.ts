@@ -1,5 +1,5 @@
-// New timers are inserted without a look at the pending timers, as long as callers use new keys. A key that is used makes the
-// insert fail: then the same commit is sent again with the look, and the next commits look, too.
+// New timers are inserted without a look at the pending timers, while callers use new keys. A used key makes the insert
+// fail. Then the same commit is sent again with the look, and the next commits look, too.
 import { expect, test } from "bun:test"
 import { nothingKnown } from "../../../src/domain/Decision.ts"
 import { decide } from "../../../src/domain/decide.ts"

@@ -60,13 +60,13 @@ describePostgres("installed", "opening a PostgreSQL store", () => {
     expect(row).toEqual({ version: programVersion })
   })
 
-  test("nodes that start together make it once", async () => {
+  test("nodes that start together create it once", async () => {
     const { url } = server().database()
     const opened = await Promise.all(Array.from({ length: 4 }, () => open(url, 3)))
     expect(opened.map(({ _tag }) => _tag)).toEqual(["Success", "Success", "Success", "Success"])
   })
 
-  /** A store as it is after the first migrations, up to the version. */
+  /** A store after the first migrations, up to this version. */
   const makeOld = (schema: string, version: number, fill: string): Promise<unknown> =>
     using(server().url, (sql) =>
       sql.begin(async (tx) => {
@@ -83,7 +83,7 @@ describePostgres("installed", "opening a PostgreSQL store", () => {
       }),
     )
 
-  test("migrates what an older program made, and keeps what is in it", async () => {
+  test("migrates a store of an older program, and keeps its contents", async () => {
     for (const { version } of migrations) {
       const { url, schema } = server().database()
       await makeOld(
@@ -105,7 +105,7 @@ describePostgres("installed", "opening a PostgreSQL store", () => {
     expect(String(opened._tag === "Failure" && opened.failure)).toContain("name another schema")
   })
 
-  test("makes the functions of this program once, and removes those of programs long ago", async () => {
+  test("creates the functions of this program once, and removes those of old programs", async () => {
     const { url, schema } = server().database()
     await openDatabase(url, 1)
     const hashes = () =>
@@ -129,7 +129,7 @@ describePostgres("installed", "opening a PostgreSQL store", () => {
         (name) => `${name}_${own?.hash}`,
       ),
     )
-    // Other programs opened the store since: one long ago, and one that may still run.
+    // Other programs have opened the store since: one long ago, and one that may still run.
     await using(server().url, async (sql) => {
       for (const { proname } of made) {
         await sql.unsafe(
@@ -164,7 +164,7 @@ describePostgres("installed", "opening a PostgreSQL store", () => {
     expect([...(await openedAt())]).toEqual([{ is_recent: true }])
   })
 
-  test("keeps the functions of a node that has run for longer, as long as it announces itself", async () => {
+  test("keeps the functions of a node that has run for longer, while it announces itself", async () => {
     const { url, schema } = server().database()
     const { place } = await openDatabase(url, 1)
     const ageInDays = async () => {
@@ -189,7 +189,7 @@ describePostgres("installed", "opening a PostgreSQL store", () => {
     expect(await ageInDays()).toBe(0)
   })
 
-  test("moves settings of before into documents under their versions", async () => {
+  test("moves old settings into documents and keeps their versions", async () => {
     const { url, schema } = server().database()
     await makeOld(
       schema,
@@ -216,7 +216,7 @@ describePostgres("installed", "opening a PostgreSQL store", () => {
     expect(message).toContain("schema version 99")
   })
 
-  test("refuses another shard count, which is fixed when the store is created", async () => {
+  test("refuses another shard count, because it is fixed when the store is created", async () => {
     const { url } = server().database()
     await open(url, 2)
     const { reason, message } = await refusal(url, 3)
@@ -234,7 +234,7 @@ describePostgres("installed", "opening a PostgreSQL store", () => {
     expect((await refusal(url)).reason).toBe("otherProgram")
   })
 
-  test("refuses a server that is not there, a database that is not there, and a user without rights", async () => {
+  test("refuses an unreachable server, a missing database, and a user without rights", async () => {
     const { host, port, url } = server()
     const away = await refusal(`postgres://someone:secret@${host}:1/timers`)
     expect(away.reason).toBe("unreachable")
@@ -280,13 +280,13 @@ describePostgres("installed", "opening a PostgreSQL store", () => {
     expect((await refusalOf("guest")).message).toContain("the user guest must own the schema punctual")
   })
 
-  test("refuses what is no URL, and a schema with an odd name", async () => {
+  test("refuses a text that is not a URL, and a schema with an invalid name", async () => {
     expect((await refusal("nonsense")).reason).toBe("invalidUrl")
     expect((await refusal(`${server().url}?schema=a"b`)).reason).toBe("invalidUrl")
     expect((await refusal(`${server().url}?schema=pg_own`)).reason).toBe("invalidUrl")
   })
 
-  test("shows times to people", async () => {
+  test("has views that show times in a readable form", async () => {
     const { url, schema } = server().database()
     await open(url)
     const rows: ReadonlyArray<Record<string, unknown>> = await using(server().url, (sql) =>
@@ -301,7 +301,7 @@ describePostgres("installed", "opening a PostgreSQL store", () => {
   })
 })
 
-describePostgres("installed", "a PostgreSQL server that may lose what it has acknowledged", () => {
+describePostgres("installed", "a PostgreSQL server that may lose acknowledged writes", () => {
   test("is refused if it does not sync, or writes half pages", async () => {
     for (const setting of ["fsync", "full_page_writes"]) {
       await using server = await PostgresServer.start("installed", { settings: { [setting]: "off" } })
@@ -311,7 +311,7 @@ describePostgres("installed", "a PostgreSQL server that may lose what it has ack
     }
   }, 20_000)
 
-  test("is used with commits that wait for the disk, though its default is not to", async () => {
+  test("is used with commits that wait for the disk, even if its default is different", async () => {
     await using server = await PostgresServer.start("installed", { settings: { synchronous_commit: "off" } })
     const { place, warnings } = await openDatabase(server.url, 1)
     expect(place.settings["synchronous_commit"]).toBe("on")
@@ -319,7 +319,7 @@ describePostgres("installed", "a PostgreSQL server that may lose what it has ack
   }, 20_000)
 })
 
-describe("what a server says of itself", () => {
+describe("the report of a server about itself", () => {
   const sound = {
     version: 15,
     fsync: "on",
@@ -329,12 +329,12 @@ describe("what a server says of itself", () => {
     is_standby: false,
   }
 
-  test("is enough from version 15 on", () => {
+  test("is sufficient from version 15 on", () => {
     expect(whyUnfit(sound, "here")).toBeUndefined()
     expect(whyUnfit({ ...sound, version: 14 }, "here")?.reason).toBe("serverTooOld")
   })
 
-  test("is not enough of a standby, nor in another encoding", () => {
+  test("is not sufficient for a standby, nor in another encoding", () => {
     expect(whyUnfit({ ...sound, is_standby: true }, "here")?.reason).toBe("standby")
     expect(whyUnfit({ ...sound, encoding: "LATIN1" }, "here")?.reason).toBe("otherEncoding")
   })

@@ -1,4 +1,4 @@
-// The URL of a PostgreSQL database: what it must name, and that nothing said of it repeats a password.
+// The URL of a PostgreSQL database: what it must name, and that no message repeats a password.
 import { describe, expect, test } from "bun:test"
 import { parseUrl, urlShown } from "../../../src/ports/Adapter.ts"
 import { allStores } from "../../../src/stores/all.ts"
@@ -14,7 +14,7 @@ describe("a store on PostgreSQL", () => {
     }
   })
 
-  test("must be named whole, and what is refused is not repeated", () => {
+  test("must be named completely, and a refused URL is not repeated", () => {
     const wrong = [
       "postgres://ann:hunter2@db",
       "postgres://ann:hunter2@db/",
@@ -36,7 +36,7 @@ describe("a store on PostgreSQL", () => {
     }
   })
 
-  test("is shown without credentials, wherever they stand", () => {
+  test("is shown without credentials, at any place of the URL", () => {
     const shown = (url: string) => urlShown(allStores, url)
     expect(shown("postgres://ann:hunter2@db:5432/timers?schema=mine")).toBe(
       "postgres://…@db:5432/timers?schema=mine",

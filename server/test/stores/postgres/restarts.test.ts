@@ -1,5 +1,5 @@
-// A database that is killed, restarted, or out of reach for a while: nothing that was answered is lost, every call
-// ends within its bound, and the store goes on by itself when the database is back.
+// A database that is killed, restarted, or unreachable for a while. No answered write is lost, every call ends within
+// its time limit, and the store continues by itself when the database is back.
 import { expect, test } from "bun:test"
 import { type Effect, ManagedRuntime } from "effect"
 import { callTimeoutMs, waitTimeoutMs } from "../../../src/stores/postgres/limits.ts"
@@ -25,7 +25,7 @@ describePostgres("installed", "a PostgreSQL store", () => {
     }
   }
 
-  test("finds every answered write after the database was killed, and goes on without being opened again", async () => {
+  test("finds every answered write after the database was killed, and continues without being opened again", async () => {
     await using server = await PostgresServer.start("installed")
     await using rig = await storeAt(server.database().url)
     const { store, batchOf, run } = rig
@@ -44,7 +44,7 @@ describePostgres("installed", "a PostgreSQL store", () => {
     await eventually("the store writes again", async () => {
       const repeated = await run(store.write([batchOf(0, items)])).catch(() => undefined)
       const answers = repeated?.flatMap((batch) => (batch.result === "written" ? batch.answers : []))
-      // What was answered before is there already, so the same items again get the same answers.
+      // The answered items are stored already, so the same items get the same answers again.
       return answers?.every(({ result }) => result === "created") ? true : undefined
     })
     expect((await run(store.find(at(puts, 0).timer))).last?.state).toBe("delivered")
@@ -52,7 +52,7 @@ describePostgres("installed", "a PostgreSQL store", () => {
     expect(await run(store.tally)).toMatchObject({ created: 51, delivered: 1 })
   }, 30_000)
 
-  test("reads through a restart, because reading twice is harmless", async () => {
+  test("reads through a restart, because a read can be repeated", async () => {
     await using server = await PostgresServer.start("installed")
     await using rig = await storeAt(server.database().url)
     const { store, batchOf, run } = rig
@@ -64,7 +64,7 @@ describePostgres("installed", "a PostgreSQL store", () => {
     expect((await run(rig.leases.owners)).length).toBe(1)
   }, 30_000)
 
-  test("ends every call within its bound when answers stop coming, and recovers when they come again", async () => {
+  test("ends every call within its time limit when answers stop, and recovers when they come again", async () => {
     await using server = await PostgresServer.start("installed")
     await using proxy = await TcpProxy.before({ host: server.host, port: server.port })
     await using rig = await storeAt(`postgres://postgres@${proxy.address}/postgres`)
@@ -82,14 +82,14 @@ describePostgres("installed", "a PostgreSQL store", () => {
     expect(performance.now() - startedAt).toBeLessThan(callTimeoutMs + waitTimeoutMs + 2_000)
     proxy.cut()
     proxy.heal()
-    // The write had arrived: its answer was lost, and the same write again gets it.
+    // The write had arrived and its answer was lost. The same write gets the answer now.
     const again = await run(store.write([batchOf(0, [put])]))
     expect(again).toEqual([{ result: "written", answers: [{ result: "created", timer: put.timer }] }])
     expect((await run(store.tally)).created).toBeLessThanOrEqual(2)
     expect(await run(leases.renew([{ shard: 0, epoch }]))).toHaveLength(1)
   }, 30_000)
 
-  test("says once that it cannot be trusted when its schema is gone, and answers nothing after", async () => {
+  test("reports once that its schema is gone, and answers nothing after that", async () => {
     await using server = await PostgresServer.start("installed")
     const { url, schema } = server.database()
     const told: Array<string> = []

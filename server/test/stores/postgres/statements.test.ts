@@ -1,5 +1,5 @@
-// The query planner's word on every hot statement: each goes by the index that was meant for it, and none scans a
-// table, neither while the tables are empty, which is when plans are made that are kept, nor when they are full.
+// The query planner's plan of every hot statement. Each uses its intended index, and none scans a table. This holds for
+// empty tables, when the kept plans are made, and for full ones.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { documentSql } from "@punctual/documents/postgres/postgresDocuments"
 import { type Effect, ManagedRuntime } from "effect"
@@ -28,7 +28,7 @@ import {
   scheduleOf,
 } from "../../../testkit/timers.ts"
 
-/** Logs the plan of every statement, those inside functions too. */
+/** Logs the plan of every statement, also inside functions. */
 const explaining = {
   session_preload_libraries: "auto_explain",
   "auto_explain.log_min_duration": "0",
@@ -83,7 +83,7 @@ for (const kind of ["installed", "packaged"] satisfies ReadonlyArray<PostgresKin
       expect(plan).not.toMatch(/Sort Key: .*(finished_at|timer_id)/)
     }
 
-    /** From name to name by one look at each index. What a recursion looks up shows only when it is run. */
+    /** Goes from name to name with one look at each index. The steps of a recursion show only when it runs. */
     const expectNamesByIndex = async (): Promise<void> => {
       const name = `explained_${++statements}`
       await sql.unsafe(`PREPARE ${name} AS ${namespaceNamesSql}`).simple()
@@ -97,9 +97,9 @@ for (const kind of ["installed", "packaged"] satisfies ReadonlyArray<PostgresKin
       expect(plan).not.toMatch(/Seq Scan on (timers|history)|Filter: \(namespace > CASE/)
     }
 
-    /** The plans of what the functions of the schema run meanwhile. */
+    /** The plans of the statements that the functions of the schema run during the work. */
     const plansDuring = async (work: () => Promise<unknown>): Promise<string> => {
-      // The server keeps only its last lines, so that a place among them moves: begin with none.
+      // The server keeps only its last lines, so positions among them change. The test begins with none.
       server.logs.splice(0)
       await work()
       const marker = `marker_${++statements}`
@@ -212,13 +212,14 @@ for (const kind of ["installed", "packaged"] satisfies ReadonlyArray<PostgresKin
     }
 
     describe("of empty tables", () => {
-      test("go by the index that was meant, in functions too", everyPlan)
+      test("use the intended index, also in functions", everyPlan)
       test("scan and count along an index", everyWalk)
     })
 
     describe("of full tables", () => {
-      test("are the same before anything is known of what they hold, and after", async () => {
-        // Two namespaces over many shards: by their numbers, the wrong index looks better for due reads of one namespace.
+      test("are the same before and after the database knows their contents", async () => {
+        // Two namespaces over many shards. By their statistics, the wrong index looks better for due reads of one
+        // namespace.
         await sql.unsafe(`INSERT INTO timers SELECT i, i, i, i, i, NULL, NULL, i % 16, 0, gen_random_uuid(),
           gen_random_uuid(), CASE i % 2 WHEN 0 THEN 'shop' ELSE 'other' END, 'filled-' || i, 'c', NULL, '{}', NULL
           FROM generate_series(1, ${rowsWhenFull}) AS i`)

@@ -1,4 +1,5 @@
-// The SQLite store's archives, by the laws of the port and by what only a file can do: be missing, be another program's.
+// The SQLite store's archives, by the laws of the port, and the cases that only a file has: it can be missing or belong
+// to another program.
 import { Database } from "bun:sqlite"
 import { describe, expect, test } from "bun:test"
 import { writeFileSync } from "node:fs"
@@ -33,11 +34,11 @@ describe("the archive of a file", () => {
     }
   }
 
-  test("makes no file where there is none", async () => {
+  test("creates no file where there is none", async () => {
     expect(await failing(() => {})).toMatchObject({ reason: "missing" })
   })
 
-  test("is not of what is no database, or another program's", async () => {
+  test("refuses a file that is not a database, or that belongs to another program", async () => {
     expect(await failing(({ database }) => writeFileSync(database, "x".repeat(5_000)))).toMatchObject({
       reason: "notADatabase",
     })
@@ -49,7 +50,7 @@ describe("the archive of a file", () => {
     expect(other).toMatchObject({ reason: "otherProgram" })
   })
 
-  test("leaves an older schema to the service that runs on it", async () => {
+  test("does not migrate an older schema, because a service may run on it", async () => {
     const folder = temporaryFolder()
     await Effect.runPromise(Effect.scoped(Layer.build(sqliteAt(folder.database, { shards: 1 }))))
     const file = new Database(folder.database)

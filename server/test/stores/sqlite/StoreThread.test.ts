@@ -1,5 +1,4 @@
-// When a thread of the store fails or ends, or SQLite reports what cannot be trusted any more, every
-// call fails, fatally and for good.
+// When a thread of the store fails or ends, or SQLite reports damage, every call fails, fatally and for good.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test"
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -19,7 +18,7 @@ beforeEach(() => {
 })
 afterEach(() => folder.dispose())
 
-/** A worker that opens well and then does as `onMessage` says. */
+/** A worker that opens normally and then does what `onMessage` says. */
 const workerThat = (onMessage: string): URL => {
   const path = join(folder.path, "worker.mjs")
   writeFileSync(
@@ -60,7 +59,7 @@ describe("a thread of the SQLite store", () => {
     })
   }
 
-  test("closed, refuses calls without calling that fatal", async () => {
+  test("that is closed refuses calls, but not as a fatal failure", async () => {
     const fatal: Array<string> = []
     const options = { role: "writer", path: folder.database, shards: 1 } as const
     const thread = await StoreThread.open<Calls>(

@@ -1,4 +1,4 @@
-// What the SQLite store does beyond the port's suite, seen from beside it with a connection of its own.
+// What the SQLite store does besides the port's suite, seen from another connection.
 import { Database } from "bun:sqlite"
 import { afterEach, beforeEach, describe, expect, test } from "bun:test"
 import { Effect, Fiber } from "effect"
@@ -52,7 +52,7 @@ describe("the SQLite writer", () => {
       ),
     ))
 
-  test("a timer with neither tags nor a caller's correlation id writes no words; pruning leaves none behind", () =>
+  test("a timer with neither tags nor a caller's correlation id writes no words, and pruning leaves none behind", () =>
     withStore(
       Effect.scoped(
         Effect.gen(function* () {
@@ -74,7 +74,7 @@ describe("the SQLite writer", () => {
           yield* live(sampleTimer({ correlationId: madeCorrelationId(sampleId()) }))
           expect(seen()).toEqual([])
           yield* live(sampleTimer({ tags: ["a", "b"], correlationId: "order-1" }))
-          // Three words: with the create, at the time of the retry, and with the life that is left of them.
+          // Three words: with the create, at the time of the retry, and with the life that remains.
           expect(seen()).toEqual([
             ["DELETE", 6],
             ["INSERT", 9],
@@ -85,7 +85,7 @@ describe("the SQLite writer", () => {
       ),
     ))
 
-  test("what an older program wrote without words is found by its correlation id, in pages and counts", () =>
+  test("rows that an older program wrote without words are found by correlation id, in pages and counts", () =>
     withStore(
       Effect.scoped(
         Effect.gen(function* () {
@@ -104,7 +104,7 @@ describe("the SQLite writer", () => {
       ),
     ))
 
-  test("a retry, a re-arming, a move and a delivery touch no payload", () =>
+  test("a retry, a re-arming, a move and a delivery do not write a payload", () =>
     withStore(
       Effect.scoped(
         Effect.gen(function* () {
@@ -145,7 +145,7 @@ describe("the SQLite writer", () => {
       ),
     ))
 
-  test("an item the database refuses does not fail its neighbours, nor leaves half of itself", () =>
+  test("an item that the database refuses does not fail the other items, nor leaves half of itself", () =>
     withStore(
       Effect.scoped(
         Effect.gen(function* () {
@@ -168,7 +168,7 @@ describe("the SQLite writer", () => {
       ),
     ))
 
-  test("an item that fails halfway is undone as a whole", () =>
+  test("an item that fails halfway is undone completely", () =>
     withStore(
       Effect.gen(function* () {
         const { store, write } = yield* owned
@@ -184,7 +184,7 @@ describe("the SQLite writer", () => {
       }),
     ))
 
-  test("pruning gets past more entries from a clock that ran ahead than one call looks at", () =>
+  test("pruning continues past entries from a clock that was ahead, even more than one call looks at", () =>
     withStore(
       Effect.gen(function* () {
         const { store, write } = yield* owned

@@ -1,5 +1,5 @@
-// What a file that cannot be opened is called: damage is told from what never was a store, and whoever reads the message
-// learns how to restore the store, and never to delete it.
+// How a file that cannot be opened is reported. A damaged store differs from a file that never was a store. The message
+// says how to restore the store, and never to delete it.
 import { Database } from "bun:sqlite"
 import { afterEach, beforeEach, describe, expect, test } from "bun:test"
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
@@ -51,7 +51,7 @@ const make = (sql: string): void => {
 
 describe("a damaged store", () => {
   for (const damage of [...unreadable, unwritable]) {
-    test(`is called that, and left as it is, by the service: ${damage.name}`, async () => {
+    test(`is reported as damaged by the service, and not changed: ${damage.name}`, async () => {
       await open()
       const left = damageFile(folder.database, damage)
       expectDamage(await refusal())
@@ -60,14 +60,14 @@ describe("a damaged store", () => {
   }
 
   for (const damage of unreadable) {
-    test(`is called that by an export: ${damage.name}`, async () => {
+    test(`is reported as damaged by an export: ${damage.name}`, async () => {
       await open()
       damageFile(folder.database, damage)
       expectDamage(await Effect.runPromise(Effect.scoped(Effect.flip(SqliteArchive.open(folder.database)))))
     })
   }
 
-  test("is known without its lock by what is left in it, and without that by its lock", async () => {
+  test("is recognised by its contents without its lock, and by its lock without contents", async () => {
     await open()
     const [header] = unreadable
     if (header === undefined) throw new Error("there are ways to damage a file")
@@ -102,8 +102,8 @@ describe("a damaged store", () => {
   })
 })
 
-describe("what is not a damaged store", () => {
-  test("is a text, which is called that as often as it is tried", async () => {
+describe("a file that is not a damaged store", () => {
+  test("can be a text, which is reported so each time", async () => {
     writeFileSync(folder.database, "this is a letter, and not a database at all".repeat(100))
     for (let time = 0; time < 2; time++) {
       const { reason, message } = await refusal()
@@ -115,12 +115,12 @@ describe("what is not a damaged store", () => {
     }
   })
 
-  test("is an empty file, which becomes a store", async () => {
+  test("can be an empty file, which becomes a store", async () => {
     writeFileSync(folder.database, "")
     expect((await open())._tag).toBe("Success")
   })
 
-  test("is another program's database, by its application id or by its tables", async () => {
+  test("can be another program's database, by its application id or by its tables", async () => {
     make("CREATE TABLE notes (text TEXT)")
     expect((await refusal()).reason).toBe("otherProgram")
     make("PRAGMA application_id = 77")
@@ -132,8 +132,8 @@ describe("what is not a damaged store", () => {
   })
 })
 
-describe("a lock that is damaged", () => {
-  test("is told from the store, which is not damaged", async () => {
+describe("a damaged lock", () => {
+  test("is reported separately from the store, which is not damaged", async () => {
     await open()
     const lock = `${folder.database}.lock`
     writeFileSync(lock, "no lock at all".repeat(100))
@@ -157,14 +157,14 @@ describe("a backup", () => {
   }
 
   for (const damage of unreadable) {
-    test(`that is damaged is no advice to restore it from itself: ${damage.name}`, async () => {
+    test(`that is damaged causes no advice to restore it from itself: ${damage.name}`, async () => {
       await open()
       damageFile(folder.database, damage)
       expect(inspected()).toMatch(/ is damaged \(.+\): take another backup\.$/)
     })
   }
 
-  test("that never was one is called that", () => {
+  test("that never was one is reported so", () => {
     writeFileSync(folder.database, "this is a letter, and not a database at all".repeat(100))
     expect(inspected()).toContain("is not an SQLite database: name a file that punctual backup has made.")
     writeFileSync(folder.database, "")

@@ -1,4 +1,4 @@
-// A timer whose body is missing: SQLite keeps the two in tables of their own, and nothing in the file tells that they
+// A timer whose body is missing. SQLite keeps timer and body in separate tables, and nothing in the file says that they
 // belong together.
 import { Database } from "bun:sqlite"
 import { expect, test } from "bun:test"
@@ -8,7 +8,7 @@ import { owned } from "../../../testkit/StoreFixture.ts"
 import { sqliteAt, temporaryFolder } from "../../../testkit/sqlite.ts"
 import { cancelOf, putOf, sampleTimer } from "../../../testkit/timers.ts"
 
-test("a timer without a body is unreadable, and holds up nobody", async () => {
+test("a timer without a body is unreadable, and delays no others", async () => {
   const folder = temporaryFolder()
   const [bad, good] = [sampleTimer(), sampleTimer()]
   const body = Effect.gen(function* () {
@@ -20,7 +20,7 @@ test("a timer without a body is unreadable, and holds up nobody", async () => {
     expect(pending?.spec.unreadable).toBe("its body is missing")
     const everything = { shard: 0, exclusiveAfter: beginning, inclusiveUntilMs: bad.fireAt, limit: 10 }
     expect(yield* store.due(everything)).toEqual([good])
-    // So that the sweep finds what no page has.
+    // So the sweep can find a row that is in no page.
     expect(yield* store.dueHeads(everything)).toHaveLength(2)
     expect(yield* write([cancelOf(bad), cancelOf(good)])).toMatchObject([
       { result: "unstorable", isUnreadable: true },

@@ -1,4 +1,5 @@
-// Files of a store are the owner's alone from the moment they are there, whatever the umask; what was there keeps its mode.
+// Files of a new store belong only to their owner from the moment they exist, for any umask. Existing files keep their
+// modes.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test"
 import { chmodSync, existsSync, mkdirSync } from "node:fs"
 import { dirname, join } from "node:path"
@@ -17,7 +18,7 @@ afterEach(() => folder.dispose())
 
 const endings = ["", "-wal", "-shm", ".lock"]
 
-/** The modes of the store's files while it is open and something was written. */
+/** The modes of the store's files while it is open and after a write. */
 const modesOfStore = (path: string): Promise<ReadonlyArray<string>> =>
   Effect.runPromise(
     Effect.gen(function* () {
@@ -29,7 +30,7 @@ const modesOfStore = (path: string): Promise<ReadonlyArray<string>> =>
 
 describe("a new store", () => {
   for (const umask of [0o000, 0o022, 0o077]) {
-    test(`is the owner's alone under umask ${umask.toString(8)}: the file, log, index and lock, and folders`, async () => {
+    test(`belongs only to its owner under umask ${umask.toString(8)}: the file, log, index and lock, and folders`, async () => {
       const path = join(folder.path, "a", "b", "timers.db")
       const modes = await withUmask(umask, () => modesOfStore(path))
       expect(modes).toEqual(["600", "600", "600", "600"])
@@ -38,7 +39,7 @@ describe("a new store", () => {
   }
 })
 
-describe("a store that is there", () => {
+describe("an existing store", () => {
   test("keeps the modes of its files and its folder, and its log follows the file", async () => {
     const path = join(folder.path, "shared", "timers.db")
     mkdirSync(dirname(path), { mode: 0o750 })
@@ -61,7 +62,7 @@ describe("a restored store", () => {
     })
   }
 
-  test("is the owner's alone if it is new, and has the mode of the store that it replaces", async () => {
+  test("belongs only to its owner if it is new, and otherwise has the mode of the store that it replaces", async () => {
     const [file, path] = [folder.database, join(folder.path, "restored.db")]
     await modesOfStore(file)
     chmodSync(file, 0o644)

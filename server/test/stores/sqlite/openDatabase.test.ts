@@ -43,7 +43,7 @@ const edit = (change: (database: Database) => void): void => {
   database.close()
 }
 
-/** A file as the program left it when it knew the first migration only, with one timer in it. */
+/** A file as the program left it when it knew only the first migration, with one timer in it. */
 const fillAsVersionOne = (database: Database, timer: Timer): void => {
   database.run("PRAGMA journal_mode = WAL")
   database.run(migrations[0] ?? "")
@@ -82,7 +82,7 @@ describe("opening an SQLite store", () => {
     expect(existsSync(path)).toBe(true)
   })
 
-  test("is durable: WAL, and the file says whose it is", async () => {
+  test("is durable: it uses WAL, and the file names its program", async () => {
     await open()
     edit((database) => {
       expect(database.query("PRAGMA journal_mode").values()).toEqual([["wal"]])
@@ -91,7 +91,7 @@ describe("opening an SQLite store", () => {
     })
   })
 
-  test("brings a database of the version before up to date, and what it holds with it", async () => {
+  test("migrates a database of the version before, with its contents", async () => {
     const timer = sampleTimer({ timerId: "old", payload: new TextEncoder().encode("1") })
     edit((database) => fillAsVersionOne(database, timer))
     const [found, moved, shown] = await Effect.runPromise(
@@ -118,7 +118,7 @@ describe("opening an SQLite store", () => {
     })
   })
 
-  test("moves settings of before into documents under their versions", async () => {
+  test("moves old settings into documents and keeps their versions", async () => {
     edit((database) => {
       database.run("PRAGMA journal_mode = WAL")
       for (const text of migrations.slice(0, 4)) database.run(text)
@@ -142,7 +142,7 @@ describe("opening an SQLite store", () => {
     expect(message).toContain("schema version 99")
   })
 
-  test("refuses another shard count, which is fixed when the store is created", async () => {
+  test("refuses another shard count, because it is fixed when the store is created", async () => {
     await open(folder.database, 2)
     const { reason, message } = await refusal(folder.database, 3)
     expect(reason).toBe("otherShardCount")
@@ -151,16 +151,16 @@ describe("opening an SQLite store", () => {
     )
   })
 
-  test("refuses a folder that cannot be made or written", async () => {
+  test("refuses a folder that cannot be created or written", async () => {
     writeFileSync(join(folder.path, "file"), "")
     expect((await refusal(join(folder.path, "file", "timers.db"))).reason).toBe("unwritable")
     mkdirSync(folder.database)
     expect((await refusal()).reason).toBe("unwritable")
   })
 
-  test("does not migrate under another process that holds the store", async () => {
+  test("does not migrate while another process holds the store", async () => {
     await open()
-    // The other one: an older program, whose schema this one would have to migrate.
+    // The other process is an older program, whose schema this program would have to migrate.
     edit((database) => {
       database.run("DROP TABLE documents")
       database.run("DROP TABLE lookups")
@@ -176,11 +176,11 @@ describe("opening an SQLite store", () => {
     }
   })
 
-  test("knows a store of the newest version by a mark, so that a damaged version is told from an old one", () => {
+  test("recognises a store of the newest version by a mark, so that a damaged version differs from an old one", () => {
     expect(marksOfVersions.at(-1)?.version).toBe(migrations.length)
   })
 
-  test("knows older library versions from newer ones", () => {
+  test("distinguishes older library versions from newer ones", () => {
     expect(isOlder("3.51.2", "3.51.3")).toBe(true)
     expect(isOlder("3.9.9", "3.51.3")).toBe(true)
     expect(isOlder("3.51.3", "3.51.3")).toBe(false)

@@ -1,4 +1,4 @@
-// Two processes on one file, and processes that are killed: what only real ones can show.
+// Two processes on one file, and processes that are killed: what only real processes can show.
 import { describe, expect, test } from "bun:test"
 import { spawn } from "node:child_process"
 import { once } from "node:events"
@@ -14,7 +14,7 @@ import { samplePut } from "../../../testkit/timers.ts"
 
 const program = fileURLToPath(new URL("../../../testkit/sqliteNode.ts", import.meta.url))
 
-/** Starts a node that writes `timers`, and answers when it has printed `lines` lines, with those. */
+/** Starts a node that writes `timers`, waits until it has printed `lines` lines, and returns them. */
 const startNode = async (database: string, timers: number, lines: number) => {
   const child = spawn(process.execPath, [program, database, "2", String(timers)], {
     stdio: ["pipe", "pipe", "inherit"],
@@ -56,7 +56,7 @@ describe("an SQLite file and processes", () => {
     }
   })
 
-  test("a second process sees the owner, may read, may not claim; when the owner dies it may", async () => {
+  test("a second process sees the owner and may read, and may claim only when the owner dies", async () => {
     const folder = temporaryFolder()
     const node = await startNode(folder.database, 5, 6)
     try {

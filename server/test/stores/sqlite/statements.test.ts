@@ -1,5 +1,4 @@
-// The query planner's word on every hot statement: each goes by the index that was meant for it, and
-// none sorts or scans.
+// The query planner's plan of every hot statement. Each uses its intended index, and none sorts or scans.
 import { Database } from "bun:sqlite"
 import { describe, expect, test } from "bun:test"
 import type { Scan, SortKey } from "../../../src/ports/ShardStorage.ts"
@@ -31,7 +30,7 @@ const byKey = "(namespace=? AND timer_id=?)"
 const byWord = "l USING PRIMARY KEY (namespace=? AND word=? AND state=?"
 
 describe("statements of the writer", () => {
-  test("look a key up by the key's indexes", () => {
+  test("find a key by the key's indexes", () => {
     expectIndexed(
       lookupSql.probe,
       `timers USING COVERING INDEX timers_by_key ${byKey}`,
@@ -82,7 +81,7 @@ describe("statements of the writer", () => {
 })
 
 describe("statements of the reader", () => {
-  test("read due pages along an index, whatever namespaces are chosen", () => {
+  test("read due pages along an index, for any chosen namespaces", () => {
     for (const pages of [readerSql.due, readerSql.heads]) {
       expectIndexed(pages.all, "t USING INDEX timers_by_due (shard=? AND (fire_at,fire_id)>(?,?)")
       expectIndexed(pages.except, "t USING INDEX timers_by_due (shard=? AND (fire_at,fire_id)>(?,?)")
@@ -98,7 +97,7 @@ describe("statements of the reader", () => {
     expect(plan.filter((step) => /^SCAN (timers|history|dead)\b|TEMP B-TREE/.test(step))).toEqual([])
   })
 
-  test("scan and count along an index, in either direction, from a place or the beginning", () => {
+  test("scan and count along an index, in either direction, from a position or the beginning", () => {
     const ids = { inclusiveFromId: "a", exclusiveUntilId: "b" }
     const cases: ReadonlyArray<readonly [Pick<Scan, "order"> & Partial<Scan>, SortKey, string]> = [
       [{ order: "due" }, [1, "0"], "timers_by_namespace (namespace=?"],
