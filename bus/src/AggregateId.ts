@@ -1,4 +1,7 @@
-/** What a message is about, such as one order or one call: the same rule as for every id that callers choose. */
+/**
+ * The id of the subject of a message, such as one order or one call. It follows the rule for every id that callers
+ * choose.
+ */
 import { idMessage, whyNotId } from "@punctual/api/TimerId"
 import { Schema } from "effect"
 

@@ -117,7 +117,7 @@ describe("what the broker is told", () => {
         expect([atWork.keptWaiting, waiting.keptWaiting]).toEqual([1, 1])
         yield* advance(10_000)
         expect([atWork.keptWaiting, waiting.keptWaiting]).toEqual([2, 2])
-        // After 24 s the first has failed, and the second is at work.
+        // After 24 s the first handler has failed, and the second one is running.
         yield* advance(10_000)
         expect([atWork.keptWaiting, waiting.keptWaiting]).toEqual([2, 3])
       }),
@@ -191,7 +191,7 @@ describe("room", () => {
         gate.openUnsafe()
         yield* advance(1)
         expect(intake.room()).toBe(3)
-        // More than there ever can be is all of it.
+        // A request for more room than can ever exist resolves when the intake is empty.
         for (const fiber of [one, all, more]) expect(fiber?.pollUnsafe()).toBeDefined()
       }),
   )

@@ -28,7 +28,7 @@ describe("a handler that cannot work", () => {
         yield* advance(2_500)
         expect(listener.asked.length).toBe(3)
         expect(new Set(listener.askedIds).size).toBe(1)
-        // Past any number of deliveries, past any handler's time.
+        // Longer than all deliveries and any handler's time.
         yield* advance(60_000)
         expect(told.map(({ answers }) => answers)).toEqual([[], [], []])
         expect(told.map(({ keptWaiting }) => keptWaiting)).toEqual([6, 6, 6])
@@ -43,8 +43,8 @@ describe("a handler that cannot work", () => {
         expect(new Set(listener.deliveries)).toEqual(new Set([1]))
         expect(room.pollUnsafe()).toBeDefined()
         expect(logs).toEqual([
-          "no messages are handled until the handler can work: the store is away",
-          "messages are handled again",
+          "the handler is unavailable, so no messages are handled: the store is away",
+          "the handler is available again; handling messages",
         ])
       }),
   )
@@ -86,7 +86,7 @@ describe("a handler that cannot work", () => {
         const [first, second] = [take("b"), take("b")]
         const asking = take("a")
         yield* advance(500)
-        // It was at work when the pause began, and learnt the same.
+        // This message was being handled when the pause began, and got the same answer.
         expect(listener.askedIds).toEqual([first.messageKey, asking.messageKey])
         isAvailable = true
         yield* advance(500)

@@ -31,7 +31,7 @@ describe("judge", () => {
       expect(judged(message)).toEqual({ kind: "unfit", tenant: "_unknown", reason: "malformed", error })
     }
     expect(judged(new Uint8Array([0x22, 0xff, 0x22]))).toMatchObject({ reason: "malformed" })
-    // Nested far deeper than a stack would bear, if anyone looked into payloads.
+    // Nested far deeper than the stack allows, if the code looked into payloads.
     expect(judged("[".repeat(1_000_000))).toMatchObject({ reason: "malformed" })
   })
 
@@ -58,7 +58,7 @@ describe("judge", () => {
       kind: "unfit",
       tenant: "acme",
       reason: "refused",
-      error: "the envelope is of tenant globex, but was sent to tenant acme",
+      error: "the envelope names tenant globex, but was sent to tenant acme",
     })
   })
 
@@ -70,7 +70,7 @@ describe("judge", () => {
     expect(judged('{"tenantId":["acme"]}').tenant).toBe("_unknown")
     for (const unsound of ["", "_unknown", "_system", "a.b", "*", "ü", "x".repeat(101)]) {
       expect(judged(own, unsound).tenant).toBe("_unknown")
-      // Nor does a sound envelope there reach the undeliverable messages of the tenant it names.
+      // A valid envelope at such an address does not reach the undeliverable messages of the tenant it names either.
       expect(judged(encodeEnvelope(sampleMessage()), unsound)).toMatchObject({
         reason: "refused",
         tenant: "_unknown",

@@ -49,13 +49,13 @@ describe("a local bus", () => {
 
   law("does not take what nobody in the process would handle", ({ bus }) =>
     Effect.gen(function* () {
-      const nobody = refusal(`nobody in this process subscribes to ${takenType}`)
+      const nobody = refusal(`no group in this process subscribes to ${takenType}`)
       expect(yield* Effect.flip(bus.publish([sampleMessage()]))).toMatchObject(nobody)
       const listener = new Listener(undefined, ["SomethingElse"])
       yield* bus.subscribe(listener.subscription)
       const mixed = [sampleMessage({ type: "SomethingElse" }), sampleMessage()]
       expect(yield* Effect.flip(bus.publish(mixed))).toMatchObject(nobody)
-      // All of them or none.
+      // Either all envelopes are posted or none.
       expect(listener.asked).toEqual([])
       expect((yield* bus.sample(groups[0])).lag).toBe(0)
     }),
@@ -92,13 +92,13 @@ describe("a local bus", () => {
         yield* steps.bus.subscribe(listener.subscription)
         const message = sampleMessage()
         const first = yield* steps.send(message)
-        // Five times the broker's patience, and the delays between.
+        // The handler's time of five deliveries, and the delays between them.
         const withinMs = 5 * quickIntake.ackWaitMs + 450
         yield* TestClock.adjust(withinMs - 1)
         expect(first.pollUnsafe()).toBeUndefined()
         yield* TestClock.adjust(1)
         expect(yield* Effect.flip(Fiber.join(first))).toMatchObject({ isPermanent: false })
-        // Longer than ids are remembered: it is not handled yet, and a duplicate as long as that lasts.
+        // Longer than ids are remembered. The message is not handled yet, so it still counts as a duplicate.
         yield* TestClock.adjust(200_000)
         const again = yield* steps.send(message)
         yield* TestClock.adjust(1_000)
@@ -129,7 +129,7 @@ describe("a local bus", () => {
       Effect.gen(function* () {
         const gate = Latch.makeUnsafe(false)
         yield* bus.subscribe(new Listener(() => gate.await).subscription)
-        const full = "the local bus takes at most 2 messages that are not handled: publish fewer, or later"
+        const full = "the local bus holds at most 2 unhandled messages: publish fewer, or try again later"
         const three = [sampleMessage(), sampleMessage(), sampleMessage()]
         expect(yield* Effect.flip(bus.publish(three))).toMatchObject({ message: full, isPermanent: true })
         const sent = yield* Effect.forkScoped(bus.publish(three.slice(0, 2)), { startImmediately: true })
@@ -183,7 +183,7 @@ describe("a local bus", () => {
         yield* bus.subscribe(after.subscription)
         yield* steps.untilAllAcknowledged
         expect(after.askedIds).toEqual(messages.slice(1).map(({ id }): string => id))
-        // One had been taken; the others were still waiting to be.
+        // One message had been taken; the others were still waiting.
         expect(after.deliveries).toEqual([2, 1, 1])
       }),
     { heldAtMost: 2 },

@@ -73,7 +73,7 @@ describeNats("undeliverable messages at the broker", () => {
   beforeEach(() => rig.renew())
   afterAll(() => rig[Symbol.asyncDispose]())
 
-  /** Sends a message with its headers as they are: other clients check less than ours. */
+  /** Sends a message with its headers unchecked, because other clients check less than ours. */
   const publishRaw = (head: string, body: string): Promise<void> => {
     const { auth } = rig.options()
     if (auth === undefined || !("user" in auth)) throw new Error("the rig has users")
@@ -103,7 +103,7 @@ describeNats("undeliverable messages at the broker", () => {
       ),
     )
 
-  /** Sets aside what is on the topic, by a subscription that ends when it is done. */
+  /** Sets aside the messages on the topic, through a subscription that ends afterwards. */
   const setAllAside = (bus: Bus["Service"], kept: Kept, tenant: string, count: number) =>
     Effect.gen(function* () {
       yield* bus.subscribe(new Listener(refusing).subscription)
@@ -158,7 +158,7 @@ describeNats("undeliverable messages at the broker", () => {
         yield* bus.publish([sampleMessage()])
         const [entry] = yield* setAllAside(bus, kept, "acme", 1)
         const record = yield* Effect.promise(() => stored(Number(entry?.id)))
-        // As if a replay had been published and its process had died before it removed the undeliverable message.
+        // As if a process had published a replay and crashed before it removed the undeliverable message.
         const msgID = `replay-${entry?.id}-${record?.time.getTime()}`
         const earlier = rig.manager.jetstream().publish("svc.acme.samples", "{}", { msgID })
         yield* Effect.promise(() => earlier)

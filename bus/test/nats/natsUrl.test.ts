@@ -1,4 +1,4 @@
-// The URL of a NATS server: its hosts, its credentials, its demand for TLS.
+// The URL of a NATS server: its hosts, its credentials and whether it requires TLS.
 import { describe, expect, test } from "bun:test"
 import { type NatsAddress, parseNatsUrl } from "../../src/nats/natsUrl.ts"
 
