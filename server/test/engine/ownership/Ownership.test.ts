@@ -73,7 +73,7 @@ describe("claims", () => {
         expect(engine.logs).toContain("the wait is over: this process fires now")
         // Said once, not for each shard.
         expect(engine.logs.filter((line) => line.includes("has gone silent"))).toEqual([
-          "node-1 has gone silent: this process has taken over 4 shards of it",
+          "node-1 has stopped renewing: this process has taken over 4 shards of it",
         ])
         expect(epochs(engine)).toEqual([2, 2, 2, 2])
         yield* engine.advance(10_000)
