@@ -215,7 +215,7 @@ describeNats("a service on a broker", () => {
     expect(kept.map(({ reason }) => reason)).toEqual(["refused", "malformed"])
     const [refused, malformed] = kept
     const shown = await messages("show", "--namespace", "orders", refused?.id ?? "")
-    expect(shown.stdout).toContain("dueAt must lie at most")
+    expect(shown.stdout).toContain("dueAt must be at most")
     const elsewhere = await messages("show", "--namespace", "billing", refused?.id ?? "")
     expect(elsewhere.code).toBe(1)
     // Replayed, it is refused again: a new undeliverable message in place of the old one.
@@ -320,10 +320,12 @@ describeNats("a service on a broker", () => {
     const ready = await fetch(`${service.url}/health/ready`)
     expect(ready.status).toBe(503)
     const { reasons } = (await ready.json()) as { readonly reasons: ReadonlyArray<string> }
-    expect(reasons).toEqual([expect.stringContaining(`The message broker is away: Cannot connect to NATS`)])
+    expect(reasons).toEqual([
+      expect.stringContaining(`The message broker is unreachable: Cannot connect to NATS`),
+    ])
     expect(reasons[0]).toContain(broker.address)
     expect(await service.statusOf("/health/live")).toBe(200)
-    expect(service.hasLogged("no messages come or go until the broker is there")).toBe(true)
+    expect(service.hasLogged("no messages are sent or received until the broker is reachable")).toBe(true)
     // Timers are taken all the same.
     const created = await fetch(`${service.url}/api/v1/timers/create`, {
       method: "POST",
