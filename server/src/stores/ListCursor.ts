@@ -1,5 +1,5 @@
-// Where a walk over a list goes on: the sort key of the last row seen, bound to its query by a
-// fingerprint, so that a cursor used with another query is refused instead of skipping rows.
+// The position where a list continues: the sort key of the last row. A fingerprint binds it to its query. So a cursor
+// with another query is refused instead of skipping rows.
 import { createHash } from "node:crypto"
 import type { ScanOrder, SortKey } from "../ports/ShardStorage.ts"
 import { InvalidCursor, type ListQuery } from "../ports/TimerStore.ts"
@@ -8,24 +8,24 @@ import { orderOf, wordOf } from "./ListOrder.ts"
 export const encodeCursor = (query: ListQuery, key: SortKey): string =>
   Buffer.from(JSON.stringify([fingerprint(query), ...key])).toString("base64url")
 
-/** The key to go on after; absent at the beginning. Throws `InvalidCursor`. */
+/** The key to continue after. `undefined` at the beginning. Throws `InvalidCursor`. */
 export const decodeCursor = (query: ListQuery): SortKey | undefined => {
   if (query.cursor === undefined) return undefined
   const parts = parse(query.cursor)
   const [print, ...key] = parts
   if (print !== fingerprint(query)) {
     throw new InvalidCursor({
-      message: "cursor: it belongs to another query. Repeat the query that answered it, unchanged.",
+      message: "cursor: it belongs to another query. Repeat the query that returned it, unchanged.",
     })
   }
   if (!hasShapeOf(orderOf(query), key) && !isWordPlace(query, key)) throw malformed()
-  // Its shape has just been checked, part by part.
+  // The shape of each part has just been checked.
   return key as unknown as SortKey
 }
 
 const malformed = (): InvalidCursor =>
   new InvalidCursor({
-    message: "cursor: it is malformed. Pass nextCursor as it was answered, or leave it out to begin anew.",
+    message: "cursor: it is malformed. Pass nextCursor unchanged, or leave it out to start again.",
   })
 
 const parse = (cursor: string): ReadonlyArray<unknown> => {
@@ -33,7 +33,7 @@ const parse = (cursor: string): ReadonlyArray<unknown> => {
     const parts: unknown = JSON.parse(Buffer.from(cursor, "base64url").toString("utf8"))
     if (Array.isArray(parts)) return parts
   } catch {
-    // Answered below: whatever is wrong with it, the advice is the same.
+    // Handled below, because the advice is the same for every kind of error.
   }
   throw malformed()
 }
@@ -52,7 +52,7 @@ const shapes: { readonly [order in ScanOrder]: ReadonlyArray<(part: unknown) => 
   word: [isText, Number.isSafeInteger, isFireId],
 }
 
-/** Whether the walk goes on along the index of words. */
+/** Whether the list continues along the index of words. */
 const isWordPlace = (query: ListQuery, key: ReadonlyArray<unknown>): boolean =>
   hasShapeOf("word", key) && key[0] === wordOf(query)
 
@@ -71,7 +71,7 @@ const fingerprint = (query: ListQuery): string =>
         query.idPrefix,
         query.timerId,
         query.correlationId,
-        // Cursors of lists without a tag are the same as before there were tags.
+        // Left out without a tag, so that cursors from before there were tags stay valid.
         ...(query.tag === undefined ? [] : [query.tag]),
       ]),
     )

@@ -1,13 +1,13 @@
-// The order of a list follows from its query alone, and so do the bounds on how far one call may walk. This is apart
-// from the cursors, so that a store's threads load little.
+// The order of a list, which depends only on its query, and the limits for the rows that one call may read. This is
+// separate from the cursors, so that a store's threads load little code.
 import { wordOfCorrelation, wordOfTag } from "../domain/words.ts"
 import type { ScanOrder } from "../ports/ShardStorage.ts"
 import type { ListQuery } from "../ports/TimerStore.ts"
 
-/** A rare match must not scan without bound: a page ends after this many rows, with a cursor. */
+/** A rare match must not scan without a bound. A page ends after this many rows, with a cursor. */
 export const mostRowsExamined = 10_000
 
-/** Counting touches an index only, or little more, so it may look at more rows than a list. */
+/** Counting reads little more than an index, so it may read more rows than a list. */
 export const mostRowsCounted = 100_000
 
 export const orderOf = (query: Pick<ListQuery, "state" | "idPrefix" | "timerId">): ScanOrder =>
@@ -19,7 +19,10 @@ export const orderOf = (query: Pick<ListQuery, "state" | "idPrefix" | "timerId">
       ? "due"
       : "end"
 
-/** The word that the index finds the query's rows by; nothing if ids bound the walk, or if the query names no word. */
+/**
+ * The word by which the index finds the rows of the query. `undefined` if ids bound the scan, or if the query has no
+ * word.
+ */
 export const wordOf = (
   query: Pick<ListQuery, "idPrefix" | "timerId" | "tag" | "correlationId">,
 ): string | undefined => {
@@ -28,9 +31,9 @@ export const wordOf = (
   return query.correlationId === undefined ? undefined : wordOfCorrelation(query.correlationId)
 }
 
-/** Whether ids bound the walk, and not times. */
+/** Whether ids bound the scan instead of times. */
 export const isById = (query: Pick<ListQuery, "idPrefix" | "timerId">): boolean =>
   query.idPrefix !== undefined || query.timerId !== undefined
 
-/** Latest first is natural for finished lives, earliest first for everything else. */
+/** Finished lives are listed latest first by default, everything else earliest first. */
 export const isDescending = (query: ListQuery): boolean => (orderOf(query) === "end") !== query.reversed

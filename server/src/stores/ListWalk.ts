@@ -1,13 +1,13 @@
-// Lists and counts as walks along one order of a storage, in bounded slices: `scan` gives the heads of rows in their
-// order, filters are applied here, and whole rows are read only for what matches. Plain synchronous code, run by the
-// SQLite store inside its reader thread and by the others through Effect, like Deciding.ts.
+// Lists and counts as scans along one order of a storage, in bounded slices. `scan` returns the heads of rows in order,
+// filters are applied here, and whole rows are read only for matches. The code is plain and synchronous, like
+// Deciding.ts: the SQLite store runs it inside its reader thread, and other stores through Effect.
 import type { Known } from "../domain/Decision.ts"
 import type { Look, Scan, ScannedHead, SortKey } from "../ports/ShardStorage.ts"
 import type { Listed, ListFilter, ListQuery } from "../ports/TimerStore.ts"
 import { isById, isDescending, mostRowsCounted, mostRowsExamined, orderOf, wordOf } from "./ListOrder.ts"
 import { endOfPrefix } from "./Utf8Order.ts"
 
-/** How many heads are read at once where not every row matches: few enough to filter in a moment. */
+/** How many heads are read at once if not every row matches. Few enough to filter quickly. */
 const sliceRows = 1_000
 
 type ListStep =
@@ -15,7 +15,7 @@ type ListStep =
   | { readonly kind: "look"; readonly looks: ReadonlyArray<Look> }
   | { readonly kind: "done" }
 
-/** What a list or a count asks for. */
+/** The conditions of a list or a count. */
 export type Filtered = ListFilter & Pick<ListQuery, "namespace" | "state">
 
 /** One page of a list. */
@@ -32,13 +32,13 @@ export class ListWalk {
   constructor(query: ListQuery, after: SortKey | undefined) {
     this.#query = query
     this.#last = after
-    // A place in the index of words has three parts: a walk goes on along the order in which it began.
+    // A position in the index of words has three parts. A list continues along the order in which it began.
     this.#scan = scanOf(query, isDescending(query), after === undefined || after.length === 3)
   }
 
   step(): ListStep {
     if (!this.#isScanned) {
-      // One row more than a page holds tells whether there is another page.
+      // One row more than a page holds shows whether there is another page.
       const limit = Math.min(this.#examinedMost - this.#examined + 1, this.#sliceRows)
       const after = this.#last === undefined ? {} : { exclusiveAfter: this.#last }
       return { kind: "scan", scan: { ...this.#scan, ...after, limit } }
@@ -68,7 +68,7 @@ export class ListWalk {
     this.#isScanned = this.#hasMore || heads.length < asked.limit
   }
 
-  /** A row that has changed since the scan is shown as it is now, if it still matches. */
+  /** A row that has changed since the scan is shown in its current state, if it still matches. */
   looked(found: ReadonlyArray<Known>): void {
     const { state } = this.#query
     this.#items = found.flatMap(({ pending, lives }): ReadonlyArray<Listed> => {
@@ -83,12 +83,12 @@ export class ListWalk {
     return this.#items ?? []
   }
 
-  /** Where the next page begins; absent after the last one. */
+  /** Where the next page begins. `undefined` after the last one. */
   get next(): SortKey | undefined {
     return this.#hasMore ? this.#last : undefined
   }
 
-  /** With nothing left to filter, every row is listed. */
+  /** If there is nothing left to filter, every row is listed. */
   get #examinedMost(): number {
     return isExact(this.#query, this.#scan) ? this.#query.limit : mostRowsExamined
   }
@@ -104,7 +104,7 @@ export class ListWalk {
 }
 
 type CountStep =
-  /** The storage may count by itself; one that cannot is scanned. */
+  /** The storage may count by itself. Otherwise the rows are scanned. */
   | { readonly kind: "count"; readonly scan: Scan }
   | { readonly kind: "scan"; readonly scan: Scan }
   | { readonly kind: "done" }
@@ -171,7 +171,7 @@ export class CountWalk {
   }
 }
 
-/** The scan that bounds the rows as far as an order can; `matches` filters the rest. */
+/** The scan that bounds the rows as far as an order can. `matches` filters the rest. */
 const scanOf = (query: Filtered, descending: boolean, byWord: boolean): Scan => {
   const word = byWord ? wordOf(query) : undefined
   const state = query.state === "pending" ? {} : { state: query.state }
@@ -186,8 +186,8 @@ const scanOf = (query: Filtered, descending: boolean, byWord: boolean): Scan => 
 }
 
 /**
- * Whether there may be rows that match and are not in the index. Earlier releases had no index, but their rows may have the
- * correlation id that is asked for. Rows with tags are always in the index: tags came with it.
+ * Whether matching rows may be missing from the index. Earlier releases had no index, but their rows may have the
+ * requested correlation id. Rows with tags are always in the index, because tags came with it.
  */
 const canBeUnindexed = ({ tag, correlationId }: Filtered, { order }: Scan): boolean =>
   order === "word" && tag === undefined && correlationId !== undefined
@@ -201,7 +201,7 @@ const idBounds = ({
   return { inclusiveFromId: idPrefix, ...(end === undefined ? {} : { exclusiveUntilId: end }) }
 }
 
-/** Whether the scan finds nothing but matches. */
+/** Whether the scan finds only matches. */
 const isExact = (query: Filtered, { order }: Scan): boolean => {
   if (order === "word") return query.correlationId === undefined || query.tag === undefined
   if (query.correlationId !== undefined || query.tag !== undefined) return false

@@ -1,4 +1,4 @@
-// Scans along a namespace's indexes in memory: the same orders, bounds and places as the SQL stores have.
+// Scans along a namespace's indexes in memory, with the same orders, bounds and positions as in the SQL stores.
 import { compareDue } from "../../domain/DueOrder.ts"
 import type { Scan, ScannedHead, SortKey } from "../../ports/ShardStorage.ts"
 import { compareUtf8 } from "../Utf8Order.ts"
@@ -33,7 +33,7 @@ const headsOf = (database: MemoryDatabase, scan: Scan): Iterable<ScannedHead> =>
   }
 }
 
-/** Rows of the index whose timers or lives are gone are passed over. */
+/** Skips rows of the index whose timers or lives no longer exist. */
 function* wordHeads(database: MemoryDatabase, scan: Scan): Generator<ScannedHead> {
   const { namespace, state = "pending", word = "" } = scan
   const list = database.index(namespace).words.get(wordKey(state, word))
@@ -61,7 +61,7 @@ function* wordHeads(database: MemoryDatabase, scan: Scan): Generator<ScannedHead
 const wordPlace = (word: string, atMs: number | undefined): SortKey | undefined =>
   atMs === undefined ? undefined : [word, atMs, ""]
 
-/** Within one word. */
+/** The position within one word. */
 const placeInWord = (place: SortKey): SortKey => [Number(place[1]), String(place[2] ?? "")]
 
 function* walk<T>(
@@ -84,7 +84,7 @@ function* walk<T>(
   }
 }
 
-/** Where the walk begins. */
+/** Where the scan begins. */
 const firstPlace = ({ isDescending, ...scan }: Scan): SortKey | undefined => {
   if (scan.timerId !== undefined) return isDescending ? [scan.timerId, Number.MAX_VALUE] : [scan.timerId]
   const id = isDescending ? scan.exclusiveUntilId : scan.inclusiveFromId
@@ -93,7 +93,7 @@ const firstPlace = ({ isDescending, ...scan }: Scan): SortKey | undefined => {
   return bound === undefined ? undefined : scan.order === "due" ? [bound, ""] : [bound, -1]
 }
 
-/** No later row of this walk lies within the bounds. */
+/** Whether no later row of this scan is within the bounds. */
 const isBeyond = ({ timerId, atMs }: ScannedHead, scan: Scan): boolean => {
   if (scan.timerId !== undefined) return timerId !== scan.timerId
   if (scan.isDescending) {
@@ -104,7 +104,7 @@ const isBeyond = ({ timerId, atMs }: ScannedHead, scan: Scan): boolean => {
   return (id !== undefined && compareUtf8(timerId, id) >= 0) || (ms !== undefined && atMs >= ms)
 }
 
-/** A descending walk by id begins at the bound itself, which is exclusive. */
+/** A descending scan by id begins at the bound itself, which is exclusive. */
 const isWithin = ({ timerId }: ScannedHead, { exclusiveUntilId }: Scan): boolean =>
   exclusiveUntilId === undefined || compareUtf8(timerId, exclusiveUntilId) < 0
 
@@ -134,7 +134,7 @@ const endedHead = (life: Ended["life"], place: SortKey): ScannedHead => ({
   ...(life.tags === undefined ? {} : { tags: life.tags }),
 })
 
-/** Of two places in one order; a shorter one comes before all that begin with it. */
+/** Compares two positions in one order. A shorter one comes before all that begin with it. */
 const comparePlaces = (a: SortKey, b: SortKey): number => {
   const [a0, a1] = a
   const [b0, b1] = b

@@ -1,4 +1,4 @@
-// Shard leases and members as rows: a claim goes through the fence, everything else leaves it alone.
+// Shard leases and members as rows. Only a claim locks the fence.
 import type { Lease, Member } from "../../ports/ShardLeases.ts"
 import { hasEnded, ownIdentity } from "./ProcessIdentity.ts"
 import { leaseSql } from "./statements.ts"
@@ -47,7 +47,7 @@ export const announce = async (sql: Bun.SQL, member: Omit<Member, "beat">): Prom
   await sql.unsafe(leaseSql.announce, [node, address, isLeaving, ownIdentity() ?? null])
 }
 
-/** Frees what nodes held that ran on this machine and have ended; answers their names. */
+/** Frees the shards of nodes that ran on this machine and have ended. Returns their names. */
 export const buryTheDead = async (sql: Bun.SQL): Promise<ReadonlyArray<string>> => {
   const rows: ReadonlyArray<{ readonly node: string; readonly process: string }> = await sql.unsafe(
     leaseSql.processes,

@@ -1,4 +1,4 @@
-// Scans as statements: each walks one index, so that a page can stop anywhere and go on later.
+// Scans as statements. Each follows one index, so that a page can stop anywhere and continue later.
 import type { FinishedState } from "../../domain/Timer.ts"
 import type { Scan, ScannedHead, SortKey } from "../../ports/ShardStorage.ts"
 import { tagsOfHead } from "../addedValues.ts"
@@ -18,13 +18,13 @@ export interface ScannedRow extends KeyRow {
   readonly correlation_id: string
   readonly tags: string | null
   readonly state: "pending" | FinishedState
-  /** Of finished lives only. */
+  /** Only for finished lives. */
   readonly entry: number
 }
 
 interface Walk {
   readonly table: "timers" | "history"
-  /** The columns that rows are sorted by, within the range, and their types. */
+  /** The columns by which rows are sorted within the range, and their types. */
   readonly place: ReadonlyArray<readonly [column: string, type: string]>
 }
 
@@ -67,7 +67,7 @@ const walkOf = ({ order, state }: Scan): Walk => {
   }
 }
 
-/** By word, what has it and is still there. */
+/** By word: the rows that have the word and still exist. */
 const fromOf = ({ order }: Scan, { table }: Walk): string =>
   order === "word"
     ? `lookups AS l JOIN ${table} AS r ON r.namespace = l.namespace AND r.timer_id = l.timer_id
@@ -82,7 +82,7 @@ export const scanSql = (scan: Scan): ScanText => {
   const columns = `r.uuid, r.namespace, r.timer_id, r.fire_id, r.revision::float8 AS revision, r.correlation_id, r.tags,
     ${isPending ? "r.fire_at" : "r.finished_at"}::float8 AS at_ms, ${isPending ? "'pending'" : "r.state"} AS state,
     ${isPending ? "0::float8" : "r.id::float8"} AS entry`
-  // The order is also what makes the planner take the index that was meant.
+  // The order also makes the planner use the intended index.
   const text = `SELECT ${columns} FROM ${fromOf(scan, walk)} WHERE ${conditions.join(" AND ")}
     ORDER BY ${orderSql(walk, scan)} LIMIT $${values.push(scan.limit)}::integer`
   return { text, values }
@@ -125,7 +125,7 @@ const rangeOf = (scan: Scan, { place }: Walk) => {
   const bind = (value: Value, type: string): string => `$${values.push(value)}::${type}`
   const isByWord = scan.order === "word"
   const time = isByWord ? "l.at" : scan.order === "due" ? "r.fire_at" : "r.finished_at"
-  // The index of pending timers by due time goes by this name of the order; see migrations/0007-schema.sql.
+  // The index of pending timers by due time uses this name of the order; see migrations/0007-schema.sql.
   const namespace = scan.order === "due" ? 'r.namespace COLLATE "POSIX"' : `${isByWord ? "l" : "r"}.namespace`
   const conditions = [`${namespace} = ${bind(scan.namespace, "text")}`]
   if (isByWord) {

@@ -147,7 +147,7 @@ describe("opening an SQLite store", () => {
     const { reason, message } = await refusal(folder.database, 3)
     expect(reason).toBe("otherShardCount")
     expect(message).toContain(
-      "has 2 shards and 3 were asked for: the number is fixed when the store is created",
+      "has 2 shards but 3 are configured: the number is fixed when the store is created",
     )
   })
 
