@@ -74,7 +74,7 @@ describe("a service under a manual clock", () => {
     )
     expect(states.map(({ state }) => state)).toEqual(["delivered", "delivered", "delivered", "pending"])
     expect(states[2]).toMatchObject({ attempts: 3, finishedAt: "2020-01-04T12:00:00.000Z" })
-    expect(service.hasLogged(`the clock stands at ${start}`)).toBe(true)
+    expect(service.hasLogged(`the clock is manual and stands at ${start}`)).toBe(true)
   }, 30_000)
 
   test("begins a restart anew where it is told to, and what is overdue by then fires at once", async () => {
