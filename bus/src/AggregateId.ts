@@ -1,6 +1,5 @@
 /**
- * The id of the subject of a message, such as one order or one call. It follows the rule for every id that callers
- * choose.
+ * The id of what a message is about, such as one order or one call. The rule is that of all ids that callers choose.
  */
 import { idMessage, whyNotId } from "@punctual/api/TimerId"
 import { Schema } from "effect"

@@ -5,8 +5,7 @@
 //
 // Messages of one key wait in a lane, one behind the other. For every message that it holds, the intake asks the broker
 // to keep waiting. A handler that reports itself unavailable pauses the whole intake. The message that got this answer
-// asks the handler again until it is available. Until then the intake starts no other handler and takes no more
-// messages.
+// asks the handler again until it is available. Until then the intake starts no other handler and takes nothing more.
 //
 // The intake decides when a failed message is retried. If the broker can delay, the intake tells it the delay. If not,
 // the intake holds the message itself. The message then waits outside its lane, so it does not block its key, but it
@@ -26,10 +25,7 @@ import type { UndeliverableFacts } from "./Undeliverable.ts"
 export interface IntakeOptions {
   /** How long the broker waits for an answer before it delivers a message again. */
   readonly ackWaitMs: number
-  /**
-   * The delay after the first failure, the second, and so on. The failure after the last delay makes the message
-   * undeliverable.
-   */
+  /** The delay after the first failure, the second, and so on. A failure after the last makes it undeliverable. */
   readonly retryDelaysMs: ReadonlyArray<number>
   /** The limit of messages that are taken from the broker and not answered yet. */
   readonly heldAtMost: number
@@ -55,9 +51,7 @@ export interface Intake {
   room(): number
   /** Waits until there is room for at least `count` messages. After the intake has closed, this never resolves. */
   awaitRoom(count: number): Effect.Effect<void>
-  /**
-   * Never waits. The caller must respect `room`. It may still pass on messages that were under way when a pause began.
-   */
+  /** Never waits. The caller must respect `room`. Messages that were under way when a pause began may still come. */
   take(incoming: Incoming): void
   /**
    * Stops taking messages. Running handlers may finish within `closeWithinMs`; then the intake interrupts them. It
@@ -212,8 +206,7 @@ class LaneIntake implements Intake {
     return Effect.gen(function* () {
       self.#isClosed = true
       self.#closing.openUnsafe()
-      // A message that waits behind a running handler goes back after that handler's message, so that it does not
-      // overtake it.
+      // A message that waits behind a running handler goes back after that handler's message, to keep the order.
       for (const held of [...self.#held]) if (!self.#lanes.isBusy(held.lane)) self.#handBack(held)
       yield* self.#idleWithin(self.#options.closeWithinMs)
       for (const [held, fiber] of [...self.#running]) {
@@ -412,10 +405,7 @@ class LaneIntake implements Intake {
     return Math.max(shortestPauseMs, ...this.#options.retryDelaysMs)
   }
 
-  /**
-   * An error here must not stop the messages behind: neither a broker that cannot be reached, nor an observer that
-   * throws.
-   */
+  /** An unreachable broker, or an observer that throws, must not stop the messages behind. */
   #tell(what: () => void): void {
     try {
       what()
@@ -430,8 +420,7 @@ class LaneIntake implements Intake {
 }
 
 /**
- * Neither "/" nor NUL can occur in a namespace, so two keys never share a lane. A message without a key gets its own
- * lane.
+ * Neither "/" nor NUL can occur in a namespace, so two keys never share a lane. Messages without a key have their own.
  */
 const laneOf = (incoming: Incoming, judgement: Held["judgement"]): string =>
   judgement.kind === "fit"

@@ -30,10 +30,7 @@ export class KeyLanes<Item> {
     if (!lane.isBusy) this.#ready.add(lane)
   }
 
-  /**
-   * Returns the first item of the lane whose turn it is. The lane gives out no further item until `finish` or
-   * `putBack`.
-   */
+  /** Returns the first item of the lane whose turn it is. The lane then pauses until `finish` or `putBack`. */
   next(): Item | undefined {
     const [lane] = this.#ready
     if (lane === undefined) return undefined

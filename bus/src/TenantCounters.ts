@@ -4,8 +4,8 @@
 //
 // A tenant takes the slot of the shown tenant with the lowest count when it has been counted twice as often. Without
 // this factor, two tenants with nearly equal counts would take the slot from each other again and again. The counts of
-// the tenant that leaves are added to `other`. The new tenant starts at 0, because its earlier counts are already in
-// `other`.
+// the tenant that leaves are added to `other`. The new tenant starts at 0, because `other` already has its earlier
+// counts.
 import { SpaceSaving } from "./SpaceSaving.ts"
 
 export interface TenantSample<Event extends string> {

@@ -34,10 +34,7 @@ export const largestUndeliverablePage = 1_000
 export class UndeliverableMessages extends Context.Service<
   UndeliverableMessages,
   {
-    /**
-     * Lists oldest first, one tenant or, without a tenant, all. A page can be shorter than the limit and still have a
-     * `next`.
-     */
+    /** Lists oldest first, one tenant or, without a tenant, all. A short page can still have a `next`. */
     list(
       tenant: string | undefined,
       page: { readonly cursor?: string; readonly limit: number },
@@ -49,10 +46,7 @@ export class UndeliverableMessages extends Context.Service<
      */
     replay(tenant: string, id: string): Effect.Effect<"replayed" | "duplicate" | "notFound", BusError>
     discard(tenant: string, id: string): Effect.Effect<"discarded" | "notFound", BusError>
-    /**
-     * When the oldest message of all tenants was stored. `undefined` if there is none, or if the broker cannot list
-     * them.
-     */
+    /** When the oldest of all was stored. `undefined` if there is none, or if the broker cannot list them. */
     readonly oldestAt: Effect.Effect<number | undefined, BusError>
   }
 >()("punctual/bus/UndeliverableMessages") {}

@@ -84,10 +84,7 @@ export interface BusSteps {
     what: string,
     ask: () => A | undefined | Effect.Effect<A | undefined, E>,
   ): Effect.Effect<A, E>
-  /**
-   * Waits until every group has acknowledged everything. After that, nothing more happens with the messages that were
-   * sent.
-   */
+  /** Waits until every group has acknowledged everything. After that, nothing more happens to the messages. */
   readonly untilAllAcknowledged: Effect.Effect<void, BusError>
   /** Waits until this many undeliverable messages of the tenant are listed. */
   undeliverable(tenant: string, count: number): Effect.Effect<ReadonlyArray<UndeliverableMessage>, BusError>

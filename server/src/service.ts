@@ -129,10 +129,7 @@ const serviceLayer =
     )
   }
 
-/**
- * Runs the service from its start until it is asked to stop. Drivers are installed first, because an adapter may need
- * them.
- */
+/** Runs the service from its start until it is asked to stop. It first installs the drivers that adapters need. */
 export const serviceOf = (
   configuration: Configuration,
   parts: ServiceParts,

@@ -172,8 +172,8 @@ const keptIn = (
   }),
   find: (tenant, id) => Effect.sync(() => aside.find(tenant, id)?.message),
   /**
-   * The message is posted without an id, so that it does not count as a repeat. The call does not wait until it is
-   * handled.
+   * The message is posted without an id, so that it does not count as a repeat. The call does not wait for its
+   * handling.
    */
   replay: Effect.fnUntraced(function* (tenant, id) {
     const found = aside.find(tenant, id)

@@ -1,5 +1,4 @@
-// The queue of one member of a group of the local bus. Messages wait here, in order, until the member's intake has
-// room.
+// The queue of one member of a group of the local bus. Messages wait here, in order, for room in the member's intake.
 import { Effect, Latch } from "effect"
 import type { Incoming } from "../Incoming.ts"
 import type { Intake } from "../Intake.ts"

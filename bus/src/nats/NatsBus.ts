@@ -148,10 +148,7 @@ const subscribeGroup = (
 
 const subscribeAgainAfterMs = 1_000
 
-/**
- * Subscribes as soon as the broker is reachable. After a failure it tries again, or calls `onRefused` if the error is
- * permanent.
- */
+/** Subscribes when the broker is reachable. A failure is retried; a permanent one calls `onRefused`. */
 const subscribeLater = (
   start: BrokerStart<Begun>,
   subscription: Subscription,

@@ -2,10 +2,7 @@
 // because an error must not repeat the credentials in it.
 import { isIPv6 } from "node:net"
 
-/**
- * Either the address, or what is wrong and how to fix it. The text continues a sentence that begins with the name of a
- * setting.
- */
+/** Either the address, or what is wrong and how to fix it. The text follows the name of a setting. */
 export type ParsedNatsUrl = { readonly value: NatsAddress } | { readonly problem: string }
 
 /** `tls://` requires encryption. */

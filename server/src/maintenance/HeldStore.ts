@@ -48,10 +48,7 @@ const queuedCommits = 4
 const failsForAtMostMs = 10_000
 const releaseWithinMs = 5_000
 
-/**
- * Holds all shards until the scope closes. If some shards are already held, `onWatch` gets the nodes that the command
- * watches.
- */
+/** Holds all shards until the scope closes. If others hold some, `onWatch` gets the watched nodes. */
 export const holdStore = <E>(
   target: HoldTarget,
   onWatch: (nodes: ReadonlyArray<string>) => Effect.Effect<void, E>,
@@ -141,10 +138,7 @@ const queueOver = (
     )
   })
 
-/**
- * The queue repeats failed writes. This wrapper measures for how long every write has failed, and gives up on a fatal
- * error.
- */
+/** The queue repeats failed writes. This wrapper gives up if all have failed for too long, or fatally. */
 const writeWithPatience = (
   store: TimerStore["Service"],
   clock: Clock.Clock,
@@ -169,8 +163,7 @@ const writeWithPatience = (
 }
 
 /**
- * Waits until every shard is free, or its lease has not changed for the lease time. A lease that changes has a live
- * holder.
+ * Waits until every shard is free, or its lease has not changed for the lease time. A changing lease has a live holder.
  */
 const untilUnheld = <E>(
   holder: LeaseHolder,

@@ -1,6 +1,5 @@
 // How a message bus describes itself to the settings: its URLs, and how it opens. The description is in adapter.ts of
-// its folder, and buses/all.ts lists it. An adapter imports its implementation, in the package bus/, only when it is
-// opened.
+// its folder, and buses/all.ts lists it. An adapter imports its implementation, in the package bus/, when it is opened.
 import type { Bus } from "@punctual/bus/Bus"
 import type { RoutingTable } from "@punctual/bus/RoutingTable"
 import type { UndeliverableMessages } from "@punctual/bus/UndeliverableMessages"
@@ -49,10 +48,7 @@ export interface BusChoice {
   readonly adapter: BusAdapter
   /** Its URL without credentials. */
   readonly shown: string
-  /**
-   * The terms that have an effect on this bus. Any other term is refused if it is set, because the user expects an
-   * effect.
-   */
+  /** The terms that have an effect on this bus. Any other term is refused if it is set: the user expects an effect. */
   readonly obeys: ReadonlySet<keyof BusTerms>
   open(terms: BusTerms, opening: BusOpening): BusLayer
 }

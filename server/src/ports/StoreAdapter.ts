@@ -11,10 +11,7 @@ import type { StoreSchema } from "./StoreSchema.ts"
 import type { TimerArchive } from "./TimerArchive.ts"
 import type { TimerStore } from "./TimerStore.ts"
 
-/**
- * What every store provides. A store that nodes share should also provide `StoreClock`, so that their clocks are
- * compared.
- */
+/** What every store provides. A store that nodes share should also provide `StoreClock`, to compare their clocks. */
 export type StoreServices = TimerStore | ShardLeases | Documents
 
 export type StoreLayer = Layer.Layer<StoreServices, AdapterFailure>

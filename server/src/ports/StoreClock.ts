@@ -7,10 +7,7 @@ import type { StoreError } from "./TimerStore.ts"
 export class StoreClock extends Context.Service<
   StoreClock,
   {
-    /**
-     * How far the clock `nowMs` is ahead of the database's clock, corrected by half the round trip. Negative if it is
-     * behind.
-     */
+    /** How far the clock `nowMs` is ahead of the database's clock, less half the round trip. Negative if behind. */
     offsetMs(nowMs: () => number): Effect.Effect<number, StoreError>
   }
 >()("punctual/ports/StoreClock") {}

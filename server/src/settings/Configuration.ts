@@ -369,7 +369,7 @@ const runtimeRequestsDefault = 256
 
 /**
  * The runtime sends only a limited number of requests at once. Deliveries beyond it would wait inside the runtime while
- * their timeouts run. The runtime reads its limit from the environment when it starts, so a line in the file comes too
+ * their timeouts run. The runtime reads its limit from the environment when it starts, so a line in the file is too
  * late.
  */
 const beyondRuntime = (maxInFlight: number, environment: Environment): ReadonlyArray<string> => {

@@ -19,10 +19,7 @@ export const orderOf = (query: Pick<ListQuery, "state" | "idPrefix" | "timerId">
       ? "due"
       : "end"
 
-/**
- * The word by which the index finds the rows of the query. `undefined` if ids bound the scan, or if the query has no
- * word.
- */
+/** The word by which the index finds the rows of the query. `undefined` without a word, or if ids bound the scan. */
 export const wordOf = (
   query: Pick<ListQuery, "idPrefix" | "timerId" | "tag" | "correlationId">,
 ): string | undefined => {

@@ -14,10 +14,7 @@ export interface ExaminedRow {
   readonly last_attempt: string | null
 }
 
-/**
- * The columns of an ExaminedRow. The columns of added fields are included only if the schema has this program's
- * version.
- */
+/** The columns of an ExaminedRow. Those of added fields are included only for this program's schema. */
 export const examinedColumns = (isOwnSchema: boolean): string =>
   ["namespace, timer_id, spec, last_attempt", ...(isOwnSchema ? addedColumns : [])].join(", ")
 

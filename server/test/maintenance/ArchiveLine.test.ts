@@ -123,7 +123,7 @@ describe("a line", () => {
 test("a file is known by its first line, and by its version", () => {
   expect(whyNoArchive(headLine)).toBeUndefined()
   for (const line of ["", "{}", "null", '{"kind":"end","items":0}']) {
-    expect(whyNoArchive(line)).toContain("no archive")
+    expect(whyNoArchive(line)).toContain("not an archive")
   }
   expect(whyNoArchive('{"kind":"punctualArchive","version":2}')).toContain("version 2")
 })

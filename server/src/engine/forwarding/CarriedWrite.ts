@@ -15,10 +15,7 @@ export class CarriedWrite {
   readonly load: PeerLoad
   readonly deadlineNanos: bigint
   readonly onAnswer: (result: CarriedResult) => void
-  /**
-   * An owner may have executed the write. It is repeated, with a mark, to the current owner of the shard, and never
-   * inserted.
-   */
+  /** An owner may have executed the write. It is repeated to the current owner with a mark, and never inserted. */
   mayBeDone: boolean
   /** The write may have been inserted. It may be inserted again, with a mark. */
   mayBeInserted = false

@@ -27,10 +27,7 @@ export interface AskedCreate {
   readonly timerId?: string
 }
 
-/**
- * The result for an admitted create: `free`, or the estimate that counts it as one more timer and must be told its
- * answer.
- */
+/** The result for an admitted create: `free`, or the estimate that counts it and must be told its answer. */
 export type Admission = "free" | PendingEstimate
 
 export interface QuotaParts {

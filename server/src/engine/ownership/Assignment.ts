@@ -12,10 +12,7 @@ export interface AssignmentInput {
   readonly owners: ReadonlyArray<string | undefined>
 }
 
-/**
- * By shard: the node that it is assigned to. `undefined` only if no node participates. The counts differ by at most
- * one.
- */
+/** The node of each shard; `undefined` only if no node participates. The counts differ by at most one. */
 export const assign = (input: AssignmentInput): ReadonlyArray<string | undefined> => {
   const { shards, owners } = input
   const members = [...input.members].sort()

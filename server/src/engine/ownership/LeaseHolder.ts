@@ -95,10 +95,7 @@ export class LeaseHolder {
     }),
   )
 
-  /**
-   * True for a free shard, for one whose counter has not changed for the lease time, and for one that may already be
-   * granted.
-   */
+  /** True if the shard is free, if its counter has not changed for the lease time, or if it may already be granted. */
   mayClaim({ shard, node }: Lease): boolean {
     if (this.#holdings.has(shard) || this.#unreleased.has(shard)) return false
     return (

@@ -36,7 +36,7 @@ export interface OwnershipParts extends OwnedShardsParts, Omit<LeaseHolderParts,
   readonly onReleased?: (to: PeerNode) => Effect.Effect<void>
 }
 
-/** A node looks at most this often, no matter how often it is asked to. */
+/** The shortest time between two looks of a node, no matter how often it is asked to look. */
 const looksApartMs = 10
 const claimsAtOnce = 4
 const handoversAtOnce = 4
@@ -316,10 +316,7 @@ export class Ownership implements ClusterView {
 
   // ── Leaving ───────────────────────────────────────────────────────────────────────────────────
 
-  /**
-   * Hands all shards over while there are other nodes to take them. Resolves when this is done, or when the time is
-   * over.
-   */
+  /** Hands all shards over while there are other nodes to take them. Resolves when done, or when the time is over. */
   leave(withinMs: number): Effect.Effect<void> {
     const self = this
     return Effect.gen(function* () {

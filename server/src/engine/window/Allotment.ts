@@ -83,15 +83,12 @@ export class Allotment {
     const isInNeed = isOverdue && held === 0
     const timers = Math.min(this.#room.limits.page, share - held)
     if (!isBehind) return { timers, isOverdue, isInNeed }
-    // While the other namespaces are behind, free room is theirs, except for the reserve. A namespace without any gets
-    // one.
+    // While the other namespaces are behind, free room is theirs, except for the reserve. A namespace in need gets one.
     const kept = this.isOverdue(this.#horizons.main, nowMs) ? 0 : Math.floor(this.reserveFree)
     return { timers: Math.min(timers, Math.max(kept, isInNeed ? 1 : 0)), isOverdue, isInNeed }
   }
 
-  /**
-   * While half the window is free, a namespace may hold more than its share, because some of its hosts may be healthy.
-   */
+  /** While half the window is free, a namespace may exceed its share, because some of its hosts may be healthy. */
   isOverItsShare(namespace: string): boolean {
     if (!this.#room.isHalfFull || !this.#horizons.isExcluded(namespace)) return false
     return this.#tenants.entriesOf(namespace) >= this.#excludedShare

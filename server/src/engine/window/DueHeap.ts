@@ -91,10 +91,7 @@ export class DueHeap<Item extends HeapItem> {
   }
 }
 
-/**
- * Compares in due order, by numbers as far as possible: in a burst, comparing strings would dominate the cost of the
- * heap.
- */
+/** Compares in due order, by numbers as far as possible: in a burst, comparing strings would dominate the cost. */
 const precedes = (a: HeapItem, b: HeapItem): boolean => {
   if (a.fireAt !== b.fireAt) return a.fireAt < b.fireAt
   if (a.rank !== b.rank) return a.rank < b.rank

@@ -89,10 +89,7 @@ export class Room {
     return Math.floor(Math.min(timers - this.timersAtRest, bytesFree / this.#averageBytes))
   }
 
-  /**
-   * How many of the waiting entries, which are in due order, fit into this part of the limits together with the ready
-   * ones.
-   */
+  /** How many of the waiting entries (in due order) fit into this part of the limits, besides the ready ones. */
   keepable(waiting: ReadonlyArray<Entry>, part: number): number {
     const mostTimers = Math.floor(this.#bounds.timers * part)
     const mostBytes = Math.floor(this.#bounds.bytes * part)
@@ -112,10 +109,7 @@ export class Room {
   }
 }
 
-/**
- * Limits the page to a small part of the window. Otherwise a window that is shared by many shards could never load a
- * page.
- */
+/** Limits the page to a small part of the window. Otherwise one of many shards could never load a page. */
 const fitting = (limits: WindowLimits): WindowLimits => ({
   ...limits,
   page: Math.max(1, Math.min(limits.page, Math.floor(limits.timers / 4))),

@@ -318,10 +318,7 @@ export class ShardLoop implements Home {
     })
   })
 
-  /**
-   * Decides where the sweep continues: after the last row of a full page, with the next namespace, or when it is due
-   * again.
-   */
+  /** Decides where the sweep continues: after a full page, with the next namespace, or when it is due again. */
   #sweepOn(last: TimerHead | undefined, nowNanos: bigint): void {
     this.#sweepFrom = last === undefined ? beginning : { fireAt: last.fireAt, fireId: last.fireId }
     if (last !== undefined) return

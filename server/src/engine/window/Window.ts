@@ -5,8 +5,8 @@
 //
 // Timers could be lost or repeated by races between writes, whose answers arrive here in queue order, and slow reads of
 // the store. The rules against them:
-//  - An offer that arrives during a read waits, and is compared with the horizon after the read. If it was committed
-//    after the read's snapshot but compared with the old horizon, it would be in neither.
+//  - An offer that arrives during a read waits, and is compared with the horizon after the read. Compared with
+//    the old horizon, an offer that was committed after the read's snapshot would be lost: in no page, and not here.
 //  - A read remembers the keys written since it began, and drops its rows for them. Otherwise a page read before a
 //    cancel or a settle would fire the timer again.
 //  - A key with a queued change is held: its attempt does not start until the change is answered.
@@ -132,7 +132,7 @@ export class Window {
     return this.#horizons.nearestMs
   }
 
-  /** Whether all due timers are here, except those of namespaces whose due timers here cannot start. */
+  /** Whether all due timers are here. An excluded namespace that has due timers here may have more in the store. */
   hasAllDue(nowMs: number): boolean {
     const end = endOf(nowMs)
     if (!this.#horizons.main.covers(end)) return false

@@ -78,10 +78,7 @@ export class OwnWrites {
 const notOwner: CarriedAnswer = { kind: "notOwner" }
 const unknown: CarriedAnswer = { kind: "unknown" }
 
-/**
- * A create does not need this: it starts the next life even if an attempt is running. A dead letter has no running
- * attempt.
- */
+/** A create starts the next life even if an attempt is running, and a dead letter has none. Neither needs this. */
 const tellInFlight = (item: CarriedItem, inFlight: string | undefined): CarriedItem => {
   if (inFlight === undefined) return item
   return item.kind === "put" || isOfDead(item) ? item : { ...item, inFlight }

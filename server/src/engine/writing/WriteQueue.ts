@@ -66,10 +66,7 @@ interface Answered {
 export type WrittenStore = Pick<TimerStore["Service"], "limits" | "write">
 
 export interface WriteQueueLimits {
-  /**
-   * Beyond these limits, callers are told to try again later. Outcomes are always accepted; the in-flight limit bounds
-   * them.
-   */
+  /** Beyond these limits, callers are told to try again later. Outcomes are always accepted (in flight bounds them). */
   readonly queuedItems: number
   readonly queuedBytes: number
 }
@@ -151,10 +148,7 @@ export class WriteQueue {
     return open?.lane.epoch !== epoch || (open.queued.length === 0 && open.unanswered.size === 0)
   }
 
-  /**
-   * Gives a shard up. Open writes get no answer from the store. Writes that were never sent are reported as not
-   * written.
-   */
+  /** Gives a shard up. Open writes get no answer from the store. Unsent ones are reported as not written. */
   close(shard: number): void {
     const open = this.#lanes.get(shard)
     if (open === undefined) return
@@ -169,10 +163,7 @@ export class WriteQueue {
     this.#noteRoom()
   }
 
-  /**
-   * False if the shard is not open under this epoch; then nothing was queued. The caller checks whether the queue is
-   * full.
-   */
+  /** False if the shard is not open under this epoch; then nothing was queued. The caller checks `isFull`. */
   push({ shard, epoch }: Pick<Lane, "shard" | "epoch">, { item, onAnswer }: QueuedWrite): boolean {
     const open = this.#lanes.get(shard)
     if (open?.lane.epoch !== epoch || open.takesNoMore) return false

@@ -1,6 +1,5 @@
 // The memory store implements the ports on a MemoryDatabase, under the same laws as every other store except
-// durability. All its effects are synchronous, so that a simulation that controls the scheduler also controls the
-// store.
+// durability. All its effects are synchronous, so that a simulation controls it through the scheduler.
 import { changeOf } from "@punctual/documents/DocumentRow"
 import { Documents } from "@punctual/documents/Documents"
 import { documentsIn } from "@punctual/documents/memory/MemoryDocuments"

@@ -28,8 +28,7 @@ export const PostgresArchive = {
         Effect.sync(() => connectionTo(place)),
         (connection) => Effect.promise(() => connection.close({ timeout: 0 }).catch(() => {})),
       )
-      // If a reserved connection is lost, it fails. The driver would replace any other connection, outside the
-      // transaction.
+      // A reserved connection fails if it is lost. The driver would replace any other one, outside the transaction.
       const session = yield* opening(() => sql.reserve())
       yield* opening(() => session.unsafe("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"))
       // The transaction sees the database as of its first statement.

@@ -18,10 +18,7 @@ export const defaultConnections = 8
 /** One each for writes, reads, claims and renewals. */
 export const fewestConnections = 4
 
-/**
- * At the database: the limits for a statement, for the wait for a lock, and for an open transaction whose client is
- * silent.
- */
+/** At the database: the limits for a statement, for the wait for a lock, and for an idle transaction. */
 export const statementTimeoutMs = 3_000
 export const lockTimeoutMs = 2_500
 export const idleInTransactionTimeoutMs = 1_500

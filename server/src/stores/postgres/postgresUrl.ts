@@ -1,5 +1,4 @@
-// The URL of a PostgreSQL database: its required parts, and its form for messages, without anything that may be a
-// password.
+// The URL of a PostgreSQL database: its required parts, and its form for messages, which contains no password.
 import { type Parsed, withoutCredentials } from "../../ports/Adapter.ts"
 
 export const postgresForm = "postgres://user:password@host:5432/database"

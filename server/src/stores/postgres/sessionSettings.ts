@@ -9,8 +9,7 @@ import {
 export const sessionSettings = (schema: string): Readonly<Record<string, string>> => ({
   application_name: "punctual",
   search_path: searchPathOf(schema),
-  // Each statement of a write must see everything that was committed before it, because the write first waits for a
-  // fence.
+  // Each statement of a write must see all earlier commits, because the write first waits for a fence.
   default_transaction_isolation: "read committed",
   statement_timeout: String(statementTimeoutMs),
   lock_timeout: String(lockTimeoutMs),

@@ -1,5 +1,4 @@
-// Finds changes that PostgreSQL would refuse. They are never sent, so that one invalid change does not fail its
-// neighbours.
+// Finds changes that PostgreSQL would refuse. They are never sent, because one of them would fail its neighbours.
 import type { FinishedLife, Timer, TimerKey } from "../../domain/Timer.ts"
 import { type AddedTerms, addedFields, type TermsByName, type TimerField } from "../../domain/timerFields.ts"
 import type { KeyChange } from "../../ports/ShardStorage.ts"

@@ -65,8 +65,7 @@ export class OpenedFiles {
 
   /**
    * If the log or its database was removed, the log is the only place with data that the database lacks. If the
-   * database is the opened one and the log is a foreign one, another program works on the file, and the log is left to
-   * it.
+   * database is the opened one and the log is a foreign one, another program works on the file and keeps its log.
    */
   #isLogToBeSaved(): boolean {
     const [database, log] = this.#files.map(fileStateOf)

@@ -1,5 +1,4 @@
-// Migrates the schema in advance of the service, which would do the same when it starts: under the store's lock, in one
-// transaction.
+// Migrates the schema before the service does it at its start: under the store's lock, in one transaction.
 import { existsSync } from "node:fs"
 import { migrations } from "./migrations/all.ts"
 import { openBeside } from "./openBeside.ts"

@@ -163,10 +163,7 @@ const removeBeside = (path: string): void => {
   for (const ending of ["-wal", "-shm", "-journal"]) rmSync(`${path}${ending}`, { force: true })
 }
 
-/**
- * The log of a database that is gone. It is kept in case somebody still has the database. Its name contains its last
- * change.
- */
+/** Keeps the log of a database that is gone, in case somebody still has the database. Its name contains its time. */
 const setLogAside = (path: string): void => {
   const log = `${path}-wal`
   if (bytesOf(log) > 0) renameSync(log, `${log}.before-restore-${Math.floor(statSync(log).mtimeMs)}`)
@@ -184,10 +181,7 @@ const secondName = (path: string, name: string): void => {
   }
 }
 
-/**
- * An administrator restores, but the service may run as another user. Only an administrator may change the owner of a
- * file.
- */
+/** An administrator restores, but the service may run as another user. Only an administrator may change owners. */
 const ownAs = (file: string, like: string): void => {
   const { uid, gid } = statSync(like)
   try {

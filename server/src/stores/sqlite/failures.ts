@@ -34,10 +34,7 @@ export const describe = (error: unknown): string => {
   return code === "" || message.includes(code) ? message : `${message} (${code})`
 }
 
-/**
- * The text of a temporary error, for the log. A lock is held by another program, because the service has only one
- * writer.
- */
+/** The text of a temporary error, for the log. Another program holds the lock: the service has one writer. */
 export const refusal = (error: unknown, path: string): string =>
   /^SQLITE_(BUSY|LOCKED)/.test(codeOf(error))
     ? `${path} is locked by another program, which must release it (${describe(error)})`

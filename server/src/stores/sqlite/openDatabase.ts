@@ -35,8 +35,7 @@ const creationWaitMs = 5_000
 export const openForWriting = (options: OpenOptions): { database: Database; lock: ProcessLock } => {
   checkLibrary()
   const { path } = options
-  // A lock file that is created here proves nothing about the database file. None is created beside a file of another
-  // program.
+  // A lock file that is created here proves nothing about the database file. None is created for a foreign file.
   const hadLock = existsSync(lockOf(path))
   const lock = explaining(path, () => {
     checkNotCutOff(path)

@@ -1,6 +1,5 @@
 // Converts items of a write and their answers to packs and back. An answer contains only what the calling side does not
-// know. For an item that was executed as expected it contains nothing, because the calling side can decide the same
-// answer.
+// know. For an item that was executed as expected it contains nothing, because the calling side can decide it.
 import type {
   Change,
   InsertAnswer,

@@ -72,7 +72,7 @@ describe("claims", () => {
         expect(second.engine.status()).toMatchObject({ isWaiting: false, ownedShards: shards })
         expect(engine.logs).toContain("the wait is over: this process fires now")
         // Said once, not for each shard.
-        expect(engine.logs.filter((line) => line.includes("has gone silent"))).toEqual([
+        expect(engine.logs.filter((line) => line.includes("has stopped renewing"))).toEqual([
           "node-1 has stopped renewing: this process has taken over 4 shards of it",
         ])
         expect(epochs(engine)).toEqual([2, 2, 2, 2])
