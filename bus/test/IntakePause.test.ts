@@ -72,7 +72,7 @@ describe("a handler that cannot work", () => {
   }
 
   intakeTest(
-    "others that were at work keep their place, and are asked again when the pause ends",
+    "other running messages keep their place, and are handled again when the pause ends",
     {
       handle: ({ envelope }) =>
         Effect.andThen(
@@ -103,7 +103,7 @@ describe("a handler that cannot work", () => {
   )
 
   intakeTest(
-    "ends the pause by failing otherwise, too",
+    "also ends the pause if it fails in another way",
     { handle: ({ envelope }) => (isAvailable && envelope.aggregateId === "a" ? failing : handle()) },
     ({ take, advance, intake }) =>
       Effect.gen(function* () {
@@ -118,7 +118,7 @@ describe("a handler that cannot work", () => {
   )
 
   intakeTest(
-    "ends the pause as soon as it answers, whatever is to be done about the answer",
+    "ends the pause as soon as it answers, with any answer",
     {
       handle: ({ envelope }) =>
         isAvailable && envelope.aggregateId === "a"
@@ -140,7 +140,7 @@ describe("a handler that cannot work", () => {
       }),
   )
 
-  intakeTest("does not keep a closing intake", { handle }, ({ intake, take }) =>
+  intakeTest("does not delay a closing intake", { handle }, ({ intake, take }) =>
     Effect.gen(function* () {
       reset(10_000)
       const told = [take("a"), take("a"), take("b")]

@@ -52,7 +52,7 @@ describe("TenantCounters", () => {
     )
   })
 
-  test("a heavy tenant that comes late gets series of its own, whatever the crowd around it", () => {
+  test("a heavy tenant that comes late gets its own series, in any crowd", () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 20 }), fc.integer({ min: 2, max: 10 }), (early, every) => {
         const counters = new TenantCounters<Event>({ shown: 3 })
@@ -71,7 +71,7 @@ describe("TenantCounters", () => {
     )
   })
 
-  test("a newcomer begins at nothing, and what it takes the place of is in other", () => {
+  test("a new tenant starts at 0, and the counts of the replaced one are in other", () => {
     const counters = new TenantCounters<Event>({ shown: 1 })
     for (let time = 0; time < 2; time++) counters.count("received", "first")
     counters.count("processed", "first")

@@ -18,7 +18,7 @@ describe("judge", () => {
     expect(judged(encodeEnvelope(message), "acme")).toMatchObject(expected)
   })
 
-  test("what is no JSON, no object, or has no type is malformed", () => {
+  test("a message that is not JSON, not an object, or has no type is malformed", () => {
     for (const [message, error] of [
       ["", "the message must be JSON in UTF-8"],
       ["{", "the message must be JSON in UTF-8"],
@@ -53,7 +53,7 @@ describe("judge", () => {
     expect(verdict).toMatchObject({ error: expect.stringContaining("/id must be a UUID") })
   })
 
-  test("an envelope that was sent to another tenant is refused, to whom it was sent", () => {
+  test("an envelope that was sent to another tenant is refused for the tenant in the address", () => {
     expect(judged(encodeEnvelope(sampleMessage({ tenant: "globex" })), "acme")).toEqual({
       kind: "unfit",
       tenant: "acme",
@@ -62,7 +62,7 @@ describe("judge", () => {
     })
   })
 
-  test("where there is an address it alone is believed; a name that no tenant can have is nobody's", () => {
+  test("the address decides the tenant if there is one; an invalid name belongs to no tenant", () => {
     const own = '{"tenantId":"globex"}'
     expect(judged(own, "acme").tenant).toBe("acme")
     expect(judged(own).tenant).toBe("globex")

@@ -49,7 +49,7 @@ const publishLaws = (fixture: BusFixture): void => {
     }),
   )
 
-  law("nothing published is answered with nothing", (steps) =>
+  law("a publish of no envelopes is answered with no answers", (steps) =>
     Effect.gen(function* () {
       expect(yield* steps.bus.publish([])).toEqual([])
     }),
@@ -89,7 +89,7 @@ const publishLaws = (fixture: BusFixture): void => {
     }),
   )
 
-  law("messages of other types are acknowledged, told of, and not handed on", (steps) =>
+  law("messages of other types are acknowledged, observed, and not handled", (steps) =>
     Effect.gen(function* () {
       const listener = new Listener()
       yield* steps.bus.subscribe(listener.subscription)
@@ -117,7 +117,7 @@ const publishLaws = (fixture: BusFixture): void => {
 const unlistedLaws = (fixture: BusFixture): void => {
   const law = busLawsOf(fixture)
 
-  law("are acknowledged all the same, and every question about them says what to use instead", (steps) =>
+  law("are still acknowledged, and every call about them says what to use instead", (steps) =>
     Effect.gen(function* () {
       const listener = new Listener(() => Effect.fail(new MessageRefused({ message: "no" })))
       yield* steps.bus.subscribe(listener.subscription)

@@ -31,7 +31,7 @@ const failureLaws = (fixture: BusFixture): void => {
   const law = busLawsOf(fixture)
 
   law(
-    "the fifth failure makes a message undeliverable, with its story, and it is not handled again",
+    "the fifth failure makes a message undeliverable, with its failures, and it is not handled again",
     (steps) =>
       Effect.gen(function* () {
         const poison = sampleMessage({ correlationId: "order-1" })
@@ -89,7 +89,7 @@ const failureLaws = (fixture: BusFixture): void => {
 const malformedLaws = (fixture: BusFixture): void => {
   const law = busLawsOf(fixture)
 
-  law("an envelope whose payload is no JSON is undeliverable, bytes and all, and hinders nobody", (steps) =>
+  law("an envelope whose payload is not JSON is undeliverable, byte for byte, and blocks no other", (steps) =>
     Effect.gen(function* () {
       const listener = new Listener()
       yield* steps.bus.subscribe(listener.subscription)
@@ -105,7 +105,8 @@ const malformedLaws = (fixture: BusFixture): void => {
   )
 
   const { inject } = fixture
-  const rawTitle = "bytes that are no envelope go to the undeliverable messages of whom they were sent to"
+  const rawTitle =
+    "bytes that are not an envelope go to the undeliverable messages of the tenant in the address"
   if (!isFunction(inject)) {
     test.skip(`${rawTitle} (skipped: ${inject.skipped})`, () => {})
     return
@@ -260,7 +261,7 @@ const recordLaws = (fixture: BusFixture): void => {
     }),
   )
 
-  law("nobody reaches what is another tenant's, or never was", (steps) =>
+  law("a caller cannot reach a message of another tenant, or one that never existed", (steps) =>
     Effect.gen(function* () {
       const { kept: undeliverable } = steps
       yield* steps.bus.subscribe(new Listener(refusing).subscription)

@@ -52,7 +52,7 @@ documentsSuite({
 })
 
 describe("statements of documents on SQLite", () => {
-  test("go by the index that was meant for them, and none sorts or scans", () => {
+  test("use their intended index, and none sorts or scans", () => {
     using database = new Database(":memory:")
     database.run(schema)
     const planOf = (text: string): string =>

@@ -219,7 +219,7 @@ const readingLaws = (law: Law): void => {
   )
 
   law(
-    "changes come in the order of versions, of a document only the last, and pages leave none out",
+    "changes come in the order of versions, only the last of each document, and pages skip none",
     ({ documents }) =>
       Effect.gen(function* () {
         const versions = new Map<string, number>()
@@ -247,7 +247,7 @@ const readingLaws = (law: Law): void => {
       }),
   )
 
-  law("whoever follows the changes while many write misses none", ({ documents }) =>
+  law("a reader that follows the changes while many write misses none", ({ documents }) =>
     Effect.gen(function* () {
       const ids = Array.from({ length: 40 }, (_, number) => `n-${number}`)
       const seen = new Set<string>()
@@ -282,7 +282,7 @@ const readingLaws = (law: Law): void => {
 
 const removalLaws = (law: Law): void => {
   law(
-    "a removed document is found no more, and its removal is a change under a new version",
+    "a removed document is no longer found, and its removal is a change under a new version",
     ({ documents }) =>
       Effect.gen(function* () {
         const { put, remove, ids, changes } = stepsOf(documents)

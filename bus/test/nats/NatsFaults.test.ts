@@ -169,7 +169,7 @@ describeNats("when things fail", () => {
     )
   })
 
-  test("what the broker cannot take is refused for good; a stream that is away is not", () =>
+  test("a message that the broker cannot accept is refused for good; a missing stream is not permanent", () =>
     withBus((bus) =>
       Effect.gen(function* () {
         const large = sampleMessage({ payloadJson: JSON.stringify("x".repeat(1_100_000)) })

@@ -41,7 +41,7 @@ describeNats("pulling", () => {
     ),
   )
 
-  test("a consumer that is removed is made again from where it had come to, as the broker told last", () =>
+  test("a removed consumer is created again, starting at the last position that the broker reported", () =>
     withBus((bus) =>
       Effect.gen(function* () {
         const [before, waiting, after] = ["before", "waiting", "after"].map((key) => sampleMessage({ key }))
@@ -103,7 +103,7 @@ describeNats("pulling", () => {
       }),
     ))
 
-  test("a message larger than the broker takes by now is handled all the same, and those behind it", async () => {
+  test("a message that is larger than the broker's current limit is still handled, and so are those behind it", async () => {
     using folder = new TemporaryFolder()
     const allow = (maxPayloadMb: number) =>
       writeFileSync(join(folder.path, "limits.conf"), `max_payload: ${maxPayloadMb}MB\n`)

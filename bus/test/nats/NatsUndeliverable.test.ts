@@ -28,7 +28,7 @@ describe("an undeliverable message for the broker", () => {
     return { subject: "svc.acme.samples", data, headers: head }
   }
 
-  test("keeps the headers that are not the broker's, and where it came to", () => {
+  test("keeps the headers that are not the broker's, and the original subject", () => {
     const { headers: head } = undeliverableFor(
       "svc.acme.dlq",
       "dead-1",
@@ -182,7 +182,7 @@ describeNats("undeliverable messages at the broker", () => {
       }),
     ))
 
-  test("an undeliverable message is not sent where its tenant has no business", () =>
+  test("an undeliverable message is not sent to a subject of another tenant", () =>
     withBus((_, kept) =>
       Effect.gen(function* () {
         const head = headers()
@@ -217,7 +217,7 @@ describeNats("undeliverable messages at the broker", () => {
       }),
     ))
 
-  test("what is no undeliverable message is left out of the list, and the walk goes on", () =>
+  test("a message that is not undeliverable is left out of the list, and the list continues", () =>
     withBus((bus, kept) =>
       Effect.gen(function* () {
         const strangers = ["not JSON", "{}"].map((text) =>
@@ -271,7 +271,7 @@ describeNats("undeliverable messages at the broker", () => {
       }),
     ))
 
-  test("the sample tells when the oldest undeliverable message died, of whatever tenant", () =>
+  test("the sample says when the oldest undeliverable message of all tenants was stored", () =>
     withBus((bus, kept) =>
       Effect.gen(function* () {
         expect(yield* kept.oldestAt).toBeUndefined()

@@ -20,7 +20,7 @@ describe("a NATS server", () => {
     ])
   })
 
-  test("is told a user and a password, or a token, as they are when percent-decoded", () => {
+  test("gets a user and a password, or a token, percent-decoded", () => {
     const authOf = (credentials: string) => {
       const { servers, auth } = addressOf(`nats://${credentials}@h1,h2`)
       expect(servers).toEqual(["h1:4222", "h2:4222"])
