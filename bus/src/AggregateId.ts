@@ -6,7 +6,9 @@ import { Schema } from "effect"
 
 export const AggregateId = Schema.String.annotate({ message: idMessage })
   .check(
-    Schema.makeFilter(whyNotId, { description: "What the message is about: messages of one stay in order." }),
+    Schema.makeFilter(whyNotId, {
+      description: "What the message is about. Messages about the same thing stay in order.",
+    }),
   )
   .pipe(Schema.brand("AggregateId"))
 

@@ -140,4 +140,4 @@ export class Bus extends Context.Service<
 export const whyNotGroup = (group: string): string | undefined =>
   /^[A-Za-z0-9_-]{1,32}$/.test(group)
     ? undefined
-    : `${JSON.stringify(group.slice(0, 40))} cannot name a group: use 1 to 32 of A-Z, a-z, 0-9, _ and -.`
+    : `${JSON.stringify(group.slice(0, 40))} is not a valid name of a group: use 1 to 32 of A-Z, a-z, 0-9, _ and -.`

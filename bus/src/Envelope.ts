@@ -15,7 +15,7 @@ import { EnvelopeId } from "./EnvelopeId.ts"
 export const MessageType = Schema.String.annotate({ message: idMessage })
   .check(
     Schema.makeFilter(whyNotId, {
-      description: "What the message is, such as OrderPlaced.",
+      description: "The type of the message, such as OrderPlaced.",
       examples: ["OrderPlaced"],
     }),
   )
@@ -49,7 +49,7 @@ export const Envelope = Schema.Struct({ ...head, payload: AnyJson }).annotate({
   message: "must be a JSON object",
   identifier: "Envelope",
   description:
-    "A message: its id, what it is, whose it is, when it was made, which work it belongs to, and its payload.",
+    "A message: its id, its type, its tenant, when it was made, which work it belongs to, and its payload.",
 })
 
 export type Envelope = typeof Envelope.Type

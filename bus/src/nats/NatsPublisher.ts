@@ -139,7 +139,7 @@ export class NatsPublisher {
     const large = outgoing.find((message) => isLargerThan(mostBytes, message))
     if (large === undefined) return undefined
     return new PublishError({
-      message: `A message to ${large.subject} is ${large.bytes.length} bytes, more than the broker takes (max_payload ${mostBytes}).`,
+      message: `A message to ${large.subject} is ${large.bytes.length} bytes, more than the broker accepts (max_payload ${mostBytes}).`,
       isPermanent: true,
     })
   }
@@ -234,7 +234,7 @@ const isLargerThan = (mostBytes: number, message: Outgoing): boolean =>
   message.bytes.length + headerBytesGuess > mostBytes && weightBytes(message) > mostBytes
 
 const failed = (message: string): PublishError =>
-  new PublishError({ message: `NATS did not take a message: ${message}.`, isPermanent: false })
+  new PublishError({ message: `NATS did not accept a message: ${message}.`, isPermanent: false })
 
 /** Reads the broker's answer to one message. */
 const storedIn = (answer: Msg): Stored | PublishError => {
@@ -245,7 +245,7 @@ const storedIn = (answer: Msg): Stored | PublishError => {
     const { duplicate, error } = JSON.parse(decoder.decode(answer.data))
     if (error === undefined) return { isDuplicate: duplicate === true }
     return new PublishError({
-      message: `NATS did not take a message: ${error.description} (${error.err_code}).`,
+      message: `NATS did not accept a message: ${error.description} (${error.err_code}).`,
       isPermanent: error.err_code === apiCodes.messageTooLarge,
     })
   } catch {

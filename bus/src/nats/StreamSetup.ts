@@ -141,7 +141,7 @@ export const streamContradictions = (
       "no_ack is true: it must be false, or the broker does not confirm what it stored",
     config.sealed === true && "sealed is true: it must be false, or nothing can be published",
     (config.max_msgs_per_subject ?? -1) > 0 &&
-      `max_msgs_per_subject is ${config.max_msgs_per_subject}: it must be -1, or a tenant's messages push each other out`,
+      `max_msgs_per_subject is ${config.max_msgs_per_subject}: it must be -1, or new messages of a tenant remove its old ones`,
     config.deny_delete === true &&
       "deny_delete is true: it must be false, or undeliverable messages can be neither replayed nor discarded",
   ].filter((contradiction) => contradiction !== false)

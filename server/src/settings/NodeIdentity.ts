@@ -14,7 +14,7 @@ export const parseNodeAddress = (text: string): Parsed<NodeAddress> => {
   const port = portText === undefined ? undefined : Number(portText)
   if (!isHost(host) || port === 0 || (port ?? 1) > 65_535) {
     return {
-      problem: "must be host:port, or a host alone, as other nodes reach this one, such as 10.0.0.11:8080",
+      problem: "must be host:port or a host, at which other nodes reach this one, such as 10.0.0.11:8080",
     }
   }
   const bare = host.replace(/^\[|\]$/g, "")

@@ -265,7 +265,7 @@ export class Forwarder {
           }
         },
         onFailure: (error) => {
-          this.#warn(`${nameOf(to)} could not be reached: ${error.message}`)
+          this.#warn(`a call to ${nameOf(to)} failed: ${error.message}`)
           for (const carried of batch) {
             if (error.isUndelivered) carried.refusedBy = nameOf(to)
             this.#answered(carried, { kind: error.isUndelivered ? "notOwner" : "unknown" })
@@ -408,7 +408,7 @@ export class Forwarder {
 const nameOf = ({ node, address }: PeerNode): string => `${node} at ${address}`
 
 const stopping = "this process is stopping"
-const writtenSince = "the owner's answer was lost, and the timer may have been written by others since"
+const writtenSince = "the owner's answer was lost, and others may have written the timer since"
 
 const unavailable = (message: string, mayBeDone: boolean): NoOwner =>
   new NoOwner({ message, retryAfterMs, mayBeDone })

@@ -160,7 +160,7 @@ const checkServer = async (sql: Bun.SQL, { name }: DatabaseTarget): Promise<bool
     current_setting('synchronous_commit') AS synchronous_commit,
     current_setting('server_encoding') AS encoding, pg_is_in_recovery() AS is_standby`)
   const server = rows[0]
-  if (server === undefined) throw new Error("the server does not say what it is")
+  if (server === undefined) throw new Error("the server did not report its version")
   const unfit = whyUnfit(server, name)
   if (unfit !== undefined) throw unfit
   return server.synchronous_commit === "off"

@@ -41,7 +41,7 @@ export class OpenedFiles {
     this.#files = suffixes.map(([part, suffix]) => {
       const file = `${path}${suffix}`
       const identity = identityAt(file)
-      if (identity === undefined) throw new Error(`${file} is not there although it was opened just now.`)
+      if (identity === undefined) throw new Error(`${file} does not exist although it was just opened.`)
       return { part, path: file, identity }
     })
   }
