@@ -1,39 +1,41 @@
-// Messages between products. An adapter translates to a broker and back; no word of the broker (a subject, a header, a
-// sequence) crosses this line.
+// Messages between products. An adapter translates between this port and a broker. The broker's own terms (subject,
+// header, sequence) stay inside the adapter.
 //
-// Laws, tested by one suite that every adapter runs:
-// - `publish` resolves when the broker has every envelope, and fails otherwise: then it may or may not have
-//   some of them. It is bounded in time. Where the broker drops repeats, the same envelope id again, within the broker's
-//   memory, is answered `isDuplicate` and is not handed out twice.
-// - The routing table says which topic a type belongs to. A type without a topic is refused.
-// - Every group gets every message of its topic at least once; the members of a group share them. Messages of one key,
-//   that is tenantId and aggregateId, reach a group in the order of publishing, one at a time within a member; many keys
-//   side by side. A message that comes again after a failure comes later than those behind it.
-// - A group belongs to one topic, and its members take the same types.
-// - A message is acknowledged for a group after the group's handler succeeded, never before.
-// - A handler that fails is given the message again after 1, 5, 25, 25 s, with the delivery counted. After
-//   the fifth failure, at once if it refuses the message, or on any delivery past the fifth, the message is stored as
-//   undeliverable for this group first, and is acknowledged then.
-// - A handler that says it cannot work now costs no delivery: nothing more is taken from the broker until it
-//   can, and what was taken is kept.
-// - Only messages of the subscription's types are handed to it; others are acknowledged. What is no envelope
-//   is stored as undeliverable, bytes and all.
-// - A handler may take as long as the acknowledgement may take; then it is interrupted, and has failed.
+// One suite tests these laws, and every adapter runs it:
+// - `publish` resolves when the broker has every envelope. If it fails, the broker may have some of them. A publish is
+//   bounded in time. A broker that drops repeats remembers envelope ids for a while. It answers an id that it remembers
+//   with `isDuplicate`, and does not deliver the envelope twice.
+// - The routing table says which topic a type belongs to. The bus refuses a type without a topic.
+// - Every group gets every message of its topic at least once, and the members of a group share the messages. The key
+//   of a message is its tenantId and aggregateId. Messages of one key reach a group in the order of publishing, one at
+//   a time within a member. Different keys run in parallel. A message that is retried comes after the messages behind
+//   it.
+// - A group belongs to one topic, and all its members take the same types.
+// - The bus acknowledges a message for a group after the group's handler has succeeded, never before.
+// - If a handler fails, the bus delivers the message again after 1, 5, 25 and 25 s, and counts the deliveries. The bus
+//   stores the message as undeliverable for this group after the fifth failure, on any delivery past the fifth, or at
+//   once if the handler refuses the message. It acknowledges the message only after that.
+// - A handler that is unavailable uses up no delivery. Until it is available again, the bus takes nothing more from the
+//   broker, and keeps what it has already taken.
+// - A subscription gets only messages of its types. The bus acknowledges the others. Bytes that are not an envelope are
+//   stored as undeliverable, unchanged.
+// - A handler may take as long as the broker waits for the acknowledgement. Then the bus interrupts it and counts a
+//   failure.
 
 import { Context, type Effect, Schema, type Scope } from "effect"
 import type { Envelope, OutgoingEnvelope } from "./Envelope.ts"
 
-/** The broker did not take the envelopes, or did not say so in time. */
+/** The broker did not accept the envelopes, or did not confirm them in time. */
 export class PublishError extends Schema.TaggedError<PublishError>()("PublishError", {
   message: Schema.String,
-  /** The same again would fail the same way: too large, say, or without a route. */
+  /** A retry would fail in the same way, for example because the message is too large or has no topic. */
   isPermanent: Schema.Boolean,
 }) {}
 
-/** The bus cannot be used: what is wrong and what to do. */
+/** The bus cannot be used. The message says what is wrong and what to do. */
 export class BusError extends Schema.TaggedError<BusError>()("BusError", {
   message: Schema.String,
-  /** Only someone who changes the settings, here or at the broker, can help. */
+  /** A retry cannot help: somebody must change the settings, here or at the broker. */
   isPermanent: Schema.optionalKey(Schema.Boolean),
 }) {}
 
@@ -42,12 +44,12 @@ export class MessageFailed extends Schema.TaggedError<MessageFailed>()("MessageF
   message: Schema.String,
 }) {}
 
-/** No retry can help: the message is stored as undeliverable at once. */
+/** No retry can help, so the bus stores the message as undeliverable at once. */
 export class MessageRefused extends Schema.TaggedError<MessageRefused>()("MessageRefused", {
   message: Schema.String,
 }) {}
 
-/** The handler cannot work now, whatever the message: it is asked again after the pause. */
+/** The handler cannot handle any message now. The bus asks it again after the pause. */
 export class HandlerUnavailable extends Schema.TaggedError<HandlerUnavailable>()("HandlerUnavailable", {
   message: Schema.String,
   retryAfterMs: Schema.Number,
@@ -59,24 +61,24 @@ export interface Message {
   readonly envelope: Envelope
   /** The first is 1. */
   readonly delivery: number
-  /** The payload as the JSON text it came as: numbers keep their digits. */
+  /** The payload as the JSON text of the message, so that numbers keep their digits. */
   readonly payloadJson: string
 }
 
-/** What happened to a message on its way, for those who count. */
+/** What happened to a message, for metrics. */
 export interface Observed {
   readonly event: "received" | "redelivered" | "processed" | "undeliverable" | "otherType"
   /** The namespace, or `_unknown`. */
   readonly tenant: string
-  /** Of an `otherType`: which. */
+  /** The type of the message; only for `otherType`. */
   readonly type?: string
 }
 
 export interface Subscription {
-  /** Who shares the messages: 1 to 32 of A-Z, a-z, 0-9, _ and -. */
+  /** The members of a group share its messages. The name has 1 to 32 characters of A-Z, a-z, 0-9, _ and -. */
   readonly group: string
   readonly topic: string
-  /** What the handler takes. */
+  /** The types that the handler takes. */
   readonly types: ReadonlySet<string>
   /** Runs with the message's metadata in its context: the correlation id, and the message as the cause. */
   handle(message: Message): Effect.Effect<void, HandlerFailure>
@@ -87,27 +89,27 @@ export interface Published {
   readonly isDuplicate: boolean
 }
 
-/** What a broker can do by itself. An adapter states it; what the broker cannot do, the bus does, or does without. */
+/** What a broker can do by itself, as its adapter states it. The bus replaces a missing ability where it can. */
 export interface BusAbilities {
-  /** It brings a message back after a delay. Without that, the intake holds the message and times it. */
+  /** The broker delivers a message again after a delay. Without that, the intake holds the message until it is due. */
   readonly delays: boolean
-  /** It drops what was published under the same id shortly before. Without that, handlers drop repeats by the id. */
+  /** The broker drops a message whose id was published shortly before. Without that, handlers must drop repeats. */
   readonly dropsRepeats: boolean
-  /** Undeliverable messages can be listed and removed. Without that, they are read with the broker's own tools. */
+  /** The broker can list and remove undeliverable messages. Without that, operators use the broker's own tools. */
   readonly listsUndeliverable: boolean
 }
 
 export interface BusSample {
   readonly isConnected: boolean
-  /** Messages of the group's topic that the group has not acknowledged yet, as far as the broker tells. */
+  /** Messages of the group's topic that the group has not acknowledged yet, as far as the broker reports. */
   readonly lag: number
 }
 
-/** Who listens, where only this process can. */
+/** Which types have listeners. Only a bus inside one process can know this. */
 export interface Audience {
   /** Whether a group takes messages of the type. */
   hears(type: string): boolean
-  /** The listener is told when that may have changed. */
+  /** The bus calls the listener when the answer of `hears` may have changed. */
   onArrival(listener: () => void): void
 }
 
@@ -115,24 +117,27 @@ export class Bus extends Context.Service<
   Bus,
   {
     readonly abilities: BusAbilities
-    /** In the order given; an answer for each. */
+    /** Publishes the envelopes in the order given, and returns one answer for each. */
     publish(envelopes: ReadonlyArray<OutgoingEnvelope>): Effect.Effect<ReadonlyArray<Published>, PublishError>
     /**
-     * Messages are handled until the scope closes: then no more are taken, those at a handler may finish
-     * within a bound, and the rest go back to the broker.
+     * Handles messages until the scope closes. Then the subscription takes no more messages, running handlers may
+     * finish within a bound, and the rest goes back to the broker.
      */
     subscribe(subscription: Subscription): Effect.Effect<void, BusError, Scope.Scope>
-    /** Of a group that subscribed here. */
+    /** The state of a group that subscribed through this bus. */
     sample(group: string): Effect.Effect<BusSample, BusError>
-    /** Why the bus has not begun yet: its broker was away at the start, and is still. Nothing once it has begun. */
+    /**
+     * Why the bus has not started yet: its broker was unreachable at the start and still is. `undefined` once the bus
+     * has started.
+     */
     whyWaiting(): string | undefined
-    /** Absent where other processes can listen: then nobody here knows who does. */
+    /** Absent if other processes can listen, because this process cannot know about them. */
     readonly audience?: Audience
   }
 >()("punctual/bus/Bus") {}
 
-/** The name of a group becomes part of an address at some brokers. */
+/** Why the name cannot be used for a group. At some brokers the name becomes part of an address. */
 export const whyNotGroup = (group: string): string | undefined =>
   /^[A-Za-z0-9_-]{1,32}$/.test(group)
     ? undefined
-    : `${JSON.stringify(group.slice(0, 40))} cannot name a group: use 1 to 32 of A-Z, a-z, 0-9, _ and -.`
+    : `${JSON.stringify(group.slice(0, 40))} is not a valid name of a group: use 1 to 32 of A-Z, a-z, 0-9, _ and -.`

@@ -1,6 +1,6 @@
 /**
- * What every message on the bus is wrapped in. On the wire it is one JSON object. Its payload goes out as the
- * JSON text it is given as, so that what a caller stored leaves as it came: numbers keep their digits.
+ * The wrapper of every message on the bus. On the wire it is one JSON object. The payload is sent as the JSON text that
+ * the caller gave, so numbers keep their digits.
  */
 
 import { AnyJson } from "@punctual/api/AnyJson"
@@ -15,7 +15,7 @@ import { EnvelopeId } from "./EnvelopeId.ts"
 export const MessageType = Schema.String.annotate({ message: idMessage })
   .check(
     Schema.makeFilter(whyNotId, {
-      description: "What the message is, such as OrderPlaced.",
+      description: "The type of the message, such as OrderPlaced.",
       examples: ["OrderPlaced"],
     }),
   )
@@ -49,12 +49,12 @@ export const Envelope = Schema.Struct({ ...head, payload: AnyJson }).annotate({
   message: "must be a JSON object",
   identifier: "Envelope",
   description:
-    "A message: its id, what it is, whose it is, when it was made, which work it belongs to, and its payload.",
+    "A message: its id, its type, its tenant, when it was made, which work it belongs to, and its payload.",
 })
 
 export type Envelope = typeof Envelope.Type
 
-/** An envelope to be sent: its payload is JSON text, and leaves as it is. */
+/** An envelope to send. Its payload is JSON text, and is sent unchanged. */
 export interface OutgoingEnvelope extends Omit<Envelope, "payload"> {
   readonly payloadJson: string
 }
@@ -70,15 +70,15 @@ export const encodeEnvelope = (envelope: OutgoingEnvelope): Uint8Array => {
   return encoder.encode(`${rest.slice(0, -1)},"payload":${envelope.payloadJson}}`)
 }
 
-/** Fields that are not known are left alone: an envelope may gain some. */
+/** Decodes an envelope and ignores unknown fields, because later versions may add some. */
 export const decodeEnvelope = (bytes: Uint8Array): Result.Result<Envelope, string> =>
   Result.flatMap(parseJson(bytes), envelopeOf)
 
-/** The envelope that a parsed JSON value is, or what keeps it from being one. */
+/** Makes an envelope of a parsed JSON value, or says why the value is not an envelope. */
 export const envelopeOf = (json: unknown): Result.Result<Envelope, string> =>
   Result.mapError(decodeUnknown(json), malformedMessage)
 
-/** The JSON value that the bytes are, if they are valid UTF-8 and valid JSON. */
+/** Parses the bytes if they are valid UTF-8 and valid JSON. */
 export const parseJson = (bytes: Uint8Array): Result.Result<unknown, string> => {
   try {
     return Result.succeed(JSON.parse(decoder.decode(bytes)))

@@ -1,6 +1,6 @@
 /**
- * The id of a message: brokers drop repeats by it. Ours are UUID v7, so that they sort by time; those of others
- * may be of any version, because nothing but their being distinct is relied on.
+ * The id of a message, by which brokers drop repeats. Ours are UUID v7, so that they sort by time. Ids of other senders
+ * may be UUIDs of any version, because the bus only needs them to be distinct.
  */
 import { Schema } from "effect"
 

@@ -1,6 +1,6 @@
-// Why a message failed, from its first failure to its last: brokers count deliveries and remember no reasons.
-// It is kept in memory and bounded: what is forgotten, or failed in another process, is missing from
-// the record of an undeliverable message, and nothing else depends on it.
+// The first and the last failure of each message. Brokers count deliveries but do not remember why they failed. The
+// memory is bounded and lives in this process. A failure that was dropped, or that happened in another process, is
+// missing from the record of the undeliverable message. Nothing else depends on it.
 import type { Failure } from "./Undeliverable.ts"
 
 export interface Failures {
@@ -37,5 +37,5 @@ export class FailureMemory {
   }
 }
 
-/** A handler may say anything; what is remembered of it is bounded. */
+/** A handler can return an error of any length, so the memory keeps only this many characters. */
 const errorChars = 1_000

@@ -1,5 +1,5 @@
-// One delivery of one message, as an adapter hands it to the intake that all of them share: the bytes, and
-// what can be said to the broker about them.
+// One delivery of one message, as an adapter passes it to the shared intake: the bytes, and the answers that the intake
+// can give to the broker.
 
 import type { Effect } from "effect"
 import type { BusError } from "./Bus.ts"
@@ -9,17 +9,17 @@ export interface Incoming {
   readonly bytes: Uint8Array
   /** The first is 1. */
   readonly delivery: number
-  /** Whom the broker's own address of the message belongs to: it is believed before what the message says. */
+  /** The tenant in the broker's own address of the message. The bus trusts it more than the tenant in the message. */
   readonly addressedTenant: string | undefined
-  /** Names the message among those of this subscription, the same on every delivery of it. */
+  /** Identifies the message within this subscription. It is the same on every delivery of the message. */
   readonly messageKey: string
-  /** Of a message that is sent again to one group: which. */
+  /** The group that a replayed message is for. Absent if the message is for all groups. */
   readonly onlyGroup?: string | undefined
-  /** It is done. The broker may lose this: then the message comes again. */
+  /** The message is handled. If this answer is lost, the broker delivers the message again. */
   acknowledge(): void
-  /** It shall come again after the delay, by the broker's own timing. At a broker that cannot delay it is always 0. */
+  /** Asks the broker to deliver the message again after the delay. The delay is always 0 if the broker cannot delay. */
   redeliverIn(delayMs: number): void
-  /** The broker shall wait for as long again. */
+  /** Asks the broker to restart its wait for an answer. */
   keepWaiting(): void
   /** Resolves when the message is stored as undeliverable. */
   setAside(tenant: string, facts: UndeliverableFacts): Effect.Effect<void, BusError>

@@ -1,15 +1,15 @@
-// What handling a message means, whatever broker it comes from: the laws of Bus.ts, kept here once. An
-// adapter takes messages from its broker as far as there is room, and does with each what it is told through
-// `Incoming`.
+// The intake handles messages from any broker, so that the laws of Bus.ts are implemented once. An adapter takes
+// messages from its broker while the intake has room. The intake answers each message through `Incoming`.
 //
 //   take → judge → lane → handler → answer to the broker
 //
-// Messages of one key wait in a lane behind each other; the broker is kept waiting for all that are held. A
-// handler that says it cannot work pauses the whole intake: the message that learnt it asks again until it
-// gets through, and meanwhile no other handler starts and nothing more is taken.
+// Messages of one key wait in a lane, one behind the other. For every message that it holds, the intake asks the broker
+// to keep waiting. A handler that reports itself unavailable pauses the whole intake. The message that got this answer
+// asks the handler again until it is available. Until then the intake starts no other handler and takes nothing more.
 //
-// When a failed message comes again is decided here. A broker that can delay is told when; for any other the message is
-// held here until then, outside its lane, so that it keeps nobody waiting but takes one of the places of `heldAtMost`.
+// The intake decides when a failed message is retried. If the broker can delay, the intake tells it the delay. If not,
+// the intake holds the message itself. The message then waits outside its lane, so it does not block its key, but it
+// still counts towards `heldAtMost`.
 import { CorrelationId } from "@punctual/api/CorrelationId"
 import { Clock, type Context, Effect, Exit, type Fiber, Latch, Option, type Scope } from "effect"
 import type { BusAbilities, Message, Observed, Subscription } from "./Bus.ts"
@@ -25,13 +25,13 @@ import type { UndeliverableFacts } from "./Undeliverable.ts"
 export interface IntakeOptions {
   /** How long the broker waits for an answer before it delivers a message again. */
   readonly ackWaitMs: number
-  /** After the first failure, the second, …; one more failure than there are delays makes the message undeliverable. */
+  /** The delay after the first failure, the second, and so on. A failure after the last makes it undeliverable. */
   readonly retryDelaysMs: ReadonlyArray<number>
-  /** Messages taken from the broker and not answered. */
+  /** The limit of messages that are taken from the broker and not answered yet. */
   readonly heldAtMost: number
-  /** Handlers at work at once. */
+  /** The limit of handlers that run at the same time. */
   readonly handlersAtMost: number
-  /** How long handlers at work may take to finish when the intake closes. */
+  /** How long running handlers may take to finish when the intake closes. */
   readonly closeWithinMs: number
 }
 
@@ -44,20 +44,23 @@ export const defaultIntakeOptions: IntakeOptions = {
 }
 
 export interface Intake {
-  /** How many more messages may be taken now; 0 while the handler is unavailable or much is held, and once it is closed. */
+  /**
+   * How many more messages the intake can take now. 0 while the handler is unavailable, while the intake is full, and
+   * after it has closed.
+   */
   room(): number
-  /** Waits until there is room for at least `count`; for ever once it is closed. */
+  /** Waits until there is room for at least `count` messages. After the intake has closed, this never resolves. */
   awaitRoom(count: number): Effect.Effect<void>
-  /** Never waits; the caller obeyed `room`. What was on its way when a pause began may be taken, too. */
+  /** Never waits. The caller must respect `room`. Messages that were under way when a pause began may still come. */
   take(incoming: Incoming): void
   /**
-   * Takes no more. Handlers at work may finish within `closeWithinMs`, then they are interrupted; all else is
-   * handed back by `redeliverIn(0)`. Idempotent.
+   * Stops taking messages. Running handlers may finish within `closeWithinMs`; then the intake interrupts them. It
+   * gives all other messages back with `redeliverIn(0)`. Idempotent.
    */
   readonly close: Effect.Effect<void>
 }
 
-/** Closes with the scope, too. */
+/** The intake also closes when its scope closes. */
 export const makeIntake = Effect.fnUntraced(function* (
   subscription: Subscription,
   options: IntakeOptions,
@@ -67,30 +70,30 @@ export const makeIntake = Effect.fnUntraced(function* (
   const clock = yield* Clock.clockWith(Effect.succeed)
   const intake = new LaneIntake({ subscription, options, broker, clock, context })
   yield* Effect.forkScoped(intake.keepBrokerWaiting)
-  // After the fork, so that it runs before that fibre ends: the broker is kept waiting while handlers finish.
+  // Added after the fork, so that it runs before the fibre ends: the broker must keep waiting while handlers finish.
   yield* Effect.addFinalizer(() => intake.close)
   return intake
 })
 
-/** A handler leaves this part of the broker's patience for its answer to arrive. */
+/** A handler gets this share of the broker's wait, so that the answer can still arrive in time. */
 const handlerShare = 0.8
-/** More often than needed, so that one that is lost does no harm. */
+/** More often than needed, so that one lost signal does no harm. */
 const waitsPerAckWait = 3
 const shortestPauseMs = 100
 const longestPauseMs = 10_000
-/** How long an interrupted handler may take to come to its end. */
+/** How long an interrupted handler may take to end. */
 const unwindWithinMs = 1_000
 const failuresRemembered = 10_000
-/** Of all messages held; past it no more are taken, however few they are. */
+/** The limit for the bytes of all held messages. Beyond it the intake takes no more, even if it holds only a few. */
 const heldBytesAtMost = 64 * 1_024 * 1_024
 
 interface Held {
   readonly incoming: Incoming
   readonly judgement: Exclude<Judgement, { readonly kind: "otherType" }>
   readonly lane: string
-  /** The first is 1. It rises here only where the broker cannot bring a message back after a delay. */
+  /** The first is 1. The intake counts it up only if the broker cannot deliver a message again after a delay. */
   delivery: number
-  /** Its handler is interrupted because the intake closes: it did not fail. */
+  /** The intake interrupts the handler because it closes. This does not count as a failure. */
   isCutShort: boolean
 }
 
@@ -115,7 +118,7 @@ class LaneIntake implements Intake {
   readonly #now: () => number
   readonly #runFork: <A>(effect: Effect.Effect<A, never, Scope.Scope>) => Fiber.Fiber<A>
   readonly #lanes = new KeyLanes<Held>()
-  /** All that was taken and not answered, in the order taken. */
+  /** All messages that are taken and not answered, in the order taken. */
   readonly #held = new Set<Held>()
   #heldBytes = 0
   readonly #running = new Map<Held, Fiber.Fiber<Answer>>()
@@ -123,7 +126,7 @@ class LaneIntake implements Intake {
   readonly #roomMade = Latch.makeUnsafe(false)
   readonly #idle = Latch.makeUnsafe(false)
   readonly #closing = Latch.makeUnsafe(false)
-  /** The message that asks for all others whether the handler can work again. */
+  /** The message that asks, on behalf of all, whether the handler is available again. */
   #pausedBy: Held | undefined
   #isPumping = false
   #isClosed = false
@@ -149,7 +152,7 @@ class LaneIntake implements Intake {
       while (self.room() < wanted) {
         self.#roomMade.closeUnsafe()
         yield* self.#roomMade.await
-        // In a turn of its own, not inside whoever made room.
+        // Runs in a turn of its own, not in the call that made room.
         yield* Effect.yieldNow
       }
     })
@@ -160,7 +163,7 @@ class LaneIntake implements Intake {
       this.#tell(() => incoming.redeliverIn(0))
       return
     }
-    // It is sent again to a group that could not handle it: no other has to see it twice.
+    // This message was replayed for another group. The other groups must not see it twice.
     if (incoming.onlyGroup !== undefined && incoming.onlyGroup !== this.#subscription.group) {
       this.#tell(() => incoming.acknowledge())
       return
@@ -186,7 +189,7 @@ class LaneIntake implements Intake {
     this.#pump()
   }
 
-  /** For ever; ends with the scope. */
+  /** Repeats until the scope closes. */
   get keepBrokerWaiting(): Effect.Effect<never> {
     return Effect.sleep(this.#options.ackWaitMs / waitsPerAckWait).pipe(
       Effect.andThen(
@@ -203,7 +206,7 @@ class LaneIntake implements Intake {
     return Effect.gen(function* () {
       self.#isClosed = true
       self.#closing.openUnsafe()
-      // What waits behind a handler at work goes back after it: nobody else shall overtake that.
+      // A message that waits behind a running handler goes back after that handler's message, to keep the order.
       for (const held of [...self.#held]) if (!self.#lanes.isBusy(held.lane)) self.#handBack(held)
       yield* self.#idleWithin(self.#options.closeWithinMs)
       for (const [held, fiber] of [...self.#running]) {
@@ -249,7 +252,7 @@ class LaneIntake implements Intake {
   }
 
   #settle(held: Held, exit: Exit.Exit<Answer>): void {
-    // It was handed back already if it took longer to unwind than the intake could wait.
+    // The intake has already given the message back if its handler took too long to end.
     if (!this.#held.has(held)) return
     const { incoming, lane, judgement } = held
     const answer = this.#answerOf(held, exit)
@@ -273,7 +276,10 @@ class LaneIntake implements Intake {
     this.#observe({ event: answer.kind, tenant: judgement.tenant })
   }
 
-  /** In place of the broker: the message takes its turn again after the delay, unless the intake has closed. */
+  /**
+   * Delays the message in place of the broker. After the delay the message waits for its turn again, unless the intake
+   * has closed.
+   */
   #holdFor(held: Held, delayMs: number): void {
     const retry = Effect.sync(() => {
       if (this.#isClosed || !this.#held.has(held)) return
@@ -306,7 +312,7 @@ class LaneIntake implements Intake {
       this.#failures.note(incoming.messageKey, { at: this.#now(), error: judgement.error })
       return this.#setAside(held, judgement.reason)
     }
-    // Its handler may be what keeps ending the process: it is not tried again.
+    // The handler of this message may be what crashes the process, so it is not called again.
     if (held.delivery > this.#options.retryDelaysMs.length + 1)
       return this.#setAside(held, "deliveriesExhausted")
     return Effect.flatMap(this.#askUntilAvailable(held, judgement.envelope), (outcome) => {
@@ -321,7 +327,7 @@ class LaneIntake implements Intake {
     })
   }
 
-  /** Unavailable only if another message asks for all, or the intake closes. */
+  /** Returns "unavailable" only if another message already asks for all, or if the intake closes. */
   #askUntilAvailable(held: Held, envelope: Envelope): Effect.Effect<HandlerOutcome> {
     const self = this
     return Effect.gen(function* () {
@@ -332,13 +338,13 @@ class LaneIntake implements Intake {
             self.#pausedBy = undefined
             self.#roomMade.openUnsafe()
             self.#pump()
-            yield* Effect.logInfo("messages are handled again")
+            yield* Effect.logInfo("the handler is available again; handling messages")
           }
           return outcome
         }
         if (self.#pausedBy === undefined) {
           self.#pausedBy = held
-          yield* Effect.logWarning(`no messages are handled until the handler can work: ${outcome.error}`)
+          yield* Effect.logWarning(`the handler is unavailable, so no messages are handled: ${outcome.error}`)
         }
         if (self.#pausedBy !== held) return outcome
         yield* Effect.timeoutOption(self.#closing.await, pauseMs(outcome.retryAfterMs))
@@ -347,7 +353,7 @@ class LaneIntake implements Intake {
     })
   }
 
-  /** One call of the handler, which may take no longer than the broker waits; then it has failed. */
+  /** Calls the handler once. The handler fails if it takes longer than its share of the broker's wait. */
   #ask(message: Message): Effect.Effect<HandlerOutcome> {
     const { envelope } = message
     const withinMs = this.#options.ackWaitMs * handlerShare
@@ -386,7 +392,7 @@ class LaneIntake implements Intake {
       Effect.catchCause((cause) =>
         Effect.as(
           Effect.logWarning(
-            `an undeliverable message of tenant ${tenant} could not be stored, and comes again`,
+            `an undeliverable message of tenant ${tenant} could not be stored; the broker will deliver it again`,
             cause,
           ),
           { kind: "redeliver", delayMs: this.#longestDelayMs } satisfies Answer,
@@ -399,12 +405,12 @@ class LaneIntake implements Intake {
     return Math.max(shortestPauseMs, ...this.#options.retryDelaysMs)
   }
 
-  /** Neither a broker that cannot be told, nor one who counts and breaks, may stop the messages behind. */
+  /** An unreachable broker, or an observer that throws, must not stop the messages behind. */
   #tell(what: () => void): void {
     try {
       what()
     } catch (error) {
-      this.#runFork(Effect.logWarning("a broker could not be told about a message", error))
+      this.#runFork(Effect.logWarning("an answer to the broker, or an observer, failed for a message", error))
     }
   }
 
@@ -413,7 +419,9 @@ class LaneIntake implements Intake {
   }
 }
 
-/** A namespace contains neither character, so no two keys share a lane. What has no key waits for nobody. */
+/**
+ * Neither "/" nor NUL can occur in a namespace, so two keys never share a lane. Messages without a key have their own.
+ */
 const laneOf = (incoming: Incoming, judgement: Held["judgement"]): string =>
   judgement.kind === "fit"
     ? `${judgement.tenant}/${judgement.envelope.aggregateId}`
@@ -425,6 +433,6 @@ const isDone = (answer: Answer): answer is Done =>
 const pauseMs = (retryAfterMs: number): number =>
   Math.min(longestPauseMs, Math.max(shortestPauseMs, retryAfterMs || 0))
 
-/** What an undeliverable message says when the process that saw its failures is gone. */
+/** The error of an undeliverable message whose failures happened in a process that has ended. */
 const unexplained = (delivery: number): string =>
-  `this is delivery ${delivery}; earlier ones were not answered, and this process knows no reason for that`
+  `this is delivery ${delivery}; the earlier deliveries were not answered, and this process does not know why`

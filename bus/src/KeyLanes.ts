@@ -1,8 +1,8 @@
-// Who is next among messages that wait: one at a time for each key, in the order they came, and the keys in
-// turn. Waiting costs a place in an array, not a fibre.
+// Decides which waiting message is next: one at a time for each key, in the order of arrival, and the keys in turn. A
+// waiting message costs a place in an array, not a fibre.
 //
-// A lane is ready when something waits in it and nothing of it is at work. Ready lanes take turns, so that a
-// key with many messages delays the others by one each.
+// A lane is ready when a message waits in it and none of its messages is being handled. Ready lanes take turns. So a
+// key with many messages delays each other key by one message only.
 
 interface Lane<Item> {
   readonly key: string
@@ -12,10 +12,10 @@ interface Lane<Item> {
 
 export class KeyLanes<Item> {
   readonly #lanes = new Map<string, Lane<Item>>()
-  /** In turn. */
+  /** In the order of their turns. */
   readonly #ready = new Set<Lane<Item>>()
 
-  /** Keys with something to do. */
+  /** The number of keys that have messages waiting or being handled. */
   get size(): number {
     return this.#lanes.size
   }
@@ -30,7 +30,7 @@ export class KeyLanes<Item> {
     if (!lane.isBusy) this.#ready.add(lane)
   }
 
-  /** The first item of the lane whose turn it is. Nothing more comes of that lane until `finish` or `putBack`. */
+  /** Returns the first item of the lane whose turn it is. The lane then pauses until `finish` or `putBack`. */
   next(): Item | undefined {
     const [lane] = this.#ready
     if (lane === undefined) return undefined
@@ -39,7 +39,7 @@ export class KeyLanes<Item> {
     return lane.waiting.shift()
   }
 
-  /** What was at work for the key is done with. */
+  /** The item that was being handled for the key is done. */
   finish(key: string): void {
     const lane = this.#lanes.get(key)
     if (lane === undefined) return
@@ -48,13 +48,13 @@ export class KeyLanes<Item> {
     else this.#lanes.delete(key)
   }
 
-  /** What was at work for the key is to be first in its lane again. */
+  /** The item that was being handled for the key becomes the first in its lane again. */
   putBack(key: string, item: Item): void {
     this.#lanes.get(key)?.waiting.unshift(item)
     this.finish(key)
   }
 
-  /** Whether something of the key is at work. */
+  /** Whether an item of the key is being handled. */
   isBusy(key: string): boolean {
     return this.#lanes.get(key)?.isBusy === true
   }

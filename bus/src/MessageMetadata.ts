@@ -1,6 +1,6 @@
-// Which work a message belongs to and which message caused it. Both travel in the Effect context, so that what a
-// handler calls need not be handed them: a bus provides them around each handler. What time itself causes, such as a
-// reminder that has come due, names no cause.
+// The work that a message belongs to, and the message that caused it. Both travel in the Effect context, so that
+// functions called by a handler need no extra arguments. A bus provides them around each handler. A message that is
+// triggered by time, such as a due reminder, has no cause.
 import type { CorrelationId } from "@punctual/api/CorrelationId"
 import { Context } from "effect"
 

@@ -1,10 +1,10 @@
-// Who is counted most, among more names than are worth remembering: the space-saving sketch of Metwally,
-// Agrawal and El Abbadi. It holds a fixed number of names; a new one takes the place of the one counted least,
-// and its count from there on, so that whoever is counted often enough stays.
+// Finds the names that are counted most, without remembering all names. This is the space-saving sketch of Metwally,
+// Agrawal and El Abbadi. It holds a fixed number of names. A new name replaces the name with the lowest count and
+// continues from that count. So names that are counted often enough stay.
 
 interface Candidate {
   count: number
-  /** How much of the count may belong to names that were here before. */
+  /** How much of the count may belong to names that were replaced before. */
   readonly inherited: number
 }
 
@@ -16,7 +16,7 @@ export class SpaceSaving {
     this.#atMost = atMost
   }
 
-  /** Names that `isKept` says are not given up for others. */
+  /** Counts the name. A name for which `isKept` is true is never replaced. */
   count(name: string, isKept: (name: string) => boolean): void {
     const known = this.#candidates.get(name)
     if (known !== undefined) {
@@ -27,13 +27,13 @@ export class SpaceSaving {
     this.#candidates.set(name, { count: inherited + 1, inherited })
   }
 
-  /** It was counted at least this often since it came here. */
+  /** The name was counted at least this often since it entered the sketch. */
   countAtLeast(name: string): number {
     const known = this.#candidates.get(name)
     return known === undefined ? 0 : known.count - known.inherited
   }
 
-  /** It was counted at most this often. */
+  /** The name was counted at most this often. */
   countAtMost(name: string): number {
     return this.#candidates.get(name)?.count ?? 0
   }

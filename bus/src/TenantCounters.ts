@@ -1,10 +1,11 @@
-// Counts by event and tenant, with a bound on the tenants that are told apart: those counted most have series
-// of their own, the rest share `other`. What is counted is never lost: the series of an event add up to its
-// total, and none decreases while it is shown.
+// Counts by event and tenant, with a bound on the number of tenants that have series of their own. The tenants that are
+// counted most have their own series; the rest share `other`. No count is lost: the series of an event add up to its
+// total, and no series decreases while it is shown.
 //
-// A tenant that overtakes the least of those shown takes its slot. It must have been counted twice as often:
-// else two tenants that are nearly even would take the slot from each other for ever. What the one that leaves
-// had counted joins `other`; the newcomer begins at nothing, since what it had counted before is in `other`.
+// A tenant takes the slot of the shown tenant with the lowest count when it has been counted twice as often. Without
+// this factor, two tenants with nearly equal counts would take the slot from each other again and again. The counts of
+// the tenant that leaves are added to `other`. The new tenant starts at 0, because `other` already has its earlier
+// counts.
 import { SpaceSaving } from "./SpaceSaving.ts"
 
 export interface TenantSample<Event extends string> {
@@ -18,7 +19,7 @@ export interface TenantCountersOptions {
   readonly shown: number
 }
 
-/** The label of all tenants that are not shown. A tenant of that name is counted here, too. */
+/** The label of all tenants that are not shown. A tenant with this name is counted here as well. */
 export const otherTenants = "other"
 
 const candidatesAtLeast = 500
@@ -33,7 +34,7 @@ export class TenantCounters<Event extends string> {
 
   constructor({ shown }: TenantCountersOptions) {
     this.#shownAtMost = shown
-    // Those shown are never given up, so there must be more places than they take.
+    // Shown tenants are never replaced, so the sketch needs more places than they take.
     this.#ranking = new SpaceSaving(Math.max(candidatesAtLeast, 2 * shown))
   }
 

@@ -1,7 +1,6 @@
 /**
- * A message that could not be handled, as it is kept for people: the message itself, byte for byte, why it is
- * here, and how often it was tried. A message that is a sound envelope stands in the record as it is; any other
- * is kept as base64.
+ * A message that could not be handled, kept for people to look at: the message itself, byte for byte, the reason, and
+ * the number of deliveries. A valid envelope is stored as JSON. Any other message is stored as base64.
  */
 
 import { Count } from "@punctual/api/Count"
@@ -12,7 +11,7 @@ import { malformedMessage } from "@punctual/api/malformedMessage"
 import { Result, Schema, SchemaParser } from "effect"
 import { decodeEnvelope, Envelope, parseJson } from "./Envelope.ts"
 
-/** The tenant of undeliverable messages that name none that could be read. No caller can have it. */
+/** The tenant of undeliverable messages whose tenant could not be read. No caller can have this name. */
 export const unknownTenant = unknownNamespace
 
 export const undeliverableReasons = ["malformed", "refused", "deliveriesExhausted"] as const
@@ -20,21 +19,21 @@ export const undeliverableReasons = ["malformed", "refused", "deliveriesExhauste
 const Failure = Schema.Struct({
   at: Instant,
   error: Schema.String,
-}).annotate({ description: "When handling failed, and of what." })
+}).annotate({ description: "When handling failed, and why." })
 
 export type Failure = typeof Failure.Type
 
 export const Undeliverable = Schema.Struct({
   reason: Schema.Literals(undeliverableReasons).annotate({
     description:
-      "malformed: it is no envelope; refused: no retry can help; deliveriesExhausted: it failed too often.",
+      "malformed: it is not an envelope; refused: no retry can help; deliveriesExhausted: it failed too often.",
   }),
   group: Schema.optionalKey(
     Schema.String.annotate({
-      description: "Who could not handle it; absent in records of before there were groups.",
+      description: "The group that could not handle it; absent in records from before groups existed.",
     }),
   ),
-  deliveries: Count.annotate({ description: "How often it was delivered before it came here." }),
+  deliveries: Count.annotate({ description: "How often it was delivered before it was stored here." }),
   firstFailure: Failure,
   lastFailure: Failure,
   envelope: Schema.optionalKey(Envelope),
@@ -69,7 +68,7 @@ export const encodeUndeliverable = (facts: UndeliverableFacts, original: Uint8Ar
 
 export interface OpenedUndeliverable {
   readonly record: Undeliverable
-  /** The message as it came. */
+  /** The message as it was received. */
   readonly original: Uint8Array
 }
 
@@ -88,7 +87,7 @@ const failureJson = ({ at, error }: Failure) => ({ at: formatInstant(at), error:
 
 const errorChars = 1_000
 
-/** Without white space around it, which would be lost in the record. */
+/** Whether the JSON has no white space around it. The record would lose such white space. */
 const isBare = (json: Uint8Array): boolean => json[0] === OPEN_OBJECT && json.at(-1) === CLOSE_OBJECT
 
 const OPEN_OBJECT = 0x7b
@@ -100,7 +99,9 @@ const envelopeBytes = (bytes: Uint8Array): Uint8Array | undefined => {
   return span === undefined ? undefined : spanBytes(text, span)
 }
 
-/** In pieces: a call takes only so many arguments, and an array of a message's single characters costs far more. */
+/**
+ * Works in pieces: a call takes only a limited number of arguments, and an array of single characters costs far more.
+ */
 const base64Of = (bytes: Uint8Array): string => {
   let characters = ""
   for (let at = 0; at < bytes.length; at += pieceBytes) {

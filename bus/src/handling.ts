@@ -1,4 +1,4 @@
-// One call of a handler: the message as the handler sees it, and what the end of the call means to the intake.
+// One call of a handler: the message as the handler sees it, and what the result of the call means to the intake.
 import { memberSpan } from "@punctual/api/JsonSpan"
 import { Cause, Option } from "effect"
 import type { HandlerFailure, Message } from "./Bus.ts"
@@ -13,7 +13,7 @@ export type HandlerOutcome =
 export const messageOf = (envelope: Envelope, { bytes }: Incoming, delivery: number): Message => ({
   envelope,
   delivery,
-  // Few handlers ask for it.
+  // A getter, because few handlers use it.
   get payloadJson() {
     const text = decoder.decode(bytes)
     const span = memberSpan(text, "payload")
@@ -25,7 +25,7 @@ const decoder = new TextDecoder("utf-8", { ignoreBOM: true })
 
 export const outcomeOf = (cause: Cause.Cause<HandlerFailure>): HandlerOutcome => {
   const failure = Option.getOrUndefined(Cause.findErrorOption(cause))
-  if (failure === undefined) return { kind: "failed", error: `the handler broke off: ${Cause.pretty(cause)}` }
+  if (failure === undefined) return { kind: "failed", error: `the handler crashed: ${Cause.pretty(cause)}` }
   const { message: error } = failure
   switch (failure._tag) {
     case "MessageFailed":

@@ -1,5 +1,5 @@
-// What is to become of a message, by what it says alone. Messages for other
-// groups share the topic, and must not be set aside here: so the type is checked before anything else.
+// Decides what to do with a message from its content alone. The type is checked first: messages for other groups share
+// the topic, and must not become undeliverable here.
 
 import { Namespace } from "@punctual/api/Namespace"
 import { Result, Schema } from "effect"
@@ -48,7 +48,7 @@ export const judge = (
     const { tenantId } = envelope
     return unfit(
       "refused",
-      `the envelope is of tenant ${tenantId}, but was sent to tenant ${addressedTenant}`,
+      `the envelope names tenant ${tenantId}, but was sent to tenant ${addressedTenant}`,
     )
   }
   return { kind: "fit", tenant, envelope }
@@ -63,8 +63,8 @@ const fieldsOf = (json: unknown): Fields | undefined =>
   typeof json === "object" && json !== null && !Array.isArray(json) ? json : undefined
 
 /**
- * Where there is an address, it alone is believed: what a message says of itself must not put it among another
- * tenant's undeliverable messages. A name that no tenant can have is nobody's.
+ * The address, if there is one, decides the tenant. The content of a message must not put it among another tenant's
+ * undeliverable messages. A name that is not a valid namespace belongs to no tenant.
  */
 const tenantOf = (addressedTenant: string | undefined, tenantId: unknown): string => {
   const tenant = addressedTenant ?? tenantId

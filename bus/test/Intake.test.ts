@@ -25,7 +25,7 @@ describe("what the broker is told", () => {
   )
 
   intakeTest(
-    "a delivery past the fifth is undeliverable, and its handler not asked",
+    "a delivery past the fifth is undeliverable, and the handler is not called",
     {},
     ({ take, listener }) =>
       Effect.sync(() => {
@@ -41,7 +41,7 @@ describe("what the broker is told", () => {
   )
 
   intakeTest(
-    "an undeliverable message tells of the first failure and the last",
+    "an undeliverable message names its first and its last failure",
     { handle: ({ delivery }) => Effect.fail(new MessageFailed({ message: `failure ${delivery}` })) },
     ({ intake, advance }) =>
       Effect.gen(function* () {
@@ -92,7 +92,7 @@ describe("what the broker is told", () => {
   }
 
   intakeTest(
-    "a handler has four fifths of the broker's patience; then it is interrupted, and has failed",
+    "a handler has four fifths of the ack wait; then it is interrupted, and has failed",
     { handle: () => Effect.never, closeWithinMs: 0 },
     ({ take, advance, intake, listener }) =>
       Effect.gen(function* () {
@@ -108,7 +108,7 @@ describe("what the broker is told", () => {
   )
 
   intakeTest(
-    "the broker is kept waiting for all that is held, three times in its patience, and for nothing else",
+    "the broker is asked to wait for every held message, three times per ack wait, and for no other",
     { handle: () => Effect.never, closeWithinMs: 0 },
     ({ take, advance }) =>
       Effect.gen(function* () {
@@ -117,23 +117,26 @@ describe("what the broker is told", () => {
         expect([atWork.keptWaiting, waiting.keptWaiting]).toEqual([1, 1])
         yield* advance(10_000)
         expect([atWork.keptWaiting, waiting.keptWaiting]).toEqual([2, 2])
-        // After 24 s the first has failed, and the second is at work.
+        // After 24 s the first handler has failed, and the second one is running.
         yield* advance(10_000)
         expect([atWork.keptWaiting, waiting.keptWaiting]).toEqual([2, 3])
       }),
   )
 
-  intakeTest("one that cannot be told does not stop those behind", {}, ({ intake, take, logs }) =>
-    Effect.sync(() => {
-      const broken = new ToldDelivery(sampleMessage({ key: "a" }))
-      broken.acknowledge = () => {
-        throw new Error("the connection is closed")
-      }
-      intake.take(broken)
-      expect(take("a").answers).toEqual(["acknowledged"])
-      expect(intake.room()).toBe(1_000)
-      expect(logs).toHaveLength(1)
-    }),
+  intakeTest(
+    "a broker that cannot be reached does not stop the messages behind",
+    {},
+    ({ intake, take, logs }) =>
+      Effect.sync(() => {
+        const broken = new ToldDelivery(sampleMessage({ key: "a" }))
+        broken.acknowledge = () => {
+          throw new Error("the connection is closed")
+        }
+        intake.take(broken)
+        expect(take("a").answers).toEqual(["acknowledged"])
+        expect(intake.room()).toBe(1_000)
+        expect(logs).toHaveLength(1)
+      }),
   )
 
   intakeTest("messages of other types are acknowledged and not held", {}, ({ intake, listener }) =>
@@ -156,22 +159,25 @@ describe("what the broker is told", () => {
     }),
   )
 
-  intakeTest("what is no envelope is undeliverable, for whom it was sent to", {}, ({ intake, listener }) =>
-    Effect.sync(() => {
-      const malformed = new ToldDelivery(new TextEncoder().encode("nonsense"), 2, "globex")
-      intake.take(malformed)
-      expect(malformed.answers).toEqual(["acknowledged"])
-      expect(malformed.setAsides).toMatchObject([
-        { tenant: "globex", facts: { reason: "malformed", deliveries: 2 } },
-      ])
-      expect(listener.asked).toEqual([])
-    }),
+  intakeTest(
+    "bytes that are not an envelope are undeliverable, for the tenant in the address",
+    {},
+    ({ intake, listener }) =>
+      Effect.sync(() => {
+        const malformed = new ToldDelivery(new TextEncoder().encode("nonsense"), 2, "globex")
+        intake.take(malformed)
+        expect(malformed.answers).toEqual(["acknowledged"])
+        expect(malformed.setAsides).toMatchObject([
+          { tenant: "globex", facts: { reason: "malformed", deliveries: 2 } },
+        ])
+        expect(listener.asked).toEqual([])
+      }),
   )
 })
 
 describe("room", () => {
   intakeTest(
-    "is what is held less than what may be, and can be waited for",
+    "is the limit minus what is held, and callers can wait for it",
     { heldAtMost: 3, handle: () => gate.await },
     ({ intake, take, advance }) =>
       Effect.gen(function* () {
@@ -191,12 +197,12 @@ describe("room", () => {
         gate.openUnsafe()
         yield* advance(1)
         expect(intake.room()).toBe(3)
-        // More than there ever can be is all of it.
+        // A request for more room than can ever exist resolves when the intake is empty.
         for (const fiber of [one, all, more]) expect(fiber?.pollUnsafe()).toBeDefined()
       }),
   )
 
-  intakeTest("is nothing while much is held, in bytes", { handle: () => gate.await }, ({ intake, advance }) =>
+  intakeTest("is 0 while too many bytes are held", { handle: () => gate.await }, ({ intake, advance }) =>
     Effect.gen(function* () {
       gate.closeUnsafe()
       const payloadJson = JSON.stringify("x".repeat(33 * 1_024 * 1_024))
@@ -215,7 +221,7 @@ describe("room", () => {
   )
 
   intakeTest(
-    "handlers at work at once are bounded, and the keys take turns",
+    "the number of running handlers is bounded, and the keys take turns",
     { handlersAtMost: 2, handle: () => Effect.sleep(10) },
     ({ take, listener, advance }) =>
       Effect.gen(function* () {
@@ -243,7 +249,7 @@ describe("closing", () => {
   const gate = Latch.makeUnsafe(false)
 
   intakeTest(
-    "hands back what waits, lets handlers finish, and only then hands back what waits behind them",
+    "gives waiting messages back, lets handlers finish, and only then gives back the messages behind them",
     { handlersAtMost: 1, handle: () => gate.await },
     ({ intake, take, advance }) =>
       Effect.gen(function* () {
@@ -283,7 +289,7 @@ describe("closing", () => {
   )
 
   intakeTest(
-    "cuts a setAside short, and the message comes again at once",
+    "interrupts a setAside, and the message is delivered again at once",
     { handle: () => failing, closeWithinMs: 0 },
     ({ intake }) =>
       Effect.gen(function* () {
@@ -296,7 +302,7 @@ describe("closing", () => {
   )
 
   intakeTest(
-    "does not wait for ever for a handler that cannot be interrupted, and answers once",
+    "waits a bounded time for a handler that cannot be interrupted, and answers once",
     { handle: () => Effect.uninterruptible(gate.await) },
     ({ intake, take, advance }) =>
       Effect.gen(function* () {
@@ -326,7 +332,7 @@ describe("a broker that cannot delay", () => {
   const failing = () => Effect.fail(new MessageFailed({ message: "not yet" }))
 
   intakeTest(
-    "is kept waiting while the intake times the deliveries itself, with the same delays",
+    "is asked to wait while the intake delays the deliveries itself, with the same delays",
     { cannotDelay: true, handle: failing },
     ({ take, advance, listener }) =>
       Effect.gen(function* () {
@@ -367,7 +373,7 @@ describe("a broker that cannot delay", () => {
   )
 
   intakeTest(
-    "gets what is held back when the intake closes, and nothing is delivered after that",
+    "gets all held messages back when the intake closes, and nothing is delivered after that",
     { cannotDelay: true, handle: failing },
     ({ take, advance, listener, intake }) =>
       Effect.gen(function* () {
@@ -382,16 +388,21 @@ describe("a broker that cannot delay", () => {
 })
 
 describe("a message that is sent to one group again", () => {
-  intakeTest("is acknowledged by any other, unseen and uncounted", {}, ({ intake, listener, advance }) =>
-    Effect.gen(function* () {
-      const other = Object.assign(new ToldDelivery(sampleMessage()), { onlyGroup: "another" })
-      const own = Object.assign(new ToldDelivery(sampleMessage()), { onlyGroup: listener.subscription.group })
-      intake.take(other)
-      intake.take(own)
-      yield* advance(0)
-      expect(other.answers).toEqual(["acknowledged"])
-      expect(listener.asked.length).toBe(1)
-      expect(listener.observed.map(({ event }) => event)).toEqual(["received", "processed"])
-    }),
+  intakeTest(
+    "is acknowledged by every other group, without handling or counting it",
+    {},
+    ({ intake, listener, advance }) =>
+      Effect.gen(function* () {
+        const other = Object.assign(new ToldDelivery(sampleMessage()), { onlyGroup: "another" })
+        const own = Object.assign(new ToldDelivery(sampleMessage()), {
+          onlyGroup: listener.subscription.group,
+        })
+        intake.take(other)
+        intake.take(own)
+        yield* advance(0)
+        expect(other.answers).toEqual(["acknowledged"])
+        expect(listener.asked.length).toBe(1)
+        expect(listener.observed.map(({ event }) => event)).toEqual(["received", "processed"])
+      }),
   )
 })

@@ -1,4 +1,4 @@
-// Whatever messages come, however long their handlers take and whatever they answer: the order of keys holds.
+// The order within a key holds for any messages, with any duration and any answer of their handlers.
 import { describe, expect, test } from "bun:test"
 import { runsOf } from "@punctual/server/testkit/effort"
 import { Effect } from "effect"
@@ -12,7 +12,7 @@ describe("lanes", () => {
     fc.record({
       key: fc.constantFrom("a", "b", "c", "d", "e"),
       takesMs: fc.nat(3),
-      /** Of the asks, how many are answered with "unavailable" before the last. */
+      /** How many calls answer "unavailable" before the last one. */
       unavailable: fc.nat(2),
       ends: fc.constantFrom("done" as const, "failed" as const, "refused" as const),
       takenAfterMs: fc.constantFrom(0, 0, 0, 1, 150),

@@ -28,7 +28,7 @@ describe("a handler that cannot work", () => {
         yield* advance(2_500)
         expect(listener.asked.length).toBe(3)
         expect(new Set(listener.askedIds).size).toBe(1)
-        // Past any number of deliveries, past any handler's time.
+        // Longer than all deliveries and any handler's time.
         yield* advance(60_000)
         expect(told.map(({ answers }) => answers)).toEqual([[], [], []])
         expect(told.map(({ keptWaiting }) => keptWaiting)).toEqual([6, 6, 6])
@@ -43,8 +43,8 @@ describe("a handler that cannot work", () => {
         expect(new Set(listener.deliveries)).toEqual(new Set([1]))
         expect(room.pollUnsafe()).toBeDefined()
         expect(logs).toEqual([
-          "no messages are handled until the handler can work: the store is away",
-          "messages are handled again",
+          "the handler is unavailable, so no messages are handled: the store is away",
+          "the handler is available again; handling messages",
         ])
       }),
   )
@@ -72,7 +72,7 @@ describe("a handler that cannot work", () => {
   }
 
   intakeTest(
-    "others that were at work keep their place, and are asked again when the pause ends",
+    "other running messages keep their place, and are handled again when the pause ends",
     {
       handle: ({ envelope }) =>
         Effect.andThen(
@@ -86,7 +86,7 @@ describe("a handler that cannot work", () => {
         const [first, second] = [take("b"), take("b")]
         const asking = take("a")
         yield* advance(500)
-        // It was at work when the pause began, and learnt the same.
+        // This message was being handled when the pause began, and got the same answer.
         expect(listener.askedIds).toEqual([first.messageKey, asking.messageKey])
         isAvailable = true
         yield* advance(500)
@@ -103,7 +103,7 @@ describe("a handler that cannot work", () => {
   )
 
   intakeTest(
-    "ends the pause by failing otherwise, too",
+    "also ends the pause if it fails in another way",
     { handle: ({ envelope }) => (isAvailable && envelope.aggregateId === "a" ? failing : handle()) },
     ({ take, advance, intake }) =>
       Effect.gen(function* () {
@@ -118,7 +118,7 @@ describe("a handler that cannot work", () => {
   )
 
   intakeTest(
-    "ends the pause as soon as it answers, whatever is to be done about the answer",
+    "ends the pause as soon as it answers, with any answer",
     {
       handle: ({ envelope }) =>
         isAvailable && envelope.aggregateId === "a"
@@ -140,7 +140,7 @@ describe("a handler that cannot work", () => {
       }),
   )
 
-  intakeTest("does not keep a closing intake", { handle }, ({ intake, take }) =>
+  intakeTest("does not delay a closing intake", { handle }, ({ intake, take }) =>
     Effect.gen(function* () {
       reset(10_000)
       const told = [take("a"), take("a"), take("b")]

@@ -14,7 +14,7 @@ describe("KeyLanes", () => {
     expect([lanes.next(), lanes.next(), lanes.next()]).toEqual(["b2", "a3", undefined])
   })
 
-  test("what is put back is first in its lane again", () => {
+  test("an item that is put back is first in its lane again", () => {
     const lanes = new KeyLanes<string>()
     for (const item of ["a1", "a2"]) lanes.push("a", item)
     lanes.putBack("a", lanes.next() ?? "nothing")
@@ -23,7 +23,7 @@ describe("KeyLanes", () => {
     expect(lanes.isBusy("a")).toBe(true)
   })
 
-  test("a key that has nothing to do is forgotten", () => {
+  test("a key without items is forgotten", () => {
     const lanes = new KeyLanes<number>()
     for (let key = 0; key < 100; key++) {
       lanes.push(String(key), key)

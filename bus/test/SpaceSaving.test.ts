@@ -3,7 +3,7 @@ import fc from "fast-check"
 import { SpaceSaving } from "../src/SpaceSaving.ts"
 
 describe("SpaceSaving", () => {
-  test("bounds every count from both sides, and knows whoever is counted more than their share", () => {
+  test("bounds every count from both sides, and knows each name that is counted more than its share", () => {
     const names = fc.array(fc.oneof(fc.nat(3), fc.nat(40)).map(String), { maxLength: 400, size: "max" })
     fc.assert(
       fc.property(names, fc.integer({ min: 2, max: 10 }), (counted, places) => {

@@ -10,7 +10,7 @@ const events: ReadonlyArray<Event> = ["received", "processed"]
 const shownOf = (counters: TenantCounters<Event>): Map<string, number> =>
   new Map([...counters.samples()].map(({ event, tenant, value }) => [`${event} ${tenant}`, value]))
 
-/** Many tenants, some of them heavy, in bursts; one of them has the name of the label. */
+/** Many tenants, some of them heavy, in bursts. One of them has the same name as the shared label. */
 const counted = fc.array(
   fc.record({
     event: fc.constantFrom(...events),
@@ -36,7 +36,7 @@ describe("TenantCounters", () => {
           totals[event] += times
           const samples = [...counters.samples()]
           const now = shownOf(counters)
-          // No label twice.
+          // No label occurs twice.
           expect(now.size).toBe(samples.length)
           for (const [series, value] of now) expect(value).toBeGreaterThanOrEqual(before.get(series) ?? 0)
           before = now
@@ -52,14 +52,14 @@ describe("TenantCounters", () => {
     )
   })
 
-  test("a heavy tenant that comes late gets series of its own, whatever the crowd around it", () => {
+  test("a heavy tenant that comes late gets its own series, in any crowd", () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 20 }), fc.integer({ min: 2, max: 10 }), (early, every) => {
         const counters = new TenantCounters<Event>({ shown: 3 })
         for (let time = 0; time < early; time++) {
           for (const tenant of ["a", "b", "c"]) counters.count("received", tenant)
         }
-        // The crowd never comes twice, and is far larger than what is remembered.
+        // Each tenant of the crowd comes only once, and the crowd is far larger than the memory.
         for (let time = 0; time < 5_000; time++) {
           counters.count("received", time % every === 0 ? "late" : `passer-by-${time}`)
         }
@@ -71,12 +71,12 @@ describe("TenantCounters", () => {
     )
   })
 
-  test("a newcomer begins at nothing, and what it takes the place of is in other", () => {
+  test("a new tenant starts at 0, and the counts of the replaced one are in other", () => {
     const counters = new TenantCounters<Event>({ shown: 1 })
     for (let time = 0; time < 2; time++) counters.count("received", "first")
     counters.count("processed", "first")
     for (let time = 0; time < 5; time++) counters.count("received", "second")
-    // Five is not twice three.
+    // Five is less than twice three.
     expect(shownOf(counters)).toEqual(
       new Map([
         ["received first", 2],

@@ -42,7 +42,7 @@ describe("an undeliverable message", () => {
     expect(opened.original).toEqual(original)
   })
 
-  test("that was cut holds raw bytes, whatever they are", () => {
+  test("that was cut holds raw bytes, of any kind", () => {
     const opened = Result.getOrThrow(
       decodeUndeliverable(encodeUndeliverable({ ...facts, isCut: true }, bytes(envelope))),
     )
@@ -57,7 +57,7 @@ describe("an undeliverable message", () => {
     expect(encoded.byteLength).toBeLessThan(3_000)
   })
 
-  test("is refused when it holds no message, or is no record at all", () => {
+  test("is refused when it contains no message, or is not a record", () => {
     const bare = JSON.parse(new TextDecoder().decode(encodeUndeliverable(facts, bytes("x"))))
     delete bare.raw
     expect(decodeUndeliverable(bytes(JSON.stringify(bare)))).toEqual(

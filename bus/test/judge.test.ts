@@ -18,7 +18,7 @@ describe("judge", () => {
     expect(judged(encodeEnvelope(message), "acme")).toMatchObject(expected)
   })
 
-  test("what is no JSON, no object, or has no type is malformed", () => {
+  test("a message that is not JSON, not an object, or has no type is malformed", () => {
     for (const [message, error] of [
       ["", "the message must be JSON in UTF-8"],
       ["{", "the message must be JSON in UTF-8"],
@@ -31,7 +31,7 @@ describe("judge", () => {
       expect(judged(message)).toEqual({ kind: "unfit", tenant: "_unknown", reason: "malformed", error })
     }
     expect(judged(new Uint8Array([0x22, 0xff, 0x22]))).toMatchObject({ reason: "malformed" })
-    // Nested far deeper than a stack would bear, if anyone looked into payloads.
+    // Nested far deeper than the stack allows, if the code looked into payloads.
     expect(judged("[".repeat(1_000_000))).toMatchObject({ reason: "malformed" })
   })
 
@@ -53,16 +53,16 @@ describe("judge", () => {
     expect(verdict).toMatchObject({ error: expect.stringContaining("/id must be a UUID") })
   })
 
-  test("an envelope that was sent to another tenant is refused, to whom it was sent", () => {
+  test("an envelope that was sent to another tenant is refused for the tenant in the address", () => {
     expect(judged(encodeEnvelope(sampleMessage({ tenant: "globex" })), "acme")).toEqual({
       kind: "unfit",
       tenant: "acme",
       reason: "refused",
-      error: "the envelope is of tenant globex, but was sent to tenant acme",
+      error: "the envelope names tenant globex, but was sent to tenant acme",
     })
   })
 
-  test("where there is an address it alone is believed; a name that no tenant can have is nobody's", () => {
+  test("the address decides the tenant if there is one; an invalid name belongs to no tenant", () => {
     const own = '{"tenantId":"globex"}'
     expect(judged(own, "acme").tenant).toBe("acme")
     expect(judged(own).tenant).toBe("globex")
@@ -70,7 +70,7 @@ describe("judge", () => {
     expect(judged('{"tenantId":["acme"]}').tenant).toBe("_unknown")
     for (const unsound of ["", "_unknown", "_system", "a.b", "*", "ü", "x".repeat(101)]) {
       expect(judged(own, unsound).tenant).toBe("_unknown")
-      // Nor does a sound envelope there reach the undeliverable messages of the tenant it names.
+      // A valid envelope at such an address does not reach the undeliverable messages of the tenant it names either.
       expect(judged(encodeEnvelope(sampleMessage()), unsound)).toMatchObject({
         reason: "refused",
         tenant: "_unknown",

@@ -1,5 +1,5 @@
-// The laws of the Bus port as one suite that every adapter runs: publishing and handling here, undeliverable messages in
-// a suite of their own that runs from here.
+// The laws of the Bus port as one suite that every adapter runs. This file tests publishing and handling. It also runs
+// the suite for undeliverable messages.
 import { describe, expect } from "bun:test"
 import { Effect, Exit, Fiber, Latch, Result, Scope } from "effect"
 import { type BusError, HandlerUnavailable, MessageFailed, MessageRefused } from "../src/Bus.ts"
@@ -49,7 +49,7 @@ const publishLaws = (fixture: BusFixture): void => {
     }),
   )
 
-  law("nothing published is answered with nothing", (steps) =>
+  law("a publish of no envelopes is answered with no answers", (steps) =>
     Effect.gen(function* () {
       expect(yield* steps.bus.publish([])).toEqual([])
     }),
@@ -84,12 +84,12 @@ const publishLaws = (fixture: BusFixture): void => {
       expect((yield* Fiber.join(again)).map(({ isDuplicate }) => isDuplicate)).toEqual([true, false, true])
       yield* steps.untilAllAcknowledged
       expect(listener.askedIds).toEqual([message.id, last.id])
-      // It was handled long ago, and is a duplicate still.
+      // The message was handled long ago, and is still a duplicate.
       expect(yield* steps.bus.publish([message])).toEqual([{ isDuplicate: true }])
     }),
   )
 
-  law("messages of other types are acknowledged, told of, and not handed on", (steps) =>
+  law("messages of other types are acknowledged, observed, and not handled", (steps) =>
     Effect.gen(function* () {
       const listener = new Listener()
       yield* steps.bus.subscribe(listener.subscription)
@@ -117,7 +117,7 @@ const publishLaws = (fixture: BusFixture): void => {
 const unlistedLaws = (fixture: BusFixture): void => {
   const law = busLawsOf(fixture)
 
-  law("are acknowledged all the same, and every question about them says what to use instead", (steps) =>
+  law("are still acknowledged, and every call about them says what to use instead", (steps) =>
     Effect.gen(function* () {
       const listener = new Listener(() => Effect.fail(new MessageRefused({ message: "no" })))
       yield* steps.bus.subscribe(listener.subscription)
@@ -234,7 +234,7 @@ const deliveryLaws = (fixture: BusFixture): void => {
       expect(listener.deliveries).toEqual([1, 2, 3])
       expect(new Set(listener.askedIds)).toEqual(new Set([message.id]))
       const [first = 0, second = 0, third = 0] = listener.asked.map(({ atMs }) => atMs)
-      // Timers may end a moment early by another clock than the one they were set by.
+      // A timer may end slightly early when measured with another clock.
       expect(second - first).toBeGreaterThanOrEqual(45)
       expect(third - second).toBeGreaterThanOrEqual(90)
       expect(listener.observed.map(({ event }) => event)).toEqual([

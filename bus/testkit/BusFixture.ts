@@ -1,4 +1,4 @@
-// What the suite of buses needs of an adapter, and the small steps its laws are told in.
+// What the suite of buses needs from an adapter, and the small steps that its laws are written in.
 import { test } from "bun:test"
 import { CorrelationId } from "@punctual/api/CorrelationId"
 import { Namespace } from "@punctual/api/Namespace"
@@ -24,15 +24,17 @@ import { RoutingTable } from "../src/RoutingTable.ts"
 import { type UndeliverableMessage, UndeliverableMessages } from "../src/UndeliverableMessages.ts"
 
 export interface BusFixture {
-  /** A layer that makes a bus with nothing on it, by `sampleRouting`, and leaves nothing behind. */
+  /** A layer that makes an empty bus with `sampleRouting`, and cleans up after itself. */
   fresh(options: IntakeOptions): Layer.Layer<Bus | UndeliverableMessages, unknown>
-  /** What its broker can do: the suite tests what follows from it, either way. */
+  /** What the broker can do. The suite tests the consequences of each ability, present or absent. */
   readonly abilities: BusAbilities
   /** How time passes while a law runs. */
   readonly time: BusTime
-  /** Someone else on the topic who takes these types; nothing where messages need no one to take them. */
+  /**
+   * Adds another listener on the topic for these types. Does nothing on a bus that accepts messages without a listener.
+   */
   listenElsewhere(types: ReadonlyArray<string>): Effect.Effect<void, BusError, Bus | Scope.Scope>
-  /** Sends bytes as they are to a tenant's topic; or why nobody can. */
+  /** Sends raw bytes to a tenant's topic, or says why that is impossible. */
   readonly inject:
     | ((tenant: string, bytes: Uint8Array) => Effect.Effect<void, unknown, Bus>)
     | { readonly skipped: string }
@@ -42,11 +44,11 @@ export interface BusTime {
   run(law: Effect.Effect<void, unknown>): Promise<void>
   /** Lets a little time pass. */
   readonly pass: Effect.Effect<void>
-  /** After so many times something never happens. */
+  /** A condition that is not met after this many passes counts as never met. */
   readonly passesAtMost: number
 }
 
-/** For buses whose far side is another process. */
+/** For buses whose broker is another process. */
 export const realTime: BusTime = {
   run: (law) => Effect.runPromise(law),
   pass: Effect.sleep(10),
@@ -60,7 +62,7 @@ export const virtualTime: BusTime = {
   passesAtMost: 10_000,
 }
 
-/** Delays that a real broker keeps in a test's time. */
+/** Delays that are short enough for a test with a real broker. */
 export const quickIntake: IntakeOptions = {
   ackWaitMs: 5_000,
   retryDelaysMs: [50, 100, 150, 150],
@@ -73,18 +75,18 @@ export const quickIntake: IntakeOptions = {
 export interface BusSteps {
   readonly bus: Bus["Service"]
   readonly kept: UndeliverableMessages["Service"]
-  /** Publishes without waiting: some buses answer when all is handled. In the order of the calls. */
+  /** Publishes in the order of the calls, without waiting. Some buses answer only when everything is handled. */
   send(
     ...envelopes: ReadonlyArray<OutgoingEnvelope>
   ): Effect.Effect<Fiber.Fiber<ReadonlyArray<Published>, PublishError>, never, Scope.Scope>
-  /** Asks until there is an answer, while time passes. */
+  /** Lets time pass and asks until there is an answer. */
   until<A, E = never>(
     what: string,
     ask: () => A | undefined | Effect.Effect<A | undefined, E>,
   ): Effect.Effect<A, E>
-  /** Until no group has anything that is not acknowledged: then nothing more comes of what was sent. */
+  /** Waits until every group has acknowledged everything. After that, nothing more happens to the messages. */
   readonly untilAllAcknowledged: Effect.Effect<void, BusError>
-  /** Until so many undeliverable messages of the tenant are listed. */
+  /** Waits until this many undeliverable messages of the tenant are listed. */
   undeliverable(tenant: string, count: number): Effect.Effect<ReadonlyArray<UndeliverableMessage>, BusError>
 }
 
@@ -123,7 +125,7 @@ const stepsOf = (
       if (answer !== undefined) return answer
       yield* time.pass
     }
-    throw new Error(`it never happened: ${what}`)
+    throw new Error(`this never happened: ${what}`)
   })
   const sent: Array<Fiber.Fiber<ReadonlyArray<Published>, PublishError>> = []
   return {
@@ -159,13 +161,13 @@ const stepsOf = (
 /** One call of a handler. */
 export interface Asked extends Message {
   readonly metadata: Metadata
-  /** By the clock of the law. */
+  /** Measured with the clock of the law. */
   readonly atMs: number
 }
 
 export type Handle = (message: Message) => Effect.Effect<void, HandlerFailure>
 
-/** Of the listeners: they are of the first unless they say otherwise. */
+/** The groups of the listeners. A listener is in the first group by default. */
 export const groups = ["first", "second"] as const
 
 export const sampleTopic = "samples"
@@ -181,13 +183,13 @@ export const sampleNow = 1_750_000_000_000
 
 let ids = 0
 
-/** Rises, so that messages sort by it. */
+/** Increases, so that messages sort by it. */
 export const sampleId = (): string => `01976f5e-7c00-7000-8000-${(++ids).toString(16).padStart(12, "0")}`
 
-/** The type that listeners take unless they say otherwise. */
+/** The type that listeners take by default. */
 export const takenType = "Reminder"
 
-/** A subscription that remembers what it was asked and told. */
+/** A subscription that records the calls of its handler and its observer. */
 export class Listener {
   readonly asked: Array<Asked> = []
   readonly observed: Array<Observed> = []
@@ -211,7 +213,7 @@ export class Listener {
     }
   }
 
-  /** How often the handler was asked, if at least so often. */
+  /** How often the handler was called, if at least this often; otherwise `undefined`. */
   askedTimes(times: number): number | undefined {
     return this.asked.length >= times ? this.asked.length : undefined
   }

@@ -1,4 +1,4 @@
-// The laws of the Bus port that concern messages which could not be handled.
+// The laws of the Bus port for messages that could not be handled.
 
 import { describe, expect, test } from "bun:test"
 import { Effect } from "effect"
@@ -16,7 +16,7 @@ export const busUndeliverableSuite = (fixture: BusFixture): void => {
 
 const refusing = () => Effect.fail(new MessageRefused({ message: "it makes no sense" }))
 
-/** Sends a message that is refused, and waits until it is dead. */
+/** Sends a message that the handler refuses, and waits until it is stored as undeliverable. */
 const setAside = Effect.fnUntraced(function* (steps: BusSteps, message: OutgoingEnvelope) {
   yield* steps.send(message)
   yield* steps.until("it is an undeliverable message", () =>
@@ -31,7 +31,7 @@ const failureLaws = (fixture: BusFixture): void => {
   const law = busLawsOf(fixture)
 
   law(
-    "the fifth failure makes a message undeliverable, with its story, and it is not handled again",
+    "the fifth failure makes a message undeliverable, with its failures, and it is not handled again",
     (steps) =>
       Effect.gen(function* () {
         const poison = sampleMessage({ correlationId: "order-1" })
@@ -59,7 +59,7 @@ const failureLaws = (fixture: BusFixture): void => {
         expect(yield* steps.kept.oldestAt).toBe(entry?.storedAt)
         expect(listener.events("undeliverable")).toBe(1)
         expect(listener.events("processed")).toBe(0)
-        // Those behind it are handled as ever.
+        // The messages behind it are handled as usual.
         yield* steps.send(sampleMessage())
         yield* steps.untilAllAcknowledged
         expect(listener.deliveries).toEqual([1, 2, 3, 4, 5, 1])
@@ -89,7 +89,7 @@ const failureLaws = (fixture: BusFixture): void => {
 const malformedLaws = (fixture: BusFixture): void => {
   const law = busLawsOf(fixture)
 
-  law("an envelope whose payload is no JSON is undeliverable, bytes and all, and hinders nobody", (steps) =>
+  law("an envelope whose payload is not JSON is undeliverable, byte for byte, and blocks no other", (steps) =>
     Effect.gen(function* () {
       const listener = new Listener()
       yield* steps.bus.subscribe(listener.subscription)
@@ -105,7 +105,8 @@ const malformedLaws = (fixture: BusFixture): void => {
   )
 
   const { inject } = fixture
-  const rawTitle = "bytes that are no envelope go to the undeliverable messages of whom they were sent to"
+  const rawTitle =
+    "bytes that are not an envelope go to the undeliverable messages of the tenant in the address"
   if (!isFunction(inject)) {
     test.skip(`${rawTitle} (skipped: ${inject.skipped})`, () => {})
     return
@@ -132,7 +133,7 @@ const malformedLaws = (fixture: BusFixture): void => {
         expect(found).toMatchObject([{ tenant: "acme", record: { reason, deliveries: 1 } }])
       }
       const refused = entries.find(({ record }) => record.reason === "refused")
-      const why = "the envelope is of tenant globex, but was sent to tenant acme"
+      const why = "the envelope names tenant globex, but was sent to tenant acme"
       expect(refused?.record.lastFailure.error).toBe(why)
       expect((yield* steps.kept.list("globex", { limit: 10 })).messages).toEqual([])
       expect((yield* steps.kept.list(unknownTenant, { limit: 10 })).messages).toEqual([])
@@ -260,7 +261,7 @@ const recordLaws = (fixture: BusFixture): void => {
     }),
   )
 
-  law("nobody reaches what is another tenant's, or never was", (steps) =>
+  law("a caller cannot reach a message of another tenant, or one that never existed", (steps) =>
     Effect.gen(function* () {
       const { kept: undeliverable } = steps
       yield* steps.bus.subscribe(new Listener(refusing).subscription)

@@ -1,5 +1,5 @@
-// An intake alone, under virtual time: messages that remember what the broker was told about them, a handler
-// that the test scripts, and time that only the test moves.
+// An intake alone, under virtual time. Its messages record the answers to the broker, the test scripts the handler, and
+// only the test moves the time.
 import { test } from "bun:test"
 import { Effect, Logger, type Scope } from "effect"
 import { TestClock } from "effect/testing"
@@ -10,7 +10,7 @@ import { defaultIntakeOptions, type Intake, type IntakeOptions, makeIntake } fro
 import type { UndeliverableFacts } from "../src/Undeliverable.ts"
 import { type Handle, Listener, sampleMessage, sampleNow } from "./BusFixture.ts"
 
-/** A delivery that remembers what it was told. */
+/** A delivery that records the answers. */
 export class ToldDelivery implements Incoming {
   readonly bytes: Uint8Array
   readonly delivery: number
@@ -20,7 +20,7 @@ export class ToldDelivery implements Incoming {
   readonly answers: Array<string> = []
   readonly setAsides: Array<{ readonly tenant: string; readonly facts: UndeliverableFacts }> = []
   keptWaiting = 0
-  /** What storing an undeliverable message comes to. */
+  /** The result of storing an undeliverable message. */
   storing: Effect.Effect<void, BusError> = Effect.void
 
   constructor(message: OutgoingEnvelope | Uint8Array, delivery = 1, addressedTenant?: string) {
@@ -53,7 +53,7 @@ export interface IntakeRig {
   readonly logs: ReadonlyArray<string>
   /** Takes a message of the key. */
   take(key: string, delivery?: number): ToldDelivery
-  /** Lets time pass; returns when all that follows has happened. */
+  /** Lets time pass, and returns when everything that follows from it has happened. */
   advance(ms: number): Effect.Effect<void>
 }
 
@@ -70,7 +70,7 @@ export const intakeTest = (title: string, options: RigOptions, body: RigBody): v
   test(title, () => runIntake(options, body))
 }
 
-/** For properties: the same, once for each case. */
+/** The same for properties, once for each case. */
 export const runIntake = ({ handle, cannotDelay, ...options }: RigOptions, body: RigBody): Promise<void> => {
   const logs: Array<string> = []
   const logger = Logger.make<unknown, void>(({ message }) => {
@@ -101,5 +101,5 @@ export const runIntake = ({ handle, cannotDelay, ...options }: RigOptions, body:
   )
 }
 
-/** More turns than any chain of fibres here is long. */
+/** More turns than the longest chain of fibres here needs. */
 const still = Effect.repeat(Effect.yieldNow, { times: 20 }).pipe(Effect.asVoid)

@@ -1,6 +1,6 @@
-// Where the tests find a real nats-server: named by NATS_SERVER, installed on the machine, or fetched once into
-// a cache below node_modules. Tests of the adapter against anything but the real broker would prove little, so
-// a machine without one is a failure in CI, and elsewhere a skip that says why.
+// Finds a real nats-server for the tests: the one named by NATS_SERVER, one installed on the machine, or one fetched
+// once into a cache below node_modules. A test of the adapter against anything but the real broker would prove little.
+// So without a nats-server the tests fail in CI, and are skipped with a reason elsewhere.
 import { describe, test } from "bun:test"
 import { execFileSync } from "node:child_process"
 import {
@@ -26,7 +26,7 @@ const goModule = "github.com/nats-io/nats-server/v2@v2.15.2"
 const fetchWithinMs = 300_000
 const askEveryMs = 200
 
-/** The tests that need a broker; without one they are skipped by name, or fail where CI runs them. */
+/** Defines tests that need a broker. Without one they are skipped by name, or fail in CI. */
 export const describeNats = (name: string, body: () => void): void => {
   const binary = natsBinary()
   if ("path" in binary) describe(name, body)
@@ -41,7 +41,7 @@ export const describeNats = (name: string, body: () => void): void => {
 
 let found: NatsBinary | undefined
 
-/** Looked for once; fetched if it must be, which can take a minute the first time. */
+/** Searched once. If it must be fetched, the first call can take a minute. */
 export const natsBinary = (): NatsBinary => {
   found ??= locate()
   return found
@@ -50,11 +50,16 @@ export const natsBinary = (): NatsBinary => {
 const locate = (): NatsBinary => {
   const named = process.env["NATS_SERVER"]
   if (named !== undefined && named !== "") {
-    return isExecutable(named) ? { path: named } : { missing: `NATS_SERVER=${named} is no executable file` }
+    return isExecutable(named)
+      ? { path: named }
+      : { missing: `NATS_SERVER=${named} is not an executable file` }
   }
   const path = installed() ?? cached() ?? fetched()
   return path === undefined
-    ? { missing: "no nats-server: install one, name it by NATS_SERVER, or allow apt-get or go to fetch it" }
+    ? {
+        missing:
+          "no nats-server: install one, set NATS_SERVER to its path, or allow apt-get or go to fetch it",
+      }
     : { path }
 }
 
@@ -75,7 +80,7 @@ const cached = (): string | undefined => {
   }
 }
 
-/** One process fetches; the others wait for what it puts into the cache. */
+/** One process fetches the binary. The others wait until it is in the cache. */
 const fetched = (): string | undefined => {
   mkdirSync(cacheFolder, { recursive: true })
   const lock = join(cacheFolder, "fetching")
@@ -93,7 +98,10 @@ const fetched = (): string | undefined => {
   }
 }
 
-/** A folder can be made once only; one left by a process that was killed is taken over after a while. */
+/**
+ * A folder can be created only once, so it works as a lock. A lock that a killed process left behind is taken over
+ * after a while.
+ */
 const isLockTaken = (lock: string): boolean => {
   try {
     mkdirSync(lock)
@@ -118,7 +126,7 @@ const fromGo = (): string | undefined => {
   return keep(join(folder.path, "nats-server"), "nats-server-go")
 }
 
-/** Copied beside its place and moved there at once: nobody finds half a file. */
+/** Copies the file beside its place and then moves it there, so that nobody finds half a file. */
 const keep = (file: string, name: string): string => {
   const path = join(cacheFolder, name)
   const partial = join(cacheFolder, `partial-${process.pid}`)

@@ -1,6 +1,6 @@
-// A broker for the tests of one file, and a plain client that looks at it from outside. Each test gets an account
-// of its own there, which is as good as a broker of its own: nothing has to be removed between tests. (A stream
-// that is made just after one of its name was removed can find the old one's messages, on servers of 2.15.)
+// A broker for the tests of one file, and a plain client that inspects it from outside. Each test gets an account of
+// its own, which isolates it like a broker of its own, so nothing has to be removed between tests. (On servers of
+// version 2.15, a stream that is created right after one with the same name was removed can contain the old messages.)
 
 import { Effect, Layer, Logger } from "effect"
 import {
@@ -32,7 +32,7 @@ export class NatsRig implements AsyncDisposable {
     return new NatsRig(await NatsServer.start({ config }))
   }
 
-  /** Of the account at hand. */
+  /** The client of the current account. */
   get client(): NatsConnection {
     return this.#current.client
   }
@@ -41,7 +41,7 @@ export class NatsRig implements AsyncDisposable {
     return this.#current.manager
   }
 
-  /** As the service has them by default, but for a shorter wait at the start. */
+  /** The defaults of the service, except for a shorter wait at the start. */
   options(overrides: Partial<NatsOptions> = {}): NatsOptions {
     return {
       servers: [this.server.address],
@@ -61,12 +61,12 @@ export class NatsRig implements AsyncDisposable {
     }
   }
 
-  /** A bus on the account as it is. */
+  /** A bus on the current account. */
   bus(overrides: Partial<NatsOptions> = {}): Layer.Layer<Bus | UndeliverableMessages, BusError> {
     return NatsBus.layer(this.options(overrides))
   }
 
-  /** A bus on an account that has nothing yet. */
+  /** A bus on a new, empty account. */
   freshBus(intake: IntakeOptions): Layer.Layer<Bus | UndeliverableMessages, BusError> {
     return Layer.unwrap(
       Effect.map(
@@ -76,10 +76,10 @@ export class NatsRig implements AsyncDisposable {
     )
   }
 
-  /** From here on, an account that has nothing yet. */
+  /** Switches to a new, empty account. */
   async renew(): Promise<void> {
     await this.#account?.client.close()
-    if (this.#accountsUsed === accounts) throw new Error(`there are no more than ${accounts} accounts`)
+    if (this.#accountsUsed === accounts) throw new Error(`all ${accounts} accounts are used`)
     const user = `user-${this.#accountsUsed++}`
     const client = await connect({
       servers: this.server.address,
@@ -117,7 +117,7 @@ const accountsConfig = `accounts {${Array.from(
     `account-${index} { jetstream: enabled, users: [ { user: "user-${index}", password: "${password}" } ] }`,
 ).join("\n")}}`
 
-/** A logger that keeps what is said, and the layer that makes it the only one. */
+/** A logger that records all lines, and the layer that makes it the only logger. */
 export const keptLogs = (): { readonly lines: Array<string>; readonly layer: Layer.Layer<never> } => {
   const lines: Array<string> = []
   const logger = Logger.make<unknown, void>(({ message }) => {

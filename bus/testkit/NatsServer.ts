@@ -1,5 +1,5 @@
-// A real nats-server with JetStream as a process of its own: on a free loopback port, its data in a temporary
-// folder, killed and started again on both. Whatever a test leaves running is killed when the object is
+// A real nats-server with JetStream in a process of its own, on a free loopback port, with its data in a temporary
+// folder. It keeps both over a kill and a restart. A server that a test leaves running is killed when the object is
 // disposed of, or at the latest when the test runner ends.
 import { type ChildProcess, spawn } from "node:child_process"
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
@@ -12,16 +12,16 @@ import { natsBinary } from "./NatsBinary.ts"
 export interface NatsServerOptions {
   readonly auth?: { readonly user: string; readonly password: string } | { readonly token: string }
   readonly tls?: Certificates
-  /** Off to see what a client says of a broker without it. */
+  /** Turned off to test what a client reports about a broker without JetStream. */
   readonly isJetStreamOn?: boolean
-  /** Added to the configuration file as it is. */
+  /** Appended to the configuration file unchanged. */
   readonly config?: string
 }
 
 const linesKept = 10_000
 
 export class NatsServer implements AsyncDisposable {
-  /** What it wrote, over all its runs; the oldest lines go first. */
+  /** The output of all its runs. The oldest lines are dropped first. */
   readonly logs: Array<string> = []
   readonly #options: NatsServerOptions
   readonly #folder = new TemporaryFolder()
@@ -33,7 +33,7 @@ export class NatsServer implements AsyncDisposable {
     this.#options = options
   }
 
-  /** Started and listening. */
+  /** Resolves when the server is listening. */
   static async start(options: NatsServerOptions = {}): Promise<NatsServer> {
     const server = new NatsServer(options)
     try {
@@ -49,7 +49,7 @@ export class NatsServer implements AsyncDisposable {
     return "127.0.0.1"
   }
 
-  /** The same over restarts. */
+  /** Stays the same over restarts. */
   get port(): number {
     return this.#port
   }
@@ -63,7 +63,7 @@ export class NatsServer implements AsyncDisposable {
     return `nats://${this.address}`
   }
 
-  /** Ends it without any notice. */
+  /** Kills the process without any notice. */
   async kill9(): Promise<void> {
     this.#child?.kill("SIGKILL")
     await this.#exit
@@ -74,7 +74,7 @@ export class NatsServer implements AsyncDisposable {
     await this.#exit
   }
 
-  /** Starts it again, on the same port and data. */
+  /** Starts it again, with the same port and data. */
   async restart(): Promise<void> {
     await this.stop()
     await this.#launch()
@@ -140,7 +140,7 @@ export class NatsServer implements AsyncDisposable {
   }
 }
 
-/** From the file in which the server tells its ports, as soon as it is there and whole. */
+/** Reads the port from the file that the server writes, once the file is complete. */
 const listeningPort = (file: string): number | undefined => {
   try {
     const ports: unknown = JSON.parse(readFileSync(file, "utf8"))

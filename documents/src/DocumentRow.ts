@@ -1,24 +1,27 @@
-// A document as a row, which every adapter keeps alike: the value as JSON text, or no text for a tombstone. This module
-// does without Effect, because a thread that owns a database loads it.
+// A document as a row. Every adapter stores it in the same form: the value as JSON text, or null for a tombstone. This
+// module does not use Effect, because a thread that owns a database loads it.
 import type { DocumentChange, DocumentList, PresentDocument } from "./Documents.ts"
 
 export const largestDocumentBytes = 256 * 1024
 export const largestPage = 1_000
 export const tombstonesKeptMs = 7 * 24 * 60 * 60 * 1_000
 
-/** How many old tombstones a removal clears away: more than the one that it adds, so that they do not pile up. */
+/**
+ * How many old tombstones a removal clears. It is more than the one tombstone that the removal adds, so they do not
+ * pile up.
+ */
 export const tombstonesCleared = 10
 
 export interface DocumentRow {
   readonly kind: string
   readonly id: string
   readonly version: number
-  /** Null: the document was removed. */
+  /** Null if the document was removed. */
   readonly json: string | null
   readonly updated_at: number
 }
 
-/** A write as adapters carry it out. `json: null` removes. */
+/** A write as adapters execute it. `json: null` removes the document. */
 export interface WriteDocument {
   readonly kind: string
   readonly id: string
@@ -27,7 +30,7 @@ export interface WriteDocument {
   readonly updatedAt: number
 }
 
-/** The range of ids that a list walks. */
+/** The range of ids that a list reads. */
 export interface IdRange {
   readonly kind: string
   readonly inclusiveFrom: string
@@ -46,7 +49,7 @@ export const rangeOf = (kind: string, { idPrefix = "", exclusiveAfterId, limit }
   limit,
 })
 
-/** A row that `get` or a list answers: those leave tombstones out. */
+/** Converts a row that `get` or a list returned. Those never return tombstones. */
 export const presentOf = (row: DocumentRow): PresentDocument => {
   const { kind, id, version, updated_at: updatedAt, json } = row
   const value = parsed(json ?? "")
@@ -60,7 +63,7 @@ export const changeOf = (row: DocumentRow): DocumentChange => {
   return json === null ? { state: "removed", kind, id, version, updatedAt } : presentOf(row)
 }
 
-/** No JSON text stands for `undefined`. */
+/** `undefined` if the text is not JSON, because no JSON text has the value `undefined`. */
 const parsed = (json: string): unknown => {
   try {
     return JSON.parse(json)
@@ -72,7 +75,7 @@ const parsed = (json: string): unknown => {
 const kindPattern = /^[a-z][A-Za-z0-9-]{0,39}$/
 const idPattern = /^[!-~]{1,200}$/
 
-/** The text of a value, or why the document cannot be stored. */
+/** The JSON text of a value, or why the document cannot be stored. */
 export const checkDocument = (document: {
   readonly kind: string
   readonly id: string
@@ -82,16 +85,16 @@ export const checkDocument = (document: {
   const { kind, id, value, updatedAt } = document
   if (!kindPattern.test(kind)) {
     return {
-      why: `The kind of a document is a letter a-z and at most 39 of A-Z, a-z, 0-9 and -, not ${quoted(kind)}.`,
+      why: `The kind of a document must be a letter a-z and up to 39 of A-Z, a-z, 0-9 and -, not ${quoted(kind)}.`,
     }
   }
   if (!idPattern.test(id)) {
     return {
-      why: `The id of a document is 1 to 200 printable ASCII characters without spaces, not ${quoted(id)}.`,
+      why: `The id of a document must be 1 to 200 printable ASCII characters without spaces, not ${quoted(id)}.`,
     }
   }
   if (!Number.isSafeInteger(updatedAt)) {
-    return { why: `The time of a document is whole milliseconds, not ${updatedAt}.` }
+    return { why: `The time of a document must be whole milliseconds, not ${updatedAt}.` }
   }
   const json = textOf(value)
   if (json === undefined) return { why: `The value of ${kind} ${id} cannot be written as JSON.` }
@@ -99,7 +102,7 @@ export const checkDocument = (document: {
   return bytes <= largestDocumentBytes
     ? { json }
     : {
-        why: `The value of ${kind} ${id} has ${bytes} bytes as JSON; a document has at most ${largestDocumentBytes}.`,
+        why: `The value of ${kind} ${id} has ${bytes} bytes as JSON; the limit is ${largestDocumentBytes}.`,
       }
 }
 
@@ -107,7 +110,7 @@ const quoted = (text: string): string => JSON.stringify(text.slice(0, 50))
 
 const textOf = (value: unknown): string | undefined => {
   try {
-    // Of a function or of undefined there is no text, whatever the declared type says.
+    // JSON.stringify returns `undefined` for a function or for `undefined`, in spite of its declared type.
     return JSON.stringify(value) as string | undefined
   } catch {
     return undefined

@@ -1,5 +1,5 @@
-// The port over rows: values are checked and made text here, and rows are read back, once for all adapters. An adapter
-// only stores rows and finds them.
+// Implements the port on top of rows, once for all adapters: it checks values, converts them to text, and converts rows
+// back. An adapter only stores and finds rows.
 import { Effect } from "effect"
 import {
   changeOf,
@@ -15,13 +15,13 @@ import { DocumentRefused, type Documents, DocumentsError, type StoredDocument } 
 
 /** What an adapter does. Each call is one transaction. */
 export interface DocumentRows {
-  /** Answers the new row, or undefined if the expected version is not what is there. */
+  /** Returns the new row, or `undefined` if the current version is not the expected one. */
   write(asked: WriteDocument): Effect.Effect<DocumentRow | undefined, DocumentsError>
-  /** Not a tombstone. */
+  /** `undefined` for a tombstone. */
   get(kind: string, id: string): Effect.Effect<DocumentRow | undefined, DocumentsError>
-  /** By id, without tombstones. */
+  /** Sorted by id, without tombstones. */
   list(range: IdRange): Effect.Effect<ReadonlyArray<DocumentRow>, DocumentsError>
-  /** By version, with tombstones. */
+  /** Sorted by version, with tombstones. */
   changesAfter(
     kind: string,
     version: number,
@@ -38,7 +38,7 @@ export const documentsOver = (rows: DocumentRows): Documents["Service"] => ({
       return Effect.map(rows.write({ ...rest, json: checked.json }), (row): StoredDocument | undefined => {
         if (row === undefined) return undefined
         const { kind, id, version, updated_at: updatedAt } = row
-        // What the caller does with its own copy later changes nothing here.
+        // Parsed from the text, so that later changes to the caller's own object do not show here.
         return { state: "stored", kind, id, version, updatedAt, value: JSON.parse(checked.json) }
       })
     }),
@@ -56,7 +56,7 @@ export const documentsOver = (rows: DocumentRows): Documents["Service"] => ({
     bounded(limit, () => Effect.map(rows.changesAfter(kind, version, limit), (found) => found.map(changeOf))),
 })
 
-/** Asking for more than a page is a mistake of the program, not of its user. */
+/** A request for more than a page is an error of the program, not of its user. */
 const bounded = <A>(
   limit: number,
   read: () => Effect.Effect<A, DocumentsError>,
@@ -65,7 +65,7 @@ const bounded = <A>(
     Number.isInteger(limit) && limit >= 1 && limit <= largestPage
       ? read()
       : new DocumentsError({
-          message: `A page has 1 to ${largestPage} documents, not ${limit}.`,
+          message: `A page must have 1 to ${largestPage} documents, not ${limit}.`,
           isFatal: false,
         }),
   )

@@ -1,4 +1,4 @@
-// The SQLite table on a file of its own, without the threads of a store, and the query planner's word on its statements.
+// The SQLite table on a file of its own, without the threads of a store, and the query plans of its statements.
 import { Database } from "bun:sqlite"
 import { describe, expect, test } from "bun:test"
 import { mkdtempSync, rmSync } from "node:fs"
@@ -52,7 +52,7 @@ documentsSuite({
 })
 
 describe("statements of documents on SQLite", () => {
-  test("go by the index that was meant for them, and none sorts or scans", () => {
+  test("use their intended index, and none sorts or scans", () => {
     using database = new Database(":memory:")
     database.run(schema)
     const planOf = (text: string): string =>

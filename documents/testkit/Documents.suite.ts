@@ -4,19 +4,19 @@ import { Effect, type Scope } from "effect"
 import { largestDocumentBytes, largestPage, tombstonesCleared, tombstonesKeptMs } from "../src/DocumentRow.ts"
 import type { DocumentChange, DocumentList, Documents } from "../src/Documents.ts"
 
-/** Documents of one test's own, empty at first. */
+/** The documents of one test, empty at first. */
 export interface OpenedDocuments {
   readonly documents: Documents["Service"]
-  /** Puts this text in the place of a document's JSON, past the adapter. */
+  /** Overwrites the JSON text of a document, bypassing the adapter. */
   damage(kind: string, id: string, text: string): Effect.Effect<void, unknown>
-  /** Closes the documents and opens them again over the same data; absent where nothing is left to open. */
+  /** Closes the documents and opens them again on the same data. Absent if nothing is left to open. */
   readonly reopened?: Effect.Effect<Documents["Service"], unknown, Scope.Scope>
 }
 
 export interface DocumentsFixture {
   readonly name: string
   readonly fresh: Effect.Effect<OpenedDocuments, unknown, Scope.Scope>
-  /** Why there is nothing to open again, if that is so. */
+  /** Why the documents cannot be reopened, if that is so. */
   readonly reopenSkipped?: string
 }
 
@@ -63,7 +63,7 @@ type Law = (
   body: (opened: OpenedDocuments) => Effect.Effect<void, unknown, Scope.Scope>,
 ) => void
 
-/** Writes that must succeed, of the kind `thing`. */
+/** Writes of the kind `thing` that must succeed. */
 const stepsOf = (documents: Documents["Service"]) => ({
   put: (id: string, value: unknown, expectedVersion = 0, updatedAt = at) =>
     Effect.map(documents.put({ kind: "thing", id, value, expectedVersion, updatedAt }), (stored) => {
@@ -159,7 +159,7 @@ const writingLaws = (law: Law): void => {
     ({ documents }) =>
       Effect.gen(function* () {
         const { put } = stepsOf(documents)
-        // Each ä has two bytes, and the quotes are counted.
+        // Each ä takes two bytes, and the quotes count as well.
         const largest = `${"ä".repeat(largestDocumentBytes / 2 - 2)}xx`
         const stored = yield* put("a", largest)
         expect(yield* documents.get("thing", "a")).toEqual(stored)
@@ -219,7 +219,7 @@ const readingLaws = (law: Law): void => {
   )
 
   law(
-    "changes come in the order of versions, of a document only the last, and pages leave none out",
+    "changes come in the order of versions, only the last of each document, and pages skip none",
     ({ documents }) =>
       Effect.gen(function* () {
         const versions = new Map<string, number>()
@@ -247,7 +247,7 @@ const readingLaws = (law: Law): void => {
       }),
   )
 
-  law("whoever follows the changes while many write misses none", ({ documents }) =>
+  law("a reader that follows the changes while many write misses none", ({ documents }) =>
     Effect.gen(function* () {
       const ids = Array.from({ length: 40 }, (_, number) => `n-${number}`)
       const seen = new Set<string>()
@@ -282,7 +282,7 @@ const readingLaws = (law: Law): void => {
 
 const removalLaws = (law: Law): void => {
   law(
-    "a removed document is found no more, and its removal is a change under a new version",
+    "a removed document is no longer found, and its removal is a change under a new version",
     ({ documents }) =>
       Effect.gen(function* () {
         const { put, remove, ids, changes } = stepsOf(documents)

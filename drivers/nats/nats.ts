@@ -1,5 +1,5 @@
-// The part of the NATS client that Punctual uses. Whoever needs the client imports this file by its path, so that every
-// tool resolves the packages from this folder, where `npm ci` has put them when a scheme of NATS was first named.
+// The part of the NATS client that Punctual uses. Code that needs the client imports this file by its path. So every
+// tool resolves the packages from this folder, where `npm ci` puts them when a NATS URL is first configured.
 export {
   AckPolicy,
   type ConsumerConfig,

@@ -1,5 +1,5 @@
-// One run of the service, from an open port to an exit code. The port comes first, so that a busy one is
-// reported before the store is touched, and goes last, so that health and metrics answer until the end.
+// One run of the service, from an open port to an exit code. The port is opened first, so that a port that is in use is
+// reported before the store is touched. It is closed last, so that health and metrics answer until the end.
 
 import { UndeliverableMessages } from "@punctual/bus/UndeliverableMessages"
 import { Deferred, Effect, Layer, Option, type Scope } from "effect"
@@ -19,8 +19,8 @@ import type { Configuration } from "./settings/Configuration.ts"
 import { ClockWatch } from "./stores/ClockWatch.ts"
 
 /**
- * Everything below HTTP, put together by service.ts. Its error says in one sentence why it cannot start. Where several
- * nodes share a store, it brings what they say to each other, too.
+ * Everything below HTTP, assembled by service.ts. Its error says in one sentence why the service cannot start. If
+ * several nodes share a store, it includes the communication between them.
  */
 export type ServiceLayer = Layer.Layer<
   Scheduler | Engine | NamespaceDirectory | Deliverers | WallClock | TimerCommands | UndeliverableMessages,
@@ -29,21 +29,21 @@ export type ServiceLayer = Layer.Layer<
 
 export interface ServeOptions {
   readonly configuration: Configuration
-  /** Made when it is known where the service listens: other nodes are told. */
+  /** Created when the listening address is known, because other nodes are told the address. */
   readonly layer: (listening: Listening) => ServiceLayer
   /** Completes when the process is asked to stop. */
   readonly untilAsked: Effect.Effect<unknown>
-  /** `status.isWaiting`: others own what is meant for this process, for now. */
+  /** `status.isWaiting`: other processes still own the shards that are assigned to this one. */
   readonly onListening: (listening: Listening, status: EngineStatus) => Effect.Effect<void>
 }
 
-/** Calls that may be under way at once. Each holds a connection and at most one body. */
+/** The limit of concurrent calls. Each holds a connection and at most one body. */
 const callsMax = 4_096
 
-/** How long a node of several goes on to say that it stops, after its shards are handed over. */
+/** How long a node of a cluster keeps reporting that it stops, after its shards are handed over. */
 const noticedWithinMs = 1_000
 
-/** How long answers under way may take to leave once everything else has ended. */
+/** How long open responses may take to be sent after everything else has ended. */
 const closeWithinMs = 2_000
 
 export const serve = Effect.fn("serve")(function* (
@@ -57,7 +57,7 @@ export const serve = Effect.fn("serve")(function* (
     host: configuration.httpHost,
     port: configuration.httpPort,
     handle: (request) => service?.handle(request) ?? Promise.resolve(starting()),
-    onDefect: (error) => runFork(Effect.logError("A request failed for an unforeseen reason.", error)),
+    onDefect: (error) => runFork(Effect.logError("A request failed for an unexpected reason.", error)),
   })
   const services = yield* Layer.build(options.layer(listening))
   const engine = yield* Effect.provide(Engine, services)
@@ -73,7 +73,7 @@ export const serve = Effect.fn("serve")(function* (
       messages: yield* Effect.provide(UndeliverableMessages, services),
       whyNotReady: () => {
         const why = commands.whyWaiting()
-        return why === undefined ? undefined : `The message broker is away: ${why}`
+        return why === undefined ? undefined : `The message broker is unreachable: ${why}`
       },
       ...cluster,
     }),
@@ -88,14 +88,14 @@ export const serve = Effect.fn("serve")(function* (
   yield* Effect.logInfo("draining")
   opened.close()
   yield* commands.stop
-  // Where others can answer instead, whoever spreads calls over the nodes gets the time to notice, by /health/ready.
+  // If other nodes can answer instead, a load balancer gets time to notice the stop by /health/ready.
   const noticeMs = configuration.cluster === undefined ? 0 : Math.min(drainMs, noticedWithinMs)
   yield* Effect.all([engine.drain(drainMs), Effect.sleep(noticeMs)], { concurrency: 2, discard: true })
   yield* listening.close(closeWithinMs)
   yield* Effect.logInfo("stopped")
 })
 
-/** What HTTP needs to know where several nodes share the store. */
+/** What HTTP needs to know if several nodes share the store. */
 const clusterOf = (
   configuration: Configuration,
 ): Effect.Effect<Pick<HttpServiceOptions, "cluster">, never, Scheduler | Engine> =>
@@ -125,8 +125,8 @@ const clusterOf = (
   })
 
 /**
- * Completes at the first signal to stop. Later ones change nothing: a signal to a process group arrives
- * more than once, and a drain must not be cut short by that.
+ * Completes at the first signal to stop. Later signals change nothing: a signal to a process group can arrive more than
+ * once, and that must not cut a drain short.
  */
 export const untilSignal: Effect.Effect<Effect.Effect<void>, never, Scope.Scope> = Effect.gen(function* () {
   const asked = yield* Deferred.make<void>()
@@ -148,7 +148,10 @@ export const untilSignal: Effect.Effect<Effect.Effect<void>, never, Scope.Scope>
   return Deferred.await(asked)
 })
 
-/** Shards that are free are claimed at once, so a start that is announced can be used; others are other nodes' business. */
+/**
+ * Free shards are claimed at once, so the service is usable when its start is announced. Shards of other nodes are not
+ * waited for.
+ */
 const untilOwning = (engine: Engine["Service"]): Effect.Effect<void> =>
   Effect.sleep(5).pipe(
     Effect.repeat({

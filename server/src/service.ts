@@ -1,5 +1,5 @@
-// Part of the composition root: the service as its settings and the lists of adapters make it. Whatever keeps it from
-// starting is told in one line and the exit code 1.
+// Part of the composition root: builds the service from its settings and the lists of adapters. If the service cannot
+// start, it prints the reason in one line and exits with code 1.
 import { randomBytes } from "node:crypto"
 import { hostname } from "node:os"
 import { Bus } from "@punctual/bus/Bus"
@@ -27,25 +27,25 @@ import { nodeUrl } from "./settings/NodeIdentity.ts"
 import { type Adapters, settings } from "./settings/Settings.ts"
 import { ClockWatch } from "./stores/ClockWatch.ts"
 
-/** What the program's entry gives. */
+/** What the program's entry provides. */
 export interface ServiceParts {
   readonly environment: Environment
   readonly adapters: Adapters
-  /** The file stores/sqlite/worker.ts, formed in the program's entry. */
+  /** The file stores/sqlite/worker.ts. The program's entry builds this URL. */
   readonly workerUrl: URL
   readonly installDriver: InstallDriver
-  /** Ends the process at once: nothing may be acknowledged after this. */
+  /** Ends the process at once. Nothing may be acknowledged after this. */
   readonly onFatal: (message: string) => void
   readonly writeError: (message: string) => void
 }
 
-/** The ways to other nodes, where there are any. */
+/** The connections to other nodes, if there are any. */
 const peersLayer = ({ cluster }: Configuration): Layer.Layer<never> =>
   cluster === undefined ? Layer.empty : HttpPeers.layer({ secret: cluster.secret, timeoutMs: peerTimeoutMs })
 
 const peerTimeoutMs = 2_000
 
-/** A manual clock begins where it is told to, or at the real time; from then on it stands until it is moved. */
+/** A manual clock starts at the configured time or at the real time, and then stands still until it is moved. */
 const manualStartMs = ({ clock }: Configuration): number | undefined =>
   clock.kind === "manual" ? (clock.startMs ?? processStartMs) : undefined
 
@@ -57,7 +57,7 @@ const clockLayer = (configuration: Configuration): Layer.Layer<WallClock> => {
 }
 
 const clockShown = (startMs: number): string =>
-  `the clock stands at ${new Date(startMs).toISOString()}; move it by /api/v1/clock/advance`
+  `the clock is manual and stands at ${new Date(startMs).toISOString()}; move it with /api/v1/clock/advance`
 
 const deliverersLayer = ({ egress, limits }: Configuration) =>
   Layer.effect(
@@ -79,7 +79,7 @@ const deliverersLayer = ({ egress, limits }: Configuration) =>
     }),
   )
 
-/** Unlike that of any other node, and of this one's own predecessor. */
+/** Differs from the name of every other node, and of the previous process of this node. */
 const nodeName = ({ nodeName: given }: Configuration): string =>
   given ?? `${hostname()}:${process.pid}-${randomBytes(2).toString("hex")}`
 
@@ -118,7 +118,7 @@ const serviceLayer =
     const onStoreFatal = (message: string) => onFatal(`The store has failed, so the service ends: ${message}`)
     const topics = timerTopics(brokerTerms.subjects)
     const onRefused = (message: string) =>
-      onFatal(`The message broker is there and cannot be used, so the service ends: ${message}`)
+      onFatal(`The message broker answers but cannot be used, so the service ends: ${message}`)
     return TimerCommands.layer({ topic: topics.commands, limits }).pipe(
       Layer.provideMerge(engineLayer(engineOptions(configuration, listening, onFatal))),
       Layer.provideMerge(deliverersLayer(configuration)),
@@ -134,7 +134,7 @@ const serviceLayer =
     )
   }
 
-/** The service from its start until it is asked to stop. Drivers come first: what an adapter loads may need them. */
+/** Runs the service from its start until it is asked to stop. It first installs the drivers that adapters need. */
 export const serviceOf = (
   configuration: Configuration,
   parts: ServiceParts,
@@ -145,7 +145,7 @@ export const serviceOf = (
     serve({ configuration, layer: serviceLayer(configuration, parts), ...run }),
   )
 
-/** One run of the service; answers the exit code. */
+/** One run of the service. Returns the exit code. */
 export const runService = async (parts: ServiceParts): Promise<number> => {
   const read = readConfiguration(parts.environment, parts.adapters)
   if ("problems" in read) {
@@ -153,7 +153,7 @@ export const runService = async (parts: ServiceParts): Promise<number> => {
     return 1
   }
   const { configuration, warnings, effective } = read
-  // Told once the service runs: a start that fails says why in one line, and nothing else.
+  // Logged once the service runs, so that a failed start prints only its reason in one line.
   const onListening = (listening: Listening, status: EngineStatus) =>
     Effect.gen(function* () {
       for (const warning of warnings) yield* Effect.logWarning(warning)

@@ -1,5 +1,5 @@
-// Part of the composition root: the stores that commands open without a service. The
-// adapter that the URL chooses does it, or its sentence says what to use instead.
+// Part of the composition root: opens stores for commands, without a service. The adapter of the URL does this, or its
+// error says what to use instead.
 import { hostname } from "node:os"
 import { Documents } from "@punctual/documents/Documents"
 import { Context, Effect, Layer } from "effect"
@@ -22,13 +22,13 @@ import { type Environment, readStore } from "./settings/Configuration.ts"
 export interface StoreKeepingOptions {
   readonly environment: Environment
   readonly stores: ReadonlyArray<StoreAdapter>
-  /** The file stores/sqlite/worker.ts, formed in the program's entry. */
+  /** The file stores/sqlite/worker.ts. The program's entry builds this URL. */
   readonly workerUrl: URL
   readonly installDriver: InstallDriver
 }
 
 export const storeKeeping = (options: StoreKeepingOptions) => {
-  /** The store that the flag names, or the settings. A command needs nothing else of a service's settings. */
+  /** The store from the flag or from the settings. A command needs no other settings of the service. */
   const storeOf = (storeUrl: string | undefined) =>
     Effect.gen(function* () {
       const read = readStore(options.environment, options.stores, storeUrl)
@@ -111,6 +111,6 @@ const offlineTarget = (
   node: `${command}:${hostname()}:${process.pid}`,
 })
 
-/** What the adapter can do, or a failure that says what to use instead. */
+/** The ability of the adapter, or a failure that says what to use instead. */
 const able = <A>(ability: Ability<A>): Effect.Effect<A, AdapterFailure> =>
   "can" in ability ? Effect.succeed(ability.can) : Effect.fail({ message: ability.instead })

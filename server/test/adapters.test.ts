@@ -209,7 +209,7 @@ describe("a store that only its adapter knows", () => {
     const ofTrain = { TIMER_STORE_URL: "toy:train" }
     const { parts } = programWith(new ToyBox(), { ...ofTrain, ...secret })
     expect(readConfiguration(parts.environment, parts.adapters)).toEqual({
-      problems: [expect.stringMatching(/that of this one is toy: set TIMER_STORE_URL to postgres:\/\//)],
+      problems: [expect.stringMatching(/this store is toy: set TIMER_STORE_URL to postgres:\/\//)],
     })
     const adapters = { ...parts.adapters, stores: [sharedToy(new ToyBox())] }
     expect(configurationOf({ ...parts, adapters }).configuration.cluster).toMatchObject({

@@ -1,17 +1,17 @@
-// The bus inside one process: messages go from those who publish to the groups that subscribe in the same process, such
-// as the packages of one program. It keeps the laws of the port, but messages are in memory, and are lost if the
-// process ends. So `publish` resolves only when every group has handled every envelope, or it is stored as undeliverable.
-// Until then the publisher (an outbox or a timer) keeps its own record of the message.
+// The bus inside one process. It carries messages between parts of the same program. It keeps the laws of the port, but
+// it holds messages in memory and loses them when the process ends. So `publish` resolves only when every group has
+// handled every envelope, or the envelope is stored as undeliverable. Until then the publisher (an outbox or a timer)
+// keeps its own record of the message.
 //
-// How long that may take: `publishWithinMs` is the time that one message may need by the laws, every delivery
-// with the whole of a handler's time, and every delay between them. A message that waits longer, behind others
-// of its key or for a handler that cannot work, stays on the bus. Then `publish` fails with an error that is
-// not permanent. If the same envelope is published again, that call waits for the first message. A handler must not publish to
-// the key that it is handling: it would wait for itself until its time is over.
+// `publishWithinMs` is the longest time that the laws allow for one message: every delivery with the full time of a
+// handler, and every delay between them. A message can take longer if it waits behind others of its key, or for an
+// unavailable handler. It then stays on the bus, and `publish` fails with an error that is not permanent. If the same
+// envelope is published again, that call waits for the first message. A handler must not publish to the key that it is
+// handling, because it would wait for itself until its time is over.
 //
-// Everything is bounded: messages that are not handled, the ids that repeats are told by, and undeliverable messages.
+// Everything is bounded: unhandled messages, the ids by which repeats are recognised, and undeliverable messages.
 //
-// Each of its abilities can be turned off, so that the suite also tests a bus whose broker lacks the ability.
+// Each ability can be turned off, so that the suite also tests a bus whose broker lacks the ability.
 import { Clock, Context, Effect, Layer, type Scope } from "effect"
 import { Bus, type BusAbilities, BusError, PublishError, type Subscription } from "../Bus.ts"
 import { encodeEnvelope, type OutgoingEnvelope } from "../Envelope.ts"
@@ -29,7 +29,7 @@ export interface LocalBusOptions {
   readonly intake: IntakeOptions
   /** Messages that are not handled yet. */
   readonly unhandledAtMost: number
-  /** How long repeats are told by their id, and by how many ids. */
+  /** How long, and for how many ids, the bus recognises repeats. */
   readonly repeatsWithinMs: number
   readonly idsAtMost: number
   readonly undeliverableAtMost: number
@@ -67,7 +67,9 @@ const makeLocalBus = Effect.fnUntraced(function* (routing: RoutingTable, options
   })
   const publishWithinMs = longestHandlingMs(options.intake)
 
-  /** The message of the envelope: a new one, or the one that the envelope repeats, if that is not handled yet. */
+  /**
+   * Posts the envelope. If the envelope repeats a message that is not handled yet, this returns that message instead.
+   */
   const postOnce = (envelope: OutgoingEnvelope, topic: string, nowMs: number) => {
     const { id, tenantId: tenant } = envelope
     const earlier = abilities.dropsRepeats ? exchange.find(id) : undefined
@@ -109,7 +111,7 @@ const makeLocalBus = Effect.fnUntraced(function* (routing: RoutingTable, options
           if (delayMs === 0) Effect.runSync(giveBack)
           else runFork(Effect.forkScoped(Effect.andThen(Effect.sleep(delayMs), giveBack)))
         },
-        // Nobody waits: what is held stays until it is answered.
+        // The local bus has no time limit for an answer, so a held message simply stays.
         keepWaiting: () => {},
         setAside: (tenant, facts) =>
           abilities.listsUndeliverable
@@ -124,8 +126,8 @@ const makeLocalBus = Effect.fnUntraced(function* (routing: RoutingTable, options
     const group = exchange.groupOf(subscription)
     if (group instanceof BusError) return yield* group
     const mailbox = new Mailbox()
-    // Finalizers run from the last to the first: nothing new comes, the intake closes, and what is left is
-    // for others.
+    // Finalizers run from the last to the first: the mailbox closes, then the intake closes, then the other members get
+    // what is left.
     yield* Effect.addFinalizer(() => Effect.sync(() => exchange.leave(group, mailbox)))
     const intake = yield* makeIntake(subscription, options.intake, abilities)
     yield* Effect.addFinalizer(() =>
@@ -169,7 +171,10 @@ const keptIn = (
     return aside.list(tenant, { after: Number(cursor ?? 0), limit: atMost })
   }),
   find: (tenant, id) => Effect.sync(() => aside.find(tenant, id)?.message),
-  /** It is posted without an id, so that it is not taken for a repeat. The call does not wait until it is handled. */
+  /**
+   * The message is posted without an id, so that it does not count as a repeat. The call does not wait for its
+   * handling.
+   */
   replay: Effect.fnUntraced(function* (tenant, id) {
     const found = aside.find(tenant, id)
     if (found === undefined) return "notFound"
@@ -185,11 +190,11 @@ const keptIn = (
   oldestAt: Effect.sync(() => aside.oldestAt),
 })
 
-const wrongCursor = "must be one that an earlier page answered"
+const wrongCursor = "must be the cursor of an earlier page"
 
 const refused = Effect.fail(
   new BusError({
-    message: "This bus cannot list undeliverable messages: its log names each of them.",
+    message: "This bus cannot list undeliverable messages. See the log, which names each of them.",
     isPermanent: true,
   }),
 )
@@ -202,7 +207,7 @@ const unlisted: UndeliverableMessages["Service"] = {
   oldestAt: Effect.undefined,
 }
 
-/** The envelopes with their topics, if all have one. */
+/** Adds the topic to each envelope. Fails if one of them has no topic. */
 const routedBy = (
   routing: RoutingTable,
   envelopes: ReadonlyArray<OutgoingEnvelope>,
@@ -214,7 +219,7 @@ const routedBy = (
       : Effect.succeed({ envelope, topic })
   })
 
-/** Before anything is taken: all of the envelopes or none. */
+/** Checks before anything is posted, so that either all envelopes are posted or none. */
 const refusalOf = (
   envelopes: ReadonlyArray<OutgoingEnvelope>,
   exchange: LocalExchange,
@@ -226,7 +231,7 @@ const refusalOf = (
   }
   const unheard = envelopes.find(({ type }) => !exchange.isHeard(type))
   if (unheard === undefined) return undefined
-  const message = `nobody in this process subscribes to ${unheard.type}`
+  const message = `no group in this process subscribes to ${unheard.type}`
   return new PublishError({ message, isPermanent: false })
 }
 
@@ -236,7 +241,7 @@ const longestHandlingMs = ({ retryDelaysMs, ackWaitMs }: IntakeOptions): number 
 const absent = (group: string): string => `the group ${group} has no member in this process`
 
 const full = (unhandledAtMost: number): string =>
-  `the local bus takes at most ${unhandledAtMost} messages that are not handled: publish fewer, or later`
+  `the local bus holds at most ${unhandledAtMost} unhandled messages: publish fewer, or try again later`
 
 const notHandled = (withinMs: number): PublishError =>
   new PublishError({

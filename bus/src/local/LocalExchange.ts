@@ -1,6 +1,6 @@
-// The messages of a local bus that are not handled yet, and the groups that are to handle them. Every group with a member
-// gets a copy of each message of its topic, as every consumer of a broker does; a message is handled when all copies are.
-// What a member had not handled when it left goes to another of its group, or waits for one.
+// The unhandled messages of a local bus, and the groups that handle them. Every group that has a member gets a copy of
+// each message of its topic. A message is handled when all its copies are. When a member leaves, its unhandled copies
+// go to another member of the group, or wait for one.
 import { Latch } from "effect"
 import { BusError, type Subscription, whyNotGroup } from "../Bus.ts"
 import { LocalGroup } from "./LocalGroup.ts"
@@ -18,7 +18,7 @@ export class LocalExchange {
     return this.#unhandled.size
   }
 
-  /** Of one group. */
+  /** How many messages the group has not handled yet. */
   lagOf(group: string): number {
     return this.#groups.get(group)?.unhandled ?? 0
   }
@@ -43,7 +43,7 @@ export class LocalExchange {
     this.#arrivals.push(listener)
   }
 
-  /** To every group of the topic that has a member, or to one of them alone. */
+  /** Posts to every group of the topic that has a member, or only to `onlyGroup`. */
   post(sent: Sent, id: string | undefined, onlyGroup?: string): Posted {
     const groups = [...this.#groups.values()].filter(
       ({ name, topic, isOpen }) =>
@@ -77,7 +77,10 @@ export class LocalExchange {
     posted.handled.openUnsafe()
   }
 
-  /** The group of the subscription, made if it is new; or why the subscription contradicts it. */
+  /**
+   * Returns the group of the subscription, and creates it if it is new. Returns an error if the subscription
+   * contradicts the group.
+   */
   groupOf({ group: name, topic, types }: Subscription): LocalGroup | BusError {
     const unfit = whyNotGroup(name)
     if (unfit !== undefined) return new BusError({ message: unfit })
@@ -87,9 +90,14 @@ export class LocalExchange {
       this.#groups.set(name, group)
       return group
     }
-    if (known.topic !== topic) return contradiction(name, `is of the topic ${known.topic}, not ${topic}`)
+    if (known.topic !== topic) return contradiction(name, `belongs to the topic ${known.topic}, not ${topic}`)
     const isSame = known.types.size === types.size && [...types].every((type) => known.types.has(type))
-    return isSame ? known : contradiction(name, `takes ${[...known.types].join(", ")}, all its members do`)
+    return isSame
+      ? known
+      : contradiction(
+          name,
+          `takes ${[...known.types].join(", ")}, and all its members must take the same types`,
+        )
   }
 
   join(group: LocalGroup, mailbox: Mailbox): void {

@@ -1,5 +1,5 @@
-// The members of one group of the local bus, and the copies that wait for one of them. Messages of one key go to the
-// same member as long as the members stay the same, so that the key's order holds; keys are spread over the members.
+// The members of one group of the local bus, and the copies that wait for a member. While the members stay the same,
+// messages of one key go to the same member, so that the key keeps its order. The keys are spread over the members.
 import type { Copy, Mailbox } from "./Mailbox.ts"
 
 export class LocalGroup {
@@ -21,12 +21,12 @@ export class LocalGroup {
     return this.#open.length > 0
   }
 
-  /** Neither anybody to handle a message, nor a message to be handled. */
+  /** The group has no members and no unhandled messages. */
   get isOver(): boolean {
     return this.#members.size === 0 && this.unhandled === 0
   }
 
-  /** To the member it came from, while that is there. */
+  /** Gives the copy to the member it came from while that member exists, otherwise to the member of its key. */
   put(copy: Copy, from?: Mailbox): void {
     const taker = from?.isThere === true ? from : this.#takerOf(copy)
     if (taker === undefined) this.#unclaimed.push(copy)
@@ -50,7 +50,7 @@ export class LocalGroup {
     return [...this.#members].filter(({ isOpen }) => isOpen)
   }
 
-  /** In the order of publishing: what was handed back comes after what had not been taken, but is older. */
+  /** Works in the order of publishing. Copies that were given back are at the end of the list, but they are older. */
   #settleUnclaimed(): void {
     const copies = this.#unclaimed.toSorted((a, b) => a.posted.sequence - b.posted.sequence)
     this.#unclaimed = []
@@ -63,7 +63,7 @@ export class LocalGroup {
   }
 }
 
-/** Any that spreads: it decides nothing but who does the work. */
+/** Any hash that spreads the keys is good enough: it only decides which member does the work. */
 const hashOf = (text: string): number => {
   let hash = 0
   for (let at = 0; at < text.length; at++) hash = (Math.imul(hash, 31) + text.charCodeAt(at)) >>> 0

@@ -1,5 +1,6 @@
-// The undeliverable messages of a bus that lives in one process: kept in memory, and gone with it. They are bounded, by
-// tenant and in all, because nobody may ever look at them: the oldest make room, and that is logged.
+// The undeliverable messages of a local bus. They are in memory and are lost when the process ends. Their number is
+// bounded, by tenant and in total, because maybe nobody ever looks at them. The bus drops the oldest to make room, and
+// logs that.
 import { Effect, Result } from "effect"
 import { BusError } from "../Bus.ts"
 import { decodeUndeliverable, encodeUndeliverable, type UndeliverableFacts } from "../Undeliverable.ts"
@@ -13,7 +14,7 @@ export interface LocalUndeliverableOptions {
 /** A message as it was sent. */
 export interface Sent {
   readonly bytes: Uint8Array
-  /** To whom. */
+  /** The tenant that the message was sent to. */
   readonly tenant: string
   readonly topic: string
   /** Messages of one key stay in order. */
@@ -28,7 +29,7 @@ interface Kept {
 
 export class LocalUndeliverable {
   readonly #options: LocalUndeliverableOptions
-  /** Oldest first, by id; and the same by tenant. */
+  /** All messages by id, oldest first; and the same for each tenant. */
   readonly #all = new Map<string, Kept>()
   readonly #byTenant = new Map<string, Map<string, Kept>>()
   #lastSequence = 0
@@ -45,7 +46,7 @@ export class LocalUndeliverable {
   readonly keep = Effect.fnUntraced(
     { self: this },
     function* (tenant: string, facts: UndeliverableFacts, sent: Sent, storedAt: number) {
-      // Through the same bytes as on a broker, so that what they cannot say is missing here, too.
+      // The record is encoded and decoded as on a broker, so that it contains the same fields here.
       const opened = decodeUndeliverable(encodeUndeliverable(facts, sent.bytes))
       if (Result.isFailure(opened)) return yield* new BusError({ message: opened.failure })
       const sequence = ++this.#lastSequence
@@ -74,7 +75,7 @@ export class LocalUndeliverable {
     return this.#byTenant.get(tenant)?.get(id)
   }
 
-  /** Whether there was such a message. */
+  /** Returns whether there was such a message. */
   remove(tenant: string, id: string): boolean {
     const ofTenant = this.#byTenant.get(tenant)
     if (ofTenant?.delete(id) !== true) return false
@@ -82,7 +83,7 @@ export class LocalUndeliverable {
     return this.#all.delete(id)
   }
 
-  /** Answers the one that had to go. */
+  /** Returns the message that was dropped to make room. */
   #add(kept: Kept): UndeliverableMessage | undefined {
     const { id, tenant } = kept.message
     const ofTenant = this.#byTenant.get(tenant) ?? new Map<string, Kept>()

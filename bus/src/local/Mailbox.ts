@@ -1,4 +1,4 @@
-// What waits for one member of a group of the local bus until its intake has room, in order.
+// The queue of one member of a group of the local bus. Messages wait here, in order, for room in the member's intake.
 import { Effect, Latch } from "effect"
 import type { Incoming } from "../Incoming.ts"
 import type { Intake } from "../Intake.ts"
@@ -8,7 +8,7 @@ import type { Sent } from "./LocalUndeliverable.ts"
 export interface Posted extends Sent {
   /** In the order of publishing. */
   readonly sequence: number
-  /** Repeats are dropped by it; a message that is replayed has none. */
+  /** The bus drops repeats by this id. A replayed message has none. */
   readonly id: string | undefined
   /** Groups that have not handled it yet. */
   openCopies: number
@@ -24,9 +24,9 @@ export interface Copy {
 }
 
 export class Mailbox {
-  /** False as soon as its subscription begins to close: nothing new is sent here. */
+  /** False as soon as the subscription begins to close. Then nothing new is sent here. */
   isOpen = true
-  /** False when its subscription has closed: what comes back is for others. */
+  /** False when the subscription has closed. Then messages that come back go to other members. */
   isThere = true
   #queued: Array<Copy> = []
   readonly #hasMail = Latch.makeUnsafe(false)
@@ -36,20 +36,20 @@ export class Mailbox {
     this.#hasMail.openUnsafe()
   }
 
-  /** Takes all that is left. */
+  /** Removes and returns all that is left. */
   empty(): ReadonlyArray<Copy> {
     const left = this.#queued
     this.#queued = []
     return left
   }
 
-  /** For ever: hands on as much as there is room for. */
+  /** Never ends. Passes on as many messages as the intake has room for. */
   feed(intake: Intake, toIncoming: (copy: Copy) => Incoming): Effect.Effect<never> {
     const self = this
     return Effect.gen(function* () {
       for (;;) {
         yield* self.#hasMail.await
-        // In a turn of its own, not inside whoever published.
+        // Runs in a turn of its own, not in the call that published.
         yield* Effect.yieldNow
         yield* intake.awaitRoom(1)
         while (intake.room() > 0) {

@@ -1,7 +1,7 @@
-// The ids that were published lately: by them a repeat is told from a message. Time is monotonic, so that a
-// clock that is set does not bring repeats back; the memory is bounded, and forgets the oldest first.
+// The ids that were published recently, by which the bus recognises repeats. The time is monotonic, so a change of the
+// system clock does not matter. The memory is bounded and drops the oldest ids first.
 export class RecentIds {
-  /** When each was published, oldest first. */
+  /** The publishing time of each id, oldest first. */
   readonly #publishedAtMs = new Map<string, number>()
   readonly #windowMs: number
   readonly #atMost: number

@@ -1,8 +1,8 @@
-// What went wrong between us and the broker, in a sentence that says where and what to do. The server is named
-// by its address only: credentials never reach a message.
+// Describes a failure between this client and the broker: where it happened and what to do. The text names the server
+// by its address only, so that it never contains credentials.
 import { errors, JetStreamApiError } from "../../../drivers/nats/nats.ts"
 
-/** Codes of the broker's own answers that mean something to us. */
+/** The error codes of the broker that this adapter handles. */
 export const apiCodes = {
   consumerNotFound: 10014,
   noMessageFound: 10037,
@@ -18,11 +18,11 @@ export const apiCodes = {
 export const apiCodeOf = (error: unknown): number | undefined =>
   error instanceof JetStreamApiError ? error.code : undefined
 
-/** No use to try again: who asks is not let in. */
+/** A retry cannot help, because the broker refuses these credentials. */
 const isAuthorizationFailure = (error: unknown): boolean =>
   chainOf(error).some((cause) => cause instanceof errors.AuthorizationError)
 
-/** No use to try again before someone has changed the settings, here or at the broker. */
+/** A retry cannot help before someone changes the settings, here or at the broker. */
 export const isLasting = (error: unknown): boolean => {
   const chain = chainOf(error)
   const [first] = chain
@@ -50,13 +50,13 @@ export const failureText = (error: unknown): string => {
   if (first === undefined) return "the connection ended"
   const tlsCode = codeOf(first)
   if (tlsCode === "ERR_TLS_CERT_ALTNAME_INVALID") {
-    return `its certificate is for another host (${first.message}); connect by a name that it bears`
+    return `its certificate is for another host (${first.message}); connect with a name that the certificate contains`
   }
   if (isCertificateFailure(first)) {
-    return `its certificate cannot be trusted (${first.message}); name the file of the authority that signed it`
+    return `its certificate cannot be trusted (${first.message}); configure the file of the authority that signed it`
   }
   if (lacksTls(first)) {
-    return "it offers no encryption (TLS), which the settings demand"
+    return "it offers no encryption (TLS), which the settings require"
   }
   return first.message
 }

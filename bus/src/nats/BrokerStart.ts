@@ -1,6 +1,6 @@
-// Whether the broker has answered since the bus was opened. A broker that is away at the start is waited for, as long as
-// that takes, so that a program can start before its broker does. If only a change of settings can help,
-// such as with a stream that contradicts the contract or with refused credentials, it does not wait, and fails.
+// Waits for the broker after the bus was opened. If the broker is unreachable at the start, the bus waits for it
+// without a limit, so that a program can start before its broker. The bus does not wait, and fails, if only a change of
+// settings can help. Examples are a stream that contradicts the contract, and refused credentials.
 import { Effect, Exit, Latch, Scope } from "effect"
 import { BusError } from "../Bus.ts"
 
@@ -8,18 +8,18 @@ const firstPauseMs = 500
 const longestPauseMs = 5_000
 
 export interface BrokerStartOptions<Begun> {
-  /** One try to begin; `isFirst`: the program that starts waits for it. */
+  /** One try to start. `isFirst`: the starting program waits for this try. */
   begin(isFirst: boolean): Effect.Effect<Begun, BusError, Scope.Scope>
-  /** Present: the broker is waited for. Called if the broker, once it is there, cannot be used. */
+  /** Present if the bus waits for the broker. Called if the broker answers but cannot be used. */
   readonly onRefused: ((message: string) => void) | undefined
 }
 
 export class BrokerStart<Begun> {
   readonly #began = Latch.makeUnsafe(false)
   #begun: Begun | undefined
-  #why = "The broker was not asked yet."
+  #why = "The bus has not tried to reach the broker yet."
 
-  /** Fails if there is nothing to wait for. Tries go on until the scope closes. */
+  /** Fails if waiting cannot help. Otherwise it tries until the scope closes. */
   static readonly make = Effect.fnUntraced(function* <Begun>({
     begin,
     onRefused,
@@ -32,7 +32,7 @@ export class BrokerStart<Begun> {
     return start
   })
 
-  /** Nothing until the broker has answered. */
+  /** `undefined` until the broker has answered. */
   get begun(): Begun | undefined {
     return this.#begun
   }
@@ -45,7 +45,7 @@ export class BrokerStart<Begun> {
     return Effect.andThen(this.#began.await, this.orWhyNot)
   }
 
-  /** What there is, or a failure that says why there is nothing yet. */
+  /** Returns what has started, or fails with the reason why nothing has started yet. */
   get orWhyNot(): Effect.Effect<Begun, BusError> {
     return Effect.suspend(() =>
       this.#begun === undefined
@@ -66,11 +66,11 @@ export class BrokerStart<Begun> {
         if (failure === undefined) break
         if (failure.isPermanent === true) return onRefused(failure.message)
       }
-      yield* Effect.logInfo("the broker is there: messages come and go from here on")
+      yield* Effect.logInfo("the broker is reachable: messages are sent and received from now on")
     })
   }
 
-  /** Answers why it failed. What a failed try opened is closed at once. */
+  /** Returns the error if the try failed. Everything that a failed try opened is closed at once. */
   #try(
     begin: Effect.Effect<Begun, BusError, Scope.Scope>,
   ): Effect.Effect<BusError | undefined, never, Scope.Scope> {
@@ -88,7 +88,7 @@ export class BrokerStart<Begun> {
       const isNews = message !== self.#why
       self.#why = message
       if (isNews && tried.failure.isPermanent !== true) {
-        yield* Effect.logWarning(`no messages come or go until the broker is there: ${message}`)
+        yield* Effect.logWarning(`no messages are sent or received until the broker is reachable: ${message}`)
       }
       return tried.failure
     })

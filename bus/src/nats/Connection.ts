@@ -1,6 +1,6 @@
-// One connection to the broker, kept for as long as its scope lives. The client library reconnects by itself; we
-// bound what it does, say in the log when the connection is lost and regained, and tell those who have something
-// on its way: what they sent before is of unknown fate, and what they ask of the broker is void.
+// One connection to the broker, open as long as its scope. The client library reconnects by itself. This class bounds
+// the reconnects, logs when the connection is lost and restored, and informs its listeners. A message that was sent
+// before a loss may or may not have arrived, and open requests to the broker are void.
 import { readFileSync } from "node:fs"
 import { Effect, Latch, type Scope } from "effect"
 import {
@@ -19,18 +19,18 @@ export interface ConnectionSettings {
   /** Each `host:port`. */
   readonly servers: ReadonlyArray<string>
   readonly auth?: { readonly user: string; readonly password: string } | { readonly token: string }
-  /** Present: encryption is demanded. */
+  /** Present if the connection must be encrypted. */
   readonly tls?: { readonly caFile?: string }
-  /** What the broker calls this client. */
+  /** The name of this client at the broker. */
   readonly clientName: string
-  /** How long a start tries to get through, in all. */
+  /** The time limit for connecting at the start, over all tries. */
   readonly connectTimeoutMs: number
 }
 
 export interface ConnectionListener {
   onLost(): void
   onRegained(): void
-  /** The broker did not take what was published to the subject. */
+  /** The broker refused a publish to this subject. */
   onForbidden(subject: string, message: string): void
 }
 
@@ -61,7 +61,7 @@ export class Connection {
     this.#log = log
   }
 
-  /** Fails if the broker cannot be reached, lets us not in, or has no JetStream. */
+  /** Fails if the broker is unreachable, refuses the credentials, or has no JetStream. */
   static readonly open = Effect.fn("Connection.open")(function* (
     settings: ConnectionSettings,
   ): Effect.fn.Return<Connection, BusError, Scope.Scope> {
@@ -70,7 +70,7 @@ export class Connection {
     return connection
   })
 
-  /** The client's own events are followed from here on. */
+  /** Makes a connection that follows the client's events from now on. */
   static watching(
     client: NatsConnection,
     manager: JetStreamManager,
@@ -91,23 +91,23 @@ export class Connection {
     return this.#connected.await
   }
 
-  /** What one message may weigh, headers included. */
+  /** The largest size of one message, with its headers. */
   get maxPayloadBytes(): number {
     return this.client.info?.max_payload ?? defaultMaxPayloadBytes
   }
 
-  /** Until the function that is answered is called. */
+  /** Adds a listener, and returns the function that removes it. */
   listen(listener: ConnectionListener): () => void {
     this.#listeners.add(listener)
     return () => void this.#listeners.delete(listener)
   }
 
-  /** Asks the broker something; bounded by the client's own time-out, whatever becomes of the connection. */
+  /** Sends a request to the broker. The client's own timeout bounds the wait, even if the connection is lost. */
   ask<A>(what: string, question: (manager: JetStreamManager) => Promise<A>): Effect.Effect<A, BusError> {
     return Effect.mapError(this.attempt(question), (error) => this.refused(what, error))
   }
 
-  /** The same, for those who look at what went wrong. */
+  /** Like `ask`, for callers that inspect the original error. */
   attempt<A>(question: (manager: JetStreamManager) => Promise<A>): Effect.Effect<A, unknown> {
     return Effect.tryPromise({ try: () => question(this.manager), catch: (error) => error })
   }
@@ -119,7 +119,7 @@ export class Connection {
     })
   }
 
-  /** What was said last, acknowledgements above all, still goes out if the broker listens. */
+  /** Draining still sends the last answers, above all acknowledgements, if the broker is connected. */
   get #close(): Effect.Effect<void> {
     const drain = Effect.promise(() => this.client.drain().catch(() => {}))
     const close = Effect.promise(() => this.client.close().catch(() => {}))
@@ -139,7 +139,7 @@ export class Connection {
     else if (status.type === "disconnect" && this.#isConnected) {
       this.#isConnected = false
       this.#connected.closeUnsafe()
-      this.#log(Effect.logWarning(`the connection to NATS at ${status.server} is lost; trying again`))
+      this.#log(Effect.logWarning(`the connection to NATS at ${status.server} is lost; reconnecting`))
       for (const listener of this.#listeners) listener.onLost()
     } else if (status.type === "reconnect") {
       pauses.reset()
@@ -160,7 +160,7 @@ export class Connection {
 
 const defaultMaxPayloadBytes = 1_048_576
 
-/** Between attempts to reconnect; each is longer than the one before, up to a bound. */
+/** The pauses between attempts to reconnect. Each is longer than the one before, up to a limit. */
 class Pauses {
   #pauseMs = firstPauseMs
 
@@ -226,13 +226,13 @@ const optionsOf = (
     try: () => ({
       servers: [...servers],
       name: clientName,
-      // Of one dial. Every server gets two within the whole time.
+      // The timeout of one dial, so that every server gets two dials within the whole time.
       timeout: Math.max(100, Math.ceil(connectTimeoutMs / (2 * servers.length))),
       pingInterval: pingIntervalMs,
       maxPingOut: 2,
       maxReconnectAttempts: -1,
       reconnectDelayHandler: () => pauses.pauseMs,
-      // Someone may correct the credentials at the broker while we wait; giving up would end the service's bus.
+      // Someone may correct the credentials at the broker while we wait. Giving up would end the service's bus.
       ignoreAuthErrorAbort: true,
       noAsyncTraces: true,
       ...(auth === undefined
@@ -246,7 +246,7 @@ const optionsOf = (
     }),
     catch: (error) =>
       new BusError({
-        message: `The file of the authority for NATS cannot be read: ${error instanceof Error ? error.message : String(error)}.`,
+        message: `The CA file for NATS cannot be read: ${error instanceof Error ? error.message : String(error)}.`,
         isPermanent: true,
       }),
   })

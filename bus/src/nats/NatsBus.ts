@@ -1,6 +1,5 @@
-// The bus over NATS JetStream. One stream holds the messages of all tenants, one durable consumer is shared by all
-// members of a group, and undeliverable messages are messages of the same stream. What the broker calls things stays in
-// this folder.
+// The bus on NATS JetStream. One stream holds the messages of all tenants. All members of a group share one durable
+// consumer. Undeliverable messages are messages of the same stream. The broker's terms stay in this folder.
 import { Context, Effect, Layer, type Scope } from "effect"
 import { type ConsumerInfo, MsgHdrsImpl } from "../../../drivers/nats/nats.ts"
 import {
@@ -30,20 +29,23 @@ export interface NatsOptions extends ConnectionSettings, Omit<StreamOptions, "su
   readonly routing: RoutingTable
   /** The first part of every subject. */
   readonly prefix: string
-  /** The header that names what a message is about. */
+  /** The header with the aggregate id of the message. */
   readonly aggregateHeader: string
   readonly intake: IntakeOptions
   /** How long a publish waits for the connection and for the broker's answer. */
   readonly publishTimeoutMs: number
-  /** Present: a broker that is away at the start is waited for. Called if it cannot be used once it is there. */
+  /**
+   * Present if the bus waits for a broker that is unreachable at the start. Called if the broker then answers but
+   * cannot be used.
+   */
   readonly onRefused?: (message: string) => void
 }
 
 const sampleWithinMs = 2_000
-/** How long an opening that can wait looks for the broker before it goes on without. */
+/** How long an opening that is allowed to wait looks for the broker before it continues without it. */
 const lookForMs = 2_000
 
-/** What there is once the broker has answered. */
+/** The parts that exist once the broker has answered. */
 interface Begun {
   readonly connection: Connection
   readonly publisher: NatsPublisher
@@ -224,16 +226,17 @@ const outgoingOf = (
     const message =
       routing.topicOf(type) === undefined
         ? unrouted(type)
-        : `${JSON.stringify(tenantId)} is no tenant: a message for it has no address.`
+        : `${JSON.stringify(tenantId)} is not a valid tenant, so there is no subject for its messages.`
     return new PublishError({ message, isPermanent: true })
   }
   if (lineBreak.test(`${id}${aggregateId}${correlationId}`)) {
     return new PublishError({
-      message: "A message's ids have a line break, which would begin another header.",
+      message: "An id of the message contains a line break, which a header cannot hold.",
       isPermanent: true,
     })
   }
-  // Not set one by one: the client would search and copy for each, and that is an eighth of all a publish costs.
+  // Built from a record: setting headers one by one makes the client search and copy each time, an eighth of a
+  // publish's cost.
   const head = MsgHdrsImpl.fromRecord({
     "Nats-Msg-Id": [id],
     tenantId: [tenantId],
@@ -247,7 +250,7 @@ const lineBreak = /[\r\n]/
 
 const noteEveryMs = 30_000
 
-/** For ever; what cannot be asked now is asked the next time. */
+/** Never ends. If a request fails, the next round asks again. */
 const keepNoting = (
   connection: Connection,
   stream: string,
@@ -261,7 +264,7 @@ const keepNoting = (
     Effect.forever,
   )
 
-/** While the broker cannot be asked, all is as it told last. */
+/** While the broker is unreachable, the sample contains the last known values. */
 const sampled = (
   connection: Connection | undefined,
   stream: string,
@@ -272,7 +275,7 @@ const sampled = (
   if (connection === undefined) return Effect.succeed({ isConnected: false, lag: 0 })
   const ask = Effect.map(consumerInfo(connection, stream, group), (info) => {
     if (info !== undefined) floor?.note(info)
-    // What no delivery was made of yet, and what was delivered and not answered.
+    // Messages not delivered yet, plus messages delivered and not answered.
     lags.set(group, info === undefined ? 0 : info.num_pending + info.num_ack_pending)
   })
   return Effect.suspend(() =>
@@ -280,7 +283,7 @@ const sampled = (
   ).pipe(Effect.map(() => ({ isConnected: connection.isConnected, lag: lags.get(group) ?? 0 })))
 }
 
-/** Nothing if there is no consumer. */
+/** `undefined` if there is no consumer. */
 const consumerInfo = (
   connection: Connection,
   stream: string,

@@ -1,5 +1,5 @@
-// One delivery as the broker makes it: what its reply address tells of the message, and the words by which it is
-// answered. They go out at once and are not confirmed: one that is lost means another delivery.
+// One delivery from the broker: the facts in its reply address, and the answers to the broker. Answers are sent at once
+// and are not confirmed. If an answer is lost, the broker delivers the message again.
 
 import type { Effect } from "effect"
 import type { Msg } from "../../../drivers/nats/nats.ts"
@@ -9,7 +9,7 @@ import type { UndeliverableFacts } from "../Undeliverable.ts"
 import { onlyGroupHeader } from "./NatsUndeliverable.ts"
 import type { Subjects } from "./Subjects.ts"
 
-/** Where a message stands in the stream; the time tells it from one of a stream that was made anew. */
+/** The position of a message in the stream. The time distinguishes it from a message of a recreated stream. */
 export interface StreamPlace {
   readonly sequence: string
   readonly storedAtNanos: string
@@ -22,11 +22,11 @@ export interface AsideMessage {
   readonly place: StreamPlace
 }
 
-/** What a delivery needs of those who made it. */
+/** What a delivery needs from its subscription. */
 export interface DeliveryContext {
   readonly subjects: Subjects
   setAside(setAside: AsideMessage): Effect.Effect<void, BusError>
-  /** Says that a message shall come again at once, when the time for that has come. */
+  /** Calls `say`, which gives a message back to the broker, as soon as that is safe. */
   handBack(say: () => void): void
 }
 
@@ -51,7 +51,7 @@ export class NatsIncoming implements Incoming {
     this.#context = context
   }
 
-  /** Nothing if it is no delivery of a stream's message. */
+  /** `undefined` if the message is not a delivery from a stream. */
   static of(message: Msg, context: DeliveryContext): NatsIncoming | undefined {
     const info = parseReply(message.reply ?? "")
     return info === undefined ? undefined : new NatsIncoming(message, info, context)
@@ -78,12 +78,12 @@ export class NatsIncoming implements Incoming {
     try {
       this.#message.respond(word)
     } catch {
-      // The connection is closed: the message comes again, to whoever is there then.
+      // The connection is closed. The broker delivers the message again, to any member that listens then.
     }
   }
 }
 
-/** Headers are read when they are first asked for, and the client throws at those it would not send itself. */
+/** The client parses headers on first use, and throws on headers that it would not send itself. */
 const onlyGroupOf = (message: Msg): string | undefined => {
   try {
     const group = message.headers?.get(onlyGroupHeader)
@@ -99,8 +99,8 @@ interface DeliveryInfo {
 }
 
 /**
- * `$JS.ACK.<stream>.<consumer>.<delivery>.<sequence>.<consumer sequence>.<stored at>.<pending>`; newer servers may
- * put a domain and an account before the stream, and a token at the end.
+ * `$JS.ACK.<stream>.<consumer>.<delivery>.<sequence>.<consumer sequence>.<stored at>.<pending>`. Newer servers may put
+ * a domain and an account before the stream, and a token at the end.
  */
 export const parseReply = (reply: string): DeliveryInfo | undefined => {
   const tokens = reply.split(".")

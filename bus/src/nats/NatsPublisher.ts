@@ -1,11 +1,12 @@
-// Messages to the broker, many on their way at once: all of a call are sent before the first answer is awaited,
-// and calls share the connection. The answers come to an inbox of our own rather than through the client's
-// requests, which cost a timer and several promises each, and would wait out their time when the connection is
-// lost. Here what is under way then fails at once, of unknown fate; what comes while there is no connection waits
-// for it, within the same bound, and is sent once. Nothing is ever sent again by itself.
+// Publishes messages with many in flight at once: a call sends all its messages before it waits for the first answer,
+// and all calls share the connection. The answers come to an inbox of our own instead of through the client's requests.
+// A client request costs a timer and several promises, and waits for its full timeout when the connection is lost.
+// Here, a lost connection fails every call in flight at once; its messages may or may not have arrived. A call that
+// comes while there is no connection waits for one, within the same time limit, and is sent once. The publisher never
+// resends by itself.
 //
-// The time-outs are one timer of the runtime, not Effect's clock: the broker's time is real, and a fibre or a timer for
-// each call would cost as much as sending it.
+// One timer of the runtime handles all timeouts instead of Effect's clock. The broker's time is real time, and a fibre
+// or timer for each call would cost as much as sending it.
 
 import { Effect, type Scope } from "effect"
 import { createInbox, type Msg, type MsgHdrs } from "../../../drivers/nats/nats.ts"
@@ -23,18 +24,18 @@ export interface Stored {
   readonly isDuplicate: boolean
 }
 
-/** Sent before the first answer is awaited; a longer call goes in several parts. */
+/** How many messages a call sends before it waits for the first answer. A longer call is sent in parts. */
 const outstandingPerCall = 1_000
-/** Over all calls; past it they are told to come back. */
+/** The limit over all calls. Beyond it, calls fail with an error that is not permanent. */
 const outstandingInAll = 50_000
-/** Headers of ours are never larger; only near the bound is a message measured exactly. */
+/** Our headers are never larger than this. Only a message near the limit is measured exactly. */
 const headerBytesGuess = 4_096
 
 interface Call {
   readonly outgoing: ReadonlyArray<Outgoing>
   readonly answers: Array<Stored>
   readonly resume: (effect: Effect.Effect<ReadonlyArray<Stored>, PublishError>) => void
-  /** Of its first message; the others follow. Nothing while it waits for the connection. */
+  /** The token of the first message; the others follow. `undefined` while the call waits for the connection. */
   firstToken: number | undefined
   answered: number
   isOver: boolean
@@ -47,9 +48,9 @@ export class NatsPublisher {
   readonly #inbox: string
   readonly #sent = new Map<number, Call>()
   readonly #waiting = new Set<Call>()
-  /** All that are not over; each has the same time, so the first of them is over first. */
+  /** All open calls, oldest first. Each has the same time limit, so the first one expires first. */
   readonly #calls = new Set<Call>()
-  /** At the end of what was the first call when it was set, or of one after it. */
+  /** Set for the expiry of the call that was first at that time, or of a later one. */
   #timer: ReturnType<typeof setTimeout> | undefined
   #lastToken = 0
   #outstanding = 0
@@ -87,7 +88,7 @@ export class NatsPublisher {
     ).pipe(Effect.map(({ publisher }) => publisher))
   }
 
-  /** In the order given; an answer for each. */
+  /** Publishes in the order given, and returns one answer for each message. */
   publish(outgoing: ReadonlyArray<Outgoing>): Effect.Effect<ReadonlyArray<Stored>, PublishError> {
     return outgoing.length <= outstandingPerCall ? this.#publishPart(outgoing) : this.#publishParts(outgoing)
   }
@@ -132,18 +133,18 @@ export class NatsPublisher {
 
   #refusal(outgoing: ReadonlyArray<Outgoing>): PublishError | undefined {
     if (this.#outstanding + outgoing.length > outstandingInAll) {
-      return failed(`${this.#outstanding} messages wait for the broker's answer already`)
+      return failed(`${this.#outstanding} messages already wait for the broker's answer`)
     }
     const mostBytes = this.#connection.maxPayloadBytes
     const large = outgoing.find((message) => isLargerThan(mostBytes, message))
     if (large === undefined) return undefined
     return new PublishError({
-      message: `A message to ${large.subject} is ${large.bytes.length} bytes, more than the broker takes (max_payload ${mostBytes}).`,
+      message: `A message to ${large.subject} is ${large.bytes.length} bytes, more than the broker accepts (max_payload ${mostBytes}).`,
       isPermanent: true,
     })
   }
 
-  /** In the order in which the calls came. */
+  /** Sends in the order in which the calls came. */
   #sendWaiting(): void {
     const waiting = [...this.#waiting]
     this.#waiting.clear()
@@ -165,7 +166,7 @@ export class NatsPublisher {
     }
   }
 
-  /** Never throws: that would end the client's reading. */
+  /** Never throws, because that would end the client's read loop. */
   #receive(answer: Msg): void {
     const token = Number(answer.subject.slice(this.#inbox.length))
     const call = this.#sent.get(token)
@@ -187,7 +188,7 @@ export class NatsPublisher {
     }
   }
 
-  /** What waits for the connection goes on waiting. */
+  /** Calls that wait for the connection keep waiting. */
   #failSent(message: string): void {
     for (const call of new Set(this.#sent.values())) this.#fail(call, message)
   }
@@ -233,9 +234,9 @@ const isLargerThan = (mostBytes: number, message: Outgoing): boolean =>
   message.bytes.length + headerBytesGuess > mostBytes && weightBytes(message) > mostBytes
 
 const failed = (message: string): PublishError =>
-  new PublishError({ message: `NATS did not take a message: ${message}.`, isPermanent: false })
+  new PublishError({ message: `NATS did not accept a message: ${message}.`, isPermanent: false })
 
-/** What the broker says to one message. */
+/** Reads the broker's answer to one message. */
 const storedIn = (answer: Msg): Stored | PublishError => {
   if (answer.data.length === 0) {
     return failed(answer.headers?.code === 503 ? "no stream holds its subject" : "its answer is empty")
@@ -244,11 +245,11 @@ const storedIn = (answer: Msg): Stored | PublishError => {
     const { duplicate, error } = JSON.parse(decoder.decode(answer.data))
     if (error === undefined) return { isDuplicate: duplicate === true }
     return new PublishError({
-      message: `NATS did not take a message: ${error.description} (${error.err_code}).`,
+      message: `NATS did not accept a message: ${error.description} (${error.err_code}).`,
       isPermanent: error.err_code === apiCodes.messageTooLarge,
     })
   } catch {
-    return failed("its answer is not understood")
+    return failed("its answer cannot be parsed")
   }
 }
 

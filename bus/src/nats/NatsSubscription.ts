@@ -1,14 +1,14 @@
-// Messages from the broker: pulled as far as the intake has room, never more. Several pulls wait at the broker at
-// once, so that a message that comes to an idle service is here at once and a full one never starves between two
-// pulls; all of them are answered over one connection, so the broker's order is kept.
+// Pulls messages from the broker, never more than the intake has room for. Several pulls wait at the broker at once. So
+// an idle service gets a new message immediately, and a busy one never runs empty between two pulls. All pulls are
+// answered over one connection, so the broker's order is kept.
 //
-// A pull is bounded in bytes, too. The broker ends a connection for which more waits than it keeps (64 MB unless
-// told otherwise), and every message on its way then costs a delivery: a few hundred large messages of others on
-// the same subjects would be enough to make undeliverable messages of commands that no handler saw.
+// A pull is also bounded in bytes. The broker closes a connection that has more than a limit waiting for it (64 MB by
+// default), and that costs every message on its way a delivery. Without the bound, a few hundred large messages of
+// other groups on the same subjects could make commands undeliverable that no handler ever saw.
 //
-// A pull ends when it is used up, when its time is over, or when it is void: the connection was lost, the consumer
-// or the stream is gone, or the broker fell silent (it sends heartbeats while a pull waits). After that the
-// stream and the consumer are looked at again, and made again if they must be.
+// A pull ends when it is used up, when its time is over, or when it is void: the connection was lost, the consumer or
+// the stream is gone, or the broker is silent (it sends heartbeats while a pull waits). After that the subscription
+// checks the stream and the consumer again, and recreates them if needed.
 
 import { Effect, Latch, type Scope } from "effect"
 import { createInbox, type Subscription as Inbox, type Msg, nanos } from "../../../drivers/nats/nats.ts"
@@ -24,18 +24,18 @@ export interface SubscriptionOptions {
   readonly subjects: Subjects
   readonly intake: IntakeOptions
   setAside(setAside: AsideMessage): Effect.Effect<void, BusError>
-  /** Makes what is missing on the broker; refuses what contradicts. */
+  /** Creates what is missing on the broker, and fails on settings that contradict the contract. */
   readonly setUp: Effect.Effect<void, BusError>
 }
 
 export const natsAbilities: BusAbilities = { delays: true, dropsRepeats: true, listsUndeliverable: true }
 
 const heartbeatMs = 2_000
-/** Two heartbeats and then some. */
+/** More than two heartbeats. */
 const silentAfterMs = 5_000
-/** Of one pull; more where the broker takes larger messages. */
+/** The byte limit of one pull. It is larger if the broker accepts larger messages. */
 const pullBytes = 4 * 1_024 * 1_024
-/** What the broker counts of a message beside its content and headers: its subject and the address of the answer. */
+/** The broker also counts the subject and the reply address of a message, beside its content and headers. */
 const addressBytes = 16_384
 const pullsAtOnce = 4
 const firstPauseMs = 250
@@ -44,7 +44,7 @@ const withdrawWithinMs = 2_000
 
 interface Pull {
   readonly inbox: Inbox
-  /** What it may still bring. */
+  /** How many messages it may still bring. */
   left: number
   hasBrought: boolean
   heardAt: number
@@ -65,7 +65,7 @@ export const subscribeNats = Effect.fn("NatsSubscription.subscribe")(function* (
     onForbidden: () => {},
   })
   yield* Effect.forkScoped(puller.run)
-  // After the fork, so that it runs first: nothing more is pulled or begun from here on.
+  // Added after the fork, so that it runs first. From here on the subscription pulls nothing and starts nothing.
   yield* Effect.addFinalizer(() =>
     Effect.sync(() => {
       forget()
@@ -89,9 +89,9 @@ class Puller implements DeliveryContext {
   #isClosing = false
   #pauseMs = 0
   #trouble: string | undefined
-  /** The next message is larger than a pull may bring, as those may be that the broker took under other settings. */
+  /** The next message is larger than a pull allows. This happens if the broker accepted it under other settings. */
   #isNextLarge = false
-  /** While pulls are withdrawn: what is to be said when that is done. Bounded by what the intake holds. */
+  /** Answers that wait while pulls are withdrawn, sent afterwards. The intake's limit bounds their number. */
   #heldBack: Array<() => void> | undefined
 
   constructor(connection: Connection, intake: Intake, group: string, options: SubscriptionOptions) {
@@ -106,7 +106,7 @@ class Puller implements DeliveryContext {
     return this.#options.subjects
   }
 
-  /** The connection is gone, and what waited at the broker with it. */
+  /** The connection is lost, and with it every pull that waited at the broker. */
   dropAll(): void {
     for (const pull of this.#pulls) this.#end(pull)
     this.#isSetUp = false
@@ -127,10 +127,10 @@ class Puller implements DeliveryContext {
   }
 
   /**
-   * Takes back the pulls that wait; what still comes on them goes back to the broker. It has no word for this: it
-   * learns it from the missing listener, and only when it next looks. Asked about the consumer, it looks at once.
-   * Until then nothing is handed back to it: it would take the message up for a pull that is void, and then put
-   * it behind the others, or forget it until the wait for its answer is over.
+   * Withdraws the waiting pulls; messages that still arrive on them go back to the broker. NATS has no command for
+   * this: the broker notices the missing listener only when it next checks. A request about the consumer makes it check
+   * at once. Until then nothing is given back, because the broker would use the message for a void pull, and then
+   * either put it behind the others or forget it until its ack wait is over.
    */
   async withdraw(): Promise<void> {
     this.#isClosing = true
@@ -152,7 +152,7 @@ class Puller implements DeliveryContext {
     for (const say of heldBack) say()
   }
 
-  /** In the order in which it is asked to. */
+  /** Sends the answers in the order of the calls. */
   handBack(say: () => void): void {
     if (this.#heldBack === undefined) say()
     else this.#heldBack.push(say)
@@ -162,7 +162,7 @@ class Puller implements DeliveryContext {
     return this.#options.setAside(setAside)
   }
 
-  /** After trouble: a pause, a look at the stream and the consumer, and a longer pause if that fails. */
+  /** Recovers after a failure: it pauses, checks the stream and the consumer, and pauses longer if the check fails. */
   get #recover(): Effect.Effect<void> {
     const self = this
     return Effect.gen(function* () {
@@ -177,7 +177,7 @@ class Puller implements DeliveryContext {
         const setUp = yield* self.#options.setUp.pipe(Effect.result)
         self.#isSetUp = setUp._tag === "Success"
         if (setUp._tag === "Failure") {
-          yield* Effect.logWarning(`pulling from NATS cannot go on yet: ${setUp.failure.message}`)
+          yield* Effect.logWarning(`pulling from NATS cannot continue yet: ${setUp.failure.message}`)
           yield* Effect.sleep(self.#nextPauseMs())
         }
       }
@@ -195,7 +195,7 @@ class Puller implements DeliveryContext {
     return requested
   }
 
-  /** What was asked for is counted as taken: whatever comes finds room. */
+  /** Requested messages count as taken, so that each message that arrives finds room. */
   #pullMore(): void {
     if (this.#isClosing || !this.#isSetUp || this.#trouble !== undefined) return
     for (;;) {
@@ -206,7 +206,7 @@ class Puller implements DeliveryContext {
     }
   }
 
-  /** What is larger than the bound is pulled alone. */
+  /** A message that is larger than the limit is pulled alone. */
   #boundOf(count: number): { readonly batch: number; readonly max_bytes?: number } {
     if (this.#isNextLarge) {
       this.#isNextLarge = false
@@ -215,7 +215,7 @@ class Puller implements DeliveryContext {
     return { batch: count, max_bytes: Math.max(pullBytes, this.#connection.maxPayloadBytes + addressBytes) }
   }
 
-  /** A handful is pulled only if nothing else is on its way. */
+  /** A small pull is only worth it if no other is waiting. */
   #worthPulling(requested: number): number {
     return requested === 0 ? 1 : this.#pullSize
   }
@@ -230,7 +230,7 @@ class Puller implements DeliveryContext {
       heardAt: performance.now(),
       inbox: this.#connection.client.subscribe(address, {
         callback: (error, message) => {
-          // Nothing may be thrown here: that would end the client's reading.
+          // Nothing may throw here, because that would end the client's read loop.
           if (error !== null) this.#fail(pull, error.message)
           else if (message.subject === address) this.#noteStatus(pull, message)
           else this.#take(pull, message)
@@ -252,7 +252,7 @@ class Puller implements DeliveryContext {
     const incoming = NatsIncoming.of(message, this)
     if (this.#isClosing) incoming?.redeliverIn(0)
     else if (incoming !== undefined) this.#intake.take(incoming)
-    // Only now: what ends a pull lets the next one be sent, and that must find this message taken.
+    // Only now: the end of a pull lets the next one be sent, and by then this message must count as taken.
     pull.left--
     if (pull.left === 0 && !this.#isClosing) this.#end(pull)
   }
@@ -275,7 +275,7 @@ class Puller implements DeliveryContext {
   #dropSilent(): void {
     const silentSince = performance.now() - silentAfterMs
     for (const pull of this.#pulls) {
-      if (pull.heardAt < silentSince) this.#fail(pull, `no sign of life for ${silentAfterMs} ms`)
+      if (pull.heardAt < silentSince) this.#fail(pull, `no heartbeat for ${silentAfterMs} ms`)
     }
   }
 
@@ -290,17 +290,17 @@ class Puller implements DeliveryContext {
     this.#changed.openUnsafe()
   }
 
-  /** A pull has ended, or there is room for one, or it is time to see whether the broker still lives. */
+  /** Resolves when a pull has ended, when there is room for another, or when it is time to check the heartbeats. */
   get #awaitChange(): Effect.Effect<void> {
     const requested = this.#requested
     const wanted = requested + this.#worthPulling(requested)
-    // Where all the room is asked for already, only the end of a pull makes any.
+    // If all the room is already requested, only the end of a pull makes more.
     const room = wanted > this.#options.intake.heldAtMost ? Effect.never : this.#intake.awaitRoom(wanted)
     return Effect.raceFirst(this.#changed.await, room).pipe(Effect.timeoutOption(heartbeatMs), Effect.asVoid)
   }
 }
 
-/** What the broker says when a pull can bring no more within its bytes. */
+/** What the broker answers when no further message fits into the byte limit of a pull. */
 const fullPulls: ReadonlySet<string> = new Set(["message size exceeds maxbytes", "batch completed"])
 
 const statusCodes = { heartbeat: 100, noMessages: 404, expired: 408, noResponders: 503 } as const

@@ -1,8 +1,8 @@
-// The undeliverable messages on the broker: messages on a tenant's own subject, found by their place in the stream. Each
-// carries the message as it came, its headers, and in a header of ours the subject it came to, so that a replay
-// can send it there again. A replay names the group that could not handle the message in another header: other groups
-// that use this package acknowledge it unseen. Whoever reads the stream by other means drops it as a repeat, by the id of
-// the envelope.
+// The undeliverable messages on the broker. They are messages on a subject of their tenant, identified by their
+// sequence in the stream. Each contains the original message, its headers, and, in a header of ours, its original
+// subject for a replay. A replay adds another header with the group that could not handle the message. Other groups
+// that use this package acknowledge it without handling it. Other readers of the stream can drop it as a repeat, by the
+// id of the envelope.
 
 import { Effect, Result } from "effect"
 import { headers, type MsgHdrs, type StoredMsg } from "../../../drivers/nats/nats.ts"
@@ -24,20 +24,22 @@ import type { AsideMessage } from "./NatsIncoming.ts"
 import { type NatsPublisher, type Outgoing, weightBytes } from "./NatsPublisher.ts"
 import type { Subjects } from "./Subjects.ts"
 
-/** Which group alone shall handle the message. */
+/** The only group that handles the message. */
 export const onlyGroupHeader = "Punctual-Only-Group"
-/** Where the message came to before it was set aside. */
+/** The subject on which the message arrived before it was set aside. */
 export const cameToHeader = "Punctual-Came-To"
 const messageIdHeader = "Nats-Msg-Id"
 
-/** The stream, and what it says of one message's size if it has a bound of its own. */
+/** The stream, and its own limit for the size of a message, if it has one. */
 export interface UndeliverablePlace {
   readonly stream: string
   readonly subjects: Subjects
   readonly streamMostBytes: number | undefined
 }
 
-/** A page of large messages is shorter: each is read whole, and may have as many bytes as the broker takes. */
+/**
+ * A page of large messages is shorter, because each message is read whole and may be as large as the broker accepts.
+ */
 const pageBytesAtMost = 16 * 1_024 * 1_024
 
 type Port = UndeliverableMessages["Service"]
@@ -54,7 +56,9 @@ export class NatsUndeliverable implements Port {
     this.#place = place
   }
 
-  /** Resolves when it is stored. Repeated for the same message, it is stored once, as far as the broker remembers. */
+  /**
+   * Resolves when the message is stored. A repeat for the same message is dropped while the broker remembers the id.
+   */
   setAside({ tenant, facts, message, place }: AsideMessage): Effect.Effect<void, BusError> {
     const subject = this.#place.subjects.ofUndeliverable(tenant)
     if (subject === undefined) return Effect.fail(noTenant(tenant))
@@ -73,7 +77,7 @@ export class NatsUndeliverable implements Port {
       let from = cursor === undefined ? 1 : sequenceOf(cursor) + 1
       if (Number.isNaN(from)) {
         return yield* new BusError({
-          message: "must be one that an earlier page answered",
+          message: "must be the cursor of an earlier page",
           isPermanent: true,
         })
       }
@@ -86,7 +90,7 @@ export class NatsUndeliverable implements Port {
         const message = messageIn(subjects.tenantOf(stored.subject) ?? "", stored)
         bytes += stored.data.length
         if (message !== undefined) messages.push(message)
-        else yield* Effect.logWarning(`${stored.seq} on ${stored.subject} is no undeliverable message`)
+        else yield* Effect.logWarning(`${stored.seq} on ${stored.subject} is not an undeliverable message`)
       }
       const more = yield* self.#nextOn(subject, from)
       return more === undefined ? { messages } : { messages, next: String(from - 1) }
@@ -119,8 +123,9 @@ export class NatsUndeliverable implements Port {
     )
 
   /**
-   * Older servers look for it message by message, and keep others waiting meanwhile: so it is looked for from where it
-   * was found last, or from where there was none yet. In a stream that was made anew the places mean other messages.
+   * Older servers search message by message, and block other requests meanwhile. So each search starts where the last
+   * one found the oldest message, or where it ended without finding any. In a recreated stream the positions mean other
+   * messages.
    */
   get oldestAt(): Effect.Effect<number | undefined, BusError> {
     const self = this
@@ -144,7 +149,7 @@ export class NatsUndeliverable implements Port {
     return streamMostBytes > 0 ? Math.min(streamMostBytes, maxPayloadBytes) : maxPayloadBytes
   }
 
-  /** Whether it was a duplicate. */
+  /** Returns whether it was a duplicate. */
   #publish(outgoing: Outgoing): Effect.Effect<boolean, BusError> {
     return this.#publisher.publish([outgoing]).pipe(
       Effect.map(([stored]) => stored?.isDuplicate === true),
@@ -156,7 +161,7 @@ export class NatsUndeliverable implements Port {
     return this.#get({ seq: fromSequence, next_by_subj: subject })
   }
 
-  /** The message at that place, if it is an undeliverable message of this tenant. */
+  /** The message with this id, if it is an undeliverable message of this tenant. */
   #storedAs(tenant: string, id: string): Effect.Effect<StoredMsg | undefined, BusError> {
     const seq = sequenceOf(id)
     const subject = this.#place.subjects.ofUndeliverable(tenant)
@@ -174,7 +179,7 @@ export class NatsUndeliverable implements Port {
     })
   }
 
-  /** False if another was faster. */
+  /** False if somebody else removed it first. */
   #remove(sequence: number): Effect.Effect<boolean, BusError> {
     return this.#connection
       .attempt((manager) => manager.streams.deleteMessage(this.#place.stream, sequence, false))
@@ -189,8 +194,8 @@ export class NatsUndeliverable implements Port {
 }
 
 /**
- * Cut to what the broker takes, if it must be: first the message, then the headers it came with, and then what is
- * said of its failures. It must fit in any case: else the message would come again for ever.
+ * Cuts the record to the size that the broker accepts: first the message, then its headers, then the descriptions of
+ * its failures. The record must always fit, because otherwise the message would be delivered again without end.
  */
 export const undeliverableFor = (
   subject: string,
@@ -219,7 +224,7 @@ export const undeliverableFor = (
     [[facts, whole.headers] as const, [facts, bareHeaders] as const].find(
       ([some, its]) => weightBytes(framed(some, its)) <= mostBytes / 2,
     ) ?? ([inBrief(facts), bareHeaders] as const)
-  // Four characters of base64 stand for three bytes.
+  // Base64 uses four characters for three bytes.
   const room = Math.max(0, Math.floor((mostBytes - weightBytes(framed(kept, head))) / 4) * 3)
   return framed(kept, head, message.data.subarray(0, room))
 }
@@ -243,8 +248,8 @@ const asideHeaders = (
 }
 
 /**
- * Headers are read when they are first asked for, and the client throws at those it would not send itself, such as
- * a name with a space in it. Others do send them: a message shall not be kept from the undeliverable messages by that.
+ * The client parses headers on first use, and throws on headers that it would not send itself, such as a name with a
+ * space. Other clients do send them. That must not keep a message out of the undeliverable messages.
  */
 const readable = (read: () => MsgHdrs | undefined): MsgHdrs | undefined => {
   try {
@@ -254,7 +259,7 @@ const readable = (read: () => MsgHdrs | undefined): MsgHdrs | undefined => {
   }
 }
 
-/** Those that are not the broker's own. */
+/** The headers that do not belong to the broker. */
 const headersOf = (original: MsgHdrs | undefined): MsgHdrs => {
   const kept = headers()
   for (const [name, values] of original ?? []) {
@@ -265,8 +270,8 @@ const headersOf = (original: MsgHdrs | undefined): MsgHdrs => {
 }
 
 /**
- * The message as it first came. Its id is new, and the same for every replay of this undeliverable message. It goes to where
- * messages of its type go now: the subject that it first came to may no longer be read.
+ * The original message with a new id, which is the same for every replay of this undeliverable message. It goes to the
+ * current subject of its type, because the original subject may no longer have a reader.
  */
 const replayOf = (
   subjects: Subjects,
@@ -276,15 +281,16 @@ const replayOf = (
   const opened = openedIn(stored)
   const came = readable(() => stored.header)
   const cameTo = came?.get(cameToHeader) ?? ""
-  if (opened === undefined) return Effect.fail(unreplayable(stored.seq, "it is no undeliverable message"))
+  if (opened === undefined) return Effect.fail(unreplayable(stored.seq, "it is not an undeliverable message"))
   if (opened.record.isCut === true) {
     return Effect.fail(unreplayable(stored.seq, "it was too large to be kept whole"))
   }
   const { envelope } = opened.record
   const subject = (envelope && subjects.ofMessage(envelope.type, tenant)) ?? cameTo
   if (!subjects.mayReturnTo(tenant, subject)) {
-    const where = subject === "" ? "it does not say where it came to" : `it came to ${subject}`
-    return Effect.fail(unreplayable(stored.seq, `${where}, which is no address of ${tenant}`))
+    const where =
+      subject === "" ? "it does not name its original subject" : `its original subject is ${subject}`
+    return Effect.fail(unreplayable(stored.seq, `${where}, which is not a subject of ${tenant}`))
   }
   const outgoingHeaders = headersOf(came)
   const { group } = opened.record
@@ -302,11 +308,13 @@ const messageIn = (tenant: string, stored: StoredMsg): UndeliverableMessage | un
 const openedIn = (stored: StoredMsg): OpenedUndeliverable | undefined =>
   Result.getOrElse(decodeUndeliverable(stored.data), () => undefined)
 
-/** NaN if it is none. */
+/** NaN if the id is not a sequence. */
 const sequenceOf = (id: string): number => (/^[1-9]\d{0,14}$/.test(id) ? Number(id) : Number.NaN)
 
 const noTenant = (tenant: string): BusError =>
-  new BusError({ message: `${JSON.stringify(tenant)} is no tenant: it has no undeliverable messages.` })
+  new BusError({
+    message: `${JSON.stringify(tenant)} is not a valid tenant, so it has no undeliverable messages.`,
+  })
 
 const unreplayable = (sequence: number, why: string): BusError =>
   new BusError({

@@ -1,6 +1,7 @@
-// The stream and the consumer on the broker: made if they are missing, and never changed if they are there. What
-// an operator set up otherwise is either harmless, or risky and warned of, or it would break a promise: then the
-// start is refused, and each setting is named with what it is and what it must be.
+// Creates the stream and the consumer on the broker if they are missing, and never changes existing ones. An operator
+// may have set them up differently. If the difference is harmless, nothing happens. If it is risky, a warning is
+// logged. If it would break a promise, the start fails, and the error names each setting with its value and the
+// required value.
 
 import { Effect } from "effect"
 import {
@@ -25,41 +26,41 @@ export interface StreamOptions {
   /** The stream that holds all messages, and the subjects that it holds. */
   readonly stream: string
   readonly subjects: string
-  /** Of the stream, if it must be made. */
+  /** The replicas of the stream, if it must be created. */
   readonly replicas: number
-  /** The operator says that the server syncs every write to the disk. */
+  /** The operator states that the server syncs every write to disk. */
   readonly isSynced: boolean
-  /** How the operator says that, as a setting: for the warning. */
+  /** The setting with which the operator states that; the warning names it. */
   readonly syncSetting: string
 }
 
-/** The durable consumer that all members of a group share: it has the group's name. */
+/** The durable consumer that all members of a group share. It has the group's name. */
 export interface ConsumerOptions {
   readonly group: string
-  /** What it reads. */
+  /** The subjects that it reads. */
   readonly subjects: string
   readonly intake: IntakeOptions
 }
 
-/** The most that is asked for at once, and how long that stands. */
+/** The most that one pull requests, and how long a pull waits. */
 export const largestPull = 256
 export const pullExpiresMs = 30_000
 
-/** How far the consumer may be ahead of the answers, in multiples of what one node holds. */
+/** How many unanswered messages the consumer may have, in multiples of what one node holds. */
 const pendingPerHeld = 10
 
-/** What the checks look at; the broker tells more. */
+/** The settings that the checks look at. The broker reports more. */
 export type StreamFacts = Partial<StreamConfig>
 export type ConsumerFacts = Partial<ConsumerConfig>
 
-/** A stream that is there. */
+/** An existing stream. */
 export interface FoundStream {
   readonly config: StreamFacts
-  /** Tells it from another of its name. */
+  /** Distinguishes the stream from another one with the same name. */
   readonly created: string
 }
 
-/** Makes the stream, or checks the one that is there. */
+/** Creates the stream, or checks the existing one. */
 export const ensureStream = Effect.fn("StreamSetup.ensureStream")(function* (
   connection: Connection,
   options: StreamOptions,
@@ -70,7 +71,7 @@ export const ensureStream = Effect.fn("StreamSetup.ensureStream")(function* (
   return stream
 })
 
-/** Makes the consumer, from where the last one had come to, or checks the one that is there. */
+/** Creates the consumer, starting where the last one ended, or checks the existing one. */
 export const ensureConsumer = Effect.fn("StreamSetup.ensureConsumer")(function* (
   connection: Connection,
   streamName: string,
@@ -79,7 +80,7 @@ export const ensureConsumer = Effect.fn("StreamSetup.ensureConsumer")(function* 
   floor: AckFloor,
 ): Effect.fn.Return<void, BusError> {
   const { group } = options
-  // Asked first, because an older server takes the making of one that is there for a change of it.
+  // Asks first, because an older server treats the creation of an existing consumer as a change.
   const existing = yield* connection
     .attempt((manager) => manager.consumers.info(streamName, group))
     .pipe(
@@ -92,12 +93,12 @@ export const ensureConsumer = Effect.fn("StreamSetup.ensureConsumer")(function* 
     )
   if (existing === undefined) {
     const first = floor.firstSequenceIn(stream.created)
-    const made = yield* connection.ask(`making the consumer ${group}`, (manager) =>
+    const made = yield* connection.ask(`creating the consumer ${group}`, (manager) =>
       manager.consumers.add(streamName, { ...consumerConfig(options), ...startingAt(first) }),
     )
     floor.follow(stream.created, made)
-    const from = first === 1 ? "" : `, from message ${first} on`
-    yield* Effect.logInfo(`made the consumer ${group} of the stream ${streamName} at NATS${from}`)
+    const from = first === 1 ? "" : `, starting at message ${first}`
+    yield* Effect.logInfo(`created the consumer ${group} of the stream ${streamName} at NATS${from}`)
     return
   }
   yield* refuse(
@@ -118,32 +119,34 @@ export const consumerConfig = ({ group, subjects, intake }: ConsumerOptions): Co
   deliver_policy: DeliverPolicy.All,
   replay_policy: ReplayPolicy.Instant,
   filter_subject: subjects,
-  // What waits for its next delivery after a failure counts, too: it must not keep the others from coming.
+  // Messages that wait for a retry count as well, and must not keep other messages from being delivered.
   max_ack_pending: intake.heldAtMost * pendingPerHeld,
 })
 
-/** What breaks a promise of the bus, a sentence each. */
+/** The settings that break a promise of the bus, one sentence each. */
 export const streamContradictions = (
   config: StreamFacts,
   { subjects }: Pick<StreamOptions, "subjects">,
 ): ReadonlyArray<string> =>
   [
-    config.mirror !== undefined && "mirror is set: it must be a stream of its own, not the mirror of another",
+    config.mirror !== undefined &&
+      "mirror is set: it must be absent, because the service needs a stream of its own",
     !coversAll(config.subjects ?? [], subjects) &&
       config.mirror === undefined &&
       `subjects is ${JSON.stringify(config.subjects ?? [])}: it must hold "${subjects}"`,
     config.retention !== undefined &&
       config.retention !== RetentionPolicy.Limits &&
-      `retention is "${config.retention}": it must be "limits", or messages vanish that others still have to read`,
-    config.no_ack === true && "no_ack is true: it must be false, or nobody knows what was stored",
+      `retention is "${config.retention}": it must be "limits", or messages are removed before other groups read them`,
+    config.no_ack === true &&
+      "no_ack is true: it must be false, or the broker does not confirm what it stored",
     config.sealed === true && "sealed is true: it must be false, or nothing can be published",
     (config.max_msgs_per_subject ?? -1) > 0 &&
-      `max_msgs_per_subject is ${config.max_msgs_per_subject}: it must be -1, or a tenant's messages push each other out`,
+      `max_msgs_per_subject is ${config.max_msgs_per_subject}: it must be -1, or new messages of a tenant remove its old ones`,
     config.deny_delete === true &&
       "deny_delete is true: it must be false, or undeliverable messages can be neither replayed nor discarded",
   ].filter((contradiction) => contradiction !== false)
 
-/** What an operator should know, a sentence each. */
+/** What an operator should know, one sentence each. */
 export const streamWarnings = (
   config: StreamFacts,
   { stream: streamName, isSynced, syncSetting }: Omit<StreamOptions, "replicas" | "subjects">,
@@ -153,17 +156,17 @@ export const streamWarnings = (
   return [
     limits.length > 0 &&
       isDiscardingOld &&
-      `the stream ${streamName} has ${limits.join(" and ")}: when it is reached, messages are dropped, read or not`,
+      `the stream ${streamName} has ${limits.join(" and ")}: when a limit is reached, the broker drops messages, even unread ones`,
     config.storage === StorageType.Memory &&
       `the stream ${streamName} is kept in memory: a restart of the broker loses its messages`,
     config.storage !== StorageType.Memory &&
       (config.num_replicas ?? 1) === 1 &&
       !isSynced &&
-      `the stream ${streamName} has one replica: if the broker's machine fails, messages of the last minutes can be lost that were acknowledged. Either give it 3 replicas, or set sync_interval: always at the server and ${syncSetting} here (a server older than 2.10 cannot)`,
+      `the stream ${streamName} has one replica: if the broker's machine fails, acknowledged messages of the last minutes can be lost. Either give it 3 replicas, or set sync_interval: always at the server and ${syncSetting} here (a server older than 2.10 cannot)`,
   ].filter((warning) => warning !== false)
 }
 
-/** What breaks a promise of the bus, a sentence each. */
+/** The settings that break a promise of the bus, one sentence each. */
 export const consumerContradictions = (
   config: ConsumerFacts,
   { subjects, intake }: ConsumerOptions,
@@ -174,10 +177,10 @@ export const consumerContradictions = (
   const mostPending = config.max_ack_pending ?? -1
   return [
     config.deliver_subject !== undefined &&
-      `deliver_subject is "${config.deliver_subject}": it must be absent, the service pulls`,
+      `deliver_subject is "${config.deliver_subject}": it must be absent, because the service pulls`,
     config.ack_policy !== AckPolicy.Explicit && `ack_policy is "${config.ack_policy}": it must be "explicit"`,
     (config.backoff ?? []).length > 0 &&
-      "backoff is set: it must be absent, it overrides ack_wait, and the service asks for its delays itself",
+      "backoff is set: it must be absent, because it overrides ack_wait, and the service sets its own delays",
     (config.backoff ?? []).length === 0 &&
       ackWaitMs !== intake.ackWaitMs &&
       `ack_wait is ${ackWaitMs} ms: it must be ${intake.ackWaitMs} ms`,
@@ -189,9 +192,9 @@ export const consumerContradictions = (
       mostPending < intake.heldAtMost &&
       `max_ack_pending is ${mostPending}: it must be at least ${intake.heldAtMost}`,
     (config.inactive_threshold ?? 0) > 0 &&
-      `inactive_threshold is ${millis(config.inactive_threshold ?? 0)} ms: it must be absent, or what was acknowledged is forgotten while the service is away, and all of it comes again`,
+      `inactive_threshold is ${millis(config.inactive_threshold ?? 0)} ms: it must be absent, or the broker removes the consumer while the service is down, and delivers every message again`,
     config.mem_storage === true &&
-      "mem_storage is true: it must be false, or a restart of the broker forgets what was acknowledged, and all of it comes again",
+      "mem_storage is true: it must be false, or a restart of the broker loses the acknowledgements, and it delivers every message again",
     (config.max_batch ?? 0) > 0 &&
       (config.max_batch ?? 0) < largestPull &&
       `max_batch is ${config.max_batch}: it must be absent, or at least ${largestPull}`,
@@ -201,9 +204,9 @@ export const consumerContradictions = (
     (config.max_bytes ?? 0) > 0 &&
       `max_bytes is ${config.max_bytes}: it must be absent, or messages larger than that are never pulled`,
     config.headers_only === true &&
-      "headers_only is true: it must be false, or messages come without content",
+      "headers_only is true: it must be false, or messages are delivered without content",
     config.replay_policy === ReplayPolicy.Original &&
-      `replay_policy is "original": it must be "instant", or messages are held back`,
+      `replay_policy is "original": it must be "instant", or the broker delays messages`,
   ].filter((contradiction) => contradiction !== false)
 }
 
@@ -225,7 +228,7 @@ const findStream = (
       ),
     )
 
-/** Another node may make it at the same time: then that one counts. */
+/** Another node may create the stream at the same time. Then its stream is used. */
 const makeStream = (
   connection: Connection,
   { stream: streamName, subjects, replicas }: StreamOptions,
@@ -242,7 +245,7 @@ const makeStream = (
     )
     .pipe(
       Effect.map(({ config, created }): FoundStream => ({ config, created })),
-      Effect.tap(() => Effect.logInfo(`made the stream ${streamName} at NATS`)),
+      Effect.tap(() => Effect.logInfo(`created the stream ${streamName} at NATS`)),
       Effect.catch((error) =>
         apiCodeOf(error) === apiCodes.streamNameInUse
           ? madeByAnother(connection, streamName)
@@ -255,18 +258,18 @@ const makeStream = (
 const madeByAnother = (connection: Connection, streamName: string): Effect.Effect<FoundStream, BusError> =>
   Effect.flatMap(findStream(connection, streamName), (stream) =>
     stream === undefined
-      ? Effect.fail(new BusError({ message: `NATS: the stream ${streamName} was made and removed again.` }))
+      ? Effect.fail(new BusError({ message: `NATS: the stream ${streamName} was created and then removed.` }))
       : Effect.succeed(stream),
   )
 
-/** Why the stream could not be made; one that has its subjects already is named. */
+/** Why the stream could not be created. If another stream already has its subjects, the error names that stream. */
 const overlapping = (
   connection: Connection,
   streamName: string,
   streamSubjects: string,
   error: unknown,
 ): Effect.Effect<BusError> => {
-  const plain = connection.refused(`making the stream ${streamName}`, error)
+  const plain = connection.refused(`creating the stream ${streamName}`, error)
   if (apiCodeOf(error) !== apiCodes.subjectsOverlap) return Effect.succeed(plain)
   return connection
     .attempt((manager) => manager.streams.names(streamSubjects).next())
@@ -274,7 +277,7 @@ const overlapping = (
       Effect.map(
         (names) =>
           new BusError({
-            message: `The stream ${streamName} over ${streamSubjects} cannot be made, because ${names.length === 0 ? "another stream" : `the stream ${names.join(", ")}`} holds subjects of it. Remove those subjects there, or name that stream ${streamName}.`,
+            message: `The stream ${streamName} over ${streamSubjects} cannot be created, because ${names.length === 0 ? "another stream" : `the stream ${names.join(", ")}`} already holds some of these subjects. Remove those subjects there, or name that stream ${streamName}.`,
             isPermanent: true,
           }),
       ),
@@ -287,7 +290,7 @@ const refuse = (what: string, contradictions: ReadonlyArray<string>): Effect.Eff
     ? Effect.void
     : Effect.fail(
         new BusError({
-          message: `NATS: ${what} is set up in a way that breaks what the service promises. ${contradictions.join("; ")}. Change that, or remove it: then the service makes its own.`,
+          message: `NATS: ${what} has settings that break the promises of the service. ${contradictions.join("; ")}. Change these settings, or remove it, and the service creates its own.`,
           isPermanent: true,
         }),
       )

@@ -1,6 +1,6 @@
-// Where a message goes on the broker: `<prefix>.<tenant>.<topic>`, and to `<prefix>.<tenant>.dlq` if it cannot be handled.
-// The routing table says which topic a type has. A name that is no sound tenant never becomes part of a subject: there it
-// could be a wildcard, or another's address.
+// The subject of a message on the broker: `<prefix>.<tenant>.<topic>`, or `<prefix>.<tenant>.dlq` if the message is
+// undeliverable. The routing table gives the topic of a type. A name that is not a valid tenant never becomes part of a
+// subject, because it could be a wildcard or another tenant's address.
 import { Namespace } from "@punctual/api/Namespace"
 import { Schema } from "effect"
 import type { RoutingTable } from "../RoutingTable.ts"
@@ -18,7 +18,7 @@ export class Subjects {
     this.#routing = routing
   }
 
-  /** All that the stream holds. */
+  /** All subjects of the stream. */
   get all(): string {
     return `${this.#prefix}.>`
   }
@@ -27,33 +27,33 @@ export class Subjects {
     return `${this.#prefix}.*.${undeliverableToken}`
   }
 
-  /** What a subscription reads: its topic, of every tenant. */
+  /** The subjects that a subscription reads: its topic, for every tenant. */
   ofTopic(topic: string): string {
     return `${this.#prefix}.*.${topic}`
   }
 
-  /** Nothing if the tenant is none, or the type has no topic. */
+  /** `undefined` if the tenant is not valid, or if the type has no topic. */
   ofMessage(type: string, tenant: string): string | undefined {
     const topic = this.#routing.topicOf(type)
     return topic !== undefined && isTenant(tenant) ? `${this.#prefix}.${tenant}.${topic}` : undefined
   }
 
-  /** Of a tenant, or of the messages that name none; nothing if the tenant is neither. */
+  /** The subject of a tenant, or of messages without a valid tenant. `undefined` for any other name. */
   ofUndeliverable(tenant: string): string | undefined {
     return isTenant(tenant) || tenant === unknownTenant
       ? `${this.#prefix}.${tenant}.${undeliverableToken}`
       : undefined
   }
 
-  /** The tenant that a subject names. It is not checked here: callers check whether it is a valid tenant. */
+  /** The tenant in the subject, unchecked. Callers check whether it is a valid tenant. */
   tenantOf(subject: string): string | undefined {
     const [root, tenant, ...rest] = subject.split(".")
     return root === this.#prefix && rest.length > 0 ? tenant : undefined
   }
 
   /**
-   * Whether an undeliverable message of the tenant may go back to the subject it says it came from. Those of no tenant
-   * may go anywhere below the prefix, except to other undeliverable messages.
+   * Whether an undeliverable message of the tenant may go back to its original subject. A message without a valid
+   * tenant may go to any subject below the prefix, except to the undeliverable messages.
    */
   mayReturnTo(tenant: string, subject: string): boolean {
     const tokens = subject.split(".")

@@ -1,11 +1,11 @@
-// The URL of a NATS server or cluster. It is read here instead of by `URL`, because it may name several hosts, and
-// because a problem with it must be said without repeating the credentials in it.
+// The URL of a NATS server or cluster. It is parsed here instead of with `URL`, because it may name several hosts, and
+// because an error must not repeat the credentials in it.
 import { isIPv6 } from "node:net"
 
-/** Either the address, or what is wrong and how to fix it, to be read after the name of a setting. */
+/** Either the address, or what is wrong and how to fix it. The text follows the name of a setting. */
 export type ParsedNatsUrl = { readonly value: NatsAddress } | { readonly problem: string }
 
-/** `tls://` demands encryption. */
+/** `tls://` requires encryption. */
 export const natsSchemes = ["nats://", "tls://"]
 
 export type NatsAuth = { readonly user: string; readonly password: string } | { readonly token: string }
@@ -17,7 +17,7 @@ export interface NatsAddress {
   readonly isTls: boolean
 }
 
-/** The address, or what is wrong with the URL and how to fix it: never with a part of it. */
+/** The address, or what is wrong with the URL and how to fix it. The text never quotes the URL. */
 export const parseNatsUrl = (url: string): ParsedNatsUrl => {
   const scheme = schemeOf(url)
   const { credentials, hosts } = splitAtCredentials(url.slice(scheme.length))
@@ -29,8 +29,8 @@ export const parseNatsUrl = (url: string): ParsedNatsUrl => {
 }
 
 /**
- * For logs and messages: all that may be a credential is left out. So whatever does not read as addresses is left out,
- * too, for it may be a password whose @ was forgotten, or a token in a query.
+ * The URL for logs and messages, without anything that could be a credential. Text that is not a list of addresses is
+ * left out as well, because it could be a password whose @ is missing, or a token in a query.
  */
 export const natsUrlShown = (url: string): string => {
   const scheme = schemeOf(url)
@@ -44,21 +44,23 @@ const schemeOf = (url: string): string => natsSchemes.find((scheme) => url.start
 const defaultPort = 4222
 const serversMax = 16
 
-/** At the last @, since no host can have one: a password that was not encoded is still all on its own side. */
+/**
+ * Splits at the last @, because no host can contain one. So an unencoded password stays on the side of the credentials.
+ */
 const splitAtCredentials = (rest: string): { readonly credentials?: string; readonly hosts: string } => {
   const at = rest.lastIndexOf("@")
   return at < 0 ? { hosts: rest } : { credentials: rest.slice(0, at), hosts: rest.slice(at + 1) }
 }
 
 const parseCredentials = (text: string): NatsAuth | string => {
-  // Taken as they are, they could as well be a second server with credentials of its own.
+  // Unencoded, these characters could also begin a second server with its own credentials.
   if (/[@/?#,\s]/.test(text)) {
-    return "must have @ / ? # , and spaces in its user, password or token percent-encoded (%40 %2F %3F %23 %2C %20), and credentials only before the first host"
+    return "must percent-encode @ / ? # , and spaces in its user, password or token (as %40 %2F %3F %23 %2C %20), and must have credentials only before the first host"
   }
   const [, first = "", password] = /^([^:]*)(?::(.*))?$/.exec(text) ?? []
   const [user, decodedPassword] = [percentDecoded(first), percentDecoded(password ?? "")]
   if (user === undefined || decodedPassword === undefined) {
-    return "must have its user, password or token percent-encoded: a % itself is written %25"
+    return "must percent-encode its user, password or token: write a % itself as %25"
   }
   if (user === "" || (password !== undefined && decodedPassword === "")) {
     return "must name user:password or a token before the @, or leave the @ out"
@@ -80,7 +82,7 @@ const parseServers = (hosts: string): ReadonlyArray<string> | string => {
   const servers = texts.map(parseServer)
   return servers.every((server) => server !== undefined)
     ? servers
-    : "must name a host, or several with commas between them, each with a port or without, such as nats://a:4222,b:4222, and nothing after them"
+    : "must name a host or a comma-separated list of hosts, each with an optional port, such as nats://a:4222,b:4222, and nothing after them"
 }
 
 const parseServer = (text: string): string | undefined => {

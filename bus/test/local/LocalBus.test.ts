@@ -25,7 +25,7 @@ const fixtureWith = (abilities: BusAbilities): BusFixture => ({
     Effect.flatMap(Bus, (bus) =>
       bus.subscribe(new Listener(undefined, types, { group: "elsewhere" }).subscription),
     ),
-  inject: { skipped: "in one process there are no bytes but those that publish encodes" },
+  inject: { skipped: "in one process all bytes come from publish" },
 })
 
 const all: BusAbilities = { delays: true, dropsRepeats: true, listsUndeliverable: true }
@@ -47,15 +47,15 @@ describe("a local bus", () => {
   const law = busLawsOf(fixture)
   const refusal = (message: string) => ({ message, isPermanent: false })
 
-  law("does not take what nobody in the process would handle", ({ bus }) =>
+  law("refuses a message that no group in the process handles", ({ bus }) =>
     Effect.gen(function* () {
-      const nobody = refusal(`nobody in this process subscribes to ${takenType}`)
+      const nobody = refusal(`no group in this process subscribes to ${takenType}`)
       expect(yield* Effect.flip(bus.publish([sampleMessage()]))).toMatchObject(nobody)
       const listener = new Listener(undefined, ["SomethingElse"])
       yield* bus.subscribe(listener.subscription)
       const mixed = [sampleMessage({ type: "SomethingElse" }), sampleMessage()]
       expect(yield* Effect.flip(bus.publish(mixed))).toMatchObject(nobody)
-      // All of them or none.
+      // Either all envelopes are posted or none.
       expect(listener.asked).toEqual([])
       expect((yield* bus.sample(groups[0])).lag).toBe(0)
     }),
@@ -79,38 +79,36 @@ describe("a local bus", () => {
     }),
   )
 
-  law(
-    "gives up on a handler that cannot work, keeps the message, and lets the same again wait for it",
-    (steps) =>
-      Effect.gen(function* () {
-        let isAvailable = false
-        const listener = new Listener(() =>
-          isAvailable
-            ? Effect.void
-            : Effect.fail(new HandlerUnavailable({ message: "the store is away", retryAfterMs: 1_000 })),
-        )
-        yield* steps.bus.subscribe(listener.subscription)
-        const message = sampleMessage()
-        const first = yield* steps.send(message)
-        // Five times the broker's patience, and the delays between.
-        const withinMs = 5 * quickIntake.ackWaitMs + 450
-        yield* TestClock.adjust(withinMs - 1)
-        expect(first.pollUnsafe()).toBeUndefined()
-        yield* TestClock.adjust(1)
-        expect(yield* Effect.flip(Fiber.join(first))).toMatchObject({ isPermanent: false })
-        // Longer than ids are remembered: it is not handled yet, and a duplicate as long as that lasts.
-        yield* TestClock.adjust(200_000)
-        const again = yield* steps.send(message)
-        yield* TestClock.adjust(1_000)
-        expect(again.pollUnsafe()).toBeUndefined()
-        isAvailable = true
-        yield* TestClock.adjust(1_000)
-        expect(yield* Fiber.join(again)).toEqual([{ isDuplicate: true }])
-        expect(listener.events("processed")).toBe(1)
-      }),
+  law("gives up on an unavailable handler, keeps the message, and lets a repeat wait for it", (steps) =>
+    Effect.gen(function* () {
+      let isAvailable = false
+      const listener = new Listener(() =>
+        isAvailable
+          ? Effect.void
+          : Effect.fail(new HandlerUnavailable({ message: "the store is away", retryAfterMs: 1_000 })),
+      )
+      yield* steps.bus.subscribe(listener.subscription)
+      const message = sampleMessage()
+      const first = yield* steps.send(message)
+      // The handler's time of five deliveries, and the delays between them.
+      const withinMs = 5 * quickIntake.ackWaitMs + 450
+      yield* TestClock.adjust(withinMs - 1)
+      expect(first.pollUnsafe()).toBeUndefined()
+      yield* TestClock.adjust(1)
+      expect(yield* Effect.flip(Fiber.join(first))).toMatchObject({ isPermanent: false })
+      // Longer than ids are remembered. The message is not handled yet, so it still counts as a duplicate.
+      yield* TestClock.adjust(200_000)
+      const again = yield* steps.send(message)
+      yield* TestClock.adjust(1_000)
+      expect(again.pollUnsafe()).toBeUndefined()
+      isAvailable = true
+      yield* TestClock.adjust(1_000)
+      expect(yield* Fiber.join(again)).toEqual([{ isDuplicate: true }])
+      expect(listener.events("processed")).toBe(1)
+    }),
   )
 
-  law("tells repeats for two minutes", ({ bus }) =>
+  law("recognises repeats for two minutes", ({ bus }) =>
     Effect.gen(function* () {
       const listener = new Listener()
       yield* bus.subscribe(listener.subscription)
@@ -129,7 +127,7 @@ describe("a local bus", () => {
       Effect.gen(function* () {
         const gate = Latch.makeUnsafe(false)
         yield* bus.subscribe(new Listener(() => gate.await).subscription)
-        const full = "the local bus takes at most 2 messages that are not handled: publish fewer, or later"
+        const full = "the local bus holds at most 2 unhandled messages: publish fewer, or try again later"
         const three = [sampleMessage(), sampleMessage(), sampleMessage()]
         expect(yield* Effect.flip(bus.publish(three))).toMatchObject({ message: full, isPermanent: true })
         const sent = yield* Effect.forkScoped(bus.publish(three.slice(0, 2)), { startImmediately: true })
@@ -183,7 +181,7 @@ describe("a local bus", () => {
         yield* bus.subscribe(after.subscription)
         yield* steps.untilAllAcknowledged
         expect(after.askedIds).toEqual(messages.slice(1).map(({ id }): string => id))
-        // One had been taken; the others were still waiting to be.
+        // One message had been taken; the others were still waiting.
         expect(after.deliveries).toEqual([2, 1, 1])
       }),
     { heldAtMost: 2 },
@@ -229,7 +227,7 @@ describe("a local bus", () => {
     }),
   )
 
-  law("refuses a cursor that is none of its own", ({ kept }) =>
+  law("refuses a cursor that it did not return", ({ kept }) =>
     Effect.gen(function* () {
       const refused = yield* Effect.flip(kept.list("acme", { limit: 1, cursor: "x" }))
       expect(refused.message).toContain("an earlier page")

@@ -10,7 +10,7 @@ describe("RecentIds", () => {
     expect(ids.has("a", 199)).toBe(true)
   })
 
-  test("knows so many and no more, and forgets the oldest", () => {
+  test("knows a limited number of ids, and forgets the oldest", () => {
     const ids = new RecentIds(100, 2)
     for (const id of ["a", "b", "c"]) ids.add(id, 0)
     expect(["a", "b", "c"].map((id) => ids.has(id, 0))).toEqual([false, true, true])

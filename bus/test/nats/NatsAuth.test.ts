@@ -11,7 +11,7 @@ import { NatsServer } from "../../testkit/NatsServer.ts"
 
 const secret = "a-secret-that-no-message-shows"
 
-/** "published", or why not. */
+/** Returns "published", or why it failed. */
 const publishing = async (server: NatsServer, overrides: Partial<NatsOptions>): Promise<string> => {
   const layer = NatsBus.layer({
     servers: [server.address],

@@ -1,4 +1,4 @@
-// What the laws of the bus come to when the broker, the network, or the handler fails.
+// The laws of the bus when the broker, the network or the handler fails.
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test"
 import { eventually } from "@punctual/server/testkit/eventually"
 import { TcpProxy } from "@punctual/server/testkit/TcpProxy"
@@ -38,7 +38,7 @@ describeNats("when things fail", () => {
   beforeEach(() => rig.renew())
   afterAll(() => rig[Symbol.asyncDispose]())
 
-  /** Runs with a bus on the broker as it is. */
+  /** Runs with a bus on the broker, with the broker's current state. */
   const withBus = (
     body: (bus: Bus["Service"]) => Effect.Effect<void, unknown, Scope.Scope>,
     overrides: Partial<NatsOptions> = {},
@@ -61,7 +61,10 @@ describeNats("when things fail", () => {
     }),
   )
 
-  /** A pull that comes after its consumer was removed is answered by newer servers only; else silence tells. */
+  /**
+   * Only newer servers answer a pull that comes after its consumer was removed. At older ones, missing heartbeats
+   * reveal it.
+   */
   const untilPullsWait = Effect.promise(() =>
     eventually("pulls wait at the broker", async () =>
       (await consumerInfo()).num_waiting > 0 ? true : undefined,
@@ -83,7 +86,7 @@ describeNats("when things fail", () => {
             const seen = handled.get(envelope.aggregateId) ?? []
             handled.set(envelope.aggregateId, seen)
             if (seen.includes(index)) return
-            // What was lost on its way comes again later; the order is that of first deliveries.
+            // A lost message is delivered again later, so only first deliveries must be in order.
             if (delivery === 1 && seen.some((one) => one > index)) outOfOrder.push(envelope.aggregateId)
             seen.push(index)
           }),
@@ -119,8 +122,8 @@ describeNats("when things fail", () => {
     await withBus(body, {}, logs.layer)
     expect(logs.lines.filter((line) => line.includes("is lost"))).toHaveLength(2)
     expect(logs.lines.filter((line) => line.includes("again"))).not.toEqual([])
-    // What waited at the broker was asked for anew at once, not when it was missed.
-    expect(logs.lines.filter((line) => line.includes("no sign of life"))).toEqual([])
+    // The subscription pulled again at once, without waiting for a missing heartbeat.
+    expect(logs.lines.filter((line) => line.includes("no heartbeat"))).toEqual([])
   })
 
   test("a publish fails in bounded time while the broker is away, and goes through when it is back", () =>
@@ -134,7 +137,7 @@ describeNats("when things fail", () => {
           expect((yield* bus.sample(groups[0])).isConnected).toBe(false)
           yield* Effect.promise(() => rig.server.restart())
           yield* publishUntilTaken(bus, [message], () => {})
-          // What the rig's own client asks before it is connected again is lost.
+          // Requests of the rig's own client are lost until it is connected again.
           yield* Effect.promise(() =>
             eventually("the rig is connected again", () =>
               rig.client.rtt().then(
@@ -166,14 +169,14 @@ describeNats("when things fail", () => {
     )
   })
 
-  test("what the broker cannot take is refused for good; a stream that is away is not", () =>
+  test("a message that the broker cannot accept is refused for good; a missing stream is not permanent", () =>
     withBus((bus) =>
       Effect.gen(function* () {
         const large = sampleMessage({ payloadJson: JSON.stringify("x".repeat(1_100_000)) })
         const refusal = yield* Effect.flip(bus.publish([sampleMessage(), large]))
         expect(refusal.isPermanent).toBe(true)
         expect(refusal.message).toContain("max_payload 1048576")
-        // Nothing of a call that cannot succeed is sent.
+        // Nothing is sent of a call that cannot succeed.
         const { state } = yield* Effect.promise(() => rig.manager.streams.info("svc"))
         expect(state.messages).toBe(0)
         yield* Effect.promise(() => rig.manager.streams.delete("svc"))

@@ -1,4 +1,4 @@
-// What is pulled from the broker: how much at once, and from where on.
+// What the subscription pulls from the broker: how much at once, and starting where.
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test"
 import { writeFileSync } from "node:fs"
 import { basename, join } from "node:path"
@@ -34,14 +34,14 @@ describeNats("pulling", () => {
 
   const consumerInfo = () => rig.manager.consumers.info("svc", "first")
 
-  /** A pull that comes after its consumer was removed is answered by newer servers only. */
+  /** Only newer servers answer a pull that comes after its consumer was removed. */
   const untilPullsWait = Effect.promise(() =>
     eventually("pulls wait at the broker", async () =>
       (await consumerInfo()).num_waiting > 0 ? true : undefined,
     ),
   )
 
-  test("a consumer that is removed is made again from where it had come to, as the broker told last", () =>
+  test("a removed consumer is created again, starting at the last position that the broker reported", () =>
     withBus((bus) =>
       Effect.gen(function* () {
         const [before, waiting, after] = ["before", "waiting", "after"].map((key) => sampleMessage({ key }))
@@ -69,7 +69,7 @@ describeNats("pulling", () => {
         expect(config.opt_start_seq).toBe(2)
         yield* untilPullsWait
 
-        // The same places of another stream hold other messages.
+        // The same positions in another stream hold other messages.
         yield* Effect.promise(() => rig.manager.streams.delete("svc"))
         yield* Effect.promise(() =>
           eventually("there is a stream again", () =>
@@ -103,7 +103,7 @@ describeNats("pulling", () => {
       }),
     ))
 
-  test("a message larger than the broker takes by now is handled all the same, and those behind it", async () => {
+  test("a message that is larger than the broker's current limit is still handled, and so are those behind it", async () => {
     using folder = new TemporaryFolder()
     const allow = (maxPayloadMb: number) =>
       writeFileSync(join(folder.path, "limits.conf"), `max_payload: ${maxPayloadMb}MB\n`)

@@ -28,7 +28,7 @@ describe("an undeliverable message for the broker", () => {
     return { subject: "svc.acme.samples", data, headers: head }
   }
 
-  test("keeps the headers that are not the broker's, and where it came to", () => {
+  test("keeps the headers that are not the broker's, and the original subject", () => {
     const { headers: head } = undeliverableFor(
       "svc.acme.dlq",
       "dead-1",
@@ -73,7 +73,7 @@ describeNats("undeliverable messages at the broker", () => {
   beforeEach(() => rig.renew())
   afterAll(() => rig[Symbol.asyncDispose]())
 
-  /** Sends a message with its headers as they are: other clients check less than ours. */
+  /** Sends a message with its headers unchecked, because other clients check less than ours. */
   const publishRaw = (head: string, body: string): Promise<void> => {
     const { auth } = rig.options()
     if (auth === undefined || !("user" in auth)) throw new Error("the rig has users")
@@ -103,7 +103,7 @@ describeNats("undeliverable messages at the broker", () => {
       ),
     )
 
-  /** Sets aside what is on the topic, by a subscription that ends when it is done. */
+  /** Sets aside the messages on the topic, through a subscription that ends afterwards. */
   const setAllAside = (bus: Bus["Service"], kept: Kept, tenant: string, count: number) =>
     Effect.gen(function* () {
       yield* bus.subscribe(new Listener(refusing).subscription)
@@ -158,7 +158,7 @@ describeNats("undeliverable messages at the broker", () => {
         yield* bus.publish([sampleMessage()])
         const [entry] = yield* setAllAside(bus, kept, "acme", 1)
         const record = yield* Effect.promise(() => stored(Number(entry?.id)))
-        // As if a replay had been published and its process had died before it removed the undeliverable message.
+        // As if a process had published a replay and crashed before it removed the undeliverable message.
         const msgID = `replay-${entry?.id}-${record?.time.getTime()}`
         const earlier = rig.manager.jetstream().publish("svc.acme.samples", "{}", { msgID })
         yield* Effect.promise(() => earlier)
@@ -182,7 +182,7 @@ describeNats("undeliverable messages at the broker", () => {
       }),
     ))
 
-  test("an undeliverable message is not sent where its tenant has no business", () =>
+  test("an undeliverable message is not sent to a subject of another tenant", () =>
     withBus((_, kept) =>
       Effect.gen(function* () {
         const head = headers()
@@ -217,7 +217,7 @@ describeNats("undeliverable messages at the broker", () => {
       }),
     ))
 
-  test("what is no undeliverable message is left out of the list, and the walk goes on", () =>
+  test("a message that is not undeliverable is left out of the list, and the list continues", () =>
     withBus((bus, kept) =>
       Effect.gen(function* () {
         const strangers = ["not JSON", "{}"].map((text) =>
@@ -271,7 +271,7 @@ describeNats("undeliverable messages at the broker", () => {
       }),
     ))
 
-  test("the sample tells when the oldest undeliverable message died, of whatever tenant", () =>
+  test("the sample says when the oldest undeliverable message of all tenants was stored", () =>
     withBus((bus, kept) =>
       Effect.gen(function* () {
         expect(yield* kept.oldestAt).toBeUndefined()

@@ -42,7 +42,7 @@ const wanted = { subjects: "svc.>" }
 const unsynced = { stream: "svc", isSynced: false, syncSetting: "SYNC=always" }
 
 describe("what a stream may be", () => {
-  test("one as the service makes it is taken without a word", () => {
+  test("one that the service creates is accepted without a warning", () => {
     expect(streamContradictions(soundStream, wanted)).toEqual([])
     expect(streamWarnings(soundStream, unsynced)).toEqual([])
   })
@@ -96,7 +96,7 @@ describe("what a consumer may be", () => {
   const contradictionsOf = (facts: ConsumerFacts) =>
     consumerContradictions({ ...soundConsumer, ...facts }, consumer)
 
-  test("one as the service makes it is taken", () => {
+  test("one that the service creates is accepted", () => {
     expect(contradictionsOf({})).toEqual([])
     expect(contradictionsOf({ max_ack_pending: defaultIntakeOptions.heldAtMost })).toEqual([])
   })
@@ -152,7 +152,7 @@ describeNats("setting up at a real broker", () => {
     return String(exit.cause)
   }
 
-  test("what is missing is made as promised, and taken at the next start", async () => {
+  test("what is missing is created, and accepted at the next start", async () => {
     expect(Exit.isSuccess(await starting())).toBe(true)
     const { config: stream } = await rig.manager.streams.info("svc")
     expect(stream).toMatchObject({
@@ -244,7 +244,7 @@ describeNats("setting up at a real broker", () => {
     expect(logs.lines.filter((line) => line.includes("SYNC=always"))).toHaveLength(1)
   })
 
-  test("a broker without JetStream is told from one that cannot be reached", async () => {
+  test("a broker without JetStream is distinguished from an unreachable one", async () => {
     const failureAt = async (address: string) => {
       const bus = rig.bus({ servers: [address], connectTimeoutMs: 500 })
       const exit = await Effect.runPromise(Effect.exit(Effect.scoped(Layer.build(bus))))

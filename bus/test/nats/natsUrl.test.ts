@@ -1,4 +1,4 @@
-// The URL of a NATS server: its hosts, its credentials, its demand for TLS.
+// The URL of a NATS server: its hosts, its credentials and whether it requires TLS.
 import { describe, expect, test } from "bun:test"
 import { type NatsAddress, parseNatsUrl } from "../../src/nats/natsUrl.ts"
 
@@ -20,7 +20,7 @@ describe("a NATS server", () => {
     ])
   })
 
-  test("is told a user and a password, or a token, as they are when percent-decoded", () => {
+  test("gets a user and a password, or a token, percent-decoded", () => {
     const authOf = (credentials: string) => {
       const { servers, auth } = addressOf(`nats://${credentials}@h1,h2`)
       expect(servers).toEqual(["h1:4222", "h2:4222"])

@@ -1,5 +1,5 @@
-// Documents in plain memory, under the laws of Documents.ts except durability. Several nodes of one process may share
-// them, as simulated ones do. Every call is synchronous, so that each is a transaction by itself.
+// Documents in memory. They follow the laws of Documents.ts except durability. Several nodes of one process can share
+// them, as in the simulation. Every call is synchronous, so each is a transaction.
 import { Effect } from "effect"
 import {
   type DocumentRow,
@@ -12,7 +12,7 @@ import { documentsOver } from "../DocumentRows.ts"
 import type { Documents } from "../Documents.ts"
 
 export class MemoryDocuments {
-  /** In the order of versions. */
+  /** Sorted by version. */
   #rows = new Map<string, DocumentRow>()
   #version = 0
 
@@ -21,7 +21,7 @@ export class MemoryDocuments {
     if ((present?.version ?? 0) !== expectedVersion) return undefined
     if (json === null && present === undefined) return undefined
     const row: DocumentRow = { kind, id, version: ++this.#version, json, updated_at: updatedAt }
-    // Taken out first, so that the rows stay in the order of their versions.
+    // Deleted first, so that the rows stay sorted by version.
     this.#rows.delete(keyOf(kind, id))
     this.#rows.set(keyOf(kind, id), row)
     if (json === null) this.#clearTombstones(updatedAt - tombstonesKeptMs)
@@ -47,7 +47,7 @@ export class MemoryDocuments {
       .slice(0, limit)
   }
 
-  /** The documents as they are now, whatever is written to these later. */
+  /** A copy of the current documents. Later writes to the original do not change it. */
   copy(): MemoryDocuments {
     const copy = new MemoryDocuments()
     copy.#rows = new Map(this.#rows)
@@ -55,7 +55,7 @@ export class MemoryDocuments {
     return copy
   }
 
-  /** Puts a text in the place of a document's own, as damage would. For tests: memory is not damaged by itself. */
+  /** Overwrites the text of a document to simulate damage, for tests. */
   damage(kind: string, id: string, json: string): void {
     const row = this.#rows.get(keyOf(kind, id))
     if (row !== undefined) this.#rows.set(keyOf(kind, id), { ...row, json })
@@ -75,5 +75,5 @@ export const documentsIn = (memory: MemoryDocuments): Documents["Service"] =>
     changesAfter: (kind, version, limit) => Effect.sync(() => memory.changesAfter(kind, version, limit)),
   })
 
-/** Neither a kind nor an id has a space. */
+/** Neither a kind nor an id contains a space. */
 const keyOf = (kind: string, id: string): string => `${kind} ${id}`

@@ -1,7 +1,7 @@
-// Documents as rows of a PostgreSQL schema (schema.sql), over whatever connection the caller has. A write is a short
-// transaction. Its first statement locks the row of the last version, and the statements after it see everything that
-// was committed before they got the lock (READ COMMITTED). So a write compares versions with what is really there, and
-// versions become visible in order.
+// Documents as rows of a PostgreSQL schema (schema.sql), on the caller's connection. A write is a short transaction.
+// Its first statement locks the row of the last version. The statements after it see everything that was committed
+// before they got the lock (READ COMMITTED). So a write compares versions with the current rows, and versions become
+// visible in order.
 import {
   type DocumentRow,
   type IdRange,

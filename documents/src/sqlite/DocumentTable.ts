@@ -1,5 +1,5 @@
-// Documents as rows of an SQLite file (schema.sql). It is synchronous and does without Effect, because it runs in the
-// thread that owns the connection. SQLite lets one connection write at a time, so versions become visible in order.
+// Documents as rows of an SQLite file (schema.sql). The code is synchronous and does not use Effect, because it runs in
+// the thread that owns the connection. SQLite lets one connection write at a time, so versions become visible in order.
 import type { Database } from "bun:sqlite"
 import {
   type DocumentRow,
@@ -27,7 +27,7 @@ export const documentSql = {
     ORDER BY version LIMIT ?3`,
 } as const
 
-/** Runs its work in a transaction that takes the write lock before it reads. */
+/** Runs the work in a transaction that takes the write lock before it reads. */
 export type Transaction = <A>(work: () => A) => A
 
 export class DocumentTable {

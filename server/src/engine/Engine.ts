@@ -39,14 +39,14 @@ import { WriteQueue, type WriteQueueLimits } from "./writing/WriteQueue.ts"
 
 export interface EngineOptions {
   readonly ownership: OwnershipOptions
-  /** The sweep's period. */
+  /** The time between two sweeps. */
   readonly pollingIntervalMs: number
-  /** Bounds over the whole node; owned shards share them. */
+  /** Limits for the whole node. Owned shards share them. */
   readonly window: WindowLimits
   readonly dispatch: DispatcherLimits
   readonly queue: WriteQueueLimits
   readonly historyRetentionMs: number
-  /** A loop broke: the process should end. */
+  /** A loop has broken, so the process should end. */
   readonly onBroken?: (message: string) => void
 }
 
@@ -68,9 +68,9 @@ export const defaultEngineOptions: EngineOptions = {
 export interface EngineStatus {
   readonly shards: number
   readonly ownedShards: number
-  /** Shards of other nodes that live. */
+  /** Shards that other live nodes own. */
   readonly shardsElsewhere: number
-  /** It owns nothing though something is meant for it, or though it cannot tell who owns the rest. */
+  /** The node owns no shard although some are assigned to it, or although it does not know who owns the rest. */
   readonly isWaiting: boolean
   readonly isDraining: boolean
   /** All firing is paused. */
@@ -79,7 +79,7 @@ export interface EngineStatus {
   readonly stalledLoops: ReadonlyArray<string>
 }
 
-/** How long a drain waits for outcomes to be stored, and then for shards to be released. */
+/** How long a drain waits until outcomes are stored, and then until shards are released. */
 const settleWithinMs = 5_000
 
 export type EngineNeeds = TimerStore | ShardLeases | NamespaceDirectory | Deliverers | WallClock | Ids
@@ -88,21 +88,21 @@ export class Engine extends Context.Service<
   Engine,
   {
     status(): EngineStatus
-    /** Brings gauges (pending, in flight, oldest due age …) up to date, for a scrape. */
+    /** Updates the gauges (pending, in flight, oldest due age …) for a scrape. */
     readonly sample: Effect.Effect<void>
     /** The cluster as this node sees it. */
     cluster(): ClusterState
-    /** Another node released a shard that may be meant for this one. */
+    /** Another node released a shard that may be assigned to this one. */
     lookNow(): void
-    /** Hosts that failed too often in a row, at most so many. */
+    /** Hosts that failed too often in a row, at most `limit` of them. */
     breakers(limit: number): ReadonlyArray<OpenBreaker>
-    /** Takes a host for well again, in all namespaces: how many breakers were closed. */
+    /** Treats a host as healthy again in all namespaces, and returns how many breakers were closed. */
     closeBreakers(host: string): number
-    /** Moves the clock, where it does not go by itself. */
+    /** Moves the clock; only present with a manual clock. */
     readonly clock?: ClockAdvance | undefined
     /**
-     * Hands shards over to other nodes, if there are any; else starts no new attempt, lets those in flight finish
-     * within the bound, settles, releases.
+     * Hands shards over to other nodes if there are any. Otherwise the engine starts no new attempt, lets running
+     * attempts finish within the bound, stores their outcomes and releases its shards.
      */
     drain(withinMs: number): Effect.Effect<void>
   }
@@ -114,11 +114,11 @@ export class Engine extends Context.Service<
   }
 }
 
-/** What the stages are made of. */
+/** The parts that the stages are built from. */
 interface Parts {
   readonly options: EngineOptions
   readonly manual: ManualClock["Service"] | undefined
-  /** Without the watch for rows that cannot be read. */
+  /** The store without the wrapper that detects unreadable rows. */
   readonly bareStore: TimerStore["Service"]
   readonly store: TimerStore["Service"]
   readonly setAside: SetAside
@@ -137,18 +137,18 @@ interface Parts {
   readonly runFork: <A, E>(effect: Effect.Effect<A, E>) => Fiber.Fiber<A, E>
 }
 
-/** What a clock that is moved must know, wherever it happens; nobody listens to it on other clocks. */
+/** Events that a manual clock must know about. On other clocks nobody listens. */
 interface Notes {
-  /** An outcome is stored. */
+  /** An outcome was stored. */
   stored(): void
-  /** A loop, or a timer that expired, has come to rest. */
+  /** A loop, or an expired timer, has come to rest. */
   turn(): void
 }
 
-/** How far the engine has come with its stop. */
+/** The state of the engine's stop. */
 interface StopState {
   isDraining: boolean
-  /** A node that hands its shards to others takes writes of each until that one is gone. */
+  /** While a node hands its shards over, it takes writes for each shard until that shard is gone. */
   takesWrites: boolean
 }
 
@@ -275,7 +275,7 @@ const makeDispatcher = Effect.fnUntraced(function* (
   return dispatcher
 })
 
-/** Which shards this node fires, each with its loop. Owned shards share the bounds of the window. */
+/** The shards that this node fires, each with its loop. Owned shards share the limits of the window. */
 const makeOwnership = Effect.fnUntraced(function* (parts: Parts, dispatcher: Dispatcher, notes: Notes) {
   const { options, peers } = parts
   const share = (): WindowLimits => {
@@ -296,14 +296,14 @@ const makeOwnership = Effect.fnUntraced(function* (parts: Parts, dispatcher: Dis
     onOwnedChanged: () => {
       for (const loop of ownership.loops()) loop.window.resize(share())
     },
-    // It looks by itself soon, so a nudge that does not arrive is not repeated.
+    // The other node looks by itself soon, so a lost nudge is not repeated.
     onReleased: (to) => (peers === undefined ? Effect.void : Effect.ignore(peers.nudge(to))),
   })
   yield* Effect.addFinalizer(() => ownership.abandonAll)
   return ownership
 })
 
-/** Nothing on a clock that goes by itself. */
+/** `undefined` unless the clock is manual. */
 const makeAdvance = (
   { manual, wall, clock, store }: Parts,
   dispatcher: Dispatcher,
@@ -324,7 +324,10 @@ const makeAdvance = (
     prune: pruneAll(prune),
   })
 
-/** What callers ask: behind the quotas of their namespaces, and carried to other nodes where there are any. */
+/**
+ * Serves the calls of clients: it applies the quotas of their namespaces, and forwards writes to other nodes if there
+ * are any.
+ */
 const makeFront = Effect.fnUntraced(function* (
   parts: Parts,
   dispatcher: Dispatcher,
@@ -377,7 +380,7 @@ const drain = Effect.fnUntraced(function* (
   state.takesWrites = false
   dispatcher.stop()
   const takenMs = Number(clock.monotonicTimeNanosUnsafe() - startedNanos) / 1e6
-  // Attempts whose shard is another's by now have nowhere to be settled.
+  // If another node already owns the shard of a running attempt, its outcome cannot be stored here.
   yield* Effect.sleep(20).pipe(
     Effect.repeat({ while: () => dispatcher.inFlight > 0 && ownership.ownedCount > 0 }),
     Effect.timeoutOption(Math.max(0, withinMs - takenMs)),
@@ -388,8 +391,8 @@ const drain = Effect.fnUntraced(function* (
 })
 
 /**
- * A clock that is moved comes to far instants at once, so the window looks as far as timers may lie. And a host that is
- * down must not hold the clock up: breakers wait in real time, and stay closed.
+ * A manual clock jumps to far instants, so the window covers the whole range of timers. A host that is down must not
+ * hold the clock up. Breakers wait in real time, so they stay closed.
  */
 const underManualClock = (options: EngineOptions): EngineOptions => ({
   ...options,

@@ -1,4 +1,4 @@
-// Whether the engine is well, and what it measures now: asked by health checks and by scrapes.
+// The health of the engine and its current measurements, for health checks and scrapes.
 import { type Clock, Effect } from "effect"
 import type { Tally } from "../domain/Decision.ts"
 import type { TimerStore } from "../ports/TimerStore.ts"
@@ -25,7 +25,7 @@ export interface EngineHealthParts {
   readonly isDraining: () => boolean
 }
 
-/** A loop that has not moved for this long is called stalled. */
+/** A loop without progress for this long counts as stalled. */
 const stalledAfterMs = 10_000
 
 export class EngineHealth {
@@ -35,12 +35,12 @@ export class EngineHealth {
     this.#parts = parts
   }
 
-  /** Loops that made no progress for too long, by name; empty on a healthy node. */
+  /** The names of loops that made no progress for too long. Empty on a healthy node. */
   get stalledLoops(): ReadonlyArray<string> {
     return Object.entries(this.#loopAgesMs()).flatMap(([loop, age]) => (age > stalledAfterMs ? [loop] : []))
   }
 
-  /** Brings all gauges up to date. */
+  /** Updates all gauges. */
   get sample(): Effect.Effect<void> {
     return Effect.suspend(() => {
       this.#sampleDispatch()

@@ -1,14 +1,16 @@
-// What the engine measures. Each metric is made once, labels included: no timer ids, no namespaces, no
-// label without a bound. Times are seconds, as Prometheus has them.
+// The metrics of the engine. Each metric is created once, with its labels. No label is a timer id or a namespace, and
+// every label has a bound. Times are in seconds, as Prometheus expects.
 import { type Context, Effect, Metric } from "effect"
 
 export type DeliveryOutcome = "delivered" | "rearmed" | "retry" | "dead" | "dropped" | "superseded"
 export type CommandName = "create" | "update" | "cancel" | "schedule" | "replay" | "discard"
 export type OwnershipChange = "claimed" | "handedOver" | "lost"
-/** What a row of the store is that cannot be read. */
+/** What an unreadable row of the store contains. */
 export type UnreadableKind = "settings" | "timers" | "lives"
 export type LoopName = "firing" | "reading" | "ownership" | "committing" | "forwarding"
-/** What became of a write that this node did not own: done elsewhere, or stored for whoever will own it. */
+/**
+ * The result of a write for a shard that this node does not own: executed by the owner, or stored for the next owner.
+ */
 export type ForwardedResult = "answered" | "inserted" | "refused" | "unknown"
 
 const seconds = [0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300]
@@ -26,7 +28,7 @@ const deliveries = Metric.counter("timer_deliveries_total", {
   incremental: true,
 })
 const forwardedRequests = Metric.counter("timer_forwarded_requests_total", {
-  description: "Writes of shards that another node owns, by what became of them",
+  description: "Writes for shards that another node owns, by result",
   incremental: true,
 })
 const sweepRescued = Metric.counter("timer_sweep_rescued_total", {
@@ -75,14 +77,14 @@ const gauges = {
     description: "1 while all firing is stopped, by an operator or after a restore from a backup",
   }),
   sealedNamespaces: Metric.gauge("timer_sealed_namespaces", {
-    description: "Namespaces whose webhook secrets cannot be opened here, so that their webhooks wait",
+    description: "Namespaces whose webhook secrets cannot be opened here, so their webhooks wait",
   }),
   ownedShards: Metric.gauge("timer_owned_shards", { description: "Shards this process fires" }),
 } as const
 
 const storeUnreadable = Metric.gauge("timer_store_unreadable", {
   description:
-    "Rows that cannot be read and are set aside, as far as this node has met them; punctual doctor names all",
+    "Rows that cannot be read and are set aside, as far as this node has seen them; punctual doctor names all",
 })
 const loopAge = Metric.gauge("timer_loop_progress_age_seconds", {
   description: "Time since a loop last made progress",
@@ -90,7 +92,7 @@ const loopAge = Metric.gauge("timer_loop_progress_age_seconds", {
 
 export type GaugeName = keyof typeof gauges
 
-/** `Object.fromEntries` forgets its keys: the names given are the names that come back. */
+/** `Object.fromEntries` widens the keys to `string`; this keeps the given names in the type. */
 const labelled = <Names extends string, Input, State>(
   metric: Metric.Metric<Input, State>,
   label: string,
@@ -126,7 +128,7 @@ export class EngineMetrics {
 
   private constructor(context: Context.Context<never>) {
     this.#context = context
-    // So that a scrape shows them before they first happen.
+    // Sets them to 0, so that a scrape shows them before their first event.
     for (const metrics of [byCommand, byOutcome, byForwarded, byChange])
       for (const metric of Object.values(metrics)) metric.updateUnsafe(0, context)
     sweepRescued.updateUnsafe(0, context)

@@ -1,6 +1,6 @@
-// Loops that must not end, and what they start and rely on to come to its end: one that breaks would leave timers
-// unfired, or writes on their way for ever, while everything else looks well. A defect in it is therefore fatal, like a
-// store that failed: the process ends, and a restart recovers.
+// Guards loops that must not end, and the work that they start and rely on. If one of them breaks, timers would not
+// fire, or writes would hang, while everything else looks healthy. So a defect is fatal, like a failed store: the
+// process ends, and a restart recovers.
 import { Cause, Effect } from "effect"
 import type { LoopName } from "./EngineMetrics.ts"
 

@@ -1,6 +1,6 @@
-// A wake-up for a loop that sleeps: raised any number of times, it ends one wait. A raise while nobody
-// waits is not lost. The loop goes on in a turn of its own, never inside whoever raises it: a window that
-// wakes the firing loop is in the middle of a change.
+// Wakes a sleeping loop. Any number of raises ends one wait, and a raise while nobody waits is not lost. The loop
+// continues in a turn of its own, never inside the call that raises the signal, because that caller may be in the
+// middle of a change, such as a window that wakes the firing loop.
 import { Effect } from "effect"
 
 export class Signal {
@@ -13,12 +13,12 @@ export class Signal {
     this.#wake?.()
   }
 
-  /** Until raised, or until the time is over. */
+  /** Waits until the signal is raised, or until the time is over. */
   waitAtMost(ms: number): Effect.Effect<void> {
     return this.waitDuring(Effect.sleep(Math.max(1, ms)))
   }
 
-  /** Until raised, or until the sleep is over. */
+  /** Waits until the signal is raised, or until the sleep is over. */
   waitDuring(sleep: Effect.Effect<void>): Effect.Effect<void> {
     return Effect.raceFirst(this.#raised, sleep).pipe(
       Effect.andThen(

@@ -1,16 +1,19 @@
-// What a node does beside firing: it removes history past its retention, and looks again at rows that were set aside.
+// The background work of a node: it removes history past its retention, and checks rows again that were set aside.
 import { Effect } from "effect"
 import type { TimerStore } from "../ports/TimerStore.ts"
 import type { WallClock } from "../ports/WallClock.ts"
 
 const pruneEveryMs = 60_000
-/** Between batches, so that commits have their turn. */
+/** The pause between batches, so that other commits get their turn. */
 const prunePauseMs = 20
 const pruneBatch = 500
-/** One round removes at most this many batches, a million lives. The next round goes on. */
+/** One round removes at most this many batches, a million lives. The next round continues. */
 const prunesAtOnce = 2_000
 
-/** Removes history past its retention, and answers how much: in small batches, so that no commit waits long for it. */
+/**
+ * Removes one batch of history past its retention, and returns the number of removed lives. Batches are small, so that
+ * no commit waits long.
+ */
 export const pruneBatchOf = (
   store: Pick<TimerStore["Service"], "prune">,
   wall: WallClock["Service"],
@@ -20,11 +23,11 @@ export const pruneBatchOf = (
     Effect.catch((error) => Effect.as(Effect.logWarning(`history was not pruned: ${error.message}`), 0)),
   )
 
-/** Batch after batch, until there is no more, or as many as one round takes. */
+/** Runs batch after batch, until nothing is left or the round has reached its limit. */
 export const pruneAll = (prune: Effect.Effect<number>): Effect.Effect<number> =>
   Effect.repeat(prune, { while: (removed) => removed === pruneBatch, times: prunesAtOnce })
 
-/** For ever: prunes history, and between the rounds looks again at rows that were set aside. */
+/** Never ends. Prunes history, and between the rounds checks rows again that were set aside. */
 export const keepHouse = (
   prune: Effect.Effect<number>,
   lookAgain: Effect.Effect<void>,

@@ -1,6 +1,6 @@
-// The file of an archive: JSON lines, the first of which says what it is, and the last how much there was, so that a
-// file that was cut off is known by it. What follows from something else is not written; payloads are text where they
-// can be, for people to read, and base64 where they are not UTF-8.
+// The format of an archive file: JSON lines. The first line identifies the format, and the last one contains the
+// counts, so that a truncated file is detected. Derived values are not written. A payload is text if it is UTF-8, so
+// that people can read it, and base64 otherwise.
 import { malformedMessage } from "@punctual/api/malformedMessage"
 import { Result, Schema, SchemaParser } from "effect"
 import { keyOf } from "../domain/TimerKey.ts"
@@ -9,7 +9,7 @@ import type { SettingsRecord } from "../engine/namespaces/SettingsRecords.ts"
 import { SettingsShape } from "../wire/settingsShape.ts"
 import { lifeFields, SpecShape, timerFields, withOneLog } from "../wire/timerShapes.ts"
 
-/** Rises with every change that an older program would misread. */
+/** Increases with every change that an older program would misread. */
 const version = 1
 
 const { optionalKey } = Schema
@@ -39,7 +39,7 @@ const EndLine = Schema.Struct({
   items: Schema.Int.check(Schema.isGreaterThanOrEqualTo(0)),
 })
 
-/** Versions are a store's own. */
+/** Without the version, which has a meaning only within its store. */
 export type ArchivedSettings = Pick<SettingsRecord, "namespace" | "updatedAt" | "settings">
 
 export type ArchiveLine =
@@ -59,16 +59,16 @@ export const itemLine = (item: ArchivedItem): string => {
 export const settingsLine = ({ namespace, updatedAt, settings }: ArchivedSettings): string =>
   JSON.stringify({ kind: "settings", namespace, updatedAt, settings })
 
-/** Why the first line of a file is not that of an archive; nothing if it is. */
+/** Why the first line of a file does not belong to an archive. `undefined` if it does. */
 export const whyNoArchive = (line: string): string | undefined => {
   const head = decodeHead(parsed(line))
-  if (Result.isFailure(head)) return "this is no archive: make one by punctual export"
+  if (Result.isFailure(head)) return "this is not an archive: create one with punctual export"
   return head.success.version === version
     ? undefined
-    : `this archive is of version ${head.success.version}, and this program reads ${version}: import it by the release that made it`
+    : `this archive has version ${head.success.version}, and this program reads ${version}: import it with the release that made it`
 }
 
-/** A line after the first, or what is wrong with it. */
+/** Reads a line after the first, or says what is wrong with it. */
 export const readLine = (line: string): Result.Result<ArchiveLine, string> => {
   const json = parsed(line)
   if (json === undefined) return Result.fail("it is not JSON")
@@ -108,7 +108,7 @@ const itemOf = (line: typeof ItemLine.Type): ArchivedItem => {
 }
 
 const encoder = new TextEncoder()
-/** A byte order mark is a byte of the payload like any other. */
+/** A byte order mark is kept, because it belongs to the payload like any other byte. */
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
 
 const payloadFields = (payload: Uint8Array | undefined) => {

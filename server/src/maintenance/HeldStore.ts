@@ -1,10 +1,10 @@
-// A store that a command holds while it writes to it, so that no service fires what is only half done. The command
-// claims all shards as a service would. If somebody who lives holds some of them, the command does not begin. A service
-// that starts meanwhile waits, as it would for any other owner.
+// Holds a store while a command writes to it, so that no service fires timers of a half-finished import or restore. The
+// command claims all shards as a service would. If a live process holds some of them, the command does not begin. A
+// service that starts meanwhile waits, as it would for any other owner.
 //
-// Writes go through the engine's queue: in order, shared by commits, fenced, and repeated while their result is unknown.
-// Whoever writes waits while the queue is full, so that the memory of a long run is bounded. A service repeats for as
-// long as it lives; a command gives up when the store has failed for long enough, or fatally.
+// Writes go through the engine's queue: in order, in shared commits, fenced, and repeated while their result is
+// unknown. The writer waits while the queue is full, so that the memory of a long run is bounded. A service repeats as
+// long as it runs. A command gives up when the store has failed for long enough, or fatally.
 import { Clock, Deferred, Effect, References, Schema, type Scope } from "effect"
 import { shardOf } from "../domain/TimerKey.ts"
 import { keyOfItem, type WriteAnswer, type WriteItem } from "../domain/WriteItem.ts"
@@ -19,36 +19,36 @@ import { StoreError, type TimerStore } from "../ports/TimerStore.ts"
 export interface HoldTarget {
   readonly store: TimerStore["Service"]
   readonly leases: ShardLeases["Service"]
-  /** What the command is called where others see who holds the store. */
+  /** The command's name, as others see it when they look who holds the store. */
   readonly node: string
 }
 
-/** Somebody who lives holds shards of the store. Nothing was changed. */
+/** A live process holds shards of the store. Nothing was changed. */
 export class StoreInUse extends Schema.TaggedError<StoreInUse>()("StoreInUse", {
   node: Schema.String,
 }) {}
 
-/** A service has claimed shards while they were held. What was written before that stays. */
+/** A service has claimed shards while the command held them. Everything written before that stays. */
 export class StoreTakenOver extends Schema.TaggedError<StoreTakenOver>()("StoreTakenOver", {}) {}
 
 export interface HeldStore {
   readonly shards: number
-  /** Queues the item, and waits first while the queue is full. The answer comes later, at the latest with `flush`. */
+  /** Queues the item, after waiting while the queue is full. The answer comes later, at the latest with `flush`. */
   write(
     item: WriteItem,
     onAnswer: (answer: WriteAnswer) => void,
   ): Effect.Effect<void, StoreTakenOver | StoreError>
-  /** Ends when all that was queued has been answered. */
+  /** Resolves when all queued items have been answered. */
   readonly flush: Effect.Effect<void, StoreTakenOver | StoreError>
 }
 
-/** In full commits: while some are on their way, the next ones gather. */
+/** In full commits. While some are running, the next ones collect. */
 const queuedCommits = 4
-/** A database that restarts is back within this. */
+/** A database that restarts is usually back within this time. */
 const failsForAtMostMs = 10_000
 const releaseWithinMs = 5_000
 
-/** Holds all shards until the scope ends. `onWatch` is told whom the command watches, if some shards are held already. */
+/** Holds all shards until the scope closes. If others hold some, `onWatch` gets the watched nodes. */
 export const holdStore = <E>(
   target: HoldTarget,
   onWatch: (nodes: ReadonlyArray<string>) => Effect.Effect<void, E>,
@@ -78,7 +78,7 @@ export const holdStore = <E>(
         onLost: () => fail(new StoreTakenOver()),
       },
     })
-    // This is added first, so that it runs last: whatever becomes of the rest, what was claimed is released.
+    // Added first, so that it runs last: the claimed shards are released no matter how the rest ends.
     yield* Effect.addFinalizer(() => quietly(Effect.timeoutOption(holder.releaseAll, releaseWithinMs)))
     const queue = yield* quietly(queueOver(target.store, clock, fail))
     yield* Effect.forkScoped(quietly(holder.renewForever()))
@@ -99,7 +99,7 @@ const heldStore = (
   const orFailed = (wait: Effect.Effect<void>) =>
     Effect.andThen(
       Effect.raceFirst(wait, Deferred.await(failed)),
-      // A queue that was given up has room, and nothing in it.
+      // A queue that was given up is empty and has room.
       Effect.suspend(() => (Deferred.isDoneUnsafe(failed) ? Deferred.await(failed) : Effect.void)),
     )
   const write: HeldStore["write"] = (item, onAnswer) =>
@@ -112,7 +112,7 @@ const heldStore = (
         {
           item,
           onAnswer: (answer) => {
-            // Without an answer the shard was lost, and `failed` tells so.
+            // Without an answer the shard was lost, and `failed` reports that.
             if (typeof answer !== "string") onAnswer(answer)
           },
         },
@@ -138,7 +138,7 @@ const queueOver = (
     )
   })
 
-/** The queue repeats what fails. Here it is noted for how long all has failed, and whether there is any hope. */
+/** The queue repeats failed writes. This wrapper gives up if all have failed for too long, or fatally. */
 const writeWithPatience = (
   store: TimerStore["Service"],
   clock: Clock.Clock,
@@ -162,7 +162,9 @@ const writeWithPatience = (
     )
 }
 
-/** Until every shard is free, or its lease has not moved for the lease time. A lease that moves has a holder that lives. */
+/**
+ * Waits until every shard is free, or its lease has not changed for the lease time. A changing lease has a live holder.
+ */
 const untilUnheld = <E>(
   holder: LeaseHolder,
   onWatch: (nodes: ReadonlyArray<string>) => Effect.Effect<void, E>,
@@ -180,6 +182,6 @@ const untilUnheld = <E>(
     }
   })
 
-/** A command tells of a store that fails when it gives up, not each time that something is repeated. */
+/** A command reports a failing store when it gives up, not at each retry. */
 const quietly = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   Effect.provideService(effect, References.MinimumLogLevel, "Error")

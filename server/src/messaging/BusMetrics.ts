@@ -1,12 +1,12 @@
-// What is measured about messages, as Prometheus text. Tenants are many, and a label for each would grow
-// without bound: those that send most have a series of their own, the rest share `other`.
+// Metrics about messages, as Prometheus text. There can be many tenants, so a label for each would grow without bound.
+// The tenants that send most have a series of their own, and the rest share `other`.
 import { dueTimeReachedType } from "@punctual/api/DueTimeReached"
 import type { BusError, BusSample, Observed } from "@punctual/bus/Bus"
 import { TenantCounters } from "@punctual/bus/TenantCounters"
 import { Effect, Option } from "effect"
 import type { WallClock } from "../ports/WallClock.ts"
 
-/** What others say to each other where the timer listens too: none of its business, and nothing unknown. */
+/** Messages of other services on the shared topic. The timer service ignores them, and they are not unknown types. */
 const elsewhere = new Set<string>([
   dueTimeReachedType,
   "StartExecution",
@@ -32,7 +32,7 @@ interface Measures {
 
 const measureWithinMs = 2_000
 
-/** Types that were told of in the log already. */
+/** How many unknown types the log has named at most. */
 const typesTold = 100
 
 export class BusMetrics {
@@ -40,7 +40,7 @@ export class BusMetrics {
   readonly #told = new Set<string>()
   readonly #tell: (type: string) => void
   #unknownTypes = 0
-  /** As the broker said last. */
+  /** The last value that the broker reported. */
   #oldestUndeliverableAt: number | undefined
 
   private constructor(tell: (type: string) => void) {
@@ -51,7 +51,7 @@ export class BusMetrics {
     const runFork = Effect.runForkWith(context)
     return new BusMetrics((type) => {
       runFork(
-        Effect.logInfo(`messages of the unknown type ${JSON.stringify(type)} are acknowledged and left`),
+        Effect.logInfo(`messages of the unknown type ${JSON.stringify(type)} are acknowledged and ignored`),
       )
     })
   })
@@ -78,7 +78,7 @@ export class BusMetrics {
     const self = this
     const measured = Effect.gen(function* () {
       const { isConnected, lag } = yield* sample
-      // A message is not gone because the broker cannot be asked: the age is counted from what it said last.
+      // A message still exists while the broker is unreachable, so the age is measured from the last known value.
       const asked = isConnected ? yield* Effect.timeoutOption(oldestAt, measureWithinMs) : Option.none()
       if (Option.isSome(asked)) self.#oldestUndeliverableAt = asked.value
       return { isConnected, lag, oldestUndeliverableAt: self.#oldestUndeliverableAt }
@@ -102,7 +102,7 @@ export class BusMetrics {
       ]),
       ...heading(
         "timer_bus_unknown_types_total",
-        "Messages of an unknown type, acknowledged and left",
+        "Messages of an unknown type, acknowledged and ignored",
         "counter",
       ),
       `timer_bus_unknown_types_total ${this.#unknownTypes}`,
@@ -117,7 +117,7 @@ const gaugeLines = (sample: Measures | undefined, nowMs: number): ReadonlyArray<
   ]
   const connected = gauge(
     "timer_bus_connected",
-    "1 while the broker is in reach",
+    "1 while the broker is reachable",
     sample?.isConnected === true ? 1 : 0,
   )
   if (sample === undefined) return connected
@@ -125,10 +125,10 @@ const gaugeLines = (sample: Measures | undefined, nowMs: number): ReadonlyArray<
     sample.oldestUndeliverableAt === undefined ? 0 : Math.max(0, nowMs - sample.oldestUndeliverableAt)
   return [
     ...connected,
-    ...gauge("timer_bus_lag_messages", "Messages on the topic that were not acknowledged yet", sample.lag),
+    ...gauge("timer_bus_lag_messages", "Messages on the topic that are not acknowledged yet", sample.lag),
     ...gauge(
       "timer_bus_oldest_undeliverable_age_seconds",
-      "Age of the oldest undeliverable message of all tenants; 0 without any",
+      "Age of the oldest undeliverable message of all tenants; 0 if there is none",
       oldestAgeMs / 1_000,
     ),
   ]

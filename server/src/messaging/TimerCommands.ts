@@ -1,5 +1,5 @@
-// Timers as other services ask for them over the bus. The words of the messages (tenantId, serviceCallId,
-// dueAt) are mapped to the product's own here, on the way in, and in the event deliverer, on the way out.
+// Handles the commands of other services that come over the bus. The terms of the messages (tenantId, serviceCallId,
+// dueAt) are mapped to the product's own terms here, and mapped back in the event deliverer.
 import { cancelTimerType, decodeCancelTimer } from "@punctual/api/CancelTimer"
 import { formatDuration } from "@punctual/api/DurationMs"
 import { memberSpan, spanBytes } from "@punctual/api/JsonSpan"
@@ -26,24 +26,24 @@ import { NamespaceDirectory } from "../engine/namespaces/NamespaceDirectory.ts"
 import { WallClock } from "../ports/WallClock.ts"
 import { BusMetrics } from "./BusMetrics.ts"
 
-/** All nodes of the service share the commands under this name. */
+/** All nodes of the service share the commands as members of this group. */
 const timerGroup = "punctual"
 
 export interface TimerCommandsOptions {
-  /** Where commands come from. */
+  /** The topic of the commands. */
   readonly topic: string
-  /** Of the contract: how far ahead a due time may lie, how large a payload may be. */
+  /** The limits of the contract: how far ahead a due time may be, and how large a payload may be. */
   readonly limits: Limits
 }
 
 export class TimerCommands extends Context.Service<
   TimerCommands,
   {
-    /** Takes no more commands; those at work may finish within a bound. */
+    /** Takes no more commands. Running ones may finish within a bound. */
     readonly stop: Effect.Effect<void>
-    /** What was received, and how far behind it is, as Prometheus has it. */
+    /** The number of received commands and the lag, in Prometheus format. */
     readonly metrics: Effect.Effect<string>
-    /** Why no command comes yet; nothing if the broker was there since the start. */
+    /** Why no commands are received yet. `undefined` once the broker is reachable. */
     whyWaiting(): string | undefined
   }
 >()("punctual/messaging/TimerCommands") {
@@ -83,10 +83,10 @@ export class TimerCommands extends Context.Service<
     )
 }
 
-/** A timer asked for over the bus fires on the bus. */
+/** A timer that was requested over the bus fires on the bus. */
 const specOf = (retryPolicy: RetryPolicy): Spec => ({ target: { type: "event" }, retryPolicy })
 
-/** Most timers share it. */
+/** Shared by most timers. */
 const defaultSpec = specOf(defaultRetryPolicy)
 
 interface CommandParts {
@@ -119,7 +119,7 @@ const refused = (message: string): Effect.Effect<never, HandlerFailure> =>
 const written = (write: Effect.Effect<unknown, RefusedWrite>): Effect.Effect<void, HandlerFailure> =>
   write.pipe(Effect.mapError(failureOf), Effect.asVoid)
 
-/** The timer that a command names, if that is what its envelope is about. */
+/** The key of the timer in a command, if the envelope names the same one. */
 const keyIn = (
   { envelope }: Message,
   { tenantId, serviceCallId }: Pick<ScheduleTimer, "tenantId" | "serviceCallId">,
@@ -165,13 +165,13 @@ const scheduleIn = (
     }
   })
 
-/** As it came: parsed and written again, its large numbers would be others. */
+/** The original text: parsing and writing it again would change large numbers. */
 const payloadIn = ({ payloadJson }: Message): Uint8Array | undefined => {
   const span = memberSpan(payloadJson, "payload")
   return span === undefined ? undefined : spanBytes(payloadJson, span)
 }
 
-/** What says nothing about the message must not cost it a delivery. */
+/** A failure that is not caused by the message must not use up a delivery. */
 const failureOf = (refused: RefusedWrite): HandlerFailure => {
   switch (refused._tag) {
     case "TooManyWrites":

@@ -1,5 +1,6 @@
-// Where the timer's messages go. On shared addresses commands and events of a tenant are on one topic, as the contract has
-// it by default; split, each has a topic of its own, so that nobody has to read what is not for them.
+// The topics of the timer's messages. On shared addresses, commands and events of a tenant use one topic, which is the
+// default of the contract. On split addresses, each has a topic of its own, so that services read only messages for
+// them.
 import { cancelTimerType } from "@punctual/api/CancelTimer"
 import { dueTimeReachedType } from "@punctual/api/DueTimeReached"
 import { scheduleTimerType } from "@punctual/api/ScheduleTimer"
@@ -15,7 +16,7 @@ export const timerTopics = (subjects: "shared" | "split"): TimerTopics =>
     ? { commands: "serviceCall", events: "serviceCall" }
     : { commands: "serviceCall.commands", events: "serviceCall.events" }
 
-/** The topic of each type. Where other products share the process, their routes join these in one table. */
+/** The topic of each type. If other products share the process, their routes are merged into the same table. */
 export const timerRoutes = ({ commands, events }: TimerTopics): Readonly<Record<string, string>> => ({
   [scheduleTimerType]: commands,
   [cancelTimerType]: commands,

@@ -1,31 +1,34 @@
-// What every adapter says of itself, whether it adapts a database or a broker. Settings, help, messages and the choice of
-// layers are all made from lists of adapters (stores/all.ts, buses/all.ts), so that a new one touches its folder and one
-// line of its list. A URL chooses: the first adapter with a scheme that begins the URL parses the rest.
+// How every adapter of a database or a broker describes itself. Settings, help, messages and the choice of layers are
+// built from lists of adapters (stores/all.ts, buses/all.ts). So a new adapter needs only its folder and one line in
+// its list. The URL decides: the first adapter with a matching scheme parses the URL.
 import type { Effect, Scope } from "effect"
 
-/** A failure that a person reads: what is wrong, where, and what to do. */
+/** A failure text for people: what is wrong, where, and what to do. */
 export interface AdapterFailure {
   readonly message: string
 }
 
 export type Opened<A, E = AdapterFailure> = Effect.Effect<A, E, Scope.Scope>
 
-/** Either a value, or what is wrong and how to fix it, to be read after the name of a setting: "must name a file". */
+/**
+ * Either a value, or what is wrong and how to fix it. The text continues a sentence that begins with the name of a
+ * setting: "must name a file".
+ */
 export type Parsed<A> = { readonly value: A } | { readonly problem: string }
 
-/** Something that an adapter can do, or else the sentence that says what to use instead. */
+/** Something that an adapter can do, or a sentence that says what to use instead. */
 export type Ability<A> = { readonly can: A } | { readonly instead: string }
 
 export interface Adapter<Choice> {
-  /** One word, for messages and reports, such as `sqlite`. No other adapter of the list has it. */
+  /** One word for messages and reports, such as `sqlite`. It is unique in the list. */
   readonly name: string
   /** How its URLs begin, such as `sqlite:` or `postgres://`. */
   readonly schemes: ReadonlyArray<string>
-  /** How its URLs look, and what each is in a few words, as help and messages show them. */
+  /** The forms of its URLs, each with a short description, for help and messages. */
   readonly forms: Readonly<Record<string, string>>
   /** The folder in drivers/ with the packages that it needs. They are installed before the adapter opens anything. */
   readonly driver?: string
-  /** The URL begins with one of the schemes. A problem never repeats a part of the URL: it may be a password. */
+  /** The URL begins with one of the schemes. A problem never quotes the URL, which may contain a password. */
   parse(url: string): Parsed<Choice>
   /** The URL that was most likely meant by a text without a scheme of any adapter. The text is then shown to people. */
   meant?(text: string): string | undefined
@@ -49,7 +52,7 @@ const unknownScheme = (adapters: ReadonlyArray<Adapter<unknown>>, url: string): 
 const meantOf = (adapters: ReadonlyArray<Adapter<unknown>>, url: string): string | undefined =>
   adapters.map((adapter) => adapter.meant?.(url)).find((meant) => meant !== undefined)
 
-/** As a message lists them: `sqlite:<file>, memory: or postgres://…`. */
+/** The forms as a message lists them: `sqlite:<file>, memory: or postgres://…`. */
 export const formsOf = (adapters: ReadonlyArray<Pick<Adapter<unknown>, "forms">>): string =>
   orOf(adapters.flatMap(({ forms }) => Object.keys(forms)))
 
@@ -57,7 +60,7 @@ export const formsOf = (adapters: ReadonlyArray<Pick<Adapter<unknown>, "forms">>
 export const orOf = (words: ReadonlyArray<string>): string =>
   words.length < 2 ? words.join() : `${words.slice(0, -1).join(", ")} or ${words.at(-1)}`
 
-/** As help lists them, a line each. */
+/** The forms as help lists them, one per line. */
 export const formLines = (adapters: ReadonlyArray<Adapter<unknown>>): string => {
   const forms = adapters.flatMap(({ forms }) => Object.entries(forms))
   const width = Math.max(0, ...forms.map(([form]) => form.length))
@@ -65,9 +68,9 @@ export const formLines = (adapters: ReadonlyArray<Adapter<unknown>>): string => 
 }
 
 /**
- * A URL without what may be a credential. It hides all before the last @, because a password that was not encoded may
- * have an @ or a / in it; the query, because drivers take passwords there, too; and whatever does not read as host, port
- * and path, because it may be a password whose @ was forgotten.
+ * The URL without anything that may be a credential. It hides everything before the last @, because an unencoded
+ * password may contain an @ or a /. It hides the query, because drivers accept passwords there. It hides any text that
+ * is not a host, port and path, because it may be a password whose @ is missing.
  */
 export const withoutCredentials = (url: string, queryShown: (query: string) => string = hidden): string => {
   const [scheme = ""] = /^[A-Za-z][A-Za-z0-9+.-]*:\/\//.exec(url) ?? []

@@ -1,15 +1,15 @@
-// Wakes whoever waits for an instant of the wall clock. The runtime's timers count whole milliseconds, so that one set
-// for a whole millisecond of the day wakes half of one after it on average. The system's alarm does better: it sleeps by
-// such a timer until shortly before, and then on an address of shared memory that nobody ever touches, whose time-out
-// is exact to some hundredths of a millisecond.
+// Wakes a waiting fibre at an instant of the wall clock. The runtime's timers count whole milliseconds. So a timer for
+// a whole millisecond of the day wakes half a millisecond late on average. The system alarm is more exact. It sleeps
+// with such a timer until shortly before the instant. Then it waits on an address of shared memory that nobody ever
+// changes, whose timeout is exact to some hundredths of a millisecond.
 import { Context, Effect } from "effect"
 
 export interface AlarmService {
-  /** Until the instant has come, or little longer; it may also return before. `nowMs` is the time by the wall clock. */
+  /** Sleeps until the instant or slightly longer. It may also return early. `nowMs` is the time by the wall clock. */
   sleepUntil(instantMs: number, nowMs: number): Effect.Effect<void>
 }
 
-/** By Effect's clock, unless there is a better one. */
+/** Uses Effect's clock by default. */
 export const Alarm = Context.Reference<AlarmService>("punctual/ports/Alarm", {
   defaultValue: () => ({ sleepUntil: (instantMs, nowMs) => Effect.sleep(Math.max(1, instantMs - nowMs)) }),
 })
@@ -25,7 +25,7 @@ export const systemAlarm: AlarmService = {
 
 /** By how much a timer of the runtime may be late without harm. */
 const coarseMarginMs = 2
-/** One that is woken earlier than this has not slept as long as it asked for. */
+/** A wake-up earlier than this means that the sleep was too short. */
 const earlyMs = 0.05
 
 const nothing = new Int32Array(new SharedArrayBuffer(4))
@@ -66,7 +66,7 @@ class Sleep {
     }
     wait.value.then(() => {
       if (this.#isOver) return
-      // A runtime that cannot count fractions comes back early: then a timer does, once.
+      // A runtime that cannot wait for fractions of a millisecond returns early. Then one more timer covers the rest.
       if (this.#instantMs - preciseNow() > earlyMs) this.#sleepCoarsely(1)
       else this.#end()
     })
@@ -80,13 +80,13 @@ class Sleep {
 
 let offsetMs = performance.timeOrigin
 
-/** The time of day with fractions of milliseconds: never outside the millisecond that Date has. */
+/** The time of day with fractions of milliseconds. It never leaves the millisecond that Date reports. */
 export const preciseNow = (): number => {
   const elapsedMs = performance.now()
   const wholeMs = Date.now()
   const now = elapsedMs + offsetMs
   if (now >= wholeMs && now < wholeMs + 1) return now
-  // The clock was set, or has drifted from the one that only counts on.
+  // The system clock was set, or has drifted from the monotonic one.
   offsetMs = (now < wholeMs ? wholeMs : wholeMs + 0.999) - elapsedMs
   return elapsedMs + offsetMs
 }

@@ -1,5 +1,5 @@
-// How a kind of message bus describes itself to the settings: its URLs, and how it opens. Its folder has one in adapter.ts,
-// and buses/all.ts lists it. An adapter imports its implementation, in the package bus/, only when it is opened.
+// How a message bus describes itself to the settings: its URLs, and how it opens. The description is in adapter.ts of
+// its folder, and buses/all.ts lists it. An adapter imports its implementation, in the package bus/, when it is opened.
 import type { Bus } from "@punctual/bus/Bus"
 import type { RoutingTable } from "@punctual/bus/RoutingTable"
 import type { UndeliverableMessages } from "@punctual/bus/UndeliverableMessages"
@@ -8,33 +8,38 @@ import type { Adapter, AdapterFailure } from "./Adapter.ts"
 
 export type BusLayer = Layer.Layer<Bus | UndeliverableMessages, AdapterFailure>
 
-/** What the settings of the broker say beside its URL. */
+/** The settings of the broker beside its URL. */
 export interface BusTerms {
-  /** A PEM file of the authority that the broker's certificate is checked by; the system's own if absent. */
+  /**
+   * A PEM file with the authority that signed the broker's certificate. Without it, the system's authorities are used.
+   */
   readonly caFile?: string
-  /** Of the stream, when the service creates it. */
+  /** The replicas of the stream, when the service creates it. */
   readonly replicas: number
   /** The operator states that the server syncs every write. */
   readonly isSynced: boolean
-  /** The broker's name for what holds all messages. */
+  /** The broker's name for the stream that holds all messages. */
   readonly stream: string
-  /** How every address begins. */
+  /** The prefix of every address. */
   readonly prefix: string
-  /** Whether commands and events share an address, or each have their own. */
+  /** Whether commands and events share an address or have separate ones. */
   readonly subjects: "shared" | "split"
 }
 
-/** What the composition root gives beside the settings. */
+/** What the composition root provides beside the settings. */
 export interface BusOpening {
   readonly routing: RoutingTable
-  /** The broker was away at the start, and cannot be used now that it is there: what is wrong and what to do. */
+  /**
+   * The broker was unreachable at the start. It answers now but cannot be used. The message says what is wrong and what
+   * to do.
+   */
   readonly onRefused: (message: string) => void
 }
 
 export interface BusAdapter extends Adapter<BusChoice> {
-  /** Other processes can listen. */
+  /** Whether other processes can listen. */
   readonly isShared: boolean
-  /** How a URL looks that demands TLS. */
+  /** The form of a URL that requires TLS. */
   readonly tlsForm?: string
 }
 
@@ -43,7 +48,7 @@ export interface BusChoice {
   readonly adapter: BusAdapter
   /** Its URL without credentials. */
   readonly shown: string
-  /** Which of the terms have an effect. A setting without one is refused: whoever set it expects one. */
+  /** The terms that have an effect on this bus. Any other term is refused if it is set: the user expects an effect. */
   readonly obeys: ReadonlySet<keyof BusTerms>
   open(terms: BusTerms, opening: BusOpening): BusLayer
 }

@@ -1,5 +1,5 @@
-// How a due timer reaches its target. A deliverer never fails for what the far side did: that is a
-// delivery like any other, and what follows from it is decided in domain/settle.ts.
+// Delivers a due timer to its target. A deliverer never fails because of what the target did: that is a delivery like
+// any other, and domain/settle.ts decides what follows.
 import { Context, type Effect } from "effect"
 import type { Delivery } from "../domain/Delivery.ts"
 import type { Death, Target } from "../domain/Timer.ts"
@@ -30,11 +30,11 @@ export interface Fire {
 }
 
 export interface Deliverer {
-  /** Bounds its own time; interruption abandons the attempt. */
+  /** The deliverer limits its own time. An interruption abandons the attempt. */
   deliver(fire: Fire): Effect.Effect<Delivery>
-  /** What bounds in flight and breakers are counted by, beside the namespace. */
+  /** The host by which, together with the namespace, in-flight limits and breakers are counted. */
   hostOf(target: Target): string
-  /** Where nothing can be delivered for a namespace for now: its timers wait for that, and no attempt is counted. */
+  /** Reports namespaces for which nothing can be delivered now. Their timers wait, and no attempt is counted. */
   readonly presence?: Presence
 }
 
@@ -46,7 +46,7 @@ export interface Presence {
   onArrival(listener: () => void): void
 }
 
-/** The deliverers of this process by target type: a type without one is refused at the contract. */
+/** The deliverers of this process by target type. The contract refuses a type without a deliverer. */
 export class Deliverers extends Context.Service<
   Deliverers,
   { readonly byType: ReadonlyMap<Target["type"], Deliverer> }

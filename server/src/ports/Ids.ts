@@ -1,6 +1,6 @@
-// Fresh ids: UUID v7 for fireIds, cancel ids and the ids callers leave out. Those that one process makes in the same
-// millisecond rise in the order in which they are made: due order goes by them. A service, so that a simulation can
-// own its randomness; in production the random part comes from the system's generator.
+// Creates ids: UUID v7 for fireIds, cancel ids and ids that callers leave out. Ids that one process makes in the same
+// millisecond increase in the order of creation, because due order uses them. This is a service so that a simulation
+// can control the randomness. In production the random part comes from the system's generator.
 import { randomFillSync } from "node:crypto"
 import { Context, Effect, Layer, Random } from "effect"
 
@@ -21,7 +21,7 @@ export class Ids extends Context.Service<Ids, { uuidV7(nowMs: number): string }>
     }
   })
 
-  /** From Effect's Random: the same seed gives the same ids. */
+  /** Uses Effect's Random: the same seed gives the same ids. */
   static readonly fromRandom = Layer.effect(
     Ids,
     Effect.map(Random.Random, (random) => {
@@ -38,12 +38,12 @@ export class Ids extends Context.Service<Ids, { uuidV7(nowMs: number): string }>
   )
 }
 
-/** Enough that no two processes make the same id: 48 bits for each millisecond and place in it. */
+/** Enough that two processes do not make the same id: 48 bits for each millisecond and position in it. */
 const randomBytes = 6
 
 /**
- * The ids of one process: the millisecond, how many were made in it before, and random bytes. They are put together in
- * a buffer, because a text of many pieces takes longer, and longer again when it is first read.
+ * The ids of one process: the millisecond, the number of ids made earlier in it, and random bytes. They are built in a
+ * buffer, because concatenating many strings is slower, and slower again when the string is first read.
  */
 class Sequence {
   #atMs = Number.NaN

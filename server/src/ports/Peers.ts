@@ -1,38 +1,38 @@
-// The other nodes of the cluster. A write that lands on a node that does not own its shard is carried to the
-// owner as the item it is, ids and instants included; carried again after an unknown result it is marked as a repeat,
-// so that carrying it twice is harmless, even if others have written in between.
+// The other nodes of the cluster. If a write reaches a node that does not own its shard, the node forwards it to the
+// owner unchanged, with ids and instants. If the result is unknown, the write is forwarded again with a mark. The mark
+// makes the repeat harmless, no matter what others have written in between.
 //
 // Laws:
-//  - `write` answers each item in order with the owner's own answer, or with why the owner refused it. What an answer
-//    tells of a timer or a life may come without its payload, unless the item itself has armed it.
-//  - A failure says whether the items surely did not arrive (`isUndelivered`: no connection could be made, or the
-//    peer refused the call before reading it) or may have been done (a time-out, a connection that broke off).
-//  - A write that its caller has given up does nothing once a later call of that caller has arrived: the repeat of a
-//    write must not be followed by its first copy.
-//  - Only the node that is meant answers. Another that is found at its address, one of another cluster perhaps, refuses
-//    to: it would write into another store, and its word would be taken for the owner's.
+//  - `write` answers each item, in order, with the owner's own answer or with the reason why the owner refused it. A
+//    timer or life in an answer may lack its payload, unless the item itself armed it.
+//  - A failure says whether the items certainly did not arrive (`isUndelivered`: there was no connection, or the peer
+//    refused the call before reading it) or may have been executed (a timeout, a broken connection).
+//  - If a caller has given up on a write, the write does nothing once a later call of that caller has arrived.
+//    Otherwise the first copy of a write could follow its repeat.
+//  - Only the intended node answers. Another node at the same address, perhaps of another cluster, refuses. It would
+//    write into another store, and its answer would be mistaken for the owner's.
 //  - Every call is bounded in time and in size.
 import { Context, type Effect, Schema } from "effect"
 import type { Target, TimerKey } from "../domain/Timer.ts"
 import type { FiringStatus } from "../domain/Waiting.ts"
 import type { Cancel, Change, Discard, Put, Replay, Schedule, WriteAnswer } from "../domain/WriteItem.ts"
 
-/** Another node, and where it is reached. */
+/** Another node and its address. */
 export interface PeerNode {
   readonly node: string
   readonly address: string
 }
 
-/** What may be carried: outcomes and records are the owner's own. `inFlight` is filled in by the owner. */
+/** The items that may be forwarded. Outcomes and records belong to the owner. The owner fills in `inFlight`. */
 export type CarriedItem = Put | Change | Cancel | Schedule | Replay | Discard
 
 export type CarriedAnswer =
   | { readonly kind: "answered"; readonly answer: WriteAnswer }
-  /** The peer does not own the shard (any more): ask who does. Nothing was done. */
+  /** The peer does not own the shard (any more), so the caller must find the owner. Nothing was done. */
   | { readonly kind: "notOwner" }
-  /** The peer owns it and cannot take the write now. Nothing was done. */
+  /** The peer owns the shard but cannot accept the write now. Nothing was done. */
   | { readonly kind: "overloaded"; readonly retryAfterMs: number }
-  /** The peer took it and lost the shard before it knew the result: it may have been done. */
+  /** The peer accepted the write and lost the shard before it knew the result. The write may have been executed. */
   | { readonly kind: "unknown" }
 
 /** A pending timer that its owner is asked about. The owner may not have it in memory. */

@@ -1,33 +1,34 @@
-// What a database must do for timers. A storage decides nothing: stores/DecidingStore.ts looks at keys, decides, and
-// commits changes that say what they expect to find.
+// What a database must do for timers. A storage makes no decisions: stores/DecidingStore.ts looks at keys, decides, and
+// commits changes that state what they expect to find.
 //
 // Laws. testkit/ShardStorage.suite.ts checks the fence, the order, expectations, refusals and looks of every adapter.
 // testkit/TimerStore.suite.ts checks reads, damage and payloads through the store that uses it.
-//  - Snapshot: `look` reads all that it answers of a key as of one instant. The last life is the one with the highest
+//  - Snapshot: `look` reads everything about a key as of one instant. The last life is the one with the highest
 //    revision.
-//  - Fence: a commit under an epoch that is not the shard's current one changes nothing and is answered
-//    `ownershipLost`. The fence conflicts with a claim: if a claim commits between the check and the commit, one of
-//    the two fails. Reading the epoch alone is not a fence.
+//  - Fence: a commit under an epoch that is not the shard's current one changes nothing and is answered with
+//    `ownershipLost`. The fence conflicts with a claim: if a claim commits between the check and the commit, one of the
+//    two fails. Only reading the epoch is not a fence.
 //  - Order: a commit is accepted only if its number is higher than the last accepted number of its epoch. Otherwise it
-//    changes nothing and is answered `overtaken`. Numbers may skip values. A claim starts again from 0. The number is
-//    stored with the fence and lasts as long as what was written under it, unless the adapter can prove that no call
+//    changes nothing and is answered with `overtaken`. Numbers may have gaps. A claim starts again from 0. The number
+//    is stored with the fence and lasts as long as the data written under it, unless the adapter can prove that no call
 //    ever arrives late.
-//  - Expectations: a change is carried out only if all that it expects holds at that moment. Otherwise the whole change
-//    is left out and its index is answered as `missed`. Tallies and history are written only for rows that the same
-//    step really changed.
-//  - Atomicity: all changes of a commit that are carried out become visible and durable in one step. A commit that
-//    fails (StoreError) has an unknown result. Commits of one call stand or fall each alone.
-//  - Neighbours: a change that the database cannot hold is answered as `refused`, and the others are carried out.
-//  - Order of reads: `due` pages are in (fireAt, fireId) order, `scan` pages in the order that the query names, ids
-//    and names by their UTF-8 bytes. A page is short only if it is the last.
-//  - Damage: a row whose texts (spec, attempts) cannot be decoded is read like any other, in its place in every order,
+//  - Expectations: a change is executed only if everything that it expects is true at that moment. Otherwise the whole
+//    change is skipped, and its index is in `missed`. Tallies and history are written only for rows that the same step
+//    really changed.
+//  - Atomicity: all executed changes of a commit become visible and durable in one step. A commit that fails
+//    (StoreError) has an unknown result. Each commit of a call succeeds or fails on its own.
+//  - Neighbours: a change that the database cannot store is in `refused`, and the others are executed.
+//  - Order of reads: `due` pages are in (fireAt, fireId) order, `scan` pages in the order that the query names, ids and
+//    names by their UTF-8 bytes. A page is short only if it is the last.
+//  - Damage: a row whose texts (spec, attempts) cannot be decoded is read like any other, at its place in every order,
 //    with a spec that is `unreadable` (stores/SpecText.ts). Its columns are trusted.
-//  - Payloads are bytes and come back the same. A change that keeps the payload neither reads nor writes it. Finished
-//    lives that are not dead letters carry no payload. A dead letter is removed, never corrected. A corrected life keeps
-//    its entry number.
-//  - Words: `words` of a change lists the rows that are removed from the index of words and the rows that are added to it. The
-//    step that carries the change out does both, removals first. `scan` by word finds the timers or lives that the index
-//    names and that are still stored, at the place that the index names. Pruning removes a life's words with the life or later.
+//  - Payloads are bytes and are read back unchanged. A change that keeps the payload neither reads nor writes it.
+//    Finished lives that are not dead letters have no payload. A dead letter can be removed, but never corrected. A
+//    corrected life keeps its entry number.
+//  - Words: `words` of a change lists the rows to remove from the index of words and the rows to add to it. The step
+//    that executes the change does both, removals first. `scan` by word finds the timers or lives that the index names
+//    and that are still stored at the place that the index names. Pruning removes a life's words with the life or
+//    later.
 import { Context, type Effect } from "effect"
 import type { Known, Tally } from "../domain/Decision.ts"
 import type {
@@ -50,34 +51,34 @@ export interface Look {
   readonly withPayload: boolean
 }
 
-/** A pending row in a certain state: each write of a row changes at least one of these. */
+/** The state of a pending row. Each write of a row changes at least one of these fields. */
 export type PendingState = Pick<Timer, "fireId" | "attempts" | "revision" | "askedAt">
 
-/** What a change expects to find under its key. What is absent is not checked. */
+/** What a change expects to find under its key. An absent field is not checked. */
 export interface Expectation {
-  /** `null`: no pending row. */
+  /** `null` expects no pending row. */
   readonly pending?: PendingState | null
-  /** The fireId of the last finished life; `null`: no finished life. Only set where no pending row is expected. */
+  /** The fireId of the last finished life. `null` expects no finished life. Only set if no pending row is expected. */
   readonly last?: string | null
-  /** The life that is corrected or removed, in this state; with the state `null`: no life has this fireId. */
+  /** The life to correct or remove, in this state. The state `null` expects that no life has this fireId. */
   readonly life?: NamedLife & { readonly state: FinishedState | null }
 }
 
-/** What happens to one key. */
+/** The change of one key. */
 export interface KeyChange {
   readonly key: TimerKey
   readonly expects: Expectation
-  /** The pending row from now on; `null` removes it; absent leaves it alone. */
+  /** The new pending row. `null` removes the row. Absent leaves it unchanged. */
   readonly pending?: Timer | null
   /** The spec is the stored one, and need not be written. */
   readonly keepsSpec?: true
   /** `keep` leaves the stored payload as it is; `write` stores the one of `pending`. */
   readonly payload: "keep" | "write"
-  /** A finished life to add, or, if `expects.life` names its state, to put in the place of that life. */
+  /** A finished life to add. If `expects.life` names its state, this life replaces that one. */
   readonly finished?: FinishedLife
   /** Removes the dead letter that `expects.life` names. */
   readonly removesLife?: true
-  /** How the change alters the words of the key's rows; absent if they have none, or keep them. */
+  /** How the index of words changes for the key's rows. Absent if they have no words, or keep them. */
   readonly words?: WordChange
   readonly tally: Partial<Tally>
 }
@@ -93,7 +94,7 @@ export interface Commit {
 export type CommitAnswer =
   | {
       readonly result: "committed"
-      /** Indexes of changes that found something else than they expected. */
+      /** Indexes of changes whose expectations were not met. */
       readonly missed: ReadonlyArray<number>
       readonly refused: ReadonlyArray<{ readonly index: number; readonly reason: string }>
     }
@@ -101,9 +102,9 @@ export type CommitAnswer =
 
 /**
  * `due`: pending by (fireAt, fireId). `pendingId`: pending by timerId. `end`: finished lives of one state by
- * (finishedAt, entry number), where later lives have higher numbers. `finishedId`: finished lives by
- * (timerId, revision); lives of other states than the one asked for may be among them. `word`: timers or lives of one state
- * that have a word, by (fireAt or finishedAt, fireId).
+ * (finishedAt, entry number), where later lives have higher numbers. `finishedId`: finished lives by (timerId,
+ * revision); lives in other states than the requested one may be among them. `word`: timers or lives of one state that
+ * have a word, by (fireAt or finishedAt, fireId).
  */
 export type ScanOrder = "due" | "pendingId" | "end" | "finishedId" | "word"
 
@@ -122,12 +123,12 @@ export interface Scan {
   readonly namespace: string | number
   /** Given for finished lives. */
   readonly state?: FinishedState
-  /** Given in the order by word. */
+  /** Required for the order by word. */
   readonly word?: string
-  /** Bounds of fireAt or finishedAt, in orders by time only. */
+  /** Bounds of fireAt or finishedAt, only for orders by time. */
   readonly inclusiveFromMs?: number
   readonly exclusiveUntilMs?: number
-  /** This timerId alone, or bounds of it, in orders by id only. */
+  /** Only this timerId, or bounds of it. Only for orders by id. */
   readonly timerId?: string
   readonly inclusiveFromId?: string
   readonly exclusiveUntilId?: string
@@ -160,7 +161,7 @@ export interface ScannedHead extends TimerKey {
   readonly details?: RowDetails
 }
 
-/** What became of one timer of `insertNew`: stored, left out because its key is in use, or refused with the reason. */
+/** The result for one timer of `insertNew`: stored, skipped because its key is in use, or refused with the reason. */
 export type Inserted = "stored" | "missed" | { readonly refused: string }
 
 export class ShardStorage extends Context.Service<
@@ -169,13 +170,13 @@ export class ShardStorage extends Context.Service<
     readonly limits: StorageLimits
     /** Called after a claim and before any other call under its epoch. It may be repeated. */
     open(shard: number, epoch: number): Effect.Effect<void, StoreError>
-    /** In the order in which the keys are given. */
+    /** In the order of the given keys. */
     look(looks: ReadonlyArray<Look>): Effect.Effect<ReadonlyArray<Known>, StoreError>
-    /** At most one commit a shard. */
+    /** At most one commit for each shard. */
     commit(commits: ReadonlyArray<Commit>): Effect.Effect<ReadonlyArray<CommitAnswer>, StoreError>
     /**
-     * Without a fence: stores each timer whose key is unknown (no pending row, no finished life), counts it as
-     * created, and raises the shard's `foreign` counter if any was stored. A storage may lack it.
+     * Inserts without a fence. Stores each timer whose key is unknown (no pending row, no finished life), counts it as
+     * created, and increments the shard's `foreign` counter if any was stored. Optional.
      */
     readonly insertNew?: (
       shard: number,
@@ -188,23 +189,23 @@ export class ShardStorage extends Context.Service<
     /** How many rows the scans would find together, up to the limit. A storage that lacks it is scanned instead. */
     readonly count?: (scans: ReadonlyArray<Scan>, limit: number) => Effect.Effect<number, StoreError>
     /**
-     * The names of namespaces that have pending timers, history or dead letters, in order; without those that begin
+     * The names of namespaces that have pending timers, history or dead letters, in order, without those that begin
      * with `_`.
      */
     namespaces(exclusiveAfter: string, limit: number): Effect.Effect<ReadonlyArray<string>, StoreError>
-    /** Removes at most `limit` history entries that ended before; never dead letters. */
+    /** Removes at most `limit` history entries that ended before this time, but never dead letters. */
     prune(exclusiveBeforeMs: number, limit: number): Effect.Effect<number, StoreError>
-    /** Armings by beginning and end, over all shards, since the store was made. */
+    /** Counts of armings by how they began and ended, over all shards, since the store was created. */
     readonly tally: Effect.Effect<Tally, StoreError>
   }
 >()("punctual/ports/ShardStorage") {}
 
-/** What one commit may hold at most, and how many may run at once. */
+/** The limits of one commit, and how many commits may run at once. */
 export interface StorageLimits {
   readonly batchItems: number
   readonly batchBytes: number
   readonly itemBytes: number
   readonly concurrentWrites: number
-  /** How many shards one commit call may name; 1 where no transaction spans shards. */
+  /** How many shards one commit call may name. 1 if no transaction can span shards. */
   readonly shardsTogether: number
 }

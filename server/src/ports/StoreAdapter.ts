@@ -1,6 +1,6 @@
-// How a kind of store describes itself: its URLs, how it opens, and what commands can do on it without a service. Its
-// folder has one in adapter.ts, and stores/all.ts lists it. An adapter imports its implementation only when it is
-// opened: a service on one store loads nothing of the others.
+// How a store describes itself: its URLs, how it opens, and what commands can do on it without a service. The
+// description is in adapter.ts of its folder, and stores/all.ts lists it. An adapter imports its implementation only
+// when it is opened, so that a service on one store loads nothing of the others.
 import type { Documents } from "@punctual/documents/Documents"
 import type { Layer } from "effect"
 import type { Ability, Adapter, AdapterFailure, Opened } from "./Adapter.ts"
@@ -12,25 +12,27 @@ import type { StoreSchema } from "./StoreSchema.ts"
 import type { TimerArchive } from "./TimerArchive.ts"
 import type { TimerStore } from "./TimerStore.ts"
 
-/** What every store gives. A store that nodes share should also give `StoreClock`, so that their clocks are compared. */
+/** What every store provides. A store that nodes share should also provide `StoreClock`, to compare their clocks. */
 export type StoreServices = TimerStore | ShardLeases | Documents
 
 export type StoreLayer = Layer.Layer<StoreServices, AdapterFailure>
 
-/** What a store may need to open. Each takes what it has a use for. */
+/** What a store may need to open. Each store uses what it needs. */
 export interface StoreOpening {
   /** Fixed when the store is created. */
   readonly shards: number
-  /** The file stores/sqlite/worker.ts, formed in the program's entry: elsewhere it breaks when compiled. */
+  /**
+   * The file stores/sqlite/worker.ts. The program's entry builds this URL, because elsewhere it breaks when compiled.
+   */
   readonly workerUrl: URL
-  /** A command needs only a few connections; a service takes the store's default. */
+  /** A command needs only a few connections. A service uses the store's default. */
   readonly connections?: "few"
-  /** Called once when the store can no longer be trusted: the process should end. */
+  /** Called once when the store can no longer be trusted. The process should end. */
   readonly onFatal?: (message: string) => void
 }
 
 export interface StoreAdapter extends Adapter<StoreChoice> {
-  /** Several nodes can work on one store at a time. */
+  /** Whether several nodes can use one store at the same time. */
   readonly isShared: boolean
 }
 
@@ -39,15 +41,15 @@ type StoreAbility<A> = Ability<(opening: StoreOpening) => Opened<A>>
 /** The store that a URL names. Nothing is touched before something is opened. */
 export interface StoreChoice {
   readonly adapter: StoreAdapter
-  /** Its URL, for messages: with absolute paths and without credentials. */
+  /** The URL for messages, with absolute paths and without credentials. */
   readonly shown: string
-  /** Where its data is, for people: shown when the service has started. */
+  /** The location of its data, shown to people when the service has started. */
   readonly place: string
-  /** For a service. */
+  /** Opens the store for a service. */
   open(opening: StoreOpening): StoreLayer
-  /** For a command that writes while no service runs: import, and the end of a restore. */
+  /** Opens the store for a command that writes while no service runs: import, and the end of a restore. */
   readonly offline: Ability<(opening: StoreOpening) => StoreLayer>
-  /** All that the store holds, for export. */
+  /** Reads everything that the store contains, for export. */
   readonly archive: StoreAbility<TimerArchive>
   readonly doctor: StoreAbility<StoreExamination>
   /** A copy of the whole store in a file. */

@@ -1,13 +1,13 @@
-// The clock of a database that several nodes share, to tell a node whose own clock is off: nodes fire by their clocks,
-// and two that differ fire the same timer at different times, depending on which of them owns it. Nothing is decided
-// by it.
+// The clock of a database that several nodes share. It shows a node that its own clock is wrong. Nodes fire by their
+// own clocks, and if two clocks differ, the time at which a timer fires depends on which node owns it. No decision uses
+// this clock.
 import { Context, type Effect } from "effect"
 import type { StoreError } from "./TimerStore.ts"
 
 export class StoreClock extends Context.Service<
   StoreClock,
   {
-    /** How far the clock `nowMs` is ahead of the database's, half the round trip taken off; negative if behind. */
+    /** How far the clock `nowMs` is ahead of the database's clock, less half the round trip. Negative if behind. */
     offsetMs(nowMs: () => number): Effect.Effect<number, StoreError>
   }
 >()("punctual/ports/StoreClock") {}

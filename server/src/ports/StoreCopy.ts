@@ -1,11 +1,12 @@
-// A store copied whole into a file, and put back from it. Only a store that is a file can be copied this way; those on
-// a database server are backed up by that server's own means.
+// Copies a whole store into a file, and restores it from there. Only a store that is a file can be copied this way. A
+// store on a database server is backed up with that server's own tools.
 //
-// What a copy promises: it is the store at one instant, everything of it; making it takes nothing from a service that
-// runs on the store; the file has its name only when it is complete, was checked, and is on the disk.
+// A copy guarantees: it contains the whole store as of one instant. A service on the store keeps running undisturbed
+// while the copy is made. The file gets its name only when it is complete, checked, and on disk.
 //
-// What putting it back promises: no service runs on the store; what was there is kept beside it; whoever opens the
-// store finds the old or the new one, whole, whenever the machine stops; epochs are above those of either.
+// A restore guarantees: no service runs on the store. The previous store is kept beside the new one. At any time, even
+// after a crash of the machine, the store that opens is either the whole old one or the whole new one. Its epochs are
+// above those of both.
 import type { Effect } from "effect"
 import type { StoreError } from "./TimerStore.ts"
 
@@ -16,36 +17,36 @@ export interface CopyFacts {
   readonly pending: number
   readonly history: number
   readonly dead: number
-  /** When the copy was made; for a file that is no backup of ours, the last instant that is written in it. */
+  /** When the copy was made. For a file that is not a backup made by this program, the last instant stored in it. */
   readonly takenAtMs: number
 }
 
 export interface CopyOptions {
   readonly file: string
-  /** Its name until it is complete, in the same folder. Removed again if the copy fails. */
+  /** Its name until it is complete, in the same folder. The file is removed if the copy fails. */
   readonly partial: string
   readonly takenAtMs: number
 }
 
-/** One store, for as long as the scope in which it was opened. */
+/** One store, usable until the scope in which it was opened closes. */
 export interface StoreCopies {
-  /** Where the store itself is. */
+  /** The path of the store itself. */
   readonly path: string
-  /** A file that has the name already is replaced. */
+  /** Replaces a file that already has the name. */
   copy(options: CopyOptions): Effect.Effect<CopyFacts, StoreError>
 }
 
-/** The place of a store that nothing runs on, nor starts to, for as long as the scope in which it was opened. */
+/** The place of a store. Until its scope closes, nothing runs on the store and nothing can start on it. */
 export interface StorePlace {
   readonly path: string
-  /** A store is there already. */
+  /** Whether there is already a store. */
   readonly isTaken: boolean
-  /** The file that `prepare` makes: a store like any other, until it is put in place. */
+  /** The file that `prepare` creates. It is a complete store that is not in place yet. */
   readonly prepared: string
-  /** What the file is; fails if it is no store of ours, too new, or damaged. */
+  /** Describes the file. Fails if it is not a store of this program, too new, or damaged. */
   inspect(file: string): Effect.Effect<CopyFacts, StoreError>
-  /** Makes the store that is to be put in place, from the file, with epochs above all that were ever claimed. */
+  /** Creates the new store from the file, with epochs above all that were ever claimed. */
   prepare(file: string): Effect.Effect<void, StoreError>
-  /** Puts what was prepared in place. A store that is there stays under the given name. */
+  /** Puts the prepared store in place. The previous store is kept under the given name. */
   put(keepAs: string | undefined): Effect.Effect<void, StoreError>
 }

@@ -1,13 +1,13 @@
-// What a store says of itself when it is examined: as of one instant, by reading only, so that a service may run on it
-// meanwhile. Everything that is counted here is counted from the rows; what a store keeps as sums stands beside it, and
-// whether the two agree is judged by whoever asks.
+// The report about a store as of one instant. It is made by reading only, so that a service can run on the store
+// meanwhile. All counts are counted from the rows. The sums that a store keeps are reported beside them, and the caller
+// judges whether the two agree.
 import type { Effect } from "effect"
 import type { Tally } from "../domain/Decision.ts"
 import type { SealedSecret, ServicePause } from "../domain/NamespaceSettings.ts"
 import type { Attempt } from "../domain/Timer.ts"
 import type { StoreError } from "./TimerStore.ts"
 
-/** Rows of a shard, by what they stand for. */
+/** The rows of a shard, by state. */
 export interface ShardRows {
   readonly pending: number
   readonly delivered: number
@@ -18,9 +18,9 @@ export interface ShardRows {
 export interface ShardReport {
   readonly shard: number
   readonly epoch: number
-  /** Whoever claimed it last and has not released it: it may be dead. */
+  /** The node that claimed the shard last and has not released it. It may be dead. */
   readonly node?: string
-  /** What the store has summed up, write by write. */
+  /** The sums that the store keeps with each write. */
   readonly tally: Tally
   readonly rows: ShardRows
 }
@@ -33,12 +33,12 @@ export interface OverdueTimer {
   readonly lastAttempt?: Attempt
 }
 
-/** Rows that cannot be read. They stay as they are, and everything else goes on without them. */
+/** Unreadable rows. They stay unchanged, and everything else continues without them. */
 export interface UnreadableRows {
   /** Lives are history and dead letters. */
   readonly what: "settings" | "timers" | "lives"
   readonly count: number
-  /** Some of them by name, timers and lives with what is wrong with them, at most ten. */
+  /** The names of at most ten of them, for timers and lives with what is wrong. */
   readonly named: ReadonlyArray<string>
 }
 
@@ -53,26 +53,26 @@ export interface StoreReport {
   /** The name of its adapter. */
   readonly store: string
   readonly schemaVersion: number
-  /** The one that this program reads and writes. */
+  /** The version that this program reads and writes. */
   readonly programVersion: number
   readonly shards: ReadonlyArray<ShardReport>
   readonly sizes: ReadonlyArray<{ readonly name: string; readonly bytes: number }>
   readonly overdue: { readonly count: number; readonly worst: ReadonlyArray<OverdueTimer> }
-  /** Those with the most, at most ten. */
+  /** The namespaces with the most dead letters, at most ten. */
   readonly deadByNamespace: ReadonlyArray<{ readonly namespace: string; readonly count: number }>
-  /** How far the file's structure was checked; a database server looks after its own. */
+  /** How far the file's structure was checked. A database server checks its own. */
   readonly integrity: "quick" | "full" | "notChecked"
   /** What is wrong with the structure, one sentence each, at most a hundred. */
   readonly faults: ReadonlyArray<string>
   readonly unreadable: ReadonlyArray<UnreadableRows>
-  /** How far the clock of this machine is ahead of the database's. */
+  /** How far the clock of this machine is ahead of the database's clock. */
   readonly clockOffsetMs?: number
   readonly pause?: ServicePause
   readonly sealed?: SealedSecrets
 }
 
 export interface ExamineOptions {
-  /** Pending timers that were due before this are overdue. */
+  /** Pending timers that were due before this time count as overdue. */
   readonly overdueBeforeMs: number
   /** The same while all firing is paused: no timer is about to fire then. */
   readonly overdueBeforeMsIfPaused: number
@@ -80,12 +80,12 @@ export interface ExamineOptions {
   readonly isFull: boolean
 }
 
-/** A store that can be examined, for as long as the scope in which it was opened. */
+/** A store that can be examined until the scope in which it was opened closes. */
 export interface StoreExamination {
   examine(options: ExamineOptions): Effect.Effect<StoreReport, StoreError>
 }
 
-/** How many of the worst, or the most, are named. */
+/** How many of the worst or largest entries are named. */
 export const namedMost = 10
 
 /** How many faults of the structure are named. */

@@ -1,32 +1,31 @@
-// Where timers live, as the engine sees it. A store is told the time with what it is given; it reads no clock. What an
-// item does is decided by domain/decide.ts, once for all stores (stores/DecidingStore.ts).
+// The store of timers, as the engine sees it. A store does not read a clock: it gets the time with its arguments.
+// domain/decide.ts decides what an item does, once for all stores (stores/DecidingStore.ts).
 //
 // Laws, which testkit/TimerStore.suite.ts checks for every adapter:
-//  - Order: `due` pages are in (fireAt, fireId) order, the engine's order. A page is short only if it is
-//    the last.
+//  - Order: `due` pages are in (fireAt, fireId) order, the engine's order. A page is short only if it is the last.
 //  - Durability: an answered write survives a kill of the process.
-//  - Fence: a batch under an epoch that is not the shard's current one changes nothing and is answered
-//    `ownershipLost`. The fence conflicts with a claim: if a claim commits between check and commit,
-//    one of the two fails. A mere read of the epoch is not a fence.
-//  - Order of calls: a call that was given up may arrive late. Once the owner has made a later call of the shard, the
-//    late one changes nothing. If someone still waits for it, it is answered `overtaken`.
-//  - Batches stand or fall each alone, items of a batch apply in order, and one item that cannot be
+//  - Fence: a batch under an epoch that is not the shard's current one changes nothing and is answered with
+//    `ownershipLost`. The fence conflicts with a claim: if a claim commits between check and commit, one of the two
+//    fails. Only reading the epoch is not a fence.
+//  - Order of calls: a call that was given up may arrive late. Once the owner has made a later call for the shard, the
+//    late one changes nothing. If a caller still waits for it, it is answered with `overtaken`.
+//  - Each batch succeeds or fails on its own, and the items of a batch are applied in order. One item that cannot be
 //    stored (`unstorable`) does not fail its neighbours.
 //  - A refused batch (`ownershipLost`, `overtaken`) has changed nothing. If a part of a batch may have been written and
 //    the rest cannot be, the call fails with a StoreError instead.
-//  - A repeated write is harmless and gets the answer it got, or would have got, at first. That holds as long as nobody
-//    else has written its key since. A marked repeat (`isRepeat`) is harmless whatever was written. If no
-//    trace shows whether it was done before, nothing is done and the answer is `unknown`. A discard leaves no trace, so
+//  - A repeated write is harmless and gets the answer that it got, or would have got, the first time. This is true as
+//    long as nobody else has written its key since. A marked repeat (`isRepeat`) is harmless in any case. If the store
+//    cannot tell whether it was executed before, it does nothing and answers `unknown`. A discard leaves no trace, so
 //    its repeat finds nothing.
 //  - A restored item overwrites nothing. If an arming with the same fireId exists, pending or ended, the answer is
-//    `present`. A key with other lives `differs`. Each restored arming is counted as created, and by its
-//    end if it has one, so that the tally balances.
-//  - Damage: a row whose texts cannot be decoded fails neither a page nor a write of other keys. `due` and `find` answer
-//    it with a spec that is `unreadable`, in its place; lists name it apart from their items; counts count it. A write
-//    that would change it, or answer with it, changes nothing and is answered `unstorable` with `isUnreadable`. No item
-//    with such a spec is stored.
-//  - Payloads are bytes and come back the same. A retry does not rewrite them. History keeps none of
-//    what was delivered or cancelled; dead letters keep theirs.
+//    `present`. A key with other lives is answered with `differs`. Each restored arming is counted as created, and by
+//    its end if it has one, so that the tally balances.
+//  - Damage: a row whose texts cannot be decoded fails neither a page nor a write of other keys. `due` and `find`
+//    return it at its place with a spec that is `unreadable`. Lists return it separately from their items, and counts
+//    include it. A write that would change it, or answer with it, changes nothing and is answered with `unstorable` and
+//    `isUnreadable`. No item with such a spec is stored.
+//  - Payloads are bytes and are read back unchanged. A retry does not rewrite them. Delivered and cancelled lives in
+//    history have no payload; dead letters keep theirs.
 import { Context, type Effect, Schema } from "effect"
 import type { Tally } from "../domain/Decision.ts"
 import type { Cursor } from "../domain/DueOrder.ts"
@@ -36,16 +35,15 @@ import type { InsertAnswer, Put, WriteAnswer, WriteItem } from "../domain/WriteI
 import type { StorageLimits } from "./ShardStorage.ts"
 
 /**
- * A call that failed. Of a write the result is then unknown: it may or may not have happened, and is
- * repeated as it was. A fatal error (I/O, corruption) ends the process instead: nothing may be
- * acknowledged after it.
+ * A call that failed. If it was a write, its result is unknown: it may or may not have happened, and it is repeated
+ * unchanged. A fatal error (I/O, corruption) ends the process instead, because nothing may be acknowledged after it.
  */
 export class StoreError extends Schema.TaggedError<StoreError>()("StoreError", {
   message: Schema.String,
   isFatal: Schema.Boolean,
 }) {}
 
-/** A cursor that no page of this query answered: the caller's mistake, not the store's. */
+/** No page of this query returned this cursor. This is an error of the caller, not of the store. */
 export class InvalidCursor extends Schema.TaggedError<InvalidCursor>()("InvalidCursor", {
   message: Schema.String,
 }) {}
@@ -65,21 +63,21 @@ export interface DueQuery {
   readonly exclusiveAfter: Cursor
   readonly inclusiveUntilMs: number
   readonly limit: number
-  /** Of this namespace only. */
+  /** Only this namespace. */
   readonly only?: string
-  /** Of all namespaces but these. */
+  /** All namespaces except these. */
   readonly except?: ReadonlyArray<string>
 }
 
-/** Both bounds are of fireAt for pending timers, of finishedAt for finished lives. */
+/** Both bounds apply to fireAt for pending timers, and to finishedAt for finished lives. */
 export interface ListFilter {
   readonly inclusiveFromMs?: number
   readonly exclusiveUntilMs?: number
   readonly idPrefix?: string
-  /** Of this id alone, its lives in the order of their revisions; in place of a prefix. */
+  /** Only this id, with its lives in the order of their revisions. Used instead of a prefix. */
   readonly timerId?: string
   readonly correlationId?: string
-  /** Only those that have this tag among theirs. */
+  /** Only timers and lives with this tag. */
   readonly tag?: string
   /** Only webhooks to this host, in the form that domain/isOnHost.ts takes. */
   readonly host?: string
@@ -114,7 +112,7 @@ export interface ListQuery extends ListFilter, ListScope {
   /** Only pending: earliest first unless reversed; others: latest first unless reversed; by id: A first. */
   readonly reversed: boolean
   readonly includePayload: boolean
-  /** Opaque: what an earlier page of the same query answered as `next`. */
+  /** Opaque: the `next` of an earlier page of the same query. */
   readonly cursor?: string
   readonly limit: number
 }
@@ -135,12 +133,12 @@ export type Listed =
   | { readonly state: "pending"; readonly timer: Timer }
   | { readonly state: FinishedState; readonly life: FinishedLife }
 
-/** A page may be short, even empty, with a `next`: a rare match must not scan without bound. */
+/** A page may be short or even empty and still have a `next`, because a rare match must not scan without a bound. */
 export interface ListPage {
   /** How many rows were looked at; only where a filter has no index. */
   readonly examined?: number
   readonly items: ReadonlyArray<Listed>
-  /** Rows that match and cannot be read. They are not among the items. */
+  /** Matching rows that cannot be read. They are not among the items. */
   readonly unreadable?: ReadonlyArray<Listed>
   readonly next?: string
 }
@@ -153,18 +151,18 @@ export interface Found {
 export class TimerStore extends Context.Service<
   TimerStore,
   {
-    /** What one `write` may hold at most, and how many may run at once. */
+    /** The limits of one `write`, and how many may run at once. */
     readonly limits: StorageLimits
     /** Called after a claim and before any other call under its epoch. It may be repeated. */
     open(shard: number, epoch: number): Effect.Effect<void, StoreError>
-    /** One commit for all batches, or as few as the store can; at most one batch a shard. */
+    /** Writes all batches in one commit, or in as few as the store can. At most one batch for each shard. */
     write(batches: ReadonlyArray<ShardBatch>): Effect.Effect<ReadonlyArray<BatchAnswer>, StoreError>
     due(query: DueQuery): Effect.Effect<ReadonlyArray<Timer>, StoreError>
     dueHeads(query: DueQuery): Effect.Effect<ReadonlyArray<TimerHead>, StoreError>
     /**
-     * Without a fence, for a shard with no owner in reach: stores each put whose key is unknown, and raises the
-     * shard's `foreign` counter if it stored any. The others are answered by what is there, or `needsOwner`.
-     * A late insert finds what has become of the key meanwhile, and changes nothing.
+     * Inserts without a fence, for a shard without a reachable owner. Stores each put whose key is unknown, and
+     * increments the shard's `foreign` counter if it stored any. The other puts are answered with the timer that is
+     * there, or with `needsOwner`. A late insert finds the current state of the key, and changes nothing.
      */
     insertIfAbsent(
       shard: number,
@@ -175,13 +173,13 @@ export class TimerStore extends Context.Service<
     /** Counts up to `limit`; one more is reported as `capped`. */
     count(query: CountQuery): Effect.Effect<Counted, StoreError>
     /**
-     * The names of namespaces that have pending timers, history or dead letters, bytewise in order; without those that
+     * The names of namespaces that have pending timers, history or dead letters, sorted bytewise, without those that
      * begin with `_`.
      */
     namespaces(exclusiveAfter: string, limit: number): Effect.Effect<ReadonlyArray<string>, StoreError>
-    /** Removes at most `limit` history entries that ended before; never dead letters. */
+    /** Removes at most `limit` history entries that ended before this time, but never dead letters. */
     prune(exclusiveBeforeMs: number, limit: number): Effect.Effect<number, StoreError>
-    /** Armings by beginning and end, over all shards, since the store was made. */
+    /** Counts of armings by how they began and ended, over all shards, since the store was created. */
     tally: Effect.Effect<Tally, StoreError>
   }
 >()("punctual/ports/TimerStore") {}

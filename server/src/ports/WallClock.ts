@@ -1,16 +1,16 @@
-// The time of day, by which timers are due. It is apart from Effect's Clock, which measures sleeps,
-// leases and time-outs, because a manual clock replaces only this one.
+// The time of day, by which timers are due. It is separate from Effect's Clock, which measures sleeps, leases and
+// timeouts, because a manual clock replaces only this one.
 import { Clock, Context, Effect, Layer } from "effect"
 import { Alarm, systemAlarm } from "./Alarm.ts"
 
 export class WallClock extends Context.Service<WallClock, { now(): number }>()("punctual/ports/WallClock") {
-  /** With an alarm that is as exact as it is. */
+  /** The system's clock, with an alarm that is as exact. */
   static readonly system = Layer.merge(
     Layer.succeed(WallClock, { now: () => Date.now() }),
     Layer.succeed(Alarm, systemAlarm),
   )
 
-  /** Wall time that follows Effect's Clock: virtual wherever that is. */
+  /** Wall time that follows Effect's Clock, so it is virtual if that clock is. */
   static readonly fromClock = Layer.effect(
     WallClock,
     Effect.map(
@@ -19,7 +19,7 @@ export class WallClock extends Context.Service<WallClock, { now(): number }>()("
     ),
   )
 
-  /** Wall time that stands still until somebody moves it. */
+  /** Wall time that stands still until it is moved. */
   static manual(startMs: number): Layer.Layer<WallClock | ManualClock> {
     return Layer.syncContext(() => {
       let nowMs = startMs
@@ -31,11 +31,11 @@ export class WallClock extends Context.Service<WallClock, { now(): number }>()("
   }
 }
 
-/** The hand that moves a wall clock which stands still; absent where the clock goes by itself. */
+/** Moves a manual wall clock. Absent if the clock runs by itself. */
 export class ManualClock extends Context.Service<
   ManualClock,
   {
-    /** Never back: what is in the past stays there. Whoever sleeps until an instant is to be woken by the caller. */
+    /** Never moves back. The caller must wake the loops that sleep until an instant. */
     moveTo(ms: number): void
   }
 >()("punctual/ports/ManualClock") {}

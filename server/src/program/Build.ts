@@ -1,5 +1,5 @@
-// Which program this is: its version, and in the executable also the commit it was made from and when. The build
-// puts these two in (scripts/build.mjs); a program that runs from its sources has neither, and says so.
+// Identifies this program: its version, and for an executable also the commit and the time of the build. The build
+// inserts these two (scripts/build.mjs). A program that runs from its sources has neither, and says so.
 import manifest from "../../package.json" with { type: "json" }
 
 declare const PUNCTUAL_COMMIT: string | undefined
@@ -7,7 +7,7 @@ declare const PUNCTUAL_BUILT_AT: string | undefined
 
 export interface Build {
   readonly version: string
-  /** Only of an executable. */
+  /** Only present in an executable. */
   readonly built?: { readonly commit: string; readonly at: string }
 }
 
@@ -21,6 +21,6 @@ export const versionLine = ({ version, built }: Build): string =>
     ? `punctual ${version} (from source)\n`
     : `punctual ${version} (commit ${built.commit}, built ${built.at})\n`
 
-/** The same for programs; what is not known is null. */
+/** The same as JSON. Unknown values are null. */
 export const versionJson = ({ version, built }: Build): string =>
   `${JSON.stringify({ version, commit: built?.commit ?? null, builtAt: built?.at ?? null })}\n`

@@ -1,8 +1,8 @@
-// How the service speaks to its operators: one JSON object a line on stderr, or a short readable line
-// when stderr is a terminal. stdout stays free for people: the start-up text, and npm's own banner.
+// The log of the service: one JSON object per line on stderr, or a short readable line if stderr is a terminal. stdout
+// stays free for people: the start-up text, and npm's own banner.
 //
-// What goes into a log line is decided where it is logged; the rule there is: ids and counts, never
-// payloads, secrets, or URLs with their query strings.
+// The code that logs decides what a line contains. The rule is: ids and counts, never payloads, secrets, or URLs with
+// their query strings.
 import { writeSync } from "node:fs"
 import { Cause, Layer, Logger, type LogLevel, References } from "effect"
 
@@ -26,7 +26,7 @@ export interface LogLine {
   readonly cause?: string
 }
 
-/** The logger of the service, and the level below which it is silent. */
+/** The logger of the service, and the minimum level that it writes. */
 export const layerLogs = (level: LogLevelName, isTerminal: boolean): Layer.Layer<never> => {
   const format = isTerminal ? formatForPeople : formatJson
   const logger = Logger.make<unknown, void>((options) => {
@@ -68,11 +68,11 @@ const textOf = (message: unknown): string => {
   return parts.map((part) => (typeof part === "string" ? part : JSON.stringify(part))).join(" ")
 }
 
-/** Written at once, so that the line before an exit is not lost. */
+/** Written synchronously, so that the last line before an exit is not lost. */
 const writeLine = (line: string): void => {
   try {
     writeSync(2, `${line}\n`)
   } catch {
-    // A closed or full stderr must not take the service down with it.
+    // A closed or full stderr must not stop the service.
   }
 }

@@ -1,17 +1,17 @@
 // Drivers are packages that the runtime does not have: the clients of brokers and of databases. Each has a folder in
-// drivers/ with its own lockfile, and is installed when a URL first names a scheme that needs it; so nobody installs the
-// client of a broker that he does not use. An executable carries all of them.
+// drivers/ with its own lockfile. It is installed when a URL with its scheme is first configured, so that nobody
+// installs a client that they do not use. An executable contains all of them.
 import { writeSync } from "node:fs"
 import { Effect } from "effect"
 import type { Adapter, AdapterFailure } from "../ports/Adapter.ts"
 import { build } from "./Build.ts"
 
-/** Installs the driver of the name, unless it is there. */
+/** Installs the named driver, unless it is already installed. */
 export type InstallDriver = (name: string) => Effect.Effect<void, AdapterFailure>
 
 /**
- * The driver must be installed before anything imports it, because Bun remembers a failed import. The call blocks the
- * process; nothing else runs yet.
+ * A driver must be installed before anything imports it, because Bun remembers a failed import. The call blocks the
+ * process, but nothing else runs yet.
  */
 export const installDriver: InstallDriver = (name) =>
   build.built === undefined
@@ -26,7 +26,7 @@ export const installDriver: InstallDriver = (name) =>
       )
     : Effect.void
 
-/** Installs what the choices need. */
+/** Installs the drivers that the choices need. */
 export const driversOf = (
   choices: ReadonlyArray<{ readonly adapter: Pick<Adapter<unknown>, "driver"> }>,
   install: InstallDriver,

@@ -1,7 +1,7 @@
-// The settings of one run: read from the environment and from the file that TIMER_CONFIG names, checked
-// all at once before anything starts. The environment wins over the file. A misspelt name would leave
-// its default in force without a word, so a near-miss of a known name is refused; other unknown names
-// are only warned of, because orchestrators inject some.
+// The settings of one run. They are read from the environment and from the file that TIMER_CONFIG names, and are all
+// checked before anything starts. The environment overrides the file. A misspelt name would silently leave its default
+// in force, so a name that is close to a known one is refused. Other unknown names only cause a warning, because
+// orchestrators inject some.
 import { readFileSync } from "node:fs"
 import { isIP } from "node:net"
 import { defaultLimits, type Limits } from "@punctual/api/Limits"
@@ -28,7 +28,7 @@ type Parsings = {
     : never
 }
 
-/** What may be left open: each has a default that is no text. */
+/** Settings that may stay unset, because their defaults cannot be written as text. */
 const open = ["brokerCaFile", "nodeAddress", "clusterSecret", "secretKeys", "nodeName"] as const
 
 type Open = (typeof open)[number]
@@ -51,7 +51,7 @@ type ClusterValues = Pick<Values, "storeUrl" | "nodeAddress" | "clusterSecret" |
 export interface Configuration
   extends Omit<Values, "storeUrl" | "databasePath" | "nodeAddress" | "clusterSecret" | keyof BrokerValues> {
   readonly store: StoreChoice
-  /** Where several nodes share the store. */
+  /** Only present if several nodes can share the store. */
   readonly cluster?: ClusterChoice
   readonly broker: BusChoice
   readonly brokerTerms: BusTerms
@@ -59,9 +59,9 @@ export interface Configuration
 }
 
 export interface ClusterChoice {
-  /** Where other nodes reach this one. */
+  /** The address at which other nodes reach this one. */
   readonly address: NodeAddress
-  /** What nodes know each other by. */
+  /** The secret by which nodes recognise each other. */
   readonly secret: string
 }
 
@@ -71,10 +71,10 @@ export type ConfigurationRead =
   | {
       readonly configuration: Configuration
       readonly warnings: ReadonlyArray<string>
-      /** Every setting as it is in force, and those limits that were set, for the log. */
+      /** Every setting in force, and the limits that were set, for the log. */
       readonly effective: Readonly<Record<string, string>>
     }
-  /** A sentence for each thing that is wrong. */
+  /** One sentence for each problem. */
   | { readonly problems: ReadonlyArray<string> }
 
 export const readConfiguration = (environment: Environment, adapters: Adapters): ConfigurationRead => {
@@ -103,13 +103,13 @@ export const readConfiguration = (environment: Environment, adapters: Adapters):
     if (key === "databasePath" || key === "egress" || isOpen(key)) continue
     values[key] = valueIn<unknown>(setting, setting.byDefault)
   }
-  // What callbacks may reach by default depends on who can reach the service.
+  // The default for what callbacks may reach depends on who can reach the service.
   const egressDefault = isLoopback(String(values["httpHost"])) ? "open" : "public"
   values["egress"] = valueIn(table.egress, egressDefault)
   const byPath = texts[table.databasePath.name]
   if (byPath !== undefined) {
     if (texts[table.storeUrl.name] !== undefined) {
-      problems.push("TIMER_STORE_URL and TIMER_DB_PATH name the same thing: set only one of them.")
+      problems.push("TIMER_STORE_URL and TIMER_DB_PATH mean the same: set only one of them.")
     }
     delete effective[table.storeUrl.name]
     values["storeUrl"] = valueIn(table.databasePath, byPath)
@@ -130,7 +130,7 @@ export const readConfiguration = (environment: Environment, adapters: Adapters):
   }
   if (problems.length > 0) return { problems }
 
-  // Every key of the table has been read, each by its own parser, and none has failed.
+  // Every key of the table has been read by its own parser, and none has failed.
   const { storeUrl, databasePath: _, nodeAddress, clusterSecret, ...others } = values as Values
   const { brokerUrl, brokerCaFile, brokerReplicas, brokerSync, ...moreOthers } = others
   const { brokerStream, brokerPrefix, brokerSubjects, ...rest } = moreOthers
@@ -147,7 +147,7 @@ export const readConfiguration = (environment: Environment, adapters: Adapters):
   }
 }
 
-/** The store alone, for commands that work on it without a service: `byFlag` wins over what is set. */
+/** Only the store, for commands that use it without a service. `byFlag` overrides the settings. */
 export const readStore = (
   environment: Environment,
   stores: ReadonlyArray<StoreAdapter>,
@@ -184,7 +184,7 @@ const itIs = (shown: string): string =>
 
 const isOpen = (key: string): key is Open => (open as ReadonlyArray<string>).includes(key)
 
-/** Lines of NAME=value; blank lines and those that begin with # are skipped. */
+/** Lines of NAME=value. Blank lines and lines that begin with # are skipped. */
 export const parseConfigFile = (
   text: string,
   fileName: string,
@@ -200,7 +200,7 @@ export const parseConfigFile = (
     else if (name === configFileName)
       problems.push(`${where}: ${configFileName} cannot be set in the file itself.`)
     else if (Object.hasOwn(found, name))
-      problems.push(`${where} sets ${name} a second time: keep one of them.`)
+      problems.push(`${where} sets ${name} a second time: keep only one of them.`)
     else found[name] = value.replace(/^"(.*)"$/, "$1")
   }
   return found
@@ -237,7 +237,7 @@ const judgeNames = (
   return warnings
 }
 
-/** Up to two slips of the keyboard away, or one in a short name. */
+/** The known name that is at most two typing errors away, or one for a short name. */
 export const nearestName = (name: string): string | undefined => {
   const upper = name.toUpperCase()
   let nearest: string | undefined
@@ -253,7 +253,7 @@ export const nearestName = (name: string): string | undefined => {
   return nearest
 }
 
-/** Letters to add, drop, change, or swap with a neighbour, to get from one name to the other. */
+/** The number of letters to add, remove, change or swap with a neighbour to get from one name to the other. */
 const slipsBetween = (a: string, b: string): number => {
   const rows: Array<Array<number>> = [Array.from({ length: b.length + 1 }, (_, column) => column)]
   const at = (row: number, column: number) => rows[row]?.[column] ?? 0
@@ -288,18 +288,18 @@ const contradictionsOf = (limits: Limits): ReadonlyArray<string> => {
     .map(([lower, upper]) => `${nameOf(lower)} must not be greater than ${nameOf(upper)}.`)
 }
 
-/** A setting that would have no effect is refused: whoever set it expects one. */
+/** A setting without an effect is refused, because the user expects one. */
 const brokerContradictions = (values: BrokerValues, adapters: Adapters): ReadonlyArray<string> => {
   const { brokerUrl, brokerCaFile } = values
   const found: Array<string> = []
   if (brokerCaFile !== undefined && !brokerUrl.obeys.has("caFile")) {
     const forms = adapters.buses.flatMap(({ tlsForm }) => (tlsForm === undefined ? [] : [tlsForm]))
     found.push(
-      `${settings.brokerCaFile.name} is for a broker reached over TLS: set ${brokerUrlName} to ${orOf(forms)}, or leave it out.`,
+      `${settings.brokerCaFile.name} only works with a broker over TLS: set ${brokerUrlName} to ${orOf(forms)}, or remove the setting.`,
     )
   }
   const others = adapters.buses.filter(({ isShared }) => isShared)
-  const ofStream = `but ${brokerUrlName} is ${brokerUrl.shown}, on which it has no effect: name a broker there, such as ${formsOf(others)}, or leave it out.`
+  const ofStream = `but ${brokerUrlName} is ${brokerUrl.shown}, where it has no effect: set ${brokerUrlName} to a broker, such as ${formsOf(others)}, or remove the setting.`
   for (const [term, key] of brokerOnly) {
     const { name, byDefault } = settings[key]
     if (!brokerUrl.obeys.has(term) && String(values[key]) !== byDefault) {
@@ -309,7 +309,7 @@ const brokerContradictions = (values: BrokerValues, adapters: Adapters): Readonl
   return found
 }
 
-/** The settings that say something of a broker alone, with the term that each becomes. */
+/** The settings that only affect a broker, with their terms. */
 const brokerOnly = [
   ["replicas", "brokerReplicas"],
   ["isSynced", "brokerSync"],
@@ -318,7 +318,7 @@ const brokerOnly = [
   ["subjects", "brokerSubjects"],
 ] as const
 
-/** A cluster's settings have no effect on one node, and a cluster cannot do without them. */
+/** Cluster settings have no effect on a single node, and a cluster requires them. */
 const clusterContradictions = (values: ClusterValues, adapters: Adapters): ReadonlyArray<string> => {
   const { storeUrl, nodeAddress, clusterSecret, httpHost, clock } = values
   const [shared, single] = [true, false].map((isShared) =>
@@ -335,23 +335,23 @@ const clusterContradictions = (values: ClusterValues, adapters: Adapters): Reado
       ...(clusterSecret === undefined ? [] : [names.secret]),
     ].map(
       (name) =>
-        `${name} is for nodes that share a store, and that of this one is ${storeUrl.adapter.name}: set ${names.store} to ${shared}, or leave it out.`,
+        `${name} only works with a store that nodes share, and this store is ${storeUrl.adapter.name}: set ${names.store} to ${shared}, or remove the setting.`,
     )
   }
   const found: Array<string> = []
   if (clock.kind === "manual") {
     found.push(
-      `${settings.clock.name} is manual, but nodes that share a store would disagree on the time: use ${single} in ${names.store}, or the system's clock.`,
+      `${settings.clock.name} is manual, but nodes that share a store would disagree on the time: set ${names.store} to ${single}, or use the system's clock.`,
     )
   }
   if (clusterSecret === undefined) {
     found.push(
-      `${names.secret} is missing: nodes that share a store know each other by it. Make one by ${makeSecret}, and set it on all of them.`,
+      `${names.secret} is missing: nodes that share a store recognise each other by this secret. Create one with ${makeSecret}, and set it on all nodes.`,
     )
   }
   if (nodeAddress === undefined && isUnspecified(httpHost)) {
     found.push(
-      `${names.address} is missing: ${settings.httpHost.name} is ${httpHost}, which other nodes cannot reach this one by. Set it to this machine's own address, such as 10.0.0.11:8080.`,
+      `${names.address} is missing: ${settings.httpHost.name} is ${httpHost}, an address that other nodes cannot connect to. Set ${names.address} to this machine's own address, such as 10.0.0.11:8080.`,
     )
   }
   return found
@@ -360,7 +360,7 @@ const clusterContradictions = (values: ClusterValues, adapters: Adapters): Reado
 const clusterWarnings = ({ storeUrl, nodeAddress, httpHost }: ClusterValues): ReadonlyArray<string> =>
   storeUrl.adapter.isShared && isLoopback(nodeAddress?.host ?? httpHost)
     ? [
-        `other nodes are told to reach this one at ${nodeAddress?.host ?? httpHost}, which works on this machine only: set ${settings.nodeAddress.name} where they run on others.`,
+        `other nodes are told to reach this one at ${nodeAddress?.host ?? httpHost}, which only works on this machine: set ${settings.nodeAddress.name} if other nodes run on other machines.`,
       ]
     : []
 
@@ -377,15 +377,16 @@ const runtimeRequestsName = "BUN_CONFIG_MAX_HTTP_REQUESTS"
 const runtimeRequestsDefault = 256
 
 /**
- * Deliveries beyond what the runtime sends at once would wait inside it, and their time-outs run. It reads
- * its bound from the environment when it starts, so a line in the file comes too late.
+ * The runtime sends only a limited number of requests at once. Deliveries beyond it would wait inside the runtime while
+ * their timeouts run. The runtime reads its limit from the environment when it starts, so a line in the file is too
+ * late.
  */
 const beyondRuntime = (maxInFlight: number, environment: Environment): ReadonlyArray<string> => {
   const text = environment[runtimeRequestsName] ?? ""
   const atOnce = /^[1-9]\d{0,4}$/.test(text) ? Number(text) : runtimeRequestsDefault
   return maxInFlight > atOnce
     ? [
-        `${settings.maxInFlight.name} is ${maxInFlight}, but the runtime makes at most ${atOnce} requests at once: also set ${runtimeRequestsName}=${maxInFlight} in the environment (not in the file), or lower it.`,
+        `${settings.maxInFlight.name} is ${maxInFlight}, but the runtime makes at most ${atOnce} requests at once: also set ${runtimeRequestsName}=${maxInFlight} in the environment (not in the file), or use a smaller value.`,
       ]
     : []
 }

@@ -1,9 +1,9 @@
-// What nodes that share a store know of each other: the name and address of this node, and the secret among them. A
-// problem with any of it is said without repeating the secret.
+// The identity of a node among nodes that share a store: its name, its address and the shared secret. Error texts never
+// repeat the secret.
 import { isIPv6 } from "node:net"
 import type { Parsed } from "../ports/Adapter.ts"
 
-/** Where other nodes reach this one; without a port, at the one that it listens on. */
+/** The address at which other nodes reach this one. Without a port, the port that the node listens on is used. */
 export interface NodeAddress {
   readonly host: string
   readonly port?: number
@@ -14,14 +14,14 @@ export const parseNodeAddress = (text: string): Parsed<NodeAddress> => {
   const port = portText === undefined ? undefined : Number(portText)
   if (!isHost(host) || port === 0 || (port ?? 1) > 65_535) {
     return {
-      problem: "must be host:port, or a host alone, as other nodes reach this one, such as 10.0.0.11:8080",
+      problem: "must be host:port or a host, at which other nodes reach this one, such as 10.0.0.11:8080",
     }
   }
   const bare = host.replace(/^\[|\]$/g, "")
   if (isUnspecified(bare)) {
     return {
       problem:
-        "must be an address that other nodes reach this one by, such as 10.0.0.11:8080: this one stands for any address",
+        "must be an address that other nodes can connect to, such as 10.0.0.11:8080: this address means any interface",
     }
   }
   return { value: { host: bare, ...(port === undefined ? {} : { port }) } }
@@ -32,13 +32,13 @@ const isHost = (host: string): boolean =>
 
 const unspecified = new Set(["0.0.0.0", "[::]", "[::ffff:0:0]"])
 
-/** An address that can be listened on but not connected to, such as 0.0.0.0, in whichever way it is written. */
+/** Whether the host is an address to listen on but not to connect to, such as 0.0.0.0, in any notation. */
 export const isUnspecified = (host: string): boolean => {
   const url = `http://${isIPv6(host) ? `[${host}]` : host}`
   return URL.canParse(url) && unspecified.has(new URL(url).hostname)
 }
 
-/** As other nodes call it. */
+/** The URL under which other nodes call it. */
 export const nodeUrl = (address: NodeAddress, listeningPort: number): string => {
   const { host, port = listeningPort } = address
   return `http://${isIPv6(host) ? `[${host}]` : host}:${port}`
@@ -46,12 +46,12 @@ export const nodeUrl = (address: NodeAddress, listeningPort: number): string => 
 
 const secretCharsMin = 16
 
-/** It travels in a header, which takes visible characters only. */
+/** The secret is sent in a header, which only takes visible characters. */
 export const parseClusterSecret = (secret: string): Parsed<string> =>
   /^[\x21-\x7e]+$/.test(secret) && secret.length >= secretCharsMin && secret.length <= 512
     ? { value: secret }
     : {
-        problem: `must have at least ${secretCharsMin} letters, digits or signs, without spaces: make one by ${makeSecret}`,
+        problem: `must have at least ${secretCharsMin} letters, digits or symbols, without spaces: create one with ${makeSecret}`,
       }
 
 export const makeSecret = "openssl rand -hex 32"
@@ -59,4 +59,4 @@ export const makeSecret = "openssl rand -hex 32"
 export const parseNodeName = (name: string): Parsed<string> =>
   /^[A-Za-z0-9][A-Za-z0-9._:-]{0,99}$/.test(name)
     ? { value: name }
-    : { problem: "must be 1 to 100 of A-Z, a-z, 0-9 and . _ : -, beginning with a letter or a digit" }
+    : { problem: "must be 1 to 100 of A-Z, a-z, 0-9 and . _ : -, and must begin with a letter or a digit" }

@@ -1,5 +1,5 @@
-// Every setting of the service: its name, its default, what it may say. One table serves validation,
-// `--help` and the log of effective values, so that none of them can drift from the others.
+// Every setting of the service: its name, its default and its allowed values. Validation, `--help` and the log of
+// effective values all use this one table, so that they cannot differ.
 import { X509Certificate } from "node:crypto"
 import { readFileSync } from "node:fs"
 import { resolve } from "node:path"
@@ -14,7 +14,7 @@ import type { StoreAdapter, StoreChoice } from "../ports/StoreAdapter.ts"
 import { type LogLevelName, logLevels } from "../program/Logs.ts"
 import { parseClusterSecret, parseNodeAddress, parseNodeName } from "./NodeIdentity.ts"
 
-/** The kinds of stores and buses that there are to choose from. */
+/** The stores and buses to choose from. */
 export interface Adapters {
   readonly stores: ReadonlyArray<StoreAdapter>
   readonly buses: ReadonlyArray<BusAdapter>
@@ -26,7 +26,7 @@ export interface Setting<A> {
   readonly byDefault: string
   readonly meaning: string
   readonly parse: (text: string) => Parsed<A>
-  /** As it may stand in a log or a message: without credentials. */
+  /** The value for a log or a message, without credentials. */
   readonly shown: (text: string) => string
 }
 
@@ -38,10 +38,10 @@ const setting = <A>(
   shown = withoutCredentials,
 ): Setting<A> => ({ name, byDefault, meaning, parse, shown })
 
-/** A password in a URL must not end up in a log, not even that of a setting which should have none. */
+/** A password in a URL must not appear in a log, not even for a setting that should have none. */
 const withoutCredentials = (text: string): string => text.replace(/:\/\/.*@/s, "://…@")
 
-/** A whole number from `min` to `max`, both included; `why` ends the sentence if the bound needs a reason. */
+/** A whole number from `min` to `max`, both included. `why` ends the sentence if the bound needs a reason. */
 export const wholeNumber =
   (min: number, max: number, why = "") =>
   (text: string): Parsed<number> => {
@@ -51,7 +51,7 @@ export const wholeNumber =
       : { problem: `must be a whole number from ${min} to ${max}${why}` }
   }
 
-/** A duration from `minMs` to `maxMs`; a bare number is milliseconds. */
+/** A duration from `minMs` to `maxMs`. A number without a unit is in milliseconds. */
 export const duration =
   (minMs: number, maxMs: number) =>
   (text: string): Parsed<number> => {
@@ -63,7 +63,7 @@ export const duration =
         }
   }
 
-/** The rules say themselves what is wrong with an entry, after the name of the setting. */
+/** The rules themselves say what is wrong with an entry. The text follows the name of the setting. */
 const egress = (text: string): Parsed<EgressRules> => {
   const rules = parseEgress(text)
   return Result.isSuccess(rules)
@@ -71,7 +71,7 @@ const egress = (text: string): Parsed<EgressRules> => {
     : { problem: rules.failure.message.replace(/^TIMER_EGRESS:? */, "") }
 }
 
-/** What TIMER_DB_PATH is short for. */
+/** TIMER_DB_PATH is short for a URL with this scheme. */
 const fileScheme = "sqlite:"
 
 const databasePath =
@@ -79,7 +79,7 @@ const databasePath =
   (path: string): Parsed<StoreChoice> =>
     path === "" ? { problem: "must name a file" } : parseUrl(stores, `${fileScheme}${path}`)
 
-/** Read at start, so that a wrong file is told of by its setting and not by a handshake that fails. */
+/** Read at the start, so that the error for a wrong file names the setting, instead of a failed handshake later. */
 const certificateFile = (file: string): Parsed<string> => {
   if (file === "") return { problem: "must name a file" }
   try {
@@ -89,11 +89,11 @@ const certificateFile = (file: string): Parsed<string> => {
     const code = error instanceof Error && "code" in error ? String(error.code) : ""
     return /^E[A-Z]+$/.test(code)
       ? { problem: `must name a file that can be read (${code})` }
-      : { problem: "must name a PEM file, one that holds -----BEGIN CERTIFICATE-----" }
+      : { problem: "must name a PEM file that contains -----BEGIN CERTIFICATE-----" }
   }
 }
 
-/** The first seals, all of them open. */
+/** The first key seals, and all of them open. */
 const parseSecretKeys = (text: string): Parsed<ReadonlyArray<Uint8Array>> => {
   const keys = text.split(",").map((key) => bytesOfKey(key.trim()))
   const whole = keys.filter((key) => key !== undefined)
@@ -101,7 +101,7 @@ const parseSecretKeys = (text: string): Parsed<ReadonlyArray<Uint8Array>> => {
     ? { value: whole }
     : {
         problem:
-          "must be 32 bytes, as 64 hex digits or in base64, or two such keys with a comma between them; one is made by openssl rand -hex 32",
+          "must be 32 bytes, as 64 hex digits or in base64, or two such keys separated by a comma; create one with openssl rand -hex 32",
       }
 }
 
@@ -116,7 +116,7 @@ const brokerSync = (sync: string): Parsed<"lazy" | "always"> =>
 const brokerSubjects = (subjects: string): Parsed<"shared" | "split"> =>
   subjects === "shared" || subjects === "split" ? { value: subjects } : { problem: "must be shared or split" }
 
-/** Part of an address at the broker: there a dot, a star or a space would mean something else. */
+/** A part of a broker's address, in which a dot, a star or a space would have a special meaning. */
 const addressWord = (word: string): Parsed<string> =>
   /^[A-Za-z0-9_-]{1,32}$/.test(word)
     ? { value: word }
@@ -124,7 +124,7 @@ const addressWord = (word: string): Parsed<string> =>
 
 export type ClockChoice =
   | { readonly kind: "system" }
-  /** It stands still until it is moved; without a start it begins at the real time. */
+  /** Stands still until it is moved. Without a start, it begins at the real time. */
   | { readonly kind: "manual"; readonly startMs?: number }
 
 const clock = (text: string): Parsed<ClockChoice> => {
@@ -144,7 +144,7 @@ const clock = (text: string): Parsed<ClockChoice> => {
     : { problem: "must have after manual: an instant from the years 1970 to 8899" }
 }
 
-/** Far enough from the last year that four digits can write. */
+/** Far enough from the last four-digit year. */
 const latestStartMs = Date.UTC(8900, 0, 1)
 
 const logLevel = (level: string): Parsed<LogLevelName> =>
@@ -167,13 +167,13 @@ const clusterSettings = {
   nodeAddress: setting(
     "TIMER_NODE_ADDRESS",
     "",
-    "where nodes share a store: how the others reach this one, host:port; what it listens on if it is not set",
+    "for nodes that share a store: host:port at which other nodes reach this one; default: what it listens on",
     parseNodeAddress,
   ),
   clusterSecret: setting(
     "TIMER_CLUSTER_SECRET",
     "",
-    "where nodes share a store: what they know each other by, the same on all; make one by\nopenssl rand -hex 32",
+    "for nodes that share a store: the secret by which they recognise each other, the same on all\nnodes; create one with openssl rand -hex 32",
     parseClusterSecret,
     () => "…",
   ),
@@ -187,7 +187,7 @@ const clusterSettings = {
   nodeName: setting(
     "TIMER_NODE_NAME",
     "",
-    "what this node is called, unlike any other; made of host, process and a random suffix if it is not set",
+    "the name of this node, different on each node; default: host, process and a random suffix",
     parseNodeName,
   ),
 } as const
@@ -196,19 +196,19 @@ const brokerSettings = {
   brokerCaFile: setting(
     "TIMER_BROKER_CA_FILE",
     "",
-    "with TLS: the PEM file of the authority that the broker's certificate is checked by;\nthe system's own authorities if it is not set",
+    "with TLS: the PEM file of the authority that signed the broker's certificate;\ndefault: the system's authorities",
     certificateFile,
   ),
   brokerReplicas: setting(
     "TIMER_BROKER_REPLICAS",
     "1",
-    "of the broker's stream, when the service creates it",
+    "the replicas of the broker's stream, when the service creates it",
     wholeNumber(1, 5),
   ),
   brokerSync: setting(
     "TIMER_BROKER_SYNC",
     "lazy",
-    "always: the server syncs every write (its sync_interval: always), so no warning at start",
+    "always: the server syncs every write (its sync_interval: always), so there is no warning at the start",
     brokerSync,
   ),
   brokerStream: setting(
@@ -220,13 +220,13 @@ const brokerSettings = {
   brokerPrefix: setting(
     "TIMER_BROKER_PREFIX",
     "svc",
-    "how every subject begins: <prefix>.<namespace>.serviceCall",
+    "the prefix of every subject: <prefix>.<namespace>.serviceCall",
     addressWord,
   ),
   brokerSubjects: setting(
     "TIMER_BROKER_SUBJECTS",
     "shared",
-    "split: commands and events have subjects of their own, which end in .commands and .events",
+    "split: commands and events have separate subjects, which end in .commands and .events",
     brokerSubjects,
   ),
 } as const
@@ -246,7 +246,12 @@ const serviceSettings = {
     duration(100, dayMs),
   ),
   batchSize: setting("TIMER_BATCH_SIZE", "500", "the page size of a read", wholeNumber(1, 10_000)),
-  shards: setting("TIMER_SHARDS", "16", "fixed when the store is created", wholeNumber(1, 256)),
+  shards: setting(
+    "TIMER_SHARDS",
+    "16",
+    "the number of shards; fixed when the store is created",
+    wholeNumber(1, 256),
+  ),
   historyRetentionMs: setting(
     "TIMER_HISTORY_RETENTION",
     "7d",
@@ -256,38 +261,38 @@ const serviceSettings = {
   egress: setting(
     "TIMER_EGRESS",
     "",
-    "what callbacks may reach: open, or a list such as public,10.0.0.0/8,*.internal;\nopen on a loopback address, else public",
+    "what callbacks may reach: open, or a list such as public,10.0.0.0/8,*.internal;\ndefault: open if it listens on a loopback address, else public",
     egress,
   ),
   clock: setting(
     "TIMER_CLOCK",
     "system",
-    "the clock timers fire by; for tests: manual, or manual:<instant> to begin at,\nand only /api/v1/clock/advance moves it",
+    "the clock for due times; for tests: manual, or manual:<instant> to set its start;\nonly /api/v1/clock/advance moves a manual clock",
     clock,
   ),
   logLevel: setting("TIMER_LOG", "info", "trace, debug, info, warn, error or none", logLevel),
   maxInFlight: setting(
     "TIMER_MAX_IN_FLIGHT",
     "200",
-    "how many deliveries run at once, in all",
+    "how many deliveries may run at once",
     wholeNumber(1, 10_000),
   ),
   maxInFlightPerNamespace: setting(
     "TIMER_MAX_IN_FLIGHT_PER_NAMESPACE",
     "100",
-    "how many of them may belong to one namespace",
+    "how many deliveries may run at once for one namespace",
     wholeNumber(1, 10_000),
   ),
   maxInFlightPerHost: setting(
     "TIMER_MAX_IN_FLIGHT_PER_HOST",
     "64",
-    "how many of those may go to one host",
+    "how many deliveries of a namespace may go to one host at once",
     wholeNumber(1, 10_000),
   ),
   drainMs: setting(
     "TIMER_DRAIN_TIMEOUT",
     "25s",
-    "how long deliveries in flight may finish when it stops",
+    "how long running deliveries may take to finish when it stops",
     duration(0, 600_000),
   ),
   bodyTimeoutMs: setting(
@@ -299,10 +304,10 @@ const serviceSettings = {
   ),
 } as const
 
-/** The settings that are the same whatever stores and buses there are. */
+/** The settings that do not depend on the available stores and buses. */
 export const settings = { ...clusterSettings, ...brokerSettings, ...serviceSettings } as const
 
-/** Every setting, by what the rest of the program calls it. */
+/** Every setting, by its name in the program. */
 export const settingsOf = ({ stores, buses }: Adapters) =>
   ({
     storeUrl: setting(
@@ -332,18 +337,18 @@ export const settingsOf = ({ stores, buses }: Adapters) =>
 
 export type Settings = ReturnType<typeof settingsOf>
 
-/** The file that holds the same names as the environment, one NAME=value a line. */
+/** The file with the same names as the environment, one NAME=value per line. */
 export const configFileName = "TIMER_CONFIG"
 
-/** With room for its ids, target and headers, a payload must fit into the 1 MiB that the store gives a timer. */
+/** The store holds 1 MiB for a timer. The payload must fit into it together with its ids, target and headers. */
 const storablePayloadBytes = 1_000_000
 
 const numericLimit = (key: keyof Limits): Setting<number>["parse"] =>
   key === "payloadBytes"
-    ? wholeNumber(1, storablePayloadBytes, ", since the store holds at most 1 MiB a timer")
+    ? wholeNumber(1, storablePayloadBytes, ", because the store holds at most 1 MiB per timer")
     : wholeNumber(1, key.endsWith("Bytes") ? 256 * mebibyte : 1_000_000)
 
-/** Limits of the contract. */
+/** Limits of the contract: TIMER_LIMIT_ and the limit's name. Names of durations have no unit. */
 export const limitSettings: ReadonlyArray<Setting<number> & { readonly key: keyof Limits }> = (
   Object.keys(defaultLimits) as Array<keyof Limits>
 ).map((key) => {
@@ -359,7 +364,7 @@ export const limitSettings: ReadonlyArray<Setting<number> & { readonly key: keyo
   }
 })
 
-/** Where commands find the service: nothing to the service itself, and still no stranger to it. */
+/** The URL of the service, for commands. The service itself ignores it, but it is a known name. */
 export const urlName = "TIMER_URL"
 
 /** Every name that may be set. */

@@ -1,5 +1,5 @@
-// Attempt logs as the JSON text that SQL stores keep, and back. The column is called `last_attempt`, and held just that
-// at first, one object: such a text is a log of one.
+// Attempt logs as JSON text in SQL stores. The column is called `last_attempt`, because at first it held only that, as
+// one object. Such a text is read as a log with one attempt.
 import type { AttemptLog } from "../domain/AttemptLog.ts"
 import type { Attempt, Spec } from "../domain/Timer.ts"
 import { areNumbers, isFields, isNumberIfAny, isTextIfAny, jsonOf } from "./jsonText.ts"
@@ -7,14 +7,14 @@ import { unreadableSpec } from "./SpecText.ts"
 
 export const textOfLog = (log: AttemptLog): string => JSON.stringify(log)
 
-/** Nothing if the text is no log. */
+/** `undefined` if the text is not a log. */
 export const logOfText = (text: string): AttemptLog | undefined => {
   const json = jsonOf(text)
   const log: unknown = Array.isArray(json) ? json : [json]
   return isLog(log) ? log : undefined
 }
 
-/** Adds the log to what was read of a row. If the log cannot be read, the row as a whole cannot. */
+/** Adds the log to a row that was read. If the log is unreadable, the whole row is. */
 export const addLog = (row: { spec: Spec; attemptLog?: AttemptLog }, text: string): void => {
   const log = logOfText(text)
   if (log !== undefined) row.attemptLog = log

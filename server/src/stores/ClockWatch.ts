@@ -6,7 +6,7 @@ import { StoreClock } from "../ports/StoreClock.ts"
 import { WallClock } from "../ports/WallClock.ts"
 
 const readEveryMs = 10_000
-/** Past this an operator should know. */
+/** Beyond this offset an operator should know. */
 const warnPastMs = 500
 
 const offsetSeconds = Metric.gauge("timer_clock_offset_seconds", {
@@ -16,11 +16,11 @@ const offsetSeconds = Metric.gauge("timer_clock_offset_seconds", {
 export class ClockWatch extends Context.Service<
   ClockWatch,
   {
-    /** As last read: how far this node's clock is ahead of the database's. */
+    /** The last reading: how far this node's clock is ahead of the database's. */
     offsetMs(): number | undefined
   }
 >()("punctual/stores/ClockWatch") {
-  /** A store without a clock of its own has nothing to compare with: then nothing is read. */
+  /** A store without a clock has nothing to compare with. Then nothing is read. */
   static readonly layer: Layer.Layer<ClockWatch, never, WallClock> = Layer.effect(
     ClockWatch,
     Effect.gen(function* () {
@@ -37,7 +37,7 @@ export class ClockWatch extends Context.Service<
           return Effect.andThen(Metric.update(offsetSeconds, offsetMs / 1_000), told(before ?? 0, offsetMs))
         },
       ).pipe(
-        // A database that is away is told of by all who need it.
+        // All users of an unreachable database report it, so this only logs at debug level.
         Effect.catch(({ message }) => Effect.logDebug(`the database's clock could not be read: ${message}`)),
       )
       yield* Effect.forkScoped(Effect.forever(Effect.andThen(read, Effect.sleep(readEveryMs))))
@@ -46,7 +46,7 @@ export class ClockWatch extends Context.Service<
   )
 }
 
-/** Once each time that the bound is crossed. */
+/** Logs once each time that the limit is crossed. */
 const told = (beforeMs: number, offsetMs: number): Effect.Effect<void> => {
   const [wasOff, isOff] = [Math.abs(beforeMs) > warnPastMs, Math.abs(offsetMs) > warnPastMs]
   if (wasOff === isOff) return Effect.void

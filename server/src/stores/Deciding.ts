@@ -1,10 +1,11 @@
-// One write, step by step: which keys to look at, which changes to commit, what to do about changes that found something
-// else than they expected. This is plain synchronous code, so that the SQLite store runs it inside its writer thread and
-// the others run it through Effect (DecidingStore.ts). Whoever runs it asks for the next step, takes it, and reports.
+// The steps of one write: which keys to look at, which changes to commit, and what to do about changes whose
+// expectations were not met. The code is plain and synchronous, so that the SQLite store can run it inside its writer
+// thread, and other stores through Effect (DecidingStore.ts). The runner asks for the next step, executes it, and
+// reports the result.
 //
-// A call may need several commits: a second item of a key goes into the next one, and so does an item whose change
-// missed. If one commit was accepted and a later one is refused, the write fails: its result is unknown. To answer
-// `ownershipLost` then would claim that nothing was written.
+// A call may need several commits. The second item of a key goes into the next commit, and so does an item whose change
+// missed. If one commit was accepted and a later one is refused, the write fails with an unknown result. The answer
+// `ownershipLost` would then be wrong, because it says that nothing was written.
 import type { Decision, Known } from "../domain/Decision.ts"
 import { decide } from "../domain/decide.ts"
 import type { Uuid } from "../domain/Timer.ts"
@@ -27,32 +28,32 @@ export type Step =
   | { readonly kind: "commit"; readonly commits: ReadonlyArray<Commit> }
   | { readonly kind: "done" }
 
-/** The write was given up after a part of it may have been stored: its result is unknown. */
+/** The write was given up after a part of it may have been stored. Its result is unknown. */
 export class WriteGivenUp extends Error {}
 
 /** How often a change may miss before the write is given up. */
 const mostMisses = 3
 
-/** Past this share of misses, the next write looks before it commits. */
+/** Above this share of misses, the next write looks before it commits. */
 const missesTolerated = 0.1
 
 /**
- * A look brings payloads with it, and nobody knows their sizes before. So the first look of a write is small, and each
- * next one is twice as large, as long as the payloads are.
+ * A look also reads payloads, whose sizes are unknown before. So the first look of a write is small, and each next one
+ * is twice as large, as long as the payloads are small.
  */
 const keysOfFirstLook = 32
 const keysOfLargestLook = 128
 
-/** What a store remembers from write to write. */
+/** What a store remembers from one write to the next. */
 export class WriteMemory {
-  /** Many of the last write's items would have missed without a look. */
+  /** Many items of the last write would have missed without a look. */
   looksFirst = false
   readonly #numbers = new Map<number, { readonly epoch: number; readonly number: number }>()
 
-  /** Commits are numbered by shard and epoch, in the order in which they set out. */
+  /** Commits are numbered by shard and epoch, in the order in which they are sent. */
   nextNumber(shard: number, epoch: number): number {
     const last = this.#numbers.get(shard)
-    // A call of an older epoch may still be under way. The fence refuses it, and the count of the newer one goes on.
+    // A call of an older epoch may still be running. The fence refuses it, and the numbers of the newer epoch continue.
     if (last !== undefined && epoch < last.epoch) return 1
     const number = last?.epoch === epoch ? last.number + 1 : 1
     this.#numbers.set(shard, { epoch, number })
@@ -64,31 +65,31 @@ interface Entry {
   readonly item: WriteItem
   readonly index: number
   readonly uuid: Uuid
-  /** What it is decided from without a look; nothing if it must look. */
+  /** The state that the item expects without a look. `undefined` if it must look. */
   readonly expected: Known | undefined
-  /** It waits for another item of its key in the same write, and so finds the key in use. */
+  /** The item waits for another item of its key in the same write, so it finds the key in use. */
   isBehind: boolean
   known: Known | undefined
   misses: number
-  /** Committed as decided without a look. */
+  /** The item was committed without a look. */
   isAsExpected: boolean
 }
 
 interface Batch {
   readonly shard: number
   readonly epoch: number
-  /** In their order, without those that have been answered. */
+  /** The unanswered items, in order. */
   left: Array<Entry>
   readonly answers: Array<WriteAnswer>
   readonly asExpected: Array<boolean>
-  /** A commit of it was accepted, so that it has passed the fence. */
+  /** A commit of the batch was accepted, so it has passed the fence. */
   hasPassed: boolean
-  /** A change of it was carried out. */
+  /** A change of the batch was executed. */
   hasWritten: boolean
   refusal: "ownershipLost" | "overtaken" | undefined
 }
 
-/** What one batch has in the next commit. */
+/** The entries of one batch in the next commit. */
 interface Part {
   readonly batch: Batch
   readonly entries: ReadonlyArray<Entry>
@@ -101,7 +102,7 @@ interface SentPart extends Part {
   readonly changeOfEntry: ReadonlyArray<number>
 }
 
-/** What a write must know of its storage. */
+/** The limits of the storage that a write needs. */
 export type WriteLimits = Pick<StorageLimits, "itemBytes" | "batchBytes">
 
 export class Deciding {
@@ -115,7 +116,7 @@ export class Deciding {
   #expectable = 0
   #missed = 0
   #keysALook = keysOfFirstLook
-  /** Payloads that looks of this round have brought. */
+  /** The bytes of payloads that the looks of this round have read. */
   #lookedBytes = 0
 
   constructor(
@@ -142,7 +143,7 @@ export class Deciding {
     return { kind: "commit", commits }
   }
 
-  /** What the looks of the last step found, in their order. */
+  /** Takes the results of the last looks, in order. */
   looked(found: ReadonlyArray<Known>): void {
     let bytes = 0
     for (const [index, entry] of this.#looking.entries()) {
@@ -156,7 +157,7 @@ export class Deciding {
     if (this.#lookedBytes >= this.#batchBytes) this.#leaveUnlooked()
   }
 
-  /** What became of the commits of the last step, in their order. */
+  /** Takes the answers to the last commits, in order. */
   committed(answers: ReadonlyArray<CommitAnswer>): void {
     for (const [index, part] of this.#sent.entries()) {
       const answer = answers[index]
@@ -176,12 +177,12 @@ export class Deciding {
     )
   }
 
-  /** By batch, which items were answered without a look: `answerAsExpected` gives the same answers. */
+  /** By batch: which items were answered without a look. `answerAsExpected` gives the same answers. */
   get asExpected(): ReadonlyArray<ReadonlyArray<boolean>> {
     return this.#batches.map(({ asExpected }) => asExpected)
   }
 
-  /** Of each batch the first item of each key. A batch with nothing to do still passes the fence once. */
+  /** The first item of each key, for each batch. A batch without changes still passes the fence once. */
   #nextRound(): ReadonlyArray<Part> {
     return this.#batches.flatMap((batch) => {
       if (batch.refusal !== undefined || (batch.left.length === 0 && batch.hasPassed)) return []
@@ -189,7 +190,7 @@ export class Deciding {
     })
   }
 
-  /** What has been looked at fills a commit: the rest of the round waits for the next one. */
+  /** The looked-up items fill a commit, so the rest of the round waits for the next one. */
   #leaveUnlooked(): void {
     this.#round = this.#round?.flatMap(({ batch, entries }) => {
       const known = entries.filter((entry) => !this.#mustLook(entry))
@@ -262,7 +263,7 @@ export class Deciding {
     batch.left = without(batch.left, done)
   }
 
-  /** The entry's change, if it has one, was carried out. */
+  /** The entry's change, if it has one, was executed. */
   #answer({ batch, entries, decisions, changeOfEntry }: SentPart, place: number): void {
     const entry = entries[place]
     const decision = decisions[place]
@@ -272,7 +273,7 @@ export class Deciding {
     batch.asExpected[entry.index] = entry.isAsExpected
   }
 
-  /** The entry stays, is looked at again and decided again. */
+  /** The entry stays, and is looked at and decided again. */
   #missAgain(entry: Entry): void {
     if (entry.known === undefined) this.#missed++
     if (++entry.misses > mostMisses) {
@@ -326,7 +327,7 @@ const toBatch = ({ shard, epoch, items }: ShardBatch, mostItemBytes: number): Ba
   }
 }
 
-/** Why an item cannot be stored, whatever there is under its key. */
+/** Why an item cannot be stored, no matter what is stored under its key. */
 export const whyRefused = (item: WriteItem, mostItemBytes: number): Unstorable | undefined => {
   const why = specIn(item)?.unreadable
   if (why !== undefined) {
@@ -344,7 +345,7 @@ export const whyRefused = (item: WriteItem, mostItemBytes: number): Unstorable |
   }
 }
 
-/** Only what was looked at can be unreadable. */
+/** Only a key that was looked at can be unreadable. */
 const decided = ({ item, known: looked }: Entry, known: Known): Decision<WriteAnswer> => {
   const decision = decide(item, known)
   const refused = looked === undefined ? undefined : refusedAsUnreadable(decision, looked)
@@ -370,7 +371,7 @@ const payloadBytesOf = ({ pending, last, lives = [] }: Known): number => {
   return bytes
 }
 
-/** Whether the look found what would have been expected without it. */
+/** Whether the look found the state that the item would have expected without it. */
 const isSame = (known: Known, expected: Known): boolean =>
   known.pending?.fireId === expected.pending?.fireId &&
   known.pending?.revision === expected.pending?.revision &&

@@ -1,6 +1,6 @@
-// The TimerStore over any ShardStorage: it looks at keys, lets domain/decide.ts decide, and commits the changes. Rules,
-// lists, counts and cursors are here once, for every database. The steps of a write are Deciding.ts, those of a list
-// ListWalk.ts; this file only runs them as effects.
+// Implements TimerStore on any ShardStorage: it looks at keys, lets domain/decide.ts decide, and commits the changes.
+// Rules, lists, counts and cursors exist here once, for every database. Deciding.ts contains the steps of a write, and
+// ListWalk.ts those of a list. This file only runs them as effects.
 import { Effect } from "effect"
 import type { InsertAnswer, Put } from "../domain/WriteItem.ts"
 import type { ShardStorage } from "../ports/ShardStorage.ts"
@@ -78,7 +78,7 @@ const givingUp = <A>(step: () => A): Effect.Effect<A, StoreError> =>
 const inserting = Effect.fnUntraced(function* (storage: Storage, shard: number, puts: ReadonlyArray<Put>) {
   const inserting = new Inserting(puts, storage.limits.itemBytes)
   const { insertNew } = storage
-  // Such a storage leaves every create to an owner.
+  // Without this ability, the storage leaves every create to an owner.
   if (insertNew === undefined) return inserting.answers
   for (;;) {
     const step = yield* givingUp(() => inserting.step())

@@ -1,5 +1,5 @@
-// Creates for a shard without an owner, step by step, like Deciding.ts: timers of unused keys are stored, and the others
-// are answered by what is there.
+// The steps of creates for a shard without an owner, like Deciding.ts. Timers of unused keys are stored. The others are
+// answered with what is stored there.
 
 import type { Known } from "../domain/Decision.ts"
 import { decideInsert } from "../domain/decide.ts"
@@ -20,7 +20,7 @@ interface Entry {
   readonly index: number
 }
 
-/** How often a key may be unused when it is looked at, and used when its timer is inserted. */
+/** How often a key may look unused and then be in use when its timer is inserted. */
 const mostTries = 3
 
 export class Inserting {
@@ -40,7 +40,7 @@ export class Inserting {
     if (this.#toLook.length > 0) return { kind: "look", looks: this.#toLook.map(lookOf) }
     if (this.#toInsert.length === 0) return { kind: "done" }
     if (++this.#tries > mostTries) throw new WriteGivenUp("a key changed while its timer was inserted")
-    // A second create of a key meets the first, like any other that comes later.
+    // A second create of a key finds the first one, like any later create.
     return { kind: "insert", timers: this.#toInsert.map(({ put }) => put.timer) }
   }
 

@@ -1,5 +1,5 @@
-// Where a walk over a list goes on: the place of the last row seen, bound to its query by a fingerprint, so that a cursor
-// used with another query is refused instead of skipping rows.
+// The position where a list continues: the sort key of the last row. A fingerprint binds it to its query. So a cursor
+// with another query is refused instead of skipping rows.
 import { createHash } from "node:crypto"
 import type { ScanOrder, SortKey } from "../ports/ShardStorage.ts"
 import { InvalidCursor, type ListedState, type ListQuery } from "../ports/TimerStore.ts"
@@ -18,7 +18,7 @@ export const decodeCursor = (query: ListQuery): WalkPlace | undefined => {
   const [print, ...parts] = parse(query.cursor)
   if (print !== fingerprint(query)) {
     throw new InvalidCursor({
-      message: "cursor: it belongs to another query. Repeat the query that answered it, unchanged.",
+      message: "cursor: it belongs to another query. Repeat the query that returned it, unchanged.",
     })
   }
   const lane = laneOf(query, parts)
@@ -42,7 +42,7 @@ const isLaneOf = ({ namespace: of }: ListQuery, part: unknown): part is string |
 
 const malformed = (): InvalidCursor =>
   new InvalidCursor({
-    message: "cursor: it is malformed. Pass nextCursor as it was answered, or leave it out to begin anew.",
+    message: "cursor: it is malformed. Pass nextCursor unchanged, or leave it out to start again.",
   })
 
 const parse = (cursor: string): ReadonlyArray<unknown> => {
@@ -50,7 +50,7 @@ const parse = (cursor: string): ReadonlyArray<unknown> => {
     const parts: unknown = JSON.parse(Buffer.from(cursor, "base64url").toString("utf8"))
     if (Array.isArray(parts)) return parts
   } catch {
-    // The answer below fits every way in which a cursor can be wrong.
+    // Handled below, because the advice is the same for every kind of error.
   }
   throw malformed()
 }
@@ -69,7 +69,7 @@ const shapes: { readonly [order in ScanOrder]: ReadonlyArray<(part: unknown) => 
   word: [isText, Number.isSafeInteger, isFireId],
 }
 
-/** Whether the walk goes on along the index of words. */
+/** Whether the list continues along the index of words. */
 const isWordPlace = (query: ListQuery, key: ReadonlyArray<unknown>): boolean =>
   hasShapeOf("word", key) && key[0] === wordOf(query)
 

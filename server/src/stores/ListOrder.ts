@@ -1,13 +1,13 @@
-// The order of a list follows from its query alone, and so do the bounds on how far one call may walk. This is apart
-// from the cursors, so that a store's threads load little.
+// The order of a list, which depends only on its query, and the limits for the rows that one call may read. This is
+// separate from the cursors, so that a store's threads load little code.
 import { wordOfCorrelation, wordOfTag } from "../domain/words.ts"
 import type { ScanOrder } from "../ports/ShardStorage.ts"
 import type { ListedState, ListFilter, ListQuery, ListScope } from "../ports/TimerStore.ts"
 
-/** A rare match must not scan without bound: a page ends after this many rows, with a cursor. */
+/** A rare match must not scan without a bound. A page ends after this many rows, with a cursor. */
 export const mostRowsExamined = 10_000
 
-/** Counting touches an index only, or little more, so it may look at more rows than a list. */
+/** Counting reads little more than an index, so it may read more rows than a list. */
 export const mostRowsCounted = 100_000
 
 export const statesOf = ({ state }: Pick<ListScope, "state">): ReadonlyArray<ListedState> =>
@@ -27,7 +27,7 @@ export const isMerged = ({ namespace, state }: ListScope): boolean =>
 export const orderOf = (query: Pick<ListFilter, "idPrefix" | "timerId">, state: ListedState): ScanOrder =>
   isById(query) ? (state === "pending" ? "pendingId" : "finishedId") : state === "pending" ? "due" : "end"
 
-/** The word that the index finds the query's rows by; nothing if ids bound the walk, or if the query names no word. */
+/** The word by which the index finds the rows of the query. `undefined` without a word, or if ids bound the scan. */
 export const wordOf = (
   query: Pick<ListFilter, "idPrefix" | "timerId" | "tag" | "correlationId">,
 ): string | undefined => {

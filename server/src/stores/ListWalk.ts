@@ -1,6 +1,6 @@
-// A list as a walk along orders of a storage, in bounded slices: `scan` gives the heads of rows in the order of their lane,
-// lanes are merged and filters applied here, and whole rows are read only for what matches. Plain synchronous code, run by
-// the SQLite store inside its reader thread and by the others through Effect, like Deciding.ts.
+// Lists and counts as scans along one order of a storage, in bounded slices. `scan` returns the heads of rows in order,
+// filters are applied here, and whole rows are read only for matches. The code is plain and synchronous, like
+// Deciding.ts: the SQLite store runs it inside its reader thread, and other stores through Effect.
 import type { Known } from "../domain/Decision.ts"
 import type { Look, Scan, ScannedHead } from "../ports/ShardStorage.ts"
 import type { Listed, ListFilter, ListQuery } from "../ports/TimerStore.ts"
@@ -9,7 +9,7 @@ import { canBeUnindexed, type ListLane, lanesOf, takeLanes, type WalkPlace } fro
 import { isDescending, mostRowsExamined, namesOf, statesOf } from "./ListOrder.ts"
 import { isUnindexed, matchedRow, rowMatches } from "./rowMatches.ts"
 
-/** How many heads are read at once where not every row matches: few enough to filter in a moment. */
+/** How many heads are read at once if not every row matches. Few enough to filter quickly. */
 const sliceRows = 1_000
 /** With details there is more to read and to decode of each. */
 const detailedRows = 250
@@ -77,7 +77,7 @@ export class ListWalk {
     this.#canRestart = false
   }
 
-  /** A row that has changed since the scan is shown as it is now, if it still matches. */
+  /** A row that has changed since the scan is shown in its current state, if it still matches. */
   looked(found: ReadonlyArray<Known>): void {
     const items = found.flatMap(({ pending, lives }, index): ReadonlyArray<Listed> => {
       const state = this.#matched[index]?.state

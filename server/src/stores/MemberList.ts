@@ -1,5 +1,5 @@
-// The nodes that take part, for stores that have no table for them: all nodes over one memory database, and the
-// one process that an SQLite file has.
+// The participating nodes, for stores without a table for them: all nodes on one memory database, and the one process
+// of an SQLite file.
 import type { Member } from "../ports/ShardLeases.ts"
 import { compareUtf8 } from "./Utf8Order.ts"
 

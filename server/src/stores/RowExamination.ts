@@ -1,5 +1,5 @@
-// Every pending timer and every finished life of an examined store, decoded: which of them cannot be read. A store gives
-// it one row after the other, and only what has to be decoded of each.
+// Decodes every pending timer and every finished life of an examined store, and reports the unreadable ones. The store
+// passes the rows one by one, with only the columns that must be decoded.
 import type { Spec } from "../domain/Timer.ts"
 import { keyOf } from "../domain/TimerKey.ts"
 import { namedMost, type UnreadableRows } from "../ports/StoreReport.ts"
@@ -7,7 +7,7 @@ import { addLog } from "./AttemptLogText.ts"
 import { addedColumns, addStoredOf } from "./addedValues.ts"
 import { specOfText, unreadableSpec } from "./SpecText.ts"
 
-/** What of a row is examined. Only a timer without a body has no spec. */
+/** The examined part of a row. Only a timer without a body has no spec. */
 export interface ExaminedRow {
   readonly namespace: string
   readonly timer_id: string
@@ -27,7 +27,7 @@ export const examinedColumns = (isOwnSchema: boolean, uuidSql: string): string =
   )
 
 export class RowExamination {
-  /** How many rows a page has, where rows are read in pages. */
+  /** The number of rows in a page, if rows are read in pages. */
   static readonly pageItems = 1_000
   readonly #what: "timers" | "lives"
   readonly #named: Array<string> = []

@@ -1,5 +1,5 @@
-// What an examined store says of its settings: whether all firing is stopped, which settings cannot be read, and which
-// namespaces have sealed secrets. A store gives it page after page of their documents.
+// Examines the settings in a store: whether all firing is stopped, and which settings are unreadable. The store passes
+// their documents page by page.
 import { changeOf, type DocumentRow } from "@punctual/documents/DocumentRow"
 import type { ServicePause } from "../domain/NamespaceSettings.ts"
 import { SealedTally } from "../engine/namespaces/SealedTally.ts"
@@ -7,7 +7,7 @@ import { serviceRecord, settingsOfDocument } from "../engine/namespaces/Settings
 import { namedMost, type SealedSecrets, type UnreadableRows } from "../ports/StoreReport.ts"
 
 export class SettingsExamination {
-  /** How many documents a page has. */
+  /** The number of documents in a page. */
   static readonly pageItems = 500
   /** All changes up to this version were taken. */
   version = 0
@@ -16,7 +16,7 @@ export class SettingsExamination {
   readonly #named: Array<string> = []
   readonly #sealed = new SealedTally()
 
-  /** Takes the next page; answers whether there may be another. */
+  /** Takes the next page, and returns whether there may be another. */
   take(page: ReadonlyArray<DocumentRow>): boolean {
     for (const row of page) {
       const { namespace, settings, version, isUnreadable } = settingsOfDocument(changeOf(row))

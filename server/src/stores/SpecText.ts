@@ -1,5 +1,5 @@
-// Specs as JSON text and back. Most timers of a program share a few specs, so both ways are
-// remembered: objects by identity, texts in a cache that is emptied when it is full.
+// Converts specs to JSON text and back. Most timers of a program share a few specs, so both directions are cached:
+// objects by identity, and texts in a cache that is emptied when it is full.
 //
 // A text that is no spec does not fail its reader. It becomes a spec that says why it is unreadable, so that one
 // damaged row does not hold up the others of its page. Such a spec is a text again on its way between threads.
@@ -18,7 +18,7 @@ export const textOfSpec = (spec: Spec): string => {
   return text
 }
 
-/** The shape is checked once for each text that is in the cache. */
+/** The shape of each text in the cache is checked once. */
 export const specOfText = (text: string): Spec => {
   const known = specs.get(text)
   if (known !== undefined) return known

@@ -1,12 +1,12 @@
-// Documents as the stores keep them: beside the timers, by the same connections and threads, so that their failures are
-// the store's. Here those failures get the name that the port of documents has for them.
+// Documents in the stores. They are stored beside the timers, with the same connections and threads, so they fail like
+// the store. This module converts those failures to the error of the documents port.
 import type { DocumentRow, IdRange, WriteDocument } from "@punctual/documents/DocumentRow"
 import { documentsOver } from "@punctual/documents/DocumentRows"
 import { type Documents, DocumentsError } from "@punctual/documents/Documents"
 import { Effect } from "effect"
 import type { StoreError } from "../ports/TimerStore.ts"
 
-/** The calls of a store's documents, which fail as the store does. */
+/** The calls of a store's documents, which fail with the store's error. */
 export interface StoreDocumentRows {
   write(asked: WriteDocument): Effect.Effect<DocumentRow | undefined, StoreError>
   get(kind: string, id: string): Effect.Effect<DocumentRow | undefined, StoreError>

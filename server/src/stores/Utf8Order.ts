@@ -1,5 +1,5 @@
-// Timer ids are ordered by their UTF-8 bytes, as databases do. JavaScript compares UTF-16 code units,
-// which puts the characters beyond the basic plane (surrogates, 0xD800…) before U+E000…U+FFFF.
+// Compares timer ids by their UTF-8 bytes, as databases do. JavaScript compares UTF-16 code units, which puts the
+// characters beyond the basic plane (surrogates, 0xD800…) before U+E000…U+FFFF.
 
 export const compareUtf8 = (a: string, b: string): number => {
   const length = Math.min(a.length, b.length)
@@ -12,15 +12,15 @@ export const compareUtf8 = (a: string, b: string): number => {
 }
 
 /**
- * The first string after all that begin with `prefix`, or nothing if there is none: the prefix with
- * its last code point raised by one.
+ * The first string after all strings that begin with `prefix`: the prefix with its last code point incremented.
+ * `undefined` if there is none.
  */
 export const endOfPrefix = (prefix: string): string | undefined => {
   const points = Array.from(prefix)
   for (let last = points.pop(); last !== undefined; last = points.pop()) {
     const point = last.codePointAt(0) ?? 0
     if (point === 0x10ffff) continue
-    // Surrogates are no characters of their own, so U+E000 follows U+D7FF.
+    // Surrogates are not characters, so U+E000 follows U+D7FF.
     const next = point === 0xd7ff ? 0xe000 : point + 1
     return points.join("") + String.fromCodePoint(next)
   }

@@ -1,5 +1,5 @@
-// Added fields (domain/timerFields.ts) as SQL columns and packs hold them: primitives, lists of texts as JSON. A text that
-// is no such list makes its row unreadable, as a damaged spec does.
+// Added fields (domain/timerFields.ts) in SQL columns and packs: primitives, and lists of texts as JSON. A text that is
+// not such a list makes its row unreadable, like a damaged spec.
 import type { Spec } from "../domain/Timer.ts"
 import {
   type AddedTerms,
@@ -32,18 +32,18 @@ const getters = fields.map(({ name }) => (row: TermsByName): StoredValue => {
 
 type ReadRow = AddedTerms & { spec: Spec }
 
-/** Adds what a column held to what was read of its row. */
+/** Adds the value of a column to the row that was read. */
 export const addStored = (row: ReadRow, index: number, stored: StoredValue): void => {
   const field = fields[index]
   if (field === undefined || stored === null) return
   const value = field.kind === "texts" ? textsOf(stored) : stored
-  // The table names only fields that the row has: its types see to that.
+  // The types of the table guarantee that the row has this field.
   if (value !== undefined) (row as unknown as TermsByName)[field.name] = value
   else if (row.spec.unreadable === undefined)
     row.spec = unreadableSpec(`its ${field.name} have another shape`)
 }
 
-/** Adds all that a row of named columns holds. */
+/** Adds all values of a row with named columns. */
 export const addStoredOf: (row: ReadRow, columns: object) => void = forEachAdded(
   ({ column }, index) =>
     (row: ReadRow, columns: object) => {
@@ -52,7 +52,7 @@ export const addStoredOf: (row: ReadRow, columns: object) => void = forEachAdded
     },
 )
 
-/** The tags of a head that was scanned. Damaged ones match no filter; the row is read in full wherever it is shown. */
+/** The tags of a scanned head. Damaged tags match no filter. The row is read in full before it is shown. */
 export const tagsOfHead = (stored: string | null): { readonly tags?: ReadonlyArray<string> } => {
   const tags = stored === null ? undefined : textsOf(stored)
   return tags === undefined ? {} : { tags }

@@ -1,4 +1,4 @@
-// Every kind of store that the service knows. A new one is a folder and a line here.
+// All stores that the service supports. To add one, add a folder and a line here.
 import type { StoreAdapter } from "../ports/StoreAdapter.ts"
 import { memory } from "./memory/adapter.ts"
 import { postgres } from "./postgres/adapter.ts"

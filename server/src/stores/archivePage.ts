@@ -1,4 +1,4 @@
-// A page of an archive: what cannot be read is kept apart from what can be restored.
+// A page of an archive. Unreadable rows are separated from the rows that can be restored.
 import { isReadable } from "../domain/Timer.ts"
 import { type ArchivedItem, keyOfArchived } from "../domain/WriteItem.ts"
 import type { ArchivePage, ArchivePlace } from "../ports/TimerArchive.ts"

@@ -1,10 +1,10 @@
-// The shape of JSON that a database holds as text, checked by hand: a store's threads load no schema library, and rows are
-// read by the thousand.
+// Checks the shape of JSON text from a database by hand. A store's threads load no schema library, and rows are read by
+// the thousand.
 
-/** An object of which these fields are looked at. */
+/** An object with these fields of unknown types. */
 export type JsonFields<Names extends string> = { readonly [name in Names]?: unknown }
 
-/** Nothing if the text is no JSON. What is wrong with it is not repeated: it may be a caller's secret. */
+/** `undefined` if the text is not JSON. The error is not passed on, because it may contain a caller's secret. */
 export const jsonOf = (text: string): unknown => {
   try {
     return JSON.parse(text)

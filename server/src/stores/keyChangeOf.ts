@@ -1,6 +1,6 @@
-// A decision as the change that a storage carries out: the effects, and what they expect to find under the key. Three
-// things can change a row between a look and its commit: an insert without an owner, pruning, and an earlier call of
-// the same owner that was given up and arrives late. So every change names what its decision was made from.
+// Converts a decision into the change that a storage executes: the effects, and what they expect to find under the key.
+// Three things can change a row between a look and its commit: an insert without an owner, pruning, and an earlier call
+// of the same owner that was given up and arrives late. So every change names the state that its decision is based on.
 import { type Decision, type Known, nothingKnown } from "../domain/Decision.ts"
 import { decide } from "../domain/decide.ts"
 import type { Mutable, Timer } from "../domain/Timer.ts"
@@ -8,13 +8,13 @@ import { keyOfItem, type WriteAnswer, type WriteItem } from "../domain/WriteItem
 import { type WordChange, type WordRow, wordRowsOfLife, wordRowsOfTimer } from "../domain/words.ts"
 import type { Expectation, KeyChange } from "../ports/ShardStorage.ts"
 
-/** A change, with what it was decided from. Storages need only the change. */
+/** A change with the item and the answer that belong to it. Storages only need the change. */
 export interface DecidedChange extends KeyChange {
   readonly item: WriteItem
   readonly answer: WriteAnswer
 }
 
-/** Nothing if the decision changes nothing. */
+/** `undefined` if the decision changes nothing. */
 export const keyChangeOf = (
   item: WriteItem,
   decision: Decision<WriteAnswer>,
@@ -22,7 +22,7 @@ export const keyChangeOf = (
 ): DecidedChange | undefined => {
   const { answer, pending, finished, removesDead } = decision
   if (pending === undefined && finished === undefined && removesDead === undefined) return undefined
-  // Every write makes one. Fields are assigned one by one: object spread is much slower here.
+  // This runs for every write. Fields are assigned one by one, because object spread is much slower here.
   const change: Mutable<DecidedChange> = {
     item,
     answer,
@@ -40,7 +40,7 @@ export const keyChangeOf = (
   return change
 }
 
-/** Nothing if no row has words, or if all keep theirs: that is told without making anything. */
+/** `undefined` if no row has words, or if all keep theirs. This is found without allocating anything. */
 const wordChangeOf = (
   { pending, finished, corrects, removesDead }: Decision<WriteAnswer>,
   known: Known,
@@ -75,8 +75,8 @@ const noTally = {}
 const unusedKey: Expectation = { pending: null, last: null }
 
 /**
- * If the pending row is still the same, no life of the key has ended since. So the last life is checked only where no
- * pending row is expected.
+ * If the pending row is unchanged, no life of the key has ended since. So the last life is checked only if no pending
+ * row is expected.
  */
 const expectationOf = (item: WriteItem, decision: Decision<WriteAnswer>, known: Known): Expectation => {
   const { pending, last } = known
@@ -104,8 +104,8 @@ const lifeExpected = ({
 }
 
 /**
- * What nearly every item of its kind finds: a create finds an unused key, an outcome finds the timer as it was fired.
- * Such an item is committed without a look. Nothing for items that must look first.
+ * The state that nearly every item of a kind finds: a create finds an unused key, and an outcome finds the timer as it
+ * was fired. Such an item is committed without a look. `undefined` for items that must look first.
  */
 export const knownToExpect = (item: WriteItem): Known | undefined => {
   switch (item.kind) {

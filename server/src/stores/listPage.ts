@@ -1,5 +1,4 @@
-// A page of a list as callers get it: rows that cannot be read are kept apart from the others, and the page goes on
-// behind them.
+// A page of a list as callers get it. Unreadable rows are separated from the others, and the page continues after them.
 import { isReadable } from "../domain/Timer.ts"
 import type { Listed, ListPage, ListQuery } from "../ports/TimerStore.ts"
 import { encodeCursor } from "./ListCursor.ts"

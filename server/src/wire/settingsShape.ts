@@ -1,7 +1,7 @@
-// The shape of settings where they leave the process as JSON, in archives: those of namespaces and, under the name of
-// the service's own record, those of the service. Secrets stay sealed.
+// The shape of settings as JSON in archives: the settings of namespaces, and those of the service under the name of its
+// own record. Secrets stay sealed.
 //
-// Whatever changes here changes archives: see the version in maintenance/ArchiveLine.ts.
+// A change here changes the archives: see the version in maintenance/ArchiveLine.ts.
 import { Schema } from "effect"
 import { OnDeadShape, RetryPolicyShape } from "./timerShapes.ts"
 

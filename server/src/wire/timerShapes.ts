@@ -1,7 +1,7 @@
-// The shapes of timers and finished lives where they leave the process as JSON: between nodes and in archives. Spec and
-// payload are left to whoever uses them, for they are written differently: once for many, or as they are.
+// The shapes of timers and finished lives as JSON, between nodes and in archives. Spec and payload are not included,
+// because their users write them differently: once for many timers, or with each timer.
 //
-// Whatever changes here changes both: see the versions in peers/http/peerWire.ts and maintenance/ArchiveLine.ts.
+// A change here changes both formats: see the versions in peers/http/peerWire.ts and maintenance/ArchiveLine.ts.
 import { Schema } from "effect"
 import { type AttemptLog, attemptsLogged } from "../domain/AttemptLog.ts"
 import {
@@ -83,7 +83,7 @@ export const withOneLog = <
   return log === undefined ? rest : { ...rest, attemptLog: log }
 }
 
-/** Its uuid follows from it, and is worked out anew. */
+/** The uuid is computed from the key, so it is not included. */
 export const keyFields = { namespace: Schema.NonEmptyString, timerId: Schema.NonEmptyString }
 
 /** The shape of each kind of field. */
@@ -106,7 +106,7 @@ type ShapeOf<Field extends TimerField> = Field extends { readonly isOptional: tr
 type ShapesOf<Field extends TimerField> = { readonly [One in Field as One["name"]]: ShapeOf<One> }
 
 const shapesOf = <Field extends TimerField>(fields: ReadonlyArray<Field>): ShapesOf<Field> =>
-  // `Object.fromEntries` forgets its keys.
+  // `Object.fromEntries` widens the keys to `string`.
   Object.fromEntries(
     fields.map(({ name, kind, isOptional }) => [name, isOptional ? optionalKey(kinds[kind]) : kinds[kind]]),
   ) as ShapesOf<Field>
@@ -120,7 +120,7 @@ export const lifeFields = { ...keyFields, ...shapesOf<FinishedField>(finishedFie
 
 type Added = (typeof addedFields)[number]
 
-/** What a change says of added fields: null clears. */
+/** The added fields in a change. Null clears a field. */
 export const addedChangeFields = Object.fromEntries(
   (addedFields as ReadonlyArray<TimerField>).map(({ name, kind }) => [
     name,

@@ -183,7 +183,7 @@ describe("a node that joins", () => {
         ownedShards: 0,
         shardsElsewhere: shards,
       })
-      expect(engine.logs).toContain("waiting: node-1 still holds shards that are meant for this process")
+      expect(engine.logs).toContain("waiting: node-1 still holds shards that are assigned to this process")
       yield* engine.advance(3_000)
       expect(second.engine.status()).toMatchObject({ isWaiting: false, ownedShards: 3, shardsElsewhere: 3 })
       expect(engine.logs).toContain("the wait is over: this process fires now")

@@ -151,7 +151,7 @@ describe("a line", () => {
 test("a file is recognised by its first line and its version", () => {
   expect(whyNoArchive(headLine)).toBeUndefined()
   for (const line of ["", "{}", "null", '{"kind":"end","items":0}']) {
-    expect(whyNoArchive(line)).toContain("no archive")
+    expect(whyNoArchive(line)).toContain("not an archive")
   }
   expect(whyNoArchive('{"kind":"punctualArchive","version":2}')).toContain("version 2")
 })

@@ -215,7 +215,7 @@ describeNats("a service on a broker", () => {
     expect(kept.map(({ reason }) => reason)).toEqual(["refused", "malformed"])
     const [refused, malformed] = kept
     const shown = await messages("show", "--namespace", "orders", refused?.id ?? "")
-    expect(shown.stdout).toContain("dueAt must lie at most")
+    expect(shown.stdout).toContain("dueAt must be at most")
     const elsewhere = await messages("show", "--namespace", "billing", refused?.id ?? "")
     expect(elsewhere.code).toBe(1)
     // The replayed message is refused again: a new undeliverable message replaces the old one.
@@ -320,7 +320,9 @@ describeNats("a service on a broker", () => {
     const ready = await fetch(`${service.url}/health/ready`)
     expect(ready.status).toBe(503)
     const { reasons } = (await ready.json()) as { readonly reasons: ReadonlyArray<string> }
-    expect(reasons).toEqual([expect.stringContaining(`The message broker is away: Cannot connect to NATS`)])
+    expect(reasons).toEqual([
+      expect.stringContaining(`The message broker is unreachable: Cannot connect to NATS`),
+    ])
     expect(reasons[0]).toContain(broker.address)
     expect(await service.statusOf("/health/live")).toBe(200)
     expect(service.hasLogged("no messages come or go until the broker is there")).toBe(true)

@@ -52,7 +52,7 @@ describePostgres("installed", "a cluster under load", () => {
     await run.finish()
 
     await run.expectInvariants([fault])
-    const said = `${victim.name} ran on this machine and has ended: what it held is free`
+    const said = `${victim.name} ran on this machine and has ended: its shards are free`
     expect(victim.process.logs.filter((line) => line.includes(said))).toHaveLength(1)
     // No node took its shards because of a long silence.
     const taken = cluster.nodes.flatMap((node) => node.process.logs).filter((line) => line.includes("silent"))

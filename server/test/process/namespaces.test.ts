@@ -108,7 +108,7 @@ test("settings and pauses survive a kill, and webhooks are signed while their ke
   }
   {
     await using service = await withKey(oldKey)
-    expect(service.hasLogged("the service is paused since")).toBe(true)
+    expect(service.hasLogged("the service has been paused since")).toBe(true)
     const { settings } = (await ask(service, "namespaces/get", { namespace: "shop" })).body
     expect(settings).toMatchObject({
       maxPending: 3,

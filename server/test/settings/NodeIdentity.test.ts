@@ -100,7 +100,9 @@ describe("a cluster", () => {
         ["TIMER_NODE_ADDRESS", "10.0.0.11:8080"],
       ] as const) {
         const problems = problemsOf({ TIMER_STORE_URL, [name]: value })
-        expect(problems).toEqual([expect.stringContaining(`${name} is for nodes that share a store`)])
+        expect(problems).toEqual([
+          expect.stringContaining(`${name} only works with a store that nodes share`),
+        ])
       }
       expect(accepted({ TIMER_STORE_URL }).configuration.cluster).toBeUndefined()
     }

@@ -1,4 +1,4 @@
-// The bus inside the process, for a service without a broker: whoever listens is part of the same process.
+// The bus inside the process, for a service without a broker. All listeners are part of the same process.
 import { Effect, Layer } from "effect"
 import type { BusAdapter, BusChoice } from "../../ports/BusAdapter.ts"
 
@@ -10,7 +10,7 @@ export const local: BusAdapter = {
   forms: { [url]: "inside the process: only its own parts can listen" },
   isShared: false,
   parse: (given) =>
-    given === url ? { value: choice } : { problem: "must be local: alone, with nothing after it" },
+    given === url ? { value: choice } : { problem: "must be exactly local:, with nothing after it" },
   shown: (given) => (given === url ? given : `${url}…`),
 }
 

@@ -1,4 +1,4 @@
-// NATS JetStream as the bus. Its client is no part of the runtime: drivers/nats has it.
+// NATS JetStream as the bus. Its client is not part of the runtime; drivers/nats contains it.
 
 import type { NatsOptions } from "@punctual/bus/nats/NatsBus"
 import { type NatsAddress, natsSchemes, natsUrlShown, parseNatsUrl } from "@punctual/bus/nats/natsUrl"
@@ -12,7 +12,7 @@ export const nats: BusAdapter = {
   schemes: natsSchemes,
   forms: {
     "nats://host:4222": "NATS JetStream; also nats://user:password@host, nats://token@host, nats://host,host",
-    [tlsForm]: "the same, and TLS is demanded",
+    [tlsForm]: "the same, and TLS is required",
   },
   driver: "nats",
   isShared: true,
@@ -50,7 +50,7 @@ const choiceOf = (address: NatsAddress, shown: string): BusChoice => ({
 
 const fixed = {
   clientName: "punctual",
-  // The contract of the bus names it so.
+  // The contract of the bus requires this header name.
   aggregateHeader: "serviceCallId",
   syncSetting: "TIMER_BROKER_SYNC=always",
   connectTimeoutMs: 10_000,

@@ -1,14 +1,14 @@
-// Moves a manual clock ahead, for programs that test what they scheduled: everything that comes due on the way is
-// fired in the order of its instants, and what an earlier instant started is stored before a later one begins.
+// Moves a manual clock ahead, for programs that test what they scheduled. All timers that come due on the way fire in
+// the order of their instants. The outcomes of an instant are stored before the next instant begins.
 //
-// The engine does not know of this. It fires whatever the clock says is due; here the clock goes in steps to the next
-// instant at which anything is pending, and each step waits until the engine is at rest: nothing due that could start,
-// nothing in flight, no outcome unstored, nothing due that is not in memory. So retries and re-armed timers are met at
-// their own instants like all others. What is held back (a paused namespace, a handler that is not there) starts
-// nothing while nothing else runs, and is not waited for.
+// The engine does not know about this class. It fires what is due by the clock. This class moves the clock in steps
+// to the next instant with a pending timer. Each step waits until the engine is at rest: no due timer can start, none
+// is in flight, no outcome is unstored, and every due timer is in memory. So retries and re-armed timers fire at their
+// own instants like all others. Timers that are held back (by a paused namespace or a missing handler) do not start
+// while nothing else runs, so a step does not wait for them.
 //
-// Sleeps, leases and time-outs of I/O stay on the real clock. An advance is bounded in real time, from its receipt: one
-// that has to end early says so, and the clock stands where it has come to.
+// Sleeps, leases and I/O timeouts stay on the real clock. An advance is bounded in real time, from the receipt of the
+// call. If it has to end early, its answer says so, and the clock stays where it is.
 import { type Clock, Effect, Schema, Semaphore } from "effect"
 import { endOf } from "../../domain/DueOrder.ts"
 import type { StoreError, TimerStore } from "../../ports/TimerStore.ts"
@@ -17,17 +17,17 @@ import type { Dispatcher } from "../dispatch/Dispatcher.ts"
 import { Signal } from "../Signal.ts"
 import type { ShardLoop } from "../window/ShardLoop.ts"
 
-/** The clock cannot be moved there; `message` is a clause about the time that was asked for. */
+/** The clock cannot be moved there. `message` is a clause about the requested time. */
 export class InvalidAdvance extends Schema.TaggedError<InvalidAdvance>()("InvalidAdvance", {
   message: Schema.String,
 }) {}
 
-/** Others move the clock, and it was not this one's turn in time: nothing was done. */
+/** Other calls move the clock, and this one did not get its turn in time. Nothing was done. */
 export class ClockBusy extends Schema.TaggedError<ClockBusy>()("ClockBusy", {}) {}
 
 export interface AdvanceCommand {
   readonly to: { readonly byMs: number } | { readonly untilMs: number }
-  /** No further instant is begun after this many attempts; all of one instant are fired together. */
+  /** After this many attempts the advance begins no further instant. All timers of one instant fire together. */
   readonly maxFirings: number
 }
 
@@ -35,7 +35,7 @@ export interface Advanced {
   readonly nowMs: number
   /** Attempts whose outcome was stored meanwhile, retries included. */
   readonly fired: number
-  /** The clock has not come to where it was sent. */
+  /** The clock has not reached the requested time. */
   readonly isUnfinished: boolean
 }
 
@@ -47,21 +47,21 @@ export interface ClockAdvanceParts {
   readonly dispatcher: Pick<Dispatcher, "pump" | "inFlight" | "readyCount">
   readonly shards: () => number | undefined
   readonly loops: () => ReadonlyArray<Pick<ShardLoop, "shard" | "window" | "wake" | "isAtRest">>
-  /** The process is stopping: nothing starts any more. */
+  /** The process is stopping, and nothing new starts. */
   readonly isStopping: () => boolean
-  /** What the new time makes obsolete goes now, not some time later. */
+  /** Prunes history that the new time makes obsolete, now instead of some time later. */
   readonly prune: Effect.Effect<void>
 }
 
-/** Of real time. A listener gives up on silent connections a little later. */
+/** In real time. The HTTP listener closes silent connections a little later. */
 export const longestAdvanceMs = 240_000
-/** Calls that move the clock, or wait for their turn to. */
+/** The limit of calls that move the clock or wait for their turn. */
 const advancesAtOnce = 64
-/** How often the next instant is looked for while others write: they may never pause. */
+/** How often the next instant is searched while others write, because the writes may never pause. */
 const looksMost = 5
-/** Only to see whether its time is over: whatever happens wakes it. */
+/** Only to check the time limit. Every event wakes the wait anyway. */
 const lookEveryMs = 50
-/** Four digits of a year must do for all that is counted from here. */
+/** All times counted from here must fit into four-digit years. */
 const farthestMs = Date.UTC(9000, 0, 1)
 
 export class ClockAdvance {
@@ -80,7 +80,7 @@ export class ClockAdvance {
     return this.#parts.wall.now()
   }
 
-  /** An attempt has ended, and what came of it is stored. */
+  /** An attempt has ended, and its outcome is stored. */
   noteStored(): void {
     this.#stored++
     this.#stirred.raise()
@@ -92,7 +92,7 @@ export class ClockAdvance {
     this.#stirred.raise()
   }
 
-  /** One at a time, in the order in which they came. */
+  /** Runs one advance at a time, in the order of the calls. */
   advance(command: AdvanceCommand): Effect.Effect<Advanced, InvalidAdvance | ClockBusy | StoreError> {
     return Effect.suspend(() => {
       if (this.#advances >= advancesAtOnce) return new ClockBusy()
@@ -129,7 +129,7 @@ export class ClockAdvance {
       for (;;) {
         if (!(yield* self.#comeToRest(endNanos))) return advanced(true)
         const next = yield* self.#nextInstant(target)
-        // While the store was asked, others may have created what is due already: it is this instant's.
+        // While the store was asked, a caller may have created a timer that is already due. It belongs to this instant.
         if (!self.#isAtRest()) {
           if (self.#isOver(endNanos)) return advanced(true)
           continue
@@ -144,7 +144,7 @@ export class ClockAdvance {
     })
   }
 
-  /** False if its time was over first. */
+  /** False if the time limit was reached first. */
   #comeToRest(endNanos: bigint): Effect.Effect<boolean> {
     const self = this
     return Effect.gen(function* () {
@@ -163,7 +163,7 @@ export class ClockAdvance {
     if (loops.length !== shards() || !this.#areAtRest(loops)) return false
     const due = () => loops.reduce((sum, { window }) => sum + window.due, 0)
     if (due() === 0) return true
-    // What is ready and does not start, while nothing runs that it could wait for, is held back.
+    // A timer that is ready but does not start, while nothing runs that it could wait for, is held back.
     dispatcher.pump()
     return dispatcher.inFlight === 0 && this.#areAtRest(loops) && due() === dispatcher.readyCount
   }
@@ -173,8 +173,8 @@ export class ClockAdvance {
   }
 
   /**
-   * The next instant at which anything is pending, up to a bound. Windows know most of them, and the store all. What is
-   * created while the store is asked is in neither answer, if it lies beyond the windows: so it is asked again.
+   * The next instant with a pending timer, up to a bound. Windows know most of them, and the store knows all. A timer
+   * beyond the windows that is created while the store is asked is in neither answer. So the store is asked again.
    */
   #nextInstant(untilMs: number): Effect.Effect<number | undefined, StoreError> {
     const self = this
@@ -210,10 +210,10 @@ export class ClockAdvance {
 const whyNot = (targetMs: number, nowMs: number): InvalidAdvance | undefined => {
   if (targetMs < nowMs) {
     return new InvalidAdvance({
-      message: `must not lie before the clock, which stands at ${new Date(nowMs).toISOString()} and never goes back`,
+      message: `must not be before the clock, which is at ${new Date(nowMs).toISOString()} and never goes back`,
     })
   }
   return targetMs > farthestMs
-    ? new InvalidAdvance({ message: "must not lead beyond 9000-01-01T00:00:00Z" })
+    ? new InvalidAdvance({ message: "must not be after 9000-01-01T00:00:00Z" })
     : undefined
 }

@@ -1,5 +1,5 @@
-// One write on its way to the owner of its shard, and what is known of it so far: whether an owner may have done
-// it decides what may be done next, and what its caller is told if the time runs out.
+// One write on its way to the owner of its shard, and what is known about it so far. Whether an owner may have executed
+// it decides what may be done next, and what the caller is told if the time runs out.
 import type { Uuid } from "../../domain/Timer.ts"
 import { itemBytes, type WriteAnswer } from "../../domain/WriteItem.ts"
 import type { CarriedItem } from "../../ports/Peers.ts"
@@ -15,20 +15,22 @@ export class CarriedWrite {
   readonly load: PeerLoad
   readonly deadlineNanos: bigint
   readonly onAnswer: (result: CarriedResult) => void
-  /** An owner may have done it: it is repeated, marked, to whoever owns the shard, and never inserted. */
+  /** An owner may have executed the write. It is repeated to the current owner with a mark, and never inserted. */
   mayBeDone: boolean
-  /** It may have been inserted: it may be inserted again, marked. */
+  /** The write may have been inserted. It may be inserted again, with a mark. */
   mayBeInserted = false
-  /** Someone is at work on it: the key's next write waits until that ends, even if the caller has gone. */
+  /**
+   * A call for this write is running. The next write of the key waits until the call ends, even if the caller has gone.
+   */
   isUnderWay = false
   /** The caller has been answered. */
   isOver = false
-  /** How often it has been put off, and until when. */
+  /** How often the write was postponed, and until when. */
   pauses = 0
   dueNanos = 0n
-  /** Since when nobody has been seen to own the shard. */
+  /** Since when the shard has had no visible owner. */
   freeSinceNanos: bigint | undefined
-  /** Who did not take it when it was last tried. */
+  /** The node that did not accept the write at the last try. */
   refusedBy: string | undefined
 
   constructor(
@@ -52,17 +54,17 @@ export class CarriedWrite {
   }
 
   /**
-   * The item as it is to be sent now. Between an unknown result and its repeat others may write the key: the mark
-   * keeps the repeat from being done twice. A schedule has none: its `askedAt` says whether it is still wanted.
+   * The item to send now. Between an unknown result and its repeat, others may write the key. The mark prevents that
+   * the repeat is executed twice. A schedule has no mark: its `askedAt` says whether it is still wanted.
    */
   get outgoing(): CarriedItem {
     return this.isUnknown && this.item.kind !== "schedule" ? { ...this.item, isRepeat: true } : this.item
   }
 }
 
-/** What is on its way to one peer, by count and weight. */
+/** The number and size of the writes on their way to one peer. */
 export class PeerLoad {
-  /** Absent: whose owner was not in sight. */
+  /** Absent for writes whose owner was not known. */
   readonly peer: string | undefined
   items = 0
   bytes = 0
@@ -82,7 +84,7 @@ export class PeerLoad {
   }
 }
 
-/** A target's text is bounded apart from the payload; escaped in a message it may be twice as long. */
+/** The length of a target's text has its own limit, apart from the payload. JSON escaping may double it. */
 export const carriedBytes = (item: CarriedItem): number => {
   const target = item.kind === "put" || item.kind === "schedule" ? item.timer.spec.target : targetSet(item)
   if (target?.type !== "webhook") return itemBytes(item)

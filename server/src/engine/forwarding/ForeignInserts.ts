@@ -1,7 +1,7 @@
-// Creates for shards that nobody owns, stored without an owner: the store takes each of whose key nothing is known
-// and counts them, so that the next owner looks for them at once. A create that finds its key taken is answered if it
-// asks for nothing that only an owner may do. A call that was given up may still arrive, after the create has been
-// repeated, replaced and cancelled: then it finds the key's past, and does nothing.
+// Stores creates for shards that have no owner. The store inserts a create only if it knows nothing about its key. It
+// counts these inserts, so that the next owner looks for them at once. A create whose key is taken is answered here if
+// it asks for nothing that only an owner may do. A call that was given up may still arrive after the create was
+// repeated, replaced and cancelled. It then finds the history of the key and does nothing.
 import { Effect } from "effect"
 import { decidePut } from "../../domain/decide.ts"
 import { type InsertAnswer, itemBytes, type Put, type WriteAnswer } from "../../domain/WriteItem.ts"
@@ -10,13 +10,15 @@ import type { CarriedWrite } from "./CarriedWrite.ts"
 
 export interface InsertEvents {
   answered(carried: CarriedWrite, answer: WriteAnswer): void
-  /** Its key is taken, by something that it would replace. */
+  /** The key is taken by a timer that the create would replace. */
   differs(carried: CarriedWrite): void
-  /** Only an owner may store it: its key has had lives before, or the store takes no inserts without an owner. */
+  /**
+   * Only an owner may store the create: the key has had lives before, or the store accepts no inserts without an owner.
+   */
   needsOwner(carried: CarriedWrite): void
-  /** It may have been stored or not. */
+  /** The create may or may not have been stored. */
   failed(carried: CarriedWrite, message: string): void
-  /** Its caller was answered before its turn came. */
+  /** The caller was answered before the turn of this create. */
   over(carried: CarriedWrite): void
 }
 
@@ -45,7 +47,7 @@ export class ForeignInserts {
     this.#events = events
   }
 
-  /** At most one create of a key at a time. How many there are in all, its callers bound. */
+  /** The caller adds at most one create of a key at a time, and bounds their total number. */
   add(carried: CarriedWrite, put: Put): void {
     const inserts = this.#queued.get(carried.shard)
     if (inserts === undefined) this.#queued.set(carried.shard, [{ carried, put }])
@@ -55,11 +57,11 @@ export class ForeignInserts {
     this.#run(this.#insertAll)
   }
 
-  /** One shard after the other, until nothing is queued. */
+  /** Inserts one shard after the other, until nothing is queued. */
   readonly #insertAll: Effect.Effect<void> = Effect.suspend(() => {
     const self = this
     return Effect.gen(function* () {
-      // In a turn of its own: what is queued in one turn shares a call.
+      // Runs in a turn of its own, so that creates queued in one turn share a call.
       yield* Effect.yieldNow
       for (;;) {
         const [shard] = self.#queued.keys()
@@ -73,7 +75,7 @@ export class ForeignInserts {
     })
   })
 
-  /** What fits into one call. A shard with more takes its next turn after the others. */
+  /** Takes what fits into one call. A shard with more gets its next turn after the others. */
   #take(shard: number): ReadonlyArray<Insert> {
     const { batchItems, batchBytes } = this.#store.limits
     const inserts = this.#queued.get(shard) ?? []
@@ -109,7 +111,7 @@ export class ForeignInserts {
           duration: this.#withinMs,
           orElse: () => Effect.fail({ message: `the store did not answer within ${this.#withinMs} ms` }),
         }),
-        // An adapter that breaks has done nobody knows what.
+        // If an adapter throws, the result of its call is unknown.
         Effect.catchDefect((defect) => Effect.fail({ message: String(defect) })),
         Effect.match({
           onFailure: (error: StoreError | { readonly message: string }) => failed(error.message),
@@ -129,7 +131,7 @@ export class ForeignInserts {
     else if (answer.result === "needsOwner") this.#events.needsOwner(carried)
     else if (answer.result !== "exists") this.#events.answered(carried, answer)
     else {
-      // The store was asked to insert only. What the create itself asks for of what is there, it is told.
+      // The store only tried an insert. The answer to the create itself depends on the timer that is there.
       const meant = decidePut(put, { pending: answer.timer, last: undefined }).answer
       if (meant.result === "replaced") this.#events.differs(carried)
       else this.#events.answered(carried, meant)

@@ -1,19 +1,20 @@
-// Carries writes of shards that other nodes own to their owners, so that any node answers for any key with the
-// owner's definite result. One write after another of a key, batched over all keys: while one call is out, the
-// next gathers.
+// Forwards writes for shards that other nodes own to their owners. So any node answers for any key with the owner's
+// definite result. Writes of one key go one after another. Batches cover all keys: while one call is running, the next
+// batch collects.
 //
-// What is done with a write that was not answered depends on what is known of it:
-//  - The peer does not own the shard: nothing was done. The view is read again, and the write goes to whoever owns
-//    the shard now; if that is this node, into its own queue.
-//  - It surely did not arrive, and no owner is in reach (the shard is free for longer than a handover takes, or the
-//    owner's address still refuses): a create is inserted if its key is free, which needs no owner; for anything
-//    else only the owner's word would do, and the caller is refused.
-//  - It may have been done: it is repeated, ids included, to whoever owns the shard, until its result is known or its
-//    time is over. The repeat is marked, for others may have written the key since: where nothing tells any more
-//    whether it was done, it is not done, and the caller is told so. It is never inserted: an owner may still be at it.
+// If a write was not answered, the next step depends on what is known about it:
+//  - The peer does not own the shard, so nothing was done. The forwarder reads the view again and sends the write to
+//    the current owner. If that is this node, the write goes into its own queue.
+//  - The write certainly did not arrive, and no owner is reachable (the shard is free for longer than a handover takes,
+//    or the owner's address still refuses connections). A create is inserted if its key is free, which needs no owner.
+//    Any other write needs the owner's decision, so the caller is refused.
+//  - The write may have been executed. The forwarder repeats it with the same ids to the current owner, until the
+//    result is known or the time is over. The repeat is marked, because others may have written the key since. If the
+//    owner can no longer tell whether the write was executed, it does not execute it, and the caller is told so. Such a
+//    write is never inserted, because an owner may still be working on it.
 //
-// Every request is answered within its bound. Past it the caller is told whether the result is unknown; a call that
-// is still out then holds the later writes of its keys back until it ends, so that none overtakes another.
+// Every request is answered within its time limit. After the limit, the caller is told whether the result is unknown. A
+// call that is still running then blocks later writes of its keys until it ends, so that no write overtakes another.
 import { Clock, Effect, Fiber, Latch, type Scope } from "effect"
 import type { Uuid } from "../../domain/Timer.ts"
 import { keyOfItem, type WriteAnswer } from "../../domain/WriteItem.ts"
@@ -44,15 +45,15 @@ export interface ForwarderParts {
   readonly guard: Guard
 }
 
-/** For each peer; what has no owner in sight is bounded the same way. */
+/** The limits for each peer, and for the writes without a visible owner. */
 export const roomItems = 10_000
 export const roomBytes = 32 * 1024 * 1024
 const batchLimits = { batchItems: 500, batchBytes: 4 * 1024 * 1024 }
 const callsPerPeer = 2
 const callWithinMs = 2_000
-/** From the receipt of a request to its answer. */
+/** The time limit from the receipt of a request to its answer. */
 export const answerWithinMs = 5_000
-/** A handover takes less: only a shard that stays free for this long has no owner. */
+/** Longer than a handover takes: only a shard that stays free for this long has no owner. */
 const freeForMs = 500
 const firstPauseMs = 20
 const longestPauseMs = 200
@@ -67,12 +68,12 @@ export class Forwarder {
   readonly #inserts: ForeignInserts
   readonly #peers = new Map<string, PeerQueue>()
   readonly #loads = new Map<string | undefined, PeerLoad>()
-  /** The writes of a key, in order: only the first is on its way. */
+  /** The writes of a key, in order. Only the first is on its way. */
   readonly #keys = new Map<Uuid, Array<CarriedWrite>>()
-  /** Not answered yet, in the order in which their time ends. */
+  /** Writes that are not answered yet, in the order of their deadlines. */
   readonly #open = new Set<CarriedWrite>()
   readonly #hasOpen = Latch.makeUnsafe(false)
-  /** Put off for a while. */
+  /** Postponed writes. */
   readonly #waiting = new Set<CarriedWrite>()
   readonly #waitingSignal = new Signal()
   #wakesAtNanos = 0n
@@ -87,17 +88,17 @@ export class Forwarder {
       answered: (carried, answer) => this.#conclude(carried, answer, "inserted"),
       over: (carried) => this.#release(carried),
       differs: (carried) =>
-        this.#refuse(carried, "its timer exists with other content, and no owner is in reach"),
+        this.#refuse(carried, "its timer exists with other content, and no owner is reachable"),
       needsOwner: (carried) =>
-        this.#refuse(carried, "its timer has lived before, and no owner is in reach to begin it anew"),
+        this.#refuse(carried, "its timer existed before, and no owner is reachable to create it again"),
       failed: (carried, message) => {
-        this.#warn(`timers without an owner in reach could not be stored: ${message}`)
+        this.#warn(`timers without a reachable owner could not be stored: ${message}`)
         this.#again(carried)
       },
     })
   }
 
-  /** Whatever is on its way when the scope closes is told that it may or may not have been done. */
+  /** When the scope closes, the callers of all open writes are told that the result is unknown. */
   static make(parts: ForwarderParts): Effect.Effect<Forwarder, never, Scope.Scope> {
     return Effect.gen(function* () {
       const clock = yield* Clock.clockWith(Effect.succeed)
@@ -120,12 +121,15 @@ export class Forwarder {
     })
   }
 
-  /** Whether writes of the key are on their way: those that come later must go behind them. */
+  /** Whether writes of the key are on their way. Later writes of the key must wait behind them. */
   holds(uuid: Uuid): boolean {
     return this.#keys.has(uuid)
   }
 
-  /** Answers once, perhaps before this returns. `mayBeDone`: this node has tried it already, and does not know. */
+  /**
+   * Answers exactly once, perhaps before this returns. `mayBeDone`: this node has already tried the write and does not
+   * know the result.
+   */
   carry(
     item: CarriedItem,
     onAnswer: (result: CarriedResult) => void,
@@ -135,7 +139,9 @@ export class Forwarder {
     const shard = this.#parts.own.shardOf(key)
     if (shard === undefined || this.#isClosed) {
       this.#parts.metrics.forwarded(mayBeDone ? "unknown" : "refused")
-      onAnswer(unavailable(this.#isClosed ? stopping : "this process has not seen the store yet", mayBeDone))
+      onAnswer(
+        unavailable(this.#isClosed ? stopping : "this process has not reached the store yet", mayBeDone),
+      )
       return
     }
     const owner = this.#parts.view.ownerOf(shard)
@@ -173,7 +179,7 @@ export class Forwarder {
     this.#route(carried)
   }
 
-  /** To whoever can do it now; the first write of its key only. */
+  /** Sends the write to the node that can execute it now. Only for the first write of a key. */
   #route(carried: CarriedWrite): void {
     if (carried.isOver) {
       this.#release(carried)
@@ -208,7 +214,7 @@ export class Forwarder {
       carried.refusedBy = undefined
       this.#again(carried)
     } else if (outgoing.kind === "put") this.#inserts.add(carried, outgoing)
-    else this.#refuse(carried, "no owner of the timer's shard is in reach")
+    else this.#refuse(carried, "no owner of the timer's shard is reachable")
   }
 
   #send(carried: CarriedWrite, to: PeerNode): void {
@@ -224,7 +230,7 @@ export class Forwarder {
   #sendAll(peer: PeerQueue): Effect.Effect<void> {
     const self = this
     return Effect.gen(function* () {
-      // In a turn of its own: what is queued in one turn shares a call.
+      // Runs in a turn of its own, so that writes queued in one turn share a call.
       yield* Effect.yieldNow
       while (!peer.isEmpty) {
         const taken = peer.take(batchLimits)
@@ -250,7 +256,7 @@ export class Forwarder {
         orElse: () =>
           new PeerError({ message: `it did not answer within ${callWithinMs} ms`, isUndelivered: false }),
       }),
-      // An adapter that breaks has done nobody knows what.
+      // If an adapter throws, the result of its call is unknown.
       Effect.catchDefect((defect) => new PeerError({ message: String(defect), isUndelivered: false })),
       Effect.match({
         onSuccess: (answers) => {
@@ -259,7 +265,7 @@ export class Forwarder {
           }
         },
         onFailure: (error) => {
-          this.#warn(`${nameOf(to)} could not be asked: ${error.message}`)
+          this.#warn(`a call to ${nameOf(to)} failed: ${error.message}`)
           for (const carried of batch) {
             if (error.isUndelivered) carried.refusedBy = nameOf(to)
             this.#answered(carried, { kind: error.isUndelivered ? "notOwner" : "unknown" })
@@ -274,13 +280,13 @@ export class Forwarder {
     if (answer.kind === "unknown") carried.mayBeDone = true
     if (carried.isOver) this.#release(carried)
     else if (answer.kind === "answered") this.#conclude(carried, answer.answer, "answered")
-    // To say that nothing was written, nothing may have been tried before.
+    // The caller may only be told that nothing was written if no earlier try may have written it.
     else if (answer.kind === "overloaded" && !carried.isUnknown) {
       this.#finish(carried, new TooManyWrites({ retryAfterMs: answer.retryAfterMs }), "refused")
     } else this.#again(carried)
   }
 
-  /** Puts it off. Pauses end together, so that one read of the view serves all that wait for it. */
+  /** Postpones the write. Pauses end together, so that one read of the view serves all waiting writes. */
   #again(carried: CarriedWrite): void {
     const pauseMs = Math.min(longestPauseMs, firstPauseMs * 2 ** carried.pauses)
     const step = nanos(firstPauseMs)
@@ -316,7 +322,7 @@ export class Forwarder {
     })
   })
 
-  /** All requests have the same time: those that came first run out of it first. */
+  /** All requests have the same time limit, so the oldest reach it first. */
   readonly #endForever: Effect.Effect<never> = Effect.suspend(() => {
     const self = this
     return Effect.gen(function* () {
@@ -339,7 +345,7 @@ export class Forwarder {
     for (const carried of [...this.#open]) this.#giveUp(carried, stopping)
   }
 
-  /** Answers the caller; whoever has the write in hand finds it over, and lets it go. */
+  /** Answers the caller. The code that is still working on the write sees that it is over, and drops it. */
   #giveUp(carried: CarriedWrite, why: string): void {
     const isUnknown = carried.isUnknown || carried.isUnderWay
     this.#end(carried, unavailable(why, isUnknown), isUnknown ? "unknown" : "refused")
@@ -368,7 +374,7 @@ export class Forwarder {
     carried.onAnswer(result)
   }
 
-  /** The first write of its key is out of everyone's hands: the next one may go. */
+  /** No call is working on the first write of its key any more, so the next one may start. */
   #release(carried: CarriedWrite): void {
     const writes = this.#keys.get(carried.uuid) ?? []
     do {
@@ -385,7 +391,7 @@ export class Forwarder {
     if (load.items === 0) this.#loads.delete(load.peer)
   }
 
-  /** A peer that is away fails many calls: it is told of once in a while. */
+  /** A peer that is down fails many calls, so the log names it only once in a while. */
   #warn(message: string): void {
     const now = this.#now()
     if (this.#warnedNanos !== undefined && now - this.#warnedNanos < nanos(warnEveryMs)) return
@@ -398,11 +404,11 @@ export class Forwarder {
   }
 }
 
-/** One that is found elsewhere, or another that is found in its place, is another. */
+/** The identity of a peer. The same node at another address, or another node at the same address, is another peer. */
 const nameOf = ({ node, address }: PeerNode): string => `${node} at ${address}`
 
 const stopping = "this process is stopping"
-const writtenSince = "the owner's answer was lost, and the timer may have been written by others since"
+const writtenSince = "the owner's answer was lost, and others may have written the timer since"
 
 const unavailable = (message: string, mayBeDone: boolean): NoOwner =>
   new NoOwner({ message, retryAfterMs, mayBeDone })

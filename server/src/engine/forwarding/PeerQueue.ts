@@ -1,5 +1,5 @@
-// What is on its way to one peer: a queue from which calls take batches. The queue is bounded by who fills it;
-// a batch by what one call may hold.
+// The queue of writes for one peer, from which calls take batches. The code that fills the queue bounds it. The limits
+// of one call bound a batch.
 import type { PeerNode } from "../../ports/Peers.ts"
 import type { CarriedWrite } from "./CarriedWrite.ts"
 
@@ -10,7 +10,7 @@ export interface BatchLimits {
 
 export class PeerQueue {
   readonly to: PeerNode
-  /** How many loops send from it now. */
+  /** How many loops are sending from the queue. */
   senders = 0
   #queued: Array<CarriedWrite> = []
 
@@ -26,7 +26,7 @@ export class PeerQueue {
     this.#queued.push(carried)
   }
 
-  /** The next batch, in order; the first item goes alone if it must. */
+  /** The next batch, in order. It contains at least the first item, even if that exceeds the limit. */
   take({ batchItems, batchBytes }: BatchLimits): ReadonlyArray<CarriedWrite> {
     let bytes = 0
     let count = 0

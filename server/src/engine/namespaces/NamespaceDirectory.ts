@@ -1,6 +1,6 @@
-// What this node knows of the settings of all namespaces, in memory, so that hot paths need not ask the store: they
-// are read once before anything fires, and then whatever has changed, twice a second. So a change takes effect on all
-// nodes within a second, and at once on the node that made it. While the store is away, what is known stays in force.
+// The settings of all namespaces in memory, so that hot paths do not ask the store. The node reads them all before
+// anything fires, and then reads changes twice a second. So a change takes effect on all nodes within a second, and at
+// once on the node that made it. While the store is unreachable, the known settings stay in force.
 import type { Documents } from "@punctual/documents/Documents"
 import { Clock, Context, Effect, Layer, Schedule, Schema, type Scope } from "effect"
 import type { NamespaceSettings, PastPause, ServiceSettings } from "../../domain/NamespaceSettings.ts"
@@ -12,34 +12,34 @@ import { type CannotSeal, type ReadyToSeal, SealingKeys } from "./SealingKeys.ts
 import type { SecretSeal } from "./SecretSeal.ts"
 import { type SettingsRecord, SettingsRecords, serviceRecord } from "./SettingsRecords.ts"
 
-/** What webhooks of a namespace are signed by. `sealed`: it has secrets, and no key here opens them all. */
+/** The secrets that sign webhooks of a namespace. `sealed`: it has secrets, but no key here opens all of them. */
 export type SigningSecrets = ReadonlyArray<Uint8Array> | "sealed"
 
 export interface KnownNamespace {
   readonly settings: NamespaceSettings
-  /** By its own pause; see `service` for that of all. */
+  /** By its own pause. For the pause of the whole service see `service`. */
   readonly isPaused: boolean
-  /** In order and apart from each other, those of the whole service included; one that goes on has no end. */
+  /** In order and without overlaps, with the pauses of the whole service. A pause that still lasts has no end. */
   readonly pauses: ReadonlyArray<PastPause>
   readonly secrets: SigningSecrets
 }
 
-/** Others kept writing the same settings: nothing was changed. */
+/** Other callers kept writing the same settings, so nothing was changed. */
 export class SettingsContended extends Schema.TaggedError<SettingsContended>()("SettingsContended", {
   namespace: Schema.String,
 }) {}
 
 export interface KnownCounts {
-  /** Namespaces that are paused by themselves. */
+  /** Namespaces that have a pause of their own. */
   readonly paused: number
-  /** Namespaces that have secrets which cannot be opened here. */
+  /** Namespaces with secrets that cannot be opened here. */
   readonly sealed: number
-  /** Records of settings that cannot be read. */
+  /** Settings records that cannot be read. */
   readonly unreadable: number
 }
 
 export interface DirectoryOptions {
-  /** What opens the secrets of webhooks: the first seals, all open. */
+  /** The keys for webhook secrets. The first one seals; all of them open. */
   readonly secretKeys?: ReadonlyArray<Uint8Array>
   /** Where a key is kept if there are no `secretKeys`, or why it cannot be kept there. */
   readonly keyFile?: Ability<SealingKeyFile>
@@ -48,7 +48,7 @@ export interface DirectoryOptions {
 export class NamespaceDirectory extends Context.Service<
   NamespaceDirectory,
   {
-    /** What is known of a namespace; of one without settings the defaults. */
+    /** The known settings of a namespace, or the defaults if it has none. */
     of(namespace: string): KnownNamespace
     service(): ServiceSettings
     readonly seal: SecretSeal
@@ -58,19 +58,19 @@ export class NamespaceDirectory extends Context.Service<
     onChange(listener: () => void): void
     counts(): KnownCounts
     /**
-     * Stores what `edit` makes of the settings as they are, and knows them from then on. It may be called again if others
-     * write at the same time; answering what it was given changes nothing.
+     * Stores the settings that `edit` returns, and puts them in force. `edit` is called again if others write at the
+     * same time. If it returns the settings that it was given, nothing changes.
      */
     change<E>(
       namespace: string,
       nowMs: number,
       edit: (settings: SettingsRecord["settings"]) => Effect.Effect<SettingsRecord["settings"], E>,
     ): Effect.Effect<SettingsRecord, StoreError | SettingsContended | E>
-    /** As it is stored now, whatever is known. */
+    /** Reads the record from the store instead of memory. */
     stored(namespace: string): Effect.Effect<SettingsRecord, StoreError>
-    /** The names of namespaces that have settings, timers, history or dead letters, bytewise in order. */
+    /** The names of namespaces that have settings, timers, history or dead letters, sorted bytewise. */
     names(exclusiveAfter: string, limit: number): Effect.Effect<ReadonlyArray<string>, StoreError>
-    /** Reads what has changed since the last time. */
+    /** Reads all changes since the last read. */
     readonly refresh: Effect.Effect<void, StoreError>
   }
 >()("punctual/engine/NamespaceDirectory") {
@@ -116,10 +116,10 @@ const make = Effect.fnUntraced(function* (
     if (hasChanged) yield* tell
   })
 
-  // Nothing may fire, and no timer be made, before it is known what has been set.
+  // No timer may fire or be created before the settings are known.
   yield* refresh.pipe(
     Effect.tapError(({ message }) =>
-      Effect.logWarning(`settings cannot be read, which is repeated: ${message}`),
+      Effect.logWarning(`the settings cannot be read, trying again: ${message}`),
     ),
     Effect.retry(Schedule.spaced(retryFirstReadMs)),
     Effect.orDie,
@@ -127,8 +127,8 @@ const make = Effect.fnUntraced(function* (
   yield* warnOfPause
   yield* Effect.sleep(refreshEveryMs).pipe(
     Effect.andThen(Effect.ignore(refresh)),
-    // Whatever it was: a loop that ends would never learn of another pause.
-    Effect.catchDefect((defect) => Effect.logError(`settings could not be taken over: ${defect}`)),
+    // Any defect is caught, because a loop that ends would never see another pause.
+    Effect.catchDefect((defect) => Effect.logError(`settings could not be applied: ${defect}`)),
     Effect.andThen(warnOfPause),
     Effect.forever,
     Effect.forkScoped,
@@ -142,7 +142,7 @@ const make = Effect.fnUntraced(function* (
         if (settings === before.settings) return before
         const stored = yield* store.put({ ...before, settings, updatedAt: nowMs })
         if (stored === undefined) continue
-        // In force before it is answered, also if what others have changed cannot be read now.
+        // The settings are in force before the caller is answered, even if changes of others cannot be read now.
         if (known.take(stored)) yield* tell
         yield* Effect.ignore(refresh)
         return stored
@@ -169,14 +169,14 @@ const make = Effect.fnUntraced(function* (
       Effect.zipWith(
         store.names(exclusiveAfter, limit),
         timers.namespaces(exclusiveAfter, limit),
-        // Names are ASCII: JavaScript's order is the stores'.
+        // Names are ASCII, so JavaScript sorts them like the stores do.
         (set, used) => [...new Set([...set, ...used])].sort().slice(0, limit),
       ),
     refresh,
   }
 })
 
-/** What is known of a namespace, and the service's settings that it was worked out with. */
+/** What is known about a namespace, and the service settings that it was derived from. */
 interface Kept {
   readonly known: KnownNamespace
   readonly service: ServiceSettings
@@ -188,10 +188,10 @@ class KnownSettings {
   readonly #byName = new Map<string, Kept>()
   #service: ServiceSettings = {}
   #serviceVersion = 0
-  /** What is known of a namespace of which nothing is. */
+  /** The value for a namespace without settings. */
   #unset: KnownNamespace = knownOf({}, {}, [])
   #version = 0
-  // Kept up with every change: there may be very many namespaces, and these are asked for all the time.
+  // Updated with every change, because there may be very many namespaces and these values are read all the time.
   #paused = 0
   readonly #sealed = new Set<string>()
   readonly #unreadable = new Set<string>()
@@ -200,7 +200,7 @@ class KnownSettings {
     this.#seal = seal
   }
 
-  /** All changes up to this one are known. */
+  /** All changes up to this version are known. */
   get version(): number {
     return this.#version
   }
@@ -213,21 +213,21 @@ class KnownSettings {
     const kept = this.#byName.get(namespace)
     if (kept === undefined) return this.#unset
     if (kept.service === this.#service) return kept.known
-    // The service's settings have changed since: nobody works them into all namespaces at once.
+    // The service's settings have changed since. They are applied to each namespace only when it is next read.
     const known = knownOf(kept.known.settings, this.#service, kept.known.secrets)
     this.#byName.set(namespace, { ...kept, known, service: this.#service })
     return known
   }
 
-  /** The next change after those that are known; whether it is news. */
+  /** Takes the next change. Returns whether it is new. */
   takeNext(record: SettingsRecord): boolean {
     this.#version = Math.max(this.#version, record.version)
     return this.take(record)
   }
 
-  /** One record as it was stored, whatever is known of those before it; whether it is news. */
+  /** Takes one stored record, even if earlier changes are not known yet. Returns whether it is new. */
   take({ namespace, settings, version, isUnreadable }: SettingsRecord): boolean {
-    // Of two reads at the same time the earlier may come in later.
+    // Of two concurrent reads, the older result may arrive later.
     if (version <= this.#versionOf(namespace)) return false
     if (isUnreadable) this.#unreadable.add(namespace)
     else this.#unreadable.delete(namespace)
@@ -309,7 +309,7 @@ const tellingSealed = (known: KnownSettings, keys: SealingKeys): Effect.Effect<v
   })
 }
 
-/** Logs when there are settings that cannot be read, and again when there are others. */
+/** Logs when there are settings that cannot be read, and again when the list changes. */
 const tellingUnreadable = (known: KnownSettings): Effect.Effect<void> => {
   let told = ""
   return Effect.suspend(() => {
@@ -324,7 +324,7 @@ const tellingUnreadable = (known: KnownSettings): Effect.Effect<void> => {
         ...(namespaces.length === 0
           ? []
           : [
-              `the settings of ${someOf(namespaces)} cannot be read, so these namespaces count as paused: set their settings anew, secrets included, and then resume them`,
+              `the settings of ${someOf(namespaces)} cannot be read, so these namespaces count as paused: set their settings again, secrets included, and then resume them`,
             ]),
         ...(unreadable.length === namespaces.length
           ? []
@@ -343,7 +343,7 @@ const someOf = (names: ReadonlyArray<string>): string => {
 
 const namesTold = 10
 
-/** Says that nothing fires, once a minute at most. */
+/** Warns that nothing fires, at most once a minute. */
 const warningOfPause = (known: KnownSettings): Effect.Effect<Effect.Effect<void>> =>
   Clock.clockWith((clock) => {
     let warnedNanos: bigint | undefined
@@ -357,8 +357,8 @@ const warningOfPause = (known: KnownSettings): Effect.Effect<Effect.Effect<void>
       const since = new Date(pause.sinceMs).toISOString()
       return Effect.logWarning(
         pause.kind === "restored"
-          ? `the store was restored from a backup, and nothing fires since ${since}${reason}: decide what becomes of what is overdue, then resume`
-          : `the service is paused since ${since}${reason}, and nothing fires until it is resumed`,
+          ? `the store was restored from a backup, and nothing has fired since ${since}${reason}: decide what to do with the overdue timers, then resume`
+          : `the service has been paused since ${since}${reason}, and nothing fires until it is resumed`,
       )
     })
     return Effect.succeed(warn)

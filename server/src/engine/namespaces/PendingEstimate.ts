@@ -1,28 +1,30 @@
-// How many pending timers a namespace has at most, as far as one node can tell: what was last counted, and every
-// create since that the count may not have seen.
+// An upper estimate of the pending timers of a namespace, as far as one node can tell: the last count, plus every later
+// create that the count may have missed.
 import { Deferred, Effect } from "effect"
 import type { StoreError, TimerStore } from "../../ports/TimerStore.ts"
 
 const shortestIntervalMs = 1_000
-/** Of the time, a count and the rest after it: one part in this many is spent counting. */
+/**
+ * The rest after a count is this many times as long as the count. So counting takes one part in this many of the time.
+ */
 const restFactor = 20
-/** After a count that failed, however long it took. */
+/** The rest after a failed count, no matter how long the count took. */
 const restAfterFailureMs = 5_000
 
 interface Counted {
   readonly count: number
-  /** Where counting stopped, if there were more. */
+  /** Counting stopped at the limit, and there may be more. */
   readonly capped: boolean
 }
 
 export class PendingEstimate {
   readonly #namespace: string
   #counted: Counted | undefined
-  /** Creates that `counted` may not have seen. */
+  /** Creates that `counted` may have missed. */
   #unseen = 0
-  /** Of those, the ones that are not answered yet. */
+  /** Those of them that are not answered yet. */
   #unanswered = 0
-  /** While a count is under way: what it may not see. */
+  /** The running count, and the creates that it may miss. */
   #underWay: { unseen: number; readonly done: Deferred.Deferred<void> } | undefined
   #nextMs = Number.NEGATIVE_INFINITY
 
@@ -30,12 +32,12 @@ export class PendingEstimate {
     this.#namespace = namespace
   }
 
-  /** When it may be counted again, by the monotonic clock. */
+  /** When the next count may start, by the monotonic clock. */
   get nextCountMs(): number {
     return this.#nextMs
   }
 
-  /** How many more there may be; less than 0 if there are too many. */
+  /** How many more timers there may be. Below 0 if there are too many. */
   room(limit: number): number {
     return limit - (this.#counted?.count ?? 0) - this.#unseen
   }
@@ -46,7 +48,7 @@ export class PendingEstimate {
     if (this.#underWay !== undefined) this.#underWay.unseen++
   }
 
-  /** One that was not answered yet may be pending now, or certainly is not one more. */
+  /** A create was answered. Either its timer may be pending now, or it certainly added none. */
   noteAnswer(mayBePending: boolean): void {
     this.#unanswered--
     if (mayBePending) return
@@ -54,21 +56,21 @@ export class PendingEstimate {
     if (this.#underWay !== undefined) this.#underWay.unseen--
   }
 
-  /** Whether to count before so many creates are judged. */
+  /** Whether to count before this many creates are admitted. */
   isCountDue(limit: number, creates: number, nodes: number, nowMs: number): boolean {
     const counted = this.#counted
     const isResting = nowMs < this.#nextMs && this.#underWay === undefined
-    // None has succeeded yet.
+    // No count has succeeded yet.
     if (counted === undefined) return !isResting
-    // Counted under a lower limit, it says no more than that there are that many.
+    // It was counted under a lower limit, so it only says that there are at least that many.
     if (counted.capped && counted.count < limit) return true
     if (isResting) return false
     if (this.room(limit) < creates) return true
-    // What other nodes create shows in a count only: it is due before all of them together could fill what is left.
+    // Only a count shows what other nodes create. It is due before all nodes together could fill the remaining room.
     return nodes > 1 && (this.#unseen + creates) * 2 * nodes >= limit - counted.count
   }
 
-  /** Counts, once for all who ask meanwhile. */
+  /** Counts once for all callers that ask meanwhile. */
   recount(limit: number, count: TimerStore["Service"]["count"], nowMs: () => number): Effect.Effect<void> {
     return Effect.suspend(() => {
       if (this.#underWay !== undefined) return Deferred.await(this.#underWay.done)
@@ -94,14 +96,14 @@ export class PendingEstimate {
           }),
         ),
       )
-      // Others wait for it: it does not end with the call that began it.
+      // Other callers wait for the count, so it does not end with the call that started it.
       return Effect.andThen(Effect.forkDetach(counting), Deferred.await(done))
     })
   }
 
   /**
-   * Whoever has never counted knows no reason to refuse: the write that follows will fail if the store is away. It is
-   * tried again soon, for the namespace may be full.
+   * Without any count there is no reason to refuse a create: if the store is unreachable, the write will fail anyway.
+   * The count is repeated soon, because the namespace may be full.
    */
   #failed(error: StoreError, nowMs: number): Effect.Effect<void> {
     this.#nextMs = nowMs + restAfterFailureMs

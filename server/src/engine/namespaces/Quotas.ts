@@ -1,11 +1,11 @@
-// How many timers a namespace may create, by what its operators have set: so many a second, and so many pending at
-// once. Asked on the node that receives a create, before it is written; changes, replays and re-armings are not.
+// Limits how many timers a namespace may create, as its operators have set it: per second, and pending at once. The
+// node that receives a create checks the quotas before it writes. Changes, replays and re-armings are not limited.
 //
-// Pending timers are counted by the store. That costs, so it is done at most once a second and in at most a twentieth
-// of the time; in between every admitted create is taken for one more, whatever has ended meanwhile. So one node never
-// lets more in than it should, and may refuse what had just become possible until it counts again. Several nodes do
-// not know of each other's creates until they count: they may let too many in, together, by as much as each still had
-// room for.
+// The store counts pending timers. That is expensive, so a node counts at most once a second, and spends at most a
+// twentieth of its time on it. Between counts, every admitted create counts as one more timer, even if other timers
+// have ended. So one node never admits too many, but it may refuse a create until the next count although there is room
+// again. Several nodes learn of each other's creates only when they count. Together they may exceed the limit, by at
+// most the room that each of them still had.
 import { type Clock, Effect, Schema } from "effect"
 import { keyOf } from "../../domain/TimerKey.ts"
 import type { TimerStore } from "../../ports/TimerStore.ts"
@@ -15,7 +15,7 @@ import { TokenBucket } from "./TokenBucket.ts"
 
 export type QuotaName = "maxPending" | "createsPerSecond"
 
-/** The namespace has used up what it may create: nothing was written, ask again after the pause. */
+/** The namespace has used up its quota. Nothing was written, and the caller may try again after the pause. */
 export class QuotaUsedUp extends Schema.TaggedError<QuotaUsedUp>()("QuotaUsedUp", {
   quota: Schema.Literals(["maxPending", "createsPerSecond"]),
   limit: Schema.Number,
@@ -27,19 +27,19 @@ export interface AskedCreate {
   readonly timerId?: string
 }
 
-/** Of a create that was let in: `free`, or counted as one more pending timer in what is to be told of its answer. */
+/** The result for an admitted create: `free`, or the estimate that counts it and must be told its answer. */
 export type Admission = "free" | PendingEstimate
 
 export interface QuotaParts {
   readonly directory: Pick<NamespaceDirectory["Service"], "of" | "onChange">
   readonly store: Pick<TimerStore["Service"], "count" | "find">
   readonly clock: Clock.Clock
-  /** How many nodes share what a namespace may create a second. */
+  /** How many nodes share the creates per second of a namespace. */
   readonly nodes: () => number
 }
 
 const shortestRetryMs = 1_000
-/** Of one call, how many refused creates are looked up for a timer that they would replace. */
+/** How many refused creates of one call are looked up, in case they only replace a pending timer. */
 const lookedUpAtMost = 100
 const lookedUpAtOnce = 8
 
@@ -53,13 +53,15 @@ export class Quotas {
     parts.directory.onChange(() => this.#forgetUnset())
   }
 
-  /** Whether the namespace has a quota at all: if not, nothing need be asked. */
+  /** Whether the namespace has a quota at all. If not, there is nothing to check. */
   covers(namespace: string): boolean {
     const { maxPending, createsPerSecond } = this.#parts.directory.of(namespace).settings
     return maxPending !== undefined || createsPerSecond !== undefined
   }
 
-  /** For each in order, whether it may be written. Whoever is interrupted here has let nothing in. */
+  /**
+   * Decides for each create, in order, whether it may be written. If the call is interrupted, it has admitted nothing.
+   */
   admit(asked: ReadonlyArray<AskedCreate>): Effect.Effect<ReadonlyArray<Admission | QuotaUsedUp>> {
     const self = this
     return Effect.gen(function* () {
@@ -89,7 +91,7 @@ export class Quotas {
     return new QuotaUsedUp({ quota: "maxPending", limit: maxPending, retryAfterMs })
   }
 
-  /** There is room for it, or it needs none: what is left to ask is whether there were too many just now. */
+  /** There is room for the create, or it needs none. What remains is the limit per second. */
   #admitInTurn(namespace: string): Admission | QuotaUsedUp {
     const { maxPending, createsPerSecond } = this.#parts.directory.of(namespace).settings
     if (createsPerSecond !== undefined) {
@@ -105,7 +107,7 @@ export class Quotas {
     return estimate
   }
 
-  /** Before a namespace is refused, its timers are counted, if that is due; and the first time in any case. */
+  /** Counts the timers before a namespace is refused, if a count is due, and always the first time. */
   #recount(namespace: string, creates: number): Effect.Effect<void> {
     const { maxPending } = this.#parts.directory.of(namespace).settings
     if (maxPending === undefined || maxPending === 0) return Effect.void
@@ -116,8 +118,9 @@ export class Quotas {
   }
 
   /**
-   * A key that is pending already is no further timer, so that is looked up before its create is refused. It is taken
-   * for one more all the same until it is answered: its timer may end, and be counted as gone, before it is written.
+   * A create for a key that is already pending adds no timer, so this is looked up before the create is refused. It
+   * still counts as one more until it is answered, because its timer may end, and be missing from a count, before the
+   * write.
    */
   #admitReplacements(
     asked: ReadonlyArray<AskedCreate>,
@@ -159,7 +162,7 @@ export class Quotas {
     return bucket
   }
 
-  /** So that no more is remembered than there are namespaces with quotas. */
+  /** Drops the state of namespaces that no longer have a quota. */
   #forgetUnset(): void {
     const { directory } = this.#parts
     for (const name of this.#pending.keys()) {

@@ -1,18 +1,18 @@
-// Secrets at rest: only a service that has the key can read what is stored, and the store never holds the key. A secret
-// is bound to its namespace, so that a row that was copied under another name cannot be opened there.
+// Encrypts secrets at rest. Only a process with the service's own key can read them, and that key is never stored. A
+// secret is bound to its namespace, so a row that is copied to another name cannot be opened there.
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from "node:crypto"
 import type { SealedSecret } from "../../domain/NamespaceSettings.ts"
 
 const algorithm = "aes-256-gcm"
 const nonceBytes = 12
 const tagBytes = 16
-/** Tells what follows, should it ever be sealed otherwise. */
+/** The version of the format, in case it ever changes. */
 const form = "v1."
 
 export class SecretSeal {
   #keys: ReadonlyArray<Uint8Array>
 
-  /** Keys of 32 bytes: the first seals, all of them open. Without any nothing can be sealed. */
+  /** Keys of 32 bytes. The first one seals, and all of them open. Without a key nothing can be sealed. */
   constructor(keys: ReadonlyArray<Uint8Array>) {
     this.#keys = keys
   }
@@ -38,7 +38,7 @@ export class SecretSeal {
     return { sealed: `${form}${text.toString("base64url")}`, fingerprint: fingerprintOf(secret) }
   }
 
-  /** Undefined if none of the keys opens it. */
+  /** `undefined` if none of the keys opens it. */
   open(namespace: string, { sealed }: SealedSecret): Uint8Array | undefined {
     if (!sealed.startsWith(form)) return undefined
     const bytes = Buffer.from(sealed.slice(form.length), "base64url")
@@ -51,7 +51,7 @@ export class SecretSeal {
   }
 }
 
-/** What people may see of a secret. */
+/** The part of a secret that people may see. */
 export const fingerprintOf = (secret: Uint8Array): string =>
   createHash("sha256").update(secret).digest("hex").slice(0, 16)
 

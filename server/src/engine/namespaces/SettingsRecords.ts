@@ -1,10 +1,10 @@
-// The settings of namespaces, and those of the service as a whole, as documents: the one place that knows how they are
-// stored. All are of one kind, so that a node follows the changes of all with one question.
+// The settings of namespaces, and of the service as a whole, as documents. Only this module knows how they are stored.
+// All are of one kind, so that a node can follow all changes with one query.
 //
-// Settings that cannot be read do not end anything. Nobody knows whether their namespace was paused, or by which secrets
-// its webhooks were signed, so such a namespace counts as paused since the settings were stored; setting anything for
-// it replaces them. All other namespaces go on. For the same reason the service counts as not paused when its own
-// settings cannot be read.
+// Unreadable settings do not stop the service. Nobody knows whether their namespace was paused, or which secrets signed
+// its webhooks. So the namespace counts as paused since the settings were stored, and setting anything for it replaces
+// them. All other namespaces continue. So that they do, the service counts as not paused if its own settings cannot be
+// read.
 import {
   type DocumentChange,
   type DocumentRefused,
@@ -16,10 +16,10 @@ import type { NamespaceSettings, ServiceSettings } from "../../domain/NamespaceS
 import { StoreError } from "../../ports/TimerStore.ts"
 import { SettingsShape } from "../../wire/settingsShape.ts"
 
-/** The kind of all documents that hold settings; the id is the name of the namespace. */
+/** The kind of all documents with settings. The id is the name of the namespace. */
 export const settingsKind = "settings"
 
-/** Under this name, which no tenant can have, the settings of the service as a whole are kept. */
+/** The settings of the whole service have this name, which no namespace can have. */
 export const serviceRecord = "_service"
 
 export interface SettingsRecord {
@@ -28,7 +28,7 @@ export interface SettingsRecord {
   /** 0 if nothing was ever stored under the name. */
   readonly version: number
   readonly updatedAt: number
-  /** What is stored cannot be read, and `settings` stand in for it. */
+  /** The stored record cannot be read, and `settings` contains a replacement. */
   readonly isUnreadable?: true
 }
 
@@ -44,14 +44,14 @@ export class SettingsRecords {
     (documents) => new SettingsRecords(documents),
   )
 
-  /** Version 0 and no settings if there are none. */
+  /** Returns version 0 and no settings if there is no record. */
   get(namespace: string): Effect.Effect<SettingsRecord, StoreError> {
     return Effect.map(asStoreError(this.#documents.get(settingsKind, namespace)), (found) =>
       found === undefined ? { namespace, settings: {}, version: 0, updatedAt: 0 } : settingsOfDocument(found),
     )
   }
 
-  /** Stores the settings in place of those of `record.version`; undefined if those are no longer what is there. */
+  /** Replaces the settings of `record.version`. Returns `undefined` if that is no longer the current version. */
   put(record: Omit<SettingsRecord, "isUnreadable">): Effect.Effect<SettingsRecord | undefined, StoreError> {
     const { namespace: id, settings: value, version: expectedVersion, updatedAt } = record
     const put = this.#documents.put({ kind: settingsKind, id, value, expectedVersion, updatedAt })
@@ -60,14 +60,14 @@ export class SettingsRecords {
     )
   }
 
-  /** The first changes after a version, in their order: of a record that changed often only the last. */
+  /** The first changes after a version, in order. Only the last change of each record is included. */
   changesAfter(version: number, limit: number): Effect.Effect<ReadonlyArray<SettingsRecord>, StoreError> {
     return Effect.map(asStoreError(this.#documents.changesAfter(settingsKind, version, limit)), (changes) =>
       changes.map(settingsOfDocument),
     )
   }
 
-  /** The names of namespaces that have settings, bytewise in order, without those that begin with `_`. */
+  /** The names of namespaces that have settings, sorted bytewise, without those that begin with `_`. */
   names(exclusiveAfter: string, limit: number): Effect.Effect<ReadonlyArray<string>, StoreError> {
     return Effect.gen({ self: this }, function* () {
       const names: Array<string> = []
@@ -92,7 +92,7 @@ export const settingsOfDocument = (document: DocumentChange): SettingsRecord => 
   return { ...record, settings, isUnreadable: true }
 }
 
-/** What a newer program has added beside the known fields stays as it is. */
+/** Unknown fields, which a newer program may have added, are kept. */
 const isSettings = SchemaParser.is(SettingsShape)
 
 const asStoreError = <A>(

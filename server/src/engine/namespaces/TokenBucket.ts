@@ -1,10 +1,10 @@
-// So many a second, and after a rest at most one second's worth at once. Nothing here reads a clock.
+// Limits a rate per second. After a rest, at most one second's worth is available at once. Nothing here reads a clock.
 
 export class TokenBucket {
   #tokens = Number.POSITIVE_INFINITY
   #filledMs = Number.NEGATIVE_INFINITY
 
-  /** Takes one, or answers in how many milliseconds there will be one. `nowMs` is monotonic. */
+  /** Takes one token and returns 0, or returns in how many milliseconds there will be one. `nowMs` is monotonic. */
   take(perSecond: number, nowMs: number): number {
     const most = Math.max(1, perSecond)
     const gained =

@@ -1,18 +1,18 @@
-// Which node each shard is meant for. Every node works this out by itself from what it reads, so it is a pure
-// function of that: nodes that see the same arrive at the same, and nothing is agreed upon.
+// Assigns each shard to a node. Every node computes this by itself from what it reads. It is a pure function, so nodes
+// that see the same input get the same result without any agreement.
 //
-// It is sticky. A shard stays where it is unless its node has more than its part, so that a node that comes takes
-// what it must and a node that goes leaves only what it had; with nothing changed, nothing moves.
+// The assignment is sticky. A shard stays with its node unless the node has more than its share. So a new node takes
+// only its share, and a leaving node gives up only what it had. If nothing changes, nothing moves.
 
 export interface AssignmentInput {
   readonly shards: number
-  /** The nodes that take part, in any order. */
+  /** The participating nodes, in any order. */
   readonly members: ReadonlyArray<string>
-  /** By shard; an owner that takes no part, or none at all, leaves the shard to the others. */
+  /** By shard. A shard without an owner, or whose owner does not participate, is free for the others. */
   readonly owners: ReadonlyArray<string | undefined>
 }
 
-/** By shard: the node it is meant for; none only if nobody takes part. Counts differ by at most one. */
+/** The node of each shard; `undefined` only if no node participates. The counts differ by at most one. */
 export const assign = (input: AssignmentInput): ReadonlyArray<string | undefined> => {
   const { shards, owners } = input
   const members = [...input.members].sort()
@@ -33,7 +33,7 @@ export const assign = (input: AssignmentInput): ReadonlyArray<string | undefined
     for (const shard of held.slice(0, quota)) intended[shard] = node
     moving.push(...held.slice(quota))
   }
-  // In shard order, so that what remains to be moved is meant for the same node after each step.
+  // In shard order, so that each step leaves the assignment of the remaining moves unchanged.
   moving.sort((a, b) => a - b)
   let next = 0
   for (const [node, held] of heldBy) {
@@ -44,7 +44,7 @@ export const assign = (input: AssignmentInput): ReadonlyArray<string | undefined
   return intended
 }
 
-/** Where the shards do not come out even, those that have more now keep one more: fewest of them move then. */
+/** If the shards do not divide evenly, the nodes that hold more now keep one more, so that the fewest shards move. */
 const quotasOf = (
   shards: number,
   members: ReadonlyArray<string>,
@@ -53,7 +53,7 @@ const quotasOf = (
   const base = Math.floor(shards / Math.max(1, members.length))
   const extra = shards - base * members.length
   const heldCount = (node: string) => heldBy.get(node)?.length ?? 0
-  // Sorting is stable: equals stay in the order of their names.
+  // The sort is stable: nodes with equal counts stay in the order of their names.
   const byHeld = [...members].sort((a, b) => heldCount(b) - heldCount(a))
   return new Map(byHeld.map((node, place) => [node, place < extra ? base + 1 : base]))
 }

@@ -1,4 +1,4 @@
-// What operators are told of ownership: the cluster as this node sees it, and the lines of its log.
+// What operators see of ownership: the cluster as this node sees it, and the texts for the log.
 
 import type { ShardLoop } from "../window/ShardLoop.ts"
 import type { ClusterState } from "./ClusterView.ts"
@@ -12,7 +12,7 @@ export interface Seen {
   readonly isLeaving: boolean
   readonly nowMs: number
   readonly nowNanos: bigint
-  /** Of a shard that this node fires. */
+  /** The loop of a shard that this node fires. */
   readonly loopOf: (shard: number) => Pick<ShardLoop, "epoch" | "window"> | undefined
 }
 
@@ -38,20 +38,20 @@ export const clusterState = (seen: Seen): ClusterState => {
         const lagMs = nowMs - (loop.window.oldestDue(nowMs) ?? nowMs)
         return { shard, epoch: loop.epoch, isMine: true, owner: seen.node, lagMs }
       }
-      // A lease in this node's name that it does not fire is as good as free.
+      // A lease in this node's name for a shard that it does not fire counts as free.
       const isOthers = node !== undefined && node !== seen.node
       return { shard, epoch, isMine: false, ...(isOthers ? { owner: node } : {}) }
     }),
   }
 }
 
-/** One line for each node and takeover, however many shards it had. */
+/** One line for each node and takeover, no matter how many shards it had. */
 export const takenOverText = (node: string, shards: number): string =>
-  `${node} has gone silent: this process has taken over ${shards === 1 ? "a shard" : `${shards} shards`} of it`
+  `${node} has stopped renewing: this process has taken over ${shards === 1 ? "a shard" : `${shards} shards`} of it`
 
 export const waitingText = (holders: ReadonlyArray<string>, areMembers: boolean): string => {
   const names = holders.join(", ")
   return areMembers
-    ? `waiting: ${names} still holds shards that are meant for this process`
+    ? `waiting: ${names} still holds shards that are assigned to this process`
     : `waiting: ${names} holds the store; this process takes over when it is gone`
 }

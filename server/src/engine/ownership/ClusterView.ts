@@ -1,15 +1,18 @@
-// What one node last saw of the cluster. Whoever must find the owner of a shard asks here and nowhere else, and
-// is told from memory: a request never waits for a read of the leases unless it asks for one.
+// The cluster as one node last saw it. Code that must find the owner of a shard asks only here, and gets the answer
+// from memory. A request never waits for a read of the leases unless it asks for one.
 import type { Effect } from "effect"
 import type { PeerNode } from "../../ports/Peers.ts"
 
-/** What this node last saw of the cluster, for those who must find an owner. */
+/** The last known state of the cluster, for code that must find an owner. */
 export interface ClusterView {
-  /** The shard's owner: undefined if that is this node, if it is free, or if its owner is silent for the lease time. */
+  /**
+   * The shard's owner. `undefined` if that is this node, if the shard is free, or if its owner has been silent for the
+   * lease time.
+   */
   ownerOf(shard: number): PeerNode | undefined
   /** This node itself. */
   readonly node: string
-  /** Reads leases and members again, soon; many calls at once are one read. */
+  /** Reads leases and members again soon. Concurrent calls share one read. */
   readonly refresh: Effect.Effect<void>
 }
 
@@ -19,18 +22,18 @@ export interface ClusterState {
   readonly members: ReadonlyArray<{
     readonly node: string
     readonly address: string
-    /** Since its last beat was first seen here. */
+    /** The time since this node first saw the member's last beat. */
     readonly beatAgeMs: number
     readonly isLeaving: boolean
     readonly isLive: boolean
   }>
   readonly shards: ReadonlyArray<{
     readonly shard: number
-    /** Absent: free. */
+    /** Absent if the shard is free. */
     readonly owner?: string
     readonly epoch: number
     readonly isMine: boolean
-    /** The age of the earliest due timer that is not settled; only where this node can tell. */
+    /** The age of the earliest due timer that is not settled. Only present if this node knows it. */
     readonly lagMs?: number
   }>
 }

@@ -1,13 +1,13 @@
-// How this node tells who lives. Leases and members are counters in the store that their nodes keep raising; here
-// they are watched by this node's own monotonic clock, counted from the receipt of the read that first showed a
-// value, and whatever has not moved for the lease time is silent. No wall clocks are compared, and nothing here
-// reads a clock or the store: it is told what was read, and when.
+// Decides which nodes are alive. Leases and members are counters in the store that their nodes keep incrementing. This
+// class measures them with this node's own monotonic clock, from the receipt of the read that first showed a value. A
+// counter that has not changed for the lease time is silent. No wall clocks are compared. This class reads neither a
+// clock nor the store: its caller passes in what was read, and when.
 //
-// Time in which this node could not look counts little: a store that was away for longer than the lease time has kept
-// everyone from raising anything, and nobody is dead for that. Were it counted, all shards would change hands when it
-// is back, and whatever was delivered meanwhile would be delivered again.
+// Time in which this node could not read counts only a little. If the store is unreachable for longer than the lease
+// time, no node can increment its counter, and that does not make it dead. If this time counted, all shards would
+// change owners when the store is back, and everything delivered meanwhile would be delivered again.
 //
-// Silence decides about claims, which the store fences; a mistake here costs a move, never a timer.
+// Silence only decides who may claim, and the store fences claims. An error here costs a move, never a timer.
 import type { Lease, Member } from "../../ports/ShardLeases.ts"
 
 export interface ClusterWatchOptions {
@@ -16,11 +16,11 @@ export interface ClusterWatchOptions {
 }
 
 export interface WatchedMember extends Member {
-  /** When its present beat was first seen. */
+  /** When the current beat was first seen. */
   readonly sinceNanos: bigint
-  /** How many of its beats were seen without a silence among them. */
+  /** How many beats were seen in a row, without a silence. */
   readonly beatsSeen: number
-  /** It was there when this node came. */
+  /** The member was there when this node started. */
   readonly wasHereFirst: boolean
   readonly isLive: boolean
 }
@@ -32,10 +32,10 @@ interface WatchedLease {
   readonly hasMoved: boolean
 }
 
-/** What part of the lease time counts at most between two looks: so slow looks delay a takeover, and no more. */
+/** The longest part of the lease time that counts between two reads. So slow reads only delay a takeover. */
 const countedBetweenLooks = 1 / 5
 
-/** Someone who came is acted upon from its second beat on: one may be all that it had in it. */
+/** A new member counts from its second beat on, because it may crash after its first. */
 const beatsToBeCounted = 2
 
 export class ClusterWatch {
@@ -76,7 +76,7 @@ export class ClusterWatch {
     this.#hasSeenMembers = true
   }
 
-  /** As last read, by shard. */
+  /** By shard, from the last read. */
   get leases(): ReadonlyArray<Lease> {
     return this.#watchedLeases.map(({ lease }) => lease)
   }
@@ -89,34 +89,34 @@ export class ClusterWatch {
     return this.#watchedMembers.get(node)
   }
 
-  /** Whether the shard's lease has stood still for the lease time. */
+  /** Whether the shard's lease has not changed for the lease time. */
   isSilent(shard: number): boolean {
     return this.#watchedLeases[shard]?.isSilent ?? false
   }
 
-  /** Whether the shard's lease has moved since it was first seen: someone has renewed or claimed it. */
+  /** Whether the shard's lease has changed since it was first seen, by a renewal or a claim. */
   hasMoved(shard: number): boolean {
     return this.#watchedLeases[shard]?.hasMoved ?? false
   }
 
-  /** Who holds the shard and is alive, by its lease. */
+  /** The node that holds the shard, if its lease shows that it is alive. */
   liveOwnerOf(shard: number): string | undefined {
     const watched = this.#watchedLeases[shard]
     return watched === undefined || watched.isSilent ? undefined : watched.lease.node
   }
 
-  /** The other nodes that shards may be meant for. */
+  /** The other nodes that shards can be assigned to. */
   get others(): ReadonlyArray<WatchedMember> {
     return this.members.filter((member) => member.node !== this.#options.node && takesPart(member))
   }
 
-  /** Whether a shard may be handed to the node: it has been seen to beat since it was first seen. */
+  /** Whether a shard may be handed to the node: the node has sent a beat since it was first seen. */
   mayBeGiven(node: string): boolean {
     const member = this.#watchedMembers.get(node)
     return member !== undefined && takesPart(member) && member.beatsSeen >= beatsToBeCounted
   }
 
-  /** Members that have not beaten for so long that nobody need remember them. */
+  /** Members that have been silent for so long that they can be forgotten. */
   silentFor(ms: number, nowNanos: bigint): ReadonlyArray<string> {
     return this.members.flatMap(({ node, sinceNanos }) =>
       node !== this.#options.node && nowNanos - sinceNanos >= nanosOf(ms) ? [node] : [],
@@ -133,7 +133,7 @@ export class ClusterWatch {
       const isLive = !this.#isOver(before.sinceNanos, seenNanos)
       return { ...before, ...member, isLive }
     }
-    // After a silence it comes anew.
+    // A member that was silent counts as new.
     const beatsSeen = before.isLive ? before.beatsSeen + 1 : 1
     return {
       ...member,
@@ -144,7 +144,7 @@ export class ClusterWatch {
     }
   }
 
-  /** How much of the time since the look before must not count. */
+  /** How much of the time since the last read must not count. */
   #blindFor(beforeNanos: bigint | undefined, nowNanos: bigint): bigint {
     if (beforeNanos === undefined) return 0n
     const uncounted = nowNanos - beforeNanos - nanosOf(this.#options.leaseMs * countedBetweenLooks)
@@ -159,8 +159,8 @@ export class ClusterWatch {
 export const nanosOf = (ms: number): bigint => BigInt(Math.round(ms)) * 1_000_000n
 
 /**
- * Those that were here first are taken to live for as long as their leases are: a node that starts leaves them
- * their part. Those that come later count from their second beat on.
+ * Members that were there before this node count as alive as long as their leases do. So a node that starts leaves them
+ * their share. Later members count from their second beat on.
  */
 const takesPart = ({ isLive, isLeaving, wasHereFirst, beatsSeen }: WatchedMember): boolean =>
   isLive && !isLeaving && (wasHereFirst || beatsSeen >= beatsToBeCounted)

@@ -1,14 +1,14 @@
-// How an owned shard comes to rest before another node gets it, so that a planned move loses nothing and repeats
-// only what takes long: no attempt starts any more, those that run may end and be settled, writes are taken all the
-// while; then the queue takes no more, and what is in it is written. Whatever is not done within the bounds is repeated
-// by the next owner, with the same fireId: a node that must go cannot wait for one slow endpoint.
+// Brings an owned shard to rest before another node gets it, so that a planned move loses nothing and repeats little.
+// First no attempt starts any more, and running attempts may end and be settled; the shard still takes writes. Then the
+// queue closes, and its contents are written. The next owner repeats the attempts that are not done within the bounds,
+// with the same fireId, because a node that must stop cannot wait for one slow endpoint.
 import { Effect } from "effect"
 import type { ShardLoop } from "../window/ShardLoop.ts"
 import type { WriteQueue } from "../writing/WriteQueue.ts"
 
-/** The longest that a shard's due timers wait for attempts that still run. */
+/** The longest time that a shard's due timers wait for running attempts. */
 const settleWithinMs = 2_000
-/** A store that does not answer must not keep the shard from an owner for which it might. */
+/** If the store does not answer, the shard must still go to its next owner, whose connection may work. */
 const flushWithinMs = 2_000
 const lookEveryMs = 5
 

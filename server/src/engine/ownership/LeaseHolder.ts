@@ -1,26 +1,25 @@
-// How a process holds shards: it claims them, opens them, renews their leases, and releases them. This is the one place
-// that does so. A node of the service holds the shards that are meant for it (Ownership), a command that writes to a
-// store holds all of them while it works (maintenance/HeldStore).
+// Claims, opens, renews and releases shards for a process. No other code does this. A node of the service holds the
+// shards that are assigned to it (Ownership). A command that writes to a store holds all of them while it works
+// (maintenance/HeldStore).
 //
-// A lease is a counter that its owner keeps raising. Whoever wants a shard watches the counter by its own monotonic
-// clock (ClusterWatch). A counter that has not moved for the lease time has a dead owner, and the claim names the
-// counter that was watched. An owner stops trusting its lease a margin before anyone could take it, counted from the
-// start of its last successful renewal.
+// A lease is a counter that its owner keeps incrementing. A process that wants a shard watches the counter with its own
+// monotonic clock (ClusterWatch). If the counter has not changed for the lease time, its owner is dead, and a claim
+// names the counter value that was watched. An owner stops trusting its lease a margin before anyone could take it,
+// measured from the start of its last successful renewal.
 //
-// Between the claim and the first use the store opens the shard, and may finish there what an earlier owner left. The
-// lease is renewed from the claim on, so that a long opening does not cost it. A shard whose opening fails is never
-// used: it is released, and whoever wants it claims it again.
+// Between the claim and the first use, the store opens the shard and may finish work that an earlier owner left there.
+// The lease is renewed from the claim on, so that a long opening does not lose it. If the opening fails, the shard is
+// never used: it is released, and can be claimed again.
 //
-// Of a claim that fails nobody knows whether it was granted. If the lease names this process afterwards, it may be
-// claimed again at once. A release that fails is repeated until it succeeds, or until the lease is seen to be free or
-// another's.
+// If a claim fails, its result is unknown. If the lease then names this process, the process may claim it again at
+// once. A failed release is repeated until it succeeds, or until the lease is free or belongs to another process.
 import { type Clock, Effect } from "effect"
 import type { Lease, ShardLeases } from "../../ports/ShardLeases.ts"
 import type { StoreError, TimerStore } from "../../ports/TimerStore.ts"
 import { ClusterWatch, nanosOf } from "./ClusterWatch.ts"
 
 export interface LeaseTimes {
-  /** A lease that has not moved for so long is anyone's. */
+  /** Anyone may claim a lease that has not changed for this long. */
   readonly leaseMs: number
   readonly renewEveryMs: number
   /** How long before a lease could be taken its owner stops trusting it. */
@@ -38,9 +37,9 @@ export interface HeldShard {
   readonly epoch: number
 }
 
-/** What becomes of the shards that are held. */
+/** The callbacks for the shards that are held. */
 export interface LeaseUse {
-  /** The shard is claimed and open: from now on it may be used. */
+  /** The shard is claimed and open, and may be used from now on. */
   onHeld(lease: Lease, trustedUntilNanos: bigint): Effect.Effect<void>
   onRenewed(held: HeldShard, trustedUntilNanos: bigint, foreign: number): void
   /** Another process has claimed the shard. */
@@ -59,20 +58,20 @@ interface Holding extends HeldShard {
   isOpen: boolean
 }
 
-/** Side by side, so that a release that hangs does not keep the others waiting. */
+/** Releases run in parallel, so that one that hangs does not block the others. */
 const releasesAtOnce = 64
 
 export class LeaseHolder {
   readonly watch: ClusterWatch
-  /** When a renewal, and what follows it, was last done. */
+  /** When the last renewal, with the work after it, was done. */
   renewedNanos: bigint
   readonly #node: string
   readonly #times: LeaseTimes
   readonly #parts: LeaseHolderParts
   readonly #holdings = new Map<number, Holding>()
-  /** Shards whose claim failed, and may have been granted all the same. */
+  /** Shards whose claim failed but may have been granted. */
   readonly #unsure = new Set<number>()
-  /** Given up, but not known to be released: by shard, its epoch. */
+  /** Shards that are given up but not known to be released, with their epochs. */
   readonly #unreleased = new Map<number, number>()
 
   constructor(node: string, times: LeaseTimes, parts: LeaseHolderParts) {
@@ -83,20 +82,20 @@ export class LeaseHolder {
     this.renewedNanos = parts.clock.monotonicTimeNanosUnsafe()
   }
 
-  /** Reads all leases and notes which of them have moved. */
+  /** Reads all leases and notes which of them have changed. */
   readonly look: Effect.Effect<ReadonlyArray<Lease>, StoreError> = Effect.suspend(() =>
     Effect.map(this.#parts.leases.owners, (leases) => {
       this.watch.noteLeases(leases, this.#parts.clock.monotonicTimeNanosUnsafe())
       for (const { shard, node, epoch } of leases) {
         const given = this.#unreleased.get(shard)
-        // It is free, or another's: there is nothing to release any more.
+        // The shard is free or belongs to another process, so there is nothing left to release.
         if (given !== undefined && (node !== this.#node || epoch > given)) this.#unreleased.delete(shard)
       }
       return leases
     }),
   )
 
-  /** A free shard, one whose counter has not moved for the lease time, or one that was perhaps granted already. */
+  /** True if the shard is free, if its counter has not changed for the lease time, or if it may already be granted. */
   mayClaim({ shard, node }: Lease): boolean {
     if (this.#holdings.has(shard) || this.#unreleased.has(shard)) return false
     return (
@@ -104,7 +103,7 @@ export class LeaseHolder {
     )
   }
 
-  /** Claims the shard and opens it. True if it is held now; false if another process was quicker. */
+  /** Claims the shard and opens it. False if another process was faster. */
   claim(expected: Lease): Effect.Effect<boolean, StoreError> {
     const self = this
     const { clock, leases, store, use } = this.#parts
@@ -125,7 +124,7 @@ export class LeaseHolder {
       }
       self.#holdings.set(shard, holding)
       yield* Effect.tapError(store.open(shard, epoch), () => Effect.sync(() => self.giveUp(holding)))
-      // It was lost while it was being opened.
+      // The shard was lost while it was being opened.
       if (self.#holdings.get(shard) !== holding) return false
       holding.isOpen = true
       yield* use.onHeld(lease, holding.trustedUntilNanos)
@@ -133,7 +132,7 @@ export class LeaseHolder {
     })
   }
 
-  /** Renews all leases, then does `andThen`, again and again. What fails is done again soon. */
+  /** Renews all leases, then runs `andThen`, again and again. After a failure it retries soon. */
   renewForever(andThen: Effect.Effect<void, StoreError> = Effect.void): Effect.Effect<never> {
     const self = this
     const { clock } = this.#parts
@@ -153,12 +152,12 @@ export class LeaseHolder {
     })
   }
 
-  /** A fenced write has told that the shard is another's: there is nothing to renew or to release. */
+  /** A fenced write has shown that another process owns the shard, so there is nothing to renew or release. */
   forget({ shard, epoch }: HeldShard): void {
     if (this.#holdings.get(shard)?.epoch === epoch) this.#holdings.delete(shard)
   }
 
-  /** This process uses the shard no more. Its lease stays as it is until it is released. */
+  /** Stops using the shard. Its lease stays until it is released. */
   giveUp(held: HeldShard): void {
     if (this.#holdings.get(held.shard)?.epoch !== held.epoch) return
     this.forget(held)
@@ -176,7 +175,7 @@ export class LeaseHolder {
     )
   }
 
-  /** Releases what was given up and is not known to be free. What fails is tried again when this is called next. */
+  /** Releases the shards that were given up and are not known to be free. The next call retries the ones that fail. */
   readonly releaseGivenUp: Effect.Effect<void> = Effect.suspend(() =>
     Effect.forEach([...this.#unreleased], ([shard, epoch]) => this.release({ shard, epoch }), {
       concurrency: releasesAtOnce,
@@ -184,16 +183,16 @@ export class LeaseHolder {
     }),
   )
 
-  /** Gives up and releases everything, also what was being opened. */
+  /** Gives up and releases everything, including shards that are being opened. */
   readonly releaseAll: Effect.Effect<void> = Effect.suspend(() => {
     for (const holding of [...this.#holdings.values()]) this.giveUp(holding)
     return this.releaseGivenUp
   })
 
   afterFailure(error: StoreError): Effect.Effect<void> {
-    // After a fatal error the process is ending.
+    // After a fatal error the process is about to end.
     if (error.isFatal) return Effect.never
-    return Effect.logWarning(`leases could not be kept, trying again: ${error.message}`)
+    return Effect.logWarning(`leases could not be renewed, trying again: ${error.message}`)
   }
 
   readonly #renew: Effect.Effect<void, StoreError> = Effect.suspend(() => {
@@ -204,7 +203,7 @@ export class LeaseHolder {
     const held = holdings.map(({ shard, epoch }) => ({ shard, epoch }))
     return Effect.map(leases.renew(held), (renewals) => {
       for (const [index, holding] of holdings.entries()) {
-        // It was given up or lost meanwhile.
+        // The shard was given up or lost meanwhile.
         if (this.#holdings.get(holding.shard) !== holding) continue
         const renewal = renewals[index]
         if (renewal === undefined) {

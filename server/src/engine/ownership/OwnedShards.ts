@@ -1,6 +1,6 @@
-// The shards this process fires, and how each comes and goes. When a shard is held, its loops run and its queue is
-// open. When it is given up, they end, and its lease is to be released. When it is lost to another process, there is
-// nothing to release. Ownership decides which shards these should be, and LeaseHolder keeps their leases.
+// The shards that this process fires. While it holds a shard, the shard's loops run and its queue is open. When it
+// gives the shard up, they end, and the lease is to be released. When it loses the shard to another process, there is
+// nothing to release. Ownership decides which shards to hold, and LeaseHolder keeps their leases.
 import { Effect, Exit, Scope } from "effect"
 import type { Lease } from "../../ports/ShardLeases.ts"
 import type { EngineMetrics } from "../EngineMetrics.ts"
@@ -12,18 +12,18 @@ import type { HeldShard, LeaseHolder } from "./LeaseHolder.ts"
 export interface OwnedShardsParts {
   readonly queue: WriteQueue
   readonly metrics: EngineMetrics
-  /** Makes the loop of a shard that was claimed. */
+  /** Creates the loop of a claimed shard. */
   readonly makeLoop: (lease: Lease, trustedUntilNanos: bigint) => ShardLoop
-  /** Runs a loop that must not end: a defect in it is reported as fatal. */
+  /** Runs a loop that must not end, and reports a defect in it as fatal. */
   readonly guard: Guard
-  /** The number of owned shards changed: shares of the node's bounds change with it. */
+  /** The number of owned shards changed, and with it each shard's share of the node's limits. */
   readonly onOwnedChanged: () => void
 }
 
 export interface OwnedShard {
   readonly loop: ShardLoop
   readonly scope: Scope.Closeable
-  /** The node it is being handed to. */
+  /** The node that it is being handed to. */
   goesTo: string | undefined
 }
 
@@ -31,7 +31,7 @@ export class OwnedShards {
   readonly #holder: LeaseHolder
   readonly #parts: OwnedShardsParts
   readonly #byShard = new Map<number, OwnedShard>()
-  /** Lost in the middle of a write: their loops are still to be ended. */
+  /** Shards that were lost during a write. Their loops have not ended yet. */
   readonly #orphans: Array<OwnedShard> = []
 
   constructor(holder: LeaseHolder, parts: OwnedShardsParts) {
@@ -59,7 +59,7 @@ export class OwnedShards {
     return this.all().map(({ loop }) => loop)
   }
 
-  /** Takes a shard that is held. `onLost` is called if a write tells that it is another's. */
+  /** Takes a shard that is held. `onLost` is called if a write shows that another process owns it. */
   take(lease: Lease, trustedUntilNanos: bigint, onLost: () => void): Effect.Effect<void> {
     const self = this
     const { makeLoop, queue, metrics, guard, onOwnedChanged } = this.#parts
@@ -89,7 +89,7 @@ export class OwnedShards {
     if (loop?.epoch === held.epoch) loop.renewed(trustedUntilNanos, foreign)
   }
 
-  /** Stops a shard's loops; its callers learn that nothing is known. Its lease is left as it is. */
+  /** Stops a shard's loops. Callers with open writes are told that the result is unknown. The lease stays unchanged. */
   giveUp(loop: ShardLoop): Effect.Effect<void> {
     return Effect.suspend(() => {
       const owned = this.#detach(loop)
@@ -99,7 +99,9 @@ export class OwnedShards {
     })
   }
 
-  /** Another process has claimed the shard. This may be told in the middle of a write: `endOrphans` does what takes time. */
+  /**
+   * Another process has claimed the shard. This may be called during a write, so `endOrphans` does the slow part later.
+   */
   lose(held: HeldShard): void {
     const owned = this.#detach(held)
     if (owned === undefined) return
@@ -119,7 +121,7 @@ export class OwnedShards {
     ),
   )
 
-  /** Ends all loops and leaves the leases to run out, as a crash would. */
+  /** Ends all loops and lets the leases expire, like a crash. */
   readonly abandonAll: Effect.Effect<void> = Effect.suspend(() =>
     Effect.andThen(
       Effect.forEach(this.loops(), (loop) => this.giveUp(loop), { discard: true }),

@@ -1,15 +1,16 @@
-// Which shards this process fires. The store is the only coordinator: a lease is a counter that its owner keeps raising.
-// LeaseHolder claims, renews and releases leases. This module decides which of them to claim and which to hand over. A
-// process asks whether it still trusts its lease before each attempt, so that one that was frozen starts nothing when it
-// wakes.
+// Decides which shards this process fires. The store is the only coordinator: a lease is a counter that its owner keeps
+// incrementing. LeaseHolder claims, renews and releases leases. This module decides which leases to claim and which to
+// hand over. Before each attempt, a process checks whether it still trusts its lease. So a process that was frozen
+// starts nothing when it wakes.
 //
-// Two loops. One renews and then announces this node, so that its beat vouches for its renewals. The other looks
-// at leases and members, works out which shards are meant for whom (Assignment), claims what is meant for this
-// node and is free or whose owner is dead, and hands over what is meant for another that lives (Handover).
-// Handovers are few at a time and never undone: what was released is anyone's again, by the next look.
+// There are two loops. One renews leases and then announces this node, so that a beat proves that the leases were
+// renewed. The other looks at leases and members, and computes which shards are assigned to which node (Assignment). It
+// claims shards that are assigned to this node and are free or have a dead owner. It hands over shards that are
+// assigned to another live node (Handover). Only a few handovers run at a time, and none is undone: a released shard
+// can be claimed by any node after its next look.
 //
-// On SQLite a file lock proves a predecessor dead, so that a restart finds its shards free; a second process finds
-// them held, sees no other member, and waits.
+// On SQLite a file lock proves that the previous process is dead, so a restart finds its shards free. A second process
+// finds them held, sees no other member, and waits.
 import { Effect, Latch } from "effect"
 import type { PeerNode } from "../../ports/Peers.ts"
 import type { Lease } from "../../ports/ShardLeases.ts"
@@ -26,7 +27,7 @@ import { type OwnedShard, OwnedShards, type OwnedShardsParts } from "./OwnedShar
 
 export interface OwnershipOptions extends LeaseTimes {
   readonly node: string
-  /** Where other nodes reach this one; empty where there are none. */
+  /** The address at which other nodes reach this one. Empty if there are none. */
   readonly address: string
 }
 
@@ -35,19 +36,19 @@ export interface OwnershipParts extends OwnedShardsParts, Omit<LeaseHolderParts,
   readonly onReleased?: (to: PeerNode) => Effect.Effect<void>
 }
 
-/** A node looks no more often than this, however often it is asked to. */
+/** The shortest time between two looks of a node, no matter how often it is asked to look. */
 const looksApartMs = 10
 const claimsAtOnce = 4
 const handoversAtOnce = 4
-/** A node that leaves has nothing else to do. */
+/** A leaving node has nothing else to do. */
 const handoversAtOnceLeaving = 16
 const retireAfterMs = 60_000
-/** Past this a store that does not answer is left to itself. */
+/** After this time the node stops waiting for a store that does not answer. */
 const askWithinMs = 1_000
 
 export class Ownership implements ClusterView {
   readonly node: string
-  /** How many shards the store has; unknown until it has answered. */
+  /** How many shards the store has. `undefined` until the store has answered. */
   shards: number | undefined
   readonly #holder: LeaseHolder
   readonly #owned: OwnedShards
@@ -56,14 +57,14 @@ export class Ownership implements ClusterView {
   readonly #watch: ClusterWatch
   readonly #hasAnnounced = Latch.makeUnsafe(false)
   readonly #lookSignal = new Signal()
-  /** Opened when a look that begins from now on has ended. */
+  /** Opened when a look that begins after this point has ended. */
   #nextLook = Latch.makeUnsafe(false)
-  /** By shard: whom it is meant for. */
+  /** By shard: the node that it is assigned to. */
   #intended: ReadonlyArray<string | undefined> = []
   #mustLook = true
-  /** The others are told that nothing is meant for this node any more. */
+  /** The other nodes are told to assign nothing to this node. */
   #isLeaving = false
-  /** They have been told: what this node has goes to them. */
+  /** The other nodes have been told, so this node hands all its shards to them. */
   #givesAll = false
   #announcedNanos: bigint
   #lookedNanos: bigint
@@ -96,13 +97,13 @@ export class Ownership implements ClusterView {
     return this.#owned.size
   }
 
-  /** When the loop that lags behind the other last made progress. */
+  /** When the slower of the two loops last made progress. */
   get progressNanos(): bigint {
     const { renewedNanos } = this.#holder
     return renewedNanos < this.#lookedNanos ? renewedNanos : this.#lookedNanos
   }
 
-  /** The loop of a shard that this node owns and takes writes of. */
+  /** The loop of a shard that this node owns and accepts writes for. */
   loopOf(shard: number): ShardLoop | undefined {
     const loop = this.#owned.get(shard)?.loop
     return loop === undefined || this.#parts.queue.takesNoMore(loop) ? undefined : loop
@@ -112,23 +113,23 @@ export class Ownership implements ClusterView {
     return this.#owned.loops()
   }
 
-  /** Shards of other nodes that live. */
+  /** Shards that other live nodes own. */
   get ownedElsewhere(): number {
     return this.#watch.leases.filter(({ shard }) => this.#otherOwnerOf(shard) !== undefined).length
   }
 
-  /** It owns nothing though something is meant for it, or though it cannot tell who owns the rest. */
+  /** The node owns no shard although some are assigned to it, or although it does not know who owns the rest. */
   get isWaiting(): boolean {
     if (this.#owned.size > 0) return false
     return this.#intended.includes(this.node) || this.ownedElsewhere < (this.shards ?? 1)
   }
 
-  /** How many nodes take part, this one included. */
+  /** How many nodes participate, including this one. */
   get nodes(): number {
     return this.#watch.others.length + 1
   }
 
-  /** Whether another node is there to take what this one has. */
+  /** Whether another node can take the shards of this one. */
   get hasTakers(): boolean {
     return this.#watch.others.length > 0
   }
@@ -138,19 +139,19 @@ export class Ownership implements ClusterView {
     return owner === undefined ? undefined : this.#peerOf(owner)
   }
 
-  /** Someone released a shard that may be this node's. */
+  /** Another node released a shard that may be assigned to this one. */
   lookNow(): void {
     this.#mustLook = true
     this.#lookSignal.raise()
   }
 
-  /** Ends when a look that began after it has ended, or when the store takes too long. */
+  /** Resolves when a look that began after this call has ended, or when the store takes too long. */
   readonly refresh: Effect.Effect<void> = Effect.suspend(() => {
     this.lookNow()
     return Effect.asVoid(Effect.timeoutOption(this.#nextLook.await, askWithinMs))
   })
 
-  /** For operators. */
+  /** The cluster as operators see it. */
   state(nowMs: number): ClusterState {
     const { node } = this
     const [watch, announcedNanos, isLeaving] = [this.#watch, this.#announcedNanos, this.#isLeaving]
@@ -177,7 +178,7 @@ export class Ownership implements ClusterView {
   readonly #lookForever: Effect.Effect<never> = Effect.suspend(() => {
     const self = this
     return Effect.gen(function* () {
-      // First the others must be able to see this node: else two that start at once would each take all.
+      // The other nodes must see this node first. Otherwise two nodes that start together would each claim all shards.
       yield* self.#hasAnnounced.await
       for (;;) {
         const look = self.#nextLook
@@ -263,7 +264,7 @@ export class Ownership implements ClusterView {
     )
   })
 
-  /** Counts in `takenFrom` what silent nodes had. */
+  /** Counts in `takenFrom` the shards that silent nodes had. */
   #claim(lease: Lease, takenFrom: Map<string, number>): Effect.Effect<void> {
     const { node } = lease
     return Effect.matchEffect(this.#holder.claim(lease), {
@@ -272,7 +273,7 @@ export class Ownership implements ClusterView {
           if (!isHeld || node === undefined || node === this.node) return
           takenFrom.set(node, (takenFrom.get(node) ?? 0) + 1)
         }),
-      // One claim that fails does not keep the others from being made.
+      // One failed claim does not prevent the others.
       onFailure: (error) => this.#holder.afterFailure(error),
     })
   }
@@ -290,7 +291,7 @@ export class Ownership implements ClusterView {
       owned.goesTo = to
       begun.push(owned)
     }
-    // One that broke off would leave its shard at rest, and nobody to take it.
+    // If the handover broke, its shard would stay at rest and nobody would take it.
     const { guard } = this.#parts
     return Effect.forEach(begun, (owned) => Effect.forkChild(guard("ownership", this.#handOver(owned))), {
       discard: true,
@@ -301,7 +302,7 @@ export class Ownership implements ClusterView {
     const self = this
     return Effect.gen(function* () {
       yield* comeToRest(loop, self.#parts.queue)
-      // Lost meanwhile: it is no longer this node's to give.
+      // The shard was lost meanwhile, so this node cannot hand it over.
       if (self.#owned.get(loop.shard)?.loop !== loop) return
       yield* self.#owned.giveUp(loop)
       self.#parts.metrics.ownershipChanged("handedOver")
@@ -314,7 +315,7 @@ export class Ownership implements ClusterView {
     })
   }
 
-  /** Nodes that are long silent are forgotten by whoever sees it first. */
+  /** The first node that notices a long silence removes the member. */
   readonly #retireTheSilent: Effect.Effect<void, StoreError> = Effect.suspend(() => {
     const silent = this.#watch.silentFor(retireAfterMs, this.#parts.clock.monotonicTimeNanosUnsafe())
     return Effect.forEach(silent, (node) => this.#parts.leases.retire(node), { discard: true })
@@ -322,12 +323,12 @@ export class Ownership implements ClusterView {
 
   // ── Leaving ───────────────────────────────────────────────────────────────────────────────────
 
-  /** Hands every shard to others as long as there are any to take them; ends when it has, or with the time. */
+  /** Hands all shards over while there are other nodes to take them. Resolves when done, or when the time is over. */
   leave(withinMs: number): Effect.Effect<void> {
     const self = this
     return Effect.gen(function* () {
       self.#isLeaving = true
-      // Else a shard might be released that the others still mean for this node.
+      // Otherwise this node could release a shard that the others still assign to it.
       yield* Effect.ignore(self.#announce).pipe(Effect.timeoutOption(askWithinMs))
       self.#givesAll = true
       yield* self.refresh
@@ -336,8 +337,8 @@ export class Ownership implements ClusterView {
   }
 
   /**
-   * Releases what is left, once nothing keeps it any more: what could not be settled is repeated by the next owner.
-   * A store that does not answer within the bound is left to notice by itself.
+   * Releases the remaining shards after their loops have ended. The next owner repeats attempts that could not be
+   * settled. If the store does not answer within the bound, the leases expire by themselves.
    */
   releaseAll(withinMs: number): Effect.Effect<void> {
     const self = this
@@ -345,31 +346,31 @@ export class Ownership implements ClusterView {
       yield* self.#owned.abandonAll
       yield* self.#holder.releaseAll
       yield* Effect.catch(self.#parts.leases.retire(self.node), (error) =>
-        Effect.logWarning(`this node stays a member until others forget it: ${error.message}`),
+        Effect.logWarning(`this node stays a member until other nodes remove it: ${error.message}`),
       )
     }).pipe(
       Effect.timeoutOrElse({
         duration: withinMs,
-        orElse: () => Effect.logWarning("the store did not answer: its shards were not released"),
+        orElse: () => Effect.logWarning("the store did not answer: the shards were not released"),
       }),
     )
   }
 
-  /** Ends all loops and leaves the leases to run out, as a crash would. */
+  /** Ends all loops and lets the leases expire, like a crash. */
   get abandonAll(): Effect.Effect<void> {
     return this.#owned.abandonAll
   }
 
   // ── Within ────────────────────────────────────────────────────────────────────────────────────
 
-  /** The other node that owns the shard and lives, as far as was seen. */
+  /** The other live node that owns the shard, as far as this node has seen. */
   #otherOwnerOf(shard: number): string | undefined {
     if (this.#owned.has(shard)) return undefined
     const owner = this.#watch.liveOwnerOf(shard)
     return owner === this.node ? undefined : owner
   }
 
-  /** Where another node is reached, if it takes part and can be. */
+  /** The address of another node, if it is a member and has one. */
   #peerOf(node: string): PeerNode | undefined {
     const address = this.#watch.memberOf(node)?.address ?? ""
     return address === "" ? undefined : { node, address }

@@ -1,5 +1,5 @@
-// Who may have how much of a window's room: what is due before what is not, and of what is due some for everyone.
-// Only reckons; the window reads, and lets go.
+// Decides how a window's room is shared: due timers come before others, and every namespace gets some room for its due
+// timers. This class only computes. The window itself reads and evicts.
 import { endOf } from "../../domain/DueOrder.ts"
 import type { Horizon, Horizons } from "./Horizons.ts"
 import type { Room } from "./Room.ts"
@@ -8,13 +8,13 @@ import type { Tenants } from "./Tenants.ts"
 /** Longer than the loops of a shard sleep. */
 const longestUrgentMs = 2_000
 
-/** What an excluded namespace is to be given. */
+/** The room that an excluded namespace gets. */
 export interface Claim {
   /** How many timers, if there is room. */
   readonly timers: number
-  /** Something due of it is missing: room is made. */
+  /** Due timers of the namespace are missing, so room is made for them. */
   readonly isOverdue: boolean
-  /** Nothing due of it is in memory, either. */
+  /** No due timer of the namespace is in memory either. */
   readonly isInNeed: boolean
 }
 
@@ -31,34 +31,37 @@ export class Allotment {
     this.#horizons = horizons
   }
 
-  /** What is due within this time is in memory, or should be. */
+  /** Timers that are due within this time should be in memory. */
   get urgentMs(): number {
     return Math.min(longestUrgentMs, this.#room.limits.lookAheadMs / 2)
   }
 
-  /** What the main horizon does not cover may come due before anyone looks again. */
+  /** Timers beyond the main horizon may come due before the next look. */
   isBehind(nowMs: number): boolean {
     return this.#horizons.main.cursor.fireAt < nowMs + this.urgentMs
   }
 
-  /** Something due may be missing. */
+  /** Due timers may be missing. */
   isOverdue(horizon: Horizon, nowMs: number): boolean {
     return !horizon.covers(endOf(nowMs))
   }
 
-  /** How much of what is kept for excluded namespaces they do not use; less than 0 if they have more. */
+  /** How much of the room reserved for excluded namespaces they do not use. Below 0 if they have more. */
   get reserveFree(): number {
     let free = this.#reservedTimers
     for (const namespace of this.#horizons.excludedNamespaces) free -= this.#tenants.atRestOf(namespace)
     return free
   }
 
-  /** How much of what is not kept for excluded namespaces is not taken by the others. */
+  /** How much of the room that is not reserved for excluded namespaces is free. */
   get mainPartFree(): number {
     return Math.floor(this.#room.capacity - this.#room.timersAtRest - this.reserveFree)
   }
 
-  /** A page's worth, or a good part of it; less only if what is due may lie beyond; 0 if that is not to be had. */
+  /**
+   * The size of the next page: a full page, or at least a good part of it. Less only if due timers may lie beyond. 0 if
+   * there is not enough room.
+   */
   forPage(nowMs: number): number {
     const { main } = this.#horizons
     const { page } = this.#room.limits
@@ -68,35 +71,35 @@ export class Allotment {
     return timers >= (this.isBehind(nowMs) ? 1 : Math.ceil(page / 4)) ? timers : 0
   }
 
-  /** What an excluded namespace is to be given, now that what is due here has been taken, or has not. */
+  /** The room that an excluded namespace gets. `isDueTaken`: the timers in memory that are due have been taken. */
   claimOf(namespace: string, horizon: Horizon, nowMs: number, isDueTaken: boolean): Claim {
     const isOverdue = isDueTaken && this.isOverdue(horizon, nowMs)
     const isBehind = this.isBehind(nowMs)
     if (isBehind && !isOverdue) return noClaim
-    // What is due later does not stand in the way of what is due.
+    // If due timers are missing, only due timers count here: timers that are due later must not block them.
     const held = isOverdue ? this.#tenants.dueOf(namespace) : this.#tenants.entriesOf(namespace)
     const share = this.#excludedShare
     if (held > share / 2) return noClaim
     const isInNeed = isOverdue && held === 0
     const timers = Math.min(this.#room.limits.page, share - held)
     if (!isBehind) return { timers, isOverdue, isInNeed }
-    // While the others are behind, what is free is theirs, but for what is kept; and one for who has none.
+    // While the other namespaces are behind, free room is theirs, except for the reserve. A namespace in need gets one.
     const kept = this.isOverdue(this.#horizons.main, nowMs) ? 0 : Math.floor(this.reserveFree)
     return { timers: Math.min(timers, Math.max(kept, isInNeed ? 1 : 0)), isOverdue, isInNeed }
   }
 
-  /** While half the window is free it may hold more than its share: some of its hosts may be well. */
+  /** While half the window is free, a namespace may exceed its share, because some of its hosts may be healthy. */
   isOverItsShare(namespace: string): boolean {
     if (!this.#room.isHalfFull || !this.#horizons.isExcluded(namespace)) return false
     return this.#tenants.entriesOf(namespace) >= this.#excludedShare
   }
 
-  /** While a namespace is excluded a quarter is kept for it: what lies ahead must not crowd out what is due. */
+  /** While any namespace is excluded, a quarter of the room is reserved: future timers must not crowd out due ones. */
   get #reservedTimers(): number {
     return this.#horizons.excludedCount === 0 ? 0 : this.#room.capacity / 4
   }
 
-  /** How many timers an excluded namespace is read up to: two pages, less if there are many of them. */
+  /** How many timers of an excluded namespace are read: two pages, or less if there are many excluded namespaces. */
   get #excludedShare(): number {
     const { page, timers } = this.#room.limits
     const each = Math.max(16, Math.floor(timers / 2 / Math.max(1, this.#horizons.excludedCount)))

@@ -1,12 +1,12 @@
-// A binary heap in due order whose items know their place, so that a cancelled or moved timer leaves
-// it in logarithmic time and nothing dead stays behind.
+// A binary heap in due order whose items know their index. So a cancelled or moved timer is removed in logarithmic
+// time, and no dead items stay behind.
 import { type Cursor, isBefore } from "../../domain/DueOrder.ts"
 
 export interface HeapItem extends Cursor {
-  /** The start of its fireId as two numbers: of timers due in the same instant nearly all are told apart by them. */
+  /** The start of the fireId as two numbers. They order nearly all timers that are due in the same millisecond. */
   readonly rank: number
   readonly subrank: number
-  /** Its place in the one heap that holds it; -1 outside. Only a heap writes it. */
+  /** The index in the one heap that holds the item; -1 outside. Only a heap writes it. */
   heapIndex: number
 }
 
@@ -46,7 +46,7 @@ export class DueHeap<Item extends HeapItem> {
     return true
   }
 
-  /** In no order. */
+  /** The items in no particular order. */
   values(): IterableIterator<Item> {
     return this.#items.values()
   }
@@ -91,17 +91,17 @@ export class DueHeap<Item extends HeapItem> {
   }
 }
 
-/** Due order, by numbers as far as they go: comparing texts is what a heap of a burst would spend its time on. */
+/** Compares in due order, by numbers as far as possible: in a burst, comparing strings would dominate the cost. */
 const precedes = (a: HeapItem, b: HeapItem): boolean => {
   if (a.fireAt !== b.fireAt) return a.fireAt < b.fireAt
   if (a.rank !== b.rank) return a.rank < b.rank
   return a.subrank !== b.subrank ? a.subrank < b.subrank : isBefore(a, b)
 }
 
-/** The millisecond that it was made in: 48 bits, which a number holds exactly. */
+/** The millisecond in which the id was made: 48 bits, which a number holds exactly. */
 export const rankOf = (fireId: string): number =>
   Number.parseInt(fireId.slice(0, 8) + fireId.slice(9, 13), 16)
 
-/** The next 32 bits: how many were made in that millisecond before it, as ids of this service have it there. */
+/** The next 32 bits. In ids of this service they count the ids made earlier in the same millisecond. */
 export const subrankOf = (fireId: string): number =>
   Number.parseInt(fireId.slice(14, 18) + fireId.slice(19, 23), 16)

@@ -1,33 +1,33 @@
-// A timer in memory, and where it stands on its way from the window to its settlement.
+// A timer in memory, and its state on the way from the window to its settlement.
 import type { Timer, Uuid } from "../../domain/Timer.ts"
 import { timerBytes } from "../../domain/Timer.ts"
 import { type HeapItem, rankOf, subrankOf } from "./DueHeap.ts"
 import type { Window } from "./Window.ts"
 
-/** The owned shard an entry belongs to, as those further down its way see it. */
+/** The owned shard of an entry, as the later stages see it. */
 export interface Home {
   readonly shard: number
   readonly epoch: number
   readonly window: Window
-  /** Whether the lease is still to be trusted: asked before each attempt. */
+  /** Whether the lease can still be trusted. Asked before each attempt. */
   mayStart(): boolean
-  /** Its stored state is not what the entry says: read it again and take what is there. */
+  /** The stored state differs from the entry: read the timer again and use what is there. */
   readAgain(entry: Entry): void
 }
 
 /**
  * - waiting: in the window's heap, until it is due
- * - held: due, but a change of its key is queued: the answer to that change decides
+ * - held: due, but a change of its key is queued, and its answer decides
  * - ready: due, in the dispatcher's queue; it can still be cancelled
  * - inFlight: its attempt is running
- * - settling: its attempt has ended, its outcome is in the write queue
+ * - settling: its attempt has ended, and its outcome is in the write queue
  */
 export type EntryState = "waiting" | "held" | "ready" | "inFlight" | "settling"
 
 export class Entry implements HeapItem {
   heapIndex = -1
   state: EntryState = "waiting"
-  /** Its key was cancelled or armed anew while its attempt ran: its outcome only goes on record. */
+  /** The key was cancelled or armed again while the attempt ran. Its outcome is only recorded. */
   isSuperseded = false
   /** When its attempt started, by the wall clock. */
   startedAt: number | undefined

@@ -1,7 +1,7 @@
-// What a full window lets go of, so that what is due gets room: what is due later goes first, then half of what the
-// namespace with the most due timers has. Nobody is left without any, so what was pushed out is not read again until
-// something has gone: else a full window would read in circles. Whatever goes is in the store, and its horizon ends
-// before it.
+// Evicts timers from a full window, so that due timers get room. Timers that are due later go first. Then the namespace
+// with the most due timers loses half of what it has. No namespace is left without any. Evicted timers are not read
+// again until other timers have left, because otherwise a full window would read in circles. Every evicted timer is in
+// the store, and its horizon ends before it.
 import { compareDue } from "../../domain/DueOrder.ts"
 import type { Uuid } from "../../domain/Timer.ts"
 import type { Allotment } from "./Allotment.ts"
@@ -13,7 +13,7 @@ import type { Tenants } from "./Tenants.ts"
 
 export interface EvictionsParts {
   readonly entries: ReadonlyMap<Uuid, Entry>
-  /** Those that wait. */
+  /** The waiting entries. */
   readonly heap: DueHeap<Entry>
   readonly horizons: Horizons
   readonly tenants: Tenants
@@ -24,10 +24,10 @@ export interface EvictionsParts {
 }
 
 export class Evictions {
-  /** Something had to go, or could not come, since there was last room for a page. */
+  /** Since there was last room for a page, timers were evicted or could not be loaded. */
   isShortOfRoom = false
   readonly #parts: EvictionsParts
-  /** Nothing that waits is due later than this. */
+  /** No waiting timer is due later than this. */
   #latestWaitingMs = Number.NEGATIVE_INFINITY
 
   constructor(parts: EvictionsParts) {
@@ -38,7 +38,10 @@ export class Evictions {
     if (fireAt > this.#latestWaitingMs) this.#latestWaitingMs = fireAt
   }
 
-  /** What is due pushes out what is not, and then takes from who has the most; what is due soon, what is not. */
+  /**
+   * Due timers replace timers that are not due, and then take room from the namespace with the most. Timers that are
+   * due soon only replace later ones.
+   */
   makeRoomForMain(nowMs: number): boolean {
     const { allotment, horizons } = this.#parts
     if (allotment.isOverdue(horizons.main, nowMs)) return this.#letLaterGo(nowMs) || this.#relieve()
@@ -47,9 +50,9 @@ export class Evictions {
   }
 
   /**
-   * Something due of an excluded namespace is missing. It pushes out what is due later, but does not put the others
-   * behind, unless it has none or what is kept for it is not used; and having none, it takes from who has the most.
-   * How many fit then.
+   * Makes room for missing due timers of an excluded namespace, and returns how many fit then. They replace timers that
+   * are due later. They put the other namespaces behind only if the namespace has no due timers in memory, or if its
+   * reserve is unused. If it has none, it also takes room from the namespace with the most.
    */
   makeRoomFor({ nextBytes }: Horizon, isInNeed: boolean, nowMs: number): number {
     const { allotment, room } = this.#parts
@@ -60,7 +63,7 @@ export class Evictions {
     }
   }
 
-  /** The namespace with the most due timers gives half of its room back; what it has left is its own. */
+  /** The namespace with the most due timers gives half of its room back, and is excluded. */
   #relieve(): boolean {
     const namespace = this.#parts.tenants.mostDue()
     if (namespace === undefined) return false
@@ -72,7 +75,7 @@ export class Evictions {
     return true
   }
 
-  /** Lets go of the latest of what waits and is due after this, an eighth of the window at most. */
+  /** Evicts the latest of the waiting timers that are due after this time, at most an eighth of the window. */
   #letLaterGo(keepUntilMs: number): boolean {
     if (this.#latestWaitingMs <= keepUntilMs) return false
     const later = [...this.#parts.heap.values()].filter(({ fireAt }) => fireAt > keepUntilMs).sort(compareDue)
@@ -82,14 +85,17 @@ export class Evictions {
     return later.length > 0
   }
 
-  /** Past the bound the farthest are let go, an eighth at a time: else each write at a full window would. */
+  /**
+   * Beyond the limits, evicts the farthest timers, an eighth of the window at a time. Otherwise each write at a full
+   * window would evict.
+   */
   enforceBounds(): void {
     if (this.#parts.room.isOverfull) this.#letGoOf([...this.#parts.heap.values()], 7 / 8)
   }
 
   /**
-   * A page weighed more than its room: the last of its horizon are let go, and no more than must. Others stay as
-   * they are, and what went is not read again until there is room for its weight.
+   * A page needed more room than was free. Evicts the last timers of its horizon, but no more than necessary. Other
+   * horizons are not touched. The evicted timers are not read again until there is room for their size.
    */
   fitIn(horizon: Horizon): void {
     if (!this.#parts.room.isOverfull) return
@@ -97,13 +103,13 @@ export class Evictions {
     this.#letGoOf([...this.#parts.heap.values()].filter(isOfPage), 1)
   }
 
-  /** Lets go of the latest of these until no more than a part of the bounds is used. */
+  /** Evicts the latest of these until at most this part of the limits is used. */
   #letGoOf(waiting: Array<Entry>, part: number): void {
     waiting.sort(compareDue)
     this.#letGo(waiting, this.#parts.room.keepable(waiting, part))
   }
 
-  /** Of entries in due order, lets go of those from `first` on; their horizons end before them. */
+  /** Evicts the entries from `first` on, which are in due order. Their horizons end before them. */
   #letGo(entries: ReadonlyArray<Entry>, first: number): void {
     const dropped = entries.slice(first)
     if (dropped.length === 0) return

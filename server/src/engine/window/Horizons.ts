@@ -1,13 +1,14 @@
-// Up to where the timers of a shard are all in memory: one cursor for all namespaces, and one of its own for
-// each that is excluded (its due timers pile up), so that it is read as it gets room and keeps nobody waiting.
+// The horizon is the cursor up to which all timers of a shard are in memory. There is one for all namespaces, and one
+// for each excluded namespace (its due timers pile up). An excluded namespace is read when it gets room, and delays no
+// other.
 import { beginning, type Cursor, endOf, isBefore } from "../../domain/DueOrder.ts"
 import type { Timer, Uuid } from "../../domain/Timer.ts"
 
 export class Horizon {
   cursor: Cursor = beginning
-  /** Offers beyond the cursor, while a read that will move it runs. */
+  /** Offers beyond the cursor, while a running read is about to move it. */
   waiting: Map<Uuid, Timer> | undefined
-  /** What the next timer beyond the cursor weighs, if it is known: it was let go, and needs that much room. */
+  /** The size of the next timer beyond the cursor, if known. The timer was evicted, and needs that much room. */
   nextBytes = 0
 
   get isBeingRead(): boolean {
@@ -18,7 +19,7 @@ export class Horizon {
     return !isBefore(this.cursor, timer)
   }
 
-  /** Ends before the timer, which is not in memory, and next to it. */
+  /** Moves the cursor to just before the timer, which is not in memory. */
   endBefore(timer: Cursor, bytes: number): void {
     if (!this.covers(timer)) return
     this.cursor = justBefore(timer)
@@ -52,7 +53,7 @@ export class Horizons {
     return this.#excluded.get(namespace) ?? this.main
   }
 
-  /** From here on the namespace has a horizon of its own, which begins where the main one is. */
+  /** From now on the namespace has its own horizon, which begins at the main one. */
   exclude(namespace: string): void {
     if (this.#excluded.has(namespace)) return
     const horizon = new Horizon()
@@ -60,28 +61,28 @@ export class Horizons {
     this.#excluded.set(namespace, horizon)
   }
 
-  /** Rejoins the main horizon, if it has been read up to there and no read is under way. */
+  /** The namespace returns to the main horizon, if it has been read that far and no read is running. */
   readmit(namespace: string): void {
     const horizon = this.#excluded.get(namespace)
     if (horizon === undefined || this.main.isBeingRead || horizon.isBeingRead) return
     if (horizon.covers(this.main.cursor)) this.#excluded.delete(namespace)
   }
 
-  /** Excluded namespaces that lag behind the main horizon, in turn. */
+  /** Excluded namespaces that lag behind the main horizon, in the order of their turns. */
   lagging(): Array<{ readonly namespace: string; readonly horizon: Horizon }> {
     return [...this.#excluded].flatMap(([namespace, horizon]) =>
       horizon.isBeingRead || horizon.covers(this.main.cursor) ? [] : [{ namespace, horizon }],
     )
   }
 
-  /** Up to where nothing is missing, of whichever namespace. */
+  /** Up to this time no timer of any namespace is missing. */
   get nearestMs(): number {
     let nearest = this.main.cursor.fireAt
     for (const { cursor } of this.#excluded.values()) nearest = Math.min(nearest, cursor.fireAt)
     return nearest
   }
 
-  /** The namespace has had its turn: the others come first. */
+  /** The namespace has had its turn, so the others come first. */
   endTurn(namespace: string): void {
     const horizon = this.#excluded.get(namespace)
     if (horizon === undefined) return
@@ -89,13 +90,13 @@ export class Horizons {
     this.#excluded.set(namespace, horizon)
   }
 
-  /** A read that will move the horizon begins: offers beyond it wait. */
+  /** A read that will move the horizon begins. Offers beyond the horizon wait for it. */
   beginRead(horizon: Horizon): void {
     horizon.waiting = new Map()
     this.#beingRead.add(horizon)
   }
 
-  /** The read is over; what waited for it. */
+  /** The read has ended. Returns the offers that waited for it. */
   endRead(horizon: Horizon): ReadonlyArray<Timer> {
     const waiting = [...(horizon.waiting?.values() ?? [])]
     horizon.waiting = undefined
@@ -103,13 +104,13 @@ export class Horizons {
     return waiting
   }
 
-  /** An offer of the key that waits for a read is void. */
+  /** Drops the offer of the key that waits for a read. */
   stopWaiting(uuid: Uuid): void {
     for (const horizon of this.#beingRead) horizon.waiting?.delete(uuid)
   }
 }
 
-/** The cursor next to that of the timer, below it. */
+/** The last cursor before that of the timer. */
 const justBefore = ({ fireAt, fireId }: Cursor): Cursor => {
   const before = fireId.replace(
     /([1-9a-f])([0-]*)$/,

@@ -1,5 +1,5 @@
-// How much of its bounds a window uses, in timers and in bytes, and how much still fits. What counts is what is at
-// rest, waiting or ready: attempts under way have a bound of their own, and must not keep others out.
+// How much of its limits a window uses, in timers and in bytes, and how much still fits. Only timers at rest count,
+// which are waiting or ready. Running attempts have their own limit, and must not keep other timers out.
 import type { Entry } from "./Entry.ts"
 
 export interface WindowLimits {
@@ -10,7 +10,7 @@ export interface WindowLimits {
   readonly lookAheadMs: number
 }
 
-/** What a timer without a payload weighs, roughly. */
+/** The approximate size of a timer without a payload. */
 const lightestBytes = 600
 
 export class Room {
@@ -44,7 +44,7 @@ export class Room {
     return this.#bytesHeld - this.#bytesFlying
   }
 
-  /** How many timers fit in all, at their present average. */
+  /** How many timers fit in total, at their current average size. */
   get capacity(): number {
     return Math.max(1, Math.min(this.#bounds.timers, Math.floor(this.#bounds.bytes / this.#averageBytes)))
   }
@@ -78,8 +78,8 @@ export class Room {
   }
 
   /**
-   * How many timers still fit, by count and by bytes at their present average, of which the first is known to
-   * weigh so much. One always fits into an empty window, or nothing behind it would ever be read.
+   * How many timers still fit, by count and by bytes at their current average size. The first is known to have
+   * `firstBytes`. One timer always fits into an empty window, because otherwise nothing behind it would ever be read.
    */
   free(firstBytes: number): number {
     if (this.timersAtRest <= 0) return this.capacity
@@ -89,7 +89,7 @@ export class Room {
     return Math.floor(Math.min(timers - this.timersAtRest, bytesFree / this.#averageBytes))
   }
 
-  /** Of waiting entries in due order, how many may stay within so much of the bounds, what is ready included. */
+  /** How many of the waiting entries (in due order) fit into this part of the limits, besides the ready ones. */
   keepable(waiting: ReadonlyArray<Entry>, part: number): number {
     const mostTimers = Math.floor(this.#bounds.timers * part)
     const mostBytes = Math.floor(this.#bounds.bytes * part)
@@ -109,7 +109,7 @@ export class Room {
   }
 }
 
-/** A page is a small part of the window, whatever was set: else a share of many shards could never load one. */
+/** Limits the page to a small part of the window. Otherwise one of many shards could never load a page. */
 const fitting = (limits: WindowLimits): WindowLimits => ({
   ...limits,
   page: Math.max(1, Math.min(limits.page, Math.floor(limits.timers / 4))),

@@ -1,15 +1,15 @@
-// Rows that this node has met and could not read: pending timers and finished lives whose texts are damaged. Each is
-// logged once and counted. Nobody fires them, and the sweep does not read them again and again. Once a minute some of
-// them are read again. A repaired or removed row is forgotten here; a repaired timer that is due then fires.
+// The unreadable rows that this node has seen: pending timers and finished lives whose texts are damaged. Each is
+// logged once and counted. They do not fire, and the sweep does not read them again and again. Once a minute some of
+// them are read again. If a row was repaired or removed, it is forgotten here. A repaired timer that is due then fires.
 import { Effect } from "effect"
 import { type FinishedState, isReadable, type Spec, type TimerKey, type Uuid } from "../../domain/Timer.ts"
 import type { Listed, ListPage, StoreError, TimerStore } from "../../ports/TimerStore.ts"
 
 /** Rows beyond this are neither counted nor logged, and the sweep reads them each time. */
 const rememberedMost = 10_000
-/** How many rows one round looks at again. */
+/** How many rows one round checks again. */
 const lookedAtAgain = 100
-/** How many lives of a key are looked through for the one that was damaged. */
+/** How many lives of a key are searched for the damaged one. */
 const livesLookedThrough = 1_000
 
 interface Row extends TimerKey {
@@ -26,9 +26,12 @@ interface DamagedRow {
 type Store = TimerStore["Service"]
 
 export class SetAside {
-  /** By fireId: an arming is pending, or a life, never both. The one that was looked at longest ago comes first. */
+  /**
+   * By fireId, which belongs to a pending arming or to a life, never to both. The row that was checked longest ago
+   * comes first.
+   */
   readonly #rows = new Map<string, DamagedRow>()
-  /** The keys of those that are pending, by their fireIds. */
+  /** The keys of the pending ones, with their fireIds. */
   readonly #pending = new Map<Uuid, string>()
   readonly #log: (effect: Effect.Effect<void>) => void
 
@@ -50,13 +53,13 @@ export class SetAside {
     this.#remember({ key: { namespace, timerId, uuid }, fireId, state })
     const what = state === "pending" ? "a timer cannot be read and does not fire" : "a life cannot be read"
     this.#log(
-      Effect.logError(`${what}: ${spec.unreadable}. It is set aside: see punctual doctor`).pipe(
+      Effect.logError(`${what}: ${spec.unreadable}. It is set aside: run punctual doctor for details`).pipe(
         Effect.annotateLogs({ namespace, timerId, fireId, state }),
       ),
     )
   }
 
-  /** The store, watched: whatever its reads find unreadable is noted. */
+  /** Wraps the store so that every unreadable row in its reads is noted. */
   watch(store: Store): Store {
     return {
       ...store,
@@ -81,7 +84,7 @@ export class SetAside {
     for (const listed of unreadable) this.note(rowOf(listed), listed.state)
   }
 
-  /** Looks at some of the rows again, and forgets those that are gone or can be read. */
+  /** Checks some of the rows again, and forgets those that are gone or readable. */
   lookAgain(store: Pick<Store, "find" | "list">): Effect.Effect<void> {
     return Effect.suspend(() =>
       Effect.forEach(
@@ -94,7 +97,7 @@ export class SetAside {
         { discard: true },
       ),
     ).pipe(
-      // The next round looks again.
+      // The next round tries again.
       Effect.catch((error) => Effect.logWarning(`rows that were set aside were not read: ${error.message}`)),
     )
   }

@@ -1,10 +1,10 @@
-// One owned shard at work. Two loops: the firing loop wakes at the earliest fireAt and hands what is due to
-// the dispatcher; the reading loop keeps the window filled and sweeps the store for what no window holds.
-// The reading loop makes one read at a time, so that reads of a shard never overlap.
+// Runs one owned shard with two loops. The firing loop wakes at the earliest fireAt and gives due timers to the
+// dispatcher. The reading loop keeps the window filled, and sweeps the store for timers that no window holds. It makes
+// one read at a time, so that reads of a shard never overlap.
 //
-// The sweep is the guarantee under the optimisation: lose every window, and timers are late by at most one
-// sweep, never lost. It reads heads without payloads, in bounded pages, up to the horizon, and those of each
-// excluded namespace up to its own: beyond it nothing is missing, only not loaded yet.
+// The sweep is the guarantee under the optimisation: if every window is lost, timers are late by at most one sweep, but
+// never lost. The sweep reads heads without payloads, in bounded pages, up to the horizon, and for each excluded
+// namespace up to its own horizon. Beyond a horizon nothing is missing; it is only not loaded yet.
 import { type Clock, Effect } from "effect"
 import { beginning, type Cursor } from "../../domain/DueOrder.ts"
 import type { Timer, TimerHead, TimerKey, Uuid } from "../../domain/Timer.ts"
@@ -20,18 +20,18 @@ import type { Entry, Home } from "./Entry.ts"
 import type { SetAside } from "./SetAside.ts"
 import { type Load, Window, type WindowLimits } from "./Window.ts"
 
-/** Sleeps are capped, and the clock read again: suspends and jumps of the clock do no harm. */
+/** Sleeps are capped and the clock is read again, so that suspends and clock jumps do no harm. */
 const longestSleepMs = 1_000
-/** While the lease is not to be trusted. */
+/** Used while the lease cannot be trusted. */
 const distrustedSleepMs = 50
 const readRetryMs = 250
-/** So that one shard's burst does not keep the others from their turn. */
+/** A limit, so that a burst in one shard does not block the others. */
 const dueAtOnce = 1_000
 const rereadsAtMost = 10_000
 
 export interface ShardLoopParts {
   readonly store: TimerStore["Service"]
-  /** Due timers that cannot be read: the sweep leaves them out. */
+  /** Unreadable due timers, which the sweep skips. */
   readonly setAside: Pick<SetAside, "has">
   readonly dispatcher: Dispatcher
   readonly wall: WallClock["Service"]
@@ -40,7 +40,7 @@ export interface ShardLoopParts {
   readonly metrics: EngineMetrics
   readonly pollingIntervalMs: number
   readonly page: number
-  /** One of its loops has gone round, or a write was answered. */
+  /** One of the loops completed a round, or a write was answered. */
   readonly onTurn?: () => void
 }
 
@@ -60,12 +60,12 @@ export class ShardLoop implements Home {
   #sweepDueNanos: bigint
   #hasJustSwept = false
   #sweepFrom: Cursor = beginning
-  /** The excluded namespace that is being looked through; none while it is the others' turn, which come first. */
+  /** The excluded namespace that is being swept. `undefined` during the turn of all others, which come first. */
   #sweepOf: string | undefined
   readonly #sweepNext = new Set<string>()
-  /** The next sweep looks at all up to the horizon, not only at what is due. */
+  /** The next sweep covers everything up to the horizon, not only what is due. */
   #sweepsAhead = false
-  /** How often a sweep was asked for: one that is under way then may have read too early to see why. */
+  /** How often a sweep was requested. A sweep that was already running may have read too early. */
   #sweepsAsked = 0
   #foreign: number
 
@@ -98,7 +98,7 @@ export class ShardLoop implements Home {
     )
   }
 
-  /** A renewal succeeded; `foreign` has changed if someone inserted behind this owner's back. */
+  /** A renewal succeeded. `foreign` has changed if another node inserted timers into this shard. */
   renewed(trustedUntilNanos: bigint, foreign: number): void {
     this.#trustedUntilNanos = trustedUntilNanos
     if (foreign === this.#foreign) return
@@ -111,24 +111,24 @@ export class ShardLoop implements Home {
     this.#readSignal.raise()
   }
 
-  /** Starts nothing more for now; what runs goes on, writes are taken, and the window is kept up with them. */
+  /** Starts nothing more for now. Running attempts continue, and the window still follows the writes. */
   pause(): void {
     this.#isPaused = true
   }
 
-  /** The shard is given up: starts nothing more, and forgets what it had; what runs goes on. */
+  /** The shard is given up. Starts nothing more and clears the window. Running attempts continue. */
   stop(): void {
     this.#isActive = false
     this.window.clear()
   }
 
-  /** The wall clock was moved, or what was held back may start. */
+  /** The wall clock was moved, or timers that were held back may start. */
   wake(): void {
     this.#fireSignal.raise()
     this.#readSignal.raise()
   }
 
-  /** Whether all that is due is in the dispatcher's hands, and the outcome of every attempt is stored. */
+  /** Whether the dispatcher has all due timers, and the outcome of every attempt is stored. */
   isAtRest(nowMs: number): boolean {
     const { window } = this
     const rereads = this.#rereads
@@ -137,18 +137,18 @@ export class ShardLoop implements Home {
   }
 
   readAgain(entry: Entry): void {
-    // A read that runs may have seen what the entry said as well.
+    // A running read may have the same stale state as the entry.
     this.window.touch(entry.uuid)
     if (this.window.entryOf(entry.uuid) === entry) this.window.forget(entry.uuid)
-    // Past the bound the sweep finds it.
+    // Beyond the limit, the sweep finds the timer.
     const { namespace, timerId, uuid } = entry.timer
     if (this.#rereads.size < rereadsAtMost) this.#rereads.set(uuid, { namespace, timerId, uuid })
     this.#readSignal.raise()
   }
 
   /**
-   * The answer of a write of this shard, in queue order. What changed nothing under its key touches nothing: the
-   * row that a running read has of it stands, for nobody offers it.
+   * Takes the answer to a write of this shard, in queue order. An answer that changed nothing under its key must not
+   * touch the key: the row in a running read is then still valid, and no offer would replace it.
    */
   onAnswer(item: WriteItem, answer: WriteAnswer): void {
     const { uuid } = keyOfItem(item)
@@ -164,8 +164,8 @@ export class ShardLoop implements Home {
         break
       case "cancelled":
       case "inFlight":
-        // Of a cancel: an attempt cannot be called back, and there will be no other. A change is refused. A marked
-        // repeat is told what it did before, and does nothing: what is pending by now has come after it.
+        // For a cancel: a running attempt cannot be stopped, and there will be no other. A change is refused. A marked
+        // repeat gets its first answer and does nothing: the timer that is pending now is newer.
         if ((item.kind === "cancel" && !item.isRepeat) || item.kind === "schedule")
           this.#take(uuid, undefined)
         break
@@ -178,7 +178,7 @@ export class ShardLoop implements Home {
     this.#parts.onTurn?.()
   }
 
-  /** What is pending under the key from now on. */
+  /** Sets what is pending under the key from now on. */
   #take(uuid: Uuid, pending: Timer | undefined): void {
     this.window.touch(uuid)
     if (pending === undefined) this.window.forget(uuid)
@@ -201,7 +201,7 @@ export class ShardLoop implements Home {
         const due = window.takeDue(now, dueAtOnce)
         parts.dispatcher.submit(due)
         parts.dispatcher.pump()
-        // A backlog has pulled the horizon back: others' timers are to be read now.
+        // A backlog has pulled the horizon back, so the timers of other namespaces must be read now.
         if (window.isBehind(now)) self.#readSignal.raise()
         parts.onTurn?.()
         if (due.length === dueAtOnce) {
@@ -223,14 +223,14 @@ export class ShardLoop implements Home {
           Effect.tap(() => Effect.sync(() => self.#noteReadingProgress())),
           Effect.catch((error) => self.#afterFailedRead(error)),
         )
-        // After each page the firing loop has its turn: what it takes tells whose backlog this is.
+        // The firing loop gets its turn after each page. What it takes shows which namespace has the backlog.
         if (hasRead) yield* Effect.yieldNow
         else yield* self.#readSignal.waitAtMost(longestSleepMs)
       }
     })
   })
 
-  /** The most urgent read there is, if any. Pages of a sweep and loads take turns. */
+  /** Makes the most urgent read, if there is one. Sweep pages and loads take turns. */
   readonly #readOnce: Effect.Effect<boolean, StoreError> = Effect.suspend(() => {
     if (!this.#isActive) return Effect.succeed(false)
     const [reread] = this.#rereads.values()
@@ -266,7 +266,7 @@ export class ShardLoop implements Home {
       )
   }
 
-  /** Reads one key and takes what is there. */
+  /** Reads one key and takes the result. */
   #readKey(key: TimerKey): Effect.Effect<boolean, StoreError> {
     const { window } = this
     const rereads = this.#rereads
@@ -274,7 +274,7 @@ export class ShardLoop implements Home {
       const read = window.beginRead()
       return this.#parts.store.find(key).pipe(
         Effect.map(({ pending }) => {
-          // What was asked for again since then is read again.
+          // If the key was requested again since then, it is read again.
           if (!read.dirty.has(key.uuid)) rereads.delete(key.uuid)
           return this.#isActive && pending !== undefined && window.rescue(pending, read)
         }),
@@ -304,7 +304,7 @@ export class ShardLoop implements Home {
           ...(sweepOf !== undefined || except.length === 0 ? {} : { except }),
         })
         .pipe(Effect.ensuring(Effect.sync(() => window.endRead(read))))
-      // A window that was cleared, for the shard is lost, misses nothing.
+      // A window that was cleared because the shard is lost misses nothing.
       if (!self.#isActive) return
       for (const head of window.missing(heads, read)) {
         if (parts.setAside.has(head)) continue
@@ -318,7 +318,7 @@ export class ShardLoop implements Home {
     })
   })
 
-  /** Where the sweep goes on: after the last of a full page, with the next namespace, or when it is due again. */
+  /** Decides where the sweep continues: after a full page, with the next namespace, or when it is due again. */
   #sweepOn(last: TimerHead | undefined, nowNanos: bigint): void {
     this.#sweepFrom = last === undefined ? beginning : { fireAt: last.fireAt, fireId: last.fireId }
     if (last !== undefined) return
@@ -338,9 +338,9 @@ export class ShardLoop implements Home {
   }
 
   #afterFailedRead(error: StoreError): Effect.Effect<boolean> {
-    // After a fatal error the process is ending.
+    // After a fatal error the process is about to end.
     if (error.isFatal) return Effect.never
-    return Effect.logWarning(`a read of shard ${this.shard} failed and is repeated: ${error.message}`).pipe(
+    return Effect.logWarning(`a read of shard ${this.shard} failed, trying again: ${error.message}`).pipe(
       Effect.andThen(Effect.sleep(readRetryMs)),
       Effect.as(true),
     )

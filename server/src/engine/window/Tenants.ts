@@ -1,9 +1,10 @@
-// How much of a window each namespace holds: what decides whose backlog is read apart, and who gives room back.
+// How much of a window each namespace holds. This decides whose backlog is read separately, and which namespace gives
+// room back.
 interface Tenant {
   entries: number
-  /** Due and not yet started: ready or held. */
+  /** Due but not started: ready or held. */
   due: number
-  /** Started, and not settled yet. */
+  /** Started but not settled yet. */
   flying: number
 }
 
@@ -11,7 +12,7 @@ export class Tenants {
   readonly #tenants = new Map<string, Tenant>()
   #dueInAll = 0
 
-  /** Due and not yet started, over all namespaces. */
+  /** Due but not started, over all namespaces. */
   get due(): number {
     return this.#dueInAll
   }
@@ -24,7 +25,7 @@ export class Tenants {
     return this.#tenants.get(namespace)?.due ?? 0
   }
 
-  /** What takes room: what is under way does not. */
+  /** The entries that take room. Running attempts do not. */
   atRestOf(namespace: string): number {
     const tenant = this.#tenants.get(namespace)
     return tenant === undefined ? 0 : tenant.entries - tenant.flying
@@ -41,7 +42,7 @@ export class Tenants {
     if (tenant !== undefined && --tenant.entries === 0) this.#tenants.delete(namespace)
   }
 
-  /** One of its entries came due, or is due no more. */
+  /** One of its entries became due, or is no longer due. */
   addDue(namespace: string, change: 1 | -1): void {
     const tenant = this.#tenants.get(namespace)
     if (tenant === undefined) return
@@ -49,7 +50,7 @@ export class Tenants {
     this.#dueInAll += change
   }
 
-  /** One that was due takes off. */
+  /** A due entry starts. */
   takeOff(namespace: string): void {
     const tenant = this.#tenants.get(namespace)
     if (tenant === undefined) return
@@ -63,7 +64,7 @@ export class Tenants {
     if (tenant !== undefined) tenant.flying--
   }
 
-  /** Of those that could do with less, the one with the most due timers, if any has one. */
+  /** The namespace with the most due timers, among those that can give some up. `undefined` if there is none. */
   mostDue(): string | undefined {
     let most: string | undefined
     let mostDue = 0

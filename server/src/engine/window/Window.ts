@@ -1,22 +1,22 @@
-// The timers of one shard that are in memory, and the cursor (horizon) up to which that is all of them:
+// The timers of one shard that are in memory, and the cursor (horizon) up to which they are complete:
 //
-//   every pending timer of the shard at or below the horizon is in an entry here (waiting, ready, in
-//   flight …), or belongs to a namespace that is excluded and has a horizon of its own, or cannot be read (SetAside.ts).
+//   every pending timer of the shard at or below the horizon is in an entry here (waiting, ready, in flight …), or
+//   belongs to an excluded namespace with its own horizon, or cannot be read (SetAside.ts).
 //
-// The races that would lose or repeat timers are all between writes, whose answers arrive here in
-// queue order, and reads of the store, which take their time:
-//  - an offer that arrives while a read runs waits, and is judged against the horizon the read leaves:
-//    committed after the read's snapshot and judged before, it would be in neither;
-//  - a read remembers the keys written since it began and drops its rows for them: a page read before a
-//    cancel or a settle would fire the timer again;
-//  - a key with a change in the queue is held: its attempt does not start until that is answered;
-//  - a full window does not load: it would let go of what it loaded, for ever.
+// Timers could be lost or repeated by races between writes, whose answers arrive here in queue order, and slow reads of
+// the store. The rules against them:
+//  - An offer that arrives during a read waits, and is compared with the horizon after the read. Compared with
+//    the old horizon, an offer that was committed after the read's snapshot would be lost: in no page, and not here.
+//  - A read remembers the keys written since it began, and drops its rows for them. Otherwise a page read before a
+//    cancel or a settle would fire the timer again.
+//  - A key with a queued change is held: its attempt does not start until the change is answered.
+//  - A full window does not load. Otherwise it would evict what it loaded, without end.
 //
-// Who gets room when there is none is told in Evictions.ts.
+// Evictions.ts decides which timers stay when there is no room.
 //
-// Nothing here waits or reads a clock. A namespace whose due timers pile up (a slow endpoint, an open
-// breaker) is excluded: it is read through its own horizon as it gets room, so that its backlog,
-// however large, does not stand in the way of others.
+// Nothing here waits or reads a clock. A namespace whose due timers pile up (a slow endpoint, an open breaker) is
+// excluded. It is read through its own horizon when it gets room, so that its backlog, however large, does not block
+// other namespaces.
 import { type Cursor, compareDue, endOf } from "../../domain/DueOrder.ts"
 import { isReadable, type Timer, type TimerHead, timerBytes, type Uuid } from "../../domain/Timer.ts"
 import { QueuedWrites } from "../writing/QueuedWrites.ts"
@@ -31,13 +31,13 @@ import { Tenants } from "./Tenants.ts"
 export type { WindowLimits } from "./Room.ts"
 
 export interface WindowEvents {
-  /** A ready entry is ready no more: the dispatcher must let go of it. */
+  /** The entry is no longer ready, and the dispatcher must drop it. */
   withdraw(entry: Entry): void
-  /** Something is due earlier than all before it. */
+  /** A timer is due earlier than all others before. */
   wake(): void
 }
 
-/** A read under way: the keys written since it began. */
+/** A running read, and the keys written since it began. */
 export interface Read {
   readonly dirty: Set<Uuid>
 }
@@ -90,7 +90,7 @@ export class Window {
     return this.#room.bytes
   }
 
-  /** Attempts that began and whose outcome is not stored yet, those of keys that have moved on included. */
+  /** Attempts that started and whose outcome is not stored yet, including superseded ones. */
   get unsettled(): number {
     return this.#begun
   }
@@ -99,7 +99,7 @@ export class Window {
     return this.#horizons.main.cursor
   }
 
-  /** Up to where the timers of a namespace are all here. */
+  /** The cursor up to which all timers of a namespace are here. */
   horizonFor(namespace: string): Cursor {
     return this.#horizons.of(namespace).cursor
   }
@@ -108,7 +108,7 @@ export class Window {
     return this.#horizons.excludedNamespaces
   }
 
-  /** Room that becomes free would be read into at once. */
+  /** Whether room that becomes free would be filled at once. */
   get wantsRoom(): boolean {
     return this.#evictions.isShortOfRoom || this.#horizons.excludedCount > 0
   }
@@ -122,17 +122,17 @@ export class Window {
     return this.#heap.peek()?.fireAt
   }
 
-  /** How many timers are due and have not started. */
+  /** How many timers are due but not started. */
   get due(): number {
     return this.#tenants.due
   }
 
-  /** Up to this instant whatever is pending is here; beyond it only the store can tell. */
+  /** Up to this instant all pending timers are here. Beyond it, only the store knows. */
   get knownUntilMs(): number {
     return this.#horizons.nearestMs
   }
 
-  /** Whether all that is due is here, but for namespaces that have due timers here and start none of them. */
+  /** Whether all due timers are here. An excluded namespace that has due timers here may have more in the store. */
   hasAllDue(nowMs: number): boolean {
     const end = endOf(nowMs)
     if (!this.#horizons.main.covers(end)) return false
@@ -142,7 +142,7 @@ export class Window {
     )
   }
 
-  /** The due time of the earliest timer that has not been settled, if it has passed. */
+  /** The due time of the earliest unsettled timer, if it has passed. */
   oldestDue(nowMs: number): number | undefined {
     let oldest: number | undefined
     for (const entry of this.#entries.values()) {
@@ -151,7 +151,7 @@ export class Window {
     return oldest
   }
 
-  /** Shares of the node's bound change as shards come and go. */
+  /** Changes the limits, because shares of the node's limits change as shards come and go. */
   resize(limits: WindowLimits): void {
     this.#room.resize(limits)
     this.#evictions.enforceBounds()
@@ -159,12 +159,12 @@ export class Window {
 
   // ── Writes: what their answers do ─────────────────────────────────────────────────────────────
 
-  /** A write of the key is queued. One that may move or end the timer holds it back until it is answered. */
+  /** A write of the key is queued. If it may move or end the timer, the timer is held until the answer. */
   expectAnswer(write: object, uuid: Uuid, holdsBack: boolean): void {
     this.#queued.add(write, uuid, holdsBack)
   }
 
-  /** To be called once for each `expectAnswer`, after what the answer did. */
+  /** Must be called once for each `expectAnswer`, after the answer was applied. */
   noteAnswer(write: object, uuid: Uuid): void {
     if (!this.#queued.remove(write, uuid)) return
     const entry = this.#entries.get(uuid)
@@ -181,14 +181,14 @@ export class Window {
     return this.#queued.isHeld(uuid)
   }
 
-  /** The key was written: rows of reads that began before are void. */
+  /** The key was written, so the rows of earlier reads for it are void. */
   touch(uuid: Uuid): void {
     for (const read of this.#reads) read.dirty.add(uuid)
   }
 
-  /** What is pending under its key now, by a write that was answered. */
+  /** An answered write shows that this timer is pending now. */
   offer(timer: Timer): void {
-    // An earlier offer of the key that still waits for a read is void.
+    // An earlier offer of the key that waits for a read is void.
     this.#horizons.stopWaiting(timer.uuid)
     const existing = this.#entries.get(timer.uuid)
     if (existing !== undefined) {
@@ -199,8 +199,8 @@ export class Window {
     if (!horizon.covers(timer)) {
       horizon.waiting?.set(timer.uuid, timer)
     } else if (this.#allotment.isOverItsShare(timer.namespace)) {
-      // A backlog grows in the store, not here: its own horizon ends before what it has no room for, and a
-      // read that would move it is void.
+      // A backlog grows in the store, not here. Its own horizon ends before the first timer that has no room, and a
+      // running read that would move the horizon is void.
       horizon.endBefore(timer, timerBytes(timer))
     } else {
       this.#insert(timer)
@@ -215,14 +215,14 @@ export class Window {
     this.#horizons.stopWaiting(uuid)
   }
 
-  /** The shard is given up: nothing of it may start any more. */
+  /** The shard is given up, and none of its timers may start any more. */
   clear(): void {
     for (const entry of [...this.#entries.values()]) this.#drop(entry)
   }
 
   // ── Firing ────────────────────────────────────────────────────────────────────────────────────
 
-  /** Takes what is due, at most `limit`, in due order; held keys stay behind. */
+  /** Takes at most `limit` due timers, in due order. Held keys stay. */
   takeDue(nowMs: number, limit: number): Array<Entry> {
     const due: Array<Entry> = []
     while (due.length < limit) {
@@ -242,18 +242,18 @@ export class Window {
     return due
   }
 
-  /** A change was queued after the entry became ready: it goes back, until that is answered. */
+  /** A change was queued after the entry became ready. The entry waits for its answer. */
   holdBack(entry: Entry): void {
     entry.state = "held"
   }
 
-  /** The lease is not to be trusted now, or the clock was set back: it goes back and comes due again. */
+  /** The lease cannot be trusted now, or the clock was set back. The entry waits and becomes due again. */
   putBack(entry: Entry): void {
     this.#tenants.addDue(entry.timer.namespace, -1)
     this.#wait(entry)
   }
 
-  /** Its attempt starts now. */
+  /** The attempt of the entry starts now. */
   start(entry: Entry): void {
     this.#tenants.takeOff(entry.timer.namespace)
     this.#room.takeOff(entry)
@@ -261,7 +261,7 @@ export class Window {
     this.#begun++
   }
 
-  /** To be called once for each `start`, when the outcome is stored, or no longer can be. */
+  /** Must be called once for each `start`, when the outcome is stored or can no longer be stored. */
   noteStored(): void {
     this.#begun--
   }
@@ -278,17 +278,17 @@ export class Window {
     this.#reads.delete(read)
   }
 
-  /** What the horizon does not cover may come due before anyone looks again. */
+  /** Timers beyond the horizon may come due before the next look. */
   isBehind(nowMs: number): boolean {
     return this.#allotment.isBehind(nowMs)
   }
 
-  /** The next page of the main horizon, if it is near and there is room. */
+  /** Begins to load the next page of the main horizon, if it is needed soon and there is room. */
   beginLoad(nowMs: number): Load | undefined {
     const { main } = this.#horizons
     if (main.isBeingRead) return undefined
     const { lookAheadMs } = this.#room.limits
-    // Half the look-ahead is the trigger, all of it the reach: else each millisecond would load one more.
+    // A load starts at half the look-ahead and reads all of it. Otherwise each millisecond would load one more timer.
     if (main.cursor.fireAt >= nowMs + lookAheadMs / 2) return undefined
     let limit = this.#allotment.forPage(nowMs)
     while (limit === 0 && this.#evictions.makeRoomForMain(nowMs)) limit = this.#allotment.forPage(nowMs)
@@ -297,7 +297,7 @@ export class Window {
     return this.#startLoad(main, nowMs + lookAheadMs, limit, { except: this.excludedNamespaces })
   }
 
-  /** The next page of an excluded namespace that has drained, if any. */
+  /** Begins to load the next page of an excluded namespace that needs one, if any. */
   beginNamespaceLoad(nowMs: number): Load | undefined {
     const isDueTaken = (this.nextFireAt ?? Number.POSITIVE_INFINITY) > nowMs
     for (const { namespace, horizon } of this.#horizons.lagging()) {
@@ -314,7 +314,7 @@ export class Window {
     return undefined
   }
 
-  /** Adds a page and moves its horizon, unless that was pulled back meanwhile. */
+  /** Adds a page and moves its horizon, unless the horizon was pulled back meanwhile. */
   finishLoad(load: Load, rows: ReadonlyArray<Timer>): void {
     this.endRead(load)
     const { horizon } = load
@@ -328,31 +328,32 @@ export class Window {
         : { fireAt: last.fireAt, fireId: last.fireId },
     )
     for (const row of rows) this.#admit(row, load)
-    // Each is judged against the horizon its namespace has by then: an offer may make room, and that readmit.
+    // Each offer is compared with the current horizon of its namespace, because an earlier offer may evict timers or
+    // readmit a namespace.
     for (const timer of waiting) this.offer(timer)
     this.#evictions.fitIn(horizon)
     for (const namespace of this.excludedNamespaces) this.#readmitIfDrained(namespace)
   }
 
-  /** The read failed: offers that waited for it are beyond a horizon that has not moved. */
+  /** The read failed. The offers that waited for it lie beyond a horizon that has not moved. */
   abandonLoad(load: Load): void {
     this.endRead(load)
     this.#horizons.endRead(load.horizon)
   }
 
-  /** Of what the store says is due, what ought to be here and is not. */
+  /** The due timers in the store that should be here but are not. */
   missing(heads: ReadonlyArray<TimerHead>, read: Read): Array<TimerHead> {
     return heads.filter(
       (head) =>
         !read.dirty.has(head.uuid) &&
         !this.#entries.has(head.uuid) &&
-        // What is being written need not be here yet: its answer decides.
+        // A timer with a queued write need not be here yet: the answer decides.
         this.#queued.of(head.uuid) === 0 &&
         this.#horizons.of(head.namespace).covers(head),
     )
   }
 
-  /** A timer read by its key: entered wherever the horizon lies, unless it was written meanwhile. */
+  /** Enters a timer that was read by its key, beyond the horizon or not, unless it was written meanwhile. */
   rescue(timer: Timer, read: Read): boolean {
     if (!isReadable(timer)) return false
     if (read.dirty.has(timer.uuid) || this.#entries.has(timer.uuid)) return false
@@ -381,7 +382,7 @@ export class Window {
     return load
   }
 
-  /** A row that cannot be read moves the horizon like any other, and has no entry. */
+  /** An unreadable row moves the horizon like any other, but gets no entry. */
   #admit(row: Timer, load: Load): void {
     if (!isReadable(row)) return
     if (load.dirty.has(row.uuid) || this.#entries.has(row.uuid)) return
@@ -403,7 +404,7 @@ export class Window {
     if (this.#heap.peek() === entry) this.#events.wake()
   }
 
-  /** Takes an entry out, wherever it stands. An attempt that runs goes on, superseded. */
+  /** Takes an entry out, in any state. A running attempt continues as superseded. */
   #drop(entry: Entry): void {
     const { namespace } = entry.timer
     if (entry.state === "waiting") this.#heap.remove(entry)

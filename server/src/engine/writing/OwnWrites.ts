@@ -1,6 +1,6 @@
-// Callers' writes of the shards that this node owns: the one way into the write queue for what was asked here
-// and for what another node carried here. The owner alone knows which attempts run, so it is here that an item
-// learns of them.
+// Writes of callers to the shards that this node owns. All of them enter the write queue here, whether the call came to
+// this node or another node forwarded it. Only the owner knows which attempts are running, so the item gets that
+// information here.
 import type { Timer, TimerKey } from "../../domain/Timer.ts"
 import { shardOf } from "../../domain/TimerKey.ts"
 import { type Discard, keyOfItem, type Replay } from "../../domain/WriteItem.ts"
@@ -14,9 +14,9 @@ export interface OwnWritesParts {
   readonly queue: WriteQueue
 }
 
-/** Writes of one key go one a commit: more of them at once would only wait. */
+/** A commit takes one write of a key, so more of them would only wait. */
 export const queuedPerKey = 100
-/** How long a caller that is refused for now should wait. */
+/** How long a refused caller should wait. */
 export const retryAfterMs = 1_000
 
 export class OwnWrites {
@@ -37,7 +37,7 @@ export class OwnWrites {
     return shard === undefined ? undefined : this.#parts.ownership.loopOf(shard)
   }
 
-  /** Whether it takes writes of the shard: one that is being handed over is on its way to another. */
+  /** Whether this node accepts writes for the shard. It does not while the shard is being handed over. */
   owns(shard: number): boolean {
     return this.#parts.ownership.loopOf(shard) !== undefined
   }
@@ -48,7 +48,7 @@ export class OwnWrites {
     return entry?.state === "inFlight" && entry.fireId === timer.fireId ? entry.startedAt : undefined
   }
 
-  /** Queues the item, or says why not. Answers once, perhaps before this returns. */
+  /** Queues the item, or says why not. Answers exactly once, perhaps before this returns. */
   put(item: CarriedItem, onAnswer: (answer: CarriedAnswer) => void): void {
     const { queue } = this.#parts
     const key = keyOfItem(item)
@@ -78,20 +78,20 @@ export class OwnWrites {
 const notOwner: CarriedAnswer = { kind: "notOwner" }
 const unknown: CarriedAnswer = { kind: "unknown" }
 
-/** A create starts the next life, even while an attempt runs. A dead timer has no attempt that runs. */
+/** A create starts the next life even if an attempt is running, and a dead letter has none. Neither needs this. */
 const tellInFlight = (item: CarriedItem, inFlight: string | undefined): CarriedItem => {
   if (inFlight === undefined) return item
   return item.kind === "put" || isOfDead(item) ? item : { ...item, inFlight }
 }
 
-/** Of a key that is pending these change nothing. */
+/** These items change nothing for a pending key. */
 const isOfDead = (item: CarriedItem): item is Replay | Discard =>
   item.kind === "replay" || item.kind === "discard"
 
 /**
- * Whether a due timer must wait for the write's answer. A create again of what is there changes nothing. A
- * schedule always may: one queued before it may have moved what is known here, and what has begun to fire by
- * the time it is decided must not be moved.
+ * Whether a due timer must wait for the write's answer. A create of an identical timer changes nothing. A schedule
+ * always makes it wait: an earlier schedule in the queue may have moved the timer that is known here, and a timer that
+ * has started to fire must not be moved.
  */
 const mayMove = (item: CarriedItem, known: Timer | undefined): boolean =>
   item.kind !== "put"

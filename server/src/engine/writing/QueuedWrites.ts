@@ -1,11 +1,11 @@
-// Which keys of a shard have writes in the queue, and which of them are held back: a timer whose key has a write
-// that may move or end it does not start until that is answered.
+// The keys of a shard that have queued writes, and which of them are held. A timer does not start while its key has a
+// queued write that may move or end it.
 import type { Uuid } from "../../domain/Timer.ts"
 
-/** The writes of one key that are queued. */
+/** The queued writes of one key. */
 interface KeyWrites {
   count: number
-  /** Those that hold the key back, each as often as it was queued. Nearly all keys have one write or none. */
+  /** The writes that hold the key, each as often as it was queued. Nearly all keys have one write or none. */
   readonly holding: Array<object>
 }
 
@@ -30,7 +30,7 @@ export class QueuedWrites {
     }
   }
 
-  /** Whether the key is held no more by this. */
+  /** Returns whether this released the key. */
   remove(write: object, uuid: Uuid): boolean {
     const writes = this.#keys.get(uuid)
     if (writes === undefined) return false

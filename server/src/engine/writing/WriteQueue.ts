@@ -1,10 +1,10 @@
-// One ordered queue of writes a shard, and shared commits over all of them: while one commit is on its
-// way to the disk, the next gathers, so that many callers pay for one.
+// One ordered queue of writes for each shard, and commits that are shared by all shards. While one commit is on its way
+// to disk, the next one collects writes, so that many callers share its cost.
 //
-// At most one commit of a shard is under way, and its answers reach the shard's window, then the
-// callers, in queue order. A commit whose result is unknown is repeated as it was, ids included, until
-// its result is known or the shard is given up: the items are made so that this is harmless. A call that was given up
-// and is still on its way does nothing any more once its repeat has arrived: the store sees to that.
+// At most one commit of a shard is running. Its answers reach the shard's window first, then the callers, in queue
+// order. A commit with an unknown result is repeated unchanged, ids included, until its result is known or the shard is
+// given up. Items are designed so that a repeat is harmless. If a call was given up but still arrives after its repeat,
+// the store ignores it.
 import { Clock, Effect, Fiber, Latch, type Scope } from "effect"
 import type { Uuid } from "../../domain/Timer.ts"
 import type { WriteAnswer, WriteItem } from "../../domain/WriteItem.ts"
@@ -13,12 +13,12 @@ import type { BatchAnswer, ShardBatch, StoreError, TimerStore } from "../../port
 import type { EngineMetrics } from "../EngineMetrics.ts"
 import type { Guard } from "../Guard.ts"
 
-/** The shard was given up before there was an answer: surely nothing was written, or nobody knows. */
+/** The shard was given up before there was an answer. Either nothing was written, or the result is unknown. */
 export type Unanswered = "notWritten" | "unknown"
 
 export interface QueuedWrite {
   readonly item: WriteItem
-  /** Called once: with the store's answer, or with why there is none. */
+  /** Called exactly once, with the store's answer or with the reason why there is none. */
   readonly onAnswer: (answer: WriteAnswer | Unanswered) => void
 }
 
@@ -26,13 +26,13 @@ export interface QueuedWrite {
 export interface Lane {
   readonly shard: number
   readonly epoch: number
-  /** Sees every answer before its caller does. */
+  /** Gets every answer before its caller does. */
   readonly onAnswer: (item: WriteItem, answer: WriteAnswer) => void
   /** Another owner has claimed the shard. */
   readonly onOwnershipLost: () => void
 }
 
-/** With its size, which is asked for more than once. */
+/** A write with its size, which is needed more than once. */
 interface WeighedWrite extends QueuedWrite {
   readonly bytes: number
 }
@@ -40,20 +40,20 @@ interface WeighedWrite extends QueuedWrite {
 interface OpenLane {
   readonly lane: Lane
   queued: Array<WeighedWrite>
-  /** Its parts of commits that are under way, or whose answers have come and are not handed on yet. */
+  /** The parts of this lane in commits that are running, or whose answers are not passed on yet. */
   readonly unanswered: Set<Part>
-  /** The committer that has unanswered parts of it. Others leave it alone, so that answers keep their order. */
+  /** The committer that has unanswered parts of this lane. Others skip the lane, so that answers keep their order. */
   heldBy: number | undefined
   isOpen: boolean
-  /** Takes no more; what it has is still written. */
+  /** Accepts no more writes, but still commits what it has. */
   takesNoMore: boolean
 }
 
-/** What one lane has in a commit. */
+/** The writes of one lane in a commit. */
 interface Part {
   readonly open: OpenLane
   readonly writes: ReadonlyArray<WeighedWrite>
-  /** A call of it has set out that is not known to have done nothing. */
+  /** A call with this part was sent, and it may have been executed. */
   mayBeDone: boolean
 }
 
@@ -62,18 +62,21 @@ interface Answered {
   readonly answers: ReadonlyArray<BatchAnswer | undefined>
 }
 
-/** What the queue needs of a store. */
+/** The part of a store that the queue needs. */
 export type WrittenStore = Pick<TimerStore["Service"], "limits" | "write">
 
 export interface WriteQueueLimits {
-  /** Past these, callers are told to come back later; outcomes are always taken (in flight bounds them). */
+  /** Beyond these limits, callers are told to try again later. Outcomes are always accepted (in flight bounds them). */
   readonly queuedItems: number
   readonly queuedBytes: number
 }
 
 const firstRepeatDelayMs = 50
 const longestRepeatDelayMs = 2_000
-/** A key may have thousands of lives to restore. Stores take them one after the other within a call, which must end soon. */
+/**
+ * A key may have thousands of lives to restore. Stores process them one after the other within a call, and a call must
+ * end soon.
+ */
 const restoresOfKeyAtOnce = 16
 
 export class WriteQueue {
@@ -128,7 +131,7 @@ export class WriteQueue {
     })
   }
 
-  /** The shard is about to be given up: nothing more is taken, and what was taken is still written. */
+  /** The shard is about to be given up. The queue accepts nothing more for it, but still commits what it has. */
   stopTaking({ shard, epoch }: Pick<Lane, "shard" | "epoch">): void {
     const open = this.#lanes.get(shard)
     if (open?.lane.epoch === epoch) open.takesNoMore = true
@@ -151,7 +154,7 @@ export class WriteQueue {
     return open?.lane.epoch !== epoch || (open.queued.length === 0 && open.unanswered.size === 0)
   }
 
-  /** Gives a shard up: whatever has no answer yet gets none. What never set out was surely not written. */
+  /** Gives a shard up. Open writes get no answer from the store. Unsent ones are reported as not written. */
   close(shard: number): void {
     const open = this.#lanes.get(shard)
     if (open === undefined) return
@@ -166,7 +169,7 @@ export class WriteQueue {
     this.#noteRoom()
   }
 
-  /** False if the shard is not open under this epoch; nothing was queued then. Whether it is full, callers ask. */
+  /** False if the shard is not open under this epoch; then nothing was queued. The caller checks `isFull`. */
   push({ shard, epoch }: Pick<Lane, "shard" | "epoch">, { item, onAnswer }: QueuedWrite): boolean {
     const open = this.#lanes.get(shard)
     if (open?.lane.epoch !== epoch || open.takesNoMore) return false
@@ -184,12 +187,12 @@ export class WriteQueue {
     return this.#queuedItems >= this.#limits.queuedItems || this.#queuedBytes >= this.#limits.queuedBytes
   }
 
-  /** Resolves when the queue is not full: for those who have time to wait. Others are told to come back later. */
+  /** Resolves when the queue is not full, for callers that can wait. Others are told to try again later. */
   get awaitRoom(): Effect.Effect<void> {
     return this.#room.await
   }
 
-  /** Since when there has been work and no answer, in monotonic nanoseconds; nothing while all is well. */
+  /** Since when there has been work without any answer, in monotonic nanoseconds. `undefined` if nothing is queued. */
   get stuckSinceNanos(): bigint | undefined {
     return this.#queuedItems === 0 ? undefined : this.#progressAtNanos
   }
@@ -200,8 +203,8 @@ export class WriteQueue {
   }
 
   /**
-   * As soon as one commit is answered the next sets out, with all that was queued meanwhile; only then are
-   * the answers handed on, so that the store works while this thread does.
+   * As soon as one commit is answered, the next one starts with all writes queued meanwhile. Only then are the answers
+   * passed on, so that the store and this thread work in parallel.
    */
   #commitForever(committer: number, clock: Clock.Clock): Effect.Effect<never> {
     const self = this
@@ -220,7 +223,7 @@ export class WriteQueue {
         } else {
           self.#work.closeUnsafe()
           yield* self.#work.await
-          // In a turn of its own, not inside whoever pushed: what is pushed in one turn shares a commit.
+          // Runs in a turn of its own, not in the call that pushed, so that writes pushed in one turn share a commit.
           yield* Effect.yieldNow
         }
         self.#progressAtNanos = clock.monotonicTimeNanosUnsafe()
@@ -229,9 +232,9 @@ export class WriteQueue {
   }
 
   /**
-   * The next commit, up to what the store takes at once. If more is queued than that, it takes the same share of each
-   * lane, oldest writes first, and leaves lanes to the committers that are free: so a caller's writes, which are spread
-   * over all lanes, are answered before those of later callers, and the next work comes in while others are committed.
+   * The next commit, up to the store's limit. If more is queued, it takes the same share of each lane, oldest writes
+   * first, and leaves lanes to the other free committers. A caller's writes are spread over all lanes, so they are
+   * answered before those of later callers, and new work can come in while others are being committed.
    */
   #gather(committer: number): ReadonlyArray<Part> {
     const { batchItems, batchBytes } = this.#store.limits
@@ -245,7 +248,7 @@ export class WriteQueue {
       const share = fitsInOne ? room : Math.ceil(room / (lanes.length - index))
       const writes = takeFrom(lane, share, batchBytes - bytes)
       if (writes.length === 0) {
-        // The first item of a commit goes alone if it must: a store answers `unstorable` if it is too large.
+        // The first item of a commit may exceed the limit alone. If it is too large, the store answers `unstorable`.
         const first = items === 0 ? lane.queued.shift() : undefined
         if (first === undefined) break
         writes.push(first)
@@ -261,7 +264,7 @@ export class WriteQueue {
     return gathered
   }
 
-  /** Lanes with work that are free, or this committer's own, beginning with another one each time. */
+  /** Lanes with work that are free or belong to this committer, starting with a different lane each time. */
   #lanesFor(committer: number): {
     readonly lanes: ReadonlyArray<OpenLane>
     readonly fitsInOne: boolean
@@ -293,7 +296,7 @@ export class WriteQueue {
       const answers = new Array<BatchAnswer | undefined>(parts.length).fill(undefined)
       let delayMs = firstRepeatDelayMs
       for (;;) {
-        // Lanes given up meanwhile are left out: their callers have been told so.
+        // Lanes that were given up meanwhile are skipped, because their callers have been told.
         const trials = parts.flatMap((part, index) =>
           part.open.isOpen && answers[index] === undefined ? [new Trial(part, index)] : [],
         )
@@ -302,12 +305,13 @@ export class WriteQueue {
         if (written._tag === "Success") {
           for (const [place, trial] of trials.entries()) {
             const answer = trial.ends(written.success[place])
-            // It has done nothing, and the shard is still this owner's: the next call comes after all others.
+            // The call has changed nothing, and this owner still has the shard. The next call gets a higher number than
+            // all others.
             answers[trial.index] = answer?.result === "overtaken" ? undefined : answer
           }
           const hasAll = trials.every(({ index }) => answers[index] !== undefined)
           if (hasAll) return answers
-          yield* Effect.logWarning("a commit was refused as an older one, and is repeated")
+          yield* Effect.logWarning("a commit was refused because it looked older than another; trying again")
         } else yield* self.#reportUnknown(written.failure)
         yield* Effect.sleep(delayMs)
         delayMs = Math.min(longestRepeatDelayMs, delayMs * 2)
@@ -316,9 +320,9 @@ export class WriteQueue {
   }
 
   #reportUnknown(error: StoreError): Effect.Effect<void> {
-    // After a fatal error nothing may be acknowledged: the process is ending.
+    // After a fatal error nothing may be acknowledged, because the process is about to end.
     if (error.isFatal) return Effect.never
-    return Effect.logWarning(`a commit's result is unknown and it is repeated: ${error.message}`)
+    return Effect.logWarning(`the result of a commit is unknown, trying again: ${error.message}`)
   }
 
   #answer({ parts, answers }: Answered): void {
@@ -355,7 +359,7 @@ export class WriteQueue {
     this.#queuedBytes -= bytes
   }
 
-  /** To be called after writes were forgotten. */
+  /** Must be called after writes were removed. */
   #noteRoom(): void {
     if (!this.isFull) this.#room.openUnsafe()
     if (this.#queuedItems === 0) this.#idle.openUnsafe()
@@ -363,16 +367,16 @@ export class WriteQueue {
 }
 
 /**
- * Takes what fits into a commit, in order, each key once: else the commit could not be repeated as it was,
- * because a create that was replaced and cancelled after it would find its key free again. Later writes of a
- * key that is taken stay behind, and keep nobody else's waiting. Only restores of a key go together, as far as
- * `restoresOfKeyAtOnce`: they overwrite nothing, so a repeat of several is as harmless as that of one.
+ * Takes what fits into a commit, in order, with each key once. Otherwise the commit could not be repeated unchanged: a
+ * create that is replaced and cancelled later in the same commit would find its key free again. Later writes of a taken
+ * key stay in the queue and do not block other keys. Only restores of one key go together, up to `restoresOfKeyAtOnce`.
+ * They overwrite nothing, so repeating several is as harmless as repeating one.
  */
 const takeFrom = (lane: OpenLane, mostItems: number, mostBytes: number): Array<WeighedWrite> => {
   const taken: Array<WeighedWrite> = []
   const left: Array<WeighedWrite> = []
   const keys = new Set<Uuid>()
-  /** Of keys with restores: how many may still be taken; none, once anything of the key stays behind. */
+  /** For keys with restores: how many may still be taken. 0 once any write of the key stays in the queue. */
   const restoresLeft = new Map<Uuid, number>()
   let bytes = 0
   let next = 0
@@ -383,7 +387,7 @@ const takeFrom = (lane: OpenLane, mostItems: number, mostBytes: number): Array<W
     const { uuid } = keyOfItem(item)
     const isRestore = item.kind === "restore"
     const more = isRestore ? (restoresLeft.get(uuid) ?? 0) : 0
-    // One look-up of the key instead of two: the set grows by a new one only.
+    // One lookup of the key instead of two: the set grows only if the key is new.
     const keysBefore = keys.size
     const isRepeated = keys.add(uuid).size === keysBefore
     if (isRepeated && more === 0) {
@@ -400,11 +404,14 @@ const takeFrom = (lane: OpenLane, mostItems: number, mostBytes: number): Array<W
   return taken
 }
 
-/** As it was, but for a discard: that leaves no trace, so what a repeat finds gone it may have removed itself. */
+/**
+ * The same item, except for a discard. A discard leaves no trace, so its repeat must allow that it removed the dead
+ * letter itself.
+ */
 const asRepeat = (item: WriteItem): WriteItem =>
   item.kind === "discard" ? { ...item, isRepeat: true } : item
 
-/** One call's share of a lane, and what the call leaves known. */
+/** One call's part of a lane, and what is known after the call. */
 class Trial {
   readonly batch: ShardBatch
   readonly index: number
@@ -424,7 +431,7 @@ class Trial {
     }
   }
 
-  /** A call that was refused has done nothing: of its writes no more is unknown than before it. */
+  /** A refused call has changed nothing, so its writes are as certain or uncertain as before. */
   ends(answer: BatchAnswer | undefined): BatchAnswer | undefined {
     if (answer !== undefined && answer.result !== "written") this.#part.mayBeDone = this.#wasTried
     return answer

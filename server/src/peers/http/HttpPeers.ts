@@ -1,9 +1,11 @@
-// Other nodes over HTTP: one POST for each question, with the cluster's secret. What counts is telling a call that
-// surely did nothing (no connection, or a peer that says it refused) from one that may have been done.
+// Calls other nodes over HTTP: one POST for each request, with the cluster's secret. The important distinction is
+// between a call that certainly did nothing (no connection, or the peer says that it refused) and one that may have
+// been executed.
 //
-// A call that was given up may still lie in a socket somewhere and be read later, when others have followed it. So
-// each names its number and the lowest that is still waited for: a peer refuses what its caller has given up. And an
-// address may be another's by now, perhaps of another cluster with the same secret: so each names whom it is for.
+// A call that was given up may still wait in a socket and be read later, after newer calls. So each call contains its
+// number and the lowest number that the caller still waits for, and a peer refuses calls that their caller has given
+// up. An address may belong to another node by now, perhaps of another cluster with the same secret. So each call names
+// the node that it is for.
 import { randomUUID } from "node:crypto"
 import { Context, Effect, Layer, Result } from "effect"
 import { type CarriedAnswer, PeerError, type PeerNode, Peers } from "../../ports/Peers.ts"
@@ -18,16 +20,16 @@ export interface HttpPeersOptions {
 }
 
 export const versionHeader = "punctual-wire"
-/** Whom the call is for, percent-encoded. */
+/** The node that the call is for, percent-encoded. */
 export const toHeader = "punctual-to"
 export const callHeader = "punctual-call"
-/** How much of an answer is read: as much as the same items may weigh as a call. */
+/** How much of an answer is read: as much as the same items may take as a call. */
 const replyBytesMax = 16 * 1024 * 1024
 
 export const HttpPeers = {
   layer: (options: HttpPeersOptions): Layer.Layer<Peers | ShardLags> =>
     Layer.syncContext(() => {
-      // The runtime's fetch uses HTTP_PROXY and similar variables. Nodes connect to each other directly.
+      // The runtime's fetch uses HTTP_PROXY and similar variables, but nodes talk to each other directly.
       process.env["NO_PROXY"] = "*"
       const caller = new Caller(options)
       const peers = Peers.of({
@@ -55,17 +57,17 @@ export const HttpPeers = {
     }),
 } as const
 
-/** The peer may have done what it was asked, but this node does not understand its answer. */
+/** The peer may have executed the call, but this node cannot read its answer. */
 const understood = <A>(reply: Result.Result<A, string>): Effect.Effect<A, PeerError> =>
   Result.isSuccess(reply)
     ? Effect.succeed(reply.success)
-    : new PeerError({ message: `its answer was not understood: ${reply.failure}`, isUndelivered: false })
+    : new PeerError({ message: `its answer cannot be read: ${reply.failure}`, isUndelivered: false })
 
 class Caller {
   readonly #options: HttpPeersOptions
   readonly #name = randomUUID()
   #calls = 0
-  /** The calls that are waited for, by address. */
+  /** The calls that the caller waits for, by address. */
   readonly #open = new Map<string, Set<number>>()
 
   constructor(options: HttpPeersOptions) {
@@ -117,7 +119,7 @@ class Caller {
     const refusal = refusalIn(text)
     throw new PeerError({
       message: `it answered ${response.status}${refusal === undefined ? "" : `: ${refusal}`}`,
-      // Only a peer says so; a proxy in between may have given up on one that goes on.
+      // Only a peer answers like this. A proxy in between may have given up on a peer that continues.
       isUndelivered: refusal !== undefined || response.status === 401 || response.status === 404,
     })
   }
@@ -141,7 +143,7 @@ class Caller {
   }
 }
 
-/** Codes of failures that come before anything is sent. */
+/** Error codes of failures before anything is sent. */
 const notConnected = new Set([
   "ECONNREFUSED",
   "ConnectionRefused",

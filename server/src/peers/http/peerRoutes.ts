@@ -1,6 +1,6 @@
-// What other nodes ask of this one: to take writes of shards that it owns, what its timers do now, how far it lags,
-// and to look for shards that were released. A call needs the cluster's secret. A refused call has done nothing, and
-// its answer says so: `{ "refused": why }`.
+// The routes for other nodes: to write to shards that this node owns, to ask which attempts are running and how far it
+// lags, and to make it look for released shards. Only nodes that know the cluster's secret are answered. A refused call
+// has done nothing, and the answer says so: `{ "refused": why }`.
 import { createHash, timingSafeEqual } from "node:crypto"
 import { Effect, Result } from "effect"
 import type { Scheduler } from "../../engine/front/Scheduler.ts"
@@ -11,14 +11,14 @@ import { callHeader, toHeader, versionHeader } from "./HttpPeers.ts"
 import { decodeWriteCall, encodeLagsReply, encodeWriteReply, wireVersion } from "./peerWire.ts"
 
 export interface PeerRoutesOptions {
-  /** What this node is called: only what is meant for it is taken. */
+  /** The name of this node. It refuses calls for other nodes. */
   readonly node: string
   readonly scheduler: Pick<Scheduler["Service"], "accept" | "firingHere">
   /** Shards were released that may be this node's. */
   readonly nudge: Effect.Effect<void>
-  /** Of the shards that this node owns. */
+  /** The lags of the shards that this node owns. */
   readonly lags: () => ReadonlyArray<ShardLag>
-  /** Shared by all nodes of the cluster; without one there is nothing here. */
+  /** Shared by all nodes of the cluster. Without a secret, the routes answer 404. */
   readonly secret: string | undefined
   /** Longer than any caller waits. */
   readonly answerWithinMs?: number
@@ -27,11 +27,11 @@ export interface PeerRoutesOptions {
 /** Everything below this path. */
 export const peerPath = "/internal/v1/"
 export const bodyBytesMax = 8 * 1024 * 1024
-/** Bodies under way, together. */
+/** The limit for all bodies being received together. */
 const heldBytesMax = 64 * 1024 * 1024
 const bodyTimeoutMs = 5_000
 const answerWithinMs = 10_000
-/** Callers whose last call is remembered. */
+/** The number of callers whose last call is remembered. */
 const callersMax = 1_000
 
 type Answer = (text: string) => Effect.Effect<Response>
@@ -49,7 +49,7 @@ export const makePeerRoutes = (
     const answer = (path: string, text: string): Promise<Response> =>
       run(
         (answers.get(path) ?? notThere)(text).pipe(
-          // It may be done yet: nothing is refused.
+          // The call may still be executed, so the answer must not say that it was refused.
           Effect.timeoutOrElse({
             duration: withinMs,
             orElse: () => Effect.succeed(new Response(null, { status: 504 })),
@@ -67,11 +67,11 @@ export const makePeerRoutes = (
         const theirs = version ?? "none"
         return refused(
           400,
-          `this node speaks version ${wireVersion} of the cluster's language, not ${theirs}: run one release on all nodes`,
+          `this node uses version ${wireVersion} of the cluster protocol, not ${theirs}: run one release on all nodes`,
         )
       }
       if (request.headers.get(toHeader) !== encodeURIComponent(options.node))
-        return refused(421, "another node was meant, which is not here any more")
+        return refused(421, "the call is for another node, which is no longer at this address")
       const why = callers.whyNot(request.headers.get(callHeader))
       if (why !== undefined) return refused(409, why)
       return bodies.withBody(request, bodyBytesMax, async (read) =>
@@ -111,14 +111,14 @@ const answersOf = ({ scheduler, nudge, lags }: PeerRoutesOptions): ReadonlyMap<s
 
 const notThere: Answer = () => Effect.succeed(refused(404, "there is nothing here"))
 
-/** Digests all have the same length, so neither the time nor an error shows how near a guess was. */
+/** All digests have the same length, so neither the time nor an error reveals how close a guess was. */
 const secretCheck = (secret: string | undefined): ((authorization: string | null) => boolean) => {
   const digest = (text: string) => createHash("sha256").update(text).digest()
   const expected = digest(`Bearer ${secret ?? ""}`)
   return (authorization) => timingSafeEqual(digest(authorization ?? ""), expected)
 }
 
-/** The lowest call that each caller still waits for: what comes below it has been given up. */
+/** The lowest call number that each caller still waits for. Calls below it have been given up. */
 class Callers {
   readonly #lowest = new Map<string, number>()
 
@@ -127,19 +127,19 @@ class Callers {
     if (!/^[\w-]{1,64} \d{1,15} \d{1,15}$/.test(header ?? ""))
       return `the header ${callHeader} is missing or malformed`
     const known = this.#lowest.get(name) ?? 0
-    // Those that called last are remembered longest.
+    // The most recent callers are remembered longest.
     this.#lowest.delete(name)
     this.#lowest.set(name, Math.max(known, Number(lowest)))
     const [oldest] = this.#lowest.keys()
     if (this.#lowest.size > callersMax && oldest !== undefined) this.#lowest.delete(oldest)
-    return Number(number) < known ? "its caller has given it up" : undefined
+    return Number(number) < known ? "its caller has given up on it" : undefined
   }
 }
 
 const json = (text: string): Response =>
   new Response(text, { headers: { "content-type": "application/json" } })
 
-/** The connection ends with it: the rest of a body that was not read must not be taken for a request. */
+/** Closes the connection, because the unread rest of a body must not be read as a request. */
 const refused = (status: number, why: string): Response =>
   new Response(JSON.stringify({ refused: why }), {
     status,

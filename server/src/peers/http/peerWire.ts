@@ -1,10 +1,10 @@
-// What nodes of a cluster say to each other, as JSON: carried writes and their answers. What follows from something
-// else is not sent, so that it cannot contradict it: uuids are worked out anew. Specs, of which a batch has few, stand
-// once beside the timers that name them. Answers carry no payloads: no caller is shown them, and a batch of small
-// changes may be answered with as many large timers, which would be more than any answer may weigh.
+// The JSON messages between nodes of a cluster: forwarded writes and their answers. Derived values are not sent, so
+// that they cannot contradict their source; for example, uuids are computed again. A batch has few specs, so they are
+// sent once, beside the timers that refer to them. Answers contain no payloads. No caller sees them, and a batch of
+// small changes could otherwise be answered with large timers that exceed the size limit.
 //
-// Nodes of one cluster may be of two releases for a while: `wireVersion` rises with every change that an older node
-// would misread, and a node refuses to be spoken to in another version than its own.
+// For a while, nodes of one cluster may run two releases. `wireVersion` increases with every change that an older node
+// would misread, and a node refuses calls in any other version than its own.
 import { malformedMessage } from "@punctual/api/malformedMessage"
 import { Result, Schema, SchemaParser } from "effect"
 import { withoutAnswers } from "../../domain/AttemptLog.ts"
@@ -134,7 +134,7 @@ const AnswerOnWire = Schema.Union([
   Schema.Struct({ kind: Schema.Literals(["notOwner", "unknown"]) }),
 ])
 
-/** How many items one call may hold, of any size. */
+/** How many items one call may contain, regardless of their size. */
 export const itemsMax = 1_000
 
 const WriteCall = Schema.Struct({
@@ -178,7 +178,8 @@ export const decodeWriteReply = (
   items: ReadonlyArray<CarriedItem>,
 ): Decoded<ReadonlyArray<CarriedAnswer>> =>
   decoded(decodeReply, text, ({ answers, specs }) => {
-    if (answers.length !== items.length) throw new WireMismatch("it has another number of answers than items")
+    if (answers.length !== items.length)
+      throw new WireMismatch("the number of answers differs from the number of items")
     return answers.map((wire, index): CarriedAnswer => {
       if (wire.kind !== "answered") return wire
       return { kind: "answered", answer: answerFromWire(wire.answer, items[index], specs) }
@@ -312,11 +313,11 @@ const answerToWire = (carried: CarriedAnswer, specs: Specs): typeof AnswerOnWire
     const { payload: _, ...life } = withShortLog(answer.life)
     return { kind: "answered", answer: { ...answer, life: lifeToWire(life, specs) } }
   }
-  // Only outcomes and records have the answers that remain, and they are not carried.
+  // The remaining answers belong to outcomes and records, which are never forwarded.
   return { kind: "answered", answer: answer as WriteAnswerOnWire }
 }
 
-/** No caller is shown what receivers answered to the attempts of a timer that it wrote. */
+/** Callers do not see what receivers answered to earlier attempts of a timer that they write. */
 const withShortLog = <Row extends Timer | FinishedLife>(row: Row): Row =>
   row.attemptLog === undefined ? row : { ...row, attemptLog: withoutAnswers(row.attemptLog) }
 
@@ -332,7 +333,7 @@ const answerFromWire = (
   return { ...answer, timer: { ...timer, payload: item.timer.payload } }
 }
 
-/** An arming keeps its payload: what this create armed has the one that came with it. */
+/** An arming keeps its payload, so a timer that this create armed has the payload of the create. */
 const isArmedBy = (
   item: CarriedItem | undefined,
   timer: Timer,
@@ -341,5 +342,5 @@ const isArmedBy = (
 const textOf = (payload: Uint8Array): string =>
   Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength).toString("base64")
 
-/** A copy of its own: small buffers of the runtime share one that they would keep alive. */
+/** Copies the bytes: small buffers of the runtime share a larger one, and would keep it alive. */
 const bytesOf = (text: string): Uint8Array => Uint8Array.from(Buffer.from(text, "base64"))

@@ -1,6 +1,6 @@
-// Timers, finished lives and leases in plain memory: what a database file is to the SQLite store.
-// Several nodes of one process may share one, as the simulator's do. Every call is synchronous, so
-// each is a transaction by itself, and nothing here knows of Effect. It decides nothing.
+// Timers, finished lives and leases in memory: for the memory store this is what the file is for the SQLite store.
+// Several nodes of one process can share it, as in the simulator. Every call is synchronous, so each is a transaction,
+// and this code does not use Effect. It makes no decisions.
 
 import { MemoryDocuments } from "@punctual/documents/memory/MemoryDocuments"
 import { addTallies, emptyTally, type Known, type Tally } from "../../domain/Decision.ts"
@@ -29,22 +29,22 @@ export interface Pending {
   readonly shard: number
 }
 
-/** `entry` numbers the lives in the order they were stored, to tell equal instants apart. */
+/** `entry` numbers the lives in the order in which they were stored, to order lives that ended at the same instant. */
 export interface Ended {
   readonly life: FinishedLife
   readonly entry: number
 }
 
-/** What scans walk. */
+/** The indexes for scans. */
 export interface NamespaceIndex {
   readonly pendingByDue: SortedList<Pending>
   readonly pendingById: SortedList<Pending>
   readonly ended: { readonly [state in FinishedState]: EndedIndex }
-  /** By state and word, as `wordKey` puts them together. */
+  /** By state and word, as combined by `wordKey`. */
   readonly words: Map<string, SortedList<WordEntry>>
 }
 
-/** A row of the index of words, and the key that has it. */
+/** A row of the index of words, and the key that it belongs to. */
 export interface WordEntry extends WordRow {
   readonly uuid: Uuid
 }
@@ -65,7 +65,7 @@ export class MemoryDatabase {
   readonly #due: ReadonlyArray<SortedList<Pending>>
   /** The lives of a key, by revision. */
   readonly #ended = new Map<Uuid, SortedList<Ended>>()
-  /** All that may be pruned: no dead letters. */
+  /** All lives that may be pruned, so no dead letters. */
   readonly #prunable = new SortedList<Ended>(byTime)
   readonly #namespaces = new Map<string, NamespaceIndex>()
   #tally: Tally = emptyTally
@@ -106,7 +106,7 @@ export class MemoryDatabase {
     return { result: "committed", missed, refused: [] }
   }
 
-  /** Of each, whether its key was unknown, so that it was stored. */
+  /** Returns for each timer whether its key was unknown, so that it was stored. */
   insertNew(shard: number, timers: ReadonlyArray<Timer>): ReadonlyArray<boolean> {
     const stored = timers.map((timer) =>
       this.change(shard, {
@@ -123,7 +123,7 @@ export class MemoryDatabase {
     return stored
   }
 
-  /** In due order; the caller stops when it has enough. */
+  /** In due order. The caller stops when it has enough. */
   *due(query: DueQuery): Generator<Timer> {
     const { shard, exclusiveAfter, only } = query
     const except = new Set(query.except)
@@ -153,7 +153,7 @@ export class MemoryDatabase {
     return index
   }
 
-  /** Of all that have timers or lives here, in order. */
+  /** The names of all namespaces that have timers or lives here, sorted. */
   namespaceNames(): ReadonlyArray<string> {
     const names: Array<string> = []
     for (const [name, { pendingById, ended }] of this.#namespaces) {
@@ -176,7 +176,7 @@ export class MemoryDatabase {
     return old.length
   }
 
-  /** All that is there now: pending timers, then lives in the order in which they were stored. */
+  /** Everything that is stored now: pending timers, then lives in the order in which they were stored. */
   contents(): ReadonlyArray<ArchivedItem> {
     const ended = [...this.#ended.values()].flatMap((lives) => [...lives.upFrom(() => true)])
     return [
@@ -185,7 +185,7 @@ export class MemoryDatabase {
     ]
   }
 
-  /** Without a fence. False, and nothing was done, if something else is there than the change expects. */
+  /** Changes a key without a fence. Returns false and does nothing if the change expects another state. */
   change(shard: number, change: KeyChange): boolean {
     if (!this.#holds(change.key, change.expects)) return false
     const { key, pending, payload, finished, removesLife, words, tally } = change
@@ -251,7 +251,7 @@ export class MemoryDatabase {
     this.#prunable.remove(ended)
   }
 
-  /** The timer or life that a row of the index of words belongs to; nothing if it is no longer there. */
+  /** The timer or life that a row of the index of words refers to. `undefined` if it no longer exists. */
   rowOf({ uuid, state, atMs, fireId, revision }: WordEntry): Timer | Ended | undefined {
     if (state !== "pending") {
       const ended = this.#lifeOf(uuid, { fireId, minRevision: revision })
@@ -286,7 +286,7 @@ export class MemoryDatabase {
     return undefined
   }
 
-  /** A cancel raises the revision of a life, so only lives from this revision up are read. */
+  /** A cancel raises the revision of a life, so only lives with this revision or a higher one are searched. */
   #lifeOf(uuid: Uuid, { fireId, minRevision }: NamedLife): Ended | undefined {
     for (const ended of this.#ended.get(uuid)?.upFrom(({ life }) => life.revision >= minRevision) ?? []) {
       if (ended.life.fireId === fireId) return ended
@@ -309,7 +309,7 @@ const isInState = (there: Timer | undefined, expected: NonNullable<Expectation["
   there.revision === expected.revision &&
   there.askedAt === expected.askedAt
 
-/** The timer with the payload of another, or with none. */
+/** The timer with the payload of another one, or without a payload. */
 const withPayload = (timer: Timer, from: Timer | undefined): Timer => {
   if (timer.payload === from?.payload) return timer
   const { payload: _, ...rest } = timer

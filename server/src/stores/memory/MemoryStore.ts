@@ -1,6 +1,5 @@
-// The memory store: the ports over a MemoryDatabase, under the same laws as every other store but
-// durability. All its effects are synchronous, so that a simulation that owns the scheduler owns the
-// store as well.
+// The memory store implements the ports on a MemoryDatabase, under the same laws as every other store except
+// durability. All its effects are synchronous, so that a simulation controls it through the scheduler.
 import { changeOf } from "@punctual/documents/DocumentRow"
 import { Documents } from "@punctual/documents/Documents"
 import { documentsIn } from "@punctual/documents/memory/MemoryDocuments"
@@ -24,13 +23,13 @@ const limits = {
 } as const
 
 export const MemoryStore = {
-  /** A database of its own, empty, gone with the layer. */
+  /** A new, empty database that ends with the layer. */
   layer: (options: { readonly shards: number }): Layer.Layer<MemoryServices> =>
     Layer.syncContext(() => servicesOver(makeMemoryDatabase(options))),
-  /** Over a database that others use too: one node of several in this process. */
+  /** On a shared database, as one of several nodes in this process. */
   over: (database: MemoryDatabase): Layer.Layer<MemoryServices> =>
     Layer.syncContext(() => servicesOver(database)),
-  /** All that the database holds now. */
+  /** Everything that the database contains now. */
   archive: (database: MemoryDatabase): TimerArchive => {
     const items = database.contents()
     const documents = database.documents.copy()
@@ -140,7 +139,7 @@ const page = (database: MemoryDatabase, query: DueQuery): ReadonlyArray<Timer> =
   return timers
 }
 
-/** Asking for a shard that does not exist is a mistake of the program, not of a caller. */
+/** A request for a shard that does not exist is an error of the program, not of a caller. */
 const withShards = <A>(
   database: MemoryDatabase,
   named: ReadonlyArray<{ readonly shard: number }>,

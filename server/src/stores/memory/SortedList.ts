@@ -1,6 +1,5 @@
-// An ordered set in chunks of an array: inserting moves at most one chunk, finding is two binary
-// searches. Enough for hundreds of thousands of entries, and simple enough to be trusted in a
-// simulation.
+// An ordered set in chunks of an array. An insert moves at most one chunk, and a search is two binary searches. This is
+// enough for hundreds of thousands of entries, and simple enough to trust in a simulation.
 
 const mostInChunk = 512
 
@@ -33,7 +32,7 @@ export class SortedList<T> {
     if (chunk.length > mostInChunk) this.#chunks.splice(at + 1, 0, chunk.splice(mostInChunk / 2))
   }
 
-  /** Removes the entry that compares equal, if there is one. */
+  /** Removes the equal entry, if there is one. */
   remove(item: T): void {
     const at = this.#chunkFor(item)
     const chunk = this.#chunks[at]
@@ -46,7 +45,7 @@ export class SortedList<T> {
     if (chunk.length === 0) this.#chunks.splice(at, 1)
   }
 
-  /** Upwards from the first entry of which `isReached` holds; it must hold for all after that one. */
+  /** Iterates upwards from the first entry for which `isReached` is true. It must be true for all later entries. */
   *upFrom(isReached: (item: T) => boolean): Generator<T> {
     const first = firstIndex(this.#chunks, (chunk) => isReached(lastOf(chunk)))
     for (let at = first; at < this.#chunks.length; at++) {
@@ -57,7 +56,7 @@ export class SortedList<T> {
     }
   }
 
-  /** Downwards from the last entry of which `isPast` does not hold; it must hold for all after it. */
+  /** Iterates downwards from the last entry for which `isPast` is false. It must be true for all later entries. */
   *downFrom(isPast: (item: T) => boolean): Generator<T> {
     const last = firstIndex(this.#chunks, (chunk) => isPast(lastOf(chunk)))
     for (let at = Math.min(last, this.#chunks.length - 1); at >= 0; at--) {
@@ -67,14 +66,16 @@ export class SortedList<T> {
     }
   }
 
-  /** The chunk the item is in, or belongs into; the last one takes what is beyond all. */
+  /**
+   * The index of the chunk that contains the item or should contain it. The last chunk takes items beyond all others.
+   */
   #chunkFor(item: T): number {
     const at = firstIndex(this.#chunks, (chunk) => this.#compare(lastOf(chunk), item) >= 0)
     return at === this.#chunks.length && at > 0 ? at - 1 : at
   }
 }
 
-/** The first index of which `holds`, or the length; it must hold for all after that one. */
+/** The first index for which `holds` is true, or the length. It must be true for all later indexes. */
 const firstIndex = <T>(items: ReadonlyArray<T>, holds: (item: T) => boolean): number => {
   let low = 0
   let high = items.length

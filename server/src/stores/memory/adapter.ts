@@ -1,4 +1,4 @@
-// The service's own memory as a store: for trials and tests. No other process can reach it, so commands cannot, either.
+// The service's own memory as a store, for trials and tests. No other process can reach it, so commands cannot either.
 import { Effect, Layer } from "effect"
 import type { StoreAdapter, StoreChoice } from "../../ports/StoreAdapter.ts"
 
@@ -7,22 +7,22 @@ const url = "memory:"
 export const memory: StoreAdapter = {
   name: "memory",
   schemes: [url],
-  forms: { [url]: "the memory of the service: gone when it ends" },
+  forms: { [url]: "the memory of the service: lost when it ends" },
   isShared: false,
   parse: (given) =>
-    given === url ? { value: choice } : { problem: "must be memory: alone, with nothing after it" },
+    given === url ? { value: choice } : { problem: "must be exactly memory:, with nothing after it" },
   shown: (given) => (given === url ? given : `${url}…`),
 }
 
 const unreachable = {
   instead:
-    "memory: is in the service's own memory, where no command can reach it: name a store by --store, or by TIMER_STORE_URL.",
+    "memory: is in the service's own memory, where no command can reach it: name another store with --store or TIMER_STORE_URL.",
 }
 
 const choice: StoreChoice = {
   adapter: memory,
   shown: url,
-  place: "in memory only: it is gone when the service ends",
+  place: "in memory only: it is lost when the service ends",
   open: ({ shards }) =>
     Layer.unwrap(
       Effect.map(

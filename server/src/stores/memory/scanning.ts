@@ -1,4 +1,4 @@
-// Scans along a namespace's indexes in memory: the same orders, bounds and places as the SQL stores have.
+// Scans along a namespace's indexes in memory, with the same orders, bounds and positions as in the SQL stores.
 import { compareDue } from "../../domain/DueOrder.ts"
 import { isReadable, type Timer } from "../../domain/Timer.ts"
 import type { RowDetails, Scan, ScannedHead, SortKey } from "../../ports/ShardStorage.ts"
@@ -79,7 +79,7 @@ function* wordHeads(database: MemoryDatabase, scan: Scan, namespace: string): Ge
 const wordPlace = (word: string, atMs: number | undefined): SortKey | undefined =>
   atMs === undefined ? undefined : [word, atMs, ""]
 
-/** Within one word. */
+/** The position within one word. */
 const placeInWord = (place: SortKey): SortKey => [Number(place[1]), String(place[2] ?? "")]
 
 function* walk<T>(
@@ -102,7 +102,7 @@ function* walk<T>(
   }
 }
 
-/** Where the walk begins. */
+/** Where the scan begins. */
 const firstPlace = ({ isDescending, ...scan }: Scan): SortKey | undefined => {
   if (scan.timerId !== undefined) return isDescending ? [scan.timerId, Number.MAX_VALUE] : [scan.timerId]
   const id = isDescending ? scan.exclusiveUntilId : scan.inclusiveFromId
@@ -111,7 +111,7 @@ const firstPlace = ({ isDescending, ...scan }: Scan): SortKey | undefined => {
   return bound === undefined ? undefined : scan.order === "due" ? [bound, ""] : [bound, -1]
 }
 
-/** No later row of this walk lies within the bounds. */
+/** Whether no later row of this scan is within the bounds. */
 const isBeyond = ({ timerId, atMs }: ScannedHead, scan: Scan): boolean => {
   if (scan.timerId !== undefined) return timerId !== scan.timerId
   if (scan.isDescending) {
@@ -122,7 +122,7 @@ const isBeyond = ({ timerId, atMs }: ScannedHead, scan: Scan): boolean => {
   return (id !== undefined && compareUtf8(timerId, id) >= 0) || (ms !== undefined && atMs >= ms)
 }
 
-/** A descending walk by id begins at the bound itself, which is exclusive. */
+/** A descending scan by id begins at the bound itself, which is exclusive. */
 const isWithin = ({ timerId }: ScannedHead, { exclusiveUntilId }: Scan): boolean =>
   exclusiveUntilId === undefined || compareUtf8(timerId, exclusiveUntilId) < 0
 

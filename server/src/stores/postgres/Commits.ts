@@ -1,5 +1,6 @@
-// What the storage writes: commits, inserts without an owner, pruning. Each call is one round trip and one transaction,
-// which the server ends by itself whatever becomes of this process. functions.sql carries the changes out.
+// The writes of the storage: commits, inserts without an owner, pruning. Each call is one round trip and one
+// transaction. The server completes the transaction by itself, even if this process dies. functions.sql executes the
+// changes.
 import type { Timer } from "../../domain/Timer.ts"
 import type { Commit, CommitAnswer, Inserted, KeyChange } from "../../ports/ShardStorage.ts"
 import { wordsOfNew } from "../keyChangeOf.ts"
@@ -34,7 +35,7 @@ const insertSql = `SELECT ${functionNamed("insert_new")}($1::integer, $2::text::
 interface CommitRow {
   /** By shard. */
   readonly refused: { readonly [shard: string]: "ownershipLost" | "overtaken" } | null
-  /** Keys; NULL if all were carried out. */
+  /** Keys. NULL if all changes were executed. */
   readonly stored: ReadonlyArray<string> | null
   readonly settled: ReadonlyArray<string> | null
   /** Places. */
@@ -44,17 +45,17 @@ interface CommitRow {
 /** A commit as it was sent. */
 interface SentCommit {
   readonly commit: Commit
-  /** The place of its first change; the others follow. */
+  /** The place of its first change. The others follow. */
   readonly firstPlace: number
-  /** By change, how it was sent; nothing if it was refused. */
+  /** How each change was sent. `undefined` if it was refused. */
   readonly groups: ReadonlyArray<ChangeGroup | undefined>
   readonly refused: ReadonlyArray<{ readonly index: number; readonly reason: string }>
 }
 
 /**
- * Whether commits check that the keys of new timers have no pending timer. A commit without this check is quicker. If one of
- * its keys is used, it changes nothing, and is sent again with the check. A program that uses keys again usually goes on
- * doing so: the next commits check from the start.
+ * Whether commits check that the keys of new timers have no pending timer. A commit without this check is faster. If
+ * one of its keys is in use, it changes nothing and is sent again with the check. A program that reuses keys usually
+ * continues to do so, so the next commits check from the start.
  */
 export class KeyCheck {
   #commitsLeft = 0
@@ -77,7 +78,7 @@ export const commitAll = async (
   keyCheck: KeyCheck,
 ): Promise<ReadonlyArray<CommitAnswer>> => {
   if (commits.length === 0) return []
-  // Fences are taken in the order in which they are named.
+  // Fences are locked in the order in which they are named.
   const ordered = [...commits].sort((a, b) => a.shard - b.shard)
   const { sent, row } = await send(sql, ordered, keyCheck)
   const answers = new Map(sent.map((part) => [part.commit, answerOf(part, row)]))
@@ -85,8 +86,8 @@ export const commitAll = async (
 }
 
 /**
- * Columns are checked as a whole, and PostgreSQL checks each value. Only if one looks faulty, or is refused, is each change
- * checked by itself. A call in which a value was refused has changed nothing.
+ * Columns are checked as a whole, and PostgreSQL checks each value. Each change is checked on its own only if a column
+ * looks wrong or PostgreSQL refuses a value. A call with a refused value has changed nothing.
  */
 const send = async (sql: Bun.SQL, commits: ReadonlyArray<Commit>, keyCheck: KeyCheck) => {
   const quick = rowsOf(commits, (change) =>
@@ -166,7 +167,7 @@ const missedOf = (
   })
 }
 
-/** PostgreSQL writes them with dashes. */
+/** PostgreSQL writes uuids with dashes. */
 const uuidsIn = (texts: ReadonlyArray<string>): ReadonlySet<string> =>
   new Set(texts.map((text) => text.replaceAll("-", "")))
 

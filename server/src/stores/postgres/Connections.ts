@@ -1,6 +1,6 @@
-// A few connections that calls take turns on, in order of arrival. The driver makes a lost connection anew by
-// itself; what it does not do is bound a call, so a call that takes too long gets an error here, and its
-// connection is given up with whatever hangs on it. Nothing waits, or queues, without a bound.
+// A few connections that calls share, in order of arrival. The driver reconnects by itself, but it does not bound a
+// call. So a call that takes too long fails here, and its connection is dropped with everything that hangs on it. No
+// wait and no queue is unbounded.
 import { isBroken, TimedOut } from "./failures.ts"
 import { callTimeoutMs, connectTimeoutMs, mostWaiting, waitTimeoutMs } from "./limits.ts"
 
@@ -29,7 +29,7 @@ export class Connections {
     for (let made = 0; made < size; made++) this.#idle.push(this.#connection())
   }
 
-  /** Runs `use` on a connection that is its own until it is done, or has taken too long. */
+  /** Runs `use` on a connection of its own until it is done, or has taken too long. */
   async run<A>(use: (sql: Bun.SQL) => Promise<A>): Promise<A> {
     const sql = this.#idle.pop() ?? (await this.#turn())
     try {
@@ -42,7 +42,7 @@ export class Connections {
     }
   }
 
-  /** Ends them all; what still runs or waits fails. */
+  /** Closes all connections. Calls that still run or wait fail. */
   async close(): Promise<void> {
     for (const { fail, timer } of this.#waiting.splice(0)) {
       clearTimeout(timer)
@@ -53,7 +53,7 @@ export class Connections {
 
   #turn(): Promise<Bun.SQL> {
     if (this.#waiting.length >= mostWaiting) {
-      return Promise.reject(new TimedOut(`${mostWaiting} calls wait for a connection already`))
+      return Promise.reject(new TimedOut(`${mostWaiting} calls already wait for a connection`))
     }
     return new Promise((take, fail) => {
       const timer = setTimeout(() => {
@@ -77,7 +77,7 @@ export class Connections {
 
   #replaced(sql: Bun.SQL): Bun.SQL {
     this.#open.delete(sql)
-    // It may hang for ever, and nobody waits for it.
+    // The close may hang, so nobody waits for it.
     sql.close({ timeout: 0 }).catch(() => {})
     return this.#connection()
   }

@@ -1,6 +1,6 @@
-// The schema read for an archive: on one connection, in one transaction that sees the database as it was when it
-// began and writes nothing, so that services may run on it meanwhile. Until the archive is closed, vacuum keeps what
-// it may still read.
+// Reads a schema for an archive, on one connection, in one read-only transaction that sees the database as of its
+// beginning. So services can keep running on it. Until the archive is closed, vacuum keeps the rows that the archive
+// may still read.
 import { changeOf } from "@punctual/documents/DocumentRow"
 import { readChanges } from "@punctual/documents/postgres/postgresDocuments"
 import { Effect, type Scope } from "effect"
@@ -20,7 +20,7 @@ type PendingRow = KeyRow & TimerRow & { readonly payload: Uint8Array | null }
 type EndedRow = KeyRow & LifeRow & { readonly payload: Uint8Array | null; readonly id: number }
 
 export const PostgresArchive = {
-  /** Closed with the scope. */
+  /** Closes with the scope. */
   open: (url: string): Effect.Effect<TimerArchive, PostgresOpenError, Scope.Scope> =>
     Effect.gen(function* () {
       const { place, shards } = yield* opening(() => openForArchive(url))
@@ -28,10 +28,10 @@ export const PostgresArchive = {
         Effect.sync(() => connectionTo(place)),
         (connection) => Effect.promise(() => connection.close({ timeout: 0 }).catch(() => {})),
       )
-      // Reserved, a connection that is lost fails instead of being made anew, outside the transaction.
+      // A reserved connection fails if it is lost. The driver would replace any other one, outside the transaction.
       const session = yield* opening(() => sql.reserve())
       yield* opening(() => session.unsafe("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"))
-      // The transaction sees the database as it is at its first statement.
+      // The transaction sees the database as of its first statement.
       yield* opening(() => session.unsafe("SELECT 1 FROM shards LIMIT 1"))
       return archiveOf(session, shards)
     }),
@@ -67,10 +67,10 @@ const inTime = <A>(read: () => Promise<A>): Effect.Effect<A, StoreError> =>
 
 interface Part {
   readonly name: ArchivePlace["part"]
-  /** Before every key. */
+  /** Sorts before every key. */
   readonly first: ReadonlyArray<string | number>
   readonly text: string
-  /** Each is given the rows of its own statement. */
+  /** Each part gets the rows of its own statement. */
   readonly read: (row: never) => { readonly item: ArchivedItem; readonly key: ReadonlyArray<string | number> }
 }
 
@@ -103,7 +103,7 @@ const parts: ReadonlyArray<Part> = [
   },
 ]
 
-/** A page is of one part; the next one begins where a part has ended. */
+/** A page belongs to one part. The next part begins with a new page. */
 const pageOf = async (
   session: Bun.SQL,
   after: ArchivePlace | undefined,

@@ -1,5 +1,5 @@
-// The schema examined: counts by shard, sums beside them, what is overdue and what is dead, the sizes of its tables. All
-// of it in one transaction that sees the database as it was when it began.
+// Examines a schema: counts by shard with the stored sums, overdue timers, dead letters, and the sizes of its tables.
+// All of this happens in one transaction that sees the database as of its beginning.
 
 import { readChanges } from "@punctual/documents/postgres/postgresDocuments"
 import type { Tally } from "../../domain/Decision.ts"
@@ -66,7 +66,7 @@ const shardOfUuid = [0, 1, 2, 3].reduce(
 
 const sums = ["created", "rearmed", "replayed", "delivered", "cancelled", "replaced", "dead", "discarded"]
 
-/** Lives that have ended are not kept by shard: their keys tell. */
+/** Finished lives are not stored by shard, so the shard is computed from their keys. */
 const shardsSql = `WITH
   waiting AS (SELECT shard, count(*) AS pending FROM timers GROUP BY shard),
   ended AS (
@@ -151,13 +151,13 @@ const deadByNamespace = async (sql: Bun.SQL): Promise<StoreReport["deadByNamespa
 
 interface ExaminedPart {
   readonly what: "timers" | "lives"
-  /** Before every row. */
+  /** Sorts before every row. */
   readonly first: ReadonlyArray<string | number>
-  /** The columns after those that are examined are the place of the row. */
+  /** The columns after the examined ones are the position of the row. */
   readonly text: string
 }
 
-/** Each in the order of an index. */
+/** Each part is in the order of an index. */
 const examinedParts = (columns: string): ReadonlyArray<ExaminedPart> => [
   {
     what: "timers",

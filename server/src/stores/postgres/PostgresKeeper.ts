@@ -1,5 +1,5 @@
-// Commands that work on the schema itself: examined on one connection, in one transaction that only reads, beside
-// whatever runs on it; or brought up to date ahead of a service that would do the same when it starts.
+// Commands on the schema itself. An examination uses one connection and one read-only transaction, while services may
+// run. A migration prepares the schema in advance for a service that would do the same when it starts.
 import { Effect, type Scope } from "effect"
 import type { StoreExamination } from "../../ports/StoreReport.ts"
 import type { StoreSchema } from "../../ports/StoreSchema.ts"
@@ -35,7 +35,7 @@ export const PostgresKeeper = {
           calling(target, async () => {
             const version = await knownVersion(sql, target)
             if (version === 0) {
-              const message = `There is no store in ${target.name}: name the database that has one.`
+              const message = `There is no store in ${target.name}: name the database that contains one.`
               throw new OpenFailure("missing", message)
             }
             return examineSchema(sql, version, options, nowMs)
@@ -43,7 +43,7 @@ export const PostgresKeeper = {
       }
     }),
 
-  /** `shards` are those of a store that is made because there is none. */
+  /** `shards` is used if the store must be created. */
   schema: (url: string, shards: number): Effect.Effect<StoreSchema, PostgresOpenError, Scope.Scope> =>
     Effect.gen(function* () {
       const { target, sql } = yield* connected(url)
@@ -66,7 +66,7 @@ const connected = (url: string) =>
       try: () => databaseTargetOf(url),
       catch: (error) => new PostgresOpenError({ reason: "invalidUrl", message: describe(error) }),
     })
-    // Plans are the server's own: what is asked here reads whole tables.
+    // The server's default plan settings are used, because these queries read whole tables.
     const settings = {
       application_name: "punctual",
       search_path: searchPathOf(target.schema),

@@ -1,7 +1,7 @@
-// The cluster's default: a schema in a PostgreSQL database that several nodes share. Writes, reads, claims and
-// renewals each have connections of their own, so that neither a slow write, nor a long list, nor a claim that waits
-// for a fence delays a renewal. Calls are bounded and their failures named here; what they do is in Commits.ts, looks.ts,
-// Reader.ts and Leases.ts.
+// The default store of a cluster: a schema in a PostgreSQL database that several nodes share. Writes, reads, claims and
+// renewals have separate connections. So neither a slow write, nor a long list, nor a claim that waits for a fence
+// delays a renewal. This file bounds the calls and classifies their failures. Commits.ts, looks.ts, Reader.ts and
+// Leases.ts do the work.
 import { Documents } from "@punctual/documents/Documents"
 import {
   listDocuments,
@@ -38,9 +38,9 @@ export interface PostgresStoreOptions {
   readonly url: string
   /** Fixed when the store is created. */
   readonly shards: number
-  /** At most this many, at least 4. */
+  /** The maximum, at least 4. */
   readonly connections?: number
-  /** Called once when the store can no longer be trusted: the process should end. */
+  /** Called once when the store can no longer be trusted. The process should end. */
   readonly onFatal?: (message: string) => void
 }
 
@@ -106,7 +106,7 @@ interface Failure {
   readonly error: unknown
 }
 
-/** Runs calls on connections; after a failure that nothing may be acknowledged after, none is run any more. */
+/** Runs calls on connections. After a fatal failure nothing may be acknowledged, so it runs no more calls. */
 class Calls {
   readonly #onFatal: (message: string) => void
   #fate: string | undefined
@@ -115,12 +115,12 @@ class Calls {
     this.#onFatal = onFatal
   }
 
-  /** Never repeated here: of a write that failed nobody knows the result. */
+  /** A write is never repeated here, because the result of a failed write is unknown. */
   once<A>(connections: Connections, use: (sql: Bun.SQL) => Promise<A>): Effect.Effect<A, StoreError> {
     return Effect.catch(this.#attempt(connections, use), (failure) => this.#failing(failure))
   }
 
-  /** Reading twice is harmless. */
+  /** A read is repeated, because reading twice is harmless. */
   again<A>(connections: Connections, use: (sql: Bun.SQL) => Promise<A>): Effect.Effect<A, StoreError> {
     const delayed = Schedule.spaced(Duration.millis(readRetryDelayMs))
     return this.#attempt(connections, use).pipe(
@@ -194,7 +194,7 @@ const documentsOf = ({ writes, reads }: ConnectionPools, calls: Calls): Document
   })
 
 const leasesOver = ({ claims, renewals }: ConnectionPools, calls: Calls): ShardLeases["Service"] => {
-  // Before this process is seen for the first time: a predecessor that was killed need not be waited for.
+  // Runs before this process is first seen by others, so that nobody has to wait for the lease of a killed predecessor.
   let hasBuried = false
   const buryOnce = Effect.suspend(() =>
     hasBuried ? Effect.succeed([]) : calls.once(renewals, buryTheDead),
@@ -202,7 +202,7 @@ const leasesOver = ({ claims, renewals }: ConnectionPools, calls: Calls): ShardL
     Effect.tap((nodes) => {
       hasBuried = true
       return Effect.forEach(nodes, (node) =>
-        Effect.logInfo(`${node} ran on this machine and has ended: what it held is free`),
+        Effect.logInfo(`${node} ran on this machine and has ended: its shards are free`),
       )
     }),
   )
@@ -221,7 +221,7 @@ const leasesOver = ({ claims, renewals }: ConnectionPools, calls: Calls): ShardL
   }
 }
 
-/** Asking for a shard that does not exist is a mistake of the program, not of a caller. */
+/** A request for a shard that does not exist is an error of the program, not of a caller. */
 const withShards = <A>(
   shards: number,
   named: ReadonlyArray<{ readonly shard: number }>,

@@ -1,14 +1,14 @@
-// Which process of which machine a node is, told so that a later process of that machine can find out whether it is
-// no more. A lease must run out before another may take a shard, because a node that is silent may still live; one that
-// is known to have ended need not be waited for.
+// Identifies the process of a node on its machine, so that a later process on that machine can find out whether the
+// first one has ended. Normally a lease must expire before another node may take a shard, because a silent node may
+// still be alive. If the process is known to have ended, no wait is needed.
 //
-// Only Linux tells enough: the machine since its start, the space in which process numbers mean something (a container has
-// its own), and when a process began, since numbers are used again. Network cards are part of the place because machines
-// that were copied while they ran have all else in common.
+// Only Linux provides enough information: the boot of the machine, the namespace of process ids (a container has its
+// own), and the start time of a process, because process ids are reused. Network interfaces are part of the identity,
+// because machines that were cloned while running have everything else in common.
 import { readFileSync, readlinkSync } from "node:fs"
 import { hostname, networkInterfaces } from "node:os"
 
-/** Undefined where it cannot be told. */
+/** `undefined` if it cannot be determined. */
 export const identityOf = (pid: number): string | undefined => {
   try {
     const { startedTicks } = stateOf(pid)
@@ -18,7 +18,7 @@ export const identityOf = (pid: number): string | undefined => {
   }
 }
 
-/** Of this process; it does not change, and is asked for every second. */
+/** The identity of this process. It does not change, and is used every second. */
 export const ownIdentity = (): string | undefined => {
   own ??= identityOf(process.pid)
   return own
@@ -26,21 +26,21 @@ export const ownIdentity = (): string | undefined => {
 
 let own: string | undefined
 
-/** Whether it ran on this machine, among the processes that this one can see, and has certainly ended. */
+/** Whether the process ran on this machine, within the process ids that this one can see, and has certainly ended. */
 export const hasEnded = (identity: string): boolean => {
   const parts = identity.split(separator)
   const startedTicks = parts.pop()
   const pid = Number(parts.pop())
   if (!Number.isInteger(pid) || pid <= 0 || !isHere(parts)) return false
   try {
-    // It sends nothing, and also finds processes that are hidden from this one.
+    // Signal 0 sends nothing, and it also finds processes that are hidden from this one.
     process.kill(pid, 0)
   } catch (error) {
     return error instanceof Error && "code" in error && error.code === "ESRCH"
   }
   try {
     const state = stateOf(pid)
-    // One that waits for its parent to notice runs no more. With another beginning it is another process.
+    // A zombie no longer runs. A different start time means a different process.
     return state.isDead || state.startedTicks !== startedTicks
   } catch {
     return false
@@ -70,7 +70,7 @@ const cards = (): string => {
   return [...new Set(addresses)].sort().join(",")
 }
 
-/** The name of the program, in brackets, may hold anything. */
+/** The name of the program, in brackets, may contain any character. */
 const stateOf = (pid: number): { readonly isDead: boolean; readonly startedTicks: string } => {
   const text = readFileSync(`/proc/${pid}/stat`, "utf8")
   const fields = text.slice(text.lastIndexOf(")") + 2).split(" ")

@@ -1,4 +1,4 @@
-// What the port reads: each call one statement, so that it sees one instant, and waits for no lock.
+// The reads of the port. Each call is one statement, so that it sees one instant, and waits for no lock.
 import { emptyTally, type Tally } from "../../domain/Decision.ts"
 import type { Timer, TimerHead } from "../../domain/Timer.ts"
 import type { Scan, ScannedHead } from "../../ports/ShardStorage.ts"
@@ -63,7 +63,7 @@ export const readTally = async (sql: Bun.SQL): Promise<Tally> => {
 
 type Pages = (typeof readerSql)["due" | "heads"]
 
-/** Rows whose columns the statement names. */
+/** Rows with the columns that the statement names. */
 const duePage = (sql: Bun.SQL, pages: Pages, query: DueQuery) => {
   const { shard, exclusiveAfter, inclusiveUntilMs, limit, only, except } = query
   const values = [shard, exclusiveAfter.fireAt, exclusiveAfter.fireId, inclusiveUntilMs, limit]

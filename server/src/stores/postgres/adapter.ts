@@ -1,5 +1,5 @@
-// PostgreSQL as a store: a schema in a database that several nodes share. What a database server does better by its own
-// means is refused, and the means are named.
+// PostgreSQL as a store: a schema in a database that several nodes share. Tasks that PostgreSQL's own tools do better
+// are refused, and the error names the tools.
 import { Effect, Layer } from "effect"
 import type { StoreAdapter, StoreChoice, StoreLayer, StoreOpening } from "../../ports/StoreAdapter.ts"
 import { parsePostgresUrl, postgresForm, postgresSchemes, postgresUrlShown } from "./postgresUrl.ts"
@@ -37,13 +37,13 @@ const choiceOf = (url: string): StoreChoice => ({
   },
   backup: {
     instead:
-      "a store on PostgreSQL is backed up by PostgreSQL's own means: pg_dump --schema=punctual, or a backup of the " +
-      "server. To carry timers elsewhere: punctual export.",
+      "a store on PostgreSQL is backed up with PostgreSQL's own tools: pg_dump --schema=punctual, or a backup of the " +
+      "server. To copy timers to another store, use punctual export.",
   },
   restore: {
     instead:
-      "a store on PostgreSQL is restored by PostgreSQL's own means, such as pg_restore, with every service stopped. " +
-      "Then say what becomes of the timers that are overdue: punctual restore --force --due-before now fire|dead|discard.",
+      "a store on PostgreSQL is restored with PostgreSQL's own tools, such as pg_restore, with every service stopped. " +
+      "Then decide what to do with the overdue timers: punctual restore --force --due-before now fire|dead|discard.",
   },
   sealingKey: {
     instead:

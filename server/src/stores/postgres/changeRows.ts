@@ -1,6 +1,6 @@
-// Changes as the parameters of the function that carries them out (functions.sql). New timers and ended ones, which nearly
-// every commit consists of, travel as arrays, a column each; all other changes as JSON. Specs, of which most timers of
-// a program share a few, and payloads, which are bytes, travel apart from both.
+// Converts changes to the parameters of the function that executes them (functions.sql). Nearly every commit consists
+// of new and ended timers, which are sent as arrays, one for each column. All other changes are sent as JSON. Specs and
+// payloads are sent separately: most timers of a program share a few specs, and payloads are bytes.
 import type { AttemptLog } from "../../domain/AttemptLog.ts"
 import { emptyTally, type Tally } from "../../domain/Decision.ts"
 import type { FinishedLife, Timer, TimerKey } from "../../domain/Timer.ts"
@@ -20,12 +20,12 @@ import { textOfSpec } from "../SpecText.ts"
 
 type Value = string | number | boolean | null
 
-/** By the names that functions.sql gives them; an absent column is NULL. */
+/** By the column names in functions.sql. An absent column is NULL. */
 type ChangeRow = { readonly [name: string]: Value | undefined }
 
 const tallyNames = Object.keys(emptyTally) as ReadonlyArray<keyof Tally>
 
-/** Specs and payloads of one call. */
+/** The specs and payloads of one call. */
 export class Luggage {
   readonly #specs: Array<string> = []
   readonly #specNumbers = new Map<string, number>()
@@ -35,13 +35,13 @@ export class Luggage {
   spec(text: string): number {
     const known = this.#specNumbers.get(text)
     if (known !== undefined) return known
-    // Arrays of SQL begin at 1.
+    // SQL arrays begin at 1.
     const number = this.#specs.push(text)
     this.#specNumbers.set(text, number)
     return number
   }
 
-  /** Where the payload begins, counted from 1; nothing if there is none. */
+  /** Where the payload begins, counted from 1. `null` if there is none. */
   payload(bytes: Uint8Array | undefined): number | null {
     if (bytes === undefined) return null
     const from = this.#bytes + 1
@@ -50,7 +50,7 @@ export class Luggage {
     return from
   }
 
-  /** As JSON, which is made much quicker than an array of SQL. */
+  /** As JSON, which is much faster to build than an SQL array. */
   get specsText(): string {
     return JSON.stringify(this.#specs)
   }
@@ -60,7 +60,7 @@ export class Luggage {
   }
 }
 
-/** A timer of an unused key, in the state in which creates leave it. */
+/** Whether the change is a new timer of an unused key, in the state that a create leaves. */
 export const isNewTimer = ({ expects, pending, finished, tally }: KeyChange): boolean =>
   expects.pending === null &&
   expects.last === null &&
@@ -76,7 +76,7 @@ export const isNewTimer = ({ expects, pending, finished, tally }: KeyChange): bo
   pending.attemptLog === undefined &&
   isOnly(tally, "created")
 
-/** A pending row that becomes a life. */
+/** Whether the change turns a pending row into a finished life. */
 export const isEndedTimer = ({ expects, pending, finished, tally }: KeyChange): boolean =>
   expects.pending !== null &&
   expects.pending !== undefined &&
@@ -97,16 +97,16 @@ type ColumnType = "integer" | "bigint" | "uuid" | "text"
 
 interface Column {
   readonly type: ColumnType
-  /** Sent as one element where all values are the same; commit_changes reads it so. */
+  /** Sent as one element if all values are the same; commit_changes expects that. */
   readonly canBeOne?: true
-  /** How many characters each value has, of columns in which PostgreSQL would take other spellings, too. */
+  /** The number of characters of each value, for columns in which PostgreSQL would also accept other spellings. */
   readonly width?: number
 }
 
 const integer: Column = { type: "integer" }
 const bigint: Column = { type: "bigint" }
 const text: Column = { type: "text" }
-/** The uuid of a key, 32 digits; a fireId has dashes. */
+/** The uuid of a key has 32 digits. A fireId also has dashes. */
 const key: Column = { type: "uuid", width: 32 }
 const fireId: Column = { type: "uuid", width: 36 }
 const one = ({ type }: Column): Column => ({ type, canBeOne: true })
@@ -116,7 +116,7 @@ const addedKinds: ReadonlyArray<Column> = (addedFields as ReadonlyArray<TimerFie
   kind === "number" ? bigint : text,
 )
 
-/** The columns of new timers, in the order in which commit_changes takes them. */
+/** The columns of new timers, in the order of the parameters of commit_changes. */
 export const newColumns: ReadonlyArray<Column> = [
   ...[integer, key, one(text), text, fireId, bigint, one(bigint), bigint, text],
   ...[one(integer), integer, integer],
@@ -132,11 +132,11 @@ export const endedColumns: ReadonlyArray<Column> = [
 ]
 
 /**
- * Rows of values, laid out as columns: of each column the text that PostgreSQL reads as an array. Joined and checked as
- * a whole, a column takes a fraction of the time of its elements.
+ * Collects rows of values as columns, and builds for each column the text that PostgreSQL reads as an array. Joining
+ * and checking a column as a whole takes a fraction of the time of its single elements.
  */
 class Columns {
-  /** A value may be one that PostgreSQL refuses. */
+  /** Whether a value may be one that PostgreSQL refuses. */
   isSuspect = false
   readonly #kinds: ReadonlyArray<Column>
   readonly #columns: ReadonlyArray<Array<string | number | null>>
@@ -161,7 +161,7 @@ class Columns {
     this.#columns[column]?.push(value)
   }
 
-  /** NULL in place of a column that has no value at all. */
+  /** NULL instead of a column without any value. */
   texts(): ReadonlyArray<string | null> {
     return this.#kinds.map((kind, index) => {
       const column = this.#columns[index] ?? []
@@ -175,7 +175,7 @@ class Columns {
   #textOf(column: ReadonlyArray<string | number | null>, { type, width }: Column, hasNulls: boolean): string {
     if (type !== "text") {
       const text = `{${(hasNulls ? column.map((value) => value ?? "NULL") : column).join(",")}}`
-      // With the comma or the brace after each, and the first brace.
+      // Includes the comma or the brace after each value, and the first brace.
       if (width !== undefined && text.length !== (width + 1) * column.length + 1) this.isSuspect = true
       return text
     }
@@ -197,7 +197,7 @@ const quoted = (text: string): string => `"${text.replace(/["\\]/g, "\\$&")}"`
 
 export type ChangeGroup = "new" | "ended" | "other"
 
-/** What of the commits goes where, and how to find a change again by what the function answers. */
+/** Distributes the commits over the parameters, and finds a change again from the answer of the function. */
 export class CommitRows {
   readonly luggage = new Luggage()
   readonly others: Array<ChangeRow> = []
@@ -210,7 +210,7 @@ export class CommitRows {
     for (let name = 0; name < tallyNames.length; name++) this.#tallies.push(0)
   }
 
-  /** To the commit that was started last. */
+  /** Adds to the commit that was started last. */
   add(shard: number, change: KeyChange, place: number): ChangeGroup {
     const group = this.#addChange(shard, change, place)
     if (change.words !== undefined)
@@ -253,7 +253,7 @@ export class CommitRows {
     ]
   }
 
-  /** To be asked after `parameters`: a value in the columns may be one that PostgreSQL refuses. */
+  /** Valid after `parameters` was called: whether a value in the columns may be one that PostgreSQL refuses. */
   get isSuspect(): boolean {
     return this.#new.isSuspect || this.#ended.isSuspect
   }
@@ -393,7 +393,7 @@ const lifeRow = (life: FinishedLife, luggage: Luggage): ChangeRow => ({
   l_payload_bytes: life.payload?.byteLength,
 })
 
-/** The fields of a row under the names of their columns, each with this prefix. */
+/** The fields of a row under their column names, each with this prefix. */
 const columnsOf = (
   fields: ReadonlyArray<TimerField>,
   row: Timer | FinishedLife,
@@ -401,7 +401,7 @@ const columnsOf = (
 ): ChangeRow => {
   const columns: { [name: string]: Value } = {}
   for (const { name, column } of fields) {
-    // The table names only fields that the row has: its types see to that.
+    // The types of the table guarantee that the row has this field.
     const value = (row as unknown as TermsByName)[name]
     // Logs and lists are JSON in their columns.
     if (value !== undefined) {

@@ -1,6 +1,6 @@
-// What PostgreSQL's errors mean to the store. Its server looks after its own disk: after a failed fsync it ends
-// and recovers, which looks like a lost connection from here, and is waited out. What ends the process is data
-// that cannot be trusted: corruption, or a schema that is gone.
+// What PostgreSQL's errors mean to the store. The server takes care of its own disk: after a failed fsync it stops and
+// recovers. From here this looks like a lost connection, and the store waits for it. The process ends only if the data
+// cannot be trusted: corruption, or a missing schema.
 
 /** Classes and codes of SQLSTATE, as prefixes. */
 const fatalStates = ["XX001", "XX002", "42P01", "42703", "42883", "3F000"]
@@ -8,13 +8,13 @@ const fatalStates = ["XX001", "XX002", "42P01", "42703", "42883", "3F000"]
 /** The same call may succeed on a new connection, or a moment later. */
 const transientStates = ["08", "40", "53", "55P03", "57P", "25006"]
 
-/** This connection will not do any more: the server ends, or has become a standby. */
+/** The connection is unusable: the server is stopping, or has become a standby. */
 const brokenStates = ["08", "57P", "25006"]
 
-/** A call that took longer than it may: nobody knows what became of it. */
+/** A call took too long. Its result is unknown. */
 export class TimedOut extends Error {}
 
-/** The driver's own codes, of which most tell of a lost connection, begin so. */
+/** The prefix of the driver's own error codes. Most of them mean a lost connection. */
 const driverPrefix = "ERR_POSTGRES_"
 
 export const stateOf = (error: unknown): string => textIn(error, "errno")
@@ -27,10 +27,10 @@ export const isTransient = (error: unknown): boolean =>
 export const isBroken = (error: unknown): boolean =>
   error instanceof TimedOut || isOfDriver(error) || isAmong(brokenStates, error)
 
-/** A value that its column cannot hold. */
+/** The error is caused by a value that its column cannot store. */
 export const isOfValue = (error: unknown): boolean => isAmong(["22"], error)
 
-/** A key that another row has. */
+/** The error is caused by a key that another row already has. */
 export const isOfUsedKey = (error: unknown): boolean => stateOf(error) === "23505"
 
 /** The driver's code for a server that it could not reach, whatever the cause: it has the same one for a name without an address. */

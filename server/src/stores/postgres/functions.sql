@@ -1,19 +1,20 @@
--- Functions that carry changes out, so that a commit of many changes over many shards is one round trip and one
--- transaction, which the server ends by itself whatever becomes of its client. They decide nothing: every change says
--- what it expects to find, and is left out as a whole if it finds something else. This file is not a migration:
--- functions.ts creates the functions under names that end with the hash of their text (__HASH__). What stands between « and »
--- is repeated for each added field (domain/timerFields.ts): # is its column, and ## its type.
+-- Functions that execute changes, so that a commit of many changes over many shards is one round trip and one
+-- transaction. The server completes the transaction by itself, even if the client dies. The functions make no
+-- decisions: every change states what it expects to find, and is skipped as a whole if it finds something else. This
+-- file is not a migration: functions.ts creates the functions under names that end with the hash of their text
+-- (__HASH__).
+-- Text between « and » is repeated for each added field (domain/timerFields.ts): # is its column, and ## its type.
 --
--- Whoever writes a shard's timers or lives locks its row in `shards` first. So nothing of a shard changes while its row is
--- locked, except that pruning removes old lives. The shards of a commit are given in their order, and the plan locks them in
--- the order given. If a plan ever did otherwise, two nodes could deadlock: the server then ends one of the two calls, and
--- its node repeats it. Each statement sees what was committed before it began (READ COMMITTED), so the statements after
--- the fence see what the transaction had to wait for.
+-- A transaction that writes timers or lives of a shard first locks the shard's row in `shards`. So nothing of a shard
+-- changes while its row is locked, except that pruning removes old lives. The shards of a commit are given in order,
+-- and the plan locks them in that order. If a plan ever used another order, two nodes could deadlock. The server would
+-- then abort one of the two calls, and its node would repeat it. Each statement sees what was committed before it began
+-- (READ COMMITTED), so the statements after the fence see everything that the transaction had to wait for.
 
--- A change of any kind. `e_` columns are what it expects: of the pending row (`e_pending`: none, or the same as given), of
--- the last life (NULL: no life), and of the life that is corrected or removed (state NULL: no life has this fireId).
--- A cancel raises the revision of a life, so only lives from this revision up are read. `pending` and `life`
--- say what happens to the row and to the life; `l_` columns are the life as it is stored then.
+-- A change of any kind. `e_` columns are its expectations: about the pending row (`e_pending`: none, or the given one),
+-- about the last life (NULL: no life), and about the life to correct or remove (state NULL: no life has this fireId). A
+-- cancel raises the revision of a life, so only lives with this revision or a higher one are read. `pending` and `life`
+-- say what happens to the row and to the life. `l_` columns contain the life as it will be stored.
 CREATE TYPE change___HASH__ AS (
   place integer, shard integer, namespace text, timer_id text, uuid uuid,
   e_pending text, e_fire_id uuid, e_attempts integer, e_revision bigint, e_asked_at bigint,
@@ -28,29 +29,29 @@ CREATE TYPE change___HASH__ AS (
   discarded bigint
 );
 
--- A row of the index of words that a change adds or removes. `shard`, `place`, `group` and `uuid` name the change.
+-- A row of the index of words that a change adds or removes. `shard`, `place`, `group` and `uuid` identify the change.
 CREATE TYPE word___HASH__ AS (
   shard integer, place integer, "group" text, uuid uuid, is_added boolean, namespace text, timer_id text, word text,
   state text, at bigint, fire_id uuid, revision bigint
 );
 
--- Commits of several shards. Three groups of changes:
+-- Commits of several shards, with three groups of changes:
 --   new_:    timers of unused keys in their first state. Each counts as one created.
 --   ended_:  pending rows in an expected state that end with a life. Each counts as one of its state.
 --   others:  all other changes, as JSON, each with its own tally.
--- Some columns of the first two groups (namespace, state, spec and the like) have one element if all values are the same.
--- unnest fills shorter arrays up with NULL, which stands for that element.
+-- Some columns of the first two groups (namespace, state, spec and similar) have one element if all values are the
+-- same. unnest fills shorter arrays with NULL, which means that element.
 --
--- The fence comes first. It also adds the tallies of all changes (eight a shard), and those of changes that were left
--- out are taken off again at the end: nearly always there are none.
+-- The fence comes first. It also adds the tallies of all changes (eight per shard). The tallies of skipped changes, of
+-- which there are nearly always none, are subtracted at the end.
 --
--- `words` are what the changes of all groups do to the index of words. Words of changes that were left out stay as they are.
+-- `words` contains the changes of all groups to the index of words. The words of skipped changes stay unchanged.
 --
--- `checks_keys`: leave out new timers whose key has a pending timer. Without it such a key fails the whole call (23505),
--- which saves a look at an index for each new timer. The caller then sends the same call again, with it.
+-- `checks_keys`: skip new timers whose key has a pending timer. Without it such a key fails the whole call (23505),
+-- which saves an index lookup for each new timer. The caller then sends the same call again with `checks_keys`.
 --
--- `refused` are the shards that nothing was written to. `stored` and `settled` are the keys (uuids) of the first two groups
--- that were carried out, or NULL if all were. `missed` are the places of others that were left out.
+-- `refused` contains the shards that nothing was written to. `stored` and `settled` are the keys (uuids) of the first
+-- two groups whose changes were executed, or NULL if all were. `missed` contains the places of skipped others.
 CREATE FUNCTION commit_changes___HASH__(
   fence_shards integer[], fence_epochs bigint[], fence_numbers bigint[], fence_tallies bigint[],
   specs_json json, the_payloads bytea,
@@ -110,13 +111,13 @@ BEGIN
           payload_from, payload_bytes«, #»)
     ) AS n
     WHERE (refused IS NULL OR n.shard = ANY (held))
-      -- As a value and not as EXISTS, which a plan could carry out by reading the whole table.
+      -- As a value instead of EXISTS, which a plan could execute by reading the whole table.
       AND (NOT checks_keys
         OR (SELECT true FROM timers AS t WHERE t.namespace = n.namespace AND t.timer_id = n.timer_id) IS NULL)
       AND NOT EXISTS (SELECT FROM history AS h WHERE h.namespace = n.namespace AND h.timer_id = n.timer_id);
     GET DIAGNOSTICS stored_rows = ROW_COUNT;
     IF stored_rows < cardinality(new_shards) THEN
-      -- Those that this transaction has inserted.
+      -- The timers that this transaction has inserted.
       SELECT coalesce(array_agg(t.uuid), '{}') INTO stored_keys
       FROM unnest(new_namespaces, new_timer_ids, new_fire_ids) AS n (namespace, timer_id, fire_id)
       JOIN timers AS t ON t.namespace = coalesce(n.namespace, new_namespaces[1]) AND t.timer_id = n.timer_id
@@ -214,8 +215,8 @@ BEGIN
   ON CONFLICT (namespace, word, state, at, fire_id) DO UPDATE SET revision = excluded.revision;
 END $$;
 
--- Changes of any kind, to shards whose rows the caller's transaction holds. It answers the places of those that were left
--- out, and takes their tallies off.
+-- Changes of any kind, to shards whose rows the caller's transaction has locked. Returns the places of the skipped
+-- ones, and subtracts their tallies.
 CREATE FUNCTION change_others___HASH__(held integer[], the_specs text[], the_payloads bytea, the_changes json)
 RETURNS integer[]
 LANGUAGE plpgsql AS $$
@@ -226,7 +227,7 @@ DECLARE
   done change___HASH__[];
   missed change___HASH__[];
 BEGIN
-  -- Pruning waits for nobody, and passes over lives that are locked.
+  -- Pruning does not wait for locks, and skips locked lives.
   PERFORM FROM unnest(asked) AS c JOIN history AS h
     ON h.namespace = c.namespace AND h.timer_id = c.timer_id AND h.revision >= c.e_life_revision
       AND h.fire_id = c.e_life_fire_id
@@ -271,7 +272,7 @@ BEGIN
   WHERE c.life = 'remove' AND h.namespace = c.namespace AND h.timer_id = c.timer_id
     AND h.revision >= c.e_life_revision AND h.fire_id = c.e_life_fire_id;
 
-  -- A corrected life keeps its id, so that it keeps its place among lives of the same instant.
+  -- A corrected life keeps its id, so that it keeps its position among lives of the same instant.
   UPDATE history AS h SET state = c.l_state, revision = c.l_revision, execute_at = c.l_execute_at,
     attempts = c.l_attempts, last_attempt = c.l_last_attempt, created_at = c.l_created_at,
     finished_at = c.l_finished_at, lateness_ms = c.l_lateness_ms, reason = c.l_reason, ended_by = c.l_ended_by,
@@ -281,7 +282,7 @@ BEGIN
   WHERE c.life = 'correct' AND h.namespace = c.namespace AND h.timer_id = c.timer_id
     AND h.revision >= c.e_life_revision AND h.fire_id = c.e_life_fire_id;
 
-  -- In the order in which they are given, so that their ids tell lives of one instant apart.
+  -- In the given order, so that their ids order lives of the same instant.
   INSERT INTO history (uuid, namespace, timer_id, state, fire_id, revision, execute_at, attempts, last_attempt,
     created_at, finished_at, lateness_ms, reason, ended_by, correlation_id«, #», spec, payload)
   SELECT uuid, namespace, timer_id, l_state, l_fire_id, l_revision, l_execute_at, l_attempts, l_last_attempt,
@@ -303,8 +304,9 @@ BEGIN
   RETURN ARRAY(SELECT c.place FROM unnest(missed) AS c);
 END $$;
 
--- Timers of unused keys, whoever owns the shard. Its row is locked too, so that the owner's commits come before this or
--- after it. The owner's next renewal sees the raised counter. It answers the keys (uuids) that were stored.
+-- Inserts timers of unused keys, no matter which node owns the shard. The shard's row is locked too, so that the
+-- owner's commits come before or after this. The owner's next renewal sees the increased counter. Returns the keys
+-- (uuids) that were stored.
 CREATE FUNCTION insert_new___HASH__(the_shard integer, specs_json json, the_payloads bytea, the_timers json,
   words json)
 RETURNS json
@@ -338,15 +340,15 @@ BEGIN
   RETURN to_json(stored_keys);
 END $$;
 
--- The fence first: a claim waits for a commit that is under way, and the next commit for the claim. The numbers of a new
--- owner start again.
+-- The fence is locked first: a claim waits for a running commit, and the next commit waits for the claim. The commit
+-- numbers of a new owner start again.
 CREATE FUNCTION claim_shard___HASH__(the_shard integer, expected_epoch bigint, expected_counter bigint, the_node text)
 RETURNS SETOF leases
 LANGUAGE plpgsql AS $$
 DECLARE
   claimed leases;
 BEGIN
-  -- A claim that cannot succeed waits for nobody.
+  -- A claim that cannot succeed does not wait for the lock.
   PERFORM FROM leases WHERE shard = the_shard AND epoch = expected_epoch AND counter = expected_counter;
   IF NOT FOUND THEN RETURN; END IF;
   PERFORM FROM shards WHERE shard = the_shard FOR NO KEY UPDATE;

@@ -1,13 +1,13 @@
-// The functions of functions.sql under names that end with the hash of their text. A program creates its own when it opens the
-// store, so that a change of the file needs no migration, and nodes of two releases can run side by side: each calls
-// its own functions.
+// The functions of functions.sql, under names that end with the hash of their text. A program creates its own functions
+// when it opens the store. So a change of the file needs no migration, and nodes of two releases can run side by side,
+// because each calls its own functions.
 import { createHash } from "node:crypto"
 import { addedFields, type TimerField } from "../../domain/timerFields.ts"
 import template from "./functions.sql" with { type: "text" }
 
 const fields: ReadonlyArray<TimerField> = addedFields
 
-/** The file with what it says of added fields written out for each. */
+/** The file, with the parts for added fields repeated for each field. */
 const text = template.replaceAll(/«([^»]*)»/g, (_, part: string) =>
   fields
     .map(({ column, kind }) =>
@@ -18,17 +18,19 @@ const text = template.replaceAll(/«([^»]*)»/g, (_, part: string) =>
 
 const hash = createHash("sha256").update(text).digest("hex").slice(0, 12)
 
-/** Functions that no program has used for so long are removed. A node says every day that it still uses its own. */
+/** Functions that no program has used for this long are removed. A node notes every day that it still uses its own. */
 const keptDays = 30
 
-/** Notes that this program uses its functions; at most once a day, so that a node may say it with every beat. */
+/**
+ * Notes that this program uses its functions. It writes at most once a day, so that a node can call it with every beat.
+ */
 export const noteUseSql = `UPDATE functions SET used_at = now()
   WHERE hash = '${hash}' AND used_at < now() - interval '1 day'`
 
 export const functionNamed = (name: "commit_changes" | "insert_new" | "claim_shard"): string =>
   `${name}_${hash}`
 
-/** In the caller's transaction, with the store's schema first on the search path. */
+/** Runs in the caller's transaction, with the store's schema first on the search path. */
 export const createFunctions = async (sql: Bun.SQL): Promise<void> => {
   const opened: ReadonlyArray<unknown> = await sql.unsafe(
     "UPDATE functions SET used_at = now() WHERE hash = $1::text RETURNING hash",
@@ -42,7 +44,7 @@ export const createFunctions = async (sql: Bun.SQL): Promise<void> => {
     [keptDays],
   )
   for (const { hash: gone } of old) {
-    // A type takes the functions that name it with it.
+    // Dropping a type also drops the functions that use it.
     await sql.unsafe(`DROP FUNCTION IF EXISTS commit_changes_${gone}, claim_shard_${gone}`).simple()
     await sql.unsafe(`DROP TYPE IF EXISTS change_${gone} CASCADE`).simple()
     await sql.unsafe(`DROP TYPE IF EXISTS word_${gone} CASCADE`).simple()

@@ -1,8 +1,8 @@
-// What the PostgreSQL store takes at once, and how long it may keep anyone waiting. Leases live 5 s: everything
-// below ends before that, at the database and in this process, so that a frozen node, or a cut connection, never
-// keeps another from taking a shard over.
+// The limits of the PostgreSQL store, and how long a call may take. Leases last 5 s. Everything below ends before that,
+// at the database and in this process. So a frozen node or a broken connection never prevents another node from taking
+// a shard over.
 
-/** Of one write. `concurrentWrites` follows from the number of connections. */
+/** The limits of one write. `concurrentWrites` follows from the number of connections. */
 export const writeLimits = {
   batchItems: 1_000,
   batchBytes: 4 << 20,
@@ -10,7 +10,7 @@ export const writeLimits = {
   shardsTogether: Number.MAX_SAFE_INTEGER,
 } as const
 
-/** Keys are indexed, and an entry of an index holds 2,700 bytes at most. */
+/** Keys are indexed, and an index entry holds at most 2,700 bytes. */
 export const mostKeyBytes = 1_000
 
 export const defaultConnections = 8
@@ -18,25 +18,25 @@ export const defaultConnections = 8
 /** One each for writes, reads, claims and renewals. */
 export const fewestConnections = 4
 
-/** At the database: a statement, the wait for a lock in it, an open transaction whose client says nothing. */
+/** At the database: the limits for a statement, for the wait for a lock, and for an idle transaction. */
 export const statementTimeoutMs = 3_000
 export const lockTimeoutMs = 2_500
 export const idleInTransactionTimeoutMs = 1_500
 
-/** At the database: a client that takes nothing of its answer any more. */
+/** At the database: the limit for a client that no longer reads its answer. */
 export const unreadAnswerTimeoutMs = 3_000
 
-/** Here: a call, from the moment it has a connection. */
+/** In this process: the limit for a call, from the moment it has a connection. */
 export const callTimeoutMs = 4_000
 export const connectTimeoutMs = 3_000
 
-/** Here: the wait for a connection, and how many calls may wait for one. */
+/** In this process: the limit for the wait for a connection, and how many calls may wait for one. */
 export const waitTimeoutMs = 4_000
 export const mostWaiting = 1_000
 
-/** A read that failed for want of a connection is tried again; a write never is, its asker repeats it. */
+/** A read that failed because of its connection is repeated. A write never is: its caller repeats it. */
 export const readRetries = 2
 export const readRetryDelayMs = 100
 
-/** A page of an archive: those of dead letters may lie far apart among what else has ended. */
+/** The limit for a page of an archive. Dead letters may be far apart among the other finished lives. */
 export const archiveTimeoutMs = 300_000

@@ -1,4 +1,4 @@
-// What is stored under keys, many at once and in one statement, so that it is read as of one instant.
+// Reads the rows of many keys in one statement, so that they show one instant.
 import { type Known, nothingKnown } from "../../domain/Decision.ts"
 import type { FinishedLife, Timer } from "../../domain/Timer.ts"
 import type { Look } from "../../ports/ShardStorage.ts"
@@ -17,7 +17,7 @@ const asJson = (columns: string, from: string): string =>
 
 const asked = `unnest($1::text[], $2::text[], $3::boolean[]) WITH ORDINALITY AS a (namespace, timer_id, with_payload, place)`
 
-/** Rows of what there is: pending timers, last lives, and the lives that are named. */
+/** Selects the rows that exist: pending timers, last lives, and the named lives. */
 export const lookSql = `SELECT a.place::integer AS place, 'pending' AS what, ${asJson(timerColumns, "t")} AS row,
     CASE WHEN a.with_payload THEN t.payload END AS payload
   FROM ${asked} JOIN timers AS t ON t.namespace = a.namespace AND t.timer_id = a.timer_id
@@ -37,7 +37,7 @@ export const lookSql = `SELECT a.place::integer AS place, 'pending' AS what, ${a
     ORDER BY h.revision LIMIT 1
   ) AS l`
 
-/** A key that cannot be stored is not asked for: PostgreSQL would refuse the whole call. */
+/** A key that cannot be stored is left out, because PostgreSQL would refuse the whole call. */
 export const lookAt = async (sql: Bun.SQL, looks: ReadonlyArray<Look>): Promise<ReadonlyArray<Known>> => {
   const known = looks.map(({ key }) => (canBeKey(key) ? undefined : nothingKnown))
   const found = await lookAtSound(
@@ -50,7 +50,7 @@ export const lookAt = async (sql: Bun.SQL, looks: ReadonlyArray<Look>): Promise<
 
 const lookAtSound = async (sql: Bun.SQL, looks: ReadonlyArray<Look>): Promise<ReadonlyArray<Known>> => {
   if (looks.length === 0) return []
-  // Places count from 1, as the statement's do.
+  // Places count from 1, as in the statement.
   const named = looks.flatMap(({ key, lives = [], withPayload }, index) =>
     lives
       .filter(({ fireId }) => isFireId(fireId))

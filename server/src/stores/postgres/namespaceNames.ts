@@ -1,4 +1,4 @@
-// The names of namespaces that have timers, history or dead letters, found by the indexes of keys.
+// The names of namespaces that have timers, history or dead letters, found with the key indexes.
 
 /** The smallest name after the one that was found last. */
 const next = (table: string): string =>
@@ -7,8 +7,8 @@ const next = (table: string): string =>
     ORDER BY namespace LIMIT 1)`
 
 /**
- * It goes from name to name, with one look at each index for each, and does not walk over the rows of a namespace.
- * Reserved names lie together, from _ up to what comes after it, and are skipped in one step.
+ * Steps from name to name, with one lookup in each index, and never scans the rows of a namespace. Reserved names are
+ * adjacent, from _ up to the next character, and are skipped in one step.
  */
 export const namespaceNamesSql = `WITH RECURSIVE found (namespace) AS (
     SELECT $1::text COLLATE "C"

@@ -35,14 +35,14 @@ export class OpenFailure extends Error {
 
 export interface OpenedDatabase {
   readonly place: Place
-  /** What an operator should know, though it works. */
+  /** What an operator should know although the store works. */
   readonly warnings: ReadonlyArray<string>
 }
 
 const oldestServer = 15
 const defaultSchema = "punctual"
 
-/** Building an index over a full table takes its time; waiting for another node that migrates, too. */
+/** Building an index on a full table takes time, and so does waiting for another node that migrates. */
 const migrationTimeoutMs = 600_000
 
 export interface DatabaseTarget {
@@ -83,8 +83,8 @@ export const openDatabase = async (url: string, shards: number): Promise<OpenedD
 }
 
 /**
- * For an archive: beside services, or without them. Nothing is created or migrated: that is the business of whoever
- * runs on it. A session may say nothing for as long as whoever reads the archive takes.
+ * Opens the store for an archive, with or without running services. It creates and migrates nothing, because that is
+ * the task of the service. The session may be silent for as long as the reader of the archive takes.
  */
 export const openForArchive = async (
   url: string,
@@ -99,14 +99,17 @@ export const openForArchive = async (
   try {
     const version = await versionOf(sql, target)
     if (version === 0) {
-      throw new OpenFailure("missing", `There is no store in ${target.name}: name the database that has one.`)
+      throw new OpenFailure(
+        "missing",
+        `There is no store in ${target.name}: name the database that contains one.`,
+      )
     }
     if (version > programVersion) throw newerSchema(target, version)
     if (version < programVersion) {
       throw new OpenFailure(
         "olderSchema",
         `${target.name} has schema version ${version}, and this program reads ${programVersion}: run the ` +
-          "service on it once, which brings it up to date.",
+          "service on it once to migrate it.",
       )
     }
     return { place: { ...target, settings }, shards: await storedShards(sql, target) }
@@ -118,10 +121,10 @@ export const openForArchive = async (
 }
 
 const asynchronous =
-  "synchronous_commit is off at the PostgreSQL server, and would lose acknowledged timers when it fails: the " +
+  "synchronous_commit is off at the PostgreSQL server, which could lose acknowledged timers in a crash: the " +
   "store's own sessions turn it on."
 
-/** `?schema=name` is the store's own; all else is the driver's. */
+/** `?schema=name` belongs to the store. The driver gets all other parameters. */
 export const databaseTargetOf = (text: string): DatabaseTarget => {
   if (!URL.canParse(text)) {
     throw new OpenFailure(
@@ -137,14 +140,14 @@ export const databaseTargetOf = (text: string): DatabaseTarget => {
   if (!/^[a-z_][a-z0-9_]{0,62}$/.test(schema) || schema.startsWith("pg_")) {
     throw new OpenFailure(
       "invalidUrl",
-      `${name}: a schema is named by at most 63 of a-z, 0-9 and _, beginning with a letter, not with pg_.`,
+      `${name}: the name of a schema must be at most 63 of a-z, 0-9 and _, begin with a letter, and not begin with pg_.`,
     )
   }
   const user = decodeURIComponent(url.username)
   return { schema, name, url: url.toString(), database, host: url.hostname, user }
 }
 
-/** What a server says of itself. */
+/** What a server reports about itself. */
 export interface ServerRow {
   readonly version: number
   readonly fsync: string
@@ -154,7 +157,7 @@ export interface ServerRow {
   readonly is_standby: boolean
 }
 
-/** Whether commits are answered before they are on the disk. */
+/** Returns whether commits are answered before they are on disk. */
 const checkServer = async (sql: Bun.SQL, { name }: DatabaseTarget): Promise<boolean> => {
   const rows: ReadonlyArray<ServerRow> = await sql.unsafe(`SELECT
     current_setting('server_version_num')::integer / 10000 AS version, current_setting('fsync') AS fsync,
@@ -162,7 +165,7 @@ const checkServer = async (sql: Bun.SQL, { name }: DatabaseTarget): Promise<bool
     current_setting('synchronous_commit') AS synchronous_commit,
     current_setting('server_encoding') AS encoding, pg_is_in_recovery() AS is_standby`)
   const server = rows[0]
-  if (server === undefined) throw new Error("the server does not say what it is")
+  if (server === undefined) throw new Error("the server did not report its version")
   const unfit = whyUnfit(server, name)
   if (unfit !== undefined) throw unfit
   return server.synchronous_commit === "off"
@@ -179,12 +182,12 @@ export const whyUnfit = (server: ServerRow, name: string): OpenFailure | undefin
     if (server[setting] === "off") {
       return new OpenFailure(
         "notDurable",
-        `${name} has ${setting}=off and would lose, or spoil, acknowledged timers when it fails: turn it on.`,
+        `${name} has ${setting}=off and could lose or corrupt acknowledged timers in a crash: turn it on.`,
       )
     }
   }
   if (server.is_standby) {
-    return new OpenFailure("standby", `${name} is a standby, which cannot be written: name the primary.`)
+    return new OpenFailure("standby", `${name} is a standby, which is read-only: name the primary.`)
   }
   return server.encoding === "UTF8"
     ? undefined
@@ -194,7 +197,7 @@ export const whyUnfit = (server: ServerRow, name: string): OpenFailure | undefin
       )
 }
 
-/** In one transaction, one node at a time: a program that dies in the middle leaves the old schema. */
+/** Runs in one transaction, on one node at a time. If the program dies in between, the old schema stays. */
 const migrate = async (sql: Bun.SQL, target: DatabaseTarget, shards: number): Promise<void> => {
   const { schema } = target
   await sql.unsafe("SELECT pg_advisory_xact_lock(hashtext('punctual'), hashtext($1::text))", [schema])
@@ -220,15 +223,15 @@ const migrate = async (sql: Bun.SQL, target: DatabaseTarget, shards: number): Pr
 export const newerSchema = ({ name }: DatabaseTarget, version: number): OpenFailure =>
   new OpenFailure(
     "newerSchema",
-    `${name} has schema version ${version}, and this program knows ${programVersion} at most: ` +
+    `${name} has schema version ${version}, and this program supports at most ${programVersion}: ` +
       "start the newer program that made it, or name another schema.",
   )
 
 const tooOldSchema = ({ name }: DatabaseTarget, version: number): OpenFailure =>
   new OpenFailure(
     "olderSchema",
-    `${name} has schema version ${version}, from before the first release, and this program cannot bring it up to ` +
-      "date: name another schema.",
+    `${name} has schema version ${version}, from before the first release, and this program cannot migrate ` +
+      "it: name another schema.",
   )
 
 export const versionOf = async (sql: Bun.SQL, { schema, name }: DatabaseTarget): Promise<number> => {
@@ -240,7 +243,7 @@ export const versionOf = async (sql: Bun.SQL, { schema, name }: DatabaseTarget):
   if (!["migrations", "timers", "shards"].every((own) => tables.some(({ relname }) => relname === own))) {
     throw new OpenFailure(
       "otherProgram",
-      `${name} is a schema of another program: name another one by ?schema=… for the timers.`,
+      `${name} is a schema of another program: name another schema with ?schema=…`,
     )
   }
   const rows: ReadonlyArray<{ version: number }> = await sql.unsafe(

@@ -1,17 +1,17 @@
-// The URL of a PostgreSQL database: what it must say, and how it is shown without what may be a password.
+// The URL of a PostgreSQL database: its required parts, and its form for messages, which contains no password.
 import { type Parsed, withoutCredentials } from "../../ports/Adapter.ts"
 
 export const postgresForm = "postgres://user:password@host:5432/database"
 
 export const postgresSchemes = ["postgres://", "postgresql://"]
 
-/** With the first of the schemes, whichever it was given with. */
+/** Returns the URL with the first of the schemes, no matter which one was given. */
 export const parsePostgresUrl = (given: string): Parsed<string> => {
   const rest = given.replace(/^postgres(?:ql)?:\/\//, "")
-  // No host has an @ in it, nor a password one of these unless it is encoded.
+  // A host cannot contain an @, and a password cannot contain these characters unless they are encoded.
   if (/[@#?/\s].*@/s.test(rest)) {
     return {
-      problem: `must have @ / ? # and spaces in its user and password percent-encoded (%40 %2F %3F %23 %20), as in ${postgresForm}`,
+      problem: `must percent-encode @ / ? # and spaces in its user and password (as %40 %2F %3F %23 %20), as in ${postgresForm}`,
     }
   }
   const url = `postgres://${rest}`
@@ -23,7 +23,7 @@ export const parsePostgresUrl = (given: string): Parsed<string> => {
   return { value: url }
 }
 
-/** Of the query only the schema is shown. */
+/** Only the schema of the query is shown. */
 export const postgresUrlShown = (url: string): string =>
   withoutCredentials(url, (query) => {
     const schema = /(?:^|&)schema=([a-z0-9_]+)(?=&|$)/.exec(query)?.[1]

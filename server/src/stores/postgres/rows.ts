@@ -1,5 +1,5 @@
-// Rows as they are selected, and the timers and lives they stand for. Times and counters leave SQL as float8,
-// which holds every millisecond that a JavaScript number can, and needs no parsing; bigint would come as text.
+// Converts selected rows to timers and lives. Times and counters leave SQL as float8. It holds every millisecond that a
+// JavaScript number can, and needs no parsing, while bigint would arrive as text.
 import type { FinishedLife, FinishedState, Mutable, Timer, TimerHead, TimerKey } from "../../domain/Timer.ts"
 import {
   type FinishedField,
@@ -124,6 +124,6 @@ export const lifeOf = (
   return life
 }
 
-/** The driver answers Buffers; the domain's payloads are plain. */
+/** The driver returns Buffers; payloads in the domain are plain byte arrays. */
 const plainBytes = (bytes: Uint8Array): Uint8Array =>
   new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength)

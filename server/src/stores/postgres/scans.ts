@@ -1,4 +1,4 @@
-// Scans as statements: each walks one index, so that a page can stop anywhere and go on later.
+// Scans as statements. Each follows one index, so that a page can stop anywhere and continue later.
 import type { FinishedState } from "../../domain/Timer.ts"
 import type { Scan, ScannedHead, SortKey } from "../../ports/ShardStorage.ts"
 import { tagsOfHead } from "../addedValues.ts"
@@ -22,7 +22,7 @@ export interface ScannedRow extends KeyRow {
   readonly correlation_id: string
   readonly tags: string | null
   readonly state: "pending" | FinishedState
-  /** Of finished lives only. */
+  /** Only for finished lives. */
   readonly entry: number
   /** Where several scans are one statement. */
   readonly lane?: number
@@ -35,7 +35,7 @@ export interface ScannedRow extends KeyRow {
 
 interface Walk {
   readonly table: "timers" | "history"
-  /** The columns that rows are sorted by, within the range, and their types. */
+  /** The columns by which rows are sorted within the range, and their types. */
   readonly place: ReadonlyArray<readonly [column: string, type: string]>
 }
 
@@ -78,7 +78,7 @@ const walkOf = ({ order, state }: Scan): Walk => {
   }
 }
 
-/** By word, what has it and is still there. */
+/** By word: the rows that have the word and still exist. */
 const fromOf = ({ order }: Scan, { table }: Walk): string =>
   order === "word"
     ? `lookups AS l JOIN ${table} AS r ON r.namespace = l.namespace AND r.timer_id = l.timer_id
@@ -201,7 +201,7 @@ const unreserved = "(r.namespace < '_' OR r.namespace >= '`')"
 const rangeOf = (scan: Scan, { place }: Walk, bind: Bind): ReadonlyArray<string> => {
   const isByWord = scan.order === "word"
   const time = isByWord ? "l.at" : scan.order === "due" ? "r.fire_at" : "r.finished_at"
-  // The index of pending timers by due time goes by this name of the order; see migrations/0007-schema.sql.
+  // The index of pending timers by due time uses this name of the order; see migrations/0007-schema.sql.
   const namespace = scan.order === "due" ? 'r.namespace COLLATE "POSIX"' : `${isByWord ? "l" : "r"}.namespace`
   const conditions =
     typeof scan.namespace === "number"

@@ -9,7 +9,7 @@ import {
 export const sessionSettings = (schema: string): Readonly<Record<string, string>> => ({
   application_name: "punctual",
   search_path: searchPathOf(schema),
-  // Writing rests on each statement seeing what was committed before it: the wait for a fence comes first.
+  // Each statement of a write must see all earlier commits, because the write first waits for a fence.
   default_transaction_isolation: "read committed",
   statement_timeout: String(statementTimeoutMs),
   lock_timeout: String(lockTimeoutMs),
@@ -18,13 +18,13 @@ export const sessionSettings = (schema: string): Readonly<Record<string, string>
   ...planSettings,
 })
 
-/** Nobody's temporary objects come before the store's own. */
+/** The store's own objects come before temporary objects. */
 export const searchPathOf = (schema: string): string => `"${schema}", pg_temp`
 
 /**
- * Every statement is made for one index. A plan that was right while a table was empty is kept, and must not scan
- * the table when it is full: so there is one plan, and it goes by the index. Compiling plans takes longer than running
- * them.
+ * Every statement is written for one index. The server keeps a plan that it made while a table was empty, and this plan
+ * must not scan the table when it is full. So there is one plan, and it uses the index. Compiling plans takes longer
+ * than running them.
  */
 const planSettings = {
   plan_cache_mode: "force_generic_plan",

@@ -1,12 +1,12 @@
-// Statements by name, so that a test can ask the query planner about each. Commits are in functions.sql, looks in
-// looks.ts, scans in scans.ts.
+// Statements by name, so that a test can check the query plan of each. Commits are in functions.sql, looks in looks.ts,
+// scans in scans.ts.
 import { functionNamed, noteUseSql } from "./functions.ts"
 import { keyColumns, lifeColumns, timerColumns } from "./rows.ts"
 
 /** A life has at most 10 tags and a correlation id. */
 const wordsALife = 11
 
-/** Waits for nobody: a life that a commit is just correcting is left to the next call. */
+/** Does not wait for locks. A life that a commit is correcting is left to the next call. */
 export const pruneSql = `WITH old AS MATERIALIZED (SELECT ctid AS row_id FROM history
     WHERE state <> 'dead' AND finished_at < $1::bigint ORDER BY finished_at LIMIT $2::integer FOR UPDATE SKIP LOCKED),
   gone AS (DELETE FROM history USING old WHERE history.ctid = old.row_id RETURNING 1),
@@ -24,7 +24,9 @@ export const leaseSql = {
     ORDER BY shard`,
   claim: `SELECT ${leaseColumns}, (SELECT foreign_writes::float8 FROM shards WHERE shard = $1) AS foreign_writes
     FROM ${functionNamed("claim_shard")}($1::integer, $2::bigint, $3::bigint, $4::text)`,
-  /** All at once, locked in order. The fences are read and not locked: a slow write delays no renewal. */
+  /**
+   * Renews all leases at once, locked in order. The fences are read but not locked, so a slow write delays no renewal.
+   */
   renew: `WITH held AS MATERIALIZED (SELECT shard FROM leases
       WHERE (shard, epoch) IN (SELECT * FROM unnest($1::integer[], $2::bigint[])) AND node IS NOT NULL
       ORDER BY shard FOR NO KEY UPDATE),
@@ -40,7 +42,7 @@ export const leaseSql = {
     RETURNING node`,
   members: "SELECT node, address, beat::float8 AS beat, is_leaving FROM members ORDER BY node",
   processes: "SELECT node, process FROM members WHERE process IS NOT NULL ORDER BY node",
-  /** The node is forgotten, and what it held is free; unless another process has taken its name meanwhile. */
+  /** Removes the node and frees its shards, unless another process has taken its name meanwhile. */
   bury: `WITH gone AS (DELETE FROM members WHERE node = $1::text AND process = $2::text RETURNING node)
     UPDATE leases SET node = NULL FROM gone WHERE leases.node = gone.node`,
   retire: "DELETE FROM members WHERE node = $1::text",
@@ -50,8 +52,8 @@ const after = "(fire_at, fire_id) > ($2::bigint, $3::uuid) AND fire_at <= $4::bi
 const inDueOrder = "ORDER BY fire_at, fire_id LIMIT $5::integer"
 
 /**
- * Where namespaces are chosen, the keys of a page are found in an index alone, so that what is passed over is
- * not fetched; then the rows of those keys.
+ * If namespaces are selected, the keys of a page are found in an index alone, so that skipped rows are not fetched.
+ * Then the rows of those keys are read.
  */
 const chosen = (columns: string, choice: string): string =>
   `WITH page AS MATERIALIZED (SELECT shard, fire_at, fire_id FROM timers WHERE ${choice} AND ${after} ${inDueOrder})
@@ -60,7 +62,7 @@ const chosen = (columns: string, choice: string): string =>
 
 const duePages = (columns: string) => ({
   all: `SELECT ${columns} FROM timers AS t WHERE shard = $1::integer AND ${after} ORDER BY t.fire_at, t.fire_id LIMIT $5::integer`,
-  /** `shard + 0` keeps the planner from the due index, which would walk over all namespaces. */
+  /** `shard + 0` keeps the planner from using the due index, which would scan all namespaces. */
   only: chosen(columns, 'namespace COLLATE "POSIX" = $6::text AND shard + 0 = $1::integer'),
   except: chosen(columns, "shard = $1::integer AND namespace <> ALL ($6::text[])"),
 })
@@ -73,12 +75,14 @@ export const readerSql = {
     sum(dead)::float8 AS dead, sum(discarded)::float8 AS discarded FROM shards`,
 } as const
 
-/** The clock itself: that of a transaction stands still. */
+/** The actual clock, because the time of a transaction does not advance. */
 export const clockSql = "SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS now_ms"
 
 const endedColumns = `${keyColumns}, ${lifeColumns}, payload, id::float8 AS id`
 
-/** Of everything there is, each part in the order of an index; lives of one instant by their ids. */
+/**
+ * Everything in the store, each part in the order of an index. Lives that ended at the same instant are sorted by id.
+ */
 export const archiveSql = {
   pending: `SELECT ${keyColumns}, ${timerColumns}, payload FROM timers AS t
     WHERE (namespace, timer_id) > ($1::text, $2::text) ORDER BY t.namespace, t.timer_id LIMIT $3::integer`,

@@ -1,10 +1,10 @@
-// What PostgreSQL would refuse: one faulty change must not fail its neighbours, so it is never sent.
+// Finds changes that PostgreSQL would refuse. They are never sent, because one of them would fail its neighbours.
 import type { FinishedLife, Timer, TimerKey } from "../../domain/Timer.ts"
 import { type AddedTerms, addedFields, type TermsByName, type TimerField } from "../../domain/timerFields.ts"
 import type { KeyChange } from "../../ports/ShardStorage.ts"
 import { mostKeyBytes } from "./limits.ts"
 
-/** Why the change cannot be stored; nothing if it can. */
+/** Why the change cannot be stored. `undefined` if it can. */
 export const whyUnstorable = (change: KeyChange): string | undefined => {
   const { key, pending, finished } = change
   return (
@@ -15,7 +15,7 @@ export const whyUnstorable = (change: KeyChange): string | undefined => {
   )
 }
 
-/** As far as numbers and lengths tell, which costs next to nothing. */
+/** Only checks numbers and lengths, which costs almost nothing. */
 export const whyUnstorableByNumbers = ({ key, pending, finished }: KeyChange): string | undefined =>
   whyKeyLength(key) ??
   (pending ? whyTimerNumbers(pending) : undefined) ??
@@ -54,7 +54,7 @@ const whyLifeTexts = (life: FinishedLife): string | undefined =>
 
 const addedNames = (addedFields as ReadonlyArray<TimerField>).map(({ name }) => name)
 
-/** The parts of lists are words, too, and those are stored as texts. */
+/** The elements of lists are also words, which are stored as texts. */
 const whyAddedTexts = (row: AddedTerms): string | undefined => {
   for (const name of addedNames) {
     const value = (row as TermsByName)[name]
@@ -67,14 +67,14 @@ const whyAddedTexts = (row: AddedTerms): string | undefined => {
 }
 
 const whyKeyLength = ({ namespace, timerId }: TimerKey): string | undefined => {
-  // A character has three bytes at most for each of its units.
+  // A UTF-16 code unit takes at most three bytes.
   if (3 * (namespace.length + timerId.length) <= mostKeyBytes) return undefined
   return Buffer.byteLength(namespace) + Buffer.byteLength(timerId) > mostKeyBytes
     ? `The key is longer than the ${mostKeyBytes} bytes that this store can index, a fixed limit.`
     : undefined
 }
 
-/** Nothing can be stored under such a key, so there is nothing to be found. */
+/** Whether anything can be stored under the key. If not, nothing can be found there. */
 export const canBeKey = (key: TimerKey): boolean =>
   whyKeyLength(key) === undefined && whyKey(key) === undefined
 
@@ -86,7 +86,7 @@ const whyKey = ({ namespace, timerId, uuid }: TimerKey): string | undefined =>
 const uuidShape = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 const hexShape = /^[0-9a-f]{32}$/
 
-/** Only a UUID can name an arming here. */
+/** Only a UUID can identify an arming here. */
 export const isFireId = (id: string): boolean => uuidShape.test(id)
 
 const whyFireId = (id: string): string | undefined =>
@@ -106,4 +106,4 @@ const whyCount = (name: string, value: number): string | undefined =>
 const whyText = (name: string, text: string | undefined): string | undefined =>
   text === undefined || (!text.includes("\0") && text.isWellFormed())
     ? undefined
-    : `${name}: the text has a NUL or half a character, which this store cannot hold.`
+    : `${name}: the text contains a NUL character or a lone surrogate, which this store cannot hold.`

@@ -1,6 +1,6 @@
-// Moving the log's pages into the database file, by the writer, between commits: never inside one, so
-// that no caller's answer waits for it. A little at a time under load, the rest when it is quiet, so the
-// log stays bounded and a restart has little to recover.
+// Moves the log's pages into the database file. The writer does this between commits, never inside one, so that no
+// caller's answer waits for it. Under load it moves a little at a time, and the rest when it is idle. So the log stays
+// bounded, and a restart has little to recover.
 import type { Database } from "bun:sqlite"
 
 const mostLogPages = 16_000
@@ -14,7 +14,7 @@ export class Checkpoints {
     this.#database = database
   }
 
-  /** To be called after a commit has been answered. */
+  /** Must be called after a commit has been answered. */
   afterCommit(onError: (error: unknown) => void): void {
     const logPages = this.#checkpoint("NOOP")
     if (logPages >= mostLogPages) this.#checkpoint("PASSIVE")
@@ -30,7 +30,7 @@ export class Checkpoints {
     }
   }
 
-  /** All of the log, and leaves it empty; false if a reader was in the way for too long. */
+  /** Moves the whole log and leaves it empty. False if a reader blocked it for too long. */
   saveAll(): boolean {
     this.close()
     return Number(this.#database.query("PRAGMA wal_checkpoint(TRUNCATE)").values()[0]?.[0] ?? 1) === 0
@@ -40,7 +40,7 @@ export class Checkpoints {
     clearTimeout(this.#timer)
   }
 
-  /** The pages in the log. */
+  /** Returns the number of pages in the log. */
   #checkpoint(mode: "NOOP" | "PASSIVE"): number {
     return Number(this.#database.query(`PRAGMA wal_checkpoint(${mode})`).values()[0]?.[1] ?? 0)
   }

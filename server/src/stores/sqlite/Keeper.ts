@@ -1,6 +1,6 @@
-// What the store's thread does for commands that work on the file itself: each call opens what it needs, because most
-// of them must not create, migrate or lock anything. On a thread of its own, so that a command can say how far it is,
-// and be stopped, while the database library works for minutes.
+// The work of the store's thread for commands on the file itself. Each call opens what it needs, because most of them
+// must not create, migrate or lock anything. It runs in a thread of its own, so that a command can report progress and
+// be stopped while the database library works for minutes.
 import type { DocumentRow } from "@punctual/documents/DocumentRow"
 import type { CopyFacts, CopyOptions } from "../../ports/StoreCopy.ts"
 import type { ExamineOptions } from "../../ports/StoreReport.ts"
@@ -14,7 +14,7 @@ export interface KeeperCalls {
   examine(options: ExamineOptions): FileReport
   documentsAfter(asked: DocumentsAfter): ReadonlyArray<DocumentRow>
   copy(options: CopyOptions): CopyFacts
-  /** Takes the store's lock, until the thread ends. Answers whether a store is there. */
+  /** Takes the store's lock until the thread ends. Returns whether there is a store. */
   takePlace(nothing: null): boolean
   inspect(file: string): CopyFacts
   prepare(asked: { readonly file: string; readonly prepared: string }): void

@@ -1,5 +1,5 @@
-// Shard leases in the writer's database. Only the process that holds the lock file may claim: having
-// got it, it knows that whoever held leases before is dead, and frees them at once.
+// Shard leases in the writer's database. Only the process that holds the lock file may claim. When it gets the lock, it
+// knows that the previous holder of the leases is dead, and frees them at once.
 import type { Database, Statement } from "bun:sqlite"
 import type { Lease } from "../../ports/ShardLeases.ts"
 import type { ProcessLock } from "./ProcessLock.ts"

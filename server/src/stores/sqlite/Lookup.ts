@@ -1,5 +1,5 @@
-// What is stored under a key: the pending timer, the life that ended last, and lives named by their fireIds. The writer
-// and the reader both look, each on its own connection, inside a transaction, so that a look sees one instant.
+// Reads what is stored under a key: the pending timer, the life that ended last, and lives named by their fireIds. The
+// writer and the reader each use their own connection, inside a transaction, so that a look sees one instant.
 import type { Database, Statement } from "bun:sqlite"
 import type { Known } from "../../domain/Decision.ts"
 import type { FinishedLife, Timer, TimerKey } from "../../domain/Timer.ts"
@@ -30,7 +30,7 @@ export class Lookup {
     return { ...known, lives: lives.flatMap((life) => this.lifeRow(key, life) ?? []).map(shown(withPayload)) }
   }
 
-  /** The row of a life, in whichever of the two tables it is. */
+  /** The row of a life, from either of the two tables. */
   lifeRow({ namespace, timerId }: TimerKey, { fireId, minRevision }: NamedLife): LifeRow | undefined {
     const arming = [namespace, timerId, minRevision, fireId] as const
     const row = this.#sql.endedArming.get(...arming) ?? this.#sql.deadArming.get(...arming)

@@ -1,5 +1,5 @@
-// Why a store could not be opened. Apart from the opening itself, because the main thread needs to
-// know it without loading the database library.
+// Why a store could not be opened. This is separate from the opening itself, because the main thread needs it without
+// loading the database library.
 
 export type OpenFailureReason =
   | "libraryTooOld"

@@ -1,11 +1,11 @@
-// Are the files that were opened still those that lie at their paths? SQLite does not ask: it goes on writing into a
-// file that was removed or replaced, and all of that is gone when the process ends. So the writer asks after each
-// commit, before anything is acknowledged; renewals commit every second, so an idle service notices, too. What was
-// written into the same file in place by another program cannot be seen this way.
+// Checks whether the opened files are still the ones at their paths. SQLite does not check this: it keeps writing into
+// a file that was removed or replaced, and all of that is lost when the process ends. So the writer checks after each
+// commit, before anything is acknowledged. Renewals commit every second, so an idle service notices it as well. This
+// check cannot see that another program has written into the same file.
 import { statSync } from "node:fs"
 import { codeOf } from "./failures.ts"
 
-/** Where one of the files went, as seen from its path. */
+/** The state of one of the files at its path. */
 type FileState = "same" | "missing" | "replaced" | "unreachable"
 
 type Part = "database" | "log" | "index" | "lock"
@@ -24,7 +24,7 @@ const suffixes: ReadonlyArray<readonly [Part, string]> = [
 ]
 
 export class DisplacedFiles extends Error {
-  /** Whether the log's pages must, and can, be brought to safety: see `worker.ts`. */
+  /** Whether the log's pages must and can be saved: see `worker.ts`. */
   readonly isLogToBeSaved: boolean
 
   constructor(message: string, isLogToBeSaved: boolean) {
@@ -36,17 +36,17 @@ export class DisplacedFiles extends Error {
 export class OpenedFiles {
   readonly #files: ReadonlyArray<Opened>
 
-  /** To be made when the database has been opened and read from: only then are all of them there. */
+  /** Must be created after the database has been opened and read, because only then do all files exist. */
   constructor(path: string) {
     this.#files = suffixes.map(([part, suffix]) => {
       const file = `${path}${suffix}`
       const identity = identityAt(file)
-      if (identity === undefined) throw new Error(`${file} is not there although it was opened just now.`)
+      if (identity === undefined) throw new Error(`${file} does not exist although it was just opened.`)
       return { part, path: file, identity }
     })
   }
 
-  /** Throws `DisplacedFiles` if any of them is not what was opened. */
+  /** Throws `DisplacedFiles` if one of the files is not the one that was opened. */
   check(): void {
     for (const file of this.#files) {
       const state = fileStateOf(file)
@@ -58,14 +58,14 @@ export class OpenedFiles {
     const isLogToBeSaved = this.#isLogToBeSaved()
     const advice =
       part === "database"
-        ? "What was acknowledged is in the file that was there: put that back, without a -wal or -shm file of another, and start again"
-        : "Start again, and leave the files beside the database alone while the service runs"
+        ? "The acknowledged data is in the original file: put it back, without the -wal or -shm file of another database, and start again"
+        : "Start again, and do not touch the files beside the database while the service runs"
     return new DisplacedFiles(`${path} ${happened[state]} while the service ran. ${advice}`, isLogToBeSaved)
   }
 
   /**
-   * A log that was removed, or whose database was, is the only place of what the database lacks. Where ours is the
-   * database and the log is a stranger's, somebody else works on the file: it is left to them.
+   * If the log or its database was removed, the log is the only place with data that the database lacks. If the
+   * database is the opened one and the log is a foreign one, another program works on the file and keeps its log.
    */
   #isLogToBeSaved(): boolean {
     const [database, log] = this.#files.map(fileStateOf)
@@ -77,7 +77,7 @@ export class OpenedFiles {
 const happened: Readonly<Record<Exclude<FileState, "same">, string>> = {
   missing: "was removed",
   replaced: "was replaced by another file",
-  unreachable: "could not be reached any more",
+  unreachable: "could no longer be reached",
 }
 
 const fileStateOf = ({ path, identity }: Opened): FileState => {
@@ -92,7 +92,7 @@ const fileStateOf = ({ path, identity }: Opened): FileState => {
 }
 
 const identityAt = (path: string): string | undefined => {
-  // As big integers: file systems give numbers that others would round.
+  // As big integers, because file systems return numbers that would be rounded otherwise.
   const found = statSync(path, { throwIfNoEntry: false, bigint: true })
   return found === undefined ? undefined : `${found.dev}:${found.ino}`
 }

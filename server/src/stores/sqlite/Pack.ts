@@ -1,6 +1,6 @@
-// The form in which data crosses threads: one JSON text of primitives and one buffer for all bytes. The
-// runtime's clone of an array takes four times as long, in the sending thread, as its JSON does, and a
-// clone of nested objects twice as long again.
+// The format for data between threads: one JSON text of primitives and one buffer for all bytes. In the sending thread,
+// the runtime's clone of an array takes four times as long as its JSON, and a clone of nested objects twice as long
+// again.
 
 export type Field = string | number | null
 
@@ -12,7 +12,7 @@ export interface Pack {
 
 export class PackWriter {
   readonly #fields: Array<Field> = []
-  /** Where each shared text is among the fields. */
+  /** The position of each shared text among the fields. */
   readonly #places = new Map<string, number>()
   readonly #chunks: Array<Uint8Array> = []
   #byteLength = 0
@@ -21,7 +21,7 @@ export class PackWriter {
     this.#fields.push(value ?? null)
   }
 
-  /** A text that many of a pack have in common, as specs are: written once, and named by its place after that. */
+  /** A text that occurs often in a pack, such as a spec. It is written once, and later replaced by its position. */
   shared(text: string): void {
     const place = this.#places.get(text)
     if (place === undefined) this.#places.set(text, this.#fields.length)
@@ -86,7 +86,7 @@ export class PackReader {
     return this.#next() ?? null
   }
 
-  /** A copy: a view would keep the whole pack alive for as long as one of its timers waits. */
+  /** Returns a copy, because a view would keep the whole pack alive as long as one of its timers waits. */
   bytes(): Uint8Array | undefined {
     const byteLength = this.#next() as number | null
     if (byteLength === null) return undefined

@@ -1,7 +1,6 @@
-// Proof that no other process uses the store as its owner: an exclusive transaction on a small file
-// beside the database, held for the life of the process. The operating system ends it with the
-// process, however that ends, so whoever gets it knows that its predecessor is dead. A frozen process
-// keeps it: that one is not dead.
+// Proves that no other process owns the store: an exclusive transaction on a small file beside the database, held for
+// the life of the process. The operating system releases it with the process, no matter how that ends. So a process
+// that gets the lock knows that its predecessor is dead. A frozen process keeps the lock, because it is not dead.
 import { Database } from "bun:sqlite"
 import { codeOf } from "./failures.ts"
 import { createIfMissing } from "./newFiles.ts"
@@ -20,7 +19,7 @@ export class ProcessLock {
     return this.#isHeld
   }
 
-  /** Whether the lock is held now; it does not wait. */
+  /** Returns whether the lock is held now. Does not wait. */
   tryAcquire(): boolean {
     if (this.#isHeld) return true
     try {

@@ -1,5 +1,5 @@
-// The connection that reads, in a thread of its own: a read sees the last commit before it, and waits
-// for none. Pages leave as packs, written straight from the rows.
+// The reading connection, in a thread of its own. A read sees the last commit before it, and waits for none. Pages are
+// returned as packs, written directly from the rows.
 import type { Database, Statement } from "bun:sqlite"
 import { emptyTally, type Tally } from "../../domain/Decision.ts"
 import type { TimerKey } from "../../domain/Timer.ts"
@@ -21,7 +21,7 @@ const mostPrepared = 200
 export class Reader {
   readonly #database: Database
   readonly #lookup: Lookup
-  /** By their text. Lists and counts have some hundred shapes, and few are in use. */
+  /** By their text. Lists and counts have about a hundred shapes, and few of them are in use. */
   readonly #prepared = new Map<string, Statement>()
 
   constructor(database: Database, lookup: Lookup) {
@@ -42,7 +42,7 @@ export class Reader {
     return out.finish()
   }
 
-  /** Of each: namespace, timerId, uuid, fireId, fireAt. */
+  /** For each timer: namespace, timerId, uuid, fireId, fireAt. */
   dueHeads(query: DueQuery): Pack {
     const out = new PackWriter()
     for (const row of this.#duePage(readerSql.heads, query).values(...dueValues(query))) {
@@ -52,7 +52,7 @@ export class Reader {
     return out.finish()
   }
 
-  /** The pending timer and the last life, each after a flag that says whether there is one. */
+  /** The pending timer and the last life, each after a flag that says whether it exists. */
   find(key: TimerKey): Pack {
     return this.#atOneInstant(() => {
       const { pending, last } = this.#lookup.look({ key, withPayload: true })

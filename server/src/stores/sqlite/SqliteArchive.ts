@@ -1,6 +1,6 @@
-// The file read for an archive: on a connection of its own that can only read, in one transaction, so that a service
-// may run on the file meanwhile. Its log grows until the archive is closed, because what the archive still reads
-// cannot be moved out of it.
+// Reads a file for an archive, on a read-only connection of its own, in one transaction, so that a service can keep
+// running on the file. The log of the file grows until the archive is closed, because pages that the archive still
+// reads cannot be moved out of it.
 import type { Database, Statement } from "bun:sqlite"
 import { changeOf } from "@punctual/documents/DocumentRow"
 import { DocumentTable } from "@punctual/documents/sqlite/DocumentTable"
@@ -19,7 +19,7 @@ import { archiveSql } from "./statements.ts"
 type PendingRow = TimerRow & KeyRow & { readonly spec: string | null; readonly payload: Uint8Array | null }
 
 export const SqliteArchive = {
-  /** Closed with the scope. */
+  /** Closes with the scope. */
   open: (path: string): Effect.Effect<TimerArchive, SqliteOpenError, Scope.Scope> =>
     Effect.map(
       Effect.acquireRelease(
@@ -67,10 +67,10 @@ const archiveOf = (database: Database, path: string): TimerArchive => {
 
 interface Part {
   readonly name: ArchivePlace["part"]
-  /** Before every key. */
+  /** Sorts before every key. */
   readonly first: ReadonlyArray<string | number>
   readonly statement: Statement
-  /** Each is given the rows of its own statement. */
+  /** Each part gets the rows of its own statement. */
   readonly read: (row: never) => { readonly item: ArchivedItem; readonly key: ReadonlyArray<string | number> }
 }
 
@@ -79,7 +79,7 @@ const readLifeRow = (row: LifeRow): { item: ArchivedItem; key: ReadonlyArray<num
   key: [row.id],
 })
 
-/** A page is of one part; the next one begins where a part has ended. */
+/** A page belongs to one part. The next part begins with a new page. */
 const pageOf = (parts: ReadonlyArray<Part>, after: ArchivePlace | undefined, limit: number): ArchivePage => {
   const index = after === undefined ? 0 : parts.findIndex(({ name }) => name === after.part)
   const part = parts[index]

@@ -1,7 +1,7 @@
-// A copy of the file, made while a service may write to it. VACUUM INTO reads in one transaction, so that the copy is
-// of one instant; writers go on beside it, and the log grows until it is done, because what the copy still reads stays
-// there. The copy has one table more than a store, which says when it was made, and no log beside it: it can be
-// read where nobody may write.
+// Copies the file while a service may write to it. VACUUM INTO reads in one transaction, so the copy shows one instant.
+// Writers continue meanwhile, and the log grows until the copy is done, because pages that the copy still reads stay
+// there. The copy has one more table than a store, with the time of the copy. It has no log, so it can be read from a
+// read-only place.
 import { Database } from "bun:sqlite"
 import { chmodSync, closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, statSync } from "node:fs"
 import { dirname } from "node:path"
@@ -24,7 +24,7 @@ export const copyStore = (path: string, { file, partial, takenAtMs }: CopyOption
     return writing(file, () => {
       noteInstant(partial, takenAtMs)
       const facts = inspectFile(partial)
-      // A backup that is replaced keeps the mode that somebody gave it.
+      // A replaced backup keeps its file mode.
       if (existsSync(file)) chmodSync(partial, permissionsOf(file))
       syncFile(partial)
       renameSync(partial, file)
@@ -37,7 +37,7 @@ export const copyStore = (path: string, { file, partial, takenAtMs }: CopyOption
   }
 }
 
-/** A copy that cannot be written says nothing about the store that it is of. */
+/** An error while writing a copy does not concern the store that is copied. */
 export const writing = <A>(file: string, write: () => A): A => {
   try {
     return write()
@@ -45,20 +45,20 @@ export const writing = <A>(file: string, write: () => A): A => {
     if (!/^(SQLITE_(FULL|CANTOPEN|READONLY)|E[A-Z]+)/.test(codeOf(error))) throw error
     throw new OpenFailure(
       "unwritable",
-      `${file} cannot be written (${describe(error)}): make room there, or name another place, and run the command again.`,
+      `${file} cannot be written (${describe(error)}): free some space there or name another place, and run the command again.`,
     )
   }
 }
 
-/** With SQLite's own file beside it. */
+/** Removes the file and SQLite's own file beside it. */
 const removeHalf = (file: string): void => {
   for (const left of [file, `${file}-journal`]) {
-    // Where nothing can be removed, nothing was written.
+    // If nothing can be removed, nothing was written.
     if (existsSync(left)) rmSync(left, { force: true })
   }
 }
 
-/** A file of a store that nothing runs on: checked, and counted. */
+/** Checks and counts a file of a store that is not in use. */
 export const inspectFile = (file: string): CopyFacts => {
   const opened = openAlone(file)
   try {
@@ -75,14 +75,14 @@ export const inspectFile = (file: string): CopyFacts => {
 export const permissionsOf = (file: string): number => statSync(file).mode & 0o777
 
 /**
- * What SQLite has begun to write is removed again if it fails. It is the owner's alone: of a store that others may not
- * read, they must not read half a copy either.
+ * If it fails, it removes the unfinished file. Only the owner can read the file, because a partial copy must be as
+ * private as the store.
  */
 export const vacuumInto = (database: Database, to: string): void => {
   removeHalf(to)
   createNew(to)
   try {
-    // It writes another file, and reads this one; the library makes no difference.
+    // VACUUM INTO writes another file and only reads this one, but the library does not distinguish that.
     database.run("PRAGMA query_only = OFF")
     database.run("VACUUM INTO ?", [to])
   } catch (error) {
@@ -116,7 +116,7 @@ const factsOf = ({ database, schemaVersion }: OpenedBeside, file: string): CopyF
     : lastInstant(database),
 })
 
-/** The latest that anything in it happened at: it was copied then, or later. */
+/** The time of the latest event in the store. The copy was made then or later. */
 const lastInstant = (database: Database): number =>
   Math.max(
     numberIn(database, "SELECT max(updated_at) FROM timers"),
@@ -124,7 +124,7 @@ const lastInstant = (database: Database): number =>
     numberIn(database, "SELECT max(finished_at) FROM dead"),
   )
 
-/** What was written under this name is on the disk. */
+/** Ensures that the file's content is on disk. */
 export const syncFile = (file: string): void => {
   const descriptor = openSync(file, "r+")
   try {
@@ -134,7 +134,7 @@ export const syncFile = (file: string): void => {
   }
 }
 
-/** The names in the file's folder are on the disk. */
+/** Ensures that the names in the file's folder are on disk. */
 export const syncFolderOf = (file: string): void => {
   const descriptor = openSync(dirname(file), "r")
   try {

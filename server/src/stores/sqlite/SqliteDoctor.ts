@@ -1,6 +1,6 @@
-// The file examined: counts by shard, sums beside them, what is overdue and what is dead, the structure. All of it in
-// one transaction that only reads, so that counts and sums are of the same instant. While it lasts, what it may still
-// read stays in the log, which grows if a service writes meanwhile.
+// Examines a file: counts by shard with the stored sums, overdue timers, dead letters, and the structure. All of this
+// happens in one read-only transaction, so that counts and sums show the same instant. Meanwhile, pages that it may
+// still read stay in the log, which grows if a service writes.
 import type { Database } from "bun:sqlite"
 import { statSync } from "node:fs"
 import type { DocumentRow } from "@punctual/documents/DocumentRow"
@@ -67,7 +67,7 @@ export const examineFile = (path: string, options: ExamineOptions): FileReport =
 
 /**
  * Timers, their bodies and their words are written together. A body or a word without a timer is a fault that SQLite
- * cannot see. Words of history go with pruning, which takes them and the lives in steps of their own.
+ * cannot detect. Pruning removes words of history and the lives in separate steps, so those are not checked.
  */
 const structureOf = (database: Database, isFull: boolean): Array<string> => {
   const faults: Array<string> = []
@@ -99,7 +99,7 @@ const wordOwners = [
   ["dead", "dead"],
 ] as const
 
-/** A damaged file fails some of its reads: then that is what is wrong, and the rest goes untold. */
+/** A damaged file fails some of its reads. Then the report contains this fault, and the rest is left out. */
 const withFaultsTold = <A>(faults: Array<string>, read: () => A): A | undefined => {
   try {
     return read()
@@ -122,7 +122,7 @@ const shardsOf = (database: Database, shards: number): ReadonlyArray<ShardReport
     const own = rows[Number(shard)]
     if (own !== undefined) own.pending = Number(count)
   }
-  // Lives that have ended are not kept by shard: their keys tell.
+  // Finished lives are not stored by shard, so the shard is computed from their keys.
   const lives = (table: string, state: string) =>
     database.query<{ uuid: string; state: keyof MutableRows }, []>(
       `SELECT lower(hex(uuid)) AS uuid, ${state} AS state FROM ${table}`,
@@ -208,7 +208,7 @@ const examineRows = (
   return { unreadable: [...timers.found, ...lives.found], faults: [...timers.faults, ...lives.faults] }
 }
 
-/** A file of an older schema has no documents. */
+/** A file with an older schema has no documents. */
 export const documentsInFile = (
   path: string,
   { kind, version, limit }: DocumentsAfter,

@@ -1,4 +1,4 @@
-// Commands that work on the file itself, as the ports that they ask by. The work is done in a thread (Keeper.ts).
+// Commands on the file itself, as the ports that they use. A thread does the work (Keeper.ts).
 import { Effect, type Scope } from "effect"
 import { settingsKind } from "../../engine/namespaces/SettingsRecords.ts"
 import type { StoreCopies, StorePlace } from "../../ports/StoreCopy.ts"
@@ -14,7 +14,7 @@ import { SharedEnd, StoreThread } from "./StoreThread.ts"
 
 export interface SqliteKeeperOptions {
   readonly path: string
-  /** The file worker.ts, as a URL formed in the program's entry: elsewhere it breaks when compiled. */
+  /** The file worker.ts as a URL. The program's entry builds it, because elsewhere it breaks when compiled. */
   readonly workerUrl: URL
 }
 
@@ -33,7 +33,7 @@ export const SqliteKeeper = {
       copy: (asked) => thread.call("copy", asked),
     })),
 
-  /** Fails while a service runs on the file; until the scope closes, none starts on it. */
+  /** Fails while a service runs on the file. Until the scope closes, no service can start on it. */
   place: (options: SqliteKeeperOptions): Opened<StorePlace, SqliteOpenError | StoreError> =>
     Effect.gen(function* () {
       const thread = yield* openThread(options)
@@ -49,7 +49,7 @@ export const SqliteKeeper = {
       }
     }),
 
-  /** `shards` are those of a store that is made because there is none. */
+  /** `shards` is used if the store must be created. */
   schema: (options: SqliteKeeperOptions & { readonly shards: number }): Opened<StoreSchema> =>
     Effect.map(openThread(options), (thread) => ({
       versions: thread.call("versions", null),
@@ -57,7 +57,7 @@ export const SqliteKeeper = {
     })),
 } as const
 
-/** Pages that are damaged are one more fault of the file. */
+/** Damaged pages are reported as one more fault of the file. */
 const withSettings = (
   thread: StoreThread<KeeperCalls>,
   { overdueIfPaused, ...report }: FileReport,

@@ -1,14 +1,13 @@
-// The schema brought up to date ahead of the service, which would do the same when it starts: under the store's lock,
-// in one transaction.
+// Migrates the schema before the service does it at its start: under the store's lock, in one transaction.
 import { existsSync } from "node:fs"
 import { migrations } from "./migrations/all.ts"
 import { openBeside } from "./openBeside.ts"
 import { numberIn, openForWriting } from "./openDatabase.ts"
 
 export interface SchemaVersions {
-  /** 0: there is no store yet. */
+  /** 0 if there is no store yet. */
   readonly stored: number
-  /** The one that this program reads and writes. */
+  /** The version that this program reads and writes. */
   readonly program: number
 }
 
@@ -17,7 +16,7 @@ export const readVersions = (path: string): SchemaVersions => ({
   program: migrations.length,
 })
 
-/** A store that is there keeps its number of shards; `shards` is for one that is made. */
+/** An existing store keeps its number of shards. `shards` is for a new one. */
 export const migrateFile = (path: string, shards: number): void => {
   const stored = existsSync(path) ? openedOnce(path).shards : shards
   const { database, lock } = openForWriting({ path, shards: stored })

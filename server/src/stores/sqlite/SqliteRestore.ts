@@ -1,7 +1,7 @@
-// A copy put in the place of a store. Whoever does it holds the store's lock, so that no service runs on it, nor starts
-// meanwhile. The copy is made ready under another name, and takes the store's name by a rename, which happens as a
-// whole or not at all. The old store's log must be gone before: SQLite would play it back into the new file. So it is
-// first moved into the old file, which keeps everything that it had.
+// Replaces a store with a copy. The process holds the store's lock, so that no service runs on it or starts meanwhile.
+// The copy is prepared under another name, and gets the store's name by a rename, which is atomic. Before that, the old
+// store's log must be gone, because SQLite would replay it into the new file. So the log is first moved into the old
+// file, which keeps everything that it had.
 import { Database } from "bun:sqlite"
 import {
   chmodSync,
@@ -23,8 +23,8 @@ import { ProcessLock } from "./ProcessLock.ts"
 import { noteTable, permissionsOf, syncFile, syncFolderOf, vacuumInto, writing } from "./SqliteBackup.ts"
 
 /**
- * How far epochs move on. A shard is claimed once a start, so that they get past all that the store has claimed since
- * the copy was made, even where the store itself is lost and cannot be asked.
+ * How far epochs are increased. A shard is claimed once per start. So the new epochs are higher than all that the store
+ * has claimed since the copy was made, even if the store itself is lost and cannot be read.
  */
 const epochsAhead = 1_000_000
 
@@ -35,7 +35,10 @@ export class RestorePlace {
   constructor(path: string) {
     this.#path = path
     if (!existsSync(dirname(path))) {
-      throw new OpenFailure("missing", `There is no folder ${dirname(path)}: make it, or name another file.`)
+      throw new OpenFailure(
+        "missing",
+        `There is no folder ${dirname(path)}: create it, or name another file.`,
+      )
     }
     const isNewLock = !existsSync(lockOf(path))
     this.#lock = explaining(lockOf(path), () => new ProcessLock(lockOf(path)))
@@ -56,10 +59,10 @@ export class RestorePlace {
     return existsSync(this.#path)
   }
 
-  /** Without the log of the file it is made from, and with nothing in it that says that it was a backup. */
+  /** The prepared file has no log, and nothing in it marks it as a backup. */
   prepare(file: string, prepared: string): void {
     const floor = this.#highestEpoch()
-    // What an earlier run may have left.
+    // Removes what an earlier run may have left.
     removeBeside(prepared)
     rmSync(`${prepared}.lock`, { force: true })
     const { database } = openAlone(file)
@@ -78,7 +81,7 @@ export class RestorePlace {
     } finally {
       copy.close()
     }
-    // A store that is replaced keeps its mode. A new one is the owner's alone.
+    // A replaced store keeps its file mode. Only the owner can read a new one.
     if (this.isTaken) chmodSync(prepared, permissionsOf(this.#path) | 0o600)
     ownAs(prepared, this.#ownerFile)
   }
@@ -89,7 +92,7 @@ export class RestorePlace {
     rmSync(`${prepared}.lock`, { force: true })
     syncFile(prepared)
     if (this.isTaken) {
-      if (keepAs === undefined) throw new Error("a store that is there is replaced only if it is kept")
+      if (keepAs === undefined) throw new Error("an existing store is replaced only if it is kept")
       this.#keep(keepAs)
     } else {
       setLogAside(this.#path)
@@ -106,7 +109,7 @@ export class RestorePlace {
     return existsSync(this.#path) ? this.#path : dirname(this.#path)
   }
 
-  /** Of the store that is to be replaced; one that cannot be read tells none. */
+  /** The highest epoch of the store to be replaced. 0 if it cannot be read. */
   #highestEpoch(): number {
     if (!this.isTaken) return 0
     try {
@@ -121,13 +124,13 @@ export class RestorePlace {
     }
   }
 
-  /** Until the rename, the old store stays where it was, complete. */
+  /** Until the rename, the old store stays complete at its place. */
   #keep(keepAs: string): void {
     try {
       settleLog(this.#path)
     } catch (error) {
       if (!isDamage(error) && !isDamagedStore(error) && !codeOf(error).startsWith("SQLITE_IOERR")) throw error
-      // Its log cannot be moved into it: it is kept beside it, for whoever tries to repair the two.
+      // The log cannot be moved into the file, so it is kept beside it, in case somebody tries to repair the two.
       if (bytesOf(`${this.#path}-wal`) > 0) secondName(`${this.#path}-wal`, `${keepAs}-wal`)
     }
     secondName(this.#path, keepAs)
@@ -136,7 +139,7 @@ export class RestorePlace {
   }
 }
 
-/** Moves what is in the file's log into the file. */
+/** Moves the contents of the file's log into the file. */
 const settleLog = (path: string): void => {
   checkNotCutOff(path)
   const database = new Database(path, { readwrite: true })
@@ -145,7 +148,7 @@ const settleLog = (path: string): void => {
     if (Number(busy) !== 0) {
       throw new OpenFailure(
         "inUse",
-        `${path} is being read, by an export or a backup perhaps: wait until that is done, and try again.`,
+        `${path} is being read, perhaps by an export or a backup: wait until that has finished, and try again.`,
       )
     }
   } finally {
@@ -155,19 +158,19 @@ const settleLog = (path: string): void => {
 
 const isDamagedStore = (error: unknown): boolean => error instanceof OpenFailure && error.reason === "damaged"
 
-/** The log and its index, of a file that is closed and whose log is empty, or kept elsewhere. */
+/** Removes the log and its index. The file must be closed, and its log must be empty or kept elsewhere. */
 const removeBeside = (path: string): void => {
   for (const ending of ["-wal", "-shm", "-journal"]) rmSync(`${path}${ending}`, { force: true })
 }
 
-/** The log of a database that is gone. It is kept for whoever still has that, named by when it was last written. */
+/** Keeps the log of a database that is gone, in case somebody still has the database. Its name contains its time. */
 const setLogAside = (path: string): void => {
   const log = `${path}-wal`
   if (bytesOf(log) > 0) renameSync(log, `${log}.before-restore-${Math.floor(statSync(log).mtimeMs)}`)
   removeBeside(path)
 }
 
-/** A file system without second names gets a copy. */
+/** A file system without hard links gets a copy. */
 const secondName = (path: string, name: string): void => {
   try {
     linkSync(path, name)
@@ -178,7 +181,7 @@ const secondName = (path: string, name: string): void => {
   }
 }
 
-/** An administrator restores, and the service that is to use the file is another user's. Nobody else may give files away. */
+/** An administrator restores, but the service may run as another user. Only an administrator may change owners. */
 const ownAs = (file: string, like: string): void => {
   const { uid, gid } = statSync(like)
   try {

@@ -1,6 +1,6 @@
-// The embedded default: one SQLite file, one thread that writes and one that reads, so that neither a
-// commit's fsync nor a long list holds up the main thread. The ports' calls are turned into packs and
-// back here; what they mean is in Writer.ts, Reader.ts and Leases.ts.
+// The embedded default store: one SQLite file, one thread that writes and one that reads. So neither a commit's fsync
+// nor a long list blocks the main thread. This file converts the ports' calls to packs and back. Writer.ts, Reader.ts
+// and Leases.ts do the work.
 import { Documents } from "@punctual/documents/Documents"
 import { Context, Effect, Layer, Schema } from "effect"
 import { ShardLeases } from "../../ports/ShardLeases.ts"
@@ -30,9 +30,9 @@ export interface SqliteStoreOptions {
   readonly path: string
   /** Fixed when the store is created. */
   readonly shards: number
-  /** The file worker.ts, as a URL formed in the program's entry: elsewhere it breaks when compiled. */
+  /** The file worker.ts as a URL. The program's entry builds it, because elsewhere it breaks when compiled. */
   readonly workerUrl: URL
-  /** Called once when the store can no longer be trusted: the process should end. */
+  /** Called once when the store can no longer be trusted. The process should end. */
   readonly onFatal?: (message: string) => void
 }
 
@@ -47,7 +47,7 @@ export const SqliteStore = {
     Layer.effectContext(
       Effect.gen(function* () {
         const sharedEnd = new SharedEnd(options.onFatal ?? (() => {}))
-        // The writer first: it creates and migrates what the reader opens.
+        // The writer opens first, because it creates and migrates the file that the reader opens.
         const writer = yield* openThread<WriterCalls>("writer", options, sharedEnd)
         const reader = yield* openThread<ReaderCalls>("reader", options, sharedEnd)
         return Context.make(TimerStore, timerStoreOver(writer, reader)).pipe(
@@ -116,7 +116,7 @@ const documentsOf = (
     changesAfter: (kind, version, limit) => reader.call("documentsAfter", { kind, version, limit }),
   })
 
-/** One process fires all shards of a file, so that membership is its own business: no other reads it. */
+/** One process fires all shards of a file, so the members are kept in memory: no other process reads them. */
 const leasesOver = (writer: StoreThread<WriterCalls>, members: MemberList): ShardLeases["Service"] => ({
   owners: writer.call("owners", null),
   claim: (expected, node) => writer.call("claim", { expected, node }),

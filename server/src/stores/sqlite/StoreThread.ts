@@ -1,5 +1,5 @@
-// The main thread's end of a thread of the store: calls out, answers in. If the thread fails or ends
-// unasked, all that wait and all that come later fail, fatally: of what was being written nobody knows.
+// The main thread's side of a thread of the store: it sends calls and receives answers. If the thread fails or ends
+// unexpectedly, all waiting and later calls fail fatally, because the result of the running writes is unknown.
 import { Worker } from "node:worker_threads"
 import { Effect } from "effect"
 import { StoreError } from "../../ports/TimerStore.ts"
@@ -9,7 +9,7 @@ import { OpenFailure } from "./OpenFailure.ts"
 const mostWaiting = 1_000
 const closeMs = 5_000
 
-/** Shared by the threads of one store: the first to fail fails them all. */
+/** Shared by the threads of one store. If one of them fails, all fail. */
 export class SharedEnd {
   readonly #onFatal: (message: string) => void
   readonly #listeners: Array<() => void> = []
@@ -30,7 +30,7 @@ export class SharedEnd {
   end(message: string): void {
     if (this.#message !== undefined) return
     this.#message = message
-    // Before those who wait are told: each would have something to say about it, and the process is to end.
+    // Called before the waiting calls fail: each of them would log the failure, and the process is about to end.
     this.#onFatal(message)
     for (const listener of this.#listeners) listener()
   }
@@ -62,7 +62,7 @@ export class StoreThread<Calls extends AnyCalls<Calls>> {
     })
   }
 
-  /** Resolves when the thread has opened the database; rejects with an `OpenFailure`. */
+  /** Resolves when the thread has opened the database. Rejects with an `OpenFailure`. */
   static open<Calls extends AnyCalls<Calls>>(
     url: URL,
     options: ThreadOptions,
@@ -121,7 +121,7 @@ export class StoreThread<Calls extends AnyCalls<Calls>> {
     })
   }
 
-  /** Lets what was asked finish, closes the database and ends the thread; a failed one ends at once. */
+  /** Lets the running calls finish, closes the database and ends the thread. A failed thread ends at once. */
   async close(): Promise<void> {
     this.#isClosing = true
     if (this.#sharedEnd.message === undefined) {
@@ -140,7 +140,7 @@ export class StoreThread<Calls extends AnyCalls<Calls>> {
       return new StoreError({ message: this.#sharedEnd.message, isFatal: true })
     if (this.#isClosing) return new StoreError({ message: "The store is closed.", isFatal: false })
     if (this.#waiting.size < mostWaiting) return undefined
-    return new StoreError({ message: `${mostWaiting} calls wait for the store already.`, isFatal: false })
+    return new StoreError({ message: `${mostWaiting} calls already wait for the store.`, isFatal: false })
   }
 
   #receive(response: ThreadResponse): void {

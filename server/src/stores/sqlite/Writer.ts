@@ -1,7 +1,6 @@
-// The one connection that writes. Each call is a transaction that takes the write lock before it
-// reads, so a claim by another process commits before the fence is checked or after the commit, never
-// between. A write runs its steps (stores/Deciding.ts) inside one transaction: however many looks and
-// commits it needs, it costs one fsync.
+// The only writing connection. Each call is a transaction that takes the write lock before it reads. So a claim by
+// another process commits either before the fence is checked or after the commit, never in between. A write runs its
+// steps (stores/Deciding.ts) inside one transaction. No matter how many looks and commits it needs, it costs one fsync.
 import type { Database, Statement } from "bun:sqlite"
 import { emptyTally, type Tally } from "../../domain/Decision.ts"
 import type { FinishedLife, Timer, TimerKey } from "../../domain/Timer.ts"
@@ -23,13 +22,15 @@ import { logText } from "./timerWire.ts"
 
 type MutableTally = { -readonly [name in keyof Tally]: number }
 
-/** How many entries beyond the limit a prune examines: they are stored in nearly, not exactly, the order in which they ended. */
+/**
+ * How many entries beyond the limit a prune examines, because they are only roughly in the order in which they ended.
+ */
 const prunedAround = 1_000
 
 /** A life has at most 10 tags and a correlation id. */
 const wordsALife = 11
 
-/** How one change is carried out: `missed`, or what SQLite has against it. */
+/** Executes one change: `stored`, `missed`, or the reason why SQLite refused it. */
 type Apply = (shard: number, change: KeyChange) => Inserted
 
 export class Writer {
@@ -37,14 +38,14 @@ export class Writer {
   readonly #lookup: Lookup
   readonly #sql: { readonly [name in keyof typeof writerSql]: Statement }
   readonly #memory = new WriteMemory()
-  /** How far pruning has looked, beside the oldest entries; see `prune`. */
+  /** How far pruning has looked, apart from the oldest entries; see `prune`. */
   #prunedUpTo = 0
   /**
-   * By shard, the last commit that was accepted. All calls of a process go through this thread in the order in which
-   * they were made, so that none is ever overtaken, and only one process writes under an epoch: it need not be stored.
+   * The last accepted commit of each shard. It need not be stored: all calls of a process pass this thread in the order
+   * in which they were made, so none is overtaken, and only one process writes under an epoch.
    */
   readonly #lastCommits = new Map<number, Pick<Commit, "epoch" | "number">>()
-  /** Those of the transaction that is open: they count once it is committed. */
+  /** The commits of the open transaction. They count once it is committed. */
   #accepted: Array<Pick<Commit, "shard" | "epoch" | "number">> = []
 
   constructor(database: Database, lookup: Lookup) {
@@ -53,7 +54,7 @@ export class Writer {
     this.#sql = prepareAll(database, writerSql)
   }
 
-  /** The answers are in what is returned. */
+  /** The returned object contains the answers. */
   write(batches: ReadonlyArray<ShardBatch>): Deciding {
     return this.#carrying((apply) => {
       const deciding = new Deciding(batches, this.#memory, limits)
@@ -87,8 +88,8 @@ export class Writer {
   }
 
   /**
-   * Looks at the oldest entries, and at as many more further on, each call where the last one ended:
-   * entries from a clock that ran ahead hold up neither the call nor what lies behind them.
+   * Looks at the oldest entries, and at as many more further on, where the last call ended. So entries from a clock
+   * that ran ahead block neither the call nor the entries behind them.
    */
   prune(exclusiveBeforeMs: number, limit: number): number {
     const examined = limit + prunedAround
@@ -119,8 +120,8 @@ export class Writer {
   }
 
   /**
-   * In a transaction, without savepoints, which would copy every page that is touched. If a change turns out to be
-   * faulty, all of it again from the start, with a savepoint for each change.
+   * Runs in a transaction without savepoints, which would copy every touched page. If a change turns out to be invalid,
+   * everything is repeated from the start, with a savepoint for each change.
    */
   #carrying<A>(body: (apply: Apply) => A): A {
     const apply: Apply = (shard, change) => {
@@ -185,7 +186,7 @@ export class Writer {
     return inserted
   }
 
-  /** False, and nothing was done, if something else is there than the change expects. */
+  /** Returns false and does nothing if the change expects another state. */
   #apply(shard: number, change: KeyChange): boolean {
     const { expects, pending, finished } = change
     const life = this.#lifeExpected(change)
@@ -203,7 +204,7 @@ export class Writer {
     } else if (expects.pending === null && !this.#hasNoRow(change)) return false
     if (life !== undefined && change.removesLife) this.#sql.deleteDead.run(life.id)
     if (finished === undefined) return true
-    // A corrected entry keeps its number, so that it keeps its place among lives of the same instant.
+    // A corrected entry keeps its number, so that it keeps its position among lives of the same instant.
     if (life !== undefined) this.#sql.deleteEnded.run(life.id)
     this.#finish(finished, life?.id)
     return true
@@ -228,7 +229,7 @@ export class Writer {
     return known.pending === undefined && (last === undefined || (known.last?.fireId ?? null) === last)
   }
 
-  /** Whether the key was as expected, so that the timer was inserted. */
+  /** Whether the key was in the expected state, so that the timer was inserted. */
   #insert(shard: number, change: KeyChange, timer: Timer): boolean {
     const { key, expects } = change
     const isOfUnusedKey = expects.last === null
@@ -258,8 +259,8 @@ export class Writer {
   }
 
   /**
-   * The pending row becomes a life, and may start its next one. A row that is in the expected state has all that the
-   * life has in common with it, so that most of the life is copied within the database.
+   * Turns the pending row into a life, and may start its next one. A row in the expected state contains everything that
+   * the life has in common with it, so most of the life is copied within the database.
    */
   #endRow(change: KeyChange, life: FinishedLife): boolean {
     const { key, expects, pending } = change

@@ -1,5 +1,5 @@
-// SQLite as a store: one file, which one service at a time works on. Its threads load the database library; the main
-// thread of a service does without it.
+// SQLite as a store: one file, used by one service at a time. Its threads load the database library; the main thread of
+// a service does not need it.
 import { resolve } from "node:path"
 import { Effect, Layer } from "effect"
 import type { StoreAdapter, StoreChoice, StoreLayer, StoreOpening } from "../../ports/StoreAdapter.ts"
@@ -18,7 +18,7 @@ export const sqlite: StoreAdapter = {
   parse: (url) => {
     const path = url.slice(scheme.length).replace(/^\/\//, "")
     return path === "" || path === ":memory:"
-      ? { problem: "must name a file, such as sqlite:./data/punctual.db (memory: keeps nothing)" }
+      ? { problem: "must name a file, such as sqlite:./data/punctual.db (memory: stores nothing on disk)" }
       : { value: choiceOf(resolve(path)) }
   },
   meant: (text) => (pathShape.test(text) ? `${scheme}${text}` : undefined),

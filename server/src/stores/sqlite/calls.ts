@@ -1,4 +1,4 @@
-// What the store's threads may be asked, and in which words they answer.
+// The calls of the store's threads, and the types of their answers.
 
 import type { DocumentRow, IdRange, WriteDocument } from "@punctual/documents/DocumentRow"
 import type { Tally } from "../../domain/Decision.ts"

@@ -1,6 +1,5 @@
-// What SQLite's errors mean to the store. After some of them nothing may be acknowledged any more: of
-// a commit whose fsync failed nobody knows what is on the disk, so the process ends and a restart
-// recovers.
+// What SQLite's errors mean to the store. After some of them nothing may be acknowledged any more. If the fsync of a
+// commit failed, nobody knows what is on the disk, so the process ends and a restart recovers.
 
 const fatalCodes = [
   "SQLITE_IOERR",
@@ -11,7 +10,7 @@ const fatalCodes = [
   "SQLITE_CANTOPEN",
 ]
 
-/** Faults of one item's data, which its neighbours need not share. */
+/** Errors of one item's data, which do not concern its neighbours. */
 const itemCodes = ["SQLITE_CONSTRAINT", "SQLITE_MISMATCH", "SQLITE_TOOBIG", "SQLITE_RANGE"]
 
 export const codeOf = (error: unknown): string =>
@@ -19,7 +18,9 @@ export const codeOf = (error: unknown): string =>
 
 export const isFatal = (error: unknown): boolean => fatalCodes.some((code) => codeOf(error).startsWith(code))
 
-/** The file is not as SQLite left it. A format number from the future is reported without a code of its own. */
+/**
+ * The file was changed by something other than SQLite. An unknown format number is reported without a code of its own.
+ */
 export const isDamage = (error: unknown): boolean =>
   /^SQLITE_(CORRUPT|NOTADB)/.test(codeOf(error)) ||
   (error instanceof Error && error.message === "unsupported file format")
@@ -33,17 +34,17 @@ export const describe = (error: unknown): string => {
   return code === "" || message.includes(code) ? message : `${message} (${code})`
 }
 
-/** An error that may pass, for the log. A lock is held by another program: the service has but one that writes. */
+/** The text of a temporary error, for the log. Another program holds the lock: the service has one writer. */
 export const refusal = (error: unknown, path: string): string =>
   /^SQLITE_(BUSY|LOCKED)/.test(codeOf(error))
-    ? `${path} is locked by another program, which must let go of it (${describe(error)})`
+    ? `${path} is locked by another program, which must release it (${describe(error)})`
     : describe(error)
 
 /** What to do about a damaged store. The command keeps the damaged file beside the restored one. */
 export const restoreAdvice = (path: string): string =>
   `restore it from a backup with "punctual restore <backup> --force --store sqlite:${path}", which keeps the damaged file`
 
-/** A fatal error for whoever runs the service: what failed, and what to do. */
+/** Explains a fatal error to the operator: what failed, and what to do. */
 export const explain = (error: unknown, path: string): string => {
   if (isDamage(error)) return `${path} is damaged (${describe(error)}): ${restoreAdvice(path)}`
   const code = codeOf(error)
@@ -52,15 +53,19 @@ export const explain = (error: unknown, path: string): string => {
 }
 
 const remedies: ReadonlyArray<readonly [code: string, what: string, remedy: string]> = [
-  ["SQLITE_FULL", "there is no room left", "Make room, and start again: all that was acknowledged is there"],
+  [
+    "SQLITE_FULL",
+    "there is no room left",
+    "Free some space, and start again: all acknowledged data is there",
+  ],
   [
     "SQLITE_READONLY",
-    "it cannot be written any more",
-    "Fix that, and start again: all that was acknowledged is there",
+    "it can no longer be written",
+    "Fix that, and start again: all acknowledged data is there",
   ],
   [
     "SQLITE_IOERR",
-    "its disk refused to read or to write",
-    "Check the disk, and start again: what was acknowledged is recovered, what was not is unknown",
+    "its disk failed to read or to write",
+    "Check the disk, and start again: acknowledged data is recovered; the result of the other writes is unknown",
   ],
 ]

@@ -1,5 +1,5 @@
-// What one write to the SQLite store may hold. One is under way at a time: the writer takes them one after
-// the other anyway, and what waits longer shares a larger commit.
+// The limits of one write to the SQLite store. Only one write runs at a time: the writer executes them one after the
+// other anyway, and writes that wait longer share a larger commit.
 export const limits = {
   batchItems: 1_000,
   batchBytes: 4 << 20,

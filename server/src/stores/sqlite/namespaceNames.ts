@@ -1,16 +1,16 @@
-// The names of namespaces that have timers, history or dead letters, found by the indexes of keys.
+// The names of namespaces that have timers, history or dead letters, found with the key indexes.
 import type { Database } from "bun:sqlite"
 
-/** The smallest name after the one that was found last, by an index that begins with it. */
+/** The smallest name after the last one that was found, from an index that begins with the name. */
 const next = (table: string, index: string): string =>
   `(SELECT namespace FROM ${table} INDEXED BY ${index} WHERE namespace >
     CASE WHEN found.namespace >= '_' AND found.namespace < '\`' THEN '\`' ELSE found.namespace END
     ORDER BY namespace LIMIT 1)`
 
 /**
- * It goes from name to name, with one look at each index for each, and does not walk over the rows of a namespace.
- * Reserved names lie together, from _ up to what comes after it, and are skipped in one step. The recursion needs two
- * rows more than were asked for: the beginning, and that step.
+ * Steps from name to name, with one lookup in each index, and never scans the rows of a namespace. Reserved names are
+ * adjacent, from _ up to the next character, and are skipped in one step. The recursion needs two rows more than were
+ * requested: the beginning, and that step.
  */
 export const namespaceNamesSql = `WITH RECURSIVE found(namespace) AS (
     SELECT ?1

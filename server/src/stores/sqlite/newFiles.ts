@@ -1,18 +1,18 @@
-// Timers carry payloads, and headers with credentials: files that this program creates are the owner's alone, whatever the
-// umask. They are created with that mode, so nobody else can open them in between. SQLite gives a database's log and
-// index the mode of the database. Files and folders that are there keep their modes.
+// Timers contain payloads, and headers with credentials. So only the owner can read files that this program creates,
+// regardless of the umask. They are created with that mode, so nobody else can open them in between. SQLite gives a
+// database's log and index the mode of the database. Existing files and folders keep their modes.
 import { closeSync, existsSync, mkdirSync, openSync } from "node:fs"
 import { dirname } from "node:path"
 
 const ownersFile = 0o600
 const ownersFolder = 0o700
 
-/** An empty file, which SQLite takes for a new database; nothing is done if there is a file. */
+/** Creates an empty file, which SQLite treats as a new database. Does nothing if the file exists. */
 export const createIfMissing = (path: string): void => {
   if (!existsSync(path)) closeSync(openSync(path, "a", ownersFile))
 }
 
-/** An empty file; fails if there is one. */
+/** Creates an empty file. Fails if the file exists. */
 export const createNew = (path: string): void => closeSync(openSync(path, "wx", ownersFile))
 
 export const createFolderOf = (path: string): void => {

@@ -1,5 +1,5 @@
-// The file opened by a command, beside whatever runs on it: to be read only, whatever version of the schema it has,
-// as long as this program knows it. Nothing is created, migrated or locked.
+// Opens the file for a command while a service may run on it. The file is read-only, and may have any schema version
+// that this program knows. Nothing is created, migrated or locked.
 import { Database } from "bun:sqlite"
 import { existsSync, statSync } from "node:fs"
 import { type FileRole, hasRemains } from "./damage.ts"
@@ -26,7 +26,7 @@ export const openBeside = (path: string): OpenedBeside => {
   return checked(openForReading({ path, shards: 0 }), path, "store")
 }
 
-/** A file that nothing runs on, such as a backup. It may lie where nobody can write. */
+/** Opens a file that is not in use, such as a backup. It may be in a read-only place. */
 export const openAlone = (path: string): OpenedBeside => {
   checkLibrary()
   if (!existsSync(path) || !statSync(path).isFile()) {
@@ -36,7 +36,7 @@ export const openAlone = (path: string): OpenedBeside => {
   return checked(database, path, "backup")
 }
 
-/** Nothing lies beside a backup: what is in it tells what it was. */
+/** A backup has no other files beside it, so its content shows whether it was a store. */
 const asBackup = (path: string): Explained => ({ role: "backup", wasStore: () => hasRemains(path) })
 
 const checked = (database: Database, path: string, role: FileRole): OpenedBeside => {
@@ -57,15 +57,18 @@ const checked = (database: Database, path: string, role: FileRole): OpenedBeside
 const emptyFile = (path: string, role: FileRole): OpenFailure => {
   const advice =
     role === "backup" ? "take another backup" : `name its file, or, if it was a store, ${restoreAdvice(path)}`
-  return new OpenFailure("otherProgram", `${path} is no store of Punctual, because it is empty: ${advice}.`)
+  return new OpenFailure(
+    "otherProgram",
+    `${path} is not a store of Punctual, because it is empty: ${advice}.`,
+  )
 }
 
-/** What a check of the structure finds, at most so many faults. */
+/** The faults that a check of the structure finds, up to a limit. */
 export const faultsIn = (database: Database, isFull: boolean, most: number): ReadonlyArray<string> =>
   database
     .query(`PRAGMA ${isFull ? "integrity_check" : "quick_check"}(${most})`)
     .values()
-    // The first is headed by the name of the database, which is the file.
+    // The first fault begins with the name of the database, which is the file.
     .map(([text]) => String(text).replace("*** in database main ***\n", "").replaceAll("\n", "; "))
     .filter((text) => text !== "ok")
 

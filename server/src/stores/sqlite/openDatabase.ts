@@ -1,6 +1,6 @@
-// Opening the file: the library is new enough, the file is a database of ours and not newer than this
-// program, its schema is up to date, its shard count is the one asked for. Everything that can be
-// wrong is said in one sentence that names the file and what to do.
+// Opens the file and checks it: the library is new enough, the file is a database of this program and not newer than
+// it, its schema is up to date, and the number of shards is the configured one. Every error is one sentence that names
+// the file and says what to do.
 import { Database } from "bun:sqlite"
 import { existsSync } from "node:fs"
 import {
@@ -23,7 +23,7 @@ export interface OpenOptions {
   readonly shards: number
 }
 
-/** "PUNC" as a number, in the file's header: `file` and this program know whose it is. */
+/** "PUNC" as a number, in the file's header. It tells `file` and this program which program the file belongs to. */
 const applicationId = 0x50554e43
 
 /** Older versions may corrupt a WAL database when a reset races with a checkpoint. */
@@ -35,7 +35,7 @@ const creationWaitMs = 5_000
 export const openForWriting = (options: OpenOptions): { database: Database; lock: ProcessLock } => {
   checkLibrary()
   const { path } = options
-  // A lock that is made here says nothing about the file, and none is made beside a file of somebody else.
+  // A lock file that is created here proves nothing about the database file. None is created for a foreign file.
   const hadLock = existsSync(lockOf(path))
   const lock = explaining(path, () => {
     checkNotCutOff(path)
@@ -76,12 +76,12 @@ export const acquire = (lock: ProcessLock, path: string): boolean => {
     if (!isDamage(error)) throw explanationOf(error, lockOf(path), {})
     throw new OpenFailure(
       "damaged",
-      `${lockOf(path)} is damaged (${describe(error)}). It holds no data: stop all processes that use ${path}, empty this file, and start again.`,
+      `${lockOf(path)} is damaged (${describe(error)}). It contains no data: stop all processes that use ${path}, empty this file, and start again.`,
     )
   }
 }
 
-/** After a writer has opened it: schema and shards are checked already. */
+/** Used after a writer has opened the file, so schema and shards are already checked. */
 export const openForReading = ({ path }: OpenOptions): Database =>
   explaining(path, () => {
     checkNotCutOff(path)
@@ -93,8 +93,8 @@ export const openForReading = ({ path }: OpenOptions): Database =>
   })
 
 /**
- * For an archive: beside a service, or without one, and in a transaction that sees the file as it is now. Nothing is
- * created or migrated: that is the business of whoever runs on it.
+ * Opens the file for an archive, with or without a running service, in a transaction that sees the file as it is now.
+ * It creates and migrates nothing, because that is the task of the service.
  */
 export const openForArchive = (path: string): Database => {
   checkLibrary()
@@ -107,11 +107,11 @@ export const openForArchive = (path: string): Database => {
       if (version < migrations.length) {
         throw new OpenFailure(
           "olderSchema",
-          `${path} has schema version ${version}, and this program reads ${migrations.length}: run the service on it once, which brings it up to date.`,
+          `${path} has schema version ${version}, and this program reads ${migrations.length}: run the service on it once to migrate it.`,
         )
       }
       database.run("BEGIN")
-      // The transaction sees the file as it is at its first read.
+      // The transaction sees the file as of its first read.
       numberIn(database, "SELECT count(*) FROM shards")
     })
     return database
@@ -149,7 +149,7 @@ export const checkLibrary = (): void => {
   if (isOlder(version, oldestLibrary)) {
     throw new OpenFailure(
       "libraryTooOld",
-      `SQLite ${version} is too old: ${oldestLibrary} or newer is needed, which a newer runtime brings.`,
+      `SQLite ${version} is too old: ${oldestLibrary} or newer is needed. Use a newer runtime, which contains it.`,
     )
   }
 }
@@ -165,7 +165,7 @@ export const isOlder = (version: string, than: string): boolean => {
 
 export const versionOf = (database: Database): number => numberIn(database, "PRAGMA user_version")
 
-/** Reads all of it at one instant: another process may be creating the store just now. */
+/** Reads everything at one instant, because another process may be creating the store. */
 export const checkOrigin = (database: Database, path: string, role: FileRole = "store"): void =>
   database.transaction(() => {
     const tables = numberIn(database, "SELECT count(*) FROM sqlite_schema")
@@ -185,7 +185,7 @@ export const checkOrigin = (database: Database, path: string, role: FileRole = "
     if (version > migrations.length) {
       throw new OpenFailure(
         "newerSchema",
-        `${path} has schema version ${version}, and this program knows ${migrations.length} at most: ` +
+        `${path} has schema version ${version}, and this program supports at most ${migrations.length}: ` +
           "start the newer program that made it, or name another file.",
       )
     }
@@ -194,7 +194,7 @@ export const checkOrigin = (database: Database, path: string, role: FileRole = "
 /** No program has, or will ever have, so many versions. */
 const mostVersions = 1_000
 
-/** What stores have from this version on, and no store of an earlier version has. */
+/** Marks that stores have from this version on, and that no earlier version has. */
 export const marksOfVersions = [
   { version: 1, isThere: "SELECT count(*) FROM sqlite_schema WHERE name = 'timers'" },
   { version: 2, isThere: "SELECT count(*) FROM pragma_table_info('timers') WHERE name = 'asked_at'" },
@@ -203,14 +203,14 @@ export const marksOfVersions = [
   { version: 8, isThere: "SELECT count(*) FROM pragma_table_info('timers') WHERE name = 'traceparent'" },
 ]
 
-/** Whether the version in the header is not one that these tables can have. */
+/** Whether the version in the header does not fit the tables. */
 const isImpossible = (database: Database, version: number, tables: number): boolean => {
   if (version < 0 || version > mostVersions) return true
   if (tables === 0) return false
   return marksOfVersions.some((mark) => numberIn(database, mark.isThere) > 0 !== version >= mark.version)
 }
 
-/** Those of the first version, which every later one has. */
+/** The tables of the first version, which every later version also has. */
 const ownTables = ["timers", "bodies", "history", "dead", "shards", "tally"]
 
 const hasOwnTables = (database: Database): boolean => {
@@ -219,7 +219,7 @@ const hasOwnTables = (database: Database): boolean => {
   return numberIn(database, found) === ownTables.length
 }
 
-/** Under a lock, in one transaction: a program that dies in the middle leaves the old schema. */
+/** Runs under a lock, in one transaction. If the program dies in between, the old schema stays. */
 const migrate = (database: Database, options: OpenOptions): void => {
   if (versionOf(database) === migrations.length) return
   database.run("BEGIN IMMEDIATE")
@@ -235,18 +235,18 @@ const migrate = (database: Database, options: OpenOptions): void => {
   }
 }
 
-/** A file that may only be read is opened all the same, for reading: it is better refused now than at the first write. */
+/** A read-only file opens without an error. It is better to refuse it now than at the first write. */
 const checkWritable = (database: Database): void => {
   try {
     database.run("BEGIN IMMEDIATE")
     try {
-      // The transaction alone would not tell: it is one that only reads, on such a file.
+      // The transaction alone does not show it, because on such a file it only reads.
       database.run(`PRAGMA user_version = ${versionOf(database)}`)
     } finally {
       database.run("ROLLBACK")
     }
   } catch (error) {
-    // Another program writes just now: so it can be written.
+    // Another program is writing, so the file is writable.
     if (!codeOf(error).startsWith("SQLITE_BUSY")) throw error
   }
 }
@@ -264,7 +264,7 @@ const createShards = (database: Database, shards: number): void => {
   tally.finalize()
 }
 
-/** Another process owns the store. It may be creating it just now; an older schema is its own. */
+/** Another process owns the store and may be creating it. Only that process migrates an older schema. */
 const awaitSchema = (database: Database, path: string): void => {
   const deadline = performance.now() + creationWaitMs
   while (versionOf(database) < migrations.length) {
@@ -291,11 +291,11 @@ const checkShards = (database: Database, { path, shards }: OpenOptions): void =>
 
 export interface Explained {
   readonly role?: FileRole
-  /** Asked if SQLite finds no database in the file. */
+  /** Called if SQLite finds no database in the file. */
   readonly wasStore?: () => boolean
 }
 
-/** SQLite's refusals as sentences. */
+/** Converts SQLite's errors to sentences. */
 export const explaining = <A>(path: string, open: () => A, explained: Explained = {}): A => {
   try {
     return open()

@@ -1,5 +1,5 @@
-// Rows as they are selected, and the timers and lives they stand for. Uuids and fireIds leave SQL as
-// hex digits, because text crosses into JavaScript cheaper than small byte arrays do.
+// Converts selected rows to timers and lives. Uuids and fireIds leave SQL as hex digits, because text is cheaper to
+// pass to JavaScript than small byte arrays.
 import type { FinishedLife, FinishedState, Mutable, Timer, TimerKey } from "../../domain/Timer.ts"
 import {
   type FinishedField,
@@ -41,15 +41,15 @@ const selected = (fields: ReadonlyArray<TimerField>, prefix: string): string =>
     )
     .join(", ")
 
-/** The fields of a timer in the order of their table, of the table `timers AS t`. */
+/** The fields of a timer in the order of the table of fields, from the table `timers AS t`. */
 export const fieldColumns = selected(pendingFields, "t.")
 
-/** The columns of a TimerRow, of the table `timers AS t`. */
+/** The columns of a TimerRow, from the table `timers AS t`. */
 export const timerColumns = `t.id, ${fieldColumns}`
 
 export const keyColumns = "lower(hex(t.uuid)) AS uuid, t.namespace, t.timer_id"
 
-/** What both tables of finished lives have and every end writes. Only history has states, and few lives in it have reasons. */
+/** The fields that both tables of finished lives have. Only history has states, and only dead letters have reasons. */
 export const storedLifeFields: ReadonlyArray<TimerField> = finishedFields.filter(
   ({ name }) => name !== "state" && name !== "reason",
 )
@@ -117,14 +117,14 @@ export const lifeOf = (row: LifeRow): FinishedLife => {
   return life
 }
 
-/** Of a UUID with or without its dashes. */
+/** The bytes of a UUID with or without dashes. */
 export const bytesOfUuid = (uuid: string): Uint8Array => Buffer.from(uuid.replaceAll("-", ""), "hex")
 
-/** 32 hex digits as a UUID is written. */
+/** Formats 32 hex digits as a UUID. */
 export const dashed = (hex: string): string =>
   `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
 
-/** What of a timer's row an insert and an update both write, in the order of the table of fields. */
+/** The values that both an insert and an update of a timer's row write, in the order of the table of fields. */
 export const changingValues = (timer: Timer): ReadonlyArray<StoredValue> => [
   timer.fireId,
   timer.revision,
@@ -140,7 +140,7 @@ export const changingValues = (timer: Timer): ReadonlyArray<StoredValue> => [
   ...addedValues(timer),
 ]
 
-/** What of a life's row both tables of finished lives have, in the order in which statements name it. */
+/** The values that both tables of finished lives have, in the order of the statements. */
 export const lifeValues = (life: FinishedLife): ReadonlyArray<StoredValue> => [
   life.uuid,
   life.namespace,

@@ -1,4 +1,4 @@
-// Scans as statements: each walks one index, so that a page can stop anywhere and go on later.
+// Scans as statements. Each follows one index, so that a page can stop anywhere and continue later.
 import type { FinishedState } from "../../domain/Timer.ts"
 import type { Scan, ScannedHead, SortKey } from "../../ports/ShardStorage.ts"
 import { tagsOfHead } from "../addedValues.ts"
@@ -14,9 +14,9 @@ interface ScanText {
 
 interface Walk {
   readonly table: "timers" | "history" | "dead"
-  /** Where the rows come from, in the order of an index: they are called `r` there. */
+  /** The source of the rows, in the order of an index. Their alias is `r`. */
   readonly from: string
-  /** The columns that rows are sorted by, within the range. */
+  /** The columns by which rows are sorted within the range. */
   readonly place: readonly [string] | readonly [string, string]
   readonly time: string
 }
@@ -53,7 +53,7 @@ const walkOf = ({ order, state, namespace }: Scan): Walk => {
   }
 }
 
-/** CROSS JOIN keeps the order of the loops: the words first, then what has them and is still there. */
+/** CROSS JOIN keeps the order of the loops: first the words, then the rows that have them and still exist. */
 const wordsOf = (table: Walk["table"]): string =>
   `lookups AS l CROSS JOIN ${table} AS r INDEXED BY ${table}_by_key ON r.namespace = l.namespace
     AND r.timer_id = l.timer_id AND r.revision = l.revision AND r.fire_id = l.fire_id

@@ -1,4 +1,4 @@
-// Migrations are imported as text, so that a compiled executable carries them.
+// Migrations are imported as text, so that a compiled executable contains them.
 declare module "*.sql" {
   const text: string
   export default text

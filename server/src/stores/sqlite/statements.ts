@@ -1,5 +1,5 @@
-// Every statement of the hot paths, by name, so that a test can ask the query planner about each.
-// INDEXED BY makes a missing index an error instead of a scan. Keys are (?1 namespace, ?2 timer_id).
+// All statements of the hot paths, by name, so that a test can check the query plan of each. INDEXED BY makes a missing
+// index an error instead of a scan. Keys are (?1 namespace, ?2 timer_id).
 import { pendingFields, type TimerField } from "../../domain/timerFields.ts"
 import {
   deadColumns,
@@ -16,11 +16,11 @@ const lastRevision = (table: "history" | "dead"): string =>
 
 const names = (fields: ReadonlyArray<TimerField>): string => fields.map(({ column }) => column).join(", ")
 
-/** A field's value is the parameter with this number. */
+/** The SQL of a field's value, as the parameter with this number. */
 const parameterOf = ({ kind }: TimerField, number: number): string =>
   kind === "fireId" ? `unhex(?${number}, '-')` : `?${number}`
 
-/** As many parameters as there are fields, from this number on. */
+/** One parameter for each field, starting with this number. */
 const values = (fields: ReadonlyArray<TimerField>, from: number): string =>
   fields.map((field, index) => parameterOf(field, from + index)).join(", ")
 
@@ -28,11 +28,11 @@ const timerNames = `shard, uuid, namespace, timer_id, ${names(pendingFields)}`
 const timerValues = `?1, unhex(?2), ?3, ?4, ${values(pendingFields, 5)}`
 
 const lifeNames = `uuid, namespace, timer_id, ${names(storedLifeFields)}, spec`
-/** The number of the parameter with the spec, which is the last of them. */
+/** The number of the parameter with the spec, which is the last one. */
 const specNumber = 4 + storedLifeFields.length
 const lifeValues = `unhex(?1), ?2, ?3, ${values(storedLifeFields, 4)}, ?${specNumber}`
 
-/** What a life has of its own; the rest is in the row of its timer. */
+/** The values of a life that are not in the row of its timer. */
 const toldOfLife: { readonly [name: string]: string } = {
   revision: "?7",
   attempts: "?8",
@@ -47,7 +47,7 @@ const isInState = `t.namespace = ?1 AND t.timer_id = ?2 AND t.fire_id = unhex(?3
   AND t.revision = ?5 AND t.asked_at IS ?6`
 
 export const lookupSql = {
-  /** What there is under a key, told by row ids and revisions. */
+  /** What exists under a key, as row ids and revisions. */
   probe: `SELECT (SELECT id FROM timers INDEXED BY timers_by_key WHERE namespace = ?1 AND timer_id = ?2) AS pending,
     ${lastRevision("history")} AS ended, ${lastRevision("dead")} AS dead`,
   head: `SELECT ${timerColumns} FROM timers AS t INDEXED BY timers_by_key WHERE namespace = ?1 AND timer_id = ?2`,
@@ -57,7 +57,7 @@ export const lookupSql = {
     WHERE namespace = ?1 AND timer_id = ?2 AND revision = ?3`,
   deadLife: `SELECT ${deadColumns} FROM dead INDEXED BY dead_by_key
     WHERE namespace = ?1 AND timer_id = ?2 AND revision = ?3`,
-  /** A cancel raises the revision of a life, so only lives from this revision up are read. */
+  /** A cancel raises the revision of a life, so only lives with this revision or a higher one are read. */
   endedArming: `SELECT ${historyColumns} FROM history INDEXED BY history_by_key
     WHERE namespace = ?1 AND timer_id = ?2 AND revision >= ?3 AND fire_id = unhex(?4, '-') LIMIT 1`,
   deadArming: `SELECT ${deadColumns} FROM dead INDEXED BY dead_by_key
@@ -67,7 +67,7 @@ export const lookupSql = {
 export const writerSql = {
   epoch: "SELECT epoch FROM shards WHERE shard = ?1",
   insertTimer: `INSERT INTO timers (${timerNames}) VALUES (${timerValues})`,
-  /** Only if the key is unused: most puts are of unused keys, and need no look beforehand. */
+  /** Inserts only if the key is unused. Most puts have unused keys, and need no look beforehand. */
   insertNewTimer: `INSERT INTO timers (${timerNames}) SELECT ${timerValues}
     WHERE NOT EXISTS (SELECT 1 FROM history INDEXED BY history_by_key WHERE namespace = ?3 AND timer_id = ?4)
       AND NOT EXISTS (SELECT 1 FROM dead INDEXED BY dead_by_key WHERE namespace = ?3 AND timer_id = ?4)
@@ -77,15 +77,15 @@ export const writerSql = {
     WHERE id = ?1`,
   updateBody: "UPDATE bodies SET spec = ?2, payload = ?3 WHERE id = ?1",
   updateSpec: "UPDATE bodies SET spec = ?2 WHERE id = ?1",
-  /** The pending row, if it still is in this state. */
+  /** The pending row, if it is still in this state. */
   inState: `SELECT id FROM timers AS t INDEXED BY timers_by_key WHERE ${isInState}`,
   deleteTimer: "DELETE FROM timers WHERE id = ?1",
   deleteBody: "DELETE FROM bodies WHERE id = ?1",
   insertEnded: `INSERT INTO history (${lifeNames}, state, id, reason)
     VALUES (${lifeValues}, ?${specNumber + 1}, ?${specNumber + 2}, ?${specNumber + 3})`,
   /**
-   * The life of a pending timer whose row is still in this state (?3 to ?6). The columns that the row has are copied
-   * from it, the others are given.
+   * Inserts the life of a pending timer whose row is still in this state (?3 to ?6). Columns that the row has are
+   * copied from it; the others are parameters.
    */
   insertEndedRow: `INSERT INTO history (${lifeNames}, state)
     SELECT t.uuid, t.namespace, t.timer_id, ${lifeOfRow}, b.spec, ?13
@@ -103,7 +103,7 @@ export const writerSql = {
   /** Looks at ?3 rows above id ?2 and removes at most ?4 of them that ended before ?1. */
   prune: `DELETE FROM history WHERE id IN (SELECT id FROM
     (SELECT id, finished_at FROM history WHERE id > ?2 ORDER BY id LIMIT ?3) WHERE finished_at < ?1 LIMIT ?4)`,
-  /** The id that such a look ends at, if it did not reach the end. */
+  /** The id at which such a look ends, if it did not reach the end. */
   pruneEnd: "SELECT id FROM history WHERE id > ?1 ORDER BY id LIMIT 1 OFFSET ?2",
   insertWord: `INSERT OR REPLACE INTO lookups (namespace, timer_id, word, state, at, fire_id, revision)
     VALUES (?1, ?2, ?3, ?4, ?5, unhex(?6, '-'), ?7)`,
@@ -135,7 +135,7 @@ const duePages = (columns: string, join: string) => ({
     WHERE t.shard = ?1 AND ${after} AND t.namespace NOT IN (SELECT value FROM json_each(?6)) ${inDueOrder}`,
 })
 
-/** CROSS JOIN keeps the order of the loops: the index first, then its bodies. */
+/** CROSS JOIN keeps the order of the loops: first the index, then its bodies. */
 const withBody = "CROSS JOIN bodies AS b ON b.id = t.id"
 
 export const readerSql = {
@@ -147,7 +147,7 @@ export const readerSql = {
     sum(discarded) AS discarded FROM tally`,
 } as const
 
-/** Of everything there is, in the order of a key that does not change: ids of lives rise as they end. */
+/** Everything in the store, in the order of a stable key: ids of lives increase as they end. */
 export const archiveSql = {
   pending: `SELECT ${timerColumns}, ${keyColumns}, b.spec, b.payload FROM timers AS t INDEXED BY timers_by_key
     LEFT JOIN bodies AS b ON b.id = t.id WHERE (t.namespace, t.timer_id) > (?1, ?2) ORDER BY t.namespace, t.timer_id LIMIT ?3`,

@@ -1,4 +1,4 @@
-// Timers and finished lives as fields of a pack: writers and readers side by side, field for field.
+// Timers and finished lives as fields of a pack. Writers and readers are side by side, field by field.
 import type { AttemptLog } from "../../domain/AttemptLog.ts"
 import type {
   FinishedLife,
@@ -38,7 +38,7 @@ export const unpackTimers = (pack: Pack): ReadonlyArray<Timer> => {
 export const writeTimer = (out: PackWriter, timer: Timer): void =>
   writeTimerWith(out, timer, timer.attemptLog, timer.payload)
 
-/** With this log and this payload in place of the timer's own. */
+/** Writes the timer with this log and this payload instead of its own. */
 export const writeTimerWith = (
   out: PackWriter,
   timer: Timer,
@@ -162,7 +162,7 @@ const writeAdded = (out: PackWriter, row: AddedTerms): void => {
   for (let index = 0; index < addedColumns.length; index++) out.field(addedValue(row, index))
 }
 
-/** Nothing if the row has none, as most. */
+/** `undefined` if the row has no added values, which is the usual case. */
 const readAdded = (input: PackReader): ReadonlyArray<StoredValue> | undefined => {
   let values: Array<StoredValue> | undefined
   for (let index = 0; index < addedColumns.length; index++) {
@@ -182,7 +182,7 @@ const addAll = (row: AddedTerms & { spec: Spec }, values: ReadonlyArray<StoredVa
 export const logText = (log: AttemptLog | undefined): string | null =>
   log === undefined ? null : textOfLog(log)
 
-/** Of an item, which this process has written. */
+/** The log of an item, which this process has written. */
 export const readLog = (input: PackReader): AttemptLog | undefined => {
   const text = input.optionalText()
   return text === undefined ? undefined : logOfText(text)

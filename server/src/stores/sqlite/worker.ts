@@ -1,5 +1,5 @@
-// A thread of the SQLite store: the writer, the reader, or the keeper of a command. It does what it is asked in order and
-// answers each. After a fatal error it says so and answers nothing more: the process is to end.
+// A thread of the SQLite store: the writer, the reader, or the keeper of a command. It executes its calls in order and
+// answers each. After a fatal error it reports the error and answers nothing more, because the process is about to end.
 import { parentPort, workerData } from "node:worker_threads"
 import { DocumentTable } from "@punctual/documents/sqlite/DocumentTable"
 import { Checkpoints } from "./Checkpoints.ts"
@@ -18,7 +18,7 @@ import { packAnswers, packInserted, unpackBatches, unpackPuts } from "./writeWir
 
 interface Served {
   readonly calls: { readonly [method: string]: (args: never) => unknown }
-  /** Breaks the thread down if what was done may not be acknowledged. */
+  /** Throws if the result may not be acknowledged. */
   readonly beforeAnswer: () => void
   readonly afterCall: () => void
   readonly close: () => void
@@ -35,14 +35,15 @@ const breakDown = (error: unknown): void => {
 }
 
 /**
- * The files are not those that were opened. The log still is, for this process: its pages go into the database that was
- * opened. So one that was moved away is whole, and no other file that took its place meets a log that is not its own.
+ * The files are no longer the opened ones. This process still has the opened log, and its pages go into the database
+ * that was opened. So a database that was moved away is complete, and a file that took its place does not meet a
+ * foreign log.
  */
 const saveLog = (displaced: DisplacedFiles, checkpoints: Checkpoints): Error => {
   if (!displaced.isLogToBeSaved) return displaced
   try {
     if (checkpoints.saveAll()) return displaced
-    return new Error(`${displaced.message}. The latest writes are lost: a reader was in their way`)
+    return new Error(`${displaced.message}. The latest writes are lost: a reader blocked them`)
   } catch (error) {
     return new Error(`${displaced.message}. The latest writes are lost: ${describe(error)}`)
   }

@@ -1,5 +1,5 @@
-// Items of a write and their answers as packs, there and back. An answer carries only what the asking
-// side does not know: of an item that was done as expected nothing, because the asking side decides the same.
+// Converts items of a write and their answers to packs and back. An answer contains only what the calling side does not
+// know. For an item that was executed as expected it contains nothing, because the calling side can decide it.
 import type {
   Change,
   InsertAnswer,
@@ -69,10 +69,10 @@ export const unpackPuts = (pack: Pack): { readonly shard: number; readonly puts:
 
 type RefusedBatch = Exclude<BatchAnswer["result"], "written">
 
-/** In place of the number of answers. */
+/** Written instead of the number of answers. */
 const refusals: { readonly [result in RefusedBatch]: number } = { ownershipLost: -1, overtaken: -2 }
 
-/** `asExpected`: by batch and item, whether the asking side can decide the same answer by itself. */
+/** `asExpected`: by batch and item, whether the calling side can decide the same answer by itself. */
 export const packAnswers = (
   batches: ReadonlyArray<BatchAnswer>,
   asExpected: ReadonlyArray<ReadonlyArray<boolean>>,
@@ -173,7 +173,7 @@ const writeItem = (out: PackWriter, item: WriteItem): void => {
   }
 }
 
-/** Without what the writer does not need: an outcome has its own log, and only a dead letter keeps its payload. */
+/** Leaves out what the writer does not need: an outcome has its own log, and only a dead letter keeps its payload. */
 const writeFired = (out: PackWriter, { timer, attemptLog, then }: Outcome): void =>
   writeTimerWith(
     out,
@@ -200,7 +200,7 @@ const readItem = (input: PackReader): WriteItem => {
         ...present("inFlight", input.optionalText()),
         ...(input.number() === 1 ? { setsRetryPolicy: true as const } : {}),
         ...(input.number() === 1 ? { cancels: true as const } : {}),
-        // It was written from one that has its `askedAt`.
+        // The timer was written from one that has its `askedAt`.
         timer: readTimer(input) as Schedule["timer"],
       }
     case "change":
@@ -273,7 +273,7 @@ const readOutcome = (input: PackReader): Outcome => {
   return { kind: "outcome", timer, attempt, at, ...log, then }
 }
 
-/** Payload apart, what a change sets is rare and small: JSON keeps absent and null apart. */
+/** Apart from the payload, the values of a change are rare and small. JSON distinguishes absent and null. */
 const writeSet = (out: PackWriter, { payload, ...rest }: Change["set"]): void => {
   out.field(JSON.stringify(rest))
   out.field(payload === null ? 1 : 0)
@@ -329,7 +329,7 @@ const readThen = (input: PackReader): Then => {
   }
 }
 
-/** What follows: nothing, or the result and nothing more, or a timer, life, revision, reason, cause. */
+/** What follows: nothing, only the result, or a timer, life, revision, reason or cause. */
 const form = {
   asExpected: 0,
   bare: 1,
@@ -343,7 +343,7 @@ const form = {
 } as const
 
 const writeAnswer = (out: PackWriter, answer: InsertAnswer, isAsExpected: boolean): void => {
-  // What has no timer in it is told as quickly as decided again.
+  // An answer without a timer is as fast to send as to decide again.
   if (isAsExpected && ("timer" in answer || "next" in answer)) {
     out.field(form.asExpected)
     return

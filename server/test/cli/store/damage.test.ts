@@ -77,7 +77,7 @@ describe("on a file that is not a store", () => {
       (path) => writeFileSync(path, "a letter to a friend\n".repeat(1_000)),
       "is not an SQLite database: name another file for the timers. If it was a store, it is damaged: restore it",
     ],
-    ["an empty file", (path) => writeFileSync(path, ""), "is no store of Punctual, because it is empty"],
+    ["an empty file", (path) => writeFileSync(path, ""), "is not a store of Punctual, because it is empty"],
     [
       "another program's database",
       (path) => {

@@ -140,7 +140,7 @@ describe("a damaged lock", () => {
     const { reason, message } = await refusal()
     expect(reason).toBe("damaged")
     expect(message).toContain(`${lock} is damaged`)
-    expect(message).toContain("It holds no data")
+    expect(message).toContain("It contains no data")
     writeFileSync(lock, "")
     expect((await open())._tag).toBe("Success")
   })

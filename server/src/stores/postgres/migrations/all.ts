@@ -1,4 +1,4 @@
-// Every migration, in order: each brings the schema from the version before it to its own. A released one is never
+// All migrations, in order. Each takes the schema from the previous version to its own. A released migration is never
 // edited; a change of the schema is a new file. Migrations contain no logic: functions are in functions.sql.
 import documents from "@punctual/documents/postgres/schema.sql" with { type: "text" }
 import schema from "./0007-schema.sql" with { type: "text" }
@@ -13,7 +13,7 @@ export interface Migration {
   readonly text: string
 }
 
-/** The first one makes a new store. */
+/** The first migration creates a new store. */
 export const migrations: readonly [Migration, ...ReadonlyArray<Migration>] = [
   { version: 7, text: schema },
   { version: 8, text: functions },
@@ -23,7 +23,7 @@ export const migrations: readonly [Migration, ...ReadonlyArray<Migration>] = [
   { version: 12, text: traceparent },
 ]
 
-/** The oldest version that can be brought up to date. */
+/** The oldest version that can be migrated. */
 export const oldestVersion = migrations[0].version
 
 /** The version that this program reads and writes. */

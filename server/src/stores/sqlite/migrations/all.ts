@@ -1,5 +1,5 @@
-// Every migration, in order: entry n brings the schema from version n to n + 1. A released one is
-// never edited; a change of the schema is a new file.
+// All migrations, in order: entry n takes the schema from version n to n + 1. A released migration is never edited; a
+// change of the schema is a new file.
 import documents from "@punctual/documents/sqlite/schema.sql" with { type: "text" }
 import timers from "./0001-timers.sql" with { type: "text" }
 import askedAt from "./0002-asked-at.sql" with { type: "text" }
