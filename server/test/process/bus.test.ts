@@ -325,7 +325,7 @@ describeNats("a service on a broker", () => {
     ])
     expect(reasons[0]).toContain(broker.address)
     expect(await service.statusOf("/health/live")).toBe(200)
-    expect(service.hasLogged("no messages come or go until the broker is there")).toBe(true)
+    expect(service.hasLogged("no messages are sent or received until the broker is reachable")).toBe(true)
     // The service accepts timers in the meantime.
     const created = await fetch(`${service.url}/api/v1/timers/create`, {
       method: "POST",
