@@ -1,5 +1,5 @@
-// From the end of an attempt to what is stored of it. The outcome goes through the shard's write queue,
-// fenced by its epoch; it is repeated as a settle until its result is known, never as a delivery.
+// Stores the outcome of an attempt. The outcome goes through the write queue of the shard, fenced by its epoch. If the
+// result of the write is unknown, the write is repeated, but never the delivery.
 import { Effect } from "effect"
 import { type AttemptLog, withAttempt } from "../../domain/AttemptLog.ts"
 import { endOfLife, withoutPayload } from "../../domain/decide.ts"
@@ -54,13 +54,13 @@ export class Settler {
     })
     this.#report(entry, attempt, then, delivery)
     this.#store(entry, { attempt, at: endedAt, attemptLog, then }, (isStale) => {
-      // Cancelled or replaced while it was being settled.
+      // The timer was cancelled or replaced while its outcome was being stored.
       if (isStale && entry.isSuperseded) this.#record(entry, delivery, attempt, made, endedAt, onStored)
       else onStored()
     })
   }
 
-  /** It was not started by executeAt plus expireAfter: dead, without an attempt. */
+  /** The timer did not start before executeAt plus expireAfter, so it becomes dead without an attempt. */
   expire(entry: Entry, onStored: () => void): void {
     const then: Then = { to: "dead", reason: "expired" }
     this.#report(entry, entry.timer.attempts, then, undefined)
@@ -83,11 +83,11 @@ export class Settler {
       if (result === "settled") this.#parts.metrics.settled(outcome.then.to)
       onStored(isStale)
     }
-    // A shard given up meanwhile takes no more: its next owner repeats the attempt.
+    // If this node has given up the shard, it cannot write the outcome. The next owner repeats the attempt.
     if (!this.#parts.queue.push(home, { item, onAnswer })) onStored(false)
   }
 
-  /** The key has moved on: what came of the attempt is noted in history and touches nothing else. */
+  /** The timer was cancelled or replaced, so the outcome goes only to the history. */
   #record(
     { timer, home }: Entry,
     delivery: Delivery,
@@ -111,7 +111,7 @@ export class Settler {
   #report({ timer }: Entry, attempt: number, then: Then, delivery: Delivery | undefined): void {
     if (then.to === "delivered" || then.to === "rearmed") return
     const error = delivery !== undefined && "error" in delivery ? delivery.error : undefined
-    const message = then.to === "dead" ? `timer is dead: ${then.reason}` : "attempt failed, will be retried"
+    const message = then.to === "dead" ? `timer is dead: ${then.reason}` : "attempt failed, retry scheduled"
     const log = then.to === "dead" ? Effect.logWarning(message) : Effect.logInfo(message)
     this.#parts.log(
       log.pipe(
