@@ -76,7 +76,7 @@ const createEndpoints = (limits: Limits) =>
             { ...reminder, delay: "soon" },
           ],
         },
-        `At most ${limits.createMany} timers. The service applies them in order. If one fails, the others are still created.`,
+        `The limit is ${limits.createMany} per call. The service applies the items in order. If one fails, the others are still created.`,
       ),
     ),
   ] as const

@@ -146,7 +146,7 @@ test("an operator's limits hold in place of the defaults", () =>
     refused(await call("createMany", { timers: [base, base] }), "invalidRequest")
     refused(await call("create", JSON.stringify(base).padEnd(301)), "bodyTooLarge")
     const document = (await fetch("/openapi.json")).text
-    expect(document).toContain("At most 1 timers. The service applies them in order.")
+    expect(document).toContain("The limit is 1 per call.")
   }))
 
 describe("a refusal by a limit", () => {
