@@ -1,6 +1,6 @@
 /**
- * `/clock/advance`: moves the clock of a service that was started with a manual one, so that a test need not wait for
- * what it has scheduled. What comes due on the way is fired, and stored, before the call is answered.
+ * `/clock/advance`: moves the manual clock of a service, so that a test need not wait for its timers. The service fires
+ * the timers that become due on the way, and stores the outcomes, before it answers.
  */
 import { Schema } from "effect"
 import { Count } from "./Count.ts"
@@ -10,7 +10,7 @@ import { Instant } from "./Instant.ts"
 import { exactlyOneOf } from "./oneOf.ts"
 
 export const maxFiringsDefault = 10_000
-/** A move ends by itself after four minutes and says how far it has come; the last of its attempts may take a minute more. */
+/** A move stops by itself after four minutes and says how far it came. Its last attempts may take another minute. */
 export const advanceAnswerWithinMs = 300_000
 
 const maxFiringsMost = 1_000_000
@@ -27,7 +27,7 @@ export const AdvanceClock = Schema.Struct({
         { minimum: 1, maximum: maxFiringsMost },
         {
           message: maxFiringsMessage,
-          description: `After how many attempts no further instant is begun (${maxFiringsDefault} unless given). Those of one instant are made together.`,
+          description: `The clock stops after the instant at which this many attempts were made (default ${maxFiringsDefault}). All attempts of one instant run together, so there may be more.`,
         },
       ),
     ),
@@ -40,17 +40,20 @@ export const AdvanceClock = Schema.Struct({
 export type AdvanceClock = typeof AdvanceClock.Type
 
 export const AdvanceClockAnswer = Schema.Struct({
-  now: Instant.pipe(described("Where the clock stands.")),
+  now: Instant.pipe(described("The time of the clock after the move.")),
   fired: Count.annotate({
     description:
-      "How many attempts ended and were stored meanwhile: deliveries, those that failed, and retries, each counted.",
+      "How many attempts ended and were stored during the move: successful ones, failed ones and retries.",
   }),
   more: Schema.optionalKey(
     Schema.Literal(true).annotate({
       description:
-        "Present when the clock has not come to where it was sent: maxFirings was reached, or the call took too long. Send it there again.",
+        "Present if the clock has not reached its goal, because of maxFirings or because the call took too long. Repeat the call.",
     }),
   ),
-}).annotate({ identifier: "AdvanceClockAnswer", description: "Where the clock stands, and what was fired." })
+}).annotate({
+  identifier: "AdvanceClockAnswer",
+  description: "The time of the clock, and how many attempts were made.",
+})
 
 export type AdvanceClockAnswer = typeof AdvanceClockAnswer.Type

@@ -1,7 +1,7 @@
 /**
- * A caller's own JSON, carried and never looked into. `Schema.Json` and `Schema.Unknown` walk the whole value
- * when an HTTP body is decoded, so that a request would cost what its payload holds; what a JSON parser
- * returned is JSON already.
+ * A caller's own JSON, which the service carries but never reads. `Schema.Json` and `Schema.Unknown` walk the whole
+ * value when they decode an HTTP body, so the cost of a request would grow with its payload. The value comes from a
+ * JSON parser, so it needs no further check.
  */
 import { Schema } from "effect"
 

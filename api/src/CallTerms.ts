@@ -1,10 +1,10 @@
 /**
- * What an endpoint declares about itself besides its schemas, so that no server has to know an endpoint by its name:
- * the right that its caller needs, how large its body may be, and how long and when it answers.
+ * What an endpoint declares besides its schemas, so that no server needs special code for an endpoint: the right that
+ * the caller needs, the largest body, the longest time to answer, and whether it answers while the service is closed.
  */
 import { Context } from "effect"
 
-/** What a caller may be allowed to do. An action that has no namespace concerns the whole service. */
+/** The rights that a caller can have. An action without a namespace concerns the whole service. */
 export const actions = [
   "timers.read",
   "timers.write",
@@ -30,11 +30,11 @@ export class CallTerms extends Context.Service<
   {
     /** The right that the caller needs. */
     readonly action: Action
-    /** Which limit bounds its body, where that is not the usual one. */
+    /** The limit of its body, if it is not the usual one. */
     readonly bodyLimit?: "createManyBodyBytes"
-    /** How long the answer may take, where the call bounds its own time and needs more than the usual limit. */
+    /** How long the answer may take, for a call that limits its own time and needs more than usual. */
     readonly answerWithinMs?: number
-    /** Answered also while the service waits for its store or stops. */
+    /** The call is also answered while the service waits for its store or stops. */
     readonly answersWhenClosed?: boolean
   }
 >()("punctual/api/CallTerms") {}

@@ -1,7 +1,7 @@
 /**
- * Where a webhook goes. The text is stored as it was given and parsed again at each attempt, so everything
- * that parsers are known to disagree about (credentials, backslashes, blanks, other alphabets) is refused
- * here. Which addresses may be reached is decided when an attempt connects, not here.
+ * The URL of a webhook. The service stores the text unchanged and parses it again at each attempt. Parsers disagree
+ * about credentials, backslashes, blanks and other alphabets, so all of these are refused here. The egress rules decide
+ * at each attempt which addresses may be reached.
  */
 import { Schema } from "effect"
 import { type Limits, limitHint } from "./Limits.ts"

@@ -1,7 +1,7 @@
 /**
- * The command that takes a timer back over the bus. Nothing answers it, and it may be repeated. It is ordered with
- * ScheduleTimer by the senders' time stamps: one that was sent before the command that set the timer changes nothing. For
- * a timer that is in flight, or has finished, it changes nothing either.
+ * The command that cancels a timer over the bus. It has no answer, and it may be repeated. The senders' timestamps
+ * order it with ScheduleTimer: a CancelTimer that was sent before the ScheduleTimer changes nothing. It also changes
+ * nothing if the timer is in flight or has finished.
  */
 import { Result, Schema, SchemaParser } from "effect"
 import { malformedMessage } from "./malformedMessage.ts"
@@ -13,12 +13,12 @@ export const cancelTimerType = "CancelTimer"
 const CancelTimer = Schema.Struct({ tenantId: Namespace, serviceCallId: TimerId }).annotate({
   message: "must be a JSON object",
   identifier: "CancelTimer",
-  description: "Takes back a ScheduleTimer: there will be no DueTimeReached.",
+  description: "Cancels a ScheduleTimer: there will be no DueTimeReached.",
 })
 
 export type CancelTimer = typeof CancelTimer.Type
 
-/** From an envelope's payload. */
+/** Decodes the payload of an envelope. */
 export const decodeCancelTimer = (payload: unknown): Result.Result<CancelTimer, string> =>
   Result.mapError(decodeUnknown(payload), malformedMessage)
 

@@ -1,6 +1,6 @@
 /**
- * `/cluster`: the nodes that share a store and the shards they fire, as the node that is asked sees them. For
- * operators: nothing that a timer's owner needs to know depends on it.
+ * `/cluster`: the nodes that share a store and the shards they fire, as the node that answers sees them. It is for
+ * operators; callers do not need it.
  */
 import { Schema } from "effect"
 import { Count } from "./Count.ts"
@@ -13,15 +13,17 @@ export type GetCluster = typeof GetCluster.Type
 const ClusterNode = Schema.Struct({
   node: Schema.String,
   address: Schema.String.annotate({
-    description: "Where the other nodes reach it; empty where there are none.",
+    description: "The address at which other nodes reach it; empty if there is only one node.",
   }),
   isLive: Schema.Boolean.annotate({
     description:
-      "Whether its heartbeat has moved within the lease time, by the clock of the node that answers.",
+      "Whether its heartbeat changed within the lease time, by the clock of the node that answers.",
   }),
-  isLeaving: Schema.Boolean.annotate({ description: "It drains: its shards go to the others." }),
+  isLeaving: Schema.Boolean.annotate({
+    description: "The node is draining: its shards move to other nodes.",
+  }),
   heartbeatAgeMs: Count.annotate({
-    description: "Since the node that answers first saw its present heartbeat.",
+    description: "The time since the node that answers first saw this heartbeat.",
   }),
   shards: Count.annotate({ description: "How many shards it owns." }),
 }).annotate({ identifier: "ClusterNode", description: "A node that shares the store." })
@@ -29,13 +31,17 @@ const ClusterNode = Schema.Struct({
 const ClusterShard = Schema.Struct({
   shard: Count,
   owner: Schema.optionalKey(
-    Schema.String.annotate({ description: "The node that fires it; absent while it is free." }),
+    Schema.String.annotate({
+      description: "The node that fires the timers of the shard; absent while no node owns it.",
+    }),
   ),
-  epoch: Count.annotate({ description: "Rises with every claim, and fences the writes of owners before." }),
+  epoch: Count.annotate({
+    description: "Grows with every claim of the shard, and fences off the writes of earlier owners.",
+  }),
   lagMs: Schema.optionalKey(
     Count.annotate({
       description:
-        "The age of the earliest due timer that is not settled, as its owner says; absent if that did not answer.",
+        "How long the earliest unsettled due timer has been due, as the owner says; absent if the owner did not answer.",
     }),
   ),
 }).annotate({ identifier: "ClusterShard", description: "A shard, and the node that fires its timers." })
@@ -46,7 +52,8 @@ export const ClusterAnswer = Schema.Struct({
   shards: Schema.Array(ClusterShard),
   clockOffsetMs: Schema.optionalKey(
     Schema.Int.annotate({
-      description: "How far this node's clock is ahead of the database's; negative if it is behind.",
+      description:
+        "How far the clock of this node is ahead of the clock of the database; negative if it is behind.",
     }),
   ),
 }).annotate({ identifier: "ClusterAnswer", description: "The cluster as one of its nodes sees it." })

@@ -1,4 +1,4 @@
-/** What ties a timer to the caller's own flow of work. It follows the rules of timer ids. */
+/** Links a timer to the caller's own work. It follows the rules of timer ids. */
 import { Schema } from "effect"
 import { idMessage, idPattern, timerIdBytes, whyNotId } from "./TimerId.ts"
 
@@ -6,7 +6,7 @@ export const CorrelationId = Schema.String.annotate({ message: idMessage })
   .check(
     Schema.makeFilter(whyNotId, {
       toJsonSchema: () => [{ minLength: 1, maxLength: timerIdBytes, pattern: idPattern }, true],
-      description: "Ties the timer to the caller's own work and travels with every delivery.",
+      description: "Links the timer to the caller's own work. Every delivery contains it.",
       examples: ["order-4711"],
     }),
   )

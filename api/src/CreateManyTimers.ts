@@ -1,7 +1,7 @@
 /**
- * `/timers/createMany`: many creates in one body, applied in order. One bad item does not spoil the rest,
- * so the body takes its items as they are and each is decoded alone, with the schema of create. The OpenAPI
- * document names that schema as the type of the items.
+ * `/timers/createMany`: many creates in one body, applied in order. A bad item must not affect the others, so the body
+ * accepts any items, and the service decodes each one separately with the schema of create. The OpenAPI document names
+ * that schema as the type of the items.
  */
 import { Schema } from "effect"
 import { AnyJson } from "./AnyJson.ts"
@@ -24,7 +24,7 @@ export const makeCreateManyTimers = perLimits((limits: Limits) => {
   }).annotate({
     message: "must be a JSON object",
     identifier: "CreateManyTimers",
-    description: "Timers to create, applied in order.",
+    description: "The timers to create. The service applies them in order.",
   })
 })
 

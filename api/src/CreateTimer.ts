@@ -1,6 +1,6 @@
 /**
- * `/timers/create`: the hot path of the service, so its schema is flat. Instants and durations decode to
- * milliseconds under their wire names.
+ * `/timers/create`: this call is the hot path of the service, so its schema is flat. Instants and durations decode to
+ * milliseconds but keep their wire names.
  */
 import { Schema } from "effect"
 import { AnyJson } from "./AnyJson.ts"
@@ -26,10 +26,10 @@ export const createResults = ["created", "replaced", "unchanged", "alreadyFinish
 export const existingRules = ["replace", "keep", "fail"] as const
 
 export const executeAtText =
-  "The instant at or after which the timer fires: ISO 8601 with an offset (Z or ±hh:mm). Finer than a millisecond rounds up. A timer with an instant in the past is due at once."
-export const delayText = "Fires this long after the service receives the request."
+  "The instant at or after which the timer fires: ISO 8601 with an offset (Z or ±hh:mm). Fractions of a millisecond round up. A timer with an instant in the past is due at once."
+export const delayText = "The timer fires this long after the service receives the request."
 export const expireAfterText =
-  "If the first attempt has not begun this long after executeAt, the timer becomes a dead letter."
+  "If the first attempt has not started this long after executeAt, the timer becomes a dead letter."
 export const payloadText = (limits: Limits): string =>
   `Any JSON, delivered byte for byte. At most ${limits.payloadBytes} bytes.`
 
@@ -56,14 +56,15 @@ export const makeCreateTimer = perLimits((limits: Limits) =>
     onExisting: Schema.optionalKey(
       Schema.Literals(existingRules).annotate({
         message: `must be one of ${existingRules.join(", ")}`,
-        description: "What to do when the key is pending: replace it (the default), keep it, or fail.",
+        description:
+          "What to do if a timer with this id is pending: replace it (the default), keep it, or fail.",
       }),
     ),
   })
     .annotate({
       message: "must be a JSON object",
       description:
-        "A timer to create. Exactly one of executeAt and delay, and exactly one of callbackUrl (short for a webhook target) and target.",
+        "A timer to create. Give exactly one of executeAt and delay, and exactly one of callbackUrl (short for a webhook target) and target.",
     })
     .check(exactlyOneOf("executeAt", "delay"), exactlyOneOf("callbackUrl", "target"), expiresIfOnExpire)
     .annotate({ identifier: "CreateTimer" }),
@@ -74,15 +75,15 @@ export type CreateTimer = ReturnType<typeof makeCreateTimer>["Type"]
 export const CreateTimerAnswer = Schema.Struct({
   result: Schema.Literals(createResults).annotate({
     description:
-      "unchanged: an equal timer is pending, or onExisting is keep; alreadyFinished: a repeat of a create whose timer has finished. Both arm nothing.",
+      "unchanged: an equal timer is pending, or onExisting is keep; alreadyFinished: the request repeats a create whose timer has finished. In both cases nothing changes.",
   }),
   timer: TimerSchema,
   warnings: Schema.optionalKey(Warnings),
-}).annotate({ identifier: "CreateTimerAnswer", description: "The timer, and what the request did." })
+}).annotate({ identifier: "CreateTimerAnswer", description: "The timer, and the result of the request." })
 
 export type CreateTimerAnswer = typeof CreateTimerAnswer.Type
 
-/** The complete target a request names, or nothing when it names none, as an update may. */
+/** The complete target of a request; `undefined` for an update that names no target. */
 export const targetOf = (
   request: { readonly callbackUrl?: string; readonly target?: TargetInput },
   limits: Limits,

@@ -1,4 +1,4 @@
-/** Where to go on: what an earlier answer to the same request gave. */
+/** The place at which the next page begins, from an earlier answer to the same request. */
 import { Schema } from "effect"
 import type { Limits } from "./Limits.ts"
 import { perLimits } from "./perLimits.ts"
@@ -9,7 +9,7 @@ export const makeCursor = perLimits(({ cursorLength }: Limits) =>
   Schema.String.annotate({ message: cursorMessage }).check(
     Schema.isBetweenLength(1, cursorLength, {
       message: cursorMessage,
-      description: "The nextCursor of an earlier answer, with the same filter.",
+      description: "The nextCursor of an earlier answer to a request with the same filter.",
     }),
   ),
 )

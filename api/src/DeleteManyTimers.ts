@@ -1,6 +1,6 @@
 /**
- * `/timers/deleteMany`: cancels what a filter selects, or all of a namespace. An empty filter is refused,
- * and everything has to be asked for by name, so that a forgotten field never empties a namespace.
+ * `/timers/deleteMany`: cancels the timers that match a filter, or all timers of a namespace. An empty filter is
+ * refused, and `all` must be explicit, so that a forgotten field never empties a namespace.
  */
 import { Schema } from "effect"
 import { Count } from "./Count.ts"
@@ -11,11 +11,14 @@ import { Namespace } from "./Namespace.ts"
 import { exactlyOneOf } from "./oneOf.ts"
 import { TimerFilter } from "./TimerFilter.ts"
 
-/** Pending timers have none: the filter would select nothing. */
+/** Pending timers have no reason, so such a filter would match nothing. */
 const hasNoReason = Schema.makeFilter(({ filter }: { readonly filter?: { readonly reason?: string } }) =>
   filter?.reason === undefined
     ? undefined
-    : { path: ["filter", "reason"], issue: "is of dead letters, and this cancels pending timers: remove it" },
+    : {
+        path: ["filter", "reason"],
+        issue: "is only for dead letters, but this call cancels pending timers: remove it",
+      },
 )
 
 export const DeleteManyTimers = Schema.Struct({
@@ -29,7 +32,7 @@ export const DeleteManyTimers = Schema.Struct({
   ),
   cursor: Schema.optionalKey(makeCursor(defaultLimits)),
 })
-  .annotate({ message: "must be a JSON object", description: "Exactly one of filter and all." })
+  .annotate({ message: "must be a JSON object", description: "Give exactly one of filter and all." })
   .check(exactlyOneOf("filter", "all"), cursorNeedsFilter, hasNoReason)
   .annotate({ identifier: "DeleteManyTimers" })
 
@@ -39,6 +42,9 @@ export const DeleteManyTimersAnswer = Schema.Struct({
   cancelled: Count,
   inFlight: Count,
   ...moreFields,
-}).annotate({ identifier: "DeleteManyTimersAnswer", description: "How many timers one bounded batch met." })
+}).annotate({
+  identifier: "DeleteManyTimersAnswer",
+  description: "How many timers this call cancelled, and how many were in flight.",
+})
 
 export type DeleteManyTimersAnswer = typeof DeleteManyTimersAnswer.Type

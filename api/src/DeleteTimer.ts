@@ -1,4 +1,4 @@
-/** `/timers/delete`: cancels one timer, with a definite answer about what that meant. */
+/** `/timers/delete`: cancels one timer. The answer says exactly what happened. */
 import { Schema } from "effect"
 import { Namespace } from "./Namespace.ts"
 import { Revision } from "./Timer.ts"
@@ -27,8 +27,8 @@ export type DeleteTimer = typeof DeleteTimer.Type
 export const DeleteTimerAnswer = Schema.Struct({
   result: Schema.Literals(deleteResults).annotate({
     description:
-      "cancelled: it will not fire; inFlight: the running attempt cannot be called back, and there will be no other; the rest: it had finished.",
+      "cancelled: the timer will not fire; inFlight: the running attempt cannot be stopped, but there will be no further attempt; the others: the timer had already finished.",
   }),
-}).annotate({ identifier: "DeleteTimerAnswer", description: "What the cancellation came to." })
+}).annotate({ identifier: "DeleteTimerAnswer", description: "The result of the cancellation." })
 
 export type DeleteTimerAnswer = typeof DeleteTimerAnswer.Type

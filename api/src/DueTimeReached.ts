@@ -1,4 +1,7 @@
-/** The event that a timer fires as, over the bus. Its envelope's id is the fireId: receivers drop repeats by it. */
+/**
+ * The event that a timer with an event target sends over the bus. The id of its envelope is the fireId, by which
+ * receivers drop repeats.
+ */
 import { Result, Schema, SchemaParser } from "effect"
 import { AnyJson } from "./AnyJson.ts"
 import { formatInstant, Instant } from "./Instant.ts"
@@ -16,12 +19,12 @@ export const DueTimeReached = Schema.Struct({
 }).annotate({
   message: "must be a JSON object",
   identifier: "DueTimeReached",
-  description: "A timer's due time has come; the payload is the one it was created with, if it had any.",
+  description: "A timer is due. The payload is the payload of the timer, if it has one.",
 })
 
 export type DueTimeReached = typeof DueTimeReached.Type
 
-/** The event as JSON text; the timer's payload is text already, and stays as it is. */
+/** The event as JSON text. The payload is already JSON text and stays unchanged. */
 export const dueTimeReachedJson = (
   event: Omit<DueTimeReached, "payload">,
   payloadJson: string | undefined,
@@ -31,7 +34,7 @@ export const dueTimeReachedJson = (
   return payloadJson === undefined ? rest : `${rest.slice(0, -1)},"payload":${payloadJson}}`
 }
 
-/** From an envelope's payload. */
+/** Decodes the payload of an envelope. */
 export const decodeDueTimeReached = (payload: unknown): Result.Result<DueTimeReached, string> =>
   Result.mapError(decodeUnknown(payload), malformedMessage)
 

@@ -1,7 +1,7 @@
 /**
- * One grammar for durations everywhere, requests and configuration alike: `90s`, `1h30m`, `250ms`, `7d`, or
- * the days-to-seconds part of ISO 8601, `PT90S`, `P1DT2H`. Months and years are refused because their
- * length depends on where one starts. Inside, a duration is whole milliseconds.
+ * One grammar for durations in requests and in settings: `90s`, `1h30m`, `250ms`, `7d`, or the part of ISO 8601 from
+ * days to seconds, `PT90S`, `P1DT2H`. Months and years are refused because their length depends on the start. In the
+ * program a duration is a whole number of milliseconds.
  */
 import { Effect, Schema, SchemaGetter, SchemaIssue } from "effect"
 
@@ -10,7 +10,7 @@ const minuteMs = 60 * secondMs
 const hourMs = 60 * minuteMs
 const dayMs = 24 * hourMs
 
-/** The longest duration the grammar knows: ten years, with the most leap days they can hold. */
+/** The longest duration of the grammar: ten years with as many leap days as possible. */
 export const maxDurationMs = 3653 * dayMs
 
 const shortForm = /^(?:(\d{1,15})d)?(?:(\d{1,15})h)?(?:(\d{1,15})m)?(?:(\d{1,15})s)?(?:(\d{1,15})ms)?$/
@@ -18,19 +18,19 @@ const isoForm =
   /^P(?=.)(?:(\d{1,15})D)?(?:T(?=.)(?:(\d{1,15})H)?(?:(\d{1,15})M)?(?:(\d{1,15})(?:\.(\d{1,3}))?S)?)?$/
 
 /**
- * Marks durations among the texts of a schema, until `openApiDocument.ts` puts the pattern in its place. A check with the
- * pattern would be run on every request, beside the parser that decides.
+ * Marks durations among the strings of a schema. `openApiDocument.ts` replaces the mark by the pattern. A check with
+ * the pattern would run on every request, in addition to the parser.
  */
 export const durationFormat = "punctual-duration"
 
 /**
- * The form of a duration, for readers of the OpenAPI document. It uses only what every regular expression engine has, so it
- * does not know that the units come in order.
+ * The form of a duration, for readers of the OpenAPI document. It uses only features that every regular expression
+ * engine has, so it does not check the order of the units.
  */
 export const durationPattern =
   "^(?:(?:\\d{1,15}(?:ms|[dhms]))+|P(?:\\d{1,15}D|(?:\\d{1,15}D)?T(?:\\d{1,15}(?:[HMS]|\\.\\d{1,3}S))+))$"
 
-/** Whole milliseconds, or nothing when the text is no duration or is longer than `maxDurationMs`. */
+/** Whole milliseconds; `undefined` if the text is not a duration or is longer than `maxDurationMs`. */
 export const parseDuration = (text: string): number | undefined => {
   if (text.length === 0 || text.length > 100) return undefined
   const isIso = text.charCodeAt(0) === 80
@@ -48,11 +48,11 @@ export const parseDuration = (text: string): number | undefined => {
   return durationMs <= maxDurationMs ? durationMs : undefined
 }
 
-/** Whether the text follows the grammar, however long the duration is. */
+/** Whether the text follows the grammar. The duration may be too long. */
 const isDuration = (text: string): boolean =>
   text.length > 0 && text.length <= 100 && (text.charCodeAt(0) === 80 ? isoForm : shortForm).test(text)
 
-/** The canonical form: each unit at most once, the largest first; `90s` comes out as `1m30s`. */
+/** The canonical form: each unit at most once, the largest first. `90s` becomes `1m30s`. */
 export const formatDuration = (durationMs: number): string => {
   if (durationMs === 0) return "0s"
   let restMs = durationMs
@@ -73,7 +73,10 @@ const units = [
   ["ms", 1],
 ] as const
 
-/** A duration from `minMs` to `maxMs`, both included. Decodes to whole milliseconds. `hint` ends what refuses a longer or a shorter one. */
+/**
+ * A duration from `minMs` to `maxMs`, both included. Decodes to whole milliseconds. `hint` ends the message of a
+ * refusal.
+ */
 export const durationBetween = (minMs: number, maxMs: number, hint = "") => {
   const rangeMessage = `must be a duration from ${formatDuration(minMs)} to ${formatDuration(maxMs)}`
   const message = `${rangeMessage}, such as 90s, 1h30m, 250ms, 7d or PT90S`

@@ -14,7 +14,7 @@ export type GetTimer = typeof GetTimer.Type
 
 export const TimerAnswer = Schema.Struct({ timer: TimerSchema }).annotate({
   identifier: "TimerAnswer",
-  description: "The pending life of the timer, else the last finished one.",
+  description: "The pending timer. If no timer with this id is pending, the one that finished last.",
 })
 
 export type TimerAnswer = typeof TimerAnswer.Type

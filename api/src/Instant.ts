@@ -1,19 +1,19 @@
 /**
- * Instants on the wire are ISO 8601 text with an offset; inside they are whole milliseconds since the
- * epoch. The text is read digit by digit instead of by `Date.parse`, which accepts local times, rolls
- * impossible dates over (30 February becomes 2 March) and cuts fractions off: a timer must not fire before
- * the instant that was asked for, so finer input rounds up.
+ * Instants on the wire are ISO 8601 text with an offset. In the program they are whole milliseconds since the epoch.
+ * This file reads the text digit by digit and does not use `Date.parse`, which accepts local times, rolls impossible
+ * dates over (30 February becomes 2 March) and cuts fractions off. A timer must not fire before the requested instant,
+ * so fractions of a millisecond round up.
  */
 import { Effect, Schema, SchemaGetter, SchemaIssue } from "effect"
 
 const instantForm = "an instant with an offset, such as 2030-01-01T09:00:00Z"
 const instantMessage = `must be ${instantForm}`
 
-/** The form of an instant, for readers of the OpenAPI document. It does not know how many days a month has. */
+/** The form of an instant, for readers of the OpenAPI document. It does not check the number of days in a month. */
 export const instantPattern =
   "^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}(:\\d{2}(\\.\\d{1,9})?)?(Z|[+-]\\d{2}:\\d{2})$"
 
-/** 0000-01-01T00:00:00.000Z and 9999-12-31T23:59:59.999Z: beyond them ISO 8601 needs expanded years. */
+/** 0000-01-01T00:00:00.000Z and 9999-12-31T23:59:59.999Z: other years need the expanded form of ISO 8601. */
 const minInstantMs = -62_167_219_200_000
 const maxInstantMs = 253_402_300_799_999
 
@@ -49,8 +49,8 @@ export const parseInstant = (text: string): number | undefined => {
 }
 
 /**
- * What a text that is no instant should have been, to be read after "must be". It names what does not exist: a reader of
- * 2030-02-30T00:00:00Z sees an instant with an offset.
+ * The end of a message that begins with "must be", for a text that is not an instant. The message names the wrong part:
+ * 2030-02-30T00:00:00Z looks like an instant with an offset, so a general message would not help.
  */
 export const whyNoInstant = (text: string): string => {
   const [, year, month, day, hour, minute, second, offset] = instantParts.exec(text) ?? []
@@ -67,7 +67,7 @@ export const whyNoInstant = (text: string): string => {
 
 const existing = "an instant that exists"
 
-/** Looser than `parseInstant`: a day alone and a missing offset are recognised, too. */
+/** Less strict than `parseInstant`: it also accepts a day without a time, and a missing offset. */
 const instantParts =
   /^(\d{4})-(\d{2})-(\d{2})(?:T(\d{2}):(\d{2})(?::(\d{2})(?:\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2}|))?$/
 
@@ -86,7 +86,7 @@ const monthNames = [
   "December",
 ] as const
 
-/** UTC with milliseconds, the one form in which instants leave the service. */
+/** UTC with milliseconds. The service writes all instants in this form. */
 export const formatInstant = (instantMs: number): string => new Date(instantMs).toISOString()
 
 const isInstant = (value: number): boolean =>
@@ -95,7 +95,7 @@ const isInstant = (value: number): boolean =>
 const InstantText = Schema.String.annotate({
   message: instantMessage,
   format: "date-time",
-  description: "ISO 8601 with an offset (Z or ±hh:mm); finer than a millisecond rounds up.",
+  description: "ISO 8601 with an offset (Z or ±hh:mm). Fractions of a millisecond round up.",
   examples: ["2030-01-01T09:00:00.000Z"],
 })
 
@@ -126,7 +126,7 @@ const COLON = 58
 const LETTER_T = 84
 const LETTER_Z = 90
 
-/** The number written by `count` digits from `start`, or -1 when one of them is no digit. */
+/** The number in the `count` digits from `start`; -1 if one of them is not a digit. */
 const digits = (text: string, start: number, count: number): number => {
   let value = 0
   for (let at = start; at < start + count; at++) {
@@ -143,15 +143,15 @@ const endOfDigits = (text: string, start: number): number => {
   return at
 }
 
-/** Milliseconds of a fraction of a second, rounded up; -1 when it has no digit or more than nine. */
+/** The milliseconds of a fraction of a second, rounded up; -1 if it has no digit or more than nine. */
 const fractionToMs = (text: string, start: number, end: number): number => {
   const count = end - start
   if (count < 1 || count > 9) return -1
-  // Whole nanoseconds keep the rounding exact: 0.001 s is not a binary fraction.
+  // Whole nanoseconds keep the rounding exact: 0.001 s has no exact binary form.
   return Math.ceil((digits(text, start, count) * 10 ** (9 - count)) / 1_000_000)
 }
 
-/** Minutes east of UTC of the offset that must end the text. */
+/** The offset at the end of the text, in minutes east of UTC. */
 const offsetAt = (text: string, at: number): number | undefined => {
   const code = text.charCodeAt(at)
   if (code === LETTER_Z) return text.length === at + 1 ? 0 : undefined
@@ -179,8 +179,8 @@ const dayNumberOf = (text: string): number | undefined => {
   if (text.charCodeAt(4) !== MINUS || text.charCodeAt(7) !== MINUS) return undefined
   if (year < 0 || month < 1 || month > 12 || day < 1) return undefined
   if (day > daysOf(year, month)) return undefined
-  // Counting years from March puts the leap day last, so that one formula serves every month.
-  // `Date.UTC` is no use here: it reads the years 0 to 99 as 1900 to 1999.
+  // If years begin in March, the leap day is the last day, so one formula fits every month.
+  // `Date.UTC` cannot be used here: it reads the years 0 to 99 as 1900 to 1999.
   const marchYear = month > 2 ? year : year - 1
   const marchMonth = month > 2 ? month - 3 : month + 9
   const leapDays = Math.floor(marchYear / 4) - Math.floor(marchYear / 100) + Math.floor(marchYear / 400)

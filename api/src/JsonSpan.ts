@@ -1,11 +1,10 @@
-// Where a value stands in a JSON text. Payloads are promised to arrive as they were sent, and parsing
-// them and writing them again would not keep that: numbers lose digits, duplicate keys vanish, white
-// space changes. So the text is parsed for its other fields, and the payload is cut out of it here.
+// Finds the place of a value in a JSON text. The service promises to deliver payloads exactly as they were sent.
+// Parsing a payload and writing it again would break that: numbers lose digits, duplicate keys disappear, white space
+// changes. So the service parses the text for its other fields, and cuts the payload out of the text here.
 //
-// Every function expects a text that `JSON.parse` has accepted and answers as it would: of duplicate
-// keys the last one counts, and an escaped key equals its plain form. The scan is one pass without
-// recursion, so that deep nesting costs no stack. Of a text that was cut off, members whose value had
-// begun are found, with what there is of it.
+// Every function expects a text that `JSON.parse` has accepted, and finds the same values: the last of duplicate keys
+// counts, and an escaped key equals its plain form. The scan is one pass without recursion, so deep nesting uses no
+// stack. In an incomplete text the functions also find a member whose value is cut off.
 
 /** A half-open range of a text, in UTF-16 code units, as `slice` takes it. */
 export interface JsonSpan {
@@ -13,13 +12,13 @@ export interface JsonSpan {
   readonly end: number
 }
 
-/** The value of the member `name` of the object that the text is, or nothing if it has no such member. */
+/** The value of the member `name` of the object in the text; `undefined` if there is no such member. */
 export const memberSpan = (text: string, name: string): JsonSpan | undefined =>
   memberSpanAt(text, skipSpace(text, 0), name)
 
 /**
- * For each element of the array member `arrayName`, in order: the value of its own member `name`, or nothing
- * where the element is no object or has no such member. Empty if there is no such array.
+ * For each element of the array member `arrayName`, in order: the value of its member `name`, or `undefined` if the
+ * element is not an object or has no such member. Empty if there is no such array.
  */
 export const elementSpans = (
   text: string,
@@ -37,7 +36,7 @@ export const elementSpans = (
   return spans
 }
 
-/** The UTF-8 bytes of a part of the text: those it was decoded from, if they were valid. */
+/** The UTF-8 bytes of a part of the text. They equal the original bytes if those were valid UTF-8. */
 export const spanBytes = (text: string, span: JsonSpan): Uint8Array =>
   encoder.encode(text.slice(span.start, span.end))
 
@@ -106,7 +105,7 @@ const skipString = (text: string, start: number): number => {
     if (at < 0) return text.length
     let backslashes = 0
     while (text.charCodeAt(at - 1 - backslashes) === BACKSLASH) backslashes++
-    // A quote after an odd run of backslashes is escaped; after an even run they escape one another.
+    // A quote after an odd number of backslashes is escaped. An even number of backslashes escape each other.
     if (backslashes % 2 === 0) return at + 1
   }
 }

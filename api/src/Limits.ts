@@ -1,13 +1,13 @@
 /**
- * Every bound of the contract in one value. Schemas are built from it, so that an operator who raises a
- * limit changes what is accepted, what the refusal says and what the OpenAPI document states, all at once.
+ * All limits of the contract in one value. The schemas are built from it. So an operator who raises a limit changes
+ * what the service accepts, what a refusal says and what the OpenAPI document states.
  */
 export interface Limits {
-  /** The largest payload, counted in bytes of its JSON text. The server checks it: it holds that text. */
+  /** The largest payload in bytes of its JSON text. The server checks it, because only the server has that text. */
   readonly payloadBytes: number
   /** How many headers a webhook target may set. */
   readonly headers: number
-  /** The names and values of those headers, in all. */
+  /** The names and values of these headers together. */
   readonly headerBytes: number
   readonly urlLength: number
   /** How many timers one createMany may carry. */
@@ -16,20 +16,20 @@ export interface Limits {
   readonly createManyBodyBytes: number
   readonly listPage: number
   readonly listPageDefault: number
-  /** How many namespaces one list answers. */
+  /** How many namespaces one page of a list has. */
   readonly namespacePage: number
   readonly cursorLength: number
   /**
-   * How far ahead a timer may lie. A schema checks `delay` against it; `executeAt` needs the time of
-   * receipt, so the server checks that one.
+   * How far in the future a timer may be. A schema checks `delay`. The server checks `executeAt`, because that check
+   * needs the time of receipt.
    */
   readonly aheadMs: number
   readonly timeoutMinMs: number
   readonly timeoutMaxMs: number
   readonly timeoutDefaultMs: number
-  /** The most attempts a retry policy may ask for. */
+  /** The largest number of attempts of a retry policy. */
   readonly attempts: number
-  /** The longest wait a retry policy may ask for between two attempts. */
+  /** The longest wait of a retry policy between two attempts. */
   readonly retryIntervalMs: number
 }
 
@@ -47,7 +47,7 @@ export const defaultLimits: Limits = {
   listPageDefault: 100,
   namespacePage: 100,
   cursorLength: 1024,
-  // Ten years with the most leap days ten years can hold.
+  // Ten years with as many leap days as possible.
   aheadMs: 3653 * dayMs,
   timeoutMinMs: 1_000,
   timeoutMaxMs: 300_000,
@@ -56,13 +56,13 @@ export const defaultLimits: Limits = {
   retryIntervalMs: 30 * dayMs,
 }
 
-/** The setting of the service that changes a limit: TIMER_LIMIT_ and the limit's name, durations without their unit. */
+/** The setting that changes a limit: TIMER_LIMIT_ and the name of the limit, without the unit of durations. */
 export const limitSettingName = (key: keyof Limits): string =>
   `TIMER_LIMIT_${key
     .replace(/Ms$/, "")
     .replace(/[A-Z]/g, (letter) => `_${letter}`)
     .toUpperCase()}`
 
-/** Ends the refusal of a value that is beyond limits: an operator reads there which settings change them. */
+/** The end of a refusal because of a limit. It tells operators which settings change the limit. */
 export const limitHint = (...keys: ReadonlyArray<keyof Limits>): string =>
   ` (the service's ${keys.length > 1 ? "settings" : "setting"} ${keys.map(limitSettingName).join(" and ")})`

@@ -1,7 +1,7 @@
 /**
- * `/timers/list` and `/timers/count`. A timer in flight is still pending to a reader who asks what lies
- * ahead, so `pending` lists those too, and each shows its own state; there is no list of `inFlight`, which
- * would be out of date before it arrived.
+ * `/timers/list` and `/timers/count`. A reader who asks for pending timers also wants the timers in flight, so
+ * `pending` includes them, and each timer shows its own state. There is no list of `inFlight`, because it would be
+ * outdated when it arrives.
  */
 import { Schema } from "effect"
 import { Count } from "./Count.ts"
@@ -23,7 +23,7 @@ const scopeChecks = [
 ] as const
 
 const costs =
-  "host, reason, error and minLateness have no index: one call examines at most 10,000 timers, and answers how many it examined."
+  "host, reason, error and minLateness have no index: one call examines at most 10,000 timers, and the answer says how many it examined."
 
 export const makeListTimers = perLimits((limits: Limits) => {
   const limitMessage = `must be a whole number from 1 to ${limits.listPage}`
@@ -33,14 +33,14 @@ export const makeListTimers = perLimits((limits: Limits) => {
       Schema.Literals(orders).annotate({
         message: "must be asc or desc",
         description:
-          "Pending timers go by fireAt, ascending when left out. Finished ones, and pending and finished ones together, go by finishedAt or fireAt, descending when left out. With idPrefix all go by timerId, ascending when left out.",
+          "Pending timers are sorted by fireAt (default asc). Finished timers, and pending and finished timers together, are sorted by finishedAt or fireAt (default desc). With idPrefix all timers are sorted by timerId (default asc).",
       }),
     ),
     include: Schema.optionalKey(
       Schema.Array(Schema.Literal("payload").annotate({ message: 'must be "payload"' }))
         .annotate({
           message: 'must be an array that may contain "payload"',
-          description: "What to add to each timer: its payload.",
+          description: "Add the payload to each timer.",
         })
         .check(Schema.isMaxLength(1, { message: 'must contain "payload" at most once' })),
     ),
@@ -52,7 +52,7 @@ export const makeListTimers = perLimits((limits: Limits) => {
           { minimum: 1, maximum: limits.listPage },
           {
             message: `${limitMessage}${limitHint("listPage")}`,
-            description: `The size of a page; ${limits.listPageDefault} when left out.`,
+            description: `The size of a page (default ${limits.listPageDefault}).`,
           },
         ),
       ),
@@ -60,7 +60,7 @@ export const makeListTimers = perLimits((limits: Limits) => {
   })
     .annotate({
       message: "must be a JSON object",
-      description: `Which timers to list: exactly one of namespace and namespaces, at most one of state and states. All filters must match. ${costs}`,
+      description: `Which timers to list. Give exactly one of namespace and namespaces, and at most one of state and states. All filters must match. ${costs}`,
     })
     .check(...scopeChecks)
     .annotate({ identifier: "ListTimers" })
@@ -78,7 +78,7 @@ export const ListTimersAnswer = Schema.Struct({
   timers: Schema.Array(TimerSchema),
   nextCursor: Schema.optionalKey(
     Schema.String.annotate({
-      description: "Present when there may be more, even if this page is empty: send it as cursor.",
+      description: "Present if there may be more timers, even if this page is empty. Send it as cursor.",
     }),
   ),
   examined,
@@ -89,7 +89,7 @@ export type ListTimersAnswer = typeof ListTimersAnswer.Type
 export const CountTimers = Schema.Struct(listFilterFields)
   .annotate({
     message: "must be a JSON object",
-    description: `Which timers to count: exactly one of namespace and namespaces, at most one of state and states. All filters must match. ${costs}`,
+    description: `Which timers to count. Give exactly one of namespace and namespaces, and at most one of state and states. All filters must match. ${costs}`,
   })
   .check(...scopeChecks)
   .annotate({ identifier: "CountTimers" })
@@ -99,7 +99,7 @@ export type CountTimers = typeof CountTimers.Type
 export const CountTimersAnswer = Schema.Struct({
   count: Count,
   capped: Schema.Boolean.annotate({
-    description: "Whether counting stopped early: there are at least count.",
+    description: "Whether counting stopped early. Then there are at least count timers.",
   }),
   examined,
 }).annotate({ identifier: "CountTimersAnswer", description: "How many timers match." })

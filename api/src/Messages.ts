@@ -1,6 +1,6 @@
 /**
- * `/messages/…`: messages of the bus that could not be handled, for operators. A list shows the beginning of each message;
- * the whole of it, byte for byte where it is a sound message, is in the answer of get.
+ * `/messages/…`: messages of the bus that could not be handled, for operators. A list shows the beginning of each
+ * message. The answer of get has the whole message, byte for byte if it is valid.
  */
 import { Schema } from "effect"
 import { AnyJson } from "./AnyJson.ts"
@@ -11,7 +11,7 @@ import type { Limits } from "./Limits.ts"
 import { Namespace } from "./Namespace.ts"
 import { perLimits } from "./perLimits.ts"
 
-/** The namespace under which messages are kept that name no valid namespace. No caller can have it. */
+/** The namespace of messages that name no valid namespace. No caller can use it. */
 export const unknownNamespace = "_unknown"
 
 const namespaceMessage = `must be a namespace, or ${unknownNamespace}`
@@ -23,7 +23,7 @@ const MessageNamespace = Schema.String.annotate({ message: namespaceMessage }).c
     (text: string) => (text === unknownNamespace || isNamespace(text) ? undefined : namespaceMessage),
     {
       toJsonSchema: () => ({ pattern: `^(${unknownNamespace}|[A-Za-z0-9-][A-Za-z0-9_-]{0,99})$` }),
-      description: `Whose message it is; ${unknownNamespace} if it names nobody.`,
+      description: `The namespace of the message; ${unknownNamespace} if the message names none.`,
       examples: ["billing"],
     },
   ),
@@ -45,7 +45,7 @@ const oneMessage = (identifier: string) =>
     identifier,
   })
 
-/** The largest page; what is sent, at most, of each message in a list. */
+/** The largest page. */
 export const messagesPage = 1_000
 export const messagePreviewChars = 200
 
@@ -56,7 +56,7 @@ export const makeListMessages = perLimits((limits: Limits) => {
   const cursorMessage = "must be the nextCursor of an earlier answer"
   return Schema.Struct({
     namespace: Schema.optionalKey(
-      MessageNamespace.annotate({ description: "Whose messages; those of all namespaces when left out." }),
+      MessageNamespace.annotate({ description: "The namespace of the messages (default: all namespaces)." }),
     ),
     cursor: Schema.optionalKey(
       Schema.String.annotate({ message: cursorMessage }).check(
@@ -68,7 +68,7 @@ export const makeListMessages = perLimits((limits: Limits) => {
         Schema.isInt({ message: limitMessage }),
         Schema.isBetween(
           { minimum: 1, maximum: messagesPage },
-          { message: limitMessage, description: `The size of a page; ${pageDefault} when left out.` },
+          { message: limitMessage, description: `The size of a page (default ${pageDefault}).` },
         ),
       ),
     ),
@@ -81,30 +81,34 @@ export const defaultMessagesPage = pageDefault
 
 const MessageFailure = Schema.Struct({ at: Instant, error: Schema.String }).annotate({
   identifier: "MessageFailure",
-  description: "When handling failed, and of what.",
+  description: "When handling the message failed, and why.",
 })
 
 const facts = {
   id: Schema.String,
   namespace: Schema.String,
-  storedAt: Instant.pipe(described("When it was found to be undeliverable.")),
+  storedAt: Instant.pipe(described("When the service stored the message as undeliverable.")),
   reason: Schema.Literals(["malformed", "refused", "deliveriesExhausted"]).annotate({
     description:
-      "malformed: it is no message that could be read; refused: no retry can help; deliveriesExhausted: it failed too often.",
+      "malformed: the message could not be read; refused: a retry cannot help; deliveriesExhausted: handling failed too often.",
   }),
-  group: Schema.optionalKey(Schema.String.annotate({ description: "Who could not handle it." })),
-  deliveries: Count.annotate({ description: "How often it was delivered." }),
+  group: Schema.optionalKey(
+    Schema.String.annotate({ description: "The group of consumers that could not handle the message." }),
+  ),
+  deliveries: Count.annotate({ description: "How often the bus delivered the message." }),
   firstFailure: MessageFailure,
   lastFailure: MessageFailure,
-  type: Schema.optionalKey(Schema.String.annotate({ description: "What it is, such as ScheduleTimer." })),
+  type: Schema.optionalKey(
+    Schema.String.annotate({ description: "The type of the message, such as ScheduleTimer." }),
+  ),
   aggregateId: Schema.optionalKey(
-    Schema.String.annotate({ description: "What it is about, such as the id of a timer." }),
+    Schema.String.annotate({ description: "The subject of the message, such as the id of a timer." }),
   ),
   messageId: Schema.optionalKey(Schema.String.annotate({ description: "The id of its envelope." })),
   correlationId: Schema.optionalKey(Schema.String),
-  messageBytes: Count.annotate({ description: "The size of the message as it came." }),
+  messageBytes: Count.annotate({ description: "The size of the original message." }),
   isCut: Schema.optionalKey(
-    Schema.Boolean.annotate({ description: "The message was too large to be kept whole." }),
+    Schema.Boolean.annotate({ description: "The message was too large, so only its beginning is kept." }),
   ),
 }
 
@@ -115,7 +119,7 @@ export const ListedMessage = Schema.Struct({
   }),
 }).annotate({
   identifier: "ListedMessage",
-  description: "An undeliverable message, without all of its body.",
+  description: "An undeliverable message, with the beginning of its body.",
 })
 
 export type ListedMessage = typeof ListedMessage.Type
@@ -123,7 +127,7 @@ export type ListedMessage = typeof ListedMessage.Type
 export const ListMessagesAnswer = Schema.Struct({
   messages: Schema.Array(ListedMessage),
   nextCursor: Schema.optionalKey(
-    Schema.String.annotate({ description: "Present when there is more: send it as cursor." }),
+    Schema.String.annotate({ description: "Present if there are more messages. Send it as cursor." }),
   ),
 }).annotate({ identifier: "ListMessagesAnswer", description: "Undeliverable messages, oldest first." })
 
@@ -134,8 +138,10 @@ export type GetMessage = typeof GetMessage.Type
 
 export const StoredMessage = Schema.Struct({
   ...facts,
-  envelope: Schema.optionalKey(AnyJson.annotate({ description: "The message as it came, if it is sound." })),
-  raw: Schema.optionalKey(Schema.String.annotate({ description: "Else the message as base64." })),
+  envelope: Schema.optionalKey(AnyJson.annotate({ description: "The original message, if it is valid." })),
+  raw: Schema.optionalKey(
+    Schema.String.annotate({ description: "The message as base64, if it is not valid." }),
+  ),
 }).annotate({ identifier: "StoredMessage", description: "An undeliverable message." })
 
 export type StoredMessage = typeof StoredMessage.Type
@@ -150,7 +156,7 @@ export type ReplayMessage = typeof ReplayMessage.Type
 export const ReplayMessageAnswer = Schema.Struct({
   result: Schema.Literals(["replayed", "duplicate"]).annotate({
     description:
-      "replayed: it was sent again, and is no longer kept here; duplicate: the broker has it from an earlier replay, nothing was sent, and it is still here.",
+      "replayed: the message was sent again and is no longer in this list; duplicate: the broker still remembers an earlier replay, so nothing was sent, and the message stays in this list.",
   }),
 }).annotate({ identifier: "ReplayMessageAnswer" })
 

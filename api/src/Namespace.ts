@@ -1,4 +1,4 @@
-/** The tenant: the scope of timer ids, quotas and fairness. */
+/** The scope of timer ids, quotas and fairness. */
 import { Schema } from "effect"
 
 const namespaceMessage = "must be 1 to 100 characters of A-Z, a-z, 0-9, _ and -"
@@ -6,7 +6,7 @@ const namespacePattern = /^[A-Za-z0-9_-]{1,100}$/
 
 const whyNotNamespace = (text: string): string | undefined => {
   if (!namespacePattern.test(text)) return namespaceMessage
-  // Namespaces of the service itself will begin this way, and must not meet a tenant's.
+  // The service uses names that begin with _ for itself. They must not clash with the namespaces of callers.
   return text.charCodeAt(0) === 95 ? "must not begin with _, which is reserved" : undefined
 }
 
@@ -14,7 +14,7 @@ export const Namespace = Schema.String.annotate({ message: namespaceMessage })
   .check(
     Schema.makeFilter(whyNotNamespace, {
       toJsonSchema: () => ({ pattern: "^[A-Za-z0-9-][A-Za-z0-9_-]{0,99}$" }),
-      description: "The tenant. 1 to 100 characters of A-Z, a-z, 0-9, _ and -; a leading _ is reserved.",
+      description: "The namespace: 1 to 100 characters of A-Z, a-z, 0-9, _ and -. A leading _ is reserved.",
       examples: ["billing"],
     }),
   )

@@ -1,6 +1,6 @@
 /**
- * `/namespaces/put`, `get` and `list`: what an operator sets for a tenant. A namespace needs no setting up; one that
- * was never set has the defaults.
+ * `/namespaces/put`, `get` and `list`: the settings of a namespace. A namespace need not be created; without settings
+ * it has the defaults.
  */
 import { Schema } from "effect"
 import { Count } from "./Count.ts"
@@ -27,7 +27,7 @@ const wholeNumber = (minimum: number, maximum: number, description: string) => {
 
 const secretsMessage = "must be an array of 1 or 2 secrets, or null"
 
-/** What is left out stays as it is, and null resets it. */
+/** A field that is left out stays as it is. null sets it back to its default. */
 export const makePutNamespace = perLimits((limits: Limits) =>
   Schema.Struct({
     namespace: Namespace,
@@ -39,7 +39,7 @@ export const makePutNamespace = perLimits((limits: Limits) =>
             Schema.isBetweenLength(1, 2, {
               message: secretsMessage,
               description:
-                "What webhooks are signed by. With two, during a rotation, both signatures are sent. Never shown again.",
+                "The secrets for signing webhooks. With two secrets, during a rotation, webhooks have both signatures. The service never shows secrets again.",
             }),
           ),
       ).annotate({ message: secretsMessage }),
@@ -47,30 +47,31 @@ export const makePutNamespace = perLimits((limits: Limits) =>
     retryPolicy: Schema.optionalKey(
       Schema.NullOr(makeRetryPolicyInput(limits)).annotate({
         message: "must be an object of retry settings, or null",
-        description: "For timers that come without one, or what theirs leaves out.",
+        description: "The default retry policy, also for fields that a timer's own policy leaves out.",
       }),
     ),
     onDead: Schema.optionalKey(
       Schema.NullOr(makeOnDead(limits)).annotate({
         message: `${onDeadMessage}, or null`,
         description:
-          "Who is called, with type timer.dead, when a timer of the namespace is dead that has no onDead of its own.",
+          "The target that is called, with type timer.dead, when a timer of the namespace dies and has no onDead of its own.",
       }),
     ),
-    maxInFlight: wholeNumber(1, 10_000, "How many of its attempts may run at once."),
-    maxPending: wholeNumber(0, 100_000_000, "How many pending timers it may have."),
-    createsPerSecond: wholeNumber(1, 1_000_000, "How many timers it may create a second."),
+    maxInFlight: wholeNumber(1, 10_000, "How many attempts of the namespace may run at once."),
+    maxPending: wholeNumber(0, 100_000_000, "How many pending timers the namespace may have."),
+    createsPerSecond: wholeNumber(1, 1_000_000, "How many timers callers may create per second."),
     paused: Schema.optionalKey(
       Schema.NullOr(Schema.Boolean).annotate({
         message: "must be true or false",
         description:
-          "Paused, it accepts timers and starts no attempt; that time does not count against them.",
+          "A paused namespace accepts timers but starts no attempt. The time of the pause does not count against expireAfter and maxDuration.",
       }),
     ),
   })
     .annotate({
       message: "must be a JSON object",
-      description: "What is to change: what is left out stays, null resets.",
+      description:
+        "The settings to change. A field that is left out stays as it is. null sets a field back to its default.",
     })
     .annotate({ identifier: "PutNamespace" }),
 )
@@ -100,13 +101,13 @@ export const makeListNamespaces = perLimits((limits: Limits) => {
           { minimum: 1, maximum: limits.namespacePage },
           {
             message: `${limitMessage}${limitHint("namespacePage")}`,
-            description: "The size of a page; the most when left out.",
+            description: "The size of a page (default: the largest).",
           },
         ),
       ),
     ),
   })
-    .annotate({ message: "must be a JSON object", description: "Namespaces by name." })
+    .annotate({ message: "must be a JSON object", description: "Lists namespaces by name." })
     .annotate({ identifier: "ListNamespaces" })
 })
 
@@ -124,18 +125,18 @@ const settingsFields = {
   retryPolicy: Schema.optionalKey(RetryPolicySchema),
   onDead: Schema.optionalKey(OnDeadSchema),
   maxInFlight: Schema.optionalKey(Count.annotate({ description: "How many attempts may run at once." })),
-  maxPending: Schema.optionalKey(Count.annotate({ description: "How many pending timers it may have." })),
+  maxPending: Schema.optionalKey(Count.annotate({ description: "How many pending timers are allowed." })),
   createsPerSecond: Schema.optionalKey(
-    Count.annotate({ description: "How many timers it may create a second." }),
+    Count.annotate({ description: "How many timers callers may create per second." }),
   ),
   paused: Schema.Boolean.annotate({ description: "Whether no attempt starts in the namespace." }),
-  pausedSince: Schema.optionalKey(Instant.pipe(described("Since when the namespace is paused."))),
+  pausedSince: Schema.optionalKey(Instant.pipe(described("When the pause began."))),
   updatedAt: Schema.optionalKey(Instant.pipe(described("Absent if nothing was ever set."))),
 }
 
 const CappedCount = Schema.Struct({ count: Count, capped: Schema.Boolean }).annotate({
   identifier: "CappedCount",
-  description: "Counting stops at a bound, and then says so: there are at least count.",
+  description: "Counting stops at a limit. Then capped is true, and there are at least count timers.",
 })
 
 export const PutNamespaceAnswer = Schema.Struct({
@@ -151,7 +152,7 @@ export const PutNamespaceAnswer = Schema.Struct({
   ),
 }).annotate({
   identifier: "PutNamespaceAnswer",
-  description: "The settings as they are now.",
+  description: "The settings after the change.",
 })
 
 export type PutNamespaceAnswer = typeof PutNamespaceAnswer.Type
@@ -171,7 +172,7 @@ export type NamespaceAnswer = typeof NamespaceAnswer.Type
 export const ListNamespacesAnswer = Schema.Struct({
   namespaces: Schema.Array(NamespaceView),
   nextCursor: Schema.optionalKey(
-    Schema.String.annotate({ description: "Present when there is more: send it as cursor." }),
+    Schema.String.annotate({ description: "Present if there are more namespaces. Send it as cursor." }),
   ),
 }).annotate({ identifier: "ListNamespacesAnswer", description: "One page of namespaces, by name." })
 

@@ -1,11 +1,11 @@
 /**
- * Failures as RFC 9457 problem documents (`application/problem+json`): one class for each `code`, so that
- * every endpoint declares exactly what it may answer and a typed client can tell them apart. `type` is a
- * URN made of the code; it identifies and is not meant to be fetched.
+ * Failures as RFC 9457 problem documents (`application/problem+json`). Each `code` has its own class, so that every
+ * endpoint declares exactly which problems it may answer, and a typed client can distinguish them. `type` is a URN made
+ * of the code. It only identifies the problem and cannot be fetched.
  *
- * The codes are those of the contract, and three more for requests that reach no call of it: `notFound`
- * (404, no such path), `methodNotAllowed` (405) and `requestTimeout` (408, the body came too slowly); and
- * `restoredFromBackup` (409), for a service that does not go on firing after a restore without being told to.
+ * There are more codes than the calls of the contract need: `notFound` (404, no such path), `methodNotAllowed` (405)
+ * and `requestTimeout` (408, the body arrived too slowly) are for requests that reach no call. `restoredFromBackup`
+ * (409) is for a restored service that an operator must resume explicitly.
  */
 import { Schema } from "effect"
 import { HttpApiError } from "effect/http-api"
@@ -22,9 +22,9 @@ export const problemCodes = {
   notFound: { status: 404, title: "There is nothing at this path" },
   messageNotFound: { status: 404, title: "There is no such undeliverable message" },
   timerNotFound: { status: 404, title: "There is no such timer" },
-  methodNotAllowed: { status: 405, title: "This path does not take this method" },
+  methodNotAllowed: { status: 405, title: "This path does not accept this method" },
   requestTimeout: { status: 408, title: "The request took too long to arrive" },
-  timerExists: { status: 409, title: "The timer exists already" },
+  timerExists: { status: 409, title: "The timer already exists" },
   revisionMismatch: { status: 409, title: "The timer has another revision" },
   timerInFlight: { status: 409, title: "The timer is being delivered" },
   clockNotManual: { status: 409, title: "The clock cannot be moved" },
@@ -34,9 +34,9 @@ export const problemCodes = {
   unsupportedMediaType: { status: 415, title: "The body must be application/json" },
   quotaExceeded: { status: 429, title: "A quota is used up" },
   internal: { status: 500, title: "The service failed" },
-  brokerUnavailable: { status: 503, title: "The message broker is not in reach" },
-  overloaded: { status: 503, title: "The service has too much to do" },
-  ownerUnavailable: { status: 503, title: "The timer's owner is not in reach" },
+  brokerUnavailable: { status: 503, title: "The message broker is unreachable" },
+  overloaded: { status: 503, title: "The service is overloaded" },
+  ownerUnavailable: { status: 503, title: "The node that owns the timer is unreachable" },
 } as const
 
 export type ProblemCode = keyof typeof problemCodes
@@ -45,7 +45,7 @@ const FieldErrorSchema = Schema.Struct({
   pointer: Schema.String.annotate({
     description: "JSON pointer (RFC 6901) to the field; empty for the body.",
   }),
-  detail: Schema.String.annotate({ description: "What is wrong with it, and the fix." }),
+  detail: Schema.String.annotate({ description: "What is wrong with the field, and how to fix it." }),
 }).annotate({ identifier: "FieldError", description: "What is wrong with one field." })
 
 export type FieldError = typeof FieldErrorSchema.Type
@@ -62,21 +62,21 @@ const members = <const Code extends ProblemCode>(code: Code) => ({
   detail: Schema.String,
 })
 
-/** Whether a refused request may have been carried out, in whole or in part. */
+/** Whether the service may have carried out a refused request, completely or in part. */
 export const writtenAnswers = ["no", "unknown"] as const
 
 export type Written = (typeof writtenAnswers)[number]
 
 const written = Schema.Literals(writtenAnswers).annotate({
   description:
-    "no: nothing of the request was written, and nothing will be. unknown: all of it or a part of it may have been written, or may still be.",
+    "no: the service wrote nothing of the request and will not. unknown: the service may have written all or a part of the request, or may still write it.",
 })
 
 const retryAfterSeconds = Count.annotate({
-  description: "After how many seconds to try again; the Retry-After header says the same.",
+  description: "Retry after this many seconds. The Retry-After header says the same.",
 })
 
-/** What every 429 and 503 says: when to try again, and whether the first try may have had an effect. */
+/** The fields of every 429 and 503: when to retry, and whether the first try may have had an effect. */
 const tryAgain = { retryAfterSeconds, written }
 
 export class InvalidJson extends HttpApiError.Problem<InvalidJson>()(
@@ -238,7 +238,7 @@ export type Problem =
   | Overloaded
   | OwnerUnavailable
 
-/** What every call may answer besides its own failures. */
+/** The problems that every call may answer besides its own. */
 export const commonProblems = [
   InvalidJson,
   InvalidRequest,
@@ -254,7 +254,7 @@ export const commonProblems = [
   OwnerUnavailable,
 ] as const
 
-/** Any problem as data: what stands in place of a result where one item of many has failed. */
+/** Any problem as data, for the result of an item that failed. */
 export const ProblemDocument = Schema.Struct({
   type: Schema.String,
   title: Schema.String,

@@ -1,7 +1,7 @@
 /**
- * The HTTP contract, version 1, in one definition: the server's validation, the OpenAPI document, the
- * reference page and the typed client all come from it. Every call is a POST with its whole request in the
- * JSON body, so that ids need no escaping and never appear in access logs.
+ * The HTTP contract, version 1, in one definition. The server's validation, the OpenAPI document, the reference page
+ * and the typed client all come from it. Every call is a POST with its whole request in the JSON body, so that ids need
+ * no escaping and never appear in access logs.
  */
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { AdvanceClock, AdvanceClockAnswer, advanceAnswerWithinMs } from "./AdvanceClock.ts"
@@ -47,7 +47,7 @@ import {
 } from "./Service.ts"
 import { makeUpdateTimer, UpdateTimerAnswer } from "./UpdateTimer.ts"
 
-/** Timers that are armed. */
+/** The calls that create timers. */
 const createEndpoints = (limits: Limits) =>
   [
     HttpApiEndpoint.post("create", "/create", {
@@ -59,7 +59,7 @@ const createEndpoints = (limits: Limits) =>
         { action: "timers.write" },
         "Create a timer",
         { ...created, payload: { invoice: 4711 } },
-        "Answered once the timer is on stable storage. Creating a pending key replaces it unless onExisting says otherwise. Repeating a create with an executeAt is always safe; delay counts from receipt.",
+        "The service answers when the timer is on stable storage. If a timer with the same id is pending, the new one replaces it unless onExisting says otherwise. A create with executeAt can always be repeated safely. A delay counts from the receipt of the request, so a repeat moves the timer.",
       ),
     ),
     HttpApiEndpoint.post("createMany", "/createMany", {
@@ -76,12 +76,12 @@ const createEndpoints = (limits: Limits) =>
             { ...reminder, delay: "soon" },
           ],
         },
-        `At most ${limits.createMany}, applied in order. One that fails does not spoil the rest.`,
+        `The limit is ${limits.createMany} per call. The service applies the items in order. If one fails, the others are still created.`,
       ),
     ),
   ] as const
 
-/** One timer by its key, and many that are cancelled. */
+/** The calls on one timer by its key, and the cancellation of many. */
 const keyEndpoints = (limits: Limits) =>
   [
     HttpApiEndpoint.post("get", "/get", {
@@ -93,7 +93,7 @@ const keyEndpoints = (limits: Limits) =>
         { action: "timers.read" },
         "Get a timer",
         key,
-        "The pending life of a key, else the last finished one.",
+        "Answers the pending timer. If no timer with this id is pending, it answers the one that finished last.",
       ),
     ),
     HttpApiEndpoint.post("update", "/update", {
@@ -105,7 +105,7 @@ const keyEndpoints = (limits: Limits) =>
         { action: "timers.write" },
         "Change a pending timer",
         { ...key, delay: "1h30m" },
-        "Absent keeps, null clears. Its attempts start anew.",
+        "A field that is absent stays as it is. null clears a field. The attempts start again from the first.",
       ),
     ),
     HttpApiEndpoint.post("delete", "/delete", {
@@ -113,7 +113,12 @@ const keyEndpoints = (limits: Limits) =>
       success: DeleteTimerAnswer,
       error: [...commonProblems, TimerNotFound, RevisionMismatch],
     }).annotateMerge(
-      describeCall({ action: "timers.cancel" }, "Cancel a timer", key, "After cancelled no attempt starts."),
+      describeCall(
+        { action: "timers.cancel" },
+        "Cancel a timer",
+        key,
+        "After the result cancelled no attempt starts.",
+      ),
     ),
     HttpApiEndpoint.post("deleteMany", "/deleteMany", {
       payload: DeleteManyTimers,
@@ -124,7 +129,7 @@ const keyEndpoints = (limits: Limits) =>
         { action: "timers.cancel" },
         "Cancel many timers",
         { namespace: "billing", filter: { idPrefix: "invoice-4711-" } },
-        "In bounded batches: repeat the call while the answer says more, with its nextCursor as cursor if it has one.",
+        "Each call handles a limited number of timers. Repeat the call while the answer has more, with its nextCursor as cursor if there is one.",
       ),
     ),
   ] as const
@@ -141,7 +146,7 @@ const listEndpoints = (limits: Limits) =>
         { action: "timers.read" },
         "List timers",
         { namespace: "billing", until: "2030-02-01T00:00:00Z", limit: 50 },
-        "One page of one namespace or of several. A timer that does not change during the walk appears exactly once. A page may be short or empty and still have a nextCursor.",
+        "Answers one page of timers of one namespace or several. A timer that does not change while you read the pages appears exactly once. A page may be short or empty and still have a nextCursor.",
       ),
     ),
     HttpApiEndpoint.post("count", "/count", {
@@ -153,7 +158,7 @@ const listEndpoints = (limits: Limits) =>
         { action: "timers.read" },
         "Count timers",
         { namespace: "billing", state: "dead" },
-        "Counting stops at a bound, and the answer says so by capped.",
+        "Counting stops at a limit. Then capped is true.",
       ),
     ),
   ] as const
@@ -170,7 +175,7 @@ const deadLetterEndpoints = () =>
         { action: "dead.replay" },
         "Replay dead letters",
         { namespace: "billing", filter: { idPrefix: "invoice-4711-" }, dryRun: true },
-        "Each is armed for now, its attempts anew, and is no dead letter any more; one whose key is pending is skipped. Of a timerId the latest is replayed, of filters those that died first come first. In bounded batches: repeat the call while the answer says more, with its nextCursor as cursor if it has one, and with until set to when you began if they may die again meanwhile.",
+        "Each dead letter becomes a pending timer that is due now, with all its attempts. A dead letter is skipped if a timer with its id is pending. With timerId the latest dead letter is replayed. With a filter the oldest are replayed first. Each call handles a limited number of timers. Repeat the call while the answer has more, with its nextCursor as cursor if there is one. Set until to the time when you began, so that timers that die again are not replayed again.",
       ),
     ),
     HttpApiEndpoint.post("discard", "/discard", {
@@ -182,7 +187,7 @@ const deadLetterEndpoints = () =>
         { action: "dead.discard" },
         "Discard dead letters",
         { namespace: "billing", timerId: "invoice-4711-reminder" },
-        "They are removed for good, payload and all. In bounded batches: repeat the call while the answer says more, with its nextCursor as cursor if it has one.",
+        "Removes dead letters permanently, with their payloads. Each call handles a limited number of timers. Repeat the call while the answer has more, with its nextCursor as cursor if there is one.",
       ),
     ),
   ] as const
@@ -213,12 +218,12 @@ const clusterGroup = () =>
           { action: "service.read", answersWhenClosed: true },
           "Show the cluster",
           {},
-          "The nodes that share the store, and who fires which shard, as the node that is asked sees it.",
+          "Answers the nodes that share the store, and which node fires which shard, as the node that answers sees them.",
         ),
       ),
     )
     .annotateMerge(
-      OpenApi.annotations({ title: "Cluster", description: "What operators see of several nodes." }),
+      OpenApi.annotations({ title: "Cluster", description: "The nodes of the cluster, for operators." }),
     )
 
 const clockGroup = () =>
@@ -233,13 +238,13 @@ const clockGroup = () =>
           { action: "clock.advance", answerWithinMs: advanceAnswerWithinMs },
           "Move the clock",
           { by: "31d" },
-          "Only where the service was started with TIMER_CLOCK=manual. Everything that comes due on the way is fired at its own instant, in order, retries and re-armed timers included, and stored before the answer.",
+          "Works only if the service was started with TIMER_CLOCK=manual. Timers that become due on the way fire in order, each at its own instant, including retries and timers that are armed again. The service stores all outcomes before it answers.",
         ),
       ),
     )
     .prefix("/clock")
     .annotateMerge(
-      OpenApi.annotations({ title: "Clock", description: "Time, for those who test against the service." }),
+      OpenApi.annotations({ title: "Clock", description: "The manual clock of a service under test." }),
     )
 
 const makeNamespacesGroup = (limits: Limits) =>
@@ -252,9 +257,9 @@ const makeNamespacesGroup = (limits: Limits) =>
       }).annotateMerge(
         describeCall(
           { action: "namespaces.write" },
-          "Set a namespace's terms",
+          "Change the settings of a namespace",
           { namespace: "billing", maxPending: 100_000, createsPerSecond: 200 },
-          "What is left out stays as it is, null resets it. In force on all nodes within a second. Secrets are stored sealed, and shown by their fingerprints only.",
+          "A field that is left out stays as it is. null sets a field back to its default. The change applies on all nodes within a second. The store seals secrets, and answers show only their fingerprints.",
         ),
       ),
       HttpApiEndpoint.post("get", "/get", {
@@ -264,9 +269,9 @@ const makeNamespacesGroup = (limits: Limits) =>
       }).annotateMerge(
         describeCall(
           { action: "namespaces.read" },
-          "Get a namespace's terms",
+          "Get the settings of a namespace",
           { namespace: "billing" },
-          "What was set for it, and how many pending timers and dead letters it has. One that was never set has the defaults.",
+          "Answers the settings, and how many pending timers and dead letters the namespace has. A namespace without settings has the defaults.",
         ),
       ),
       HttpApiEndpoint.post("list", "/list", {
@@ -278,14 +283,12 @@ const makeNamespacesGroup = (limits: Limits) =>
           { action: "namespaces.read" },
           "List namespaces",
           { limit: 50 },
-          "Those that have settings, pending timers, history or dead letters, by name.",
+          "Answers the namespaces that have settings, pending timers, history or dead letters, sorted by name.",
         ),
       ),
     )
     .prefix("/namespaces")
-    .annotateMerge(
-      OpenApi.annotations({ title: "Namespaces", description: "What operators set for a tenant." }),
-    )
+    .annotateMerge(OpenApi.annotations({ title: "Namespaces", description: "The settings of namespaces." }))
 
 const serviceGroup = () =>
   HttpApiGroup.make("service")
@@ -299,7 +302,7 @@ const serviceGroup = () =>
           { action: "service.read" },
           "Show the service",
           {},
-          "Its time, and whether its firing is stopped.",
+          "Answers the time of the service, and whether all firing is paused.",
         ),
       ),
       HttpApiEndpoint.post("pause", "/pause", {
@@ -311,7 +314,7 @@ const serviceGroup = () =>
           { action: "service.write" },
           "Stop all firing",
           { reason: "the receivers are being moved" },
-          "In all namespaces and on all nodes, within a second, until it is resumed, restarts included. Timers are accepted all the same, and attempts that run may finish. That time does not count against timers.",
+          "Stops firing in all namespaces and on all nodes within a second. The pause lasts until resume, also over restarts. The service still accepts timers, and attempts in flight finish. The time of the pause does not count against expireAfter and maxDuration.",
         ),
       ),
       HttpApiEndpoint.post("resume", "/resume", {
@@ -321,9 +324,9 @@ const serviceGroup = () =>
       }).annotateMerge(
         describeCall(
           { action: "service.write" },
-          "Fire again",
+          "Resume firing",
           {},
-          "What fell due meanwhile starts at once, within the bounds in flight.",
+          "Timers that became due during the pause start at once, within the limits of deliveries in flight.",
         ),
       ),
     )
@@ -342,7 +345,7 @@ const breakersGroup = () =>
           { action: "service.read" },
           "List open breakers",
           {},
-          "Of the node that is asked: every node has breakers of its own.",
+          "Answers the breakers of the node that is asked. Each node has its own breakers.",
         ),
       ),
       HttpApiEndpoint.post("reset", "/reset", {
@@ -354,7 +357,7 @@ const breakersGroup = () =>
           { action: "service.write" },
           "Close a host's breakers",
           { host: "hooks.example.com:443" },
-          "On the node that is asked, in all namespaces: what waits for the host starts at once.",
+          "Closes them on the node that is asked, in all namespaces. Timers that wait for the host start at once.",
         ),
       ),
     )
@@ -367,7 +370,7 @@ const key = { namespace: "billing", timerId: "invoice-4711-reminder" }
 const reminder = { namespace: "billing", callbackUrl: "https://example.com/hooks/timer" }
 const created = { ...key, executeAt: "2030-01-01T09:00:00Z", callbackUrl: "https://example.com/hooks/timer" }
 
-/** The contract under an operator's own limits. */
+/** The contract with the limits of an operator. */
 export const makePunctualApi = (limits: Limits) =>
   HttpApi.make("punctual")
     .add(

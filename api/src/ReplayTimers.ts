@@ -1,6 +1,6 @@
 /**
- * `/timers/replay` and `/timers/discard`: arm dead letters again, or remove them. Both take the same selection, and as with
- * deleteMany everything has to be asked for by name.
+ * `/timers/replay` and `/timers/discard`: arm dead letters again, or remove them. Both select timers in the same way.
+ * As with deleteMany, `all` must be explicit.
  */
 import { Schema } from "effect"
 import { Count } from "./Count.ts"
@@ -25,7 +25,7 @@ const selectionFields = {
   dryRun: Schema.optionalKey(
     Schema.Boolean.annotate({
       message: "must be true or false",
-      description: "Only count what one call would do, and do nothing.",
+      description: "Only count what one call would do, and change nothing.",
     }),
   ),
   cursor: Schema.optionalKey(makeCursor(defaultLimits)),
@@ -34,7 +34,7 @@ const selectionFields = {
 export const ReplayTimers = Schema.Struct(selectionFields)
   .annotate({
     message: "must be a JSON object",
-    description: "Which dead letters to arm again: exactly one of timerId, filter and all.",
+    description: "Which dead letters to replay: give exactly one of timerId, filter and all.",
   })
   .check(exactlyOneOf("timerId", "filter", "all"), cursorNeedsFilter)
   .annotate({ identifier: "ReplayTimers" })
@@ -44,7 +44,7 @@ export type ReplayTimers = typeof ReplayTimers.Type
 export const DiscardTimers = Schema.Struct(selectionFields)
   .annotate({
     message: "must be a JSON object",
-    description: "Which dead letters to remove: exactly one of timerId, filter and all.",
+    description: "Which dead letters to remove: give exactly one of timerId, filter and all.",
   })
   .check(exactlyOneOf("timerId", "filter", "all"), cursorNeedsFilter)
   .annotate({ identifier: "DiscardTimers" })
@@ -53,15 +53,15 @@ export type DiscardTimers = typeof DiscardTimers.Type
 
 export const ReplayTimersAnswer = Schema.Struct({
   replayed: Count,
-  skipped: Count.annotate({ description: "Dead letters whose key is pending; they stay as they are." }),
+  skipped: Count.annotate({ description: "Dead letters whose id is pending again. They stay as they are." }),
   ...moreFields,
-}).annotate({ identifier: "ReplayTimersAnswer", description: "What one bounded batch came to." })
+}).annotate({ identifier: "ReplayTimersAnswer", description: "What this call did." })
 
 export type ReplayTimersAnswer = typeof ReplayTimersAnswer.Type
 
 export const DiscardTimersAnswer = Schema.Struct({ discarded: Count, ...moreFields }).annotate({
   identifier: "DiscardTimersAnswer",
-  description: "What one bounded batch came to.",
+  description: "What this call did.",
 })
 
 export type DiscardTimersAnswer = typeof DiscardTimersAnswer.Type

@@ -1,7 +1,6 @@
 /**
- * How often and how far apart failed attempts are repeated. A policy has one of two forms. In the first the interval grows
- * by the multiplier up to its maximum, and wait = interval × (1 − jitter × random). The defaults spread ten attempts over
- * about a day. In the second `waits` lists the wait after each failed attempt. These waits are exact: they have no jitter.
+ * How often and when failed attempts are repeated: wait = interval × (1 − jitter × random). After each attempt the
+ * interval is multiplied by the multiplier, up to the maximum. The defaults spread ten attempts over about a day.
  */
 import { Schema } from "effect"
 import { Count } from "./Count.ts"
@@ -28,7 +27,7 @@ const integerBetween = (minimum: number, maximum: number, description: string, h
   )
 }
 
-/** What a request may say. Every field may be left out; intervals decode to milliseconds. */
+/** The retry policy in a request. Every field may be left out. Intervals decode to milliseconds. */
 export const makeRetryPolicyInput = perLimits((limits: Limits) => {
   const interval = (purpose: string) =>
     Schema.optionalKey(
@@ -39,21 +38,21 @@ export const makeRetryPolicyInput = perLimits((limits: Limits) => {
       integerBetween(
         1,
         limits.attempts,
-        "How often delivery is tried in all; 10 when left out.",
+        "The largest number of attempts, including the first (default 10).",
         limitHint("attempts"),
       ),
     ),
-    initialInterval: interval("The wait before the first retry; 5s when left out."),
+    initialInterval: interval("The wait before the first retry (default 5s)."),
     backoffMultiplier: Schema.optionalKey(
-      numberBetween(1, 100, "By what the interval grows after each attempt; 4 when left out."),
+      numberBetween(1, 100, "The interval is multiplied by this after each attempt (default 4)."),
     ),
-    maxInterval: interval("The longest wait between two attempts; 8h when left out."),
+    maxInterval: interval("The longest wait between two attempts (default 8h)."),
     jitter: Schema.optionalKey(
-      numberBetween(0, 1, "The share of each wait that is left to chance; 0.2 when left out."),
+      numberBetween(0, 1, "The random part of each wait: 0.2 shortens it by up to 20 % (default 0.2)."),
     ),
     maxDuration: Schema.optionalKey(
       durationBetween(1, limits.aheadMs, limitHint("aheadMs")).pipe(
-        usedFor("No attempt begins later than this after the first one."),
+        usedFor("No attempt starts later than this after the first one."),
       ),
     ),
     waits: Schema.optionalKey(makeWaits(limits)),
@@ -61,7 +60,7 @@ export const makeRetryPolicyInput = perLimits((limits: Limits) => {
     .annotate({
       message: "must be an object of retry settings",
       description:
-        "Either waits, or any of maxAttempts, initialInterval, backoffMultiplier, maxInterval and jitter. What is left out has its default: 10 attempts, 5s, growing by 4 up to 8h, jitter 0.2.",
+        "Either waits, or any of maxAttempts, initialInterval, backoffMultiplier, maxInterval and jitter. A field that is left out has its default: 10 attempts, 5s, multiplied by 4 up to 8h, jitter 0.2.",
     })
     .check(
       Schema.makeFilter((policy) => {
@@ -118,7 +117,7 @@ const GrowingPolicy = Schema.Struct({
   .pipe(
     Schema.annotateEncoded({
       identifier: "RetryPolicy",
-      description: "The retry policy in force, with its defaults.",
+      description: "The complete retry policy, with its defaults.",
     }),
   )
 
@@ -150,10 +149,7 @@ export const defaultRetryPolicy: RetryPolicy = {
   jitter: 0.2,
 }
 
-/**
- * Fills in what a request left out. An initial interval above the default maximum raises that maximum. Nothing is taken over
- * from defaults of the other form.
- */
+/** Fills in the fields that a request left out. An initial interval above the default maximum raises that maximum. */
 export const completeRetryPolicy = (
   input: RetryPolicyInput | undefined,
   usual: RetryPolicy = defaultRetryPolicy,

@@ -1,7 +1,8 @@
 /**
- * The command that sets a timer over the bus: signal when it is `dueAt`. For a timer that is pending it moves
- * the due time; for one that has begun to fire, or has finished, it changes nothing. What it leaves out of payload,
- * retry policy, tags and traceparent, a pending timer keeps. Fields that are not known are ignored: a command may gain some.
+ * The command that creates or moves a timer over the bus. The service sends DueTimeReached at `dueAt`. If the timer is
+ * pending, the command changes its due time; if the timer is in flight or has finished, the command changes nothing. A
+ * pending timer keeps its payload, retry policy and tags if the command leaves them out. Unknown fields are ignored,
+ * because later versions of the command may have more fields.
  */
 import { Result, Schema, SchemaParser } from "effect"
 import { AnyJson } from "./AnyJson.ts"
@@ -29,13 +30,13 @@ const makeScheduleTimer = perLimits((limits: Limits) =>
   }).annotate({
     message: "must be a JSON object",
     identifier: "ScheduleTimer",
-    description: "Asks for a DueTimeReached at or after an instant, with the payload if there is one.",
+    description: "Requests a DueTimeReached at or after an instant, with the payload if there is one.",
   }),
 )
 
 export type ScheduleTimer = ReturnType<typeof makeScheduleTimer>["Type"]
 
-/** From an envelope's payload. */
+/** Decodes the payload of an envelope. */
 export const decodeScheduleTimer = (
   payload: unknown,
   limits: Limits = defaultLimits,

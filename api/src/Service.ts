@@ -1,4 +1,4 @@
-/** `/service/…` and `/breakers/…`: what operators stop, start and look at across all namespaces. */
+/** `/service/…` and `/breakers/…`: calls for operators that concern all namespaces. */
 import { Schema } from "effect"
 import { Count } from "./Count.ts"
 import { described } from "./described.ts"
@@ -13,7 +13,7 @@ const reasonMessage = "must be text of 1 to 200 characters"
 export const PauseService = Schema.Struct({
   reason: Schema.optionalKey(
     Schema.String.annotate({ message: reasonMessage }).check(
-      Schema.isBetweenLength(1, 200, { message: reasonMessage, description: "For whoever finds it paused." }),
+      Schema.isBetweenLength(1, 200, { message: reasonMessage, description: "Why. /service/get shows it." }),
     ),
   ),
 }).annotate({ message: "must be a JSON object", identifier: "PauseService" })
@@ -24,7 +24,7 @@ export const ResumeService = Schema.Struct({
     Schema.Literal(true).annotate({
       message: "must be true",
       description:
-        "Needed after a restore from a backup: everything that fell due since the backup was made fires at once.",
+        "Needed after a restore from a backup: all timers that became due since the backup fire at once.",
     }),
   ),
 }).annotate({ message: "must be a JSON object", identifier: "ResumeService" })
@@ -33,15 +33,15 @@ export type ResumeService = typeof ResumeService.Type
 const Pause = Schema.Struct({
   since: Instant,
   kind: Schema.Literals(["asked", "restored"]).annotate({
-    description: "By an operator, or by a restore from a backup.",
+    description: "asked: an operator paused the service; restored: the store was restored from a backup.",
   }),
   reason: Schema.optionalKey(Schema.String),
 }).annotate({ identifier: "Pause" })
 
 export const ServiceAnswer = Schema.Struct({
-  now: Instant.pipe(described("The time by which timers fire.")),
+  now: Instant.pipe(described("The time of the service, by which timers fire.")),
   pause: Schema.optionalKey(
-    Pause.annotate({ description: "Present while all firing is stopped; timers are accepted all the same." }),
+    Pause.annotate({ description: "Present while all firing is paused. The service still accepts timers." }),
   ),
 }).annotate({ identifier: "ServiceAnswer", description: "The service as a whole." })
 export type ServiceAnswer = typeof ServiceAnswer.Type
@@ -52,17 +52,19 @@ export type ListBreakers = typeof ListBreakers.Type
 const Breaker = Schema.Struct({
   host: Schema.String,
   namespace: Schema.String,
-  failures: Count.annotate({ description: "In a row, as far as it counts them." }),
+  failures: Count.annotate({ description: "Failures in a row, up to a limit." }),
   waiting: Count.annotate({ description: "Due timers that wait for the host." }),
   probeInMs: Count.annotate({
-    description: "Until one attempt is let through to see whether it is well again.",
+    description: "The time until one attempt tests whether the host works again.",
   }),
-}).annotate({ identifier: "Breaker", description: "An open breaker: no attempt goes to its host." })
+}).annotate({ identifier: "Breaker", description: "An open breaker: no attempt goes to the host." })
 
 export const ListBreakersAnswer = Schema.Struct({
-  node: Schema.String.annotate({ description: "The node that answers: every node has breakers of its own." }),
+  node: Schema.String.annotate({ description: "The node that answers. Each node has its own breakers." }),
   breakers: Schema.Array(Breaker),
-  more: Schema.optionalKey(Schema.Literal(true).annotate({ description: "There are more than are shown." })),
+  more: Schema.optionalKey(
+    Schema.Literal(true).annotate({ description: "There are more open breakers than the answer has." }),
+  ),
 }).annotate({ identifier: "ListBreakersAnswer", description: "Hosts that failed too often in a row." })
 export type ListBreakersAnswer = typeof ListBreakersAnswer.Type
 

@@ -1,4 +1,4 @@
-/** The caller's own words to find timers by. They follow the rules of ids, are shorter, and a timer has few of them. */
+/** Short texts of the caller by which timers can be found. They follow the rules of ids but are shorter. */
 import { Schema } from "effect"
 import { idPattern, whyNotWord } from "./TimerId.ts"
 
@@ -16,7 +16,7 @@ export const Tag = Schema.String.annotate({ message: tagMessage }).check(
   }),
 )
 
-/** Where the second of two equal tags stands. Too many tags are refused before this, and are not compared. */
+/** Finds the second of two equal tags. Another check refuses too many tags, so they are not compared here. */
 const repeated = Schema.makeFilter((tags: ReadonlyArray<string>) => {
   if (tags.length > mostTags) return undefined
   const index = tags.findIndex((tag, at) => tags.indexOf(tag) < at)
@@ -28,7 +28,7 @@ export const Tags = Schema.Array(Tag)
   .check(
     Schema.isBetweenLength(1, mostTags, {
       message: tagsMessage,
-      description: `Words to find the timer by: 1 to ${mostTags}, each of 1 to ${tagBytes} bytes of UTF-8 without control characters.`,
+      description: `Tags to find the timer by: 1 to ${mostTags}, each with 1 to ${tagBytes} bytes of UTF-8 without control characters.`,
     }),
     repeated,
   )

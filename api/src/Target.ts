@@ -1,7 +1,6 @@
 /**
- * Where a timer is delivered. `TargetInput` is what a request may say, with wire names and every option
- * left out that has a default; `Target` is what the service keeps and answers: complete, with units in its
- * names.
+ * Where a timer is delivered. `TargetInput` is the target in a request, with wire names and optional fields. `Target`
+ * is the complete target that the service stores and answers, with units in its names.
  */
 import { Schema } from "effect"
 import { makeCallbackUrl } from "./CallbackUrl.ts"
@@ -93,7 +92,7 @@ const HandlerTarget = Schema.Struct({ type: Schema.Literal("handler") }).annotat
   description: "A handler in the program that runs the engine.",
 })
 
-/** The complete target, as the service keeps it and as answers show it. */
+/** The complete target, as the service stores it and answers show it. */
 export const TargetSchema = Schema.Union([WebhookTarget, EventTarget, HandlerTarget])
 
 /** The same of a target that is told of dead timers. */

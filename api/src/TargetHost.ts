@@ -1,13 +1,13 @@
-/** The host of a webhook URL, to find timers by: a name or an address, with a port or without. */
+/** The host of a webhook URL as a filter: a name or an address, with or without a port. */
 import { Schema } from "effect"
 
 const hostMessage =
   'must be a host such as "hooks.example.com", "hooks.example.com:8443" or "[::1]:8080", without scheme and path'
 
-/** A name has 253 characters at most; the port follows. */
+/** A name has at most 253 characters, and the port follows. */
 const mostChars = 260
 
-/** The host as URLs have it, in lower case; nothing if the text is none. */
+/** The host as in a URL, in lower case; `undefined` if the text is not a host. */
 export const canonicalHost = (text: string): string | undefined => {
   if (text.length > mostChars) return undefined
   const [, name = "", port] = /^([^\s/?#@\\:]+|\[[0-9A-Fa-f:.]+\])(?::(\d{1,5}))?$/.exec(text) ?? []
@@ -20,7 +20,7 @@ export const TargetHost = Schema.String.annotate({ message: hostMessage }).check
   Schema.makeFilter((text: string) => (canonicalHost(text) === undefined ? hostMessage : undefined), {
     toJsonSchema: () => [{ minLength: 1, maxLength: mostChars }, true],
     description:
-      "Only webhooks to this host. Without a port every port matches; with one the URL must have it, or have it by default (443 for https, 80 for http).",
+      "Only timers with a webhook to this host. Without a port every port matches. With a port, the URL must have the same port, or the default port (443 for https, 80 for http) must be the same.",
     examples: ["hooks.example.com"],
   }),
 )

@@ -1,4 +1,4 @@
-/** A timer as answers show it: its pending life, or the last one that finished. */
+/** A timer as answers show it. */
 import { Schema } from "effect"
 import { AnyJson } from "./AnyJson.ts"
 import { Count } from "./Count.ts"
@@ -12,24 +12,25 @@ import { WaitingSchema } from "./Waiting.ts"
 
 export const timerStates = ["pending", "inFlight", "delivered", "cancelled", "dead"] as const
 
-/** An integer that only grows for a key, across its lives. */
+/** An integer that only grows for a key, also when the key is used again for a new timer. */
 export const Revision = Schema.Number.annotate({ message: "must be a revision: a whole number" }).check(
   Schema.isInt({ message: "must be a revision: a whole number" }),
   Schema.isGreaterThanOrEqualTo(0, {
     message: "must be a revision: a whole number",
-    description: "Grows with every arming of a key; for compare-and-set.",
+    description:
+      "The revision of the timer. It grows each time the timer is armed. Use it for compare-and-set.",
   }),
 )
 
-/** Answers carry it as text; receivers of webhooks see the same value as `webhook-id`. */
+/** Receivers of webhooks get the same value as `webhook-id`. */
 export const FireId = Schema.String.annotate({
   format: "uuid",
   description:
-    "A UUID v7, made each time the timer is armed. It is the same on every attempt: receivers drop repeats by it.",
+    "A new UUID v7 each time the timer is armed. All attempts have the same fireId, so that receivers can drop repeats.",
 })
 
 const Attempt = Schema.Struct({
-  at: Instant.pipe(described("When the attempt began.")),
+  at: Instant.pipe(described("When the attempt started.")),
   status: Schema.optionalKey(
     Count.annotate({ description: "The HTTP status of the answer, if there was one." }),
   ),
@@ -37,15 +38,15 @@ const Attempt = Schema.Struct({
   answer: Schema.optionalKey(
     Schema.String.annotate({
       description:
-        "The first bytes (at most 512) of the receiver's answer to an attempt that failed. `get` shows it, and so do lists that include payloads.",
+        "The first bytes (at most 512) of the receiver's answer to a failed attempt. `get` shows it, and so do lists that include payloads.",
     }),
   ),
   durationMs: Count.annotate({ description: "How long the attempt took." }),
 }).annotate({ identifier: "Attempt", description: "One attempt to deliver the timer." })
 
 /**
- * Ids are plain text here: what the service answers has been checked when it came in, and a client must be
- * able to read what a newer server accepts.
+ * Ids are plain strings here: the service has already checked them, and a client must be able to read ids that only a
+ * newer server accepts.
  */
 export const TimerSchema = Schema.Struct({
   namespace: Schema.String.annotate({ description: "The namespace of the timer." }),
@@ -55,7 +56,7 @@ export const TimerSchema = Schema.Struct({
       "pending: waits for fireAt; inFlight: an attempt is running; delivered, cancelled and dead: finished.",
   }),
   revision: Count.annotate({
-    description: "Grows with every arming of a key, across its lives. Send it as ifRevision.",
+    description: "Grows each time a timer with this id is armed. Send it as ifRevision.",
   }),
   fireId: FireId,
   executeAt: Instant.pipe(described("The instant that the caller asked for.")),
@@ -66,20 +67,22 @@ export const TimerSchema = Schema.Struct({
   attemptStartedAt: Schema.optionalKey(
     Instant.pipe(described("While the timer is in flight: when the running attempt started.")),
   ),
-  attempts: Count.annotate({ description: "How many attempts have begun since the timer was armed." }),
+  attempts: Count.annotate({ description: "How many attempts have started since the timer was armed." }),
   lastAttempt: Schema.optionalKey(Attempt),
   attemptLog: Schema.optionalKey(
     Schema.Array(Attempt).annotate({
-      description: "The latest 20 attempts since it was armed, oldest first.",
+      description: "The latest 20 attempts since the timer was armed, oldest first.",
     }),
   ),
   target: TargetSchema,
   payload: Schema.optionalKey(
-    AnyJson.annotate({ description: "In what `get` answers, and in lists that ask for it by `include`." }),
+    AnyJson.annotate({
+      description: "Present in the answer of `get`, and in lists that request it with `include`.",
+    }),
   ),
   retryPolicy: RetryPolicySchema,
   expireAfterMs: Schema.optionalKey(
-    DurationMs.pipe(described("How long after executeAt the first attempt may begin.")),
+    DurationMs.pipe(described("How long after executeAt the first attempt may start.")),
   ),
   onExpire: Schema.optionalKey(
     Schema.Literals(expiryRules).annotate({ description: "What happens if it expires: dead when absent." }),
@@ -88,27 +91,25 @@ export const TimerSchema = Schema.Struct({
   correlationId: Schema.String.annotate({
     description: "The caller's own id of the work that the timer belongs to, or one that the service made.",
   }),
-  tags: Schema.optionalKey(
-    Schema.Array(Schema.String).annotate({ description: "Words to find the timer by." }),
-  ),
+  tags: Schema.optionalKey(Schema.Array(Schema.String).annotate({ description: "The tags of the timer." })),
   traceparent: Schema.optionalKey(
     Schema.String.annotate({ description: "The trace that the webhook continues." }),
   ),
-  createdAt: Instant.pipe(described("When this life of the key was created.")),
+  createdAt: Instant.pipe(described("When the timer was created.")),
   updatedAt: Instant.pipe(described("When the timer was last armed, or when its latest attempt ended.")),
   finishedAt: Schema.optionalKey(
-    Instant.pipe(described("When the timer was delivered, cancelled or found dead.")),
+    Instant.pipe(described("When the timer was delivered, was cancelled or became a dead letter.")),
   ),
   latenessMs: Schema.optionalKey(
     Count.annotate({
       description:
-        "How late the attempt that delivered the timer began, counted from executeAt, or from the creation if that was later.",
+        "How late the successful attempt started, counted from executeAt, or from the creation if that was later.",
     }),
   ),
   reason: Schema.optionalKey(
     Schema.String.annotate({
       description:
-        "Why it is dead: attemptsExhausted, durationExhausted, expired, refused, egressRefused, invalidTarget. Why it is cancelled, if no call cancelled it: expired (by onExpire), notDead (a call of onDead whose timer is not dead).",
+        "Why the timer is dead: attemptsExhausted, durationExhausted, expired, refused, egressRefused, invalidTarget. Or why it was cancelled without a call: expired (by onExpire), notDead (a `_dead` timer whose timer did not die).",
     }),
   ),
 })
@@ -116,6 +117,6 @@ export const TimerSchema = Schema.Struct({
   .pipe(
     Schema.annotateEncoded({
       identifier: "Timer",
-      description: "A timer: its pending life, or the last one that finished.",
+      description: "A timer, pending or finished.",
     }),
   )

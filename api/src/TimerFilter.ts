@@ -1,4 +1,4 @@
-/** The filter that lists, counts and the calls on many timers share. */
+/** The filter of lists, counts and calls on many timers. */
 import { Schema } from "effect"
 import { CorrelationId } from "./CorrelationId.ts"
 import { durationBetween, maxDurationMs } from "./DurationMs.ts"
@@ -13,7 +13,7 @@ import { idMessage, idPattern, timerIdBytes, whyNotId, whyNotWord } from "./Time
 const IdPrefix = Schema.String.annotate({ message: idMessage }).check(
   Schema.makeFilter(whyNotId, {
     toJsonSchema: () => [{ minLength: 1, maxLength: timerIdBytes, pattern: idPattern }, true],
-    description: "Only timers whose timerId begins with this.",
+    description: "Only timers whose timerId begins with this text.",
   }),
 )
 
@@ -33,7 +33,7 @@ export const errorClasses = ["timeout", "network", "4xx", "5xx"] as const
 const ErrorClass = Schema.Literals(errorClasses).annotate({
   message: `must be one of ${errorClasses.join(", ")}`,
   description:
-    "Only timers whose last attempt failed in this way. timeout: no whole answer in time. network: connection refused, host not found, or connection lost. 4xx, 5xx: the status of the answer.",
+    "Only timers whose last attempt failed in this way. timeout: no complete answer in time. network: connection refused, host not found, or connection lost. 4xx, 5xx: the status of the answer.",
 })
 
 const MinLateness = durationBetween(1, maxDurationMs).pipe(
@@ -43,8 +43,8 @@ const MinLateness = durationBetween(1, maxDurationMs).pipe(
 )
 
 /**
- * `from` is included and `until` is not, so that neighbouring ranges neither overlap nor leave a gap. They
- * bound fireAt of pending timers and finishedAt of finished ones. The last four have no index.
+ * `from` is inclusive and `until` is exclusive, so that adjacent ranges neither overlap nor leave a gap. They apply to
+ * fireAt of pending timers and to finishedAt of finished timers. The last four filters have no index.
  */
 export const timerFilterFields = {
   from: Schema.optionalKey(
@@ -74,15 +74,15 @@ const fieldNames = Object.keys(timerFilterFields)
 const selectsSomething = Schema.makeFilter((filter: Readonly<Record<string, unknown>>) =>
   fieldNames.some((field) => field in filter)
     ? undefined
-    : `must have at least one of ${fieldNames.join(", ")}; for every timer send all: true instead`,
+    : `must have at least one of ${fieldNames.join(", ")}; for all timers send all: true instead`,
 )
 
-/** For calls that change what it selects: it must select something. */
+/** The filter of calls that change timers. It must have at least one field. */
 export const TimerFilter = Schema.Struct(timerFilterFields)
   .annotate({
     message: "must be an object of filters",
     description:
-      "Which timers are meant: all filters must match. host, reason, error and minLateness have no index: one call examines at most 10,000 timers.",
+      "Selects timers. All filters must match. host, reason, error and minLateness have no index: one call examines at most 10,000 timers.",
   })
   .check(selectsSomething, endsAfterItBegins)
   .annotate({ identifier: "TimerFilter" })
@@ -92,8 +92,8 @@ export const listStates = ["pending", "delivered", "cancelled", "dead"] as const
 const statesMessage = `must be an array of 1 to ${listStates.length} states`
 
 const State = Schema.Literals(listStates).annotate({
-  message: `must be one of ${listStates.join(", ")} (pending includes those in flight)`,
-  description: "pending when left out; it includes those in flight.",
+  message: `must be one of ${listStates.join(", ")} (pending includes timers in flight)`,
+  description: "The state (default pending). pending includes timers in flight.",
 })
 
 const isGivenOnce = Schema.makeFilter((states: ReadonlyArray<string>) => {
@@ -102,7 +102,7 @@ const isGivenOnce = Schema.makeFilter((states: ReadonlyArray<string>) => {
   return repeated === -1 ? undefined : { path: [repeated], issue: "is given twice: remove one of them" }
 })
 
-/** The whole filter, for lists and counts: where to look, and what for. */
+/** The whole filter of lists and counts, with namespaces and states. */
 export const listFilterFields = {
   namespace: Schema.optionalKey(Namespace),
   namespaces: Schema.optionalKey(NamespaceChoices),
@@ -113,7 +113,7 @@ export const listFilterFields = {
       .check(
         Schema.isBetweenLength(1, listStates.length, {
           message: statesMessage,
-          description: "Several states in place of state.",
+          description: "Several states instead of state.",
         }),
         isGivenOnce,
       ),
@@ -130,7 +130,7 @@ interface Scope {
 
 const statesIn = ({ state = "pending", states = [state] }: Scope): ReadonlyArray<string> => states
 
-/** Over all namespaces, finished timers other than dead letters would be too many to be merged. */
+/** Over all namespaces there would be too many delivered and cancelled timers to merge. */
 export const isBoundedOverAll = Schema.makeFilter((scope: Scope) =>
   scope.namespaces?.[0] === everyNamespace &&
   statesIn(scope).some((state) => state !== "pending" && state !== "dead")
@@ -141,9 +141,9 @@ export const isBoundedOverAll = Schema.makeFilter((scope: Scope) =>
     : undefined,
 )
 
-/** Anything else would be an empty list that looks like an answer. */
+/** Without this check the caller would get an empty list and not see the mistake. */
 export const hasReasonOfDead = Schema.makeFilter((scope: Scope) =>
   scope.reason !== undefined && !statesIn(scope).includes("dead")
-    ? { path: ["reason"], issue: 'is of dead letters only: add state "dead", or remove it' }
+    ? { path: ["reason"], issue: 'is only for dead letters: add state "dead", or remove it' }
     : undefined,
 )

@@ -1,6 +1,6 @@
 /**
- * The body of a webhook. The service writes it by hand, because it sets the bytes of the payload in as they are; this schema
- * describes it for the OpenAPI document, and a test compares the two.
+ * The body of a webhook. The service does not write it with this schema, because it inserts the bytes of the payload
+ * unchanged. The schema describes the body for the OpenAPI document, and a test compares the two.
  */
 import { Schema } from "effect"
 import { AnyJson } from "./AnyJson.ts"
@@ -15,13 +15,13 @@ export const TimerFired = Schema.Struct({
   timerId: Schema.String,
   fireId: FireId,
   attempt: Count.annotate({ description: "The number of this attempt. The first is 1." }),
-  maxAttempts: Count.annotate({ description: "How many attempts the retry policy allows in all." }),
+  maxAttempts: Count.annotate({ description: "How many attempts the retry policy allows in total." }),
   epoch: Count.annotate({
     description: "The version of the sending node's claim. It grows when another node takes over the timer.",
   }),
   revision: Count.annotate({ description: "The revision of the timer that fires." }),
   executeAt: Instant.pipe(described("The instant that the caller asked for.")),
-  firedAt: Instant.pipe(described("When this attempt began, by the clock of the service.")),
+  firedAt: Instant.pipe(described("When this attempt started, by the clock of the service.")),
   correlationId: Schema.String,
   tags: Schema.optionalKey(Schema.Array(Schema.String)),
   payload: Schema.optionalKey(
@@ -30,5 +30,5 @@ export const TimerFired = Schema.Struct({
 }).annotate({
   identifier: "TimerFired",
   description:
-    "The body of a webhook. A target with body: payload gets the payload alone, and the headers say the rest.",
+    "The body of a webhook. A target with body: payload gets only the payload, and the headers have the rest.",
 })

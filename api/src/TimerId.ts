@@ -1,22 +1,24 @@
 /**
- * The caller's id of a timer, unique in its namespace. Its bound is in bytes because stores index bytes.
- * Control characters are refused because ids end up in logs, headers and subjects; lone surrogates because
- * they have no UTF-8 form, so that two different ids would be stored as one.
+ * The caller's id of a timer, unique in its namespace. Its limit is in bytes because stores index bytes. Control
+ * characters are refused because ids appear in logs, headers and subjects. Lone surrogates are refused because they
+ * have no UTF-8 form, so two different ids would be stored as one.
  */
 import { Schema } from "effect"
 
 export const timerIdBytes = 255
 
-/** No control characters, for readers of the OpenAPI document. `\\x` is an escape that every regular expression engine has. */
+/**
+ * No control characters, for readers of the OpenAPI document. Every regular expression engine knows the escape `\\x`.
+ */
 export const idPattern = "^[^\\x00-\\x1f\\x7f-\\x9f]+$"
 
-/** Says what is wrong with an id that callers choose, or nothing when it is sound. */
+/** What is wrong with an id of a caller; `undefined` if it is valid. */
 export const whyNotId = (text: string): string | undefined => whyNotWord(text, timerIdBytes, idMessage)
 
-/** The same of any short text that callers choose. The message is for one that is empty or too long. */
+/** The same for any short text of a caller. `message` is for a text that is empty or too long. */
 export const whyNotWord = (text: string, mostBytes: number, message: string): string | undefined => {
   const lengthChars = text.length
-  // A character is at least one byte: this bounds the loop below before it starts.
+  // A character has at least one byte, so this check limits the loop below.
   if (lengthChars === 0 || lengthChars > mostBytes) return message
   let bytes = 0
   for (let at = 0; at < lengthChars; at++) {
@@ -42,7 +44,7 @@ export const TimerId = Schema.String.annotate({ message: idMessage })
     Schema.makeFilter(whyNotId, {
       toJsonSchema: () => [{ minLength: 1, maxLength: timerIdBytes, pattern: idPattern }, true],
       description:
-        "The caller's id, unique in its namespace. 1 to 255 bytes of UTF-8, no control characters.",
+        "The caller's id of the timer, unique in its namespace. 1 to 255 bytes of UTF-8 without control characters.",
       examples: ["invoice-4711-reminder"],
     }),
   )

@@ -1,7 +1,6 @@
 /**
- * `/timers/update`: what is absent keeps its value, and null clears it where there is something to clear:
- * the payload, the expiry with its rule, onDead, the tags, and the retry policy, which then is the default one. A retry policy
- * that is given replaces the old one as a whole.
+ * `/timers/update`: a field that is absent keeps its value. null clears the payload, the expiry and the tags, and sets
+ * the retry policy back to its default. A given retry policy replaces the old one completely.
  */
 import { Schema } from "effect"
 import { AnyJson } from "./AnyJson.ts"
@@ -40,7 +39,7 @@ const changeable = [
 const changesSomething = Schema.makeFilter((body: Readonly<Record<string, unknown>>) =>
   changeable.some((field) => field in body)
     ? undefined
-    : `must name a change: one of ${changeable.join(", ")}`,
+    : `must have at least one change: ${changeable.join(", ")}`,
 )
 
 export const makeUpdateTimer = perLimits((limits: Limits) =>
@@ -56,7 +55,7 @@ export const makeUpdateTimer = perLimits((limits: Limits) =>
     payload: Schema.optionalKey(AnyJson.annotate({ description: `${payloadText(limits)} null clears it.` })),
     retryPolicy: Schema.optionalKey(
       Schema.NullOr(makeRetryPolicyInput(limits)).annotate({
-        message: "must be an object of retry settings, or null for the default ones",
+        message: "must be an object of retry settings, or null for the default",
       }),
     ),
     expireAfter: Schema.optionalKey(
@@ -79,7 +78,7 @@ export const makeUpdateTimer = perLimits((limits: Limits) =>
     .annotate({
       message: "must be a JSON object",
       description:
-        "What is to change. Absent keeps; null clears payload, expireAfter, onDead and tags, and sets retryPolicy to its default.",
+        "The fields to change. A field that is absent stays as it is. null clears payload, expireAfter, onDead and tags, and sets retryPolicy back to its default.",
     })
     .check(
       atMostOneOf("executeAt", "delay"),
@@ -95,6 +94,6 @@ export type UpdateTimer = ReturnType<typeof makeUpdateTimer>["Type"]
 export const UpdateTimerAnswer = Schema.Struct({
   timer: TimerSchema,
   warnings: Schema.optionalKey(Warnings),
-}).annotate({ identifier: "UpdateTimerAnswer", description: "The timer as it is now." })
+}).annotate({ identifier: "UpdateTimerAnswer", description: "The timer after the change." })
 
 export type UpdateTimerAnswer = typeof UpdateTimerAnswer.Type

@@ -1,8 +1,8 @@
-/** Why a due timer has not started. It is worked out when somebody asks, and never stored. */
+/** Why a due timer has not started. The service finds this out at each request and never stores it. */
 import { Schema } from "effect"
 import { Instant } from "./Instant.ts"
 
-/** Newer services may know more reasons. */
+/** Newer services may have more reasons. */
 export const waitingReasons = [
   "paused",
   "servicePaused",
@@ -18,8 +18,8 @@ export const WaitingSchema = Schema.Struct({
       "paused: the namespace is paused.",
       "servicePaused: all firing is paused, by an operator or after a restore.",
       "breaker: the host failed too often in a row.",
-      "congested: the deliveries that may run at once are all running.",
-      "noSubscriber: nobody is there to take it.",
+      "congested: as many deliveries as allowed are already running.",
+      "noSubscriber: there is no subscriber or handler for the timer.",
       "sealed: the namespace's webhook secrets cannot be opened, so nothing can be signed.",
       "More reasons may follow.",
     ].join(" "),
@@ -30,10 +30,10 @@ export const WaitingSchema = Schema.Struct({
     }),
   ),
   detail: Schema.String.annotate({
-    description: "The same in words, with the host, the limit or the setting.",
+    description: "The reason in words, with the host, the limit or the setting.",
   }),
 }).annotate({
   identifier: "Waiting",
   description:
-    "Why a due timer has not started. A timer that is not due, one that waits for its next attempt and one in flight have none.",
+    "Why a due timer has not started. It is absent if the timer is not due, waits for its next attempt, or is in flight.",
 })

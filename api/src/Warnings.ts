@@ -1,7 +1,7 @@
-/** What answers of calls that arm a timer say beside their result: nothing is wrong, but the caller may not have meant it. */
+/** Warnings in answers of calls that arm a timer: the request is valid, but perhaps not what the caller wanted. */
 import { Schema } from "effect"
 
 export const Warnings = Schema.Array(Schema.String).annotate({
   description:
-    "What the caller may not have meant, in sentences for people: an executeAt that lies more than a second in the past. Absent if there is nothing to say, and where the call armed nothing (unchanged, alreadyFinished).",
+    "Sentences about something that is valid but may be a mistake: an executeAt more than a second in the past. Absent if there is no warning, and if the call changed nothing (unchanged, alreadyFinished).",
 })

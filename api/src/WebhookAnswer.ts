@@ -1,4 +1,4 @@
-/** What the receiver of a webhook may say in its answer. The service reads it leniently; this schema is what it documents. */
+/** The answer of a webhook receiver, for the OpenAPI document. The service itself accepts more than this schema. */
 import { Schema } from "effect"
 import { AnyJson } from "./AnyJson.ts"
 import { DurationMs } from "./DurationMs.ts"
@@ -10,7 +10,7 @@ export const WebhookAnswer = Schema.Struct({
   ok: Schema.optionalKey(
     Schema.Boolean.annotate({
       description:
-        "true, or absent: the timer is delivered. false: the attempt failed, and the service retries by the retry policy.",
+        "true or absent: the timer is delivered. false: the attempt failed, and the service retries by the retry policy.",
     }),
   ),
   nextExecuteAt: Schema.optionalKey(
@@ -21,10 +21,10 @@ export const WebhookAnswer = Schema.Struct({
     ),
   ),
   nextDelay: Schema.optionalKey(
-    DurationMs.pipe(described("The same, counted from the answer. At least 1 s.")),
+    DurationMs.pipe(described("The same as a delay from the answer. At least 1 s.")),
   ),
   payload: Schema.optionalKey(
-    AnyJson.annotate({ description: "The payload of the next firing, where the timer is armed again." }),
+    AnyJson.annotate({ description: "The new payload, if the timer is armed again." }),
   ),
 })
   .annotate({

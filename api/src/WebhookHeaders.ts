@@ -1,13 +1,13 @@
 /**
- * The headers a caller may add to its webhooks. Whatever could split a request, change its framing or pass
- * for one of the service's own headers is refused when the timer is created, not at its first attempt.
+ * The headers that a caller may add to its webhooks. A header that could split a request, change its framing or look
+ * like one of the service's own headers is refused when the timer is created, and not only at its first attempt.
  */
 import { Schema } from "effect"
 import { type Limits, limitHint } from "./Limits.ts"
 import { perLimits } from "./perLimits.ts"
 
 const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
-/** Visible ASCII with blanks inside. It leaves out CR, LF and NUL, with which headers are injected. */
+/** Visible ASCII with blanks inside. It excludes CR, LF and NUL, which could inject headers. */
 const fieldValue = /^(?:[!-~](?:[\t -~]*[!-~])?)?$/
 
 const notSettable = new Set([
@@ -20,7 +20,7 @@ const notSettable = new Set([
   "host",
   "content-length",
   "traceparent",
-  // A legal header name, but an object that is assigned this key changes its prototype instead.
+  // This is a legal header name, but assigning it to an object would change the prototype of the object.
   "__proto__",
 ])
 const notSettablePrefixes = ["proxy-", "webhook-", "punctual-"]
@@ -49,12 +49,12 @@ const whyNotHeaders = (headers: Readonly<Record<string, string>>, limits: Limits
       (fieldValue.test(value) ? undefined : "must be visible ASCII, with blanks only inside")
     if (issue !== undefined) issues.push({ path: [name], issue })
     seen.add(lowerCaseName)
-    // Both are ASCII once they have passed, so characters are bytes.
+    // Names and values that passed the checks are ASCII, so each character is one byte.
     headerBytes += name.length + value.length
   }
   if (issues.length > 0) return issues
   return headerBytes > limits.headerBytes
-    ? `must be at most ${limits.headerBytes} bytes of names and values in all${limitHint("headerBytes")}`
+    ? `must be at most ${limits.headerBytes} bytes of names and values in total${limitHint("headerBytes")}`
     : undefined
 }
 
@@ -64,7 +64,7 @@ export const makeWebhookHeaders = perLimits((limits: Limits) =>
     .check(
       Schema.makeFilter((headers: Readonly<Record<string, string>>) => whyNotHeaders(headers, limits), {
         toJsonSchema: () => [{ maxProperties: limits.headers }, true],
-        description: `Headers to add, at most ${limits.headers} and ${limits.headerBytes} bytes in all. Hop-by-hop headers, host, content-length, traceparent, webhook-* and punctual-* cannot be set.`,
+        description: `Headers to add: at most ${limits.headers}, with ${limits.headerBytes} bytes in total. Hop-by-hop headers, host, content-length, traceparent, webhook-* and punctual-* cannot be set.`,
       }),
     ),
 )

@@ -1,6 +1,6 @@
 /**
- * An answer for each call of the contract, to the request that the call gives as its example. A test sends every request
- * example to a real service and compares the real answer with the one here. An example need not show every field.
+ * An example answer for each call of the contract, to the example request of the call. A test sends every example
+ * request to a real service and compares the real answer with the example. An example need not show every field.
  */
 type Example = Readonly<Record<string, unknown>>
 
@@ -67,7 +67,7 @@ const envelope = {
   payload: { tenantId: "billing", serviceCallId: "invoice-4711-reminder", dueAt: "tomorrow" },
 }
 
-/** By operation. */
+/** The keys are operation ids. */
 export const answerExamples: Readonly<Record<string, Example>> = {
   "timers.create": { result: "created", timer: pending },
   "timers.createMany": {

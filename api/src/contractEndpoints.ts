@@ -1,6 +1,6 @@
 /**
- * The endpoints of the contract as a list, for whoever serves it: over HTTP, or inside a program. Each carries what its
- * definition declares and the functions that its schemas compile to.
+ * The endpoints of the contract as a list, for servers of the contract: over HTTP or inside a program. Each endpoint
+ * has the terms of its definition and the functions that its schemas compile to.
  */
 import { Context, type Result, type SchemaIssue, SchemaParser } from "effect"
 import { HttpApi } from "effect/http-api"
@@ -18,9 +18,9 @@ export interface ContractEndpoint extends Omit<Terms, "bodyLimit"> {
   readonly path: string
   readonly bodyLimit: "bodyBytes" | "createManyBodyBytes"
   readonly maxBodyBytes: number
-  /** What JSON parsers make of the body, checked and decoded. */
+  /** Checks and decodes the parsed JSON of a body. */
   readonly decode: (input: unknown) => Result.Result<unknown, SchemaIssue.Issue>
-  /** The answer as JSON has it: a value for `JSON.stringify`. Throws if the answer is not what the contract says. */
+  /** Encodes an answer to a value for `JSON.stringify`. Throws if the answer violates the contract. */
   readonly encode: (answer: unknown) => unknown
 }
 
@@ -33,7 +33,7 @@ export const contractEndpoints = perLimits((limits): ReadonlyArray<ContractEndpo
       const body = endpoint.payload.get("application/json")?.schemas[0]
       const [answer] = endpoint.success
       const name = `${group.identifier}.${endpoint.identifier}`
-      if (terms === undefined) throw new Error(`the endpoint ${name} does not declare what it needs`)
+      if (terms === undefined) throw new Error(`the endpoint ${name} does not declare its terms`)
       if (body === undefined || answer === undefined) {
         throw new Error(`the endpoint ${name} has no JSON body or no answer`)
       }
@@ -45,7 +45,7 @@ export const contractEndpoints = perLimits((limits): ReadonlyArray<ContractEndpo
         group: group.identifier,
         name: endpoint.identifier,
         path: endpoint.path,
-        // The contract's schemas need no services: they decode and encode what is at hand.
+        // The schemas of the contract need no services to decode and encode.
         decode: SchemaParser.decodeUnknownResult(body as typeof body & Pure, requestParseOptions),
         encode: SchemaParser.encodeUnknownSync(answer as typeof answer & Pure),
       })

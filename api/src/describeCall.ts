@@ -1,10 +1,10 @@
-/** What every endpoint of the contract says of itself, in the form that the definition takes. */
+/** The annotations that every endpoint of the contract has. */
 import { Context } from "effect"
 import { OpenApi } from "effect/http-api"
 import { CallTerms } from "./CallTerms.ts"
 import { finishOperation } from "./openApiDocument.ts"
 
-/** All that an endpoint says of itself. Its terms come first: an endpoint without an action does not compile. */
+/** All annotations of an endpoint. An endpoint without terms does not compile. */
 export const describeCall = (
   terms: CallTerms["Service"],
   summary: string,

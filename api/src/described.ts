@@ -1,6 +1,6 @@
 /**
- * Describes a field whose wire form is decoded, such as an instant or a duration. `annotate` would describe what the program
- * sees, and the OpenAPI document shows what is sent.
+ * Describes a field whose wire form is decoded, such as an instant or a duration. `annotate` would describe the decoded
+ * value, but the OpenAPI document shows the wire form.
  */
 import { Schema, SchemaAST } from "effect"
 
@@ -9,7 +9,7 @@ export const described =
   <S extends Schema.Top & { readonly Encoded: string }>(schema: S): S["Rebuild"] =>
     Schema.annotateEncoded<S>({ description })(schema)
 
-/** Puts a sentence about its use before the description that a schema has. */
+/** Puts a sentence about its use before the description of a schema. */
 export const usedFor =
   (purpose: string) =>
   <S extends Schema.Top & { readonly Encoded: string }>(schema: S): S["Rebuild"] => {

@@ -1,7 +1,7 @@
-/** The body of a call that asks for nothing: `{}`. An empty struct by itself would take anything that is not null. */
+/** The body of a call without fields: `{}`. An empty struct alone would accept anything except null. */
 import { Schema } from "effect"
 
-const message = "must be an empty JSON object: nothing is asked for"
+const message = "must be an empty JSON object: this call has no fields"
 
 export const emptyBody = (identifier: string) =>
   Schema.Struct({})
@@ -14,4 +14,4 @@ export const emptyBody = (identifier: string) =>
         { toJsonSchema: () => ({ type: "object", additionalProperties: false }) },
       ),
     )
-    .annotate({ message, identifier, description: "Nothing is asked for: the body is {}." })
+    .annotate({ message, identifier, description: "This call has no fields: the body is {}." })

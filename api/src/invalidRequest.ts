@@ -1,7 +1,7 @@
 /**
- * Turns what a schema found wrong into the `invalidRequest` problem: for each failure a JSON pointer to the
- * field and a sentence with the fix. Everything in it is bounded, and values are never repeated: a payload
- * may be private, and a large body must not come back as a large answer.
+ * Turns the errors of a schema into the `invalidRequest` problem. Each error has a JSON pointer to the field and a
+ * sentence with the fix. The problem is limited in size and never repeats values: a payload may be private, and a large
+ * body must not lead to a large answer.
  */
 import { SchemaAST, type SchemaIssue } from "effect"
 import { type FieldError, InvalidRequest } from "./Problem.ts"
@@ -10,11 +10,11 @@ const errorsMax = 20
 const detailChars = 300
 const pointerSegmentChars = 100
 
-/** The problem for a body that a schema refused. `at` is the pointer to the part that was decoded. */
+/** The problem for a body that a schema refused. `at` is the pointer to the decoded part. */
 export const invalidRequest = (issue: SchemaIssue.Issue, at = ""): InvalidRequest =>
   fromFieldErrors(fieldErrors(issue, at))
 
-/** The problem for one field that a schema could not judge, such as an instant too far ahead. */
+/** The problem for a field that a schema cannot check, such as an instant too far in the future. */
 export const invalidField = (pointer: string, detail: string): InvalidRequest =>
   fromFieldErrors([{ pointer, detail }])
 
@@ -39,8 +39,8 @@ const fromFieldErrors = (errors: ReadonlyArray<FieldError>): InvalidRequest => {
 }
 
 /**
- * Walks the tree of issues lazily, so that no more is worked out than is shown. `override` is the text of an
- * enclosing filter, which speaks for what it found inside.
+ * Walks the tree of issues lazily, so that no more issues are processed than are shown. `override` is the message of an
+ * enclosing filter, which replaces the messages inside it.
  */
 function* walk(
   issue: SchemaIssue.Issue,
@@ -61,7 +61,7 @@ function* walk(
       for (const inner of issue.issues) yield* walk(inner, pointer, override)
       break
     case "AnyOf":
-      // A union that none of its members came near to has no inner issues: its own text is the one to give.
+      // A union has no inner issues if no member matched even partly. Then its own message is shown.
       if (issue.issues.length === 0) yield { pointer, detail: truncate(override ?? detailOf(issue)) }
       for (const inner of issue.issues) yield* walk(inner, pointer, override)
       break
@@ -120,7 +120,7 @@ const typeName = (ast: SchemaAST.AST): string => {
 const messageOf = (annotations: { readonly message?: unknown } | undefined): string | undefined =>
   typeof annotations?.message === "string" ? annotations.message : undefined
 
-/** One step of a JSON pointer, escaped as RFC 6901 asks, and cut: callers choose the names of fields. */
+/** One step of a JSON pointer, escaped by RFC 6901. It is shortened, because callers choose the names of fields. */
 const pointerSegment = (key: PropertyKey): string => {
   const text = String(key)
   const shown = text.length > pointerSegmentChars ? `${text.slice(0, pointerSegmentChars)}…` : text

@@ -1,4 +1,4 @@
-/** What is wrong with bytes that should have been a message, in one bounded sentence for logs and undeliverable messages. */
+/** What is wrong with a message that cannot be decoded, as one short sentence for logs and undeliverable messages. */
 import type { SchemaIssue } from "effect"
 import { fieldErrors } from "./invalidRequest.ts"
 

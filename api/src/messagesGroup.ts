@@ -26,7 +26,7 @@ export const makeMessagesGroup = (limits: Limits) =>
           { action: "bus.read" },
           "List undeliverable messages",
           { namespace: "billing", limit: 50 },
-          "Messages of the bus that could not be handled, oldest first: of a namespace, or of all. Bodies are cut.",
+          "Answers the messages of the bus that could not be handled, oldest first, of one namespace or of all. It has only the beginning of each message.",
         ),
       ),
       HttpApiEndpoint.post("get", "/get", {
@@ -34,7 +34,12 @@ export const makeMessagesGroup = (limits: Limits) =>
         success: MessageAnswer,
         error: messageProblems,
       }).annotateMerge(
-        describeCall({ action: "bus.read" }, "Get an undeliverable message", message, "With its whole body."),
+        describeCall(
+          { action: "bus.read" },
+          "Get an undeliverable message",
+          message,
+          "Answers the message with its whole body.",
+        ),
       ),
       HttpApiEndpoint.post("replay", "/replay", {
         payload: ReplayMessage,
@@ -45,7 +50,7 @@ export const makeMessagesGroup = (limits: Limits) =>
           { action: "bus.write" },
           "Replay an undeliverable message",
           message,
-          "It goes to the group that could not handle it, as it first came, and is no longer kept here.",
+          "Sends the message again, unchanged, to the group that could not handle it, and removes it from this list.",
         ),
       ),
       HttpApiEndpoint.post("discard", "/discard", {
@@ -57,7 +62,7 @@ export const makeMessagesGroup = (limits: Limits) =>
           { action: "bus.write" },
           "Discard an undeliverable message",
           message,
-          "It is removed for good.",
+          "Removes the message permanently.",
         ),
       ),
     )

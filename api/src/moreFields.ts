@@ -1,6 +1,6 @@
 /**
- * How calls that do a bounded part at a time say that there is more. A filter without an index may examine many timers
- * before it finds one, so a repeat begins where the call before it ended.
+ * The fields with which calls on many timers say that there is more. A filter without an index may examine many timers
+ * before one matches, so a repeated call continues where the last one ended.
  */
 import { Schema } from "effect"
 import { Count } from "./Count.ts"
@@ -9,12 +9,12 @@ export const moreFields = {
   more: Schema.optionalKey(
     Schema.Literal(true).annotate({
       description:
-        "Present when there may be more: repeat the call, with nextCursor as cursor if there is one.",
+        "Present if there may be more timers. Repeat the call, with nextCursor as cursor if there is one.",
     }),
   ),
   nextCursor: Schema.optionalKey(
     Schema.String.annotate({
-      description: "Present with more, if the filter has host, reason, error or minLateness.",
+      description: "Present together with more if the filter has host, reason, error or minLateness.",
     }),
   ),
   examined: Schema.optionalKey(
@@ -26,6 +26,6 @@ export const moreFields = {
 
 export const cursorNeedsFilter = Schema.makeFilter((body: Readonly<Record<string, unknown>>) =>
   "cursor" in body && !("filter" in body)
-    ? { path: ["cursor"], issue: "goes with filter only: remove it" }
+    ? { path: ["cursor"], issue: "can be used only with filter: remove it" }
     : undefined,
 )

@@ -1,6 +1,6 @@
 /**
- * Rules about fields that exclude each other. They are filters over the whole body, because a union of bodies would answer a
- * missing field with the failures of every variant. The OpenAPI document states the same rules in JSON Schema.
+ * Rules about fields that exclude each other. They are filters over the whole body, because with a union of bodies a
+ * missing field would cause the errors of every variant. The OpenAPI document states the same rules in JSON Schema.
  */
 import { type JsonSchema, Schema } from "effect"
 
@@ -31,7 +31,7 @@ const oneOf = (
     { toJsonSchema: () => jsonSchema },
   )
 
-/** JSON Schema has no word for "at most one": each pair is forbidden. */
+/** JSON Schema has no keyword for "at most one", so this forbids each pair. */
 const noPairOf = (names: ReadonlyArray<string>): JsonSchema.JsonSchema => {
   const pairs = names.flatMap((name, index) =>
     names.slice(index + 1).map((other) => ({ not: { required: [name, other] } })),

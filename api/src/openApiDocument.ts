@@ -1,8 +1,8 @@
 /**
- * The last touches to the generated OpenAPI document, for what the definition of the API cannot express: problem schemas under
- * names a reader expects, examples, response headers, patterns of instants and durations, webhooks, the paths beside the API,
- * and answers that are open. A request with an unknown field is refused, but answers may gain fields within version 1, and a
- * client generated from a closed schema would break on the first one.
+ * Completes the generated OpenAPI document with what the definition of the API cannot express: readable names of
+ * problem schemas, examples, response headers, patterns of instants and durations, webhooks, the paths beside the API,
+ * and open answers. The service refuses requests with unknown fields, but answers may get more fields within version 1.
+ * A client that is generated from a closed schema would fail on the first new field.
  */
 import { answerExamples } from "./answerExamples.ts"
 import { durationFormat, durationPattern } from "./DurationMs.ts"
@@ -58,7 +58,7 @@ export const finishOperation =
 const retryAfter = {
   "retry-after": {
     required: true,
-    description: "After how many seconds to try again.",
+    description: "Retry after this many seconds.",
     schema: { type: "integer", minimum: 0 },
   },
 }
@@ -67,7 +67,7 @@ const headersByStatus: Readonly<Record<string, Json>> = {
   "405": {
     allow: {
       required: true,
-      description: "The methods that the path takes.",
+      description: "The methods that the path accepts.",
       schema: { type: "string", examples: ["POST"] },
     },
   },
@@ -75,7 +75,7 @@ const headersByStatus: Readonly<Record<string, Json>> = {
   "503": retryAfter,
 }
 
-/** An answer of the call, and for each failure an example of every problem that it may carry. */
+/** Adds an example answer, and for each failure an example of every possible problem. */
 const withExamples = (operation: Json, codes: Json): Json => {
   const example = answerExamples[String(operation["operationId"])]
   const responses = mapValues(at(operation, "responses"), (response, status) => {
@@ -98,14 +98,14 @@ const codeOf = (schema: unknown): unknown => {
   return Array.isArray(allowed) ? allowed[0] : undefined
 }
 
-/** The schemas that a schema names itself. */
+/** The names of the schemas that a schema refers to directly. */
 const namesIn = (schema: unknown): ReadonlyArray<string> => {
   const { $ref, anyOf } = asJson(schema)
   if (typeof $ref === "string") return [$ref.slice(refPrefix.length)]
   return Array.isArray(anyOf) ? anyOf.flatMap(namesIn) : []
 }
 
-/** Instants and durations are parsed by hand, so their schemas carry no pattern of their own. */
+/** Adds patterns to instants and durations. Their schemas have none, because the program parses them by hand. */
 const withPatterns = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(withPatterns)
   if (!isJson(value)) return value
@@ -114,7 +114,7 @@ const withPatterns = (value: unknown): unknown => {
   if (format === "date-time") return { ...rest, format, pattern: instantPattern }
   return format === undefined ? rest : { ...rest, format }
 }
-/** The generator names the wire form of an error class `XEncoded`; to a reader it is the problem itself. */
+/** The generator names the wire form of an error class `XEncoded`. Readers expect `XProblem`. */
 const renameProblems = (document: Json): Json => {
   const schemas = at(document, "components", "schemas")
   const nameOf = (name: string) => (name.endsWith("Encoded") ? `${name.slice(0, -7)}Problem` : name)
@@ -134,7 +134,7 @@ const renameProblems = (document: Json): Json => {
   }
 }
 
-/** The items of createMany are decoded one by one, so their schema is known to its reader only. */
+/** The service decodes the items of createMany separately, so the generator does not know their schema. */
 const nameItemsOfCreateMany = (document: Json): Json => {
   const schemas = at(document, "components", "schemas")
   const body = at(schemas, "CreateManyTimers")

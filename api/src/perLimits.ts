@@ -1,6 +1,6 @@
 /**
- * Makes a schema once for each `Limits` value. Compiled decoders are kept by the identity of a schema, and
- * the OpenAPI document names by it: the server, the client and the document must share one.
+ * Makes a schema once for each `Limits` value. Effect caches compiled decoders by the identity of a schema, and the
+ * OpenAPI document uses the identity for names. So the server, the client and the document must share one schema.
  */
 import type { Limits } from "./Limits.ts"
 

@@ -1,7 +1,7 @@
-/** A problem document for each code, as the service answers it. The OpenAPI document names them in every failure. */
+/** An example problem document for each code. The OpenAPI document shows them for every failure. */
 import { type ProblemCode, problemCodes } from "./Problem.ts"
 
-/** What the document says besides its type, title, status and code. */
+/** The fields of the document besides type, title, status and code. */
 const specifics: Readonly<
   Record<ProblemCode, { readonly detail: string; readonly [field: string]: unknown }>
 > = {
@@ -17,8 +17,8 @@ const specifics: Readonly<
   },
   unauthorized: { detail: "Send a key in the header authorization: Bearer <key>." },
   forbidden: { detail: "The key may not do this in the namespace billing." },
-  notFound: { detail: "See /docs/api for what there is." },
-  messageNotFound: { detail: "The namespace has no undeliverable message of this id." },
+  notFound: { detail: "See /docs/api for all paths." },
+  messageNotFound: { detail: "The namespace has no undeliverable message with this id." },
   timerNotFound: { detail: "The namespace has no timer with this id." },
   methodNotAllowed: { detail: "Use POST for /api/v1/timers/create." },
   requestTimeout: { detail: "The body did not arrive within 10000 ms. Send it without pauses." },
@@ -27,13 +27,15 @@ const specifics: Readonly<
     detail: "The timer is at revision 1893412800001. Read it again before changing it.",
     currentRevision: 1893412800001,
   },
-  timerInFlight: { detail: "An attempt is under way: it cannot be changed until that has ended." },
+  timerInFlight: {
+    detail: "An attempt is in flight. The timer cannot be changed until the attempt has ended.",
+  },
   clockNotManual: {
     detail:
-      "The service follows the system's clock. To move time in tests, start it with TIMER_CLOCK=manual, or manual:<instant>.",
+      "The service uses the system clock. To move the time in tests, start the service with TIMER_CLOCK=manual or manual:<instant>.",
   },
   restoredFromBackup: {
-    detail: "Everything that is overdue would fire at once. To let it fire, resume with fireOverdue: true.",
+    detail: "All overdue timers would fire at once. To allow that, resume with fireOverdue: true.",
   },
   messageRefused: { detail: "The bus cannot list its undeliverable messages." },
   bodyTooLarge: { detail: "The body must be at most 1048576 bytes." },
@@ -46,21 +48,21 @@ const specifics: Readonly<
     retryAfterSeconds: 10,
     written: "no",
   },
-  internal: { detail: "An unforeseen failure: the service's log has its cause." },
+  internal: { detail: "An unexpected error. The log of the service has the cause." },
   brokerUnavailable: {
-    detail: "The broker does not answer: try again.",
+    detail: "The broker does not answer: retry.",
     retryAfterSeconds: 5,
     written: "no",
   },
-  overloaded: { detail: "Too many calls are under way: try again.", retryAfterSeconds: 1, written: "no" },
+  overloaded: { detail: "Too many calls are running: retry.", retryAfterSeconds: 1, written: "no" },
   ownerUnavailable: {
-    detail: "Another process owns the store and this one waits to take over. Nothing was written.",
+    detail: "Another process owns the store, and this one waits to take over. Nothing was written.",
     retryAfterSeconds: 1,
     written: "no",
   },
 }
 
-/** By code. A code that a newer contract adds has its title for a detail until somebody writes a better one. */
+/** The keys are codes. A code without an example above uses its title as the detail. */
 export const problemExamples: Readonly<Record<string, Readonly<Record<string, unknown>>>> =
   Object.fromEntries(
     Object.entries(problemCodes).map(([code, { status, title }]) => {

@@ -1,6 +1,6 @@
 /**
- * How request bodies are decoded, everywhere: unknown fields are refused, because a misspelt option that is
- * quietly dropped is a timer that does something else, and every failure is named at once.
+ * How request bodies are decoded everywhere. Unknown fields are refused: if the service ignored a misspelt option, the
+ * timer would do something else than the caller wants. All errors are reported at once.
  */
 import type { SchemaAST } from "effect"
 

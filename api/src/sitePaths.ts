@@ -1,6 +1,6 @@
 /**
- * The paths beside the API, for the OpenAPI document: health, metrics and the document itself. Probes and scrapers read them
- * with GET. They answer while the service waits for its store or drains, too.
+ * The paths beside the API, for the OpenAPI document: health, metrics and the document itself. Probes and scrapers read
+ * them with GET. They also answer while the service waits for its store or drains.
  */
 type Json = Readonly<Record<string, unknown>>
 
@@ -40,9 +40,9 @@ const health = (path: Json, status: string, otherwise: string, reason: string): 
 }
 
 const methodNotAllowed = {
-  description: "The path takes GET and HEAD only",
+  description: "The path accepts only GET and HEAD",
   headers: {
-    allow: { required: true, description: "The methods that the path takes.", schema: { type: "string" } },
+    allow: { required: true, description: "The methods that the path accepts.", schema: { type: "string" } },
   },
   content: {
     "application/problem+json": {
@@ -63,7 +63,7 @@ export const sitePaths: Json = {
       operationId: "operations.live",
       summary: "Liveness",
       description:
-        "Answers 503 when a timer loop has made no progress for a minute: restart the service. Probe it several times a minute.",
+        "Answers 503 if a timer loop has made no progress for a minute: restart the service. Probe this path several times a minute.",
     },
     "live",
     "stalled",
@@ -115,13 +115,13 @@ export const sitePaths: Json = {
   },
 }
 
-/** Groups of the document that are no groups of the API's definition. */
+/** Groups of the document that the definition of the API does not have. */
 const siteTags: ReadonlyArray<Json> = [
   { name: "Webhooks", description: "What the service sends to your endpoint, and what the answer means." },
   { name: "Operations", description: "Health, metrics and the OpenAPI document." },
 ]
 
-/** What readers need first comes first. A group that is not named here comes before the last one. */
+/** The order of the groups for readers. A group that is not named here comes before the last one. */
 const order = ["Timers", "Webhooks", "Namespaces", "Clock", "Service", "Breakers", "Messages", "Cluster"]
 
 export const orderedTags = (tags: ReadonlyArray<Json>): ReadonlyArray<Json> => {

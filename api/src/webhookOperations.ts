@@ -1,11 +1,11 @@
-/** The webhooks of the OpenAPI document: what a receiver gets, and what its answer means to the service. */
+/** The webhooks of the OpenAPI document: what a receiver gets, and what its answer means. */
 import { JsonSchema, Schema } from "effect"
 import { TimerFired } from "./TimerFired.ts"
 import { WebhookAnswer } from "./WebhookAnswer.ts"
 
 type Json = Readonly<Record<string, unknown>>
 
-/** The schemas of webhooks, by name, with references that hold in the OpenAPI document. */
+/** The schemas of webhooks by name, with references that are valid in the OpenAPI document. */
 export const webhookSchemas = (): Json => {
   const definitions = [TimerFired, WebhookAnswer].map(
     (schema) => Schema.toJsonSchemaDocument(schema).definitions,
@@ -18,13 +18,13 @@ export const webhookSchemas = (): Json => {
   return { ...named.definitions, TimerDead: deadOf(named.definitions["TimerFired"] ?? {}) }
 }
 
-/** A timer that died is told in the fields of one that fires, and how it ended. */
+/** The body of timer.dead has the fields of timer.fired, and the reason and the attempts of the dead timer. */
 const deadOf = (fired: JsonSchema.JsonSchema): Json => {
   const properties = fired["properties"] as Json
   const required = fired["required"] as ReadonlyArray<string>
   return {
     ...fired,
-    description: "The body of the call that onDead asks for: the timer that died, and how it ended.",
+    description: "The body of the call to the onDead target: the timer that died, and how it ended.",
     properties: {
       ...properties,
       type: { type: "string", enum: ["timer.dead"] },
@@ -32,11 +32,11 @@ const deadOf = (fired: JsonSchema.JsonSchema): Json => {
       attempt: {
         type: "integer",
         minimum: 0,
-        description: "The number of this attempt to tell you. The first is 1.",
+        description: "The number of this attempt to deliver timer.dead. The first is 1.",
       },
       reason: {
         type: "string",
-        description: "Why the timer is dead, as the field reason of a Timer says it.",
+        description: "Why the timer is dead: the same value as the field reason of a Timer.",
       },
       attempts: { type: "integer", minimum: 0, description: "How many attempts the timer had." },
       lastAttempt: { $ref: "#/components/schemas/Attempt" },
@@ -56,7 +56,7 @@ const header = (name: string, description: string, required: boolean, example: s
 
 const refused: Json = {
   description:
-    "The receiver refuses the timer: no retry. The timer is a dead letter with the reason refused.",
+    "The receiver refuses the timer. There is no retry. The timer becomes a dead letter with the reason refused.",
 }
 
 const fireId = "01b8d832-8600-7000-8000-03fe5c9c45b0"
@@ -80,20 +80,25 @@ const fired: Json = {
 
 const headers: ReadonlyArray<Json> = [
   header("webhook-id", "The fireId. It is the same on every attempt.", true, fireId),
-  header("webhook-timestamp", "When this attempt began, in real seconds since 1970.", true, "1893488400"),
+  header(
+    "webhook-timestamp",
+    "When this attempt started, in seconds since 1970 by the real clock.",
+    true,
+    "1893488400",
+  ),
   header(
     "webhook-signature",
-    "Standard Webhooks 1.0, over webhook-id, webhook-timestamp and the exact bytes of the body. Present when the namespace has a secret. During a rotation it has two signatures, with a blank between them.",
+    "Standard Webhooks 1.0, over webhook-id, webhook-timestamp and the exact bytes of the body. Present when the namespace has a secret. During a rotation it has two signatures, separated by a blank.",
     false,
     "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=",
   ),
-  header("traceparent", "W3C Trace Context. Each attempt is a span of its own.", true, traceparent),
+  header("traceparent", "W3C Trace Context. Each attempt has its own span.", true, traceparent),
   header("punctual-attempt", "The number of this attempt. The first is 1.", true, "1"),
   header("punctual-epoch", "The version of the sending node's claim.", true, "4"),
   header("punctual-namespace", "The namespace of the timer.", true, "billing"),
   header("punctual-timer-id", "The id of the timer, percent-encoded.", true, "invoice-4711-reminder"),
   header("punctual-execute-at", "The instant that the caller asked for.", true, "2030-01-01T09:00:00.000Z"),
-  header("punctual-tags", "The tags, each percent-encoded, with commas between them.", false, "trial"),
+  header("punctual-tags", "The tags, each percent-encoded, separated by commas.", false, "trial"),
 ]
 
 const answers: Json = {
@@ -122,14 +127,14 @@ const answers: Json = {
   "422": refused,
   default: {
     description:
-      "Any other status, a redirect, a time-out, a network error, or an ok or a time that cannot be read: the service retries by the retry policy. Without attempts left the timer is a dead letter.",
+      "Any other status, a redirect, a timeout, a network error, or an ok or a time that cannot be read: the service retries by the retry policy. If no attempts are left, the timer becomes a dead letter.",
     headers: {
       "retry-after": {
         description: "The service waits at least this long, up to the policy's maxInterval.",
         schema: { type: "string", examples: ["120"] },
       },
       "punctual-retry": {
-        description: "never: the service does not retry, and the timer is a dead letter.",
+        description: "never: the service does not retry, and the timer becomes a dead letter.",
         schema: { type: "string", enum: ["never"] },
       },
     },
@@ -152,14 +157,14 @@ const webhook = ({ schema, example, ...rest }: Sent): Json => ({
     parameters: headers,
     requestBody: {
       required: true,
-      description: "Not sent with GET. A target with body: payload gets the payload alone.",
+      description: "Not sent with GET. A target with body: payload gets only the payload.",
       content: { "application/json": { schema: { $ref: `#/components/schemas/${schema}` }, example } },
     },
     responses: answers,
   },
 })
 
-/** By the `type` of the body. */
+/** The keys are the `type` of the body. */
 export const webhookOperations: Json = {
   "timer.fired": webhook({
     operationId: "webhooks.timerFired",
@@ -173,7 +178,7 @@ export const webhookOperations: Json = {
     operationId: "webhooks.timerDead",
     summary: "A timer is dead",
     description:
-      "The service sends this request to the onDead target of a timer, or of its namespace, when the timer is a dead letter. The call is a timer of its own, with retries: webhook-id is its fireId, and the body names the timer that died.",
+      "The service sends this request to the onDead target of a timer, or of its namespace, when the timer becomes a dead letter. The call is a separate timer with retries: webhook-id is its fireId, and the body names the timer that died.",
     schema: "TimerDead",
     example: {
       ...fired,

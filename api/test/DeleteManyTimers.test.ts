@@ -46,7 +46,7 @@ describe("a deleteMany", () => {
 describe("calls on many timers", () => {
   test("refuse a filter that can match nothing, and several namespaces", () => {
     expect(refusalsOf(DeleteManyTimers, { namespace, filter: { reason: "refused" } })).toEqual([
-      "/filter/reason is of dead letters, and this cancels pending timers: remove it",
+      "/filter/reason is only for dead letters, but this call cancels pending timers: remove it",
     ])
     expect(refusalsOf(ReplayTimers, { namespace, filter: { reason: "refused" } })).toEqual([])
     for (const schema of [DeleteManyTimers, ReplayTimers, DiscardTimers]) {
@@ -62,7 +62,7 @@ describe("calls on many timers", () => {
       const filter = { host: "example.com", error: "5xx", minLateness: "1m" }
       expect(refusalsOf(schema, { namespace, filter, cursor: "abc" })).toEqual([])
       expect(refusalsOf(schema, { namespace, all: true, cursor: "abc" })).toEqual([
-        "/cursor goes with filter only: remove it",
+        "/cursor can be used only with filter: remove it",
       ])
     }
   })

@@ -46,7 +46,7 @@ describe("a list", () => {
     for (const state of ["pending", "delivered", "cancelled", "dead"])
       expect(refusalsOf(ListTimers, { namespace, state })).toEqual([])
     expect(refusalsOf(ListTimers, { namespace, state: "inFlight" })).toEqual([
-      "/state must be one of pending, delivered, cancelled, dead (pending includes those in flight)",
+      "/state must be one of pending, delivered, cancelled, dead (pending includes timers in flight)",
     ])
   })
 
@@ -76,8 +76,7 @@ describe("a list over several namespaces and states", () => {
   test("takes names, beginnings of names, or all", () => {
     for (const namespaces of [["a"], ["a", "b-*"], ["*"], Array.from({ length: 20 }, (_, n) => `n${n}`)])
       for (const schema of [ListTimers, CountTimers]) expect(refusalsOf(schema, { namespaces })).toEqual([])
-    const message =
-      '/namespaces/0 must be a namespace, the beginning of names followed by * such as "team-*", or "*"'
+    const message = '/namespaces/0 must be a namespace, a prefix such as "team-*", or "*"'
     for (const choice of ["", "_a", "_*", "a*b", "**", "a b", "a".repeat(101), 5])
       expect(refusalsOf(ListTimers, { namespaces: [choice] })).toEqual([message])
     for (const namespaces of [[], "a", Array.from({ length: 21 }, () => "a")])
@@ -88,7 +87,7 @@ describe("a list over several namespaces and states", () => {
       "/namespaces/2 is given twice: remove one of them",
     ])
     expect(refusalsOf(ListTimers, { namespaces: ["a", "*"] })).toEqual([
-      "/namespaces/1 means all namespaces: remove the others, or remove it",
+      "/namespaces/1 means all namespaces: remove it, or remove the others",
     ])
   })
 
@@ -139,7 +138,7 @@ describe("a filter", () => {
       expect.stringContaining("/minLateness must be a duration from 1ms to"),
     ])
     expect(refusalsOf(ListTimers, { namespace, reason: "expired" })).toEqual([
-      '/reason is of dead letters only: add state "dead", or remove it',
+      '/reason is only for dead letters: add state "dead", or remove it',
     ])
   })
 

@@ -30,7 +30,7 @@ describe("webhook headers", () => {
   test("are at most 8 KiB of names and values in all", () => {
     expect(refusalsOf(WebhookHeaders, { "x-a": "a".repeat(8189) })).toEqual([])
     expect(refusalsOf(WebhookHeaders, { "x-a": "a".repeat(8190) })).toEqual([
-      " must be at most 8192 bytes of names and values in all (the service's setting TIMER_LIMIT_HEADER_BYTES)",
+      " must be at most 8192 bytes of names and values in total (the service's setting TIMER_LIMIT_HEADER_BYTES)",
     ])
     expect(refusalsOf(WebhookHeaders, { "x-a": "a".repeat(4096), "x-b": "a".repeat(4096) })).toHaveLength(1)
   })

@@ -1,6 +1,6 @@
-// Every command there is, in one tree: help, "did you mean" and completion come from it. What a command needs of the
-// rest of the program it is given by the composition root, and opens when it runs: to show its help, or to complete
-// its flags, nothing is opened, and of stores nothing is loaded.
+// All commands in one tree: help, "did you mean" and completion come from it. The composition root gives each command
+// the parts that it needs, and the command opens them when it runs. Showing help or completing flags opens nothing and
+// loads no store.
 
 import type { CommandInput } from "@punctual/server/cli/client/ServiceClient"
 import { runTree, type Surroundings } from "@punctual/server/cli/frame/CommandRuntime"
@@ -29,16 +29,16 @@ import type { Adapters } from "@punctual/server/settings/Settings"
 import { Command, Completions } from "effect/cli"
 import { completionCommand } from "./completion.ts"
 
-/** What the composition root gives. */
+/** The parts that the composition root gives. */
 export interface CommandParts {
   readonly input: CommandInput
   /** For the help of the settings. */
   readonly adapters: Adapters
-  /** For test deliveries that a command sends. */
+  /** Sends test deliveries from a command. */
   readonly trialDelivery: TrialDelivery
   readonly openArchive: OpenArchive
   readonly openImportTarget: OpenImportTarget
-  /** The archive that is to be imported: stdin, unless it is given. */
+  /** The archive to import; the default is stdin. */
   readonly archiveLines?: () => LineSource
   readonly keeping: {
     readonly examination: OpenExamination
@@ -48,7 +48,7 @@ export interface CommandParts {
   }
 }
 
-/** Runs `punctual <args>` and answers the exit code. */
+/** Runs `punctual <args>` and returns the exit code. */
 export const runPunctual = (
   args: ReadonlyArray<string>,
   parts: CommandParts,
@@ -71,7 +71,7 @@ export const punctualCommand = (parts: CommandParts) =>
     ),
   )
 
-/** The tree in its own description: completion does not complete itself. */
+/** Ends the recursion: the description of the tree does not contain itself again. */
 const leaf: Completions.CommandDescriptor = {
   name: "punctual",
   description: undefined,
@@ -85,14 +85,14 @@ const treeWith = (parts: CommandParts, completion: ReturnType<typeof completionC
     Command.withDescription(
       [
         "Punctual, a durable timer service.",
-        "  Without a command it runs the service; its settings: punctual serve --help.",
-        "  The exit code is 0 if it was done, 1 if it was refused or failed, 2 for wrong usage.",
+        "  Without a command it runs the service. For the settings see punctual serve --help.",
+        "  The exit code is 0 on success, 1 if a call was refused or failed, 2 for wrong usage.",
       ].join("\n"),
     ),
     Command.withSubcommands([
       { group: "The service", commands: [serveCommand(parts.adapters), listenCommand(parts.input)] },
       {
-        group: "Timers, asked of a running service",
+        group: "Timers (call a running service)",
         commands: [
           timersCommand(parts.input),
           explainCommand(parts.input),
@@ -103,7 +103,7 @@ const treeWith = (parts: CommandParts, completion: ReturnType<typeof completionC
         ],
       },
       {
-        group: "Operation, asked of a running service",
+        group: "Operation (call a running service)",
         commands: [
           statusCommand(parts.input),
           pauseCommand(parts.input),
@@ -115,17 +115,17 @@ const treeWith = (parts: CommandParts, completion: ReturnType<typeof completionC
         ],
       },
       {
-        group: "Stores, opened directly",
+        group: "Stores (open a store directly)",
         commands: [
           doctorCommand(parts.keeping.examination).pipe(
-            Command.withShortDescription("Whether all is well with a store"),
+            Command.withShortDescription("Examine a store for problems"),
           ),
           backupCommand(parts.keeping.copies).pipe(Command.withShortDescription("Copy a store into a file")),
           restoreCommand(parts.keeping.restoreTarget).pipe(
             Command.withShortDescription("Put a backup in the place of its store"),
           ),
           migrateCommand(parts.keeping.schema).pipe(
-            Command.withShortDescription("Bring a store's schema up to date"),
+            Command.withShortDescription("Update the schema of a store"),
           ),
           exportCommand(parts.openArchive),
           importCommand(parts.openImportTarget, parts.archiveLines ?? stdinLines),
@@ -141,13 +141,13 @@ const treeWith = (parts: CommandParts, completion: ReturnType<typeof completionC
   )
 
 /**
- * Here for its help and for completion: the composition root runs the service itself, without this tree, so that its
- * start loads nothing of the commands.
+ * This command exists for its help and for completion. The composition root runs the service without this tree, so that
+ * the start of the service loads no commands.
  */
 const serveCommand = (adapters: Adapters) =>
   Command.make("serve").pipe(
     Command.withDescription(
-      ["Run the service. It takes no flags: it is configured by settings.", "", settingsHelp(adapters)]
+      ["Run the service. It has no flags: you configure it with settings.", "", settingsHelp(adapters)]
         .join("\n")
         .replaceAll(/\n(?=.)/g, "\n  "),
     ),

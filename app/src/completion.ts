@@ -1,5 +1,7 @@
-// `punctual completion`: what a shell needs to complete commands and flags, made from the tree of commands itself.
+// `punctual completion`: prints a script with which a shell completes commands and flags. It is made from the tree of
+// commands.
 
+import { listStates } from "@punctual/api/TimerFilter"
 import { Output } from "@punctual/server/cli/frame/CommandRuntime"
 import { Effect } from "effect"
 import { Argument, Command, Completions } from "effect/cli"
@@ -9,7 +11,7 @@ const shells = ["bash", "zsh", "fish"] as const
 export const completionCommand = (describeTree: () => Completions.CommandDescriptor) =>
   Command.make(
     "completion",
-    { shell: Argument.Literals("SHELL", shells).pipe(Argument.withDescription("For which shell")) },
+    { shell: Argument.Literals("SHELL", shells).pipe(Argument.withDescription("The shell")) },
     ({ shell }) =>
       Effect.gen(function* () {
         const { answer } = yield* Output
@@ -18,12 +20,12 @@ export const completionCommand = (describeTree: () => Completions.CommandDescrip
   ).pipe(
     Command.withDescription(
       [
-        "Write what a shell needs to complete commands and flags.",
-        "  bash: add the line of the example to ~/.bashrc; zsh: put it into a folder of your fpath as _punctual;",
-        "  fish: put it into ~/.config/fish/completions/punctual.fish.",
+        "Print a script with which a shell completes commands and flags.",
+        "  bash: add the first example to ~/.bashrc. zsh: save the script as _punctual in a folder of your fpath.",
+        "  fish: save the script as ~/.config/fish/completions/punctual.fish.",
       ].join("\n"),
     ),
-    Command.withShortDescription("Completion for bash, zsh and fish"),
+    Command.withShortDescription("Print completion scripts for bash, zsh and fish"),
     Command.withExamples([
       { command: "source <(punctual completion bash)" },
       { command: "punctual completion zsh > ~/.zsh/completions/_punctual" },
@@ -31,7 +33,7 @@ export const completionCommand = (describeTree: () => Completions.CommandDescrip
     ]),
   )
 
-/** The script names a flag that this program has as a command. */
+/** The generated script mentions a flag `--completions`. In this program it is a command. */
 export const completionScript = (
   shell: (typeof shells)[number],
   tree: Completions.CommandDescriptor,
@@ -41,12 +43,17 @@ export const completionScript = (
     `${tree.name} completion ${shell}`,
   )
 
-/** Every command has help, which is no flag of its own; descriptions of several lines say most in the first. */
+/** Adds --help, which the tree does not list as a flag, and shortens descriptions to their first line. */
 const withHelp = (command: Completions.CommandDescriptor): Completions.CommandDescriptor => ({
   ...command,
   description: firstLine(command.description),
   flags: [
-    ...command.flags.map((flag) => ({ ...flag, description: firstLine(flag.description) })),
+    ...command.flags.map((flag) => ({
+      ...flag,
+      description: firstLine(flag.description),
+      // This flag takes a list, so the parser knows no choices. The shell offers the single values.
+      ...(flag.name === "state" ? { type: { _tag: "Choice" as const, values: listStates } } : {}),
+    })),
     {
       name: "help",
       aliases: [],

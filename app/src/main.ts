@@ -1,6 +1,6 @@
-// The entry of the program: it passes the lists of adapters to what is composed from them (service.ts, storeKeeping.ts).
-// Whatever keeps the service from starting is told in one line and an exit code: 1 if it could not start or had to end,
-// 2 if it was called wrongly.
+// The entry of the program: it passes the lists of adapters to the composition roots (service.ts, storeKeeping.ts). If
+// the service cannot start, one line says why. The exit code is 1 if the service could not start or had to stop, and 2
+// for wrong usage.
 import "effect/schema/SchemaJITCompiler/enable"
 import { writeSync } from "node:fs"
 import { allBuses } from "@punctual/server/buses/all"
@@ -10,7 +10,7 @@ import { runService } from "@punctual/server/service"
 import { urlName } from "@punctual/server/settings/Settings"
 import { allStores } from "@punctual/server/stores/all"
 
-// Formed here, so that a compiled executable finds it: there this file lies at the root of the sources.
+// A compiled executable has this file at the root of the sources, so the path of the worker differs there.
 const workerUrl = new URL(
   build.built === undefined
     ? "../../server/src/stores/sqlite/worker.ts"
@@ -29,7 +29,7 @@ const main = async (args: ReadonlyArray<string>): Promise<number> => {
   if (first === "--version" || first === "-v") {
     return say(second === "--json" ? versionJson(build) : versionLine(build))
   }
-  // The service's start does without the commands and what they load.
+  // The start of the service must not load the commands, so they are imported only here.
   const [{ runPunctual }, { storeKeeping }, { trialDelivery }] = await Promise.all([
     import("./commands.ts"),
     import("@punctual/server/storeKeeping"),
@@ -60,7 +60,7 @@ const writeError = (message: string): void => {
   writeSync(2, `punctual: ${message.replaceAll("\n", " ")}\n`)
 }
 
-/** At once: nothing may be acknowledged after this. */
+/** Exits at once: the service must acknowledge nothing after this. */
 const fail = (message: string): never => {
   writeError(message)
   process.exit(1)

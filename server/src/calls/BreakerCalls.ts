@@ -1,4 +1,4 @@
-// The breakers of this node, for operators: every node has breakers of its own.
+// The breakers of this node, for operators. Each node has its own breakers.
 import type {
   ListBreakers,
   ListBreakersAnswer,
@@ -19,7 +19,7 @@ const breakersShown = 1_000
 export const makeBreakerCalls: Effect.Effect<BreakerCalls, never, Engine> = Effect.map(Engine, (engine) => ({
   list: () =>
     Effect.sync(() => {
-      // One more than is shown tells whether there are more.
+      // It asks for one more than it shows, to find out whether there are more.
       const breakers = engine.breakers(breakersShown + 1)
       return {
         node: engine.cluster().node,

@@ -1,14 +1,15 @@
-// One call of the contract as data: what is asked, by whom and when, and what is answered. Calls know no text: whoever
-// serves them, over HTTP or inside a program, decodes what comes in by the contract's schemas and shows what comes out.
+// One call of the contract as data: the request, the caller, the time, and the answer. Calls do not read or write text.
+// The HTTP server or the program that serves a call decodes requests and encodes answers with the schemas of the
+// contract.
 import type { Problem } from "@punctual/api/Problem"
 import type { Effect } from "effect"
 import type { Caller } from "./Caller.ts"
 
 export interface Asked<Body> {
-  /** What the contract's schema has decoded. */
+  /** The request as the schema of the contract decoded it. */
   readonly body: Body
   readonly caller: Caller
-  /** When the request had arrived, by the wall clock: what `delay` counts from. */
+  /** When the request arrived, by the wall clock. `delay` counts from this time. */
   readonly receivedAt: number
   /** The trace that the request belongs to, by its header; only for calls that keep it. */
   readonly traceparent?: string
@@ -18,13 +19,13 @@ export type Call<Body, Answer> = (asked: Asked<Body>) => Effect.Effect<Answer, P
 
 export type AnswerOf<Called> = Called extends Call<never, infer Answer> ? Answer : never
 
-/** Something for each endpoint, by its group and its name. */
+/** A value for each endpoint, by group and name. */
 export interface ByEndpoint<A> {
   readonly [group: string]: { readonly [name: string]: A }
 }
 
 /**
- * A body with its payload as the UTF-8 bytes of its JSON text, as it was sent. The contract's schemas let any payload
- * pass, so whoever serves a call puts the bytes in the payload's place before they decode the body.
+ * A body whose payload is the UTF-8 bytes of the JSON text that was sent. The schemas of the contract accept any
+ * payload, so the server replaces the payload by its bytes before it decodes the body.
  */
 export type WithPayload<Body> = Omit<Body, "payload"> & { readonly payload?: Uint8Array }

@@ -1,11 +1,11 @@
-// Who asks. There is no authentication yet: everyone is the same caller, who may do everything. Whoever checks keys one
-// day makes a caller of each key, and the calls need not change.
+// The caller of a call. There is no authentication yet: everyone is the same caller and may do everything. When keys
+// exist, each key becomes a caller, and the calls need no change.
 import type { Action } from "@punctual/api/CallTerms"
 
 export interface Caller {
   /** For logs, and for records of who did what. */
   readonly name: string
-  /** Whether the caller may do this in a namespace; without one, whether it may do this to the whole service. */
+  /** Whether the caller may do this in a namespace, or to the whole service if `namespace` is `undefined`. */
   may(action: Action, namespace: string | undefined): boolean
 }
 

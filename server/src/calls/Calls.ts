@@ -1,4 +1,4 @@
-// All calls of the contract, by the groups and names of its definition.
+// All calls of the contract, by group and name as in its definition.
 import type { ContractEndpoint } from "@punctual/api/contractEndpoints"
 import type { Limits } from "@punctual/api/Limits"
 import type { UndeliverableMessages } from "@punctual/bus/UndeliverableMessages"
@@ -30,9 +30,9 @@ export interface Calls {
 
 export interface CallsOptions {
   readonly limits: Limits
-  /** Where this node is one of several that share a store. */
+  /** Present if several nodes share the store. */
   readonly cluster?: ClusterParts
-  /** The messages that could not be handled, where there is a bus. */
+  /** The messages that could not be handled; present if there is a bus. */
   readonly messages?: UndeliverableMessages["Service"]
 }
 
@@ -57,7 +57,7 @@ export const makeCalls = ({
     }
   })
 
-/** The call of an endpoint, for whoever serves all of them alike. It takes what the endpoint's own schema decodes. */
+/** The call of an endpoint. Its input is what the schema of the endpoint decodes. */
 export const callOf = (
   calls: Calls,
   { group, name }: Pick<ContractEndpoint, "group" | "name">,

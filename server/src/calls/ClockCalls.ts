@@ -1,4 +1,4 @@
-// The clock for whoever tests against the service: moved only where it does not go by itself.
+// The clock of a service under test. Only a manual clock can be moved.
 import { type AdvanceClock, type AdvanceClockAnswer, maxFiringsDefault } from "@punctual/api/AdvanceClock"
 import { invalidField } from "@punctual/api/invalidRequest"
 import { ClockNotManual, Overloaded, type Problem } from "@punctual/api/Problem"
@@ -41,12 +41,12 @@ const commandOf = ({ by, to, maxFirings = maxFiringsDefault }: AdvanceClock): Ad
 const notManual = (): Problem =>
   new ClockNotManual({
     detail:
-      "The service follows the system's clock. To move time in tests, start it with TIMER_CLOCK=manual, or manual:<instant>.",
+      "The service uses the system clock. To move the time in tests, start the service with TIMER_CLOCK=manual or manual:<instant>.",
   })
 
 const busy = (): Problem =>
   new Overloaded({
-    detail: "Others are moving the clock, or the service is stopping. It was not moved: try again.",
+    detail: "Another call is moving the clock, or the service is stopping. The clock was not moved: retry.",
     retryAfterSeconds: 1,
     written: "no",
   })

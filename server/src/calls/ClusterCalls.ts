@@ -1,5 +1,5 @@
-// The cluster for operators, as this node sees it. Of how far other nodes lag only they know: each is asked once,
-// briefly, and what is not answered is left out.
+// The cluster as this node sees it, for operators. Only the other nodes know their own lag, so this node asks each of
+// them once with a short timeout. If a node does not answer, its lag is left out.
 import type { ClusterAnswer, GetCluster } from "@punctual/api/Cluster"
 import { Effect } from "effect"
 import { Engine } from "../engine/Engine.ts"
@@ -8,9 +8,9 @@ import type { ShardLag, ShardLags } from "../ports/ShardLags.ts"
 import type { Call } from "./Call.ts"
 
 export interface ClusterParts {
-  /** Absent where one process has the store to itself. */
+  /** Absent if only one process uses the store. */
   readonly lags?: ShardLags["Service"] | undefined
-  /** How far this node's clock is ahead of the database's, if there is one to compare it with. */
+  /** How far the clock of this node is ahead of the clock of the database, if there is one. */
   readonly clockOffsetMs?: (() => number | undefined) | undefined
 }
 
@@ -32,7 +32,7 @@ export const makeClusterCalls = (parts: ClusterParts): Effect.Effect<ClusterCall
       }),
   }))
 
-/** By shard, as their owners say. */
+/** The lags of shards that other nodes own, by shard. */
 const lagsElsewhere = (
   state: ClusterState,
   lags: ShardLags["Service"] | undefined,
@@ -67,7 +67,7 @@ const answerOf = (
   })),
   shards: shards.map(({ shard, owner, epoch, lagMs }) => {
     const told = lags.get(shard)
-    // An owner that has gone tells of an epoch that is over.
+    // A former owner answers with an old epoch, and its lag does not count.
     const lag = lagMs ?? (told?.epoch === epoch ? told.lagMs : undefined)
     return {
       shard,

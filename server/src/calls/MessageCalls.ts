@@ -24,14 +24,14 @@ import type { UndeliverableMessage, UndeliverableMessages } from "@punctual/bus/
 import { Effect } from "effect"
 import type { Call } from "./Call.ts"
 
-/** What is known of a message besides its bytes. */
+/** The fields of a message without its bytes. */
 export type MessageFacts = Omit<ListedMessage, "preview">
 
 export interface MessageFound {
   readonly message: MessageFacts
-  /** The message as it came. Parsed and written again, its large numbers would be others. */
+  /** The original message. Parsing it and writing it again would change large numbers. */
   readonly original: Uint8Array
-  /** The bytes are a message of the bus; else they are whatever came. */
+  /** The bytes are a valid message of the bus. */
   readonly isSound: boolean
 }
 
@@ -42,7 +42,7 @@ export interface MessageCalls {
   readonly discard: Call<DiscardMessage, typeof DiscardMessageAnswer.Type>
 }
 
-/** Nothing is given where there is no bus: then there are no messages, either. */
+/** `kept` is `undefined` if there is no bus: then there are no messages. */
 export const makeMessageCalls = (kept: UndeliverableMessages["Service"] | undefined): MessageCalls => ({
   list: ({ body: { namespace, cursor, limit = defaultMessagesPage } }) => {
     if (kept === undefined) return Effect.succeed({ messages: [] })
@@ -77,7 +77,7 @@ export const makeMessageCalls = (kept: UndeliverableMessages["Service"] | undefi
     ),
 })
 
-/** `written`: whether a call that the broker failed may have had an effect. */
+/** `written` says whether a call may have had an effect if the broker fails. */
 const asked = <A>(
   answer: Effect.Effect<A, BusError> | undefined,
   written: Written,
@@ -85,7 +85,7 @@ const asked = <A>(
   answer === undefined ? Effect.undefined : Effect.mapError(answer, problemOfBus(written))
 
 const missing: Effect.Effect<never, Problem> = Effect.fail(
-  new MessageNotFound({ detail: "The namespace has no undeliverable message of this id." }),
+  new MessageNotFound({ detail: "The namespace has no undeliverable message with this id." }),
 )
 
 const problemOfBus =
@@ -130,7 +130,7 @@ const factsOfEnvelope = ({
   ...(correlationId === undefined ? {} : { correlationId }),
 })
 
-/** A character takes at most four bytes. */
+/** A character has at most four bytes. */
 const listed = (message: UndeliverableMessage): ListedMessage => ({
   ...factsOf(message),
   preview: decoder

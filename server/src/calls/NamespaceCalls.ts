@@ -1,5 +1,4 @@
-// What operators set for a namespace, and what they see of it. Secrets come in and never leave: they are sealed here,
-// and answers show their fingerprints.
+// The settings of namespaces, for operators. This file seals secrets, and answers show only their fingerprints.
 import { invalidField } from "@punctual/api/invalidRequest"
 import type { Limits } from "@punctual/api/Limits"
 import type {
@@ -32,7 +31,7 @@ export interface NamespaceCalls {
   readonly list: Call<ListNamespaces, ListNamespacesAnswer>
 }
 
-/** Counting stops here and says so: a list counts many. */
+/** Counting stops at this number, because a list counts many namespaces. */
 const countAtMost = 10_000
 const countedAtOnce = 4
 
@@ -93,7 +92,7 @@ const listing = (
   }
   const limit = asked.limit ?? limits.namespacePage
   return Effect.gen(function* () {
-    // One more than is shown tells whether there are more.
+    // It asks for one more than it shows, to find out whether there are more.
     const names = yield* directory.names(after, limit + 1)
     const namespaces = yield* Effect.forEach(names.slice(0, limit), view, { concurrency: countedAtOnce })
     const last = names.length > limit ? names[limit - 1] : undefined
@@ -124,7 +123,7 @@ const editOf = (
 
 const bytesOf = (secret: string): Uint8Array => {
   const bytes = secretBytes(secret)
-  if (bytes === undefined) throw new Error("something that is no secret has passed its schema")
+  if (bytes === undefined) throw new Error("an invalid secret has passed its schema")
   return bytes
 }
 
@@ -159,7 +158,7 @@ const shown = ({
   }
 }
 
-/** Opaque to callers, so that it may become something else. */
+/** The cursor is opaque to callers, so that its form can change. */
 const cursorOf = (name: string): string => Buffer.from(`1:${name}`).toString("base64url")
 
 const nameOf = (cursor: string): string | undefined => {

@@ -1,4 +1,4 @@
-// The calls of the contract that turn to dead letters: which ones are meant, and what came of it.
+// The calls of the contract on dead letters: replay and discard.
 import { type Problem, TimerNotFound } from "@punctual/api/Problem"
 import type {
   DiscardTimers,
@@ -50,5 +50,5 @@ const countsOf = <Counts extends Progress>(
   counts: Counts | undefined,
 ): Effect.Effect<ShownProgress<Counts>, Problem> =>
   counts === undefined
-    ? Effect.fail(new TimerNotFound({ detail: "The namespace has no dead letter of a timer with this id." }))
+    ? Effect.fail(new TimerNotFound({ detail: "The namespace has no dead letter with this timer id." }))
     : Effect.succeed(shownProgress(counts))

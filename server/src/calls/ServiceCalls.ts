@@ -1,4 +1,4 @@
-// The service as a whole, for operators: its firing, stopped and resumed over all nodes.
+// The service as a whole, for operators: its time, and pausing and resuming all firing on all nodes.
 import { type Problem, RestoredFromBackup } from "@punctual/api/Problem"
 import type { GetService, PauseService, ResumeService, ServiceAnswer } from "@punctual/api/Service"
 import { Effect } from "effect"
@@ -65,5 +65,5 @@ const answerOf = ({ pause }: ServiceSettings, nowMs: number): ServiceAnswer => (
 const restored = (): Problem =>
   new RestoredFromBackup({
     detail:
-      "What fell due since the backup was made would fire at once, some of it for the second time. Either decide about it with the service stopped, by punctual restore --due-before <instant> fire, dead or discard; or resume with fireOverdue: true, and everything overdue fires.",
+      "All timers that became due since the backup would fire at once, some of them for the second time. Either stop the service and decide about them with punctual restore --due-before <instant> fire, dead or discard. Or resume with fireOverdue: true to fire all overdue timers.",
   })

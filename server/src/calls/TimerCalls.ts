@@ -1,4 +1,4 @@
-// The calls of the contract that create, read, change and cancel timers, each as a question to the scheduler.
+// The calls of the contract that create, read, change and cancel timers. The scheduler carries them out.
 import type { CreateManyTimers } from "@punctual/api/CreateManyTimers"
 import { type CreateTimer, makeCreateTimer } from "@punctual/api/CreateTimer"
 import type { DeleteManyTimers, DeleteManyTimersAnswer } from "@punctual/api/DeleteManyTimers"
@@ -40,7 +40,7 @@ export interface CreatedTimer extends Warned {
   readonly timer: TimerView
 }
 
-/** What became of one of many: its problem if it failed. */
+/** The result of one item of createMany. */
 export type CreatedItem =
   | ({
       readonly result: CreateResult
@@ -62,17 +62,17 @@ export interface UpdatedTimer extends FoundTimer, Warned {}
 
 export interface TimerPage {
   readonly timers: ReadonlyArray<TimerView>
-  /** Whether payloads were asked for: a store may hand them over anyway. */
+  /** Whether the caller requested payloads. A store may return them in any case. */
   readonly includesPayload: boolean
-  /** How many rows were looked at, where a filter has no index. */
+  /** How many timers were examined; present if a filter has no index. */
   readonly examined?: number
   readonly nextCursor?: string
 }
 
-/** By the names that the contract gives its endpoints. */
+/** The names are those of the endpoints in the contract. */
 export interface TimerCalls {
   readonly create: Call<WithPayload<CreateTimer>, CreatedTimer>
-  /** The items are decoded one by one, as one that is not valid does not spoil the rest; each may have a payload's bytes. */
+  /** Each item is decoded separately, because an invalid item must not affect the others. Payloads are bytes. */
   readonly createMany: Call<CreateManyTimers, CreatedTimers>
   readonly get: Call<GetTimer, FoundTimer>
   /** A payload of null clears it. */
@@ -116,7 +116,7 @@ const creating = (scheduler: Front, terms: CommandTerms): Pick<TimerCalls, "crea
     if (Result.isFailure(decoded)) return invalidRequest(decoded.failure, pointer)
     const { payload } = decoded.success
     if (payload !== undefined && !(payload instanceof Uint8Array)) {
-      throw new Error("the payload of one of many timers has come without its bytes")
+      throw new Error("the payload of an item of createMany is not bytes")
     }
     return createCommand(decoded.success, { payload, at, pointer }, terms)
   }
@@ -148,7 +148,7 @@ const creating = (scheduler: Front, terms: CommandTerms): Pick<TimerCalls, "crea
   }
 }
 
-/** A timer that was there already may be in flight. */
+/** An existing timer that stays unchanged may be in flight. */
 const createdTimer = (
   scheduler: Front,
   answer: PutAnswer,
@@ -273,7 +273,9 @@ const timerExists = (timer: Timer): TimerExists =>
   new TimerExists({ detail: `A timer with this id is pending, at revision ${timer.revision}.` })
 
 const timerInFlight = (): TimerInFlight =>
-  new TimerInFlight({ detail: "An attempt is under way: it cannot be changed until that has ended." })
+  new TimerInFlight({
+    detail: "An attempt is in flight. The timer cannot be changed until the attempt has ended.",
+  })
 
 const timerNotFound = (which: string): TimerNotFound =>
   new TimerNotFound({ detail: `The namespace has no ${which}timer with this id.` })
@@ -284,7 +286,7 @@ const revisionMismatch = (currentRevision: number): RevisionMismatch =>
     currentRevision,
   })
 
-/** By id and by due time a list goes forwards; where finished timers are in it, the latest is of most interest. */
+/** Lists by id or by due time are ascending. In lists with finished timers the latest come first. */
 const naturalOrder = (
   state: ListedState | ReadonlyArray<ListedState>,
   idPrefix: string | undefined,

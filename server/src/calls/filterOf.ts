@@ -1,10 +1,10 @@
-// A filter of the contract in the words of the store.
+// Translates a filter of the contract to a filter of the store.
 import type { ListTimers } from "@punctual/api/ListTimers"
 import { canonicalHost } from "@punctual/api/TargetHost"
 import type { TimerFilter } from "@punctual/api/TimerFilter"
 import type { ListedState, ListFilter } from "../ports/TimerStore.ts"
 
-/** A filter by lateness counts from the instant `now`. */
+/** `now` is the time from which the lateness of pending timers counts. */
 export const filterOf = (filter: typeof TimerFilter.Type, now: number): ListFilter => ({
   ...(filter.from === undefined ? {} : { inclusiveFromMs: filter.from }),
   ...(filter.until === undefined ? {} : { exclusiveUntilMs: filter.until }),
@@ -19,7 +19,7 @@ export const filterOf = (filter: typeof TimerFilter.Type, now: number): ListFilt
 
 type Scope = Pick<ListTimers, "namespace" | "namespaces" | "state" | "states">
 
-/** Where to look. The contract's schema has seen to it that one of the namespaces is given. */
+/** The namespaces and states of a list. The schema of the contract guarantees that the request names namespaces. */
 export const scopeOf = ({ namespace, namespaces = [], state = "pending", states }: Scope) => {
   const [only = state, ...others] = states ?? []
   const listed: ListedState | ReadonlyArray<ListedState> = others.length === 0 ? only : [only, ...others]

@@ -1,4 +1,4 @@
-// What the engine and the store refuse, in the words of the contract.
+// Translates refusals of the engine and the store to problems of the contract.
 import { type Action, isReading } from "@punctual/api/CallTerms"
 import { invalidField } from "@punctual/api/invalidRequest"
 import {
@@ -18,8 +18,8 @@ import type { InvalidCursor, StoreError } from "../ports/TimerStore.ts"
 type RefusedCall = RefusedWrite | StoreError | InvalidCursor | TooManyNamespaces
 
 /**
- * Fails with the contract's problem. The store's own message is logged, and callers do not see it. `ofStore` says whether a
- * call that the store failed may have written something.
+ * Fails with a problem of the contract. The message of the store goes to the log, and callers do not see it. `ofStore`
+ * says whether the call may have written something if the store failed.
  */
 export const refuse = (error: RefusedCall, ofStore: Written = "unknown"): Effect.Effect<never, Problem> =>
   error._tag === "StoreError"
@@ -29,10 +29,10 @@ export const refuse = (error: RefusedCall, ofStore: Written = "unknown"): Effect
       )
     : Effect.fail(problemOf(error))
 
-/** As `refuse`, for a call that only reads. */
+/** Like `refuse`, for a call that only reads. */
 export const refuseRead = (error: RefusedCall): Effect.Effect<never, Problem> => refuse(error, "no")
 
-/** As `refuse`, for a call that makes many writes: some may be stored when another is refused. */
+/** Like `refuse`, for a call with many writes: some may be stored when another is refused. */
 export const refuseSome = (
   error: RefusedWrite | StoreError | InvalidCursor,
   deed: "cancelled" | "replayed" | "discarded",
@@ -41,7 +41,7 @@ export const refuseSome = (
     case "TooManyWrites":
       return Effect.fail(
         new Overloaded({
-          detail: `Too many writes are waiting, which is a fixed limit. ${mayBePartial(deed)}`,
+          detail: `Too many writes are waiting. This limit is fixed. ${mayBePartial(deed)}`,
           retryAfterSeconds: wholeSeconds(error.retryAfterMs),
           written: "unknown",
         }),
@@ -59,14 +59,14 @@ export const refuseSome = (
   }
 }
 
-/** Fails with the contract's problem, for a change of settings. */
+/** Fails with a problem of the contract, for a change of settings. */
 export const refuseChange = (
   error: StoreError | SettingsContended | Problem,
 ): Effect.Effect<never, Problem> => {
   if (error._tag === "SettingsContended") {
     return Effect.fail(
       new Overloaded({
-        detail: "Others change the same settings all the time. Nothing was changed: try again.",
+        detail: "Other callers are changing the same settings. Nothing was changed: retry.",
         retryAfterSeconds: 1,
         written: "no",
       }),
@@ -75,37 +75,37 @@ export const refuseChange = (
   return error._tag === "StoreError" ? refuse(error) : Effect.fail(error)
 }
 
-const nothingWritten = "Nothing was written: try again after the pause."
+const nothingWritten = "Nothing was written: wait for the retry-after time, then retry."
 
-/** A create that is repeated with its executeAt is one firing; everything else can be looked at first. */
+/** Repeating a create with executeAt fires once. For other calls the caller can read the timer first. */
 const notKnown =
-  "Whether it was written is not known: after the pause repeat the call, or read the timer to see what came of it."
+  "It is unknown whether the service wrote this: wait for the retry-after time, then repeat the call, or read the timer to see its state."
 
 const quotaDetail = {
   maxPending: (limit: number) =>
-    `The namespace may have ${limit} pending ${limit === 1 ? "timer" : "timers"}, and has as many. Nothing was written: try again when some have fired, or raise the namespace's setting maxPending.`,
+    `The namespace has reached its limit of ${limit} pending ${limit === 1 ? "timer" : "timers"}. Nothing was written: retry when some have fired, or raise the namespace's setting maxPending.`,
   createsPerSecond: (limit: number) =>
-    `The namespace may create ${limit} ${limit === 1 ? "timer" : "timers"} a second. Nothing was written: try again after the pause, or raise the namespace's setting createsPerSecond.`,
+    `The namespace has reached its limit of ${limit} ${limit === 1 ? "create" : "creates"} per second. Nothing was written: wait for the retry-after time, then retry, or raise the namespace's setting createsPerSecond.`,
 }
 
 const sentence = (clause: string): string => `${clause.charAt(0).toUpperCase()}${clause.slice(1)}.`
 
 const mayBePartial = (deed: string): string =>
-  `Some of the timers may have been ${deed}: repeat the call after the pause.`
+  `Some of the timers may have been ${deed}: wait for the retry-after time, then repeat the call.`
 
 export const problemOf = (error: RefusedCall, ofStore: Written = "unknown"): Problem => {
   switch (error._tag) {
     case "InvalidCursor":
-      return invalidField("/cursor", "must be the nextCursor of an earlier answer to the same question")
+      return invalidField("/cursor", "must be the nextCursor of an earlier answer to the same request")
     case "TooManyNamespaces":
       return invalidField(
         "/namespaces",
-        `match more than ${error.most} namespaces: name them, or give longer beginnings`,
+        `match more than ${error.most} namespaces: name them, or use longer prefixes`,
       )
     case "TooManyWrites":
       return new Overloaded({
         detail:
-          "Too many writes are waiting, which is a fixed limit. Nothing was written: try again after the pause.",
+          "Too many writes are waiting. This limit is fixed. Nothing was written: wait for the retry-after time, then retry.",
         retryAfterSeconds: wholeSeconds(error.retryAfterMs),
         written: "no",
       })
@@ -130,29 +130,30 @@ export const problemOf = (error: RefusedCall, ofStore: Written = "unknown"): Pro
       return error.isFatal
         ? new Internal({ detail: "The store has failed and the service is stopping." })
         : new Overloaded({
-            detail: "The store does not answer in time: try again.",
+            detail: "The store did not answer in time: retry.",
             retryAfterSeconds: 1,
             written: ofStore,
           })
   }
 }
 
-/** `Retry-After` knows whole seconds only, and a pause of zero would invite a storm. */
+/** `Retry-After` has whole seconds. A value of zero would cause too many retries at once. */
 const wholeSeconds = (pauseMs: number): number => Math.max(1, Math.ceil(pauseMs / 1000))
 
 /** How long a call may wait for its answer, unless its endpoint declares another time. */
 export const usualAnswerMs = 60_000
 
-/** The store has not answered within that time. What a call that writes has done, or will still do, is not known. */
+/** The store did not answer within that time. It is unknown whether a writing call has had or will have an effect. */
 export const unanswered = (action: Action): Problem =>
   isReading(action)
     ? new Overloaded({
-        detail: "The store has not answered in time: try again.",
+        detail: "The store did not answer in time: retry.",
         retryAfterSeconds: 5,
         written: "no",
       })
     : new Overloaded({
-        detail: "The store has not answered in time. It is not known whether this was done: repeat the call.",
+        detail:
+          "The store did not answer in time. It is unknown whether the service wrote this: repeat the call.",
         retryAfterSeconds: 5,
         written: "unknown",
       })

@@ -1,4 +1,4 @@
-// How far a call on many timers came, in the words of the contract.
+// The progress of a call on many timers, as the contract shows it.
 
 export interface Progress {
   readonly more: boolean

@@ -1,5 +1,5 @@
-// From a decoded request to what the scheduler is asked, and the checks that no schema can make: those
-// that need the time of receipt, the bytes of the payload as sent, or this process's deliverers.
+// Translates a decoded request to a command for the scheduler. It also makes the checks that no schema can make,
+// because they need the time of receipt, the bytes of the payload, or the deliverers of this process.
 import { type CreateTimer, targetOf } from "@punctual/api/CreateTimer"
 import { formatDuration } from "@punctual/api/DurationMs"
 import { invalidField } from "@punctual/api/invalidRequest"
@@ -16,18 +16,18 @@ export interface CommandTerms {
   readonly limits: Limits
   /** The target types that this process can deliver to. */
   readonly targetTypes: ReadonlySet<Target["type"]>
-  /** What a namespace's timers have where they say nothing else. */
+  /** The default retry policy of a namespace. */
   readonly retryPolicyOf: (namespace: string) => RetryPolicy
   /**
-   * Specs of creates that name only a URL, by it: most timers share a few, and what is made of them. Only of namespaces
-   * without a retry policy of their own, which may change.
+   * Specs of creates that name only a URL, by URL. Most timers share a few specs, so their derived data can be shared
+   * too. Namespaces with their own retry policy are excluded, because the policy may change.
    */
   readonly plainSpecs: Map<string, Spec>
 }
 
 const mostPlainSpecs = 1_000
 
-/** How a request was received: its payload as it was sent, and a pointer to the request for what is refused. */
+/** The payload as it was sent, the time of receipt, and a pointer to the request for errors. */
 export interface Received {
   /** The UTF-8 bytes of its JSON text. */
   readonly payload: Uint8Array | undefined
@@ -132,7 +132,7 @@ export const updateCommand = (
   }
 }
 
-/** Due order begins at the epoch: what lies before it is as due as the epoch itself. */
+/** The order of due times begins at the epoch, so earlier instants become the epoch. */
 const executeAtOf = (
   request: { readonly executeAt?: number; readonly delay?: number },
   receivedAt: number,
@@ -149,7 +149,7 @@ const whyTooFar = (
   executeAt !== undefined && executeAt > received.at + limits.aheadMs
     ? invalidField(
         `${received.pointer}/executeAt`,
-        `must lie at most ${formatDuration(limits.aheadMs)} ahead${limitHint("aheadMs")}`,
+        `must be at most ${formatDuration(limits.aheadMs)} in the future${limitHint("aheadMs")}`,
       )
     : undefined
 
@@ -161,7 +161,7 @@ const whyTooLarge = (
   payload !== undefined && payload.byteLength > limits.payloadBytes
     ? invalidField(
         `${received.pointer}/payload`,
-        `must be at most ${limits.payloadBytes} bytes of JSON text, and has ${payload.byteLength}${limitHint("payloadBytes")}`,
+        `must be at most ${limits.payloadBytes} bytes of JSON text, but has ${payload.byteLength}${limitHint("payloadBytes")}`,
       )
     : undefined
 
@@ -175,6 +175,6 @@ export const whyNoTarget = (
   target !== undefined && !targetTypes.has(target.type)
     ? invalidField(
         `${received.pointer}/${field}/type`,
-        `"${target.type}" has nobody to deliver it here: use one of ${[...targetTypes].join(", ")}`,
+        `"${target.type}" cannot be delivered by this service: use one of ${[...targetTypes].join(", ")}`,
       )
     : undefined

@@ -1,15 +1,15 @@
-// What a caller may not have meant, although it was carried out. Only what a call armed is looked at: a safe repeat is
-// answered `unchanged` or `alreadyFinished`, and its executeAt has passed because that is what repeats are for.
+// Warnings about requests that are valid but may be mistakes. Only calls that armed a timer get warnings: a safe repeat
+// is answered `unchanged` or `alreadyFinished`, and its executeAt is often in the past.
 import { formatDuration } from "@punctual/api/DurationMs"
 
 export interface Warned {
   readonly warnings?: ReadonlyArray<string>
 }
 
-/** Clocks differ by a little, and a request takes its time: `now` is no executeAt in the past. */
+/** Clocks differ a little and a request takes time, so an executeAt of "now" must cause no warning. */
 const toleranceMs = 1_000
 
-/** Nothing is said of an update that leaves executeAt as it is. */
+/** `executeAt` is `undefined` for an update that does not change it. Then there is no warning. */
 export const warningsOf = (executeAt: number | undefined, receivedAt: number): Warned => {
   const pastMs = executeAt === undefined ? 0 : receivedAt - executeAt
   if (pastMs <= toleranceMs) return none

@@ -1,5 +1,5 @@
-// The attempts of an arming in short, oldest first. Timers and finished lives keep them so that people can see how each
-// attempt ended. The log is bounded: of many attempts it keeps the latest.
+// A short log of the attempts of an arming, oldest first. Timers and finished lives keep it so that people can see how
+// each attempt ended. The log keeps only the latest attempts.
 import type { Attempt } from "./Timer.ts"
 
 export type AttemptLog = ReadonlyArray<Attempt>
@@ -11,7 +11,9 @@ export const attemptsLogged = 20
 export const withAttempt = (log: AttemptLog | undefined, made: Attempt): AttemptLog =>
   log === undefined ? [made] : [...log.slice(1 - attemptsLogged), made]
 
-/** What the log weighs: its answers, and all entries if there are several. A round sum for the timer covers one entry. */
+/**
+ * The size of the log: its answers, and all entries if there are several. The flat size of a timer covers one entry.
+ */
 export const attemptLogBytes = (log: AttemptLog | undefined): number => {
   if (log === undefined) return 0
   let bytes = 0
@@ -22,6 +24,6 @@ export const attemptLogBytes = (log: AttemptLog | undefined): number => {
   return bytes
 }
 
-/** The log without what receivers answered, for where that is not shown. */
+/** The log without the answers of receivers. */
 export const withoutAnswers = (log: AttemptLog): AttemptLog =>
   log.some(({ answer }) => answer !== undefined) ? log.map(({ answer: _, ...attempt }) => attempt) : log

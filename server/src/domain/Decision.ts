@@ -1,8 +1,8 @@
-// What a decision consists of: the answer for the caller, and the effects that a store carries out.
+// A decision has an answer for the caller and effects that a store carries out.
 import type { FinishedLife, Timer } from "./Timer.ts"
 import type { Unknown } from "./WriteItem.ts"
 
-/** Armings by how they began and how they ended: `begun` minus all ends is what is pending. */
+/** Counts armings by how they began and how they ended. The number begun minus the number ended is pending. */
 export interface Tally {
   readonly created: number
   readonly rearmed: number
@@ -27,13 +27,13 @@ export const emptyTally: Tally = {
 
 export interface Decision<Answer> {
   readonly answer: Answer
-  /** What is pending under the key from now on; `null` removes it; absent changes nothing. */
+  /** The new pending timer of the key. `null` removes the pending timer; if absent, nothing changes. */
   readonly pending?: Timer | null
-  /** The pending payload changed too; without this a store must not rewrite it. */
+  /** The payload changed too. Without this flag a store must not rewrite the payload. */
   readonly payloadChanged?: boolean
-  /** A life that ended: to history, or to the dead letters by its state. */
+  /** A life that ended. By its state it goes to the history or to the dead letters. */
   readonly finished?: FinishedLife
-  /** The history entry of the same fireId that the finished life takes the place of. */
+  /** The history entry with the same fireId that the finished life replaces. */
   readonly corrects?: FinishedLife
   /** The finished life is added only if no life with its fireId has ended. */
   readonly addsOnce?: true
@@ -42,19 +42,22 @@ export interface Decision<Answer> {
   readonly tally?: Partial<Tally>
 }
 
-/** What a store knows of a key. */
+/** What a store knows about a key. */
 export interface Known {
   readonly pending: Timer | undefined
-  /** The finished life with the highest revision; a dead letter counts. A life that is recorded late may have ended after it. */
+  /**
+   * The finished life with the highest revision, which may be a dead letter. A life that is recorded late may end after
+   * it.
+   */
   readonly last: FinishedLife | undefined
-  /** The finished lives that the item names by their fireIds, as far as they exist. */
+  /** The finished lives that the item names by fireId and that exist. */
   readonly lives?: ReadonlyArray<FinishedLife>
 }
 
 /** The key was never used, or all traces of it were removed. */
 export const nothingKnown: Known = { pending: undefined, last: undefined }
 
-/** Of a marked repeat: nothing shows whether it was done before. */
+/** The answer to a marked repeat if the store does not show whether the item was already carried out. */
 export const unknown: Decision<Unknown> = { answer: { result: "unknown" } }
 
 export const addTallies = (a: Tally, b: Partial<Tally>): Tally => ({

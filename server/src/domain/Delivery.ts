@@ -1,6 +1,6 @@
-// What an attempt came to, as a deliverer saw it. What follows from it is decided in settle.ts.
+// The result of an attempt, as a deliverer saw it. settle.ts decides what follows from it.
 
-/** An instant named by the far side: absolute, or counted from the end of the attempt. */
+/** A time that the receiver named: absolute, or counted from the end of the attempt. */
 export type NextTime = { readonly atMs: number } | { readonly inMs: number }
 
 export type Delivery = Attempted | NoDelivery
@@ -20,11 +20,11 @@ export type Attempted =
       readonly status?: number
       /** How the answer's body begins. */
       readonly answer?: string
-      /** The far side named a time: used as it is. */
+      /** The receiver named a time for the next attempt, which is used unchanged. */
       readonly next?: NextTime
-      /** The far side asked for a pause: honoured up to the policy's maxInterval. */
+      /** The receiver asked for a wait, which is used up to the policy's maxInterval. */
       readonly retryAfterMs?: number
-      /** The host itself failed (no answer, time-out, 5xx): the breaker counts it. */
+      /** The host itself failed (no answer, timeout, 5xx), so the breaker counts it. */
       readonly isHostFailure: boolean
     }
   | {

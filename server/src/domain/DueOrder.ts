@@ -1,11 +1,11 @@
-// Due order is (fireAt, fireId), here and in every store: cursors, heaps and pages all compare by it. No two armings have
-// the same fireId, and as fireIds begin with the time they were made at, timers that are due in the same instant come
-// in the order in which they were armed: nearly that in which they lie in the store, so that a burst that is read and
-// settled goes through its pages once, instead of back and forth.
+// Due order is (fireAt, fireId), here and in every store: cursors, heaps and pages all use it. No two armings have the
+// same fireId. FireIds begin with the time at which they were made, so timers that are due in the same instant come in
+// the order in which they were armed. That is nearly their order in the store, so reading and settling many timers goes
+// through the pages of the store once, and not back and forth.
 
 export interface Cursor {
   readonly fireAt: number
-  /** As a UUID is written, in lower case: texts then compare as their bytes do. */
+  /** A UUID in lower case, so that strings compare like their bytes. */
   readonly fireId: string
 }
 

@@ -2,14 +2,14 @@
 // create a timer.
 import type { OnDead, RetryPolicy } from "./Timer.ts"
 
-/** A secret of webhooks as it is stored: sealed under a key that the store does not hold. */
+/** A webhook secret as it is stored: sealed with a key that is not in the store. */
 export interface SealedSecret {
   readonly sealed: string
-  /** The first 16 hex digits of SHA-256 over the secret's bytes: what people may see of it. */
+  /** The first 16 hex digits of SHA-256 over the bytes of the secret. People may see it. */
   readonly fingerprint: string
 }
 
-/** From when to when nothing was fired, both in epoch milliseconds. */
+/** The beginning and the end of a pause, in epoch milliseconds. */
 export interface PastPause {
   readonly fromMs: number
   readonly untilMs: number
@@ -23,13 +23,13 @@ export interface NamespaceSettings {
   readonly maxInFlight?: number
   readonly maxPending?: number
   readonly createsPerSecond?: number
-  /** Present while it is paused. */
+  /** Present while the namespace is paused. */
   readonly pausedSinceMs?: number
-  /** The latest pauses that ended, oldest first, bounded: the time in them does not count against timers. */
+  /** The latest pauses that ended, oldest first. Their time does not count against expireAfter and maxDuration. */
   readonly pastPauses?: ReadonlyArray<PastPause>
 }
 
-/** Why all firing is stopped: an operator asked for it, or the store was restored from a backup. */
+/** Why all firing is paused: an operator paused it, or the store was restored from a backup. */
 export interface ServicePause {
   readonly sinceMs: number
   readonly kind: "asked" | "restored"
@@ -37,14 +37,14 @@ export interface ServicePause {
 }
 
 export interface ServiceSettings {
-  /** Present while all firing is stopped. */
+  /** Present while all firing is paused. */
   readonly pause?: ServicePause
   readonly pastPauses?: ReadonlyArray<PastPause>
 }
 
 const pausesKept = 20
 
-/** The pauses with one more that has ended. Of many the oldest are forgotten. */
+/** Adds a pause that has ended. If there are too many, the oldest are dropped. */
 export const withPause = (
   pauses: ReadonlyArray<PastPause> | undefined,
   fromMs: number,

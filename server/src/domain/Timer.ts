@@ -1,6 +1,6 @@
-// The words of the product as plain data: a pending timer, a finished life, and what they are made
-// of. Times are epoch milliseconds, uuids are 32 lower-case hex digits (their string order is the
-// byte order of the 16 bytes), payloads are the caller's JSON text as bytes and never parsed here.
+// The terms of the product as plain data: a pending timer, a finished life, and their parts. Times are epoch
+// milliseconds. Uuids are 32 lower-case hex digits, whose string order is the order of the 16 bytes. Payloads are the
+// bytes of the caller's JSON text and are never parsed here.
 import { type AttemptLog, attemptLogBytes } from "./AttemptLog.ts"
 
 /** The stable identity of a key: hex of the first 16 bytes of SHA-256. */
@@ -37,7 +37,7 @@ export interface RetryPolicy {
   readonly waitsMs?: ReadonlyArray<number>
 }
 
-/** What stays the same over all attempts of an arming, payload apart. */
+/** What is the same for all attempts of an arming, except for the payload. */
 export interface Spec {
   readonly target: Target
   readonly retryPolicy: RetryPolicy
@@ -49,13 +49,13 @@ export interface Spec {
   /** The timer is itself such a call: it tells of this death. */
   readonly death?: Death
   /**
-   * Why the stored texts of this timer or life cannot be read. The rest of the spec is then a stand-in. Such a row is
-   * set aside: it is neither fired, nor shown, nor written back.
+   * Why the stored texts of this timer or life cannot be read. The rest of the spec is then a placeholder. Such a row
+   * is ignored: it is not fired, not shown and not written back.
    */
   readonly unreadable?: string
 }
 
-/** The end of an arming, as its onDead is told of it. Namespace, correlation id, tags and payload are those of the call. */
+/** What the call of `onDead` says about the dead timer. Namespace, correlation id, tags and payload are those of the call. */
 export interface Death {
   readonly timerId: string
   readonly fireId: string
@@ -66,17 +66,17 @@ export interface Death {
   readonly lastAttempt?: Attempt
 }
 
-/** One try to deliver, in short. */
+/** A short record of one attempt. */
 export interface Attempt {
   readonly at: number
   readonly durationMs: number
   readonly status?: number
   readonly error?: string
-  /** Of an attempt that failed: how the answer's body began, at most 512 bytes. */
+  /** For a failed attempt: the beginning of the answer's body, at most 512 bytes. */
   readonly answer?: string
 }
 
-/** A pending timer as the store holds it. */
+/** A pending timer as the store keeps it. */
 export interface Timer extends TimerKey {
   readonly fireId: string
   readonly revision: number
@@ -90,12 +90,12 @@ export interface Timer extends TimerKey {
   readonly createdAt: number
   readonly updatedAt: number
   /**
-   * The sender's own time stamp of the command that last set the due time; absent if that was not set over the
-   * bus. A command that was sent earlier, and comes later, is known by it.
+   * The sender's timestamp of the command that last set the due time; absent if the due time was not set over the bus.
+   * It shows whether a command that arrives later was sent earlier.
    */
   readonly askedAt?: number
   readonly correlationId: string
-  /** The caller's own words to find it by. */
+  /** The caller's tags to find the timer by. */
   readonly tags?: ReadonlyArray<string>
   /** The trace of the call that created it, which its webhooks continue. */
   readonly traceparent?: string
@@ -103,7 +103,7 @@ export interface Timer extends TimerKey {
   readonly payload?: Uint8Array
 }
 
-/** A timer without what only its delivery needs: what a sweep reads. */
+/** The part of a timer that a sweep reads, without the fields that only a delivery needs. */
 export interface TimerHead extends TimerKey {
   readonly fireId: string
   readonly fireAt: number
@@ -111,7 +111,7 @@ export interface TimerHead extends TimerKey {
 
 export type FinishedState = "delivered" | "cancelled" | "dead"
 
-/** What became of an arming that ended. Only dead letters keep their payload. */
+/** An arming that has ended. Only dead letters keep their payload. */
 export interface FinishedLife extends TimerKey {
   readonly state: FinishedState
   readonly fireId: string
@@ -123,7 +123,7 @@ export interface FinishedLife extends TimerKey {
   readonly createdAt: number
   readonly finishedAt: number
   readonly latenessMs?: number
-  /** Why it is dead: `attemptsExhausted`, `expired`, `refused` … Why it is cancelled, if no call did that: `expired`, `notDead`. */
+  /** Why the timer is dead: `attemptsExhausted`, `expired`, `refused`, `egressRefused` … */
   readonly reason?: string
   /** The id of the cancel that ended it, so that a repeated cancel gets the same answer. */
   readonly endedBy?: string
@@ -136,9 +136,9 @@ export interface FinishedLife extends TimerKey {
 
 export const isReadable = ({ spec }: { readonly spec: Spec }): boolean => spec.unreadable === undefined
 
-/** How much memory a timer is counted as: its payload, what was logged of it, its tags, and a round sum for the rest. */
+/** The estimated memory of a timer: its payload, its attempt log, its tags, and a flat size for the rest. */
 export const timerBytes = (timer: Timer): number =>
   600 + (timer.payload?.byteLength ?? 0) + attemptLogBytes(timer.attemptLog) + 100 * (timer.tags?.length ?? 0)
 
-/** While it is being put together: to add a part is quicker than to spread it. */
+/** For building an object field by field, which is faster than object spread. */
 export type Mutable<T> = { -readonly [name in keyof T]: T[name] }

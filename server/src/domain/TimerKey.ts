@@ -1,18 +1,18 @@
-// From what the caller names to where it lives: (namespace, timerId) → uuid → shard. The hash is
-// SHA-256, so that no tenant can craft an id that collides with another's.
+// From the names of a caller to a shard: (namespace, timerId) → uuid → shard. The hash is SHA-256, so that nobody can
+// make an id that collides with an id of another namespace.
 import { hash } from "node:crypto"
 import type { TimerKey, Uuid } from "./Timer.ts"
 
 export const keyOf = (namespace: string, timerId: string): TimerKey => ({
   namespace,
   timerId,
-  // From the bytes: a part of a longer text would be copied out of it when it is first compared.
+  // Made from the bytes: a part of a longer string would be copied when it is first compared.
   uuid: hash("sha256", `${namespace}\0${timerId}`, "buffer").toString("hex", 0, 16),
 })
 
 /** `uuid` as one 128-bit number, modulo the shard count. */
 export const shardOf = (uuid: Uuid, shards: number): number => {
-  // Of a power of two only the last digits count.
+  // For a power of two only the last digits matter.
   if ((shards & (shards - 1)) === 0) return Number.parseInt(uuid.slice(24), 16) & (shards - 1)
   let remainder = 0
   for (let word = 0; word < 32; word += 8) {

@@ -1,5 +1,5 @@
-// Why a due timer has not started, for people and programs that look at it. Nothing here is stored: the owner of the
-// timer's shard works it out when somebody asks.
+// Why a due timer has not started. Nothing of this is stored: the owner of the timer's shard finds it out at each
+// request.
 
 /** The contract lists the same words in `api/src/Waiting.ts`. */
 export type WaitingReason = "paused" | "servicePaused" | "breaker" | "congested" | "noSubscriber" | "sealed"
@@ -12,9 +12,9 @@ export interface Waiting {
   readonly detail: string
 }
 
-/** What the owner of a pending timer says about it. Neither: it is not due, or about to start. */
+/** The status of a pending timer, from its owner. Without both fields the timer is not due or about to start. */
 export interface FiringStatus {
-  /** When the attempt that runs now started. */
+  /** When the running attempt started. */
   readonly inFlightSinceMs?: number
   readonly waiting?: Waiting
 }

@@ -1,25 +1,25 @@
-// What may be asked of a shard's write queue, and what is answered. Each item carries its own
-// instant (`at`) and its own ids, made once by whoever first saw the request: a repeated item is the
-// same item, and is harmless as long as nobody else has written its key since. Where others may have, the
-// repeat is marked (`isRepeat`), and is done only if it surely was not done before; else its answer is `unknown`.
+// The items of a shard's write queue, and their answers. Each item has its own instant (`at`) and its own ids, which
+// are made once by the node that first got the request. So a repeated item is the same item, and it is harmless as long
+// as nobody else has written its key since. If others may have written it, the repeat is marked (`isRepeat`). A marked
+// repeat is carried out only if it certainly was not carried out before; otherwise its answer is `unknown`.
 import { type AttemptLog, attemptLogBytes } from "./AttemptLog.ts"
 import type { FinishedLife, OnDead, Spec, Target, Timer, TimerKey } from "./Timer.ts"
 import type { AddedChanges } from "./timerFields.ts"
 
 export type OnExisting = "replace" | "keep" | "fail"
 
-/** A create. `timer` is what is stored if the key is free; its `createdAt` is the receipt. */
+/** A create. `timer` is stored if the key is free. Its `createdAt` is the time of receipt. */
 export interface Put {
   readonly kind: "put"
   readonly timer: Timer
   readonly onExisting: OnExisting
-  /** The correlation id was made, not given: it does not count when comparing with what is pending. */
+  /** The service made the correlation id, so it does not count in a comparison with the pending timer. */
   readonly madeCorrelationId: boolean
   /** It may have been done already, and others may have written its key since. */
   readonly isRepeat?: true
 }
 
-/** An update: what is absent stays, `null` clears. It arms anew under `fireId`. */
+/** An update: an absent field stays, `null` clears it. It arms the timer again with the new `fireId`. */
 export interface Change {
   readonly kind: "change"
   readonly key: TimerKey
@@ -42,25 +42,26 @@ export interface Change {
   }
 }
 
-/** A due time asked for over the bus: it creates the timer, or moves it as long as it has not begun to fire. */
+/** A ScheduleTimer of the bus: it creates the timer, or moves it if no attempt has started. */
 export interface Schedule {
   readonly kind: "schedule"
-  /** What is stored if the key has neither a pending life nor a finished one; its `createdAt` is the receipt. */
+  /** Stored if the key has neither a pending nor a finished life. Its `createdAt` is the time of receipt. */
   readonly timer: Timer & { readonly askedAt: number }
-  /** The correlation id was made, not given: a move keeps the one that is there. */
+  /** The service made the correlation id, so a move keeps the existing one. */
   readonly madeCorrelationId: boolean
   /** The arming whose attempt is running as this is queued, if one is. */
   readonly inFlight?: string
-  /** The retry policy was given: a move sets it. Else a timer that is there keeps its own. */
+  /** The command has a retry policy, so a move sets it. Without this flag an existing timer keeps its own. */
   readonly setsRetryPolicy?: true
   /**
-   * It cancels the timer instead, ordered by the same time stamps. If the key has never been used, history keeps a cancelled
-   * life made of `timer`: its `fireId` names this command, and its `executeAt` is the `askedAt` of the command.
+   * The command is a CancelTimer, ordered by the same timestamps. If the key has never been used, the history keeps a
+   * cancelled life made of `timer`: its `fireId` names this command, and its `executeAt` is the `askedAt` of the
+   * command.
    */
   readonly cancels?: true
 }
 
-/** A delete. `cancelId` lets a repeat be told from a second cancel. */
+/** A cancel. `cancelId` distinguishes a repeat from a second cancel. */
 export interface Cancel {
   readonly kind: "cancel"
   readonly key: TimerKey
@@ -81,7 +82,7 @@ export type Then =
       readonly executeAt: number
       readonly fireId: string
       readonly latenessMs: number
-      /** Absent keeps the payload. */
+      /** If absent, the payload stays. */
       readonly payload?: Uint8Array
     }
   | { readonly to: "dead"; readonly reason: string }
@@ -89,40 +90,40 @@ export type Then =
   | { readonly to: "dropped"; readonly reason: string }
 
 /**
- * What came of attempt number `attempt` of the timer's arming. It applies only to the row that still
- * has the timer's fireId and `attempt - 1` attempts.
+ * The outcome of attempt number `attempt` of the timer's arming. It applies only if the stored row still has the
+ * timer's fireId and `attempt - 1` attempts.
  */
 export interface Outcome {
   readonly kind: "outcome"
-  /** The timer as the engine held it when the attempt was made. If the stored row still matches, no look is needed. */
+  /** The timer as the engine had it at the attempt. If the stored row still matches, the store need not read more. */
   readonly timer: Timer
   readonly attempt: number
   readonly at: number
   /**
-   * What the arming's log is from now on, this attempt last. It is exact: whoever makes the outcome has the timer as
-   * the row must be for it to apply. Absent: the attempt was never started (expired).
+   * The new attempt log of the arming, with this attempt last. It is exact, because the outcome applies only if the row
+   * equals the timer in memory. It is absent if no attempt was started (expired).
    */
   readonly attemptLog?: AttemptLog
   readonly then: Then
 }
 
 /**
- * What came of an attempt whose arming was cancelled or replaced while it ran. It touches nothing
- * that is pending: it corrects, or adds, the history entry of `life.fireId`.
+ * The outcome of an attempt whose arming was cancelled or replaced while it ran. It changes no pending timer: it
+ * corrects or adds the history entry of `life.fireId`.
  */
 export interface LateRecord {
   readonly kind: "record"
   readonly life: FinishedLife
 }
 
-/** Which dead letter: its arming, and the revision that it ended with, by which stores look it up. */
+/** Names a dead letter: its arming, and its last revision, by which stores look it up. */
 export interface NamedDead {
   readonly key: TimerKey
   readonly deadFireId: string
   readonly deadRevision: number
 }
 
-/** Arms the timer of a dead letter again, for now, under `fireId`; the dead letter is gone with that. */
+/** Arms the timer of a dead letter again with the new `fireId`, due now. This removes the dead letter. */
 export interface Replay extends NamedDead {
   readonly kind: "replay"
   readonly fireId: string
@@ -143,7 +144,7 @@ export type ArchivedItem =
   | { readonly kind: "pending"; readonly timer: Timer }
   | { readonly kind: "ended"; readonly life: FinishedLife }
 
-/** Adds what an archive holds, as it was. It overwrites nothing. */
+/** Adds an item of an archive unchanged. It overwrites nothing. */
 export interface Restore {
   readonly kind: "restore"
   readonly archived: ArchivedItem
@@ -158,10 +159,10 @@ export type ChangeAnswer =
   | { readonly result: "changed"; readonly timer: Timer }
   | { readonly result: "revisionMismatch"; readonly revision: number }
   | { readonly result: "inFlight" | "notFound" }
-/** `ignored` says what the command came too late for. */
+/** `because` says why the command was ignored. */
 export type ScheduleAnswer =
   | { readonly result: "created" | "moved" | "unchanged"; readonly timer: Timer }
-  /** Of one that cancels: the timer will not fire. */
+  /** The answer to a CancelTimer: the timer will not fire. */
   | { readonly result: "cancelled" }
   | {
       readonly result: "ignored"
@@ -178,32 +179,32 @@ export type CancelAnswer =
         | "notFound"
     }
   | { readonly result: "revisionMismatch"; readonly revision: number }
-/** `next` is what is pending under the key after the outcome, if anything is. */
+/** `next` is the pending timer of the key after the outcome, if there is one. */
 export type OutcomeAnswer =
   | { readonly result: "settled"; readonly next?: Timer }
   | { readonly result: "stale" }
 export type RecordAnswer = { readonly result: "recorded" }
 /**
- * `alreadyReplayed`: it was done, and what it armed has ended since. `skipped`: the key is pending. `notFound`: the dead
- * letter is gone.
+ * `alreadyReplayed`: the replay was already carried out, and its timer has ended since. `skipped`: the key is pending.
+ * `notFound`: there is no such dead letter.
  */
 export type ReplayAnswer =
   | { readonly result: "replayed"; readonly timer: Timer }
   | { readonly result: "alreadyReplayed" | "skipped" | "notFound" }
 export type DiscardAnswer = { readonly result: "discarded" | "notFound" }
 
-/** `present`: this very arming is there. `differs`: the key has other lives, which stay as they are. */
+/** `present`: the store already has this arming. `differs`: the key has other lives, which stay as they are. */
 export type RestoreAnswer = { readonly result: "restored" | "present" | "differs" }
 
-/** The item cannot be stored; its neighbours are not affected. */
+/** The item cannot be stored. Other items of the batch are not affected. */
 export interface Unstorable {
   readonly result: "unstorable"
   readonly reason: string
-  /** The reason is not the item, but what is stored under its key: that cannot be read. */
+  /** The reason is not the item but the stored row of its key, which cannot be read. */
   readonly isUnreadable?: true
 }
 
-/** Of a marked repeat only: nothing tells whether it was done before, and nothing was done now. */
+/** Only for a marked repeat: it is unknown whether it was carried out before, and nothing was done now. */
 export type Unknown = { readonly result: "unknown" }
 
 export type WriteAnswer =
@@ -219,7 +220,7 @@ export type WriteAnswer =
   | Unstorable
   | Unknown
 
-/** `needsOwner`: the key has had lives, or the store takes no inserts without an owner. Nothing was done. */
+/** `needsOwner`: the key has had lives, or the store accepts inserts only from an owner. Nothing was done. */
 export type InsertAnswer = WriteAnswer | { readonly result: "needsOwner" }
 
 export const keyOfItem = (item: WriteItem): TimerKey => {
@@ -240,13 +241,13 @@ export const keyOfItem = (item: WriteItem): TimerKey => {
 export const keyOfArchived = (item: ArchivedItem): Timer | FinishedLife =>
   item.kind === "pending" ? item.timer : item.life
 
-/** A finished life as an item names it. Its revision is this one, or a higher one from its cancel. */
+/** Names a finished life. Its revision is `minRevision`, or a higher one from its cancel. */
 export interface NamedLife {
   readonly fireId: string
   readonly minRevision: number
 }
 
-/** The finished lives that a decision about the item needs, beside the last one. */
+/** The finished lives, besides the last one, that a decision about the item needs. */
 export const livesNamedBy = (item: WriteItem): ReadonlyArray<NamedLife> => {
   switch (item.kind) {
     case "record":
@@ -263,7 +264,7 @@ export const livesNamedBy = (item: WriteItem): ReadonlyArray<NamedLife> => {
   }
 }
 
-/** What an item weighs in a batch: its payload, its URL and headers, its tags, what it logs, and a round sum for the rest. */
+/** The size of an item in a batch: payload, URL, headers, tags, attempt log, and a flat size for the rest. */
 export const itemBytes = (item: WriteItem): number =>
   500 +
   (payloadOf(item)?.byteLength ?? 0) +
@@ -272,7 +273,7 @@ export const itemBytes = (item: WriteItem): number =>
   tagBytes(tagsIn(item)) +
   (item.kind === "outcome" ? attemptLogBytes(item.attemptLog) : 0)
 
-/** Each is a word, too, which stores write with its place. */
+/** Each tag is also a word in the index, which stores write too. */
 const tagBytes = (tags: ReadonlyArray<string> | null | undefined): number => {
   if (tags === undefined || tags === null) return 0
   let bytes = 0
@@ -310,7 +311,7 @@ const targetBytes = (target: Target | null | undefined): number => {
   return bytes
 }
 
-/** The spec that an item writes as it is. */
+/** The spec that an item writes unchanged. */
 export const specIn = (item: WriteItem): Spec | undefined => {
   switch (item.kind) {
     case "put":

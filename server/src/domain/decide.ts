@@ -1,5 +1,6 @@
-// What a write does to what is stored: pure decisions, made once for all stores. `decide` takes the item and what a
-// store knows of its key, and gives the answer and the effects. A store only reads the one and carries out the other.
+// Decides what a write does to the stored data: pure functions, the same for all stores. `decide` takes the item and
+// what a store knows about its key, and returns the answer and the effects. A store only reads and carries out the
+// effects.
 import { isDeepStrictEqual } from "node:util"
 import type { Decision, Known } from "./Decision.ts"
 import { unknown } from "./Decision.ts"
@@ -54,7 +55,7 @@ export const decide = (item: WriteItem, known: Known): Decision<WriteAnswer> => 
   }
 }
 
-/** A dead letter keeps the revision under which its life ended. */
+/** A dead letter keeps the revision with which its life ended. */
 const deadLetter = ({ deadFireId, deadRevision }: NamedDead, { lives }: Known): FinishedLife | undefined =>
   lives?.find(
     ({ state, fireId, revision }) => state === "dead" && fireId === deadFireId && revision === deadRevision,
@@ -62,16 +63,16 @@ const deadLetter = ({ deadFireId, deadRevision }: NamedDead, { lives }: Known): 
 
 export const decidePut = (put: Put, { pending, last }: Known): Decision<PutAnswer | Unknown> => {
   const { timer } = put
-  // The same put again: its effect is there already, or has even ended (and must not be armed again).
+  // The same put again: its timer already exists, or has even ended and must not be armed again.
   if (pending?.fireId === timer.fireId) {
     return {
       answer: { result: pending.createdAt === timer.createdAt ? "created" : "replaced", timer: pending },
     }
   }
   if (last?.fireId === timer.fireId) return { answer: { result: "alreadyFinished", life: last } }
-  // What it armed may have been replaced since: only if nothing was ever there, it was surely not done.
+  // Its timer may have been replaced since. Only if the key was never used, the put was certainly not carried out.
   if (put.isRepeat && (pending !== undefined || last !== undefined)) return unknown
-  // The same create again, by a client that repeats after a time-out: one firing, not two.
+  // The same create again, from a client that repeats after a timeout: the timer must fire once, and not twice.
   if (last !== undefined && timer.executeAt <= timer.createdAt && last.executeAt === timer.executeAt) {
     return { answer: { result: "alreadyFinished", life: last } }
   }
@@ -90,8 +91,8 @@ export const decidePut = (put: Put, { pending, last }: Known): Decision<PutAnswe
 }
 
 /**
- * A put by someone who does not own the shard. It may take effect long after it was given up: if anything was ever
- * under its key, that may have come of a repeat, and have been replaced and cancelled since.
+ * A put from a node that does not own the shard. It may take effect long after that node gave it up. If the key was
+ * ever used, a repeat may have created that timer, and it may have been replaced and cancelled since.
  */
 export const decideInsert = (put: Put, known: Known): Decision<InsertAnswer> => {
   const decision = decidePut({ ...put, onExisting: "fail" }, known)
@@ -99,10 +100,10 @@ export const decideInsert = (put: Put, known: Known): Decision<InsertAnswer> => 
   return isNextLife ? { answer: { result: "needsOwner" } } : decision
 }
 
-/** What last ended counts only for a marked repeat. */
+/** `last` matters only for a marked repeat. */
 export const decideChange = (change: Change, { pending, last }: Known): Decision<ChangeAnswer | Unknown> => {
   if (pending?.fireId === change.fireId) return { answer: { result: "changed", timer: pending } }
-  // What it armed may have been replaced, or have ended, since: then there is no timer to answer with.
+  // Its timer may have been replaced or have ended since. Then there is no timer for the answer.
   if (change.isRepeat && (pending !== undefined || last !== undefined)) return unknown
   if (pending === undefined) return { answer: { result: "notFound" } }
   if (change.ifRevision !== undefined && change.ifRevision !== pending.revision) {
@@ -121,22 +122,22 @@ export const decideChange = (change: Change, { pending, last }: Known): Decision
 export const decideSchedule = (schedule: Schedule, { pending, last }: Known): Decision<ScheduleAnswer> => {
   if (schedule.cancels) return decideUnschedule(schedule, { pending, last }, cancelledLife)
   const { timer } = schedule
-  // The same item again, after its arming has ended and another has taken its place: its fireId is used up.
+  // The same item again, after its arming has ended. A fireId is never used again.
   if (last?.fireId === timer.fireId) return ignore("finished")
-  // A sender that hears nothing sends again, for as long as it likes: what has finished is not armed anew.
+  // A sender without an answer may repeat for a long time, so a finished timer is not armed again.
   if (pending === undefined) {
     if (last === undefined) return create(timer, last)
-    // Only a cancel that arrived before the timer is known of the key. It does not apply to commands with a later time stamp.
+    // The key has only a cancel that arrived before the timer. It does not apply to commands with a later timestamp.
     if (!isCancelInAdvance(last)) return ignore("finished")
     return timer.askedAt > last.executeAt ? create(timer, last) : ignore("outdated")
   }
-  // The same item again: its effect is there already. Revisions start at the creation time and rise with a move.
+  // The same item again: it already had its effect. Revisions start at the creation time and grow with a move.
   if (pending.fireId === timer.fireId) {
     return { answer: { result: pending.revision > pending.createdAt ? "moved" : "created", timer: pending } }
   }
   if (pending.fireId === schedule.inFlight) return ignore("inFlight")
   if (pending.attempts > 0) return ignore("retrying")
-  // What was set by other means was set as the store has it: a command from before must not undo it.
+  // Without askedAt the due time was set by an API call at updatedAt. An earlier command must not undo it.
   if (timer.askedAt < (pending.askedAt ?? pending.updatedAt)) return ignore("outdated")
   const { executeAt, askedAt, payload } = timer
   const correlationId = schedule.madeCorrelationId ? pending.correlationId : timer.correlationId
@@ -149,7 +150,7 @@ export const decideSchedule = (schedule: Schedule, { pending, last }: Known): De
     const confirmed: Timer = { ...pending, askedAt }
     return {
       answer: { result: "unchanged", timer: confirmed },
-      // Nothing is armed, but a command from between the two must not move it any more.
+      // Nothing is armed, but a command with a timestamp between the two must not move the timer any more.
       ...(askedAt === pending.askedAt ? {} : { pending: confirmed }),
     }
   }
@@ -174,7 +175,7 @@ export const decideCancel = (cancel: Cancel, { pending, last }: Known): Decision
   if (last?.endedBy === cancel.cancelId) {
     return { answer: { result: last.fireId === cancel.inFlight ? "inFlight" : "cancelled" } }
   }
-  // What is there now may be newer than what it has cancelled already.
+  // The pending timer may be newer than the one that this cancel has already cancelled.
   if (cancel.isRepeat && (pending !== undefined || last !== undefined)) return unknown
   if (pending === undefined) {
     if (last === undefined) return { answer: { result: "notFound" } }
@@ -188,7 +189,7 @@ export const decideCancel = (cancel: Cancel, { pending, last }: Known): Decision
     pending: null,
     finished: {
       ...cancelledLife(pending, cancel.at),
-      // A cancel is a change of the key like any other, so the revision moves on.
+      // A cancel is a change of the key, so the revision grows.
       revision: pending.revision + 1,
       endedBy: cancel.cancelId,
     },
@@ -225,7 +226,7 @@ export const decideOutcome = (outcome: Outcome, { pending, last }: Known): Decis
         tally: { delivered: 1 },
       }
     case "rearmed": {
-      // What was logged is of the arming that ends here.
+      // The attempt log belongs to the arming that ends here.
       const { firstAttemptAt: _, askedAt: __, attemptLog: ___, ...kept } = pending
       const next: Timer = {
         ...kept,
@@ -289,7 +290,7 @@ export const decideRecord = (record: LateRecord, prior: FinishedLife | undefined
   }
 }
 
-/** The first arming of a life, with a revision above those of all lives before it. */
+/** The first arming of a life, with a higher revision than all earlier lives. */
 const create = (
   timer: Timer,
   last: FinishedLife | undefined,
@@ -304,7 +305,7 @@ const create = (
   }
 }
 
-/** What is pending, armed again under a new fireId with what is set: what was asked for before is void. */
+/** Arms the pending timer again with a new fireId and the changed fields. The earlier arming is void. */
 const armAnew = (pending: Timer, { fireId, at, set }: Pick<Change, "fireId" | "at" | "set">): Timer => {
   const executeAt = set.executeAt ?? pending.executeAt
   const payload = set.payload === undefined ? pending.payload : set.payload
@@ -326,7 +327,7 @@ const armAnew = (pending: Timer, { fireId, at, set }: Pick<Change, "fireId" | "a
   }
 }
 
-/** The same object if nothing of it is set, so that a store need not write it again. */
+/** Returns the same object if nothing of it changes, so that a store need not write it again. */
 const specAfter = (spec: Spec, set: Change["set"]): Spec => {
   const { target, retryPolicy, expireAfterMs, onExpire, onDead } = set
   if (
@@ -348,7 +349,7 @@ const specAfter = (spec: Spec, set: Change["set"]): Spec => {
   }
 }
 
-/** The life of a timer that ends now, as history keeps it. */
+/** The finished life of a timer that ends now. */
 export const endOfLife = (timer: Timer, state: FinishedState, finishedAt: number): FinishedLife => {
   const life = bareLife(timer, state, finishedAt)
   if (timer.payload !== undefined) life.payload = timer.payload
@@ -369,7 +370,7 @@ const deliveredLife = (timer: Timer, finishedAt: number, latenessMs: number): Fi
   return life
 }
 
-/** Every delivery makes one. Fields are assigned one by one: object spread is much slower here. */
+/** Every delivery calls this, so fields are assigned one by one: object spread is much slower here. */
 const bareLife = (timer: Timer, state: FinishedState, finishedAt: number): Mutable<FinishedLife> => {
   const life: Mutable<FinishedLife> = {
     namespace: timer.namespace,
@@ -420,7 +421,7 @@ const answerIfSettledBefore = (
 /** How a life ends by an outcome after which nothing is pending. */
 const stateAfter = { delivered: "delivered", dead: "dead", dropped: "cancelled" } as const
 
-/** A create equal to what is pending arms nothing. */
+/** Whether a create equals the pending timer. Then it arms nothing. */
 const asksForSame = (put: Put, pending: Timer): boolean =>
   put.timer.executeAt === pending.executeAt &&
   (put.madeCorrelationId || put.timer.correlationId === pending.correlationId) &&

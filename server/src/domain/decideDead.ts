@@ -1,8 +1,8 @@
-// What becomes of a dead letter that someone turns to. Beside what a store knows of the key, these decisions take the
-// dead letter itself, named by its arming: it may be an older life than the one that ended last.
+// Decides about replays and discards of dead letters. Besides what a store knows about the key, these decisions take
+// the dead letter itself, named by its arming, because it may be older than the life that ended last.
 //
-// FireIds are never used again, so a dead letter that is there proves that it was neither replayed nor discarded. One
-// that is gone leaves less: a replay is told by what it armed, as long as that can be seen; a discard leaves no trace.
+// FireIds are never used again, so an existing dead letter proves that it was neither replayed nor discarded. If it is
+// gone, a replay shows in the timer that it armed, as long as that can be found. A discard leaves no trace.
 import { type Decision, type Known, unknown } from "./Decision.ts"
 import type { FinishedLife, Timer } from "./Timer.ts"
 import { addedAfter } from "./timerFields.ts"
@@ -16,7 +16,7 @@ export const decideReplay = (
   if (pending?.fireId === replay.fireId) return { answer: { result: "replayed", timer: pending } }
   if (last?.fireId === replay.fireId) return { answer: { result: "alreadyReplayed" } }
   if (dead === undefined) {
-    // What it armed may have been replaced since: only if there is nothing at all, it was surely not done.
+    // Its timer may have been replaced since. Only if the key was never used, the replay was certainly not carried out.
     if (replay.isRepeat && (pending !== undefined || last !== undefined)) return unknown
     return { answer: { result: "notFound" } }
   }
@@ -27,7 +27,7 @@ export const decideReplay = (
     pending: timer,
     payloadChanged: true,
     removesDead: dead,
-    // Its arming ended dead, and stays counted as that: what begins is another.
+    // The old arming stays counted as dead. The replay begins a new arming.
     tally: { replayed: 1 },
   }
 }
@@ -44,7 +44,7 @@ export const decideDiscard = (
   }
 }
 
-/** Due now, under a revision above those of all lives before it. What it carries, and when it was created, stays. */
+/** A timer that is due now, with a higher revision than all earlier lives. Content and creation time stay the same. */
 const armedAgain = (dead: FinishedLife, { fireId, at }: Replay, lastRevision: number): Timer => ({
   namespace: dead.namespace,
   timerId: dead.timerId,

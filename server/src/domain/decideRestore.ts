@@ -1,5 +1,5 @@
-// Whether something that an archive holds may be put into a store, from what the store knows of its key. Nothing that
-// is there is ever overwritten: a restore that is repeated, or that comes late, adds what is missing and no more.
+// Decides whether an item of an archive may be added to a store. It never overwrites anything: a repeated or late
+// restore adds only what is missing.
 import type { Decision, Known } from "./Decision.ts"
 import type { Restore, RestoreAnswer } from "./WriteItem.ts"
 
@@ -9,7 +9,7 @@ export const decideRestore = (item: Restore, known: Known): Decision<RestoreAnsw
   if (known.lives?.some((life) => life.fireId === fireId)) return { answer: { result: "present" } }
   if (archived.kind === "ended") {
     const { life } = archived
-    // The timer is still to fire here. The archive's end of it happened in another store.
+    // The timer is still pending here. It ended in the store of the archive.
     if (known.pending?.fireId === fireId) return { answer: { result: "differs" } }
     return {
       answer: { result: "restored" },
@@ -22,7 +22,7 @@ export const decideRestore = (item: Restore, known: Known): Decision<RestoreAnsw
   if (known.pending !== undefined) {
     return { answer: { result: known.pending.fireId === fireId ? "present" : "differs" } }
   }
-  // Revisions only grow for a key, so an arming cannot follow a life that ended with a higher one.
+  // Revisions only grow for a key, so an arming cannot follow a life that ended with a higher revision.
   if (known.last !== undefined && known.last.revision >= timer.revision) {
     return { answer: { result: "differs" } }
   }

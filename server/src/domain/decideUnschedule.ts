@@ -1,19 +1,20 @@
-// What a cancel that was asked for over the bus does. Commands of one timer may come in another order than they were sent,
-// so a cancel may come before the command that it takes back. Then history keeps it, as a life that was cancelled before
-// it began: its fireId is that of the cancel, and its executeAt is when the cancel was sent. So an older
-// command that comes after it is ignored, as long as history keeps the cancel. A command with a later time stamp makes the timer.
+// Decides about a CancelTimer of the bus. Commands about one timer may arrive in another order than they were sent, so
+// a cancel may arrive before the ScheduleTimer that it cancels. Then the history keeps the cancel as a life that was
+// cancelled before it began: its fireId is that of the cancel, and its executeAt is the time when the cancel was sent.
+// So an older command that arrives later is ignored, as long as the history keeps the cancel. A command with a later
+// timestamp creates the timer.
 import type { Decision, Known } from "./Decision.ts"
 import type { FinishedLife, Timer } from "./Timer.ts"
 import type { Schedule, ScheduleAnswer } from "./WriteItem.ts"
 
-/** `cancelledLife` is what history keeps of a timer that is cancelled at an instant. */
+/** `cancelledLife` makes the history entry of a timer that is cancelled at an instant. */
 export const decideUnschedule = (
   { timer, inFlight }: Schedule,
   { pending, last }: Known,
   cancelledLife: (timer: Timer, at: number) => FinishedLife,
 ): Decision<ScheduleAnswer> => {
   const cancelled: ScheduleAnswer = { result: "cancelled" }
-  // The same item again. What is pending by now has come after it.
+  // The same item again. A pending timer was created after it.
   if (last?.fireId === timer.fireId || last?.endedBy === timer.fireId) {
     return pending === undefined ? { answer: cancelled } : ignore("finished")
   }
@@ -42,7 +43,7 @@ export const decideUnschedule = (
   }
 }
 
-/** A life that nothing but its own cancel has made: it was never armed. */
+/** The life consists only of a cancel: the timer was never armed. */
 export const isCancelInAdvance = ({ fireId, endedBy }: FinishedLife): boolean => fireId === endedBy
 
 export const ignore = (

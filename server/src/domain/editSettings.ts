@@ -1,5 +1,5 @@
-// What becomes of settings when an operator changes some of them: what is left out stays, null resets. Nothing to do
-// leaves the very same settings, so that whoever stores them can tell.
+// Changes some settings: an absent field stays as it is, null sets it back to its default. If nothing changes, the
+// result is the same object, so that the caller need not store it.
 import {
   type NamespaceSettings,
   type SealedSecret,
@@ -31,11 +31,11 @@ export const editSettings = (
     if (value === null) delete edited[name]
     else edited[name] = value
   }
-  // Each value went under the name that it was given for.
+  // Each value is stored under its own name, so the type is right.
   return edited as NamespaceSettings
 }
 
-/** A pause that is asked for again goes on as it began. */
+/** Pausing again keeps the beginning of the first pause. */
 const withPaused = (settings: NamespaceSettings, isPaused: boolean, nowMs: number): NamespaceSettings => {
   const { pausedSinceMs, ...rest } = settings
   if (isPaused) return pausedSinceMs === undefined ? { ...settings, pausedSinceMs: nowMs } : settings
@@ -43,7 +43,7 @@ const withPaused = (settings: NamespaceSettings, isPaused: boolean, nowMs: numbe
   return { ...rest, pastPauses: withPause(rest.pastPauses, pausedSinceMs, nowMs) }
 }
 
-/** One that a restore began stays one of those, whoever asks for another. */
+/** A pause from a restore stays of the kind "restored", even if an operator pauses again. */
 export const pauseService = (
   settings: ServiceSettings,
   reason: string | undefined,

@@ -1,16 +1,16 @@
-// The class of a failed attempt, by which lists find timers. An attempt keeps its status, or the text of its error. The
-// deliverers build those texts from the beginnings here, so that a text and its class cannot drift apart.
+// The error class of a failed attempt, for filters of lists. An attempt keeps its status or its error text. The
+// deliverers begin these texts with the constants here, so that texts and classes stay consistent.
 import type { Attempt } from "./Timer.ts"
 
 export type ErrorClass = "timeout" | "network" | "4xx" | "5xx"
 
-/** How the texts of time-outs begin. */
+/** The beginnings of error texts of timeouts. Stored attempts contain them: do not change them. */
 export const timeoutTexts = {
   webhook: "no whole answer from",
   handler: "the handler took longer than",
 } as const
 
-/** How the texts of network errors begin. */
+/** The beginnings of error texts of network errors. Stored attempts contain them: do not change them. */
 export const networkTexts = {
   refused: "connection refused",
   closed: "connection closed before a whole answer",
@@ -21,7 +21,7 @@ export const networkTexts = {
 const timeouts = Object.values(timeoutTexts)
 const networks = Object.values(networkTexts)
 
-/** Nothing for an attempt that succeeded, and for one that failed in another way. */
+/** `undefined` for an attempt that succeeded or failed in another way. */
 export const errorClassOf = ({ status, error }: Attempt): ErrorClass | undefined => {
   if (status !== undefined) {
     if (status >= 400 && status < 500) return "4xx"

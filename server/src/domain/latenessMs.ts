@@ -1,10 +1,10 @@
-// How late an attempt is: one rule for what history keeps, for the metric, and for whoever else measures it.
+// How late an attempt is: one rule for the history, the metric and all other uses.
 import type { Timer } from "./Timer.ts"
 
 /**
- * From the instant that the attempt was due to its start. A timer that is created, changed or replaced when its executeAt has
- * passed was due then, not before: it is not late by its age. After a retry the instant of a change is no longer known, and
- * lateness counts from the later of executeAt and creation.
+ * The time from when the attempt was due to its start. A timer that was created, changed or replaced after its
+ * executeAt was due at that moment and not earlier. After a retry the time of a change is no longer known, and lateness
+ * counts from the later of executeAt and creation.
  */
 export const latenessMs = (
   timer: Pick<Timer, "executeAt" | "createdAt" | "updatedAt" | "attempts">,

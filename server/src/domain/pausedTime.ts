@@ -1,11 +1,11 @@
-// Time within pauses does not count against timers: whatever bounds how long a timer may take asks here how much of
-// that time it was kept from firing.
+// The time of pauses does not count against expireAfter and maxDuration. This file calculates how much of a time was
+// paused.
 import type { NamespaceSettings, PastPause, ServiceSettings } from "./NamespaceSettings.ts"
 import type { Timer } from "./Timer.ts"
 
 /**
- * When nothing of a namespace was fired, by its own pauses and by those of the whole service: apart from each other
- * and in order. A pause that goes on has no end.
+ * The pauses of a namespace and of the whole service, merged so that they do not overlap, in order. A current pause has
+ * no end.
  */
 export const pausesOf = (
   namespace: Pick<NamespaceSettings, "pausedSinceMs" | "pastPauses">,
@@ -29,7 +29,7 @@ export const pausesOf = (
   return apart
 }
 
-/** How much of the time from one instant to another lay within pauses that are apart from each other. */
+/** How much of the time between two instants was paused. The pauses must not overlap. */
 export const pausedMs = (pauses: ReadonlyArray<PastPause>, fromMs: number, untilMs: number): number => {
   let total = 0
   for (const pause of pauses) {
@@ -38,7 +38,7 @@ export const pausedMs = (pauses: ReadonlyArray<PastPause>, fromMs: number, until
   return total
 }
 
-/** Whether more time has passed since its executeAt than its first attempt may wait. */
+/** Whether expireAfter has passed since executeAt before the first attempt. */
 export const hasExpired = (
   { executeAt, attempts, spec: { expireAfterMs } }: Timer,
   nowMs: number,

@@ -1,4 +1,4 @@
-// From what a deliverer saw to what is written: the outcome of one attempt under its retry policy.
+// Decides the outcome of one attempt from the result of the deliverer and the retry policy.
 import type { Delivery, NextTime } from "./Delivery.ts"
 import { latenessMs } from "./latenessMs.ts"
 import type { PastPause } from "./NamespaceSettings.ts"
@@ -6,10 +6,10 @@ import { pausedMs } from "./pausedTime.ts"
 import type { RetryPolicy, Timer } from "./Timer.ts"
 import type { Then } from "./WriteItem.ts"
 
-/** An answer cannot ask for the same timer again sooner than this. */
+/** An answer cannot make the same timer fire again sooner than this. */
 export const nearestRearmMs = 1_000
 
-/** What an answer may ask for at most, like a caller: ten years ahead. */
+/** An answer can set a time at most ten years in the future, like a caller. */
 export const farthestRearmMs = 3_653 * 86_400_000
 
 export interface Settling {
@@ -20,9 +20,9 @@ export interface Settling {
   readonly endedAt: number
   /** In [0, 1): spreads retries. */
   readonly random: number
-  /** When nothing of the timer's namespace was fired, up to now or, while it is, without an end. */
+  /** The pauses of the timer's namespace. A current pause has no end. */
   readonly pauses: ReadonlyArray<PastPause>
-  /** The fireId of the next arming, if there is to be one. */
+  /** Makes the fireId of the next arming, if there is one. */
   readonly nextFireId: () => string
 }
 

@@ -1,18 +1,17 @@
-// The fields of a pending timer and of a finished life, each once: its name, its kind, its column. Wire forms, archive
-// lines, columns, statements, the packs between threads and the API's JSON are made from these tables.
+// The fields of a pending timer and of a finished life: name, kind and column. Wire forms, archive lines, columns,
+// statements, the packs between threads and the JSON of the API are made from these tables.
 //
-// Key, spec and payload are not in them: each place writes those in its own way. The fields are of two sorts.
-//  - Base fields. The functions that every write and every delivery runs name them one by one, because code that goes
-//    through a table takes up to three times as long there. test/domain/timerFields.test.ts proves that these functions
-//    know every field of the tables.
-//  - Added fields. All places go through the table for them, so that a new one is an entry here, a line in Timer.ts and a
-//    migration for each SQL store. They are terms of an arming: whatever ends it, repeats it or replays it keeps them. They
-//    are optional, and a timer without them pays a look at one property.
+// Key, spec and payload are not in the tables, because each place writes them in its own way. There are two kinds of
+// fields. - Base fields. The functions of every write and every delivery name them one by one, because a loop over a
+// table takes up to three times as long there. test/domain/timerFields.test.ts proves that these functions know every
+// field. - Added fields. All places loop over the table for them, so a new field needs only an entry here, a line in
+// Timer.ts and a migration for each SQL store. They belong to an arming: its end, a repeat and a replay keep them. They
+// are optional, and a timer without them costs only a check of one property.
 import type { FinishedLife, Mutable, Timer, TimerKey } from "./Timer.ts"
 
 /**
- * `revision` needs eight bytes, and `count` four. `log` is an attempt log, `texts` a list of texts; SQL stores keep both
- * as JSON.
+ * `revision` needs eight bytes, and `count` four. `log` is an attempt log, and `texts` a list of strings. SQL stores
+ * keep both as JSON.
  */
 export type FieldKind =
   | "text"
@@ -85,7 +84,7 @@ type InNoTable =
 
 type Nothing<Name extends never> = Name
 
-/** This type fails to check if a field of a timer or of a life is in no table. The error names the field. */
+/** This type is an error if a field of a timer or a life is in no table. The error names the field. */
 export type FieldsInNoTable = Nothing<InNoTable>
 
 type AddedName = (typeof addedFields)[number]["name"]
@@ -93,17 +92,17 @@ type AddedName = (typeof addedFields)[number]["name"]
 /** The added fields of a timer or a life. */
 export type AddedTerms = Pick<Timer, AddedName>
 
-/** What an update says of them: absent keeps, null clears. */
+/** The added fields in an update: an absent field stays, null clears it. */
 export type AddedChanges = { readonly [name in AddedName]?: Exclude<Timer[name], undefined> | null }
 
-/** By name, as the loops below and those of stores read and write them. */
+/** The fields by name, for the loops below and in stores. */
 export type TermsByName = { [name: string]: unknown }
 
 const addedNames: ReadonlyArray<string> = (addedFields as ReadonlyArray<AddedField>).map(({ name }) => name)
 
 /**
- * One step for each added field, put together once into one function: on the hot paths a loop over a table costs more than
- * what it does.
+ * Combines one step for each added field into one function. On the hot paths a loop over a table costs more than the
+ * work itself.
  */
 export const forEachAdded = <Args extends ReadonlyArray<unknown>>(
   stepOf: (field: TimerField, index: number) => (...args: Args) => void,
@@ -119,7 +118,7 @@ export const forEachAdded = <Args extends ReadonlyArray<unknown>>(
   )
 }
 
-/** Gives the second the added fields of the first; null is none. */
+/** Copies the added fields from the first to the second object. null counts as absent. */
 export const copyAdded: (from: AddedTerms | AddedChanges, to: Mutable<AddedTerms>) => void = forEachAdded(
   ({ name }) =>
     (from: TermsByName, to: TermsByName) => {
@@ -128,7 +127,7 @@ export const copyAdded: (from: AddedTerms | AddedChanges, to: Mutable<AddedTerms
     },
 )
 
-/** The added fields of `pending` after a change of them. */
+/** The added fields of `pending` after a change. */
 export const addedAfter = (pending: AddedTerms, set: AddedChanges): AddedTerms => {
   const after: TermsByName = {}
   for (const name of addedNames) {
@@ -139,7 +138,7 @@ export const addedAfter = (pending: AddedTerms, set: AddedChanges): AddedTerms =
   return after
 }
 
-/** What of the added fields a request names, as it names them. */
+/** The added fields that a request names, unchanged. */
 export const addedIn = (request: AddedChanges): AddedChanges => {
   const named: TermsByName = {}
   for (const name of addedNames) {

@@ -1,10 +1,10 @@
-// What a row that cannot be read means for writes of its key. Its columns (ids, times, revision) are sound, so that most
-// decisions are the same as ever: a create after a life whose row is damaged, for example. A decision is refused only
-// if it would answer with, or write on, something that could not be read.
+// What an unreadable row means for writes of its key. Its columns (ids, times, revision) can be read, so most decisions
+// are the same as always, for example a create after a life whose row is damaged. A decision is refused only if it
+// would answer with unreadable data or write it again.
 import type { Decision, Known } from "./Decision.ts"
 import type { InsertAnswer, Unstorable } from "./WriteItem.ts"
 
-/** The answer in place of a decision that needs what cannot be read; nothing if the decision stands. */
+/** The refusal of a decision that needs unreadable data; `undefined` if the decision does not need it. */
 export const refusedAsUnreadable = (
   decision: Decision<InsertAnswer>,
   { pending }: Known,
@@ -18,9 +18,9 @@ export const refusedAsUnreadable = (
     : { result: "unstorable", reason: unreadableReason(why), isUnreadable: true }
 }
 
-/** What is said of a key whose row cannot be read, and why. */
+/** The error text for a key whose row cannot be read. */
 export const unreadableReason = (why: string): string =>
-  `What is stored under this key cannot be read: ${why}. It stays as it is, and nothing was changed. Whoever runs the service finds it with "punctual doctor", and can repair it.`
+  `The stored data of this timer cannot be read: ${why}. Nothing was changed. The operator of the service can find it with "punctual doctor" and repair it.`
 
 const answered = (answer: InsertAnswer) => {
   if ("timer" in answer) return answer.timer

@@ -1,13 +1,13 @@
-// Words by which timers and lives are found: one for each tag, and one for a correlation id that the caller gave. Stores
-// keep them in an index of their own (`lookups`), so that a filter by a word reads what has it and nothing else. A timer
-// with neither costs the index nothing.
+// Words by which timers and lives are found: one for each tag, and one for a correlation id of the caller. Stores keep
+// them in a separate index (`lookups`), so that a filter by a word reads only the matching rows. A timer without tags
+// and correlation id has no entry in the index.
 //
-// A correlation id that the service made is not a word, because every timer would pay for it. Such ids are recognised by
-// their form, a UUID of version 8, so a timer need not store who made its id. If a caller gives such an id to a timer, that
-// timer has no word for it either. A filter by the id scans the namespace and finds all timers that have it.
+// A correlation id that the service made is not a word, because every timer would need an entry. Such ids are
+// recognised by their form, a UUID of version 8, so a timer need not store who made its id. If a caller gives such an
+// id, that timer has no word for it either. A filter by the id scans the namespace and finds all timers that have it.
 import type { FinishedLife, FinishedState, Timer } from "./Timer.ts"
 
-/** One row of the index. Places are (atMs, fireId), where atMs is fireAt or finishedAt. */
+/** One row of the index, ordered by (atMs, fireId). atMs is fireAt or finishedAt. */
 export interface WordRow {
   readonly word: string
   readonly state: "pending" | FinishedState
@@ -16,21 +16,21 @@ export interface WordRow {
   readonly revision: number
 }
 
-/** What becomes of the index with a change of a key. */
+/** The changes of the index for a change of a key. */
 export interface WordChange {
   readonly removed: ReadonlyArray<WordRow>
   readonly added: ReadonlyArray<WordRow>
 }
 
-/** From a fresh UUID of version 7: the same id in the form of those that the service makes. */
+/** Turns a new UUID of version 7 into the form of correlation ids that the service makes. */
 export const madeCorrelationId = (uuidV7: string): string => `${uuidV7.slice(0, 14)}8${uuidV7.slice(15)}`
 
-/** Longer ids are found by a scan: what an index can hold is bounded. */
+/** Longer ids are found by a scan, because the size of an index entry is limited. */
 const mostChars = 255
 
 export const wordOfTag = (tag: string): string => `t:${tag}`
 
-/** Nothing if the id is no word. */
+/** `undefined` if the id is not a word. */
 export const wordOfCorrelation = (id: string): string | undefined =>
   isMade(id) || id.length > mostChars ? undefined : `c:${id}`
 
@@ -47,7 +47,7 @@ const none: ReadonlyArray<string> = []
 const wordsOf = ({ tags, correlationId }: Pick<Timer, "tags" | "correlationId">): ReadonlyArray<string> => {
   const correlation = wordOfCorrelation(correlationId)
   if (tags === undefined) return correlation === undefined ? none : [correlation]
-  // The contract takes neither repeated nor long tags. An archive that was edited may have them.
+  // The contract refuses repeated tags and long tags, but an edited archive may have them.
   const words = [...new Set(tags)].filter((tag) => tag.length <= mostChars).map(wordOfTag)
   return correlation === undefined ? words : [...words, correlation]
 }

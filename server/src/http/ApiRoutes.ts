@@ -1,8 +1,8 @@
-// The one way in which every call of the contract is served over HTTP: path, schemas, bounds and times come from the
-// definition, and the call by its group and name. The server that Effect generates from the same definition does this too, at
-// several times the cost per request; a test proves that both accept and refuse the same bodies.
+// Serves every call of the contract over HTTP in the same way. Paths, schemas, limits and times come from the
+// definition, and the call is found by its group and name. The server that Effect generates from the same definition
+// does this too, but costs several times more per request. A test proves that both accept and refuse the same bodies.
 //
-// Of duplicate keys in a JSON object the last one counts, as JSON parsers commonly have it.
+// If a JSON object has duplicate keys, the last one counts, as is usual for JSON parsers.
 import "effect/schema/SchemaJITCompiler/enable"
 import type { Action } from "@punctual/api/CallTerms"
 import { type ContractEndpoint, contractEndpoints } from "@punctual/api/contractEndpoints"
@@ -32,18 +32,18 @@ import type { Route } from "./Route.ts"
 export interface ApiRoutesOptions {
   readonly limits: Limits
   readonly callOf: (endpoint: ContractEndpoint) => Call<unknown, unknown>
-  /** Where the contract's schemas are not all that reads and writes a text. */
+  /** For calls whose text is not read and written by the schemas of the contract alone. */
   readonly texts: ByEndpoint<CallText<never>>
   readonly bodies: RequestBodies
   /** How long a call may wait for its answer, unless its endpoint declares another time. */
   readonly answerTimeoutMs: number
-  /** Calls that may be under way at once; more are told to come back. */
+  /** The largest number of calls at once. Further calls are refused and may retry. */
   readonly callsMax: number
-  /** Why calls cannot be answered now, if so: the service waits, or is stopping. */
+  /** Why the service cannot answer calls now: it waits for its store or is stopping. `undefined` if it can. */
   readonly whyClosed: () => Problem | undefined
 }
 
-/** By path. */
+/** The keys are paths. */
 export const makeApiRoutes = (
   options: ApiRoutesOptions,
 ): Effect.Effect<ReadonlyMap<string, Route>, never, WallClock> =>
@@ -60,7 +60,7 @@ export const makeApiRoutes = (
         takePayloads: text?.takePayloads,
         readsTrace: text?.readsTrace === true,
         call: options.callOf(endpoint),
-        // Each text is given what its own call answers.
+        // Each text gets the answer of its own call.
         write:
           (text?.write as CallText<unknown>["write"]) ??
           ((answer) => JSON.stringify(endpoint.encode(answer))),
@@ -89,7 +89,7 @@ class ApiRoute implements Route {
   readonly #run: (effect: Effect.Effect<unknown, Problem>) => Promise<Exit.Exit<unknown, Problem>>
   readonly #log: (effect: Effect.Effect<void>) => void
   readonly #metrics: RouteMetrics
-  /** Asked once: even a log line that is dropped would cost every call. */
+  /** Read once, because even a dropped log line would cost time in every call. */
   readonly #tellsCalls: boolean
 
   constructor(
@@ -158,7 +158,7 @@ class ApiRoute implements Route {
     return problemResponse(problem)
   }
 
-  /** For whoever follows one call: never its payload, and no more of it than its route and correlation. */
+  /** A log line for following one call. It has the route and the correlation id, and never the payload. */
   #tell(call: Asked<unknown>, outcome: string): void {
     const annotations = { route: this.#endpoint.path, outcome, ...correlationOf(call) }
     this.#log(Effect.annotateLogs(Effect.logDebug("call answered"), annotations))
@@ -189,16 +189,16 @@ class ApiRoute implements Route {
         }
   }
 
-  /** What nobody foresaw is logged with its cause and answered without it. */
+  /** An unexpected error is logged with its cause. The answer does not contain the cause. */
   #problemOf(cause: Cause.Cause<Problem>, call: Asked<unknown> | undefined): Problem {
     const failure = Cause.findError(cause)
     if (Result.isSuccess(failure)) return failure.success
     this.#log(
-      Effect.logError("A call failed for an unforeseen reason.", cause).pipe(
+      Effect.logError("A call failed with an unexpected error.", cause).pipe(
         Effect.annotateLogs({ route: this.#endpoint.path, ...correlationOf(call) }),
       ),
     )
-    return new Internal({ detail: "An unforeseen failure: the service's log has its cause." })
+    return new Internal({ detail: "An unexpected error. The log of the service has the cause." })
   }
 }
 
@@ -226,7 +226,7 @@ const correlationOf = (call: Asked<unknown> | undefined): { correlationId?: stri
 const hasBody = (request: Request): boolean =>
   request.headers.get("content-length") !== "0" || request.headers.has("transfer-encoding")
 
-/** The call goes on, without anybody who waits for it. */
+/** The call continues, but its answer is dropped. */
 const tooLateFor = (action: Action) => (): Exit.Exit<never, Problem> => Exit.fail(unanswered(action))
 
 const limitHints = {
@@ -236,7 +236,7 @@ const limitHints = {
 
 const tooManyCalls = (): Problem =>
   new Overloaded({
-    detail: "Too many calls are under way, which is a fixed limit. The service wrote nothing: try again.",
+    detail: "Too many calls are running. This limit is fixed. Nothing was written: retry.",
     retryAfterSeconds: 1,
     written: "no",
   })

@@ -1,10 +1,10 @@
-// Whether calls can be answered now: not while the service waits for its store, and not while it stops.
+// Whether the service can answer calls now. It cannot while it waits for its store, and while it stops.
 import { OwnerUnavailable, type Problem } from "@punctual/api/Problem"
 import type { Engine, EngineStatus } from "../engine/Engine.ts"
 
 /**
- * Reading the status for every call would cost too much, so the last one is used until it is this old. In between, the engine
- * itself refuses what it cannot take.
+ * Reading the status for every call would cost too much, so a status is used until it is this old. In between, the
+ * engine itself refuses calls that it cannot accept.
  */
 const statusAgeMs = 50
 
@@ -28,7 +28,7 @@ export class Availability {
     this.#isStopping = true
   }
 
-  /** Why no call can be answered now, if so. */
+  /** Why the service cannot answer calls now; `undefined` if it can. */
   whyClosed(): Problem | undefined {
     if (this.#isStopping) return stopping()
     const now = performance.now()
@@ -40,24 +40,24 @@ export class Availability {
   }
 }
 
-/** Why no call can be answered before the service has been put together. */
+/** The answer to calls while the service starts. */
 export const whyStarting = (): Problem =>
   new OwnerUnavailable({
-    detail: "The service is starting. Nothing was written: try again.",
+    detail: "The service is starting. Nothing was written: retry.",
     retryAfterSeconds: 1,
     written: "no",
   })
 
 const stopping = (): Problem =>
   new OwnerUnavailable({
-    detail: "The service is stopping. Nothing was written: try again, elsewhere or after a restart.",
+    detail: "The service is stopping. Nothing was written: retry on another node or after a restart.",
     retryAfterSeconds: 5,
     written: "no",
   })
 
 /**
- * A node that owns no shard carries calls to the owners. It can also take calls for a shard that has no owner at the
- * moment, for example during a handover. For both it must have seen the shards once.
+ * A node that owns no shard forwards calls to the owners. It also accepts calls for a shard that has no owner at the
+ * moment, for example during a handover. For both it must have read the list of shards once.
  */
 const whyWaiting = (status: EngineStatus, isOneOfSeveral: boolean): Problem | undefined => {
   if (!status.isWaiting) return undefined
@@ -67,14 +67,14 @@ const whyWaiting = (status: EngineStatus, isOneOfSeveral: boolean): Problem | un
 
 const waitingToTakeOver = (): Problem =>
   new OwnerUnavailable({
-    detail: "Another process owns the store and this one waits to take over. Nothing was written.",
+    detail: "Another process owns the store, and this one waits to take over. Nothing was written.",
     retryAfterSeconds: 5,
     written: "no",
   })
 
 const waitingForShards = (): Problem =>
   new OwnerUnavailable({
-    detail: "This node has not seen the shards of its store yet. Nothing was written: try again.",
+    detail: "This node has not read the shards of its store yet. Nothing was written: retry.",
     retryAfterSeconds: 1,
     written: "no",
   })

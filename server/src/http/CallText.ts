@@ -1,5 +1,5 @@
-// How the text of a call is read and written where the contract's schemas alone would not do: payloads are cut out of a
-// request as they were sent, and answers with timers are written by hand, for they are built on the hot path.
+// Reads and writes the text of calls for which the schemas of the contract are not enough. Payloads are cut out of a
+// request exactly as they were sent. Answers with timers are written by hand, because they are on the hot path.
 
 import { elementSpans, type JsonSpan, memberSpan, spanBytes } from "@punctual/api/JsonSpan"
 import { StoredMessage } from "@punctual/api/Messages"
@@ -12,15 +12,15 @@ import { problemJson } from "./problemResponse.ts"
 import { timerJson } from "./TimerJson.ts"
 
 export interface CallText<Answer> {
-  /** Puts the bytes of payloads in the place of what was parsed of them. `text` is what the input was parsed from. */
+  /** Replaces parsed payloads by their bytes. `text` is the JSON text of the input. */
   readonly takePayloads?: (input: unknown, text: string) => void
   /** The header `traceparent` is a part of the request. */
   readonly readsTrace?: true
-  /** The JSON text of an answer; what the contract's schema makes of it, if there is none. */
+  /** Writes the JSON text of an answer. If it is absent, the schema of the contract encodes the answer. */
   readonly write?: (answer: Answer) => string
 }
 
-/** For the calls of one group, by name. */
+/** The texts of the calls of one group, by name. */
 type CallTexts<Group> = { readonly [name in keyof Group]?: CallText<AnswerOf<Group[name]>> }
 
 export const callTexts: {
@@ -51,7 +51,7 @@ export const callTexts: {
     get: { write: ({ timer }) => `{"timer":${timerJson(timer, true)}}` },
     update: {
       takePayloads: (input, text) => {
-        // A payload of null clears it.
+        // null clears the payload.
         if (hasPayload(input) && input.payload !== null) {
           input.payload = bytesAt(text, memberSpan(text, "payload"))
         }
@@ -72,7 +72,7 @@ export const callTexts: {
 
 const encodeMessage = SchemaParser.encodeUnknownSync(StoredMessage)
 
-/** A sound message stands in the answer as it came. */
+/** A valid message goes into the answer unchanged. */
 const messageJson = ({ message, original, isSound }: MessageFound): string => {
   const bytes = Buffer.from(original)
   const body = isSound ? `"envelope":${bytes.toString("utf8")}` : `"raw":"${bytes.toString("base64")}"`
@@ -83,7 +83,7 @@ const hasPayload = (input: unknown): input is { payload: unknown } =>
   typeof input === "object" && input !== null && Object.hasOwn(input, "payload")
 
 const bytesAt = (text: string, span: JsonSpan | undefined): Uint8Array => {
-  if (span === undefined) throw new Error("a payload that was parsed is not in its text")
+  if (span === undefined) throw new Error("a parsed payload is not in its text")
   return spanBytes(text, span)
 }
 

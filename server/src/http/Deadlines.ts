@@ -1,8 +1,8 @@
-// Bounds on what a call waits for: its body, and its answer.
+// Limits how long a call waits for its body and its answer.
 
 /**
- * One time-out for many waits. All waits are equally long, so they end in the order in which they began,
- * and one system timer for the oldest serves them all.
+ * One timeout for many waits. All waits have the same length, so they end in the order in which they began. Therefore
+ * one system timer, set for the oldest wait, is enough.
  */
 export class Deadlines {
   readonly #timeoutMs: number
@@ -21,7 +21,7 @@ export class Deadlines {
       }
       this.#waits.add(wait)
       if (!this.#isArmed) this.#arm(this.#timeoutMs)
-      // Every call waits here once, so this makes do without the promises that `finally` would add.
+      // Every call waits here once, so this code avoids the additional promises of `finally`.
       work.then(
         (value) => {
           this.#waits.delete(wait)
@@ -37,7 +37,7 @@ export class Deadlines {
 
   #arm(inMs: number): void {
     this.#isArmed = true
-    // An idle service must be able to end: waiting for bodies keeps no process alive.
+    // A wait for a body must not keep the process alive.
     setTimeout(() => this.#endOverdue(), inMs).unref()
   }
 

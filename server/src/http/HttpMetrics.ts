@@ -1,5 +1,5 @@
-// What is measured about requests. Labels are route templates and status classes, few and fixed, so every
-// labelled metric is made once, before the first request.
+// The metrics of requests. Labels are route templates and status classes. They are few and fixed, so every labelled
+// metric is made once, before the first request.
 import { type Context, Metric } from "effect"
 
 const statusClasses = ["1xx", "2xx", "3xx", "4xx", "5xx"] as const
@@ -12,17 +12,17 @@ export interface RouteMetrics {
   answered(status: number, durationMs: number): void
 }
 
-/** The meters of one route; what matches no route is counted together, as `other`. */
+/** The metrics of one route. Requests that match no route are counted together as `other`. */
 export const routeMetrics = (route: string, context: Context.Context<never>): RouteMetrics => {
   const requests = statusClasses.map((statusClass) =>
     Metric.counter("timer_http_requests_total", {
-      description: "Requests answered, by route and class of status.",
+      description: "Requests answered, by route and status class.",
       incremental: true,
       attributes: { route, status: statusClass },
     }),
   )
   const durations = Metric.histogram("timer_http_request_duration_seconds", {
-    description: "From the end of a request's headers to its answer, by route.",
+    description: "The time from the end of a request's headers to its answer, by route.",
     boundaries: secondsBoundaries,
     attributes: { route },
   })

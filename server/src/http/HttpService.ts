@@ -1,5 +1,5 @@
-// The whole of HTTP as one function from request to response, with no server in it: the listener, tests
-// and benchmarks call the same one.
+// All of HTTP as one function from request to response, without a server. The listener, tests and benchmarks call the
+// same function.
 import type { Limits } from "@punctual/api/Limits"
 import type { UndeliverableMessages } from "@punctual/bus/UndeliverableMessages"
 import { Effect } from "effect"
@@ -24,24 +24,26 @@ export interface HttpServiceOptions {
   readonly limits: Limits
   readonly bodyTimeoutMs: number
   readonly callsMax: number
-  /** How long a call may wait for its answer; 60 s unless a test says otherwise. */
+  /** How long a call may wait for its answer (default 60 s). */
   readonly answerTimeoutMs?: number
-  /** What else is measured, as Prometheus text. */
+  /** More metrics, as Prometheus text. */
   readonly moreMetrics?: Effect.Effect<string>
-  /** The messages that could not be handled, where there is a bus. */
+  /** The messages that could not be handled; present if there is a bus. */
   readonly messages?: UndeliverableMessages["Service"]
-  /** What else keeps the service from being ready. */
+  /** Another reason why the service is not ready. */
   readonly whyNotReady?: () => string | undefined
-  /** Where this node is one of several that share a store. */
+  /** Present if several nodes share the store. */
   readonly cluster?: ClusterParts & {
-    /** Answers what other nodes ask: also while this one stops, for as long as it owns anything. */
+    /** Answers calls of other nodes, also while this node stops and still owns shards. */
     readonly peers: PrefixRoute
   }
 }
 
 export interface HttpService {
   handle(request: Request): Promise<Response>
-  /** From now on timers are answered 503; what others see of the cluster, health, metrics and the reference keep answering. */
+  /**
+   * From now on calls are answered with 503, except for the cluster. Health, metrics and the reference still answer.
+   */
   close(): void
 }
 

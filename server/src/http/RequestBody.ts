@@ -1,22 +1,23 @@
-// Reads a request's body within bounds: of its size, of the time it takes to arrive, and of all bodies
-// held at once. What counts is what has arrived, never what was announced: else a few connections that
-// announce much and send nothing would keep everyone out. The runtime's own bound answers without a problem document, so it is set far above
-// these, and what it would have refused is read and thrown away here, within bounds of its own.
+// Reads the body of a request within limits: its size, the time that it takes to arrive, and the total size of all
+// bodies in memory. Only bytes that have arrived count, not the announced length: otherwise a few connections that
+// announce much and send nothing could block all others. The runtime has its own limit, but it answers without a
+// problem document. So that limit is set far higher, and bodies that are too large are read and dropped here, up to
+// another limit.
 import { formatDuration } from "@punctual/api/DurationMs"
 import { BodyTooLarge, InvalidJson, Overloaded, type Problem, RequestTimeout } from "@punctual/api/Problem"
 import { Deadlines } from "./Deadlines.ts"
 
 export interface RequestBodyOptions {
-  /** From the end of the headers to the end of the body. */
+  /** The longest time from the end of the headers to the end of the body. */
   readonly timeoutMs: number
   /**
-   * A body declared to be at most this long is read in one go and never refused for want of room: the
-   * bound on calls under way bounds all of these together (4,096 of 16 KiB are 64 MiB).
+   * A body with at most this declared length is read at once and never refused because of memory: the limit of calls at
+   * once also limits these bodies together (4,096 of 16 KiB are 64 MiB).
    */
   readonly smallBytes: number
-  /** What has arrived of all other bodies of requests under way, together. */
+  /** The largest total size of all other bodies in memory. */
   readonly heldBytesMax: number
-  /** How much of a body that is too large is read before the connection is closed on it. */
+  /** How much of a body that is too large is read before the connection is closed. */
   readonly discardBytesMax: number
 }
 
@@ -24,7 +25,7 @@ export const defaultBodyOptions: RequestBodyOptions = {
   timeoutMs: 30_000,
   smallBytes: 16 * 1024,
   heldBytesMax: 256 * 1024 * 1024,
-  // A client that is still writing when its connection closes often reports that, and not the answer.
+  // A client that is still writing when its connection closes often reports that error instead of the answer.
   discardBytesMax: 128 * 1024 * 1024,
 }
 
@@ -42,7 +43,7 @@ export class RequestBodies {
     this.#deadlines = new Deadlines(options.timeoutMs)
   }
 
-  /** What is read counts as held until the promise of `use` is settled. `hint` says which setting bounds the body. */
+  /** The bytes count as in memory until the promise of `use` is settled. `hint` names the setting of the limit. */
   async withBody<A>(
     request: Request,
     maxBytes: number,
@@ -77,7 +78,7 @@ export class RequestBodies {
     const chunks: Array<Uint8Array> = []
     let bytes = 0
     for await (const chunk of request.body) {
-      // The wait for it has ended, and with it the count: nothing more may be kept.
+      // The wait has ended, and the bytes are no longer counted: nothing more may be kept.
       if (holding.isOver) break
       bytes += chunk.byteLength
       if (bytes > this.#options.discardBytesMax) return tooLarge(maxBytes, hint, false)
@@ -104,7 +105,7 @@ export class RequestBodies {
     return tooLarge(maxBytes, hint, isConsumed)
   }
 
-  /** Whether the whole body is gone. */
+  /** Returns whether the whole body was read. */
   async #discard(request: Request): Promise<boolean> {
     let bytes = 0
     if (request.body === null) return true
@@ -123,7 +124,7 @@ export class RequestBodies {
   })
 }
 
-/** What one request has of the bytes held in all. */
+/** The bytes of one request in memory. */
 interface Holding {
   bytes: number
   isOver: boolean
@@ -136,7 +137,7 @@ const tooLarge = (maxBytes: number, hint: string, isConsumed: boolean): BodyRead
   isConsumed,
 })
 
-/** There is most likely nobody left to read this. */
+/** The client has most likely closed the connection and will not read this. */
 const brokenOff = (): BodyRead => ({
   problem: new InvalidJson({ detail: "The body ended before its declared length." }),
   isConsumed: false,
@@ -144,7 +145,8 @@ const brokenOff = (): BodyRead => ({
 
 const tooManyBodies = (): BodyRead => ({
   problem: new Overloaded({
-    detail: "Too many bytes of requests are under way, which is a fixed limit: try again.",
+    detail:
+      "The bodies of running requests use too much memory. This limit is fixed. Nothing was written: retry.",
     retryAfterSeconds: 1,
     written: "no",
   }),

@@ -1,7 +1,7 @@
-// What the service does at one path.
+// The handler of one path.
 
 export interface Route {
   readonly methods: ReadonlyArray<string>
-  /** Called for any method: a route answers those it does not take with 405. */
+  /** Called for any method. A route answers 405 to a method that it does not accept. */
   handle(request: Request): Promise<Response>
 }

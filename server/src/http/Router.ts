@@ -1,11 +1,10 @@
-// Which part of the service answers a request, by its path: a route that has this very path, else one that has
-// everything below a prefix, else nobody.
+// Finds the handler of a request by its path: a route with exactly this path, or a route for everything below a prefix.
 import { NotFound } from "@punctual/api/Problem"
 import type { RouteMetrics } from "./HttpMetrics.ts"
 import { problemResponse } from "./problemResponse.ts"
 import type { Route } from "./Route.ts"
 
-/** Answers every request below a prefix by itself, whatever its method. */
+/** Answers every request below a prefix, for all methods. */
 export interface PrefixRoute {
   /** Begins and ends with a slash. */
   readonly prefix: string
@@ -13,11 +12,11 @@ export interface PrefixRoute {
 }
 
 export interface RouterOptions {
-  /** By path. */
+  /** The keys are paths. */
   readonly routes: ReadonlyMap<string, Route>
   /** In the order in which they are tried. */
   readonly prefixes: ReadonlyArray<PrefixRoute>
-  /** Counts what no route answers. */
+  /** Counts the requests that no route answers. */
   readonly unknown: RouteMetrics
 }
 
@@ -41,7 +40,7 @@ export class Router {
   }
 }
 
-/** The path of a request's URL, which is absolute unless the request's `Host` was not usable. */
+/** The path of a request's URL. The URL is absolute unless the `Host` of the request was not valid. */
 export const pathOf = (url: string): string => {
   const start = url.charCodeAt(0) === SLASH ? 0 : url.indexOf("/", url.indexOf("://") + 3)
   const query = url.indexOf("?", start)
@@ -56,4 +55,4 @@ const optionsOf = ({ methods }: Route): Response =>
   new Response(null, { status: 204, headers: { allow: [...methods, "OPTIONS"].join(", ") } })
 
 const notFound = (): Response =>
-  problemResponse(new NotFound({ detail: "See /docs/api for what there is." }), { closes: true })
+  problemResponse(new NotFound({ detail: "See /docs/api for all paths." }), { closes: true })

@@ -1,5 +1,5 @@
-// What is served beside the API: health, metrics, the OpenAPI document and the reference page. All of it
-// keeps answering while the service waits for its store or drains.
+// The paths beside the API: health, metrics, the OpenAPI document and the reference page. They also answer while the
+// service waits for its store or drains.
 import { MethodNotAllowed } from "@punctual/api/Problem"
 import { Effect } from "effect"
 import { PrometheusMetrics } from "effect/observability"
@@ -12,16 +12,16 @@ import type { Reference } from "./reference/Reference.ts"
 export interface SiteOptions {
   readonly reference: Reference
   readonly isStopping: () => boolean
-  /** Other nodes share the store, and what one does not own it carries to them. */
+  /** Other nodes share the store. A node forwards calls for shards that it does not own. */
   readonly isOneOfSeveral?: boolean
-  /** What else is measured, as Prometheus text. */
+  /** More metrics, as Prometheus text. */
   readonly moreMetrics?: Effect.Effect<string>
-  /** What else keeps the service from being ready. */
+  /** Another reason why the service is not ready. */
   readonly whyNotReady?: () => string | undefined
   readonly monotonicMs?: () => number
 }
 
-/** By path. */
+/** The keys are paths. */
 export const makeSiteRoutes = (
   options: SiteOptions,
 ): Effect.Effect<ReadonlyMap<string, Route>, never, Engine> =>
@@ -33,11 +33,11 @@ export const makeSiteRoutes = (
     const run = Effect.runPromiseWith(context)
 
     const stalls = new LastingStalls()
-    /** Every look at health counts as one at the loops, whichever page was asked for. */
+    /** Every request for health checks the loops, for both paths. */
     const looked = () => {
       const status = engine.status()
       const isEnding = isStopping() || status.isDraining
-      // Loops come to rest in a drain, which is bounded: a restart would only cut it short.
+      // Loops stop during a drain. A drain has a time limit, so a restart would only interrupt it.
       return { status, isEnding, lasting: stalls.look(isEnding ? [] : status.stalledLoops, monotonicMs()) }
     }
     const live = (): Response => {
@@ -90,17 +90,17 @@ export const makeSiteRoutes = (
 const redirectTo = (location: string) => (): Response =>
   new Response(null, { status: 302, headers: { location } })
 
-/** A loop that every look for this long has found stalled will hardly move again by itself. */
+/** If every check for this long finds a loop stalled, the loop will hardly continue by itself. */
 export const lastingAfterMs = 60_000
 
 /**
- * Tells a stall that lasts, for which a restart is the cure, from one that passes, for which it is not. It
- * knows no more than the looks at it: a probe should look several times within `lastingAfterMs`.
+ * Distinguishes a lasting stall, which needs a restart, from a short one, which does not. It knows only the results of
+ * the checks, so a probe should check several times within `lastingAfterMs`.
  */
 class LastingStalls {
   #seenSince = new Map<string, number>()
 
-  /** The loops that this and every earlier look, for long enough, have found stalled. */
+  /** The loops that all checks for long enough, including this one, have found stalled. */
   look(stalledLoops: ReadonlyArray<string>, nowMs: number): ReadonlyArray<string> {
     this.#seenSince = new Map(stalledLoops.map((loop) => [loop, this.#seenSince.get(loop) ?? nowMs]))
     return stalledLoops.filter((loop) => nowMs - (this.#seenSince.get(loop) ?? nowMs) >= lastingAfterMs)
@@ -116,11 +116,11 @@ const whyNotReady = (
   if (isStopping) reasons.push("The service is draining: it is about to stop.")
   const { shards, ownedShards } = status
   if (status.isWaiting) {
-    reasons.push("Another process owns what is meant for this one: it waits to take over.")
+    reasons.push("Another process owns the shards of this one: the service waits to take over.")
   } else if (!isOneOfSeveral && ownedShards < Math.max(1, shards)) {
-    // Alone, it must have them all. One of several fires what it has and carries the rest: were a shard without an
-    // owner a reason, every node would go out of rotation for it at once, and nobody would answer for the others.
-    reasons.push(`The service owns ${ownedShards} of ${shards} shards so far.`)
+    // A single node must own all shards. One of several nodes fires its own shards and forwards the other calls. If a
+    // shard without an owner made nodes not ready, all nodes would go out of rotation at once.
+    reasons.push(`The service owns only ${ownedShards} of ${shards} shards.`)
   }
   for (const loop of status.stalledLoops) reasons.push(`The loop ${loop} has stopped making progress.`)
   return reasons

@@ -1,6 +1,5 @@
-// A timer as the contract shows it, written as JSON text by hand: answers are built on the hot path, and
-// a payload goes into them as the text it came in. Tests read every answer back with the contract's own
-// schema, which keeps this file and that schema from drifting apart.
+// Writes a timer of the contract as JSON text by hand, because answers are on the hot path and a payload goes into them
+// unchanged. Tests decode every answer with the schema of the contract, so this file and the schema stay the same.
 import { formatDuration } from "@punctual/api/DurationMs"
 import type { AttemptLog } from "../domain/AttemptLog.ts"
 import type { Attempt, FinishedLife, RetryPolicy, Spec, Target, Timer } from "../domain/Timer.ts"
@@ -9,9 +8,9 @@ import type { Waiting } from "../domain/Waiting.ts"
 import type { TimerView } from "../engine/front/Scheduler.ts"
 
 /**
- * Payloads are part of what `get` answers, and of lists that ask for them; creates and updates do not
- * repeat what the caller has just sent. What receivers answered to failed attempts is shown where payloads are: a list of
- * many timers would otherwise grow to many megabytes.
+ * `get` answers payloads, and so do lists that request them. Creates and updates do not repeat the payload that the
+ * caller has just sent. The answers of receivers to failed attempts are shown together with payloads: otherwise a list
+ * of many timers could have many megabytes.
  */
 export const timerJson = (view: TimerView, withPayload: boolean): string =>
   "timer" in view ? pendingJson(view, withPayload) : finishedJson(view.life, view.state, withPayload)
@@ -36,7 +35,7 @@ export const finishedJson = (life: FinishedLife, state: string, withPayload: boo
   json += `,"executeAt":${instantJson(life.executeAt)}`
   json += attemptsJson(life.attempts, life.attemptLog, withPayload)
   json += termsJson(life, withPayload)
-  // What ended a life was the last change of it.
+  // The end of a timer is its last change.
   const finishedAt = instantJson(life.finishedAt)
   json += `,"createdAt":${instantJson(life.createdAt)},"updatedAt":${finishedAt},"finishedAt":${finishedAt}`
   if (life.latenessMs !== undefined) json += `,"latenessMs":${life.latenessMs}`
@@ -85,13 +84,13 @@ const addedParts = (addedFields as ReadonlyArray<TimerField>).map(
 const addedJson = (shown: Shown): string => {
   let json = ""
   for (let index = 0; index < addedParts.length; index++) {
-    // The table names only fields that the row has: its types see to that.
+    // The types guarantee that the table names only fields of the row.
     json += addedParts[index]?.(shown as unknown as TermsByName) ?? ""
   }
   return json
 }
 
-/** Most timers share a few specs, which are then the same objects: their text is made once. */
+/** Most timers share a few spec objects, so the text of each is made once. */
 const specTexts = new WeakMap<Spec, string>()
 
 const specJson = (spec: Spec): string => {
@@ -128,7 +127,7 @@ const retryPolicyJson = (policy: RetryPolicy): string => {
   )
 }
 
-/** The same instant is often written twice in a row: due and asked for, created and updated. */
+/** The same instant is often written twice in a row: executeAt and fireAt, createdAt and updatedAt. */
 const instantJson = (instantMs: number): string => {
   if (instantMs !== lastInstantMs) {
     lastInstantMs = instantMs

@@ -1,7 +1,7 @@
-// Every failure leaves as an RFC 9457 problem document, whatever layer found it.
+// Writes every failure as an RFC 9457 problem document.
 import { type Problem, problemContentType, toProblemDocument } from "@punctual/api/Problem"
 
-/** `closes` ends the connection too: the rest of a body that was not read must not be taken for a request. */
+/** `closes` also closes the connection, so that the unread rest of a body is not taken for a request. */
 export const problemResponse = (
   problem: Problem,
   options: { readonly closes?: boolean; readonly allow?: string } = {},

@@ -1,12 +1,12 @@
-// Tells calls that a running handler makes from all others. An advance of the clock waits until every handler has ended:
-// one that waits for an advance would wait for itself, until its time-out, and again on each attempt.
+// Finds out whether a running handler makes a call. An advance of the clock waits until every handler has ended. A
+// handler that waits for an advance would therefore wait for itself until its timeout, and again on each attempt.
 import { AsyncLocalStorage } from "node:async_hooks"
 import type { Handler } from "../deliverers/handler/HandlerDeliverer.ts"
 
 export class HandlerScope {
   readonly #calls = new AsyncLocalStorage<{ hasEnded: boolean }>()
 
-  /** Whether whoever asks was called by a handler that has not ended. */
+  /** Whether the current code runs inside a handler that has not ended. */
   get isInside(): boolean {
     return this.#calls.getStore()?.hasEnded === false
   }

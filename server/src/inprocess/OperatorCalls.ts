@@ -1,5 +1,5 @@
-// What operators do, for a program that carries Punctual inside it: settings of namespaces, the pause of all firing, and
-// the breakers of hosts that failed.
+// The calls of operators for a program with Punctual inside it: settings of namespaces, the pause of all firing, and
+// breakers of failing hosts.
 import type {
   Answers,
   BreakerReset,
@@ -12,26 +12,26 @@ import type {
 } from "./Requests.ts"
 
 export interface NamespacesOfProgram {
-  /** What is left out stays as it is, null resets it. */
+  /** A field that is left out stays as it is. null sets it back to its default. */
   put(terms: NamespaceTerms): Promise<Answers["namespaces.put"]>
   get(name: NamespaceName): Promise<Answers["namespaces.get"]>
   list(query?: NamespaceQuery): Promise<Answers["namespaces.list"]>
-  /** Its timers are accepted and wait; that time does not count against them. */
+  /** New timers are accepted and wait. The time of the pause does not count against expireAfter and maxDuration. */
   pause(name: NamespaceName): Promise<Answers["namespaces.put"]>
   resume(name: NamespaceName): Promise<Answers["namespaces.put"]>
 }
 
 export interface ServiceOfProgram {
-  /** The time by which timers fire, and whether all firing is stopped. */
+  /** The time of the service, and whether all firing is paused. */
   get(): Promise<Answers["service.get"]>
-  /** Stops all firing until it is resumed, also after the program was started again. */
+  /** Stops all firing until `resume`, also over restarts of the program. */
   pause(request?: ServicePauseRequest): Promise<Answers["service.pause"]>
   resume(request?: ServiceResumeRequest): Promise<Answers["service.resume"]>
 }
 
 export interface BreakersOfProgram {
   list(): Promise<Answers["breakers.list"]>
-  /** What waits for the host starts at once. */
+  /** Timers that wait for the host start at once. */
   reset(request: BreakerReset): Promise<Answers["breakers.reset"]>
 }
 

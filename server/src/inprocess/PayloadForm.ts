@@ -1,16 +1,16 @@
-// In which form a program gives and gets payloads. A value goes through JSON, as in any program. A text is JSON that
-// stays as it was written, byte for byte: large numbers keep their digits, and keys and spaces stay where they are.
+// The form in which a program gives and gets payloads. A value is converted to JSON and back. A text is JSON that stays
+// the same byte for byte: large numbers keep their digits, and keys and spaces do not change.
 import type { Parsed } from "../ports/Adapter.ts"
 
 export interface PayloadForm {
-  /** The bytes to keep; none if there is no payload. Throws an Error that says why the payload cannot be kept. */
+  /** The bytes to store; `undefined` if there is no payload. Throws an Error if the payload cannot be stored. */
   bytesOf(payload: unknown): Uint8Array | undefined
   ofBytes(bytes: Uint8Array): unknown
 }
 
 const value: PayloadForm = {
   bytesOf: (payload) => {
-    // What JSON has no word for, such as a function, is no payload.
+    // A value that JSON cannot express, such as a function, counts as no payload.
     const text: string | undefined = JSON.stringify(payload)
     return text === undefined ? undefined : encoder.encode(text)
   },

@@ -1,5 +1,6 @@
-// Calls of the contract for a program: a plain object is checked by the schemas that check a request's body, and goes to
-// the same calls as data. So a program and HTTP accept and refuse the same things in the same words.
+// Calls of the contract for a program. The schemas that check the body of an HTTP request also check the plain object
+// of a program, and the same calls carry it out. So a program and HTTP accept and refuse the same requests in the same
+// words.
 import type { Action } from "@punctual/api/CallTerms"
 import { contractEndpoints } from "@punctual/api/contractEndpoints"
 import { invalidField, invalidRequest } from "@punctual/api/invalidRequest"
@@ -24,9 +25,9 @@ export interface ProgramCallsParts {
 interface ProgramCall {
   readonly decode: (input: unknown) => Result.Result<unknown, SchemaIssue.Issue>
   readonly call: Call<unknown, unknown>
-  /** The answer as a program sees it. */
+  /** Converts the answer for the program. */
   readonly show: (answer: unknown) => unknown
-  /** A call that declares a time of its own ends by itself. */
+  /** The call declares its own time limit and ends by itself. */
   readonly endsByItself: boolean
   readonly action: Action
 }
@@ -47,7 +48,7 @@ export class ProgramCalls {
         const made: ProgramCall = {
           decode,
           call: callOf(calls, endpoint),
-          // Each is given what its own call answers.
+          // Each gets the answer of its own call.
           show: show as ProgramCall["show"],
           endsByItself: endpoint.answerWithinMs !== undefined,
           action: endpoint.action,
@@ -67,7 +68,7 @@ export class ProgramCalls {
       if (Result.isFailure(decoded)) return Effect.fail(invalidRequest(decoded.failure))
       const answer = Effect.map(
         asked.call({ body: decoded.success, caller: anonymous, receivedAt: this.#now() }),
-        // What it shows is what the contract says that this call answers.
+        // The result has the type that the contract defines for this call.
         (answered) => asked.show(answered) as Answers[Name],
       )
       return asked.endsByItself
@@ -79,13 +80,13 @@ export class ProgramCalls {
     })
   }
 
-  /** What the schema is given: JSON, but for payloads, which are their bytes. */
+  /** The input of the schema: JSON values, except for payloads, which are bytes. */
   #inputOf(name: CallName, request: unknown): unknown {
     switch (name) {
       case "timers.create":
         return this.#timerInput(request, "")
       case "timers.update":
-        // A payload of null clears it.
+        // null clears the payload.
         return isObject(request) && request["payload"] === null
           ? plain(request, "")
           : this.#timerInput(request, "")
@@ -123,7 +124,7 @@ export class ProgramCalls {
 
 type Shows<Group> = { readonly [name in keyof Group]?: (answer: AnswerOf<Group[name]>) => unknown }
 
-/** Answers with timers, which come as the store keeps them; all others are in the contract's words already. */
+/** Converts answers with timers, which have the form of the store. All other answers have the form of the contract. */
 const timerShows = (payloads: PayloadForm): { readonly timers: Shows<Calls["timers"]> } => ({
   timers: {
     create: ({ result, timer, ...warned }) => ({ result, timer: shownTimer(timer, undefined), ...warned }),
@@ -145,7 +146,7 @@ const timerShows = (payloads: PayloadForm): { readonly timers: Shows<Calls["time
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null
 
-/** As JSON has it: Dates write themselves as instants, and what is undefined is left out. */
+/** Converts a request to JSON values: Dates become instants, and undefined fields are left out. */
 const plain = (request: unknown, pointer: string): unknown => {
   try {
     return JSON.parse(JSON.stringify(request) ?? "null")

@@ -1,6 +1,6 @@
 // Punctual inside a program: the same engine, stores and contract as the service, without HTTP. Timers are delivered to
-// functions of the program, or to webhooks. It is a composition root of its own, beside service.ts, for programs that do
-// not want another process; its calls are promises, so that they need not know how it is built.
+// functions of the program or to webhooks. This file is a composition root beside service.ts, for programs that do not
+// want another process. Its calls return promises, so programs need no Effect.
 //
 //   await using punctual = await Punctual.open({ store: "sqlite:./timers.db" })
 //   punctual.on("billing", async ({ payload }) => remind(payload))
@@ -83,7 +83,7 @@ interface Opened {
   readonly calls: ProgramCalls
   readonly payloads: PayloadForm
   readonly handlers: HandlerDeliverer
-  /** Only where the clock is manual. */
+  /** Present if the clock is manual. */
   readonly scope: HandlerScope | undefined
   readonly drainMs: number
 }
@@ -103,18 +103,23 @@ export class Punctual implements AsyncDisposable {
     this.breakers = breakers
   }
 
-  /** Resolves when timers can be made; rejects if another process, or another of this one, keeps the store. */
+  /**
+   * Resolves when timers can be created. Rejects if another process, or another Punctual of this one, has the store.
+   */
   static async open(options: PunctualOptions): Promise<Punctual> {
     return new Punctual(await openWith(readOptions(options, allStores)))
   }
 
   /**
-   * The function that timers of the namespace are delivered to, in place of the one before. Timers that came due
-   * without one have waited for it, and start at once.
+   * Sets the function that gets the timers of the namespace, and replaces an earlier one. Timers that became due
+   * without a handler have waited for it, and start at once.
    */
   on(namespace: string, handler: TimerHandler): void {
     if (!isNamespace(namespace)) {
-      throw new PunctualError("invalidRequest", "a handler's namespace is 1 to 100 of A-Z a-z 0-9 _ -")
+      throw new PunctualError(
+        "invalidRequest",
+        "the namespace of a handler must be 1 to 100 characters of A-Z, a-z, 0-9, _ and -, not beginning with _",
+      )
     }
     if (typeof handler !== "function") {
       throw new PunctualError("invalidRequest", `the handler of ${namespace} must be a function`)
@@ -124,22 +129,24 @@ export class Punctual implements AsyncDisposable {
     handlers.on(namespace, scope === undefined ? delivering : scope.around(delivering))
   }
 
-  /** Resolves when the timer is on stable storage. Without target and callbackUrl it goes to the namespace's handler. */
+  /**
+   * Resolves when the timer is on stable storage. Without target and callbackUrl the handler of the namespace gets it.
+   */
   create(timer: NewTimer): Promise<Answers["timers.create"]> {
     return this.#ask("timers.create", toHandler(timer))
   }
 
-  /** In order. One that fails does not spoil the rest: its result has a `problem`. */
+  /** Creates timers in order. If one fails, its result has a `problem`, and the others are still created. */
   createMany(timers: ReadonlyArray<NewTimer>): Promise<Answers["timers.createMany"]> {
     return this.#ask("timers.createMany", { timers: timers.map(toHandler) })
   }
 
-  /** The pending life of a key, else the last finished one; rejects with `timerNotFound`. */
+  /** The pending timer, or the one that finished last. Rejects with `timerNotFound` if there is neither. */
   get(name: TimerName): Promise<Answers["timers.get"]> {
     return this.#ask("timers.get", name)
   }
 
-  /** Absent keeps, null clears; attempts start anew. */
+  /** A field that is absent stays as it is, and null clears it. The attempts start again from the first. */
   update(change: TimerChange): Promise<Answers["timers.update"]> {
     return this.#ask("timers.update", change)
   }
@@ -149,39 +156,39 @@ export class Punctual implements AsyncDisposable {
     return this.#ask("timers.delete", cancel)
   }
 
-  /** One bounded batch of what the filter selects, or of all: repeat the call while the answer says `more`. */
+  /** Cancels a limited number of timers that match the filter, or of all. Repeat it while the answer has `more`. */
   cancelMany(cancel: TimersCancel): Promise<Answers["timers.deleteMany"]> {
     return this.#ask("timers.deleteMany", cancel)
   }
 
-  /** A page; the next one begins at the `nextCursor` of the answer. */
+  /** One page. Send the `nextCursor` of the answer as `cursor` for the next page. */
   list(query: TimerQuery): Promise<Answers["timers.list"]> {
     return this.#ask("timers.list", query)
   }
 
-  /** Counting stops at a bound, and then the answer says `capped`. */
+  /** Counting stops at a limit. Then `capped` is true. */
   count(query: TimerCount): Promise<Answers["timers.count"]> {
     return this.#ask("timers.count", query)
   }
 
-  /** Arms dead letters again, for now and with new attempts: repeat the call while the answer says `more`. */
+  /** Makes dead letters due now, with all their attempts. Repeat the call while the answer has `more`. */
   replay(dead: DeadTimers): Promise<Answers["timers.replay"]> {
     return this.#ask("timers.replay", dead)
   }
 
-  /** Removes dead letters for good: repeat the call while the answer says `more`. */
+  /** Removes dead letters permanently. Repeat the call while the answer has `more`. */
   discard(dead: DeadTimers): Promise<Answers["timers.discard"]> {
     return this.#ask("timers.discard", dead)
   }
 
-  /** The shards of the store, and who fires them. */
+  /** The shards of the store, and the node that fires them. */
   cluster(): Promise<Answers["cluster.cluster"]> {
     return this.#ask("cluster.cluster", {})
   }
 
   /**
-   * Moves a manual clock, and resolves when all that came due on the way has been fired and stored. A handler is
-   * refused: it would wait for itself.
+   * Moves a manual clock. Resolves when all timers that became due on the way have fired and are stored. A handler may
+   * not call it, because it would wait for itself.
    */
   async advance(move: ClockMove): Promise<Answers["clock.advance"]> {
     if (this.#opened.scope?.isInside === true) throw new PunctualError("invalidRequest", waitsForItself)
@@ -189,8 +196,8 @@ export class Punctual implements AsyncDisposable {
   }
 
   /**
-   * Starts nothing more, lets what runs finish within the bound, stores what came of it, and lets go of the store. A
-   * handler may call it, but must not wait for it.
+   * Starts no more attempts, waits for running ones within the time limit, stores their outcomes, and closes the store.
+   * A handler may call this, but must not wait for it.
    */
   close(): Promise<void> {
     this.#closing ??= this.#close()
@@ -223,7 +230,7 @@ export class Punctual implements AsyncDisposable {
 const limits = defaultLimits
 
 const waitsForItself =
-  "A handler cannot move the clock, which moves only when every handler has ended: let it answer with nextDelay or nextExecuteAt, or move the clock elsewhere. It was not moved."
+  "A handler cannot move the clock, because the clock moves only when every handler has ended. Return nextDelay or nextExecuteAt from the handler, or move the clock outside of it. The clock was not moved."
 
 const isNamespace = Schema.is(Namespace)
 
@@ -295,7 +302,7 @@ const layerOf = (terms: OpenTerms, handlers: HandlerDeliverer) => {
   )
 }
 
-/** Passes when nobody else uses the store. A store that cannot be shared sees to that by itself. */
+/** Succeeds when no other process uses the store. A store that cannot be shared checks this by itself. */
 const aloneLayer = (
   terms: OpenTerms,
   node: string,
@@ -334,7 +341,7 @@ const deliverersLayer = ({ egress }: OpenTerms, handlers: HandlerDeliverer) =>
 const clockLayer = ({ clock }: OpenTerms): Layer.Layer<WallClock> =>
   clock.kind === "manual" ? WallClock.manual(clock.startMs ?? Date.now()) : WallClock.system
 
-/** The store's driver comes first: what the adapter loads may need it. */
+/** Installs the driver of the store first, because the adapter may need it. */
 const storeLayer = ({ store, shards, onFatal }: OpenTerms) =>
   Layer.unwrap(
     Effect.as(
@@ -348,10 +355,10 @@ const storeLayer = ({ store, shards, onFatal }: OpenTerms) =>
   )
 
 const failed = (message: string): PunctualError =>
-  new PunctualError("internal", `Nothing is fired any more, for ${message}`)
+  new PunctualError("internal", `Punctual fires no more timers: ${message}`)
 
 const taken = ({ store }: OpenTerms): string =>
-  `Another process, or another Punctual of this one, has ${store.place} open: close that one first.`
+  `Another process, or another Punctual in this process, has opened ${store.place}: close it first.`
 
 const closed = () =>
   new OwnerUnavailable({
@@ -361,4 +368,4 @@ const closed = () =>
   })
 
 const unforeseen = (cause: Cause.Cause<unknown>) =>
-  new Internal({ detail: `An unforeseen failure: ${String(Cause.squash(cause)).slice(0, 200)}` })
+  new Internal({ detail: `An unexpected error: ${String(Cause.squash(cause)).slice(0, 200)}` })

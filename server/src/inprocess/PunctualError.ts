@@ -1,19 +1,21 @@
-// What a call of an in-process Punctual is rejected with: the contract's codes, whatever layer refused.
+// Calls of an in-process Punctual reject with this error. It has the codes of the contract.
 import type { FieldError, Problem, ProblemCode, Written } from "@punctual/api/Problem"
 
 export class PunctualError extends Error {
   override readonly name = "PunctualError"
-  /** As the HTTP contract has it: `invalidRequest`, `timerNotFound`, `timerExists` … */
+  /** The same code as in the HTTP contract: `invalidRequest`, `timerNotFound`, `timerExists` … */
   readonly code: ProblemCode
-  /** Of `invalidRequest`: each field that is wrong, and the fix. */
+  /** For `invalidRequest`: each wrong field, and how to fix it. */
   declare readonly errors?: ReadonlyArray<FieldError>
-  /** Of `revisionMismatch`. */
+  /** For `revisionMismatch`. */
   declare readonly currentRevision?: number
-  /** Of `quotaExceeded`: which one. */
+  /** For `quotaExceeded`: the name of the quota. */
   declare readonly quota?: string
-  /** Of what may succeed later. */
+  /** For calls that may succeed later: retry after this many seconds. */
   declare readonly retryAfterSeconds?: number
-  /** Of what may succeed later: `no` if nothing was or will be written, `unknown` if all of it or a part may have been. */
+  /**
+   * For calls that may succeed later: `no` if nothing was or will be written, `unknown` if all or a part may have been.
+   */
   declare readonly written?: Written
 
   constructor(code: ProblemCode, message: string, details: Omit<Partial<PunctualError>, keyof Error> = {}) {

@@ -1,4 +1,4 @@
-// How an in-process Punctual is opened. What an option may say is what the setting of the same name may say.
+// The options of an in-process Punctual. An option accepts the same values as the setting of the same name.
 import { invalidField } from "@punctual/api/invalidRequest"
 import type { FieldError } from "@punctual/api/Problem"
 import { formsOf, type Parsed, parseUrl } from "../ports/Adapter.ts"
@@ -10,47 +10,47 @@ import { PunctualError } from "./PunctualError.ts"
 
 export interface PunctualOptions {
   /**
-   * `memory:`, which is gone when it is closed, `sqlite:<file>`, or `postgres://…`. One process at a time: nothing
-   * listens inside a program, so nodes of a cluster could not reach it.
+   * `memory:`, which loses everything when it is closed, `sqlite:<file>`, or `postgres://…`. Only one process may use
+   * it at a time: a program does not listen for other nodes, so it cannot be part of a cluster.
    */
   readonly store: string
-  /** `system`, unless a test is to move it by `advance`: `manual`, or `manual:<instant>` to begin at. Not on PostgreSQL. */
+  /** `system` (the default), or for tests `manual` or `manual:<start>`, which `advance` moves. Not on PostgreSQL. */
   readonly clock?: string
   /**
-   * `value` unless given: payloads are values, which go through JSON. `text`: payloads are JSON texts, which stay as they
-   * are, byte for byte.
+   * `value` (the default): payloads are values, which are converted to JSON. `text`: payloads are JSON texts, which
+   * stay the same byte for byte.
    */
   readonly payloads?: "value" | "text"
-  /** Fixed when the store is created: 16 unless given. */
+  /** The number of shards (default 16). It is fixed when the store is created. */
   readonly shards?: number
-  /** How long finished timers are kept: `7d` unless given. */
+  /** How long finished timers are kept (default `7d`). */
   readonly historyRetention?: string
-  /** What webhooks may reach: `open` unless given; else a list such as `public,10.0.0.0/8,*.internal`. */
+  /** Which addresses webhooks may reach: `open` (the default) or a list such as `public,10.0.0.0/8,*.internal`. */
   readonly egress?: string
-  /** What seals the secrets of signed webhooks; see TIMER_SECRET_KEY. On SQLite it is by default the key beside the file. */
+  /** The key that seals webhook secrets; see TIMER_SECRET_KEY. On SQLite the default is the key beside the file. */
   readonly secretKey?: string
-  /** After how long a handler that has not ended counts as failed: `15s` unless given. */
+  /** An attempt fails if its handler has not ended after this time (default `15s`). */
   readonly handlerTimeout?: string
-  /** How long `close` lets running handlers and webhooks finish: `25s` unless given. */
+  /** How long `close` waits for running handlers and webhooks (default `25s`). */
   readonly drainTimeout?: string
-  /** How long `open` waits for a store that another has: `5s` unless given, and `15s` on PostgreSQL. */
+  /** How long `open` waits for a store that another process has open (default `5s`, on PostgreSQL `15s`). */
   readonly openTimeout?: string
-  /** What is logged to stderr: `warn` and worse unless given. */
+  /** The lowest level that is logged to stderr (default `warn`). */
   readonly log?: LogLevelName
   /**
-   * The store has failed: nothing is acknowledged or fired any more. Unless given, the error is thrown outside of any
-   * call, which ends the process; a restart recovers.
+   * Called when the store has failed: Punctual acknowledges and fires nothing any more. Without this option the error
+   * is thrown outside of any call, which ends the process. A restart recovers.
    */
   readonly onFatal?: (error: PunctualError) => void
 }
 
 const hourMs = 3_600_000
 
-/** None unless given. */
+/** There are no keys by default. */
 const secretKeys = (text: string): Parsed<ReadonlyArray<Uint8Array>> =>
   text === "" ? { value: [] } : settings.secretKeys.parse(text)
 
-/** By option, apart from the store: its parser, and what it says if it is not given. */
+/** The parser and the default of each option, except for the store. */
 const readers = {
   clock: [settings.clock.parse, settings.clock.byDefault],
   payloads: [parsePayloadForm, "value"],
@@ -76,7 +76,7 @@ export interface OpenTerms extends Read {
   readonly onFatal: (error: PunctualError) => void
 }
 
-/** All that is wrong is told at once. */
+/** Reports all errors at once. */
 export const readOptions = (options: PunctualOptions, stores: ReadonlyArray<StoreAdapter>): OpenTerms => {
   const given: Readonly<Record<string, unknown>> = { ...options }
   const store = parseUrl(stores, String(given["store"] ?? ""))
@@ -90,7 +90,7 @@ export const readOptions = (options: PunctualOptions, stores: ReadonlyArray<Stor
   }
   errors.push(...unknownOptions(given))
   if (errors.length > 0 || "problem" in store) throw refusalOf(errors)
-  // Every option has been read by its own parser.
+  // The parser of each option has read it.
   return { ...(read as Read), store: store.value, onFatal: options.onFatal ?? throwOutside }
 }
 
@@ -105,7 +105,7 @@ const readEach = (given: Readonly<Record<string, unknown>>) => {
   return { read, errors }
 }
 
-/** Options that no reader reads. */
+/** Options without a parser. */
 const others = ["store", "onFatal"]
 
 const unknownOptions = (given: object): ReadonlyArray<FieldError> => {
@@ -118,9 +118,9 @@ const unknownOptions = (given: object): ReadonlyArray<FieldError> => {
     }))
 }
 
-/** Another process on the same database would go by another time. */
+/** Another process on the same database would use another time. */
 const whyNotManual = (stores: ReadonlyArray<StoreAdapter>): string =>
-  `must be system on a store that nodes can share, because they would disagree on the time: use ${formsOf(stores.filter(({ isShared }) => !isShared))} as store, or the system's clock`
+  `must be system on a store that nodes can share, because they would disagree on the time: use ${formsOf(stores.filter(({ isShared }) => !isShared))} as store, or the system clock`
 
 const refusalOf = (errors: ReadonlyArray<FieldError>): PunctualError => {
   const [first = { pointer: "", detail: "is not valid" }] = errors
@@ -128,7 +128,7 @@ const refusalOf = (errors: ReadonlyArray<FieldError>): PunctualError => {
   return new PunctualError("invalidRequest", `Punctual cannot be opened: ${detail}`, { errors })
 }
 
-/** Like an error event that nobody listens for. */
+/** Acts like an error event without a listener. */
 const throwOutside = (error: PunctualError): void => {
   queueMicrotask(() => {
     throw error

@@ -1,4 +1,4 @@
-// What a program asks and is answered: the contract's words, with Dates for instants on both sides.
+// The requests and answers of a program: those of the contract, but with Dates for instants.
 import type { AdvanceClock, AdvanceClockAnswer } from "@punctual/api/AdvanceClock"
 import type { ClusterAnswer } from "@punctual/api/Cluster"
 import type { CreateManyTimersAnswer } from "@punctual/api/CreateManyTimers"
@@ -28,7 +28,7 @@ import type { TimerFilter } from "@punctual/api/TimerFilter"
 import type { makeUpdateTimer } from "@punctual/api/UpdateTimer"
 import type { CreatedTimer } from "../calls/TimerCalls.ts"
 
-/** Fields of answers that hold an instant, wherever they stand. */
+/** The fields of answers that are instants, at any depth. */
 export const instantFields = [
   "executeAt",
   "fireAt",
@@ -44,7 +44,7 @@ export const instantFields = [
 
 type InstantField = (typeof instantFields)[number]
 
-/** Callers' own: nothing in there is looked at. */
+/** Fields with data of callers, which are not converted. */
 type CallersField = "payload" | "target" | "onDead"
 
 /** An answer of the contract with its instants as Dates. */
@@ -82,7 +82,7 @@ export type TimerCancel = Encoded<typeof DeleteTimer>
 export type TimersCancel = FilteringByDates<Encoded<typeof DeleteManyTimers>>
 export type TimerQuery = TakingDates<Encoded<ReturnType<typeof makeListTimers>>, "from" | "until">
 export type TimerCount = TakingDates<Encoded<typeof CountTimers>, "from" | "until">
-/** Of dead letters. */
+/** Selects dead letters. */
 export type DeadTimers = FilteringByDates<Encoded<typeof ReplayTimers>>
 export type ClockMove = TakingDates<Encoded<typeof AdvanceClock>, "to">
 export type NamespaceTerms = Encoded<ReturnType<typeof makePutNamespace>>
@@ -94,7 +94,7 @@ export type BreakerReset = Encoded<typeof ResetBreakers>
 
 export type ShownTimer = WithDates<Encoded<typeof TimerAnswer>>["timer"]
 
-/** By the group and the name that the contract gives the call. */
+/** The keys are group and name of the calls in the contract. */
 export interface Answers {
   readonly "timers.create": Pick<CreatedTimer, "result" | "warnings"> & { readonly timer: ShownTimer }
   readonly "timers.createMany": Encoded<typeof CreateManyTimersAnswer>

@@ -1,5 +1,4 @@
-// A caller's own function as the target of timers: what it is told, and what it may answer, in the words of the
-// webhook contract.
+// A function of the program as the target of timers: its input and its answers, which are like those of webhooks.
 import { parseDuration } from "@punctual/api/DurationMs"
 import { parseInstant, whyNoInstant } from "@punctual/api/Instant"
 import type { Handler, HandlerAnswer } from "../deliverers/handler/HandlerDeliverer.ts"
@@ -10,7 +9,7 @@ import type { PayloadForm } from "./PayloadForm.ts"
 export interface TimerFire {
   readonly namespace: string
   readonly timerId: string
-  /** The same on every attempt of an arming, and never used again: drop repeats by it. */
+  /** The same on every attempt until the timer is armed again. Use it to drop repeats. */
   readonly fireId: string
   /** The first is 1. */
   readonly attempt: number
@@ -21,17 +20,17 @@ export interface TimerFire {
   readonly correlationId: string
   /** Absent if it has none. */
   readonly tags?: ReadonlyArray<string>
-  /** As it was given: a value through JSON, or the text itself; undefined if there was none. */
+  /** The payload as it was given: a value after conversion by JSON, or the text; `undefined` if there is none. */
   readonly payload: unknown
 }
 
-/** Delivered, and to be fired again: at an instant, or after a duration such as `2s`; with another payload if there is one. */
+/** Delivered, and fire again at an instant or after a duration such as `2s`, with a new payload if there is one. */
 export type HandlerReply = (
   | { readonly nextExecuteAt: Date | string; readonly nextDelay?: never }
   | { readonly nextDelay: string; readonly nextExecuteAt?: never }
 ) & { readonly payload?: unknown }
 
-/** One that returns has delivered; one that throws, or takes too long, is tried again by the retry policy. */
+/** If the handler returns, the timer is delivered. If it throws or takes too long, the retry policy decides. */
 export type TimerHandler = (
   fire: TimerFire,
   // biome-ignore lint/suspicious/noConfusingVoidType: a handler without an answer returns nothing.
@@ -51,7 +50,7 @@ export const deliverTo =
       : answerOf(said, payloads)
   }
 
-/** Builders of queries are promises only in that they have a `then`, and do nothing before it is called. */
+/** Query builders are not promises but have a `then`, and do nothing before it is called. */
 const isThenable = (said: unknown): said is PromiseLike<unknown> =>
   typeof said === "object" && said !== null && "then" in said && typeof said.then === "function"
 
@@ -71,7 +70,7 @@ const fireOf = (
   payload: fire.payload === undefined ? undefined : form.ofBytes(fire.payload),
 })
 
-/** What names no next time is no answer: functions often return what nobody asked for. */
+/** An answer without a next time is ignored, because functions often return unrelated values. */
 const answerOf = (reply: unknown, payloads: PayloadTerms): HandlerAnswer | undefined => {
   if (typeof reply !== "object" || reply === null) return undefined
   const { nextExecuteAt, nextDelay, payload }: { [name in keyof HandlerReply]?: unknown } = reply
@@ -82,7 +81,7 @@ const answerOf = (reply: unknown, payloads: PayloadTerms): HandlerAnswer | undef
 
 const nextOf = (nextExecuteAt: unknown, nextDelay: unknown): NextTime => {
   if (nextExecuteAt !== undefined && nextDelay !== undefined) {
-    throw new Error("it answered with nextExecuteAt and nextDelay: only one of them can hold")
+    throw new Error("the handler returned nextExecuteAt and nextDelay: return only one of them")
   }
   if (nextDelay !== undefined) {
     const inMs = typeof nextDelay === "string" ? parseDuration(nextDelay) : undefined
@@ -106,7 +105,7 @@ const bytesOf = (payload: unknown, { form, maxBytes }: PayloadTerms): Uint8Array
   const bytes = form.bytesOf(payload)
   if (bytes === undefined) throw new Error("the next payload cannot be written as JSON")
   if (bytes.byteLength > maxBytes) {
-    throw new Error(`the next payload must be at most ${maxBytes} bytes, and has ${bytes.byteLength}`)
+    throw new Error(`the next payload must be at most ${maxBytes} bytes, but has ${bytes.byteLength}`)
   }
   return bytes
 }

@@ -1,5 +1,5 @@
-// A timer as a program sees it: what the contract shows, with Dates for instants. A test holds it against the JSON that
-// HTTP answers with.
+// A timer as a program sees it: the timer of the contract, but with Dates for instants. A test compares it with the
+// JSON of HTTP.
 import { formatDuration } from "@punctual/api/DurationMs"
 import { type AttemptLog, withoutAnswers } from "../domain/AttemptLog.ts"
 import type {
@@ -17,7 +17,7 @@ import type { TimerView } from "../engine/front/Scheduler.ts"
 import type { PayloadForm } from "./PayloadForm.ts"
 import type { ShownTimer } from "./Requests.ts"
 
-/** Without `payloads` the payload is left out, and what receivers answered to failed attempts. */
+/** Without `payloads` the payload and the answers of receivers to failed attempts are left out. */
 export const shownTimer = (view: TimerView, payloads: PayloadForm | undefined): ShownTimer =>
   "timer" in view ? shownPending(view, payloads) : shownFinished(view.life, payloads)
 
@@ -36,7 +36,7 @@ const shownPending = (
 const shownFinished = (life: FinishedLife, payloads: PayloadForm | undefined): ShownTimer => ({
   ...shownPart(life, payloads),
   state: life.state,
-  // What ended a life was the last change of it.
+  // The end of a timer is its last change.
   updatedAt: new Date(life.finishedAt),
   finishedAt: new Date(life.finishedAt),
   ...(life.latenessMs === undefined ? {} : { latenessMs: life.latenessMs }),

@@ -1,6 +1,6 @@
 // Before a program uses a store that nodes can share, it checks whether another node uses the store. Nothing listens
-// inside a program, so nodes of a cluster could not carry writes to it. If it took shards from them, they would answer
-// 503 for the timers of these shards. Watching the members of the store takes no shard.
+// inside a program, so nodes of a cluster could not forward writes to it. If it took shards from them, they would
+// answer 503 for the timers of these shards. Watching the members of the store takes no shard.
 //
 // Every node raises its beat once a second. A node that has not raised its beat for the lease time is dead, and the
 // engine takes over its shards.
@@ -10,14 +10,14 @@ import type { StoreError } from "../ports/TimerStore.ts"
 
 const lookEveryMs = 250
 
-/** Completes when no other node lives. `node` is a name that nobody else has. */
+/** Completes when no other node is alive. `node` is a unique name. */
 export const untilAlone = Effect.fnUntraced(function* (
   leases: Pick<ShardLeases["Service"], "announce" | "retire" | "members">,
   node: string,
   leaseMs: number,
 ): Effect.fn.Return<void, StoreError> {
   // The first announcement of a process makes the store free the shards of processes of this machine that have ended.
-  // A node that announces that it leaves is given no shards.
+  // A node that announces that it is leaving gets no shards.
   yield* leases.announce({ node, address: "", isLeaving: true })
   yield* leases.retire(node)
   const silentLooks = Math.ceil(leaseMs / lookEveryMs)

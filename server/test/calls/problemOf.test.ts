@@ -26,11 +26,13 @@ describe("a write without an owner", () => {
         retryAfterSeconds: 2,
         written: "no",
       })
-      expect(sure.detail).toBe("No owner is in reach. Nothing was written: try again after the pause.")
+      expect(sure.detail).toBe(
+        "No owner is in reach. Nothing was written: wait for the retry-after time, then retry.",
+      )
     }
     expect(told(true)).toMatchObject({ status: 503, code: "ownerUnavailable", written: "unknown" })
     expect(told(true).detail).not.toContain("Nothing")
-    expect(told(true).detail).toContain("not known")
+    expect(told(true).detail).toContain("unknown")
   })
 })
 

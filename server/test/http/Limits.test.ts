@@ -146,7 +146,7 @@ test("an operator's limits replace the defaults", () =>
     refused(await call("createMany", { timers: [base, base] }), "invalidRequest")
     refused(await call("create", JSON.stringify(base).padEnd(301)), "bodyTooLarge")
     const document = (await fetch("/openapi.json")).text
-    expect(document).toContain("At most 1, applied in order")
+    expect(document).toContain("The limit is 1 per call.")
   }))
 
 describe("a refusal by a limit", () => {
@@ -184,7 +184,7 @@ describe("a refusal by a limit", () => {
       await post("namespaces/put", { namespace: "limits", maxPending: 1 })
       succeeded("create", await call("create", base))
       const pending = refused(await call("create", { ...base, timerId: "two" }), "quotaExceeded")
-      expect(pending.detail).toStartWith("The namespace may have 1 pending timer, and has as many.")
+      expect(pending.detail).toStartWith("The namespace has reached its limit of 1 pending timer.")
       expect(pending.detail).toEndWith("or raise the namespace's setting maxPending.")
     }))
 })

@@ -138,7 +138,7 @@ describe("one of several nodes", () => {
     await withService({ engine: { status: () => status }, cluster }, async ({ call }) => {
       const { status: code, headers, json } = await call("get", get)
       expect([code, headers.get("retry-after")]).toEqual([503, "1"])
-      expect(json.detail).toContain("has not seen the shards")
+      expect(json.detail).toContain("has not read the shards")
     })
   })
 

@@ -116,7 +116,7 @@ describe("several namespaces", () => {
         expect(problem.errors).toEqual([
           {
             pointer: "/namespaces",
-            detail: "match more than 1000 namespaces: name them, or give longer beginnings",
+            detail: "match more than 1000 namespaces: name them, or use longer prefixes",
           },
         ])
       }

@@ -521,7 +521,7 @@ describe("refusals of the engine", () => {
     withService({ answerTimeoutMs: 50, scheduler: stuck }, async ({ call }) => {
       const answered = await call("create", pending)
       const problem = refused(answered, "overloaded")
-      expect(problem.detail).toContain("not known whether")
+      expect(problem.detail).toContain("unknown whether")
       expect(problem.written).toBe("unknown")
       expect(answered.headers.get("retry-after")).toBe("5")
       // A call that only reads writes nothing, even if it is late.

@@ -51,7 +51,7 @@ describePostgres("packaged", "a program on PostgreSQL", () => {
     }).catch((error: unknown) => error)
     if (!(refused instanceof PunctualError)) throw new Error(`it was not refused: ${refused}`)
     expect(refused).toMatchObject({ code: "ownerUnavailable" })
-    expect(refused.message).toContain("open: close that one first")
+    expect(refused.message).toContain(": close it first")
     // The second program took nothing in the meantime, because that would have raised an epoch.
     expect((await first.cluster()).shards.map(({ epoch }) => epoch)).toEqual(before.map(({ epoch }) => epoch))
     expect(await first.create({ namespace, timerId: "a", delay: "1h" })).toMatchObject({ result: "created" })

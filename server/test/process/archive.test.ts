@@ -59,5 +59,5 @@ test("timers move from one file to another and continue there, and an import ref
 
   writeFileSync(file, beside.stdout.split("\n").slice(0, 2).join("\n"))
   const cut = await importFrom(file, target)
-  expect([cut.code, cut.stderr]).toEqual([1, expect.stringContaining("Nothing was imported")])
+  expect([cut.code, cut.stderr]).toEqual([1, expect.stringContaining("Nothing was imported.")])
 }, 30_000)

@@ -42,7 +42,7 @@ test("a service on a store with a damaged row fires all others on time, and doct
   ])
   const exported = await ServiceProcess.command(["export", "--store", store])
   expect([exported.code, exported.stdout.includes('"t-7"')]).toEqual([1, false])
-  expect(exported.stderr).toContain("1 timer or life (shop/t-7)")
+  expect(exported.stderr).toContain("1 timer (shop/t-7)")
 
   // After the repair of the guide, the timer fires, late.
   expect(await service.terminate()).toBe(0)

@@ -108,7 +108,7 @@ test("a backup made under load can be restored after a kill, with all its conten
   await load.stop()
   const deliveredBefore = receiver.deliveries.length
   const restore = await ServiceProcess.command(["restore", file, "--store", store, "--force"])
-  expect([restore.code, restore.stdout]).toEqual([0, expect.stringContaining("It is paused")])
+  expect([restore.code, restore.stdout]).toEqual([0, expect.stringContaining("The store is paused")])
 
   // The service runs, accepts timers, and fires none.
   await service.start()

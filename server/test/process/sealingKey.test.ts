@@ -43,7 +43,7 @@ test("the first secret of a service makes its key, which restarts find and backu
   expect(existsSync(keyFile)).toBe(false)
   const put = await putting(service, "shop", "--new-secret")
   expect([put.exitCode, modeOf(keyFile)]).toEqual([0, "600"])
-  expect(put.err).toContain(`keeps it in ${keyFile}`)
+  expect(put.err).toContain(`The key is in ${keyFile}`)
   expect(put.err).toContain("Backups of the store do not contain this key")
   const secret = secretBytes(/whsec_\S+/.exec(put.out)?.[0] ?? "")
   if (secret === undefined) throw new Error("no secret was shown")

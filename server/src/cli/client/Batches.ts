@@ -1,19 +1,19 @@
-// Calls that do a bounded part at a time and say when there is more: repeated here until there is none, with what was
-// done told on the way, since of many timers that takes its time.
+// Some calls do a bounded part of the work and say whether there is more. This file repeats such a call until there is
+// no more, and reports the progress, because many timers take a while.
 import { Effect } from "effect"
 import { CommandFailed, Output, type OutputClosed } from "../frame/CommandRuntime.ts"
 
-/** What one part came to, by what was done. */
+/** The counts of a part, by kind of result. */
 export type Counts<Name extends string> = Readonly<Record<Name, number>>
 
 export interface Batch<Name extends string> {
   readonly counts: Counts<Name>
   readonly more: boolean
-  /** Where the next part begins, if that is not the beginning again. */
+  /** Where the next part begins; `undefined` if the next part starts from the beginning again. */
   readonly next?: string
 }
 
-/** A part, by what an answer of the contract says of it. */
+/** Makes a part from an answer of the contract. */
 export const batchOf = <Name extends string>(
   counts: Counts<Name>,
   { more, nextCursor }: { readonly more?: true; readonly nextCursor?: string },
@@ -26,21 +26,21 @@ export const batchOf = <Name extends string>(
 export interface Repeating<Name extends string> {
   readonly none: Counts<Name>
   readonly isProgress: (counts: Counts<Name>) => boolean
-  /** Where counts of parts are not simply added. */
+  /** For counts that cannot simply be added. */
   readonly add?: (sums: Counts<Name>, counts: Counts<Name>, goesOn: boolean) => Counts<Name>
-  /** Where it is known how much there was to do. */
+  /** For work whose amount is known. */
   readonly isEnough?: (sums: Counts<Name>) => boolean
-  /** Where others may add to it meanwhile: as much was done as there was, and if there is more, it is theirs. */
+  /** For work that other clients may add to. True when the original amount is done: the rest is new. */
   readonly isOutrun?: (sums: Counts<Name>) => boolean
 }
 
-/** Of a thousand timers each: more than anyone has, and not without an end. */
+/** With a thousand timers in each call this is more than any store has, but it is finite. */
 const callsMost = 100_000
 
 /**
- * The counts of all parts together, and whether there is more all the same. A part that did nothing although there is
- * more, and does not say where to go on, would be followed by the same part for ever: it is the last one. If a part fails,
- * the error says what was done before it.
+ * Returns the counts of all parts together, and whether there is still more. If a part made no progress and does not
+ * say where to continue, the next call would do the same, so the repetition stops. If a part fails, the error says what
+ * was done before it.
  */
 export const repeatWhileMore = <Name extends string>(
   { none, isProgress, add = added, isEnough = () => false, isOutrun = () => false }: Repeating<Name>,

@@ -1,6 +1,5 @@
-// How commands ask a running service: over the API that everyone uses, so that they work wherever that can be
-// reached. Requests and answers are texts of JSON with the contract's schemas around them, because a payload must
-// come and go as it is: parsed and written again, its large numbers would be others.
+// Commands call a running service over the public API. Requests and answers stay JSON text beside the decoded values,
+// because a payload must not change: parsing it and writing it again would change large numbers.
 import { ProblemDocument } from "@punctual/api/Problem"
 import { Effect, Option, Result, Schema, SchemaParser } from "effect"
 import { Flag } from "effect/cli"
@@ -8,15 +7,15 @@ import { urlName } from "../../settings/Settings.ts"
 import { CommandFailed, Output, type OutputClosed, printable, switchFlag } from "../frame/CommandRuntime.ts"
 import { layOutJson } from "../frame/layOutJson.ts"
 
-/** What the program that starts a command gives it. */
+/** Input that the main program gives to a command. */
 export interface CommandInput {
-  /** Where the service is, if its flag does not say. */
+  /** The URL of the service, if there is no --url. */
   readonly environmentUrl: string | undefined
-  /** What a file named - is read from. */
+  /** The source for a file named `-`. */
   readonly stdin: () => AsyncIterable<Uint8Array>
 }
 
-/** JSON that goes into a request as it stands. */
+/** JSON text that goes into a request unchanged. */
 export class JsonText {
   readonly text: string
   constructor(text: string) {
@@ -24,7 +23,7 @@ export class JsonText {
   }
 }
 
-/** The fields of a request; those that are undefined are left out. */
+/** The fields of a request. Fields that are `undefined` are left out. */
 export type RequestFields = Readonly<Record<string, unknown>>
 
 export interface ServiceCall<A> {
@@ -43,44 +42,44 @@ export interface Answered<A> {
 }
 
 const defaultUrl = "http://127.0.0.1:8080"
-/** Longer than a service under load takes, and short of where one believes that nothing happens any more. */
+/** Longer than a service under load takes, and short enough that the user still waits. */
 const answerWithinMs = 30_000
-/** A page of timers with the largest payloads. */
+/** Enough for a page of timers with the largest payloads. */
 const answerBytesMax = 128 * 1024 * 1024
 
-/** What every command that asks a service takes. */
+/** The flags of every command that calls a service. */
 export const serviceFlags = ({ environmentUrl }: CommandInput) => ({
   url: Flag.String("url").pipe(
     Flag.withMetavar("URL"),
-    Flag.withDescription(`Where the service is (default ${urlName}, or ${defaultUrl})`),
-    // A variable that is set to nothing is not set.
+    Flag.withDescription(`The URL of the service (default ${urlName}, or ${defaultUrl})`),
+    // An empty variable counts as not set.
     Flag.withDefault(environmentUrl === undefined || environmentUrl === "" ? defaultUrl : environmentUrl),
-    Flag.filter(isServiceUrl, () => `a URL that reads http://host:port (--url, or ${urlName})`),
+    Flag.filter(isServiceUrl, () => `a URL such as http://host:port (--url, or ${urlName})`),
   ),
-  json: switchFlag("json", "Answer JSON, for programs"),
+  json: switchFlag("json", "Print JSON, for programs"),
 })
 
 const isServiceUrl = (text: string): boolean =>
   URL.canParse(text) && /^https?:$/.test(new URL(text).protocol) && !/[?#]/.test(text)
 
-/** Why a service gave no answer, for a command that may try again. */
+/** Why a call failed, for a command that may retry. */
 export interface ServiceFailure {
   /** For people. */
   readonly message: string
-  /** What the service said when it refused. Absent if nothing answered, or something else than this service. */
+  /** The problem document of a refusal. Absent if nothing answered, or something other than this service. */
   readonly problem?: ProblemDocument
-  /** Nothing answered: the service is away, or it did not answer in time and may have done what it was asked. */
+  /** The service is unreachable, or it did not answer in time and may have carried out the call. */
   readonly isUnreachable: boolean
 }
 
-/** Asks once, and never repeats. A caller that needs the result asks the service for it. */
+/** Calls once and never retries. After a failure the caller must ask the service for the state. */
 export const callService = <A>(
   url: string,
   call: ServiceCall<A>,
 ): Effect.Effect<Answered<A>, CommandFailed> =>
   Effect.mapError(tryService(url, call), ({ message }) => new CommandFailed({ message }))
 
-/** The same, with a failure that says more. */
+/** The same, with a more detailed failure. */
 export const tryService = <A>(
   url: string,
   { path, fields, answer, withinMs = answerWithinMs }: ServiceCall<A>,
@@ -89,14 +88,14 @@ export const tryService = <A>(
   const place = base.replace(/:\/\/.*@/, "://…@")
   return Effect.tryPromise({
     try: (signal) => exchange(`${base}/api/v1${path}`, requestText(fields), signal),
-    catch: (error) => unreachable(`no service answers at ${place} (${reason(error)}): see --url.`),
+    catch: (error) => unreachable(`the service at ${place} is unreachable (${reason(error)}): check --url.`),
   }).pipe(
     Effect.timeoutOrElse({
       duration: withinMs,
       orElse: () =>
         Effect.fail(
           unreachable(
-            `${place} has not answered within ${withinMs / 1_000} s; it may have done what it was asked.`,
+            `${place} did not answer within ${withinMs / 1_000} s. It may have carried out the call.`,
           ),
         ),
     }),
@@ -105,16 +104,20 @@ export const tryService = <A>(
       const decoded = SchemaParser.decodeUnknownResult(answer)(parsed(text))
       return Result.isSuccess(decoded)
         ? Effect.succeed({ value: decoded.success, text })
-        : Effect.fail(failed(`${place} answered with something else: is it a Punctual of this version?`))
+        : Effect.fail(
+            failed(
+              `the answer of ${place} cannot be read. Check that it is a Punctual service of the same version.`,
+            ),
+          )
     }),
   )
 }
 
-/** The answer as it came, laid out. */
+/** Prints the answer unchanged except for white space. */
 export const answerJson = (text: string): Effect.Effect<void, OutputClosed, Output> =>
   Effect.flatMap(Output, ({ answer }) => answer(layOutJson(text)))
 
-/** What a command found out itself, in the same form. */
+/** Prints a value of the command in the same form. */
 export const answerValue = (value: unknown): Effect.Effect<void, OutputClosed, Output> =>
   answerJson(JSON.stringify(value))
 
@@ -168,16 +171,17 @@ const unreachable = (message: string): ServiceFailure => ({
 const reason = (error: unknown): string =>
   error instanceof Error ? ("code" in error ? String(error.code) : error.message) : String(error)
 
-/** What the problem document says, with every field that was wrong; else only the status. */
+/** The text of the problem document with all wrong fields, or only the status if there is no problem document. */
 const refusal = (place: string, status: number, text: string): ServiceFailure => {
   const read = Schema.decodeUnknownOption(ProblemDocument)(parsed(text))
-  if (Option.isNone(read)) return failed(`${place} answered ${status}: is it a Punctual of this version?`)
+  if (Option.isNone(read))
+    return failed(`${place} answered ${status}. Check that it is a Punctual service of the same version.`)
   const { code, detail, errors = [], retryAfterSeconds } = read.value
-  if (code === "notFound") return failed(`${place} does not know this call: it is of another version.`)
+  if (code === "notFound") return failed(`${place} does not know this call: its version is different.`)
   const found = errors.map(({ pointer, detail: what }) =>
     pointer === "" ? what : `${pointer.slice(1).replaceAll("/", ".")} ${what}`,
   )
   const what = found.length > 0 ? `${found.join("; ")}.` : detail
-  const again = retryAfterSeconds === undefined ? "" : ` Try again after ${retryAfterSeconds} s.`
+  const again = retryAfterSeconds === undefined ? "" : ` Retry after ${retryAfterSeconds} s.`
   return { ...failed(`refused (${code}): ${what}${again}`), problem: read.value }
 }

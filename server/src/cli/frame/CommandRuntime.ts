@@ -1,60 +1,59 @@
-// What the commands for operators run on: Effect's command line, given what it asks of a platform, and the rules
-// that all of them keep. Answers go to stdout and remarks to stderr; nothing that came from elsewhere reaches the
-// terminal as a command to it; the exit code is 0 if all was done, 1 if something was not, 2 for wrong usage, and
-// 130 if the command was interrupted.
+// The frame that all commands run in: Effect's command line, the platform services that it needs, and common rules.
+// Answers go to stdout and remarks to stderr. Control characters are escaped, so that no outside text can send commands
+// to the terminal. The exit code is 0 if everything was done, 1 if something was not, 2 for wrong usage, and 130 if the
+// command was interrupted.
 import { Cause, Context, Effect, Exit, Fiber, FileSystem, Layer, Path, Schema, Stdio, Terminal } from "effect"
 import { CliConfig, CliError, CliOutput, Command, Flag, GlobalFlag, type HelpDoc } from "effect/cli"
 import { ChildProcessSpawner } from "effect/process"
 import { build, versionLine } from "../../program/Build.ts"
 import { layerLogs } from "../../program/Logs.ts"
 
-/** The command did not do all it was asked: why, or how much of it. */
+/** The command did not do everything. The message says why, or which part is missing. */
 export class CommandFailed extends Schema.TaggedError<CommandFailed>()("CommandFailed", {
   message: Schema.String,
 }) {}
 
-/** Nobody reads the answer any more, as when it goes through `head`. */
+/** The reader closed the pipe, as `head` does. */
 export class OutputClosed extends Schema.TaggedError<OutputClosed>()("OutputClosed", {}) {}
 
 export class Output extends Context.Service<
   Output,
   {
-    /** Of the terminal that answers go to; nothing if they go to a file or a pipe. */
+    /** The width of the terminal; `undefined` if answers go to a file or a pipe. */
     readonly columns: number | undefined
-    /** Lines of the answer. */
+    /** Writes text to stdout. */
     answer(text: string): Effect.Effect<void, OutputClosed>
     /**
-     * A view of the answer on a terminal, in place of the one before, which had as many lines as `replaced` says. No line
-     * may be wider than the terminal.
+     * Draws a view on the terminal in place of the last one, which had `replaced` lines. No line may be wider than the
+     * terminal.
      */
     redraw(lines: ReadonlyArray<string>, replaced: number): Effect.Effect<void, OutputClosed>
-    /** What is to be said beside it. */
+    /** Writes text to stderr. */
     remark(text: string): Effect.Effect<void, OutputClosed>
     /**
-     * Commands are interrupted when they shall stop. One that takes this is not, from then on: it waits for what it
-     * was given, and ends by itself, which is how it is meant to end.
+     * By default a stop signal interrupts the command. A command that calls this is not interrupted any more: it waits
+     * for the inner effect and then ends by itself with exit code 0.
      */
     readonly untilStopped: Effect.Effect<Effect.Effect<void>>
   }
 >()("punctual/cli/Output") {}
 
-/** How a command may fail. */
 export type CommandFailure = CommandFailed | OutputClosed | CliError.CliError
 
-/** What a command's handler is to the frame. */
+/** The type of a command's handler. */
 export type CommandRun = Effect.Effect<void, CommandFailure, Output>
 
-/** Where a command is run: the process, or a test. */
+/** The environment of a command: the process, or a test. */
 export interface Surroundings {
   readonly columns: number | undefined
-  /** Resolves when the text has left; rejects if nobody reads it. */
+  /** Resolves when the text is written; rejects if the reader closed the pipe. */
   out(text: string): Promise<void>
   err(text: string): Promise<void>
-  /** Calls back when the command shall stop; answers how to be called no more. */
+  /** Calls `stop` when the command should stop. Returns a function that removes the listener. */
   onStop(stop: () => void): () => void
 }
 
-/** Runs `punctual <args>`, where `root` knows every command there is, and answers the exit code. */
+/** Runs `punctual <args>` and returns the exit code. `root` has all commands. */
 export const runTree = async <Input, Shared>(
   root: Command.Command<"punctual", Input, Shared, CommandFailure, Output>,
   args: ReadonlyArray<string>,
@@ -86,13 +85,15 @@ export const runTree = async <Input, Shared>(
   release()
   if (Exit.isSuccess(exit)) return exit.value
   if (Cause.hasInterruptsOnly(exit.cause)) return 130
-  await Effect.runPromise(Effect.ignore(output.remark(`punctual: Unforeseen: ${Cause.squash(exit.cause)}`)))
+  await Effect.runPromise(
+    Effect.ignore(output.remark(`punctual: Unexpected error: ${Cause.squash(exit.cause)}`)),
+  )
   return 1
 }
 
 /**
- * A flag that is there or not. It never takes the word after it: else `--json 1` would be the flag said with
- * emphasis, and not the flag and the argument 1.
+ * A flag without a value. It never consumes the next word: otherwise `--json 1` would read 1 as the value of the flag,
+ * and not as an argument.
  */
 export const switchFlag = (name: string, description: string): Flag.Flag<boolean> =>
   Flag.Boolean(name).pipe(
@@ -102,7 +103,7 @@ export const switchFlag = (name: string, description: string): Flag.Flag<boolean
     Flag.withDescription(description),
   )
 
-/** A usage error that a command finds itself, told like those that the command line finds. */
+/** A usage error found by a command, shown in the same way as one found by the command line parser. */
 export const misuse = (commandPath: ReadonlyArray<string>, message: string): CliError.ShowHelp =>
   new CliError.ShowHelp({
     commandPath: ["punctual", ...commandPath],
@@ -110,12 +111,12 @@ export const misuse = (commandPath: ReadonlyArray<string>, message: string): Cli
   })
 
 /**
- * The text with everything escaped that is not to be seen but to be obeyed: control characters, those that turn
- * the direction of writing, broken surrogates. The escapes are JSON's, so that JSON remains what it was.
+ * Escapes all characters that act on a terminal instead of being displayed: control characters, characters that change
+ * the direction of writing, and broken surrogates. The escapes are those of JSON, so JSON text keeps its meaning.
  */
 export const printable = (text: string): string => escaped(text, /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu)
 
-/** The same for text of several lines. */
+/** The same, but line breaks stay. */
 export const printableLines = (text: string): string =>
   escaped(text, /(?!\n)[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu)
 
@@ -139,7 +140,7 @@ const outputTo = ({ columns, out, err }: Surroundings) => {
   return { columns, answer: writing(out), redraw, remark: writing(err) }
 }
 
-/** The names that lead to the command that is called: a command's own flags come after them. */
+/** The names of the command and its parents. The flags of a command come after them. */
 const commandPath = (root: Command.Command.Any, args: ReadonlyArray<string>): string => {
   const path = [root.name]
   let current: Command.Command.Any | undefined = root
@@ -151,15 +152,15 @@ const commandPath = (root: Command.Command.Any, args: ReadonlyArray<string>): st
   return path.join(" ")
 }
 
-/** Says why the command failed, unless that has been said, and answers the exit code. */
+/** Writes why the command failed, unless that is already written, and returns the exit code. */
 const told = (path: string, failure: CommandFailure, output: Output["Service"]): Effect.Effect<number> => {
-  // The presenter has told of these.
+  // The presenter has already shown these errors.
   if (CliError.isCliError(failure)) return Effect.succeed(2)
   if (failure._tag === "OutputClosed") return Effect.succeed(1)
   return output.remark(`${path}: ${failure.message}`).pipe(Effect.ignore, Effect.as(1))
 }
 
-/** Help that was asked for is the answer; a wrong call is told of in a line, and where its help is. */
+/** Requested help goes to stdout. A usage error becomes one line that names the help. */
 const presenterTo = (output: Output["Service"]): CliOutput.Presenter => {
   const formatter = CliOutput.defaultFormatter({ colors: false, globalFlags: "none" })
   return {
@@ -176,13 +177,13 @@ const presenterTo = (output: Output["Service"]): CliOutput.Presenter => {
   }
 }
 
-/** A switch shows no type, though it could be said to be =true. */
+/** The help shows a switch without the optional `=true`. */
 const withPlainSwitches = (doc: HelpDoc.HelpDoc): HelpDoc.HelpDoc => ({
   ...doc,
   flags: doc.flags.map((flag) => (flag.type === "[=boolean]" ? { ...flag, type: "boolean" } : flag)),
 })
 
-/** A suggestion comes below the message, one name a line. */
+/** Effect writes suggestions below the message, one name on each line. This puts all on one line. */
 const inOneLine = (message: string): string => {
   const [what = "", suggested] = message.split(/\s*Did you mean this\?\s*/)
   const question = suggested === undefined ? "" : ` Did you mean ${suggested.split(/\s+/).join(" or ")}?`
@@ -191,7 +192,7 @@ const inOneLine = (message: string): string => {
 
 const unused = (what: string) => Effect.die(new Error(`No command uses ${what}.`))
 
-/** What Effect's command line asks for beside its input: none of it is used by flags and arguments of ours. */
+/** Services that Effect's command line requires. Our flags and arguments do not use them. */
 const platform = Layer.mergeAll(
   FileSystem.layerNoop({}),
   Path.layer,
@@ -213,12 +214,12 @@ const platform = Layer.mergeAll(
   ),
 )
 
-/** Resolves when the stream has the text no longer, so that an exit right after it cuts nothing off. */
+/** Resolves when the stream has written the text, so that an exit right after it does not cut the text off. */
 const writeTo =
   (stream: NodeJS.WriteStream) =>
   (text: string): Promise<void> =>
     new Promise((resolve, reject) => {
-      // A closed pipe is also told as an event, which would end the process with a stack.
+      // A closed pipe also emits an error event, which would end the process with a stack trace.
       stream.once("error", reject)
       stream.write(text, (error) => {
         if (error !== undefined && error !== null) return reject(error)

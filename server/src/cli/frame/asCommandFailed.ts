@@ -1,5 +1,4 @@
-// What an adapter says when it cannot be opened, or cannot do what a command asks of the store itself: a sentence that
-// names the place and what to do, and needs nothing added.
+// An adapter's error says where it happened and what to do, so the command shows its message unchanged.
 import { Effect } from "effect"
 import type { StoreError } from "../../ports/TimerStore.ts"
 import { CommandFailed } from "./CommandRuntime.ts"
@@ -9,6 +8,6 @@ export const asCommandFailed = <A, R>(
 ): Effect.Effect<A, CommandFailed, R> =>
   Effect.mapError(call, ({ message }) => new CommandFailed({ message }))
 
-/** What the store said, as why the command failed. */
+/** Turns an error of the store into the failure of the command. */
 export const told = <A>(call: Effect.Effect<A, StoreError>): Effect.Effect<A, CommandFailed> =>
   Effect.mapError(call, ({ message }) => new CommandFailed({ message: `the store failed: ${message}` }))

@@ -1,8 +1,8 @@
-// Figures as people read them: counts with separated thousands, bytes and spans of time in the unit that fits.
+// Numbers for people: counts with thousands separators, bytes and durations in a fitting unit.
 
 export const countShown = (count: number): string => String(count).replace(/\B(?=(\d{3})+$)/g, ",")
 
-/** A count and its noun, which is plural for all counts but one: `1 timer`, `1,234 timers`. */
+/** A count with its noun in singular or plural: `1 timer`, `1,234 timers`. */
 export const countOf = (count: number, one: string, many = `${one}s`): string =>
   `${countShown(count)} ${count === 1 ? one : many}`
 
@@ -21,7 +21,7 @@ const spans = [
   ["s", 1_000],
 ] as const
 
-/** In its largest unit and the next: 2,511 d 3 h, 3 d 4 h, 2 min 5 s; below ten seconds 1.9 s, below one in milliseconds. */
+/** The largest unit and the next one: 3 d 4 h, 2 min 5 s. Below ten seconds: 1.9 s. Below one second: milliseconds. */
 export const spanShown = (spanMs: number): string => {
   if (spanMs >= 1_000 && spanMs < 10_000) return `${Math.floor(spanMs / 100) / 10} s`
   const index = spans.findIndex(([, unitMs]) => spanMs >= unitMs)

@@ -1,7 +1,6 @@
-// JSON text for people to read: one member a line. Only the white space between its tokens changes, so that what
-// is shown is what is there: parsing the text and writing it again would round large numbers and drop duplicate
-// keys. It expects a text that `JSON.parse` has accepted, and takes one pass without recursion, whatever its size
-// and depth.
+// Formats JSON text for people: one member on each line. It changes only the white space between tokens, because
+// parsing the text and writing it again would round large numbers and drop duplicate keys. `JSON.parse` must have
+// accepted the text. The function makes one pass without recursion, so size and depth of the text are no danger.
 
 export const layOutJson = (json: string): string => {
   const parts: Array<string> = []
@@ -25,10 +24,10 @@ export const layOutJson = (json: string): string => {
   return parts.join("")
 }
 
-/** Deeper levels stand below one another: else the indentation of a hostile message would outgrow memory. */
+/** Deeper levels get no more indentation: otherwise the indentation of a hostile message could exhaust memory. */
 const indentMax = 40
 
-/** The index after the token that begins at `start`: a string, a mark, one white space, or a number or word. */
+/** The index after the token at `start`: a string, a punctuation mark, one white space, a number or a word. */
 const tokenEnd = (json: string, start: number): number => {
   const first = json[start] ?? ""
   if (/[\s{}[\]:,]/.test(first)) return start + 1

@@ -1,8 +1,8 @@
-// A table for people: columns as wide as their widest cell, whatever the script it is in.
+// A table for people: each column is as wide as its widest cell, also with wide characters.
 import { CliOutput } from "effect/cli"
 import { printable } from "./CommandRuntime.ts"
 
-/** The first row is the head. Nothing in a cell reaches the terminal as a command to it. */
+/** The first row is the header. Control characters in cells are escaped. */
 export const textTable = (rows: ReadonlyArray<ReadonlyArray<string>>): string => {
   const cells = rows.map((row) => row.map(printable))
   const widths = (cells[0] ?? []).map((_, column) =>

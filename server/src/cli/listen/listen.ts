@@ -1,5 +1,5 @@
-// A receiver to try timers against: it prints each delivery on one line and answers as it is told to, so
-// that retries, slow endpoints, refusals and signatures can be watched without writing a server first.
+// A receiver for trying timers. It prints each delivery on one line and answers as its flags say. A developer can watch
+// retries, slow endpoints, refusals and signatures without writing a server first.
 import { once } from "node:events"
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
@@ -20,7 +20,7 @@ interface ListenOptions {
   readonly answer: number
   readonly failFirst: number
   readonly delayMs: number
-  /** What deliveries have to be signed by; not looked at if there are none. */
+  /** One of these secrets must have signed a delivery. If there are none, signatures are not checked. */
   readonly secrets: ReadonlyArray<Uint8Array>
   readonly reject: boolean
   readonly json: boolean
@@ -42,11 +42,11 @@ const wholeNumberFlag = (name: string, byDefault: number, min: number, max: numb
 
 const flags = {
   port: wholeNumberFlag("port", 9000, 0, 65_535, "The port on 127.0.0.1; 0 picks a free one"),
-  answer: wholeNumberFlag("answer", 200, 200, 599, "The status to answer with"),
-  failFirst: wholeNumberFlag("fail-first", 0, 0, 100, "Answer 500 to this many first attempts of each timer"),
+  answer: wholeNumberFlag("answer", 200, 200, 599, "The HTTP status of the answer"),
+  failFirst: wholeNumberFlag("fail-first", 0, 0, 100, "Answer 500 to the first N attempts of each timer"),
   delayMs: Flag.String("delay").pipe(
     Flag.withMetavar("DURATION"),
-    Flag.withDescription("Wait before answering: 250ms, 2s, or a bare number of milliseconds"),
+    Flag.withDescription("Wait this long before answering: 250ms, 2s, or a number of milliseconds"),
     Flag.withDefault("0"),
     Flag.filterMap(
       (text) => Option.filter(Option.fromUndefinedOr(delayOf(text)), (delayMs) => delayMs <= maxDelayMs),
@@ -56,19 +56,19 @@ const flags = {
   secret: Flag.String("secret").pipe(
     Flag.withMetavar("whsec_…"),
     Flag.withDescription(
-      "Check signatures by this secret; may be given again: one of them has to have signed",
+      "Check signatures with this secret; repeat the flag for several secrets, one of which must have signed",
     ),
     Flag.atMost(maxSecrets),
   ),
   secretFile: secretFileFlag,
-  reject: switchFlag("reject", "Answer 401 to what is not signed by a secret"),
-  json: switchFlag("json", "Print a JSON object a line, with bodies as they came"),
+  reject: switchFlag("reject", "Answer 401 to a delivery without a valid signature"),
+  json: switchFlag("json", "Print one JSON object per delivery, with the body as it was sent"),
 }
 
 const delayOf = (text: string): number | undefined =>
   /^\d{1,9}$/.test(text) ? Number(text) : parseDuration(text)
 
-/** Runs until it is stopped; its exit code is 1 if it could not listen. */
+/** Runs until it is stopped. The exit code is 1 if it could not listen. */
 export const listenCommand = (input: CommandInput) =>
   Command.make("listen", flags, ({ port, secret, secretFile, ...options }) =>
     Effect.gen(function* () {
@@ -78,29 +78,29 @@ export const listenCommand = (input: CommandInput) =>
       ]
       const secrets = given.flatMap((one) => secretBytes(one) ?? [])
       if (secrets.length < given.length) {
-        return yield* Effect.fail(misuse(["listen"], "A secret is whsec_ and 24 to 64 bytes in base64."))
+        return yield* Effect.fail(
+          misuse(["listen"], "A secret must be whsec_ followed by 24 to 64 bytes in base64."),
+        )
       }
       if (options.reject && secrets.length === 0) {
-        return yield* Effect.fail(
-          misuse(["listen"], "--reject needs a --secret, or a --secret-file, to judge by."),
-        )
+        return yield* Effect.fail(misuse(["listen"], "--reject needs --secret or --secret-file."))
       }
       const { answer, untilStopped } = yield* Output
       const stopped = yield* untilStopped
       const out = (line: string) => Effect.runPromise(Effect.ignore(answer(line)))
       const bound = yield* listening(makeServer({ ...options, secrets }, out), port)
       const url = `http://127.0.0.1:${bound}/`
-      yield* answer(options.json ? JSON.stringify({ url }) : `Listening on ${url} (Ctrl-C ends it)`)
+      yield* answer(options.json ? JSON.stringify({ url }) : `Listening on ${url} (press Ctrl-C to stop)`)
       yield* stopped
     }).pipe(Effect.scoped),
   ).pipe(
     Command.withDescription(
       [
-        "Print what timers deliver, one line each, and answer.",
-        "  With --secret a line also says whether the signature is ok, wrong, missing or too old.",
+        "Receive the deliveries of timers, print one line for each, and answer.",
+        "  With --secret each line also says whether the signature is ok, wrong, missing, too old or too new.",
       ].join("\n"),
     ),
-    Command.withShortDescription("Run a receiver that prints what timers deliver"),
+    Command.withShortDescription("Run a receiver that prints the deliveries of timers"),
     Command.withExamples([
       { command: "punctual listen --fail-first 2" },
       { command: "punctual listen --json | jq .body" },
@@ -108,7 +108,7 @@ export const listenCommand = (input: CommandInput) =>
     ]),
   )
 
-/** The port that it listens on until the scope ends. */
+/** Listens until the scope ends. Returns the port. */
 const listening = (server: Server, port: number): Effect.Effect<number, CommandFailed, Scope.Scope> =>
   Effect.acquireRelease(
     Effect.tryPromise({
@@ -133,7 +133,7 @@ const makeServer = (
   createServer(async (request, response) => {
     const receivedAt = new Date()
     const body = await bodyOf(request).catch(() => "cut off" as const)
-    // The caller has gone: there is nobody to answer.
+    // The caller closed the connection, so there is nobody to answer.
     if (body === "cut off") return
     if (body === undefined) {
       response.writeHead(413).end()
@@ -152,11 +152,11 @@ const makeServer = (
     response.writeHead(status).end()
   })
 
-/** Whoever sends none, or nonsense, tries for the first time. */
+/** A missing or unreadable header counts as the first attempt. */
 const attemptOf = (header: string | ReadonlyArray<string> | undefined): number =>
   typeof header === "string" && /^\d{1,6}$/.test(header) ? Number(header) : 1
 
-/** The body, unless it is larger than any that a timer sends. */
+/** `undefined` if the body is larger than any that a timer sends. */
 const bodyOf = async (request: IncomingMessage): Promise<Buffer | undefined> => {
   const chunks: Array<Buffer> = []
   let bytes = 0
@@ -170,7 +170,7 @@ const bodyOf = async (request: IncomingMessage): Promise<Buffer | undefined> => 
 
 const maxBodyBytes = 1024 * 1024
 
-/** Ends early if the caller gives up, since then nobody waits for the answer. */
+/** Ends early if the caller closes the connection, because then nobody waits for the answer. */
 const pause = (delayMs: number, response: ServerResponse): Promise<void> => {
   const gone = new AbortController()
   response.once("close", () => gone.abort())
@@ -186,11 +186,11 @@ interface Received {
   readonly signature: SignatureFinding | undefined
 }
 
-/** The body is a text here, since it need not be JSON. */
+/** The body is a string here, because it may be something other than JSON. */
 const receivedJson = ({ receivedAt, attempt, status, text, webhookId, signature }: Received): string =>
   JSON.stringify({ receivedAt, webhookId, attempt, signature, answered: status, body: text })
 
-/** One line, whatever was received: nothing of it may reach the terminal as a command. */
+/** Always one line, without control characters: a delivery must not be able to send commands to the terminal. */
 const describe = (received: Received): string => {
   const { receivedAt, attempt, status, text, webhookId, signature } = received
   const envelope = envelopeOf(text)
@@ -198,7 +198,7 @@ const describe = (received: Received): string => {
     envelope === undefined
       ? (webhookId ?? "no webhook-id")
       : `${envelope["namespace"] ?? "?"}/${envelope["timerId"] ?? "?"}`
-  // As it was sent: parsing it and writing it again would change large numbers.
+  // The payload is shown as it was sent: parsing it and writing it again would change large numbers.
   const span = envelope === undefined ? { start: 0, end: text.length } : memberSpan(text, "payload")
   const payload = span === undefined ? "" : text.slice(span.start, span.end)
   const time = receivedAt.toISOString().slice(11, 23)
@@ -223,9 +223,8 @@ const envelopeOf = (text: string): Record<string, unknown> | undefined => {
 }
 
 /**
- * How late the call is by the service's own clock, so that it holds under a manual clock too. A timer that was armed after its
- * executeAt was due when it was armed. The fireId, a UUID v7, says when that was. For a dead timer the text says that it is dead,
- * and why.
+ * The time from when the timer was due to this attempt, by the service's own clock, so it is right under a manual clock
+ * too. A timer that was created after its executeAt was due at its creation. The fireId, a UUID v7, contains that time.
  */
 const lateness = (envelope: Record<string, unknown> | undefined): string => {
   if (envelope?.["type"] === "timer.dead") return `dead: ${envelope["reason"] ?? "?"}`
@@ -250,6 +249,6 @@ const short = (text: string): string =>
 const whyNotListening = (error: unknown, port: number): string => {
   const code = error instanceof Error && "code" in error ? error.code : undefined
   if (code === "EADDRINUSE") return `port ${port} is in use; pick another with --port, or 0 for a free one.`
-  if (code === "EACCES") return `port ${port} needs more rights; pick one above 1023 with --port.`
+  if (code === "EACCES") return `port ${port} needs administrator rights; pick one above 1023 with --port.`
   return `cannot listen on port ${port}: ${error instanceof Error ? error.message : String(error)}`
 }

@@ -1,14 +1,14 @@
-// Whether a webhook is signed as Standard Webhooks 1.0 has it: what every receiver has to find out, written from the
-// receiver's side, and sharing nothing with the code that signs.
+// Checks the signature of a webhook by Standard Webhooks 1.0. It is written from the receiver's side and shares no code
+// with the sender, so that a mistake in the signing code shows up here.
 import { createHmac, timingSafeEqual } from "node:crypto"
 import type { IncomingHttpHeaders } from "node:http"
 
-/** What receivers of Standard Webhooks allow between the sender's clock and theirs, and for the way. */
+/** Receivers of Standard Webhooks allow this difference between their clock and the timestamp. */
 const toleranceMs = 5 * 60_000
 
 export type SignatureFinding = "ok" | "wrong" | "missing" | "too old" | "too new"
 
-/** `secrets` are the bytes of each; one of them has to have signed. */
+/** `secrets` has the bytes of each secret; one of them must have signed. */
 export const verifySignature = (
   headers: IncomingHttpHeaders,
   body: Uint8Array,
@@ -23,7 +23,7 @@ export const verifySignature = (
   if (!/^\d{1,15}$/.test(timestamp) || !isSigned(`${id}.${timestamp}.`, body, signatures, secrets)) {
     return "wrong"
   }
-  // Told only of what is signed: else anyone could have written the time.
+  // The age is checked only after the signature: without one, anyone could have written the time.
   const ageMs = nowMs - Number(timestamp) * 1_000
   if (ageMs > toleranceMs) return "too old"
   return ageMs < -toleranceMs ? "too new" : "ok"

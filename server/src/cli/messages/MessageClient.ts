@@ -1,4 +1,4 @@
-// The undeliverable messages of a running service, as its API gives them.
+// Calls a running service about its undeliverable messages.
 import {
   DiscardMessageAnswer,
   type ListedMessage,
@@ -23,7 +23,7 @@ export class MessageClient {
     this.#url = url
   }
 
-  /** Of one namespace, or of all. */
+  /** The messages of one namespace, or of all if `namespace` is `undefined`. */
   list(
     namespace: string | undefined,
     limit: number,

@@ -1,5 +1,5 @@
-// Replays or discards undeliverable messages, one after the other, and says what became of each. One that fails does not
-// keep the others from their turn, but several in a row mean that the service or the broker is away: then the rest is left.
+// Replays or discards undeliverable messages one after the other, and reports the result of each. The run continues
+// after a failure. After several failures in a row it stops, because the service or the broker is unreachable.
 import type { ListedMessage } from "@punctual/api/Messages"
 import { Effect } from "effect"
 import { CommandFailed, Output, type OutputClosed, printable } from "../frame/CommandRuntime.ts"
@@ -18,7 +18,7 @@ export interface Disposal {
 export interface DisposalRun {
   readonly disposal: Disposal
   readonly client: MessageClient
-  /** All namespaces without one. */
+  /** `undefined` means all namespaces. */
   readonly namespace: string | undefined
   readonly isJson: boolean
 }
@@ -37,8 +37,8 @@ export const disposeOfSome = (run: DisposalRun, namespace: string, ids: Readonly
   })
 
 /**
- * All that are there now. They are counted first, and the walk ends with the last of those: a message that is
- * replayed and fails again comes after it, and must not be replayed for ever.
+ * Handles all messages that exist now. It counts them first and stops after the last of them: a message that is
+ * replayed and fails again gets a later place, and the run must not replay it for ever.
  */
 export const disposeOfAll = (run: DisposalRun): Disposing =>
   Effect.gen(function* () {
@@ -64,14 +64,13 @@ export const disposeOfAll = (run: DisposalRun): Disposing =>
 export const noMessages = (namespace: string | undefined, more = ""): string =>
   `No ${more}undeliverable messages${namespace === undefined ? "" : ` of ${namespace}`}.`
 
-/** Messages that are read at once. */
 const pageSize = 100
 
 const progressEvery = 500
 
 const failuresInARowMax = 3
 
-/** Visits them oldest first, until the visit says that it was the last one. */
+/** Visits the messages, oldest first, until `visit` returns false. */
 const walkPages = <E, R>(
   { client, namespace }: DisposalRun,
   visit: (message: ListedMessage) => Effect.Effect<boolean, E, R>,
@@ -103,7 +102,7 @@ const countNow = (run: DisposalRun) =>
 
 type Fate = "done" | "duplicate" | "failed"
 
-/** Disposes of them one by one, and keeps count. */
+/** Handles the messages one by one, and counts the results. */
 const makeTally = ({ disposal, client, isJson }: DisposalRun, total: number) =>
   Effect.map(Output, ({ answer, remark }) => {
     const counts: Record<Fate, number> = { done: 0, duplicate: 0, failed: 0 }
@@ -111,7 +110,7 @@ const makeTally = ({ disposal, client, isJson }: DisposalRun, total: number) =>
     let failuresInARow = 0
     const isStopped = () => failuresInARow >= failuresInARowMax
 
-    /** Answers whether to go on. */
+    /** Returns whether to continue. */
     const one = ({ namespace, id }: Named): Effect.Effect<boolean, OutputClosed> =>
       Effect.gen(function* () {
         const { result, error } = yield* disposal.dispose(client, namespace, id).pipe(
@@ -131,7 +130,7 @@ const makeTally = ({ disposal, client, isJson }: DisposalRun, total: number) =>
         return !isStopped()
       }).pipe(Effect.uninterruptible)
 
-    /** `leftOut`: what is to be said of those that had no turn. */
+    /** `leftOut` describes the messages that were not handled. */
     const sentence = (leftOut: string): string => {
       const others = [
         [counts.duplicate, "duplicate"],
@@ -146,7 +145,7 @@ const makeTally = ({ disposal, client, isJson }: DisposalRun, total: number) =>
 
 type Tally = Effect.Success<ReturnType<typeof makeTally>>
 
-/** However the walk ends, it is told how far it came. */
+/** Reports the progress in every case: also if the walk fails or is interrupted. */
 const concluded = (
   walk: Effect.Effect<void, CommandFailed | OutputClosed>,
   tally: Tally,
@@ -161,8 +160,8 @@ const concluded = (
           Effect.fail(new CommandFailed({ message: `${message} ${tally.sentence("not tried")}` })),
       ),
     )
-    // Others may have disposed of some since they were counted.
-    const message = tally.sentence(tally.isStopped() ? "not tried" : "gone before their turn")
+    // Other operators may have handled some messages since the count.
+    const message = tally.sentence(tally.isStopped() ? "not tried" : "already gone")
     if (!tally.isAllDone()) return yield* new CommandFailed({ message })
     yield* remark(message)
   })
@@ -171,5 +170,5 @@ const fateText = (fate: Exclude<Fate, "failed">, disposal: Disposal): string =>
   ({
     done: disposal.done,
     duplicate:
-      "duplicate: the broker has it from an earlier replay, so nothing was sent and it is still kept; try again in a few minutes, or discard it",
+      "duplicate: the broker still remembers an earlier replay of this message, so nothing was sent. The message stays here: retry in a few minutes, or discard it",
   })[fate]

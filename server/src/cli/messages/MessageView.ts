@@ -1,4 +1,4 @@
-// How undeliverable messages are shown: as a table, and as a page for one of them.
+// Undeliverable messages as text for people: a table for many, a page for one.
 import { formatInstant } from "@punctual/api/Instant"
 import { memberSpan } from "@punctual/api/JsonSpan"
 import type { ListedMessage, StoredMessage } from "@punctual/api/Messages"
@@ -7,7 +7,7 @@ import { printable } from "../frame/CommandRuntime.ts"
 import { countOf } from "../frame/figures.ts"
 import { layOutJson } from "../frame/layOutJson.ts"
 
-/** The width is that of the terminal; what goes to a file or a pipe is not cut. */
+/** `columns` is the width of the terminal. Without it, as for a file or a pipe, no text is cut. */
 export const messageTable = (messages: ReadonlyArray<ListedMessage>, columns: number | undefined): string => {
   const isTerminal = columns !== undefined
   const rows = [tableHead, ...messages.map(tableRow)].map((row) =>
@@ -24,14 +24,14 @@ export const messageTable = (messages: ReadonlyArray<ListedMessage>, columns: nu
       const cells = row.slice(0, lastColumn).map((cell, column) => `${padded(cell, widths[column] ?? 0)}  `)
       const start = cells.join("")
       const error = row[lastColumn] ?? ""
-      // One column short of the edge, where some terminals would begin a new line.
+      // One column less than the terminal has, because some terminals begin a new line at the edge.
       const width = isTerminal ? columns - 1 - CliOutput.displayWidth(start) : error.length * 2
       return start + cutToWidth(error, Math.max(errorWidthMin, width))
     })
     .join("\n")
 }
 
-/** Everything about one of them, and the message. `answerText` is what the service answered, with the message as it came. */
+/** Everything about one message. `answerText` is the answer of the service, with the message unchanged. */
 export const messagePage = (message: StoredMessage, answerText: string): string => {
   const facts: ReadonlyArray<readonly [string, string | undefined]> = [
     ["id", message.id],
@@ -80,7 +80,7 @@ const tableRow = (message: ListedMessage): ReadonlyArray<string> => [
 ]
 
 const reasonMeanings: Readonly<Record<StoredMessage["reason"], string>> = {
-  malformed: "it is no message that could be read",
+  malformed: "the message could not be read",
   refused: "no further delivery could have succeeded",
   deliveriesExhausted: "it failed too often",
 }
@@ -93,7 +93,8 @@ const messageLines = (
 ): ReadonlyArray<string> => {
   const size = countOf(messageBytes, "byte")
   if (envelope !== undefined) return [`message (${size}):`, layOutJson(envelopeIn(answerText))]
-  const kind = isCut === true ? "its beginning: it was too large to be kept whole" : "it could not be read"
+  const kind =
+    isCut === true ? "only its beginning, because the message was too large to keep" : "it could not be read"
   return [
     `message (${size}, ${kind}), as base64:`,
     ...(raw.match(/.{1,76}/g) ?? []),
@@ -127,5 +128,5 @@ const cutToWidth = (text: string, width: number): string => {
 
 const cellWidthMax = 40
 
-/** On a narrow terminal lines are rather wrapped than cut to where they say nothing. */
+/** On a narrow terminal the error wraps, because a shorter text would be useless. */
 const errorWidthMin = 30

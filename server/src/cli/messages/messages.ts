@@ -1,5 +1,5 @@
-// `punctual messages`: messages of the bus that could not be handled, for operators: look at them, send them again, or
-// remove them. The running service is asked, so that it works with every bus, and over all namespaces.
+// `punctual messages`: messages of the bus that could not be handled, for operators to list, replay or discard. The
+// command asks the running service, so it works with every bus and over all namespaces.
 import { messagesPage, unknownNamespace } from "@punctual/api/Messages"
 import { Namespace } from "@punctual/api/Namespace"
 import { Effect, Option, Schema } from "effect"
@@ -14,9 +14,9 @@ export const messagesCommand = (input: CommandInput) =>
   Command.make("messages").pipe(
     Command.withDescription(
       [
-        "Undeliverable messages: those of the message bus that could not be handled.",
-        "  Look at them, send them again, or remove them. See punctual messages <subcommand> --help.",
-        "  The exit code is 0 if all was done, 1 if something was not, 2 for wrong usage.",
+        "Undeliverable messages: messages of the bus that could not be handled.",
+        "  List them, send them again, or remove them. See punctual messages <subcommand> --help.",
+        "  The exit code is 0 if everything was done, 1 if something was not, 2 for wrong usage.",
       ].join("\n"),
     ),
     Command.withShortDescription("Messages of the bus that could not be handled"),
@@ -35,11 +35,12 @@ const namespaceFlag = (description: string) =>
     Flag.withDescription(description),
     Flag.filter(
       (text) => text === unknownNamespace || Schema.is(Namespace)(text),
-      () => `a namespace (1 to 100 of A-Z, a-z, 0-9, _ and -, not beginning with _) or ${unknownNamespace}`,
+      () =>
+        `a namespace (1 to 100 characters of A-Z, a-z, 0-9, _ and -, not beginning with _) or ${unknownNamespace}`,
     ),
   )
 
-const whose = `Whose messages: a namespace, or ${unknownNamespace} for messages that name none`
+const whose = `The namespace of the messages, or ${unknownNamespace} for messages without one`
 
 const pageDefault = 50
 
@@ -50,7 +51,7 @@ const listCommand = (input: CommandInput) =>
       namespace: namespaceFlag(`${whose} (default all)`).pipe(Flag.optional),
       limit: Flag.Int("limit").pipe(
         Flag.withMetavar("N"),
-        Flag.withDescription(`How many at most, from 1 to ${messagesPage} (default ${pageDefault})`),
+        Flag.withDescription(`At most this many, from 1 to ${messagesPage} (default ${pageDefault})`),
         Flag.filter(
           (limit) => limit >= 1 && limit <= messagesPage,
           () => `a whole number from 1 to ${messagesPage}`,
@@ -59,7 +60,7 @@ const listCommand = (input: CommandInput) =>
       ),
       cursor: Flag.String("cursor").pipe(
         Flag.withMetavar("C"),
-        Flag.withDescription("Where to go on, as the page before said"),
+        Flag.withDescription("Continue from this cursor, which the page before printed"),
         Flag.optional,
       ),
       ...serviceFlags(input),
@@ -80,7 +81,7 @@ const listCommand = (input: CommandInput) =>
         if (nextCursor === undefined) return
         const scope = namespace === undefined ? "" : ` --namespace=${namespace}`
         const again = `punctual messages list${scope} --limit=${limit} --cursor=${shellQuoted(nextCursor)}`
-        yield* remark(`There are more. Go on with: ${again}`)
+        yield* remark(`There are more. Continue with: ${again}`)
       }),
   ).pipe(
     Command.withDescription("List undeliverable messages, oldest first."),
@@ -106,7 +107,9 @@ const showCommand = (input: CommandInput) =>
         yield* answer(messagePage(value.message, text))
       }),
   ).pipe(
-    Command.withDescription("Show an undeliverable message: why it is one, and the message itself."),
+    Command.withDescription(
+      "Show an undeliverable message: why it could not be handled, and the message itself.",
+    ),
     Command.withExamples([{ command: "punctual messages show --namespace billing 17" }]),
   )
 
@@ -130,16 +133,14 @@ const idArguments = Argument.String("ID").pipe(
 const disposalFlags = (input: CommandInput) => ({
   ...serviceFlags(input),
   namespace: namespaceFlag(`${whose} (needed with ids; with --all the default is all)`).pipe(Flag.optional),
-  all: switchFlag("all", "All that are there when it begins, instead of some by id"),
-  json: switchFlag("json", "Answer a JSON object a line: { namespace, id, result, error? }"),
+  all: switchFlag("all", "All messages that exist when the command begins, instead of ids"),
+  json: switchFlag("json", "Print one JSON object per line: { namespace, id, result, error? }"),
   ids: idArguments,
 })
 
 const replayCommand = (input: CommandInput) =>
   Command.make("replay", disposalFlags(input), (asked) => disposeAsAsked(replaying, asked)).pipe(
-    Command.withDescription(
-      "Send messages again as they first came, to the group that could not handle them.",
-    ),
+    Command.withDescription("Send messages again, unchanged, to the group that could not handle them."),
     Command.withExamples([
       { command: "punctual messages replay --namespace billing 17 18" },
       { command: "punctual messages replay --all" },
@@ -151,16 +152,16 @@ const discardCommand = (input: CommandInput) =>
     "discard",
     {
       ...disposalFlags(input),
-      yes: switchFlag("yes", "Needed with --all, because what is discarded is gone"),
+      yes: switchFlag("yes", "Confirms --all, because discarded messages cannot be restored"),
     },
     (asked): CommandRun => {
       if (!asked.all || asked.yes) return disposeAsAsked(discarding, asked)
       const scope = Option.match(asked.namespace, { onNone: () => "", onSome: (name) => ` of ${name}` })
-      const message = `This removes every undeliverable message${scope} for good: add --yes if that is meant.`
+      const message = `This permanently removes every undeliverable message${scope}: add --yes to confirm.`
       return Effect.fail(misuse(["messages", "discard"], message))
     },
   ).pipe(
-    Command.withDescription("Remove undeliverable messages for good."),
+    Command.withDescription("Permanently remove undeliverable messages."),
     Command.withExamples([
       { command: "punctual messages discard --namespace billing 17 18" },
       { command: "punctual messages discard --namespace billing --all --yes" },
@@ -179,12 +180,12 @@ const disposeAsAsked = (disposal: Disposal, { url, namespace: given, all, json, 
   const wrong = (message: string) => Effect.fail(misuse(["messages", disposal.name], message))
   const namespace = Option.getOrUndefined(given)
   if (all === ids.length > 0) {
-    return wrong("Name messages by their ids, or take all of them with --all: one of the two.")
+    return wrong("Give either the ids of messages or --all.")
   }
   const run = { disposal, client: new MessageClient(url), namespace, isJson: json }
   if (all) return disposeOfAll(run)
   return namespace === undefined
-    ? wrong("Say whose messages they are with --namespace.")
+    ? wrong("Give the namespace of the messages with --namespace.")
     : disposeOfSome(run, namespace, [...new Set(ids)])
 }
 

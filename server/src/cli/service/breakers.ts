@@ -1,4 +1,4 @@
-// `punctual breakers`: hosts that failed so often in a row that timers wait for them.
+// `punctual breakers`: hosts that failed so often in a row that the service delays their timers.
 import { ListBreakersAnswer, ResetBreakersAnswer } from "@punctual/api/Service"
 import { Effect } from "effect"
 import { Argument, Command } from "effect/cli"
@@ -10,11 +10,11 @@ export const breakersCommand = (input: CommandInput) =>
   Command.make("breakers").pipe(
     Command.withDescription(
       [
-        "Hosts that failed too often in a row: timers wait until an attempt succeeds again.",
-        "  Every node has breakers of its own: --url says whose.",
+        "Breakers: if a host fails too often in a row, its timers wait until an attempt succeeds again.",
+        "  Each node has its own breakers; --url selects the node.",
       ].join("\n"),
     ),
-    Command.withShortDescription("Hosts that timers wait for: list, reset"),
+    Command.withShortDescription("Breakers of failing hosts: list, reset"),
     Command.withSubcommands([listCommand(input), resetCommand(input)]),
   )
 
@@ -29,7 +29,7 @@ const listCommand = (input: CommandInput) =>
       if (json) return yield* answerJson(asked.text)
       const { answer, remark } = yield* Output
       yield* answer(breakersText(asked.value))
-      if (asked.value.more === true) yield* remark("There are more than are shown.")
+      if (asked.value.more === true) yield* remark("There are more open breakers than this list shows.")
     }),
   ).pipe(
     Command.withDescription("List the breakers that are open."),
@@ -68,9 +68,12 @@ const resetCommand = (input: CommandInput) =>
         if (value.reset === 0) {
           return yield* new CommandFailed({ message: `no breaker is open for ${host} on ${value.node}.` })
         }
-        if (!json) yield* (yield* Output).answer(`${value.reset} closed on ${value.node}.`)
+        if (!json)
+          yield* (yield* Output).answer(
+            `Closed ${value.reset === 1 ? "1 breaker" : `${value.reset} breakers`} on ${value.node}.`,
+          )
       }),
   ).pipe(
-    Command.withDescription("Close the breakers of a host, so that its timers are tried at once."),
+    Command.withDescription("Close the breakers of a host, so that its timers fire at once."),
     Command.withExamples([{ command: "punctual breakers reset hooks.example.com" }]),
   )

@@ -1,4 +1,4 @@
-// `punctual clock`: the time of a service that was started with a manual clock, for those who test against it.
+// `punctual clock`: moves the manual clock of a service under test.
 import { AdvanceClockAnswer } from "@punctual/api/AdvanceClock"
 import { parseDuration } from "@punctual/api/DurationMs"
 import { formatInstant } from "@punctual/api/Instant"
@@ -19,7 +19,7 @@ import { countFlag, countGiven, durationFlag, instantFlag } from "../timers/Time
 
 export const clockCommand = (input: CommandInput) =>
   Command.make("clock").pipe(
-    Command.withDescription("The clock of a service that was started with TIMER_CLOCK=manual."),
+    Command.withDescription("Control the clock of a service that was started with TIMER_CLOCK=manual."),
     Command.withShortDescription("Move the clock of a service under test"),
     Command.withSubcommands([advanceCommand(input)]),
   )
@@ -28,14 +28,14 @@ const advanceCommand = (input: CommandInput) =>
   Command.make(
     "advance",
     {
-      by: durationFlag("by", "How far"),
-      to: instantFlag("to", "Where to"),
-      maxFirings: countFlag("max-firings", "Stop once this many attempts were made"),
+      by: durationFlag("by", "Move the clock by this duration"),
+      to: instantFlag("to", "Move the clock to this instant"),
+      maxFirings: countFlag("max-firings", "Stop after this many attempts"),
       ...serviceFlags(input),
     },
     ({ by, to, maxFirings, url, json }): CommandRun => {
       if (countGiven(Option.isSome(by), Option.isSome(to)) !== 1) {
-        return Effect.fail(misuse(["clock", "advance"], "Say how far: --by a duration, or --to an instant."))
+        return Effect.fail(misuse(["clock", "advance"], "Give either --by or --to."))
       }
       return Effect.gen(function* () {
         const goal = Option.isSome(to)
@@ -53,15 +53,17 @@ const advanceCommand = (input: CommandInput) =>
           yield* (yield* Output).answer(`The clock is at ${now}; ${countOf(moved.fired, "attempt")}.`)
         }
         if (moved.more) {
-          return yield* new CommandFailed({ message: `the clock has not come to ${goal}: call it again.` })
+          return yield* new CommandFailed({
+            message: `the clock has not reached ${goal}: run the command again.`,
+          })
         }
       })
     },
   ).pipe(
     Command.withDescription(
       [
-        "Move the clock. All that comes due on the way fires at its own instant before this ends.",
-        "  The exit code is 1 if the clock did not come to where it was sent, as with --max-firings.",
+        "Move the clock. Timers that become due on the way fire at their own instants before the command ends.",
+        "  The exit code is 1 if the clock did not reach its goal, for example because of --max-firings.",
       ].join("\n"),
     ),
     Command.withShortDescription("Move the clock"),
@@ -71,13 +73,13 @@ const advanceCommand = (input: CommandInput) =>
     ]),
   )
 
-/** A call may end on the way and has to be repeated; by its end, a duration would no longer say where to. */
+/** A call may stop on the way and must then be repeated. A repeated duration would move the clock too far. */
 const instantAfter = (url: string, by: string): Effect.Effect<string, CommandFailed> =>
   Effect.map(callService(url, { path: "/service/get", fields: {}, answer: ServiceAnswer }), ({ value }) =>
     formatInstant(value.now + (parseDuration(by) ?? 0)),
   )
 
-/** A service ends such a call by itself before that. */
+/** The service ends the call by itself before this time. */
 export const advanceWithinMs = longestAdvanceMs + 10_000
 
 const advanced = (url: string, fields: RequestFields, isRepeated: boolean) =>
@@ -96,7 +98,7 @@ const advanced = (url: string, fields: RequestFields, isRepeated: boolean) =>
       fired += value.fired
       nowMs = value.now
       if (value.more !== true) return { nowMs, fired, more: false }
-      // One that neither moved nor fired would be followed by the same one for ever.
+      // If a call neither moved the clock nor fired a timer, repeating it would never end.
       if (!isRepeated || !isMoved) return { nowMs, fired, more: true }
       yield* remark(`${formatInstant(nowMs)}, ${countOf(fired, "attempt")} …`)
     }

@@ -1,5 +1,5 @@
-// The cluster for operators: who takes part, who fires which shard, and whether anything lags. It asks one node over
-// the API that everyone uses, so that it works wherever that can be reached and needs no credentials of the database.
+// `punctual cluster`: the nodes, who fires which shard, and the lag. The command asks one node over the public API, so
+// it needs no credentials of the database.
 import { ClusterAnswer } from "@punctual/api/Cluster"
 import { Effect } from "effect"
 import { Command } from "effect/cli"
@@ -19,11 +19,11 @@ export const clusterCommand = (input: CommandInput) =>
   ).pipe(
     Command.withDescription(
       [
-        "Show the nodes that share a store, and who fires which shard, as one of them sees it.",
+        "Show the nodes that share a store, and which node fires which shard. The answer is the view of the node asked.",
         "  The exit code is 0 if a node answered, 1 if none did, 2 for wrong usage.",
       ].join("\n"),
     ),
-    Command.withShortDescription("The nodes that share a store, and who fires what"),
+    Command.withShortDescription("The nodes that share a store, and their shards"),
     Command.withExamples([{ command: "punctual cluster --url http://10.0.0.11:8080" }]),
   )
 
@@ -65,5 +65,5 @@ const summary = ({ nodes, shards, clockOffsetMs }: ClusterAnswer): string => {
 
 const clockSentence = (offsetMs: number): string =>
   offsetMs === 0
-    ? "The clock of the node asked agrees with the database's."
-    : `The clock of the node asked is ${spanShown(Math.abs(offsetMs))} ${offsetMs > 0 ? "ahead of" : "behind"} the database's.`
+    ? "The clock of the node asked agrees with the clock of the database."
+    : `The clock of the node asked is ${spanShown(Math.abs(offsetMs))} ${offsetMs > 0 ? "ahead of" : "behind"} the clock of the database.`

@@ -1,4 +1,4 @@
-// What `punctual serve --help` says about settings: every one with its default, from the table that validates them.
+// The settings in `punctual serve --help`, with their defaults, from the same table that validates them.
 import {
   type Adapters,
   configFileName,
@@ -11,11 +11,11 @@ import {
 export const settingsHelp = (adapters: Adapters): string =>
   [
     "Settings are environment variables, or lines of NAME=value in the file that",
-    `${configFileName} names; the environment wins. Durations read 250ms, 5s, 1h30m or 7d.`,
+    `${configFileName} names; the environment wins. Durations look like 250ms, 5s, 1h30m or 7d.`,
     "",
     ...Object.values(settingsOf(adapters)).flatMap(settingLines),
     "",
-    `Commands that ask a running node find it by ${urlName} (http://127.0.0.1:8080).`,
+    `Commands that call a running service use the URL in ${urlName} (http://127.0.0.1:8080).`,
     "",
     "Limits of the contract (a number, or a duration):",
     ...limitSettings.map(({ name, byDefault }) => `  ${name.padEnd(36)} ${byDefault}`),

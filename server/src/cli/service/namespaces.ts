@@ -1,5 +1,5 @@
-// `punctual namespaces`: what an operator sets for a tenant. Secrets go in and never come out: they need not stand in
-// the shell's history either.
+// `punctual namespaces`: the settings of a namespace. The service never shows a secret again, and --secret-file keeps
+// secrets out of the shell history.
 import { randomBytes } from "node:crypto"
 import { formatInstant } from "@punctual/api/Instant"
 import { ListNamespacesAnswer, NamespaceAnswer, PutNamespaceAnswer } from "@punctual/api/NamespaceSettings"
@@ -24,8 +24,8 @@ export const namespacesCommand = (input: CommandInput) =>
   Command.make("namespaces").pipe(
     Command.withDescription(
       [
-        "What is set for namespaces: secrets that webhooks are signed by, retry policy, onDead, quotas, pause.",
-        "  A namespace needs no setting up: its first timer makes it, with the defaults.",
+        "Settings of namespaces: secrets for signing webhooks, retry policy, onDead, quotas, pause.",
+        "  You need not create a namespace: its first timer creates it, with the defaults.",
       ].join("\n"),
     ),
     Command.withShortDescription("Settings of namespaces: list, get, put"),
@@ -61,7 +61,7 @@ const listCommand = (input: CommandInput) =>
         yield* answer(seen.length === 0 ? "No namespaces." : namespaceTable(seen))
         const { nextCursor } = answered.value
         if (nextCursor !== undefined) {
-          yield* remark(`There are more: take them with --all, or go on with --cursor=${nextCursor}`)
+          yield* remark(`There are more: list all with --all, or continue with --cursor=${nextCursor}`)
         }
       })
     },
@@ -92,7 +92,7 @@ const getCommand = (input: CommandInput) =>
       )
     }),
   ).pipe(
-    Command.withDescription("Show what is set for a namespace, and how many timers it has."),
+    Command.withDescription("Show the settings of a namespace, and how many timers it has."),
     Command.withExamples([{ command: "punctual namespaces get billing" }]),
   )
 
@@ -109,21 +109,23 @@ const resettable = [
 const settingFlags = {
   secret: Flag.String("secret").pipe(
     Flag.withMetavar("whsec_…"),
-    Flag.withDescription("What webhooks are signed by; given twice, both sign, for a rotation"),
+    Flag.withDescription(
+      "The secret for signing webhooks; to rotate, give the flag twice, and both secrets sign",
+    ),
     Flag.atMost(2),
   ),
   secretFile: secretFileFlag,
-  newSecret: switchFlag("new-secret", "Make one, and print it, this once"),
-  ...retryFlags("For timers without a retry policy, and for what theirs leaves out"),
+  newSecret: switchFlag("new-secret", "Make a new secret and print it once"),
+  ...retryFlags("The default retry policy, also for fields that a timer's own policy leaves out"),
   onDead: onDeadFlag,
-  maxInFlight: countFlag("max-in-flight", "How many of its attempts may run at once"),
-  maxPending: countFlag("max-pending", "How many pending timers it may have"),
-  createsPerSecond: countFlag("creates-per-second", "How many timers it may create a second"),
-  paused: switchFlag("paused", "Accept its timers, and fire none"),
-  unpaused: switchFlag("unpaused", "Fire them again"),
+  maxInFlight: countFlag("max-in-flight", "How many attempts of the namespace may run at once"),
+  maxPending: countFlag("max-pending", "How many pending timers the namespace may have"),
+  createsPerSecond: countFlag("creates-per-second", "How many timers clients may create per second"),
+  paused: switchFlag("paused", "Accept timers but fire none"),
+  unpaused: switchFlag("unpaused", "Fire timers again"),
   reset: Flag.Literals("reset", resettable).pipe(
     Flag.withMetavar("SETTING"),
-    Flag.withDescription("Set this back to its default; may be given again"),
+    Flag.withDescription("Set this back to its default; repeat the flag for several settings"),
     Flag.atMost(resettable.length),
   ),
 }
@@ -147,18 +149,19 @@ const putCommand = (input: CommandInput) =>
     ({ namespace, reset, url, json, ...settings }) =>
       Effect.gen(function* () {
         const wrong = (message: string) => Effect.fail(misuse(["namespaces", "put"], message))
-        if (settings.paused && settings.unpaused) return yield* wrong("Either --paused or --unpaused.")
+        if (settings.paused && settings.unpaused)
+          return yield* wrong("Give --paused or --unpaused, not both.")
         const contradiction = whyNotRetry(settings)
         if (contradiction !== undefined) return yield* wrong(contradiction)
         const made = settings.newSecret ? makeSecret() : undefined
         const given = yield* settingFields(input, settings, made)
         const both = reset.find((field) => given[field] !== undefined)
-        if (both !== undefined) return yield* wrong(`${both} is both given and --reset.`)
+        if (both !== undefined) return yield* wrong(`Give ${both} or reset it, not both.`)
         if (reset.length === 0 && Object.values(given).every((value) => value === undefined)) {
-          return yield* wrong("Say what is to be set.")
+          return yield* wrong("Give at least one setting to change.")
         }
         if ((given.webhookSecrets?.length ?? 0) > 2) {
-          return yield* wrong("A namespace has at most two secrets: the new one and the one before.")
+          return yield* wrong("A namespace can have at most two secrets: the new one and the old one.")
         }
         const { value, text } = yield* callService(url, {
           path: "/namespaces/put",
@@ -173,7 +176,7 @@ const putCommand = (input: CommandInput) =>
         yield* answer(settingsText(value.settings))
         if (made !== undefined) {
           yield* answer(
-            `new secret     ${made}\n\nIt is not shown again: give it to the receiver of the webhooks.`,
+            `new secret     ${made}\n\nThe secret is not shown again: give it to the receiver of the webhooks.`,
           )
         }
         if (value.madeSealingKey !== undefined) yield* remark(madeKeyText(value.madeSealingKey.file))
@@ -181,13 +184,13 @@ const putCommand = (input: CommandInput) =>
   ).pipe(
     Command.withDescription(
       [
-        "Set something for a namespace. What is not named stays as it is.",
-        "  Secrets are set together: to rotate, give the new one and the old one, and later the new one alone.",
-        "  They are stored sealed by TIMER_SECRET_KEY. If that is not set, a service on SQLite makes a key when the first",
+        "Change settings of a namespace. Settings that you do not name stay as they are.",
+        "  Secrets replace each other: to rotate, give the new and the old secret, and later the new one alone.",
+        "  The store seals them with TIMER_SECRET_KEY. If that is not set, a service on SQLite makes a key when the first",
         "  secret is set, in a file beside the store, and the command says where. Backups do not contain the key.",
       ].join("\n"),
     ),
-    Command.withShortDescription("Set something for a namespace"),
+    Command.withShortDescription("Change settings of a namespace"),
     Command.withExamples([
       { command: "punctual namespaces put billing --max-pending 100000 --creates-per-second 50" },
       { command: "punctual namespaces put billing --new-secret" },
@@ -202,10 +205,10 @@ const settingFields = (input: CommandInput, settings: Settings, made: string | u
     const { secret, secretFile, onDead, maxInFlight, maxPending, createsPerSecond, paused, unpaused } =
       settings
     const fromFile = Option.isSome(secretFile) ? yield* secretsIn(input, secretFile.value) : []
-    // The new one first: receivers that look at one signature only look at the first.
+    // The new secret comes first: a receiver that checks only one signature checks the first.
     const secrets = [...(made === undefined ? [] : [made]), ...secret, ...fromFile]
     if (!secrets.every((one) => secretBytes(one) !== undefined)) {
-      const message = "A secret is whsec_ and 24 to 64 bytes in base64: --new-secret makes one."
+      const message = "A secret must be whsec_ followed by 24 to 64 bytes in base64: --new-secret makes one."
       return yield* Effect.fail(misuse(["namespaces", "put"], message))
     }
     return {
@@ -221,9 +224,9 @@ const settingFields = (input: CommandInput, settings: Settings, made: string | u
 
 const madeKeyText = (file: string): string =>
   [
-    `The service made the key that seals secrets in its store, and keeps it in ${file}.`,
-    "Backups of the store do not contain this key: copy the file to a safe place, apart from the backups.",
-    "Without it, secrets have to be set anew, and signed webhooks wait until then.",
+    `The service made a key that seals the secrets in its store. The key is in ${file}.`,
+    "Backups of the store do not contain this key: copy the file to a safe place, separate from the backups.",
+    "Without the key you must set new secrets, and signed webhooks wait until then.",
   ].join("\n")
 
 const secretLengthBytes = 32
@@ -277,7 +280,7 @@ const namespaceTable = (namespaces: ReadonlyArray<NamespaceView>): string =>
     ]),
   ])
 
-/** An object a line, as the service answered them: nothing in them is the caller's own JSON. */
+/** One object on each line. They contain no JSON of callers, so writing them again changes nothing. */
 const namespaceLines = ({ text }: Answered<ListNamespacesAnswer>): string => {
   const { namespaces } = JSON.parse(text) as { readonly namespaces: ReadonlyArray<unknown> }
   return namespaces.map((namespace) => JSON.stringify(namespace)).join("\n")

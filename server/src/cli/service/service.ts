@@ -1,4 +1,4 @@
-// `punctual status`, `pause` and `resume`: the service as a whole, all its namespaces.
+// `punctual status`, `pause` and `resume`: commands for the service as a whole, with all its namespaces.
 import { formatInstant } from "@punctual/api/Instant"
 import { ServiceAnswer } from "@punctual/api/Service"
 import { Effect, Option } from "effect"
@@ -15,8 +15,8 @@ import { textFlag } from "../timers/TimerFlags.ts"
 
 export const statusCommand = (input: CommandInput) =>
   Command.make("status", serviceFlags(input), ({ url, json }) => asked(url, json, "/service/get", {})).pipe(
-    Command.withDescription("Show the time by which timers fire, and whether all firing is paused."),
-    Command.withShortDescription("The service's time, and whether firing is paused"),
+    Command.withDescription("Show the time of the service, and whether all firing is paused."),
+    Command.withShortDescription("Show the time of the service, and whether firing is paused"),
     Command.withExamples([{ command: "punctual status" }]),
   )
 
@@ -24,7 +24,7 @@ export const pauseCommand = (input: CommandInput) =>
   Command.make(
     "pause",
     {
-      reason: textFlag("reason", "TEXT", "For whoever finds it paused"),
+      reason: textFlag("reason", "TEXT", "Why; punctual status shows it"),
       ...serviceFlags(input),
     },
     ({ reason, url, json }) => asked(url, json, "/service/pause", { reason: Option.getOrUndefined(reason) }),
@@ -32,7 +32,7 @@ export const pauseCommand = (input: CommandInput) =>
     Command.withDescription(
       [
         "Stop all firing, in every namespace and on every node, until punctual resume.",
-        "  Timers are accepted, and attempts under way end as they end. A restart does not resume.",
+        "  The service still accepts timers, and attempts in flight finish. The pause survives a restart.",
         "  To pause one namespace: punctual namespaces put NAMESPACE --paused.",
       ].join("\n"),
     ),
@@ -46,7 +46,7 @@ export const resumeCommand = (input: CommandInput) =>
     {
       fireOverdue: switchFlag(
         "fire-overdue",
-        "After a restore: fire at once all that fell due since the backup was made",
+        "After a restore: fire at once all timers that became due since the backup",
       ),
       ...serviceFlags(input),
     },
@@ -55,7 +55,7 @@ export const resumeCommand = (input: CommandInput) =>
     Command.withDescription(
       [
         "Let timers fire again after punctual pause, or after a restore from a backup.",
-        "  A restored service may have fired some of its overdue timers before: resuming it needs --fire-overdue.",
+        "  A restored service may have already fired some of its overdue timers: resuming it needs --fire-overdue.",
       ].join("\n"),
     ),
     Command.withShortDescription("Let timers fire again"),
@@ -71,9 +71,9 @@ const asked = (url: string, json: boolean, path: string, fields: RequestFields):
   })
 
 const statusText = ({ now, pause }: ServiceAnswer): string => {
-  const time = `It is ${formatInstant(now)} to the service.`
+  const time = `Time of the service: ${formatInstant(now)}.`
   if (pause === undefined) return `Timers fire. ${time}`
-  const why = pause.kind === "restored" ? " by a restore from a backup" : ""
+  const why = pause.kind === "restored" ? " because of a restore from a backup" : ""
   const reason = pause.reason === undefined ? "" : `: ${pause.reason}`
   return `Paused since ${formatInstant(pause.since)}${why}${reason}. ${time}`
 }

@@ -1,5 +1,4 @@
-// How far a file is that someone else writes, told every now and then until that is done: for work that takes minutes
-// and cannot tell by itself.
+// Reports the size of a growing file at intervals, for work that takes minutes and cannot report its own progress.
 import { statSync } from "node:fs"
 import { Effect, type Scope } from "effect"
 import { Output } from "../frame/CommandRuntime.ts"
@@ -7,7 +6,7 @@ import { bytesShown } from "../frame/figures.ts"
 
 const tellEveryMs = 2_000
 
-/** Until the scope closes. `expectedBytes` is about what it will be. */
+/** Reports until the scope closes. `expectedBytes` is the approximate final size. */
 export const tellGrowth = (
   file: string,
   expectedBytes: number,
@@ -20,5 +19,5 @@ export const tellGrowth = (
     yield* Effect.forkScoped(Effect.ignore(Effect.forever(Effect.delay(tell, tellEveryMs))))
   })
 
-/** 0 for a file that is not there. */
+/** 0 if the file does not exist. */
 export const sizeOf = (file: string): number => statSync(file, { throwIfNoEntry: false })?.size ?? 0

@@ -1,24 +1,23 @@
-// Lines that come in as bytes, one after the other, never more of them in memory than needed: an archive may be larger
-// than the machine.
+// Splits a stream of bytes into lines. Only one line is in memory, because an archive may be larger than the memory.
 import { fstatSync, readSync } from "node:fs"
 import { Effect, type Scope } from "effect"
 import { CommandFailed } from "../frame/CommandRuntime.ts"
 
 export interface LineSource {
-  /** Nobody has given it anything. */
+  /** stdin is a terminal, so no archive was piped in. */
   readonly isTerminal: boolean
   readonly chunks: AsyncIterable<Uint8Array>
-  /** The last line, where that can be told before all others are read; empty if there is none. */
+  /** The last line, if the source can read it before all others; empty if there is no line. */
   readonly lastLine?: string
 }
 
-/** A payload of a mebibyte of control characters has six. */
+/** A payload of 1 MiB of control characters takes 6 MiB as JSON. */
 const lineBytesMax = 16 * 1024 * 1024
-/** As much as a last line of an archive can have, and more. */
+/** More than the last line of an archive can have. */
 const tailBytes = 1_024
 
 export interface Lines {
-  /** The next line, or nothing at the end. */
+  /** The next line; `undefined` at the end. */
   readonly next: Effect.Effect<string | undefined, CommandFailed>
 }
 
@@ -71,14 +70,13 @@ async function* splitLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<st
 
 const newLine = 10
 
-/** What this process is given on stdin. */
 export const stdinLines = (): LineSource => ({
   isTerminal: process.stdin.isTTY === true,
   chunks: process.stdin,
   ...lastLineOfFile(),
 })
 
-/** A file can be read at its end, which does not move the place at which stdin is read; a pipe cannot. */
+/** Only a file can be read at its end. That read does not move the position of stdin. */
 const lastLineOfFile = (): { readonly lastLine?: string } => {
   const status = fstatSync(0)
   if (!status.isFile()) return {}

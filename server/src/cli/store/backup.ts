@@ -1,5 +1,5 @@
-// `punctual backup`: a store copied into a file while a service runs on it. The file has its name only when it is
-// complete, was checked and is on the disk, so that whatever has the name can be restored.
+// `punctual backup`: copies a store into a file while a service runs on it. The copy gets its final name only when it
+// is complete, checked and on disk. So every file with that name can be restored.
 import { existsSync, realpathSync, rmSync, statSync } from "node:fs"
 import { dirname, resolve } from "node:path"
 import { formatInstant } from "@punctual/api/Instant"
@@ -15,11 +15,11 @@ import { storeFlag } from "./exportArchive.ts"
 import { sizeOf, tellGrowth } from "./FileGrowth.ts"
 
 export interface KeptCopies extends StoreCopies {
-  /** What opens the store's webhook secrets. */
+  /** The keys that open the store's webhook secrets. */
   readonly keys: SealingKeys
 }
 
-/** Opens the store that the flag names, or the settings. */
+/** Opens the store that the flag or the settings name. */
 export type OpenCopies = (
   storeUrl: string | undefined,
 ) => Effect.Effect<KeptCopies, { readonly message: string }, Scope.Scope>
@@ -28,10 +28,10 @@ export const backupCommand = (open: OpenCopies) =>
   Command.make(
     "backup",
     {
-      file: Argument.String("FILE").pipe(Argument.withDescription("Where the copy is to be")),
+      file: Argument.String("FILE").pipe(Argument.withDescription("The file for the copy")),
       store: storeFlag,
-      force: switchFlag("force", "Replace a file that is there"),
-      json: switchFlag("json", "Answer one JSON object"),
+      force: switchFlag("force", "Replace an existing file"),
+      json: switchFlag("json", "Print one JSON object"),
     },
     ({ file: given, store, force, json }) =>
       Effect.gen(function* () {
@@ -54,16 +54,16 @@ export const backupCommand = (open: OpenCopies) =>
   ).pipe(
     Command.withDescription(
       [
-        "Copy a store that is a file into another, as it is at one instant, with everything in it. The service may run on.",
-        "  The file is checked before it gets its name. punctual restore puts it back.",
-        "  A store on a database server is backed up by the server's own means: the command says by which.",
+        "Copy a store that is a file into another file, as it is at one instant. The service may keep running.",
+        "  The command checks the copy before it gives it its name. punctual restore puts the copy back.",
+        "  For a store on a database server the command names the backup tool of that server.",
       ].join("\n"),
     ),
     Command.withShortDescription("Copy a store into a file while it runs"),
     Command.withExamples([{ command: "punctual backup /backups/punctual-monday.db" }]),
   )
 
-/** What is left of a copy that was broken off; where that cannot be removed, the copy has failed for the same reason. */
+/** Removes the rest of an interrupted copy. If that fails, the copy itself has failed for the same reason. */
 const removed = (partial: string) =>
   Effect.ignore(
     Effect.try(() => {
@@ -71,21 +71,21 @@ const removed = (partial: string) =>
     }),
   )
 
-/** Why nothing is to be written there. */
+/** Why the command may not write to the file; `undefined` if it may. */
 const whyNot = (file: string, storePath: string, isForced: boolean): string | undefined => {
   if (!existsSync(dirname(file))) return `there is no folder ${dirname(file)}: make it first.`
   if (!existsSync(file)) return undefined
   if (existsSync(storePath) && realpathSync(file) === realpathSync(storePath)) {
     return `${file} is the store itself: name another file.`
   }
-  if (!statSync(file).isFile()) return `${file} is no file: name one.`
-  return isForced ? undefined : `${file} is there already: name another file, or replace it with --force.`
+  if (!statSync(file).isFile()) return `${file} is not a file: name a file.`
+  return isForced ? undefined : `${file} already exists: name another file, or replace it with --force.`
 }
 
 const backupText = (file: string, facts: CopyFacts, tookMs: number): string =>
   [
-    `${file} holds the store as of ${formatInstant(facts.takenAtMs)}: ${countOf(facts.pending, "pending timer")},`,
-    `${countShown(facts.history)} that ended, ${countOf(facts.dead, "dead letter")};`,
+    `${file} contains the store as of ${formatInstant(facts.takenAtMs)}: ${countOf(facts.pending, "pending timer")},`,
+    `${countShown(facts.history)} in the history, ${countOf(facts.dead, "dead letter")};`,
     `${bytesShown(facts.bytes)}, checked, in ${spanShown(tookMs)}.`,
   ].join(" ")
 

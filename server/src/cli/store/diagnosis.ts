@@ -1,5 +1,5 @@
-// What is wrong with a store, and what an operator should know of it though nothing is wrong: judged from its report
-// alone. Wrong is only what must never be, whatever clients, targets and operators do.
+// Judges a store by its report alone. A problem is something that must never happen, whatever clients, targets and
+// operators do. A remark is something that an operator should know.
 import { formatDuration } from "@punctual/api/DurationMs"
 import { formatInstant } from "@punctual/api/Instant"
 import type { ServicePause } from "../../domain/NamespaceSettings.ts"
@@ -12,13 +12,13 @@ export interface Diagnosis {
   readonly remarks: ReadonlyArray<string>
 }
 
-/** Overdue by no more than this, a timer may simply be about to fire. */
+/** A timer that is overdue by less than this may be just about to fire. */
 export const overdueGraceMs = 60_000
 
-/** Beyond this, timers fire noticeably early or late by the clocks of others. */
+/** With a larger offset, timers fire noticeably early or late by other clocks. */
 const clockOffsetMostMs = 1_000
 
-/** A log that is much larger than a checkpoint leaves it is held up by someone who reads. */
+/** Checkpoints keep the log smaller than this, unless a long read holds them up. */
 const logMostBytes = 512 * 1024 * 1024
 
 export const diagnose = (report: StoreReport): Diagnosis => ({
@@ -35,11 +35,11 @@ const unreadableProblem = ({ what, count, named }: UnreadableRows): string => {
   const names = `${named.join(", ")}${rest}`
   switch (what) {
     case "settings":
-      return `The settings of ${names} cannot be read: these namespaces count as paused, and the service (${serviceRecord}) as not paused. Set their settings anew, secrets included, and then resume them.`
+      return `The settings of ${names} cannot be read. Until that is fixed, these namespaces are paused, but the service (${serviceRecord}) is not paused. Put their settings again, including secrets, and then resume them.`
     case "timers":
-      return `${countOf(count, "pending timer")} cannot be read: ${names}. ${count === 1 ? "It does" : "They do"} not fire, and all others do. ${repairAdvice}`
+      return `${countOf(count, "pending timer")} cannot be read: ${names}. ${count === 1 ? "It does" : "They do"} not fire. All other timers do. ${repairAdvice}`
     case "lives":
-      return `${countOf(count, "finished life", "finished lives")} (history or dead letters) cannot be read: ${names}. ${count === 1 ? "It is" : "They are"} not listed, and cannot be replayed. ${repairAdvice}`
+      return `${countOf(count, "finished timer")} (history or dead letters) cannot be read: ${names}. ${count === 1 ? "It is" : "They are"} not listed and cannot be replayed. ${repairAdvice}`
   }
 }
 
@@ -47,15 +47,15 @@ const repairAdvice =
   'Repair the text in the database, as the guide "Operate" describes, or restore the store from a backup.'
 
 /**
- * Conservation: every arming that began is pending or has ended, once. Lives that were delivered or cancelled are
- * pruned after a time, so that there may be fewer rows of them than were counted, but never more. A dead letter that
- * was replayed ended dead all the same, but is no letter any more.
+ * Every arming that began is either pending or has ended exactly once. The service deletes old history, so there may be
+ * fewer rows of delivered and cancelled timers than the tally says, but never more. A replayed dead letter counts as
+ * dead in the tally, but its row is gone.
  */
 const imbalances = ({ shard, tally, rows }: ShardReport): ReadonlyArray<string> => {
   const { begun, ended } = armings({ tally })
   const found: Array<string> = []
   const differ = (one: string, counted: number, summed: number) =>
-    found.push(`Shard ${shard} has ${countOf(counted, one)}, and ${countShown(summed)} by its tally.`)
+    found.push(`Shard ${shard} has ${countOf(counted, one)}, but its tally says ${countShown(summed)}.`)
   if (rows.pending !== begun - ended) differ("pending timer", rows.pending, begun - ended)
   if (rows.dead !== tally.dead - tally.replayed) differ("dead letter", rows.dead, tally.dead - tally.replayed)
   if (rows.delivered > tally.delivered) differ("delivered timer", rows.delivered, tally.delivered)
@@ -63,7 +63,7 @@ const imbalances = ({ shard, tally, rows }: ShardReport): ReadonlyArray<string> 
   return found
 }
 
-/** How many armings began and ended, by the tally. */
+/** How many armings began and ended by the tally. */
 export const armings = ({ tally }: Pick<ShardReport, "tally">) => ({
   begun: tally.created + tally.rearmed + tally.replayed,
   ended: tally.delivered + tally.cancelled + tally.replaced + tally.dead + tally.discarded,
@@ -74,7 +74,7 @@ const remarksOn = (report: StoreReport): ReadonlyArray<string> => {
   const remarks: Array<string> = []
   if (schemaVersion < programVersion) {
     remarks.push(
-      `The schema is of version ${schemaVersion}, and this program writes ${programVersion}: punctual migrate, or a start of the service, brings it up to date.`,
+      `The schema has version ${schemaVersion}, and this program needs ${programVersion}: run punctual migrate, or start the service, to update it.`,
     )
   }
   if (pause !== undefined) remarks.push(pauseRemark(pause))
@@ -82,18 +82,18 @@ const remarksOn = (report: StoreReport): ReadonlyArray<string> => {
     const what = `${countOf(overdue.count, "timer")} ${overdue.count === 1 ? "is" : "are"} overdue`
     remarks.push(
       pause === undefined
-        ? `${what} by more than ${formatDuration(overdueGraceMs)}: is a service running, can it reach its targets?`
-        : `${what}, because nothing fires.`,
+        ? `${what} by more than ${formatDuration(overdueGraceMs)}: check that a service is running and can reach its targets.`
+        : `${what}, because firing is paused.`,
     )
   }
   if (Math.abs(clockOffsetMs) > clockOffsetMostMs) {
     remarks.push(
-      `The clock of this machine is ${spanShown(Math.abs(clockOffsetMs))} ${clockOffsetMs > 0 ? "ahead of" : "behind"} the database's: set both by a time server.`,
+      `The clock of this machine is ${spanShown(Math.abs(clockOffsetMs))} ${clockOffsetMs > 0 ? "ahead of" : "behind"} the clock of the database: synchronize both with a time server.`,
     )
   }
   if (sizes.some(({ name, bytes }) => name === "log" && bytes > logMostBytes)) {
     remarks.push(
-      "The log is large: something reads the store for long, an export or a backup perhaps, or has been doing so.",
+      "The log is large: a long read, such as an export or a backup, is running on the store or has been.",
     )
   }
   return remarks
@@ -102,6 +102,6 @@ const remarksOn = (report: StoreReport): ReadonlyArray<string> => {
 const pauseRemark = ({ kind, sinceMs, reason }: ServicePause): string => {
   const since = formatInstant(sinceMs)
   return kind === "restored"
-    ? `Nothing fires: the store was ${reason ?? `restored from a backup of ${since}`}. Say what becomes of what has fallen due since: punctual restore --due-before now fire|dead|discard.`
-    : `Nothing fires: the service is paused since ${since}${reason === undefined ? "" : ` (${reason})`}. To go on: punctual resume.`
+    ? `No timer fires: the store was ${reason ?? `restored from a backup of ${since}`}. Decide about the timers that became due since then: punctual restore --due-before now fire|dead|discard.`
+    : `No timer fires: the service has been paused since ${since}${reason === undefined ? "" : ` (${reason})`}. To resume: punctual resume.`
 }

@@ -1,5 +1,5 @@
-// `punctual doctor`: is all well with a store? It reads as of one instant, beside whatever runs on the store, and asks
-// nothing of it. What must never be makes the exit code 1; what an operator should merely know does not.
+// `punctual doctor`: examines a store. It reads the store as of one instant, beside a running service, and changes
+// nothing. A problem makes the exit code 1; a remark for the operator does not.
 import { Clock, Effect, Option, type Scope } from "effect"
 import { Command } from "effect/cli"
 import type { SealingKeys } from "../../engine/namespaces/SealingKeys.ts"
@@ -12,13 +12,13 @@ import { doctorJson, doctorText } from "./doctorText.ts"
 import { storeFlag } from "./exportArchive.ts"
 
 export interface ExaminedStore extends StoreExamination {
-  /** As people know the store; without credentials. */
+  /** The name of the store for people, without credentials. */
   readonly shown: string
-  /** What opens its webhook secrets. */
+  /** The keys that open its webhook secrets. */
   readonly keys: SealingKeys
 }
 
-/** Opens the store that the flag names, or the settings. */
+/** Opens the store that the flag or the settings name. */
 export type OpenExamination = (
   storeUrl: string | undefined,
 ) => Effect.Effect<ExaminedStore, { readonly message: string }, Scope.Scope>
@@ -30,15 +30,18 @@ export const doctorCommand = (open: OpenExamination) =>
     "doctor",
     {
       store: storeFlag,
-      full: switchFlag("full", "Check the whole structure of the file, indexes included: it may take long"),
-      json: switchFlag("json", "Answer one JSON object"),
+      full: switchFlag(
+        "full",
+        "Check the whole structure of the file, including indexes; this may take long",
+      ),
+      json: switchFlag("json", "Print one JSON object"),
     },
     ({ store, full, json }) =>
       Effect.gen(function* () {
         const { answer, remark } = yield* Output
         const examined = yield* asCommandFailed(open(Option.getOrUndefined(store)))
         yield* Effect.forkScoped(
-          Effect.delay(Effect.ignore(remark("Counting every timer that the store holds …")), sayAfterMs),
+          Effect.delay(Effect.ignore(remark("Counting all timers in the store …")), sayAfterMs),
         )
         const nowMs = yield* Clock.currentTimeMillis
         const report = yield* asCommandFailed(
@@ -63,12 +66,12 @@ export const doctorCommand = (open: OpenExamination) =>
   ).pipe(
     Command.withDescription(
       [
-        "Examine a store: what it holds, whether its counts agree, what is overdue and what is dead.",
-        "  A service may run on it meanwhile; nothing is asked of it, and nothing is written.",
+        "Examine a store: what it contains, whether its counts agree, and which timers are overdue or dead.",
+        "  A service may run on the store at the same time. The command writes nothing.",
         "  The exit code is 0 if nothing is wrong, 1 if something is, 2 for wrong usage.",
       ].join("\n"),
     ),
-    Command.withShortDescription("Examine a store: counts, what is overdue, what is wrong"),
+    Command.withShortDescription("Examine a store: counts, overdue timers, problems"),
     Command.withExamples([
       { command: "punctual doctor" },
       { command: "punctual doctor --full --json --store sqlite:./data/punctual.db" },

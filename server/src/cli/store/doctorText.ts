@@ -1,4 +1,4 @@
-// What a doctor found, for people and for programs.
+// The findings of `punctual doctor`, as text for people and as JSON for programs.
 import { formatInstant } from "@punctual/api/Instant"
 import { emptyTally, type Tally } from "../../domain/Decision.ts"
 import type { ShardRows, StoreReport } from "../../ports/StoreReport.ts"
@@ -26,16 +26,14 @@ export const doctorText = (examined: Examined): string => {
     ]),
     ...overdueLines(examined),
     ...deadLines(report),
-    ...section("Wrong:", diagnosis.problems),
-    ...section("To know:", diagnosis.remarks),
+    ...section("Problems:", diagnosis.problems),
+    ...section("Remarks:", diagnosis.remarks),
     "",
-    diagnosis.problems.length === 0
-      ? "Nothing is wrong with the store."
-      : "Something is wrong with the store.",
+    diagnosis.problems.length === 0 ? "The store has no problems." : "The store has problems.",
   ].join("\n")
 }
 
-/** Times as text, figures as numbers; what is wrong and what to know as the same sentences. */
+/** Times are strings and figures are numbers. Problems and remarks are the same sentences as in the text. */
 export const doctorJson = ({ place, nowMs, report, diagnosis }: Examined): string => {
   const { store, schemaVersion, programVersion, shards, sizes, overdue, pause, sealed, ...rest } = report
   return JSON.stringify(
@@ -51,7 +49,7 @@ export const doctorJson = ({ place, nowMs, report, diagnosis }: Examined): strin
       sizes: Object.fromEntries(sizes.map(({ name, bytes }) => [name, bytes])),
       overdue: {
         count: overdue.count,
-        // What receivers answered stays out: people send doctor's output to others.
+        // The answers of receivers are left out, because people share this output.
         worst: overdue.worst.map(({ fireAt, lastAttempt, ...timer }) => ({
           ...timer,
           fireAt: formatInstant(fireAt),
@@ -75,8 +73,8 @@ export const doctorJson = ({ place, nowMs, report, diagnosis }: Examined): strin
 
 const schemaShown = ({ schemaVersion, programVersion }: StoreReport): string =>
   schemaVersion === programVersion
-    ? `version ${schemaVersion}, that of this program`
-    : `version ${schemaVersion}; that of this program is ${programVersion}`
+    ? `version ${schemaVersion}, the same as this program`
+    : `version ${schemaVersion}; this program needs ${programVersion}`
 
 const countLines = (report: StoreReport): ReadonlyArray<ReadonlyArray<string>> => {
   const rows = totalRows(report)
@@ -99,7 +97,7 @@ const partsShown = (tally: Tally, names: ReadonlyArray<keyof Tally>): string =>
   names.map((name) => `${countShown(tally[name])} ${name === "rearmed" ? "re-armed" : name}`).join(", ")
 
 const structureShown = ({ integrity, faults }: StoreReport): string => {
-  if (integrity === "notChecked") return "not checked: that is the database server's business"
+  if (integrity === "notChecked") return "not checked: the database server does that"
   const found = faults.length === 0 ? "sound" : countOf(faults.length, "fault")
   return `${found}, by ${integrity === "full" ? "a full" : "a quick"} check`
 }
@@ -110,7 +108,7 @@ const clockLine = ({ clockOffsetMs }: StoreReport): ReadonlyArray<ReadonlyArray<
     : [
         [
           "Clock",
-          `${spanShown(Math.abs(clockOffsetMs))} ${clockOffsetMs < 0 ? "behind" : "ahead of"} the database's`,
+          `${spanShown(Math.abs(clockOffsetMs))} ${clockOffsetMs < 0 ? "behind" : "ahead of"} the clock of the database`,
         ],
       ]
 

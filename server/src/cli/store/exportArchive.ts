@@ -1,5 +1,5 @@
-// `punctual export`: everything a store holds, as lines on stdout. It reads as of one instant, beside whatever runs on
-// the store, and takes nothing from it.
+// `punctual export`: writes everything in a store to stdout as lines. It reads the store as of one instant, beside a
+// running service, and changes nothing.
 import { Effect, Option, type Scope } from "effect"
 import { Command, Flag } from "effect/cli"
 import { keyOfArchived } from "../../domain/WriteItem.ts"
@@ -11,18 +11,18 @@ import { told } from "../frame/asCommandFailed.ts"
 import { CommandFailed, Output } from "../frame/CommandRuntime.ts"
 import { countOf, countShown } from "../frame/figures.ts"
 
-/** Opens the store that the flag names, or the settings. */
+/** Opens the store that the flag or the settings name. */
 export type OpenArchive = (
   storeUrl: string | undefined,
 ) => Effect.Effect<TimerArchive, { readonly message: string }, Scope.Scope>
 
-/** With the largest payloads a page still fits into memory with ease. */
+/** A page easily fits into memory even with the largest payloads. */
 const pageItems = 100
 const progressEvery = 10_000
 
 export const storeFlag = Flag.String("store").pipe(
   Flag.withMetavar("URL"),
-  Flag.withDescription("The store, by its URL (default TIMER_STORE_URL, or TIMER_DB_PATH)"),
+  Flag.withDescription("The URL of the store (default TIMER_STORE_URL, or TIMER_DB_PATH)"),
   Flag.optional,
 )
 
@@ -39,11 +39,11 @@ export const exportCommand = (open: OpenArchive) =>
     Command.withDescription(
       [
         "Write pending timers, history, dead letters and settings to stdout, as JSON lines, for punctual import.",
-        "  A service may run on the store: what is written is what there was when the export began. Timers that",
-        "  fire or change after that do so in the old store only, so stop the service first to move to a new one.",
+        "  A service may run on the store. The export has the state of the store when the export began. Timers that",
+        "  fire or change later do so only in the old store, so stop the service first if you move to a new store.",
       ].join("\n"),
     ),
-    Command.withShortDescription("Write all that a store holds to stdout"),
+    Command.withShortDescription("Write everything in a store to stdout"),
     Command.withExamples([
       { command: "punctual export --store sqlite:./data/punctual.db > punctual.jsonl" },
       { command: "punctual export --store sqlite:old.db | punctual import --store postgres://host/timers" },
@@ -82,13 +82,11 @@ const written = (archive: TimerArchive) =>
     } while (after !== undefined)
     yield* answer(endLine(items))
     yield* remark(
-      `Exported ${countOf(counts.pending, "pending timer")}, ${countShown(counts.history)} that ended, ${countOf(counts.dead, "dead letter")}, and ${countOf(settings, "record", "records")} of settings.`,
+      `Exported ${countOf(counts.pending, "pending timer")}, ${countShown(counts.history)} in the history, ${countOf(counts.dead, "dead letter")}, and ${countOf(settings, "record", "records")} of settings.`,
     )
     const missing = [
       ...(unreadable.length === 0 ? [] : [`the settings of ${unreadable.join(", ")}`]),
-      ...(leftOut === 0
-        ? []
-        : [`${countOf(leftOut, "timer or life", "timers or lives")} (${shownOf(namedLeftOut, leftOut)})`]),
+      ...(leftOut === 0 ? [] : [`${countOf(leftOut, "timer")} (${shownOf(namedLeftOut, leftOut)})`]),
     ]
     if (missing.length > 0) {
       const message = `${missing.join(" and ")} cannot be read. The archive has everything else. See punctual doctor.`
@@ -99,7 +97,7 @@ const written = (archive: TimerArchive) =>
 const shownOf = (named: ReadonlyArray<string>, count: number): string =>
   `${named.join(", ")}${count > named.length ? ` and ${count - named.length} more` : ""}`
 
-/** Settings come before timers: an import knows what is paused before it has anything to fire. */
+/** Settings come before timers, so that an import knows what is paused before it has timers to fire. */
 const writtenSettings = (archive: TimerArchive) =>
   Effect.gen(function* () {
     const { answer } = yield* Output

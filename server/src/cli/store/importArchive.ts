@@ -1,5 +1,5 @@
-// `punctual import`: the lines of an archive into a store that no service runs on. Nothing that is there is overwritten,
-// and what is there already is passed over, so that an import that was broken off is simply run again.
+// `punctual import`: reads the lines of an archive into a store that no service runs on. It overwrites nothing and
+// skips items that are already in the store, so an interrupted import can be run again.
 import { isDeepStrictEqual } from "node:util"
 import { Effect, Option, Result, type Scope } from "effect"
 import { Command } from "effect/cli"
@@ -18,13 +18,13 @@ export interface ImportTarget extends HoldTarget {
   readonly namespaces: Pick<SettingsRecords, "get" | "put">
 }
 
-/** Opens the store that the flag names, or the settings; it is made if there is none. */
+/** Opens the store that the flag or the settings name, and creates it if it does not exist. */
 export type OpenImportTarget = (
   storeUrl: string | undefined,
 ) => Effect.Effect<ImportTarget, { readonly message: string }, Scope.Scope>
 
 const progressEvery = 10_000
-/** More than this many that were left out are only counted. */
+/** The command names at most this many items that it left out. It only counts the others. */
 const namedMax = 20
 
 export const importCommand = (open: OpenImportTarget, givenLines: () => LineSource) =>
@@ -32,15 +32,15 @@ export const importCommand = (open: OpenImportTarget, givenLines: () => LineSour
     "import",
     {
       store: storeFlag,
-      partial: switchFlag("partial", "Take a file that was cut off, as far as it goes"),
-      json: switchFlag("json", "Answer one JSON object"),
+      partial: switchFlag("partial", "Import an incomplete archive, as far as it goes"),
+      json: switchFlag("json", "Print one JSON object"),
     },
     ({ store, partial, json }) =>
       Effect.gen(function* () {
         const source = givenLines()
         if (source.isTerminal) {
           return yield* Effect.fail(
-            misuse(["import"], "Give it an archive: punctual import < punctual.jsonl"),
+            misuse(["import"], "Give an archive on stdin: punctual import < punctual.jsonl"),
           )
         }
         if (!partial && source.lastLine !== undefined && !isEnd(source.lastLine))
@@ -59,20 +59,20 @@ export const importCommand = (open: OpenImportTarget, givenLines: () => LineSour
         if (!isWhole && !partial) return yield* cutOff(run.seen)
         if (run.isIncomplete) {
           return yield* new CommandFailed({
-            message: "some of it is not in the store as the archive has it: see above.",
+            message: "some items differ in the store or could not be stored: see above.",
           })
         }
       }).pipe((run) => tellHoldFailure("import", run), Effect.scoped),
   ).pipe(
     Command.withDescription(
       [
-        "Read what punctual export wrote from stdin into a store, which is made if there is none.",
-        "  No service may run on the store meanwhile. What is there is never overwritten, and what is there already",
-        "  is passed over: an import that was broken off is run again with the same file.",
-        "  The exit code is 0 if all of it is in the store, 1 if something is not, 2 for wrong usage.",
+        "Read an archive of punctual export from stdin into a store. The command creates the store if it does not exist.",
+        "  No service may run on the store meanwhile. The command overwrites nothing, and it skips items that are already in",
+        "  the store. So you can run an interrupted import again with the same file.",
+        "  The exit code is 0 if everything is in the store, 1 if something is not, 2 for wrong usage.",
       ].join("\n"),
     ),
-    Command.withShortDescription("Read what export wrote from stdin into a store"),
+    Command.withShortDescription("Read an archive of export from stdin into a store"),
     Command.withExamples([{ command: "punctual import --store postgres://host/timers < punctual.jsonl" }]),
   )
 
@@ -84,11 +84,11 @@ const isEnd = (line: string): boolean => {
 const cutOff = (seen: number | undefined): Effect.Effect<never, CommandFailed> =>
   Effect.fail(
     new CommandFailed({
-      message: `the archive was cut off: its last line is missing. ${
+      message: `the archive is incomplete: its last line is missing. ${
         seen === undefined
-          ? "Nothing was imported"
-          : `What was imported of its first ${countOf(seen, "line")} stays`
-      }: import a whole one, or take this as far as it goes with --partial.`,
+          ? "Nothing was imported."
+          : `The items of its first ${countOf(seen, "line")} stay in the store.`
+      } Import a complete archive, or import this one as far as it goes with --partial.`,
     }),
   )
 
@@ -96,10 +96,10 @@ class ImportRun {
   readonly #target: ImportTarget
   readonly #held: HeldStore
   readonly #counts = { restored: 0, present: 0, differs: 0, unstorable: 0 }
-  /** What is to be said of items that were left out. */
+  /** Remarks about items that were left out. */
   #remarks: Array<string> = []
   #named = 0
-  /** Items that were read. */
+  /** The number of items read. */
   seen = 0
 
   constructor(target: ImportTarget, held: HeldStore) {
@@ -111,7 +111,7 @@ class ImportRun {
     return this.#counts.differs + this.#counts.unstorable > 0
   }
 
-  /** Whether the archive's last line was there. */
+  /** Returns whether the archive has its last line. */
   readAll(next: Effect.Effect<string | undefined, CommandFailed>) {
     const self = this
     return Effect.gen(function* () {
@@ -122,7 +122,7 @@ class ImportRun {
         const read = isWhole ? Result.fail("nothing may follow the archive's last line") : readLine(line)
         if (Result.isFailure(read)) {
           yield* self.#flush
-          const message = `line ${self.seen + 2} is wrong: ${printable(read.failure)}. What came before it is imported.`
+          const message = `line ${self.seen + 2} is wrong: ${printable(read.failure)}. The lines before it are imported.`
           return yield* new CommandFailed({ message })
         }
         if (read.success.kind === "end") {
@@ -150,7 +150,7 @@ class ImportRun {
       const { answer, remark } = yield* Output
       if (json) return yield* answer(JSON.stringify({ ...this.#counts, isWhole }, undefined, 2))
       yield* remark(
-        `Imported: ${countShown(restored)}. Present already: ${countShown(present)}. Different in the store: ${countShown(differs)}. Cannot be stored: ${countShown(unstorable)}.`,
+        `Imported: ${countShown(restored)}. Already present: ${countShown(present)}. Different in the store: ${countShown(differs)}. Cannot be stored: ${countShown(unstorable)}.`,
       )
     })
   }
@@ -160,7 +160,7 @@ class ImportRun {
     return this.#remarks.length === 0 ? written : Effect.andThen(this.#tellLeftOut, written)
   }
 
-  /** Where nothing was ever set. What is set there stands. */
+  /** Imports settings only if the store has none for the namespace. Existing settings stay. */
   #set(record: ArchivedSettings) {
     return Effect.gen({ self: this }, function* () {
       const { namespaces } = this.#target
@@ -176,7 +176,7 @@ class ImportRun {
       }
       this.#counts.differs++
       yield* (yield* Output).remark(
-        printable(`the settings of ${record.namespace} differ from what is there`),
+        printable(`the settings of ${record.namespace} differ from the settings in the store`),
       )
     })
   }
@@ -185,7 +185,7 @@ class ImportRun {
     return Effect.andThen(this.#held.flush, this.#tellLeftOut)
   }
 
-  /** Lines that are told of are stored. */
+  /** Flushes first, so that the reported lines are stored. */
   get #tellProgress() {
     return Effect.andThen(
       this.#flush,
@@ -209,7 +209,7 @@ class ImportRun {
         return
       case "differs":
         this.#counts.differs++
-        this.#leaveOut(item, "differs from what is there")
+        this.#leaveOut(item, "differs from the timer in the store")
         return
       case "unstorable":
         this.#counts.unstorable++

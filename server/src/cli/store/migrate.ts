@@ -1,6 +1,6 @@
-// `punctual migrate`: a store's schema brought up to what this program writes, ahead of the service, which would do it
-// by itself when it starts: before a rolling upgrade, or with a user who may change a schema while the service's may
-// not.
+// `punctual migrate`: updates the schema of a store to the version of this program. The service does the same when it
+// starts. The command is for doing it earlier: before a rolling upgrade, or with a database user that may change the
+// schema while the user of the service may not.
 import { Clock, Effect, Option, type Scope } from "effect"
 import { Command } from "effect/cli"
 import type { StoreSchema } from "../../ports/StoreSchema.ts"
@@ -10,11 +10,11 @@ import { spanShown } from "../frame/figures.ts"
 import { storeFlag } from "./exportArchive.ts"
 
 export interface MigratedStore extends StoreSchema {
-  /** As people know the store; without credentials. */
+  /** The name of the store for people, without credentials. */
   readonly shown: string
 }
 
-/** Opens the store that the flag names, or the settings. */
+/** Opens the store that the flag or the settings name. */
 export type OpenSchema = (
   storeUrl: string | undefined,
 ) => Effect.Effect<MigratedStore, { readonly message: string }, Scope.Scope>
@@ -32,8 +32,8 @@ export const migrateCommand = (open: OpenSchema) =>
     "migrate",
     {
       store: storeFlag,
-      check: switchFlag("check", "Change nothing; the exit code is 1 if there is something to do"),
-      json: switchFlag("json", "Answer one JSON object"),
+      check: switchFlag("check", "Change nothing; the exit code is 1 if the schema is not up to date"),
+      json: switchFlag("json", "Print one JSON object"),
     },
     ({ store, check, json }) =>
       Effect.gen(function* () {
@@ -55,13 +55,13 @@ export const migrateCommand = (open: OpenSchema) =>
   ).pipe(
     Command.withDescription(
       [
-        "Bring a store's schema up to date with this program, or make it where there is none.",
-        "  The service does the same by itself when it starts. A store that is a file must not be in use meanwhile;",
-        "  nodes that share a database may run on. It happens as a whole or not at all. A schema that is newer is refused.",
-        "  The exit code is 0 if it is up to date now, 1 if it is not, 2 for wrong usage.",
+        "Update the schema of a store to the version of this program, or create the store if it does not exist.",
+        "  The service does the same when it starts. No service may use a store that is a file meanwhile; nodes that share a",
+        "  database may keep running. All changes are applied, or none. The command refuses a schema newer than the program.",
+        "  The exit code is 0 if the schema is now up to date, 1 if it is not, 2 for wrong usage.",
       ].join("\n"),
     ),
-    Command.withShortDescription("Bring a store's schema up to date"),
+    Command.withShortDescription("Update the schema of a store"),
     Command.withExamples([
       { command: "punctual migrate --check" },
       { command: "punctual migrate --store postgres://host/timers" },
@@ -73,12 +73,12 @@ const migratedText = ({ shown, from, to, isDone, tookMs }: Migrated): string => 
   const steps = to - from === 1 ? `migration ${to}` : `migrations ${from + 1} to ${to}`
   if (!isDone) {
     return from === 0
-      ? `There is no store at ${shown} yet: punctual migrate would make it, with schema version ${to}.`
+      ? `There is no store at ${shown} yet: punctual migrate would create it with schema version ${to}.`
       : `${shown} has schema version ${from}: punctual migrate would apply ${steps}.`
   }
   return from === 0
-    ? `Made a store at ${shown}, with schema version ${to}, in ${spanShown(tookMs)}.`
-    : `${shown} had schema version ${from} and has ${to} now: applied ${steps} in ${spanShown(tookMs)}.`
+    ? `Created a store at ${shown} with schema version ${to} in ${spanShown(tookMs)}.`
+    : `${shown} had schema version ${from} and now has ${to}: applied ${steps} in ${spanShown(tookMs)}.`
 }
 
 const migratedJson = ({ shown, from, to, isDone, tookMs }: Migrated): string => {

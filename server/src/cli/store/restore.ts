@@ -1,6 +1,7 @@
-// `punctual restore`: a backup put in the place of a store that nothing runs on. What fell due since the backup was made
-// may have been delivered by the store that is gone, and this one cannot know: so it is left paused, and takes timers
-// but fires none, until someone says what is to become of those. That may be said at once, or later and without a file.
+// `punctual restore`: puts a backup in the place of a store that no service runs on. The lost store may have delivered
+// timers that became due since the backup, and the restored store cannot know which. So the store stays paused, which
+// means that it accepts timers but fires none, until the operator decides about these timers. The operator can decide
+// in the same command, or later in a second one without a file.
 import { existsSync, realpathSync } from "node:fs"
 import { resolve } from "node:path"
 import { formatInstant, parseInstant, whyNoInstant } from "@punctual/api/Instant"
@@ -27,17 +28,17 @@ import {
 
 type Opened<A> = Effect.Effect<A, { readonly message: string }, Scope.Scope>
 
-/** The store that the flag names, or the settings: not touched before one of these is opened. */
+/** The store that the flag or the settings name. It is not touched before one of these is opened. */
 export interface RestoreTarget {
-  /** The place of its file; fails while a service runs on it, and where there is no file. */
+  /** The place of its file. Fails while a service runs on the store, and if the store is not a file. */
   readonly place: Opened<StorePlace>
-  /** The settings in a file that was prepared, which is brought up to this program's schema. */
+  /** The settings in a prepared file, whose schema is updated to the version of this program. */
   settingsIn(file: string, shards: number): Opened<SettingsRecords>
-  /** The store itself, when it is in place. */
+  /** The store itself, after the backup is in place. */
   readonly settling: Opened<SettleTarget>
-  /** What the service will be asked for. */
+  /** The number of shards in the settings. */
   readonly shards: number
-  /** What opens webhook secrets in the place of the store. */
+  /** The keys that open webhook secrets in the place of the store. */
   readonly keys: SealingKeys
 }
 
@@ -56,21 +57,21 @@ export const restoreCommand = (open: OpenRestoreTarget) =>
     {
       words: Argument.String("FILE").pipe(
         Argument.withDescription(
-          "The backup; and after --due-before, what is to become of them: fire, dead or discard",
+          "The backup; after --due-before, what to do with the timers: fire, dead or discard",
         ),
         Argument.variadic({ max: 2 }),
       ),
       dueBefore: Flag.String("due-before").pipe(
         Flag.withMetavar("T"),
-        Flag.withDescription("Say what becomes of timers that were due before T, an instant or now"),
+        Flag.withDescription("Decide about timers that were due before T: an instant, or now"),
         Flag.optional,
       ),
       store: storeFlag,
       force: switchFlag(
         "force",
-        "Replace a store that is there, which is kept beside; or settle one that was not restored",
+        "Replace an existing store, which is kept beside it; or decide for a store that was not restored",
       ),
-      json: switchFlag("json", "Answer one JSON object"),
+      json: switchFlag("json", "Print one JSON object"),
     },
     ({ words, dueBefore, store, force, json }) =>
       Effect.gen(function* () {
@@ -96,20 +97,20 @@ export const restoreCommand = (open: OpenRestoreTarget) =>
   )
 
 const description = [
-  "Put a backup in the place of its store. No service may run on it meanwhile.",
-  "  The store is left paused: it takes timers and fires none, until it is said what becomes of those that were",
-  "  due before T, an instant or now. Without a file, that is said of the store that is there.",
-  "    --due-before T fire      they fire as soon as the service starts, whether they were delivered before or not",
-  "    --due-before T dead      they become dead letters, which can be looked at, and replayed or discarded",
+  "Put a backup in the place of its store. No service may run on the store meanwhile.",
+  "  The store stays paused: it accepts timers but fires none, until you decide about the timers that were due",
+  "  before T, an instant or now. Without a file the command applies your decision to the existing store.",
+  "    --due-before T fire      they fire as soon as the service starts, even if they were already delivered",
+  "    --due-before T dead      they become dead letters, which you can list, replay or discard",
   "    --due-before T discard   they are cancelled",
-  "  The exit code is 0 if all was done, 1 if something was not, 2 for wrong usage.",
+  "  The exit code is 0 if everything was done, 1 if something was not, 2 for wrong usage.",
 ].join("\n")
 
 const stillPaused =
-  "It is paused: it takes timers and fires none. Say what becomes of those that have fallen due since, before the " +
-  "service starts: punctual restore --due-before now fire|dead|discard. Or start it, and let them all fire: punctual resume --fire-overdue."
+  "The store is paused: it accepts timers but fires none. Before the service starts, decide about the timers that " +
+  "became due since the backup: punctual restore --due-before now fire|dead|discard. Or start the service and fire all of them: punctual resume --fire-overdue."
 
-/** The last word says what is to become of timers, if it is asked what. */
+/** With --due-before the last word is the choice: fire, dead or discard. */
 const asked = (
   words: ReadonlyArray<string>,
   dueBefore: string | undefined,
@@ -119,12 +120,12 @@ const asked = (
     if (dueBefore === undefined) {
       const [file, ...more] = words
       if (file === undefined)
-        return yield* wrong("Name the backup, or say what is to become of timers: --due-before.")
-      return more.length === 0 ? { file } : yield* wrong(`Say of which timers: --due-before T ${more[0]}.`)
+        return yield* wrong("Name the backup, or decide about overdue timers with --due-before.")
+      return more.length === 0 ? { file } : yield* wrong(`Say for which timers: --due-before T ${more[0]}.`)
     }
     const choice = overdueChoices.find((known) => known === words.at(-1))
     if (choice === undefined)
-      return yield* wrong("Say what is to become of them: --due-before T fire, dead or discard.")
+      return yield* wrong("Say what to do with the timers: --due-before T fire, dead or discard.")
     const beforeMs = dueBefore === "now" ? yield* Clock.currentTimeMillis : parseInstant(dueBefore)
     if (beforeMs === undefined) {
       return yield* wrong(`--due-before must be now, or ${whyNoInstant(dueBefore)}.`)
@@ -139,11 +140,11 @@ interface Restored {
   readonly facts: CopyFacts
   readonly kept?: string
   readonly otherShards?: number
-  /** What to know about the key of its webhook secrets. */
+  /** A remark about the key of its webhook secrets. */
   readonly ofKey?: string
 }
 
-/** The lock of the place is given back before anyone else opens the store. */
+/** Releases the lock of the place before anything else opens the store. */
 const placed = (target: RestoreTarget, file: string, isForced: boolean) =>
   Effect.gen(function* () {
     const place = yield* asCommandFailed(target.place)
@@ -151,7 +152,7 @@ const placed = (target: RestoreTarget, file: string, isForced: boolean) =>
       existsSync(file) && existsSync(place.path) && realpathSync(file) === realpathSync(place.path)
     if (isItself) return yield* new CommandFailed({ message: `${file} is the store itself: name a backup.` })
     if (place.isTaken && !isForced) {
-      const message = `there is a store at ${place.path}: to replace it, and keep it beside, add --force.`
+      const message = `there is already a store at ${place.path}: add --force to replace it. The command keeps the old store beside the new one.`
       return yield* new CommandFailed({ message })
     }
     const facts = yield* asCommandFailed(place.inspect(file))
@@ -186,11 +187,11 @@ const toldOf = ({ file, path, facts, kept, otherShards, ofKey }: Restored) =>
     const { pending, history, dead, bytes, takenAtMs } = facts
     yield* remark(
       `Restored ${path} from ${file}, as of ${formatInstant(takenAtMs)}: ${countOf(pending, "pending timer")}, ` +
-        `${countShown(history)} that ended, ${countOf(dead, "dead letter")}; ${bytesShown(bytes)}.`,
+        `${countShown(history)} in the history, ${countOf(dead, "dead letter")}; ${bytesShown(bytes)}.`,
     )
-    if (kept !== undefined) yield* remark(`What was there before is ${kept}.`)
+    if (kept !== undefined) yield* remark(`The old store is now ${kept}.`)
     if (otherShards !== undefined)
-      yield* remark(`It has ${countOf(otherShards, "shard")}: set TIMER_SHARDS to ${otherShards}.`)
+      yield* remark(`The store has ${countOf(otherShards, "shard")}: set TIMER_SHARDS to ${otherShards}.`)
     if (ofKey !== undefined) yield* remark(ofKey)
   })
 
@@ -200,24 +201,24 @@ const settledAs = (target: RestoreTarget, { beforeMs, choice }: Said, isSure: bo
     const pause = yield* pauseOf(settling.namespaces)
     if (pause?.kind !== "restored" && !isSure) {
       const message =
-        "the store was not restored, or it was said already what becomes of its timers. If a database server restored it by its own means, add --force."
+        "the store was not restored by punctual, or you have already decided about its timers. If you restored it with a tool of the database server, add --force."
       return yield* new CommandFailed({ message })
     }
     return yield* settleOverdue(settling, beforeMs, choice)
   }).pipe(Effect.scoped)
 
-/** What became of one timer, and of several. */
+/** What happens to one timer, and to several. */
 const becameText: { readonly [choice in OverdueChoice]: readonly [string, string] } = {
   fire: ["fires when the service starts", "fire when the service starts"],
-  dead: ["is a dead letter now", "are dead letters now"],
+  dead: ["is now a dead letter", "are now dead letters"],
   discard: ["is cancelled", "are cancelled"],
 }
 
 const settledText = ({ beforeMs, choice }: Said, { due, pause }: Settled): string => {
   const next =
     pause === "kept"
-      ? "The service is paused for another reason, and stays so: punctual resume."
-      : "The service may start."
+      ? "The service stays paused for another reason. To resume: punctual resume."
+      : "You can start the service now."
   const [one, many] = becameText[choice]
   const before = formatInstant(beforeMs)
   return due === 1

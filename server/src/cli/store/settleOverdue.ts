@@ -1,7 +1,6 @@
-// What becomes of timers that fell due while nothing was fired, once a store was restored from a backup: some of them
-// were delivered by the store that was lost, and only whoever runs the service can say whether once more is better than
-// not at all. They fire, become dead letters, or are cancelled. In batches, under leases of its own, one page after the
-// other: what is done is no longer there to be found, so that a run that broke off is simply run again.
+// Settles timers that are overdue after a restore from a backup. The lost store may have delivered some of them, and
+// only the operator can decide whether to fire them again. They fire, become dead letters, or are cancelled. The
+// command works in batches under its own leases. Settled timers are not overdue any more, so a run can be repeated.
 import { formatInstant } from "@punctual/api/Instant"
 import { Clock, Effect } from "effect"
 import { beginning, type Cursor } from "../../domain/DueOrder.ts"
@@ -27,13 +26,13 @@ export const overdueChoices = ["fire", "dead", "discard"] as const
 export type OverdueChoice = (typeof overdueChoices)[number]
 
 export interface Settled {
-  /** Timers that were due before the instant: as many as were left, or are dead or cancelled now. */
+  /** The number of timers that were due before the instant. */
   readonly due: number
-  /** The pause that was lifted, or that another reason keeps. */
+  /** Whether the pause of the restore was lifted, or another pause stays. */
   readonly pause: "lifted" | "none" | "kept"
 }
 
-/** Why these timers are dead; they can be replayed. */
+/** The reason of these dead letters. */
 export const deadReason = "dueBeforeRestore"
 
 const pageItems = 200
@@ -42,7 +41,7 @@ const progressEvery = 10_000
 export const pauseOf = (namespaces: SettingsRecords) =>
   Effect.map(told(namespaces.get(serviceRecord)), ({ settings }) => settings.pause)
 
-/** Settles all that was due before `beforeMs`, then lifts the pause that the restore has left. */
+/** Settles all timers that were due before `beforeMs`, then lifts the pause that the restore set. */
 export const settleOverdue = (target: SettleTarget, beforeMs: number, choice: OverdueChoice) =>
   Effect.gen(function* () {
     const held = yield* holdForCommand(target)
@@ -50,7 +49,7 @@ export const settleOverdue = (target: SettleTarget, beforeMs: number, choice: Ov
     for (let shard = 0; shard < held.shards; shard++) {
       yield* choice === "fire" ? run.count(shard) : run.settle(shard, choice)
     }
-    // A store that a service has taken over is not the command's to resume.
+    // The flush fails if a service has taken the store over: then the command must not lift the pause.
     yield* held.flush
     if (run.unreadable > 0) {
       const { remark } = yield* Output
@@ -75,7 +74,7 @@ class SettleRun {
     this.#beforeMs = beforeMs
   }
 
-  /** They fire when a service starts: nothing is to be done but to count them. */
+  /** The timers fire by themselves when a service starts, so this only counts them. */
   count(shard: number) {
     return this.#eachPage(shard, this.#target.store.dueHeads, () => Effect.void)
   }
@@ -86,7 +85,7 @@ class SettleRun {
         const nowMs = yield* Clock.currentTimeMillis
         let odd: WriteAnswer | undefined
         for (const timer of timers) {
-          // It would not fire either, so that it need not hold up the others.
+          // A timer that cannot be read does not fire either, so it must not block the others.
           if (!isReadable(timer)) {
             this.unreadable++
             continue
@@ -145,7 +144,7 @@ const notSettled = ({ result }: WriteAnswer) =>
     message: `a timer could not be settled (${result}): stop every service on the store, and run the command again.`,
   })
 
-/** A pause that an operator asked for stays. */
+/** Lifts only the pause of the restore. A pause that an operator set stays. */
 const liftPause = (namespaces: SettingsRecords) =>
   Effect.gen(function* () {
     const record = yield* told(namespaces.get(serviceRecord))
@@ -162,12 +161,12 @@ const liftPause = (namespaces: SettingsRecords) =>
   })
 
 const writtenByAnother = new CommandFailed({
-  message: "another has just written the store's settings: run the command again.",
+  message: "another process has just changed the settings of the store: run the command again.",
 })
 
 /**
- * Pauses the store as one that was restored. What fell due since the backup was made does not expire by the time that
- * has passed since: nobody could have fired it.
+ * Pauses the store as a restored one. The pause begins at the time of the backup, so that timers do not expire by the
+ * time that has passed since then: no service could have fired them.
  */
 export const pauseRestored = (namespaces: SettingsRecords, takenAtMs: number, nowMs: number) =>
   Effect.gen(function* () {

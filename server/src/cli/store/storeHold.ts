@@ -1,4 +1,4 @@
-// How a command holds the store that it writes to, and what it says if it cannot.
+// Commands that write to a store hold its leases. This file also has the messages for a store that is in use.
 import { Effect, type Scope } from "effect"
 import {
   type HeldStore,
@@ -16,10 +16,12 @@ export const holdForCommand = (
   target: HoldTarget,
 ): Effect.Effect<HeldStore, HoldFailure | OutputClosed, Output | Scope.Scope> =>
   Effect.flatMap(Output, ({ remark }) =>
-    holdStore(target, (nodes) => remark(`Held by ${nodes.join(", ")}: watching whether it lives …`)),
+    holdStore(target, (nodes) =>
+      remark(`Held by ${nodes.join(", ")}: checking whether it is still running …`),
+    ),
   )
 
-/** `what` the operator runs again when a service has taken the store over. */
+/** `what` names the thing that the operator must run again. */
 export const tellHoldFailure = <A, R>(
   what: "import" | "command",
   run: Effect.Effect<A, CommandFailure | HoldFailure, R>,
@@ -28,13 +30,13 @@ export const tellHoldFailure = <A, R>(
     if (failure instanceof StoreInUse) return commandFailed(inUse(failure.node))
     if (failure instanceof StoreTakenOver) {
       return commandFailed(
-        `a service has taken the store over: stop every service on it, and run the ${what} again.`,
+        `a service has taken over the store: stop every service on it, and run the ${what} again.`,
       )
     }
     return failure instanceof StoreError ? commandFailed(`the store failed: ${failure.message}`) : failure
   })
 
 const inUse = (node: string): string =>
-  `${node} runs on this store: stop every service on it first, and start them again afterwards.`
+  `${node} runs on this store: stop every service on it first, and start the services again afterwards.`
 
 const commandFailed = (message: string): CommandFailed => new CommandFailed({ message })

@@ -1,5 +1,5 @@
-// One record of a CSV file as RFC 4180 has it, fed line by line, because a quoted field may hold line breaks. Lines end
-// with LF or CRLF. Nothing is guessed: a quote where none may be is a problem, and the record is not used.
+// One record of a CSV file by RFC 4180. The reader feeds it line by line, because a quoted field may contain line
+// breaks. Lines end with LF or CRLF. The parser guesses nothing: a record with a misplaced quote is not used.
 
 export class CsvRecord {
   readonly fields: Array<string> = []
@@ -8,7 +8,7 @@ export class CsvRecord {
   #isQuoted = false
   #parts: Array<string> = []
 
-  /** The record goes on in the next line: a quoted field is open. */
+  /** A quoted field is open, so the record continues on the next line. */
   get isOpen(): boolean {
     return this.#isQuoted && this.problem === undefined
   }
@@ -52,7 +52,7 @@ export class CsvRecord {
         at += text.length
       }
       if (at >= end) return
-      // A comma: another field follows, which may be empty.
+      // After a comma another field follows, which may be empty.
       at++
       if (at >= end) {
         this.#endField("")

@@ -1,6 +1,6 @@
-// Some lines of a file, sent by createMany until each has its result. What the service cannot take now (429, 503) is
-// sent again after a wait, and so is a batch without an answer: every line has an id and an instant, so a repeat changes
-// nothing. As long as lines are done the batch goes on; after some tries without any it gives up.
+// A batch of lines of a file, sent with createMany until each line has a result. The batch retries after a wait if the
+// service cannot accept the lines now (429, 503) or does not answer. Every line has an id and an instant, so a repeat
+// changes nothing. The batch continues while it makes progress, and gives up after some tries without any.
 import { type CreateManyTimersAnswer as Answer, CreateManyTimersAnswer } from "@punctual/api/CreateManyTimers"
 import type { FieldError, ProblemDocument } from "@punctual/api/Problem"
 import { Effect, Result } from "effect"
@@ -14,7 +14,7 @@ export type LineResult =
   | { readonly kind: "done"; readonly item: CreatedItem }
   | { readonly kind: "failed"; readonly detail: string; readonly errors?: ReadonlyArray<FieldError> }
 
-/** Tries in a row that get nothing done, with the waits between them: about a minute in all. */
+/** The batch gives up after this many tries without progress: about a minute with the waits between them. */
 const idleTriesMax = 8
 const firstWaitMs = 500
 const longestWaitMs = 10_000
@@ -23,7 +23,7 @@ export class LineBatch {
   readonly lines: ReadonlyArray<TimerLine>
   readonly #results: Array<LineResult | undefined>
   readonly #url: string
-  /** Why the last try left lines undone. */
+  /** Why the last try did not finish all lines. */
   #why = ""
 
   constructor(url: string, lines: ReadonlyArray<TimerLine>) {
@@ -38,7 +38,7 @@ export class LineBatch {
     return this.#results[index] ?? { kind: "failed", detail: this.#why }
   }
 
-  /** Sends the lines. Answers why the rest of the file should not be sent, if it should not. */
+  /** Sends the lines. Returns why the rest of the file should not be sent, or `undefined` if it should be. */
   get send(): Effect.Effect<string | undefined, OutputClosed, Output> {
     return Effect.gen({ self: this }, function* () {
       let most = this.lines.length
@@ -59,7 +59,7 @@ export class LineBatch {
         if (this.#open().length < open.length) idleTries = 0
         if (waits === undefined) continue
         if (waits === "never" || ++idleTries === idleTriesMax) return this.#giveUp(waits === "never")
-        if (!hasSaid) yield* (yield* Output).remark(`${this.#why} Trying again …`)
+        if (!hasSaid) yield* (yield* Output).remark(`${this.#why} Retrying …`)
         hasSaid = true
         yield* Effect.sleep(Math.min(waits ?? firstWaitMs * 2 ** (idleTries - 1), longestWaitMs))
       }
@@ -82,7 +82,7 @@ export class LineBatch {
     )
   }
 
-  /** How long to wait before the next try: null if the service did not say, undefined if there is no need to. */
+  /** How long to wait before the next try: `null` if the service did not say, `undefined` if no wait is needed. */
   #refused(failure: ServiceFailure, part: ReadonlyArray<number>): number | null | "never" | undefined {
     this.#why = failure.message
     const [only] = part
@@ -111,7 +111,7 @@ export class LineBatch {
     return waitMs
   }
 
-  /** Lines apply in their order: later ones of the same timer are sent again after this one. */
+  /** Lines must take effect in their order, so later lines of the same timer are sent again after this one. */
   #reopenAfter(index: number): void {
     const { namespace, timerId } = this.lines[index] ?? {}
     for (let later = index + 1; later < this.lines.length; later++) {
@@ -123,7 +123,7 @@ export class LineBatch {
     }
   }
 
-  /** Where not a line was done, the rest of the file would not be, either. */
+  /** If no line of this batch succeeded, the rest of the file would fail too. */
   #giveUp(isFinal: boolean): string | undefined {
     const isAnyDone = this.#results.some((result) => result?.kind === "done")
     const open = this.#open()
@@ -132,7 +132,7 @@ export class LineBatch {
   }
 }
 
-/** The service takes fewer or smaller timers at once than were sent: an operator may have set other limits. */
+/** The request was too large for this service: an operator may have set lower limits. */
 const isTooMuch = ({ problem }: ServiceFailure): boolean =>
   problem?.code === "bodyTooLarge" ||
   (problem?.code === "invalidRequest" &&
@@ -144,7 +144,7 @@ const isForNow = (problem: ProblemDocument | undefined): boolean =>
 const waitOf = (problem: ProblemDocument | undefined): number | null =>
   problem?.retryAfterSeconds === undefined ? null : problem.retryAfterSeconds * 1_000
 
-/** Pointers begin at the line's own timer. */
+/** The pointers of the errors become relative to the timer of the line. */
 const failedBy = (problem: ProblemDocument | undefined, place: number, detail: string): LineResult => {
   const prefix = `/timers/${place}`
   const errors = problem?.errors?.map((error) => ({

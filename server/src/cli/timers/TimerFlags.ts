@@ -1,5 +1,5 @@
-// What commands about timers are told: keys, times, filters and JSON, each checked as far as the contract's grammar
-// goes without the limits of a service, which only that service knows.
+// Flags and arguments of the commands about timers: keys, times, filters and JSON. They are checked by the grammar of
+// the contract. Only the service knows its limits, so the limits are not checked here.
 import { createReadStream } from "node:fs"
 import { resolve } from "node:path"
 import { parseDuration } from "@punctual/api/DurationMs"
@@ -14,7 +14,10 @@ import { type CommandInput, JsonText, type RequestFields } from "../client/Servi
 import { CommandFailed, printable } from "../frame/CommandRuntime.ts"
 
 export const namespaceArgument = Argument.String("NAMESPACE").pipe(
-  Argument.filter(Schema.is(Namespace), () => "1 to 100 of A-Z, a-z, 0-9, _ and -, not beginning with _"),
+  Argument.filter(
+    Schema.is(Namespace),
+    () => "1 to 100 characters of A-Z, a-z, 0-9, _ and -, not beginning with _",
+  ),
   Argument.withDescription("The namespace"),
 )
 
@@ -25,12 +28,12 @@ export const namespacesArgument = Argument.String("NAMESPACE").pipe(
   Argument.map((text) => text.split(",")),
   Argument.filter(
     isChoices,
-    () => "a namespace, up to 20 of them with commas between, beginnings of names such as team-*, or * alone",
+    () => "up to 20 namespaces separated by commas, prefixes such as team-*, or * alone",
   ),
-  Argument.withDescription("The namespace; or several: a,b or team-* or * for all, in quotes"),
+  Argument.withDescription("The namespace, or several: a,b or 'team-*' or '*' for all"),
 )
 
-/** One namespace by its name, or several, as a request has them. */
+/** The request fields for one namespace or several. */
 export const namespaceFields = (choices: ReadonlyArray<string>): RequestFields => {
   const [only] = choices
   return choices.length === 1 && Schema.is(Namespace)(only) ? { namespace: only } : { namespaces: choices }
@@ -40,16 +43,18 @@ const isStates = (states: ReadonlyArray<string>): boolean =>
   new Set(states).size === states.length &&
   states.every((state) => (listStates as ReadonlyArray<string>).includes(state))
 
-/** Which states, pending if nothing is said. */
+/** The default is pending. */
 export const statesFlag = Flag.String("state").pipe(
   Flag.withMetavar("STATE"),
-  Flag.withDescription(`Which: ${listStates.join(", ")}, or several with commas between; pending by default`),
+  Flag.withDescription(
+    `The state: ${listStates.join(", ")}, or several separated by commas (default pending)`,
+  ),
   Flag.map((text) => text.split(",")),
-  Flag.filter(isStates, () => `${listStates.join(", ")}, or several of them with commas between`),
+  Flag.filter(isStates, () => `${listStates.join(", ")}, or several of them separated by commas`),
   Flag.withDefault(["pending"]),
 )
 
-/** One state or several, as a request has them. */
+/** The request fields for one state or several. */
 export const stateFields = (states: ReadonlyArray<string>): RequestFields =>
   states.length === 1 ? { state: states[0] } : { states }
 
@@ -102,22 +107,22 @@ export const countFlag = (name: string, description: string) =>
 
 const errorFlag = Flag.Literals("error", errorClasses).pipe(
   Flag.withMetavar("CLASS"),
-  Flag.withDescription("Only those whose last attempt failed in this way"),
+  Flag.withDescription("Only timers whose last attempt failed in this way"),
   Flag.optional,
 )
 
-/** Which timers are meant; `from` and `until` bound fireAt of pending timers and finishedAt of the others. */
+/** Select timers. `from` and `until` apply to fireAt of pending timers and to finishedAt of finished timers. */
 export const filterFlags = {
-  from: instantFlag("from", "Only those due, or finished, at this instant or later"),
-  until: instantFlag("until", "Only those due, or finished, before this instant"),
-  idPrefix: textFlag("id-prefix", "TEXT", "Only those whose id begins with this"),
-  correlationId: textFlag("correlation-id", "ID", "Only those with this correlation id"),
-  tag: textFlag("tag", "TAG", "Only those with this tag"),
-  host: textFlag("host", "HOST", "Only webhooks to this host: a name, or name:port"),
+  from: instantFlag("from", "Only timers due, or finished, at this instant or later"),
+  until: instantFlag("until", "Only timers due, or finished, before this instant"),
+  idPrefix: textFlag("id-prefix", "TEXT", "Only timers whose id begins with this text"),
+  correlationId: textFlag("correlation-id", "ID", "Only timers with this correlation id"),
+  tag: textFlag("tag", "TAG", "Only timers with this tag"),
+  host: textFlag("host", "HOST", "Only timers with a webhook to this host: a name, or name:port"),
   error: errorFlag,
   minLateness: durationFlag(
     "min-lateness",
-    "Only deliveries that were this late, and pending timers overdue by this",
+    "Only timers delivered this late or later, and pending timers overdue by at least this",
   ),
 }
 
@@ -136,7 +141,7 @@ export interface Filter {
   readonly reason?: Option.Option<string>
 }
 
-/** The filter as a request has it. */
+/** The request fields of the filter. */
 export const filterFields = ({ reason = Option.none(), ...filter }: Filter): RequestFields => ({
   from: Option.getOrUndefined(filter.from),
   until: Option.getOrUndefined(filter.until),
@@ -152,11 +157,10 @@ export const filterFields = ({ reason = Option.none(), ...filter }: Filter): Req
 export const hasFilter = (filter: Filter): boolean =>
   Object.values(filterFields(filter)).some((value) => value !== undefined)
 
-/** Nothing that was left out may stand in a filter. */
+/** Removes fields without a value: a filter may not contain them. */
 export const definedIn = (fields: RequestFields) =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
 
-/** How many of them were given. */
 export const countGiven = (...given: ReadonlyArray<boolean>): number => given.filter(Boolean).length
 
 export const isJson = (text: string): boolean => {
@@ -168,14 +172,14 @@ export const isJson = (text: string): boolean => {
   }
 }
 
-/** More than any service takes in one request. */
+/** More than any service accepts in one request. */
 const fileBytesMax = 16 * 1024 * 1024
 
 export const fileFlag = (name: string, description: string) =>
   Flag.Path(name, { pathType: "file" }).pipe(
     Flag.withMetavar("FILE"),
     Flag.withDescription(`${description}; - is stdin`),
-    // Paths come made absolute.
+    // Flag.Path makes paths absolute.
     Flag.map((path) => (path === resolve("-") ? "-" : path)),
     Flag.optional,
   )
@@ -205,7 +209,7 @@ const textOf = async (source: AsyncIterable<Uint8Array>): Promise<string> => {
 
 const placeShown = (path: string): string => (path === "-" ? "stdin" : path)
 
-/** The JSON of a file that a flag names, as it stands there. */
+/** The JSON text of a file that a flag names, unchanged. */
 export const fileJson = (input: CommandInput, path: string): Effect.Effect<JsonText, CommandFailed> =>
   Effect.flatMap(fileText(input, path), (text) =>
     isJson(text)
@@ -215,7 +219,7 @@ export const fileJson = (input: CommandInput, path: string): Effect.Effect<JsonT
 
 export const secretFileFlag = fileFlag(
   "secret-file",
-  "The same from a file, one a line, so that it stands in no history",
+  "The same from a file, one secret on each line, so that no secret is in the shell history",
 )
 
 /** The secrets in a file that a flag names. */

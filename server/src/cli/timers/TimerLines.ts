@@ -1,7 +1,7 @@
-// Timers in a file, one a line: JSON Lines, or CSV with a header that names the fields. Each line becomes one item of
-// createMany, in the service's own words; the service judges it. No more than one line is in memory here.
+// Reads timers from a file, one on each line: JSON Lines, or CSV with a header that names the fields. Each line becomes
+// one item of createMany, and the service checks it. Only one line is in memory here.
 //
-// A repeat must be safe: the same batch may be sent twice. So `delay` becomes an `executeAt`, counted from one instant
+// A repeat must be safe, because a batch may be sent twice. So `delay` becomes an `executeAt`, counted from one instant
 // for the whole file, and a line without an id gets one before it is sent.
 import { randomUUID } from "node:crypto"
 import { makeCreateTimer } from "@punctual/api/CreateTimer"
@@ -17,16 +17,16 @@ import { CsvRecord } from "./CsvRecord.ts"
 export const fileFormats = ["jsonl", "csv"] as const
 export type FileFormat = (typeof fileFormats)[number]
 
-/** What a line that leaves it out gets. */
+/** Values for lines that leave a field out. */
 export interface LineDefaults {
   readonly namespace?: string
   readonly onExisting?: string
-  /** From when delays count. */
+  /** Delays count from this time. */
   readonly nowMs: number
 }
 
 export interface TimerLine {
-  /** Where it begins in the file; the first is 1. */
+  /** The number of its first line in the file, beginning with 1. */
   readonly line: number
   readonly namespace?: string
   readonly timerId?: string
@@ -35,7 +35,7 @@ export interface TimerLine {
 }
 
 export interface TimerLines {
-  /** The next line that says something, or nothing at the end. */
+  /** The next line that is not blank; `undefined` at the end. */
   readonly next: Effect.Effect<TimerLine | undefined, CommandFailed>
 }
 
@@ -50,7 +50,7 @@ export const timerLines = (
     : Effect.map(csvHeader(numbered), (header) => ({ next: nextCsv(numbered, header, defaults) }))
 }
 
-/** Lines with their numbers; blank ones are left out. */
+/** Counts the lines as they are read. */
 class NumberedLines {
   line = 0
   readonly #lines: Lines
@@ -59,7 +59,7 @@ class NumberedLines {
     this.#lines = lines
   }
 
-  /** The next line as it is. */
+  /** The next line, which may be blank. */
   get next(): Effect.Effect<string | undefined, CommandFailed> {
     return this.#lines.next.pipe(
       Effect.tap(() => Effect.sync(() => this.line++)),
@@ -100,7 +100,7 @@ const csvHeader = (lines: NumberedLines): Effect.Effect<ReadonlyArray<string>, C
   Effect.flatMap(nextRecord(lines), (found) => {
     const wrong = (message: string) =>
       Effect.fail(new CommandFailed({ message: `${message} Nothing was sent.` }))
-    if (found === undefined) return wrong("the file is empty: its first line must name the fields.")
+    if (found === undefined) return wrong("the file is empty: the first line must name the fields.")
     const { fields, problem } = found.record
     if (problem !== undefined) return wrong(`the first line ${problem}.`)
     const names = fields.map((name) => name.trim())
@@ -108,7 +108,7 @@ const csvHeader = (lines: NumberedLines): Effect.Effect<ReadonlyArray<string>, C
     if (unknown !== undefined) {
       const hint = unknown.includes(";") ? " Columns are separated by commas." : ""
       return wrong(
-        `the first line must name the fields, and ${JSON.stringify(unknown.slice(0, 60))} is none: use ${columns.join(", ")}.${hint}`,
+        `the first line must name the fields, and ${JSON.stringify(unknown.slice(0, 60))} is not a field: use ${columns.join(", ")}.${hint}`,
       )
     }
     const twice = names.find((name, index) => names.indexOf(name) < index)
@@ -139,7 +139,7 @@ const nextRecord = (lines: NumberedLines) =>
     return { record, line }
   })
 
-/** As much as one line may have. */
+/** The same limit as for one line. */
 const recordCharsMax = 16 * 1024 * 1024
 
 const nextCsv = (lines: NumberedLines, header: ReadonlyArray<string>, defaults: LineDefaults) =>
@@ -149,14 +149,14 @@ const nextCsv = (lines: NumberedLines, header: ReadonlyArray<string>, defaults: 
     const { record, line } = found
     if (record.problem !== undefined) return { line, item: { problem: record.problem } }
     if (record.fields.length !== header.length) {
-      const problem = `has ${record.fields.length} fields, and the first line of the file names ${header.length}`
+      const problem = `has ${record.fields.length} fields, but the first line of the file names ${header.length}`
       return { line, item: { problem } }
     }
     const fields: Record<string, unknown> = {}
     let payload: string | undefined
     for (const [index, name] of header.entries()) {
       const text = record.fields[index] ?? ""
-      // An empty field says nothing.
+      // An empty field counts as left out.
       if (text === "") continue
       if (name === tagsColumn) fields[name] = text.split(";").map((tag) => tag.trim())
       else if (!jsonColumns.includes(name)) fields[name] = text
@@ -190,7 +190,7 @@ const timerLine = (
   const delayMs = typeof delay === "string" && !("executeAt" in rest) ? parseDuration(delay) : undefined
   const executeAtMs = delayMs === undefined ? undefined : nowMs + delayMs
   if (executeAtMs !== undefined && executeAtMs <= latestMs) fields["executeAt"] = formatInstant(executeAtMs)
-  // What is no duration goes to the service as it is, which says what is wrong with it.
+  // An invalid duration goes to the service unchanged, and the service says what is wrong with it.
   else if (delay !== undefined) fields["delay"] = delay
   const json = JSON.stringify(fields)
   return {
@@ -200,7 +200,7 @@ const timerLine = (
   }
 }
 
-/** The last instant that can be written. */
+/** The latest instant that the contract can express. */
 const latestMs = Date.UTC(9999, 11, 31)
 
 const keyOf = ({ namespace, timerId }: Readonly<Record<string, unknown>>) => ({

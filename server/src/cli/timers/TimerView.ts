@@ -1,4 +1,4 @@
-// How timers are shown to people: as a table, and as a page for one of them. Programs get the service's own JSON.
+// Timers as text for people: a table for many, a page for one. Programs get the JSON of the service instead.
 import { formatDuration } from "@punctual/api/DurationMs"
 import type { TimerAnswer } from "@punctual/api/GetTimer"
 import { formatInstant } from "@punctual/api/Instant"
@@ -8,15 +8,15 @@ import { countOf, spanShown } from "../frame/figures.ts"
 import { layOutJson } from "../frame/layOutJson.ts"
 import { textTable } from "../frame/textTable.ts"
 
-/** The columns of a list, which follow from what is asked for: the pages of one list have the same. */
+/** The columns of a list depend only on the request, so that all pages of a list have the same columns. */
 export interface TableShape {
   readonly hasPending: boolean
   readonly hasFinished: boolean
-  /** Where timers of several namespaces may be in it. */
+  /** The list may contain timers of several namespaces. */
   readonly hasNamespaces: boolean
 }
 
-/** Timers of one list. The payloads are JSON texts. */
+/** `payloads` are JSON texts. */
 export const timerTable = (
   timers: ReadonlyArray<Timer>,
   { hasPending, hasFinished, hasNamespaces }: TableShape,
@@ -43,7 +43,7 @@ export const timerTable = (
   ])
 }
 
-/** Everything about one timer. `text` is the JSON in which it stands as the member `timer`. */
+/** Everything about one timer. `text` is the JSON answer that contains it as the member `timer`. */
 export const timerPage = (timer: Timer, text: string): string => {
   const { lastAttempt, attemptLog = [] } = timer
   const facts: ReadonlyArray<readonly [string, string | undefined]> = [
@@ -80,7 +80,7 @@ export const timerPage = (timer: Timer, text: string): string => {
   ].join("\n")
 }
 
-/** Names and values below one another; what is not there is left out. */
+/** One line for each name and value. Names without a value are left out. */
 export const factLines = (facts: ReadonlyArray<readonly [string, string | undefined]>): string =>
   facts
     .flatMap(([name, value]) => (value === undefined ? [] : [`${name.padEnd(15)}${printable(value)}`]))
@@ -100,7 +100,7 @@ const attemptLines = (attempt: Attempt): ReadonlyArray<string> => [
   ...(attempt.answer === undefined ? [] : [`    answer: ${printable(attempt.answer)}`]),
 ]
 
-/** An event and a handler have no status: without an error they were delivered. An error says most statuses itself. */
+/** Events and handlers have no status: without an error they were delivered. Most errors contain the status. */
 const outcomeText = (status: number | undefined, error: string | undefined): string => {
   if (error === undefined) return status === undefined ? "delivered" : `answered ${status}`
   return status === undefined || error.includes(String(status)) ? error : `answered ${status}: ${error}`
@@ -133,7 +133,7 @@ const whyText = ({ reason, lastAttempt }: Timer): string =>
 const instantText = (instantMs: number | undefined): string =>
   instantMs === undefined ? "-" : formatInstant(instantMs)
 
-/** As it was sent: parsing it and writing it again would change large numbers. */
+/** The payload as it was sent: parsing it and writing it again would change large numbers. */
 const payloadText = (text: string): string | undefined => {
   const timer = memberSpan(text, "timer")
   const timerText = timer === undefined ? "" : text.slice(timer.start, timer.end)

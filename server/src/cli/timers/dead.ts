@@ -1,5 +1,5 @@
-// `punctual dead`: timers that could not be delivered, which stand in the dead letters until someone arms them again
-// or removes them. (`punctual messages` is about messages of the bus that could not be handled.)
+// `punctual dead`: timers that could not be delivered. They stay dead letters until someone replays or discards them.
+// (`punctual messages` is about messages of the bus that could not be handled.)
 import { formatInstant, parseInstant } from "@punctual/api/Instant"
 import { CountTimersAnswer } from "@punctual/api/ListTimers"
 import { DiscardTimersAnswer, ReplayTimersAnswer } from "@punctual/api/ReplayTimers"
@@ -33,9 +33,9 @@ export const deadCommand = (input: CommandInput) =>
   Command.make("dead").pipe(
     Command.withDescription(
       [
-        "Dead letters: timers whose attempts are used up, that expired, or that their target refused.",
-        "  Look at them, arm them again, or remove them. For messages of the bus see punctual messages.",
-        "  The exit code is 0 if all was done, 1 if something was not, 2 for wrong usage.",
+        "Dead letters: timers that used up their attempts, that expired, or that their target refused.",
+        "  List them, replay them, or discard them. For messages of the bus see punctual messages.",
+        "  The exit code is 0 if everything was done, 1 if something was not, 2 for wrong usage.",
       ].join("\n"),
     ),
     Command.withShortDescription("Timers that could not be delivered: list, replay, discard"),
@@ -50,7 +50,7 @@ const listCommand = (input: CommandInput) =>
       ...filterFlags,
       reason: reasonFlag,
       ...pageFlags,
-      payload: switchFlag("payload", "With their payloads"),
+      payload: switchFlag("payload", "Show the payloads too"),
       ...serviceFlags(input),
     },
     (asked) =>
@@ -62,7 +62,7 @@ const listCommand = (input: CommandInput) =>
       }),
   ).pipe(
     Command.withDescription(
-      "List dead letters, the latest first. See punctual timers get for all that is known of one.",
+      "List dead letters, the latest first. punctual timers get shows all details of one timer.",
     ),
     Command.withShortDescription("List dead letters"),
     Command.withExamples([
@@ -76,8 +76,8 @@ const selectionFlags = {
   timerId: timerIdArgument.pipe(Argument.optional),
   ...filterFlags,
   reason: reasonFlag,
-  all: switchFlag("all", "Every dead letter of the namespace that is there when it begins"),
-  dryRun: switchFlag("dry-run", "Only count what would be done"),
+  all: switchFlag("all", "Every dead letter that the namespace has when the command begins"),
+  dryRun: switchFlag("dry-run", "Only count, and change nothing"),
 }
 
 interface Selection extends Filter {
@@ -87,17 +87,17 @@ interface Selection extends Filter {
   readonly dryRun: boolean
 }
 
-/** One of them by its key, or those of many that there were when the command began. */
+/** One dead letter by its key, or the matching ones that existed when the command began. */
 interface Chosen {
   readonly fields: RequestFields
-  /** How many there were; unknown above what a service counts. */
+  /** How many there were; infinite if the service stopped counting. */
   readonly countMax: number
 }
 
 /**
- * What is replayed may die again while the rest is replayed, and would then be replayed again, for ever: so only those
- * that died before it began are meant. By a clock that stands, that includes those of this very instant; there, their
- * number ends it.
+ * A replayed timer may die again while the command replays the rest. So that this does not go on for ever, the command
+ * replays only timers that died before it began. Under a clock that does not move, this includes timers that die in the
+ * same instant; then the command stops after `countMax` timers.
  */
 const chosen = (url: string, selection: Selection): Effect.Effect<Chosen, CommandFailed> =>
   Effect.gen(function* () {
@@ -112,7 +112,7 @@ const chosen = (url: string, selection: Selection): Effect.Effect<Chosen, Comman
     const begun = service.now + 1
     const until = Math.min(begun, parseInstant(Option.getOrElse(selection.until, () => "")) ?? begun)
     const from = parseInstant(Option.getOrElse(selection.from, () => ""))
-    // None can have died later, and a filter that ends before it begins would be refused.
+    // No timer can have died after now, and the service would refuse a filter that ends before it begins.
     if (from !== undefined && from >= begun) return { fields: common, countMax: 0 }
     const filter = definedIn({ ...filterFields(selection), until: formatInstant(until) })
     const { value: counted } = yield* callService(url, {
@@ -127,7 +127,7 @@ const chosen = (url: string, selection: Selection): Effect.Effect<Chosen, Comman
 const isOneSelection = (selection: Selection): boolean =>
   countGiven(Option.isSome(selection.timerId), hasFilter(selection), selection.all) === 1
 
-const whichOne = "Name a timer, or give a filter, or take --all: one of the three."
+const whichOne = "Give exactly one of these: a timer id, a filter, or --all."
 
 const replayCommand = (input: CommandInput) =>
   Command.make(
@@ -149,7 +149,7 @@ const replayCommand = (input: CommandInput) =>
             none: { replayed: 0, skipped: 0 },
             isProgress: ({ replayed }) => replayed > 0,
             isEnough: ({ replayed }) => replayed >= countMax,
-            // Each call meets, and counts, those that are skipped again, unless it goes on where the last one ended.
+            // Each call counts the skipped ones again, unless it continues where the last call ended.
             add: (sums, one, goesOn) => ({
               replayed: sums.replayed + one.replayed,
               skipped: goesOn ? sums.skipped + one.skipped : Math.max(sums.skipped, one.skipped),
@@ -163,7 +163,7 @@ const replayCommand = (input: CommandInput) =>
         )
         yield* told(selection, done, json)
         const { replayed, skipped } = done.counts
-        // Of one timer, earlier dead letters are passed over in favour of the latest.
+        // If one timer id has several dead letters, the service replays the latest and skips the others.
         if (skipped > 0 && !selection.dryRun && (Option.isNone(selection.timerId) || replayed === 0)) {
           return yield* new CommandFailed({
             message: `${skipped} skipped, because a timer with the same id is pending: ${skipped === 1 ? "it stays a dead letter" : "they stay dead letters"}.`,
@@ -174,11 +174,11 @@ const replayCommand = (input: CommandInput) =>
   ).pipe(
     Command.withDescription(
       [
-        "Arm dead letters again: they fire at once, with all their attempts.",
-        "  Those whose id is pending again are skipped and stay as they are; the exit code is 1 then.",
+        "Replay dead letters: they fire at once, with all their attempts.",
+        "  A dead letter whose id is pending again is skipped and stays as it is; the exit code is then 1.",
       ].join("\n"),
     ),
-    Command.withShortDescription("Arm dead letters again"),
+    Command.withShortDescription("Fire dead letters again"),
     Command.withExamples([
       { command: "punctual dead replay billing invoice-4711" },
       { command: "punctual dead replay billing --from 2030-01-01T00:00:00Z --dry-run" },
@@ -191,7 +191,7 @@ const discardCommand = (input: CommandInput) =>
     "discard",
     {
       ...selectionFlags,
-      yes: switchFlag("yes", "Needed with --all, because what is discarded is gone"),
+      yes: switchFlag("yes", "Confirms --all, because discarded timers cannot be restored"),
       ...serviceFlags(input),
     },
     ({ url, json, yes, ...selection }): CommandRun => {
@@ -199,7 +199,7 @@ const discardCommand = (input: CommandInput) =>
       if (!isOneSelection(selection)) return wrong(whichOne)
       if (selection.all && !yes && !selection.dryRun) {
         return wrong(
-          `This removes every dead letter of ${selection.namespace} for good: add --yes if that is meant.`,
+          `This permanently removes every dead letter of ${selection.namespace}: add --yes to confirm.`,
         )
       }
       return Effect.gen(function* () {
@@ -223,8 +223,8 @@ const discardCommand = (input: CommandInput) =>
       })
     },
   ).pipe(
-    Command.withDescription("Remove dead letters for good, payloads and all."),
-    Command.withShortDescription("Remove dead letters for good"),
+    Command.withDescription("Permanently remove dead letters, with their payloads."),
+    Command.withShortDescription("Permanently remove dead letters"),
     Command.withExamples([
       { command: "punctual dead discard billing invoice-4711" },
       { command: "punctual dead discard billing --until 2030-01-01T00:00:00Z" },
@@ -233,8 +233,8 @@ const discardCommand = (input: CommandInput) =>
   )
 
 /**
- * A dry run says what one call would do: repeated, it would say so for ever, unless each call goes on where the last one
- * ended.
+ * A dry run changes nothing, so repeating it would never end. It is repeated only while each call continues where the
+ * last one ended.
  */
 const asOften = <Name extends string>(
   { dryRun }: Selection,
@@ -246,11 +246,11 @@ const asOften = <Name extends string>(
   return repeatWhileMore(dryRun ? { ...repeating, isProgress: () => false } : repeating, call)
 }
 
-/** A single one that is not there is refused by the service; of many there may be none. */
+/** For one timer id the service refuses the call if there is no dead letter. For many, the counts may be zero. */
 const told = <Name extends string>({ dryRun }: Selection, { counts, more }: Batch<Name>, json: boolean) => {
   if (json) return answerValue({ ...counts, ...(more ? { more } : {}), ...(dryRun ? { dryRun } : {}) })
   const rest = more ? ", and there are more" : ""
   return Effect.flatMap(Output, ({ answer }) =>
-    answer(`${dryRun ? "Would be: " : ""}${countsText(counts)}${rest}.`),
+    answer(`${dryRun ? "Dry run: " : ""}${countsText(counts)}${rest}.`),
   )
 }

@@ -43,9 +43,9 @@ export const explainCommand = (input: CommandInput) =>
   ).pipe(
     Command.withDescription(
       [
-        "Say why a timer has not fired, since when, and what to do. Of a finished timer it says what became of it.",
-        "  With --json it answers { status, why, since, todo, timer }. The status is notDue, waitingForRetry, waiting,",
-        "  starting, inFlight, delivered, cancelled or dead; waiting has its reason in timer.waiting.",
+        "Say why a timer has not fired, since when, and what to do. For a finished timer it says how the timer ended.",
+        "  With --json it prints { status, why, since, todo, timer }. The status is notDue, waitingForRetry, waiting,",
+        "  starting, inFlight, delivered, cancelled or dead. For waiting, timer.waiting has the reason.",
       ].join("\n"),
     ),
     Command.withShortDescription("Why a timer has not fired"),
@@ -59,14 +59,14 @@ const unknownTimer = (namespace: string, timerId: string): CommandFailed =>
     ),
   })
 
-/** The service's time decides what is due. A caller who may not ask for it goes by this machine's clock. */
+/** The service's time decides what is due. If the call fails, the command uses the clock of this machine. */
 const serviceState = (url: string): Effect.Effect<ServiceState> =>
   callService(url, { path: "/service/get", fields: {}, answer: ServiceAnswer }).pipe(
     Effect.map(({ value }): ServiceState => value),
     Effect.catch(() => Effect.map(Clock.currentTimeMillis, (now): ServiceState => ({ now }))),
   )
 
-/** `text` is what the service answered: its timer goes into the answer as it came. */
+/** `text` is the answer of the service. Its timer is copied into the output unchanged. */
 const explanationJson = ({ status, why, sinceMs, todo }: Explanation, text: string): string => {
   const timer = memberSpan(text, "timer")
   return requestText({
@@ -83,10 +83,10 @@ const headlines: Readonly<Record<Explanation["status"], string>> = {
   waitingForRetry: "waits for its next attempt",
   waiting: "is due and has waited since",
   starting: "is due and has not started since",
-  inFlight: "is in flight since",
+  inFlight: "has been in flight since",
   delivered: "was delivered at",
   cancelled: "was cancelled at",
-  dead: "is dead since",
+  dead: "has been dead since",
 }
 
 const explanationText = (name: string, { status, why, sinceMs, todo }: Explanation): string =>

@@ -1,5 +1,5 @@
-// Why a timer has not fired, or what became of it, in words, and what to do about it. Everything here follows from the
-// timer as the service shows it.
+// Explains in words why a timer has not fired or how it ended, and what to do about it. Everything here follows from
+// the timer as the service shows it.
 import { formatDuration } from "@punctual/api/DurationMs"
 import type { TimerAnswer } from "@punctual/api/GetTimer"
 import { formatInstant } from "@punctual/api/Instant"
@@ -22,9 +22,9 @@ export interface Explanation {
   readonly status: (typeof explanationStatuses)[number]
   /** One sentence or a few. */
   readonly why: string
-  /** Since when it is so, in epoch milliseconds; not for timers whose time has not come. */
+  /** When this state began, in epoch milliseconds; `undefined` for timers that are not due. */
   readonly sinceMs?: number
-  /** What the person who asks can do: commands and settings. Empty if there is nothing to do. */
+  /** What the user can do: commands and settings. Empty if there is nothing to do. */
   readonly todo: ReadonlyArray<string>
 }
 
@@ -82,9 +82,7 @@ const ofPending = (timer: Timer, service: ServiceState): Explanation => {
   return {
     status: "waitingForRetry",
     why: `Attempt ${timer.attempts} failed. Attempt ${timer.attempts + 1} of ${attemptsIn(timer.retryPolicy)} starts ${when}.${lastText(timer)}`,
-    todo: [
-      `Do not wait: punctual timers update ${keyText(timer)} --delay 0s starts it at once, with all its attempts.`,
-    ],
+    todo: [`To fire it now, with all its attempts: punctual timers update ${keyText(timer)} --delay 0s`],
   }
 }
 
@@ -106,8 +104,8 @@ const ofDead = (timer: Timer): Explanation => ({
   why: `${deathText(timer)}${lastText(timer)}`,
   sinceMs: finishedAt(timer),
   todo: [
-    `When the cause is gone, fire it again: punctual dead replay ${keyText(timer)}`,
-    `Or remove it for good: punctual dead discard ${keyText(timer)}`,
+    `Fix the cause, then fire it again: punctual dead replay ${keyText(timer)}`,
+    `Or remove it permanently: punctual dead discard ${keyText(timer)}`,
   ],
 })
 
@@ -118,14 +116,14 @@ const deathText = ({ reason, attempts, expireAfterMs, retryPolicy }: Timer): str
     case "durationExhausted": {
       const { maxDurationMs } = retryPolicy
       const within = maxDurationMs === undefined ? "" : ` of ${formatDuration(maxDurationMs)}`
-      return `Attempt ${attempts} failed, and the next one would have been after its maxDuration${within}.`
+      return `Attempt ${attempts} failed, and the next one would have started after the end of its maxDuration${within}.`
     }
     case "expired": {
       const within = expireAfterMs === undefined ? "its expireAfter" : formatDuration(expireAfterMs)
       return `It expired: its first attempt could not start within ${within}.`
     }
     case "refused":
-      return "The target refused it for good."
+      return "The target refused it permanently."
     case "egressRefused":
       return "The rules of TIMER_EGRESS do not allow its address."
     case "invalidTarget":
@@ -135,7 +133,7 @@ const deathText = ({ reason, attempts, expireAfterMs, retryPolicy }: Timer): str
   }
 }
 
-/** What removes the reason for which a due timer waits. */
+/** What the user can do about the reason why a due timer waits. */
 const todoOf = (timer: Timer, { pause }: ServiceState): ReadonlyArray<string> => {
   const { namespace, target } = timer
   switch (timer.waiting?.reason) {
@@ -150,13 +148,13 @@ const todoOf = (timer: Timer, { pause }: ServiceState): ReadonlyArray<string> =>
         : ["Resume firing: punctual resume"]
     case "breaker":
       return [
-        `Check that the target answers. The service tries it again by itself, and no attempt is used up meanwhile.`,
+        `Check that the target answers. The service retries by itself, and this uses up no attempts.`,
         `To try it now, on the node that owns the timer: punctual breakers reset ${hostOf(target)}`,
       ]
     case "congested":
       return [
-        "It starts when earlier deliveries have ended. Faster answers of the target help most.",
-        `Or raise the limit that is named above. A TIMER_ setting needs a restart; maxInFlight is set by: punctual namespaces put ${namespace} --max-in-flight N`,
+        "It starts when earlier deliveries have ended. A target that answers faster helps most.",
+        `Or raise the limit that is named above. A TIMER_ setting needs a restart. To set maxInFlight: punctual namespaces put ${namespace} --max-in-flight N`,
       ]
     case "noSubscriber":
       return [
@@ -174,11 +172,11 @@ const todoOf = (timer: Timer, { pause }: ServiceState): ReadonlyArray<string> =>
   }
 }
 
-/** Quoted for a shell where that is needed. */
+/** Namespace and id, with shell quotes if they are needed. */
 const keyText = ({ namespace, timerId }: Timer): string =>
   `${namespace} ${/^[\w.:@%+,/=-]+$/.test(timerId) ? timerId : `'${timerId.replaceAll("'", `'\\''`)}'`}`
 
-/** As `punctual breakers list` shows it: with the port, also where that is the usual one. */
+/** The host as `punctual breakers list` shows it: always with the port. */
 const hostOf = (target: Timer["target"]): string => {
   if (target.type !== "webhook") return target.type === "event" ? "bus" : target.type
   const url = URL.parse(target.url)

@@ -1,4 +1,4 @@
-// `punctual timers`: what programs do over the API, by hand.
+// `punctual timers`: the calls of the API about timers, for people.
 
 import { DeleteManyTimersAnswer } from "@punctual/api/DeleteManyTimers"
 import { DeleteTimerAnswer, type deleteResults } from "@punctual/api/DeleteTimer"
@@ -39,11 +39,11 @@ export const timersCommand = (input: CommandInput) =>
   Command.make("timers").pipe(
     Command.withDescription(
       [
-        "Create timers, look at them, change them and cancel them.",
-        "  The exit code is 0 if it was done, 1 if it was refused or failed, 2 for wrong usage.",
+        "Create, show, change and cancel timers.",
+        "  The exit code is 0 on success, 1 if the call was refused or failed, 2 for wrong usage.",
       ].join("\n"),
     ),
-    Command.withShortDescription("Create, look at, change and cancel timers"),
+    Command.withShortDescription("Create, show, change and cancel timers"),
     Command.withSubcommands([
       createTimerCommand(input),
       getCommand(input),
@@ -70,7 +70,9 @@ const getCommand = (input: CommandInput) =>
         yield* answer(timerPage(value.timer, text))
       }),
   ).pipe(
-    Command.withDescription("Show a timer: its pending life, else the last one that finished."),
+    Command.withDescription(
+      "Show a timer. If no timer with this id is pending, show the one that finished last.",
+    ),
     Command.withShortDescription("Show a timer"),
     Command.withExamples([{ command: "punctual timers get billing invoice-4711" }]),
   )
@@ -85,11 +87,11 @@ const listCommand = (input: CommandInput) =>
       reason: reasonFlag,
       order: Flag.Literals("order", ["asc", "desc"]).pipe(
         Flag.withMetavar("ORDER"),
-        Flag.withDescription("Which way; earliest first for pending ones, latest first for the others"),
+        Flag.withDescription("The order by time (default: asc for pending timers, desc for the others)"),
         Flag.optional,
       ),
       ...pageFlags,
-      payload: switchFlag("payload", "With their payloads"),
+      payload: switchFlag("payload", "Show the payloads too"),
       ...serviceFlags(input),
     },
     ({ order, ...asked }) =>
@@ -102,8 +104,8 @@ const listCommand = (input: CommandInput) =>
   ).pipe(
     Command.withDescription(
       [
-        "List timers: pending ones by the time they are due, or by id with --id-prefix; others latest first.",
-        "  With --json it answers what the service answers: { timers, nextCursor?, examined? }; with --all a timer a line.",
+        "List timers: pending timers by due time, or by id with --id-prefix; finished timers with the latest first.",
+        "  --json prints the answer of the service: { timers, nextCursor?, examined? }. With --all it prints one timer per line.",
         "  --host, --error, --reason and --min-lateness have no index: a page examines at most 10,000 timers.",
       ].join("\n"),
     ),
@@ -135,11 +137,11 @@ const countCommand = (input: CommandInput) =>
         })
         if (json) return yield* answerJson(text)
         const { answer } = yield* Output
-        const examined = value.examined === undefined ? "" : `: ${value.examined} were examined`
+        const examined = value.examined === undefined ? "" : ` (${value.examined} examined)`
         yield* answer(value.capped ? `${value.count} or more${examined}` : String(value.count))
       }),
   ).pipe(
-    Command.withDescription("Count timers. Counting stops at a bound, and says so."),
+    Command.withDescription('Count timers. Very large counts stop at a limit and read "N or more".'),
     Command.withShortDescription("Count timers"),
     Command.withExamples([
       { command: "punctual timers count billing --state dead" },
@@ -155,18 +157,18 @@ const cancelCommand = (input: CommandInput) =>
       timerId: timerIdArgument.pipe(Argument.optional),
       ifRevision: countFlag("if-revision", "Only if the timer is at this revision"),
       ...filterFlags,
-      all: switchFlag("all", "Every pending timer of the namespace; needs --yes"),
-      yes: switchFlag("yes", "Needed with --all, because what is cancelled never fires"),
+      all: switchFlag("all", "Cancel every pending timer of the namespace; needs --yes"),
+      yes: switchFlag("yes", "Confirms --all, because a cancelled timer never fires"),
       ...serviceFlags(input),
     },
     ({ namespace, timerId, ifRevision, all, yes, url, json, ...filter }): CommandRun => {
       const wrong = (message: string) => Effect.fail(misuse(["timers", "cancel"], message))
       if (countGiven(Option.isSome(timerId), hasFilter(filter), all) !== 1) {
-        return wrong("Name a timer, or give a filter, or take --all: one of the three.")
+        return wrong("Give exactly one of these: a timer id, a filter, or --all.")
       }
-      if (Option.isSome(ifRevision) && Option.isNone(timerId)) return wrong("--if-revision is for one timer.")
+      if (Option.isSome(ifRevision) && Option.isNone(timerId)) return wrong("--if-revision needs a timer id.")
       if (all && !yes) {
-        return wrong(`This cancels every timer of ${namespace}: add --yes if that is meant.`)
+        return wrong(`This cancels every timer of ${namespace}: add --yes to confirm.`)
       }
       if (Option.isSome(timerId)) {
         return cancelOne(url, json, {
@@ -180,9 +182,9 @@ const cancelCommand = (input: CommandInput) =>
   ).pipe(
     Command.withDescription(
       [
-        "Cancel a timer, or all that a filter selects, or every one of a namespace.",
-        "  The exit code is 1 if an attempt is under way, or has delivered it: that cannot be called back. Of many,",
-        "  as many are cancelled as there are when it begins; it is 1 if others have created more meanwhile.",
+        "Cancel one timer, all timers that match a filter, or all timers of a namespace.",
+        "  The exit code is 1 if the timer is in flight or was delivered, because that cannot be undone. With a filter or --all",
+        "  it cancels as many timers as matched when it began. The exit code is 1 if other clients created more meanwhile.",
       ].join("\n"),
     ),
     Command.withShortDescription("Cancel timers"),
@@ -198,10 +200,10 @@ type CancelResult = (typeof deleteResults)[number]
 
 const cancelWords: Readonly<Record<CancelResult, string>> = {
   cancelled: "Cancelled: it will not fire.",
-  alreadyCancelled: "It was cancelled before.",
+  alreadyCancelled: "It was already cancelled.",
   alreadyDead: "It is a dead letter: it will not fire by itself.",
-  inFlight: "an attempt is under way, which cannot be called back; there will be no other.",
-  alreadyDelivered: "it was delivered before.",
+  inFlight: "an attempt is in flight and cannot be stopped. There will be no further attempt.",
+  alreadyDelivered: "it was already delivered.",
 }
 
 const isTooLate = (result: CancelResult): boolean => result === "inFlight" || result === "alreadyDelivered"
@@ -219,7 +221,7 @@ const cancelOne = (url: string, json: boolean, fields: Readonly<Record<string, u
     if (isTooLate(value.result)) return yield* new CommandFailed({ message: words })
   })
 
-/** Others may create timers as fast as these are cancelled: it ends when as many are gone as there were. */
+/** Other clients may create timers as fast as this cancels them, so it stops at the count of the beginning. */
 const cancelMany = (
   url: string,
   json: boolean,
@@ -253,12 +255,13 @@ const cancelMany = (
     else yield* (yield* Output).answer(`${countsText(counts)}${more ? ", and there are more" : ""}.`)
     if (more) {
       return yield* new CommandFailed({
-        message: "there are more: others create or change timers meanwhile. Stop them, and run it again.",
+        message:
+          "some timers remain, because other clients create or change timers. Stop these clients and run the command again.",
       })
     }
     if (counts.inFlight > 0) {
       return yield* new CommandFailed({
-        message: "attempts in flight cannot be called back; there will be no others.",
+        message: "attempts in flight cannot be stopped. There will be no further attempts.",
       })
     }
   })

@@ -1,5 +1,5 @@
-// `punctual timers create` and `update`: the calls that arm a timer. What a flag says goes into the request as it
-// stands, so that the service's own words tell what it does not take.
+// `punctual timers create` and `update`: the calls that arm a timer. The value of a flag goes into the request
+// unchanged, so that the service itself explains what it does not accept.
 import { CreateTimerAnswer, type createResults, existingRules } from "@punctual/api/CreateTimer"
 import type { TimerAnswer } from "@punctual/api/GetTimer"
 import { formatInstant } from "@punctual/api/Instant"
@@ -32,24 +32,33 @@ import {
 import { createFrom, fromFlags, fromHelp } from "./timersFrom.ts"
 
 const termsFlags = {
-  at: instantFlag("at", "When: an instant with an offset, such as 2030-01-01T09:00:00Z"),
-  delay: durationFlag("delay", "When: this long after the service gets the request, such as 90s or 1h30m"),
-  to: textFlag("to", "URL", "Where: the URL that is called"),
-  target: jsonFlag("target", 'Where, in full: {"type":"webhook","url":…,"headers":…} or {"type":"event"}'),
-  payload: jsonFlag("payload", "What is delivered: any JSON"),
-  payloadFile: fileFlag("payload-file", "What is delivered, from a file"),
-  ...retryFlags('How failed attempts are repeated: {"maxAttempts":5,"initialInterval":"10s",…}'),
-  expireAfter: durationFlag("expire-after", "How late an attempt may begin at all"),
+  at: instantFlag("at", "When to fire: an instant with an offset, such as 2030-01-01T09:00:00Z"),
+  delay: durationFlag(
+    "delay",
+    "When to fire: this long after the service receives the request, such as 90s or 1h30m",
+  ),
+  to: textFlag("to", "URL", "The target: the URL to call"),
+  target: jsonFlag(
+    "target",
+    'The target as JSON: {"type":"webhook","url":…,"headers":…} or {"type":"event"}',
+  ),
+  payload: jsonFlag("payload", "The payload to deliver: any JSON"),
+  payloadFile: fileFlag("payload-file", "The payload to deliver, from a file"),
+  ...retryFlags('How to retry failed attempts: {"maxAttempts":5,"initialInterval":"10s",…}'),
+  expireAfter: durationFlag(
+    "expire-after",
+    "Give up if the first attempt cannot start within this time after the timer is due",
+  ),
   onExpire: Flag.Literals("on-expire", expiryRules).pipe(
     Flag.withMetavar("RULE"),
-    Flag.withDescription("What happens if it expires: it is dead, or it is dropped without a dead letter"),
+    Flag.withDescription("What to do when the timer expires: make it a dead letter, or drop it"),
     Flag.optional,
   ),
   onDead: onDeadFlag,
-  correlationId: textFlag("correlation-id", "ID", "What it belongs to, in your own terms"),
+  correlationId: textFlag("correlation-id", "ID", "An id of your own that links timers to your data"),
   tags: Flag.String("tag").pipe(
     Flag.withMetavar("TAG"),
-    Flag.withDescription("A word to find it by; may be given again, up to 10 times"),
+    Flag.withDescription("A tag to find the timer by; repeat the flag for up to 10 tags"),
     Flag.atMost(10),
   ),
 }
@@ -68,7 +77,7 @@ interface Terms extends RetryTerms {
   readonly tags: ReadonlyArray<string>
 }
 
-/** The payload is read when everything else is known to be right. */
+/** Reads the payload file last, after all other flags are checked. */
 const termsFields = (input: CommandInput, terms: Terms): Effect.Effect<RequestFields, CommandFailed> =>
   Effect.map(
     Option.isSome(terms.payloadFile)
@@ -94,7 +103,7 @@ const wheres = ({ to, target }: Terms): number => countGiven(Option.isSome(to), 
 const payloads = ({ payload, payloadFile }: Terms): number =>
   countGiven(Option.isSome(payload), Option.isSome(payloadFile))
 
-const onePayload = "Give the payload once: by --payload or by --payload-file."
+const onePayload = "Give the payload with --payload or with --payload-file, not with both."
 
 interface CreateAsked {
   readonly namespace: Option.Option<string>
@@ -109,13 +118,13 @@ const whyNotCreate = (asked: CreateAsked, terms: Terms): string | undefined => {
   if (Option.isSome(from)) {
     const isGiven = (term: unknown) => (Array.isArray(term) ? term.length > 0 : !isNone(term))
     return Option.isSome(timerId) || Object.values(terms).some(isGiven)
-      ? "With --from the file says it all: beside it, only NAMESPACE, --on-existing, --format and --dry-run."
+      ? "--from can be combined only with NAMESPACE, --on-existing, --format and --dry-run."
       : undefined
   }
-  if (Option.isSome(format) || dryRun) return "--format and --dry-run are for --from."
-  if (Option.isNone(namespace)) return "Name the NAMESPACE, or a file of timers by --from."
-  if (whens(terms) !== 1) return "Say when: either --at an instant, or --delay a duration."
-  if (wheres(terms) !== 1) return "Say where: either --to a URL, or --target in full."
+  if (Option.isSome(format) || dryRun) return "--format and --dry-run need --from."
+  if (Option.isNone(namespace)) return "Give the NAMESPACE, or a file of timers with --from."
+  if (whens(terms) !== 1) return "Say when to fire: give either --at or --delay."
+  if (wheres(terms) !== 1) return "Say what to call: give either --to or --target."
   return payloads(terms) > 1 ? onePayload : whyNotRetry(terms)
 }
 
@@ -124,11 +133,11 @@ export const createTimerCommand = (input: CommandInput) =>
     "create",
     {
       namespace: namespaceArgument.pipe(
-        Argument.withDescription("The namespace; with --from, that of lines without one"),
+        Argument.withDescription("The namespace; with --from, the namespace of lines without one"),
         Argument.optional,
       ),
       timerId: timerIdArgument.pipe(
-        Argument.withDescription("The timer's id; one is made if it is left out"),
+        Argument.withDescription("The timer's id; the service makes one if you leave it out"),
         Argument.optional,
       ),
       ...termsFlags,
@@ -136,7 +145,7 @@ export const createTimerCommand = (input: CommandInput) =>
       ...fromFlags,
       onExisting: Flag.Literals("on-existing", existingRules).pipe(
         Flag.withMetavar("RULE"),
-        Flag.withDescription("What to do if it is pending already; replace it if nothing is said"),
+        Flag.withDescription("What to do if a timer with this id is already pending (default replace)"),
         Flag.optional,
       ),
       ...serviceFlags(input),
@@ -172,12 +181,12 @@ export const createTimerCommand = (input: CommandInput) =>
   ).pipe(
     Command.withDescription(
       [
-        "Create a timer. It is answered when the timer is on stable storage.",
-        "  With --at a create may be repeated after any failure; with --delay a repeat moves the timer.",
+        "Create a timer. The command ends when the timer is on stable storage.",
+        "  After a failure you can safely repeat the command with --at. With --delay a repeat moves the timer.",
         ...fromHelp,
       ].join("\n"),
     ),
-    Command.withShortDescription("Create a timer, or all those in a file"),
+    Command.withShortDescription("Create a timer, or all timers in a file"),
     Command.withExamples([
       { command: "punctual timers create billing invoice-4711 --delay 3d --to https://example.com/hook" },
       {
@@ -201,7 +210,7 @@ const resultWords: Readonly<Record<(typeof createResults)[number], string>> = {
   created: "Created",
   replaced: "Replaced",
   unchanged: "Unchanged:",
-  alreadyFinished: "Finished already, so nothing was done:",
+  alreadyFinished: "Already finished, so nothing changed:",
 }
 
 const isNone = (term: unknown): boolean => term === false || (Option.isOption(term) && Option.isNone(term))
@@ -209,8 +218,8 @@ const isNone = (term: unknown): boolean => term === false || (Option.isOption(te
 const resettable = ["payload", "retryPolicy", "expireAfter", "onDead", "tags"] as const
 
 const whyNotUpdate = (terms: Terms): string | undefined => {
-  if (whens(terms) > 1) return "Say when once: either --at an instant, or --delay a duration."
-  if (wheres(terms) > 1) return "Say where once: either --to a URL, or --target in full."
+  if (whens(terms) > 1) return "Give --at or --delay, not both."
+  if (wheres(terms) > 1) return "Give --to or --target, not both."
   return payloads(terms) > 1 ? onePayload : whyNotRetry(terms)
 }
 
@@ -223,10 +232,12 @@ export const updateTimerCommand = (input: CommandInput) =>
       ...termsFlags,
       reset: Flag.Literals("reset", resettable).pipe(
         Flag.withMetavar("FIELD"),
-        Flag.withDescription("What it shall have no more, or the default of; may be given again"),
+        Flag.withDescription(
+          "Remove this field or set it back to its default; repeat the flag for several fields",
+        ),
         Flag.atMost(resettable.length),
       ),
-      ifRevision: countFlag("if-revision", "Only if it is at this revision"),
+      ifRevision: countFlag("if-revision", "Only if the timer is at this revision"),
       ...serviceFlags(input),
     },
     ({ namespace, timerId, reset, ifRevision, url, json, ...terms }) =>
@@ -236,10 +247,12 @@ export const updateTimerCommand = (input: CommandInput) =>
         const given = yield* termsFields(input, terms)
         const both = reset.find((field) => given[field] !== undefined)
         if (both !== undefined) {
-          return yield* Effect.fail(misuse(["timers", "update"], `${both} is both given and --reset.`))
+          return yield* Effect.fail(misuse(["timers", "update"], `Give ${both} or reset it, not both.`))
         }
         if (reset.length === 0 && Object.values(given).every((value) => value === undefined)) {
-          return yield* Effect.fail(misuse(["timers", "update"], "Say what is to change."))
+          return yield* Effect.fail(
+            misuse(["timers", "update"], "Give at least one flag that changes the timer."),
+          )
         }
         const { value, text } = yield* callService(url, {
           path: "/timers/update",
@@ -260,8 +273,8 @@ export const updateTimerCommand = (input: CommandInput) =>
   ).pipe(
     Command.withDescription(
       [
-        "Change a pending timer. What is not named stays; its attempts start anew.",
-        "  A timer whose attempt is under way is not changed, and the exit code is 1.",
+        "Change a pending timer. Fields that you do not name stay as they are. The attempts start again from the first.",
+        "  A timer in flight cannot be changed; the exit code is then 1.",
       ].join("\n"),
     ),
     Command.withShortDescription("Change a pending timer"),
@@ -271,7 +284,7 @@ export const updateTimerCommand = (input: CommandInput) =>
     ]),
   )
 
-/** Beside the answer: what is read from stdout stays as it is. */
+/** Warnings go to stderr, so that stdout has only the answer. */
 const remarkWarnings = (warnings: ReadonlyArray<string> = []): Effect.Effect<void, OutputClosed, Output> =>
   Effect.gen(function* () {
     const { remark } = yield* Output

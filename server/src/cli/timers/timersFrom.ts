@@ -1,5 +1,5 @@
-// `punctual timers create --from`: the timers of a file, created batch by batch, with a report line by line. The file may
-// be of any size: no more than one batch of it is in memory.
+// `punctual timers create --from`: creates the timers of a file in batches and reports on each line. The file may be of
+// any size, because only one batch is in memory.
 import { createReadStream } from "node:fs"
 import { createResults, makeCreateTimer } from "@punctual/api/CreateTimer"
 import { fieldErrors } from "@punctual/api/invalidRequest"
@@ -22,28 +22,31 @@ import { LineBatch, type LineResult } from "./LineBatch.ts"
 import { fileFlag } from "./TimerFlags.ts"
 import { type FileFormat, fileFormats, type TimerLine, type TimerLines, timerLines } from "./TimerLines.ts"
 
-/** Half of what a service takes by default: one with a lower limit gets smaller parts. */
+/** Half of a service's default limit. A service with a lower limit gets smaller parts. */
 const batchItems = 500
 const batchChars = 4 * 1024 * 1024
 const progressEvery = 10_000
 
 export const fromFlags = {
-  from: fileFlag("from", "Create the timers in this file, one a line: JSON Lines (.jsonl) or CSV (.csv)"),
+  from: fileFlag(
+    "from",
+    "Create the timers in this file, one on each line: JSON Lines (.jsonl) or CSV (.csv)",
+  ),
   format: Flag.Literals("format", fileFormats).pipe(
     Flag.withMetavar("FORMAT"),
-    Flag.withDescription("With --from: jsonl or csv, if the name of the file does not say"),
+    Flag.withDescription("With --from: jsonl or csv, if the file name does not show it"),
     Flag.optional,
   ),
-  dryRun: switchFlag("dry-run", "With --from: check the file, and send nothing"),
+  dryRun: switchFlag("dry-run", "With --from: check the file and send nothing"),
 }
 
 /** The part of create's help that is about files. */
 export const fromHelp = [
-  "  --from FILE creates many: a JSON object a line with the fields of /timers/create, or CSV whose first line names",
+  "  --from FILE creates many: one JSON object per line with the fields of /timers/create, or CSV whose first line names",
   "  the fields (quoted as in RFC 4180; target, payload and retryPolicy as JSON, tags separated by ;). NAMESPACE and",
-  "  --on-existing are for lines that do not say. Each line gets a line of report: created, replaced, unchanged,",
-  "  alreadyFinished, or failed and why. The exit code is 1 if one failed.",
-  "  A file may be sent again after any failure, if its lines have a timerId and an executeAt. Lines without a timerId",
+  "  --on-existing are for lines without these fields. The report has one line per timer: created, replaced, unchanged,",
+  "  alreadyFinished, or failed with the reason. The exit code is 1 if a line failed.",
+  "  After a failure you can safely send a file again if its lines have a timerId and an executeAt. Lines without a timerId",
   "  get a random one, so a second run creates them twice. A delay counts from the start of the command, by the clock",
   "  of the service, so a second run moves the timer. --dry-run checks with the default limits, without a service.",
 ]
@@ -63,7 +66,7 @@ export const createFrom = (input: CommandInput, asked: FromAsked): CommandRun =>
     const { from, url, json, dryRun, namespace, onExisting } = asked
     const format = Option.getOrUndefined(asked.format) ?? formatOf(from)
     if (format === undefined) {
-      const message = "Say what the file holds: --format jsonl or --format csv."
+      const message = "Give the format of the file: --format jsonl or --format csv."
       return yield* Effect.fail(misuse(["timers", "create"], message))
     }
     const nowMs = dryRun ? yield* Clock.currentTimeMillis : yield* serviceNow(url)
@@ -94,14 +97,14 @@ const formatOf = (file: string): FileFormat | undefined => {
   return /\.csv$/i.test(file) ? "csv" : undefined
 }
 
-/** The clock that timers fire by, which a test may have set to another time. */
+/** The clock of the service, which may be a manual clock. */
 const serviceNow = (url: string) =>
   Effect.map(
     callService(url, { path: "/service/get", fields: {}, answer: ServiceAnswer }),
     ({ value }) => value.now,
   )
 
-/** Answers why it was not sent to its end. */
+/** Returns why the command stopped before the end of the file; `undefined` if it sent everything. */
 const sendAll = (url: string, timers: TimerLines, report: Report) =>
   Effect.gen(function* () {
     let gathered: Array<TimerLine> = []
@@ -124,13 +127,13 @@ const sendAll = (url: string, timers: TimerLines, report: Report) =>
       }
       const stopped = gathered.length === 0 ? undefined : yield* flush
       if (stopped !== undefined) return stopped
-      // What could be read before is created.
+      // The lines before the unreadable one are already sent.
       if (Result.isFailure(read)) return `${read.failure.message}`
       if (timer === undefined) return undefined
     }
   })
 
-/** By the schema of the contract alone: what only the service knows, such as quotas, is not checked. */
+/** Checks only the schema of the contract. Only the service can check quotas and the like. */
 const checkAll = (timers: TimerLines, report: Report) =>
   Effect.gen(function* () {
     const decode = SchemaParser.decodeUnknownResult(makeCreateTimer(defaultLimits), requestParseOptions)

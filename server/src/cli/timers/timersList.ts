@@ -1,5 +1,5 @@
-// Lists of timers, for `punctual timers list` and `punctual dead list`: a page, or with --all everything, page by
-// page, so that no more than one is ever in memory.
+// Lists of timers, for `punctual timers list` and `punctual dead list`: one page, or all pages with --all. Only one
+// page is in memory.
 import { elementSpans } from "@punctual/api/JsonSpan"
 import { ListTimersAnswer } from "@punctual/api/ListTimers"
 import { Effect, Option } from "effect"
@@ -16,19 +16,18 @@ import {
 } from "./TimerFlags.ts"
 import { timerTable } from "./TimerView.ts"
 
-/** How lists are cut into pages. */
 export const pageFlags = {
   limit: Flag.Int("limit").pipe(
     Flag.withMetavar("N"),
-    Flag.withDescription("How many at most"),
+    Flag.withDescription("At most this many"),
     Flag.filter(
       (limit) => limit >= 1,
       () => "a whole number above 0",
     ),
     Flag.optional,
   ),
-  cursor: textFlag("cursor", "C", "Where to go on, as the page before said"),
-  all: switchFlag("all", "Everything, however many pages that takes; as JSON then one object a line"),
+  cursor: textFlag("cursor", "C", "Continue from this cursor, which the page before printed"),
+  all: switchFlag("all", "All pages; with --json one object on each line"),
 }
 
 export interface Paging {
@@ -45,7 +44,7 @@ interface Listing extends Filter, Paging {
   readonly states: ReadonlyArray<string>
   readonly order?: string
   readonly payload: boolean
-  /** What to say when there is nothing. */
+  /** The text for an empty list. */
   readonly none: string
 }
 
@@ -82,8 +81,10 @@ export const listTimers = (listing: Listing): CommandRun => {
       const { nextCursor, examined } = answered.value
       if (nextCursor !== undefined) {
         const more =
-          examined === undefined ? "There are more" : `${examined} were examined, and there may be more`
-        yield* remark(`${more}: take them with --all, or go on with --cursor=${nextCursor}`)
+          examined === undefined
+            ? "There are more"
+            : `${examined} timers were examined, and there may be more`
+        yield* remark(`${more}: list all with --all, or continue with --cursor=${nextCursor}`)
       }
       return
     }
@@ -104,12 +105,12 @@ export const listTimers = (listing: Listing): CommandRun => {
 
 export const whyNotPaging = (path: ReadonlyArray<string>, { all, limit, cursor }: Paging) =>
   countGiven(all, Option.isSome(limit) || Option.isSome(cursor)) > 1
-    ? misuse(path, "--all takes every page: it goes with neither --limit nor --cursor.")
+    ? misuse(path, "--all lists every page, so it cannot be combined with --limit or --cursor.")
     : undefined
 
 const withoutHead = (table: string): string => table.slice(table.indexOf("\n") + 1)
 
-/** JSON on one line. Inside its texts, line breaks and tabs are escaped, so only white space between them is replaced. */
+/** Puts JSON on one line. Strings in JSON escape line breaks and tabs, so only white space between tokens changes. */
 const inOneLine = (json: string): string => json.replace(/[\n\r\t]+/g, " ")
 
 /** The payloads as they were sent: parsing and writing them again would change large numbers. */

@@ -1,5 +1,5 @@
-// What happens in a service, asked for again and again over the public API, within bounds: a few namespaces, a page of
-// what is due next and of the latest outcomes of each, and counts less often, because counting costs the service more.
+// Polls a service over the public API for `punctual watch`. Each turn is bounded: a few namespaces, and for each one a
+// page of the timers due next and a page of the latest outcomes. It counts less often, because counts cost more.
 import type { TimerAnswer } from "@punctual/api/GetTimer"
 import { ListTimersAnswer } from "@punctual/api/ListTimers"
 import { ListNamespacesAnswer, NamespaceAnswer } from "@punctual/api/NamespaceSettings"
@@ -14,7 +14,7 @@ type NamespaceView = ListNamespacesAnswer["namespaces"][number]
 export const namespacesMost = 8
 const dueMost = 10
 const outcomesMost = 50
-/** Outcomes of the same time do not become visible in order: the last seconds are read again. */
+/** Outcomes of the same time do not become visible in order, so each turn reads the last seconds again. */
 const overlapMs = 2_000
 const countEvery = 5
 const knownMost = 10_000
@@ -29,13 +29,13 @@ export interface Snapshot {
   readonly nowMs: number
   readonly pause: ServiceAnswer["pause"]
   readonly namespaces: ReadonlyArray<NamespaceView>
-  /** There are more namespaces than are watched. */
+  /** The service has more namespaces than the command watches. */
   readonly hasMore: boolean
-  /** Pending timers, earliest first, those in flight included. */
+  /** Pending timers and timers in flight, earliest first. */
   readonly due: ReadonlyArray<WatchedTimer>
-  /** What has happened since the last turn, oldest first. */
+  /** The changes since the last turn, oldest first. */
   readonly changes: ReadonlyArray<WatchedChange>
-  /** More has happened than was read. */
+  /** More changes happened than the poll could read. */
   readonly hasMissed: boolean
 }
 
@@ -45,18 +45,18 @@ export class WatchPoll {
   #turns = 0
   #namespaces: ReadonlyArray<NamespaceView> = []
   #hasMore = false
-  /** Outcomes are read from here on. */
+  /** The next turn reads the outcomes since this time. */
   #fromMs: number | undefined
-  /** What was told before, oldest first. */
+  /** The changes that were already reported, oldest first. */
   readonly #known = new Set<string>()
 
-  /** Without names it watches the first namespaces that the service has. */
+  /** If `asked` is empty, it watches the first namespaces of the service. */
   constructor(url: string, asked: ReadonlyArray<string>) {
     this.#url = url
     this.#asked = asked
   }
 
-  /** One turn. Nothing of what was there before the first one is a change. */
+  /** One turn. The first turn reports no changes. */
   get next(): Effect.Effect<Snapshot, ServiceFailure> {
     return Effect.gen({ self: this }, function* () {
       const service = yield* this.#call("/service/get", {}, ServiceAnswer)

@@ -1,5 +1,5 @@
-// `punctual watch`: a live view of what is due, in flight and done. It asks the public API once a second or so. A service
-// that goes away is waited for: the view says so, and goes on when the service is back.
+// `punctual watch`: a live view of the timers that are due, in flight and finished. It asks the public API about once a
+// second. If the service becomes unreachable, the view says so, and it continues when the service is back.
 import { parseDuration } from "@punctual/api/DurationMs"
 import { Namespace } from "@punctual/api/Namespace"
 import { Effect, Option, Result, Schema } from "effect"
@@ -10,7 +10,7 @@ import { namespacesMost, type Snapshot, type WatchedChange, WatchPoll } from "./
 import { awayLines, changeJson, changeText, viewLines } from "./watchText.ts"
 
 const intervalMs = { min: 200, max: 60_000 }
-/** How long to wait before a service that is away is asked again. */
+/** How long to wait before the next call to an unreachable service. */
 const awayWaitMs = 2_000
 const latestKept = 20
 
@@ -20,8 +20,13 @@ export const watchCommand = (input: CommandInput) =>
     {
       namespaces: Flag.String("namespace").pipe(
         Flag.withMetavar("NAMESPACE"),
-        Flag.withDescription(`Only this namespace; may be given again, up to ${namespacesMost} times`),
-        Flag.filter(Schema.is(Namespace), () => "1 to 100 of A-Z, a-z, 0-9, _ and -, not beginning with _"),
+        Flag.withDescription(
+          `Watch only this namespace; repeat the flag for up to ${namespacesMost} namespaces`,
+        ),
+        Flag.filter(
+          Schema.is(Namespace),
+          () => "1 to 100 characters of A-Z, a-z, 0-9, _ and -, not beginning with _",
+        ),
         Flag.atMost(namespacesMost),
       ),
       everyMs: Flag.String("interval").pipe(
@@ -55,14 +60,14 @@ export const watchCommand = (input: CommandInput) =>
   ).pipe(
     Command.withDescription(
       [
-        "Show what happens: what is due next, what is in flight, the latest outcomes, and counts by namespace.",
-        "  On a terminal it draws a view again and again. Elsewhere it writes a line for each change, and with --json an",
-        "  object a line. It reads the API once a second; of very many outcomes in a second it shows the latest.",
-        `  Without --namespace it watches the first ${namespacesMost} namespaces. It ends with Ctrl-C, and the exit code is 0.`,
-        "  It waits for a service that goes away, and goes on when the service is back.",
+        "Show what happens: the timers due next, the timers in flight, the latest outcomes, and counts by namespace.",
+        "  On a terminal it draws a live view. In a file or a pipe it writes one line for each change, and with --json one",
+        "  JSON object for each change. It asks the API once a second. If there are very many outcomes, it shows the latest.",
+        `  Without --namespace it watches the first ${namespacesMost} namespaces. Press Ctrl-C to stop; the exit code is then 0.`,
+        "  If the service becomes unreachable, the command waits and continues when the service is back.",
       ].join("\n"),
     ),
-    Command.withShortDescription("Watch what is due, in flight and done"),
+    Command.withShortDescription("Watch the timers that are due, in flight and finished"),
     Command.withExamples([
       { command: "punctual watch" },
       { command: "punctual watch --namespace billing --json | jq -r .timerId" },
@@ -74,7 +79,7 @@ type Drawn = ReturnType<OutputService["answer"]>
 
 interface View {
   show(snapshot: Snapshot): Drawn
-  /** Called once when the service stops to answer. */
+  /** Called once when the service stops answering. */
   away(message: string): Drawn
 }
 
@@ -90,7 +95,7 @@ const watching = (poll: WatchPoll, view: View, everyMs: number) =>
         continue
       }
       const { failure } = read
-      // What fails at once is a wrong URL, or another version: waiting would not help.
+      // A failure at the first turn means a wrong URL or another version: waiting would not help.
       if (turn === 1 || !isPassing(failure)) return yield* new CommandFailed({ message: failure.message })
       if (!isAway) yield* view.away(failure.message)
       isAway = true
@@ -120,11 +125,11 @@ class LinesView implements View {
         ? [
             this.#note(
               "watching",
-              `Watching ${namespaces.map(({ namespace }) => namespace).join(", ") || "for namespaces"} (Ctrl-C ends it)`,
+              `Watching ${namespaces.map(({ namespace }) => namespace).join(", ") || "for namespaces"} (press Ctrl-C to stop)`,
             ),
           ]
         : []),
-      ...(hasMissed ? [this.#note("missed", "More has happened than is shown.")] : []),
+      ...(hasMissed ? [this.#note("missed", "More changes happened than are shown.")] : []),
       ...changes.map(this.#json ? changeJson : changeText),
     ]
     this.#isAway = false
@@ -134,7 +139,7 @@ class LinesView implements View {
 
   away(message: string): Drawn {
     this.#isAway = true
-    return this.#output.answer(this.#note("away", `The service does not answer; trying again: ${message}`))
+    return this.#output.answer(this.#note("away", `The service does not answer; retrying: ${message}`))
   }
 
   #note(change: string, message: string): string {

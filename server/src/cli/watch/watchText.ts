@@ -1,4 +1,4 @@
-// What is watched, as a view that is drawn again and again, and as lines that are written once.
+// The texts of `punctual watch`: a view that is redrawn at each turn, and lines that are written once.
 import { formatInstant } from "@punctual/api/Instant"
 import { CliOutput } from "effect/cli"
 import { printable } from "../frame/CommandRuntime.ts"
@@ -17,7 +17,6 @@ const kindWords: Readonly<Record<WatchedChange["kind"], string>> = {
 const dueShown = 6
 const outcomesShown = 8
 
-/** One line for one change. */
 export const changeText = ({ kind, timer }: WatchedChange): string =>
   printable(
     [
@@ -45,7 +44,7 @@ export const changeJson = ({ kind, timer }: WatchedChange): string => {
   })
 }
 
-/** The whole view. `latest` are the changes that were seen, latest first; no line is wider than the terminal. */
+/** The whole view. `latest` has the changes so far, the latest first. No line is wider than the terminal. */
 export const viewLines = (
   url: string,
   { nowMs, pause, namespaces, hasMore, due }: Snapshot,
@@ -55,7 +54,7 @@ export const viewLines = (
   const inFlight = due.filter(({ state }) => state === "inFlight").length
   const paused = pause === undefined ? "" : `  PAUSED since ${formatInstant(pause.since)}`
   const lines = [
-    `Punctual at ${url}  ${formatInstant(nowMs)}${paused}  (Ctrl-C ends it)`,
+    `Punctual at ${url}  ${formatInstant(nowMs)}${paused}  (press Ctrl-C to stop)`,
     "",
     ...(namespaces.length === 0
       ? ["No namespaces."]
@@ -68,7 +67,7 @@ export const viewLines = (
             isPaused ? "paused" : "yes",
           ]),
         ]).split("\n")),
-    ...(hasMore ? ["There are more: choose by --namespace."] : []),
+    ...(hasMore ? ["The service has more namespaces: choose some with --namespace."] : []),
     "",
     `Due next${inFlight === 0 ? "" : `, ${inFlight} in flight`}:`,
     ...(due.length === 0
@@ -83,9 +82,9 @@ export const viewLines = (
   return lines.map((line) => cut(printable(line), columns - 1))
 }
 
-/** What is said while nothing answers. */
+/** The view while the service does not answer. */
 export const awayLines = (url: string, message: string, columns: number): ReadonlyArray<string> =>
-  [`Punctual at ${url} does not answer; trying again (Ctrl-C ends it)`, message].map((line) =>
+  [`Punctual at ${url} does not answer; retrying (press Ctrl-C to stop)`, message].map((line) =>
     cut(printable(line), columns - 1),
   )
 
@@ -133,7 +132,7 @@ const keyText = ({ namespace, timerId }: WatchedTimer): string => `${namespace}/
 const countText = ({ count, capped }: Snapshot["namespaces"][number]["pending"]): string =>
   capped ? `${count} or more` : String(count)
 
-/** As much of a line as fits. */
+/** Shortens a line to the width of the terminal. */
 const cut = (line: string, width: number): string => {
   if (CliOutput.displayWidth(line) <= width) return line
   let kept = ""

@@ -1,19 +1,19 @@
-// What a test delivery came to, in the same words for both ways to send one: by the service, or by the command itself.
+// The outcome of a test delivery. The words are the same whether the service or the command sent it.
 import { layOutJson } from "../frame/layOutJson.ts"
 import { factLines } from "../timers/TimerView.ts"
 
-/** What Punctual makes of the answer of a receiver. */
+/** How Punctual judges the answer of a receiver. */
 export const verdicts = ["delivered", "armedAgain", "retry", "dead", "notSent"] as const
 export type Verdict = (typeof verdicts)[number]
 
 export interface TestOutcome {
   readonly verdict: Verdict
-  /** More about the verdict: when the next attempt would be, or why there is none. */
+  /** More about the verdict: when the next attempt would start, or why there is none. */
   readonly detail?: string
   readonly status?: number
   readonly error?: string
   readonly durationMs?: number
-  /** What signed the request, for people. */
+  /** Which secrets signed the request, as text for people. */
   readonly signed: string
   /** The request as it was sent, if the command sent it. */
   readonly request?: { readonly headers: Readonly<Record<string, string>>; readonly body: string }
@@ -22,11 +22,11 @@ export interface TestOutcome {
 }
 
 const verdictWords: Readonly<Record<Verdict, string>> = {
-  delivered: "delivered: the timer would be done",
+  delivered: "delivered: the timer would be finished",
   armedAgain: "delivered, and armed again: the answer names the next time",
-  retry: "retry: Punctual would try again, by the retry policy of the timer",
-  dead: "dead: Punctual would not try again, and keep the timer as a dead letter",
-  notSent: "not sent: nothing has reached the receiver",
+  retry: "retry: Punctual would try again by the retry policy of the timer",
+  dead: "dead: Punctual would not try again, and would keep the timer as a dead letter",
+  notSent: "not sent: the receiver got no request",
 }
 
 export const isWell = ({ verdict }: TestOutcome): boolean =>

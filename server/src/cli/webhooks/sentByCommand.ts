@@ -1,5 +1,5 @@
-// A test delivery that the command sends itself, signed by a secret that it is given. The code of real deliveries makes the
-// request and judges the answer, so what is shown is what a receiver gets. The service takes no part in it.
+// A test delivery that the command sends itself, signed with a given secret. The code of real deliveries makes the
+// request and judges the answer, so the output shows what a receiver gets. The service is not involved.
 import { formatDuration } from "@punctual/api/DurationMs"
 import { formatInstant } from "@punctual/api/Instant"
 import { Effect } from "effect"
@@ -11,8 +11,7 @@ export const sentByCommand = (deliver: TrialDelivery, trial: Trial): Effect.Effe
   Effect.map(deliver(trial), ({ delivery, ...seen }) => ({
     ...judged(delivery),
     ...seen,
-    signed:
-      trial.secrets.length === 1 ? "by the secret that was given" : `by ${trial.secrets.length} secrets`,
+    signed: trial.secrets.length === 1 ? "with the given secret" : `with ${trial.secrets.length} secrets`,
   }))
 
 const judged = (delivery: Attempted): Pick<TestOutcome, "verdict" | "detail" | "status" | "error"> => {
@@ -27,8 +26,8 @@ const judged = (delivery: Attempted): Pick<TestOutcome, "verdict" | "detail" | "
       const detail =
         next === undefined
           ? retryAfterMs === undefined
-            ? "by default after 5 s, then 20 s and so on, 10 attempts in all"
-            : `not before ${formatDuration(retryAfterMs)}, as the answer asks`
+            ? "by default after 5 s, then 20 s and so on, 10 attempts in total"
+            : `after ${formatDuration(retryAfterMs)} or later, as the answer requests`
           : nextText(next)
       return { verdict: "retry", detail, error, ...status }
     }

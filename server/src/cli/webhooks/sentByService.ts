@@ -1,10 +1,10 @@
-// A test delivery that the service sends: a real timer of the namespace, due now, followed until its first attempt has an
-// outcome. So everything takes part that takes part in a real delivery: the secrets of the namespace, the egress rules,
-// the breaker, the network of the service.
+// A test delivery that the service sends: a real timer of the namespace, due now. The command watches it until its
+// first attempt has an outcome. So every part of a real delivery is involved: the secrets of the namespace, the egress
+// rules, the breaker and the network of the service.
 //
-// A second attempt is allowed by the policy and never made: so an answer that asks for a retry is judged as one, and
-// leaves no dead letter. The timer is cancelled when the first attempt is over; if the command is killed before that,
-// `expireAfter` ends the timer without another call.
+// The retry policy allows a second attempt that never happens. So an answer that asks for a retry is judged as a retry
+// and leaves no dead letter. The command cancels the timer after the first attempt. If the command is killed before
+// that, `expireAfter` ends the timer without another call.
 
 import { CreateTimerAnswer } from "@punctual/api/CreateTimer"
 import { DeleteTimerAnswer } from "@punctual/api/DeleteTimer"
@@ -20,7 +20,7 @@ import type { CommandFailed } from "../frame/CommandRuntime.ts"
 import type { TestOutcome } from "./TestOutcome.ts"
 
 export interface ServiceTest {
-  /** Where the service is. */
+  /** The URL of the service. */
   readonly serviceUrl: string
   readonly namespace: string
   readonly url: string
@@ -31,7 +31,7 @@ export interface ServiceTest {
   readonly withinMs?: number
 }
 
-/** The longest that an attempt takes, and some for a service that has much to do. */
+/** The longest time of an attempt, and some more for a busy service. */
 const outcomeWithinMs = defaultLimits.timeoutDefaultMs + 10_000
 const firstLookMs = 50
 const longestLookMs = 1_000
@@ -68,17 +68,17 @@ export const sentByService = (test: ServiceTest): Effect.Effect<TestOutcome, Com
       signed:
         fingerprints.length === 0
           ? `no: ${namespace} has no secret`
-          : `by the secrets of ${namespace} (${fingerprints.join(", ")})`,
+          : `with the secrets of ${namespace} (${fingerprints.join(", ")})`,
     }
   })
 
 interface Seen {
   readonly timer: Timer
-  /** Why it waits, in the service's words, if it does. */
+  /** Why the timer waits, as the service says it. */
   readonly waiting?: string
 }
 
-/** The timer once it has an outcome, or as it is when the time is over. */
+/** The timer when it has an outcome, or its state when the time is over. */
 const followed = (
   { serviceUrl, namespace, timerId, withinMs = outcomeWithinMs }: ServiceTest,
   fireId: string,
@@ -102,7 +102,6 @@ const followed = (
     }
   })
 
-/** A service may say why a timer waits. */
 const waitingIn = (text: string): string | undefined => {
   const { timer } = JSON.parse(text) as {
     readonly timer: { readonly waiting?: { readonly detail?: unknown } }
@@ -127,7 +126,7 @@ const outcomeOf = ({ timer, waiting }: Seen, fireId: string): Omit<TestOutcome, 
   if (lastAttempt !== undefined) {
     return {
       verdict: "retry",
-      detail: "by default after 5 s, then 20 s and so on, 10 attempts in all",
+      detail: "by default after 5 s, then 20 s and so on, 10 attempts in total",
       ...attempt,
     }
   }
@@ -136,12 +135,12 @@ const outcomeOf = ({ timer, waiting }: Seen, fireId: string): Omit<TestOutcome, 
     detail:
       waiting ??
       (state === "inFlight"
-        ? "the attempt is still under way"
-        : `no attempt within ${formatDuration(outcomeWithinMs)}: is the service or the namespace paused, or the host failing?`),
+        ? "the attempt is still in flight"
+        : `no attempt within ${formatDuration(outcomeWithinMs)}: check whether the service or the namespace is paused, and whether the host fails`),
   }
 }
 
-/** Nothing of the test stays: neither a pending timer nor a dead letter. History keeps its outcome for a time. */
+/** Removes the pending timer or the dead letter of the test. The history keeps its outcome for a time. */
 const removed = (serviceUrl: string, key: { readonly namespace: string; readonly timerId: string }) =>
   Effect.andThen(
     callService(serviceUrl, { path: "/timers/delete", fields: key, answer: DeleteTimerAnswer }),

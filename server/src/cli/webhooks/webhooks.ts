@@ -1,4 +1,5 @@
-// `punctual webhooks test`: one delivery to a URL, to see what a receiver gets and what Punctual makes of its answer.
+// `punctual webhooks test`: sends one delivery to a URL, and shows what the receiver gets and how Punctual judges the
+// answer.
 import { randomUUID } from "node:crypto"
 import { secretBytes } from "@punctual/api/WebhookSecret"
 import { Effect, Option } from "effect"
@@ -26,16 +27,22 @@ const testCommand = (input: CommandInput, deliver: TrialDelivery) =>
     {
       target: Argument.String("URL").pipe(
         Argument.filter(isHttpUrl, () => "a URL that begins with http:// or https://"),
-        Argument.withDescription("Where the receiver is"),
+        Argument.withDescription("The URL of the receiver"),
       ),
-      namespace: textFlag("namespace", "NAMESPACE", "The service sends it, as a timer of this namespace"),
+      namespace: textFlag(
+        "namespace",
+        "NAMESPACE",
+        "Let the service send the delivery, as a timer of this namespace",
+      ),
       secret: Flag.String("secret").pipe(
         Flag.withMetavar("whsec_…"),
-        Flag.withDescription("The command sends it, signed by this secret; given twice, both sign"),
+        Flag.withDescription(
+          "Let the command send the delivery, signed with this secret; if you give the flag twice, both secrets sign",
+        ),
         Flag.atMost(2),
       ),
       secretFile: secretFileFlag,
-      payload: jsonFlag("payload", "What is delivered: any JSON"),
+      payload: jsonFlag("payload", "The payload to deliver: any JSON"),
       ...serviceFlags(input),
     },
     ({ target, namespace, secret, secretFile, payload: given, url, json }) =>
@@ -44,7 +51,7 @@ const testCommand = (input: CommandInput, deliver: TrialDelivery) =>
         const isDirect = secret.length > 0 || Option.isSome(secretFile)
         if (isDirect === Option.isSome(namespace)) {
           return yield* wrong(
-            "Say who sends it: --namespace for the service, or --secret for the command itself.",
+            "Say who sends the delivery: --namespace for the service, or --secret for the command itself.",
           )
         }
         const texts = [
@@ -53,7 +60,7 @@ const testCommand = (input: CommandInput, deliver: TrialDelivery) =>
         ]
         const secrets = texts.flatMap((text) => secretBytes(text) ?? [])
         if (secrets.length < texts.length)
-          return yield* wrong("A secret is whsec_ and 24 to 64 bytes in base64.")
+          return yield* wrong("A secret must be whsec_ followed by 24 to 64 bytes in base64.")
         const payload = Option.isSome(given) ? given.value.text : samplePayload
         const timerId = `webhook-test-${randomUUID()}`
         const outcome = yield* Option.isSome(namespace)
@@ -66,12 +73,12 @@ const testCommand = (input: CommandInput, deliver: TrialDelivery) =>
   ).pipe(
     Command.withDescription(
       [
-        "Send one test delivery to a URL, and show the answer and how Punctual judges it.",
-        "  With --namespace the service sends it: a timer of the namespace, due now, signed by the namespace's secrets and",
-        "  under the service's egress rules. Only its first attempt is made. The timer is removed afterwards; history shows",
+        "Send one test delivery to a URL. Show the answer and how Punctual judges it.",
+        "  With --namespace the service sends it: a timer of the namespace, due now, signed with the namespace's secrets and",
+        "  under the service's egress rules. There is only one attempt. The timer is removed afterwards; the history shows",
         "  it for a time. Use this to see whether real timers would get through.",
-        "  With --secret, or --secret-file, the command sends it from this machine, without a service, and also shows",
-        "  every header and the body as the receiver gets them. Use this to write a receiver.",
+        "  With --secret or --secret-file the command sends it from this machine, without a service, and also shows",
+        "  every header and the body as the receiver gets them. Use this when you write a receiver.",
         "  The exit code is 0 if it was delivered, 1 if not, 2 for wrong usage.",
       ].join("\n"),
     ),

@@ -1,6 +1,6 @@
-// Delivers a timer as a DueTimeReached on the bus. It has been delivered when the broker has the event, and
-// only then is that settled: a crash between the two repeats the event, under the same id. The other way round
-// would lose it.
+// Delivers a timer as a DueTimeReached on the bus. The timer is delivered when the broker has the event, and only then
+// the store records it. A crash between the two repeats the event with the same id. The other order would lose the
+// event.
 import type { CorrelationId } from "@punctual/api/CorrelationId"
 import { dueTimeReachedJson, dueTimeReachedType } from "@punctual/api/DueTimeReached"
 import { formatInstant } from "@punctual/api/Instant"
@@ -22,26 +22,26 @@ export const makeEventDeliverer = (bus: Bus["Service"]): Deliverer => ({
   ...(bus.audience === undefined ? {} : { presence: presenceOf(bus.audience) }),
 })
 
-/** Where only this process can listen, timers wait until someone does, and use no attempt. */
+/** If only this process can subscribe, timers wait until there is a subscriber, and use up no attempts. */
 const presenceOf = (audience: Audience): Presence => ({
   isThere: () => audience.hears(dueTimeReachedType),
   absence: {
     reason: "noSubscriber",
-    detail: `Nobody in this process subscribes to ${dueTimeReachedType}.`,
+    detail: `This process has no subscriber to ${dueTimeReachedType}.`,
   },
   onArrival: (listener) => audience.onArrival(listener),
 })
 
 /**
- * It belongs to the work that asked for the timer, and time has caused it: no message did. The ids of a timer have
- * passed the contract's schemas when it was made.
+ * The event has the correlation id of the timer but no causing message, because time caused it. The schemas of the
+ * contract have already checked the ids of the timer.
  */
 const dueTimeReached = (fire: Fire): OutgoingEnvelope => {
   const tenantId = fire.namespace as Namespace
   const serviceCallId = fire.timerId as TimerId
   const payloadJson = fire.death === undefined ? payloadOf(fire) : deadJson(fire, fire.death)
   return {
-    // The broker drops repeats by it.
+    // The broker drops repeats by this id.
     id: fire.fireId as EnvelopeId,
     type: dueTimeReachedType as MessageType,
     tenantId,
@@ -75,7 +75,7 @@ const deadJson = (fire: Fire, death: Death): string => {
 
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true })
 
-/** A repeat that the broker has already is delivered as well. */
+/** A repeat that the broker drops also counts as delivered. */
 const delivered: Delivery = { kind: "delivered" }
 
 const deliveryOf = (error: PublishError): Delivery =>

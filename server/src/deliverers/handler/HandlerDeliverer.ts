@@ -1,12 +1,11 @@
-// Delivers a timer to a function of this process: for programs that carry the service inside them, and
-// for tests and benchmarks that want deliveries without a network. A handler that returns has delivered;
-// one that throws is tried again by the retry policy.
+// Delivers a timer to a function of this process, for programs with Punctual inside them, and for tests and benchmarks
+// without a network. If the handler returns, the timer is delivered. If it throws, the retry policy decides.
 import { formatDuration } from "@punctual/api/DurationMs"
 import { Cause, Effect } from "effect"
 import { timeoutTexts } from "../../domain/errorClassOf.ts"
 import type { Deliverer, Delivery, Fire, NextTime } from "../../ports/Deliverer.ts"
 
-/** What a handler may say beside "done": fire again, with another payload if there is one. */
+/** The answer of a handler that wants the timer to fire again, with a new payload if there is one. */
 export interface HandlerAnswer {
   readonly next: NextTime
   readonly payload?: Uint8Array
@@ -14,14 +13,14 @@ export interface HandlerAnswer {
 
 type Said = HandlerAnswer | undefined
 
-/** A plain or async function, or one that returns an Effect and may then name any outcome itself. */
+/** A plain function, an async function, or one that returns an Effect, which may return any outcome. */
 export type Handler = (
   fire: Fire,
   // biome-ignore lint/suspicious/noConfusingVoidType: a handler without an answer returns nothing.
 ) => void | Said | Promise<void | Said> | Effect.Effect<void | Said | Delivery>
 
 export interface HandlerDeliverer extends Deliverer {
-  /** Sets the handler of a namespace, in place of the one before. */
+  /** Sets the handler of a namespace, and replaces an earlier one. */
   on(namespace: string, handler: Handler): void
 }
 
@@ -63,7 +62,7 @@ const call = (handler: Handler | undefined, fire: Fire, timeoutMs: number): Effe
   }
 }
 
-/** A handler that waits is bounded in time like any other far side, and interrupted with the attempt. */
+/** An asynchronous handler has a timeout like any receiver, and is interrupted together with the attempt. */
 const bounded = (
   // biome-ignore lint/suspicious/noConfusingVoidType: see Handler.
   running: Effect.Effect<void | Said | Delivery, unknown>,
@@ -71,7 +70,7 @@ const bounded = (
 ): Effect.Effect<Delivery> =>
   running.pipe(
     Effect.map(deliveryOf),
-    // A handler that interrupts itself has failed too; an interrupted attempt never comes this far.
+    // A handler that interrupts itself has failed too. An interrupted attempt does not reach this line.
     Effect.catchCause((cause) => Effect.succeed(failed(Cause.squash(cause)))),
     Effect.timeoutOrElse({
       duration: timeoutMs,
@@ -90,10 +89,10 @@ const delivered = Effect.succeed(done)
 
 const retry = (error: string, isHostFailure: boolean): Delivery => ({ kind: "retry", error, isHostFailure })
 
-/** Timers wait for a handler; this is for one that was asked to deliver all the same. */
+/** Timers wait for a handler. This is for an attempt that starts without one. */
 const missing = Effect.succeed(retry("no handler is registered for the namespace", true))
 
-/** What one timer makes a handler throw says nothing about the next: the breaker does not count it. */
+/** An error for one timer says nothing about the next timer, so the breaker does not count it. */
 const failed = (error: unknown): Delivery => {
   const text = error instanceof Error ? error.message : String(error)
   return retry(`the handler failed: ${text}`.slice(0, 200), false)

@@ -1,16 +1,15 @@
-// What callbacks may reach. Anyone who may create a timer chooses a URL that this process will call, so
-// on a shared network a timer could reach what its creator cannot: a metadata service, an admin port, a
-// neighbour's database. The rules judge addresses, not names, because a name says nothing about where it
-// leads; and the deliverer connects to the very address that was judged, so that a name which changes its
-// mind between the check and the connection gains nothing.
+// The addresses that webhooks may reach. Anyone who can create a timer chooses a URL that this process calls. On a
+// shared network a timer could reach what its creator cannot: a metadata service, an admin port, a database. The rules
+// judge addresses and not names, because a name can lead anywhere. The deliverer connects to exactly the address that
+// was judged, so a name that changes its address between check and connection cannot avoid the rules.
 import { BlockList, isIPv4, isIPv6 } from "node:net"
 import { domainToASCII } from "node:url"
 import { Result, Schema } from "effect"
 
 export interface EgressRules {
-  /** Everything may be reached: nothing needs to be looked up first. */
+  /** Everything may be reached, so names need not be resolved first. */
   readonly isOpen: boolean
-  /** Whether a callback to `host` may connect to `address`, in its canonical form. */
+  /** Whether a webhook to `host` may connect to `address`, which must be in canonical form. */
   allows(host: string, address: string): boolean
 }
 
@@ -19,12 +18,12 @@ export class BadEgressEntry extends Schema.TaggedError<BadEgressEntry>()("BadEgr
   message: Schema.String,
 }) {}
 
-/** For a service that only its own machine can ask. */
+/** For a service that only its own machine can reach. */
 export const openEgress: EgressRules = { isOpen: true, allows: () => true }
 
 /**
  * Reads `open`, or a list of `public`, CIDR ranges, single addresses, host names and `*.suffix` patterns. A
- * host entry vouches for the name: any address that it resolves to is allowed.
+ * host entry trusts the name: every address that it resolves to is allowed.
  */
 export const parseEgress = (text: string): Result.Result<EgressRules, BadEgressEntry> => {
   const entries = text.split(",").map((entry) => entry.trim().toLowerCase())
@@ -40,8 +39,8 @@ export const parseEgress = (text: string): Result.Result<EgressRules, BadEgressE
 }
 
 /**
- * One spelling for each address: IPv6 compressed and in lower case, IPv4-mapped IPv6 as the IPv4 address
- * that a connection to it reaches. Nothing for what is no address, or carries a zone.
+ * One form for each address: IPv6 compressed and in lower case, and IPv4-mapped IPv6 as the IPv4 address that a
+ * connection to it reaches. `undefined` if the text is not an address or has a zone.
  */
 export const canonicalAddress = (address: string): string | undefined => {
   if (isIPv4(address)) return address
@@ -56,15 +55,15 @@ export const canonicalAddress = (address: string): string | undefined => {
 class EgressList implements EgressRules {
   readonly isOpen = false
   #allowsPublic = false
-  // One list a family: a list of both lets IPv6 ranges judge IPv4 addresses by their mapped form.
+  // One list for each family: in a common list, IPv6 ranges would also match IPv4 addresses by their mapped form.
   readonly #ranges = { ipv4: new BlockList(), ipv6: new BlockList() }
   readonly #hosts = new Set<string>()
   readonly #suffixes: Array<string> = []
 
-  /** Says what is wrong with the entry, or nothing when it was taken. */
+  /** What is wrong with the entry; `undefined` if it was added. */
   add(entry: string): string | undefined {
     if (entry === "") return 'is an empty entry: use "open", or a list such as "public,10.0.0.0/8,*.internal"'
-    if (entry === "open" || entry === "*") return "allows everything and must stand alone, as open"
+    if (entry === "open" || entry === "*") return "allows everything: write open alone, without other entries"
     if (entry === "public") {
       this.#allowsPublic = true
       return undefined
@@ -87,9 +86,9 @@ class EgressList implements EgressRules {
     const [base = "", prefixText, ...rest] = entry.split("/")
     const address = canonicalAddress(base)
     if (address === undefined || rest.length > 0) {
-      return "is neither an address, nor a range such as 10.0.0.0/8 or fd00::/8, nor a host name (without port)"
+      return "is not an address, not a range such as 10.0.0.0/8 or fd00::/8, and not a host name (without port)"
     }
-    if (isIPv4(address) !== isIPv4(base)) return "is a mapped address: write it as IPv4, as it is judged"
+    if (isIPv4(address) !== isIPv4(base)) return "is an IPv4-mapped address: write it as IPv4"
     const [family, bits] = isIPv4(address) ? (["ipv4", 32] as const) : (["ipv6", 128] as const)
     const prefix = prefixText === undefined ? bits : /^\d{1,3}$/.test(prefixText) ? Number(prefixText) : -1
     if (prefix < 0 || prefix > bits) return `needs a prefix length from 0 to ${bits}`
@@ -100,21 +99,21 @@ class EgressList implements EgressRules {
   #addHost(entry: string): string | undefined {
     const isSuffix = entry.startsWith("*.")
     const name = domainToASCII(isSuffix ? entry.slice(2) : entry)
-    if (!hostName.test(name)) return "is no host name; patterns have the form *.internal"
+    if (!hostName.test(name)) return "is not a host name; patterns have the form *.internal"
     if (isSuffix) this.#suffixes.push(`.${name}`)
     else this.#hosts.add(name)
     return undefined
   }
 }
 
-/** The last label is not a number: such a host would be an address in disguise. */
+/** The last label must not be a number, because such a host is a form of an address. */
 const hostName = /^(?:[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?\.)*[a-z_](?:[a-z0-9_-]*[a-z0-9_])?$/
 
-/** Global unicast is the only IPv6 space that the public network routes. */
+/** Only global unicast addresses of IPv6 are routed on the public internet. */
 const globalUnicast = new BlockList()
 globalUnicast.addSubnet("2000::", 3, "ipv6")
 
-/** What the registries set aside, so that it is not somewhere on the public network. */
+/** Reserved ranges, which are not on the public internet. */
 const setAside = new BlockList()
 for (const [base, prefix] of [
   ["0.0.0.0", 8], // this network

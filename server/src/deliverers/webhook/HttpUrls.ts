@@ -1,11 +1,11 @@
-// The URLs of targets, parsed. Timers that come due together often go to the same one, and to parse it costs a delivery
-// more than to build its request: so those that were seen lately are kept.
+// Caches the parsed URLs of targets. Timers that are due together often have the same URL, and parsing it costs more
+// than building the request.
 import type { Target } from "../../domain/Timer.ts"
 
 export interface HttpUrl {
-  /** Not to be changed. */
+  /** Do not change it: deliveries share it. */
   readonly url: URL
-  /** Lower-case host and port: targets that differ only in path or spelling share bounds and breaker. */
+  /** Host in lower case and port. Targets with the same host and port share limits and breaker. */
   readonly host: string
 }
 
@@ -14,7 +14,7 @@ const keptMost = 1_000
 export class HttpUrls {
   readonly #kept = new Map<string, HttpUrl>()
 
-  /** Nothing unless it is HTTP: `fetch` would also read files and object stores. */
+  /** `undefined` if the URL is not HTTP: `fetch` would also read files and object stores. */
   of(target: Target): HttpUrl | undefined {
     if (target.type !== "webhook") return undefined
     const kept = this.#kept.get(target.url)

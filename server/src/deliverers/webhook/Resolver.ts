@@ -1,12 +1,12 @@
-// From a host name to its addresses, for callbacks whose addresses must be judged before connecting.
-// Answers are kept for a few seconds, because a busy endpoint would otherwise cost a look-up for each
-// delivery; what is kept are addresses, not verdicts: each attempt judges them again.
+// Resolves host names for webhooks whose addresses must be judged before connecting. Results are cached for a few
+// seconds, because a busy endpoint would otherwise need a lookup for each delivery. The cache has addresses and not
+// verdicts: each attempt judges them again.
 import { lookup } from "node:dns/promises"
 
-/** All addresses of a name, in the order in which to try them. Rejects if it has none. */
+/** All addresses of a name, in the order to try them. Rejects if there are none. */
 export type Resolve = (host: string) => Promise<ReadonlyArray<string>>
 
-/** The system's own resolver, with its hosts file; IPv4 first, as it is the family that surely has a route. */
+/** The resolver of the system, with its hosts file. IPv4 comes first, because it is more likely to have a route. */
 export const systemResolve: Resolve = async (host) => {
   const found = await lookup(host, { all: true, order: "ipv4first" })
   return found.map(({ address }) => address)
@@ -21,7 +21,7 @@ export interface ResolveCache {
 
 const defaultCache: ResolveCache = { ttlMs: 10_000, maxHosts: 1_000, nowMs: () => performance.now() }
 
-/** Attempts that ask at the same time share one look-up. Failures are not kept. */
+/** Attempts at the same time share one lookup. Failures are not cached. */
 export const cachedResolve = (resolve: Resolve, cache: ResolveCache = defaultCache): Resolve => {
   const kept = new Map<string, { readonly until: number; readonly addresses: ReturnType<Resolve> }>()
   return (host) => {
@@ -30,7 +30,7 @@ export const cachedResolve = (resolve: Resolve, cache: ResolveCache = defaultCac
     if (hit !== undefined && nowMs < hit.until) return hit.addresses
     const addresses = resolve(host)
     const entry = { until: nowMs + cache.ttlMs, addresses }
-    // A map keeps the order of insertion, so the first host is the one whose answer is oldest.
+    // A map keeps the order of insertion, so the first host has the oldest result.
     kept.delete(host)
     for (const oldest of kept.keys()) {
       if (kept.size < cache.maxHosts) break

@@ -1,6 +1,6 @@
-// Delivers a timer as an HTTP request. One clock bounds the whole exchange, from the look-up of the name
-// to the last byte of the answer, so that a far side that trickles, hangs or never ends costs its own
-// attempt and nothing else. Redirects are never followed: they would lead past the egress rules.
+// Delivers a timer as an HTTP request. One timeout limits the whole exchange, from the lookup of the name to the last
+// byte of the answer. So a receiver that is slow, hangs or never ends affects only its own attempt. Redirects are never
+// followed, because they would bypass the egress rules.
 import { formatDuration } from "@punctual/api/DurationMs"
 import { defaultLimits } from "@punctual/api/Limits"
 import { Effect } from "effect"
@@ -19,14 +19,15 @@ export interface WebhookOptions {
   readonly egress: EgressRules
   readonly resolve?: Resolve
   /**
-   * What webhooks of a namespace are signed by, none if they are not. `sealed`: they ought to be signed, and cannot be.
+   * The secrets for signing webhooks of a namespace; empty if they are not signed. `sealed`: the namespace has secrets,
+   * but they cannot be opened.
    */
   readonly secretsOf?: (namespace: string) => ReadonlyArray<Uint8Array> | "sealed"
-  /** Tells the listener when secrets may have changed. */
+  /** Calls the listener when secrets may have changed. */
   readonly onSecretsChange?: (listener: () => void) => void
-  /** The largest payload an answer may set. */
+  /** The largest payload in an answer. */
   readonly payloadBytes?: number
-  /** How much of an answer is read at most. */
+  /** At most this much of an answer is read. */
   readonly answerBytes?: number
 }
 
@@ -47,13 +48,13 @@ export const makeWebhookDeliverer = (options: WebhookOptions): Deliverer => {
   return {
     deliver: (fire) => deliver(settings, fire),
     hostOf: (target) => urls.of(target)?.host ?? "",
-    // What ought to be signed and cannot be waits: a key that was forgotten at a start must cost no attempts.
+    // Webhooks that cannot be signed wait: a key that is missing after a start must use up no attempts.
     presence: {
       isThere: (namespace) => settings.secretsOf(namespace) !== "sealed",
       absence: {
         reason: "sealed",
         detail:
-          "The webhook secrets of the namespace cannot be opened: TIMER_SECRET_KEY is missing, or is not the key that sealed them. Nothing is sent unsigned.",
+          "The webhook secrets of the namespace cannot be opened: TIMER_SECRET_KEY is missing or is not the key that sealed them. The service sends no unsigned webhooks.",
       },
       onArrival: settings.onSecretsChange,
     },
@@ -73,15 +74,16 @@ const deliver = (settings: Settings, fire: Fire): Effect.Effect<Delivery> =>
       return undefined
     }
     const secrets = settings.secretsOf(fire.namespace)
-    // Never unsigned: a receiver that checks would drop it, and one that does not would learn not to.
+    // Never send unsigned: a receiver that checks signatures would refuse the webhook, and others must not get used to
+    // it.
     if (secrets === "sealed") {
       resume(Effect.succeed(notSigned))
       return undefined
     }
     const abort = new AbortController()
     const progress: Progress = { failure: undefined }
-    // The time-out answers by itself instead of waiting for what it cuts off: not everything that an
-    // exchange waits for (a look-up, say) can be called back.
+    // The timeout answers by itself and does not wait for the exchange, because not every step (such as a lookup) can
+    // be aborted.
     const timer = setTimeout(() => {
       resume(Effect.succeed(progress.failure?.() ?? timedOut(url, target.timeoutMs)))
       abort.abort()
@@ -96,19 +98,18 @@ const deliver = (settings: Settings, fire: Fire): Effect.Effect<Delivery> =>
     })
   })
 
-/** How far an exchange has come. */
+/** The progress of an exchange. */
 interface Progress {
-  /** What a status that is a failure means. It counts also if the rest of the answer does not come in time. */
+  /** The meaning of a failure status. It counts even if the rest of the answer does not arrive in time. */
   failure: (() => Delivery) | undefined
 }
 
-/** How long the text of a failure may take after its status: people want to see it, and no timer waits for it. */
+/** How long the text of a failure may take after its status. The text is only for people. */
 const failureTextWithinMs = 1_000
 
 /**
- * Never rejects: every failure is a delivery too. On the common way, an address that needs
- * no look-up and an answer without JSON, it waits once, for the answer: each further turn costs a delivery
- * more than building its request does.
+ * Never rejects: every failure is a delivery too. In the common case (no lookup, no JSON in the answer) it awaits only
+ * once, because each further await costs more than building the request.
  */
 const exchange = async (
   settings: Settings,
@@ -152,7 +153,7 @@ const send = (
     headers: host === undefined ? headers : { ...headers, host },
     redirect: "manual",
     signal,
-    // What is read is bounded as it comes over the wire: a compressed answer is not unfolded.
+    // The limit applies to the bytes on the wire, so a compressed answer is not decompressed.
     decompress: false,
     ...(body === undefined ? undefined : { body }),
     ...(serverName === undefined ? undefined : { tls: { serverName } }),
@@ -161,7 +162,7 @@ const send = (
     const sent = fetch(destination.href, request(destination))
     const [next, ...rest] = others
     if (next === undefined) return sent
-    // On to the next address only if nothing can have arrived at this one.
+    // Try the next address only if no request can have arrived at this one.
     return sent.catch((error: unknown) => {
       if (codeOf(error) !== "ECONNREFUSED") throw error
       return sendTo(next, rest)
@@ -174,13 +175,13 @@ const send = (
 const invalidTarget: Delivery = {
   kind: "dead",
   reason: "invalidTarget",
-  error: "the target is no http or https URL",
+  error: "the target is not an http or https URL",
 }
 
 const notSigned: Delivery = {
   kind: "retry",
   error:
-    "not sent: the namespace's webhook secrets cannot be opened: the key that sealed them is missing, from TIMER_SECRET_KEY or from its file beside the store",
+    "not sent: the webhook secrets of the namespace cannot be opened, because the key that sealed them is missing: set TIMER_SECRET_KEY, or restore the key file beside the store",
   isHostFailure: true,
 }
 
@@ -196,7 +197,7 @@ const timedOut = ({ host }: HttpUrl, timeoutMs: number): Delivery => ({
   isHostFailure: true,
 })
 
-/** Names host and code only: the runtime's own messages repeat the URL, and a URL may hold secrets. */
+/** The error has only host and code: messages of the runtime contain the URL, which may contain secrets. */
 const networkFailure = ({ host }: HttpUrl, error: unknown): Delivery => ({
   kind: "retry",
   error: short(`${meaningOf(codeOf(error))}: ${host}`),

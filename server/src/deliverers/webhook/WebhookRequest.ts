@@ -1,6 +1,6 @@
-// The request of one attempt: its headers and its body. The payload's bytes are set into the envelope as
-// they are, never parsed, so that they arrive as they were sent. Body and headers are made in one place
-// because whatever vouches for the bytes (a signature) goes into the headers.
+// The request of one attempt: its headers and its body. The bytes of the payload go into the envelope unchanged, so
+// they arrive as they were sent. Body and headers are made together, because the headers have the signature of the
+// body.
 import { createHmac } from "node:crypto"
 import { formatInstant } from "@punctual/api/Instant"
 import type { WebhookTarget } from "../../domain/Timer.ts"
@@ -9,13 +9,13 @@ import { deadType, deathJson, fireOfDead } from "../deathJson.ts"
 
 export interface WebhookRequest {
   readonly headers: Record<string, string>
-  /** Absent where there is nothing to say, and on GET, which has no body. */
+  /** `undefined` for GET, and for a target with body: payload if there is no payload. */
   readonly body: Uint8Array<ArrayBuffer> | undefined
 }
 
 /**
- * `nowMs` is real time, also where the timers follow a manual clock: receivers judge freshness by it. With several
- * secrets, as during a rotation, each signs: a receiver needs to know only one of them.
+ * `nowMs` is real time, even under a manual clock, because receivers check the age of a request by it. If there are
+ * several secrets, as during a rotation, each one signs, and a receiver needs to know only one of them.
  */
 export const webhookRequest = (
   fire: Fire,
@@ -27,10 +27,10 @@ export const webhookRequest = (
   const timestamp = String(Math.floor(nowMs / 1000))
   const headers: Record<string, string> = {
     "user-agent": "punctual",
-    // Without a body there is no type to name: frameworks refuse an empty body that claims to be JSON.
+    // Without a body there is no content type: frameworks refuse an empty body of type JSON.
     ...(body === undefined ? undefined : jsonType),
     ...(target.headers === undefined ? undefined : callerHeaders(target.headers)),
-    // What is read of an answer is bounded, so it must not come compressed.
+    // Only a limited part of an answer is read, so the answer must not be compressed.
     "accept-encoding": "identity",
     "webhook-id": fire.fireId,
     "webhook-timestamp": timestamp,
@@ -38,7 +38,7 @@ export const webhookRequest = (
       ? undefined
       : { "webhook-signature": signaturesOf(secrets, `${fire.fireId}.${timestamp}.`, body) }),
     traceparent: traceparent(fire),
-    // Also where the body is the payload alone: the headers then say which timer it is.
+    // If the body is only the payload, these headers identify the timer.
     "punctual-namespace": fire.namespace,
     "punctual-timer-id": encodeURIComponent(fire.timerId),
     "punctual-execute-at": formatInstant(fire.executeAt),
@@ -51,7 +51,7 @@ export const webhookRequest = (
   return { headers, body }
 }
 
-/** Standard Webhooks 1.0, over the very bytes that are sent. */
+/** Signatures by Standard Webhooks 1.0 over the exact bytes of the body. */
 const signaturesOf = (
   secrets: ReadonlyArray<Uint8Array>,
   head: string,
@@ -97,7 +97,7 @@ const enclose = (head: string, payload: Uint8Array): Uint8Array<ArrayBuffer> => 
   return body
 }
 
-/** The target's own headers, in lower case so that none stands beside ours under another spelling. */
+/** The headers of the target in lower case, so that none duplicates a header of the service in another spelling. */
 const callerHeaders = (own: Readonly<Record<string, string>>): Record<string, string> => {
   const headers: Record<string, string> = {}
   for (const [name, value] of Object.entries(own)) {
@@ -107,7 +107,7 @@ const callerHeaders = (own: Readonly<Record<string, string>>): Record<string, st
   return headers
 }
 
-/** Headers that are ours, or the connection's, and not a caller's to set. */
+/** Headers that the service or the connection sets. Callers cannot set them. */
 export const isReservedHeader = (lowerCaseName: string): boolean =>
   reserved.has(lowerCaseName) || lowerCaseName.startsWith("webhook-") || lowerCaseName.startsWith("punctual-")
 
@@ -140,7 +140,7 @@ const traceparent = ({ fireId, traceparent: callers }: Fire): string =>
 const uuidHex = (uuid: string): string =>
   uuid.slice(0, 8) + uuid.slice(9, 13) + uuid.slice(14, 18) + uuid.slice(19, 23) + uuid.slice(24)
 
-/** Eight digits and never all zero, which would name no span. */
+/** Eight digits, and never all zero, which would be an invalid span id. */
 const randomHex = (): string =>
   Math.ceil(Math.random() * 0xffff_fffe + 1)
     .toString(16)

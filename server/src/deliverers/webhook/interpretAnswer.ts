@@ -1,10 +1,9 @@
-// What an answer of the far side means: the table of the webhook contract as one pure function.
+// The meaning of a receiver's answer: the table of the webhook contract as one pure function.
 //
-// Two rules that the table leaves open are settled here. `punctual-retry: never` counts wherever the
-// answer would otherwise be retried, so also on a 2xx with `{"ok": false}`; on an answer that delivers it
-// means nothing. And JSON that is longer than what is read cannot be understood in full: if what was read
-// speaks our language (it has `ok`) the attempt is retried, else it is somebody's ordinary long answer, and
-// the status has said all.
+// This file decides two cases that the table leaves open. `punctual-retry: never` counts for every answer that would
+// otherwise be retried, so also for a 2xx with `{"ok": false}`. On an answer that delivers, it has no meaning. JSON
+// that is longer than the read limit cannot be parsed: if the part that was read has `ok`, the attempt is retried.
+// Otherwise it is an ordinary long answer, and only the status counts.
 import { parseDuration } from "@punctual/api/DurationMs"
 import { parseInstant } from "@punctual/api/Instant"
 import { memberSpan, spanBytes } from "@punctual/api/JsonSpan"
@@ -14,17 +13,17 @@ import type { Attempted, NextTime } from "../../ports/Deliverer.ts"
 export interface Answer {
   readonly status: number
   readonly headers: { get(name: string): string | null }
-  /** What was read of the body: JSON if the status is a success, the first bytes of it if the status is a failure. */
+  /** The part of the body that was read: JSON for a success status, the first bytes for a failure status. */
   readonly body: AnswerBody | undefined
 }
 
 export interface AnswerBody {
   readonly text: string
-  /** There was more than is ever read. */
+  /** The body was longer than the read limit. */
   readonly isCut: boolean
 }
 
-/** `nowMs` is real time, whatever clock the timers follow: an HTTP date counts from it. */
+/** `nowMs` is real time, even under a manual clock, because HTTP dates are real times. */
 export const interpretAnswer = (answer: Answer, nowMs: number, payloadBytes: number): Attempted => {
   const { status } = answer
   if (status >= 200 && status < 300) return interpretSuccess(answer, nowMs, payloadBytes)
@@ -116,7 +115,7 @@ const refused = (answer: Answer): Attempted => ({
 /** How much of the answer to a failed attempt is kept. */
 export const keptAnswerBytes = 512
 
-/** The beginning of the body, cut between characters: replacements of bytes that are no UTF-8 are longer than those were. */
+/** The beginning of the body, cut between characters. Replacements of invalid UTF-8 may be longer than the original. */
 const keptOf = ({ body }: Answer): { readonly answer?: string } => {
   if (body === undefined || body.text === "") return {}
   const { read } = encoder.encodeInto(body.text, keptBytes)
@@ -124,10 +123,10 @@ const keptOf = ({ body }: Answer): { readonly answer?: string } => {
 }
 
 const encoder = new TextEncoder()
-/** Only its size counts. */
+/** A buffer that only limits the size. */
 const keptBytes = new Uint8Array(keptAnswerBytes)
 
-/** Whole seconds or an HTTP date; what is neither is ignored. */
+/** Whole seconds or an HTTP date. Other values are ignored. */
 const retryAfterMsOf = (value: string | null, nowMs: number): number | undefined => {
   if (value === null) return undefined
   const text = value.trim()

@@ -1,7 +1,6 @@
-// Reads of an answer what its meaning may depend on, and no more: a bounded beginning of a body that is JSON under a status
-// that is a success. Of an answer that is a failure the first bytes are read, for people to see. Everything else is cancelled
-// unread. A cancelled body that has already arrived leaves the connection for the next request; one that has not is cut off
-// with it.
+// Reads the part of an answer that matters. For a success status with JSON it reads a limited beginning of the body.
+// For a failure status it reads the first bytes, for people to see. Other bodies are cancelled unread. If a cancelled
+// body has already arrived, the connection stays open for the next request. Otherwise the connection is closed.
 import type { AnswerBody } from "./interpretAnswer.ts"
 
 /** Whether the meaning of the answer may depend on its body. */
@@ -12,14 +11,14 @@ export const isJsonSuccess = ({ ok, headers }: Response): boolean => {
 
 const jsonType = /^\s*application\/(?:json|[^\s;]+\+json)\s*(?:;|$)/i
 
-/** Cancels a body that is not read; how it would have ended makes no difference. */
+/** Cancels an unread body, and ignores errors. */
 export const discard = ({ body }: Response): void => {
   body?.cancel().catch(ignore)
 }
 
 const ignore = (): void => {}
 
-/** At most `maxBytes` of the body; nothing if they are no UTF-8 and so no JSON either. */
+/** At most `maxBytes` of the body; `undefined` if they are not UTF-8 and therefore not JSON. */
 export const readJson = async (response: Response, maxBytes: number): Promise<AnswerBody | undefined> => {
   const { body, headers } = response
   if (body === null) return undefined
@@ -31,8 +30,8 @@ export const readJson = async (response: Response, maxBytes: number): Promise<An
 }
 
 /**
- * How the body of a failure begins: at most `maxBytes`, and what has arrived within `withinMs`. Never rejects, because the
- * status has said what the answer means. Bytes that are no UTF-8 are replaced; an answer that came compressed is not kept.
+ * The beginning of the body of a failure: at most `maxBytes`, and only what arrives within `withinMs`. Never rejects,
+ * because the status alone decides the meaning. Invalid UTF-8 is replaced. A compressed answer is not kept.
  */
 export const readFailure = async (
   { body, headers }: Response,
@@ -47,7 +46,7 @@ export const readFailure = async (
   }
   const beginning = new Uint8Array(maxBytes)
   const reader = body.getReader()
-  // A reader that is cancelled has come to its end.
+  // A cancelled reader reports the end of the body.
   const timer = setTimeout(() => reader.cancel().catch(ignore), withinMs)
   let length = 0
   try {
@@ -59,7 +58,7 @@ export const readFailure = async (
       length += fits.length
     }
   } catch {
-    // What has arrived is kept.
+    // The bytes that have arrived are kept.
   } finally {
     clearTimeout(timer)
   }

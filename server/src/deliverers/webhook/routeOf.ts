@@ -1,21 +1,21 @@
-// Where the connection of one attempt goes. Under `open` that is the URL as it stands. Under any other rule
-// the host is resolved here, each address is judged, and the request is addressed to one that was allowed,
-// with the name kept for the Host header and for the certificate: nothing is left to be resolved again.
+// The address that an attempt connects to. With `open` it is the URL unchanged. With other rules this file resolves the
+// host, judges each address, and sends the request to an allowed address. The name stays in the Host header and for the
+// certificate. So nothing resolves the name again.
 import { canonicalAddress, type EgressRules } from "./Egress.ts"
 import type { Resolve } from "./Resolver.ts"
 
 export interface Destination {
   readonly href: string
-  /** The Host header, where the URL no longer has the name. */
+  /** The Host header, if the URL has an address in place of the name. */
   readonly host?: string
-  /** The name that the certificate must carry, likewise. */
+  /** The name that the certificate must have, if the URL has an address in place of the name. */
   readonly serverName?: string
 }
 
-/** In the order in which to try them. */
+/** The order is the order of tries. */
 export type Destinations = readonly [Destination, ...Array<Destination>]
 
-/** Where to, or why not. */
+/** The destinations, or the address that was refused. */
 export type EgressVerdict =
   | { readonly kind: "allowed"; readonly destinations: Destinations }
   | { readonly kind: "refused"; readonly address: string }
@@ -23,7 +23,7 @@ export type EgressVerdict =
 /** How many addresses of a name are tried in one attempt. */
 const maxDestinations = 4
 
-/** Answers at once where nothing has to be looked up; rejects if the host does not resolve. */
+/** Synchronous if no lookup is needed. Rejects if the host cannot be resolved. */
 export const routeOf = (
   url: URL,
   egress: EgressRules,
@@ -51,7 +51,7 @@ const judge = (
   const [first, ...others] = allowed
   if (first !== undefined) return { kind: "allowed", destinations: [first, ...others] }
   const [address] = addresses
-  // A name without addresses may have some tomorrow: that is no refusal.
+  // A name without addresses may get some later, so this is a failure that is retried, and not a refusal.
   if (address === undefined) throw Object.assign(new Error("no address"), { code: "ENOTFOUND" })
   return { kind: "refused", address }
 }

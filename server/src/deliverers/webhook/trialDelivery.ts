@@ -1,5 +1,5 @@
-// One delivery that a command asks for, made and judged by the code of real deliveries: see ports/TrialDelivery.ts. The
-// egress rules of a service take no part in it, because the user of the command chooses the URL.
+// One test delivery of a command. The code of real deliveries makes the request and judges the answer; see
+// ports/TrialDelivery.ts. The egress rules do not apply, because the user of the command chooses the URL.
 import { randomUUID } from "node:crypto"
 import { formatDuration } from "@punctual/api/DurationMs"
 import { defaultLimits } from "@punctual/api/Limits"
@@ -11,9 +11,9 @@ import { interpretAnswer } from "./interpretAnswer.ts"
 import { isJsonSuccess } from "./readAnswer.ts"
 import { webhookRequest } from "./WebhookRequest.ts"
 
-/** As much as the service reads of an answer. */
+/** The same limit as in the service. */
 const answerBytesMax = 64 * 1024
-/** As much as is shown of it. */
+/** At most this much of the answer is shown. */
 const shownCharsMax = 1_000
 const timeoutMs = defaultLimits.timeoutDefaultMs
 
@@ -58,7 +58,7 @@ const exchange = async (
   body: Uint8Array<ArrayBuffer> | undefined,
   signal: AbortSignal,
 ): Promise<Exchanged> => {
-  // The runtime's fetch uses HTTP_PROXY and the like. The service does not, so the test does not, either.
+  // The runtime's fetch uses HTTP_PROXY and similar variables. The service does not, so the test must not either.
   process.env["NO_PROXY"] = "*"
   try {
     const response = await fetch(url, {

@@ -1,7 +1,7 @@
-// One host, as one namespace sees it: after a run of failures nothing is sent there for a while; then one
-// attempt goes as a probe, and its result decides. Timers that wait for it cost no attempt.
+// The breaker of one host in one namespace. After several failures in a row nothing is sent to the host for a while.
+// Then one attempt goes as a probe, and its result decides. Timers that wait use up no attempts.
 export interface BreakerPolicy {
-  /** Failures in a row that open it. */
+  /** This many failures in a row open the breaker. */
   readonly failures: number
   readonly firstPauseMs: number
   readonly longestPauseMs: number
@@ -24,7 +24,7 @@ export class Breaker {
     return this.#openUntilMs === undefined || (!this.#isProbing && nowMs >= this.#openUntilMs)
   }
 
-  /** In a row, up to now. */
+  /** The number of failures in a row. */
   get failures(): number {
     return this.#failuresInARow
   }
@@ -33,17 +33,17 @@ export class Breaker {
     return this.#openUntilMs !== undefined
   }
 
-  /** When it opened, in monotonic milliseconds; probes that failed since do not count. */
+  /** When the breaker opened, in monotonic milliseconds. Failed probes do not change it. */
   get openedAtMs(): number | undefined {
     return this.#openedAtMs
   }
 
-  /** When the next probe may go, in monotonic milliseconds; nothing while closed or while one is under way. */
+  /** When the next probe may start, in monotonic milliseconds; `undefined` while closed or while a probe runs. */
   get probeAtMs(): number | undefined {
     return this.#isProbing ? undefined : this.#openUntilMs
   }
 
-  /** Nothing to remember. */
+  /** The breaker has no failures to remember. */
   get isAtRest(): boolean {
     return this.#failuresInARow === 0
   }
@@ -62,7 +62,7 @@ export class Breaker {
 
   failed(nowMs: number): void {
     this.#failuresInARow++
-    // Attempts that began before it opened end one by one: they say nothing new.
+    // Attempts that started before the breaker opened still end. They add no new information.
     if (this.isOpen && !this.#isProbing) return
     if (!this.#isProbing && this.#failuresInARow < this.#policy.failures) return
     this.#isProbing = false

@@ -1,4 +1,4 @@
-// What waits for an attempt: by namespace, and for hosts that are full or failing apart from the rest of it.
+// Timers that wait for an attempt, by namespace. Timers for hosts that are full or failing wait in separate queues.
 
 import { DueHeap } from "../window/DueHeap.ts"
 import type { Entry } from "../window/Entry.ts"
@@ -8,7 +8,7 @@ export class HostQueue {
   readonly name: string
   readonly parked = new DueHeap<Entry>()
   readonly breaker: Breaker
-  /** Whether anyone is there to deliver to. */
+  /** Whether there is a subscriber, a handler or a key, as the deliverer needs it. */
   readonly isThere: () => boolean
   inFlight = 0
   #absentSinceMs: number | undefined
@@ -19,13 +19,13 @@ export class HostQueue {
     this.isThere = isThere
   }
 
-  /** Whether nobody is there, for a due timer that would start now, by the wall clock. */
+  /** Whether the deliverer cannot deliver to the namespace now. `nowMs` is the wall clock. */
   isAbsent(nowMs: number): boolean {
     this.#absentSinceMs = this.isThere() ? undefined : (this.#absentSinceMs ?? nowMs)
     return this.#absentSinceMs !== undefined
   }
 
-  /** When a due timer first found nobody there, by the wall clock. */
+  /** Since when due timers cannot be delivered, by the wall clock. */
   get absentSinceMs(): number | undefined {
     return this.#absentSinceMs
   }

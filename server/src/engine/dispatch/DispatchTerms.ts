@@ -1,11 +1,11 @@
-// What operators have set about which attempts may start, as the dispatcher asks for it before each of them.
+// The settings that decide which attempts may start. The dispatcher reads them before each attempt.
 import type { PastPause } from "../../domain/NamespaceSettings.ts"
 import type { NamespaceDirectory } from "../namespaces/NamespaceDirectory.ts"
 
 export interface DispatchTerms {
-  /** How many attempts of the namespace may run on this node at once: none while it, or the whole service, is paused. */
+  /** How many attempts of the namespace may run on this node at once: 0 while it or the whole service is paused. */
   mostInFlight(namespace: string): number
-  /** When nothing of the namespace was fired: that time does not count against its timers. */
+  /** The pauses of the namespace. Their time does not count against expireAfter and maxDuration. */
   pausesOf(namespace: string): ReadonlyArray<PastPause>
 }
 
@@ -14,7 +14,7 @@ export interface OwnedPart {
   readonly shards: number
 }
 
-/** A bound over the whole cluster is shared out by shards: keys are spread evenly over them. */
+/** A limit for the whole cluster is divided by shards, because keys are distributed evenly over them. */
 export const makeDispatchTerms = (
   directory: Pick<NamespaceDirectory["Service"], "of" | "service">,
   part: () => OwnedPart,

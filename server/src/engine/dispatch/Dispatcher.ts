@@ -1,10 +1,10 @@
-// From due to delivered: decides which ready timer's attempt starts next, and runs it.
+// Decides which due timer's attempt starts next, and runs it.
 //
-// Fair among namespaces: they take turns, one attempt each. Bounded in flight: in total, per namespace,
-// and per namespace and host. A namespace may hold at most as many as are still free, so that the next
-// namespace finds room, however many attempts hang. A host that is full or whose breaker is open has its
-// timers parked, and those for other hosts of the namespace go on. Within a namespace the order is the
-// due order. A namespace that is paused rests: it takes no turns until the terms have changed.
+// Namespaces are treated fairly: they take turns, one attempt each. The number of attempts in flight is limited in
+// total, per namespace, and per namespace and host. A namespace may have at most as many attempts as there are free
+// places, so that the next namespace finds room even if many attempts hang. If a host is full or its breaker is open,
+// its timers are parked, and timers for other hosts of the namespace continue. Within a namespace timers start in due
+// order. A paused namespace takes no turns until the terms change.
 import { Cause, type Clock, type Effect, Exit } from "effect"
 import { latenessMs } from "../../domain/latenessMs.ts"
 import { hasExpired } from "../../domain/pausedTime.ts"
@@ -18,12 +18,12 @@ import type { DispatcherLimits, DispatchLoad } from "./DispatcherLimits.ts"
 import { HostQueue, NamespaceQueue } from "./DispatchQueues.ts"
 import type { DispatchTerms } from "./DispatchTerms.ts"
 
-/** A host that failed too often in a row, as a namespace sees it. */
+/** A host that failed too often in a row, for one namespace. */
 export interface OpenBreaker {
   readonly host: string
   readonly namespace: string
   readonly failures: number
-  /** Due timers in memory that wait for it. */
+  /** Due timers in memory that wait for the host. */
   readonly waiting: number
   readonly probeInMs: number
 }
@@ -44,29 +44,29 @@ export interface DispatcherParts {
   readonly metrics: EngineMetrics
   /** Runs an attempt; `onExit` is called once, perhaps before this returns. */
   readonly run: (effect: Effect.Effect<Delivery>, onExit: (exit: Exit.Exit<Delivery>) => void) => void
-  /** The attempt ended; `onStored` is to be called when that is stored, or no longer can be. */
+  /** The attempt ended. Must call `onStored` when the outcome is stored or cannot be stored any more. */
   readonly settle: (flight: Flight, delivery: Delivery, onStored: () => void) => void
-  /** The attempt of a timer that tells of another's death, made only if that one is dead. */
+  /** Runs the attempt of a `_dead` timer only if its timer is dead. */
   readonly confirmed: DeadNotices["confirmed"]
-  /** Its time was over before an attempt could start. */
+  /** The timer expired before an attempt could start. */
   readonly expire: (entry: Entry, onStored: () => void) => void
 }
 
-/** Hosts remembered for their breakers' sake, over all namespaces. */
+/** The most hosts to remember because of their breakers, over all namespaces. */
 const hostsAtMost = 10_000
 
 export class Dispatcher {
   readonly #parts: DispatcherParts
   readonly #namespaces = new Map<string, NamespaceQueue>()
-  /** Namespaces with ready timers, in turn. */
+  /** Namespaces with ready timers, in the order of their turns. */
   readonly #turns = new Set<NamespaceQueue>()
-  /** Those that may start nothing by the terms. */
+  /** Namespaces that may start nothing by the terms. */
   readonly #resting = new Set<NamespaceQueue>()
-  /** Hosts whose timers wait for someone to deliver to. */
+  /** Hosts whose timers wait for a subscriber, a handler or a key. */
   readonly #absent = new Map<HostQueue, NamespaceQueue>()
   /** Hosts with an open breaker. */
   readonly #open = new Map<HostQueue, NamespaceQueue>()
-  /** When a host that timers wait for may be probed next, by the monotonic clock. */
+  /** The earliest time for the next probe of a host that timers wait for, by the monotonic clock. */
   #probeDueMs = Number.POSITIVE_INFINITY
   readonly #flights = new Set<Flight>()
   #hostCount = 0
@@ -82,7 +82,7 @@ export class Dispatcher {
     return this.#flights.size
   }
 
-  /** When the attempts that run now started, by fireId. */
+  /** The start times of running attempts, by fireId. */
   runningSince(): ReadonlyMap<string, number> {
     return new Map([...this.#flights].map(({ entry, startedAt }) => [entry.fireId, startedAt]))
   }
@@ -117,7 +117,7 @@ export class Dispatcher {
     this.#tidy(namespace, host)
   }
 
-  /** There may be someone to deliver to now: what waited for them takes its turn. */
+  /** There may be a new subscriber, handler or key. Timers that waited for it take their turn. */
   noteArrival(): void {
     for (const [host, namespace] of this.#absent) {
       if (host.isAbsent(this.#parts.wall.now())) continue
@@ -127,7 +127,7 @@ export class Dispatcher {
     this.pump()
   }
 
-  /** The terms have changed: namespaces that rest may start again. */
+  /** The terms have changed, so resting namespaces may start again. */
   noteTerms(): void {
     for (const namespace of this.#resting) this.#turns.add(namespace)
     this.#resting.clear()
@@ -135,7 +135,7 @@ export class Dispatcher {
     this.pump()
   }
 
-  /** Hosts that failed too often in a row, at most so many. */
+  /** Hosts that failed too often in a row, at most `limit`. */
   breakers(limit: number): ReadonlyArray<OpenBreaker> {
     const nowMs = this.#monotonicMs()
     return [...this.#open].slice(0, limit).map(([{ name, breaker, parked }, namespace]) => ({
@@ -147,7 +147,7 @@ export class Dispatcher {
     }))
   }
 
-  /** Treats the host as well again, and answers how many breakers it closed. */
+  /** Closes the breakers of the host, and returns how many. */
   closeBreakers(name: string): number {
     const closed = [...this.#open].filter(([host]) => host.name === name)
     for (const [host, namespace] of closed) {
@@ -160,13 +160,13 @@ export class Dispatcher {
     return closed.length
   }
 
-  /** How busy it is, for those who explain why a due timer has not started. */
+  /** The current load, which explains why a due timer has not started. */
   get load(): DispatchLoad {
     const { limits } = this.#parts
     return { limits, inFlight: this.inFlight, unsettled: this.#unsettled, isStopped: this.#isStopped }
   }
 
-  /** What it holds of a namespace: to look at, not to change. */
+  /** The queue of a namespace, for reading only. */
   queueOf(namespace: string): NamespaceQueue | undefined {
     return this.#namespaces.get(namespace)
   }
@@ -176,7 +176,7 @@ export class Dispatcher {
     return this.#parts.terms.mostInFlight(namespace)
   }
 
-  /** What the attempts of a target are counted by, beside the namespace. */
+  /** The host by which the attempts of a target are counted within a namespace. */
   hostNameOf(target: Target): string {
     return this.#parts.deliverers.get(target.type)?.hostOf(target) ?? target.type
   }
@@ -186,7 +186,7 @@ export class Dispatcher {
     this.#isStopped = true
   }
 
-  /** Starts as many attempts as the bounds allow. */
+  /** Starts as many attempts as the limits allow. */
   pump(): void {
     if (this.#isPumping || this.#isStopped) return
     this.#isPumping = true
@@ -213,7 +213,7 @@ export class Dispatcher {
       if (hasStarted) turnsWithoutStart = 0
       if (namespace.ready.size > 0) {
         this.#turns.add(namespace)
-        // One that has no more turns is not counted: those after it have not had theirs.
+        // Count only namespaces that stay in the turns: the others after it have not had their turn.
         if (!hasStarted) turnsWithoutStart++
       } else this.#tidy(namespace, undefined)
     }
@@ -324,7 +324,7 @@ export class Dispatcher {
     if (host.parked.size > 0) this.#expectProbe(host)
   }
 
-  /** A place at the host became free: its earliest parked timer takes its turn again. */
+  /** The host has free places, so its earliest parked timers take their turn again. */
   #unpark(namespace: NamespaceQueue, host: HostQueue): void {
     if (!this.#isAllowed(host)) return
     const free = host.breaker.isOpen ? 1 : this.#parts.limits.inFlightPerHost - host.inFlight
@@ -336,18 +336,18 @@ export class Dispatcher {
     }
   }
 
-  /** The entry left without an attempt. Timers that are parked at its host move up: nothing else would start them. */
+  /** The entry left without an attempt. Parked timers of its host move up, because nothing else would start them. */
   #moveUp(namespace: NamespaceQueue, entry: Entry): void {
     const host = namespace.hosts.get(this.#hostNameOf(entry))
     if (host !== undefined && host.parked.size > 0) this.#unpark(namespace, host)
   }
 
-  /** Looks at hosts with an open breaker only when one that timers wait for may be probed: there may be many. */
+  /** Checks hosts with an open breaker only when a probe is due, because there may be many hosts. */
   #releaseProbes(): void {
     if (this.#open.size === 0 || this.#monotonicMs() < this.#probeDueMs) return
     this.#probeDueMs = Number.POSITIVE_INFINITY
     for (const [host, namespace] of this.#open) {
-      // A namespace that rests cannot use it, and every pump would look at it again.
+      // A resting namespace cannot use the probe, and every pump would check it again.
       if (host.parked.size === 0 || this.#resting.has(namespace)) continue
       this.#unpark(namespace, host)
       this.#expectProbe(host)
@@ -379,7 +379,7 @@ export class Dispatcher {
     if (host === undefined) {
       if (this.#hostCount >= hostsAtMost) {
         this.#forgetIdleHosts()
-        // It may have been forgotten as well, with its only timer in our hands.
+        // The namespace may have been forgotten too, because its only timer is the current entry.
         this.#namespaces.set(namespace.name, namespace)
       }
       const presence = this.#parts.deliverers.get(entry.timer.spec.target.type)?.presence
@@ -391,7 +391,7 @@ export class Dispatcher {
     return host
   }
 
-  /** What has nothing to do is forgotten, but for hosts whose failures are to be remembered. */
+  /** Removes an idle host and an idle namespace, except for hosts whose failures must be remembered. */
   #tidy(namespace: NamespaceQueue, host: HostQueue | undefined): void {
     if (host?.isIdle && host.breaker.isAtRest) this.#forgetHost(namespace, host)
     if (namespace.ready.size > 0) return
@@ -428,7 +428,7 @@ const deliveryOf = (exit: Exit.Exit<Delivery>): Delivery =>
     ? exit.value
     : {
         kind: "retry",
-        error: `the attempt broke off: ${Cause.pretty(exit.cause)}`.slice(0, 200),
+        error: `the attempt failed unexpectedly: ${Cause.pretty(exit.cause)}`.slice(0, 200),
         isHostFailure: false,
       }
 

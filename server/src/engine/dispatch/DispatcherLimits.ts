@@ -1,11 +1,11 @@
-// How much a node delivers at once, and how much of that it does now.
+// The limits of deliveries of a node, and its current load.
 import type { BreakerPolicy } from "./Breaker.ts"
 
 export interface DispatcherLimits {
   readonly inFlight: number
   readonly inFlightPerNamespace: number
   readonly inFlightPerHost: number
-  /** Attempts that ended but whose outcome is not stored yet, and those in flight, together. */
+  /** Attempts in flight and attempts whose outcome is not stored yet, together. */
   readonly unsettled: number
   readonly breaker: BreakerPolicy
 }
@@ -14,6 +14,6 @@ export interface DispatchLoad {
   readonly limits: DispatcherLimits
   readonly inFlight: number
   readonly unsettled: number
-  /** It starts nothing more, because the process stops. */
+  /** No attempt starts any more, because the process stops. */
   readonly isStopped: boolean
 }

@@ -1,6 +1,6 @@
-// From the end of an attempt to what is stored of it. The outcome goes through the shard's write queue,
-// fenced by its epoch; it is repeated as a settle until its result is known, never as a delivery. Before a timer is stored
-// as dead, whoever is to be told of it gets a notice (DeadNotices.ts).
+// Stores the outcome of an attempt. The outcome goes through the write queue of the shard, fenced by its epoch. If the
+// result of the write is unknown, the write is repeated, but never the delivery. Before a timer with `onDead` is stored as
+// dead, its `_dead` timer is stored (DeadNotices.ts).
 import { Effect, Exit } from "effect"
 import { type AttemptLog, withAttempt } from "../../domain/AttemptLog.ts"
 import { endOfLife, withoutPayload } from "../../domain/decide.ts"
@@ -64,13 +64,13 @@ export class Settler {
       ? { attempt, at: endedAt, attemptLog, then }
       : { attempt, at: endedAt, then }
     this.#end(entry, outcome, onStored, (isStale) => {
-      // Cancelled or replaced while it was being settled.
+      // The timer was cancelled or replaced while its outcome was being stored.
       if (isStale && entry.isSuperseded) this.#record(entry, delivery, attempt, made, endedAt, onStored)
       else onStored()
     })
   }
 
-  /** It was not started by executeAt plus expireAfter: it ends without an attempt, dead unless its caller said otherwise. */
+  /** The timer did not start before executeAt plus expireAfter, so it becomes dead without an attempt. */
   expire(entry: Entry, onStored: () => void): void {
     const { attempts, spec } = entry.timer
     const then: Then = { to: spec.onExpire === "drop" ? "dropped" : "dead", reason: "expired" }
@@ -112,11 +112,11 @@ export class Settler {
       if (result === "settled") this.#parts.metrics.settled(outcome.then.to)
       onStored(isStale)
     }
-    // A shard given up meanwhile takes no more: its next owner repeats the attempt.
+    // If this node has given up the shard, it cannot write the outcome. The next owner repeats the attempt.
     if (!this.#parts.queue.push(home, { item, onAnswer })) onStored(false)
   }
 
-  /** The key has moved on: what came of the attempt is noted in history and touches nothing else. */
+  /** The timer was cancelled or replaced, so the outcome goes only to the history. */
   #record(
     { timer, home }: Entry,
     delivery: Delivery,
@@ -141,7 +141,7 @@ export class Settler {
     if (then.to === "delivered" || then.to === "rearmed") return
     const error = delivery !== undefined && "error" in delivery ? delivery.error : undefined
     const message =
-      then.to === "retry" ? "attempt failed, will be retried" : `timer is ${then.to}: ${then.reason}`
+      then.to === "retry" ? "attempt failed, retry scheduled" : `timer is ${then.to}: ${then.reason}`
     const log = then.to === "dead" ? Effect.logWarning(message) : Effect.logInfo(message)
     this.#parts.log(
       log.pipe(

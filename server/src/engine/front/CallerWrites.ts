@@ -1,5 +1,5 @@
-// How a write that was asked for here is handed to the owner of its shard, this node or another, and how its caller gets
-// one answer in bounded time.
+// Passes a write of a caller to the owner of its shard, which is this node or another one. The caller gets exactly one
+// answer within a time limit.
 import { Effect } from "effect"
 import { keyOfItem, type Unstorable, type WriteAnswer } from "../../domain/WriteItem.ts"
 import type { CarriedItem } from "../../ports/Peers.ts"
@@ -16,13 +16,13 @@ import {
 
 export interface CallerWritesParts {
   readonly own: Pick<OwnWrites, "put">
-  /** Absent where one process has the store to itself. */
+  /** Absent if only one process uses the store. */
   readonly forwarder: Pick<Forwarder, "holds" | "carry"> | undefined
-  /** The process is stopping: nothing new is taken. */
+  /** The process is stopping and accepts no new writes. */
   readonly isDraining: () => boolean
 }
 
-/** From the receipt of a write to its answer, whoever does it; a little more than the forwarder takes by itself. */
+/** The longest time from the receipt of a write to its answer, a little more than the limit of the forwarder. */
 const ownAnswerWithinMs = 5_500
 
 export class CallerWrites {
@@ -32,7 +32,7 @@ export class CallerWrites {
     this.#parts = parts
   }
 
-  /** Hands the item to the owner of its shard; answers once. */
+  /** Passes the item to the owner of its shard. Calls `onAnswer` once. */
   begin<Answer extends WriteAnswer>(
     item: CarriedItem,
     onAnswer: (answer: Exclude<Answer, Unstorable> | RefusedWrite) => void,
@@ -42,14 +42,14 @@ export class CallerWrites {
       if ("_tag" in result) onAnswer(result)
       else if (result.result === "unstorable") onAnswer(unstorable(result))
       else if (result.result === "unknown") onAnswer(untold())
-      // Each item is answered with an answer of its own kind.
+      // Each item gets an answer of its own kind.
       else onAnswer(result as Exclude<Answer, Unstorable>)
     }
     if (isDraining()) {
       settle(notOwned())
       return
     }
-    // Behind what is on its way already, so that the writes of a key keep their order.
+    // If writes of the key are already being forwarded, this one must follow them to keep their order.
     if (forwarder?.holds(keyOfItem(item).uuid) === true) {
       forwarder.carry(item, settle)
       return
@@ -63,7 +63,7 @@ export class CallerWrites {
     })
   }
 
-  /** One write, made when it is asked for, begun and waited for. */
+  /** Makes one write and waits for its answer. */
   answerOf<Answer extends WriteAnswer>(
     make: () => CarriedItem,
   ): Effect.Effect<Exclude<Answer, Unstorable>, RefusedWrite> {
@@ -77,12 +77,12 @@ export class CallerWrites {
     )
   }
 
-  /** One write for each of the commands, begun together; each gets its own answer or refusal, in order. */
+  /** Makes one write for each command at once. Each gets its own answer or refusal, in order. */
   answersOf<Answer extends WriteAnswer, Command>(
     commands: ReadonlyArray<Command>,
     make: (command: Command) => CarriedItem,
   ): Effect.Effect<ReadonlyArray<Exclude<Answer, Unstorable> | RefusedWrite>> {
-    // One for all that have no answer yet: an error takes longer to make than a create.
+    // All writes without an answer share one error, because making an error costs more than a create.
     const notYet = late()
     const answers = commands.map((): Exclude<Answer, Unstorable> | RefusedWrite => notYet)
     const all = Effect.callback<typeof answers>((resume) => {
@@ -100,8 +100,8 @@ export class CallerWrites {
   }
 
   /**
-   * A store that does not answer this node may answer another: where there are others, the caller is told in time to ask
-   * one of them. On a store of its own there is nobody else to ask.
+   * A store that does not answer this node may answer another one. So with several nodes the caller gets a timely error
+   * and can ask another node. With a single node there is no other to ask.
    */
   #inTime<A, E>(answer: Effect.Effect<A, E>, orElse: () => Effect.Effect<A, E>): Effect.Effect<A, E> {
     if (this.#parts.forwarder === undefined) return answer
@@ -124,7 +124,7 @@ const lost = (): NoOwner =>
 
 const untold = (): NoOwner =>
   new NoOwner({
-    message: "the store failed meanwhile, and nothing tells any more whether it was done",
+    message: "the store failed, and it is unknown whether the write was stored",
     retryAfterMs,
     mayBeDone: true,
   })

@@ -1,11 +1,13 @@
-// Arms dead letters again or removes them: by key, by filter, or all of a namespace, one bounded batch a call. A caller
-// repeats the call while there is more.
+// Arms dead letters again or removes them: by key, by filter, or all of a namespace. One call handles a limited number.
+// A caller repeats the call while there is more.
 //
-// A filter is walked in the order in which the timers died. What is replayed and dies again stands behind those that
-// still wait, so that repeated calls reach all of them. What is skipped stays where it is: the walk steps over it, and
-// says that there is more only if it has done something, for a call that did nothing would do nothing again.
+// A filter goes through the timers in the order in which they died. A replayed timer that dies again comes after those
+// that still wait, so repeated calls reach all of them. A skipped timer stays where it is, and the walk passes it. The
+// answer says that there is more only if the call did something, because a call that did nothing would do nothing
+// again.
 //
-// With a filter that has no index, a call looks at one page, whose rows are bounded, and says where the next call goes on.
+// With a filter without an index, a call reads one page with a limited number of rows, and says where the next call
+// continues.
 import { Effect } from "effect"
 import type { FinishedLife, TimerKey, Uuid } from "../../domain/Timer.ts"
 import type {
@@ -23,7 +25,7 @@ import type { WallClock } from "../../ports/WallClock.ts"
 import type { EngineMetrics } from "../EngineMetrics.ts"
 import type { RefusedWrite } from "./RefusedWrite.ts"
 
-/** Which dead letters: those of one key, or those that match; an empty filter matches all of the namespace. */
+/** Selects the dead letters of one key, or those that match a filter. An empty filter matches the whole namespace. */
 export type DeadSelection = {
   readonly namespace: string
   /** Only count what the call would do. */
@@ -32,7 +34,7 @@ export type DeadSelection = {
 
 export interface Replayed extends Progress {
   readonly replayed: number
-  /** Their keys are pending, or have a later dead letter that was named with them. */
+  /** Dead letters whose key is pending, or which have a later dead letter of the same key in the selection. */
   readonly skipped: number
 }
 
@@ -42,17 +44,17 @@ export interface Discarded extends Progress {
 
 interface Progress {
   readonly more: boolean
-  /** Of a filter without an index: how many rows the call looked at, and where to go on if there are more. */
+  /** For a filter without an index: how many rows the call examined, and where to continue if there are more. */
   readonly examined?: number
   readonly next?: string
 }
 
 export interface DeadLetterCalls {
-  /** Nothing is answered of a key that has no dead letter. Of one that has several the latest is replayed. */
+  /** `undefined` if the key has no dead letter. If it has several, the latest is replayed. */
   replay(
     selection: DeadSelection,
   ): Effect.Effect<Replayed | undefined, RefusedWrite | StoreError | InvalidCursor>
-  /** Nothing is answered of a key that has no dead letter. */
+  /** `undefined` if the key has no dead letter. */
   discard(
     selection: DeadSelection,
   ): Effect.Effect<Discarded | undefined, RefusedWrite | StoreError | InvalidCursor>
@@ -63,19 +65,19 @@ export interface DeadLetterParts {
   readonly wall: WallClock["Service"]
   readonly ids: Ids["Service"]
   readonly metrics: Pick<EngineMetrics, "received">
-  /** Hands the item to the owner of its shard, and waits for its answer. */
+  /** Passes the item to the owner of its shard, and waits for its answer. */
   readonly write: <Answer extends WriteAnswer>(
     item: Replay | Discard,
   ) => Effect.Effect<Exclude<Answer, Unstorable>, RefusedWrite>
 }
 
-/** How many dead letters one call replays, or removes, at most. */
+/** One call replays or removes at most this many dead letters. */
 const disposedAtOnce = 1_000
-/** How many one call looks at. It may have to skip most of them. */
+/** One call examines at most this many. It may have to skip most of them. */
 const seenAtOnce = 20_000
 const readsAtOnce = 16
 
-/** What was done with a page. */
+/** The result for one page. */
 interface Disposal {
   readonly done: number
   readonly skipped: number
@@ -101,7 +103,7 @@ export const makeDeadLetters = (parts: DeadLetterParts): DeadLetterCalls => {
       ...filter,
       namespace: selection.namespace,
       state: "dead",
-      // By id the earliest life of a key comes first anyway, by time the latest would.
+      // By id the earliest life of a key comes first. By time the latest would, so the order is reversed.
       reversed: filter.idPrefix === undefined && filter.timerId === undefined,
       includePayload: false,
       limit,
@@ -111,7 +113,7 @@ export const makeDeadLetters = (parts: DeadLetterParts): DeadLetterCalls => {
     return { letters, rows: items.length + unreadable.length, examined, next }
   })
 
-  /** Page after page, until there is no more, or enough was done or looked at. */
+  /** Reads pages until there are no more, or until the limits of a call are reached. */
   const walk = Effect.fnUntraced(function* (selection: DeadSelection, visit: Visit) {
     let [done, skipped, seen, looked] = [0, 0, 0, 0]
     let cursor = "cursor" in selection ? selection.cursor : undefined
@@ -146,7 +148,7 @@ export const makeDeadLetters = (parts: DeadLetterParts): DeadLetterCalls => {
 
   const replayAll: Visit = (letters) =>
     Effect.map(
-      // Together, so that they share commits; of one key in order.
+      // At once, so that they share commits. The writes of one key stay in order.
       Effect.forEach(letters, replayed, { concurrency: "unbounded" }),
       (answers) => ({
         done: answers.filter(isDone).length,
@@ -154,7 +156,7 @@ export const makeDeadLetters = (parts: DeadLetterParts): DeadLetterCalls => {
       }),
     )
 
-  /** As `replayAll` would do it: the first of a key makes it pending. */
+  /** Counts like `replayAll` without changing anything: the first dead letter of a key makes the key pending. */
   const replayNone = (): Visit => {
     const armed = new Set<Uuid>()
     return Effect.fnUntraced(function* (letters) {
@@ -212,5 +214,5 @@ const named = ({ namespace, timerId, uuid, fireId, revision }: FinishedLife): Na
   deadRevision: revision,
 })
 
-/** A replay whose timer has ended by now was done all the same. */
+/** A replay whose timer has already ended also counts as done. */
 const isDone = ({ result }: ReplayAnswer): boolean => result === "replayed" || result === "alreadyReplayed"

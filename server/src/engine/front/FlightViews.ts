@@ -1,6 +1,6 @@
-// What pending timers do now, for those who look at them: whether an attempt runs, and why a due one has not started.
-// Only the owner of a shard knows. FlightViews asks other owners briefly, each once. A timer whose owner does not answer
-// is shown as pending, without a reason.
+// The current status of pending timers: whether an attempt is running, and why a due timer has not started. Only the
+// owner of a shard knows. FlightViews asks each other owner once, with a short timeout. A timer whose owner does not
+// answer is shown as pending without a reason.
 import { Effect } from "effect"
 import type { Timer } from "../../domain/Timer.ts"
 import type { FiringStatus } from "../../domain/Waiting.ts"
@@ -16,19 +16,19 @@ export interface FlightViewsParts {
   readonly dispatcher: Pick<Dispatcher, "runningSince" | "hostNameOf">
   readonly reasons: Pick<WaitingReasons, "of" | "ofPause">
   readonly wall: WallClock["Service"]
-  /** Absent where one process has the store to itself. */
+  /** Absent if only one process uses the store. */
   readonly cluster:
     | { readonly view: ClusterView; readonly peers: Pick<Peers["Service"], "firing"> }
     | undefined
 }
 
-/** By fireId. A timer that is not due, or about to start, has none. */
+/** The keys are fireIds. A timer that is not due or about to start has no entry. */
 export type FiringStatuses = ReadonlyMap<string, FiringStatus>
 
 const askWithinMs = 300
-/** Questions to one owner at once. More would use up the connections if the owner were silent. */
+/** The most questions to one owner at once. More could use up the connections if the owner does not answer. */
 const asksAtOnce = 16
-/** Timers that are due later than this are not asked about: no owner's clock should be that far ahead. */
+/** Owners are not asked about timers that are due later than this, because no clock should be that far ahead. */
 const soonMs = 60_000
 
 interface Question {
@@ -38,14 +38,14 @@ interface Question {
 
 export class FlightViews {
   readonly #parts: FlightViewsParts
-  /** How many questions are under way, by the owner's address. */
+  /** How many questions are running, by the address of the owner. */
   readonly #asking = new Map<string, number>()
 
   constructor(parts: FlightViewsParts) {
     this.#parts = parts
   }
 
-  /** What this node says about timers of its shards; for each in order. */
+  /** The statuses of timers of this node's shards, in order. */
   statusesHere(timers: ReadonlyArray<AskedTimer>): ReadonlyArray<FiringStatus> {
     const running = this.#parts.dispatcher.runningSince()
     return timers.map((asked) => {
@@ -54,13 +54,13 @@ export class FlightViews {
     })
   }
 
-  /** What the timers do now, wherever they are owned; each owner is asked once. */
+  /** The statuses of timers of any owner. Each owner is asked once. */
   statusesOf(timers: ReadonlyArray<Timer>): Effect.Effect<FiringStatuses> {
     return Effect.suspend(() => {
       const found = new Map<string, FiringStatus>()
       const elsewhere = this.#lookHere(timers, found)
       if (elsewhere.size === 0) return Effect.succeed(found)
-      // As many as there are owners.
+      // The concurrency is the number of owners.
       const asked = Effect.forEach(elsewhere.values(), (question) => this.#ask(question, found), {
         concurrency: "unbounded",
         discard: true,
@@ -69,7 +69,7 @@ export class FlightViews {
     })
   }
 
-  /** What is known here of a timer that was armed just now. No other node is asked: the answer must not wait for it. */
+  /** The status of a timer that was just armed. No other node is asked, because the answer must not wait for it. */
   statusWhenArmed(timer: Timer): FiringStatus {
     const { own, reasons, wall } = this.#parts
     if (timer.fireAt > wall.now()) return quiet
@@ -78,7 +78,7 @@ export class FlightViews {
     return statusOf(isOwn ? reasons.of(this.#asked(timer)) : reasons.ofPause(timer))
   }
 
-  /** Looks at the timers of this node's shards, and sorts the others by their owners. */
+  /** Finds the statuses of timers of this node's shards, and groups the others by owner. */
   #lookHere(timers: ReadonlyArray<Timer>, found: Map<string, FiringStatus>): ReadonlyMap<string, Question> {
     const { cluster, own, reasons, wall } = this.#parts
     const byOwner = new Map<string, Question>()
@@ -143,7 +143,7 @@ const noteAll = (
   }
 }
 
-/** Not due, or about to start. */
+/** The timer is not due or about to start. */
 const quiet: FiringStatus = {}
 
 const statusOf = (waiting: FiringStatus["waiting"]): FiringStatus =>

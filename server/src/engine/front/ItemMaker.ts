@@ -1,5 +1,5 @@
-// What callers ask for, as items of the write queue. Items carry their own instants and ids, so that a repeated item is the
-// same item.
+// Turns commands of callers into items of the write queue. Items have their own instants and ids, so that a repeated
+// item is the same item.
 import type { Mutable, Timer, TimerKey } from "../../domain/Timer.ts"
 import { keyOf } from "../../domain/TimerKey.ts"
 import { copyAdded } from "../../domain/timerFields.ts"

@@ -1,5 +1,5 @@
-// The scheduler as callers meet it: creates of a namespace that has quotas pass them first. Whatever another node has
-// let in, and carries here, passes by.
+// Checks quotas before the scheduler: creates in a namespace with quotas must pass them first. Writes that another node
+// forwards here have already passed the quotas there.
 import { Cause, Effect, Exit, Result } from "effect"
 import type { PutAnswer, ScheduleAnswer } from "../../domain/WriteItem.ts"
 import { type Admission, type AskedCreate, type Quotas, QuotaUsedUp } from "../namespaces/Quotas.ts"
@@ -38,7 +38,7 @@ export const withQuotas = (
 
 type Restore = <A, E>(effect: Effect.Effect<A, E>) => Effect.Effect<A, E>
 
-/** Whatever is let in is told of its end, also if its caller does not wait for that: else it would take room for ever. */
+/** Every admission learns of its end, even if the caller does not wait: otherwise it would count for ever. */
 const admitting = <A, E>(
   quotas: Pick<Quotas, "admit">,
   asked: ReadonlyArray<AskedCreate>,
@@ -48,7 +48,7 @@ const admitting = <A, E>(
     Effect.flatMap(restore(quotas.admit(asked)), (admissions) => then(admissions, restore)),
   )
 
-/** Those that were let in, in their order; each has its answer or its refusal in its own place. */
+/** Creates the admitted timers in order. Each command has its answer or refusal at its own index. */
 const createAdmitted = (
   scheduler: Scheduler["Service"],
   commands: ReadonlyArray<CreateCommand>,
@@ -92,6 +92,6 @@ const exitMayBePending = (exit: Exit.Exit<Answer, RefusedWrite>): boolean => {
   return Result.isFailure(refused) || mayBePending(refused.success)
 }
 
-/** Whether there may be one more pending timer now. */
+/** Whether the create may have added a pending timer. */
 const mayBePending = (answer: Answer | RefusedWrite): boolean =>
   "_tag" in answer ? answer._tag === "NoOwner" && answer.mayBeDone === true : answer.result === "created"

@@ -1,30 +1,30 @@
-// Why a write that was asked for was not done, or why nobody knows whether it was. Callers are told in the words of the
-// contract (calls/problemOf.ts).
+// Why a write was not carried out, or why it is unknown whether it was. calls/problemOf.ts translates these errors to
+// problems of the contract.
 import { Schema } from "effect"
 import type { QuotaUsedUp } from "../namespaces/Quotas.ts"
 
-/** The queue is full: nothing was written, ask again after the pause. */
+/** The queue is full. Nothing was written: retry after the given time. */
 export class TooManyWrites extends Schema.TaggedError<TooManyWrites>()("TooManyWrites", {
   retryAfterMs: Schema.Number,
 }) {}
 
 /**
- * No owner of the key's shard could do it (this process waits, drains, or lost the shard, or the node that owns it is
- * not in reach): ask again after the pause. `message` is a clause without an end, for others to go on.
+ * No owner of the key's shard could carry out the write: this process waits, drains or lost the shard, or the owner is
+ * unreachable. Retry after the given time. `message` is a clause without a full stop, so that callers can continue it.
  */
 export class NoOwner extends Schema.TaggedError<NoOwner>()("NoOwner", {
   message: Schema.String,
   retryAfterMs: Schema.Number,
-  /** The result is not known; absent or false: nothing was written. */
+  /** True if it is unknown whether the write was stored. Absent or false: nothing was written. */
   mayBeDone: Schema.optionalKey(Schema.Boolean),
 }) {}
 
-/** The store cannot hold this timer, and never will. */
+/** The store can never store this timer. */
 export class TimerUnstorable extends Schema.TaggedError<TimerUnstorable>()("TimerUnstorable", {
   reason: Schema.String,
 }) {}
 
-/** What is stored under the key cannot be read. It stays as it is until an operator repairs it. */
+/** The stored data of the key cannot be read. It stays as it is until an operator repairs it. */
 export class TimerUnreadable extends Schema.TaggedError<TimerUnreadable>()("TimerUnreadable", {
   reason: Schema.String,
 }) {}

@@ -1,6 +1,6 @@
-// The front of the engine: what HTTP, the bus and in-process callers ask of it. It turns a request into
-// an item of the owning shard's write queue and answers when that is on stable storage. In a cluster the owner may
-// be another node: the item is carried there, and what others carry here comes in by `accept`.
+// The front of the engine, for HTTP, the bus and in-process callers. It turns a request into an item of the write queue
+// of the owning shard, and answers when the item is on stable storage. In a cluster the owner may be another node: then
+// this node forwards the item. Items that other nodes forward to this one come in through `accept`.
 import { Context, Effect } from "effect"
 import type { FinishedLife, FinishedState, Spec, Timer, TimerKey } from "../../domain/Timer.ts"
 import { keyOf } from "../../domain/TimerKey.ts"
@@ -38,12 +38,12 @@ import type { ScheduleCommand, UnscheduleCommand } from "./scheduleItem.ts"
 
 export interface CreateCommand extends AddedTerms {
   readonly namespace: string
-  /** Made (UUID v7) when absent. */
+  /** If absent, the service makes a UUID v7. */
   readonly timerId?: string
   readonly executeAt: number
   readonly spec: Spec
   readonly payload?: Uint8Array
-  /** Made (a UUID) when absent. */
+  /** If absent, the service makes a UUID. */
   readonly correlationId?: string
   readonly onExisting: OnExisting
 }
@@ -55,16 +55,16 @@ export interface UpdateCommand {
   readonly set: Change["set"]
 }
 
-/** A timer as a caller sees it: what is stored, whether an attempt is running now, and why a due one has not started. */
+/** A timer for a caller: the stored timer, whether an attempt is running, and why a due timer has not started. */
 export type TimerView =
   | { readonly state: "pending"; readonly timer: Timer; readonly waiting?: Waiting }
   | { readonly state: "inFlight"; readonly timer: Timer; readonly startedAt: number }
   | { readonly state: FinishedState; readonly life: FinishedLife }
 
-/** A query that says which namespaces it is over as callers do. */
+/** A query whose namespaces have the form that callers use. */
 export type Asking<Query> = Omit<Query, "namespace"> & { readonly namespace: NamespacesAsked }
 
-/** How far a call came that looks for rare matches: how many rows it looked at, and where to go on if there are more. */
+/** The progress of a call with a filter without an index: the number of rows examined, and where to continue. */
 export interface ExaminedRows {
   readonly examined?: number
   readonly next?: string
@@ -74,23 +74,23 @@ export class Scheduler extends Context.Service<
   Scheduler,
   DeadLetterCalls & {
     create(command: CreateCommand): Effect.Effect<PutAnswer, RefusedWrite>
-    /** In order; each gets its own answer or refusal. */
+    /** Creates in order. Each command gets its own answer or refusal. */
     createMany(commands: ReadonlyArray<CreateCommand>): Effect.Effect<ReadonlyArray<PutAnswer | RefusedWrite>>
     get(
       namespace: string,
       timerId: string,
     ): Effect.Effect<TimerView | undefined, StoreError | TimerUnreadable>
     update(command: UpdateCommand): Effect.Effect<ChangeAnswer, RefusedWrite>
-    /** Creates the timer, or moves it as long as it has not begun to fire; else it is ignored. */
+    /** Creates the timer, or moves it if no attempt has started. Otherwise the command is ignored. */
     schedule(command: ScheduleCommand): Effect.Effect<ScheduleAnswer, RefusedWrite>
-    /** Cancels the timer unless an attempt runs or a later command has set it; else it is ignored. */
+    /** Cancels the timer. The command is ignored if an attempt is running or a later command has set the timer. */
     unschedule(command: UnscheduleCommand): Effect.Effect<ScheduleAnswer, RefusedWrite>
     cancel(
       namespace: string,
       timerId: string,
       ifRevision: number | undefined,
     ): Effect.Effect<CancelAnswer, RefusedWrite>
-    /** Cancels at most one bounded batch of what matches; `more` if it may not have been all. */
+    /** Cancels a limited number of matching timers. `more` says that there may be others. */
     cancelMany(
       namespace: string,
       filter: ListFilter,
@@ -105,17 +105,17 @@ export class Scheduler extends Context.Service<
       { readonly timers: ReadonlyArray<TimerView> } & ExaminedRows,
       StoreError | InvalidCursor | TooManyNamespaces
     >
-    /** Counting stops at the limit, which is the scheduler's own if none is given. */
+    /** Counting stops at the limit, which has a default. */
     count(
       query: Asking<Omit<CountQuery, "limit">> & { readonly limit?: number },
     ): Effect.Effect<Counted, StoreError | TooManyNamespaces>
-    /** A pending timer with what it does now. Another node that owns it is asked. */
+    /** A pending timer with its current status. If another node owns it, that node is asked. */
     viewOf(timer: Timer): Effect.Effect<TimerView>
-    /** The same for a timer that was armed just now. No other node is asked. */
+    /** The same for a timer that was just armed. No other node is asked. */
     viewWhenArmed(timer: Timer): TimerView
-    /** Writes that another node carried here because this one owns their shards; an answer for each, in order. */
+    /** Carries out writes that another node forwarded to this owner. The answers are in order. */
     accept(items: ReadonlyArray<CarriedItem>): Effect.Effect<ReadonlyArray<CarriedAnswer>>
-    /** For each in order, what this node says about it as its owner. */
+    /** The statuses of timers that this node owns, in order. */
     firingHere(timers: ReadonlyArray<AskedTimer>): ReadonlyArray<FiringStatus>
   }
 >()("punctual/engine/Scheduler") {}
@@ -123,14 +123,14 @@ export class Scheduler extends Context.Service<
 export interface SchedulerParts extends CallerWritesParts, ItemMakerParts {
   readonly store: TimerStore["Service"]
   readonly flights: Pick<FlightViews, "statusesOf" | "statusesHere" | "statusWhenArmed">
-  /** How many shards the store has; unknown until it has told. */
+  /** The number of shards of the store; `undefined` until it is known. */
   readonly shards: () => number | undefined
   readonly metrics: EngineMetrics
 }
 
-/** Counting stops here and says so. */
+/** The default limit of counts. */
 const countAtMost = 100_000
-/** How many timers one `cancelMany` cancels at most. */
+/** One `cancelMany` cancels at most this many timers. */
 const cancelsAtOnce = 1_000
 
 export const makeScheduler = (parts: SchedulerParts): Scheduler["Service"] => {
@@ -172,7 +172,7 @@ const cancelling = (
     cancel: (namespace, timerId, ifRevision) => cancelled(keyOf(namespace, timerId), ifRevision),
     cancelMany: Effect.fnUntraced(function* (namespace, filter, cursor) {
       const { found, more, ...examined } = yield* pendingMatching(store, namespace, filter, cursor)
-      // Only as it was found: what was changed since may no longer match.
+      // Only at the revision that was found: a timer that changed since may no longer match.
       const answers = yield* Effect.forEach(found, (timer) => cancelled(timer, timer.revision), {
         concurrency: "unbounded",
       })
@@ -184,8 +184,8 @@ const cancelling = (
 }
 
 /**
- * The first timers that match, at most `cancelsAtOnce`, and whether there may be more. With a filter that has no index, a
- * call looks at one page, and the next call goes on behind it.
+ * The first matching timers, at most `cancelsAtOnce`, and whether there may be more. With a filter without an index, a
+ * call reads one page, and the next call continues after it.
  */
 const pendingMatching = Effect.fnUntraced(function* (
   store: SchedulerParts["store"],
@@ -207,7 +207,7 @@ const pendingMatching = Effect.fnUntraced(function* (
     const found = items.flatMap((item) => (item.state === "pending" ? [item.timer] : []))
     const more = next !== undefined
     if (examined !== undefined) return { found, more, examined, ...(more ? { next } : {}) }
-    // A page may be empty for its bound on rows looked at: go on until there is something to cancel.
+    // A page may be empty because of its limit of rows. Continue until there is something to cancel.
     if (!more || found.length > 0) return { found, more }
     cursor = next
   }
@@ -255,7 +255,7 @@ const pendingView = (timer: Timer, { inFlightSinceMs, waiting }: FiringStatus = 
   return waiting === undefined ? { state: "pending", timer } : { state: "pending", timer, waiting }
 }
 
-/** Answers when all of them are answered. */
+/** Completes when all items have an answer. */
 const acceptAll = (
   own: Pick<OwnWrites, "put">,
   items: ReadonlyArray<CarriedItem>,

@@ -1,5 +1,5 @@
-// Why due timers of this node's shards have not started. All of it is worked out from memory when somebody asks, so
-// that firing pays nothing for it. Of several reasons the one that an operator must remove first is told: while the
+// Why due timers of this node's shards have not started. This is found out from memory at each request, so firing costs
+// nothing more. If there are several reasons, the answer is the one that an operator must remove first: while the
 // service is paused, an open breaker does not matter.
 import { formatDuration } from "@punctual/api/DurationMs"
 import type { Clock } from "effect"
@@ -27,7 +27,7 @@ export interface WaitingReasonsParts {
 
 export class WaitingReasons {
   readonly #parts: WaitingReasonsParts
-  /** Before it nothing could start here. */
+  /** When this node started. Nothing could start here earlier. */
   readonly #startedMs: number
 
   constructor(parts: WaitingReasonsParts) {
@@ -35,7 +35,7 @@ export class WaitingReasons {
     this.#startedMs = parts.wall.now()
   }
 
-  /** Why a timer of this node's shards waits. Nothing: it is not due, under way, about to start, or not this node's. */
+  /** Why a timer of this node waits; `undefined` if it is not due, in flight, about to start, or of another node. */
   of(asked: AskedTimer): Waiting | undefined {
     const nowMs = this.#parts.wall.now()
     if (asked.fireAt > nowMs) return undefined
@@ -53,7 +53,7 @@ export class WaitingReasons {
     )
   }
 
-  /** Whether the timer is due and paused: every node knows that of all timers. */
+  /** Whether the timer is due and paused. Every node knows this for all timers. */
   ofPause(asked: Pick<AskedTimer, "namespace" | "fireAt" | "updatedAt">): Waiting | undefined {
     const { directory, wall } = this.#parts
     if (asked.fireAt > wall.now()) return undefined
@@ -93,7 +93,7 @@ export class WaitingReasons {
     return {
       reason: "breaker",
       sinceMs: Math.max(nowMs - (monotonicMs - openedAtMs), dueAt(asked)),
-      detail: `${host.name} failed ${failures} times in a row, so nothing is sent there for now. ${next}`,
+      detail: `${host.name} failed ${failures} times in a row, so the service sends nothing to it for now. ${next}`,
     }
   }
 
@@ -101,12 +101,12 @@ export class WaitingReasons {
     const detail = this.#parts.dispatcher.load.isStopped ? undefined : this.#fullText(asked, place)
     if (detail === undefined) return undefined
     const lastPause = this.#parts.directory.of(asked.namespace).pauses.at(-1)
-    // Until then it waited for something else.
+    // Before that the timer waited for another reason.
     const sinceMs = Math.max(dueAt(asked), this.#startedMs, lastPause?.untilMs ?? 0)
     return { reason: "congested", sinceMs, detail }
   }
 
-  /** Which bound is reached, if one is. */
+  /** The limit that is reached; `undefined` if there is none. */
   #fullText(asked: AskedTimer, { window, entry, namespace, host }: Place): string | undefined {
     const { dispatcher } = this.#parts
     if (entry === undefined) {
@@ -115,23 +115,23 @@ export class WaitingReasons {
     if (entry.state !== "ready" || namespace === undefined) return undefined
     const { limits, inFlight, unsettled } = dispatcher.load
     if (inFlight >= limits.inFlight) {
-      return `All ${limits.inFlight} deliveries that this node may run at once are running (TIMER_MAX_IN_FLIGHT).`
+      return `This node runs ${limits.inFlight} deliveries, which is its limit (TIMER_MAX_IN_FLIGHT).`
     }
     if (unsettled >= limits.unsettled) {
-      return `The results of ${unsettled} deliveries wait to be stored: the store is slow.`
+      return `The store is slow: the results of ${unsettled} deliveries wait to be stored.`
     }
     const most = dispatcher.mostInFlightOf(asked.namespace)
     if (namespace.inFlight >= most) {
-      return `The namespace ${asked.namespace} has ${namespace.inFlight} deliveries in flight on this node, which is all that its maxInFlight allows.`
+      return `The namespace ${asked.namespace} has ${namespace.inFlight} deliveries in flight on this node, which is the limit by its maxInFlight.`
     }
     if (namespace.inFlight >= limits.inFlightPerNamespace) {
-      return `The namespace ${asked.namespace} has ${namespace.inFlight} deliveries in flight, which is all that one namespace may have (TIMER_MAX_IN_FLIGHT_PER_NAMESPACE).`
+      return `The namespace ${asked.namespace} has ${namespace.inFlight} deliveries in flight, which is the limit of a namespace (TIMER_MAX_IN_FLIGHT_PER_NAMESPACE).`
     }
     if (namespace.inFlight >= limits.inFlight - inFlight) {
-      return `The namespace ${asked.namespace} has ${namespace.inFlight} of ${inFlight} deliveries in flight. The rest of the ${limits.inFlight} is kept free for other namespaces (TIMER_MAX_IN_FLIGHT).`
+      return `The namespace ${asked.namespace} has ${namespace.inFlight} of ${inFlight} deliveries in flight. The node keeps the rest of its ${limits.inFlight} free for other namespaces (TIMER_MAX_IN_FLIGHT).`
     }
     if (host !== undefined && host.inFlight >= limits.inFlightPerHost) {
-      return `${host.inFlight} deliveries to ${host.name} are running, which is all that one host may get from a namespace (TIMER_MAX_IN_FLIGHT_PER_HOST).`
+      return `${host.inFlight} deliveries to ${host.name} are in flight, which is the limit of a namespace for one host (TIMER_MAX_IN_FLIGHT_PER_HOST).`
     }
     return undefined
   }
@@ -144,19 +144,19 @@ interface Place {
   readonly host: HostQueue | undefined
 }
 
-/** The entry may have moved on since the timer was read: it was changed, it has started, or it waits for a retry. */
+/** The entry may have changed since the timer was read: it may have started, or wait for a retry. */
 const isWaitingToStart = (entry: Entry, asked: AskedTimer, nowMs: number): boolean =>
   entry.fireId === asked.fireId &&
   entry.fireAt <= nowMs &&
   entry.state !== "inFlight" &&
   entry.state !== "settling"
 
-/** A timer that was armed for the past is due from then on. */
+/** A timer that was armed after its fireAt is due since it was armed. */
 const dueAt = ({ fireAt, updatedAt }: Pick<AskedTimer, "fireAt" | "updatedAt">): number =>
   Math.max(fireAt, updatedAt)
 
 const backlogText =
-  "More timers of the namespace are due than this node keeps in memory. It reads the next ones as earlier ones finish."
+  "The namespace has more due timers than this node keeps in memory. The node reads the next ones when earlier ones finish."
 
 const servicePauseText = ({ kind, reason }: ServicePause): string => {
   const why = reason === undefined ? "" : ` The reason given: ${reason}.`

@@ -1,22 +1,22 @@
-// The namespaces that a list is over: those that it names, and those whose names begin as it says. Every call looks them
-// up anew, so a walk over `team-*` takes in a namespace that came into being after its first page.
+// Finds the namespaces of a list: those that it names, and those that match its prefixes. Every call looks them up
+// again, so a list over `team-*` includes a namespace that was created after the first page.
 import { everyNamespace, mostNamespacesMatched } from "@punctual/api/NamespaceChoices"
 import { Effect, Schema } from "effect"
 import type { ListFilter, ListScope, NamespaceSet, StoreError, TimerStore } from "../../ports/TimerStore.ts"
 
-/** Each namespace costs a look at an index, so one list takes in a bounded number. */
+/** Each namespace costs an index lookup, so a list can have only a limited number of them. */
 export class TooManyNamespaces extends Schema.TaggedError<TooManyNamespaces>()("TooManyNamespaces", {
   most: Schema.Number,
 }) {}
 
 type Store = Pick<TimerStore["Service"], "namespaces">
 
-/** One namespace by its name, or several by names and by beginnings that end with `*`. */
+/** One namespace by name, or several by names and by prefixes that end with `*`. */
 export type NamespacesAsked = string | ReadonlyArray<string>
 
 /**
- * The due times of all namespaces have an index for each shard, so a list of pending timers over all namespaces needs no
- * names, however many there are. The other indexes are by namespace.
+ * Each shard has an index of due times over all namespaces, so a list of all pending timers needs no names. The other
+ * indexes are by namespace.
  */
 export const matchNamespaces = (
   store: Store,
@@ -56,13 +56,13 @@ const namesWith = Effect.fnUntraced(function* (store: Store, prefix: string, mos
     found.push(...names)
     if (found.length > most) return yield* new TooManyNamespaces({ most: mostNamespacesMatched })
     const last = names.at(-1)
-    // Names come in order: those with the prefix stand together.
+    // Names are sorted, so names with the same prefix follow each other.
     if (last === undefined || names.length < namesAtOnce) return found
     after = last
   }
 })
 
-/** A text that comes before all names with this prefix, and after all others that come before them: ~ is in no name. */
+/** A text directly before all names with this prefix. ~ is in no name. */
 const justBefore = (prefix: string): string =>
   prefix === ""
     ? ""

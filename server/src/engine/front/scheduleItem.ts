@@ -1,29 +1,29 @@
-// What is asked of the scheduler over the bus, and the write that comes of it.
+// The commands of the bus for the scheduler, and the writes that they become.
 import type { Spec, Timer } from "../../domain/Timer.ts"
 import type { AddedTerms } from "../../domain/timerFields.ts"
 import type { Schedule } from "../../domain/WriteItem.ts"
 
-/** A due time asked for over the bus. */
+/** A ScheduleTimer of the bus. */
 export interface ScheduleCommand extends AddedTerms {
   readonly namespace: string
   readonly timerId: string
   readonly executeAt: number
-  /** Of the timer that it creates; one that is there keeps its own. */
+  /** The spec of a new timer. An existing timer keeps its own. */
   readonly spec: Spec
-  /** Made (a UUID) when absent. */
+  /** If absent, the service makes a UUID. */
   readonly correlationId?: string
-  /** The sender's own time stamp of the command. */
+  /** The sender's timestamp of the command. */
   readonly askedAt: number
-  /** Absent, a timer that is there keeps its own. */
+  /** If absent, an existing timer keeps its own. */
   readonly payload?: Uint8Array
-  /** The retry policy of the spec was given: a timer that is there gets it, too. */
+  /** The command has a retry policy, which an existing timer gets too. */
   readonly setsRetryPolicy?: true
 }
 
-/** A timer taken back over the bus. */
+/** A CancelTimer of the bus. */
 export type UnscheduleCommand = Omit<ScheduleCommand, "executeAt" | "payload" | "setsRetryPolicy">
 
-/** `timer` is what is stored if the key is free. */
+/** `timer` is stored if the key is free. */
 export const scheduleItem = (command: ScheduleCommand, timer: Timer): Schedule => ({
   kind: "schedule",
   timer: { ...timer, askedAt: command.askedAt },

@@ -1,11 +1,11 @@
-// Where HTTP meets the runtime: the only module that knows its server. It listens, hands every request
-// on, and closes; what is answered is decided elsewhere.
+// The only module that knows the HTTP server of the runtime. It listens, passes every request on, and closes. Other
+// modules decide about the answers.
 import { lookup } from "node:dns/promises"
 import { Internal } from "@punctual/api/Problem"
 import { Effect, Schema, type Scope } from "effect"
 import { problemResponse } from "../problemResponse.ts"
 
-/** One sentence that says why nothing can listen there, and what to do. */
+/** The message says why the service cannot listen there, and what to do. */
 export class CannotListen extends Schema.TaggedError<CannotListen>()("CannotListen", {
   message: Schema.String,
 }) {}
@@ -13,19 +13,19 @@ export class CannotListen extends Schema.TaggedError<CannotListen>()("CannotList
 export interface Listening {
   readonly port: number
   readonly url: string
-  /** Refuses new connections, lets requests under way be answered within the bound, then closes all. */
+  /** Refuses new connections, waits at most `withinMs` for running requests, then closes all connections. */
   close(withinMs: number): Effect.Effect<void>
 }
 
 export interface ListenOptions {
   readonly host: string
-  /** 0 picks a free one. */
+  /** 0 picks a free port. */
   readonly port: number
   readonly handle: (request: Request) => Promise<Response>
   readonly onDefect: (error: unknown) => void
 }
 
-/** Closes at once, if nobody closed it before, when the scope does. */
+/** Closes at once when the scope closes, unless it is already closed. */
 export const listen = (options: ListenOptions): Effect.Effect<Listening, CannotListen, Scope.Scope> =>
   Effect.map(
     Effect.acquireRelease(
@@ -46,32 +46,32 @@ const startServer = (options: ListenOptions) =>
   Bun.serve({
     hostname: options.host,
     port: options.port,
-    // The page that the runtime shows for a failure in development has a stack trace.
+    // In development mode the runtime answers failures with a page that has a stack trace.
     development: false,
     // Without development mode the runtime would share a busy port instead of refusing it.
     reusePort: false,
-    // Bodies are bounded where they are read, with an answer that says so.
+    // RequestBody.ts limits bodies, with a clear answer.
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
-    // In seconds, and the most there is; longer than any TIMER_BODY_TIMEOUT, which answers before it closes.
+    // In seconds, and the largest possible value. TIMER_BODY_TIMEOUT is always shorter and answers before it closes.
     idleTimeout: 255,
     fetch: options.handle,
     error: (error) => {
       options.onDefect(error)
       return problemResponse(
-        new Internal({ detail: "An unforeseen failure: the service's log has its cause." }),
+        new Internal({ detail: "An unexpected error. The log of the service has the cause." }),
       )
     },
   })
 
-/** Any address is reached by the loopback one, which also can be opened in a browser. */
+/** A server on all addresses is also reachable on loopback, and a browser can open that address. */
 const urlOf = (host: string, port: number): string => {
   const reachable = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host
   return `http://${reachable.includes(":") ? `[${reachable}]` : reachable}:${port}`
 }
 
 /**
- * For a name without an address the runtime reports whatever error the system saw last, be it that a port
- * is in use: so names are looked up before its code is believed.
+ * For a host name without an address the runtime reports the last error of the system, for example that a port is in
+ * use. So this looks up the name before it trusts the error code.
  */
 const cannotListen = ({ host, port }: ListenOptions, error: unknown): Effect.Effect<CannotListen> =>
   Effect.tryPromise(() => lookup(host)).pipe(
@@ -97,5 +97,5 @@ const whyNotListening = (host: string, port: number, error: unknown): string => 
   }
 }
 
-const setHost = "set TIMER_HTTP_HOST to one of this machine's, such as 127.0.0.1 or 0.0.0.0."
+const setHost = "set TIMER_HTTP_HOST to an address of this machine, such as 127.0.0.1 or 0.0.0.0."
 const lookupWithinMs = 5_000

@@ -1,5 +1,5 @@
-// What the reference page reads of an OpenAPI document. The document is made in this process, from the contract's own
-// definition, so its shape is known; parts that the page does not show are left out here.
+// The parts of an OpenAPI document that the reference page reads. This process makes the document from the definition
+// of the contract, so its shape is known.
 
 export interface OpenApiDocument {
   readonly info: { readonly title: string; readonly version: string; readonly description?: string }
@@ -36,7 +36,7 @@ export interface DocumentedAnswer {
   readonly content?: Bodies
 }
 
-/** By media type. */
+/** The keys are media types. */
 export type Bodies = Readonly<Record<string, Body>>
 
 export interface Body {
@@ -75,7 +75,7 @@ export interface JsonSchema {
   readonly not?: JsonSchema
 }
 
-/** The only body of a request or of an answer, whatever its media type. */
+/** The only body of a request or an answer, of any media type. */
 export const bodyOf = (bodies: Bodies | undefined): Body | undefined => Object.values(bodies ?? {})[0]
 
 /** The name in a reference to a component. */

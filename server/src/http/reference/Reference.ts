@@ -1,6 +1,6 @@
-// The contract for readers: the OpenAPI document for programs and a page for people, both made from the
-// definition that the routes are made from. The page carries all it needs, and its policy forbids the
-// browser to fetch anything from elsewhere, so that it works, and stays private, without the internet.
+// The contract for readers: the OpenAPI document for programs and a page for people. Both come from the same definition
+// as the routes. The page needs nothing from other servers, and its policy forbids the browser to load anything from
+// them. So it works without the internet and stays private.
 import { createHash } from "node:crypto"
 import type { Limits } from "@punctual/api/Limits"
 import { makePunctualApi } from "@punctual/api/PunctualApi"
@@ -18,12 +18,12 @@ export interface Reference {
   readonly icon: () => Response
 }
 
-/** Document and page are made when they are first asked for, in slices, and kept. */
+/** Makes the document and the page in slices at the first request, and keeps them. */
 export const makeReference = (limits: Limits): Reference => {
   let made: Promise<OpenApiDocument> | undefined
   let page: Promise<string> | undefined
   const document = () => {
-    // The document of the contract has what the page reads; a test renders all of it.
+    // The document has everything that the page reads. A test renders all of it.
     made ??= openApiInSlices(makePunctualApi(limits)) as Promise<unknown> as Promise<OpenApiDocument>
     return made
   }
@@ -42,7 +42,7 @@ export const makeReference = (limits: Limits): Reference => {
 
 const versionOf = (text: string): string => createHash("sha256").update(text).digest("hex").slice(0, 12)
 
-/** Beside the page, and under another address whenever they change: browsers may keep them. */
+/** The addresses change when the content changes, so browsers may keep the files. */
 const assets = {
   style: `api.css?v=${versionOf(style)}`,
   script: `api.js?v=${versionOf(script)}`,

@@ -1,5 +1,5 @@
-// Schemas as lists of fields: name, type, whether it is required, what it is for and what bounds it has. Requests show the
-// fields of inner objects in place, to be opened; answers link to the objects, which several calls share.
+// Shows schemas as lists of fields: name, type, whether it is required, purpose and limits. Requests show the fields of
+// inner objects in place, and the reader can open them. Answers link to objects that several calls share.
 import { durationPattern } from "@punctual/api/DurationMs"
 import { idPattern } from "@punctual/api/TimerId"
 import { escapeHtml, prose } from "./html.ts"
@@ -8,9 +8,9 @@ import { type JsonSchema, nameInRef } from "./OpenApiDocument.ts"
 type Schemas = Readonly<Record<string, JsonSchema>>
 
 export interface FieldsOptions {
-  /** Objects that have a section of their own. */
+  /** Objects that have their own section. */
   readonly linked: ReadonlySet<string>
-  /** Who writes a request must know what is required; who reads an answer, what may be missing. */
+  /** Writers of requests must know which fields are required. Readers of answers must know which may be missing. */
   readonly marks: "required" | "optional"
 }
 
@@ -25,7 +25,7 @@ export class SchemaFields {
     this.#marks = marks
   }
 
-  /** The fields of an object, with the rules that go across them. */
+  /** The fields of an object, with the rules that concern several fields. */
   fieldsOf(schema: JsonSchema): string {
     const { properties = {}, required = [] } = this.#resolve(schema)
     const entries = Object.entries(properties)
@@ -97,7 +97,7 @@ export class SchemaFields {
     return isRequired ? "" : ` <span class="optional">optional</span>`
   }
 
-  /** The fields of an object that has no section of its own, to be opened. */
+  /** The fields of an object that has no section, which the reader can open. */
   #inner(schema: JsonSchema): string {
     const { items } = schema
     if (items !== undefined) return this.#inner(items)
@@ -148,13 +148,13 @@ export class SchemaFields {
   }
 }
 
-/** Patterns that a type or a description says better. */
+/** Patterns that are not shown, because the type or the description explains them better. */
 const saidInWords = new Set([durationPattern, idPattern])
 
 const opened = (summary: string, content: string): string =>
   `<details><summary>${escapeHtml(summary)}</summary>${content}</details>`
 
-/** A reference with annotations beside it is written as a conjunction of one. */
+/** A reference with annotations is written as an allOf with one member. */
 const singleOf = ({ allOf = [], type }: JsonSchema): JsonSchema | undefined =>
   type === undefined && allOf.length === 1 ? allOf[0] : undefined
 
@@ -170,7 +170,7 @@ const withoutNull = (schema: JsonSchema): { readonly schema: JsonSchema; readonl
   }
 }
 
-/** The fields of a choice that consists of requirements only. */
+/** The names of a choice between required fields. */
 const namesOfChoice = (choice: JsonSchema["oneOf"]): ReadonlyArray<string> | undefined => {
   const names = choice?.map(({ required, properties }) =>
     properties === undefined && required?.length === 1 ? required[0] : undefined,
@@ -183,7 +183,7 @@ const inWords = (names: ReadonlyArray<string>): string => {
   return `${codes.slice(0, -1).join(", ")} and ${codes.at(-1)}`
 }
 
-/** Numbers beyond this are the runtime's own bound, and nobody's limit. */
+/** This number is the limit of the runtime, and not a limit of the contract. */
 const noBound = Number.MAX_SAFE_INTEGER
 
 const rangeOf = (minimum: number | undefined, maximum: number | undefined): string | undefined => {

@@ -1,4 +1,4 @@
-// Text for HTML, and JSON as a reader wants to see it.
+// Escapes text for HTML, and formats JSON for readers.
 
 /** For text and for attribute values in double quotes. */
 export const escapeHtml = (text: string): string =>
@@ -7,8 +7,8 @@ export const escapeHtml = (text: string): string =>
 const entities: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" }
 
 /**
- * Prose that may name fields and values. What is in backquotes becomes code, and so do the contract's own words: names of fields
- * and codes such as executeAt, of headers such as webhook-id, and of settings.
+ * Text that may name fields and values. Text in backquotes becomes code, and so do words of the contract: names of
+ * fields and codes such as executeAt, headers such as webhook-id, and settings.
  */
 export const prose = (text: string): string =>
   escapeHtml(text).replace(contractWord, (whole, quoted?: string) => `<code>${quoted ?? whole}</code>`)
@@ -16,7 +16,7 @@ export const prose = (text: string): string =>
 const contractWord =
   /`([^`]+)`|\b(?:[a-z]+[A-Z]\w*|(?:webhook|punctual|retry)-[a-z][\w-]*|TIMER_[A-Z_]+(?:=\w+)?)(?![\w*])/g
 
-/** JSON on several lines; what is short stays on one line, as a person would write it. */
+/** JSON on several lines. Short values stay on one line. */
 export const prettyJson = (value: unknown, indent = ""): string => {
   const flat = flatJson(value)
   if (typeof value !== "object" || value === null) return flat
@@ -43,7 +43,7 @@ const flatJson = (value: unknown): string => {
 
 const token = /("(?:[^"\\]|\\.)*")(\s*:)?|\b(?:true|false|null)\b|-?\d+(?:\.\d+)?/g
 
-/** JSON text with its keys, texts and other values marked for colours. */
+/** JSON text whose keys, strings and other values are marked for colours. */
 export const colouredJson = (text: string): string => {
   let html = ""
   let end = 0

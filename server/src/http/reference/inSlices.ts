@@ -1,4 +1,4 @@
-// Work that nobody waits for, one item at a time: between two items the thread does what is due.
+// Does work that is not urgent, one item at a time. Between two items the thread can fire timers.
 
 export const inSlices = async <A, B>(items: ReadonlyArray<A>, work: (item: A) => B): Promise<Array<B>> => {
   const done: Array<B> = []

@@ -1,5 +1,5 @@
-// The OpenAPI document of an API, made one endpoint at a time. Effect makes it in one go, which takes a tenth of a second when
-// the code is cold, and timers that are due would wait that long. Between two endpoints the thread is free for them.
+// Makes the OpenAPI document of an API one endpoint at a time. Effect makes it in one step, which takes a tenth of a
+// second when the code is cold, and due timers would wait that long. Between two endpoints the thread can fire timers.
 import type { makePunctualApi } from "@punctual/api/PunctualApi"
 import { Context } from "effect"
 import { HttpApi, HttpApiGroup, OpenApi } from "effect/http-api"
@@ -7,7 +7,7 @@ import { inSlices } from "./inSlices.ts"
 
 type Document = Record<string, unknown>
 
-/** The same document as `OpenApi.fromApi` gives. */
+/** The result equals the result of `OpenApi.fromApi`. */
 export const openApiInSlices = async (api: ReturnType<typeof makePunctualApi>): Promise<Document> => {
   const finish = Context.getOrElse(api.annotations, OpenApi.Transform, () => asItIs)
   const whole = HttpApi.make(api.identifier)

@@ -1,8 +1,8 @@
-// What the reference page can do in a browser. The page is complete without it.
+// The script of the reference page. The page also works without it.
 
 const root = document.documentElement
 
-// Before anything is painted: the theme that the reader chose, if it is not the system's.
+// Sets the theme that the reader chose before the browser paints the page.
 const themes = ["light", "dark"]
 const chosen = () => {
   try {
@@ -28,7 +28,7 @@ const showTheme = () => {
     try {
       localStorage.setItem("punctual-theme", root.dataset.theme)
     } catch {
-      // The choice then lasts as long as the page.
+      // Without storage the choice lasts until the page is closed.
     }
     label()
   })
@@ -36,7 +36,7 @@ const showTheme = () => {
   button.hidden = false
 }
 
-/** Examples name this very service, also behind a proxy that serves it below a path. */
+/** Examples use the address of this service, also behind a proxy that serves it below a path. */
 const showAddress = () => {
   if (!location.protocol.startsWith("http")) return
   const base = new URL("..", location.href).href.replace(/\/$/, "")
@@ -60,7 +60,7 @@ const addCopyButtons = () => {
         await navigator.clipboard.writeText(text)
         say("Copied")
       } catch {
-        // Browsers refuse on plain HTTP: mark the text, so that the reader copies it.
+        // Browsers refuse this on plain HTTP. Select the text, so that the reader can copy it.
         getSelection().selectAllChildren(pre.querySelector("code"))
         say("Press Ctrl+C")
       }
@@ -113,7 +113,7 @@ const addFilter = () => {
   })
 }
 
-/** Marks the link of the section that is being read. */
+/** Marks the link of the section that the reader sees. */
 const followReader = () => {
   const links = new Map()
   for (const link of document.querySelectorAll("#nav a"))
@@ -148,7 +148,7 @@ const followReader = () => {
   look()
 }
 
-/** A section whose head is above this line, in pixels from the top, is being read. */
+/** The last section whose heading is above this line, in pixels from the top, is the current one. */
 const readingLine = 160
 
 /** A link to a problem opens it. */

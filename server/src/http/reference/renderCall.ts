@@ -1,4 +1,4 @@
-// One call of the reference: what it does, its fields and its failures on the left; what is sent and answered on the right.
+// Renders one call of the reference: its description, fields and problems on the left, and examples on the right.
 import { colouredJson, escapeHtml, prettyJson, prose } from "./html.ts"
 import {
   type Body,
@@ -21,11 +21,11 @@ export interface CallContext {
   readonly document: OpenApiDocument
   readonly requestFields: SchemaFields
   readonly answerFields: SchemaFields
-  /** The problems that every call may answer, which are described in one place. */
+  /** The problems that every call may answer. The page describes them in one place. */
   readonly commonCodes: ReadonlySet<string>
 }
 
-/** The address that examples name; the page's script replaces it by the service's own. */
+/** The address in examples. The script of the page replaces it by the address of the service. */
 export const exampleBase = "http://127.0.0.1:8080"
 
 export const renderCall = (call: DocumentedCall, context: CallContext): string => {
@@ -49,7 +49,7 @@ export const renderCall = (call: DocumentedCall, context: CallContext): string =
   )
 }
 
-/** What the service sends, and what it makes of the answer. */
+/** Renders a webhook: what the service sends, and what the answer means. */
 export const renderWebhook = (call: DocumentedCall, context: CallContext): string => {
   const { operation } = call
   const request = bodyOf(operation.requestBody?.content)
@@ -79,7 +79,7 @@ export const renderWebhook = (call: DocumentedCall, context: CallContext): strin
   )
 }
 
-/** The examples come before the fields: on a narrow screen readers see them first. */
+/** The examples come before the fields, so that readers on a narrow screen see them first. */
 const section = (
   { operationId, summary, description }: Operation,
   path: string,
@@ -119,7 +119,7 @@ interface Failure {
   readonly value: unknown
 }
 
-/** The failures that not every call has. */
+/** The failures of this call that are not common to all calls. */
 const ownFailures = (operation: Operation, { document, commonCodes }: CallContext): ReadonlyArray<Failure> =>
   Object.entries(operation.responses).flatMap(([status, { content }]) => {
     if (status === "200") return []
@@ -158,7 +158,7 @@ const answerRow = ([status, { description: text, headers = {} }]: readonly [
   return `<div><dt><code>${title}</code></dt><dd><p>${prose(text)}</p>${named.join("")}</dd></div>`
 }
 
-/** An example with a caption; the page's script adds the button that copies it. */
+/** An example with a caption. The script of the page adds a copy button. */
 export const figure = (caption: string, content: string): string =>
   `<figure><figcaption>${escapeHtml(caption)}</figcaption><pre tabindex="0"><code>${content}</code></pre></figure>`
 
@@ -168,7 +168,7 @@ const folded = (caption: string, content: string): string =>
 export const coloured = (value: unknown): string =>
   typeof value === "string" ? escapeHtml(value) : colouredJson(prettyJson(value))
 
-/** A command for a shell, which may be copied as it is. */
+/** A shell command that the reader can copy. */
 export const curlOf = (method: string, path: string, body: unknown): string => {
   const url = `<span class="base">${exampleBase}</span>${escapeHtml(path)}`
   if (method !== "post") return `curl ${url}`

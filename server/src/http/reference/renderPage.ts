@@ -1,5 +1,6 @@
-// The reference as one HTML page, made from the OpenAPI document. It works without its script: that adds copy buttons, the menu
-// of narrow screens, the filter and the theme. All its addresses are relative, so a proxy may serve it below any path.
+// Renders the reference as one HTML page from the OpenAPI document. The page works without its script, which adds copy
+// buttons, the menu of narrow screens, the filter and the theme. All addresses are relative, so a proxy may serve the
+// page below any path.
 import { problemCodes } from "@punctual/api/Problem"
 import { escapeHtml, prose } from "./html.ts"
 import { inSlices } from "./inSlices.ts"
@@ -61,7 +62,7 @@ export const renderPage = async (document: OpenApiDocument, assets: PageAssets):
   return page(document, assets, nav.join(""), [
     ...introduction.map(({ id, title, html }) => introductionPart(id, title, html(context))),
     ...sections,
-    groupHead("Objects", "What several answers have in common."),
+    groupHead("Objects", "Objects that several answers share."),
     ...[...objects].map((name) => objectSection(name, context)),
   ])
 }
@@ -166,12 +167,12 @@ const introduction: ReadonlyArray<IntroductionPart> = [
     html: () => [
       `<ul class="plain">` +
         [
-          "<b>Body.</b> Send <code>content-type: application/json</code>. A request with an unknown field is refused. Answers may gain fields within version 1.",
-          "<b>Instants</b> are ISO 8601 with an offset. Answers have them in UTC with milliseconds. Finer input rounds up.",
+          "<b>Body.</b> Send <code>content-type: application/json</code>. A request with an unknown field is refused. Answers may get more fields within version 1.",
+          "<b>Instants</b> are ISO 8601 with an offset. Answers have them in UTC with milliseconds. Fractions of a millisecond round up.",
           "<b>Durations</b> are <code>90s</code>, <code>1h30m</code>, <code>250ms</code>, <code>7d</code>, or ISO 8601 such as <code>PT90S</code>. There are no months and no years.",
-          "<b>Safe repeats.</b> Repeat a create with an <code>executeAt</code> after any time-out: it arms nothing twice. A <code>delay</code> counts from receipt, so a repeat moves the timer.",
+          "<b>Safe repeats.</b> After a timeout you can safely repeat a create with an <code>executeAt</code>: the timer still fires once. A <code>delay</code> counts from the receipt of the request, so a repeat moves the timer.",
           "<b>Compare and set.</b> Send the <code>revision</code> that you read as <code>ifRevision</code>. If the timer has changed since, the service answers <code>409 revisionMismatch</code>.",
-          "<b>Pages.</b> Where an answer has <code>nextCursor</code>, send it as <code>cursor</code> to get the next page.",
+          "<b>Pages.</b> If an answer has <code>nextCursor</code>, send it as <code>cursor</code> to get the next page.",
         ]
           .map((text) => `<li>${text}</li>`)
           .join("") +
@@ -187,7 +188,7 @@ const introduction: ReadonlyArray<IntroductionPart> = [
     title: "Problems",
     html: ({ document, commonCodes }) => [
       `<p>Every failure is a problem document (RFC 9457) with the type <code>application/problem+json</code>. Decide by its <code>code</code>. <code>detail</code> says what was wrong and how to fix it; for an invalid request <code>errors</code> names each field by a JSON pointer.</p>` +
-        `<p>After <code>429</code> and <code>503</code> wait as long as the header <code>retry-after</code> says, and try again. Any call may answer the codes marked with •.</p>` +
+        `<p>After <code>429</code> and <code>503</code> wait as long as the header <code>retry-after</code> says, then retry. Any call may answer the codes marked with •.</p>` +
         `<ul class="codes">${Object.entries(problemCodes)
           .map(([code, { status, title }]) => {
             const value = document.components.examples[code]?.value

@@ -44,7 +44,7 @@ describe("a service", () => {
     expect((await run(elsewhere, { environmentUrl: "http://127.0.0.1:1" })).exitCode).toBe(0)
     // An empty variable counts as not set: the command then complains about its flags and not about the URL.
     const { err } = await run(["timers", "update", "billing", "a"], { environmentUrl: "" })
-    expect(err).toContain("Say what is to change.")
+    expect(err).toContain("Give at least one flag that changes the timer.")
   })
 
   test("that is not there is reported, with the URL that was tried", async () => {
@@ -52,8 +52,8 @@ describe("a service", () => {
     await service[Symbol.asyncDispose]()
     const { exitCode, out, err } = await run(["timers", "count", "billing", "--url", service.url])
     expect([exitCode, out]).toEqual([1, ""])
-    expect(err).toStartWith(`punctual timers count: no service answers at ${service.url} (`)
-    expect(err).toEndWith("see --url.\n")
+    expect(err).toStartWith(`punctual timers count: the service at ${service.url} is unreachable (`)
+    expect(err).toEndWith("check --url.\n")
   })
 
   test("that does not answer is waited for only until the time limit", async () => {
@@ -63,7 +63,7 @@ describe("a service", () => {
     const address = silent.address()
     const url = `http://127.0.0.1:${typeof address === "object" ? address?.port : ""}`
     expect((await counting(url, 20)).message).toBe(
-      `${url} has not answered within 0.02 s; it may have done what it was asked.`,
+      `${url} did not answer within 0.02 s. It may have carried out the call.`,
     )
     for (const socket of sockets) socket.destroy()
     silent.close()
@@ -83,7 +83,7 @@ describe("a service", () => {
       ],
       [
         problem(429, "quotaExceeded", "Too many.", { retryAfterSeconds: 3 }),
-        "refused (quotaExceeded): Too many. Try again after 3 s.",
+        "refused (quotaExceeded): Too many. Retry after 3 s.",
       ],
     ] as const
     for (const [answer, words] of refusals) {
@@ -94,10 +94,12 @@ describe("a service", () => {
 
   test("of another version, or another program that answers there, is reported as such", async () => {
     await using older = await serviceThatAnswers(() => problem(404, "notFound", "See /docs."))
-    expect((await counting(older.url)).message).toContain("it is of another version")
+    expect((await counting(older.url)).message).toContain("its version is different")
     for (const answer of [{ body: "<html>" }, { body: {} }, { status: 502, body: "<html>" }]) {
       await using other = await serviceThatAnswers(() => answer)
-      expect((await counting(other.url)).message).toContain("is it a Punctual of this version?")
+      expect((await counting(other.url)).message).toContain(
+        "Check that it is a Punctual service of the same version.",
+      )
     }
   })
 

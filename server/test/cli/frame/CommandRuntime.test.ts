@@ -65,7 +65,7 @@ describe("a command", () => {
     expect(await running(Effect.die(new Error("broken")))).toEqual({
       exitCode: 1,
       out: "",
-      err: "punctual: Unforeseen: Error: broken\n",
+      err: "punctual: Unexpected error: Error: broken\n",
     })
   })
 

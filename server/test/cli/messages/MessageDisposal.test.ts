@@ -5,7 +5,7 @@ import { Effect } from "effect"
 import { eventually } from "../../../testkit/eventually.ts"
 import { type Kept, type MessagesRig, messagesRig } from "./MessagesFixture.ts"
 
-const notFound = "refused (messageNotFound): The namespace has no undeliverable message of this id."
+const notFound = "refused (messageNotFound): The namespace has no undeliverable message with this id."
 
 const handles = (rig: MessagesRig) => {
   rig.handle = () => Effect.void
@@ -60,7 +60,7 @@ describe("messages replay", () => {
     const letters = { ...rig.kept, replay: () => Effect.succeed("duplicate" as const) }
     const { exitCode, out, err } = await rig.runOn(letters, ["replay", "--namespace", "billing", "1"])
     expect(exitCode).toBe(1)
-    expect(out).toMatch(/^billing {2}1 {2}duplicate: .*nothing was sent and it is still kept/)
+    expect(out).toMatch(/^billing {2}1 {2}duplicate: .*nothing was sent\. The message stays here/)
     expect(err).toContain("0 of 1 replayed, 1 duplicate.")
   })
 
@@ -141,7 +141,7 @@ describe("messages replay --all", () => {
       const letters = before(1, pagesOfOne, meddle)
       const { exitCode, out, err } = await rig.runOn(letters, ["replay", "--namespace", "billing", "--all"])
       expect([exitCode, out]).toEqual([0, left.map((id) => `billing  ${id}  replayed\n`).join("")])
-      expect(err).toBe("2 of 3 replayed, 1 gone before their turn.\n")
+      expect(err).toBe("2 of 3 replayed, 1 already gone.\n")
       expect(await rig.ids("billing")).toEqual(["4", "5"])
     }
   })
@@ -161,11 +161,11 @@ describe("messages replay --all", () => {
     expect(exitCode).toBe(1)
     expect(out.split("\n").map((line) => line.split("  ")[2])).toEqual([
       "replayed",
-      "failed: refused (brokerUnavailable): no answer Try again after 5 s.",
+      "failed: refused (brokerUnavailable): no answer Retry after 5 s.",
       "replayed",
-      "failed: refused (brokerUnavailable): no answer Try again after 5 s.",
-      "failed: refused (brokerUnavailable): no answer Try again after 5 s.",
-      "failed: refused (brokerUnavailable): no answer Try again after 5 s.",
+      "failed: refused (brokerUnavailable): no answer Retry after 5 s.",
+      "failed: refused (brokerUnavailable): no answer Retry after 5 s.",
+      "failed: refused (brokerUnavailable): no answer Retry after 5 s.",
       undefined,
     ])
     expect(err).toBe("punctual messages replay: 2 of 9 replayed, 4 failed, 3 not tried.\n")
@@ -188,7 +188,7 @@ describe("messages replay --all", () => {
     const { exitCode, err } = await rig.runOn(letters, ["replay", "--namespace", "billing", "--all"])
     expect(exitCode).toBe(1)
     expect(err).toBe(
-      "punctual messages replay: refused (brokerUnavailable): The broker is away. Try again after 5 s. 100 of 150 replayed, 50 not tried.\n",
+      "punctual messages replay: refused (brokerUnavailable): The broker is away. Retry after 5 s. 100 of 150 replayed, 50 not tried.\n",
     )
   })
 

@@ -63,7 +63,7 @@ describe("messages list", () => {
     await rig.send({}, {}, {})
     const first = await rig.run("list", "--namespace", "billing", "--limit", "2")
     expect(first.out.split("\n").map((line) => line.split(/ {2,}/)[1])).toEqual(["ID", "1", "2", undefined])
-    const [, again = ""] = /^There are more\. Go on with: punctual messages (.*)\n$/.exec(first.err) ?? []
+    const [, again = ""] = /^There are more\. Continue with: punctual messages (.*)\n$/.exec(first.err) ?? []
     const second = await rig.run(...again.split(" "))
     expect(second.out.split("\n").map((line) => line.split(/ {2,}/)[1])).toEqual(["ID", "3", undefined])
     expect(second.err).toBe("")
@@ -163,7 +163,7 @@ describe("messages show", () => {
     await using rig = await messagesRig()
     const entry = entryOf({ isCut: true }, new TextEncoder().encode('{"whole":"looking"}'))
     const { out } = await rig.runOn(holding(rig.kept, entry), ["show", "--namespace", "billing", "1"])
-    expect(out).toContain("too large to be kept whole")
+    expect(out).toContain("too large to keep")
     expect(out).toContain('and as text:\n{"whole":"looking"}\n')
   })
 
@@ -177,7 +177,7 @@ describe("messages show", () => {
       expect(await rig.run("show", "--namespace", namespace, id)).toEqual({
         exitCode: 1,
         out: "",
-        err: "punctual messages show: refused (messageNotFound): The namespace has no undeliverable message of this id.\n",
+        err: "punctual messages show: refused (messageNotFound): The namespace has no undeliverable message with this id.\n",
       })
     }
   })
@@ -279,7 +279,7 @@ describe("messages", () => {
       expect(await rig.runOn(away, [...args, "--namespace", "_unknown"])).toEqual({
         exitCode: 1,
         out: "",
-        err: `punctual messages ${args[0]}: refused (brokerUnavailable): no broker at nats://h:4222: start one. Try again after 5 s.\n`,
+        err: `punctual messages ${args[0]}: refused (brokerUnavailable): no broker at nats://h:4222: start one. Retry after 5 s.\n`,
       })
     }
   })

@@ -11,14 +11,14 @@ const since = "2029-12-31T00:00:00.000Z"
 describe("the whole service", () => {
   test("says whether timers fire, and its time", async () => {
     const answers = [
-      [{ now }, `Timers fire. It is ${now} to the service.\n`],
+      [{ now }, `Timers fire. Time of the service: ${now}.\n`],
       [
         { now, pause: { since, kind: "asked", reason: "\u001b[2J moving" } },
-        `Paused since ${since}: \\u001b[2J moving. It is ${now} to the service.\n`,
+        `Paused since ${since}: \\u001b[2J moving. Time of the service: ${now}.\n`,
       ],
       [
         { now, pause: { since, kind: "restored" } },
-        `Paused since ${since} by a restore from a backup. It is ${now} to the service.\n`,
+        `Paused since ${since} because of a restore from a backup. Time of the service: ${now}.\n`,
       ],
     ] as const
     for (const [body, words] of answers) {
@@ -51,7 +51,7 @@ describe("breakers", () => {
       body: { node: "a", breakers: [breaker], more: true },
     }))
     const { exitCode, out, err } = await run(["breakers", "list", "--url", service.url])
-    expect([exitCode, err]).toEqual([0, "There are more than are shown.\n"])
+    expect([exitCode, err]).toEqual([0, "There are more open breakers than this list shows.\n"])
     expect(rowsOf(out)).toEqual([
       ["HOST", "NAMESPACE", "FAILURES", "WAITING", "NEXT TRY"],
       ["h", "billing", "9", "4", "in 2.5 s"],
@@ -62,7 +62,7 @@ describe("breakers", () => {
 
   test("are closed by their host, and it is a failure if none was open", async () => {
     for (const [reset, exitCode, out] of [
-      [2, 0, "2 closed on a.\n"],
+      [2, 0, "Closed 2 breakers on a.\n"],
       [0, 1, ""],
     ] as const) {
       await using service = await serviceThatAnswers(() => ({ body: { node: "a", reset } }))
@@ -134,7 +134,7 @@ describe("clock advance", () => {
 test("the real service can be paused, resumed, inspected and moved in time", () =>
   withService({ clockStartMs: Date.parse(now) }, async ({ url, call }) => {
     const asked = (...args: ReadonlyArray<string>) => run(args, { environmentUrl: url })
-    expect((await asked("status")).out).toBe(`Timers fire. It is ${now} to the service.\n`)
+    expect((await asked("status")).out).toBe(`Timers fire. Time of the service: ${now}.\n`)
     expect((await asked("pause", "--reason", "moving")).out).toContain(`Paused since ${now}: moving.`)
     expect((await asked("resume")).out).toStartWith("Timers fire.")
     expect((await asked("breakers", "list")).out).toStartWith("No breaker is open on ")

@@ -83,14 +83,14 @@ describe("export and import", () => {
     const { exitCode, out, err } = await exported(source)
     expect([exitCode, err]).toEqual([
       0,
-      "Exported 1,234 pending timers, 1 that ended, 1 dead letter, and 0 records of settings.\n",
+      "Exported 1,234 pending timers, 1 in the history, 1 dead letter, and 0 records of settings.\n",
     ])
     expect(out.trimEnd().split("\n")).toHaveLength(1_234 + 2 + 2)
     const database = makeMemoryDatabase({ shards: 3 })
     expect(await imported(targetOf(database), given(out))).toEqual({
       exitCode: 0,
       out: "",
-      err: "Imported: 1,236. Present already: 0. Different in the store: 0. Cannot be stored: 0.\n",
+      err: "Imported: 1,236. Already present: 0. Different in the store: 0. Cannot be stored: 0.\n",
     })
     expect(sorted(database)).toEqual(sorted(source))
     expect(database.shards.map(({ node }) => node)).toEqual([undefined, undefined, undefined])
@@ -112,7 +112,7 @@ describe("export and import", () => {
     const again = await imported(targetOf(database), given(out))
     expect([again.exitCode, again.err]).toEqual([
       0,
-      expect.stringContaining("Imported: 0. Present already: 5."),
+      expect.stringContaining("Imported: 0. Already present: 5."),
     ])
     expect([sorted(database), database.tally]).toEqual(before)
   })
@@ -136,15 +136,15 @@ describe("export and import", () => {
     const { exitCode, err: said } = await imported(targetOf(database), given(out))
     expect([exitCode, said]).toEqual([
       1,
-      expect.stringContaining("the settings of n-1 differ from what is there"),
+      expect.stringContaining("the settings of n-1 differ from the settings in the store"),
     ])
-    expect(said).toContain("Imported: 254. Present already: 0. Different in the store: 1.")
+    expect(said).toContain("Imported: 254. Already present: 0. Different in the store: 1.")
     expect(settingsIn(database, "shop")).toMatchObject({ settings, updatedAt: 3 })
     expect(settingsIn(database, "n-249").settings).toEqual({ maxPending: 249 })
     expect(settingsIn(database, "n-1").settings).toEqual({ maxPending: 1_000 })
     expect(settingsIn(database, serviceRecord).settings.pause?.reason).toBe("moving")
     const again = await imported(targetOf(database), given(out))
-    expect(again.err).toContain("Imported: 0. Present already: 254. Different in the store: 1.")
+    expect(again.err).toContain("Imported: 0. Already present: 254. Different in the store: 1.")
   })
 
   test("an export names unreadable settings and leaves them out, and contains everything else", async () => {
@@ -226,8 +226,8 @@ describe("import", () => {
     const { exitCode, err } = await imported(targetOf(database), given(out))
     expect(exitCode).toBe(1)
     expect(err.split("\n").slice(0, 2)).toEqual([
-      "shop/t-1 differs from what is there",
-      "Imported: 4. Present already: 0. Different in the store: 1. Cannot be stored: 0.",
+      "shop/t-1 differs from the timer in the store",
+      "Imported: 4. Already present: 0. Different in the store: 1. Cannot be stored: 0.",
     ])
   })
 
@@ -237,8 +237,8 @@ describe("import", () => {
     for (let index = 0; index < 25; index++) put(database, pending({ timerId: `t-${index}` }))
     const { exitCode, err } = await imported(targetOf(database), given(out))
     expect(exitCode).toBe(1)
-    expect(err.match(/differs from what is there/g)).toHaveLength(20)
-    expect(err).toContain("Imported: 2. Present already: 0. Different in the store: 25.")
+    expect(err.match(/differs from the timer in the store/g)).toHaveLength(20)
+    expect(err).toContain("Imported: 2. Already present: 0. Different in the store: 25.")
   })
 
   test("does not begin with a truncated file", async () => {
@@ -247,7 +247,7 @@ describe("import", () => {
     const database = makeMemoryDatabase({ shards: 1 })
     const lastLine = cut.split("\n")[2] ?? ""
     const { exitCode, err } = await imported(targetOf(database), given(cut, { lastLine }))
-    expect([exitCode, err]).toEqual([1, expect.stringContaining("Nothing was imported")])
+    expect([exitCode, err]).toEqual([1, expect.stringContaining("Nothing was imported.")])
     expect(database.contents()).toEqual([])
     const whole = given(out, { lastLine: '{"kind":"end","items":5}' })
     expect((await imported(targetOf(database), whole)).exitCode).toBe(0)
@@ -258,7 +258,7 @@ describe("import", () => {
     const cut = out.split("\n").slice(0, 3).join("\n")
     const database = makeMemoryDatabase({ shards: 1 })
     const { exitCode, err } = await imported(targetOf(database), given(cut))
-    expect([exitCode, err]).toEqual([1, expect.stringContaining("of its first 2 lines stays")])
+    expect([exitCode, err]).toEqual([1, expect.stringContaining("of its first 2 lines stay")])
     expect(database.contents()).toHaveLength(2)
     expect((await imported(targetOf(database), given(cut), "--partial")).exitCode).toBe(0)
   })
@@ -321,6 +321,6 @@ describe("import", () => {
       },
     }
     const { exitCode, err } = await imported(lost, given(out))
-    expect([exitCode, err]).toEqual([1, expect.stringContaining("taken the store over")])
+    expect([exitCode, err]).toEqual([1, expect.stringContaining("taken over the store")])
   })
 })

@@ -71,7 +71,7 @@ const lawsOfDoctor = (store: StoreUnderTest): void => {
     expect(found.schema.version).toBe(found.schema.ofProgram)
     expect(Object.values(found.sizes).every((bytes) => bytes >= 0)).toBe(true)
     const { out } = await examined(url)
-    expect(out).toContain("Nothing is wrong with the store.")
+    expect(out).toContain("The store has no problems.")
     expect(out).toMatch(/Overdue: 1\. The worst:\nNAMESPACE .*\nshop +t-0 .* 1 d/)
   })
 
@@ -115,10 +115,10 @@ const lawsOfDoctor = (store: StoreUnderTest): void => {
     const { exitCode, found, err } = await asJson(url)
     expect([exitCode, found.isWell]).toEqual([1, false])
     expect(found.problems).toEqual([
-      expect.stringMatching(/^Shard 2 has \d+ pending timers, and \d+ by its tally\.$/),
+      expect.stringMatching(/^Shard 2 has \d+ pending timers, but its tally says \d+\.$/),
     ])
     expect(err).toContain("something is wrong with the store")
-    expect((await examined(url)).out).toContain("Something is wrong with the store.")
+    expect((await examined(url)).out).toContain("The store has problems.")
   })
 
   test("reports timers that are missing although nothing ended them", async () => {
@@ -149,7 +149,7 @@ const lawsOfDoctor = (store: StoreUnderTest): void => {
     )
     const { found } = await asJson(url)
     expect(found.overdue).toMatchObject({ count: 2, worst: [{ timerId: "t-0" }, { timerId: "t-1" }] })
-    expect(found.remarks).toContainEqual("2 timers are overdue, because nothing fires.")
+    expect(found.remarks).toContainEqual("2 timers are overdue, because firing is paused.")
   })
 
   test("calls it wrong when a row has the uuid of another key, and names the row", async () => {
@@ -239,7 +239,7 @@ const lawsOfDoctor = (store: StoreUnderTest): void => {
           /^12 pending timers cannot be read: shop\/t-0 \(its spec is not JSON\), .*, and 2 more\./,
         ),
         expect.stringMatching(
-          /^2 finished lives .* shop\/cancelled \(its spec has another shape\), shop\/dead \(its attempt log has another shape\)\./,
+          /^2 finished timers .* shop\/cancelled \(its spec has another shape\), shop\/dead \(its attempt log has another shape\)\./,
         ),
       ],
     ])
@@ -338,7 +338,7 @@ describe("punctual doctor on SQLite", () => {
     database.run("PRAGMA user_version = 2")
     database.close()
     const { exitCode, found } = await asJson(url)
-    expect([exitCode, found.remarks[0]]).toEqual([0, expect.stringContaining("The schema is of version 2")])
+    expect([exitCode, found.remarks[0]]).toEqual([0, expect.stringContaining("The schema has version 2")])
   })
 })
 
@@ -428,7 +428,7 @@ describe("problems and remarks", () => {
   test("clocks that differ by more than a second cause a remark", () => {
     expect(diagnose(report({}, {}, { clockOffsetMs: 900 })).remarks).toEqual([])
     expect(diagnose(report({}, {}, { clockOffsetMs: -1_900 })).remarks).toEqual([
-      expect.stringContaining("1.9 s behind the database's"),
+      expect.stringContaining("1.9 s behind the clock of the database"),
     ])
   })
 })

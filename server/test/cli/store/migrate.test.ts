@@ -29,7 +29,7 @@ const lawsOfMigrate = ({ url: fresh, newest, setVersion, versionOf }: StoreUnder
   test("migrate creates a missing store, and a second migrate has nothing to do", async () => {
     const url = fresh()
     const check = await migrated(url, "--check")
-    expect([check.exitCode, check.out]).toEqual([1, expect.stringContaining("would make it")])
+    expect([check.exitCode, check.out]).toEqual([1, expect.stringContaining("would create it")])
     const made = await migrated(url)
     expect([made.exitCode, made.out]).toEqual([0, expect.stringContaining(`with schema version ${newest}`)])
     expect(await versionOf(url)).toBe(newest)

@@ -43,7 +43,7 @@ describe("punctual restore", () => {
     const { exitCode, out, err } = await restored(path, file)
     expect([exitCode, err]).toEqual([
       0,
-      expect.stringContaining("20 pending timers, 2 that ended, 1 dead letter;"),
+      expect.stringContaining("20 pending timers, 2 in the history, 1 dead letter;"),
     ])
     expect(out).toContain("It is paused")
     expect(readSqliteContents(path)).toEqual(readSqliteContents(file))
@@ -65,7 +65,7 @@ describe("punctual restore", () => {
     expect(readSqliteContents(path)).toEqual(before)
     const { exitCode, err } = await restored(path, file, "--force")
     expect(exitCode).toBe(0)
-    const kept = /before is (\S+)\.\n/.exec(err)?.[1] ?? ""
+    const kept = /is now (\S+)\.\n/.exec(err)?.[1] ?? ""
     expect(readSqliteContents(kept)).toEqual(before)
     expect(readSqliteContents(path).pending).toHaveLength(5)
     expect(Math.min(...epochsIn(path))).toBeGreaterThan(Math.max(...epochsIn(kept)))
@@ -85,7 +85,7 @@ describe("punctual restore", () => {
     const { exitCode, err } = await restored(path, file, "--force")
     expect(exitCode).toBe(0)
     expect(existsSync(`${path}-wal`)).toBe(false)
-    const kept = new Database(/before is (\S+)\.\n/.exec(err)?.[1] ?? "", { readonly: true })
+    const kept = new Database(/is now (\S+)\.\n/.exec(err)?.[1] ?? "", { readonly: true })
     expect(kept.query("SELECT DISTINCT attempts FROM timers").values()).toEqual([[9]])
     kept.close()
     expect(readSqliteContents(path)).toEqual(readSqliteContents(file))
@@ -109,7 +109,7 @@ describe("punctual restore", () => {
     const { exitCode, err } = await restored(path, file, "--force")
     expect(exitCode).toBe(0)
     // The old log was moved into the kept file, and is not beside the new file.
-    const kept = new Database(/before is (\S+)\.\n/.exec(err)?.[1] ?? "", { readonly: true })
+    const kept = new Database(/is now (\S+)\.\n/.exec(err)?.[1] ?? "", { readonly: true })
     expect(kept.query("SELECT DISTINCT attempts FROM timers").values()).toEqual([[10]])
     kept.close()
     expect(existsSync(`${path}-wal`)).toBe(false)

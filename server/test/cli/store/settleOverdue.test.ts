@@ -215,7 +215,7 @@ describe("overdue timers after a restore, on SQLite", () => {
       ),
     )
     const { exitCode, out } = await restored(path, "--due-before", "now", "fire", "--force")
-    expect([exitCode, out]).toEqual([0, expect.stringContaining("stays so")])
+    expect([exitCode, out]).toEqual([0, expect.stringContaining("stays paused")])
     expect(await serviceSettingsIn(`sqlite:${path}`)).toEqual(asked)
   })
 })

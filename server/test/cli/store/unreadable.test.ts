@@ -24,7 +24,7 @@ const expectRest = async (url: string, missing: ReadonlyArray<string>): Promise<
   expect(timerIds.sort()).toEqual(all.filter((timerId) => !missing.includes(timerId)).sort())
   const names = missing.map((timerId) => `shop/${timerId}`).join(", ")
   expect(err).toContain(
-    `${missing.length} timers or lives (${names}) cannot be read. The archive has everything else.`,
+    `${missing.length} timers (${names}) cannot be read. The archive has everything else.`,
   )
 }
 

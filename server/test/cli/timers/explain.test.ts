@@ -142,7 +142,7 @@ describe("a timer that has not fired", () => {
           const out = await explained(punctual, found.timerId)
           return out.includes("in a row") ? out : undefined
         })
-        expect(text).toContain(" times in a row, so nothing is sent there for now. ")
+        expect(text).toContain(" times in a row, so the service sends nothing to it for now. ")
         expect(text).toContain("punctual breakers reset localhost:80\n")
       },
     ))
@@ -160,11 +160,11 @@ describe("a timer that has not fired", () => {
         return all.includes("inFlight") && all.includes("congested") ? all : undefined
       })
       const text = await explained(punctual, `t-${states.indexOf("congested")}`)
-      expect(text).toContain("which is all that its maxInFlight allows.\n")
+      expect(text).toContain("which is the limit by its maxInFlight.\n")
       expect(text).toContain("punctual namespaces put shop --max-in-flight N\n")
       const running = await explained(punctual, `t-${states.indexOf("inFlight")}`)
       expect(running).toMatch(
-        /^shop\/t-\d is in flight since 2\d{3}-.*Z\.\nAttempt 1 of 10 has been running for \d+ m?s\. It ends after 15s at the latest\.\n$/,
+        /^shop\/t-\d has been in flight since 2\d{3}-.*Z\.\nAttempt 1 of 10 has been running for \d+ m?s\. It ends after 15s at the latest\.\n$/,
       )
     }))
 })
@@ -191,7 +191,7 @@ describe("a timer that has finished", () => {
         await create(service, "t", { retryPolicy: { maxAttempts: 1 } })
         await service.post("clock/advance", { by: "1s" })
         const text = await explained(punctual, "t")
-        expect(text).toStartWith("shop/t is dead since 2030-01-01T00:00:0")
+        expect(text).toStartWith("shop/t has been dead since 2030-01-01T00:00:0")
         expect(text).toContain(
           "\nIts only attempt failed. The last attempt: 2030-01-01T00:00:00.000Z  no answer",
         )

@@ -91,13 +91,13 @@ describe("a filter without an index", () => {
     const { out, err } = await run(["timers", "list", "a", "--host", "b"], { environmentUrl: service.url })
     expect(out).toBe("No pending timers in a that match.\n")
     expect(err).toContain(
-      "10000 were examined, and there may be more: take them with --all, or go on with --cursor=c1",
+      "10000 timers were examined, and there may be more: list all with --all, or continue with --cursor=c1",
     )
     await using counting = await serviceThatAnswers(() => ({
       body: { count: 3, capped: true, examined: 10_000 },
     }))
     const counted = await run(["timers", "count", "a", "--host", "b"], { environmentUrl: counting.url })
-    expect(counted.out).toBe("3 or more: 10000 were examined\n")
+    expect(counted.out).toBe("3 or more (10000 examined)\n")
   })
 
   test("is gone through by its cursor, in dry runs too", async () => {
@@ -125,7 +125,7 @@ describe("a filter without an index", () => {
         ["dead", "discard", "--dry-run"],
         "discard",
         [{ discarded: 1 }, { discarded: 2 }],
-        "Would be: 3 discarded.\n",
+        "Dry run: 3 discarded.\n",
       ],
     ] as const) {
       let asked = 0

@@ -160,8 +160,8 @@ describe("timers create", () => {
         [1, ["billing", "one", "--delay", "1s", ...to, "--on-existing", "fail"], /timerExists/],
         [1, ["billing", ...at, "--to", "ftp://x"], /callbackUrl must be/],
         [1, ["billing", ...at, ...to, "--payload-file", "/nowhere/at/all"], /cannot be read/],
-        [2, ["billing", ...at], /Say where/],
-        [2, ["billing", ...at, ...to, "--target", '{"type":"event"}'], /Say where/],
+        [2, ["billing", ...at], /Say what to call/],
+        [2, ["billing", ...at, ...to, "--target", '{"type":"event"}'], /Say what to call/],
         [2, ["billing", ...to], /Say when/],
         [2, ["billing", ...at, "--delay", "1s", ...to], /Say when/],
         [2, ["billing", "--at", "tomorrow", ...to], /instant with an offset/],
@@ -282,9 +282,9 @@ describe("timers update", () => {
       const calls = [
         [1, ["one", "--delay", "1s", "--if-revision", "1"], /revisionMismatch/],
         [1, ["two", "--delay", "1s"], /timerNotFound/],
-        [2, ["one"], /Say what is to change/],
-        [2, ["one", "--delay", "1s", ...at], /once/],
-        [2, ["one", "--payload", "1", "--reset", "payload"], /both/],
+        [2, ["one"], /Give at least one flag/],
+        [2, ["one", "--delay", "1s", ...at], /not both/],
+        [2, ["one", "--payload", "1", "--reset", "payload"], /not both/],
         [2, ["one", "--reset", "timerId"], /retryPolicy/],
       ] as const
       for (const [code, args, words] of calls) {
@@ -325,7 +325,7 @@ describe("timers cancel", () => {
         await Effect.runPromise(Deferred.await(inFlight))
         const late = await timers("cancel", "billing", "slow")
         expect([late.exitCode, late.out]).toEqual([1, ""])
-        expect(late.err).toContain("cannot be called back")
+        expect(late.err).toContain("cannot be stopped")
         await Effect.runPromise(Deferred.succeed(end, undefined))
         expect(await timers("cancel", "billing", "none")).toMatchObject({ exitCode: 1 })
       },
@@ -386,7 +386,7 @@ describe("timers cancel", () => {
     const args = ["timers", "cancel", "billing", "--id-prefix", "x", "--json", "--url", service.url]
     const { exitCode, out, err } = await run(args)
     expect([exitCode, JSON.parse(out)]).toEqual([1, { cancelled: 2_000, inFlight: 0, more: true }])
-    expect(err).toContain("there are more")
+    expect(err).toContain("some timers remain")
     const many = ["/timers/deleteMany", { namespace: "billing", filter: { idPrefix: "x" } }] as const
     expect(requestsTo(service)).toEqual([
       ["/timers/count", { namespace: "billing", idPrefix: "x" }],

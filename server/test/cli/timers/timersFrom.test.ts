@@ -156,8 +156,8 @@ describe("CSV", () => {
       ]
       const { out } = await csv(service.url, file.join("\n"))
       expect(out.split("\n").slice(0, 5)).toEqual([
-        "line 2  failed  has 2 fields, and the first line of the file names 3",
-        "line 3  failed  has 4 fields, and the first line of the file names 3",
+        "line 2  failed  has 2 fields, but the first line of the file names 3",
+        "line 3  failed  has 4 fields, but the first line of the file names 3",
         expect.stringContaining("line 4  failed  has a quote in a field"),
         "line 5  created  billing/d",
         "line 6  failed  has a quoted field that never ends",
@@ -168,7 +168,7 @@ describe("CSV", () => {
     withService({}, async (service) => {
       const heads = [
         ["", "is empty"],
-        ["timerId,colour\na,red", '"colour" is none: use namespace, timerId, executeAt'],
+        ["timerId,colour\na,red", '"colour" is not a field: use namespace, timerId, executeAt'],
         ["timerId;executeAt\na;b", "separated by commas"],
         ["timerId,timerId\na,b", "names timerId twice"],
       ] as const
@@ -288,7 +288,7 @@ describe("a service that cannot take it now", () => {
       ],
     ])
     expect(out).toContain("3 timers: 3 created")
-    expect(err).toContain("Trying again")
+    expect(err).toContain("Retrying")
     const bodies = service.asked.map(({ body }) => body)
     expect(bodies[1]).toBe(bodies[2] ?? "")
   })

@@ -113,7 +113,7 @@ describe("watch", () => {
       const watch = watching(`http://127.0.0.1:${proxy.port}`, ["--namespace", "billing"])
       await watch.until("it watches", /Watching billing/)
       proxy.cut()
-      await watch.until("it is away", /does not answer; trying again/)
+      await watch.until("it is away", /does not answer; retrying/)
       await create(service, "good-meanwhile")
       proxy.heal()
       await watch.until("it is back", /answers again/)

@@ -175,7 +175,7 @@ engineTest(
       for (let index = 0; index < 10; index++) yield* hanging.end(`bad-${index}`, hostFailed)
       yield* engine.advance(300)
       const failed = (times: number, next: string) =>
-        `example.test failed ${times} times in a row, so nothing is sent there for now. ${next}`
+        `example.test failed ${times} times in a row, so the service sends nothing to it for now. ${next}`
       expect(yield* waitingOf(engine, "bad-20")).toEqual({
         ...{ reason: "breaker", sinceMs: 700 },
         detail: failed(10, "The next attempt starts in 1s."),
@@ -261,25 +261,25 @@ describe("bounds in flight", () => {
     "of the namespace's own settings",
     {},
     { maxInFlight: 2 },
-    "The namespace shop has 2 deliveries in flight on this node, which is all that its maxInFlight allows.",
+    "The namespace shop has 2 deliveries in flight on this node, which is the limit by its maxInFlight.",
   )
   congested(
     "of any namespace",
     { inFlightPerNamespace: 3 },
     {},
-    "The namespace shop has 3 deliveries in flight, which is all that one namespace may have (TIMER_MAX_IN_FLIGHT_PER_NAMESPACE).",
+    "The namespace shop has 3 deliveries in flight, which is the limit of a namespace (TIMER_MAX_IN_FLIGHT_PER_NAMESPACE).",
   )
   congested(
     "of a host",
     { inFlightPerHost: 4 },
     {},
-    "4 deliveries to example.test are running, which is all that one host may get from a namespace (TIMER_MAX_IN_FLIGHT_PER_HOST).",
+    "4 deliveries to example.test are in flight, which is the limit of a namespace for one host (TIMER_MAX_IN_FLIGHT_PER_HOST).",
   )
   congested(
     "of what is kept free for others",
     { inFlight: 4 },
     {},
-    "The namespace shop has 2 of 2 deliveries in flight. The rest of the 4 is kept free for other namespaces (TIMER_MAX_IN_FLIGHT).",
+    "The namespace shop has 2 of 2 deliveries in flight. The node keeps the rest of its 4 free for other namespaces (TIMER_MAX_IN_FLIGHT).",
   )
 
   engineTest("of the whole node", { dispatch: { inFlight: 2 } }, (engine) =>
@@ -291,7 +291,7 @@ describe("bounds in flight", () => {
       yield* engine.advance(1_000)
       expect(yield* waitingOf(engine, "t")).toMatchObject({
         ...{ reason: "congested", sinceMs: 1_000 },
-        detail: "All 2 deliveries that this node may run at once are running (TIMER_MAX_IN_FLIGHT).",
+        detail: "This node runs 2 deliveries, which is its limit (TIMER_MAX_IN_FLIGHT).",
       })
     }),
   )
@@ -323,7 +323,7 @@ describe("bounds in flight", () => {
         expect(new Set(states)).toEqual(new Set(["inFlight", "congested"]))
         const waiting = yield* waitingOf(engine, "t-599")
         expect(waiting?.detail).toStartWith(
-          "More timers of the namespace are due than this node keeps in memory.",
+          "The namespace has more due timers than this node keeps in memory.",
         )
         yield* hanging.endAll()
         for (let second = 0; second < 10; second++) yield* engine.advance(1_000)
