@@ -44,7 +44,7 @@ describeUnless(reason, "in bash", () => {
     expect(offered(script, "punctual timers create billing --de")).toEqual(["--delay"])
     expect(offered(script, "punctual timers list --state d")).toEqual(["delivered", "dead"])
     expect(offered(script, "punctual completion ")).toEqual(["bash", "zsh", "fish"])
-    expect(offered(script, "punctual dead replay --h")).toEqual(["--help"])
+    expect(offered(script, "punctual dead replay --he")).toEqual(["--help"])
   })
 })
 

@@ -45,7 +45,7 @@ describe("punctual restore", () => {
       0,
       expect.stringContaining("20 pending timers, 2 in the history, 1 dead letter;"),
     ])
-    expect(out).toContain("It is paused")
+    expect(out).toContain("The store is paused")
     expect(readSqliteContents(path)).toEqual(readSqliteContents(file))
     expect(Math.min(...epochsIn(path))).toBeGreaterThan(Math.max(...epochsIn(file)))
     expect(leftovers(path)).toEqual([])
