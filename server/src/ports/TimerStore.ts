@@ -52,6 +52,8 @@ export interface ShardBatch {
   readonly shard: number
   readonly epoch: number
   readonly items: ReadonlyArray<WriteItem>
+  /** The caller knows that no two items have the same key, so the store need not check it. */
+  readonly hasEachKeyOnce?: boolean
 }
 
 export type BatchAnswer =

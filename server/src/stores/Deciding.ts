@@ -78,6 +78,7 @@ interface Entry {
 interface Batch {
   readonly shard: number
   readonly epoch: number
+  readonly hasEachKeyOnce: boolean
   /** The unanswered items, in order. */
   left: Array<Entry>
   readonly answers: Array<WriteAnswer>
@@ -186,7 +187,7 @@ export class Deciding {
   #nextRound(): ReadonlyArray<Part> {
     return this.#batches.flatMap((batch) => {
       if (batch.refusal !== undefined || (batch.left.length === 0 && batch.hasPassed)) return []
-      return [{ batch, entries: firstOfEachKey(batch.left) }]
+      return [{ batch, entries: batch.hasEachKeyOnce ? batch.left : firstOfEachKey(batch.left) }]
     })
   }
 
@@ -292,7 +293,10 @@ const without = (left: Array<Entry>, done: ReadonlyArray<Entry>): Array<Entry> =
   return left.filter((entry) => !gone.has(entry))
 }
 
-const toBatch = ({ shard, epoch, items }: ShardBatch, mostItemBytes: number): Batch => {
+const toBatch = (
+  { shard, epoch, items, hasEachKeyOnce = false }: ShardBatch,
+  mostItemBytes: number,
+): Batch => {
   const answers: Array<WriteAnswer> = new Array(items.length)
   const left: Array<Entry> = []
   for (let index = 0; index < items.length; index++) {
@@ -318,6 +322,7 @@ const toBatch = ({ shard, epoch, items }: ShardBatch, mostItemBytes: number): Ba
   return {
     shard,
     epoch,
+    hasEachKeyOnce,
     left,
     answers,
     asExpected: new Array(items.length),

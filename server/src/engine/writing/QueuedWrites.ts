@@ -5,8 +5,10 @@ import type { Uuid } from "../../domain/Timer.ts"
 /** The queued writes of one key. */
 interface KeyWrites {
   count: number
-  /** The writes that hold the key, each as often as it was queued. Nearly all keys have one write or none. */
-  readonly holding: Array<object>
+  /** The first write that holds the key. `undefined` if no write holds it. */
+  holder: object | undefined
+  /** Further writes that hold the key, each as often as it was queued. Nearly all keys have none. */
+  others: Array<object> | undefined
 }
 
 export class QueuedWrites {
@@ -17,17 +19,20 @@ export class QueuedWrites {
   }
 
   isHeld(uuid: Uuid): boolean {
-    const writes = this.#keys.get(uuid)
-    return writes !== undefined && writes.holding.length > 0
+    return this.#keys.get(uuid)?.holder !== undefined
   }
 
   add(write: object, uuid: Uuid, holdsBack: boolean): void {
     const writes = this.#keys.get(uuid)
-    if (writes === undefined) this.#keys.set(uuid, { count: 1, holding: holdsBack ? [write] : [] })
-    else {
-      writes.count++
-      if (holdsBack) writes.holding.push(write)
+    if (writes === undefined) {
+      this.#keys.set(uuid, { count: 1, holder: holdsBack ? write : undefined, others: undefined })
+      return
     }
+    writes.count++
+    if (!holdsBack) return
+    if (writes.holder === undefined) writes.holder = write
+    else if (writes.others === undefined) writes.others = [write]
+    else writes.others.push(write)
   }
 
   /** Returns whether this released the key. */
@@ -35,9 +40,12 @@ export class QueuedWrites {
     const writes = this.#keys.get(uuid)
     if (writes === undefined) return false
     if (--writes.count === 0) this.#keys.delete(uuid)
-    const place = writes.holding.indexOf(write)
-    if (place < 0) return false
-    writes.holding.splice(place, 1)
-    return writes.holding.length === 0
+    if (writes.holder === write) {
+      writes.holder = writes.others?.shift()
+      return writes.holder === undefined
+    }
+    const place = writes.others?.indexOf(write) ?? -1
+    if (place >= 0) writes.others?.splice(place, 1)
+    return false
   }
 }

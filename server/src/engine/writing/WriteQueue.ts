@@ -424,10 +424,12 @@ class Trial {
     this.index = index
     this.#wasTried = part.mayBeDone
     part.mayBeDone = true
+    const items = part.writes.map(({ item }) => (this.#wasTried ? asRepeat(item) : item))
     this.batch = {
       shard: lane.shard,
       epoch: lane.epoch,
-      items: part.writes.map(({ item }) => (this.#wasTried ? asRepeat(item) : item)),
+      items,
+      hasEachKeyOnce: !items.some(({ kind }) => kind === "restore"),
     }
   }
 

@@ -32,6 +32,7 @@ export const packBatches = (batches: ReadonlyArray<ShardBatch>): Pack => {
   for (const batch of batches) {
     out.field(batch.shard)
     out.field(batch.epoch)
+    out.field(batch.hasEachKeyOnce === true ? 1 : 0)
     out.field(batch.items.length)
     for (const item of batch.items) writeItem(out, item)
   }
@@ -44,9 +45,10 @@ export const unpackBatches = (pack: Pack): ReadonlyArray<ShardBatch> => {
   while (!input.isAtEnd) {
     const shard = input.number()
     const epoch = input.number()
+    const hasEachKeyOnce = input.number() === 1
     const items: Array<WriteItem> = new Array(input.number())
     for (let i = 0; i < items.length; i++) items[i] = readItem(input)
-    batches.push({ shard, epoch, items })
+    batches.push({ shard, epoch, items, hasEachKeyOnce })
   }
   return batches
 }

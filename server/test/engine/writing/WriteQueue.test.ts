@@ -65,6 +65,13 @@ class SteppedStore {
     const items = batches.flatMap((batch) => batch.items)
     const bytes = items.reduce((sum, item) => sum + itemBytes(item), 0)
     const mustNot = (isWrong: boolean, what: string) => isWrong && this.wrongs.push(what)
+    for (const batch of batches) {
+      const keys = new Set(batch.items.map((item) => keyOfItem(item).uuid))
+      mustNot(
+        batch.hasEachKeyOnce === true && keys.size < batch.items.length,
+        "a batch that says it has each key once, and has one twice",
+      )
+    }
     mustNot(
       new Set([...shards, ...underWay]).size < shards.length + underWay.length,
       "two commits of a shard",
@@ -433,6 +440,7 @@ engineTest(
       yield* engine.still
       // Up to the limit, and b. Then up to the put. Then the put alone. Then the rest, within the limit.
       expect(sizes).toEqual([17, 4, 1, 16, 3])
+      expect(store.wrongs).toEqual([])
       expect(answered.filter((id) => id !== "b0")).toEqual(pushed)
     }),
 )
