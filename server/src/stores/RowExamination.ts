@@ -18,8 +18,8 @@ export interface ExaminedRow {
 }
 
 /**
- * The columns of an ExaminedRow, with the uuid as the store's own expression. Those of added fields are among them only
- * if the schema is this program's own.
+ * The columns of an ExaminedRow. `uuidSql` is the store's expression for the uuid. The columns of added fields are
+ * included only for this program's schema.
  */
 export const examinedColumns = (isOwnSchema: boolean, uuidSql: string): string =>
   [`namespace, timer_id, spec, last_attempt, ${uuidSql} AS uuid`, ...(isOwnSchema ? addedColumns : [])].join(

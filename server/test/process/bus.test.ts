@@ -325,7 +325,7 @@ describeNats("a service on a broker", () => {
     ])
     expect(reasons[0]).toContain(broker.address)
     expect(await service.statusOf("/health/live")).toBe(200)
-    expect(service.hasLogged("no messages come or go until the broker is there")).toBe(true)
+    expect(service.hasLogged("no messages are sent or received until the broker is reachable")).toBe(true)
     // The service accepts timers in the meantime.
     const created = await fetch(`${service.url}/api/v1/timers/create`, {
       method: "POST",
@@ -364,14 +364,14 @@ describeNats("a service on a broker", () => {
     })
     await service.launch()
     await broker.restart()
-    const lines = () => service.logs.filter((line) => line.includes("cannot listen yet"))
+    const lines = () => service.logs.filter((line) => line.includes("cannot subscribe yet"))
     await eventually("the failure is logged", () => (lines().length > 0 ? true : undefined))
     const reasonsNow = async () => {
       const ready = await fetch(`${service.url}/health/ready`)
       return { status: ready.status, text: await ready.text() }
     }
-    expect(await reasonsNow()).toEqual({ status: 503, text: expect.stringContaining("cannot listen yet") })
-    // Other tries fail for the same reason, and say nothing new.
+    expect(await reasonsNow()).toEqual({ status: 503, text: expect.stringContaining("cannot subscribe yet") })
+    // Later attempts fail for the same reason and are not logged.
     await peer.manager.consumers.delete("svc", "other")
     await eventually("the service is ready", async () =>
       (await reasonsNow()).status === 200 ? true : undefined,

@@ -204,12 +204,15 @@ export class Ownership implements ClusterView {
     })
   })
 
-  /** While this process was silent, another one has taken its name. Nobody could tell two nodes of one name from each other. */
+  /**
+   * Announces this node. Ends the process if another one took its name while this one was silent, because two nodes with
+   * one name could not be distinguished.
+   */
   readonly #announceOrEnd: Effect.Effect<void, StoreError> = Effect.suspend(() =>
     Effect.flatMap(this.#announce, (isOwn) => (isOwn ? Effect.void : Effect.die(nameLost(this.node)))),
   )
 
-  /** A node that owns all there is, alone, only looks for company, and as seldom as it renews. */
+  /** A node that is alone and owns all shards only looks for new members, as rarely as it renews. */
   readonly #look: Effect.Effect<void, StoreError> = Effect.suspend(() => {
     const self = this
     const { clock, leases } = this.#parts
@@ -392,5 +395,5 @@ export class Ownership implements ClusterView {
 
 const nameLost = (node: string): Error =>
   new Error(
-    `another process has taken the node name ${node} while this one was silent; give each node its own TIMER_NODE_NAME`,
+    `another process took the node name ${node} while this one did not renew it; give each node its own TIMER_NODE_NAME`,
   )

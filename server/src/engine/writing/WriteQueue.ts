@@ -142,13 +142,13 @@ export class WriteQueue {
     return open?.lane.epoch === epoch && open.takesNoMore
   }
 
-  /** Whether the shard takes writes under this epoch. */
+  /** Whether the queue accepts writes of the shard under this epoch. */
   takes({ shard, epoch }: Pick<Lane, "shard" | "epoch">): boolean {
     const open = this.#lanes.get(shard)
     return open?.lane.epoch === epoch && !open.takesNoMore
   }
 
-  /** Whether everything the shard was given under this epoch has been answered. */
+  /** Whether all writes of the shard under this epoch have been answered. */
   isFlushed({ shard, epoch }: Pick<Lane, "shard" | "epoch">): boolean {
     const open = this.#lanes.get(shard)
     return open?.lane.epoch !== epoch || (open.queued.length === 0 && open.unanswered.size === 0)

@@ -252,7 +252,7 @@ const isTable = async (sql: Bun.SQL, name: "documents" | "lookups"): Promise<boo
   return rows[0]?.is_there === true
 }
 
-/** With their indexes, and what lies out of line. */
+/** The sizes of tables with their indexes and out-of-line values. */
 const sizesIn = async (sql: Bun.SQL): Promise<StoreReport["sizes"]> =>
   sql.unsafe(`SELECT relname AS name, pg_total_relation_size(oid)::float8 AS bytes FROM pg_class
     WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r' ORDER BY pg_total_relation_size(oid) DESC, relname`)

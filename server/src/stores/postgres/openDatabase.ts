@@ -1,6 +1,6 @@
-// Opening the store: the server is new enough and keeps what it has acknowledged, the schema is ours, not newer than
-// this program, and up to date, its shard count is the one asked for. Everything that can be wrong is said in one
-// sentence that names the place and what to do.
+// Opens the store and checks it: the server is new enough and keeps what it has acknowledged, the schema belongs to
+// this program, is not newer than it and is up to date, and the number of shards is the configured one. Every error is
+// one sentence that names the place and says what to do.
 import { lookup } from "node:dns/promises"
 import { connectionTo, type Place } from "./Connections.ts"
 import { describe, stateOf } from "./failures.ts"

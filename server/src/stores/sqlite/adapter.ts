@@ -22,7 +22,7 @@ export const sqlite: StoreAdapter = {
       : { value: choiceOf(resolve(path)) }
   },
   meant: (text) => (pathShape.test(text) ? `${scheme}${text}` : undefined),
-  /** A file's name has no credentials. */
+  /** The name of a file contains no credentials. */
   shown: (url) => url,
 }
 

@@ -104,7 +104,7 @@ export const scannedHead = (
   { order, word = "", withDetails }: Scan,
   row: ReadonlyArray<unknown>,
 ): ScannedHead => {
-  // The columns that `scanSql` names.
+  // The columns of `scanSql`.
   const [uuid, timerId, fireId, revision, atMs, correlationId, state, entry, tags, namespace, ...details] =
     row as [
       string,

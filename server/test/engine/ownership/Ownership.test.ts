@@ -73,8 +73,8 @@ describe("claims", () => {
         expect(second.engine.status()).toMatchObject({ isWaiting: false, ownedShards: shards })
         expect(engine.logs).toContain("the wait is over: this process fires now")
         // The log says it once, not once for each shard.
-        expect(engine.logs.filter((line) => line.includes("has gone silent"))).toEqual([
-          "node-1 has gone silent: this process has taken over 4 shards of it",
+        expect(engine.logs.filter((line) => line.includes("has stopped renewing"))).toEqual([
+          "node-1 has stopped renewing: this process has taken over 4 shards of it",
         ])
         expect(epochs(engine)).toEqual([2, 2, 2, 2])
         yield* engine.advance(10_000)
