@@ -91,7 +91,7 @@ export class Ownership implements ClusterView {
     this.#lookedNanos = now
   }
 
-  // ── What others ask ───────────────────────────────────────────────────────────────────────────
+  // ── Queries ───────────────────────────────────────────────────────────────────────────────────
 
   get ownedCount(): number {
     return this.#owned.size
@@ -205,8 +205,8 @@ export class Ownership implements ClusterView {
   })
 
   /**
-   * Announces this node. Ends the process if another one took its name while this one was silent, because two nodes with
-   * one name could not be distinguished.
+   * Announces this node. Ends the process if another one took its name while this one was silent, because two nodes
+   * with one name could not be distinguished.
    */
   readonly #announceOrEnd: Effect.Effect<void, StoreError> = Effect.suspend(() =>
     Effect.flatMap(this.#announce, (isOwn) => (isOwn ? Effect.void : Effect.die(nameLost(this.node)))),
@@ -247,7 +247,7 @@ export class Ownership implements ClusterView {
     return assign({ shards, members, owners })
   }
 
-  // ── Coming and going of shards ────────────────────────────────────────────────────────────────
+  // ── Claims and handovers ──────────────────────────────────────────────────────────────────────
 
   readonly #claimWhatIsMeant: Effect.Effect<void> = Effect.suspend(() => {
     const claims = this.#watch.leases.filter(({ shard }) => this.#intended[shard] === this.node)
@@ -294,7 +294,7 @@ export class Ownership implements ClusterView {
       owned.goesTo = to
       begun.push(owned)
     }
-    // If the handover broke, its shard would stay at rest and nobody would take it.
+    // If the handover broke, its shard would stay at rest and no node would take it.
     const { guard } = this.#parts
     return Effect.forEach(begun, (owned) => Effect.forkChild(guard("ownership", this.#handOver(owned))), {
       discard: true,
@@ -318,7 +318,7 @@ export class Ownership implements ClusterView {
     })
   }
 
-  /** The first node that notices a long silence removes the member. */
+  /** Removes members that have been silent for long. The first node that notices this removes the member. */
   readonly #retireTheSilent: Effect.Effect<void, StoreError> = Effect.suspend(() => {
     const silent = this.#watch.silentFor(retireAfterMs, this.#parts.clock.monotonicTimeNanosUnsafe())
     return Effect.forEach(silent, (node) => this.#parts.leases.retire(node), { discard: true })

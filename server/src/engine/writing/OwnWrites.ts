@@ -78,7 +78,10 @@ export class OwnWrites {
 const notOwner: CarriedAnswer = { kind: "notOwner" }
 const unknown: CarriedAnswer = { kind: "unknown" }
 
-/** A create starts the next life even if an attempt is running, and a dead letter has none. Neither needs this. */
+/**
+ * Adds the running attempt to the item. A create starts the next life even if an attempt is running, and a dead letter
+ * has no attempt, so these items stay unchanged.
+ */
 const tellInFlight = (item: CarriedItem, inFlight: string | undefined): CarriedItem => {
   if (inFlight === undefined) return item
   return item.kind === "put" || isOfDead(item) ? item : { ...item, inFlight }

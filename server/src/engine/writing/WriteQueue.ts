@@ -66,7 +66,10 @@ interface Answered {
 export type WrittenStore = Pick<TimerStore["Service"], "limits" | "write">
 
 export interface WriteQueueLimits {
-  /** Beyond these limits, callers are told to try again later. Outcomes are always accepted (in flight bounds them). */
+  /**
+   * Beyond these limits, callers must try again later. Outcomes are always accepted, because the limit of attempts in
+   * flight bounds them.
+   */
   readonly queuedItems: number
   readonly queuedBytes: number
 }
@@ -296,7 +299,7 @@ export class WriteQueue {
       const answers = new Array<BatchAnswer | undefined>(parts.length).fill(undefined)
       let delayMs = firstRepeatDelayMs
       for (;;) {
-        // Lanes that were given up meanwhile are skipped, because their callers have been told.
+        // Lanes that were given up meanwhile are skipped, because their callers already have an answer.
         const trials = parts.flatMap((part, index) =>
           part.open.isOpen && answers[index] === undefined ? [new Trial(part, index)] : [],
         )
