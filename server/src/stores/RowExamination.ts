@@ -56,7 +56,7 @@ export class RowExamination {
     if (this.#named.length < namedMost) this.#named.push(`${namespace}/${timer_id} (${why})`)
   }
 
-  /** A row with the uuid of another key is not found by its own. */
+  /** A row with a wrong uuid is a fault, because it cannot be found by its key. */
   get faults(): ReadonlyArray<string> {
     const rest = this.#misplacedCount - this.#misplaced.length
     const names = `${this.#misplaced.join(", ")}${rest > 0 ? ` and ${rest} more` : ""}`

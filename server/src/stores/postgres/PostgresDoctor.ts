@@ -207,8 +207,8 @@ const examineRows = async (
 }
 
 /**
- * Words of pending timers and of dead letters are written and removed with them: a word without its row is a fault.
- * Words of history go with pruning, which takes them and the lives in steps of their own.
+ * Words of pending timers and of dead letters are written and removed together with their rows. So a word without its
+ * row is a fault. Pruning removes words of history and the lives in separate steps, so those are not checked.
  */
 const wordFaults = async (sql: Bun.SQL): Promise<ReadonlyArray<string>> => {
   if (!(await isTable(sql, "lookups"))) return []

@@ -78,7 +78,7 @@ const walkOf = ({ order, state }: Scan): Walk => {
   }
 }
 
-/** By word: the rows that have the word and still exist. */
+/** The source of the rows. By word, these are the rows that have the word and still exist. */
 const fromOf = ({ order }: Scan, { table }: Walk): string =>
   order === "word"
     ? `lookups AS l JOIN ${table} AS r ON r.namespace = l.namespace AND r.timer_id = l.timer_id
