@@ -127,8 +127,8 @@ export class Bus extends Context.Service<
     /** The state of a group that subscribed through this bus. */
     sample(group: string): Effect.Effect<BusSample, BusError>
     /**
-     * Why the bus has not started yet: its broker was unreachable at the start and still is. `undefined` once the bus
-     * has started.
+     * Why the bus has not started yet: its broker was unreachable at the start and still is, or a group cannot
+     * subscribe yet. `undefined` once the bus has started.
      */
     whyWaiting(): string | undefined
     /** Absent if other processes can listen, because this process cannot know about them. */

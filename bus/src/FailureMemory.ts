@@ -1,6 +1,6 @@
 // The first and the last failure of each message. Brokers count deliveries but do not remember why they failed. The
-// memory is bounded and lives in this process. A failure that was dropped, or that happened in another process, is
-// missing from the record of the undeliverable message. Nothing else depends on it.
+// memory is bounded and belongs to this process. A failure that was dropped, or that happened in another process, is
+// missing from the record of the undeliverable message. Nothing else depends on this memory.
 import type { Failure } from "./Undeliverable.ts"
 
 export interface Failures {

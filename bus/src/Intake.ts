@@ -51,7 +51,7 @@ export interface Intake {
   room(): number
   /** Waits until there is room for at least `count` messages. After the intake has closed, this never resolves. */
   awaitRoom(count: number): Effect.Effect<void>
-  /** Never waits. The caller must respect `room`. Messages that were under way when a pause began may still come. */
+  /** Never waits. The caller must respect `room`. Messages that were on their way when a pause began may still come. */
   take(incoming: Incoming): void
   /**
    * Stops taking messages. Running handlers may finish within `closeWithinMs`; then the intake interrupts them. It

@@ -106,11 +106,11 @@ const engineOptions = (
   onBroken: (message) => onBroken(`The engine has failed, so the service ends: ${message}`),
 })
 
-/** The engine, once the name of this node belongs to this process. */
+/** The engine. It starts after this process has taken the name of its node. */
 const engineLayer = (options: EngineOptions) =>
   Layer.unwrap(Effect.as(takeNodeName(options.ownership), Engine.layer(options)))
 
-/** Everything below HTTP, as the settings say. */
+/** Everything below HTTP, built from the settings. */
 const serviceLayer =
   (configuration: Configuration, { workerUrl, onFatal }: ServiceParts) =>
   (listening: Listening): ServiceLayer => {

@@ -1,5 +1,5 @@
 // The undeliverable messages of a local bus. They are in memory and are lost when the process ends. Their number is
-// bounded, by tenant and in total, because maybe nobody ever looks at them. The bus drops the oldest to make room, and
+// bounded, by tenant and in total, because perhaps no operator ever looks at them. The bus drops the oldest, and
 // logs that.
 import { Effect, Result } from "effect"
 import { BusError } from "../Bus.ts"

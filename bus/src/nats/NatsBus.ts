@@ -157,20 +157,20 @@ interface LaterSubscription {
   readonly start: BrokerStart<Begun>
   readonly subscription: Subscription
   subscribeTo(begun: Begun, subscription: Subscription): Effect.Effect<void, BusError, Scope.Scope>
-  /** The groups that do not listen yet, each with the reason. */
+  /** The groups that have not subscribed yet, each with the reason. */
   readonly waiting: Map<string, string>
 }
 
 /**
- * Subscribes as soon as the broker is there. If that fails it tries again, or calls `onRefused` if the error is permanent.
- * The same failure is logged once.
+ * Subscribes when the broker is reachable. A failure is retried; a permanent one calls `onRefused`. Repeated failures
+ * with the same message are logged once.
  */
 const subscribeLater = (
   { start, subscription, subscribeTo, waiting }: LaterSubscription,
   { onRefused }: NatsOptions,
 ): Effect.Effect<void, never, Scope.Scope> => {
   const { group } = subscription
-  waiting.set(group, `The group ${group} does not listen yet.`)
+  waiting.set(group, `the group ${group} has not subscribed yet`)
   const attempts = Effect.gen(function* () {
     for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(longestPauseMs, 2 * pauseMs)) {
       const tried = yield* Effect.result(
@@ -179,7 +179,7 @@ const subscribeLater = (
       if (tried._tag === "Success") break
       const { message, isPermanent } = tried.failure
       if (isPermanent === true) return onRefused?.(message)
-      const why = `the group ${group} cannot listen yet: ${message}`
+      const why = `the group ${group} cannot subscribe yet: ${message}`
       const isNews = waiting.get(group) !== why
       waiting.set(group, why)
       if (isNews) yield* Effect.logWarning(why)

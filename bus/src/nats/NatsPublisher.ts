@@ -50,7 +50,7 @@ export class NatsPublisher {
   readonly #waiting = new Set<Call>()
   /** All open calls, oldest first. Each has the same time limit, so the first one expires first. */
   readonly #calls = new Set<Call>()
-  /** Set for the expiry of the call that was first at that time, or of a later one. */
+  /** Runs when the oldest call expires. If that call has ended meanwhile, it is set again for the next one. */
   #timer: ReturnType<typeof setTimeout> | undefined
   #lastToken = 0
   #outstanding = 0

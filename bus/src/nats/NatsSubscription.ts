@@ -2,9 +2,9 @@
 // an idle service gets a new message immediately, and a busy one never runs empty between two pulls. All pulls are
 // answered over one connection, so the broker's order is kept.
 //
-// A pull is also bounded in bytes. The broker closes a connection that has more than a limit waiting for it (64 MB by
-// default), and that costs every message on its way a delivery. Without the bound, a few hundred large messages of
-// other groups on the same subjects could make commands undeliverable that no handler ever saw.
+// A pull is also bounded in bytes. The broker closes a connection if too many bytes wait for it (64 MB by default), and
+// then every message on its way has used up one delivery. Without the bound, a few hundred large messages of other
+// groups on the same subjects could make commands undeliverable that no handler ever received.
 //
 // A pull ends when it is used up, when its time is over, or when it is void: the connection was lost, the consumer or
 // the stream is gone, or the broker is silent (it sends heartbeats while a pull waits). After that the subscription
@@ -44,7 +44,7 @@ const withdrawWithinMs = 2_000
 
 interface Pull {
   readonly inbox: Inbox
-  /** How many messages it may still bring. */
+  /** How many more messages the pull may deliver. */
   left: number
   hasBrought: boolean
   heardAt: number
@@ -252,7 +252,7 @@ class Puller implements DeliveryContext {
     const incoming = NatsIncoming.of(message, this)
     if (this.#isClosing) incoming?.redeliverIn(0)
     else if (incoming !== undefined) this.#intake.take(incoming)
-    // Only now: the end of a pull lets the next one be sent, and by then this message must count as taken.
+    // Counted only now. The end of a pull starts the next one, and by then this message must count as taken.
     pull.left--
     if (pull.left === 0 && !this.#isClosing) this.#end(pull)
   }

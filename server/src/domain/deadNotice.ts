@@ -1,5 +1,6 @@
-// The call that tells of a dead timer, as a timer of its own: in the same namespace, due at once, with what the dead timer
-// carried. Its id follows from the arming that died, so that the same death is told by one timer, however often it is put.
+// The notice that reports a dead timer. It is a timer of its own: in the same namespace, due at once, with the dead
+// timer's payload and terms. Its id is derived from the arming that died, so that one death has one notice, even if the
+// notice is written several times.
 import type { AttemptLog } from "./AttemptLog.ts"
 import type { Known } from "./Decision.ts"
 import type { Death, Mutable, OnDead, RetryPolicy, Timer } from "./Timer.ts"
@@ -22,7 +23,7 @@ export interface NoticeTerms {
   readonly fireId: string
 }
 
-/** A notice that is there already stays: another node may have put it before it lost the shard. */
+/** An existing notice stays unchanged, because another node may have created it before it lost the shard. */
 export const noticeOf = (timer: Timer, end: DeadEnd, terms: NoticeTerms): Put => {
   const { at } = end
   const notice: Mutable<Timer> = {
@@ -50,9 +51,9 @@ const deathOf = (timer: Timer, { reason, attempts, attemptLog }: DeadEnd): Death
 }
 
 /**
- * Whether the arming is dead, by what is stored under its key now. `undecided`: it is still pending, because its end is on the way
- * to the store, or because a process ended before it got there. If no trace of the arming is left, it was dead: a replay and a
- * discard remove dead letters.
+ * Whether the arming is dead, according to the store. `undecided`: it is still pending, because its end is on the way
+ * to the store, or because a process stopped before it stored the end. If the store has no trace of the arming, it was
+ * dead, because a replay and a discard remove dead letters.
  */
 export const fateOf = (
   { fireId }: Pick<Death, "fireId">,

@@ -1,7 +1,7 @@
 // Whether a target is on a host. A host without a port means every port of that name.
 import type { Target } from "./Timer.ts"
 
-/** The host is as `canonicalHost` of the contract writes it: `example.com`, `example.com:8443`, `[::1]:80`. */
+/** `host` has the form of the contract's `canonicalHost`: `example.com`, `example.com:8443`, `[::1]:80`. */
 export const isOnHost = (target: Target, host: string): boolean => {
   if (target.type !== "webhook" || !URL.canParse(target.url)) return false
   const { hostname, port, protocol } = new URL(target.url)

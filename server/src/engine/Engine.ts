@@ -1,5 +1,5 @@
-// The engine put together, and as those around it see it: is it well, what does it measure, how does it
-// stop. ARCHITECTURE.md tells the way of one timer through the stages that are wired here.
+// Assembles the engine, and defines what the rest of the service sees of it: its health, its metrics and its stop.
+// ARCHITECTURE.md describes how one timer passes through the stages that are wired here.
 import { Clock, Context, Effect, type Exit, Fiber, Layer, Option, Random } from "effect"
 import type { PutAnswer } from "../domain/WriteItem.ts"
 import { Alarm, type AlarmService } from "../ports/Alarm.ts"
@@ -75,7 +75,7 @@ export interface EngineStatus {
   readonly isDraining: boolean
   /** All firing is paused. */
   readonly isPaused: boolean
-  /** Loops that made no progress for too long, by name; empty on a healthy node. */
+  /** The names of loops that made no progress for too long. Empty on a healthy node. */
   readonly stalledLoops: ReadonlyArray<string>
 }
 
@@ -229,7 +229,7 @@ const gather = Effect.fnUntraced(function* (given: EngineOptions) {
   } satisfies Parts
 })
 
-/** The dispatcher, and the settler of what it ran. Attempts that still run are interrupted when the scope ends. */
+/** The dispatcher, and the settler of its attempts. Attempts that still run are interrupted when the scope closes. */
 const makeDispatcher = Effect.fnUntraced(function* (
   parts: Parts,
   terms: DispatchTerms,

@@ -139,7 +139,7 @@ const scheduleIn = (
     const key = yield* keyIn(message, asked)
     if (asked.dueAt > nowMs + limits.aheadMs) {
       return yield* Result.fail(
-        `dueAt must lie at most ${formatDuration(limits.aheadMs)} ahead${limitHint("aheadMs")}`,
+        `dueAt must be at most ${formatDuration(limits.aheadMs)} ahead${limitHint("aheadMs")}`,
       )
     }
     const payload = "payload" in asked ? payloadIn(message) : undefined

@@ -30,9 +30,11 @@ export interface Adapter<Choice> {
   readonly driver?: string
   /** The URL begins with one of the schemes. A problem never quotes the URL, which may contain a password. */
   parse(url: string): Parsed<Choice>
-  /** The URL that was most likely meant by a text without a scheme of any adapter. The text is then shown to people. */
+  /** The URL that a text without a known scheme probably means. If there is one, messages may show the text. */
   meant?(text: string): string | undefined
-  /** The URL for logs and messages, also if it cannot be parsed: without anything that may be a password. */
+  /**
+   * The URL for logs and messages, without anything that may be a password. Also works for a URL that cannot be parsed.
+   */
   shown(url: string): string
 }
 

@@ -40,9 +40,9 @@ export interface Deliverer {
 
 export interface Presence {
   isThere(namespace: string): boolean
-  /** What timers wait for while it is not there, for people who ask. */
+  /** Tells users what timers wait for while the destination is absent. */
   readonly absence: Pick<Waiting, "reason" | "detail">
-  /** The listener is told when it may have changed for any of them. */
+  /** Calls the listener when the presence of any namespace may have changed. */
   onArrival(listener: () => void): void
 }
 

@@ -57,12 +57,12 @@ export class Peers extends Context.Service<
       to: PeerNode,
       items: ReadonlyArray<CarriedItem>,
     ): Effect.Effect<ReadonlyArray<CarriedAnswer>, PeerError>
-    /** For each in order, what its owner says about it. */
+    /** For each timer, in order: the status that its owner reports. */
     firing(
       to: PeerNode,
       timers: ReadonlyArray<AskedTimer>,
     ): Effect.Effect<ReadonlyArray<FiringStatus>, PeerError>
-    /** Tells the peer to look at once for released shards: some may be its own. */
+    /** Tells the peer to look for released shards at once. Some may be assigned to it. */
     nudge(to: PeerNode): Effect.Effect<void, PeerError>
   }
 >()("punctual/ports/Peers") {}

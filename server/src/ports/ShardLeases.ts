@@ -48,7 +48,7 @@ export class ShardLeases extends Context.Service<
     release(shard: number, epoch: number): Effect.Effect<void, StoreError>
     /** False if the name belongs to another process. */
     announce(member: Omit<Member, "beat">): Effect.Effect<boolean, StoreError>
-    /** In the order of their names. */
+    /** Sorted by name. */
     readonly members: Effect.Effect<ReadonlyArray<Member>, StoreError>
     /** Removes a node: itself when it stops, or another one after a long silence. */
     retire(node: string): Effect.Effect<void, StoreError>

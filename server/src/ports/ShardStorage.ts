@@ -116,12 +116,15 @@ export type SortKey =
   | readonly [timerId: string, revision: number]
   | readonly [word: string, atMs: number, fireId: string]
 
-/** A walk along one order of one namespace, or of a shard. */
+/** A read along one order of one namespace or of one shard. */
 export interface Scan {
   readonly order: ScanOrder
-  /** A namespace by its name. A number is a shard: all namespaces but reserved ones, in the order `due` only. */
+  /**
+   * The name of a namespace, or the number of a shard. A scan of a shard reads all namespaces except reserved ones, and
+   * only in the order `due`.
+   */
   readonly namespace: string | number
-  /** Given for finished lives. */
+  /** Required for finished lives. */
   readonly state?: FinishedState
   /** Required for the order by word. */
   readonly word?: string
@@ -134,12 +137,12 @@ export interface Scan {
   readonly exclusiveUntilId?: string
   readonly isDescending: boolean
   readonly exclusiveAfter?: SortKey
-  /** Answers the details of each row, too. */
+  /** The answer also contains the details of each row. */
   readonly withDetails?: true
   readonly limit: number
 }
 
-/** What filters look at that no index has. A text that cannot be decoded leaves its part out. */
+/** Fields that filters check and that no index contains. A field is absent if its text cannot be decoded. */
 export interface RowDetails {
   readonly target?: Target
   readonly lastAttempt?: Attempt
@@ -147,7 +150,7 @@ export interface RowDetails {
   readonly latenessMs?: number
 }
 
-/** What filters need of a row. */
+/** The part of a row that filters need. */
 export interface ScannedHead extends TimerKey {
   readonly place: SortKey
   readonly state: "pending" | FinishedState
@@ -184,9 +187,11 @@ export class ShardStorage extends Context.Service<
     ) => Effect.Effect<ReadonlyArray<Inserted>, StoreError>
     due(query: DueQuery): Effect.Effect<ReadonlyArray<Timer>, StoreError>
     dueHeads(query: DueQuery): Effect.Effect<ReadonlyArray<TimerHead>, StoreError>
-    /** A page of each scan, in the order of the scans. */
+    /** One page for each scan, in the order of the scans. */
     scan(scans: ReadonlyArray<Scan>): Effect.Effect<ReadonlyArray<ReadonlyArray<ScannedHead>>, StoreError>
-    /** How many rows the scans would find together, up to the limit. A storage that lacks it is scanned instead. */
+    /**
+     * How many rows the scans would find together, up to the limit. Without this function, the store scans the rows.
+     */
     readonly count?: (scans: ReadonlyArray<Scan>, limit: number) => Effect.Effect<number, StoreError>
     /**
      * The names of namespaces that have pending timers, history or dead letters, in order, without those that begin

@@ -74,9 +74,9 @@ export interface StoreReport {
 export interface ExamineOptions {
   /** Pending timers that were due before this time count as overdue. */
   readonly overdueBeforeMs: number
-  /** The same while all firing is paused: no timer is about to fire then. */
+  /** The same time while all firing is paused, when no timer is about to fire. */
   readonly overdueBeforeMsIfPaused: number
-  /** The whole structure, indexes included: it may take long. */
+  /** Checks the whole structure, including indexes. This may take long. */
   readonly isFull: boolean
 }
 

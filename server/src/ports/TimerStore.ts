@@ -93,25 +93,28 @@ export interface ListFilter {
 
 export type ListedState = "pending" | FinishedState
 
-/** Several namespaces, none of them twice. A cursor is bound to what the caller asked for, not to the names. */
+/** Several namespaces, each at most once. A cursor is bound to the caller's request (`asked`), not to the names. */
 export interface NamespaceSet {
   readonly asked: ReadonlyArray<string>
   readonly names: ReadonlyArray<string>
   /**
-   * In place of names: all namespaces but reserved ones, by the due times of so many shards. Only for pending timers, and
-   * without `idPrefix`, `tag` and `correlationId`, whose indexes are by namespace.
+   * The number of shards to read instead of `names`. Then the list covers all namespaces except reserved ones, by due
+   * time. Only for pending timers, and without `idPrefix`, `tag` and `correlationId`, whose indexes are by namespace.
    */
   readonly shards?: number
 }
 
-/** Where to look: one namespace or several, one state or several, none of them twice. */
+/** The rows to read: one or several namespaces, one or several states, each at most once. */
 export interface ListScope {
   readonly namespace: string | NamespaceSet
   readonly state: ListedState | ReadonlyArray<ListedState>
 }
 
 export interface ListQuery extends ListFilter, ListScope {
-  /** Only pending: earliest first unless reversed; others: latest first unless reversed; by id: A first. */
+  /**
+   * Only pending timers: earliest first unless reversed. With finished lives: latest first unless reversed. By id: A
+   * first unless reversed.
+   */
   readonly reversed: boolean
   readonly includePayload: boolean
   /** Opaque: the `next` of an earlier page of the same query. */
@@ -123,11 +126,11 @@ export interface CountQuery extends ListFilter, ListScope {
   readonly limit: number
 }
 
-/** `capped`: there may be more, because counting stopped at the limit, or at the bound on rows examined. */
+/** `capped`: there may be more, because counting stopped at the limit or at the limit of examined rows. */
 export interface Counted {
   readonly count: number
   readonly capped: boolean
-  /** How many rows were looked at; only where a filter has no index (`host`, `reason`, `error`, `minLateness`). */
+  /** How many rows were examined. Only present if a filter has no index (`host`, `reason`, `error`, `minLateness`). */
   readonly examined?: number
 }
 
@@ -172,7 +175,7 @@ export class TimerStore extends Context.Service<
     ): Effect.Effect<ReadonlyArray<InsertAnswer>, StoreError>
     find(key: TimerKey): Effect.Effect<Found, StoreError>
     list(query: ListQuery): Effect.Effect<ListPage, StoreError | InvalidCursor>
-    /** Counts up to `limit`; one more is reported as `capped`. */
+    /** Counts up to `limit`. If there are more, `capped` is true. */
     count(query: CountQuery): Effect.Effect<Counted, StoreError>
     /**
      * The names of namespaces that have pending timers, history or dead letters, sorted bytewise, without those that

@@ -180,7 +180,7 @@ const clusterSettings = {
   secretKeys: setting(
     "TIMER_SECRET_KEY",
     "",
-    "the key that seals webhook secrets, the same on all nodes: 32 bytes in hex or base64; make one by\nopenssl rand -hex 32; during a rotation the new one, a comma and the old one; if it is not set,\na service on SQLite makes a key when the first secret is set, in a file beside the store",
+    "the key that encrypts stored webhook secrets, the same on all nodes: 32 bytes in hex or base64;\ncreate one with openssl rand -hex 32; during a rotation: new key, comma, old key; if it is not set,\na service on SQLite creates a key when the first secret is set, in a file beside the store",
     parseSecretKeys,
     () => "…",
   ),

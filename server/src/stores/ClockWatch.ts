@@ -1,12 +1,12 @@
-// Keeps an eye on this node's clock against that of the database it shares with others. Timers fire by the clock of
-// the node that owns them, so a clock that is off makes them early or late by as much; nothing else here notices it.
+// Compares this node's clock with that of the shared database. Timers fire by the clock of the node that owns them, so
+// a wrong clock makes them early or late by its error. Nothing else notices that.
 import { formatDuration } from "@punctual/api/DurationMs"
 import { Context, Effect, Layer, Metric, Option } from "effect"
 import { StoreClock } from "../ports/StoreClock.ts"
 import { WallClock } from "../ports/WallClock.ts"
 
 const readEveryMs = 10_000
-/** Beyond this offset an operator should know. */
+/** A larger offset is logged as a warning. */
 const warnPastMs = 500
 
 const offsetSeconds = Metric.gauge("timer_clock_offset_seconds", {
@@ -53,6 +53,6 @@ const told = (beforeMs: number, offsetMs: number): Effect.Effect<void> => {
   if (!isOff) return Effect.logInfo("this node's clock agrees with the database's again")
   const way = offsetMs > 0 ? "ahead of" : "behind"
   return Effect.logWarning(
-    `this node's clock is ${formatDuration(Math.round(Math.abs(offsetMs)))} ${way} the database's, and its timers fire by it: synchronise it, for example by NTP`,
+    `this node's clock is ${formatDuration(Math.round(Math.abs(offsetMs)))} ${way} the database's, and its timers fire by this clock: synchronise it, for example with NTP`,
   )
 }

@@ -1,5 +1,5 @@
-// A count as a walk, like a list: the storage counts what an order bounds, and the rest is scanned in slices and filtered
-// here.
+// Counts rows in steps, like a list. If the scans find only matches, the storage counts them. Otherwise the rows are
+// scanned in slices and filtered here.
 import type { Scan, ScannedHead } from "../ports/ShardStorage.ts"
 import type { Counted, CountQuery } from "../ports/TimerStore.ts"
 import { canBeUnindexed, type ListLane, lanesOf, takeLanes } from "./ListLane.ts"
@@ -7,11 +7,11 @@ import { mostRowsCounted, mostRowsExamined, namesOf, statesOf } from "./ListOrde
 import { sliceRowsOf } from "./ListWalk.ts"
 import { isUnindexed, rowMatches } from "./rowMatches.ts"
 
-/** How many rows of each of several lanes are read at first: many lanes have few. */
+/** How many rows of each lane are read at first if there are several lanes. Many lanes have few rows. */
 const firstRows = 20
 
 type CountStep =
-  /** The storage may count by itself; one that cannot is scanned. */
+  /** The storage may count by itself. Otherwise the rows are scanned. */
   | { readonly kind: "count"; readonly scans: ReadonlyArray<Scan>; readonly limit: number }
   | { readonly kind: "scan"; readonly scans: ReadonlyArray<Scan> }
   | { readonly kind: "done" }
@@ -20,7 +20,7 @@ export class CountWalk {
   readonly #query: CountQuery
   readonly #canCount: boolean
   readonly #sliceRows: number
-  /** Lanes that are not counted yet, or not to their end. */
+  /** Lanes that are not counted yet, or only in part. */
   #waiting: Array<ListLane>
   #asked: ReadonlyArray<ListLane> = []
   #isExact = false
@@ -88,7 +88,7 @@ export class CountWalk {
     }
   }
 
-  /** Rows of earlier releases are in no index of words. */
+  /** If nothing was found, counts again without the index of words, which lacks the rows of earlier releases. */
   #restartIfNone(): void {
     if (!this.#canRestart || this.#waiting.length > 0 || this.#examined > 0) return
     this.#canRestart = false

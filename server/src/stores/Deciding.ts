@@ -346,7 +346,7 @@ export const whyRefused = (item: WriteItem, mostItemBytes: number): Unstorable |
   if (bytes <= mostItemBytes) return undefined
   return {
     result: "unstorable",
-    reason: `The timer has ${bytes} bytes in all; this store holds at most ${mostItemBytes}, a fixed limit.`,
+    reason: `The timer has ${bytes} bytes in total; this store accepts at most ${mostItemBytes}. This limit is fixed.`,
   }
 }
 

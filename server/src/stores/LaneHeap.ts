@@ -1,5 +1,4 @@
-// Lanes by the rows that they offer next, first the one that comes first: a merge over a thousand lanes takes a few
-// comparisons a row.
+// A heap of lanes, sorted by their next rows. A merge over a thousand lanes takes only a few comparisons for each row.
 import { compareHeads, type ListLane } from "./ListLane.ts"
 
 export class LaneHeap {
@@ -14,7 +13,7 @@ export class LaneHeap {
     return this.#lanes[0]
   }
 
-  /** The lane has a row to offer. */
+  /** The lane must have a next row. */
   add(lane: ListLane): void {
     let at = this.#lanes.push(lane) - 1
     while (at > 0) {
@@ -25,7 +24,7 @@ export class LaneHeap {
     }
   }
 
-  /** The top lane offers a later row now, or none at all. */
+  /** Must be called after the top lane has advanced to its next row, or has no more rows. */
   settleTop(): void {
     const last = this.#lanes.length - 1
     if (this.top?.head === undefined) {

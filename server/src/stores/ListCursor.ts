@@ -6,13 +6,13 @@ import { InvalidCursor, type ListedState, type ListQuery } from "../ports/TimerS
 import type { LaneName, WalkPlace } from "./ListLane.ts"
 import { isMerged, orderOf, statesOf, wordOf } from "./ListOrder.ts"
 
-/** A list over one namespace and one state has no need to name them. */
+/** The cursor of a list over one namespace and one state does not name them. */
 export const encodeCursor = (query: ListQuery, { namespace, state, place }: WalkPlace): string => {
   const lane = isMerged(query) ? [namespace, state] : []
   return Buffer.from(JSON.stringify([fingerprint(query), ...lane, ...place])).toString("base64url")
 }
 
-/** Where to go on; absent at the beginning. Throws `InvalidCursor`. */
+/** The place to continue after. `undefined` at the beginning. Throws `InvalidCursor`. */
 export const decodeCursor = (query: ListQuery): WalkPlace | undefined => {
   if (query.cursor === undefined) return undefined
   const [print, ...parts] = parse(query.cursor)
@@ -24,7 +24,7 @@ export const decodeCursor = (query: ListQuery): WalkPlace | undefined => {
   const lane = laneOf(query, parts)
   const key = isMerged(query) ? parts.slice(2) : parts
   if (!hasShapeOf(orderOf(query, lane.state), key) && !isWordPlace(query, key)) throw malformed()
-  // Its shape has just been checked, part by part.
+  // The shape of each part has just been checked.
   return { ...lane, place: key as unknown as SortKey }
 }
 
@@ -91,7 +91,7 @@ const fingerprint = (query: ListQuery): string => {
         query.idPrefix,
         query.timerId,
         query.correlationId,
-        // Cursors of lists without these are the same as before there were tags and details.
+        // Left out if not used, so that cursors from before there were tags and details stay valid.
         ...(query.tag === undefined && !hasDetails ? [] : [query.tag]),
         ...(hasDetails ? details : []),
       ]),

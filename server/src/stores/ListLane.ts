@@ -1,7 +1,8 @@
-// A list over several namespaces and states is merged from lanes. A lane is one namespace in one state, walked along one
-// order of the storage; or, where pending timers of all namespaces are asked for, one shard. A row's position in the merged list is (time or id, namespace, state, the rest of its place in
-// its lane), so it follows from the row alone. A cursor is such a position. Each lane can begin behind it, a namespace
-// that came into being meanwhile included, and no row is shown twice or left out.
+// A list over several namespaces and states is merged from lanes. A lane is one namespace in one state, read along one
+// order of the storage. In a list of the pending timers of all namespaces, a lane is one shard. The position of a row
+// in the merged list is (time or id, namespace, state, the rest of its place in its lane), so it depends on the row
+// alone. A cursor is such a position. Each lane can begin after it, even the lane of a namespace that was created
+// meanwhile. So no row is shown twice or left out.
 import type { Scan, ScannedHead, SortKey } from "../ports/ShardStorage.ts"
 import type { ListedState, ListFilter, ListScope } from "../ports/TimerStore.ts"
 import { isById, namesOf, orderOf, statesOf, wordOf } from "./ListOrder.ts"
@@ -9,12 +10,12 @@ import { isExact, needsDetails, timesOf } from "./rowMatches.ts"
 import { compareUtf8, endOfPrefix } from "./Utf8Order.ts"
 
 export interface LaneName {
-  /** Its name, or the number of a shard. */
+  /** The name of a namespace, or the number of a shard. */
   readonly namespace: string | number
   readonly state: ListedState
 }
 
-/** Where a walk has come to: the lane of its last row, and the row's place there. */
+/** The position that a walk has reached: the lane of its last row, and the place of this row in the lane. */
 export interface WalkPlace extends LaneName {
   readonly place: SortKey
 }
@@ -22,7 +23,7 @@ export interface WalkPlace extends LaneName {
 export class ListLane implements LaneName {
   readonly namespace: string | number
   readonly state: ListedState
-  /** Whether the storage finds nothing but matches. */
+  /** Whether the scan finds only matches. */
   readonly isExact: boolean
   /** How many rows the next scan asks for. */
   rows: number
@@ -49,12 +50,12 @@ export class ListLane implements LaneName {
     return { ...this.#scan, ...after, limit: Math.min(this.rows, mostRows) }
   }
 
-  /** For a count, which has no place to begin at. */
+  /** The scan of the whole lane, for a count, which begins at no cursor. */
   get whole(): Scan {
     return this.#scan
   }
 
-  /** What the scan has found. */
+  /** Takes the rows that the scan has found. */
   filled(heads: ReadonlyArray<ScannedHead>, asked: Scan): void {
     this.#buffer = heads
     this.#next = 0
@@ -63,7 +64,7 @@ export class ListLane implements LaneName {
     this.rows *= 2
   }
 
-  /** The row that comes next; nothing if the lane has to be filled, or is at its end. */
+  /** The next row. `undefined` if the lane must be filled or is at its end. */
   get head(): ScannedHead | undefined {
     return this.#buffer[this.#next]
   }
@@ -85,7 +86,7 @@ export interface LaneWalk {
   readonly rows: number
 }
 
-/** Lanes in which nothing can match are left out: only dead letters have a reason. */
+/** Lanes in which nothing can match are left out. With the filter `reason`, only dead letters can match. */
 export const lanesOf = (query: ListFilter & ListScope, walk: LaneWalk): Array<ListLane> => {
   const states = statesOf(query).filter((state) => query.reason === undefined || state === "dead")
   return namesOf(query).flatMap((namespace) =>
@@ -93,10 +94,10 @@ export const lanesOf = (query: ListFilter & ListScope, walk: LaneWalk): Array<Li
   )
 }
 
-/** A step over many lanes takes a few milliseconds with this many. */
+/** With this many lanes a step takes only a few milliseconds. */
 const mostLanesAtOnce = 250
 
-/** As many lanes from the front of the queue as may be filled at once; one at least. */
+/** Takes as many lanes from the front of the queue as may be filled at once, at least one. */
 export const takeLanes = (queue: Array<ListLane>, mostRows: number): Array<ListLane> => {
   let count = 0
   for (let rows = 0; count < Math.min(queue.length, mostLanesAtOnce); count++) {
@@ -106,7 +107,7 @@ export const takeLanes = (queue: Array<ListLane>, mostRows: number): Array<ListL
   return queue.splice(0, count)
 }
 
-/** Of two lanes with rows, which row comes first, in ascending order. */
+/** Compares two lanes by their next rows, in ascending order. */
 export const compareHeads = (a: ListLane, b: ListLane): number => {
   const [left, right] = [a.head, b.head]
   if (left === undefined || right === undefined) throw new Error("a lane without a row has no place")
@@ -114,8 +115,8 @@ export const compareHeads = (a: ListLane, b: ListLane): number => {
 }
 
 /**
- * Whether there may be rows that match and are not in the index. Earlier releases had no index, but their rows may have the
- * correlation id that is asked for. Rows with tags are always in the index: tags came with it.
+ * Whether matching rows may be missing from the index. Earlier releases had no index, but their rows may have the
+ * requested correlation id. Rows with tags are always in the index, because tags came with it.
  */
 export const canBeUnindexed = (query: ListFilter): boolean =>
   query.tag === undefined && query.correlationId !== undefined && wordOf(query) !== undefined
@@ -125,13 +126,15 @@ const stateOrder: ReadonlyArray<ListedState> = ["pending", "delivered", "cancell
 const compareLanes = (a: LaneName, b: LaneName): number =>
   compareFirst(a.namespace, b.namespace) || stateOrder.indexOf(a.state) - stateOrder.indexOf(b.state)
 
-/** The time or the id; a place in the index of words begins with the word. */
+/** The time or the id of a place. In the index of words it comes after the word. */
 const firstOf = (place: SortKey): number | string => (place.length === 3 ? place[1] : place[0])
 
 const compareFirst = (a: number | string, b: number | string): number =>
   typeof a === "string" && typeof b === "string" ? compareUtf8(a, b) : Number(a) - Number(b)
 
-/** Of a lane before (below 0) or after that of the place, in ascending order, what lies behind the place. */
+/**
+ * Limits the scan of another lane to the rows after `place`. `toLane` is below 0 if that lane comes before this one.
+ */
 const startingAt = (scan: Scan, place: SortKey, toLane: number): Scan => {
   const first = firstOf(place)
   // Rows of the same time or id come later in this lane if the lane comes later.
@@ -144,7 +147,7 @@ const startingAt = (scan: Scan, place: SortKey, toLane: number): Scan => {
       ? { ...scan, exclusiveUntilMs: Math.min(exclusiveUntilMs, bound) }
       : { ...scan, inclusiveFromMs: Math.max(inclusiveFromMs, bound) }
   }
-  // No id has a control character, so no id lies between an id and this.
+  // No id contains a control character, so no other id is between `first` and this bound.
   const bound = isAtNext ? `${first}\u0001` : first
   const { inclusiveFromId = bound, exclusiveUntilId = bound } = scan
   return scan.isDescending
@@ -152,7 +155,7 @@ const startingAt = (scan: Scan, place: SortKey, toLane: number): Scan => {
     : { ...scan, inclusiveFromId: compareUtf8(bound, inclusiveFromId) > 0 ? bound : inclusiveFromId }
 }
 
-/** The scan that bounds the rows as far as an order can; `rowMatches` filters the rest. */
+/** The scan that bounds the rows as far as an order can. `rowMatches` filters the rest. */
 const scanOf = (query: ListFilter, { namespace, state }: LaneName, walk: LaneWalk): Scan => {
   const word = walk.isByWord ? wordOf(query) : undefined
   const base = {

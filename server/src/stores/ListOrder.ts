@@ -13,14 +13,14 @@ export const mostRowsCounted = 100_000
 export const statesOf = ({ state }: Pick<ListScope, "state">): ReadonlyArray<ListedState> =>
   typeof state === "string" ? [state] : state
 
-/** The namespaces by their names, or, where all are meant, the shards by their numbers. */
+/** The names of the namespaces. For a list of all namespaces, the numbers of the shards. */
 export const namesOf = ({ namespace }: Pick<ListScope, "namespace">): ReadonlyArray<string | number> => {
   if (typeof namespace === "string") return [namespace]
   const { names, shards } = namespace
   return shards === undefined ? names : Array.from({ length: shards }, (_, shard) => shard)
 }
 
-/** Whether the list is merged from several: its cursors name the namespace and the state of a row. */
+/** Whether the list is merged from several scans. Its cursors then name the namespace and the state of a row. */
 export const isMerged = ({ namespace, state }: ListScope): boolean =>
   typeof namespace !== "string" || typeof state !== "string"
 
@@ -36,11 +36,11 @@ export const wordOf = (
   return query.correlationId === undefined ? undefined : wordOfCorrelation(query.correlationId)
 }
 
-/** Whether ids bound the walk, and not times. */
+/** Whether ids bound the scan instead of times. */
 export const isById = (query: Pick<ListFilter, "idPrefix" | "timerId">): boolean =>
   query.idPrefix !== undefined || query.timerId !== undefined
 
-/** Latest first is natural wherever finished lives are listed by time, earliest first for everything else. */
+/** Lists with finished lives by time are latest first by default, everything else is earliest first. */
 export const isDescending = (query: ListQuery): boolean => {
   const isNatural = !isById(query) && statesOf(query).some((state) => state !== "pending")
   return isNatural !== query.reversed

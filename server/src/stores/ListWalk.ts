@@ -11,7 +11,7 @@ import { isUnindexed, matchedRow, rowMatches } from "./rowMatches.ts"
 
 /** How many heads are read at once if not every row matches. Few enough to filter quickly. */
 const sliceRows = 1_000
-/** With details there is more to read and to decode of each. */
+/** The same with details, which take longer to read and to decode. */
 const detailedRows = 250
 
 export const sliceRowsOf = (query: ListFilter): number => (isUnindexed(query) ? detailedRows : sliceRows)
@@ -26,7 +26,7 @@ export class ListWalk {
   readonly #query: ListQuery
   readonly #mostExamined: number
   readonly #sliceRows: number
-  /** Lanes that have no row to offer before they are filled. */
+  /** Lanes that must be filled before they have a row. */
   #empty: Array<ListLane>
   #asked: ReadonlyArray<ListLane> = []
   readonly #merge: LaneHeap
@@ -39,13 +39,13 @@ export class ListWalk {
   #hasMore = false
   #items: ReadonlyArray<Listed> | undefined
 
-  /** Examines at most so many rows, where not every row matches. */
+  /** If not every row matches, the walk examines at most `mostExamined` rows. */
   constructor(query: ListQuery, from: WalkPlace | undefined, mostExamined: number = mostRowsExamined) {
     this.#query = query
     this.#last = from
     this.#sliceRows = sliceRowsOf(query)
     this.#merge = new LaneHeap(isDescending(query))
-    // A place in the index of words has three parts: a walk goes on along the order in which it began.
+    // A place in the index of words has three parts. A list continues along the order in which it began.
     const isByWord = from === undefined || from.place.length === 3
     this.#mostExamined = mostExamined
     this.#empty = this.#lanesBy(isByWord)
@@ -55,7 +55,7 @@ export class ListWalk {
   step(): ListStep {
     if (!this.#isScanned && this.#empty.length > 0) {
       this.#asked = takeLanes(this.#empty, this.#sliceRows)
-      // One row more than a page holds tells whether there is another page.
+      // One row more than a page holds shows whether there is another page.
       const most = Math.min(this.#mostRows - this.#examined + 1, this.#fillRows)
       return { kind: "scan", scans: this.#asked.map((lane) => lane.scan(most)) }
     }
@@ -96,12 +96,12 @@ export class ListWalk {
     return this.#examined
   }
 
-  /** Where the next page begins; absent after the last one. */
+  /** Where the next page begins. `undefined` after the last one. */
   get next(): WalkPlace | undefined {
     return this.#hasMore ? this.#last : undefined
   }
 
-  /** Takes rows in their order, until the page is full or a lane has to be filled. */
+  /** Takes rows in their order until the page is full or a lane must be filled. */
   #mergeRows(): void {
     for (let lane = this.#merge.top; lane !== undefined; lane = this.#merge.top) {
       const { head, namespace, state } = lane
@@ -112,7 +112,7 @@ export class ListWalk {
       }
       this.#examined++
       this.#last = { namespace, state, place: head.place }
-      // A scan by id may find lives of other states, too: they belong to other lanes.
+      // A scan by id may also find lives of other states. Those belong to other lanes.
       if (head.state === state && rowMatches(head, this.#query)) this.#matched.push(head)
       lane.advance()
       this.#merge.settleTop()
@@ -128,18 +128,18 @@ export class ListWalk {
     const query = this.#query
     const walk = { isDescending: isDescending(query), isByWord, from: this.#last }
     const lanes = namesOf(query).length * statesOf(query).length
-    // Twice a lane's share of a page; a lane that has more is asked for twice as much each time.
+    // Twice a lane's share of a page. A lane that has more rows is asked for twice as many each time.
     const rows = lanes === 1 ? mostRowsExamined : Math.ceil((2 * query.limit) / Math.max(1, lanes)) + 1
     const made = lanesOf(query, { ...walk, rows })
     this.#isExact = made.every(({ isExact }) => isExact)
     if (this.#isExact || lanes === 1) return made
-    // Where matches are rare, many more rows are examined than a page holds.
+    // If matches are rare, the walk examines many more rows than a page holds.
     const share = Math.ceil(this.#mostExamined / lanes) + 1
     for (const lane of made) lane.rows = Math.min(this.#sliceRows, Math.max(rows, share))
     return made
   }
 
-  /** With nothing left to filter, every row is listed. */
+  /** If there is nothing left to filter, every row is listed. */
   get #mostRows(): number {
     return this.#isExact ? this.#query.limit : this.#mostExamined
   }

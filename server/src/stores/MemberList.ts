@@ -6,7 +6,7 @@ import { compareUtf8 } from "./Utf8Order.ts"
 export class MemberList {
   readonly #members = new Map<string, Member>()
 
-  /** True: all nodes of the list are in one process. */
+  /** Always true, because all nodes of the list are in one process and no other process can have the name. */
   announce({ node, address, isLeaving }: Omit<Member, "beat">): true {
     const beat = (this.#members.get(node)?.beat ?? 0) + 1
     this.#members.set(node, { node, address, beat, isLeaving })

@@ -18,8 +18,8 @@ export interface ExaminedRow {
 }
 
 /**
- * The columns of an ExaminedRow, with the uuid as the store's own expression. Those of added fields are among them only
- * if the schema is this program's own.
+ * The columns of an ExaminedRow. `uuidSql` is the store's expression for the uuid. The columns of added fields are
+ * included only for this program's schema.
  */
 export const examinedColumns = (isOwnSchema: boolean, uuidSql: string): string =>
   [`namespace, timer_id, spec, last_attempt, ${uuidSql} AS uuid`, ...(isOwnSchema ? addedColumns : [])].join(
@@ -56,7 +56,7 @@ export class RowExamination {
     if (this.#named.length < namedMost) this.#named.push(`${namespace}/${timer_id} (${why})`)
   }
 
-  /** A row with the uuid of another key is not found by its own. */
+  /** A row with a wrong uuid is a fault, because it cannot be found by its key. */
   get faults(): ReadonlyArray<string> {
     const rest = this.#misplacedCount - this.#misplaced.length
     const names = `${this.#misplaced.join(", ")}${rest > 0 ? ` and ${rest} more` : ""}`

@@ -1,8 +1,8 @@
 // Converts specs to JSON text and back. Most timers of a program share a few specs, so both directions are cached:
 // objects by identity, and texts in a cache that is emptied when it is full.
 //
-// A text that is no spec does not fail its reader. It becomes a spec that says why it is unreadable, so that one
-// damaged row does not hold up the others of its page. Such a spec is a text again on its way between threads.
+// An invalid text does not fail its reader. It becomes a spec that says why it is unreadable, so that one damaged row
+// does not block the others of its page. On its way between threads, such a spec is text again.
 import type { Attempt, Death, RetryPolicy, Spec, WebhookTarget } from "../domain/Timer.ts"
 import { areNumbers, isFields, isNumberIfAny, isTextIfAny, jsonOf } from "./jsonText.ts"
 

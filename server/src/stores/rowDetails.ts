@@ -1,4 +1,4 @@
-// The details of a row, from the columns that SQL stores keep them in.
+// Builds the details of a row from its columns in SQL stores.
 import type { RowDetails } from "../ports/ShardStorage.ts"
 import { logOfText } from "./AttemptLogText.ts"
 import { specOfText } from "./SpecText.ts"

@@ -1,4 +1,4 @@
-// Which rows a filter selects, by what a scan answers of each.
+// Decides which rows a filter selects, from the data that a scan returns for each row.
 import { errorClassOf } from "../domain/errorClassOf.ts"
 import { isOnHost } from "../domain/isOnHost.ts"
 import type { RowDetails, Scan, ScannedHead } from "../ports/ShardStorage.ts"
@@ -7,7 +7,7 @@ import { isById } from "./ListOrder.ts"
 
 export type MatchedRow = Pick<ScannedHead, "state" | "atMs" | "correlationId" | "tags" | "details">
 
-/** Of a row of a state that the query asks for. */
+/** Whether the row matches. Its state must be one that the query asks for. */
 export const rowMatches = (row: MatchedRow, filter: ListFilter): boolean => {
   const { atMs, correlationId, tags } = row
   const { inclusiveFromMs, exclusiveUntilMs } = timesOf(filter, row.state)
@@ -20,7 +20,7 @@ export const rowMatches = (row: MatchedRow, filter: ListFilter): boolean => {
   )
 }
 
-/** The bounds of fireAt or finishedAt. A pending timer is overdue by so much if it was due so long ago. */
+/** The bounds of fireAt or finishedAt. For pending timers, `minLateness` is a bound of fireAt. */
 export const timesOf = (
   filter: ListFilter,
   state: ListedState,
@@ -37,7 +37,7 @@ export const timesOf = (
 export const isUnindexed = ({ host, error, reason, minLateness }: ListFilter): boolean =>
   host !== undefined || error !== undefined || reason !== undefined || minLateness !== undefined
 
-/** Whether the rows of this state must be looked at in detail. Of pending ones, the index knows which are overdue. */
+/** Whether the filter needs the details of rows in this state. The lateness of pending timers is in the index. */
 export const needsDetails = (filter: ListFilter, state: ListedState): boolean =>
   filter.host !== undefined ||
   filter.error !== undefined ||
@@ -54,7 +54,7 @@ const detailsMatch = (row: RowDetails, filter: ListFilter, state: ListedState): 
   return host === undefined || (row.target !== undefined && isOnHost(row.target, host))
 }
 
-/** Whether the scan finds nothing but matches. */
+/** Whether the scan finds only matches. */
 export const isExact = (filter: ListFilter, state: ListedState, { order }: Scan): boolean => {
   if (needsDetails(filter, state)) return false
   if (order === "word") return filter.correlationId === undefined || filter.tag === undefined
@@ -64,7 +64,7 @@ export const isExact = (filter: ListFilter, state: ListedState, { order }: Scan)
   return state === "pending" && inclusiveFromMs === undefined && exclusiveUntilMs === undefined
 }
 
-/** A row that was read in full, as a scan answers it. */
+/** Converts a row that was read in full to the form that a scan returns. */
 export const matchedRow = (listed: Listed): MatchedRow => {
   const isPending = listed.state === "pending"
   const row = isPending ? listed.timer : listed.life

@@ -71,7 +71,7 @@ export const SpecShape = Schema.Struct({
   death: optionalKey(DeathShape),
 })
 
-/** What was read, its log in one form. */
+/** The value that was read, with its log in one form. */
 export const withOneLog = <
   Read extends { readonly attemptLog?: AttemptLog; readonly lastAttempt?: typeof Attempt.Type },
 >({

@@ -156,7 +156,7 @@ describe("a ScheduleTimer", () => {
           expect.stringContaining("refused: /dueAt must be an instant"),
           "refused: /tenantId differs from that of the envelope",
           "refused: /serviceCallId differs from the envelope's aggregateId",
-          "refused: dueAt must lie at most 10h ahead (the service's setting TIMER_LIMIT_AHEAD)",
+          "refused: dueAt must be at most 10h ahead (the service's setting TIMER_LIMIT_AHEAD)",
         ])
       }),
     ))

@@ -364,14 +364,14 @@ describeNats("a service on a broker", () => {
     })
     await service.launch()
     await broker.restart()
-    const lines = () => service.logs.filter((line) => line.includes("cannot listen yet"))
+    const lines = () => service.logs.filter((line) => line.includes("cannot subscribe yet"))
     await eventually("the failure is logged", () => (lines().length > 0 ? true : undefined))
     const reasonsNow = async () => {
       const ready = await fetch(`${service.url}/health/ready`)
       return { status: ready.status, text: await ready.text() }
     }
-    expect(await reasonsNow()).toEqual({ status: 503, text: expect.stringContaining("cannot listen yet") })
-    // Other tries fail for the same reason, and say nothing new.
+    expect(await reasonsNow()).toEqual({ status: 503, text: expect.stringContaining("cannot subscribe yet") })
+    // Later attempts fail for the same reason and are not logged.
     await peer.manager.consumers.delete("svc", "other")
     await eventually("the service is ready", async () =>
       (await reasonsNow()).status === 200 ? true : undefined,

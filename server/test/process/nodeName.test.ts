@@ -70,7 +70,7 @@ describePostgres("installed", "the name of a node", () => {
     await sql.unsafe(`UPDATE ${schema}.members SET process = 'elsewhere|1|2'`)
     await sql.close()
     await service.start()
-    expect(service.hasLogged("waiting: another process was last known as west-1")).toBe(true)
+    expect(service.hasLogged("waiting: another process had the node name west-1")).toBe(true)
     expect(await service.terminate()).toBe(0)
   }, 60_000)
 
@@ -84,7 +84,7 @@ describePostgres("installed", "the name of a node", () => {
     await next.start()
     frozen.signal("SIGCONT")
     expect(await frozen.fallen()).toBe(1)
-    expect(frozen.hasLogged("has taken the node name west-1")).toBe(true)
+    expect(frozen.hasLogged("took the node name west-1")).toBe(true)
     await eventually("the other one is ready", async () =>
       (await next.statusOf("/health/ready")) === 200 ? true : undefined,
     )

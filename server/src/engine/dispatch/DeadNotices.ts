@@ -1,11 +1,12 @@
-// Tells of dead timers. The timer that dies and the timer that tells of it lie in different shards, perhaps on different nodes, so
-// that no commit can hold both. They are written in this order:
-//  1. The notice is put, and is on stable storage.
+// Reports dead timers to their `onDead` target. The report is a timer too, called the notice. The dead timer and its
+// notice are in different shards, perhaps on different nodes, so one commit cannot contain both. They are written in
+// this order:
+//  1. The notice is created, and is on stable storage.
 //  2. The end of the dead timer is stored.
 //  3. The notice fires. Before it is sent, the dead timer's key is read: the notice is sent only if that timer is dead.
-// A crash between 1 and 2 leaves a notice and a pending timer. The timer is attempted again. If it dies again, the notice is
-// there already. If it is delivered or cancelled, the notice is dropped. So no death goes untold, and no notice is sent for a
-// timer that lives. docs/adr/0049 has the reasons.
+// A crash between 1 and 2 leaves a notice and a pending timer. The timer is attempted again. If it dies again, the
+// notice already exists. If it is delivered or cancelled, the notice is dropped. So every death is reported, and no
+// notice is sent for a timer that is not dead. docs/adr/0049 gives the reasons.
 import { defaultRetryPolicy } from "@punctual/api/RetryPolicy"
 import { deadIdPrefix } from "@punctual/api/TimerId"
 import { Effect } from "effect"
@@ -23,15 +24,15 @@ export interface DeadNoticesParts {
   readonly directory: Pick<NamespaceDirectory["Service"], "of">
   readonly store: Pick<TimerStore["Service"], "find">
   readonly ids: Ids["Service"]
-  /** Hands the put to the owner of its shard, past all quotas; answers once. */
+  /** Hands the put to the owner of its shard without checking quotas. Answers exactly once. */
   readonly write: (put: Put, onAnswer: (answer: PutAnswer | RefusedWrite) => void) => void
 }
 
 const firstPauseMs = 20
 const longestPauseMs = 1_000
-/** How often a notice looks for the end of its timer while it holds a slot of the dispatcher. */
+/** How many times a notice looks for the end of its timer while it occupies a slot of the dispatcher. */
 const looksAtOnce = 6
-/** After that it leaves the slot to others for this long. */
+/** After that the notice frees its slot and waits this long. */
 const postponedMs = 5_000
 
 export class DeadNotices {
@@ -41,14 +42,15 @@ export class DeadNotices {
     this.#parts = parts
   }
 
-  /** Whether anybody is to be told if the timer is dead. Nobody is told of a notice. */
+  /** Whether the death of this timer must be reported. The death of a notice is not reported. */
   concerns(timer: Timer): boolean {
     return timer.spec.death === undefined && this.#targetOf(timer) !== undefined
   }
 
   /**
-   * Puts the notice and waits until it is on stable storage. It is repeated for as long as the end of the timer can be stored
-   * here. False: that is over, and nothing may be stored; the next owner attempts the timer again.
+   * Creates the notice and waits until it is on stable storage. Retries as long as this node owns the timer's shard.
+   * Returns false if the node has lost the shard. Then the end of the timer must not be stored, and the next owner
+   * attempts the timer again.
    */
   announce(timer: Timer, end: DeadEnd, isOwned: () => boolean): Effect.Effect<boolean> {
     return Effect.suspend(() => {
@@ -62,7 +64,10 @@ export class DeadNotices {
     })
   }
 
-  /** The attempt of a notice, made only if its timer is dead. The read takes time, so the lease is asked again after it. */
+  /**
+   * Runs the attempt of a notice only if its timer is dead. Reading the timer takes time, so the lease is checked again
+   * after the read.
+   */
   confirmed(
     notice: Timer,
     attempt: Effect.Effect<Delivery>,

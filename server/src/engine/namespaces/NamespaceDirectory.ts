@@ -52,9 +52,9 @@ export class NamespaceDirectory extends Context.Service<
     of(namespace: string): KnownNamespace
     service(): ServiceSettings
     readonly seal: SecretSeal
-    /** To be called before `seal` seals secrets of the namespace: makes the key if none was needed before. */
+    /** Callers call this before `seal` seals secrets of the namespace. It creates the key if there is none yet. */
     readyToSeal(namespace: string): Effect.Effect<ReadyToSeal, CannotSeal>
-    /** Called after every change that became known. */
+    /** Calls the listener after every change that became known. */
     onChange(listener: () => void): void
     counts(): KnownCounts
     /**
@@ -294,7 +294,7 @@ const knownOf = (
   secrets,
 })
 
-/** Says so when there are namespaces whose secrets cannot be opened, and again when there are others. */
+/** Logs when there are namespaces whose secrets cannot be opened, and again when the list or the reason changes. */
 const tellingSealed = (known: KnownSettings, keys: SealingKeys): Effect.Effect<void> => {
   let told = ""
   return Effect.suspend(() => {
@@ -304,7 +304,7 @@ const tellingSealed = (known: KnownSettings, keys: SealingKeys): Effect.Effect<v
     told = now
     if (sealed.length === 0) return Effect.logInfo("all webhook secrets can be opened")
     return Effect.logError(
-      `the webhook secrets of ${someOf(sealed)} cannot be opened, and nothing is sent unsigned: their timers wait until this is fixed: ${keys.whyClosed()}; or set these secrets anew`,
+      `the webhook secrets of ${someOf(sealed)} cannot be opened, and nothing is sent unsigned: their timers wait until this is fixed: ${keys.whyClosed()}; or set these secrets again`,
     )
   })
 }

@@ -91,7 +91,7 @@ export class Ownership implements ClusterView {
     this.#lookedNanos = now
   }
 
-  // ── What others ask ───────────────────────────────────────────────────────────────────────────
+  // ── Queries ───────────────────────────────────────────────────────────────────────────────────
 
   get ownedCount(): number {
     return this.#owned.size
@@ -204,12 +204,15 @@ export class Ownership implements ClusterView {
     })
   })
 
-  /** While this process was silent, another one has taken its name. Nobody could tell two nodes of one name from each other. */
+  /**
+   * Announces this node. Ends the process if another one took its name while this one was silent, because two nodes
+   * with one name could not be distinguished.
+   */
   readonly #announceOrEnd: Effect.Effect<void, StoreError> = Effect.suspend(() =>
     Effect.flatMap(this.#announce, (isOwn) => (isOwn ? Effect.void : Effect.die(nameLost(this.node)))),
   )
 
-  /** A node that owns all there is, alone, only looks for company, and as seldom as it renews. */
+  /** A node that is alone and owns all shards only looks for new members, as rarely as it renews. */
   readonly #look: Effect.Effect<void, StoreError> = Effect.suspend(() => {
     const self = this
     const { clock, leases } = this.#parts
@@ -244,7 +247,7 @@ export class Ownership implements ClusterView {
     return assign({ shards, members, owners })
   }
 
-  // ── Coming and going of shards ────────────────────────────────────────────────────────────────
+  // ── Claims and handovers ──────────────────────────────────────────────────────────────────────
 
   readonly #claimWhatIsMeant: Effect.Effect<void> = Effect.suspend(() => {
     const claims = this.#watch.leases.filter(({ shard }) => this.#intended[shard] === this.node)
@@ -291,7 +294,7 @@ export class Ownership implements ClusterView {
       owned.goesTo = to
       begun.push(owned)
     }
-    // If the handover broke, its shard would stay at rest and nobody would take it.
+    // If the handover broke, its shard would stay at rest and no node would take it.
     const { guard } = this.#parts
     return Effect.forEach(begun, (owned) => Effect.forkChild(guard("ownership", this.#handOver(owned))), {
       discard: true,
@@ -315,7 +318,7 @@ export class Ownership implements ClusterView {
     })
   }
 
-  /** The first node that notices a long silence removes the member. */
+  /** Removes members that have been silent for long. The first node that notices this removes the member. */
   readonly #retireTheSilent: Effect.Effect<void, StoreError> = Effect.suspend(() => {
     const silent = this.#watch.silentFor(retireAfterMs, this.#parts.clock.monotonicTimeNanosUnsafe())
     return Effect.forEach(silent, (node) => this.#parts.leases.retire(node), { discard: true })
@@ -392,5 +395,5 @@ export class Ownership implements ClusterView {
 
 const nameLost = (node: string): Error =>
   new Error(
-    `another process has taken the node name ${node} while this one was silent; give each node its own TIMER_NODE_NAME`,
+    `another process took the node name ${node} while this one did not renew it; give each node its own TIMER_NODE_NAME`,
   )

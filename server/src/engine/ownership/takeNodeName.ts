@@ -1,13 +1,13 @@
-// The name of a node belongs to one process at a time. A process that starts takes its name before it takes part: if
-// another process has the name and lives, the start fails, and the other one notices nothing. A predecessor that crashed
-// may still be a member. Its beat stands still, and after the lease time its name is free.
+// The name of a node belongs to one process at a time. A process takes its name when it starts, before it joins the
+// cluster. If another live process has the name, the start fails, and the other process is not affected. A process that
+// crashed may still be a member. Its beat no longer changes, and after the lease time its name is free.
 import { Clock, Effect, Schedule, Schema } from "effect"
 import { ShardLeases } from "../../ports/ShardLeases.ts"
 import type { StoreError } from "../../ports/TimerStore.ts"
 import { nanosOf } from "./ClusterWatch.ts"
 import { lookEveryMs } from "./LeaseHolder.ts"
 
-/** Another process that lives has the name. The message says what to do. */
+/** Another live process has the name. The message says what to do. */
 export class NodeNameTaken extends Schema.TaggedError<NodeNameTaken>()("NodeNameTaken", {
   message: Schema.String,
 }) {}
@@ -15,14 +15,14 @@ export class NodeNameTaken extends Schema.TaggedError<NodeNameTaken>()("NodeName
 export interface NodeNameTerms {
   readonly node: string
   readonly address: string
-  /** A member whose beat has not moved for so long is dead. */
+  /** A member whose beat has not changed for this long is dead. */
   readonly leaseMs: number
 }
 
-/** Several processes may wait for the same name. Each round ends with one of them having it. */
+/** Several processes may wait for the same name. In each round one of them gets it. */
 const roundsMost = 3
 
-/** A start survives a short failure of the store. */
+/** So that a start survives a short failure of the store. */
 const retries = 4
 
 export const takeNodeName = (
@@ -39,7 +39,7 @@ const taken = Effect.fnUntraced(function* ({ node, address, leaseMs }: NodeNameT
   const clock = yield* Clock.clockWith(Effect.succeed)
   const announce = leases.announce({ node, address, isLeaving: false })
   if (yield* announce) return
-  yield* Effect.logInfo(`waiting: another process was last known as ${node}, and may still run`)
+  yield* Effect.logInfo(`waiting: another process had the node name ${node} and may still be running`)
   for (let round = 1; round <= roundsMost; round++) {
     let beat: number | undefined
     const sinceNanos = clock.monotonicTimeNanosUnsafe()

@@ -29,9 +29,9 @@ export class Entry implements HeapItem {
   state: EntryState = "waiting"
   /** The key was cancelled or armed again while the attempt ran. Its outcome is only recorded. */
   isSuperseded = false
-  /** When its attempt started, by the wall clock. */
+  /** The wall-clock time at which its attempt started. */
   startedAt: number | undefined
-  /** Where its attempt goes, once the dispatcher has asked for that. */
+  /** The host of its attempt, once the dispatcher has asked for it. */
   host: string | undefined
   readonly home: Home
   readonly timer: Timer

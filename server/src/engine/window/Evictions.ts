@@ -24,7 +24,7 @@ export interface EvictionsParts {
 }
 
 export class Evictions {
-  /** Since there was last room for a page, timers were evicted or could not be loaded. */
+  /** Timers were evicted or could not be loaded, and there has been no room for a page since then. */
   isShortOfRoom = false
   readonly #parts: EvictionsParts
   /** No waiting timer is due later than this. */

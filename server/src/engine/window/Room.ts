@@ -1,5 +1,5 @@
-// How much of its limits a window uses, in timers and in bytes, and how much still fits. Only timers at rest count,
-// which are waiting or ready. Running attempts have their own limit, and must not keep other timers out.
+// How much of its limits a window uses, in timers and in bytes, and how much still fits. Only timers at rest count:
+// those that are waiting or ready. Running attempts have their own limit, and must not take room from other timers.
 import type { Entry } from "./Entry.ts"
 
 export interface WindowLimits {

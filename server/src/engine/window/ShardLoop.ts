@@ -2,9 +2,9 @@
 // dispatcher. The reading loop keeps the window filled, and sweeps the store for timers that no window holds. It makes
 // one read at a time, so that reads of a shard never overlap.
 //
-// The sweep is the guarantee under the optimisation: if every window is lost, timers are late by at most one sweep, but
-// never lost. The sweep reads heads without payloads, in bounded pages, up to the horizon, and for each excluded
-// namespace up to its own horizon. Beyond a horizon nothing is missing; it is only not loaded yet.
+// The window is an optimisation, and the sweep is the guarantee behind it: if every window is lost, timers are late by
+// at most one sweep, but never lost. The sweep reads heads without payloads, in bounded pages, up to the horizon, and
+// for each excluded namespace up to its own horizon. Timers beyond a horizon are not missing, only not loaded yet.
 import { type Clock, Effect } from "effect"
 import { beginning, type Cursor } from "../../domain/DueOrder.ts"
 import type { Timer, TimerHead, TimerKey, Uuid } from "../../domain/Timer.ts"

@@ -33,7 +33,7 @@ export type { WindowLimits } from "./Room.ts"
 export interface WindowEvents {
   /** The entry is no longer ready, and the dispatcher must drop it. */
   withdraw(entry: Entry): void
-  /** A timer is due earlier than all others before. */
+  /** A new timer is due earlier than all others. */
   wake(): void
 }
 
@@ -361,7 +361,7 @@ export class Window {
     return true
   }
 
-  // ── Within ────────────────────────────────────────────────────────────────────────────────────
+  // ── Internals ─────────────────────────────────────────────────────────────────────────────────
 
   #startLoad(
     horizon: Horizon,

@@ -26,7 +26,7 @@ export class OwnWrites {
     this.#parts = parts
   }
 
-  /** Unknown until the store has told how many shards it has. */
+  /** `undefined` until the store has reported its number of shards. */
   shardOf({ uuid }: Pick<TimerKey, "uuid">): number | undefined {
     const { shards } = this.#parts.ownership
     return shards === undefined ? undefined : shardOf(uuid, shards)
@@ -42,7 +42,7 @@ export class OwnWrites {
     return this.#parts.ownership.loopOf(shard) !== undefined
   }
 
-  /** When the attempt of this arming that runs here started. */
+  /** When the attempt of this arming started. `undefined` if none is running here. */
   inFlightSince(timer: Timer): number | undefined {
     const entry = this.loopOf(timer)?.window.entryOf(timer.uuid)
     return entry?.state === "inFlight" && entry.fireId === timer.fireId ? entry.startedAt : undefined
@@ -78,7 +78,10 @@ export class OwnWrites {
 const notOwner: CarriedAnswer = { kind: "notOwner" }
 const unknown: CarriedAnswer = { kind: "unknown" }
 
-/** A create starts the next life even if an attempt is running, and a dead letter has none. Neither needs this. */
+/**
+ * Adds the running attempt to the item. A create starts the next life even if an attempt is running, and a dead letter
+ * has no attempt, so these items stay unchanged.
+ */
 const tellInFlight = (item: CarriedItem, inFlight: string | undefined): CarriedItem => {
   if (inFlight === undefined) return item
   return item.kind === "put" || isOfDead(item) ? item : { ...item, inFlight }

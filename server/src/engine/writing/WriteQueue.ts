@@ -66,7 +66,10 @@ interface Answered {
 export type WrittenStore = Pick<TimerStore["Service"], "limits" | "write">
 
 export interface WriteQueueLimits {
-  /** Beyond these limits, callers are told to try again later. Outcomes are always accepted (in flight bounds them). */
+  /**
+   * Beyond these limits, callers must try again later. Outcomes are always accepted, because the limit of attempts in
+   * flight bounds them.
+   */
   readonly queuedItems: number
   readonly queuedBytes: number
 }
@@ -142,13 +145,13 @@ export class WriteQueue {
     return open?.lane.epoch === epoch && open.takesNoMore
   }
 
-  /** Whether the shard takes writes under this epoch. */
+  /** Whether the queue accepts writes of the shard under this epoch. */
   takes({ shard, epoch }: Pick<Lane, "shard" | "epoch">): boolean {
     const open = this.#lanes.get(shard)
     return open?.lane.epoch === epoch && !open.takesNoMore
   }
 
-  /** Whether everything the shard was given under this epoch has been answered. */
+  /** Whether all writes of the shard under this epoch have been answered. */
   isFlushed({ shard, epoch }: Pick<Lane, "shard" | "epoch">): boolean {
     const open = this.#lanes.get(shard)
     return open?.lane.epoch !== epoch || (open.queued.length === 0 && open.unanswered.size === 0)
@@ -296,7 +299,7 @@ export class WriteQueue {
       const answers = new Array<BatchAnswer | undefined>(parts.length).fill(undefined)
       let delayMs = firstRepeatDelayMs
       for (;;) {
-        // Lanes that were given up meanwhile are skipped, because their callers have been told.
+        // Lanes that were given up meanwhile are skipped, because their callers already have an answer.
         const trials = parts.flatMap((part, index) =>
           part.open.isOpen && answers[index] === undefined ? [new Trial(part, index)] : [],
         )

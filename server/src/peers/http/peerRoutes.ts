@@ -14,7 +14,7 @@ export interface PeerRoutesOptions {
   /** The name of this node. It refuses calls for other nodes. */
   readonly node: string
   readonly scheduler: Pick<Scheduler["Service"], "accept" | "firingHere">
-  /** Shards were released that may be this node's. */
+  /** Shards were released that may be assigned to this node. */
   readonly nudge: Effect.Effect<void>
   /** The lags of the shards that this node owns. */
   readonly lags: () => ReadonlyArray<ShardLag>

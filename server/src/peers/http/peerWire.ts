@@ -196,7 +196,7 @@ const decodeCall = SchemaParser.decodeUnknownResult(WriteCall, strictly)
 const decodeReply = SchemaParser.decodeUnknownResult(WriteReply, strictly)
 const decodeLags = SchemaParser.decodeUnknownResult(LagsReply, strictly)
 
-/** Well-formed, and still not what it should be. */
+/** The message is well-formed, but its content is wrong. */
 export class WireMismatch extends Error {}
 
 /** What a message says, or why it cannot be read. */

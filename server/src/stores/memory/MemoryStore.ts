@@ -26,7 +26,7 @@ export const MemoryStore = {
   /** A new, empty database that ends with the layer. */
   layer: (options: { readonly shards: number }): Layer.Layer<MemoryServices> =>
     Layer.syncContext(() => servicesOver(makeMemoryDatabase(options))),
-  /** On a shared database, as one of several nodes in this process. */
+  /** The store of one of several nodes in this process that share a database. */
   over: (database: MemoryDatabase): Layer.Layer<MemoryServices> =>
     Layer.syncContext(() => servicesOver(database)),
   /** Everything that the database contains now. */

@@ -38,6 +38,6 @@ const choice: StoreChoice = {
   migrate: unreachable,
   sealingKey: {
     instead:
-      "A store in memory has no folder to keep a key in. Set TIMER_SECRET_KEY to a key of your own; make one by: openssl rand -hex 32",
+      "A store in memory has no folder to keep a key in. Set TIMER_SECRET_KEY to a key of your own; create one with: openssl rand -hex 32",
   },
 }

@@ -38,7 +38,7 @@ const headsOf = (database: MemoryDatabase, scan: Scan): Iterable<ScannedHead> =>
   }
 }
 
-/** Of all namespaces but reserved ones. */
+/** The pending timers of a shard, in all namespaces except reserved ones. */
 function* shardHeads(database: MemoryDatabase, scan: Scan, shard: number): Generator<ScannedHead> {
   const pendingHead = scan.withDetails ? pendingDetailed : pendingRow
   for (const head of walk(database.dueOf(shard), scan, ({ timer }) =>
@@ -48,7 +48,7 @@ function* shardHeads(database: MemoryDatabase, scan: Scan, shard: number): Gener
   }
 }
 
-/** Rows of the index whose timers or lives are gone are passed over. */
+/** Skips rows of the index whose timers or lives no longer exist. */
 function* wordHeads(database: MemoryDatabase, scan: Scan, namespace: string): Generator<ScannedHead> {
   const { state = "pending", word = "" } = scan
   const list = database.index(namespace).words.get(wordKey(state, word))
@@ -174,7 +174,7 @@ const detailsOf = ({ spec, attemptLog }: Pick<Timer, "spec" | "attemptLog">): Ro
   }
 }
 
-/** Of two places in one order; a shorter one comes before all that begin with it. */
+/** Compares two places in one order. A shorter one comes before all that begin with it. */
 const comparePlaces = (a: SortKey, b: SortKey): number => {
   const [a0, a1] = a
   const [b0, b1] = b

@@ -77,7 +77,7 @@ export class Connections {
 
   #replaced(sql: Bun.SQL): Bun.SQL {
     this.#open.delete(sql)
-    // The close may hang, so nobody waits for it.
+    // The close may hang, so this does not wait for it.
     sql.close({ timeout: 0 }).catch(() => {})
     return this.#connection()
   }

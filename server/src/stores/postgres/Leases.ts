@@ -1,4 +1,4 @@
-// Shard leases and members as rows: a claim goes through the fence, everything else leaves it alone.
+// Shard leases and members as rows. Only a claim locks the fence.
 import { randomUUID } from "node:crypto"
 import type { Lease, Member } from "../../ports/ShardLeases.ts"
 import { hasEnded, ownIdentity } from "./ProcessIdentity.ts"
@@ -56,10 +56,13 @@ export const announce = async (sql: Bun.SQL, member: Omit<Member, "beat">): Prom
   return rows.length > 0
 }
 
-/** Unlike that of any other process, where none can be found out. Nobody takes such a process for one that has ended. */
+/**
+ * Used if the identity of this process cannot be read. It differs from that of every other process, and other nodes
+ * never conclude from it that the process has ended.
+ */
 const unknownIdentity = `unknown|${randomUUID()}`
 
-/** Frees what nodes held that ran on this machine and have ended; answers their names. */
+/** Frees the shards of nodes that ran on this machine and have ended. Returns their names. */
 export const buryTheDead = async (sql: Bun.SQL): Promise<ReadonlyArray<string>> => {
   const rows: ReadonlyArray<{ readonly node: string; readonly process: string }> = await sql.unsafe(
     leaseSql.processes,

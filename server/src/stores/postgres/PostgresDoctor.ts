@@ -207,8 +207,8 @@ const examineRows = async (
 }
 
 /**
- * Words of pending timers and of dead letters are written and removed with them: a word without its row is a fault.
- * Words of history go with pruning, which takes them and the lives in steps of their own.
+ * Words of pending timers and of dead letters are written and removed together with their rows. So a word without its
+ * row is a fault. Pruning removes words of history and the lives in separate steps, so those are not checked.
  */
 const wordFaults = async (sql: Bun.SQL): Promise<ReadonlyArray<string>> => {
   if (!(await isTable(sql, "lookups"))) return []
@@ -252,7 +252,7 @@ const isTable = async (sql: Bun.SQL, name: "documents" | "lookups"): Promise<boo
   return rows[0]?.is_there === true
 }
 
-/** With their indexes, and what lies out of line. */
+/** The sizes of tables with their indexes and out-of-line values. */
 const sizesIn = async (sql: Bun.SQL): Promise<StoreReport["sizes"]> =>
   sql.unsafe(`SELECT relname AS name, pg_total_relation_size(oid)::float8 AS bytes FROM pg_class
     WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r' ORDER BY pg_total_relation_size(oid) DESC, relname`)

@@ -194,7 +194,8 @@ const documentsOf = ({ writes, reads }: ConnectionPools, calls: Calls): Document
   })
 
 const leasesOver = ({ claims, renewals }: ConnectionPools, calls: Calls): ShardLeases["Service"] => {
-  // Runs before this process is first seen by others, so that nobody has to wait for the lease of a killed predecessor.
+  // Runs before this process first announces itself, so that no node must wait until the lease of a killed process
+  // expires.
   let hasBuried = false
   const buryOnce = Effect.suspend(() =>
     hasBuried ? Effect.succeed([]) : calls.once(renewals, buryTheDead),

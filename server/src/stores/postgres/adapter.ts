@@ -47,7 +47,7 @@ const choiceOf = (url: string): StoreChoice => ({
   },
   sealingKey: {
     instead:
-      "Nodes share this store and all need the same key, so no node makes one by itself. Set TIMER_SECRET_KEY to the same key on all nodes; make one by: openssl rand -hex 32",
+      "Nodes share this store and all need the same key, so no node creates one by itself. Set TIMER_SECRET_KEY to the same key on all nodes; create one with: openssl rand -hex 32",
   },
 })
 

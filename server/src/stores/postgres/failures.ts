@@ -33,7 +33,7 @@ export const isOfValue = (error: unknown): boolean => isAmong(["22"], error)
 /** The error is caused by a key that another row already has. */
 export const isOfUsedKey = (error: unknown): boolean => stateOf(error) === "23505"
 
-/** The driver's code for a server that it could not reach, whatever the cause: it has the same one for a name without an address. */
+/** The driver's code for an unreachable server. A host name that cannot be resolved has the same code. */
 const notConnected = `${driverPrefix}CONNECTION_REFUSED`
 
 export const describe = (error: unknown): string => {

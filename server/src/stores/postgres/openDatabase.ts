@@ -1,6 +1,6 @@
-// Opening the store: the server is new enough and keeps what it has acknowledged, the schema is ours, not newer than
-// this program, and up to date, its shard count is the one asked for. Everything that can be wrong is said in one
-// sentence that names the place and what to do.
+// Opens the store and checks it: the server is new enough and keeps what it has acknowledged, the schema belongs to
+// this program, is not newer than it and is up to date, and the number of shards is the configured one. Every error is
+// one sentence that names the place and says what to do.
 import { lookup } from "node:dns/promises"
 import { connectionTo, type Place } from "./Connections.ts"
 import { describe, stateOf } from "./failures.ts"
@@ -283,7 +283,7 @@ export const explained = async (error: unknown, target: DatabaseTarget): Promise
     return new OpenFailure(
       "unreachable",
       unresolved === undefined
-        ? `${name} cannot be reached (${describe(error)}): the server must run, and take connections from here.`
+        ? `${name} cannot be reached (${describe(error)}): the server must run, and accept connections from here.`
         : `${name} cannot be reached: the host name ${host} cannot be resolved (${unresolved}). Correct it in ${inUrl}, or check the DNS settings of this machine.`,
     )
   }
@@ -292,7 +292,7 @@ export const explained = async (error: unknown, target: DatabaseTarget): Promise
 
 const inUrl = `the store's URL (TIMER_STORE_URL)`
 
-/** What to do about it. It names the user, and never a password. */
+/** Says what to do about the refusal. The text names the user, and never a password. */
 const whyRefused = (state: string, { user, database, schema }: DatabaseTarget): string | undefined => {
   const who = user === "" ? "the user (the URL names none)" : `the user ${user}`
   if (state === "28P01")
@@ -310,7 +310,7 @@ const whyRefused = (state: string, { user, database, schema }: DatabaseTarget): 
 
 const lookupWithinMs = 5_000
 
-/** Nothing if the name has an address, or if that cannot be found out in time. */
+/** `undefined` if the name can be resolved, or if the lookup takes too long. */
 const whyUnresolved = async (host: string): Promise<string | undefined> => {
   const late = Promise.withResolvers<undefined>()
   const timer = setTimeout(late.resolve, lookupWithinMs)

@@ -7,7 +7,7 @@ import { type KeyRow, keyOfRow } from "./rows.ts"
 
 type Value = string | number
 
-/** Answers how a statement names the value. */
+/** Adds a value to the parameters and returns the SQL that refers to it. */
 type Bind = (value: Value, type: string) => string
 
 interface ScanText {
@@ -24,9 +24,9 @@ export interface ScannedRow extends KeyRow {
   readonly state: "pending" | FinishedState
   /** Only for finished lives. */
   readonly entry: number
-  /** Where several scans are one statement. */
+  /** Only present if several scans share one statement. */
   readonly lane?: number
-  /** Where details are asked for. */
+  /** These are only present if details were requested. */
   readonly spec?: string
   readonly last_attempt?: string | null
   readonly reason?: string | null
@@ -78,7 +78,7 @@ const walkOf = ({ order, state }: Scan): Walk => {
   }
 }
 
-/** By word: the rows that have the word and still exist. */
+/** The source of the rows. By word, these are the rows that have the word and still exist. */
 const fromOf = ({ order }: Scan, { table }: Walk): string =>
   order === "word"
     ? `lookups AS l JOIN ${table} AS r ON r.namespace = l.namespace AND r.timer_id = l.timer_id
@@ -92,15 +92,15 @@ export const scanSql = (scan: Scan): ScanText => {
   return { text, values }
 }
 
-/** Several scans of one shape as one statement. The rows say by `lane` which scan they belong to, counted from 1. */
+/** Several scans with the same SQL as one statement. `lane` of a row is the number of its scan, starting from 1. */
 export interface ScanGroup {
   readonly text: string
   readonly columns: ReadonlyArray<ReadonlyArray<Value>>
-  /** The scans, by their indexes among all. */
+  /** The indexes of the scans in the whole list. */
   readonly scans: ReadonlyArray<number>
 }
 
-/** Each scan is a row of parameters, and its page is found by the index that the scan would take alone. */
+/** Each scan is a row of parameters. Its page is read along the same index as if the scan ran alone. */
 export const scanGroups = (scans: ReadonlyArray<Scan>): ReadonlyArray<ScanGroup> =>
   groupsOf(
     scans,
@@ -109,7 +109,10 @@ export const scanGroups = (scans: ReadonlyArray<Scan>): ReadonlyArray<ScanGroup>
       `SELECT p.*, lane.n::integer AS lane FROM ${lanes} CROSS JOIN LATERAL (${page}) AS p ORDER BY lane.n`,
   )
 
-/** The last parameter is the limit of all counts together. Without limits of their own, the scans would be a join. */
+/**
+ * The last parameter is the limit for the sum of all counts. Each scan also has its own limit; without it the planner
+ * would treat the scans as one join.
+ */
 export const countGroups = (scans: ReadonlyArray<Scan>): ReadonlyArray<ScanGroup> =>
   groupsOf(
     scans,
@@ -160,7 +163,7 @@ const detailColumns = (isPending: boolean): string =>
 
 const rowsSql = (scan: Scan, bind: Bind): string => selectSql("", scan, bind)
 
-/** The order is also what makes the planner take the index that was meant. */
+/** The order also makes the planner use the intended index. */
 const selectSql = (columns: string, scan: Scan, bind: Bind): string => {
   const walk = walkOf(scan)
   const conditions = rangeOf(scan, walk, bind)

@@ -65,7 +65,7 @@ export class Reader {
     })
   }
 
-  /** The matching rows among those examined, and the place to go on after, if there are more. */
+  /** The matching rows among those examined, and the place to continue after, if there are more. */
   list(query: ListQuery, from: WalkPlace | undefined, mostExamined: number): WalkedPack {
     return this.#atOneInstant(() => {
       const walk = new ListWalk(query, from, mostExamined)

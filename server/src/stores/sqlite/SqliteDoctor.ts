@@ -25,7 +25,7 @@ import { migrations } from "./migrations/all.ts"
 import { faultsIn, hasTable, openBeside } from "./openBeside.ts"
 import { numberIn } from "./openDatabase.ts"
 
-/** What a thread reports. It does not read settings, so it does not know whether all firing is paused. */
+/** The report of the thread. The thread does not read settings, so it does not know whether all firing is paused. */
 export interface FileReport extends Omit<StoreReport, "pause" | "sealed"> {
   readonly overdueIfPaused: StoreReport["overdue"]
 }
@@ -188,7 +188,7 @@ const deadByNamespace = (database: Database): StoreReport["deadByNamespace"] =>
     )
     .all()
 
-/** Row by row, so that only what cannot be read is kept. */
+/** Reads row by row, so that only unreadable rows are kept in memory. */
 const examineRows = (
   database: Database,
   isOwnSchema: boolean,

@@ -1,6 +1,7 @@
 // The sealing key beside the SQLite file: 64 hex digits in `<file>.secret-key`, the same text that TIMER_SECRET_KEY
-// takes. The key gets its name by a link, which fails if the name is taken: so of two processes one makes the key, and
-// the other reads it. Nobody sees half a key, because the file is written and synced before it gets its name.
+// takes. The key file gets its name by a link, which fails if the name exists. So if two processes make a key, one
+// succeeds, and the other reads that key. No process can read half a key, because the file is written and synced before
+// it gets its name.
 import { randomBytes } from "node:crypto"
 import { link, open, rm } from "node:fs/promises"
 import { basename, dirname } from "node:path"
@@ -10,7 +11,7 @@ import type { MadeSealingKey, SealingKeyFile } from "../../ports/SealingKeyFile.
 import { codeOf, describe } from "./failures.ts"
 
 const keyBytes = 32
-/** A longer file holds something else, and is not read to its end. */
+/** A longer file is not a key file, and is not read to its end. */
 const readBytesMax = 1_024
 const ownersFile = 0o600
 
@@ -30,8 +31,8 @@ const explained = <A>(path: string, act: () => Promise<A>): Effect.Effect<A, Ada
     try: act,
     catch: (error) =>
       error instanceof NoKey
-        ? { message: `${path} holds no key (it must be one line of 64 hex digits): ${remedy}` }
-        : { message: `${path} cannot be read or made (${describe(error)}): ${remedy}` },
+        ? { message: `${path} contains no key (it must be one line of 64 hex digits): ${remedy}` }
+        : { message: `${path} cannot be read or created (${describe(error)}): ${remedy}` },
   })
 
 const remedy =
@@ -70,11 +71,11 @@ const makeKey = async (path: string): Promise<MadeSealingKey> => {
         throw error
       },
     )
-    // Also if another process made the file: a secret may be sealed by this key only after its name is on the disk.
+    // Needed even if another process made the file: its name must be on disk before a secret is sealed with the key.
     await syncFolder(dirname(path))
     if (isNew) return { key, isNew }
     const made = await readKey(path)
-    if (made === undefined) throw new Error(`${basename(path)} was removed while it was made`)
+    if (made === undefined) throw new Error(`${basename(path)} was removed while it was being created`)
     return { key: made, isNew }
   } finally {
     await rm(partial, { force: true })

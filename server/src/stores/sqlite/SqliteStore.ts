@@ -131,10 +131,10 @@ const leasesOver = (writer: StoreThread<WriterCalls>, members: MemberList): Shar
   retire: (node) => Effect.sync(() => members.retire(node)),
 })
 
-/** How many rows the reader examines in one call: few enough that the reads of the engine do not wait long behind it. */
+/** How many rows the reader examines in one call. Few enough that the engine's reads do not wait long for it. */
 const examinedAtOnce = 1_000
 
-/** A page in several calls, where rows that match are rare. */
+/** Reads a page in several calls if matching rows are rare. */
 const listing = Effect.fnUntraced(function* (
   reader: StoreThread<ReaderCalls>,
   query: ListQuery,

@@ -319,5 +319,5 @@ const newTimer = (timer: Timer): KeyChange => ({
   tally: {},
 })
 
-/** The end of nearly every life: history has nothing of it but what its row had, and how it ended. */
+/** True for nearly every life: its history entry contains only the columns of the timer's row and how it ended. */
 const isPlainEnd = ({ state, reason }: FinishedLife): boolean => state !== "dead" && reason === undefined

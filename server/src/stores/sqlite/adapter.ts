@@ -7,7 +7,7 @@ import { sqliteKeyFile } from "./SqliteKeyFile.ts"
 
 const scheme = "sqlite:"
 
-/** A path of a file, and nothing that may be a password: it has a folder or the ending of a database. */
+/** Matches the path of a file, and no text that may be a password: it has a folder or the extension of a database. */
 const pathShape = /^(?=.*\/|.*\.(?:db|sqlite3?)$)[\w./ -]{1,200}$/
 
 export const sqlite: StoreAdapter = {
@@ -22,7 +22,7 @@ export const sqlite: StoreAdapter = {
       : { value: choiceOf(resolve(path)) }
   },
   meant: (text) => (pathShape.test(text) ? `${scheme}${text}` : undefined),
-  /** A file's name has no credentials. */
+  /** The name of a file contains no credentials. */
   shown: (url) => url,
 }
 

@@ -40,7 +40,7 @@ export interface ReaderCalls {
   namespaces(asked: { readonly exclusiveAfter: string; readonly limit: number }): ReadonlyArray<string>
 }
 
-/** A page of a list: of each row its state and the row. */
+/** A page of a list. Each row comes after its state. */
 export interface WalkedPack {
   readonly pack: Pack
   readonly examined: number

@@ -1,5 +1,5 @@
 // What SQLite's errors mean to the store. After some of them nothing may be acknowledged any more. If the fsync of a
-// commit failed, nobody knows what is on the disk, so the process ends and a restart recovers.
+// commit failed, the content of the disk is unknown, so the process ends and a restart recovers.
 
 const fatalCodes = [
   "SQLITE_IOERR",

@@ -1,5 +1,5 @@
 // Timers contain payloads, and headers with credentials. So only the owner can read files that this program creates,
-// regardless of the umask. They are created with that mode, so nobody else can open them in between. SQLite gives a
+// regardless of the umask. They are created with that mode, so no other user can open them in between. SQLite gives a
 // database's log and index the mode of the database. Existing files and folders keep their modes.
 import { closeSync, existsSync, mkdirSync, openSync } from "node:fs"
 import { dirname } from "node:path"

@@ -56,7 +56,7 @@ export const storedLifeFields: ReadonlyArray<TimerField> = finishedFields.filter
 
 const lifeColumns = `id, lower(hex(uuid)) AS uuid, namespace, timer_id, ${selected(storedLifeFields, "")}, spec`
 
-/** The columns of a LifeRow, of either table of finished lives. */
+/** The columns of a LifeRow, from either table of finished lives. */
 export const historyColumns = `${lifeColumns}, state, reason, NULL AS payload`
 export const deadColumns = `${lifeColumns}, 'dead' AS state, reason, payload`
 

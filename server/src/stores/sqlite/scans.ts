@@ -60,8 +60,8 @@ const wordsOf = (table: Walk["table"]): string =>
     AND r.${table === "timers" ? "fire_at" : "finished_at"} = l.at`
 
 /**
- * Rows of (uuid, timerId, fireId, revision, time, correlationId, state, number of the entry, tags, namespace), and of the details if
- * they are asked for: (spec, log of attempts, reason, lateness).
+ * Selects rows of (uuid, timerId, fireId, revision, time, correlationId, state, number of the entry, tags, namespace).
+ * If details are requested, (spec, log of attempts, reason, lateness) follow.
  */
 export const scanSql = (scan: Scan): ScanText => {
   const walk = walkOf(scan)
@@ -77,7 +77,7 @@ export const scanSql = (scan: Scan): ScanText => {
   return { text, values }
 }
 
-/** The specs of pending timers lie apart from them. Lives that are not dead have no reason. */
+/** The specs of pending timers are in a separate table. Only scans of dead letters need the reason. */
 const detailed = ({ table, from }: Walk): { readonly columns: string; readonly from: string } => {
   switch (table) {
     case "timers":
@@ -104,7 +104,7 @@ export const scannedHead = (
   { order, word = "", withDetails }: Scan,
   row: ReadonlyArray<unknown>,
 ): ScannedHead => {
-  // The columns that `scanSql` names.
+  // The columns of `scanSql`.
   const [uuid, timerId, fireId, revision, atMs, correlationId, state, entry, tags, namespace, ...details] =
     row as [
       string,

@@ -91,7 +91,7 @@ describe("webhook secrets", () => {
           )
           expect(existsSync(file.path)).toBe(false)
           for (const [wrong, why] of [
-            ["hunter2", "holds no key"],
+            ["hunter2", "contains no key"],
             ["0".repeat(64), "is not the one that sealed them"],
           ] as const) {
             writeFileSync(file.path, wrong)

@@ -58,7 +58,7 @@ describe("the key file", () => {
       for (const text of ["", "hunter2\n", "0".repeat(63), "0".repeat(128), "g".repeat(64)]) {
         writeFileSync(path, text)
         for (const failure of [await failureOf(read), await failureOf(make)]) {
-          expect(failure).toContain(`${path} holds no key`)
+          expect(failure).toContain(`${path} contains no key`)
           expect(failure).toContain("TIMER_SECRET_KEY")
           expect(failure).not.toContain("hunter2")
         }
@@ -66,13 +66,13 @@ describe("the key file", () => {
       }
     }))
 
-  test("that cannot be read or made is named with what to do", () =>
+  test("that cannot be read or created is named with what to do", () =>
     inFolder(async (storePath) => {
       const { path, read } = sqliteKeyFile(storePath)
       mkdirSync(path)
       expect(await failureOf(read)).toContain(`${path} cannot be read`)
       const nowhere = sqliteKeyFile(join(storePath, "no", "folder.db"))
-      expect(await failureOf(nowhere.make)).toContain(`${nowhere.path} cannot be read or made`)
+      expect(await failureOf(nowhere.make)).toContain(`${nowhere.path} cannot be read or created`)
     }))
 })
 
