@@ -1,5 +1,5 @@
-// What an operator has set for a namespace. A namespace without settings has the defaults: nothing here is needed to
-// create a timer.
+// The settings of a namespace, which operators change. A namespace without settings has the defaults, and timers can be
+// created in it.
 import type { OnDead, RetryPolicy } from "./Timer.ts"
 
 /** A webhook secret as it is stored: sealed with a key that is not in the store. */
@@ -18,7 +18,7 @@ export interface PastPause {
 export interface NamespaceSettings {
   readonly webhookSecrets?: ReadonlyArray<SealedSecret>
   readonly retryPolicy?: RetryPolicy
-  /** Who is told of its dead timers that have no onDead of their own. */
+  /** The onDead of its timers that have no onDead of their own. */
   readonly onDead?: OnDead
   readonly maxInFlight?: number
   readonly maxPending?: number

@@ -23,7 +23,7 @@ export interface WebhookTarget {
 
 export type Target = WebhookTarget | { readonly type: "event" } | { readonly type: "handler" }
 
-/** Who is told of a dead timer. */
+/** The target of the call that reports a dead timer. */
 export type OnDead = Exclude<Target, { readonly type: "handler" }>
 
 export interface RetryPolicy {
@@ -33,7 +33,7 @@ export interface RetryPolicy {
   readonly maxIntervalMs: number
   readonly jitter: number
   readonly maxDurationMs?: number
-  /** The wait after each failed attempt, in place of one that grows. The fields above then follow from it. */
+  /** The wait after each failed attempt, instead of a growing one. The fields above are then derived from it. */
   readonly waitsMs?: ReadonlyArray<number>
 }
 
@@ -42,11 +42,11 @@ export interface Spec {
   readonly target: Target
   readonly retryPolicy: RetryPolicy
   readonly expireAfterMs?: number
-  /** Expired, the timer ends without a dead letter. */
+  /** If the timer expires, it ends without a dead letter. */
   readonly onExpire?: "drop"
-  /** Who is told if the timer is dead; absent, whoever its namespace names. */
+  /** The target of the call if the timer is dead. If absent, the onDead of its namespace is used. */
   readonly onDead?: OnDead
-  /** The timer is itself such a call: it tells of this death. */
+  /** Present if the timer is itself such a call. It reports this death. */
   readonly death?: Death
   /**
    * Why the stored texts of this timer or life cannot be read. The rest of the spec is then a placeholder. Such a row
@@ -85,7 +85,7 @@ export interface Timer extends TimerKey {
   /** Attempts made and settled since this arming. */
   readonly attempts: number
   readonly firstAttemptAt?: number
-  /** The latest of them, oldest first. */
+  /** The latest attempts, oldest first. */
   readonly attemptLog?: AttemptLog
   readonly createdAt: number
   readonly updatedAt: number
@@ -118,12 +118,15 @@ export interface FinishedLife extends TimerKey {
   readonly revision: number
   readonly executeAt: number
   readonly attempts: number
-  /** The latest of them, oldest first. */
+  /** The latest attempts, oldest first. */
   readonly attemptLog?: AttemptLog
   readonly createdAt: number
   readonly finishedAt: number
   readonly latenessMs?: number
-  /** Why the timer is dead: `attemptsExhausted`, `expired`, `refused`, `egressRefused` … */
+  /**
+   * Why the timer is dead: `attemptsExhausted`, `expired`, `refused`, `egressRefused` … Or why it was cancelled without
+   * a call: `expired`, `notDead`.
+   */
   readonly reason?: string
   /** The id of the cancel that ended it, so that a repeated cancel gets the same answer. */
   readonly endedBy?: string

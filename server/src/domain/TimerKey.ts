@@ -1,4 +1,4 @@
-// From the names of a caller to a shard: (namespace, timerId) → uuid → shard. The hash is SHA-256, so that nobody can
+// From the caller's key to its shard: (namespace, timerId) → uuid → shard. The hash is SHA-256, so that no caller can
 // make an id that collides with an id of another namespace.
 import { hash } from "node:crypto"
 import type { TimerKey, Uuid } from "./Timer.ts"

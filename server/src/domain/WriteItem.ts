@@ -1,6 +1,6 @@
 // The items of a shard's write queue, and their answers. Each item has its own instant (`at`) and its own ids, which
-// are made once by the node that first got the request. So a repeated item is the same item, and it is harmless as long
-// as nobody else has written its key since. If others may have written it, the repeat is marked (`isRepeat`). A marked
+// are made once by the node that first got the request. So a repeated item is the same item, and it is harmless if no
+// other item has written its key since. If another item may have, the repeat is marked (`isRepeat`). A marked
 // repeat is carried out only if it certainly was not carried out before; otherwise its answer is `unknown`.
 import { type AttemptLog, attemptLogBytes } from "./AttemptLog.ts"
 import type { FinishedLife, OnDead, Spec, Target, Timer, TimerKey } from "./Timer.ts"
@@ -15,7 +15,7 @@ export interface Put {
   readonly onExisting: OnExisting
   /** The service made the correlation id, so it does not count in a comparison with the pending timer. */
   readonly madeCorrelationId: boolean
-  /** It may have been done already, and others may have written its key since. */
+  /** The item may have been done already, and other items may have written its key since. */
   readonly isRepeat?: true
 }
 
@@ -26,9 +26,9 @@ export interface Change {
   readonly fireId: string
   readonly at: number
   readonly ifRevision?: number
-  /** The arming whose attempt is running as this is queued, if one is. */
+  /** The arming whose attempt is running when the item is queued, if any. */
   readonly inFlight?: string
-  /** It may have been done already, and others may have written its key since. */
+  /** The item may have been done already, and other items may have written its key since. */
   readonly isRepeat?: true
   readonly set: AddedChanges & {
     readonly executeAt?: number
@@ -49,7 +49,7 @@ export interface Schedule {
   readonly timer: Timer & { readonly askedAt: number }
   /** The service made the correlation id, so a move keeps the existing one. */
   readonly madeCorrelationId: boolean
-  /** The arming whose attempt is running as this is queued, if one is. */
+  /** The arming whose attempt is running when the item is queued, if any. */
   readonly inFlight?: string
   /** The command has a retry policy, so a move sets it. Without this flag an existing timer keeps its own. */
   readonly setsRetryPolicy?: true
@@ -68,9 +68,9 @@ export interface Cancel {
   readonly cancelId: string
   readonly at: number
   readonly ifRevision?: number
-  /** The arming whose attempt is running as this is queued, if one is. */
+  /** The arming whose attempt is running when the item is queued, if any. */
   readonly inFlight?: string
-  /** It may have been done already, and others may have written its key since. */
+  /** The item may have been done already, and other items may have written its key since. */
   readonly isRepeat?: true
 }
 
@@ -86,7 +86,7 @@ export type Then =
       readonly payload?: Uint8Array
     }
   | { readonly to: "dead"; readonly reason: string }
-  /** It ends as cancelled: nobody will look at it again. */
+  /** The life ends as cancelled, without a dead letter. */
   | { readonly to: "dropped"; readonly reason: string }
 
 /**
@@ -128,7 +128,7 @@ export interface Replay extends NamedDead {
   readonly kind: "replay"
   readonly fireId: string
   readonly at: number
-  /** It may have been done already, and others may have written its key since. */
+  /** The item may have been done already, and other items may have written its key since. */
   readonly isRepeat?: true
 }
 
@@ -136,7 +136,7 @@ export interface Replay extends NamedDead {
 export interface Discard extends NamedDead {
   readonly kind: "discard"
   readonly at: number
-  /** It may have been done already, and others may have written its key since. */
+  /** The item may have been done already, and other items may have written its key since. */
   readonly isRepeat?: true
 }
 

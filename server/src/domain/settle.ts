@@ -63,8 +63,8 @@ export const settle = (timer: Timer, settling: Settling): Then => {
 }
 
 /**
- * The wait after attempt number `attempt`: its interval, shortened by up to `jitter` of it, or exactly what the policy lists.
- * A far side may ask for a longer one, up to the longest wait of the policy.
+ * The wait after attempt number `attempt`: its interval, shortened at random by up to the fraction `jitter`, or the
+ * exact wait from the policy's list. The receiver may ask for a longer wait, up to the longest wait of the policy.
  */
 export const waitMs = (
   policy: RetryPolicy,

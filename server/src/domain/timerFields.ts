@@ -2,11 +2,13 @@
 // statements, the packs between threads and the JSON of the API are made from these tables.
 //
 // Key, spec and payload are not in the tables, because each place writes them in its own way. There are two kinds of
-// fields. - Base fields. The functions of every write and every delivery name them one by one, because a loop over a
-// table takes up to three times as long there. test/domain/timerFields.test.ts proves that these functions know every
-// field. - Added fields. All places loop over the table for them, so a new field needs only an entry here, a line in
-// Timer.ts and a migration for each SQL store. They belong to an arming: its end, a repeat and a replay keep them. They
-// are optional, and a timer without them costs only a check of one property.
+// fields:
+//  - Base fields. The functions of every write and every delivery name them one by one, because a loop over a table
+//    takes up to three times as long there. test/domain/timerFields.test.ts proves that these functions know every
+//    field.
+//  - Added fields. All places loop over the table for them, so a new field needs only an entry here, a line in Timer.ts
+//    and a migration for each SQL store. They belong to an arming, and stay the same when it ends, is repeated or is
+//    replayed. They are optional, and a timer without them costs only a check of one property.
 import type { FinishedLife, Mutable, Timer, TimerKey } from "./Timer.ts"
 
 /**
@@ -34,7 +36,9 @@ export interface TimerField<Name extends string = string> {
 interface AddedField extends TimerField<keyof Timer & keyof FinishedLife> {
   readonly kind: "text" | "number" | "texts"
   readonly isOptional: true
-  /** It says where a request came from, not what it asks for: a create with another one asks for the same. */
+  /**
+   * The field says where a request came from, not what it asks for. Two creates that differ only in it are the same.
+   */
   readonly isOrigin?: true
 }
 
@@ -152,7 +156,7 @@ const comparedNames: ReadonlyArray<string> = (addedFields as ReadonlyArray<Added
   .filter(({ isOrigin }) => isOrigin !== true)
   .map(({ name }) => name)
 
-/** Whether two requests ask for the same, as far as added fields go. */
+/** Whether two requests have the same added fields. */
 export const haveSameAdded = (a: AddedTerms, b: AddedTerms): boolean =>
   comparedNames.every((name) => isSameTerm((a as TermsByName)[name], (b as TermsByName)[name]))
 

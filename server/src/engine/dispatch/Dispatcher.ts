@@ -213,7 +213,7 @@ export class Dispatcher {
       if (hasStarted) turnsWithoutStart = 0
       if (namespace.ready.size > 0) {
         this.#turns.add(namespace)
-        // Count only namespaces that stay in the turns: the others after it have not had their turn.
+        // A namespace that leaves the turns is not counted. Otherwise the loop would end before all others had a turn.
         if (!hasStarted) turnsWithoutStart++
       } else this.#tidy(namespace, undefined)
     }

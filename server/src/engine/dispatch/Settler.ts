@@ -70,7 +70,7 @@ export class Settler {
     })
   }
 
-  /** The timer did not start before executeAt plus expireAfter, so it becomes dead without an attempt. */
+  /** The timer did not start by executeAt plus expireAfter. It ends without an attempt: dead or dropped (onExpire). */
   expire(entry: Entry, onStored: () => void): void {
     const { attempts, spec } = entry.timer
     const then: Then = { to: spec.onExpire === "drop" ? "dropped" : "dead", reason: "expired" }
@@ -78,7 +78,7 @@ export class Settler {
     this.#end(entry, { attempt: attempts + 1, at: this.#parts.wall.now(), then }, onStored, onStored)
   }
 
-  /** Stores the outcome. If it is a death that somebody is to be told of, the notice is stored before it. */
+  /** Stores the outcome. If it is a death that must be reported, the notice is stored first. */
   #end(entry: Entry, outcome: Ended, onGivenUp: () => void, onStored: (isStale: boolean) => void): void {
     const { notices, queue, run } = this.#parts
     const { timer, home } = entry
@@ -93,7 +93,7 @@ export class Settler {
       notices.announce(timer, end, () => queue.takes(home)),
       (exit) => {
         if (!Exit.isSuccess(exit) || !exit.value) onGivenUp()
-        // What it tells of did not happen: the notice finds that out when it fires.
+        // The timer was superseded, so it is not dead. The notice finds this out when it fires, and is dropped.
         else if (entry.isSuperseded) onStored(true)
         else this.#store(entry, outcome, onStored)
       },

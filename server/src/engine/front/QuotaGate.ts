@@ -38,7 +38,7 @@ export const withQuotas = (
 
 type Restore = <A, E>(effect: Effect.Effect<A, E>) => Effect.Effect<A, E>
 
-/** Every admission learns of its end, even if the caller does not wait: otherwise it would count for ever. */
+/** Every admission gets the result of its write, even if the caller stops waiting. Otherwise it would count forever. */
 const admitting = <A, E>(
   quotas: Pick<Quotas, "admit">,
   asked: ReadonlyArray<AskedCreate>,

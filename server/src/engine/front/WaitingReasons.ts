@@ -1,6 +1,6 @@
-// Why due timers of this node's shards have not started. This is found out from memory at each request, so firing costs
-// nothing more. If there are several reasons, the answer is the one that an operator must remove first: while the
-// service is paused, an open breaker does not matter.
+// Why due timers of this node's shards have not started. The reason is computed from memory on request, so that firing
+// does not get slower. If there are several reasons, the answer is the one that an operator must remove first: while
+// the service is paused, an open breaker does not matter.
 import { formatDuration } from "@punctual/api/DurationMs"
 import type { Clock } from "effect"
 import { isBefore } from "../../domain/DueOrder.ts"
@@ -151,7 +151,7 @@ const isWaitingToStart = (entry: Entry, asked: AskedTimer, nowMs: number): boole
   entry.state !== "inFlight" &&
   entry.state !== "settling"
 
-/** A timer that was armed after its fireAt is due since it was armed. */
+/** A timer that was armed after its fireAt is due from the moment when it was armed. */
 const dueAt = ({ fireAt, updatedAt }: Pick<AskedTimer, "fireAt" | "updatedAt">): number =>
   Math.max(fireAt, updatedAt)
 
