@@ -81,13 +81,13 @@ export const mutations: ReadonlyArray<Mutation> = [
     replacement: "this.#trustedUntilNanos > 0n",
   },
   {
-    name: "offers waiting for a read",
+    name: "offers wait until a read ends",
     file: "engine/window/Window.ts",
     search: "horizon.waiting?.set(timer.uuid, timer)",
     replacement: "horizon.waiting?.delete(timer.uuid)",
   },
   {
-    name: "reads dropping keys written meanwhile",
+    name: "a read drops keys that were written since it began",
     file: "engine/window/Window.ts",
     search: "if (load.dirty.has(row.uuid) || this.#entries.has(row.uuid)) return",
     replacement: "if (this.#entries.has(row.uuid)) return",
