@@ -2,7 +2,7 @@
 // other files, so no one has to assign a file to a group:
 //
 //   fast       starts no program;
-//   servers    starts a database or a broker, and no other program: it imports only `serverStarters`;
+//   servers    starts a database, a broker or a browser, and no other program: it imports only `serverStarters`;
 //   processes  starts any other program, mostly the service itself, to kill it, freeze it or trace it.
 //
 // A file that starts a program in a new way is in `processes`, where it disturbs no other test. While the fast group
@@ -14,8 +14,9 @@ import { filesBelow, importsOf, root, testRoots, textOf } from "./repository.ts"
 export const groups = ["fast", "servers", "processes"] as const
 export type Group = (typeof groups)[number]
 
-/** The files that start a database or a broker, or download what these need. Add the file of a new kind of server. */
+/** The files that start a database, a broker or a browser, or download one. Add the file of a new kind of server. */
 export const serverStarters: ReadonlyArray<string> = [
+  "server/testkit/Browser.ts",
   "server/testkit/Certificates.ts",
   "server/testkit/DebianPackages.ts",
   "bus/testkit/NatsBinary.ts",
@@ -73,7 +74,7 @@ export class GroupSorter {
   }
 }
 
-const startingModules = ["node:child_process", "child_process", "node:cluster"]
+const startingModules = ["node:child_process", "child_process", "node:cluster", "playwright-core"]
 
 const read = (path: string, text: string): Known => {
   const imports = importsOf(path, text).flatMap(({ from, isType }) => (isType ? [] : [from]))

@@ -1,7 +1,6 @@
 // Finds a real nats-server for the tests: the one named by NATS_SERVER, one installed on the machine, or one fetched
 // once into a cache below node_modules. A test of the adapter against anything but the real broker would prove little.
 // So without a nats-server the tests fail in CI, and are skipped with a reason elsewhere.
-import { describe, test } from "bun:test"
 import { execFileSync } from "node:child_process"
 import {
   accessSync,
@@ -17,6 +16,7 @@ import {
 import { delimiter, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { unpackDebian } from "@punctual/server/testkit/DebianPackages"
+import { describeNeeding } from "@punctual/server/testkit/describeUnless"
 import { TemporaryFolder } from "@punctual/server/testkit/TemporaryFolder"
 
 export type NatsBinary = { readonly path: string } | { readonly missing: string }
@@ -29,14 +29,7 @@ const askEveryMs = 200
 /** Defines tests that need a broker. Without one they are skipped by name, or fail in CI. */
 export const describeNats = (name: string, body: () => void): void => {
   const binary = natsBinary()
-  if ("path" in binary) describe(name, body)
-  else if (process.env["CI"] === undefined) {
-    describe.skip(`${name} (skipped: ${binary.missing})`, body)
-  } else {
-    test(name, () => {
-      throw new Error(binary.missing)
-    })
-  }
+  describeNeeding("missing" in binary ? binary.missing : undefined, name, body)
 }
 
 let found: NatsBinary | undefined

@@ -50,6 +50,7 @@ describe("a test file", () => {
       `const { spawn } = require("${childProcess}")`,
       `import "./b.ts"; import { spawn } from "node:${childProcess}"`,
       `import cluster from "node:cluster"`,
+      `import { chromium } from "playwright-core"`,
       `${bun}.spawnSync([])`,
       `await ${bun}.$\`true\``,
     ]) {

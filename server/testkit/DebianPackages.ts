@@ -2,7 +2,7 @@
 // folder but not installed, so this needs no root.
 import { execFileSync } from "node:child_process"
 import { cpSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs"
-import { dirname, join } from "node:path"
+import { dirname, join, sep } from "node:path"
 import { TemporaryFolder } from "./TemporaryFolder.ts"
 
 const fetchWithinMs = 300_000
@@ -14,7 +14,7 @@ const fetchWithinMs = 300_000
 export const unpackDebian = (packages: ReadonlyArray<string>, into: string, why: string): boolean => {
   using folder = new TemporaryFolder()
   const run = (command: string, ...args: ReadonlyArray<string>): boolean => {
-    process.stderr.write(`${why}: ${command} ${args.join(" ")}\n`)
+    if (command === "apt-get") process.stderr.write(`${why}: ${command} ${args.join(" ")}\n`)
     try {
       execFileSync(command, args, {
         cwd: folder.path,
@@ -45,12 +45,44 @@ export const unpackDebian = (packages: ReadonlyArray<string>, into: string, why:
   return existsSync(into)
 }
 
+/**
+ * The packages that apt-get would install for these: they themselves, and the libraries that this machine lacks. The
+ * list is empty if apt-get does not know the packages, or if they are installed.
+ */
+export const withMissingLibraries = (packages: ReadonlyArray<string>): ReadonlyArray<string> => {
+  const simulated = (): ReadonlyArray<string> => {
+    try {
+      const args = ["install", "--simulate", "--no-install-recommends", ...packages]
+      const plan = execFileSync("apt-get", args, {
+        encoding: "utf8",
+        stdio: ["ignore", "pipe", "ignore"],
+        timeout: fetchWithinMs,
+      })
+      return [...plan.matchAll(/^Inst (\S+)/gm)].map(([, name = ""]) => name)
+    } catch {
+      return []
+    }
+  }
+  const planned = simulated()
+  if (planned.length > 0 || process.getuid?.() !== 0) return planned
+  // A fresh machine has no package lists yet.
+  try {
+    execFileSync("apt-get", ["update"], { stdio: ["ignore", "ignore", "inherit"], timeout: fetchWithinMs })
+  } catch {
+    return []
+  }
+  return simulated()
+}
+
 /** The folders of the unpacked libraries, for LD_LIBRARY_PATH. */
 export const librariesBelow = (folder: string): string => {
-  const libraries = join(folder, "usr", "lib")
-  return existsSync(libraries)
-    ? readdirSync(libraries)
-        .map((name) => join(libraries, name))
-        .join(":")
-    : ""
+  const folders = ["lib", join("usr", "lib")]
+    .map((name) => join(folder, name))
+    .filter((path) => existsSync(path))
+    .flatMap((path) =>
+      readdirSync(path, { recursive: true, encoding: "utf8" })
+        .filter((file) => /^lib[^/]*\.so(?:\.|$)/.test(file.slice(file.lastIndexOf(sep) + 1)))
+        .map((file) => dirname(join(path, file))),
+    )
+  return [...new Set(folders)].join(":")
 }

@@ -2,11 +2,11 @@
 // share: the server that is installed on the machine (Debian 12 brings the oldest version that the store supports), and
 // a current server whose binaries an npm package brings. Tests against anything but the real server would prove little.
 // A machine without a server is therefore a failure in CI. Elsewhere the tests are skipped with a reason.
-import { describe, test } from "bun:test"
 import { execFileSync } from "node:child_process"
 import { accessSync, constants, existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs"
 import { createRequire } from "node:module"
 import { delimiter, dirname, join } from "node:path"
+import { describeNeeding } from "./describeUnless.ts"
 
 export type PostgresKind = "installed" | "packaged"
 
@@ -18,14 +18,7 @@ const installWithinMs = 300_000
 /** The tests that need a server. Without one, they are skipped by name, or fail in CI. */
 export const describePostgres = (kind: PostgresKind, name: string, body: () => void): void => {
   const binaries = postgresBinaries(kind)
-  if ("folder" in binaries) describe(name, body)
-  else if (process.env["CI"] === undefined) {
-    describe.skip(`${name} (skipped: ${binaries.missing})`, body)
-  } else {
-    test(name, () => {
-      throw new Error(binaries.missing)
-    })
-  }
+  describeNeeding("missing" in binaries ? binaries.missing : undefined, name, body)
 }
 
 const found = new Map<PostgresKind, PostgresBinaries>()

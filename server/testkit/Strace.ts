@@ -2,12 +2,12 @@
 // would. This works for root and for other users. The variable STRACE names strace, or it is installed, or the tests
 // fetch it once into a cache below node_modules. On a machine without strace, or where tracing is forbidden, the tests
 // fail in CI. Elsewhere they are skipped with a reason.
-import { describe, test } from "bun:test"
 import { spawnSync } from "node:child_process"
 import { closeSync, existsSync, openSync, readdirSync, readFileSync, writeSync } from "node:fs"
 import { delimiter, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { librariesBelow, unpackDebian } from "./DebianPackages.ts"
+import { describeNeeding } from "./describeUnless.ts"
 import { fromSource, type Program } from "./ServiceProcess.ts"
 import { TemporaryFolder } from "./TemporaryFolder.ts"
 
@@ -32,14 +32,7 @@ const cacheFolder = fileURLToPath(new URL("../../node_modules/.cache/punctual/st
 /** The tests that need a failing disk. Where that is not possible, they are skipped by name, or fail in CI. */
 export const describeFaults = (name: string, body: () => void): void => {
   const strace = usableStrace()
-  if ("command" in strace) describe(name, body)
-  else if (process.env["CI"] === undefined) {
-    describe.skip(`${name} (skipped: ${strace.missing})`, body)
-  } else {
-    test(name, () => {
-      throw new Error(strace.missing)
-    })
-  }
+  describeNeeding("missing" in strace ? strace.missing : undefined, name, body)
 }
 
 /**

@@ -3,6 +3,7 @@ import { describe, expect, test } from "bun:test"
 import { defaultLimits } from "@punctual/api/Limits"
 import { problemCodes } from "@punctual/api/Problem"
 import { makeReference } from "../../../src/http/reference/Reference.ts"
+import { proxyBelow } from "../proxyBelow.ts"
 import { type Answered, withService } from "../ServiceFixture.ts"
 
 const bytesAtMost = 300_000
@@ -120,16 +121,7 @@ describe("in a browser", () => {
   test("every way leads to it, below any path that a proxy takes away", () =>
     withService({}, async ({ url }) => {
       const prefix = "/tools/punctual"
-      using proxy = Bun.serve({
-        port: 0,
-        hostname: "127.0.0.1",
-        fetch: ({ url: asked, method }) => {
-          const { pathname, search } = new URL(asked)
-          return pathname.startsWith(`${prefix}/`)
-            ? fetch(url + pathname.slice(prefix.length) + search, { method, redirect: "manual" })
-            : new Response("outside", { status: 418 })
-        },
-      })
+      using proxy = proxyBelow(prefix, url)
       for (const way of ["/", "/docs", "/docs/", "/docs/api", "/docs/api/"]) {
         const answer = await fetch(`http://127.0.0.1:${proxy.port}${prefix}${way}`)
         expect([way, answer.status, new URL(answer.url).pathname]).toEqual([way, 200, `${prefix}/docs/api`])

@@ -1,0 +1,81 @@
+// Finds a Chromium for the tests of pages: the one that CHROMIUM names, one installed on the machine, or Debian's
+// package, which the tests fetch once into a cache below node_modules, together with the libraries that the machine
+// lacks. Nothing is installed, so this needs no root.
+import { accessSync, constants } from "node:fs"
+import { delimiter, join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { librariesBelow, unpackDebian, withMissingLibraries } from "./DebianPackages.ts"
+
+export interface ChromiumBinary {
+  readonly path: string
+  /** The folder with its libraries and fonts, if it was fetched. */
+  readonly unpackedIn?: string
+}
+
+const cacheFolder = fileURLToPath(new URL("../../node_modules/.cache/punctual/chromium", import.meta.url))
+
+let found: ChromiumBinary | { readonly missing: string } | undefined
+
+/** The search runs once. If Chromium must be fetched, it can take a minute. */
+export const chromiumBinary = (): ChromiumBinary | { readonly missing: string } => {
+  found ??= locate()
+  return found
+}
+
+/** The variables that a fetched Chromium needs. `fontSettings` is the file with `fontSettingsOf`. */
+export const environmentOf = (
+  { unpackedIn }: ChromiumBinary,
+  fontSettings: string,
+): Readonly<Record<string, string>> =>
+  unpackedIn === undefined
+    ? {}
+    : { LD_LIBRARY_PATH: librariesBelow(unpackedIn), FONTCONFIG_FILE: fontSettings }
+
+/** Text for fontconfig: the fetched fonts, and those of the machine. */
+export const fontSettingsOf = ({ unpackedIn = "" }: ChromiumBinary): string =>
+  `<?xml version="1.0"?><!DOCTYPE fontconfig SYSTEM "fonts.dtd"><fontconfig><dir>${unpackedIn}/usr/share/fonts</dir><dir>/usr/share/fonts</dir><cachedir prefix="xdg">fontconfig</cachedir></fontconfig>`
+
+const locate = (): ChromiumBinary | { readonly missing: string } => {
+  const named = process.env["CHROMIUM"]
+  if (named !== undefined && named !== "") {
+    return isExecutable(named) ? { path: named } : { missing: `CHROMIUM=${named} is not an executable file` }
+  }
+  return (
+    installed() ??
+    cached() ??
+    fetched() ?? {
+      missing: "no Chromium: install one, set CHROMIUM to its path, or allow apt-get to fetch it",
+    }
+  )
+}
+
+const installed = (): ChromiumBinary | undefined => {
+  const path = (process.env["PATH"] ?? "")
+    .split(delimiter)
+    .filter((folder) => folder !== "")
+    .flatMap((folder) => ["chromium", "google-chrome"].map((name) => join(folder, name)))
+    .find(isExecutable)
+  return path === undefined ? undefined : { path }
+}
+
+const cached = (): ChromiumBinary | undefined => {
+  // The script in usr/bin would look for the program in /usr/lib.
+  const path = join(cacheFolder, "usr", "lib", "chromium", "chromium")
+  return isExecutable(path) ? { path, unpackedIn: cacheFolder } : undefined
+}
+
+const fetched = (): ChromiumBinary | undefined => {
+  const packages = withMissingLibraries(["chromium", "fonts-dejavu-core"])
+  return packages.length > 0 && unpackDebian(packages, cacheFolder, "The tests of pages need Chromium")
+    ? cached()
+    : undefined
+}
+
+const isExecutable = (path: string): boolean => {
+  try {
+    accessSync(path, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}
