@@ -63,7 +63,10 @@ class NumberedLines {
   get next(): Effect.Effect<string | undefined, CommandFailed> {
     return this.#lines.next.pipe(
       Effect.tap(() => Effect.sync(() => this.line++)),
-      Effect.mapError(({ message }) => new CommandFailed({ message: `line ${this.line + 1}: ${message}` })),
+      Effect.mapError(
+        ({ message }) =>
+          new CommandFailed({ message: this.line === 0 ? message : `line ${this.line + 1}: ${message}` }),
+      ),
     )
   }
 
@@ -129,7 +132,8 @@ const nextRecord = (lines: NumberedLines) =>
         record.problem = "has a quoted field that never ends"
         break
       }
-      chars += text.length
+      // With its line break: a record of empty lines must end, too.
+      chars += text.length + 1
       if (chars > recordCharsMax) {
         record.problem = `has a quoted field of more than ${recordCharsMax} characters`
         break
@@ -139,8 +143,8 @@ const nextRecord = (lines: NumberedLines) =>
     return { record, line }
   })
 
-/** The same limit as for one line. */
-const recordCharsMax = 16 * 1024 * 1024
+/** Far more than a timer of the default limits has. A quote that is never closed ends here. */
+const recordCharsMax = 512 * 1024
 
 const nextCsv = (lines: NumberedLines, header: ReadonlyArray<string>, defaults: LineDefaults) =>
   Effect.gen(function* () {

@@ -164,6 +164,13 @@ describe("CSV", () => {
       ])
     }))
 
+  test("with a quote that is never closed is not read to its end, even if all other lines are empty", async () => {
+    const file = `timerId,executeAt,callbackUrl\n"a${"\n".repeat(600_000)}`
+    const args = ["timers", "create", "billing", "--from", "-", "--format", "csv", "--dry-run"]
+    const { out } = await run(args, { stdin: file })
+    expect(out).toStartWith("line 2  failed  has a quoted field of more than 524288 characters")
+  })
+
   test("with a header that is wrong sends nothing", () =>
     withService({}, async (service) => {
       const heads = [
