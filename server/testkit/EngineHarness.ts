@@ -433,6 +433,7 @@ const amongStrangers = (leases: ShardLeases["Service"]): ShardLeases["Service"] 
     announce: (member) => Effect.sync(() => members.announce(member)),
     members: Effect.sync(() => members.all()),
     retire: (node) => Effect.sync(() => members.retire(node)),
+    retireSilent: (seen) => Effect.sync(() => members.retireSilent(seen)),
   }
 }
 

@@ -148,5 +148,21 @@ export const shardLeasesSuite = (fixture: StoreFixture): void => {
         expect(at(yield* leases.members, 0)).toMatchObject({ node: "a", address: "a:2", isLeaving: false })
       }),
     )
+
+    law("a silent node is removed only with the beat and the process that were seen", () =>
+      Effect.gen(function* () {
+        const leases = yield* ShardLeases
+        const announce = leases.announce({ node: "a", address: "a:1", isLeaving: false })
+        yield* announce
+        const seen = at(yield* leases.members, 0)
+        yield* leases.retireSilent({ ...seen, process: "elsewhere|1|2" })
+        yield* announce
+        yield* leases.retireSilent(seen)
+        const [member] = yield* leases.members
+        expect(member).toEqual({ ...seen, beat: seen.beat + 1 })
+        yield* leases.retireSilent({ ...seen, beat: seen.beat + 1 })
+        expect(yield* leases.members).toEqual([])
+      }),
+    )
   })
 }

@@ -4,7 +4,7 @@
 // never waits.
 import { Effect, Latch } from "effect"
 import type { TimerKey } from "../src/domain/Timer.ts"
-import type { Lease, Member, ShardLeases } from "../src/ports/ShardLeases.ts"
+import type { Announcement, Lease, SeenBeat, ShardLeases } from "../src/ports/ShardLeases.ts"
 import {
   type DueQuery,
   type ListQuery,
@@ -30,9 +30,10 @@ export interface StoreCalls {
   readonly claim: Lease
   readonly renew: ReadonlyArray<{ readonly shard: number; readonly epoch: number }>
   readonly release: number
-  readonly announce: Omit<Member, "beat">
+  readonly announce: Announcement
   readonly members: undefined
   readonly retire: string
+  readonly retireSilent: SeenBeat
 }
 
 export type StoreMethod = keyof StoreCalls
@@ -196,6 +197,7 @@ export class StoreFaults {
       announce: (member) => this.#disturbed("announce", member, leases.announce(member)),
       members: this.#disturbed("members", undefined, leases.members),
       retire: (node) => this.#disturbed("retire", node, leases.retire(node)),
+      retireSilent: (seen) => this.#disturbed("retireSilent", seen, leases.retireSilent(seen)),
     }
   }
 }

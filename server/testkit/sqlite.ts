@@ -98,6 +98,7 @@ const storageServices = (database: Database, lock: ProcessLock) => {
       announce: (member) => Effect.sync(() => members.announce(member)),
       members: Effect.sync(() => members.all()),
       retire: (node) => Effect.sync(() => members.retire(node)),
+      retireSilent: (seen) => Effect.sync(() => members.retireSilent(seen)),
     }),
   )
 }

@@ -11,6 +11,8 @@
 //  - An adapter that can prove that the previous process is dead frees its shards at once (a file lock can prove it).
 //  - `announce` increments the node's beat and stores its address. A retired node joins again. Members only serve to
 //    distribute shards; they fence nothing.
+//  - The name of a node belongs to one process. `announce` and `retire` change only the entry of their own process.
+//    `retireSilent` removes an entry only if its process and its beat are those that the caller saw.
 import { Context, type Effect } from "effect"
 import type { StoreError } from "./TimerStore.ts"
 
@@ -30,9 +32,20 @@ export interface Member {
   /** The address at which other nodes reach it. */
   readonly address: string
   readonly beat: number
+  /**
+   * The process that has the name, as an opaque text. Empty if the store has only one process, or if a release that
+   * did not store it wrote the entry.
+   */
+  readonly process: string
   /** The node is draining, so no shard is assigned to it any more. */
   readonly isLeaving: boolean
 }
+
+/** What a node says about itself. The store adds the beat and the process. */
+export type Announcement = Omit<Member, "beat" | "process">
+
+/** Identifies one beat of one process. */
+export type SeenBeat = Pick<Member, "node" | "process" | "beat">
 
 export class ShardLeases extends Context.Service<
   ShardLeases,
@@ -47,10 +60,12 @@ export class ShardLeases extends Context.Service<
     ): Effect.Effect<ReadonlyArray<{ readonly foreign: number } | undefined>, StoreError>
     release(shard: number, epoch: number): Effect.Effect<void, StoreError>
     /** False if the name belongs to another process. */
-    announce(member: Omit<Member, "beat">): Effect.Effect<boolean, StoreError>
+    announce(member: Announcement): Effect.Effect<boolean, StoreError>
     /** Sorted by name. */
     readonly members: Effect.Effect<ReadonlyArray<Member>, StoreError>
-    /** Removes a node: itself when it stops, or another one after a long silence. */
+    /** Removes this process's own node when it stops. If another process has the name now, nothing changes. */
     retire(node: string): Effect.Effect<void, StoreError>
+    /** Removes a silent node. If it has sent a beat, or another process has the name now, nothing changes. */
+    retireSilent(seen: SeenBeat): Effect.Effect<void, StoreError>
   }
 >()("punctual/ports/ShardLeases") {}

@@ -62,6 +62,7 @@ const steps = fc.array(
       "announce",
       "release",
       "retire",
+      "retireSilent",
       "write",
     ),
     node: fc.nat(nodesAtMost - 1),

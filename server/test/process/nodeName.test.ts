@@ -29,6 +29,13 @@ describePostgres("installed", "the name of a node", () => {
     return [...rows] as ReadonlyArray<{ node: string; address: string; beat: number }>
   }
 
+  /** The last process seems to have run on another machine, so nobody here can prove that it has ended. */
+  const moveElsewhere = async (schema: string) => {
+    const sql = new Bun.SQL({ url: server().url, max: 1 })
+    await sql.unsafe(`UPDATE ${schema}.members SET process = 'elsewhere|1|2'`)
+    await sql.close()
+  }
+
   test("belongs to the first process that lives: a second one refuses to start, and changes nothing", async () => {
     using folder = new TemporaryFolder()
     const { url, schema } = server().database()
@@ -66,12 +73,33 @@ describePostgres("installed", "the name of a node", () => {
     await using service = node(folder, url)
     await service.start()
     await service.kill9()
-    const sql = new Bun.SQL({ url: server().url, max: 1 })
-    await sql.unsafe(`UPDATE ${schema}.members SET process = 'elsewhere|1|2'`)
-    await sql.close()
+    await moveElsewhere(schema)
     await service.start()
     expect(service.hasLogged("waiting: another process had the node name west-1")).toBe(true)
     expect(await service.terminate()).toBe(0)
+  }, 60_000)
+
+  test("goes to one of two processes that start after such a crash, and the other refuses to start", async () => {
+    using folder = new TemporaryFolder()
+    const { url, schema } = server().database()
+    await using crashed = node(folder, url)
+    await crashed.start()
+    await crashed.kill9()
+    await moveElsewhere(schema)
+    await using one = node(folder, url)
+    await using two = node(folder, url)
+    const starts = await Promise.allSettled([one, two].map((service) => service.launch()))
+    expect(starts.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"])
+    const [winner, loser] = starts[0]?.status === "fulfilled" ? [one, two] : [two, one]
+    expect(await loser.exit).toBe(1)
+    expect(loser.hasLogged("runs as the node west-1 on this store")).toBe(true)
+    const [member] = await memberOf(schema)
+    await eventually("the winner sends another beat", async () => {
+      const [now] = await memberOf(schema)
+      return now !== undefined && now.beat > (member?.beat ?? 0) ? true : undefined
+    })
+    expect(await memberOf(schema)).toMatchObject([{ node: "west-1", address: winner.url }])
+    expect(await winner.terminate()).toBe(0)
   }, 60_000)
 
   test("is lost by a process that was frozen while another took it: the frozen one ends", async () => {

@@ -149,6 +149,7 @@ export class SimStore {
       announce: (member) => this.#call("announce", () => done(leases.announce(member))),
       members: this.#call("members", () => done(leases.members)),
       retire: (node) => this.#call("retire", () => done(leases.retire(node))),
+      retireSilent: (seen) => this.#call("retireSilent", () => done(leases.retireSilent(seen))),
     }
   }
 

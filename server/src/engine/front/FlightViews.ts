@@ -1,6 +1,6 @@
 // The current status of pending timers: whether an attempt is running, and why a due timer has not started. Only the
-// owner of a shard knows. FlightViews asks each other owner once, with a short timeout. A timer whose owner does not
-// answer is shown as pending without a reason.
+// owner of a shard knows. FlightViews asks each other owner once, with a short timeout. If the owner is unknown or does
+// not answer, only a pause is shown, because every node knows the pauses.
 import { Effect } from "effect"
 import type { Timer } from "../../domain/Timer.ts"
 import type { FiringStatus } from "../../domain/Waiting.ts"
@@ -22,7 +22,7 @@ export interface FlightViewsParts {
     | undefined
 }
 
-/** The keys are fireIds. A timer that is not due or about to start has no entry. */
+/** The keys are fireIds. Timers without a status have no entry: they are not due, or are about to start. */
 export type FiringStatuses = ReadonlyMap<string, FiringStatus>
 
 const askWithinMs = 300
@@ -35,6 +35,9 @@ interface Question {
   readonly to: PeerNode
   readonly timers: Array<AskedTimer>
 }
+
+/** The answer of an owner that did not answer. */
+const silence: ReadonlyArray<FiringStatus> = []
 
 export class FlightViews {
   readonly #parts: FlightViewsParts
@@ -89,15 +92,18 @@ export class FlightViews {
         found.set(timer.fireId, { inFlightSinceMs })
         continue
       }
-      const shard = timer.fireAt > nowMs + soonMs ? undefined : own.shardOf(timer)
-      if (shard === undefined) continue
-      if (own.owns(shard)) {
+      if (timer.fireAt > nowMs + soonMs) continue
+      const shard = own.shardOf(timer)
+      if (shard !== undefined && own.owns(shard)) {
         const waiting = timer.fireAt > nowMs ? undefined : reasons.of(this.#asked(timer))
         if (waiting !== undefined) found.set(timer.fireId, { waiting })
         continue
       }
-      const to = cluster?.view.ownerOf(shard)
-      if (to === undefined) continue
+      const to = shard === undefined ? undefined : cluster?.view.ownerOf(shard)
+      if (to === undefined) {
+        this.#notePause(timer, found)
+        continue
+      }
       const question = byOwner.get(to.address)
       if (question === undefined) byOwner.set(to.address, { to, timers: [this.#asked(timer)] })
       else question.timers.push(this.#asked(timer))
@@ -114,32 +120,41 @@ export class FlightViews {
     return Effect.suspend(() => {
       const { cluster } = this.#parts
       const underWay = this.#asking.get(to.address) ?? 0
-      if (cluster === undefined || underWay >= asksAtOnce) return Effect.void
+      if (cluster === undefined || underWay >= asksAtOnce) {
+        return Effect.sync(() => this.#noteAll(timers, silence, found))
+      }
       this.#asking.set(to.address, underWay + 1)
       return cluster.peers.firing(to, timers).pipe(
-        Effect.timeoutOrElse({ duration: askWithinMs, orElse: () => Effect.succeed([]) }),
-        Effect.catch(() => Effect.succeed([])),
-        Effect.map((statuses) => noteAll(timers, statuses, found)),
+        Effect.timeoutOrElse({ duration: askWithinMs, orElse: () => Effect.succeed(silence) }),
+        Effect.catch(() => Effect.succeed(silence)),
+        Effect.map((statuses) => this.#noteAll(timers, statuses, found)),
         Effect.ensuring(Effect.sync(() => this.#endAsking(to.address))),
       )
     })
+  }
+
+  #noteAll(
+    timers: ReadonlyArray<AskedTimer>,
+    statuses: ReadonlyArray<FiringStatus>,
+    found: Map<string, FiringStatus>,
+  ): void {
+    for (const [index, timer] of timers.entries()) {
+      const status = statuses[index]
+      if (status === undefined) this.#notePause(timer, found)
+      else found.set(timer.fireId, status)
+    }
+  }
+
+  /** Notes a pause, if the timer is due and paused. */
+  #notePause(timer: Timer | AskedTimer, found: Map<string, FiringStatus>): void {
+    const waiting = this.#parts.reasons.ofPause(timer)
+    if (waiting !== undefined) found.set(timer.fireId, { waiting })
   }
 
   #endAsking(address: string): void {
     const underWay = this.#asking.get(address) ?? 1
     if (underWay === 1) this.#asking.delete(address)
     else this.#asking.set(address, underWay - 1)
-  }
-}
-
-const noteAll = (
-  timers: ReadonlyArray<AskedTimer>,
-  statuses: ReadonlyArray<FiringStatus>,
-  found: Map<string, FiringStatus>,
-): void => {
-  for (const [index, { fireId }] of timers.entries()) {
-    const status = statuses[index]
-    if (status !== undefined) found.set(fireId, status)
   }
 }
 

@@ -112,7 +112,8 @@ const make = Effect.fnUntraced(function* (
       for (const record of changes) hasChanged = known.takeNext(record) || hasChanged
       if (changes.length < recordsAtOnce) break
     }
-    if (known.counts().sealed > 0 && (yield* keys.load)) hasChanged = known.openAgain() || hasChanged
+    if (known.counts().sealed > 0) yield* keys.load
+    hasChanged = known.openAgain() || hasChanged
     if (hasChanged) yield* tell
   })
 
@@ -156,9 +157,9 @@ const make = Effect.fnUntraced(function* (
     service: () => known.service,
     seal,
     readyToSeal: (namespace) =>
-      Effect.suspend(() => keys.ready(known.sealed().filter((other) => other !== namespace))).pipe(
-        Effect.tap(() => (known.openAgain() ? tell : Effect.void)),
-      ),
+      keys
+        .ready((candidate) => known.closedTo(candidate, namespace))
+        .pipe(Effect.tap(() => (known.openAgain() ? tell : Effect.void))),
     onChange: (listener) => {
       listeners.push(listener)
     },
@@ -194,6 +195,8 @@ class KnownSettings {
   // Updated with every change, because there may be very many namespaces and these values are read all the time.
   #paused = 0
   readonly #sealed = new Set<string>()
+  /** The keys that opened the secrets, as `SecretSeal.changes` counts them. */
+  #openedUnder = 0
   readonly #unreadable = new Set<string>()
 
   constructor(seal: SecretSeal) {
@@ -246,18 +249,33 @@ class KnownSettings {
     return true
   }
 
-  /** Tries another key on the secrets that could not be opened; answers whether some can be opened now. */
+  /** After another key is used, opens all secrets again. Answers whether something changed. */
   openAgain(): boolean {
-    let hasOpened = false
-    for (const namespace of [...this.#sealed]) {
-      const kept = this.#byName.get(namespace)
-      const secrets = kept === undefined ? "sealed" : this.#opened(namespace, kept.known.settings)
-      if (kept === undefined || secrets === "sealed") continue
+    if (this.#openedUnder === this.#seal.changes) return false
+    this.#openedUnder = this.#seal.changes
+    let hasChanged = false
+    for (const [namespace, kept] of this.#byName) {
+      const secrets = this.#opened(namespace, kept.known.settings)
+      const isSealed = secrets === "sealed"
+      if (isSealed === this.#sealed.has(namespace)) continue
       this.#byName.set(namespace, { ...kept, known: { ...kept.known, secrets } })
-      this.#sealed.delete(namespace)
-      hasOpened = true
+      if (isSealed) this.#sealed.add(namespace)
+      else this.#sealed.delete(namespace)
+      hasChanged = true
     }
-    return hasOpened
+    return hasChanged
+  }
+
+  /** Other namespaces with secrets that the seal does not open: all of them if it is in use, else the first few. */
+  closedTo(seal: SecretSeal, except: string): ReadonlyArray<string> {
+    if (seal === this.#seal) return this.sealed().filter((namespace) => namespace !== except)
+    const closed: Array<string> = []
+    for (const [namespace, { known }] of this.#byName) {
+      if (namespace === except || openedBy(seal, namespace, known.settings) !== "sealed") continue
+      closed.push(namespace)
+      if (closed.length === namesTold) break
+    }
+    return closed
   }
 
   counts(): KnownCounts {
@@ -277,10 +295,18 @@ class KnownSettings {
     return this.#byName.get(namespace)?.version ?? 0
   }
 
-  #opened(namespace: string, { webhookSecrets = [] }: NamespaceSettings): SigningSecrets {
-    const opened = webhookSecrets.flatMap((secret) => this.#seal.open(namespace, secret) ?? [])
-    return opened.length === webhookSecrets.length ? opened : "sealed"
+  #opened(namespace: string, settings: NamespaceSettings): SigningSecrets {
+    return openedBy(this.#seal, namespace, settings)
   }
+}
+
+const openedBy = (
+  seal: SecretSeal,
+  namespace: string,
+  { webhookSecrets = [] }: NamespaceSettings,
+): SigningSecrets => {
+  const opened = webhookSecrets.flatMap((secret) => seal.open(namespace, secret) ?? [])
+  return opened.length === webhookSecrets.length ? opened : "sealed"
 }
 
 const knownOf = (

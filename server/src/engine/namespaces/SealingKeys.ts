@@ -1,6 +1,7 @@
 // Where the keys come from that seal webhook secrets: from the settings, or, if these name none, from a file beside the
-// store. The service makes that file when the first secret is set. As long as there are secrets that no key opens, the
-// file is read again, so that a file that was put back takes effect without a restart.
+// store. The service makes that file when the first secret is set. It reads the file again before it seals a secret, so
+// that no secret is sealed under a key that does not open the others. It also reads the file as long as there are
+// secrets that no key opens, so that a file that was put back takes effect without a restart.
 import { Effect, Schema } from "effect"
 import type { SealedSecret } from "../../domain/NamespaceSettings.ts"
 import type { Ability } from "../../ports/Adapter.ts"
@@ -27,6 +28,7 @@ export class SealingKeys {
   readonly seal: SecretSeal
   readonly #isSet: boolean
   readonly #file: Ability<SealingKeyFile>
+  /** The file contained a key when it was read or made last. */
   #isLoaded = false
   /** What is wrong with the file, since it was read last. */
   #problem: string | undefined
@@ -37,44 +39,43 @@ export class SealingKeys {
     this.#file = file
   }
 
-  /** Reads the file, unless the settings name a key; answers whether another key is known now. */
-  get load(): Effect.Effect<boolean> {
+  /** Reads the file and uses its key, unless the settings name a key. */
+  get load(): Effect.Effect<void> {
     const file = this.#file
-    if (this.#isSet || !("can" in file)) return Effect.succeed(false)
-    return Effect.matchEffect(file.can.read, {
-      onFailure: ({ message }) =>
-        Effect.sync(() => {
-          this.#problem = message
-          return false
-        }),
-      onSuccess: (key) =>
-        Effect.sync(() => {
-          this.#problem = undefined
-          this.#isLoaded = key !== undefined
-          return key !== undefined && this.seal.use(key)
-        }),
+    if (this.#isSet || !("can" in file)) return Effect.void
+    return Effect.map(this.#read(file.can), (key) => {
+      if (key !== undefined) this.seal.use(key)
     })
   }
 
-  /** Makes a key if there is none. `sealed`: other namespaces have secrets that no known key opens. */
-  ready(sealed: ReadonlyArray<string>): Effect.Effect<ReadyToSeal, CannotSeal> {
+  /**
+   * Makes a key if there is none. `closedTo`: the other namespaces that have secrets which this seal does not open. If
+   * the key of the file leaves some of them closed, the key in use stays the same.
+   */
+  ready(closedTo: (seal: SecretSeal) => ReadonlyArray<string>): Effect.Effect<ReadyToSeal, CannotSeal> {
     return Effect.gen({ self: this }, function* () {
-      if (this.seal.canSeal) return {}
+      if (this.#isSet) return {}
       const file = this.#file
       if (!("can" in file)) {
         const message = `cannot be kept: this service has no key to seal them with. ${file.instead}`
         return yield* new CannotSeal({ message })
       }
-      yield* this.load
-      if (this.seal.canSeal) return {}
-      if (sealed.length > 0 || this.#problem !== undefined) {
-        return yield* new CannotSeal({ message: `cannot be kept: ${this.#whyNoNewKey(sealed)}` })
+      const key = yield* this.#read(file.can)
+      const isInUse = key !== undefined && this.seal.sealsWith(key)
+      const closed = closedTo(isInUse ? this.seal : new SecretSeal(key === undefined ? [] : [key]))
+      if (closed.length > 0 || this.#problem !== undefined) {
+        return yield* new CannotSeal({ message: `cannot be kept: ${this.#whyRefused(closed)}` })
+      }
+      if (key !== undefined) {
+        this.seal.use(key)
+        return {}
       }
       const made = yield* Effect.mapError(
         file.can.make,
         ({ message }) => new CannotSeal({ message: `cannot be kept: ${message}` }),
       )
       this.seal.use(made.key)
+      this.#isLoaded = true
       if (!made.isNew) return {}
       yield* Effect.logWarning(
         `made a key that seals webhook secrets, in ${file.can.path}: keep a copy of this file, because backups of the store do not contain it`,
@@ -106,14 +107,29 @@ export class SealingKeys {
     if (this.#isSet) {
       return `set ${settingName} to the key that sealed them; if the service made that key itself, it is in ${path}`
     }
-    return this.seal.canSeal
+    return this.#isLoaded
       ? `the key in ${path} is not the one that sealed them: put the right file there, or set ${settingName}`
       : `${path} is missing, and ${settingName} is not set: put the file back, or set ${settingName} to the key that sealed them`
   }
 
-  #whyNoNewKey(sealed: ReadonlyArray<string>): string {
-    if (sealed.length === 0) return this.whyClosed()
-    const names = `${sealed.slice(0, 3).join(", ")}${sealed.length > 3 ? " and others" : ""}`
-    return `there are secrets under another key (${names}), and a new key would not open them. ${this.whyClosed()}. If the key is lost, first reset those secrets (punctual namespaces put NAMESPACE --reset webhookSecrets)`
+  /** Answers `undefined` if there is no key in the file, and notes why. */
+  #read(file: SealingKeyFile): Effect.Effect<Uint8Array | undefined> {
+    return Effect.match(file.read, {
+      onFailure: ({ message }) => {
+        this.#problem = message
+        return undefined
+      },
+      onSuccess: (key) => {
+        this.#problem = undefined
+        this.#isLoaded = key !== undefined
+        return key
+      },
+    })
+  }
+
+  #whyRefused(closed: ReadonlyArray<string>): string {
+    if (closed.length === 0) return this.whyClosed()
+    const names = `${closed.slice(0, 3).join(", ")}${closed.length > 3 ? " and others" : ""}`
+    return `other namespaces have secrets under another key (${names}), and no secret is sealed under a key that does not open them. ${this.whyClosed()}. If the key is lost, first reset those secrets (punctual namespaces put NAMESPACE --reset webhookSecrets)`
   }
 }

@@ -11,22 +11,28 @@ const form = "v1."
 
 export class SecretSeal {
   #keys: ReadonlyArray<Uint8Array>
+  #changes = 0
 
   /** Keys of 32 bytes. The first one seals, and all of them open. Without a key nothing can be sealed. */
   constructor(keys: ReadonlyArray<Uint8Array>) {
     this.#keys = keys
   }
 
-  /** Seals and opens with this key alone from now on; answers whether it is another key than before. */
-  use(key: Uint8Array): boolean {
-    const [present] = this.#keys
-    if (present !== undefined && Buffer.compare(present, key) === 0) return false
+  /** Seals and opens with this key alone from now on. What the earlier key opened must be opened again. */
+  use(key: Uint8Array): void {
+    if (this.sealsWith(key)) return
     this.#keys = [key]
-    return true
+    this.#changes++
   }
 
-  get canSeal(): boolean {
-    return this.#keys.length > 0
+  /** How often another key was used. */
+  get changes(): number {
+    return this.#changes
+  }
+
+  sealsWith(key: Uint8Array): boolean {
+    const [present] = this.#keys
+    return present !== undefined && Buffer.compare(present, key) === 0
   }
 
   seal(namespace: string, secret: Uint8Array): SealedSecret {

@@ -8,7 +8,7 @@
 // change owners when the store is back, and everything delivered meanwhile would be delivered again.
 //
 // Silence only decides who may claim, and the store fences claims. An error here costs a move, never a timer.
-import type { Lease, Member } from "../../ports/ShardLeases.ts"
+import type { Lease, Member, SeenBeat } from "../../ports/ShardLeases.ts"
 
 export interface ClusterWatchOptions {
   readonly node: string
@@ -117,9 +117,9 @@ export class ClusterWatch {
   }
 
   /** Members that have been silent for so long that they can be forgotten. */
-  silentFor(ms: number, nowNanos: bigint): ReadonlyArray<string> {
-    return this.members.flatMap(({ node, sinceNanos }) =>
-      node !== this.#options.node && nowNanos - sinceNanos >= nanosOf(ms) ? [node] : [],
+  silentFor(ms: number, nowNanos: bigint): ReadonlyArray<WatchedMember> {
+    return this.members.filter(
+      ({ node, sinceNanos }) => node !== this.#options.node && nowNanos - sinceNanos >= nanosOf(ms),
     )
   }
 
@@ -129,7 +129,7 @@ export class ClusterWatch {
       return { ...member, sinceNanos: seenNanos, beatsSeen: 1, wasHereFirst, isLive: true }
     }
     const { wasHereFirst } = before
-    if (before.beat === member.beat) {
+    if (isSameBeat(before, member)) {
       const isLive = !this.#isOver(before.sinceNanos, seenNanos)
       return { ...before, ...member, isLive }
     }
@@ -155,6 +155,10 @@ export class ClusterWatch {
     return nowNanos - sinceNanos >= nanosOf(this.#options.leaseMs)
   }
 }
+
+/** A process that has just taken the name starts counting again, so its beat alone may be the same. */
+export const isSameBeat = (before: SeenBeat, now: SeenBeat): boolean =>
+  before.beat === now.beat && before.process === now.process
 
 export const nanosOf = (ms: number): bigint => BigInt(Math.round(ms)) * 1_000_000n
 

@@ -321,7 +321,7 @@ export class Ownership implements ClusterView {
   /** Removes members that have been silent for long. The first node that notices this removes the member. */
   readonly #retireTheSilent: Effect.Effect<void, StoreError> = Effect.suspend(() => {
     const silent = this.#watch.silentFor(retireAfterMs, this.#parts.clock.monotonicTimeNanosUnsafe())
-    return Effect.forEach(silent, (node) => this.#parts.leases.retire(node), { discard: true })
+    return Effect.forEach(silent, (member) => this.#parts.leases.retireSilent(member), { discard: true })
   })
 
   // ── Leaving ───────────────────────────────────────────────────────────────────────────────────

@@ -1,10 +1,14 @@
 // The name of a node belongs to one process at a time. A process takes its name when it starts, before it joins the
 // cluster. If another live process has the name, the start fails, and the other process is not affected. A process that
 // crashed may still be a member. Its beat no longer changes, and after the lease time its name is free.
+//
+// ClusterWatch measures the lease time, so time between slow reads counts only a little, and several reads must show
+// the same beat. Only the entry with that beat is removed. If its process sends a beat just then, or another process
+// takes the name first, `announce` fails, and the next read shows another beat.
 import { Clock, Effect, Schedule, Schema } from "effect"
-import { ShardLeases } from "../../ports/ShardLeases.ts"
+import { type Member, ShardLeases } from "../../ports/ShardLeases.ts"
 import type { StoreError } from "../../ports/TimerStore.ts"
-import { nanosOf } from "./ClusterWatch.ts"
+import { ClusterWatch, isSameBeat } from "./ClusterWatch.ts"
 import { lookEveryMs } from "./LeaseHolder.ts"
 
 /** Another live process has the name. The message says what to do. */
@@ -15,12 +19,12 @@ export class NodeNameTaken extends Schema.TaggedError<NodeNameTaken>()("NodeName
 export interface NodeNameTerms {
   readonly node: string
   readonly address: string
-  /** A member whose beat has not changed for this long is dead. */
+  /** A process whose beat has not changed for this long is dead. */
   readonly leaseMs: number
 }
 
-/** Several processes may wait for the same name. In each round one of them gets it. */
-const roundsMost = 3
+/** How often the name may be free and then belong to another process before this one can announce itself. */
+const attemptsMost = 3
 
 /** So that a start survives a short failure of the store. */
 const retries = 4
@@ -40,18 +44,23 @@ const taken = Effect.fnUntraced(function* ({ node, address, leaseMs }: NodeNameT
   const announce = leases.announce({ node, address, isLeaving: false })
   if (yield* announce) return
   yield* Effect.logInfo(`waiting: another process had the node name ${node} and may still be running`)
-  for (let round = 1; round <= roundsMost; round++) {
-    let beat: number | undefined
-    const sinceNanos = clock.monotonicTimeNanosUnsafe()
-    while (clock.monotonicTimeNanosUnsafe() - sinceNanos < nanosOf(leaseMs)) {
-      const other = (yield* leases.members).find((member) => member.node === node)
-      if (other === undefined) break
-      if (beat !== undefined && other.beat !== beat) return yield* nameTaken(node, other.address)
-      beat = other.beat
-      yield* Effect.sleep(lookEveryMs)
+  const watch = new ClusterWatch({ node, leaseMs })
+  let first: Member | undefined
+  for (let attempts = 0; attempts < attemptsMost; ) {
+    watch.noteMembers(yield* leases.members, clock.monotonicTimeNanosUnsafe())
+    const other = watch.memberOf(node)
+    first ??= other
+    // Either the process has sent a beat, or a third process has taken the name meanwhile.
+    if (first !== undefined && other !== undefined && !isSameBeat(first, other)) {
+      return yield* nameTaken(node, other.address)
     }
-    yield* leases.retire(node)
+    if (other?.isLive === true) {
+      yield* Effect.sleep(lookEveryMs)
+      continue
+    }
+    if (other !== undefined) yield* leases.retireSilent(other)
     if (yield* announce) return
+    attempts++
   }
   return yield* nameTaken(node, "")
 })

@@ -120,6 +120,7 @@ const leasesOver = (database: MemoryDatabase): ShardLeases["Service"] => ({
   announce: (member) => Effect.sync(() => database.members.announce(member)),
   members: Effect.sync(() => database.members.all()),
   retire: (node) => Effect.sync(() => database.members.retire(node)),
+  retireSilent: (seen) => Effect.sync(() => database.members.retireSilent(seen)),
 })
 
 const leaseOf = ({ epoch, counter, foreign, node }: ShardState, shard: number): Lease => ({

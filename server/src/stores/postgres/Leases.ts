@@ -1,6 +1,6 @@
 // Shard leases and members as rows. Only a claim locks the fence.
 import { randomUUID } from "node:crypto"
-import type { Lease, Member } from "../../ports/ShardLeases.ts"
+import type { Announcement, Lease, Member, SeenBeat } from "../../ports/ShardLeases.ts"
 import { hasEnded, ownIdentity } from "./ProcessIdentity.ts"
 import { leaseSql } from "./statements.ts"
 
@@ -44,17 +44,18 @@ export const release = async (sql: Bun.SQL, shard: number, epoch: number): Promi
 }
 
 /** False if the name belongs to another process. */
-export const announce = async (sql: Bun.SQL, member: Omit<Member, "beat">): Promise<boolean> => {
+export const announce = async (sql: Bun.SQL, member: Announcement): Promise<boolean> => {
   const { node, address, isLeaving } = member
-  const identity = ownIdentity() ?? unknownIdentity
   const rows: ReadonlyArray<unknown> = await sql.unsafe(leaseSql.announce, [
     node,
     address,
     isLeaving,
-    identity,
+    processHere(),
   ])
   return rows.length > 0
 }
+
+const processHere = (): string => ownIdentity() ?? unknownIdentity
 
 /**
  * Used if the identity of this process cannot be read. It differs from that of every other process, and other nodes
@@ -72,17 +73,21 @@ export const buryTheDead = async (sql: Bun.SQL): Promise<ReadonlyArray<string>> 
   return dead.map(({ node }) => node)
 }
 
-interface MemberRow extends Pick<Member, "node" | "address" | "beat"> {
+interface MemberRow extends Omit<Member, "isLeaving"> {
   readonly is_leaving: boolean
 }
 
 export const readMembers = async (sql: Bun.SQL): Promise<ReadonlyArray<Member>> => {
   const rows: ReadonlyArray<MemberRow> = await sql.unsafe(leaseSql.members)
-  return rows.map(({ node, address, beat, is_leaving }) => ({ node, address, beat, isLeaving: is_leaving }))
+  return rows.map(({ is_leaving, ...row }) => ({ ...row, isLeaving: is_leaving }))
 }
 
 export const retire = async (sql: Bun.SQL, node: string): Promise<void> => {
-  await sql.unsafe(leaseSql.retire, [node])
+  await sql.unsafe(leaseSql.retire, [node, processHere()])
+}
+
+export const retireSilent = async (sql: Bun.SQL, { node, process, beat }: SeenBeat): Promise<void> => {
+  await sql.unsafe(leaseSql.retireSilent, [node, process, beat])
 }
 
 const leaseOf = (row: LeaseRow): Lease => ({

@@ -20,7 +20,17 @@ import { commitAll, insertNew, KeyCheck, prune } from "./Commits.ts"
 import { Connections, type Place } from "./Connections.ts"
 import { readClockOffset } from "./clockOffset.ts"
 import { describe, isFatal, isTransient } from "./failures.ts"
-import { announce, buryTheDead, claim, readMembers, readOwners, release, renew, retire } from "./Leases.ts"
+import {
+  announce,
+  buryTheDead,
+  claim,
+  readMembers,
+  readOwners,
+  release,
+  renew,
+  retire,
+  retireSilent,
+} from "./Leases.ts"
 import {
   defaultConnections,
   fewestConnections,
@@ -219,6 +229,7 @@ const leasesOver = ({ claims, renewals }: ConnectionPools, calls: Calls): ShardL
       ),
     members: calls.again(renewals, readMembers),
     retire: (node) => calls.once(renewals, (sql) => retire(sql, node)),
+    retireSilent: (seen) => calls.once(renewals, (sql) => retireSilent(sql, seen)),
   }
 }
 

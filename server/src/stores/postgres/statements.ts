@@ -40,12 +40,16 @@ export const leaseSql = {
     SET address = excluded.address, beat = members.beat + 1, is_leaving = excluded.is_leaving, process = excluded.process
     WHERE members.process IS NULL OR members.process = excluded.process
     RETURNING node`,
-  members: "SELECT node, address, beat::float8 AS beat, is_leaving FROM members ORDER BY node",
+  members: `SELECT node, address, beat::float8 AS beat, is_leaving, coalesce(process, '') AS process
+    FROM members ORDER BY node`,
   processes: "SELECT node, process FROM members WHERE process IS NOT NULL ORDER BY node",
   /** Removes the node and frees its shards, unless another process has taken its name meanwhile. */
   bury: `WITH gone AS (DELETE FROM members WHERE node = $1::text AND process = $2::text RETURNING node)
     UPDATE leases SET node = NULL FROM gone WHERE leases.node = gone.node`,
-  retire: "DELETE FROM members WHERE node = $1::text",
+  retire: "DELETE FROM members WHERE node = $1::text AND process = $2::text",
+  /** Compares the beat too, so that a process that is alive again keeps its name. */
+  retireSilent: `DELETE FROM members
+    WHERE node = $1::text AND coalesce(process, '') = $2::text AND beat = $3::bigint`,
 } as const
 
 const after = "(fire_at, fire_id) > ($2::bigint, $3::uuid) AND fire_at <= $4::bigint"

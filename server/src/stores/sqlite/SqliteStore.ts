@@ -129,6 +129,7 @@ const leasesOver = (writer: StoreThread<WriterCalls>, members: MemberList): Shar
   announce: (member) => Effect.sync(() => members.announce(member)),
   members: Effect.sync(() => members.all()),
   retire: (node) => Effect.sync(() => members.retire(node)),
+  retireSilent: (seen) => Effect.sync(() => members.retireSilent(seen)),
 })
 
 /** How many rows the reader examines in one call. Few enough that the engine's reads do not wait long for it. */

@@ -109,6 +109,67 @@ describe("webhook secrets", () => {
       ),
     ))
 
+  test("are not sealed under a wrong key file, and all open when the right file is back, also after a restart", () =>
+    withKeyFile((file) =>
+      withStore((rig) =>
+        Effect.gen(function* () {
+          const before = yield* rig.open({ keyFile: { can: file } })
+          yield* sealIn(before, "shop")
+          const text = readFileSync(file.path, "utf8")
+          writeFileSync(file.path, "0".repeat(64))
+          const restarted = yield* rig.open({ keyFile: { can: file } })
+          for (const directory of [before, restarted]) {
+            const refused = yield* Effect.flip(directory.readyToSeal("zoo"))
+            expect(refused.message).toMatch(
+              new RegExp(`\\(shop\\).*in ${file.path} is not the one.*--reset webhookSecrets`),
+            )
+          }
+          // The refusal changes nothing for a service that knows the right key.
+          expect(before.of("shop").secrets).toEqual([Buffer.from(first)])
+          expect(restarted.of("shop").secrets).toBe("sealed")
+          writeFileSync(file.path, text)
+          expect(yield* sealIn(restarted, "zoo")).toBeUndefined()
+          for (const directory of [before, restarted, yield* rig.open({ keyFile: { can: file } })]) {
+            yield* directory.refresh
+            for (const namespace of ["shop", "zoo"]) {
+              expect(directory.of(namespace).secrets).toEqual([Buffer.from(first)])
+            }
+          }
+        }),
+      ),
+    ))
+
+  test("are not sealed under a key whose file was removed meanwhile", () =>
+    withKeyFile((file) =>
+      withStore((rig) =>
+        Effect.gen(function* () {
+          const directory = yield* rig.open({ keyFile: { can: file } })
+          yield* sealIn(directory, "shop")
+          rmSync(file.path)
+          const refused = yield* Effect.flip(directory.readyToSeal("zoo"))
+          expect(refused.message).toMatch(new RegExp(`\\(shop\\).*${file.path} is missing`))
+          expect(existsSync(file.path)).toBe(false)
+        }),
+      ),
+    ))
+
+  test("that another key does not open count as sealed as soon as that key is used", () =>
+    withKeyFile((file) =>
+      withStore((rig) =>
+        Effect.gen(function* () {
+          const directory = yield* rig.open({ keyFile: { can: file } })
+          yield* sealIn(directory, "shop")
+          const stranger = yield* rig.open({ secretKeys: [key] })
+          yield* sealIn(stranger, "zoo")
+          writeFileSync(file.path, Buffer.from(key).toString("hex"))
+          yield* directory.refresh
+          expect(directory.of("zoo").secrets).toEqual([Buffer.from(first)])
+          expect(directory.of("shop").secrets).toBe("sealed")
+          expect((yield* Effect.flip(directory.readyToSeal("park"))).message).toContain("(shop)")
+        }),
+      ),
+    ))
+
   test("of one namespace alone are set anew under a new key, if the old key is lost", () =>
     withKeyFile((file) =>
       withStore((rig) =>

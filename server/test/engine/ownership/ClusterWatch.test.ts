@@ -8,9 +8,9 @@ const newWatch = () => new ClusterWatch({ node: "me", leaseMs })
 const lease = (counter: number, epoch = 1, node: string | undefined = "other"): ReadonlyArray<Lease> => [
   { shard: 0, epoch, counter, foreign: 0, ...(node === undefined ? {} : { node }) },
 ]
-const member = (beat: number, isLeaving = false): ReadonlyArray<Member> => [
-  { node: "me", address: "me:1", beat: beat * 7, isLeaving: false },
-  { node: "other", address: "other:1", beat, isLeaving },
+const member = (beat: number, isLeaving = false, process = "p"): ReadonlyArray<Member> => [
+  { node: "me", address: "me:1", beat: beat * 7, process: "me", isLeaving: false },
+  { node: "other", address: "other:1", beat, process, isLeaving },
 ]
 /** Looks often enough between the two instants, both included, that the whole time counts. */
 const lookingOn = (fromMs: number, toMs: number, look: (seenNanos: bigint) => void): void => {
@@ -106,6 +106,14 @@ describe("a member", () => {
     expect([othersOf(watch), watch.mayBeGiven("other")]).toEqual([["other"], true])
   })
 
+  test("is alive if a new process has taken its name, even with the same beat", () => {
+    const watch = newWatch()
+    lookingOn(0, leaseMs, (seenNanos) => watch.noteMembers(member(1), seenNanos))
+    expect(watch.memberOf("other")?.isLive).toBe(false)
+    watch.noteMembers(member(1, false, "q"), nanosOf(leaseMs + 250))
+    expect(watch.memberOf("other")?.isLive).toBe(true)
+  })
+
   test("that leaves takes no part, and gets nothing", () => {
     const watch = newWatch()
     watch.noteMembers(member(1), 0n)
@@ -118,6 +126,6 @@ describe("a member", () => {
     const watch = newWatch()
     watch.noteMembers(member(1), 0n)
     expect(watch.silentFor(60_000, nanosOf(59_999))).toEqual([])
-    expect(watch.silentFor(60_000, nanosOf(60_000))).toEqual(["other"])
+    expect(watch.silentFor(60_000, nanosOf(60_000))).toMatchObject([{ node: "other" }])
   })
 })

@@ -87,4 +87,19 @@ describeUnless(reason, "a node that starts", () => {
     for (const found of [elsewhere, unknown])
       expect(found).toEqual({ owners: held, members: ["first", "second"] })
   })
+
+  test("does not remove the entry of the process that has its name now, when it stops", async () => {
+    const { url, schema } = server().database()
+    const membersAfter = (use: (leases: ShardLeases["Service"]) => Effect.Effect<unknown, unknown>) =>
+      Effect.flatMap(ShardLeases, (leases) => Effect.andThen(use(leases), leases.members)).pipe(
+        Effect.provide(PostgresStore.layer({ url, shards })),
+        Effect.scoped,
+        Effect.runPromise,
+      )
+    await membersAfter((leases) => leases.announce({ node: "first", address: "", isLeaving: false }))
+    await setProcess(schema, "elsewhere|1|2")
+    expect(await membersAfter((leases) => leases.retire("first"))).toMatchObject([
+      { node: "first", process: "elsewhere|1|2" },
+    ])
+  })
 })
