@@ -43,7 +43,7 @@ export const fromFlags = {
 /** The part of create's help that is about files. */
 export const fromHelp = [
   "  --from FILE creates many: one JSON object per line with the fields of /timers/create, or CSV whose first line names",
-  "  the fields (quoted as in RFC 4180; target, payload and retryPolicy as JSON, tags separated by ;). NAMESPACE and",
+  "  the fields (quoted as in RFC 4180; target, payload, retryPolicy and onDead as JSON, tags separated by ;). NAMESPACE and",
   "  --on-existing are for lines without these fields. The report has one line per timer: created, replaced, unchanged,",
   "  alreadyFinished, or failed with the reason. The exit code is 1 if a line failed.",
   "  After a failure you can safely send a file again if its lines have a timerId and an executeAt. Lines without a timerId",

@@ -143,6 +143,11 @@ describe("CSV", () => {
       expect(got.text).toContain('"payload":12345678901234567890')
     }))
 
+  test("is explained in the help, with every column that holds JSON", async () => {
+    const { out } = await run(["timers", "create", "--help"])
+    expect(out).toContain("target, payload, retryPolicy and onDead as JSON")
+  })
+
   test("that is wrong says where", () =>
     withService({}, async (service) => {
       const head = "timerId,executeAt,callbackUrl"
