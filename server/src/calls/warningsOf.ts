@@ -9,11 +9,20 @@ export interface Warned {
 /** Clocks differ a little and a request takes time, so an executeAt of "now" must cause no warning. */
 const toleranceMs = 1_000
 
-/** `executeAt` is `undefined` for an update that does not change it. Then there is no warning. */
+const secondMs = 1_000
+const minuteMs = 60 * secondMs
+const hourMs = 60 * minuteMs
+const dayMs = 24 * hourMs
+
+/**
+ * `executeAt` is `undefined` for an update that does not change it. Then there is no warning. The text has at most the
+ * two largest units of time.
+ */
 export const warningsOf = (executeAt: number | undefined, receivedAt: number): Warned => {
   const pastMs = executeAt === undefined ? 0 : receivedAt - executeAt
   if (pastMs <= toleranceMs) return none
-  const past = formatDuration(pastMs - (pastMs % 1_000))
+  const unitMs = pastMs >= dayMs ? hourMs : pastMs >= hourMs ? minuteMs : secondMs
+  const past = formatDuration(pastMs - (pastMs % unitMs))
   return { warnings: [`executeAt is ${past} in the past: the timer is due at once`] }
 }
 

@@ -1,11 +1,11 @@
-// One delivery to a URL without a timer, for someone who writes or checks a receiver: the request as a receiver gets it,
-// and what the deliverer makes of the answer. It never fails for what the receiver did.
+// One delivery to a URL without a timer, for someone who writes or checks a receiver. The result has the request as the
+// receiver gets it, and the judgement of the deliverer. A trial never fails because of what the receiver did.
 import type { Effect } from "effect"
 import type { Attempted } from "../domain/Delivery.ts"
 
 export interface Trial {
   readonly url: string
-  /** What signs the request. */
+  /** The secrets that sign the request. */
   readonly secrets: ReadonlyArray<Uint8Array>
   /** JSON. */
   readonly payload: string

@@ -114,6 +114,16 @@ describe("create", () => {
       const warnings = ["executeAt is 3h in the past: the timer is due at once"]
       const past = "2029-12-31T21:00:00Z"
       expect(await create("a", past)).toMatchObject({ result: "created", warnings })
+      // At most the two largest units are shown.
+      for (const [timerId, executeAt, shown] of [
+        ["days", "2029-12-28T21:42:42.5Z", "3d2h"],
+        ["hours", "2029-12-31T21:42:42.5Z", "2h17m"],
+        ["minutes", "2029-12-31T23:42:42.5Z", "17m17s"],
+        ["whole", "2029-12-30T23:59:00Z", "1d"],
+      ] as const) {
+        const { warnings: told } = (await create(timerId, executeAt)) as { warnings?: unknown }
+        expect(told).toEqual([`executeAt is ${shown} in the past: the timer is due at once`])
+      }
       // One second does not count as the past, because clocks differ and requests take time.
       expect(await create("b", "2029-12-31T23:59:59Z")).not.toHaveProperty("warnings")
       expect(await create("c", later)).not.toHaveProperty("warnings")

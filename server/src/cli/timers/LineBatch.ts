@@ -1,17 +1,21 @@
 // A batch of lines of a file, sent with createMany until each line has a result. The batch retries after a wait if the
 // service cannot accept the lines now (429, 503) or does not answer. Every line has an id and an instant, so a repeat
-// changes nothing. The batch continues while it makes progress, and gives up after some tries without any.
+// changes nothing. But a repeat of a line with `onExisting: "fail"` may find the timer that its first try stored. Such a
+// line is uncertain. The batch continues while it makes progress, and gives up after some tries without any.
 import { type CreateManyTimersAnswer as Answer, CreateManyTimersAnswer } from "@punctual/api/CreateManyTimers"
 import type { FieldError, ProblemDocument } from "@punctual/api/Problem"
 import { Effect, Result } from "effect"
 import { JsonText, type ServiceFailure, tryService } from "../client/ServiceClient.ts"
 import { Output, type OutputClosed } from "../frame/CommandRuntime.ts"
+import { countOf } from "../frame/figures.ts"
 import type { TimerLine } from "./TimerLines.ts"
 
 type CreatedItem = Exclude<Answer["results"][number], { readonly problem: unknown }>
 
 export type LineResult =
   | { readonly kind: "done"; readonly item: CreatedItem }
+  /** The timer exists. An earlier try of this line may have stored it, or it existed before. */
+  | { readonly kind: "uncertain"; readonly detail: string }
   | { readonly kind: "failed"; readonly detail: string; readonly errors?: ReadonlyArray<FieldError> }
 
 /** The batch gives up after this many tries without progress: about a minute with the waits between them. */
@@ -23,6 +27,8 @@ export class LineBatch {
   readonly lines: ReadonlyArray<TimerLine>
   readonly #results: Array<LineResult | undefined>
   readonly #url: string
+  /** The lines that an earlier try may have stored, although the service did not say so. */
+  readonly #maybeStored = new Set<number>()
   /** Why the last try did not finish all lines. */
   #why = ""
 
@@ -90,11 +96,18 @@ export class LineBatch {
       this.#results[only] = failedBy(failure.problem, 0, failure.message)
       return undefined
     }
+    if (failure.isUnreachable || maybeWritten(failure.problem)) {
+      for (const index of part) this.#maybeStored.add(index)
+    }
     if (failure.isUnreachable) return null
     return isForNow(failure.problem) ? waitOf(failure.problem) : "never"
   }
 
-  #take({ results }: Answer, part: ReadonlyArray<number>): number | null | undefined {
+  #take({ results }: Answer, part: ReadonlyArray<number>): number | null | "never" | undefined {
+    if (results.length !== part.length) {
+      this.#why = `the service answered ${countOf(results.length, "result")} for ${countOf(part.length, "timer")}, so the result of each line is unknown. Check that it is a Punctual service of the same version.`
+      return "never"
+    }
     let waitMs: number | null | undefined
     const left: Array<number> = []
     for (const [place, index] of part.entries()) {
@@ -104,7 +117,10 @@ export class LineBatch {
       else if (isForNow(result.problem)) {
         this.#why = `refused (${result.problem.code}): ${result.problem.detail}`
         waitMs = Math.max(waitMs ?? 0, waitOf(result.problem) ?? 0) || null
+        if (maybeWritten(result.problem)) this.#maybeStored.add(index)
         left.push(index)
+      } else if (result.problem.code === "timerExists" && this.#maybeStored.has(index)) {
+        this.#results[index] = { kind: "uncertain", detail: createdOrExisting }
       } else this.#results[index] = failedBy(result.problem, place, result.problem.detail)
     }
     for (const index of left) this.#reopenAfter(index)
@@ -140,6 +156,12 @@ const isTooMuch = ({ problem }: ServiceFailure): boolean =>
 
 const isForNow = (problem: ProblemDocument | undefined): boolean =>
   problem?.status === 429 || problem?.status === 503
+
+const maybeWritten = (problem: ProblemDocument | undefined): boolean =>
+  isForNow(problem) && problem?.written !== "no"
+
+const createdOrExisting =
+  "created or already there: the timer exists, and an earlier try of this command may have stored it"
 
 const waitOf = (problem: ProblemDocument | undefined): number | null =>
   problem?.retryAfterSeconds === undefined ? null : problem.retryAfterSeconds * 1_000

@@ -49,7 +49,7 @@ export const explanationOf = (timer: Timer, service: ServiceState): Explanation 
     case "cancelled":
       return {
         status: "cancelled",
-        why: "It will not fire.",
+        why: cancelText(timer),
         sinceMs: finishedAt(timer),
         todo: [],
       }
@@ -109,6 +109,25 @@ const ofDead = (timer: Timer): Explanation => ({
   ],
 })
 
+/** Why the service or a user cancelled the timer. */
+const cancelText = ({ reason, expireAfterMs }: Timer): string => {
+  switch (reason) {
+    case undefined:
+      return "It will not fire."
+    case "expired":
+      return `${expiryText(expireAfterMs)} Because onExpire is drop, it is not a dead letter. It will not fire.`
+    case "notDead":
+      return "It would have called onDead, but the timer that it was about did not die. So the service made no call."
+    default:
+      return `The reason is ${reason}. It will not fire.`
+  }
+}
+
+const expiryText = (expireAfterMs: number | undefined): string => {
+  const within = expireAfterMs === undefined ? "its expireAfter" : formatDuration(expireAfterMs)
+  return `It expired: its first attempt could not start within ${within}.`
+}
+
 const deathText = ({ reason, attempts, expireAfterMs, retryPolicy }: Timer): string => {
   switch (reason) {
     case "attemptsExhausted":
@@ -118,10 +137,8 @@ const deathText = ({ reason, attempts, expireAfterMs, retryPolicy }: Timer): str
       const within = maxDurationMs === undefined ? "" : ` of ${formatDuration(maxDurationMs)}`
       return `Attempt ${attempts} failed, and the next one would have started after the end of its maxDuration${within}.`
     }
-    case "expired": {
-      const within = expireAfterMs === undefined ? "its expireAfter" : formatDuration(expireAfterMs)
-      return `It expired: its first attempt could not start within ${within}.`
-    }
+    case "expired":
+      return expiryText(expireAfterMs)
     case "refused":
       return "The target refused it permanently."
     case "egressRefused":

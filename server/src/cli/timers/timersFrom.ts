@@ -17,6 +17,7 @@ import {
   printable,
   switchFlag,
 } from "../frame/CommandRuntime.ts"
+import { countOf } from "../frame/figures.ts"
 import { linesOf } from "../store/LineSource.ts"
 import { LineBatch, type LineResult } from "./LineBatch.ts"
 import { fileFlag } from "./TimerFlags.ts"
@@ -43,9 +44,11 @@ export const fromFlags = {
 /** The part of create's help that is about files. */
 export const fromHelp = [
   "  --from FILE creates many: one JSON object per line with the fields of /timers/create, or CSV whose first line names",
-  "  the fields (quoted as in RFC 4180; target, payload and retryPolicy as JSON, tags separated by ;). NAMESPACE and",
+  "  the fields (quoted as in RFC 4180; target, payload, retryPolicy and onDead as JSON, tags separated by ;). NAMESPACE and",
   "  --on-existing are for lines without these fields. The report has one line per timer: created, replaced, unchanged,",
-  "  alreadyFinished, or failed with the reason. The exit code is 1 if a line failed.",
+  "  alreadyFinished, uncertain, or failed with the reason. A line with onExisting fail is uncertain if the service did not",
+  "  answer its first try and a second try found the timer: this command created the timer, or it was already there.",
+  "  The exit code is 1 if a line is uncertain or failed.",
   "  After a failure you can safely send a file again if its lines have a timerId and an executeAt. Lines without a timerId",
   "  get a random one, so a second run creates them twice. A delay counts from the start of the command, by the clock",
   "  of the service, so a second run moves the timer. --dry-run checks with the default limits, without a service.",
@@ -85,10 +88,15 @@ export const createFrom = (input: CommandInput, asked: FromAsked): CommandRun =>
         message: `stopped after line ${report.lastLine}: ${stopped} Later lines were not sent: run the command again with the same file.`,
       })
     }
-    if (report.failed > 0) {
-      return yield* new CommandFailed({
-        message: `${report.failed === 1 ? "1 line" : `${report.failed} lines`} failed: see the report.`,
-      })
+    const { failed, uncertain } = report
+    if (failed + uncertain > 0) {
+      const what = [
+        ...(failed === 0 ? [] : [`${countOf(failed, "line")} failed`]),
+        ...(uncertain === 0
+          ? []
+          : [`${countOf(uncertain, "line")} ${uncertain === 1 ? "is" : "are"} uncertain`]),
+      ]
+      return yield* new CommandFailed({ message: `${what.join(", ")}: see the report.` })
     }
   }).pipe(Effect.scoped)
 
@@ -159,8 +167,12 @@ const checked = (
   }
 }
 
+/** The summary for people leaves these out if there are none. */
+const rareResults: ReadonlySet<string> = new Set(["alreadyFinished", "uncertain", "failed"])
+
 class Report {
   failed = 0
+  uncertain = 0
   lastLine = 0
   readonly #json: boolean
   readonly #isDryRun: boolean
@@ -187,13 +199,13 @@ class Report {
   get summary() {
     return Effect.gen({ self: this }, function* () {
       const { answer } = yield* Output
-      const names = this.#isDryRun ? ["ok", "failed"] : [...createResults, "failed"]
+      const names = this.#isDryRun ? ["ok", "failed"] : [...createResults, "uncertain", "failed"]
       const counts = names.map((name) => [name, this.#counts.get(name) ?? 0] as const)
       if (this.#json) {
         return yield* answer(JSON.stringify({ lines: this.#lines, ...Object.fromEntries(counts) }))
       }
       const what = counts.flatMap(([name, count]) =>
-        count === 0 && (name === "alreadyFinished" || name === "failed") ? [] : [`${count} ${name}`],
+        count === 0 && rareResults.has(name) ? [] : [`${count} ${name}`],
       )
       const timers = this.#lines === 1 ? "1 timer" : `${this.#lines} timers`
       const nothing = this.#isDryRun ? " Nothing was sent." : ""
@@ -204,16 +216,17 @@ class Report {
   #note({ line, namespace, timerId }: TimerLine, result: LineResult | "ok"): string {
     this.#lines++
     this.lastLine = line
-    const name = result === "ok" ? "ok" : result.kind === "done" ? result.item.result : "failed"
+    const name = result === "ok" ? "ok" : result.kind === "done" ? result.item.result : result.kind
     this.#counts.set(name, (this.#counts.get(name) ?? 0) + 1)
     if (name === "failed") this.failed++
+    if (name === "uncertain") this.uncertain++
     if (this.#json) {
       const more =
         result === "ok" ? {} : result.kind === "done" ? result.item : { ...result, kind: undefined }
       return JSON.stringify({ line, namespace, timerId, ...more, result: name })
     }
     const key = namespace === undefined ? "" : `  ${namespace}/${timerId ?? ""}`
-    const why = result !== "ok" && result.kind === "failed" ? `  ${result.detail}` : ""
+    const why = result !== "ok" && result.kind !== "done" ? `  ${result.detail}` : ""
     return printable(`line ${line}  ${name}${key}${why}`)
   }
 }

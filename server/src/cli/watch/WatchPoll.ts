@@ -83,6 +83,7 @@ export class WatchPoll {
       )
       const due = pages.flatMap(({ isDue, timers }) => (isDue ? timers : []))
       const finished = pages.flatMap(({ isDue, timers }) => (isDue ? [] : timers))
+      const hasMissed = pages.some(({ isDue, isCut, timers }) => !isDue && isCut && this.#hasGap(timers))
       const changes = this.#changesIn(due, finished)
       this.#fromMs = service.now
       return {
@@ -92,7 +93,7 @@ export class WatchPoll {
         hasMore: this.#hasMore,
         due: due.toSorted((a, b) => dueAt(a) - dueAt(b)).slice(0, dueMost),
         changes: isFirst ? [] : changes,
-        hasMissed: !isFirst && pages.some(({ isDue, isCut }) => !isDue && isCut),
+        hasMissed: !isFirst && hasMissed,
       }
     })
   }
@@ -129,6 +130,17 @@ export class WatchPoll {
     return Effect.map(tryService(this.#url, { path, fields, answer }), ({ value }) => value)
   }
 
+  /**
+   * Whether outcomes between the last turn and this page, which is cut, are missing. If an earlier turn already read
+   * the oldest row of the page, the page has everything that is newer.
+   */
+  #hasGap(page: ReadonlyArray<WatchedTimer>): boolean {
+    const [first, ...others] = page
+    if (first === undefined) return true
+    const oldest = others.reduce((a, b) => ((b.finishedAt ?? 0) <= (a.finishedAt ?? 0) ? b : a), first)
+    return !this.#known.has(outcomeName(oldest))
+  }
+
   #changesIn(
     due: ReadonlyArray<WatchedTimer>,
     finished: ReadonlyArray<WatchedTimer>,
@@ -142,8 +154,7 @@ export class WatchPoll {
     for (const timer of finished.toSorted((a, b) => (a.finishedAt ?? 0) - (b.finishedAt ?? 0))) {
       const kind = timer.state
       if (kind === "delivered" || kind === "cancelled" || kind === "dead") {
-        // An arming that was delivered and armed again has a fireId of its own.
-        tell({ kind, timer }, `${timer.fireId} ${kind} ${timer.finishedAt}`)
+        tell({ kind, timer }, outcomeName(timer))
       }
     }
     for (const timer of due) {
@@ -159,5 +170,9 @@ export class WatchPoll {
     return changes
   }
 }
+
+/** An arming that was delivered and armed again has a fireId of its own. */
+const outcomeName = ({ fireId, state, finishedAt }: WatchedTimer): string =>
+  `${fireId} ${state} ${finishedAt}`
 
 export const dueAt = ({ fireAt, executeAt }: WatchedTimer): number => fireAt ?? executeAt

@@ -15,6 +15,8 @@ export interface TestOutcome {
   readonly durationMs?: number
   /** Which secrets signed the request, as text for people. */
   readonly signed: string
+  /** Whether the service calls the `onDead` target of the namespace, as text for people. Absent if there is none. */
+  readonly onDead?: string
   /** The request as it was sent, if the command sent it. */
   readonly request?: { readonly headers: Readonly<Record<string, string>>; readonly body: string }
   /** The beginning of the answer, if the command read it. */
@@ -33,7 +35,7 @@ export const isWell = ({ verdict }: TestOutcome): boolean =>
   verdict === "delivered" || verdict === "armedAgain"
 
 export const outcomeText = (url: string, outcome: TestOutcome): string => {
-  const { verdict, detail, status, error, durationMs, signed, request, answer } = outcome
+  const { verdict, detail, status, error, durationMs, signed, onDead, request, answer } = outcome
   const facts = factLines([
     ["url", url],
     ["signed", signed],
@@ -41,6 +43,7 @@ export const outcomeText = (url: string, outcome: TestOutcome): string => {
     ["error", error],
     ["duration", durationMs === undefined ? undefined : `${durationMs} ms`],
     ["judged", detail === undefined ? verdictWords[verdict] : `${verdictWords[verdict]} (${detail})`],
+    ["onDead", onDead],
   ])
   const headers = Object.entries(request?.headers ?? {}).map(([name, value]) => `  ${name}: ${value}`)
   return [

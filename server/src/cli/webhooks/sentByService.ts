@@ -2,9 +2,15 @@
 // first attempt has an outcome. So every part of a real delivery is involved: the secrets of the namespace, the egress
 // rules, the breaker and the network of the service.
 //
-// The retry policy allows a second attempt that never happens. So an answer that asks for a retry is judged as a retry
-// and leaves no dead letter. The command cancels the timer after the first attempt. If the command is killed before
-// that, `expireAfter` ends the timer without another call.
+// The retry policy allows a second attempt, an hour later. So an answer that asks for a retry is judged as a retry and
+// leaves no dead letter. The command cancels the timer when it sees the first attempt. A second attempt happens only if
+// the command is killed before that, or if a receiver asks for the next attempt (`nextDelay`) so soon that it starts
+// before the cancel. `expireAfter` and `onExpire` end a timer whose first attempt could not start, if the command is
+// killed while it waits.
+//
+// If the receiver or the egress rules refuse the delivery permanently, the test timer dies like any other timer. The
+// contract has no way to exclude one timer from the `onDead` of its namespace, so the service calls it. The outcome
+// says so.
 
 import { CreateTimerAnswer } from "@punctual/api/CreateTimer"
 import { DeleteTimerAnswer } from "@punctual/api/DeleteTimer"
@@ -34,7 +40,8 @@ export interface ServiceTest {
 /** The longest time of an attempt, and some more for a busy service. */
 const outcomeWithinMs = defaultLimits.timeoutDefaultMs + 10_000
 const firstLookMs = 50
-const longestLookMs = 1_000
+/** Shorter than the shortest `nextDelay`, so that the cancel usually comes before a second attempt. */
+const longestLookMs = 250
 
 type Timer = TimerAnswer["timer"]
 
@@ -56,15 +63,18 @@ export const sentByService = (test: ServiceTest): Effect.Effect<TestOutcome, Com
         payload: new JsonText(payload),
         retryPolicy: { maxAttempts: 2, initialInterval: "1h", maxInterval: "1h", jitter: 0 },
         expireAfter: "1m",
+        onExpire: "drop",
         onExisting: "fail",
       },
       answer: CreateTimerAnswer,
     })
     const { fireId } = created.timer
-    const seen = yield* followed(test, fireId).pipe(Effect.ensuring(Effect.ignore(removed(serviceUrl, key))))
+    const timer = yield* followed(test, fireId).pipe(Effect.ensuring(Effect.ignore(removed(serviceUrl, key))))
     const fingerprints = set.settings.webhookSecrets.map(({ fingerprint }) => fingerprint)
+    const outcome = outcomeOf(timer, fireId)
     return {
-      ...outcomeOf(seen, fireId),
+      ...outcome,
+      ...(set.settings.onDead === undefined ? {} : { onDead: onDeadText(outcome, namespace) }),
       signed:
         fingerprints.length === 0
           ? `no: ${namespace} has no secret`
@@ -72,21 +82,20 @@ export const sentByService = (test: ServiceTest): Effect.Effect<TestOutcome, Com
     }
   })
 
-interface Seen {
-  readonly timer: Timer
-  /** Why the timer waits, as the service says it. */
-  readonly waiting?: string
-}
+const onDeadText = ({ verdict }: Pick<TestOutcome, "verdict">, namespace: string): string =>
+  verdict === "dead"
+    ? `called: the test timer died, so the service calls the onDead target of ${namespace} for it`
+    : `not called: the test timer did not die, so the service does not call the onDead target of ${namespace}`
 
 /** The timer when it has an outcome, or its state when the time is over. */
 const followed = (
   { serviceUrl, namespace, timerId, withinMs = outcomeWithinMs }: ServiceTest,
   fireId: string,
-): Effect.Effect<Seen, CommandFailed> =>
+): Effect.Effect<Timer, CommandFailed> =>
   Effect.gen(function* () {
     const endMs = (yield* Clock.currentTimeMillis) + withinMs
     for (let lookMs = firstLookMs; ; lookMs = Math.min(lookMs * 2, longestLookMs)) {
-      const { value, text } = yield* callService(serviceUrl, {
+      const { value } = yield* callService(serviceUrl, {
         path: "/timers/get",
         fields: { namespace, timerId },
         answer: TimerAnswer,
@@ -94,23 +103,12 @@ const followed = (
       const { timer } = value
       const isOver =
         timer.fireId !== fireId || timer.lastAttempt !== undefined || timer.finishedAt !== undefined
-      const waiting = waitingIn(text)
-      if (isOver || (yield* Clock.currentTimeMillis) >= endMs) {
-        return { timer, ...(waiting === undefined ? {} : { waiting }) }
-      }
+      if (isOver || (yield* Clock.currentTimeMillis) >= endMs) return timer
       yield* Effect.sleep(lookMs)
     }
   })
 
-const waitingIn = (text: string): string | undefined => {
-  const { timer } = JSON.parse(text) as {
-    readonly timer: { readonly waiting?: { readonly detail?: unknown } }
-  }
-  const detail = timer.waiting?.detail
-  return typeof detail === "string" ? detail : undefined
-}
-
-const outcomeOf = ({ timer, waiting }: Seen, fireId: string): Omit<TestOutcome, "signed"> => {
+const outcomeOf = (timer: Timer, fireId: string): Omit<TestOutcome, "signed"> => {
   if (timer.fireId !== fireId) {
     return { verdict: "armedAgain", detail: `at ${formatInstant(timer.executeAt)}` }
   }
@@ -133,7 +131,7 @@ const outcomeOf = ({ timer, waiting }: Seen, fireId: string): Omit<TestOutcome, 
   return {
     verdict: "notSent",
     detail:
-      waiting ??
+      timer.waiting?.detail ??
       (state === "inFlight"
         ? "the attempt is still in flight"
         : `no attempt within ${formatDuration(outcomeWithinMs)}: check whether the service or the namespace is paused, and whether the host fails`),

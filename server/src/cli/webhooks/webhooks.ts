@@ -75,8 +75,10 @@ const testCommand = (input: CommandInput, deliver: TrialDelivery) =>
       [
         "Send one test delivery to a URL. Show the answer and how Punctual judges it.",
         "  With --namespace the service sends it: a timer of the namespace, due now, signed with the namespace's secrets and",
-        "  under the service's egress rules. There is only one attempt. The timer is removed afterwards; the history shows",
-        "  it for a time. Use this to see whether real timers would get through.",
+        "  under the service's egress rules. The command cancels the timer after the first attempt; the history shows it for",
+        "  a time. If the receiver refuses permanently (400, 410, 422) or the egress rules do, the timer dies. Then the",
+        "  service really calls the onDead target of the namespace, if it has one. The output says whether it does.",
+        "  Use --namespace to see whether real timers would get through.",
         "  With --secret or --secret-file the command sends it from this machine, without a service, and also shows",
         "  every header and the body as the receiver gets them. Use this when you write a receiver.",
         "  The exit code is 0 if it was delivered, 1 if not, 2 for wrong usage.",

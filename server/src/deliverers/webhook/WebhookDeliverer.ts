@@ -6,12 +6,12 @@ import { defaultLimits } from "@punctual/api/Limits"
 import { Effect } from "effect"
 import { networkTexts, timeoutTexts } from "../../domain/errorClassOf.ts"
 import type { WebhookTarget } from "../../domain/Timer.ts"
-import type { Deliverer, Delivery, Fire } from "../../ports/Deliverer.ts"
+import type { Attempted, Deliverer, Fire } from "../../ports/Deliverer.ts"
 import type { EgressRules } from "./Egress.ts"
 import { type HttpUrl, HttpUrls } from "./HttpUrls.ts"
 import { type AnswerBody, interpretAnswer, keptAnswerBytes } from "./interpretAnswer.ts"
 import { cachedResolve, type Resolve, systemResolve } from "./Resolver.ts"
-import { discard, isJsonSuccess, readFailure, readJson } from "./readAnswer.ts"
+import { discard, isJsonSuccess, readJson, readText } from "./readAnswer.ts"
 import { type Destination, type Destinations, routeOf } from "./routeOf.ts"
 import { webhookRequest } from "./WebhookRequest.ts"
 
@@ -29,9 +29,24 @@ export interface WebhookOptions {
   readonly payloadBytes?: number
   /** At most this much of an answer is read. */
   readonly answerBytes?: number
+  /** Sees the requests and answers. Only test deliveries have one. */
+  readonly observer?: ExchangeObserver
 }
 
-export const makeWebhookDeliverer = (options: WebhookOptions): Deliverer => {
+export interface ExchangeObserver {
+  /** The request, before it is sent. */
+  sent(request: ReturnType<typeof webhookRequest>): void
+  /** The part of the body that was read. */
+  read(body: AnswerBody | undefined): void
+  /** An answer whose body does not matter. The observer must read or discard the body. */
+  unread(response: Response): void
+}
+
+export interface WebhookDeliverer extends Deliverer {
+  deliver(fire: Fire): Effect.Effect<Attempted>
+}
+
+export const makeWebhookDeliverer = (options: WebhookOptions): WebhookDeliverer => {
   // The runtime's fetch uses HTTP_PROXY and similar variables. A proxy would connect in our place, to an address of its
   // own choice, and the egress rules would judge nothing.
   process.env["NO_PROXY"] = "*"
@@ -44,6 +59,7 @@ export const makeWebhookDeliverer = (options: WebhookOptions): Deliverer => {
     onSecretsChange: options.onSecretsChange ?? (() => {}),
     payloadBytes: options.payloadBytes ?? defaultLimits.payloadBytes,
     answerBytes: options.answerBytes ?? 64 * 1024,
+    observer: options.observer,
   }
   return {
     deliver: (fire) => deliver(settings, fire),
@@ -61,12 +77,13 @@ export const makeWebhookDeliverer = (options: WebhookOptions): Deliverer => {
   }
 }
 
-interface Settings extends Required<WebhookOptions> {
+interface Settings extends Required<Omit<WebhookOptions, "observer">> {
   readonly urls: HttpUrls
+  readonly observer: ExchangeObserver | undefined
 }
 
-const deliver = (settings: Settings, fire: Fire): Effect.Effect<Delivery> =>
-  Effect.callback<Delivery>((resume) => {
+const deliver = (settings: Settings, fire: Fire): Effect.Effect<Attempted> =>
+  Effect.callback<Attempted>((resume) => {
     const { target } = fire
     const url = settings.urls.of(target)
     if (target.type !== "webhook" || url === undefined) {
@@ -101,7 +118,7 @@ const deliver = (settings: Settings, fire: Fire): Effect.Effect<Delivery> =>
 /** The progress of an exchange. */
 interface Progress {
   /** The meaning of a failure status. It counts even if the rest of the answer does not arrive in time. */
-  failure: (() => Delivery) | undefined
+  failure: (() => Attempted) | undefined
 }
 
 /** How long the text of a failure may take after its status. The text is only for people. */
@@ -119,37 +136,41 @@ const exchange = async (
   secrets: ReadonlyArray<Uint8Array>,
   signal: AbortSignal,
   progress: Progress,
-): Promise<Delivery> => {
+): Promise<Attempted> => {
   try {
     const routed = routeOf(url.url, settings.egress, settings.resolve)
     const route = routed instanceof Promise ? await routed : routed
     if (route.kind === "refused") return egressRefused(url, route.address)
-    const response = await send(fire, target, route.destinations, secrets, signal)
+    const request = webhookRequest(fire, target, Date.now(), secrets)
+    settings.observer?.sent(request)
+    const response = await send(request, target.method, route.destinations, signal)
     const { status, headers, ok } = response
-    const meaning = (body: AnswerBody | undefined): Delivery =>
+    const meaning = (body: AnswerBody | undefined): Attempted =>
       interpretAnswer({ status, headers, body }, Date.now(), settings.payloadBytes)
-    if (!ok) {
-      progress.failure = () => meaning(undefined)
-      return meaning(await readFailure(response, keptAnswerBytes, failureTextWithinMs))
+    if (!ok) progress.failure = () => meaning(undefined)
+    else if (!isJsonSuccess(response)) {
+      if (settings.observer === undefined) discard(response)
+      else settings.observer.unread(response)
+      return meaning(undefined)
     }
-    if (isJsonSuccess(response)) return meaning(await readJson(response, settings.answerBytes))
-    discard(response)
-    return meaning(undefined)
+    const body = ok
+      ? await readJson(response, settings.answerBytes)
+      : await readText(response, keptAnswerBytes, failureTextWithinMs)
+    settings.observer?.read(body)
+    return meaning(body)
   } catch (error) {
     return networkFailure(url, error)
   }
 }
 
 const send = (
-  fire: Fire,
-  target: WebhookTarget,
+  { headers, body }: ReturnType<typeof webhookRequest>,
+  method: WebhookTarget["method"],
   destinations: Destinations,
-  secrets: ReadonlyArray<Uint8Array>,
   signal: AbortSignal,
 ): Promise<Response> => {
-  const { headers, body } = webhookRequest(fire, target, Date.now(), secrets)
   const request = ({ host, serverName }: Destination): BunFetchRequestInit => ({
-    method: target.method,
+    method,
     headers: host === undefined ? headers : { ...headers, host },
     redirect: "manual",
     signal,
@@ -172,33 +193,33 @@ const send = (
   return sendTo(first, others)
 }
 
-const invalidTarget: Delivery = {
+const invalidTarget: Attempted = {
   kind: "dead",
   reason: "invalidTarget",
   error: "the target is not an http or https URL",
 }
 
-const notSigned: Delivery = {
+const notSigned: Attempted = {
   kind: "retry",
   error:
     "not sent: the webhook secrets of the namespace cannot be opened, because the key that sealed them is missing: set TIMER_SECRET_KEY, or restore the key file beside the store",
   isHostFailure: true,
 }
 
-const egressRefused = ({ host }: HttpUrl, address: string): Delivery => ({
+const egressRefused = ({ host }: HttpUrl, address: string): Attempted => ({
   kind: "dead",
   reason: "egressRefused",
   error: short(`TIMER_EGRESS does not allow ${address} (${host})`),
 })
 
-const timedOut = ({ host }: HttpUrl, timeoutMs: number): Delivery => ({
+const timedOut = ({ host }: HttpUrl, timeoutMs: number): Attempted => ({
   kind: "retry",
   error: short(`${timeoutTexts.webhook} ${host} within ${formatDuration(timeoutMs)}`),
   isHostFailure: true,
 })
 
 /** The error has only host and code: messages of the runtime contain the URL, which may contain secrets. */
-const networkFailure = ({ host }: HttpUrl, error: unknown): Delivery => ({
+const networkFailure = ({ host }: HttpUrl, error: unknown): Attempted => ({
   kind: "retry",
   error: short(`${meaningOf(codeOf(error))}: ${host}`),
   isHostFailure: true,

@@ -30,10 +30,10 @@ export const readJson = async (response: Response, maxBytes: number): Promise<An
 }
 
 /**
- * The beginning of the body of a failure: at most `maxBytes`, and only what arrives within `withinMs`. Never rejects,
- * because the status alone decides the meaning. Invalid UTF-8 is replaced. A compressed answer is not kept.
+ * The beginning of a body that only people read: at most `maxBytes`, and only what arrives within `withinMs`. Never
+ * rejects, because the body does not decide the meaning. Invalid UTF-8 is replaced. A compressed answer is not kept.
  */
-export const readFailure = async (
+export const readText = async (
   { body, headers }: Response,
   maxBytes: number,
   withinMs: number,

@@ -1,119 +1,88 @@
-// One test delivery of a command. The code of real deliveries makes the request and judges the answer; see
-// ports/TrialDelivery.ts. The egress rules do not apply, because the user of the command chooses the URL.
+// One test delivery of a command; see ports/TrialDelivery.ts. The deliverer of the service makes the request and judges
+// the answer. The egress rules do not apply, because the user of the command chooses the URL.
 import { randomUUID } from "node:crypto"
-import { formatDuration } from "@punctual/api/DurationMs"
 import { defaultLimits } from "@punctual/api/Limits"
 import { Clock, Effect } from "effect"
-import type { WebhookTarget } from "../../domain/Timer.ts"
-import type { Attempted, Fire } from "../../ports/Deliverer.ts"
-import type { TrialDelivery } from "../../ports/TrialDelivery.ts"
-import { interpretAnswer } from "./interpretAnswer.ts"
-import { isJsonSuccess } from "./readAnswer.ts"
-import { webhookRequest } from "./WebhookRequest.ts"
+import type { Fire } from "../../ports/Deliverer.ts"
+import type { Trial, TrialDelivery } from "../../ports/TrialDelivery.ts"
+import { openEgress } from "./Egress.ts"
+import type { AnswerBody } from "./interpretAnswer.ts"
+import { readText } from "./readAnswer.ts"
+import { type ExchangeObserver, makeWebhookDeliverer } from "./WebhookDeliverer.ts"
+import type { webhookRequest } from "./WebhookRequest.ts"
 
-/** The same limit as in the service. */
-const answerBytesMax = 64 * 1024
 /** At most this much of the answer is shown. */
-const shownCharsMax = 1_000
-const timeoutMs = defaultLimits.timeoutDefaultMs
+const shownBytesMax = 1_000
+/** How long the command waits for text that it only shows. */
+const shownWithinMs = 1_000
 
-export const trialDelivery: TrialDelivery = ({ url, secrets, payload, timerId }) =>
+export const trialDelivery: TrialDelivery = (trial) =>
   Effect.gen(function* () {
+    const seen = new SeenExchange()
+    const deliverer = makeWebhookDeliverer({
+      egress: openEgress,
+      secretsOf: () => trial.secrets,
+      observer: seen,
+    })
     const startedMs = yield* Clock.currentTimeMillis
-    const target: WebhookTarget = { type: "webhook", url, method: "POST", timeoutMs, body: "envelope" }
-    const fire: Fire = {
-      namespace: "test",
-      timerId,
-      fireId: randomUUID(),
-      attempt: 1,
-      maxAttempts: 1,
-      epoch: 1,
-      revision: 1,
-      executeAt: startedMs,
-      firedAt: startedMs,
-      correlationId: randomUUID(),
-      target,
-      payload: new TextEncoder().encode(payload),
-    }
-    const { headers, body } = webhookRequest(fire, target, startedMs, secrets)
-    const exchanged = yield* Effect.promise((signal) =>
-      exchange(url, headers, body, AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)])),
-    )
+    const delivery = yield* deliverer.deliver(fireOf(trial, startedMs))
     const endedMs = yield* Clock.currentTimeMillis
+    const answer = yield* Effect.promise(() => seen.answer())
     return {
-      ...exchanged,
+      delivery,
       durationMs: endedMs - startedMs,
-      request: { headers, body: new TextDecoder().decode(body) },
+      request: seen.request,
+      ...(answer === undefined ? {} : { answer }),
     }
   })
 
-interface Exchanged {
-  readonly delivery: Attempted
-  readonly answer?: string
-}
+const fireOf = ({ url, payload, timerId }: Trial, nowMs: number): Fire => ({
+  namespace: "test",
+  timerId,
+  fireId: randomUUID(),
+  attempt: 1,
+  maxAttempts: 1,
+  epoch: 1,
+  revision: 1,
+  executeAt: nowMs,
+  firedAt: nowMs,
+  correlationId: randomUUID(),
+  target: {
+    type: "webhook",
+    url,
+    method: "POST",
+    timeoutMs: defaultLimits.timeoutDefaultMs,
+    body: "envelope",
+  },
+  payload: new TextEncoder().encode(payload),
+})
 
-const exchange = async (
-  url: string,
-  headers: Record<string, string>,
-  body: Uint8Array<ArrayBuffer> | undefined,
-  signal: AbortSignal,
-): Promise<Exchanged> => {
-  // The runtime's fetch uses HTTP_PROXY and similar variables. The service does not, so the test must not either.
-  process.env["NO_PROXY"] = "*"
-  try {
-    const response = await fetch(url, {
-      method: "POST",
-      headers,
-      redirect: "manual",
-      decompress: false,
-      signal,
-      ...(body === undefined ? {} : { body }),
-    })
-    const read = await beginningOf(response)
-    const json =
-      isJsonSuccess(response) && read.text !== undefined ? { text: read.text, isCut: read.isCut } : undefined
-    const { status } = response
-    return {
-      delivery: interpretAnswer(
-        { status, headers: response.headers, body: json },
-        Date.now(),
-        defaultLimits.payloadBytes,
-      ),
-      answer: shown(read.text),
-    }
-  } catch (error) {
-    const isLate = error instanceof Error && error.name === "TimeoutError"
-    const code = error instanceof Error && "code" in error ? String(error.code) : "no connection"
-    return {
-      delivery: {
-        kind: "retry",
-        error: isLate ? `no whole answer within ${formatDuration(timeoutMs)}` : `nothing answers (${code})`,
-        isHostFailure: true,
-      },
-    }
+class SeenExchange implements ExchangeObserver {
+  request: { readonly headers: Readonly<Record<string, string>>; readonly body: string } = {
+    headers: {},
+    body: "",
   }
-}
+  #body: AnswerBody | undefined
+  #unread: Response | undefined
 
-const beginningOf = async (
-  response: Response,
-): Promise<{ readonly text?: string; readonly isCut: boolean }> => {
-  const chunks: Array<Uint8Array> = []
-  let bytes = 0
-  for await (const chunk of response.body ?? []) {
-    chunks.push(chunk)
-    bytes += chunk.byteLength
-    if (bytes > answerBytesMax) break
+  sent({ headers, body }: ReturnType<typeof webhookRequest>): void {
+    this.request = { headers, body: new TextDecoder().decode(body) }
   }
-  try {
-    const beginning = Buffer.concat(chunks, bytes).subarray(0, answerBytesMax)
-    const isCut = bytes > answerBytesMax
-    return { text: new TextDecoder("utf-8", { fatal: !isCut }).decode(beginning), isCut }
-  } catch {
-    return { isCut: false }
-  }
-}
 
-const shown = (text: string | undefined): string => {
-  if (text === undefined) return "(bytes that are not text)"
-  return text.length <= shownCharsMax ? text : `${text.slice(0, shownCharsMax)}…`
+  read(body: AnswerBody | undefined): void {
+    this.#body = body
+  }
+
+  unread(response: Response): void {
+    this.#unread = response
+  }
+
+  /** The beginning of the answer. The service does not read every body, so this may read it after the judgement. */
+  async answer(): Promise<string | undefined> {
+    const unread = this.#unread
+    const body = unread === undefined ? this.#body : await readText(unread, shownBytesMax, shownWithinMs)
+    if (body === undefined) return undefined
+    const { text, isCut } = body
+    return isCut || text.length > shownBytesMax ? `${text.slice(0, shownBytesMax)}…` : text
+  }
 }

@@ -33,6 +33,17 @@ const explained = async (punctual: Punctual, timerId: string): Promise<string> =
 
 const failing = (delivery: Delivery) => ({ deliver: () => Effect.succeed(delivery) })
 
+/** A timer as the service answers it. */
+const plainTimer = {
+  ...{ namespace: "shop", timerId: "t", state: "pending", revision: 1, fireId: "f", attempts: 0 },
+  target: { type: "webhook", url: hook, method: "POST", timeout: "15s", body: "envelope" },
+  ...{ executeAt: "2030-01-01T00:00:00Z", fireAt: "2030-01-01T00:00:00Z", correlationId: "c" },
+  ...{ createdAt: "2029-01-01T00:00:00Z", updatedAt: "2029-01-01T00:00:00Z" },
+  retryPolicy: {
+    ...{ maxAttempts: 1, initialInterval: "1s", backoffMultiplier: 1, maxInterval: "1s", jitter: 0 },
+  },
+}
+
 /** As long as the tests ask. */
 const never = { deliver: (_: Fire): Effect.Effect<Delivery> => Effect.never }
 
@@ -184,6 +195,30 @@ describe("a timer that has finished", () => {
       )
     }))
 
+  test("was dropped because it expired", () =>
+    withPunctual(standing, async (punctual, service) => {
+      const late = { delay: undefined, executeAt: "2029-12-31T23:00:00Z" }
+      await create(service, "t", { ...late, expireAfter: "1m", onExpire: "drop" })
+      await eventually("it is dropped", async () =>
+        (await service.call("get", { namespace: "shop", timerId: "t" })).json.timer.state === "cancelled"
+          ? true
+          : undefined,
+      )
+      expect(await explained(punctual, "t")).toContain(
+        "\nIt expired: its first attempt could not start within 1m. Because onExpire is drop, it is not a dead letter. It will not fire.\n",
+      )
+    }))
+
+  test("was not needed, because the timer of its onDead did not die", async () => {
+    await using service = await serviceThatAnswers(({ path }) =>
+      path.endsWith("/timers/get")
+        ? { body: { timer: { ...plainTimer, state: "cancelled", reason: "notDead" } } }
+        : { body: { now: "2030-01-01T01:00:00Z" } },
+    )
+    const { out } = await run(["explain", "shop", "t"], { environmentUrl: service.url })
+    expect(out).toContain("the timer that it was about did not die. So the service made no call.\n")
+  })
+
   test("is dead, for a reason", () =>
     withPunctual(
       { ...standing, ...failing({ kind: "retry", error: "no answer", isHostFailure: false }) },
@@ -211,17 +246,10 @@ describe("what explain cannot tell", () => {
     }))
 
   test("a due timer without a reason is about to start, or its owner does not answer", async () => {
-    const target = { type: "webhook", url: hook, method: "POST", timeout: "15s", body: "envelope" }
-    const timer = {
-      ...{ namespace: "shop", timerId: "t", state: "pending", revision: 1, fireId: "f", attempts: 0, target },
-      ...{ executeAt: "2030-01-01T00:00:00Z", fireAt: "2030-01-01T00:00:00Z", correlationId: "c" },
-      ...{ createdAt: "2029-01-01T00:00:00Z", updatedAt: "2029-01-01T00:00:00Z" },
-      retryPolicy: {
-        ...{ maxAttempts: 1, initialInterval: "1s", backoffMultiplier: 1, maxInterval: "1s", jitter: 0 },
-      },
-    }
     await using service = await serviceThatAnswers(({ path }) =>
-      path.endsWith("/timers/get") ? { body: { timer } } : { body: { now: "2030-01-01T01:00:00Z" } },
+      path.endsWith("/timers/get")
+        ? { body: { timer: plainTimer } }
+        : { body: { now: "2030-01-01T01:00:00Z" } },
     )
     const { out } = await run(["explain", "shop", "t"], { environmentUrl: service.url })
     expect(out).toStartWith("shop/t is due and has not started since 2030-01-01T00:00:00.000Z.\n")

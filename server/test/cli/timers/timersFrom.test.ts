@@ -83,6 +83,7 @@ describe("JSON Lines", () => {
         replaced: 0,
         unchanged: 0,
         alreadyFinished: 0,
+        uncertain: 0,
         failed: 1,
       })
     }))
@@ -142,6 +143,11 @@ describe("CSV", () => {
       const got = await service.call("get", { namespace: "billing", timerId: "b" })
       expect(got.text).toContain('"payload":12345678901234567890')
     }))
+
+  test("is explained in the help, with every column that holds JSON", async () => {
+    const { out } = await run(["timers", "create", "--help"])
+    expect(out).toContain("target, payload, retryPolicy and onDead as JSON")
+  })
 
   test("that is wrong says where", () =>
     withService({}, async (service) => {
@@ -311,6 +317,57 @@ describe("a service that cannot take it now", () => {
     expect([exitCode, calls]).toEqual([1, 8])
     expect(out).toContain("500 timers: 0 created, 0 replaced, 0 unchanged, 500 failed.")
     expect(err).toMatch(/stopped after line 500: .*maxPending.*run the command again/)
+  })
+
+  test("and may have stored the first try of a line with onExisting fail makes it uncertain", async () => {
+    const exists = { ...document, status: 409, code: "timerExists", detail: "The timer exists." }
+    await using service = await refusing((timers, call) => ({
+      body: {
+        results: timers.map(({ timerId }) => {
+          if (timerId === "there") return { problem: exists }
+          if (call > 1) return { problem: exists }
+          return { problem: { ...document, written: timerId === "lost" ? "unknown" : "no" } }
+        }),
+      },
+    }))
+    const file = [line("there"), line("lost"), line("refused")].join("\n")
+    const { exitCode, out, err } = await creating(service.url, file, "--on-existing", "fail")
+    expect(out.split("\n").slice(0, 4)).toEqual([
+      "line 1  failed  billing/there  The timer exists.",
+      "line 2  uncertain  billing/lost  created or already there: the timer exists, and an earlier try of this command may have stored it",
+      "line 3  failed  billing/refused  The timer exists.",
+      "3 timers: 0 created, 0 replaced, 0 unchanged, 1 uncertain, 2 failed.",
+    ])
+    expect([exitCode, err]).toEqual([1, expect.stringContaining("2 lines failed, 1 line is uncertain")])
+  })
+
+  test("and loses a whole answer makes a stored line uncertain", async () => {
+    const exists = { ...document, status: 409, code: "timerExists", detail: "The timer exists." }
+    await using service = await refusing((timers, call) =>
+      call === 1
+        ? problem(503, "unavailable", "The store did not answer.", {
+            retryAfterSeconds: 0,
+            written: "unknown",
+          })
+        : { body: { results: timers.map(() => ({ problem: exists })) } },
+    )
+    const { exitCode, out } = await creating(service.url, line("a"), "--on-existing", "fail", "--json")
+    const [first] = out.split("\n")
+    expect([exitCode, JSON.parse(first ?? "")]).toMatchObject([1, { line: 1, result: "uncertain" }])
+  })
+
+  test("and answers with a wrong number of results is not asked again", async () => {
+    let calls = 0
+    await using service = await refusing(([first]) => {
+      // A refusal ends the loop if the command asks again without end.
+      return ++calls > 3
+        ? problem(400, "invalidRequest", "again")
+        : { body: { results: calls === 1 ? [created(first?.timerId ?? "")] : [] } }
+    })
+    const { exitCode, out, err } = await creating(service.url, `${line("a")}\n${line("b")}`)
+    expect([exitCode, calls]).toEqual([1, 1])
+    expect(out).toContain("line 1  failed  billing/a  the service answered 1 result for 2 timers")
+    expect(err).toContain("stopped after line 2: the service answered 1 result for 2 timers")
   })
 
   test("that takes fewer at once gets smaller parts", async () => {

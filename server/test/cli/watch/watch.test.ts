@@ -1,6 +1,7 @@
 // `punctual watch` beside a real service: changes as they happen, a view on a terminal, a service that goes away.
 import { describe, expect, test } from "bun:test"
 import { Effect } from "effect"
+import { WatchPoll } from "../../../src/cli/watch/WatchPoll.ts"
 import type { Delivery, Fire } from "../../../src/ports/Deliverer.ts"
 import { eventually } from "../../../testkit/eventually.ts"
 import { TcpProxy } from "../../../testkit/TcpProxy.ts"
@@ -120,6 +121,27 @@ describe("watch", () => {
       await watch.until("what happened meanwhile", /delivered {2}billing\/good-meanwhile/)
       expect(await watch.stop()).toBe(0)
       expect(watch.lines.filter((line) => line.includes("does not answer"))).toHaveLength(1)
+    }))
+
+  test("says that changes are missing only if it did not read them", () =>
+    withService({ deliver, clockStartMs: Date.UTC(2030, 0, 1) }, async (service) => {
+      const poll = new WatchPoll(service.url, ["billing"])
+      const deliveries = async (name: string, count: number) => {
+        for (let n = 0; n < count; n++) await create(service, `good-${name}-${n}`)
+        await service.post("clock/advance", { by: "10ms" })
+        await eventually("all are delivered", async () =>
+          (await service.call("count", { namespace: "billing", state: "pending" })).json.count === 0
+            ? true
+            : undefined,
+        )
+        const { changes, hasMissed } = await Effect.runPromise(poll.next)
+        return { shown: changes.filter(({ kind }) => kind === "delivered").length, hasMissed }
+      }
+      await Effect.runPromise(poll.next)
+      expect(await deliveries("a", 30)).toEqual({ shown: 30, hasMissed: false })
+      // The turn reads the first deliveries again, and its page cannot hold all of them.
+      expect(await deliveries("b", 30)).toEqual({ shown: 30, hasMissed: false })
+      expect(await deliveries("c", 60)).toEqual({ shown: 50, hasMissed: true })
     }))
 
   test("refuses what is wrong at once", async () => {

@@ -4,10 +4,12 @@ import { once } from "node:events"
 import { createServer, type IncomingHttpHeaders } from "node:http"
 import type { AddressInfo } from "node:net"
 import { secretBytes } from "@punctual/api/WebhookSecret"
-import { Result } from "effect"
+import { Effect, Result } from "effect"
 import { verifySignature } from "../../../src/cli/listen/verifySignature.ts"
+import { sentByService } from "../../../src/cli/webhooks/sentByService.ts"
 import { parseEgress } from "../../../src/deliverers/webhook/Egress.ts"
 import { makeWebhookDeliverer } from "../../../src/deliverers/webhook/WebhookDeliverer.ts"
+import { eventually } from "../../../testkit/eventually.ts"
 import { withService } from "../../http/ServiceFixture.ts"
 import { run } from "../CommandFixture.ts"
 
@@ -18,6 +20,8 @@ interface Reply {
   readonly status: number
   readonly headers?: Record<string, string>
   readonly body?: string
+  /** The receiver never ends the body. */
+  readonly isEndless?: boolean
 }
 
 const receiver = async (reply: Reply) => {
@@ -29,7 +33,9 @@ const receiver = async (reply: Reply) => {
     })
     request.on("end", () => {
       requests.push({ headers: request.headers, body })
-      response.writeHead(reply.status, reply.headers).end(reply.body)
+      response.writeHead(reply.status, reply.headers)
+      if (reply.isEndless === true) response.write(reply.body ?? "")
+      else response.end(reply.body)
     })
   })
   server.listen(0, "127.0.0.1")
@@ -47,7 +53,7 @@ const receiver = async (reply: Reply) => {
 
 const json = { "content-type": "application/json" }
 
-/** What a receiver may answer, and what Punctual makes of it. */
+/** Answers of receivers, and how Punctual judges them. */
 const replies: ReadonlyArray<readonly [Reply, { readonly verdict: string; readonly exitCode: number }]> = [
   [{ status: 204 }, { verdict: "delivered", exitCode: 0 }],
   [
@@ -66,7 +72,20 @@ const replies: ReadonlyArray<readonly [Reply, { readonly verdict: string; readon
     { status: 302, headers: { location: "http://127.0.0.1:9/" } },
     { verdict: "retry", exitCode: 1 },
   ],
+  [
+    { status: 200, headers: json, body: '{"ok":false,"nextDelay":"1h"}' },
+    { verdict: "retry", exitCode: 1 },
+  ],
   [{ status: 410 }, { verdict: "dead", exitCode: 1 }],
+  // The body does not decide in these cases, so its end does not matter.
+  [
+    { status: 200, headers: { "content-type": "text/plain" }, body: "thanks", isEndless: true },
+    { verdict: "delivered", exitCode: 0 },
+  ],
+  [
+    { status: 410, body: "gone", isEndless: true },
+    { verdict: "dead", exitCode: 1 },
+  ],
 ]
 
 describe("sent by the command", () => {
@@ -115,12 +134,22 @@ describe("sent by the command", () => {
         reply.status,
         exitCode,
       ])
+      if (reply.body !== undefined) expect([reply, told.answer]).toEqual([reply, reply.body])
     }
   })
 
-  test("it says that nothing answers", async () => {
+  test("it shows only the beginning of a long answer", async () => {
+    await using target = await receiver({ status: 200, body: "x".repeat(100_000), isEndless: true })
+    const { out } = await run(["webhooks", "test", target.url, "--secret", secret, "--json"])
+    expect(JSON.parse(out).answer).toBe(`${"x".repeat(1_000)}…`)
+  })
+
+  test("it says that the connection is refused, in the words of the service", async () => {
     const ended = await run(["webhooks", "test", "http://127.0.0.1:9/hook", "--secret", secret])
-    expect([ended.exitCode, ended.err]).toEqual([1, expect.stringMatching(/retry: .*nothing answers/)])
+    expect([ended.exitCode, ended.err]).toEqual([
+      1,
+      expect.stringContaining("connection refused: 127.0.0.1:9"),
+    ])
   })
 })
 
@@ -163,6 +192,48 @@ describe("sent by the service", () => {
         const dead = await service.call("count", { namespace: "signed", state: "dead" })
         expect(dead.json.count).toBe(0)
       }
+    }))
+
+  test("it says whether the service calls onDead of the namespace", () =>
+    withService({ deliver: deliverBy("open") }, async (service) => {
+      await using onDead = await receiver({ status: 204 })
+      await service.post("namespaces/put", {
+        namespace: "told",
+        onDead: { type: "webhook", url: onDead.url },
+      })
+      const testing = async (reply: Reply) => {
+        await using target = await receiver(reply)
+        return await run(["webhooks", "test", target.url, "--namespace", "told", "--url", service.url])
+      }
+      expect((await testing({ status: 204 })).out).toMatch(/^onDead {9}not called: .*did not die/m)
+      expect(onDead.requests).toEqual([])
+      expect((await testing({ status: 410 })).out).toMatch(/^onDead {9}called: .*onDead target of told/m)
+      const [call] = await eventually("onDead is called", () =>
+        onDead.requests.length > 0 ? onDead.requests : undefined,
+      )
+      expect(JSON.parse(call?.body ?? "")).toMatchObject({ type: "timer.dead" })
+    }))
+
+  test("its timer ends without a dead letter if its first attempt cannot start", () =>
+    withService({ deliver: deliverBy("open") }, async (service) => {
+      await using target = await receiver({ status: 204 })
+      const ended = await run(["webhooks", "test", target.url, "--namespace", "plain", "--url", service.url])
+      expect([ended.exitCode, ended.out.includes("onDead")]).toEqual([0, false])
+      const { json: listed } = await service.call("list", { namespace: "plain", state: "delivered" })
+      expect(listed.timers).toMatchObject([{ expireAfter: "1m", onExpire: "drop" }])
+    }))
+
+  test("it says why the timer waits if there was no attempt", () =>
+    withService({ deliver: deliverBy("open") }, async (service) => {
+      await service.post("namespaces/put", { namespace: "still", paused: true })
+      const outcome = await Effect.runPromise(
+        sentByService({
+          ...{ serviceUrl: service.url, namespace: "still", url: "http://127.0.0.1:9/", payload: "1" },
+          ...{ timerId: "t", withinMs: 0 },
+        }),
+      )
+      expect(outcome).toMatchObject({ verdict: "notSent", detail: "The namespace still is paused." })
+      expect(await service.pendingIn("still")).toBe(0)
     }))
 
   test("it shows the egress rules, and that a namespace has no secret", () =>
