@@ -101,8 +101,14 @@ export class Settler {
     const { attempts, spec } = timer
     const at = this.#parts.wall.now()
     const then: AfterAttempt = { to: spec.onExpire === "drop" ? "dropped" : "dead", reason: "expired" }
+    const hasNotice = then.to === "dead" && this.#parts.notices.concerns(timer)
     this.#report(entry, attempts, then, undefined)
-    this.#end(entry, { attempt: attempts + 1, at, then }, onStored, onStored)
+    this.#end(entry, { attempt: attempts + 1, at, then }, onStored, (isStale) => {
+      // The timer was replaced while its notice was being stored. The notice must find how this arming ended.
+      if (isStale && entry.isSuperseded && hasNotice) {
+        this.#record(entry, withoutPayload(endOfLife(timer, "cancelled", at)), onStored)
+      } else onStored()
+    })
   }
 
   /** Stores the outcome. If it is a death that must be reported, the notice is stored first. */
