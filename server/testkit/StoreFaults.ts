@@ -177,7 +177,7 @@ export class StoreFaults {
       dueHeads: (query) => this.#disturbed("dueHeads", query, store.dueHeads(query)),
       insertIfAbsent: (shard, puts) =>
         this.#disturbed("insertIfAbsent", shard, store.insertIfAbsent(shard, puts)),
-      find: (key) => this.#disturbed("find", key, store.find(key)),
+      find: (key, life) => this.#disturbed("find", key, store.find(key, life)),
       list: (query) => this.#disturbed("list", query, store.list(query)),
       count: (query) => this.#disturbed("count", query, store.count(query)),
       namespaces: (exclusiveAfter, limit) =>

@@ -13,6 +13,7 @@ import {
   delivered,
   discardOf,
   outcomeOf,
+  postponementOf,
   putOf,
   replayOf,
   sampleId,
@@ -78,16 +79,24 @@ const dropLaws = (fixture: StoreFixture): void => {
     }),
   )
 
-  law("an outcome without an attempt moves the timer and uses no attempt", () =>
+  law("a postponed timer fires later, with its attempts unchanged and the next revision", () =>
     Effect.gen(function* () {
       const { store, write } = yield* owned
       const timer = sampleTimer()
       yield* write([putOf(timer)])
       const fireAt = timer.fireAt + 9
-      const { attemptLog: _, ...outcome } = outcomeOf(timer, { to: "retry", fireAt })
+      const outcome = postponementOf(timer, fireAt)
+      const postponed = { ...timer, revision: timer.revision + 1, fireAt, updatedAt: outcome.at }
+      expect(yield* write([outcome])).toEqual([{ result: "settled", next: postponed }])
+      expect((yield* store.find(timer)).pending).toEqual(postponed)
+      yield* write([postponementOf(postponed, fireAt + 9)])
+      // A repeat of the first postponement must not undo the second.
       yield* write([outcome])
-      yield* write([outcome])
-      expect((yield* store.find(timer)).pending).toMatchObject({ attempts: 0, fireAt, fireId: timer.fireId })
+      expect((yield* store.find(timer)).pending).toMatchObject({
+        attempts: 0,
+        revision: timer.revision + 2,
+        fireAt: fireAt + 9,
+      })
     }),
   )
 }

@@ -18,6 +18,7 @@ import {
 
 export const timerStoreReadsSuite = (fixture: StoreFixture): void => {
   describe("due", () => dueLaws(fixture))
+  describe("find", () => findLaws(fixture))
   describe("list", () => listLaws(fixture))
   describe("count", () => countLaws(fixture))
   describe("namespaces", () => namespaceLaws(fixture))
@@ -139,6 +140,35 @@ const pendingList: ListQuery = {
   reversed: false,
   includePayload: false,
   limit: 10,
+}
+
+const findLaws = (fixture: StoreFixture): void => {
+  const law = lawsOf(fixture)
+
+  law("find reads a life by its fireId, also if it is not the last", () =>
+    Effect.gen(function* () {
+      const { store, write } = yield* owned
+      const first = sampleTimer({ payload: new Uint8Array([1]) })
+      const { timerId } = first
+      const second = sampleTimer({ timerId, createdAt: sampleNow + 9, fireAt: sampleNow + 9 })
+      yield* write([
+        putOf(first),
+        outcomeOf(first, { to: "dead", reason: "refused" }),
+        putOf(second),
+        cancelOf(second),
+      ])
+      const named = ({ fireId, revision }: Timer) => store.find(first, { fireId, minRevision: revision })
+      expect(yield* named(first)).toMatchObject({
+        pending: undefined,
+        last: { fireId: second.fireId },
+        named: { fireId: first.fireId, state: "dead", payload: first.payload },
+      })
+      // The cancel has raised the revision.
+      expect((yield* named(second)).named).toMatchObject({ fireId: second.fireId, state: "cancelled" })
+      expect((yield* named(sampleTimer({ timerId }))).named).toBeUndefined()
+      expect((yield* store.find(first)).named).toBeUndefined()
+    }),
+  )
 }
 
 const listLaws = (fixture: StoreFixture): void => {

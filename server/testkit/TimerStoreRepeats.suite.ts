@@ -9,6 +9,7 @@ import {
   changeOf,
   delivered,
   outcomeOf,
+  postponementOf,
   putOf,
   sampleId,
   sampleNow,
@@ -57,6 +58,7 @@ const sameAnswers = (fixture: StoreFixture): void => {
     ["cancel", before, cancelOf(timer)],
     ["outcome delivered", before, outcomeOf(timer, delivered)],
     ["outcome retry", before, outcomeOf(timer, { to: "retry", fireAt: timer.fireAt + 9 })],
+    ["outcome postponed", before, postponementOf(timer, timer.fireAt + 9)],
     [
       "outcome re-armed",
       before,

@@ -122,6 +122,12 @@ export const outcomeOf = (timer: Timer, then: Then, rest: Partial<Outcome> = {})
   ...rest,
 })
 
+/** The outcome of a timer that is not sent yet. */
+export const postponementOf = (timer: Timer, fireAt: number): Outcome => {
+  const { attemptLog: _, ...outcome } = outcomeOf(timer, { to: "postponed", fireAt })
+  return outcome
+}
+
 /** The dead letter of a timer, or of a life that ended dead. */
 export const namedDead = (dead: Timer | FinishedLife): NamedDead => ({
   key: onlyKey(dead),

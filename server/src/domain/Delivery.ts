@@ -40,3 +40,6 @@ export type Attempted =
 export type NoDelivery =
   | { readonly kind: "dropped"; readonly reason: string }
   | { readonly kind: "postponed"; readonly inMs: number; readonly error: string }
+
+export const isAttempted = (delivery: Delivery): delivery is Attempted =>
+  delivery.kind !== "dropped" && delivery.kind !== "postponed"

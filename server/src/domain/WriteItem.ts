@@ -77,6 +77,8 @@ export interface Cancel {
 export type Then =
   | { readonly to: "delivered"; readonly latenessMs: number }
   | { readonly to: "retry"; readonly fireAt: number }
+  /** No attempt was made. The arming fires later, with its attempts unchanged and the next revision. */
+  | { readonly to: "postponed"; readonly fireAt: number }
   | {
       readonly to: "rearmed"
       readonly executeAt: number
@@ -101,7 +103,7 @@ export interface Outcome {
   readonly at: number
   /**
    * The new attempt log of the arming, with this attempt last. It is exact, because the outcome applies only if the row
-   * equals the timer in memory. It is absent if no attempt was started (expired).
+   * equals the timer in memory. It is absent if no attempt was started (expired, postponed, not needed).
    */
   readonly attemptLog?: AttemptLog
   readonly then: Then

@@ -2,11 +2,10 @@
 // timer's payload and terms. Its id is derived from the arming that died, so that one death has one notice, even if the
 // notice is written several times.
 import type { AttemptLog } from "./AttemptLog.ts"
-import type { Known } from "./Decision.ts"
-import type { Death, Mutable, OnDead, RetryPolicy, Timer } from "./Timer.ts"
+import type { Death, FinishedLife, Mutable, OnDead, RetryPolicy, Timer } from "./Timer.ts"
 import { keyOf } from "./TimerKey.ts"
 import { copyAdded } from "./timerFields.ts"
-import type { Put } from "./WriteItem.ts"
+import type { NamedLife, Put } from "./WriteItem.ts"
 
 /** How the arming of a timer ended. */
 export interface DeadEnd {
@@ -50,15 +49,22 @@ const deathOf = (timer: Timer, { reason, attempts, attemptLog }: DeadEnd): Death
   return lastAttempt === undefined ? death : { ...death, lastAttempt }
 }
 
+/** Names the life of the arming that died. */
+export const lifeOfDeath = ({ fireId, revision }: Death): NamedLife => ({ fireId, minRevision: revision })
+
 /**
- * Whether the arming is dead, according to the store. `undecided`: it is still pending, because its end is on the way
- * to the store, or because a process stopped before it stored the end. If the store has no trace of the arming, it was
- * dead, because a replay and a discard remove dead letters.
+ * What the store says about the arming of a notice. `named` is the life with the fireId of the arming.
+ * `pending`: the end of the arming is on the way to the store, or a process stopped before it stored the end.
+ * `noTrace`: the arming was dead and its dead letter was replayed or discarded. Or the arming was replaced, and its
+ * cancelled life is on the way to the store. Or its life was pruned.
  */
 export const fateOf = (
   { fireId }: Pick<Death, "fireId">,
-  { pending, last }: Pick<Known, "pending" | "last">,
-): "dead" | "notDead" | "undecided" => {
-  if (pending?.fireId === fireId) return "undecided"
-  return last?.fireId === fireId && last.state !== "dead" ? "notDead" : "dead"
+  { pending, named }: { readonly pending: Timer | undefined; readonly named?: FinishedLife | undefined },
+): "dead" | "notDead" | "pending" | "noTrace" => {
+  if (named !== undefined) return named.state === "dead" ? "dead" : "notDead"
+  return pending?.fireId === fireId ? "pending" : "noTrace"
 }
+
+/** How often a notice was postponed. Each postponement increments the revision, which begins at the creation time. */
+export const postponementsOf = ({ revision, createdAt }: Timer): number => revision - createdAt

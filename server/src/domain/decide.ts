@@ -207,7 +207,8 @@ export const decideOutcome = (outcome: Outcome, { pending, last }: Known): Decis
   if (
     pending === undefined ||
     pending.fireId !== outcome.timer.fireId ||
-    pending.attempts !== outcome.attempt - 1
+    pending.attempts !== outcome.attempt - 1 ||
+    (outcome.then.to === "postponed" && pending.revision !== outcome.timer.revision)
   ) {
     return { answer: answerIfSettledBefore(outcome, pending, last) }
   }
@@ -216,6 +217,11 @@ export const decideOutcome = (outcome: Outcome, { pending, last }: Known): Decis
   switch (then.to) {
     case "retry": {
       const next: Timer = { ...ended, fireAt: then.fireAt, updatedAt: outcome.at }
+      return { answer: { result: "settled", next }, pending: next }
+    }
+    case "postponed": {
+      const { revision } = pending
+      const next: Timer = { ...pending, revision: revision + 1, fireAt: then.fireAt, updatedAt: outcome.at }
       return { answer: { result: "settled", next }, pending: next }
     }
     case "delivered":
@@ -405,10 +411,12 @@ const answerIfSettledBefore = (
 ): OutcomeAnswer => {
   const { then } = outcome
   const isDone =
-    then.to === "retry"
+    then.to === "retry" || then.to === "postponed"
       ? pending?.fireId === outcome.timer.fireId &&
-        pending.attempts === outcome.attempt &&
-        pending.fireAt === then.fireAt
+        pending.fireAt === then.fireAt &&
+        (then.to === "retry"
+          ? pending.attempts === outcome.attempt
+          : pending.revision === outcome.timer.revision + 1)
       : then.to === "rearmed"
         ? pending?.fireId === then.fireId
         : last?.fireId === outcome.timer.fireId && last.state === stateAfter[then.to]

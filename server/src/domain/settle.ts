@@ -1,5 +1,5 @@
 // Decides the outcome of one attempt from the result of the deliverer and the retry policy.
-import type { Delivery, NextTime } from "./Delivery.ts"
+import type { Attempted, NextTime, NoDelivery } from "./Delivery.ts"
 import { latenessMs } from "./latenessMs.ts"
 import type { PastPause } from "./NamespaceSettings.ts"
 import { pausedMs } from "./pausedTime.ts"
@@ -13,7 +13,7 @@ export const nearestRearmMs = 1_000
 export const farthestRearmMs = 3_653 * 86_400_000
 
 export interface Settling {
-  readonly delivery: Delivery
+  readonly delivery: Attempted
   /** The number of the attempt that ended; the first is 1. */
   readonly attempt: number
   readonly startedAt: number
@@ -26,7 +26,10 @@ export interface Settling {
   readonly nextFireId: () => string
 }
 
-export const settle = (timer: Timer, settling: Settling): Then => {
+/** What follows from an attempt. */
+export type AfterAttempt = Exclude<Then, { readonly to: "postponed" }>
+
+export const settle = (timer: Timer, settling: Settling): AfterAttempt => {
   const { delivery, attempt, startedAt, endedAt } = settling
   switch (delivery.kind) {
     case "delivered":
@@ -41,10 +44,6 @@ export const settle = (timer: Timer, settling: Settling): Then => {
       }
     case "dead":
       return { to: "dead", reason: delivery.reason }
-    case "dropped":
-      return { to: "dropped", reason: delivery.reason }
-    case "postponed":
-      return { to: "retry", fireAt: endedAt + delivery.inMs }
     case "retry": {
       const policy = timer.spec.retryPolicy
       if (attempt >= policy.maxAttempts) return { to: "dead", reason: "attemptsExhausted" }
@@ -61,6 +60,12 @@ export const settle = (timer: Timer, settling: Settling): Then => {
     }
   }
 }
+
+/** What follows if no attempt was made. */
+export const settleUnsent = (delivery: NoDelivery, nowMs: number): Then =>
+  delivery.kind === "dropped"
+    ? { to: "dropped", reason: delivery.reason }
+    : { to: "postponed", fireAt: nowMs + delivery.inMs }
 
 /**
  * The wait after attempt number `attempt`: its interval, shortened at random by up to the fraction `jitter`, or the

@@ -51,7 +51,10 @@ export interface Look {
   readonly withPayload: boolean
 }
 
-/** The state of a pending row. Each write of a row changes at least one of these fields. */
+/**
+ * The state of a pending row. Each write of a row changes at least one of these fields: an attempt changes `attempts`, a
+ * postponement changes `revision`, a new arming changes `fireId`, a repeated schedule command changes `askedAt`.
+ */
 export type PendingState = Pick<Timer, "fireId" | "attempts" | "revision" | "askedAt">
 
 /** What a change expects to find under its key. An absent field is not checked. */

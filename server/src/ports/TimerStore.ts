@@ -31,7 +31,7 @@ import type { Tally } from "../domain/Decision.ts"
 import type { Cursor } from "../domain/DueOrder.ts"
 import type { ErrorClass } from "../domain/errorClassOf.ts"
 import type { FinishedLife, FinishedState, Timer, TimerHead, TimerKey } from "../domain/Timer.ts"
-import type { InsertAnswer, Put, WriteAnswer, WriteItem } from "../domain/WriteItem.ts"
+import type { InsertAnswer, NamedLife, Put, WriteAnswer, WriteItem } from "../domain/WriteItem.ts"
 import type { StorageLimits } from "./ShardStorage.ts"
 
 /**
@@ -151,6 +151,8 @@ export interface ListPage {
 export interface Found {
   readonly pending: Timer | undefined
   readonly last: FinishedLife | undefined
+  /** The life that the caller named, if it is stored. Absent if the caller named none. */
+  readonly named?: FinishedLife | undefined
 }
 
 export class TimerStore extends Context.Service<
@@ -173,7 +175,8 @@ export class TimerStore extends Context.Service<
       shard: number,
       puts: ReadonlyArray<Put>,
     ): Effect.Effect<ReadonlyArray<InsertAnswer>, StoreError>
-    find(key: TimerKey): Effect.Effect<Found, StoreError>
+    /** What is stored under the key at one instant. `life` also names a finished life to read. */
+    find(key: TimerKey, life?: NamedLife): Effect.Effect<Found, StoreError>
     list(query: ListQuery): Effect.Effect<ListPage, StoreError | InvalidCursor>
     /** Counts up to `limit`. If there are more, `capped` is true. */
     count(query: CountQuery): Effect.Effect<Counted, StoreError>

@@ -33,11 +33,15 @@ export const decidingStore = (storage: Storage): TimerStore["Service"] => {
     insertIfAbsent: (shard, puts) => inserting(storage, shard, puts),
     due: storage.due,
     dueHeads: storage.dueHeads,
-    find: (key) =>
-      Effect.map(storage.look([{ key, withPayload: true }]), ([found]) => ({
-        pending: found?.pending,
-        last: found?.last,
-      })),
+    find: (key, life) =>
+      Effect.map(
+        storage.look([{ key, ...(life === undefined ? {} : { lives: [life] }), withPayload: true }]),
+        ([found]) => ({
+          pending: found?.pending,
+          last: found?.last,
+          ...(life === undefined ? {} : { named: found?.lives?.[0] }),
+        }),
+      ),
     list: (query) => Effect.flatMap(cursorOf(query), (after) => listing(storage, query, after)),
     count: (query) => counting(storage, query),
     namespaces: storage.namespaces,

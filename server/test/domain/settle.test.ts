@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
 import { farthestRearmMs, nearestRearmMs, settle, waitMs } from "../../src/domain/settle.ts"
 import type { RetryPolicy, Timer } from "../../src/domain/Timer.ts"
-import type { Delivery } from "../../src/ports/Deliverer.ts"
+import type { Attempted } from "../../src/ports/Deliverer.ts"
 
 const hourMs = 3_600_000
 const defaults: RetryPolicy = {
@@ -45,10 +45,10 @@ const timerWith = (policy: Partial<RetryPolicy>, firstAttemptAt?: number): Timer
 
 const startedAt = 1_000_040
 const endedAt = 1_000_100
-const settled = (delivery: Delivery, timer = timerWith({}), attempt = 1, random = 0) =>
+const settled = (delivery: Attempted, timer = timerWith({}), attempt = 1, random = 0) =>
   settle(timer, { delivery, attempt, startedAt, endedAt, random, pauses: [], nextFireId: () => "next" })
 
-const retry: Delivery = { kind: "retry", error: "answered 500", isHostFailure: true }
+const retry: Attempted = { kind: "retry", error: "answered 500", isHostFailure: true }
 
 describe("the wait before the next attempt", () => {
   test("is exactly what the policy lists, whatever the jitter; a far side may ask for longer, up to the longest", () => {
@@ -207,7 +207,7 @@ describe("an end", () => {
   })
 
   test("of a dead one keeps the reason", () => {
-    const dead: Delivery = { kind: "dead", reason: "egressRefused", error: "no" }
+    const dead: Attempted = { kind: "dead", reason: "egressRefused", error: "no" }
     expect(settled(dead)).toEqual({ to: "dead", reason: "egressRefused" })
   })
 })

@@ -3,7 +3,7 @@
 import { describe, expect } from "bun:test"
 import { defaultLimits } from "@punctual/api/Limits"
 import { completeRetryPolicy } from "@punctual/api/RetryPolicy"
-import { Effect } from "effect"
+import { Effect, Metric } from "effect"
 import type { Spec } from "../../src/domain/Timer.ts"
 import type { WriteItem } from "../../src/domain/WriteItem.ts"
 import type { Delivery, Fire } from "../../src/ports/Deliverer.ts"
@@ -43,6 +43,15 @@ const has = (matches: (item: WriteItem) => boolean) => (batches: ReadonlyArray<S
 
 const setFor = (engine: EngineHarness, settings: object) =>
   engine.node.directory.change("shop", engine.now(), (before) => Effect.succeed({ ...before, ...settings }))
+
+/** How many attempts the metrics have counted. */
+const countsIn = Effect.fnUntraced(function* (engine: EngineHarness) {
+  let started = 0
+  for (const { id, type, state } of yield* Metric.snapshot) {
+    if (id === "timer_lateness_seconds" && type === "Histogram") started += state.count
+  }
+  return { started, settled: yield* engine.metric("timer_deliveries_total") }
+})
 
 /** Creates a timer that is told of, and gives its fireId. */
 const createTold = (engine: EngineHarness, spec: Partial<Spec> = {}, executeAt = engine.now()) =>
@@ -255,17 +264,58 @@ describe("a crash between the two writes", () => {
     (engine) =>
       Effect.gen(function* () {
         const fireId = yield* crashBetween(engine)
+        const before = yield* countsIn(engine)
         engine.onFire((fire) => (fire.death === undefined ? Effect.never : Effect.succeed(delivered)))
         const second = yield* engine.startNode("node-2")
         yield* engine.advance(60_000)
         expect(noticesIn(engine)).toEqual([])
         expect(engine.stored(`_dead.${fireId}`).pending).toMatchObject({ attempts: 0 })
+        // Only the attempt of the timer counts, and it has not been settled.
+        expect(yield* countsIn(engine)).toEqual({ ...before, started: before.started + 1 })
+        expect(engine.logs.filter((line) => line.includes("attempt failed"))).toEqual([])
         yield* second.kill
         engine.onFire(ordinary(gone))
         yield* engine.startNode("node-3")
         yield* engine.advance(60_000)
         expect(noticesIn(engine).map(({ attempt }) => attempt)).toEqual([1])
       }),
+  )
+
+  engineTest(
+    "the next owner delivers the timer, which is armed again and again: the notice is dropped",
+    { shards: 4 },
+    (engine) =>
+      Effect.gen(function* () {
+        const fireId = yield* crashBetween(engine)
+        const rearm: Delivery = { kind: "rearm", next: { inMs: 1_000 } }
+        // The attempt takes so long that the notice is postponed. Then other armings have ended since.
+        engine.onFire((fire) => Effect.delay(ordinary(rearm)(fire), 2_000))
+        yield* engine.startNode("node-2")
+        yield* engine.advance(60_000)
+        expect(engine.firesOf("a").length).toBeGreaterThan(4)
+        expect(engine.stored("a").last?.fireId).not.toBe(fireId)
+        expect(noticesIn(engine)).toEqual([])
+        expect(engine.stored(`_dead.${fireId}`).last).toMatchObject({ state: "cancelled", reason: "notDead" })
+      }),
+  )
+
+  engineTest("a notice that is cancelled while it looks has made no attempt", { shards: 4 }, (engine) =>
+    Effect.gen(function* () {
+      const fireId = yield* crashBetween(engine)
+      const before = yield* countsIn(engine)
+      engine.onFire(() => Effect.never)
+      const second = yield* engine.startNode("node-2")
+      const gate = second.faults.holdCall("find", { when: ({ timerId }) => timerId === "a" })
+      yield* engine.advance(30_000)
+      expect(gate.standing()).toBe(1)
+      yield* second.scheduler.cancel("shop", `_dead.${fireId}`, undefined)
+      yield* gate.release
+      yield* engine.advance(30_000)
+      const { last } = engine.stored(`_dead.${fireId}`)
+      expect(last).toMatchObject({ state: "cancelled", attempts: 0 })
+      expect(last?.attemptLog).toBeUndefined()
+      expect(yield* countsIn(engine)).toEqual({ ...before, started: before.started + 1 })
+    }),
   )
 
   engineTest(
@@ -324,6 +374,52 @@ engineTest(
       expect(noticesIn(engine)).toEqual([])
       expect(engine.stored(`_dead.${fireId}`).last).toMatchObject({ state: "cancelled", reason: "notDead" })
     }),
+)
+
+for (const [way, spec, offsetMs] of [
+  ["expired", { expireAfterMs: 1_000 }, -5_000],
+  ["refused by the target", {}, 0],
+] as const) {
+  engineTest(
+    `replaced while its notice is stored, a timer (${way}) is not dead, and nobody is told`,
+    { shards: 4 },
+    (engine) =>
+      Effect.gen(function* () {
+        engine.onFire(ordinary(gone))
+        const gate = engine.faults.holdReply("write", { when: has(isPutOfNotice) })
+        // The notice may look before the end of the replaced arming is stored.
+        const recording = engine.faults.holdCall("write", { when: has(({ kind }) => kind === "record") })
+        const { fireId } = yield* createTold(engine, spec, engine.now() + offsetMs)
+        yield* gate.reached
+        yield* Effect.forkChild(engine.create({ timerId: "a", inMs: 3_600_000 }))
+        yield* engine.still
+        yield* gate.release
+        yield* engine.advance(10_000)
+        expect(recording.standing()).toBe(1)
+        expect(noticesIn(engine)).toEqual([])
+        yield* recording.release
+        yield* engine.advance(60_000)
+        expect(engine.stored("a").pending?.fireId).not.toBe(fireId)
+        expect(engine.stored("a").last).toMatchObject({ state: "cancelled", fireId })
+        expect(noticesIn(engine)).toEqual([])
+        expect(engine.stored(`_dead.${fireId}`).last).toMatchObject({ state: "cancelled", reason: "notDead" })
+      }),
+  )
+}
+
+engineTest("a dead letter that is discarded before its notice is sent is told of", { shards: 4 }, (engine) =>
+  Effect.gen(function* () {
+    engine.onFire(ordinary(gone))
+    const endFault = engine.faults.fail("find", { times: Number.POSITIVE_INFINITY })
+    const { fireId } = yield* createTold(engine)
+    yield* engine.advance(1_000)
+    expect(engine.stored("a").last).toMatchObject({ state: "dead", fireId })
+    yield* engine.node.scheduler.discard({ namespace: "shop", timerId: "a", isDryRun: false })
+    expect(engine.stored("a").last).toBeUndefined()
+    endFault()
+    yield* engine.advance(60_000)
+    expect(noticesIn(engine).map(({ death, attempt }) => [death?.fireId, attempt])).toEqual([[fireId, 1]])
+  }),
 )
 
 engineTest("an attempt that ends during a drain is stored with its notice", { shards: 4 }, (engine) =>

@@ -41,10 +41,11 @@ export class DeathWatch {
       : undefined
   }
 
-  /** What is wrong with a call that tells of a death. Dead letters that were replayed or discarded leave no trace. */
-  whyUntrue({ namespace }: Fire, { timerId, fireId }: Death): string | undefined {
-    const { pending, last } = this.#database.known(keyOf(namespace, timerId))
-    const isAlive = pending?.fireId === fireId || (last?.fireId === fireId && last.state !== "dead")
+  /** What is wrong with a call that reports a death. Dead letters that were replayed or discarded leave no trace. */
+  whyUntrue({ namespace }: Fire, { timerId, fireId, revision }: Death): string | undefined {
+    const lives = [{ fireId, minRevision: revision }]
+    const found = this.#database.look({ key: keyOf(namespace, timerId), lives, withPayload: false })
+    const isAlive = found.pending?.fireId === fireId || found.lives?.some(({ state }) => state !== "dead")
     return isAlive ? `a call told of the death of ${namespace}/${timerId}, which is not dead` : undefined
   }
 }

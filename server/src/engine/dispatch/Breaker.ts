@@ -48,8 +48,15 @@ export class Breaker {
     return this.#failuresInARow === 0
   }
 
-  started(): void {
+  /** Returns whether the attempt is the probe. */
+  started(): boolean {
     if (this.isOpen) this.#isProbing = true
+    return this.#isProbing
+  }
+
+  /** The probe ended without a call to the host, so nothing is known about the host. The next attempt is the probe. */
+  probeUnused(): void {
+    this.#isProbing = false
   }
 
   succeeded(): void {

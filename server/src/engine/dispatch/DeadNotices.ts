@@ -3,14 +3,17 @@
 // this order:
 //  1. The notice is created, and is on stable storage.
 //  2. The end of the dead timer is stored.
-//  3. The notice fires. Before it is sent, the dead timer's key is read: the notice is sent only if that timer is dead.
+//  3. The notice fires. Before it is sent, the life of the arming that died is read by its fireId. If the life is dead,
+//     the notice is sent. If the arming was delivered or cancelled, the notice is dropped.
 // A crash between 1 and 2 leaves a notice and a pending timer. The timer is attempted again. If it dies again, the
-// notice already exists. If it is delivered or cancelled, the notice is dropped. So every death is reported, and no
-// notice is sent for a timer that is not dead. docs/adr/0049 gives the reasons.
+// notice already exists. If it is delivered or cancelled, the notice is dropped.
+// A replay or a discard removes a dead letter, so a dead arming may have left no trace. A replaced arming has no trace
+// either until its cancelled life is stored. So a notice without a trace waits for a while and is then sent. Every
+// death is reported. docs/adr/0049 gives the reasons, and names the rare cases in which a notice is sent by mistake.
 import { defaultRetryPolicy } from "@punctual/api/RetryPolicy"
 import { deadIdPrefix } from "@punctual/api/TimerId"
 import { Effect } from "effect"
-import { type DeadEnd, fateOf, noticeOf } from "../../domain/deadNotice.ts"
+import { type DeadEnd, fateOf, lifeOfDeath, noticeOf, postponementsOf } from "../../domain/deadNotice.ts"
 import type { Death, Timer } from "../../domain/Timer.ts"
 import { keyOf } from "../../domain/TimerKey.ts"
 import type { Put, PutAnswer } from "../../domain/WriteItem.ts"
@@ -34,6 +37,8 @@ const longestPauseMs = 1_000
 const looksAtOnce = 6
 /** After that the notice frees its slot and waits this long. */
 const postponedMs = 5_000
+/** A notice whose arming has left no trace is sent after this many postponements. */
+const postponementsWithoutTrace = 6
 
 export class DeadNotices {
   readonly #parts: DeadNoticesParts
@@ -77,7 +82,7 @@ export class DeadNotices {
     const inTime = Effect.suspend(() =>
       mayStart() ? attempt : Effect.succeed(postponed("the lease of its shard ran out")),
     )
-    return death === undefined ? attempt : this.#confirmed(notice.namespace, death, inTime, 1)
+    return death === undefined ? attempt : this.#confirmed(notice, death, inTime, 1)
   }
 
   #targetOf(timer: Timer) {
@@ -107,21 +112,22 @@ export class DeadNotices {
   }
 
   #confirmed(
-    namespace: string,
+    notice: Timer,
     death: Death,
     attempt: Effect.Effect<Delivery>,
     look: number,
   ): Effect.Effect<Delivery> {
-    return Effect.matchEffect(this.#parts.store.find(keyOf(namespace, death.timerId)), {
+    const reading = this.#parts.store.find(keyOf(notice.namespace, death.timerId), lifeOfDeath(death))
+    return Effect.matchEffect(reading, {
       onFailure: () => Effect.succeed(postponed("its timer could not be read")),
       onSuccess: (found) => {
         const fate = fateOf(death, found)
-        if (fate === "dead") return attempt
+        if (fate === "dead" || (fate === "noTrace" && hasWaitedForTrace(notice))) return attempt
         if (fate === "notDead") return Effect.succeed(notDead)
-        if (look === looksAtOnce) return Effect.succeed(postponed("its timer has not ended yet"))
+        if (look === looksAtOnce) return Effect.succeed(postponed(whyPostponed[fate]))
         return Effect.andThen(
           Effect.sleep(Math.min(longestPauseMs, firstPauseMs * 2 ** (look - 1))),
-          Effect.suspend(() => this.#confirmed(namespace, death, attempt, look + 1)),
+          Effect.suspend(() => this.#confirmed(notice, death, attempt, look + 1)),
         )
       },
     })
@@ -129,6 +135,15 @@ export class DeadNotices {
 }
 
 const notDead: Delivery = { kind: "dropped", reason: "notDead" }
+
+const whyPostponed = {
+  pending: "its timer has not ended yet",
+  noTrace: "the end of its timer is not stored",
+} as const
+
+/** A notice that was sent before found its arming dead then. */
+const hasWaitedForTrace = (notice: Timer): boolean =>
+  notice.attempts > 0 || postponementsOf(notice) >= postponementsWithoutTrace
 
 const postponed = (error: string): Delivery => ({ kind: "postponed", inMs: postponedMs, error })
 

@@ -6,10 +6,11 @@
 // its timers are parked, and timers for other hosts of the namespace continue. Within a namespace timers start in due
 // order. A paused namespace takes no turns until the terms change.
 import { Cause, type Clock, type Effect, Exit } from "effect"
+import { isAttempted } from "../../domain/Delivery.ts"
 import { latenessMs } from "../../domain/latenessMs.ts"
 import { hasExpired } from "../../domain/pausedTime.ts"
 import type { Target } from "../../domain/Timer.ts"
-import type { Deliverer, Delivery, Fire } from "../../ports/Deliverer.ts"
+import type { Attempted, Deliverer, Delivery, Fire } from "../../ports/Deliverer.ts"
 import type { WallClock } from "../../ports/WallClock.ts"
 import type { EngineMetrics } from "../EngineMetrics.ts"
 import type { Entry } from "../window/Entry.ts"
@@ -276,14 +277,20 @@ export class Dispatcher {
     this.#flights.add(flight)
     namespace.inFlight++
     host.inFlight++
-    host.breaker.started()
-    if (flight.attempt === 1) parts.metrics.started(latenessMs(timer, startedAt))
+    const isProbe = host.breaker.started()
+    // A `_dead` timer may not be sent, so it is counted when its attempt has ended.
+    const [isFirst, isNotice] = [flight.attempt === 1, timer.spec.death !== undefined]
+    if (isFirst && !isNotice) parts.metrics.started(latenessMs(timer, startedAt))
     parts.run(this.#deliver(flight), (exit) => {
       this.#flights.delete(flight)
       namespace.inFlight--
       host.inFlight--
       const delivery = deliveryOf(exit)
-      this.#judge(namespace, host, delivery)
+      if (isAttempted(delivery)) {
+        if (isFirst && isNotice) parts.metrics.started(latenessMs(timer, startedAt))
+        this.#judge(host, delivery)
+      } else if (isProbe) host.breaker.probeUnused()
+      this.#noteBreaker(namespace, host)
       this.#unpark(namespace, host)
       this.#tidy(namespace, host)
       parts.settle(flight, delivery, onStored)
@@ -316,9 +323,12 @@ export class Dispatcher {
     return death === undefined ? delivery : this.#parts.confirmed(timer, delivery, () => home.mayStart())
   }
 
-  #judge(namespace: NamespaceQueue, host: HostQueue, delivery: Delivery): void {
-    if (delivery.kind === "retry" && delivery.isHostFailure) host.breaker.failed(this.#monotonicMs())
-    else host.breaker.succeeded()
+  #judge({ breaker }: HostQueue, delivery: Attempted): void {
+    if (delivery.kind === "retry" && delivery.isHostFailure) breaker.failed(this.#monotonicMs())
+    else breaker.succeeded()
+  }
+
+  #noteBreaker(namespace: NamespaceQueue, host: HostQueue): void {
     if (host.breaker.isOpen) this.#open.set(host, namespace)
     else this.#open.delete(host)
     if (host.parked.size > 0) this.#expectProbe(host)

@@ -3,12 +3,13 @@
 // dead, its `_dead` timer is stored (DeadNotices.ts).
 import { Effect, Exit } from "effect"
 import { type AttemptLog, withAttempt } from "../../domain/AttemptLog.ts"
+import { isAttempted, type NoDelivery } from "../../domain/Delivery.ts"
 import { endOfLife, withoutPayload } from "../../domain/decide.ts"
 import { latenessMs } from "../../domain/latenessMs.ts"
-import { settle } from "../../domain/settle.ts"
-import type { Attempt, FinishedLife } from "../../domain/Timer.ts"
-import type { Outcome, Then, WriteAnswer } from "../../domain/WriteItem.ts"
-import type { Delivery } from "../../ports/Deliverer.ts"
+import { type AfterAttempt, settle, settleUnsent } from "../../domain/settle.ts"
+import type { Attempt, FinishedLife, Timer } from "../../domain/Timer.ts"
+import type { Outcome, WriteAnswer } from "../../domain/WriteItem.ts"
+import type { Attempted, Delivery } from "../../ports/Deliverer.ts"
 import type { Ids } from "../../ports/Ids.ts"
 import type { WallClock } from "../../ports/WallClock.ts"
 import type { EngineMetrics } from "../EngineMetrics.ts"
@@ -31,7 +32,10 @@ export interface SettlerParts {
   readonly run: <A>(effect: Effect.Effect<A>, onExit: (exit: Exit.Exit<A>) => void) => void
 }
 
-type Ended = Pick<Outcome, "attempt" | "at" | "then"> & { readonly attemptLog?: AttemptLog }
+interface Ended extends Pick<Outcome, "attempt" | "at"> {
+  readonly attemptLog?: AttemptLog
+  readonly then: AfterAttempt
+}
 
 export class Settler {
   readonly #parts: SettlerParts
@@ -41,12 +45,21 @@ export class Settler {
   }
 
   settle(flight: Flight, delivery: Delivery, onStored: () => void): void {
+    if (isAttempted(delivery)) this.#settle(flight, delivery, onStored)
+    else this.#settleUnsent(flight, delivery, onStored)
+  }
+
+  #settle(flight: Flight, delivery: Attempted, onStored: () => void): void {
     const { entry, attempt, startedAt } = flight
     const endedAt = this.#parts.wall.now()
     const made = attemptOf(delivery, startedAt, endedAt)
     const attemptLog = withAttempt(entry.timer.attemptLog, made)
+    const recordLate = () => {
+      this.#parts.metrics.settled("superseded")
+      this.#record(entry, lateLife(entry.timer, delivery, { attempts: attempt, made, endedAt }), onStored)
+    }
     if (entry.isSuperseded) {
-      this.#record(entry, delivery, attempt, made, endedAt, onStored)
+      recordLate()
       return
     }
     const then = settle(entry.timer, {
@@ -59,23 +72,43 @@ export class Settler {
       nextFireId: () => this.#parts.ids.uuidV7(endedAt),
     })
     this.#report(entry, attempt, then, delivery)
-    const isMade = delivery.kind !== "dropped" && delivery.kind !== "postponed"
-    const outcome: Ended = isMade
-      ? { attempt, at: endedAt, attemptLog, then }
-      : { attempt, at: endedAt, then }
-    this.#end(entry, outcome, onStored, (isStale) => {
+    this.#end(entry, { attempt, at: endedAt, attemptLog, then }, onStored, (isStale) => {
       // The timer was cancelled or replaced while its outcome was being stored.
-      if (isStale && entry.isSuperseded) this.#record(entry, delivery, attempt, made, endedAt, onStored)
+      if (isStale && entry.isSuperseded) recordLate()
       else onStored()
     })
   }
 
+  /**
+   * The `_dead` timer was not sent, so no attempt is counted or recorded. If a caller cancelled or changed it in the
+   * meantime, there is nothing to store.
+   */
+  #settleUnsent({ entry, attempt }: Flight, delivery: NoDelivery, onStored: () => void): void {
+    if (entry.isSuperseded) {
+      onStored()
+      return
+    }
+    const at = this.#parts.wall.now()
+    const why = delivery.kind === "dropped" ? delivery.reason : delivery.error
+    this.#log(entry.timer, Effect.logDebug(`timer is not sent, it is ${delivery.kind}: ${why}`))
+    const then = settleUnsent(delivery, at)
+    this.#store(entry, { attempt, at, then }, () => onStored())
+  }
+
   /** The timer did not start by executeAt plus expireAfter. It ends without an attempt: dead or dropped (onExpire). */
   expire(entry: Entry, onStored: () => void): void {
-    const { attempts, spec } = entry.timer
-    const then: Then = { to: spec.onExpire === "drop" ? "dropped" : "dead", reason: "expired" }
+    const { timer } = entry
+    const { attempts, spec } = timer
+    const at = this.#parts.wall.now()
+    const then: AfterAttempt = { to: spec.onExpire === "drop" ? "dropped" : "dead", reason: "expired" }
+    const hasNotice = then.to === "dead" && this.#parts.notices.concerns(timer)
     this.#report(entry, attempts, then, undefined)
-    this.#end(entry, { attempt: attempts + 1, at: this.#parts.wall.now(), then }, onStored, onStored)
+    this.#end(entry, { attempt: attempts + 1, at, then }, onStored, (isStale) => {
+      // The timer was replaced while its notice was being stored. The notice must find how this arming ended.
+      if (isStale && entry.isSuperseded && hasNotice) {
+        this.#record(entry, withoutPayload(endOfLife(timer, "cancelled", at)), onStored)
+      } else onStored()
+    })
   }
 
   /** Stores the outcome. If it is a death that must be reported, the notice is stored first. */
@@ -84,7 +117,7 @@ export class Settler {
     const { timer, home } = entry
     const { then, attempt, at, attemptLog } = outcome
     if (then.to !== "dead" || !notices.concerns(timer)) {
-      this.#store(entry, outcome, onStored)
+      this.#store(entry, outcome, onStored, then.to)
       return
     }
     const attempts = attemptLog === undefined ? timer.attempts : attempt
@@ -95,12 +128,17 @@ export class Settler {
         if (!Exit.isSuccess(exit) || !exit.value) onGivenUp()
         // The timer was superseded, so it is not dead. The notice finds this out when it fires, and is dropped.
         else if (entry.isSuperseded) onStored(true)
-        else this.#store(entry, outcome, onStored)
+        else this.#store(entry, outcome, onStored, then.to)
       },
     )
   }
 
-  #store(entry: Entry, outcome: Ended, onStored: (isStale: boolean) => void): void {
+  #store(
+    entry: Entry,
+    outcome: Omit<Outcome, "kind" | "timer">,
+    onStored: (isStale: boolean) => void,
+    counted?: AfterAttempt["to"],
+  ): void {
     entry.state = "settling"
     const { timer, home } = entry
     const item: Outcome = { kind: "outcome", timer, ...outcome }
@@ -109,57 +147,56 @@ export class Settler {
       const isStale = result === "stale"
       const isUnreadable = typeof answer !== "string" && "isUnreadable" in answer
       if ((isStale || isUnreadable) && !entry.isSuperseded) home.readAgain(entry)
-      if (result === "settled") this.#parts.metrics.settled(outcome.then.to)
+      if (result === "settled" && counted !== undefined) this.#parts.metrics.settled(counted)
       onStored(isStale)
     }
     // If this node has given up the shard, it cannot write the outcome. The next owner repeats the attempt.
     if (!this.#parts.queue.push(home, { item, onAnswer })) onStored(false)
   }
 
-  /** The timer was cancelled or replaced, so the outcome goes only to the history. */
-  #record(
-    { timer, home }: Entry,
-    delivery: Delivery,
-    attempt: number,
-    made: Attempt,
-    endedAt: number,
-    onStored: () => void,
-  ): void {
-    this.#parts.metrics.settled("superseded")
-    const isDelivered = delivery.kind === "delivered" || delivery.kind === "rearm"
-    const life: FinishedLife = {
-      ...withoutPayload(endOfLife(timer, isDelivered ? "delivered" : "cancelled", endedAt)),
-      attempts: attempt,
-      attemptLog: withAttempt(timer.attemptLog, made),
-      ...(isDelivered ? { latenessMs: latenessMs(timer, made.at) } : {}),
-    }
+  /** The timer was cancelled or replaced, so its end goes only to the history. */
+  #record({ home }: Entry, life: FinishedLife, onStored: () => void): void {
     const queued = this.#parts.queue.push(home, { item: { kind: "record", life }, onAnswer: onStored })
     if (!queued) onStored()
   }
 
-  #report({ timer }: Entry, attempt: number, then: Then, delivery: Delivery | undefined): void {
+  #report({ timer }: Entry, attempt: number, then: AfterAttempt, delivery: Attempted | undefined): void {
     if (then.to === "delivered" || then.to === "rearmed") return
     const error = delivery !== undefined && "error" in delivery ? delivery.error : undefined
     const message =
       then.to === "retry" ? "attempt failed, retry scheduled" : `timer is ${then.to}: ${then.reason}`
     const log = then.to === "dead" ? Effect.logWarning(message) : Effect.logInfo(message)
-    this.#parts.log(
-      log.pipe(
-        Effect.annotateLogs({
-          namespace: timer.namespace,
-          timerId: timer.timerId,
-          fireId: timer.fireId,
-          correlationId: timer.correlationId,
-          attempt,
-          ...(error === undefined ? {} : { error }),
-          ...(then.to === "retry" ? { retryAt: new Date(then.fireAt).toISOString() } : {}),
-        }),
-      ),
-    )
+    this.#log(timer, log, {
+      attempt,
+      ...(error === undefined ? {} : { error }),
+      ...(then.to === "retry" ? { retryAt: new Date(then.fireAt).toISOString() } : {}),
+    })
+  }
+
+  #log(timer: Timer, line: Effect.Effect<void>, more: { readonly [name: string]: unknown } = {}): void {
+    const { namespace, timerId, fireId, correlationId } = timer
+    this.#parts.log(line.pipe(Effect.annotateLogs({ namespace, timerId, fireId, correlationId, ...more })))
   }
 }
 
-const attemptOf = (delivery: Delivery, startedAt: number, endedAt: number): Attempt => ({
+interface LateEnd {
+  readonly attempts: number
+  readonly made: Attempt
+  readonly endedAt: number
+}
+
+/** The life of an arming that was cancelled or replaced while its attempt ran. */
+const lateLife = (timer: Timer, { kind }: Attempted, { attempts, made, endedAt }: LateEnd): FinishedLife => {
+  const isDelivered = kind === "delivered" || kind === "rearm"
+  return {
+    ...withoutPayload(endOfLife(timer, isDelivered ? "delivered" : "cancelled", endedAt)),
+    attempts,
+    attemptLog: withAttempt(timer.attemptLog, made),
+    ...(isDelivered ? { latenessMs: latenessMs(timer, made.at) } : {}),
+  }
+}
+
+const attemptOf = (delivery: Attempted, startedAt: number, endedAt: number): Attempt => ({
   at: startedAt,
   durationMs: Math.max(0, endedAt - startedAt),
   ...("status" in delivery ? { status: delivery.status } : {}),

@@ -69,11 +69,12 @@ export class SetAside {
             for (const row of rows) if (!isReadable(row)) this.note(row, "pending")
           }),
         ),
-      find: (key) =>
-        Effect.tap(store.find(key), ({ pending, last }) =>
+      find: (key, life) =>
+        Effect.tap(store.find(key, life), ({ pending, last, named }) =>
           Effect.sync(() => {
             if (pending !== undefined) this.note(pending, "pending")
             if (last !== undefined) this.note(last, last.state)
+            if (named !== undefined) this.note(named, named.state)
           }),
         ),
       list: (query) => Effect.tap(store.list(query), (page) => Effect.sync(() => this.#noteListed(page))),

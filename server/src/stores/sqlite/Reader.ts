@@ -3,6 +3,7 @@
 import type { Database, Statement } from "bun:sqlite"
 import { emptyTally, type Tally } from "../../domain/Decision.ts"
 import type { TimerKey } from "../../domain/Timer.ts"
+import type { NamedLife } from "../../domain/WriteItem.ts"
 import type { Scan, ScannedHead } from "../../ports/ShardStorage.ts"
 import type { Counted, CountQuery, DueQuery, ListQuery } from "../../ports/TimerStore.ts"
 import { CountWalk } from "../CountWalk.ts"
@@ -52,15 +53,18 @@ export class Reader {
     return out.finish()
   }
 
-  /** The pending timer and the last life, each after a flag that says whether it exists. */
-  find(key: TimerKey): Pack {
+  /** The pending timer, the last life and the named life, each after a flag that says whether it exists. */
+  find(key: TimerKey, life: NamedLife | undefined): Pack {
     return this.#atOneInstant(() => {
-      const { pending, last } = this.#lookup.look({ key, withPayload: true })
+      const lives = life === undefined ? [] : [life]
+      const { pending, last, lives: [named] = [] } = this.#lookup.look({ key, lives, withPayload: true })
       const out = new PackWriter()
       out.field(pending === undefined ? 0 : 1)
       if (pending !== undefined) writeTimer(out, pending)
       out.field(last === undefined ? 0 : 1)
       if (last !== undefined) writeLife(out, last)
+      if (life !== undefined) out.field(named === undefined ? 0 : 1)
+      if (named !== undefined) writeLife(out, named)
       return out.finish()
     })
   }

@@ -96,8 +96,10 @@ const timerStoreOver = (
     }),
   due: (query) => Effect.map(reader.call("due", query), unpackTimers),
   dueHeads: (query) => Effect.map(reader.call("dueHeads", query), unpackHeads),
-  find: ({ namespace, timerId, uuid }) =>
-    Effect.map(reader.call("find", { namespace, timerId, uuid }), foundIn),
+  find: ({ namespace, timerId, uuid }, life) =>
+    Effect.map(reader.call("find", { key: { namespace, timerId, uuid }, life }), (pack) =>
+      foundIn(pack, life !== undefined),
+    ),
   list: (query) => Effect.flatMap(cursorOf(query), (from) => listing(reader, query, from)),
   count: (query) => reader.call("count", query),
   namespaces: (exclusiveAfter, limit) => reader.call("namespaces", { exclusiveAfter, limit }),
@@ -158,11 +160,12 @@ const listing = Effect.fnUntraced(function* (
 const cursorOf = (query: ListQuery): Effect.Effect<WalkPlace | undefined, InvalidCursor> =>
   Effect.try({ try: () => decodeCursor(query), catch: (error) => error as InvalidCursor })
 
-const foundIn = (pack: Pack): Found => {
+const foundIn = (pack: Pack, isLifeNamed: boolean): Found => {
   const input = new PackReader(pack)
   const pending = input.number() === 1 ? readTimer(input) : undefined
   const last = input.number() === 1 ? readLife(input) : undefined
-  return { pending, last }
+  if (!isLifeNamed) return { pending, last }
+  return { pending, last, named: input.number() === 1 ? readLife(input) : undefined }
 }
 
 const itemsIn = (pack: Pack): ReadonlyArray<Listed> => {

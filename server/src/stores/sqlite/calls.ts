@@ -3,6 +3,7 @@
 import type { DocumentRow, IdRange, WriteDocument } from "@punctual/documents/DocumentRow"
 import type { Tally } from "../../domain/Decision.ts"
 import type { TimerKey } from "../../domain/Timer.ts"
+import type { NamedLife } from "../../domain/WriteItem.ts"
 import type { Lease } from "../../ports/ShardLeases.ts"
 import type { Counted, CountQuery, DueQuery, ListQuery } from "../../ports/TimerStore.ts"
 import type { WalkPlace } from "../ListLane.ts"
@@ -26,7 +27,7 @@ export interface WriterCalls {
 export interface ReaderCalls {
   due(query: DueQuery): Pack
   dueHeads(query: DueQuery): Pack
-  find(key: TimerKey): Pack
+  find(asked: { readonly key: TimerKey; readonly life: NamedLife | undefined }): Pack
   list(asked: {
     readonly query: ListQuery
     readonly from: WalkPlace | undefined

@@ -97,7 +97,7 @@ const serveReader = (): Served => {
   const calls: ReaderCalls = {
     due: (query) => reader.due(query),
     dueHeads: (query) => reader.dueHeads(query),
-    find: (key) => reader.find(key),
+    find: ({ key, life }) => reader.find(key, life),
     list: ({ query, from, mostExamined }) => reader.list(query, from, mostExamined),
     count: (query) => reader.count(query),
     tally: () => reader.tally(),

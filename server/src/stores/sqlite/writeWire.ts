@@ -296,6 +296,7 @@ const writeThen = (out: PackWriter, then: Then): void => {
       out.field(then.latenessMs)
       return
     case "retry":
+    case "postponed":
       out.field(then.fireAt)
       return
     case "rearmed":
@@ -316,6 +317,7 @@ const readThen = (input: PackReader): Then => {
     case "delivered":
       return { to, latenessMs: input.number() }
     case "retry":
+    case "postponed":
       return { to, fireAt: input.number() }
     case "rearmed":
       return {

@@ -291,6 +291,31 @@ describe("failing hosts", () => {
     expect(rig.started.length).toBe(6)
   })
 
+  test("a probe that is not sent leaves the breaker open, and the next timer is the probe", () => {
+    for (const unsent of [
+      { kind: "dropped", reason: "notDead" },
+      { kind: "postponed", inMs: 5_000, error: "its timer has not ended yet" },
+    ] as const) {
+      const rig = openedRig()
+      rig.nowMs += 1_000
+      rig.pump()
+      first(rig).end(unsent)
+      expect(rig.dispatcher.breakers(10)).toMatchObject([{ failures: 3, waiting: 1 }])
+      expect(rig.running.size).toBe(1)
+      first(rig).end(delivered)
+      expect(rig.dispatcher.openBreakers).toBe(0)
+    }
+  })
+
+  test("a timer that is not sent does not make the host's failures be forgotten", () => {
+    const rig = new DispatcherRig(failing)
+    rig.submit("a", "bad", 4)
+    for (let failure = 0; failure < 2; failure++) first(rig).end(hostFailed)
+    first(rig).end({ kind: "dropped", reason: "notDead" })
+    first(rig).end(hostFailed)
+    expect(rig.dispatcher.openBreakers).toBe(1)
+  })
+
   test("a failed probe doubles the pause, up to the longest", () => {
     const rig = openedRig()
     rig.submit("a", "bad", 10)
