@@ -95,8 +95,8 @@ export const mutations: ReadonlyArray<Mutation> = [
   {
     name: "keys held while a cancel is queued",
     file: "engine/writing/QueuedWrites.ts",
-    search: "return writes !== undefined && writes.holding.length > 0",
-    replacement: "return writes !== undefined && writes.holding.length > 1_000",
+    search: "return this.#keys.get(uuid)?.holder !== undefined",
+    replacement: "return this.#keys.get(uuid)?.others?.length === 1_000",
   },
   {
     name: "the fireId in an outcome",
