@@ -4,7 +4,7 @@ import { formatDuration } from "@punctual/api/DurationMs"
 import type { TimerAnswer } from "@punctual/api/GetTimer"
 import { formatInstant } from "@punctual/api/Instant"
 import type { ServiceAnswer } from "@punctual/api/Service"
-import { spanShown } from "../frame/figures.ts"
+import { countOf, spanShown } from "../frame/figures.ts"
 import { attemptsIn, attemptText } from "./TimerView.ts"
 
 export const explanationStatuses = [
@@ -82,7 +82,7 @@ const ofPending = (timer: Timer, service: ServiceState): Explanation => {
   return {
     status: "waitingForRetry",
     why: `Attempt ${timer.attempts} failed. Attempt ${timer.attempts + 1} of ${attemptsIn(timer.retryPolicy)} starts ${when}.${lastText(timer)}`,
-    todo: [`To fire it now, with all its attempts: punctual timers update ${keyText(timer)} --delay 0s`],
+    todo: [`To fire it now, with all its attempts: punctual timers update --delay 0s ${keyText(timer)}`],
   }
 }
 
@@ -110,10 +110,12 @@ const ofDead = (timer: Timer): Explanation => ({
 })
 
 /** Why the service or a user cancelled the timer. */
-const cancelText = ({ reason, expireAfterMs }: Timer): string => {
+const cancelText = ({ reason, expireAfterMs, attempts }: Timer): string => {
   switch (reason) {
     case undefined:
-      return "It will not fire."
+      return attempts === 0
+        ? "It will not fire. If the answer to the cancel was inFlight, one call was already on its way."
+        : `It had ${countOf(attempts, "attempt")}, so the receiver may have got a call. No other attempt follows.`
     case "expired":
       return `${expiryText(expireAfterMs)} Because onExpire is drop, it is not a dead letter. It will not fire.`
     case "notDead":
@@ -181,17 +183,22 @@ const todoOf = (timer: Timer, { pause }: ServiceState): ReadonlyArray<string> =>
       ]
     case "sealed":
       return [
-        "Start the service with the key that sealed the secrets: TIMER_SECRET_KEY=<key>, or <new key>,<old key>.",
-        `Or replace the secrets: punctual namespaces put ${namespace} --new-secret`,
+        "Give the service the key that sealed the secrets. If TIMER_SECRET_KEY is not set, put the file <store>.secret-key back: no restart is needed. Otherwise set TIMER_SECRET_KEY to <key>, or to <new key>,<old key>, and restart.",
+        `If the key is lost, run this for each namespace that the log names, and set new secrets after that: punctual namespaces put ${namespace} --reset webhookSecrets`,
       ]
     default:
       return []
   }
 }
 
-/** Namespace and id, with shell quotes if they are needed. */
-const keyText = ({ namespace, timerId }: Timer): string =>
-  `${namespace} ${/^[\w.:@%+,/=-]+$/.test(timerId) ? timerId : `'${timerId.replaceAll("'", `'\\''`)}'`}`
+/**
+ * Namespace and id, the last words of a command, with shell quotes if they are needed. `--` comes first if the id begins like a
+ * flag: `--all` as an id must not become the flag.
+ */
+const keyText = ({ namespace, timerId }: Timer): string => {
+  const quoted = /^[\w.:@%+,/=-]+$/.test(timerId) ? timerId : `'${timerId.replaceAll("'", `'\\''`)}'`
+  return timerId.startsWith("-") ? `-- ${namespace} ${quoted}` : `${namespace} ${quoted}`
+}
 
 /** The host as `punctual breakers list` shows it: always with the port. */
 const hostOf = (target: Timer["target"]): string => {

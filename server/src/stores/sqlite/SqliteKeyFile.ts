@@ -3,6 +3,7 @@
 // succeeds, and the other reads that key. No process can read half a key, because the file is written and synced before
 // it gets its name.
 import { randomBytes } from "node:crypto"
+import { constants } from "node:fs"
 import { link, open, rm } from "node:fs/promises"
 import { basename, dirname } from "node:path"
 import { Effect } from "effect"
@@ -41,12 +42,14 @@ const remedy =
 class NoKey extends Error {}
 
 const readKey = async (path: string): Promise<Uint8Array | undefined> => {
-  const file = await open(path, "r").catch((error: unknown) => {
+  // Without O_NONBLOCK, a named pipe in this place would block the start of the service.
+  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch((error: unknown) => {
     if (codeOf(error) === "ENOENT") return undefined
     throw error
   })
   if (file === undefined) return undefined
   try {
+    if (!(await file.stat()).isFile()) throw new NoKey()
     const buffer = Buffer.alloc(readBytesMax)
     const { bytesRead } = await file.read(buffer, 0, readBytesMax, 0)
     const text = buffer.toString("latin1", 0, bytesRead).trim()

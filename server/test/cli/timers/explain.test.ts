@@ -72,7 +72,7 @@ describe("a timer that has not fired", () => {
         expect(text).toMatch(
           / starts at 2030-01-01T00:01:30\.\d{3}Z, in 1 min 29 s\. The last attempt: .*it said 503/,
         )
-        expect(text).toContain("punctual timers update shop 't one' --delay 0s")
+        expect(text).toContain("punctual timers update --delay 0s shop 't one'")
         // What it tells can be done.
         expect((await punctual("timers", "update", "shop", "t one", "--delay", "0s")).exitCode).toBe(0)
       },
@@ -191,9 +191,29 @@ describe("a timer that has finished", () => {
         "shop/one was delivered at 2030-01-01T00:00:00.000Z.\nAttempt 1 delivered it, 0 ms late.\n",
       )
       expect(await explained(punctual, "two")).toBe(
-        "shop/two was cancelled at 2030-01-01T00:00:00.000Z.\nIt will not fire.\n",
+        "shop/two was cancelled at 2030-01-01T00:00:00.000Z.\nIt will not fire. If the answer to the cancel was inFlight, one call was already on its way.\n",
       )
     }))
+
+  test("was cancelled after an attempt, so the receiver may have got a call", async () => {
+    await using service = await serviceThatAnswers(({ path }) =>
+      path.endsWith("/timers/get")
+        ? { body: { timer: { ...plainTimer, timerId: "--all", state: "cancelled", attempts: 1 } } }
+        : { body: { now: "2030-01-01T01:00:00Z" } },
+    )
+    const { out } = await run(["explain", "--url", service.url, "--", "shop", "--all"])
+    expect(out).toContain("It had 1 attempt, so the receiver may have got a call. No other attempt follows.")
+  })
+
+  test("whose id looks like a flag is named behind --, so that a command does not touch others", async () => {
+    await using service = await serviceThatAnswers(({ path }) =>
+      path.endsWith("/timers/get")
+        ? { body: { timer: { ...plainTimer, timerId: "--all", state: "dead", reason: "expired" } } }
+        : { body: { now: "2030-01-01T01:00:00Z" } },
+    )
+    const { out } = await run(["explain", "--url", service.url, "--", "shop", "--all"])
+    expect(out).toContain("punctual dead replay -- shop --all")
+  })
 
   test("was dropped because it expired", () =>
     withPunctual(standing, async (punctual, service) => {

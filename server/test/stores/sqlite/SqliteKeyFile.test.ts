@@ -32,6 +32,13 @@ describe("the key file", () => {
       expect(await Effect.runPromise(file.make)).toEqual({ key: made.key, isNew: false })
     }))
 
+  test("that is a named pipe is refused at once", () =>
+    inFolder(async (storePath) => {
+      const { path, read } = sqliteKeyFile(storePath)
+      expect(Bun.spawnSync(["mkfifo", path]).exitCode).toBe(0)
+      expect(await failureOf(read)).toStartWith(`${path} contains no key`)
+    }))
+
   test("is its owner's alone under any umask, and nothing else is left in the folder", () =>
     inFolder((storePath) =>
       withUmask(0, async () => {
@@ -70,7 +77,7 @@ describe("the key file", () => {
     inFolder(async (storePath) => {
       const { path, read } = sqliteKeyFile(storePath)
       mkdirSync(path)
-      expect(await failureOf(read)).toContain(`${path} cannot be read`)
+      expect(await failureOf(read)).toContain(`${path} contains no key`)
       const nowhere = sqliteKeyFile(join(storePath, "no", "folder.db"))
       expect(await failureOf(nowhere.make)).toContain(`${nowhere.path} cannot be read or created`)
     }))
