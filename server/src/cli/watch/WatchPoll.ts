@@ -157,7 +157,10 @@ export class WatchPoll {
         tell({ kind, timer }, outcomeName(timer))
       }
     }
+    const ended = new Set(finished.map(({ fireId }) => fireId))
     for (const timer of due) {
+      // The service read the due timers before it read the finished ones, so this row is older than the outcome.
+      if (ended.has(timer.fireId)) continue
       const { fireId, attempts, lastAttempt } = timer
       if (timer.state === "inFlight") tell({ kind: "inFlight", timer }, `${fireId} inFlight ${attempts}`)
       else if (lastAttempt !== undefined) tell({ kind: "retry", timer }, `${fireId} retry ${lastAttempt.at}`)
