@@ -129,9 +129,11 @@ export interface LaneWalk {
   readonly rows: number
 }
 
-/** Lanes in which nothing can match are left out. With the filter `reason`, only dead letters can match. */
+/** Lanes in which nothing can match are left out. Delivered and pending timers have no reason. */
 export const lanesOf = (query: ListFilter & ListScope, walk: LaneWalk): Array<ListLane> => {
-  const states = statesOf(query).filter((state) => query.reason === undefined || state === "dead")
+  const states = statesOf(query).filter(
+    (state) => query.reason === undefined || state === "dead" || state === "cancelled",
+  )
   return namesOf(query).flatMap((namespace) =>
     states.map((state) => new ListLane({ namespace, state }, query, walk)),
   )
