@@ -17,7 +17,8 @@ const hasNoReason = Schema.makeFilter(({ filter }: { readonly filter?: { readonl
     ? undefined
     : {
         path: ["filter", "reason"],
-        issue: "is only for dead letters, but this call cancels pending timers: remove it",
+        issue:
+          "is only for dead letters and cancelled timers, but this call cancels pending timers: remove it",
       },
 )
 

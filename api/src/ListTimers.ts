@@ -10,7 +10,7 @@ import { type Limits, limitHint } from "./Limits.ts"
 import { atMostOneOf, exactlyOneOf } from "./oneOf.ts"
 import { perLimits } from "./perLimits.ts"
 import { TimerSchema } from "./Timer.ts"
-import { endsAfterItBegins, hasReasonOfDead, isBoundedOverAll, listFilterFields } from "./TimerFilter.ts"
+import { endsAfterItBegins, hasStateWithReason, isBoundedOverAll, listFilterFields } from "./TimerFilter.ts"
 
 const orders = ["asc", "desc"] as const
 
@@ -19,7 +19,7 @@ const scopeChecks = [
   atMostOneOf("state", "states"),
   endsAfterItBegins,
   isBoundedOverAll,
-  hasReasonOfDead,
+  hasStateWithReason,
 ] as const
 
 const costs =

@@ -23,7 +23,8 @@ const reasonMessage = `must be text of 1 to ${reasonBytes} bytes of UTF-8 withou
 const Reason = Schema.String.annotate({ message: reasonMessage }).check(
   Schema.makeFilter((text: string) => whyNotWord(text, reasonBytes, reasonMessage), {
     toJsonSchema: () => [{ minLength: 1, maxLength: reasonBytes }, true],
-    description: "Only dead letters with this reason.",
+    description:
+      "Only dead letters with this reason, and cancelled timers with it. A timer that a call cancelled has no reason.",
     examples: ["attemptsExhausted"],
   }),
 )
@@ -141,9 +142,14 @@ export const isBoundedOverAll = Schema.makeFilter((scope: Scope) =>
     : undefined,
 )
 
+const statesWithReason: ReadonlyArray<string> = ["dead", "cancelled"]
+
 /** Without this check the caller would get an empty list and not see the mistake. */
-export const hasReasonOfDead = Schema.makeFilter((scope: Scope) =>
-  scope.reason !== undefined && !statesIn(scope).includes("dead")
-    ? { path: ["reason"], issue: 'is only for dead letters: add state "dead", or remove it' }
+export const hasStateWithReason = Schema.makeFilter((scope: Scope) =>
+  scope.reason !== undefined && !statesIn(scope).some((state) => statesWithReason.includes(state))
+    ? {
+        path: ["reason"],
+        issue: 'is only for dead letters and cancelled timers: add state "dead" or "cancelled", or remove it',
+      }
     : undefined,
 )

@@ -46,7 +46,7 @@ describe("a deleteMany", () => {
 describe("calls on many timers", () => {
   test("refuse a filter that can match nothing, and several namespaces", () => {
     expect(refusalsOf(DeleteManyTimers, { namespace, filter: { reason: "refused" } })).toEqual([
-      "/filter/reason is only for dead letters, but this call cancels pending timers: remove it",
+      "/filter/reason is only for dead letters and cancelled timers, but this call cancels pending timers: remove it",
     ])
     expect(refusalsOf(ReplayTimers, { namespace, filter: { reason: "refused" } })).toEqual([])
     for (const schema of [DeleteManyTimers, ReplayTimers, DiscardTimers]) {

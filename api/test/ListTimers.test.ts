@@ -137,9 +137,12 @@ describe("a filter", () => {
     expect(refusalsOf(ListTimers, { namespace, minLateness: "0s" })).toEqual([
       expect.stringContaining("/minLateness must be a duration from 1ms to"),
     ])
-    expect(refusalsOf(ListTimers, { namespace, reason: "expired" })).toEqual([
-      '/reason is only for dead letters: add state "dead", or remove it',
-    ])
+    const why =
+      '/reason is only for dead letters and cancelled timers: add state "dead" or "cancelled", or remove it'
+    expect(refusalsOf(ListTimers, { namespace, reason: "expired" })).toEqual([why])
+    expect(refusalsOf(CountTimers, { namespace, reason: "expired", state: "delivered" })).toEqual([why])
+    for (const state of ["dead", "cancelled"])
+      expect(refusalsOf(ListTimers, { namespace, reason: "expired", state })).toEqual([])
   })
 
   test("knows what a host is", () => {

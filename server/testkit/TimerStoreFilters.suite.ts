@@ -17,7 +17,7 @@ import {
   specTo,
 } from "./filteredRows.ts"
 import { at, idsOf, lawsOf, owned, type StoreFixture, walkList } from "./StoreFixture.ts"
-import { cancelOf, putOf, sampleNow, samplePut, sampleSpec, sampleTimer } from "./timers.ts"
+import { cancelOf, outcomeOf, putOf, sampleNow, samplePut, sampleSpec, sampleTimer } from "./timers.ts"
 
 export const timerStoreFiltersSuite = (fixture: StoreFixture): void => {
   describe("filters", () => {
@@ -211,6 +211,32 @@ const mergeLaws = (fixture: StoreFixture): void => {
 const boundLaws = (fixture: StoreFixture): void => {
   const law = lawsOf(fixture)
 
+  law("a reason selects dead letters and cancelled timers, each in its state", () =>
+    Effect.gen(function* () {
+      const { store, write } = yield* owned
+      const timers = ["dead", "dropped", "other", "called"].map((timerId) =>
+        sampleTimer({ namespace: "a", timerId }),
+      )
+      yield* write(timers.map((timer) => putOf(timer)))
+      yield* write([
+        outcomeOf(at(timers, 0), { to: "dead", reason: "expired" }, { at: sampleNow + 2 }),
+        outcomeOf(at(timers, 1), { to: "dropped", reason: "expired" }, { at: sampleNow + 1 }),
+        outcomeOf(at(timers, 2), { to: "dropped", reason: "notDead" }),
+        cancelOf(at(timers, 3)),
+      ])
+      for (const [state, ids] of [
+        ["dead", ["dead"]],
+        ["cancelled", ["dropped"]],
+        [sampleStates, ["dead", "dropped"]],
+        ["delivered", []],
+      ] as const) {
+        const query: ListQuery = { ...base, namespace: "a", state, reason: "expired" }
+        expect(idsOf(yield* walkList(query))).toEqual([...ids])
+        expect(yield* store.count(query)).toMatchObject({ count: ids.length, capped: false })
+      }
+    }),
+  )
+
   law("a page of many namespaces is full, and in order", () =>
     Effect.gen(function* () {
       const { store, write } = yield* owned
@@ -281,7 +307,7 @@ const anyQuery = fc
       fc.constantFrom(...sampleTargets.flatMap(([, hosts]) => hosts), "example.test:80", "xample.test"),
     ),
     error: maybe(fc.constantFrom("timeout", "network", "4xx", "5xx")),
-    reason: maybe(fc.constantFrom("refused", "expired", "other")),
+    reason: maybe(fc.constantFrom("refused", "expired", "notDead", "other")),
     minLateness: maybe(fc.constantFrom(1, 40, 200, 600).map((ms) => ({ ms, nowMs: sampleNow + 80 }))),
     limit: fc.constantFrom(1, 4, 30, 1_000),
   })

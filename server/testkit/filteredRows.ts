@@ -97,9 +97,15 @@ export const filteredRows = () => {
         ends.push(outcomeOf(timer, { to: "delivered", latenessMs }, { ...made, at: atMs }))
         return { ...known, latenessMs }
       }
-      case "cancelled":
-        ends.push(cancelOf(timer, { at: atMs }))
-        return { ...known, error: undefined }
+      case "cancelled": {
+        if (index % 8 < 4) {
+          ends.push(cancelOf(timer, { at: atMs }))
+          return { ...known, error: undefined }
+        }
+        const reason = index % 3 === 0 ? "notDead" : "expired"
+        ends.push(outcomeOf(timer, { to: "dropped", reason }, { ...made, at: atMs }))
+        return { ...known, reason }
+      }
       case "dead": {
         const reason = index % 8 < 4 ? "refused" : "expired"
         ends.push(outcomeOf(timer, { to: "dead", reason }, { ...made, at: atMs }))

@@ -19,13 +19,13 @@ import { defaultRetryPolicy } from "@punctual/api/RetryPolicy"
 import { requestParseOptions } from "@punctual/api/requestParseOptions"
 import type { UpdateTimer } from "@punctual/api/UpdateTimer"
 import { Effect, Result, SchemaParser } from "effect"
+import { naturalOrder } from "../domain/naturalOrder.ts"
 import type { Timer } from "../domain/Timer.ts"
 import type { PutAnswer } from "../domain/WriteItem.ts"
 import type { RefusedWrite } from "../engine/front/RefusedWrite.ts"
 import { type CreateCommand, Scheduler, type TimerView } from "../engine/front/Scheduler.ts"
 import { NamespaceDirectory } from "../engine/namespaces/NamespaceDirectory.ts"
 import { Deliverers } from "../ports/Deliverer.ts"
-import type { ListedState } from "../ports/TimerStore.ts"
 import type { Asked, Call, WithPayload } from "./Call.ts"
 import { filterOf, scopeOf } from "./filterOf.ts"
 import { problemOf, refuse, refuseRead, refuseSome } from "./problemOf.ts"
@@ -239,7 +239,9 @@ const reading = (scheduler: Front, limits: Limits): Pick<TimerCalls, "get" | "li
     const page = scheduler.list({
       ...scope,
       ...filterOf(body, receivedAt),
-      reversed: body.order !== undefined && body.order !== naturalOrder(scope.state, body.idPrefix),
+      reversed:
+        body.order !== undefined &&
+        body.order !== naturalOrder([scope.state].flat(), body.idPrefix !== undefined),
       includePayload: includesPayload,
       limit: body.limit ?? limits.listPageDefault,
       ...(body.cursor === undefined ? {} : { cursor: body.cursor }),
@@ -285,9 +287,3 @@ const revisionMismatch = (currentRevision: number): RevisionMismatch =>
     detail: `The timer is at revision ${currentRevision}. Read it again before changing it.`,
     currentRevision,
   })
-
-/** Lists by id or by due time are ascending. In lists with finished timers the latest come first. */
-const naturalOrder = (
-  state: ListedState | ReadonlyArray<ListedState>,
-  idPrefix: string | undefined,
-): "asc" | "desc" => (state === "pending" || idPrefix !== undefined ? "asc" : "desc")

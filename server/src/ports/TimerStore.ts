@@ -83,7 +83,7 @@ export interface ListFilter {
   readonly tag?: string
   /** Only webhooks to this host, in the form that domain/isOnHost.ts takes. */
   readonly host?: string
-  /** Only dead letters with this reason. */
+  /** Only dead letters and cancelled timers with this reason. */
   readonly reason?: string
   /** Only those whose last attempt failed in this way. */
   readonly error?: ErrorClass

@@ -24,17 +24,16 @@ export class CountWalk {
   #waiting: Array<ListLane>
   #asked: ReadonlyArray<ListLane> = []
   #isExact = false
-  #canRestart: boolean
   #count = 0
   #examined = 0
   #isCapped = false
 
   constructor(query: CountQuery, canCount: boolean) {
     this.#query = query
-    this.#canCount = canCount
+    // A sum over all lanes would not show which lanes the index of words lacks.
+    this.#canCount = canCount && !canBeUnindexed(query)
     this.#sliceRows = sliceRowsOf(query)
-    this.#canRestart = canBeUnindexed(query)
-    this.#waiting = this.#lanesBy(true)
+    this.#waiting = this.#lanes()
   }
 
   step(): CountStep {
@@ -53,7 +52,6 @@ export class CountWalk {
     this.#count = rows
     this.#examined = rows
     this.#isCapped = rows > this.#query.limit
-    this.#restartIfNone()
   }
 
   scanned(pages: ReadonlyArray<ReadonlyArray<ScannedHead>>, asked: ReadonlyArray<Scan>): void {
@@ -62,12 +60,12 @@ export class CountWalk {
       const [scan, heads = []] = [asked[index], pages[index]]
       if (scan === undefined) throw new Error("a lane was filled without a scan")
       lane.filled(heads, scan)
+      if (!lane.isExact) this.#isExact = false
       this.#countIn(lane, heads)
       if (!lane.isAtEnd) unfinished.push(lane)
     }
     this.#waiting.unshift(...unfinished)
     if (this.#isCapped) this.#waiting = []
-    this.#restartIfNone()
   }
 
   get result(): Counted {
@@ -88,17 +86,10 @@ export class CountWalk {
     }
   }
 
-  /** If nothing was found, counts again without the index of words, which lacks the rows of earlier releases. */
-  #restartIfNone(): void {
-    if (!this.#canRestart || this.#waiting.length > 0 || this.#examined > 0) return
-    this.#canRestart = false
-    this.#waiting = this.#lanesBy(false)
-  }
-
-  #lanesBy(isByWord: boolean): Array<ListLane> {
+  #lanes(): Array<ListLane> {
     const isOne = namesOf(this.#query).length * statesOf(this.#query).length === 1
     const rows = isOne ? this.#sliceRows : firstRows
-    const lanes = lanesOf(this.#query, { isDescending: false, isByWord, rows })
+    const lanes = lanesOf(this.#query, { isDescending: false, rows })
     this.#isExact = lanes.every(({ isExact }) => isExact)
     return lanes
   }

@@ -3,6 +3,7 @@
 // in the merged list is (time or id, namespace, state, the rest of its place in its lane), so it depends on the row
 // alone. A cursor is such a position. Each lane can begin after it, even the lane of a namespace that was created
 // meanwhile. So no row is shown twice or left out.
+import { canLackWord } from "../domain/words.ts"
 import type { Scan, ScannedHead, SortKey } from "../ports/ShardStorage.ts"
 import type { ListedState, ListFilter, ListScope } from "../ports/TimerStore.ts"
 import { isById, namesOf, orderOf, statesOf, wordOf } from "./ListOrder.ts"
@@ -23,11 +24,13 @@ export interface WalkPlace extends LaneName {
 export class ListLane implements LaneName {
   readonly namespace: string | number
   readonly state: ListedState
-  /** Whether the scan finds only matches. */
-  readonly isExact: boolean
   /** How many rows the next scan asks for. */
   rows: number
-  readonly #scan: Scan
+  #isExact: boolean
+  #scan: Scan
+  /** If the index of words has nothing for this lane, the lane goes on with the second scan. */
+  #unindexed: Unindexed | undefined
+  #isProbing = false
   #after: SortKey | undefined
   #buffer: ReadonlyArray<ScannedHead> = []
   #next = 0
@@ -36,16 +39,30 @@ export class ListLane implements LaneName {
   constructor({ namespace, state }: LaneName, query: ListFilter, walk: LaneWalk) {
     this.namespace = namespace
     this.state = state
-    const scan = scanOf(query, { namespace, state }, walk)
-    this.isExact = isExact(query, state, scan)
     this.rows = walk.rows
     const { from } = walk
     const toLane = from === undefined ? 0 : compareLanes(this, from)
-    if (from !== undefined && toLane === 0) this.#after = from.place
-    this.#scan = from === undefined || toLane === 0 ? scan : startingAt(scan, from.place, toLane)
+    const isOwn = from !== undefined && toLane === 0
+    if (isOwn) this.#after = from.place
+    const starting = (scan: Scan): Scan =>
+      from === undefined || isOwn ? scan : startingAt(scan, from.place, toLane)
+    // A lane continues along the order in which it began. A place in the index of words has three parts.
+    const scan = scanOf(query, this, walk, !isOwn || from.place.length === 3)
+    this.#isExact = isExact(query, state, scan)
+    this.#scan = starting(scan)
+    if (!isOwn && scan.order === "word" && canBeUnindexed(query)) {
+      const without = starting(scanOf(query, this, walk, false))
+      this.#unindexed = { scan: without, ...(from === undefined ? {} : { probe: { ...scan, limit: 1 } }) }
+    }
+  }
+
+  /** Whether the scan finds only matches. */
+  get isExact(): boolean {
+    return this.#isExact
   }
 
   scan(mostRows: number): Scan {
+    if (this.#isProbing && this.#unindexed?.probe !== undefined) return this.#unindexed.probe
     const after = this.#after === undefined ? {} : { exclusiveAfter: this.#after }
     return { ...this.#scan, ...after, limit: Math.min(this.rows, mostRows) }
   }
@@ -55,8 +72,22 @@ export class ListLane implements LaneName {
     return this.#scan
   }
 
-  /** Takes the rows that the scan has found. */
+  /** Takes the rows that the scan has found. A lane without a next row that is not at its end must be filled again. */
   filled(heads: ReadonlyArray<ScannedHead>, asked: Scan): void {
+    const unindexed = this.#unindexed
+    if (unindexed !== undefined) {
+      if (heads.length === 0) {
+        // The rows in the index may all be on earlier pages. Only a lane without any such row goes on.
+        this.#isProbing = unindexed.probe !== undefined && !this.#isProbing
+        if (!this.#isProbing) this.#leaveIndex(unindexed.scan)
+        return
+      }
+      this.#unindexed = undefined
+      if (this.#isProbing) {
+        this.#isAtEnd = true
+        return
+      }
+    }
     this.#buffer = heads
     this.#next = 0
     this.#isAtEnd = heads.length < asked.limit
@@ -76,19 +107,33 @@ export class ListLane implements LaneName {
   get isAtEnd(): boolean {
     return this.#isAtEnd
   }
+
+  #leaveIndex(scan: Scan): void {
+    this.#unindexed = undefined
+    this.#scan = scan
+    this.#isExact = false
+  }
+}
+
+interface Unindexed {
+  /** Finds the rows without the index of words. */
+  readonly scan: Scan
+  /** Only on later pages: shows whether the index has any row of the lane, also on earlier pages. */
+  readonly probe?: Scan
 }
 
 export interface LaneWalk {
   readonly isDescending: boolean
-  readonly isByWord: boolean
   readonly from?: WalkPlace | undefined
   /** How many rows the first scan of each lane asks for. */
   readonly rows: number
 }
 
-/** Lanes in which nothing can match are left out. With the filter `reason`, only dead letters can match. */
+/** Lanes in which nothing can match are left out. Delivered and pending timers have no reason. */
 export const lanesOf = (query: ListFilter & ListScope, walk: LaneWalk): Array<ListLane> => {
-  const states = statesOf(query).filter((state) => query.reason === undefined || state === "dead")
+  const states = statesOf(query).filter(
+    (state) => query.reason === undefined || state === "dead" || state === "cancelled",
+  )
   return namesOf(query).flatMap((namespace) =>
     states.map((state) => new ListLane({ namespace, state }, query, walk)),
   )
@@ -115,11 +160,11 @@ export const compareHeads = (a: ListLane, b: ListLane): number => {
 }
 
 /**
- * Whether matching rows may be missing from the index. Earlier releases had no index, but their rows may have the
- * requested correlation id. Rows with tags are always in the index, because tags came with it.
+ * Whether matching rows may be missing from the index of words. Rows with tags are always in it, because tags came with
+ * the index.
  */
-export const canBeUnindexed = (query: ListFilter): boolean =>
-  query.tag === undefined && query.correlationId !== undefined && wordOf(query) !== undefined
+export const canBeUnindexed = ({ tag, correlationId }: ListFilter): boolean =>
+  tag === undefined && correlationId !== undefined && canLackWord(correlationId)
 
 const stateOrder: ReadonlyArray<ListedState> = ["pending", "delivered", "cancelled", "dead"]
 
@@ -156,8 +201,13 @@ const startingAt = (scan: Scan, place: SortKey, toLane: number): Scan => {
 }
 
 /** The scan that bounds the rows as far as an order can. `rowMatches` filters the rest. */
-const scanOf = (query: ListFilter, { namespace, state }: LaneName, walk: LaneWalk): Scan => {
-  const word = walk.isByWord ? wordOf(query) : undefined
+const scanOf = (
+  query: ListFilter,
+  { namespace, state }: LaneName,
+  walk: LaneWalk,
+  isByWord: boolean,
+): Scan => {
+  const word = isByWord ? wordOf(query) : undefined
   const base = {
     namespace,
     ...(state === "pending" ? {} : { state }),

@@ -1,5 +1,6 @@
 // The order of a list, which depends only on its query, and the limits for the rows that one call may read. This is
 // separate from the cursors, so that a store's threads load little code.
+import { naturalOrder } from "../domain/naturalOrder.ts"
 import { wordOfCorrelation, wordOfTag } from "../domain/words.ts"
 import type { ScanOrder } from "../ports/ShardStorage.ts"
 import type { ListedState, ListFilter, ListQuery, ListScope } from "../ports/TimerStore.ts"
@@ -40,8 +41,5 @@ export const wordOf = (
 export const isById = (query: Pick<ListFilter, "idPrefix" | "timerId">): boolean =>
   query.idPrefix !== undefined || query.timerId !== undefined
 
-/** Lists with finished lives by time are latest first by default, everything else is earliest first. */
-export const isDescending = (query: ListQuery): boolean => {
-  const isNatural = !isById(query) && statesOf(query).some((state) => state !== "pending")
-  return isNatural !== query.reversed
-}
+export const isDescending = (query: ListQuery): boolean =>
+  (naturalOrder(statesOf(query), isById(query)) === "desc") !== query.reversed

@@ -1,11 +1,12 @@
 // Lists and counts as scans along one order of a storage, in bounded slices. `scan` returns the heads of rows in order,
 // filters are applied here, and whole rows are read only for matches. The code is plain and synchronous, like
-// Deciding.ts: the SQLite store runs it inside its reader thread, and other stores through Effect.
+// Deciding.ts: the SQLite store runs it inside its reader thread, and other stores through Effect. Other work runs
+// between the steps, so two steps can see different instants.
 import type { Known } from "../domain/Decision.ts"
 import type { Look, Scan, ScannedHead } from "../ports/ShardStorage.ts"
 import type { Listed, ListFilter, ListQuery } from "../ports/TimerStore.ts"
 import { LaneHeap } from "./LaneHeap.ts"
-import { canBeUnindexed, type ListLane, lanesOf, takeLanes, type WalkPlace } from "./ListLane.ts"
+import { type ListLane, lanesOf, takeLanes, type WalkPlace } from "./ListLane.ts"
 import { isDescending, mostRowsExamined, namesOf, statesOf } from "./ListOrder.ts"
 import { isUnindexed, matchedRow, rowMatches } from "./rowMatches.ts"
 
@@ -24,7 +25,6 @@ type ListStep =
 /** One page of a list. */
 export class ListWalk {
   readonly #query: ListQuery
-  readonly #mostExamined: number
   readonly #sliceRows: number
   /** Lanes that must be filled before they have a row. */
   #empty: Array<ListLane>
@@ -33,23 +33,17 @@ export class ListWalk {
   readonly #matched: Array<ScannedHead> = []
   #examined = 0
   #last: WalkPlace | undefined
-  #canRestart: boolean
   #isExact = false
   #isScanned = false
   #hasMore = false
   #items: ReadonlyArray<Listed> | undefined
 
-  /** If not every row matches, the walk examines at most `mostExamined` rows. */
-  constructor(query: ListQuery, from: WalkPlace | undefined, mostExamined: number = mostRowsExamined) {
+  constructor(query: ListQuery, from: WalkPlace | undefined) {
     this.#query = query
     this.#last = from
     this.#sliceRows = sliceRowsOf(query)
     this.#merge = new LaneHeap(isDescending(query))
-    // A place in the index of words has three parts. A list continues along the order in which it began.
-    const isByWord = from === undefined || from.place.length === 3
-    this.#mostExamined = mostExamined
-    this.#empty = this.#lanesBy(isByWord)
-    this.#canRestart = from === undefined && canBeUnindexed(query)
+    this.#empty = this.#lanes()
   }
 
   step(): ListStep {
@@ -69,12 +63,10 @@ export class ListWalk {
       if (scan === undefined) throw new Error("a lane was filled without a scan")
       lane.filled(pages[index] ?? [], scan)
       if (lane.head !== undefined) this.#merge.add(lane)
+      else if (!lane.isAtEnd) this.#empty.push(lane)
+      if (!lane.isExact) this.#isExact = false
     }
-    if (this.#empty.length > 0) return
-    if (this.#canRestart && this.#merge.top === undefined) {
-      this.#empty = this.#lanesBy(false)
-    } else this.#mergeRows()
-    this.#canRestart = false
+    if (this.#empty.length === 0) this.#mergeRows()
   }
 
   /** A row that has changed since the scan is shown in its current state, if it still matches. */
@@ -124,9 +116,9 @@ export class ListWalk {
     this.#isScanned = true
   }
 
-  #lanesBy(isByWord: boolean): Array<ListLane> {
+  #lanes(): Array<ListLane> {
     const query = this.#query
-    const walk = { isDescending: isDescending(query), isByWord, from: this.#last }
+    const walk = { isDescending: isDescending(query), from: this.#last }
     const lanes = namesOf(query).length * statesOf(query).length
     // Twice a lane's share of a page. A lane that has more rows is asked for twice as many each time.
     const rows = lanes === 1 ? mostRowsExamined : Math.ceil((2 * query.limit) / Math.max(1, lanes)) + 1
@@ -134,14 +126,14 @@ export class ListWalk {
     this.#isExact = made.every(({ isExact }) => isExact)
     if (this.#isExact || lanes === 1) return made
     // If matches are rare, the walk examines many more rows than a page holds.
-    const share = Math.ceil(this.#mostExamined / lanes) + 1
+    const share = Math.ceil(mostRowsExamined / lanes) + 1
     for (const lane of made) lane.rows = Math.min(this.#sliceRows, Math.max(rows, share))
     return made
   }
 
   /** If there is nothing left to filter, every row is listed. */
   get #mostRows(): number {
-    return this.#isExact ? this.#query.limit : this.#mostExamined
+    return this.#isExact ? this.#query.limit : mostRowsExamined
   }
 
   get #fillRows(): number {

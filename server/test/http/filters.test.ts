@@ -103,6 +103,9 @@ describe("several namespaces", () => {
         succeeded("list", await call("list", { namespaces: ["tenant-*"], limit: 7 })).timers,
       ).toHaveLength(7)
       expect(succeeded("count", await call("count", { namespaces: ["*"] })).count).toBe(1_000)
+      // A namespace that two entries match counts once.
+      const overlapping = { namespaces: ["tenant-*", "tenant-1*", "tenant-2"] }
+      expect(succeeded("count", await call("count", overlapping)).count).toBe(1_000)
       await create(running, "zebra", "t")
       // The due times of all namespaces have an index, so that it does not matter how many there are.
       expect(succeeded("count", await call("count", { namespaces: ["*"] })).count).toBe(1_001)

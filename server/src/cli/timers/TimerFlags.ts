@@ -126,8 +126,12 @@ export const filterFlags = {
   ),
 }
 
-/** Only dead letters have a reason. */
-export const reasonFlag = textFlag("reason", "REASON", "Only dead letters with this reason")
+/** Pending and delivered timers have no reason. */
+export const reasonFlag = textFlag(
+  "reason",
+  "REASON",
+  "Only dead letters and cancelled timers with this reason",
+)
 
 export interface Filter {
   readonly from: Option.Option<string>

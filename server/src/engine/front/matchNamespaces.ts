@@ -32,15 +32,11 @@ export const matchNamespaces = (
     return Effect.succeed({ asked, names: [], shards })
   if (only !== undefined && asked.length === 1 && !isBeginning(only)) return Effect.succeed(only)
   return Effect.gen(function* () {
-    const names = new Set(asked.filter((choice) => !isBeginning(choice)))
-    let matched = 0
-    for (const choice of asked.filter(isBeginning)) {
-      const prefix = choice.slice(0, -everyNamespace.length)
-      const found = yield* namesWith(store, prefix, mostNamespacesMatched - matched)
-      matched += found.length
-      for (const name of found) names.add(name)
-    }
-    return { asked, names: [...names] }
+    const matched = new Set<string>()
+    for (const choice of asked.filter(isBeginning))
+      yield* addMatching(store, choice.slice(0, -everyNamespace.length), matched)
+    const named = asked.filter((choice) => !isBeginning(choice))
+    return { asked, names: [...new Set([...named, ...matched])] }
   })
 }
 
@@ -48,16 +44,17 @@ const isBeginning = (choice: string): boolean => choice.endsWith(everyNamespace)
 
 const namesAtOnce = 200
 
-const namesWith = Effect.fnUntraced(function* (store: Store, prefix: string, most: number) {
-  const found: Array<string> = []
+/** Two prefixes may match the same namespace. It counts once. */
+const addMatching = Effect.fnUntraced(function* (store: Store, prefix: string, matched: Set<string>) {
   for (let after = justBefore(prefix); ; ) {
     const page: ReadonlyArray<string> = yield* store.namespaces(after, namesAtOnce)
     const names = page.filter((name) => name.startsWith(prefix))
-    found.push(...names)
-    if (found.length > most) return yield* new TooManyNamespaces({ most: mostNamespacesMatched })
+    for (const name of names) matched.add(name)
+    if (matched.size > mostNamespacesMatched)
+      return yield* new TooManyNamespaces({ most: mostNamespacesMatched })
     const last = names.at(-1)
     // Names are sorted, so names with the same prefix follow each other.
-    if (last === undefined || names.length < namesAtOnce) return found
+    if (last === undefined || names.length < namesAtOnce) return undefined
     after = last
   }
 })

@@ -4,6 +4,7 @@
 import { createHash } from "node:crypto"
 import type { Limits } from "@punctual/api/Limits"
 import { makePunctualApi } from "@punctual/api/PunctualApi"
+import { keptOnSuccess } from "./keptOnSuccess.ts"
 import type { OpenApiDocument } from "./OpenApiDocument.ts"
 import { openApiInSlices } from "./openApiInSlices.ts"
 import script from "./page.client.js" with { type: "text" }
@@ -20,20 +21,15 @@ export interface Reference {
 
 /** Makes the document and the page in slices at the first request, and keeps them. */
 export const makeReference = (limits: Limits): Reference => {
-  let made: Promise<OpenApiDocument> | undefined
-  let page: Promise<string> | undefined
-  const document = () => {
+  const document = keptOnSuccess(
     // The document has everything that the page reads. A test renders all of it.
-    made ??= openApiInSlices(makePunctualApi(limits)) as Promise<unknown> as Promise<OpenApiDocument>
-    return made
-  }
+    () => openApiInSlices(makePunctualApi(limits)) as Promise<unknown> as Promise<OpenApiDocument>,
+  )
+  const page = keptOnSuccess(async () => renderPage(await document(), assets))
   return {
     openApi: async () =>
       new Response(JSON.stringify(await document()), { headers: { "content-type": "application/json" } }),
-    page: async () => {
-      page ??= document().then((made) => renderPage(made, assets))
-      return new Response(await page, { headers: pageHeaders })
-    },
+    page: async () => new Response(await page(), { headers: pageHeaders }),
     style: () => asset(style, "text/css; charset=utf-8"),
     script: () => asset(script, "text/javascript; charset=utf-8"),
     icon: () => asset(iconSvg, "image/svg+xml"),

@@ -1,4 +1,5 @@
-// The reads of the port. Each call is one statement, so that it sees one instant, and waits for no lock.
+// The reads of the port. They wait for no lock. A read of due timers is one statement, so it sees one instant. A scan or
+// count of several lanes needs one statement for each shape of a lane, so its lanes can differ by a few instants.
 import { emptyTally, type Tally } from "../../domain/Decision.ts"
 import type { Timer, TimerHead } from "../../domain/Timer.ts"
 import type { Scan, ScannedHead } from "../../ports/ShardStorage.ts"

@@ -35,8 +35,8 @@ export interface ScannedRow extends KeyRow {
 
 interface Walk {
   readonly table: "timers" | "history"
-  /** The columns by which rows are sorted within the range, and their types. */
-  readonly place: ReadonlyArray<readonly [column: string, type: string]>
+  /** The columns by which rows are sorted within the range, their types, and their names in a row of the result. */
+  readonly place: ReadonlyArray<readonly [column: string, type: string, name: keyof ScannedRow]>
 }
 
 const walkOf = ({ order, state }: Scan): Walk => {
@@ -45,34 +45,34 @@ const walkOf = ({ order, state }: Scan): Walk => {
       return {
         table: "timers",
         place: [
-          ["r.fire_at", "bigint"],
-          ["r.fire_id", "uuid"],
+          ["r.fire_at", "bigint", "at_ms"],
+          ["r.fire_id", "uuid", "fire_id"],
         ],
       }
     case "pendingId":
-      return { table: "timers", place: [["r.timer_id", "text"]] }
+      return { table: "timers", place: [["r.timer_id", "text", "timer_id"]] }
     case "end":
       return {
         table: "history",
         place: [
-          ["r.finished_at", "bigint"],
-          ["r.id", "bigint"],
+          ["r.finished_at", "bigint", "at_ms"],
+          ["r.id", "bigint", "entry"],
         ],
       }
     case "finishedId":
       return {
         table: "history",
         place: [
-          ["r.timer_id", "text"],
-          ["r.revision", "bigint"],
+          ["r.timer_id", "text", "timer_id"],
+          ["r.revision", "bigint", "revision"],
         ],
       }
     case "word":
       return {
         table: state === undefined ? "timers" : "history",
         place: [
-          ["l.at", "bigint"],
-          ["l.fire_id", "uuid"],
+          ["l.at", "bigint", "at_ms"],
+          ["l.fire_id", "uuid", "fire_id"],
         ],
       }
   }
@@ -100,14 +100,16 @@ export interface ScanGroup {
   readonly scans: ReadonlyArray<number>
 }
 
-/** Each scan is a row of parameters. Its page is read along the same index as if the scan ran alone. */
+/**
+ * Each scan is a row of parameters. Its page is read along the same index as if the scan ran alone. A join does not
+ * keep the order of a page, so the statement sorts the rows of each lane again.
+ */
 export const scanGroups = (scans: ReadonlyArray<Scan>): ReadonlyArray<ScanGroup> =>
-  groupsOf(
-    scans,
-    pageSql,
-    (lanes, page) =>
-      `SELECT p.*, lane.n::integer AS lane FROM ${lanes} CROSS JOIN LATERAL (${page}) AS p ORDER BY lane.n`,
-  )
+  groupsOf(scans, pageSql, (lanes, page, _last, scan) => {
+    const order = walkOf(scan).place.map(([, , name]) => `p.${name} ${directionOf(scan)}`)
+    return `SELECT p.*, lane.n::integer AS lane FROM ${lanes} CROSS JOIN LATERAL (${page}) AS p
+      ORDER BY lane.n, ${order.join(", ")}`
+  })
 
 /**
  * The last parameter is the limit for the sum of all counts. Each scan also has its own limit; without it the planner
@@ -124,11 +126,11 @@ export const countGroups = (scans: ReadonlyArray<Scan>): ReadonlyArray<ScanGroup
 const groupsOf = (
   scans: ReadonlyArray<Scan>,
   oneSql: (scan: Scan, bind: Bind) => string,
-  allSql: (lanes: string, one: string, last: number) => string,
+  allSql: (lanes: string, one: string, last: number, like: Scan) => string,
 ): ReadonlyArray<ScanGroup> => {
   const groups = new Map<
     string,
-    { types: Array<string>; columns: Array<Array<Value>>; scans: Array<number> }
+    { like: Scan; types: Array<string>; columns: Array<Array<Value>>; scans: Array<number> }
   >()
   for (const [index, scan] of scans.entries()) {
     const [values, types]: [Array<Value>, Array<string>] = [[], []]
@@ -136,16 +138,16 @@ const groupsOf = (
       types.push(type)
       return `lane.v${values.push(value)}`
     })
-    const group = groups.get(one) ?? { types, columns: types.map(() => []), scans: [] }
+    const group = groups.get(one) ?? { like: scan, types, columns: types.map(() => []), scans: [] }
     groups.set(one, group)
     for (const [column, value] of values.entries()) group.columns[column]?.push(value)
     group.scans.push(index)
   }
-  return [...groups].map(([one, { types, columns, scans }]) => {
+  return [...groups].map(([one, { like, types, columns, scans }]) => {
     const arrays = types.map((type, index) => `$${index + 1}::${type}[]`)
     const names = types.map((_, index) => `v${index + 1}`)
     const lanes = `unnest(${arrays.join(", ")}) WITH ORDINALITY AS lane (${names.join(", ")}, n)`
-    return { text: allSql(lanes, one, types.length), columns, scans }
+    return { text: allSql(lanes, one, types.length, like), columns, scans }
   })
 }
 
@@ -195,8 +197,10 @@ export const scannedHead = ({ order, word = "", withDetails }: Scan, row: Scanne
 const detailsOf = ({ spec = "", last_attempt = null, reason = null, lateness_ms = null }: ScannedRow) =>
   rowDetails(spec, last_attempt, reason, lateness_ms)
 
-const orderSql = ({ place }: Walk, { isDescending }: Scan): string =>
-  place.map(([column]) => `${column} ${isDescending ? "DESC" : "ASC"}`).join(", ")
+const orderSql = ({ place }: Walk, scan: Scan): string =>
+  place.map(([column]) => `${column} ${directionOf(scan)}`).join(", ")
+
+const directionOf = ({ isDescending }: Scan): string => (isDescending ? "DESC" : "ASC")
 
 /** Reserved names begin with _, and ` is the character after it. */
 const unreserved = "(r.namespace < '_' OR r.namespace >= '`')"

@@ -1,10 +1,11 @@
 // The reading connection, in a thread of its own. A read sees the last commit before it, and waits for none. Pages are
-// returned as packs, written directly from the rows.
+// returned as packs, written directly from the rows. Lists and counts run in slices, so that reads of due timers do not
+// wait for all of their statements.
 import type { Database, Statement } from "bun:sqlite"
-import { emptyTally, type Tally } from "../../domain/Decision.ts"
+import { emptyTally, type Known, type Tally } from "../../domain/Decision.ts"
 import type { TimerKey } from "../../domain/Timer.ts"
 import type { NamedLife } from "../../domain/WriteItem.ts"
-import type { Scan, ScannedHead } from "../../ports/ShardStorage.ts"
+import type { Look, Scan, ScannedHead } from "../../ports/ShardStorage.ts"
 import type { Counted, CountQuery, DueQuery, ListQuery } from "../../ports/TimerStore.ts"
 import { CountWalk } from "../CountWalk.ts"
 import type { WalkPlace } from "../ListLane.ts"
@@ -18,6 +19,18 @@ import { readerSql } from "./statements.ts"
 import { writeHead, writeLife, writeTimer } from "./timerWire.ts"
 
 const mostPrepared = 200
+
+/** A slice ends after this many statements or rows. It takes a few milliseconds. */
+export const mostInSlice = { statements: 250, rows: 1_000 } as const
+
+/** Counting reads only an index: this many counted rows take about as long as one row that is read. */
+const countedPerRow = 20
+
+/** Work that stops after each slice. */
+export type Sliced<A> = Generator<void, A>
+
+/** Work that stops after each statement and says how many rows the statement has read. */
+type Statements<A> = Generator<number, A>
 
 export class Reader {
   readonly #database: Database
@@ -70,58 +83,91 @@ export class Reader {
   }
 
   /** The matching rows among those examined, and the place to continue after, if there are more. */
-  list(query: ListQuery, from: WalkPlace | undefined, mostExamined: number): WalkedPack {
-    return this.#atOneInstant(() => {
-      const walk = new ListWalk(query, from, mostExamined)
-      for (;;) {
-        const step = walk.step()
-        if (step.kind === "scan") walk.scanned(this.scan(step.scans), step.scans)
-        else if (step.kind === "look") walk.looked(step.looks.map((look) => this.#lookup.look(look)))
-        else break
-      }
-      const out = new PackWriter()
-      for (const listed of walk.items) {
-        out.field(listed.state)
-        if (listed.state === "pending") writeTimer(out, listed.timer)
-        else writeLife(out, listed.life)
-      }
-      const { examined, next } = walk
-      return { pack: out.finish(), examined, ...(next === undefined ? {} : { next }) }
-    })
+  list(query: ListQuery, from: WalkPlace | undefined): Sliced<WalkedPack> {
+    return this.#inSlices(this.#list(new ListWalk(query, from)))
   }
 
-  count(query: CountQuery): Counted {
-    return this.#atOneInstant(() => {
-      const walk = new CountWalk(query, true)
-      for (;;) {
-        const step = walk.step()
-        if (step.kind === "done") return walk.result
-        if (step.kind === "scan") walk.scanned(this.scan(step.scans), step.scans)
-        else walk.counted(this.countIn(step.scans, step.limit))
-      }
-    })
+  count(query: CountQuery): Sliced<Counted> {
+    return this.#inSlices(this.#count(new CountWalk(query, true)))
   }
 
   scan(scans: ReadonlyArray<Scan>): ReadonlyArray<ReadonlyArray<ScannedHead>> {
-    return scans.map((scan) => {
-      const { text, values } = scanSql(scan)
-      const rows = this.#query(text).values(...values)
-      return rows.map((row) => scannedHead(scan, row))
-    })
+    return resultOf(this.#scan(scans))
   }
 
   countIn(scans: ReadonlyArray<Scan>, limit: number): number {
-    let rows = 0
-    for (const scan of scans) {
-      if (rows === limit) break
-      const { text, values } = countSql({ ...scan, limit: limit - rows })
-      rows += Number(this.#query(text).values(...values)[0]?.[0])
-    }
-    return rows
+    return resultOf(this.#countIn(scans, limit))
   }
 
   tally(): Tally {
     return { ...emptyTally, ...(this.#query(readerSql.tally).get() as Tally) }
+  }
+
+  *#list(walk: ListWalk): Statements<WalkedPack> {
+    for (;;) {
+      const step = walk.step()
+      if (step.kind === "scan") walk.scanned(yield* this.#scan(step.scans), step.scans)
+      else if (step.kind === "look") walk.looked(yield* this.#look(step.looks))
+      else break
+    }
+    const out = new PackWriter()
+    for (const listed of walk.items) {
+      out.field(listed.state)
+      if (listed.state === "pending") writeTimer(out, listed.timer)
+      else writeLife(out, listed.life)
+    }
+    const { examined, next } = walk
+    return { pack: out.finish(), examined, ...(next === undefined ? {} : { next }) }
+  }
+
+  *#count(walk: CountWalk): Statements<Counted> {
+    for (;;) {
+      const step = walk.step()
+      if (step.kind === "done") return walk.result
+      if (step.kind === "scan") walk.scanned(yield* this.#scan(step.scans), step.scans)
+      else walk.counted(yield* this.#countIn(step.scans, step.limit))
+    }
+  }
+
+  *#scan(scans: ReadonlyArray<Scan>): Statements<ReadonlyArray<ReadonlyArray<ScannedHead>>> {
+    const pages: Array<ReadonlyArray<ScannedHead>> = []
+    for (const scan of scans) {
+      const { text, values } = scanSql(scan)
+      const rows = this.#query(text).values(...values)
+      pages.push(rows.map((row) => scannedHead(scan, row)))
+      yield rows.length
+    }
+    return pages
+  }
+
+  *#look(looks: ReadonlyArray<Look>): Statements<ReadonlyArray<Known>> {
+    const found: Array<Known> = []
+    for (const look of looks) {
+      found.push(this.#lookup.look(look))
+      yield 1
+    }
+    return found
+  }
+
+  *#countIn(scans: ReadonlyArray<Scan>, limit: number): Statements<number> {
+    let rows = 0
+    for (const scan of scans) {
+      if (rows === limit) break
+      const { text, values } = countSql({ ...scan, limit: limit - rows })
+      const counted = Number(this.#query(text).values(...values)[0]?.[0])
+      rows += counted
+      yield counted / countedPerRow
+    }
+    return rows
+  }
+
+  /** Each slice sees one instant. A later slice sees what was committed in the meantime. */
+  *#inSlices<A>(work: Statements<A>): Sliced<A> {
+    for (;;) {
+      const last = this.#atOneInstant(() => oneSlice(work))
+      if (last.done) return last.value
+      yield
+    }
   }
 
   #duePage(pages: (typeof readerSql)["due" | "heads"], { only, except }: DueQuery): Statement {
@@ -148,6 +194,22 @@ export class Reader {
     } finally {
       this.#database.run("COMMIT")
     }
+  }
+}
+
+const oneSlice = <A>(work: Statements<A>): IteratorResult<number, A> => {
+  for (let statements = 1, rows = 0; ; statements++) {
+    const statement = work.next()
+    if (statement.done) return statement
+    rows += statement.value
+    if (statements === mostInSlice.statements || rows >= mostInSlice.rows) return statement
+  }
+}
+
+const resultOf = <A>(work: Generator<unknown, A>): A => {
+  for (;;) {
+    const step = work.next()
+    if (step.done) return step.value
   }
 }
 

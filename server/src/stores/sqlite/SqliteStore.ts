@@ -13,11 +13,10 @@ import {
 } from "../../ports/TimerStore.ts"
 import { decodeCursor } from "../ListCursor.ts"
 import type { WalkPlace } from "../ListLane.ts"
-import { mostRowsExamined } from "../ListOrder.ts"
 import { listPage } from "../listPage.ts"
 import { MemberList } from "../MemberList.ts"
 import { storeDocuments } from "../StoreDocuments.ts"
-import type { ReaderCalls, WalkedPack, WriterCalls } from "./calls.ts"
+import type { ReaderCalls, WriterCalls } from "./calls.ts"
 import { limits } from "./limits.ts"
 import { OpenFailure } from "./OpenFailure.ts"
 import { type Pack, PackReader } from "./Pack.ts"
@@ -100,7 +99,12 @@ const timerStoreOver = (
     Effect.map(reader.call("find", { key: { namespace, timerId, uuid }, life }), (pack) =>
       foundIn(pack, life !== undefined),
     ),
-  list: (query) => Effect.flatMap(cursorOf(query), (from) => listing(reader, query, from)),
+  list: (query) =>
+    Effect.flatMap(cursorOf(query), (from) =>
+      Effect.map(reader.call("list", { query, from }), ({ pack, examined, next }) =>
+        listPage(query, { items: itemsIn(pack), examined, next }),
+      ),
+    ),
   count: (query) => reader.call("count", query),
   namespaces: (exclusiveAfter, limit) => reader.call("namespaces", { exclusiveAfter, limit }),
   prune: (exclusiveBeforeMs, limit) => writer.call("prune", { exclusiveBeforeMs, limit }),
@@ -132,29 +136,6 @@ const leasesOver = (writer: StoreThread<WriterCalls>, members: MemberList): Shar
   members: Effect.sync(() => members.all()),
   retire: (node) => Effect.sync(() => members.retire(node)),
   retireSilent: (seen) => Effect.sync(() => members.retireSilent(seen)),
-})
-
-/** How many rows the reader examines in one call. Few enough that the engine's reads do not wait long for it. */
-const examinedAtOnce = 1_000
-
-/** Reads a page in several calls if matching rows are rare. */
-const listing = Effect.fnUntraced(function* (
-  reader: StoreThread<ReaderCalls>,
-  query: ListQuery,
-  begin: WalkPlace | undefined,
-) {
-  const items: Array<Listed> = []
-  let [from, examined] = [begin, 0]
-  for (;;) {
-    const mostExamined = Math.min(examinedAtOnce, mostRowsExamined - examined)
-    const part = { ...query, limit: query.limit - items.length }
-    const walked: WalkedPack = yield* reader.call("list", { query: part, from, mostExamined })
-    items.push(...itemsIn(walked.pack))
-    examined += walked.examined
-    from = walked.next
-    if (from === undefined || items.length >= query.limit || examined >= mostRowsExamined)
-      return listPage(query, { items, examined, next: from })
-  }
 })
 
 const cursorOf = (query: ListQuery): Effect.Effect<WalkPlace | undefined, InvalidCursor> =>

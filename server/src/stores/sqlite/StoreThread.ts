@@ -116,7 +116,7 @@ export class StoreThread<Calls extends AnyCalls<Calls>> {
       const request: ThreadRequest = { call, method, args }
       this.#worker.postMessage(request, transfer)
       return Effect.sync(() => {
-        this.#waiting.delete(call)
+        if (this.#waiting.delete(call)) this.#worker.postMessage({ drop: call } satisfies ThreadRequest)
       })
     })
   }

@@ -28,11 +28,7 @@ export interface ReaderCalls {
   due(query: DueQuery): Pack
   dueHeads(query: DueQuery): Pack
   find(asked: { readonly key: TimerKey; readonly life: NamedLife | undefined }): Pack
-  list(asked: {
-    readonly query: ListQuery
-    readonly from: WalkPlace | undefined
-    readonly mostExamined: number
-  }): WalkedPack
+  list(asked: { readonly query: ListQuery; readonly from: WalkPlace | undefined }): WalkedPack
   count(query: CountQuery): Counted
   tally(nothing: null): Tally
   document(asked: { readonly kind: string; readonly id: string }): DocumentRow | undefined
@@ -60,6 +56,8 @@ export interface ThreadOptions extends OpenOptions {
 
 export type ThreadRequest =
   | { readonly call: number; readonly method: string; readonly args: unknown }
+  /** Nobody waits for the answer of this call any more. */
+  | { readonly drop: number }
   | { readonly close: true }
 
 export type ThreadResponse =

@@ -77,7 +77,7 @@ export const scanSql = (scan: Scan): ScanText => {
   return { text, values }
 }
 
-/** The specs of pending timers are in a separate table. Only scans of dead letters need the reason. */
+/** The specs of pending timers are in a separate table. Pending timers have no reason and no lateness. */
 const detailed = ({ table, from }: Walk): { readonly columns: string; readonly from: string } => {
   switch (table) {
     case "timers":
@@ -86,7 +86,6 @@ const detailed = ({ table, from }: Walk): { readonly columns: string; readonly f
         from: `${from} CROSS JOIN bodies AS b ON b.id = r.id`,
       }
     case "history":
-      return { columns: ", r.spec, r.last_attempt, NULL, r.lateness_ms", from }
     case "dead":
       return { columns: ", r.spec, r.last_attempt, r.reason, r.lateness_ms", from }
   }

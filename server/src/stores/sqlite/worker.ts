@@ -1,5 +1,5 @@
 // A thread of the SQLite store: the writer, the reader, or the keeper of a command. It executes its calls in order and
-// answers each. After a fatal error it reports the error and answers nothing more, because the process is about to end.
+// answers each. Long reads run in slices between the other calls. After a fatal error it reports the error and answers nothing more, because the process is about to end.
 import { parentPort, workerData } from "node:worker_threads"
 import { DocumentTable } from "@punctual/documents/sqlite/DocumentTable"
 import { Checkpoints } from "./Checkpoints.ts"
@@ -12,16 +12,25 @@ import { readNames } from "./namespaceNames.ts"
 import { DisplacedFiles, OpenedFiles } from "./OpenedFiles.ts"
 import { OpenFailure } from "./OpenFailure.ts"
 import { openForReading, openForWriting } from "./openDatabase.ts"
-import { Reader } from "./Reader.ts"
+import { Reader, type Sliced } from "./Reader.ts"
+import { SlicedCalls } from "./SlicedCalls.ts"
 import { Writer } from "./Writer.ts"
 import { packAnswers, packInserted, unpackBatches, unpackPuts } from "./writeWire.ts"
 
 interface Served {
   readonly calls: { readonly [method: string]: (args: never) => unknown }
+  readonly sliced?: { readonly [method: string]: (args: never) => Sliced<unknown> }
   /** Throws if the result may not be acknowledged. */
   readonly beforeAnswer: () => void
   readonly afterCall: () => void
   readonly close: () => void
+}
+
+/** The reads that run in slices. */
+type SlicedReads = {
+  readonly [method in "list" | "count"]: (
+    args: Parameters<ReaderCalls[method]>[0],
+  ) => Sliced<ReturnType<ReaderCalls[method]>>
 }
 
 const options = workerData as ThreadOptions
@@ -94,19 +103,27 @@ const serveReader = (): Served => {
   const database = openForReading(options)
   const reader = new Reader(database, new Lookup(database))
   const documents = new DocumentTable(database)
-  const calls: ReaderCalls = {
+  const sliced = {
+    list: ({ query, from }) => reader.list(query, from),
+    count: (query) => reader.count(query),
+  } satisfies SlicedReads
+  const calls: Omit<ReaderCalls, keyof typeof sliced> = {
     due: (query) => reader.due(query),
     dueHeads: (query) => reader.dueHeads(query),
     find: ({ key, life }) => reader.find(key, life),
-    list: ({ query, from, mostExamined }) => reader.list(query, from, mostExamined),
-    count: (query) => reader.count(query),
     tally: () => reader.tally(),
     document: ({ kind, id }) => documents.get(kind, id),
     documents: (range) => documents.list(range),
     documentsAfter: ({ kind, version, limit }) => documents.changesAfter(kind, version, limit),
     namespaces: ({ exclusiveAfter, limit }) => readNames(database, exclusiveAfter, limit),
   }
-  return { calls: { ...calls }, beforeAnswer: () => {}, afterCall: () => {}, close: () => database.close() }
+  return {
+    calls: { ...calls },
+    sliced,
+    beforeAnswer: () => {},
+    afterCall: () => {},
+    close: () => database.close(),
+  }
 }
 
 const serveKeeper = (): Served => {
@@ -127,14 +144,34 @@ const serveKeeper = (): Served => {
 
 const serve = { writer: serveWriter, reader: serveReader, keeper: serveKeeper } as const
 
+const slicedCalls = new SlicedCalls()
+
 const answer = (served: Served, request: ThreadRequest): void => {
   if ("close" in request) {
+    slicedCalls.finishAll()
     served.close()
     port?.close()
     return
   }
+  if ("drop" in request) {
+    slicedCalls.drop(request.drop)
+    return
+  }
   if (isBroken) return
   const { call, method, args } = request
+  const fail = (error: unknown): void => {
+    if (isBroken) return
+    if (isFatal(error)) breakDown(error)
+    else say({ kind: "failed", call, message: refusal(error, options.path) })
+  }
+  const slices = served.sliced?.[method]
+  if (slices !== undefined) {
+    const finish = (value: unknown): void => {
+      if (!isBroken) say({ kind: "answer", call, value })
+    }
+    slicedCalls.add(call, { slices: slices(args as never), finish, fail })
+    return
+  }
   try {
     const value = served.calls[method]?.(args as never)
     served.beforeAnswer()
@@ -142,8 +179,7 @@ const answer = (served: Served, request: ThreadRequest): void => {
     say({ kind: "answer", call, value })
     served.afterCall()
   } catch (error) {
-    if (isFatal(error)) breakDown(error)
-    else say({ kind: "failed", call, message: refusal(error, options.path) })
+    fail(error)
   }
 }
 
