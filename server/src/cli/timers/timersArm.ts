@@ -182,7 +182,8 @@ export const createTimerCommand = (input: CommandInput) =>
     Command.withDescription(
       [
         "Create a timer. The command ends when the timer is on stable storage.",
-        "  After a failure you can safely repeat the command with --at. With --delay a repeat moves the timer.",
+        "  After a failure you can repeat the command with --at, if nobody moved or cancelled the timer in between.",
+        "  With --delay a repeat moves the timer.",
         ...fromHelp,
       ].join("\n"),
     ),
