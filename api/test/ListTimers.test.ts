@@ -137,6 +137,9 @@ describe("a filter", () => {
     expect(refusalsOf(ListTimers, { namespace, minLateness: "0s" })).toEqual([
       expect.stringContaining("/minLateness must be a duration from 1ms to"),
     ])
+    expect(refusalsOf(CountTimers, { namespace, state: "dead", reason: "attemptExhausted" })).toEqual([
+      "/reason must be one of attemptsExhausted, durationExhausted, expired, refused, egressRefused, invalidTarget, notDead",
+    ])
     expect(refusalsOf(ListTimers, { namespace, reason: "expired" })).toEqual([
       '/reason is only for dead letters: add state "dead", or remove it',
     ])

@@ -30,6 +30,7 @@ import {
   stateFields,
   statesFlag,
   timerIdArgument,
+  whyNotScope,
 } from "./TimerFlags.ts"
 import { timerPage } from "./TimerView.ts"
 import { createTimerCommand, updateTimerCommand } from "./timersArm.ts"
@@ -128,8 +129,10 @@ const countCommand = (input: CommandInput) =>
       reason: reasonFlag,
       ...serviceFlags(input),
     },
-    ({ namespaces, states, url, json, ...filter }) =>
-      Effect.gen(function* () {
+    ({ namespaces, states, url, json, ...filter }): CommandRun => {
+      const wrong = whyNotScope(namespaces, states, filter.reason)
+      if (wrong !== undefined) return Effect.fail(misuse(["timers", "count"], wrong))
+      return Effect.gen(function* () {
         const { value, text } = yield* callService(url, {
           path: "/timers/count",
           fields: { ...namespaceFields(namespaces), ...stateFields(states), ...filterFields(filter) },
@@ -139,7 +142,8 @@ const countCommand = (input: CommandInput) =>
         const { answer } = yield* Output
         const examined = value.examined === undefined ? "" : ` (${value.examined} examined)`
         yield* answer(value.capped ? `${value.count} or more${examined}` : String(value.count))
-      }),
+      })
+    },
   ).pipe(
     Command.withDescription('Count timers. Very large counts stop at a limit and read "N or more".'),
     Command.withShortDescription("Count timers"),

@@ -13,6 +13,7 @@ import {
   namespaceFields,
   stateFields,
   textFlag,
+  whyNotScope,
 } from "./TimerFlags.ts"
 import { timerTable } from "./TimerView.ts"
 
@@ -52,6 +53,8 @@ export const listTimers = (listing: Listing): CommandRun => {
   const { path, url, json, namespaces, states, order, payload, none, all, limit, cursor } = listing
   const wrong = whyNotPaging(path, listing)
   if (wrong !== undefined) return Effect.fail(wrong)
+  const wrongScope = whyNotScope(namespaces, states, listing.reason)
+  if (wrongScope !== undefined) return Effect.fail(misuse(path, wrongScope))
   const fields: RequestFields = {
     ...namespaceFields(namespaces),
     ...stateFields(states),
