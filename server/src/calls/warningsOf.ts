@@ -9,12 +9,24 @@ export interface Warned {
 /** Clocks differ a little and a request takes time, so an executeAt of "now" must cause no warning. */
 const toleranceMs = 1_000
 
-/** `executeAt` is `undefined` for an update that does not change it. Then there is no warning. */
-export const warningsOf = (executeAt: number | undefined, receivedAt: number): Warned => {
+/**
+ * `executeAt` is `undefined` for an update that does not change it. `absence` says why nobody can receive the timer now.
+ */
+export const warningsOf = (
+  executeAt: number | undefined,
+  receivedAt: number,
+  absence: string | undefined,
+): Warned => {
   const pastMs = executeAt === undefined ? 0 : receivedAt - executeAt
-  if (pastMs <= toleranceMs) return none
+  const isPast = pastMs > toleranceMs
+  if (!isPast && absence === undefined) return none
   const past = formatDuration(pastMs - (pastMs % 1_000))
-  return { warnings: [`executeAt is ${past} in the past: the timer is due at once`] }
+  return {
+    warnings: [
+      ...(isPast ? [`executeAt is ${past} in the past: the timer is due at once`] : []),
+      ...(absence === undefined ? [] : [`the timer will wait: ${absence}`]),
+    ],
+  }
 }
 
 const none: Warned = {}
