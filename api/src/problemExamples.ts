@@ -15,8 +15,12 @@ const specifics: Readonly<
       },
     ],
   },
-  unauthorized: { detail: "Send a key in the header authorization: Bearer <key>." },
-  forbidden: { detail: "The key may not do this in the namespace billing." },
+  unauthorized: {
+    detail: "Reserved for API keys, which do not exist yet. The service does not answer this today.",
+  },
+  forbidden: {
+    detail: "Reserved for API keys, which do not exist yet. The service does not answer this today.",
+  },
   notFound: { detail: "See /docs/api for all paths." },
   messageNotFound: { detail: "The namespace has no undeliverable message with this id." },
   timerNotFound: { detail: "The namespace has no timer with this id." },
