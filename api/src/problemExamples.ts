@@ -25,7 +25,7 @@ const specifics: Readonly<
   messageNotFound: { detail: "The namespace has no undeliverable message with this id." },
   timerNotFound: { detail: "The namespace has no timer with this id." },
   methodNotAllowed: { detail: "Use POST for /api/v1/timers/create." },
-  requestTimeout: { detail: "The body did not arrive within 10000 ms. Send it without pauses." },
+  requestTimeout: { detail: "The body did not arrive within 30000 ms. Send it without pauses." },
   timerExists: { detail: "A timer with this id is pending, at revision 1893412800000." },
   revisionMismatch: {
     detail: "The timer is at revision 1893412800001. Read it again before changing it.",

@@ -181,7 +181,7 @@ describe("a count", () => {
     )
     for (const field of ["limit", "cursor", "order", "include"]) {
       expect(refusalsOf(CountTimers, { namespace, [field]: 1 })).toEqual([
-        expect.stringContaining(`/${field} unknown field`),
+        expect.stringContaining(`/${field} is an unknown field`),
       ])
     }
   })

@@ -97,14 +97,17 @@ export const jsonFlag = (name: string, description: string) =>
   )
 
 export const countFlag = (name: string, description: string) =>
-  Flag.Int(name).pipe(
+  wholeFlag(name, 0, "a whole number").pipe(Flag.withDescription(description), Flag.optional)
+
+/** A flag with a whole number of at least `least`. */
+export const wholeFlag = (name: string, least: number, expected: string) =>
+  Flag.String(name).pipe(
     Flag.withMetavar("N"),
-    Flag.withDescription(description),
     Flag.filter(
-      (count) => count >= 0,
-      () => "a whole number",
+      (text) => /^\d+$/.test(text) && Number.isSafeInteger(Number(text)) && Number(text) >= least,
+      () => expected,
     ),
-    Flag.optional,
+    Flag.map(Number),
   )
 
 const errorFlag = Flag.Literals("error", errorClasses).pipe(

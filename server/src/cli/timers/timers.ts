@@ -2,7 +2,6 @@
 
 import { DeleteManyTimersAnswer } from "@punctual/api/DeleteManyTimers"
 import { DeleteTimerAnswer, type deleteResults } from "@punctual/api/DeleteTimer"
-import { TimerAnswer } from "@punctual/api/GetTimer"
 import { CountTimersAnswer } from "@punctual/api/ListTimers"
 import { Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
@@ -16,6 +15,7 @@ import {
   serviceFlags,
 } from "../client/ServiceClient.ts"
 import { CommandFailed, type CommandRun, misuse, Output, switchFlag } from "../frame/CommandRuntime.ts"
+import { knownTimer } from "./explain.ts"
 import {
   countFlag,
   countGiven,
@@ -61,11 +61,7 @@ const getCommand = (input: CommandInput) =>
     { namespace: namespaceArgument, timerId: timerIdArgument, ...serviceFlags(input) },
     ({ namespace, timerId, url, json }) =>
       Effect.gen(function* () {
-        const { value, text } = yield* callService(url, {
-          path: "/timers/get",
-          fields: { namespace, timerId },
-          answer: TimerAnswer,
-        })
+        const { value, text } = yield* knownTimer(url, namespace, timerId)
         if (json) return yield* answerJson(text)
         const { answer } = yield* Output
         yield* answer(timerPage(value.timer, text))

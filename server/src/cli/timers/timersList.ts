@@ -13,18 +13,14 @@ import {
   namespaceFields,
   stateFields,
   textFlag,
+  wholeFlag,
   whyNotScope,
 } from "./TimerFlags.ts"
 import { timerTable } from "./TimerView.ts"
 
 export const pageFlags = {
-  limit: Flag.Int("limit").pipe(
-    Flag.withMetavar("N"),
+  limit: wholeFlag("limit", 1, "a whole number above 0").pipe(
     Flag.withDescription("At most this many"),
-    Flag.filter(
-      (limit) => limit >= 1,
-      () => "a whole number above 0",
-    ),
     Flag.optional,
   ),
   cursor: textFlag("cursor", "C", "Continue from this cursor, which the page before printed"),

@@ -131,7 +131,7 @@ describe("a filter without an index", () => {
         ["dead", "discard", "--dry-run"],
         "discard",
         [{ discarded: 1 }, { discarded: 2 }],
-        "Dry run: 3 discarded.\n",
+        "Dry run: 3 would be discarded.\n",
       ],
     ] as const) {
       let asked = 0
