@@ -167,7 +167,11 @@ describe("timers create", () => {
         [2, ["billing", "--at", "tomorrow", ...to], /instant with an offset/],
         [2, ["billing", "--delay", "soon", ...to], /duration/],
         [2, ["billing", ...at, ...to, "--payload", "{"], /JSON/],
-        [2, ["billing", ...at, ...to, "--payload", "1", "--payload-file", "-"], /--payload and --payload-file were both given/],
+        [
+          2,
+          ["billing", ...at, ...to, "--payload", "1", "--payload-file", "-"],
+          /--payload and --payload-file were both given/,
+        ],
         [2, ["_billing", ...at, ...to], /NAMESPACE/],
         [2, [...at, ...to], /NAMESPACE/],
         [2, ["billing", "a", "b", ...at, ...to], /b/],
