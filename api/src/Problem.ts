@@ -5,7 +5,8 @@
  *
  * There are more codes than the calls of the contract need: `notFound` (404, no such path), `methodNotAllowed` (405)
  * and `requestTimeout` (408, the body arrived too slowly) are for requests that reach no call. `restoredFromBackup`
- * (409) is for a restored service that an operator must resume explicitly.
+ * (409) is for a restored service that an operator must resume explicitly. `unauthorized` (401) and `forbidden` (403)
+ * are reserved for API keys. No service answers them yet.
  */
 import { Schema } from "effect"
 import { HttpApiError } from "effect/http-api"
@@ -17,8 +18,8 @@ export const problemContentType = "application/problem+json"
 export const problemCodes = {
   invalidJson: { status: 400, title: "The body is not valid JSON" },
   invalidRequest: { status: 400, title: "The request is not valid" },
-  unauthorized: { status: 401, title: "Authentication is needed" },
-  forbidden: { status: 403, title: "This is not allowed" },
+  unauthorized: { status: 401, title: "Authentication is needed (reserved, not used yet)" },
+  forbidden: { status: 403, title: "This is not allowed (reserved, not used yet)" },
   notFound: { status: 404, title: "There is nothing at this path" },
   messageNotFound: { status: 404, title: "There is no such undeliverable message" },
   timerNotFound: { status: 404, title: "There is no such timer" },

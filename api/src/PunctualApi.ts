@@ -59,7 +59,7 @@ const createEndpoints = (limits: Limits) =>
         { action: "timers.write" },
         "Create a timer",
         { ...created, payload: { invoice: 4711 } },
-        "The service answers when the timer is on stable storage. If a timer with the same id is pending, the new one replaces it unless onExisting says otherwise. A create with executeAt can always be repeated safely. A delay counts from the receipt of the request, so a repeat moves the timer.",
+        "The service answers when the timer is on stable storage. If a timer with the same id is pending, the new one replaces it unless onExisting says otherwise. After a timeout you can repeat a create with executeAt, if nobody moved or cancelled the timer in between: send the same fields, while the timer is pending or in the history (TIMER_HISTORY_RETENTION). After a cancel, the same create with a future executeAt creates the timer again. A delay counts from the receipt of the request, so a repeat moves the timer.",
       ),
     ),
     HttpApiEndpoint.post("createMany", "/createMany", {

@@ -53,7 +53,7 @@ export const makeTargetInput = perLimits((limits: Limits) =>
     Schema.Struct({ type: Schema.Literal("handler") }).annotate({ identifier: "HandlerTargetInput" }),
   ]).annotate({
     identifier: "TargetInput",
-    message: "must be an object whose type is webhook, event or handler",
+    message: "must be an object whose type is webhook or event (inside a program also handler)",
     description: "Where the timer is delivered.",
   }),
 )

@@ -77,7 +77,8 @@ export const TimerSchema = Schema.Struct({
   target: TargetSchema,
   payload: Schema.optionalKey(
     AnyJson.annotate({
-      description: "Present in the answer of `get`, and in lists that request it with `include`.",
+      description:
+        "Present in the answer of `get`, and in lists that request it with `include`. Delivered and cancelled timers have no payload: the service removes it when they finish. Dead letters keep it.",
     }),
   ),
   retryPolicy: RetryPolicySchema,

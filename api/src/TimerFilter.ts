@@ -8,7 +8,7 @@ import { Namespace } from "./Namespace.ts"
 import { everyNamespace, NamespaceChoices } from "./NamespaceChoices.ts"
 import { Tag } from "./Tags.ts"
 import { TargetHost } from "./TargetHost.ts"
-import { idMessage, idPattern, timerIdBytes, whyNotId, whyNotWord } from "./TimerId.ts"
+import { idMessage, idPattern, timerIdBytes, whyNotId } from "./TimerId.ts"
 
 const IdPrefix = Schema.String.annotate({ message: idMessage }).check(
   Schema.makeFilter(whyNotId, {
@@ -17,17 +17,22 @@ const IdPrefix = Schema.String.annotate({ message: idMessage }).check(
   }),
 )
 
-const reasonBytes = 64
-const reasonMessage = `must be text of 1 to ${reasonBytes} bytes of UTF-8 without control characters`
+/** Every reason that a finished timer can have. An unknown reason is refused, because a typo would select nothing. */
+export const finishReasons = [
+  "attemptsExhausted",
+  "durationExhausted",
+  "expired",
+  "refused",
+  "egressRefused",
+  "invalidTarget",
+  "notDead",
+] as const
 
-const Reason = Schema.String.annotate({ message: reasonMessage }).check(
-  Schema.makeFilter((text: string) => whyNotWord(text, reasonBytes, reasonMessage), {
-    toJsonSchema: () => [{ minLength: 1, maxLength: reasonBytes }, true],
-    description:
-      "Only dead letters with this reason, and cancelled timers with it. A timer that a call cancelled has no reason.",
-    examples: ["attemptsExhausted"],
-  }),
-)
+const Reason = Schema.Literals(finishReasons).annotate({
+  message: `must be one of ${finishReasons.join(", ")}`,
+  description:
+    "Only dead letters with this reason, and cancelled timers with it. A timer that a call cancelled has no reason.",
+})
 
 export const errorClasses = ["timeout", "network", "4xx", "5xx"] as const
 

@@ -4,6 +4,7 @@
  * body must not lead to a large answer.
  */
 import { SchemaAST, type SchemaIssue } from "effect"
+import { nearName } from "./nearName.ts"
 import { type FieldError, InvalidRequest } from "./Problem.ts"
 
 const errorsMax = 20
@@ -65,6 +66,9 @@ function* walk(
       if (issue.issues.length === 0) yield { pointer, detail: truncate(override ?? detailOf(issue)) }
       for (const inner of issue.issues) yield* walk(inner, pointer, override)
       break
+    case "UnexpectedKey":
+      yield { pointer, detail: truncate(override ?? unknownField(issue.ast, pointer)) }
+      break
     default:
       yield { pointer, detail: truncate(override ?? detailOf(issue)) }
   }
@@ -74,8 +78,6 @@ const detailOf = (issue: SchemaIssue.Issue): string => {
   switch (issue._tag) {
     case "MissingKey":
       return "is required"
-    case "UnexpectedKey":
-      return unknownField(issue.ast)
     case "InvalidType":
       return messageOf(issue.ast.annotations) ?? `must be ${typeName(issue.ast)}`
     case "InvalidValue":
@@ -87,13 +89,15 @@ const detailOf = (issue: SchemaIssue.Issue): string => {
   }
 }
 
-const unknownField = (ast: SchemaAST.AST): string => {
+const unknownField = (ast: SchemaAST.AST, pointer: string): string => {
   const known = SchemaAST.isObjects(ast)
     ? ast.propertySignatures.map((property) => String(property.name))
     : []
-  return known.length === 0
-    ? "unknown field: remove it"
-    : `unknown field: remove it, or use one of ${known.join(", ")}`
+  if (known.length === 0) return "is an unknown field: remove it"
+  const meant = nearName(pointer.slice(pointer.lastIndexOf("/") + 1), known)
+  return meant === undefined
+    ? `is an unknown field: remove it, or use one of ${known.join(", ")}`
+    : `is an unknown field: did you mean ${meant}?`
 }
 
 const typeName = (ast: SchemaAST.AST): string => {

@@ -15,13 +15,17 @@ const specifics: Readonly<
       },
     ],
   },
-  unauthorized: { detail: "Send a key in the header authorization: Bearer <key>." },
-  forbidden: { detail: "The key may not do this in the namespace billing." },
+  unauthorized: {
+    detail: "Reserved for API keys, which do not exist yet. The service does not answer this today.",
+  },
+  forbidden: {
+    detail: "Reserved for API keys, which do not exist yet. The service does not answer this today.",
+  },
   notFound: { detail: "See /docs/api for all paths." },
   messageNotFound: { detail: "The namespace has no undeliverable message with this id." },
   timerNotFound: { detail: "The namespace has no timer with this id." },
   methodNotAllowed: { detail: "Use POST for /api/v1/timers/create." },
-  requestTimeout: { detail: "The body did not arrive within 10000 ms. Send it without pauses." },
+  requestTimeout: { detail: "The body did not arrive within 30000 ms. Send it without pauses." },
   timerExists: { detail: "A timer with this id is pending, at revision 1893412800000." },
   revisionMismatch: {
     detail: "The timer is at revision 1893412800001. Read it again before changing it.",

@@ -133,8 +133,8 @@ describe("a create", () => {
   test("refuses unknown fields by name", () => {
     const refusals = refusalsOf(CreateTimer, { ...body, executeat: "x", "a/b~c": 1 })
     expect(refusals.map((text) => text.slice(0, text.indexOf(":")))).toEqual([
-      "/executeat unknown field",
-      "/a~1b~0c unknown field",
+      "/executeat is an unknown field",
+      "/a~1b~0c is an unknown field",
     ])
     expect(
       refusalsOf(

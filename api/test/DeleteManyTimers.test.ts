@@ -34,7 +34,7 @@ describe("a deleteMany", () => {
     const filter = { from: "2030-01-02T00:00:00Z", until: "2030-01-02T00:00:00Z" }
     expect(refusalsOf(DeleteManyTimers, { namespace, filter })).toEqual(["/filter/until must be after from"])
     expect(refusalsOf(DeleteManyTimers, { namespace, filter: { state: "dead", idPrefix: "" } })).toEqual([
-      "/filter/state unknown field: remove it, or use one of from, until, idPrefix, correlationId, tag, host, reason, error, minLateness",
+      "/filter/state is an unknown field: remove it, or use one of from, until, idPrefix, correlationId, tag, host, reason, error, minLateness",
       "/filter/idPrefix must be text of 1 to 255 bytes of UTF-8 without control characters",
     ])
     expect(refusalsOf(DeleteManyTimers, { namespace, filter: 5 })).toEqual([
@@ -52,7 +52,7 @@ describe("calls on many timers", () => {
     for (const schema of [DeleteManyTimers, ReplayTimers, DiscardTimers]) {
       const filter = { namespaces: ["a*"], host: "example.com" }
       expect(refusalsOf(schema, { namespace, filter })).toEqual([
-        expect.stringContaining("/filter/namespaces unknown field"),
+        expect.stringContaining("/filter/namespaces is an unknown field"),
       ])
     }
   })
@@ -73,7 +73,7 @@ describe("a delete", () => {
     const request: unknown = decoded(DeleteTimer, { namespace, timerId: "a", ifRevision: 5 })
     expect(request).toEqual({ namespace, timerId: "a", ifRevision: 5 })
     expect(refusalsOf(DeleteTimer, { namespace, timerId: "a", ifRevision: 0.5, force: true })).toEqual([
-      "/force unknown field: remove it, or use one of namespace, timerId, ifRevision",
+      "/force is an unknown field: remove it, or use one of namespace, timerId, ifRevision",
       "/ifRevision must be a revision: a whole number",
     ])
   })

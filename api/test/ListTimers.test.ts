@@ -137,6 +137,9 @@ describe("a filter", () => {
     expect(refusalsOf(ListTimers, { namespace, minLateness: "0s" })).toEqual([
       expect.stringContaining("/minLateness must be a duration from 1ms to"),
     ])
+    expect(refusalsOf(CountTimers, { namespace, state: "dead", reason: "attemptExhausted" })).toEqual([
+      "/reason must be one of attemptsExhausted, durationExhausted, expired, refused, egressRefused, invalidTarget, notDead",
+    ])
     const why =
       '/reason is only for dead letters and cancelled timers: add state "dead" or "cancelled", or remove it'
     expect(refusalsOf(ListTimers, { namespace, reason: "expired" })).toEqual([why])
@@ -181,7 +184,7 @@ describe("a count", () => {
     )
     for (const field of ["limit", "cursor", "order", "include"]) {
       expect(refusalsOf(CountTimers, { namespace, [field]: 1 })).toEqual([
-        expect.stringContaining(`/${field} unknown field`),
+        expect.stringContaining(`/${field} is an unknown field`),
       ])
     }
   })

@@ -6,7 +6,7 @@ import { decoded, refusalsOf } from "./refusals.ts"
 
 const TargetInput = makeTargetInput(defaultLimits)
 const webhook = { type: "webhook", url: "https://example.com/hook" }
-const whichTypes = " must be an object whose type is webhook, event or handler"
+const whichTypes = " must be an object whose type is webhook or event (inside a program also handler)"
 
 describe("a target", () => {
   test("is completed with POST, 15 s and the envelope", () => {
@@ -55,7 +55,7 @@ describe("a target", () => {
       const target: unknown = decoded(TargetInput, { type })
       expect(target).toEqual({ type })
       expect(refusalsOf(TargetInput, { type, url: "http://a/" })).toEqual([
-        "/url unknown field: remove it, or use one of type",
+        "/url is an unknown field: remove it, or use one of type",
       ])
     }
   })
@@ -85,7 +85,7 @@ describe("a target", () => {
 
   test("names every wrong field", () => {
     expect(refusalsOf(TargetInput, { type: "webhook", body: "xml", timeOut: "5s" })).toEqual([
-      "/timeOut unknown field: remove it, or use one of type, url, method, headers, timeout, body",
+      "/timeOut is an unknown field: did you mean timeout?",
       "/url is required",
       "/body must be one of envelope, payload",
     ])

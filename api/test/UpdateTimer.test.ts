@@ -82,7 +82,7 @@ describe("an update", () => {
       "/timerId is required",
     ])
     expect(refusalsOf(UpdateTimer, { ...key, delay: "1s", onExisting: "keep" })).toEqual([
-      expect.stringContaining("/onExisting unknown field"),
+      expect.stringContaining("/onExisting is an unknown field"),
     ])
   })
 })

@@ -60,6 +60,7 @@ describe("the tree of commands", () => {
   test("answers unknown words with 2 and a suggestion", async () => {
     const slips = [
       [["timmers"], "Did you mean timers?", "punctual --help"],
+      [["timers", "delete", "billing", "a"], "Did you mean cancel?", "punctual timers --help"],
       [["timers", "creat"], "Did you mean create?", "punctual timers --help"],
       [["timers", "count", "billing", "--stat", "dead"], "--state?", "punctual timers count --help"],
       [["serve", "--port", "1"], "--port", "punctual serve --help"],

@@ -24,7 +24,7 @@ import { layerLogs } from "./program/Logs.ts"
 import { type ServeOptions, type ServiceLayer, serve, untilSignal } from "./serve.ts"
 import { type Configuration, type Environment, readConfiguration } from "./settings/Configuration.ts"
 import { nodeUrl } from "./settings/NodeIdentity.ts"
-import { type Adapters, settings } from "./settings/Settings.ts"
+import { type Adapters, settings, urlName } from "./settings/Settings.ts"
 import { ClockWatch } from "./stores/ClockWatch.ts"
 
 /** What the program's entry provides. */
@@ -183,8 +183,11 @@ export const runService = async (parts: ServiceParts): Promise<number> => {
 /** Where `punctual listen` listens. */
 const receiverHost = "127.0.0.1"
 
+/** Where commands look for the service if nothing else is set. */
+const defaultPort = 8080
+
 const welcome = (
-  { url }: Listening,
+  { url, port }: Listening,
   configuration: Configuration,
   egressText: string,
   status: EngineStatus,
@@ -193,7 +196,7 @@ const welcome = (
   const place = `Punctual ${build.version} listens on ${url}
   data       ${store.place}
   reference  ${url}/docs/api
-`
+${port === defaultPort ? "" : `  commands   export ${urlName}=${url}\n`}`
   if (cluster !== undefined) {
     const { shards, ownedShards, shardsElsewhere } = status
     return `${place}

@@ -112,6 +112,8 @@ describe("a start", () => {
       const url = /listens on (http:\/\/127\.0\.0\.1:\d+)\n/.exec(stdout)?.[1]
       const [, body] = /-d '(.*)'/.exec(stdout) ?? []
       expect(stdout).toContain("in memory")
+      // The port is not the one that commands try first.
+      expect(stdout).toContain(`export TIMER_URL=${url}\n`)
       const answered = await fetch(`${url}/api/v1/timers/create`, {
         method: "POST",
         headers: { "content-type": "application/json" },

@@ -20,7 +20,7 @@ import { requestParseOptions } from "@punctual/api/requestParseOptions"
 import type { UpdateTimer } from "@punctual/api/UpdateTimer"
 import { Effect, Result, SchemaParser } from "effect"
 import { naturalOrder } from "../domain/naturalOrder.ts"
-import type { Timer } from "../domain/Timer.ts"
+import type { Target, Timer } from "../domain/Timer.ts"
 import type { PutAnswer } from "../domain/WriteItem.ts"
 import type { RefusedWrite } from "../engine/front/RefusedWrite.ts"
 import { type CreateCommand, Scheduler, type TimerView } from "../engine/front/Scheduler.ts"
@@ -98,16 +98,36 @@ export const makeTimerCalls = (
       retryPolicyOf: (namespace) => directory.of(namespace).settings.retryPolicy ?? defaultRetryPolicy,
       plainSpecs: new Map(),
     }
+    const absenceOf: AbsenceOf = (namespace, target) => {
+      if (target?.type !== "event") return undefined
+      const presence = byType.get("event")?.presence
+      return presence === undefined || presence.isThere(namespace)
+        ? undefined
+        : withoutStop(presence.absence.detail)
+    }
     return {
-      ...creating(scheduler, terms),
-      ...changing(scheduler, terms),
+      ...creating(scheduler, terms, absenceOf),
+      ...changing(scheduler, terms, absenceOf),
       ...reading(scheduler, limits),
     }
   })
 
 type Front = Scheduler["Service"]
 
-const creating = (scheduler: Front, terms: CommandTerms): Pick<TimerCalls, "create" | "createMany"> => {
+/**
+ * Why nobody can receive an event now. A missing handler causes no warning: a program often creates timers before it
+ * sets its handlers.
+ */
+type AbsenceOf = (namespace: string, target: Pick<Target, "type"> | undefined) => string | undefined
+
+/** Warnings have no full stop. */
+const withoutStop = (sentence: string): string => sentence.replace(/\.$/, "")
+
+const creating = (
+  scheduler: Front,
+  terms: CommandTerms,
+  absenceOf: AbsenceOf,
+): Pick<TimerCalls, "create" | "createMany"> => {
   const decodeItem = SchemaParser.decodeUnknownResult(makeCreateTimer(terms.limits), requestParseOptions)
 
   const itemCommand = (item: unknown, index: number, at: number): CreateCommand | InvalidRequest => {
@@ -121,14 +141,16 @@ const creating = (scheduler: Front, terms: CommandTerms): Pick<TimerCalls, "crea
     return createCommand(decoded.success, { payload, at, pointer }, terms)
   }
 
+  const warned = ({ namespace, executeAt, spec }: CreateCommand, receivedAt: number): Warned =>
+    warningsOf(executeAt, receivedAt, absenceOf(namespace, spec.target))
+
   return {
     create: (asked) => {
       const command = createCommand(withTrace(asked), receivedAs(asked), terms)
       if (command instanceof InvalidRequest) return Effect.fail(command)
       return Effect.matchEffect(scheduler.create(command), {
         onFailure: refuse,
-        onSuccess: (answer) =>
-          createdTimer(scheduler, answer, warningsOf(command.executeAt, asked.receivedAt)),
+        onSuccess: (answer) => createdTimer(scheduler, answer, warned(command, asked.receivedAt)),
       })
     },
     createMany: ({ body, receivedAt }) => {
@@ -140,7 +162,7 @@ const creating = (scheduler: Front, terms: CommandTerms): Pick<TimerCalls, "crea
           if (item instanceof InvalidRequest) return { problem: item }
           const answer = answers[answered++]
           if (answer === undefined) throw new Error("the scheduler left a create without an answer")
-          return createdItem(answer, warningsOf(item.executeAt, receivedAt))
+          return createdItem(answer, warned(item, receivedAt))
         })
         return { results }
       })
@@ -179,6 +201,7 @@ const createdItem = (answer: PutAnswer | RefusedWrite, warned: Warned): CreatedI
 const changing = (
   scheduler: Front,
   terms: CommandTerms,
+  absenceOf: AbsenceOf,
 ): Pick<TimerCalls, "update" | "delete" | "deleteMany"> => ({
   update: (asked) => {
     const command = updateCommand(asked.body, receivedAs(asked), terms)
@@ -190,7 +213,11 @@ const changing = (
           case "changed":
             return Effect.succeed({
               timer: scheduler.viewWhenArmed(answer.timer),
-              ...warningsOf(command.set.executeAt, asked.receivedAt),
+              ...warningsOf(
+                command.set.executeAt,
+                asked.receivedAt,
+                absenceOf(asked.body.namespace, asked.body.target),
+              ),
             })
           case "revisionMismatch":
             return Effect.fail(revisionMismatch(answer.revision))

@@ -83,7 +83,7 @@ const notKnown =
 
 const quotaDetail = {
   maxPending: (limit: number) =>
-    `The namespace has reached its limit of ${limit} pending ${limit === 1 ? "timer" : "timers"}. Nothing was written: retry when some have fired, or raise the namespace's setting maxPending.`,
+    `The namespace has reached its limit of ${limit} pending ${limit === 1 ? "timer" : "timers"}. Nothing was written: retry after the retry-after time, which works only if some have finished by then, or raise the namespace's setting maxPending.`,
   createsPerSecond: (limit: number) =>
     `The namespace has reached its limit of ${limit} ${limit === 1 ? "create" : "creates"} per second. Nothing was written: wait for the retry-after time, then retry, or raise the namespace's setting createsPerSecond.`,
 }

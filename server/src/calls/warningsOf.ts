@@ -15,15 +15,25 @@ const hourMs = 60 * minuteMs
 const dayMs = 24 * hourMs
 
 /**
- * `executeAt` is `undefined` for an update that does not change it. Then there is no warning. The text has at most the
- * two largest units of time.
+ * `executeAt` is `undefined` for an update that does not change it. `absence` says why nobody can receive the timer now. A
+ * duration in a warning has at most the two largest units of time.
  */
-export const warningsOf = (executeAt: number | undefined, receivedAt: number): Warned => {
+export const warningsOf = (
+  executeAt: number | undefined,
+  receivedAt: number,
+  absence: string | undefined,
+): Warned => {
   const pastMs = executeAt === undefined ? 0 : receivedAt - executeAt
-  if (pastMs <= toleranceMs) return none
+  const isPast = pastMs > toleranceMs
+  if (!isPast && absence === undefined) return none
   const unitMs = pastMs >= dayMs ? hourMs : pastMs >= hourMs ? minuteMs : secondMs
   const past = formatDuration(pastMs - (pastMs % unitMs))
-  return { warnings: [`executeAt is ${past} in the past: the timer is due at once`] }
+  return {
+    warnings: [
+      ...(isPast ? [`executeAt is ${past} in the past: the timer is due at once`] : []),
+      ...(absence === undefined ? [] : [`the timer will wait: ${absence}`]),
+    ],
+  }
 }
 
 const none: Warned = {}

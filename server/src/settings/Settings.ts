@@ -255,7 +255,7 @@ const serviceSettings = {
   historyRetentionMs: setting(
     "TIMER_HISTORY_RETENTION",
     "7d",
-    "how long finished timers are kept",
+    "how long delivered and cancelled timers are kept; dead letters stay until they are replayed or discarded",
     duration(0, 3653 * dayMs),
   ),
   egress: setting(

@@ -65,10 +65,12 @@ export const repeatWhileMore = <Name extends string>(
     }
   })
 
-/** `3 cancelled, 1 in flight` */
-export const countsText = <Name extends string>(counts: Counts<Name>): string =>
+/** `3 cancelled, 1 in flight`; for a dry run `3 would be discarded` */
+export const countsText = <Name extends string>(counts: Counts<Name>, verb = ""): string =>
   Object.entries<number>(counts)
-    .map(([name, count]) => `${count} ${name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)}`)
+    .map(
+      ([name, count]) => `${count} ${verb}${name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)}`,
+    )
     .join(", ")
 
 const partly = <Name extends string>(message: string, sums: Counts<Name>): CommandFailed =>

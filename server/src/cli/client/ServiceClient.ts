@@ -72,6 +72,9 @@ export interface ServiceFailure {
   readonly isUnreachable: boolean
 }
 
+/** What a user can do if nothing answers at the URL. */
+const howToReach = `Is it running? Start it with npm start or punctual serve. If it listens elsewhere, set ${urlName} or --url.`
+
 /** Calls once and never retries. After a failure the caller must ask the service for the state. */
 export const callService = <A>(
   url: string,
@@ -88,7 +91,7 @@ export const tryService = <A>(
   const place = base.replace(/:\/\/.*@/, "://…@")
   return Effect.tryPromise({
     try: (signal) => exchange(`${base}/api/v1${path}`, requestText(fields), signal),
-    catch: (error) => unreachable(`the service at ${place} is unreachable (${reason(error)}): check --url.`),
+    catch: (error) => unreachable(`the service at ${place} is unreachable (${reason(error)}). ${howToReach}`),
   }).pipe(
     Effect.timeoutOrElse({
       duration: withinMs,

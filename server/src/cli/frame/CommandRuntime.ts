@@ -171,7 +171,7 @@ const presenterTo = (output: Output["Service"]): CliOutput.Presenter => {
         const say = event.reason === "Requested" ? output.answer : output.remark
         return Effect.ignore(say(formatter.formatHelpDoc(withPlainSwitches(event.helpDoc))))
       }
-      const errors = event.errors.map(({ message }) => inOneLine(message))
+      const errors = event.errors.map((error) => inOneLine(error.message) + meantBy(error))
       return Effect.ignore(output.remark(`${name}: ${errors.join(" ")} See ${name} --help.`))
     },
   }
@@ -188,6 +188,20 @@ const inOneLine = (message: string): string => {
   const [what = "", suggested] = message.split(/\s*Did you mean this\?\s*/)
   const question = suggested === undefined ? "" : ` Did you mean ${suggested.split(/\s+/).join(" or ")}?`
   return `${what.replace(/\s+/g, " ").replace(/\.?$/, ".")}${question}`
+}
+
+/** Commands that users expect by the names of other tools and of the API. They are too different for a suggestion. */
+const otherNames: Readonly<Record<string, string>> = {
+  "punctual timers delete": "cancel",
+  "punctual timers remove": "cancel",
+  "punctual timers show": "get",
+  "punctual dead delete": "discard",
+}
+
+const meantBy = (error: CliError.CliError): string => {
+  if (error._tag !== "UnknownSubcommand" || error.suggestions.length > 0) return ""
+  const meant = otherNames[[...(error.parent ?? []), error.subcommand].join(" ")]
+  return meant === undefined ? "" : ` Did you mean ${meant}?`
 }
 
 const unused = (what: string) => Effect.die(new Error(`No command uses ${what}.`))

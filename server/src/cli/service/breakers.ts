@@ -3,7 +3,7 @@ import { ListBreakersAnswer, ResetBreakersAnswer } from "@punctual/api/Service"
 import { Effect } from "effect"
 import { Argument, Command } from "effect/cli"
 import { answerJson, type CommandInput, callService, serviceFlags } from "../client/ServiceClient.ts"
-import { CommandFailed, Output } from "../frame/CommandRuntime.ts"
+import { CommandFailed, Output, printable } from "../frame/CommandRuntime.ts"
 import { textTable } from "../frame/textTable.ts"
 
 export const breakersCommand = (input: CommandInput) =>
@@ -50,6 +50,16 @@ const breakersText = ({ node, breakers }: ListBreakersAnswer): string =>
         ]),
       ])
 
+const hostsShown = 10
+
+/** A host name without its port closes nothing, so the error shows the names as they must be written. */
+const openHosts = ({ breakers, more }: ListBreakersAnswer): string => {
+  const hosts = [...new Set(breakers.map(({ host }) => host))]
+  if (hosts.length === 0) return "No breaker is open there."
+  const rest = hosts.length > hostsShown || more === true ? ", …" : ""
+  return `Open are: ${hosts.slice(0, hostsShown).join(", ")}${rest}.`
+}
+
 const resetCommand = (input: CommandInput) =>
   Command.make(
     "reset",
@@ -66,7 +76,17 @@ const resetCommand = (input: CommandInput) =>
         })
         if (json) yield* answerJson(text)
         if (value.reset === 0) {
-          return yield* new CommandFailed({ message: `no breaker is open for ${host} on ${value.node}.` })
+          const hint = yield* callService(url, {
+            path: "/breakers/list",
+            fields: {},
+            answer: ListBreakersAnswer,
+          }).pipe(
+            Effect.map((open) => openHosts(open.value)),
+            Effect.orElseSucceed(() => "punctual breakers list shows the open breakers."),
+          )
+          return yield* new CommandFailed({
+            message: printable(`no breaker is open for ${host} on ${value.node}. ${hint}`),
+          })
         }
         if (!json)
           yield* (yield* Output).answer(
@@ -75,5 +95,5 @@ const resetCommand = (input: CommandInput) =>
       }),
   ).pipe(
     Command.withDescription("Close the breakers of a host, so that its timers fire at once."),
-    Command.withExamples([{ command: "punctual breakers reset hooks.example.com" }]),
+    Command.withExamples([{ command: "punctual breakers reset hooks.example.com:443" }]),
   )

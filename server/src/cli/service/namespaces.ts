@@ -246,7 +246,7 @@ const settingsText = (settings: NamespaceSettings): string => {
       "secrets",
       webhookSecrets.length === 0
         ? "none: webhooks are not signed"
-        : webhookSecrets.map(({ fingerprint }) => fingerprint).join(", "),
+        : webhookSecrets.map(({ fingerprint }) => `fingerprint ${fingerprint}`).join(", "),
     ],
     ["retry", retryPolicy === undefined ? byDefault : retryText(retryPolicy)],
     ["on death", onDead === undefined ? undefined : targetText(onDead)],

@@ -50,7 +50,7 @@ export const doctorCommand = (open: OpenExamination) =>
             overdueBeforeMsIfPaused: nowMs,
             isFull: full,
           }),
-        )
+        ).pipe(Effect.mapError(withStoreHint))
         const ofKey = yield* sealingRemark(report.sealed, examined.keys)
         const found = diagnose(report)
         const diagnosis = ofKey === undefined ? found : { ...found, remarks: [...found.remarks, ofKey] }
@@ -77,3 +77,11 @@ export const doctorCommand = (open: OpenExamination) =>
       { command: "punctual doctor --full --json --store sqlite:./data/punctual.db" },
     ]),
   )
+
+/** The message of a store that does not exist names only the place. The user needs to know where the place comes from. */
+const withStoreHint = ({ message }: CommandFailed): CommandFailed =>
+  new CommandFailed({
+    message: message.startsWith("There is no store")
+      ? `${message} It comes from --store or TIMER_STORE_URL.`
+      : message,
+  })

@@ -1,4 +1,4 @@
-// Terms that a timer and a namespace can both have: how failed attempts are repeated, and who is told of dead timers.
+// Flags that timers and namespaces both have: how failed attempts are retried, and what is called for a dead letter.
 import { parseDuration } from "@punctual/api/DurationMs"
 import { Option } from "effect"
 import { Flag } from "effect/cli"
@@ -9,7 +9,7 @@ export const retryFlags = (description: string) => ({
   retry: jsonFlag("retry", description),
   retryWaits: Flag.String("retry-waits").pipe(
     Flag.withMetavar("DURATIONS"),
-    Flag.withDescription("The wait after each failed attempt, such as 1m,1h,1d; in place of --retry"),
+    Flag.withDescription("The wait after each failed attempt, such as 1m,1h,1d; instead of --retry"),
     Flag.filter(
       (text) => text.split(",").every((part) => parseDuration(part) !== undefined),
       () => "durations with commas between them, such as 1m,1h,1d",
@@ -26,18 +26,18 @@ export interface RetryTerms {
 /** Why the flags contradict each other; nothing if they do not. */
 export const whyNotRetry = ({ retry, retryWaits }: RetryTerms): string | undefined =>
   Option.isSome(retry) && Option.isSome(retryWaits)
-    ? "Say how attempts are repeated once: either --retry, or --retry-waits."
+    ? "--retry and --retry-waits were both given: remove one."
     : undefined
 
 /** The retry policy as a request has it. */
 export const retryPolicyOf = ({ retry, retryWaits }: RetryTerms) =>
   Option.isSome(retryWaits) ? { waits: retryWaits.value.split(",") } : Option.getOrUndefined(retry)
 
-/** What is no JSON object is the URL of a webhook; the service judges both. */
+/** A value that is not a JSON object is the URL of a webhook. The service checks both. */
 export const onDeadFlag = Flag.String("on-dead").pipe(
   Flag.withMetavar("URL"),
   Flag.withDescription(
-    'Who is called when it is dead: a URL, or a target in full: {"type":"webhook","url":…} or {"type":"event"}',
+    'What to call when a timer becomes a dead letter: a URL, or a whole target: {"type":"webhook","url":…} or {"type":"event"}',
   ),
   Flag.filter(
     (text) => !text.startsWith("{") || isJson(text),

@@ -5,8 +5,8 @@ import { resolve } from "node:path"
 import { parseDuration } from "@punctual/api/DurationMs"
 import { parseInstant, whyNoInstant } from "@punctual/api/Instant"
 import { Namespace } from "@punctual/api/Namespace"
-import { NamespaceChoices } from "@punctual/api/NamespaceChoices"
-import { errorClasses, listStates } from "@punctual/api/TimerFilter"
+import { everyNamespace, NamespaceChoices } from "@punctual/api/NamespaceChoices"
+import { errorClasses, finishReasons, listStates } from "@punctual/api/TimerFilter"
 import { TimerId } from "@punctual/api/TimerId"
 import { Effect, Option, Schema } from "effect"
 import { Argument, Flag } from "effect/cli"
@@ -30,7 +30,9 @@ export const namespacesArgument = Argument.String("NAMESPACE").pipe(
     isChoices,
     () => "up to 20 namespaces separated by commas, prefixes such as team-*, or * alone",
   ),
-  Argument.withDescription("The namespace, or several: a,b or 'team-*' or '*' for all"),
+  Argument.withDescription(
+    "The namespace, or several: a,b or 'team-*' (at most 1,000) or '*' for all (only pending and dead)",
+  ),
 )
 
 /** The request fields for one namespace or several. */
@@ -95,14 +97,17 @@ export const jsonFlag = (name: string, description: string) =>
   )
 
 export const countFlag = (name: string, description: string) =>
-  Flag.Int(name).pipe(
+  wholeFlag(name, 0, "a whole number").pipe(Flag.withDescription(description), Flag.optional)
+
+/** A flag with a whole number of at least `least`. */
+export const wholeFlag = (name: string, least: number, expected: string) =>
+  Flag.String(name).pipe(
     Flag.withMetavar("N"),
-    Flag.withDescription(description),
     Flag.filter(
-      (count) => count >= 0,
-      () => "a whole number",
+      (text) => /^\d+$/.test(text) && Number.isSafeInteger(Number(text)) && Number(text) >= least,
+      () => expected,
     ),
-    Flag.optional,
+    Flag.map(Number),
   )
 
 const errorFlag = Flag.Literals("error", errorClasses).pipe(
@@ -127,11 +132,26 @@ export const filterFlags = {
 }
 
 /** Pending and delivered timers have no reason. */
-export const reasonFlag = textFlag(
-  "reason",
-  "REASON",
-  "Only dead letters and cancelled timers with this reason",
+export const reasonFlag = Flag.Literals("reason", finishReasons).pipe(
+  Flag.withMetavar("REASON"),
+  Flag.withDescription("Only dead letters and cancelled timers with this reason"),
+  Flag.optional,
 )
+
+/** Why the service would refuse the list, in the words of the command line; nothing if it would not. */
+export const whyNotScope = (
+  namespaces: ReadonlyArray<string>,
+  states: ReadonlyArray<string>,
+  reason: Option.Option<string> = Option.none(),
+): string | undefined => {
+  if (namespaces[0] === everyNamespace && states.some((state) => state !== "pending" && state !== "dead")) {
+    return "'*' is only for --state pending and --state dead: name the namespaces for other states."
+  }
+  if (Option.isSome(reason) && states.every((state) => state === "pending" || state === "delivered")) {
+    return "--reason needs --state dead or --state cancelled."
+  }
+  return undefined
+}
 
 export interface Filter {
   readonly from: Option.Option<string>

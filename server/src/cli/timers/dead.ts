@@ -18,10 +18,12 @@ import { CommandFailed, type CommandRun, misuse, Output, switchFlag } from "../f
 import {
   countGiven,
   definedIn,
+  durationFlag,
   type Filter,
   filterFields,
   filterFlags,
   hasFilter,
+  instantFlag,
   namespaceArgument,
   namespacesArgument,
   reasonFlag,
@@ -75,6 +77,9 @@ const selectionFlags = {
   namespace: namespaceArgument,
   timerId: timerIdArgument.pipe(Argument.optional),
   ...filterFlags,
+  from: instantFlag("from", "Only timers that died at this instant or later"),
+  until: instantFlag("until", "Only timers that died before this instant"),
+  minLateness: durationFlag("min-lateness", "Dead letters have no lateness, so this selects none"),
   reason: reasonFlag,
   all: switchFlag("all", "Every dead letter that the namespace has when the command begins"),
   dryRun: switchFlag("dry-run", "Only count, and change nothing"),
@@ -251,6 +256,6 @@ const told = <Name extends string>({ dryRun }: Selection, { counts, more }: Batc
   if (json) return answerValue({ ...counts, ...(more ? { more } : {}), ...(dryRun ? { dryRun } : {}) })
   const rest = more ? ", and there are more" : ""
   return Effect.flatMap(Output, ({ answer }) =>
-    answer(`${dryRun ? "Dry run: " : ""}${countsText(counts)}${rest}.`),
+    answer(dryRun ? `Dry run: ${countsText(counts, "would be ")}${rest}.` : `${countsText(counts)}${rest}.`),
   )
 }

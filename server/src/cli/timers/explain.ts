@@ -24,17 +24,7 @@ export const explainCommand = (input: CommandInput) =>
     { namespace: namespaceArgument, timerId: timerIdArgument, ...serviceFlags(input) },
     ({ namespace, timerId, url, json }) =>
       Effect.gen(function* () {
-        const { value, text } = yield* tryService(url, {
-          path: "/timers/get",
-          fields: { namespace, timerId },
-          answer: TimerAnswer,
-        }).pipe(
-          Effect.mapError(({ message, problem }) =>
-            problem?.code === "timerNotFound"
-              ? unknownTimer(namespace, timerId)
-              : new CommandFailed({ message }),
-          ),
-        )
+        const { value, text } = yield* knownTimer(url, namespace, timerId)
         const explanation = explanationOf(value.timer, yield* serviceState(url))
         if (json) return yield* answerJson(explanationJson(explanation, text))
         const { answer } = yield* Output
@@ -50,6 +40,14 @@ export const explainCommand = (input: CommandInput) =>
     ),
     Command.withShortDescription("Why a timer has not fired"),
     Command.withExamples([{ command: "punctual explain billing invoice-4711" }]),
+  )
+
+/** The timer of `punctual explain` and `punctual timers get`. The error for an unknown id says why it may be unknown. */
+export const knownTimer = (url: string, namespace: string, timerId: string) =>
+  tryService(url, { path: "/timers/get", fields: { namespace, timerId }, answer: TimerAnswer }).pipe(
+    Effect.mapError(({ message, problem }) =>
+      problem?.code === "timerNotFound" ? unknownTimer(namespace, timerId) : new CommandFailed({ message }),
+    ),
   )
 
 const unknownTimer = (namespace: string, timerId: string): CommandFailed =>

@@ -2,7 +2,6 @@
 
 import { DeleteManyTimersAnswer } from "@punctual/api/DeleteManyTimers"
 import { DeleteTimerAnswer, type deleteResults } from "@punctual/api/DeleteTimer"
-import { TimerAnswer } from "@punctual/api/GetTimer"
 import { CountTimersAnswer } from "@punctual/api/ListTimers"
 import { Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
@@ -16,6 +15,7 @@ import {
   serviceFlags,
 } from "../client/ServiceClient.ts"
 import { CommandFailed, type CommandRun, misuse, Output, switchFlag } from "../frame/CommandRuntime.ts"
+import { knownTimer } from "./explain.ts"
 import {
   countFlag,
   countGiven,
@@ -30,6 +30,7 @@ import {
   stateFields,
   statesFlag,
   timerIdArgument,
+  whyNotScope,
 } from "./TimerFlags.ts"
 import { timerPage } from "./TimerView.ts"
 import { createTimerCommand, updateTimerCommand } from "./timersArm.ts"
@@ -60,11 +61,7 @@ const getCommand = (input: CommandInput) =>
     { namespace: namespaceArgument, timerId: timerIdArgument, ...serviceFlags(input) },
     ({ namespace, timerId, url, json }) =>
       Effect.gen(function* () {
-        const { value, text } = yield* callService(url, {
-          path: "/timers/get",
-          fields: { namespace, timerId },
-          answer: TimerAnswer,
-        })
+        const { value, text } = yield* knownTimer(url, namespace, timerId)
         if (json) return yield* answerJson(text)
         const { answer } = yield* Output
         yield* answer(timerPage(value.timer, text))
@@ -128,8 +125,10 @@ const countCommand = (input: CommandInput) =>
       reason: reasonFlag,
       ...serviceFlags(input),
     },
-    ({ namespaces, states, url, json, ...filter }) =>
-      Effect.gen(function* () {
+    ({ namespaces, states, url, json, ...filter }): CommandRun => {
+      const wrong = whyNotScope(namespaces, states, filter.reason)
+      if (wrong !== undefined) return Effect.fail(misuse(["timers", "count"], wrong))
+      return Effect.gen(function* () {
         const { value, text } = yield* callService(url, {
           path: "/timers/count",
           fields: { ...namespaceFields(namespaces), ...stateFields(states), ...filterFields(filter) },
@@ -139,7 +138,8 @@ const countCommand = (input: CommandInput) =>
         const { answer } = yield* Output
         const examined = value.examined === undefined ? "" : ` (${value.examined} examined)`
         yield* answer(value.capped ? `${value.count} or more${examined}` : String(value.count))
-      }),
+      })
+    },
   ).pipe(
     Command.withDescription('Count timers. Very large counts stop at a limit and read "N or more".'),
     Command.withShortDescription("Count timers"),

@@ -103,7 +103,7 @@ const wheres = ({ to, target }: Terms): number => countGiven(Option.isSome(to), 
 const payloads = ({ payload, payloadFile }: Terms): number =>
   countGiven(Option.isSome(payload), Option.isSome(payloadFile))
 
-const onePayload = "Give the payload with --payload or with --payload-file, not with both."
+const onePayload = "--payload and --payload-file were both given: remove one."
 
 interface CreateAsked {
   readonly namespace: Option.Option<string>
@@ -123,8 +123,14 @@ const whyNotCreate = (asked: CreateAsked, terms: Terms): string | undefined => {
   }
   if (Option.isSome(format) || dryRun) return "--format and --dry-run need --from."
   if (Option.isNone(namespace)) return "Give the NAMESPACE, or a file of timers with --from."
-  if (whens(terms) !== 1) return "Say when to fire: give either --at or --delay."
-  if (wheres(terms) !== 1) return "Say what to call: give either --to or --target."
+  if (whens(terms) === 0) return "Say when to fire: give either --at or --delay."
+  if (wheres(terms) === 0) return "Say what to call: give either --to or --target."
+  return whyNotTogether(terms)
+}
+
+const whyNotTogether = (terms: Terms): string | undefined => {
+  if (whens(terms) > 1) return "--at and --delay were both given: remove one."
+  if (wheres(terms) > 1) return "--to and --target were both given: remove one."
   return payloads(terms) > 1 ? onePayload : whyNotRetry(terms)
 }
 
@@ -182,7 +188,8 @@ export const createTimerCommand = (input: CommandInput) =>
     Command.withDescription(
       [
         "Create a timer. The command ends when the timer is on stable storage.",
-        "  After a failure you can safely repeat the command with --at. With --delay a repeat moves the timer.",
+        "  After a failure you can repeat the command with --at, if nobody moved or cancelled the timer in between.",
+        "  With --delay a repeat moves the timer.",
         ...fromHelp,
       ].join("\n"),
     ),
@@ -217,12 +224,6 @@ const isNone = (term: unknown): boolean => term === false || (Option.isOption(te
 
 const resettable = ["payload", "retryPolicy", "expireAfter", "onDead", "tags"] as const
 
-const whyNotUpdate = (terms: Terms): string | undefined => {
-  if (whens(terms) > 1) return "Give --at or --delay, not both."
-  if (wheres(terms) > 1) return "Give --to or --target, not both."
-  return payloads(terms) > 1 ? onePayload : whyNotRetry(terms)
-}
-
 export const updateTimerCommand = (input: CommandInput) =>
   Command.make(
     "update",
@@ -242,7 +243,7 @@ export const updateTimerCommand = (input: CommandInput) =>
     },
     ({ namespace, timerId, reset, ifRevision, url, json, ...terms }) =>
       Effect.gen(function* () {
-        const wrong = whyNotUpdate(terms)
+        const wrong = whyNotTogether(terms)
         if (wrong !== undefined) return yield* Effect.fail(misuse(["timers", "update"], wrong))
         const given = yield* termsFields(input, terms)
         const both = reset.find((field) => given[field] !== undefined)

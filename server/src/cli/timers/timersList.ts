@@ -13,17 +13,14 @@ import {
   namespaceFields,
   stateFields,
   textFlag,
+  wholeFlag,
+  whyNotScope,
 } from "./TimerFlags.ts"
 import { timerTable } from "./TimerView.ts"
 
 export const pageFlags = {
-  limit: Flag.Int("limit").pipe(
-    Flag.withMetavar("N"),
+  limit: wholeFlag("limit", 1, "a whole number above 0").pipe(
     Flag.withDescription("At most this many"),
-    Flag.filter(
-      (limit) => limit >= 1,
-      () => "a whole number above 0",
-    ),
     Flag.optional,
   ),
   cursor: textFlag("cursor", "C", "Continue from this cursor, which the page before printed"),
@@ -52,6 +49,8 @@ export const listTimers = (listing: Listing): CommandRun => {
   const { path, url, json, namespaces, states, order, payload, none, all, limit, cursor } = listing
   const wrong = whyNotPaging(path, listing)
   if (wrong !== undefined) return Effect.fail(wrong)
+  const wrongScope = whyNotScope(namespaces, states, listing.reason)
+  if (wrongScope !== undefined) return Effect.fail(misuse(path, wrongScope))
   const fields: RequestFields = {
     ...namespaceFields(namespaces),
     ...stateFields(states),

@@ -27,7 +27,7 @@ const presenceOf = (audience: Audience): Presence => ({
   isThere: () => audience.hears(dueTimeReachedType),
   absence: {
     reason: "noSubscriber",
-    detail: `This process has no subscriber to ${dueTimeReachedType}.`,
+    detail: `Nobody subscribes to ${dueTimeReachedType}. Events need a broker, but TIMER_BROKER_URL is local:.`,
   },
   onArrival: (listener) => audience.onArrival(listener),
 })

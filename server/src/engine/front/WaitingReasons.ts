@@ -115,27 +115,29 @@ export class WaitingReasons {
     if (entry.state !== "ready" || namespace === undefined) return undefined
     const { limits, inFlight, unsettled } = dispatcher.load
     if (inFlight >= limits.inFlight) {
-      return `This node runs ${limits.inFlight} deliveries, which is its limit (TIMER_MAX_IN_FLIGHT).`
+      return `This node runs ${deliveries(limits.inFlight)}, which is its limit (TIMER_MAX_IN_FLIGHT).`
     }
     if (unsettled >= limits.unsettled) {
       return `The store is slow: the results of ${unsettled} deliveries wait to be stored.`
     }
     const most = dispatcher.mostInFlightOf(asked.namespace)
     if (namespace.inFlight >= most) {
-      return `The namespace ${asked.namespace} has ${namespace.inFlight} deliveries in flight on this node, which is the limit by its maxInFlight.`
+      return `The namespace ${asked.namespace} has ${deliveries(namespace.inFlight)} in flight on this node, which is the limit by its maxInFlight.`
     }
     if (namespace.inFlight >= limits.inFlightPerNamespace) {
-      return `The namespace ${asked.namespace} has ${namespace.inFlight} deliveries in flight, which is the limit of a namespace (TIMER_MAX_IN_FLIGHT_PER_NAMESPACE).`
+      return `The namespace ${asked.namespace} has ${deliveries(namespace.inFlight)} in flight, which is the limit of a namespace (TIMER_MAX_IN_FLIGHT_PER_NAMESPACE).`
     }
     if (namespace.inFlight >= limits.inFlight - inFlight) {
       return `The namespace ${asked.namespace} has ${namespace.inFlight} of ${inFlight} deliveries in flight. The node keeps the rest of its ${limits.inFlight} free for other namespaces (TIMER_MAX_IN_FLIGHT).`
     }
     if (host !== undefined && host.inFlight >= limits.inFlightPerHost) {
-      return `${host.inFlight} deliveries to ${host.name} are in flight, which is the limit of a namespace for one host (TIMER_MAX_IN_FLIGHT_PER_HOST).`
+      return `${deliveries(host.inFlight)} to ${host.name} ${host.inFlight === 1 ? "is" : "are"} in flight, which is the limit of a namespace for one host (TIMER_MAX_IN_FLIGHT_PER_HOST).`
     }
     return undefined
   }
 }
+
+const deliveries = (count: number): string => (count === 1 ? "1 delivery" : `${count} deliveries`)
 
 interface Place {
   readonly window: Window

@@ -170,7 +170,7 @@ const introduction: ReadonlyArray<IntroductionPart> = [
           "<b>Body.</b> Send <code>content-type: application/json</code>. A request with an unknown field is refused. Answers may get more fields within version 1.",
           "<b>Instants</b> are ISO 8601 with an offset. Answers have them in UTC with milliseconds. Fractions of a millisecond round up.",
           "<b>Durations</b> are <code>90s</code>, <code>1h30m</code>, <code>250ms</code>, <code>7d</code>, or ISO 8601 such as <code>PT90S</code>. There are no months and no years.",
-          "<b>Safe repeats.</b> After a timeout you can safely repeat a create with an <code>executeAt</code>: the timer still fires once. A <code>delay</code> counts from the receipt of the request, so a repeat moves the timer.",
+          "<b>Safe repeats.</b> After a timeout you can repeat a create with the same fields and an <code>executeAt</code>. As long as the timer is pending or in the history, the answer is <code>unchanged</code> or <code>alreadyFinished</code>, and the timer fires once. This is not true if the timer was moved or cancelled in between: then the same create arms it again. If <code>executeAt</code> has passed, only <code>executeAt</code> is compared with the finished timer; the other fields of the repeat are dropped. A <code>delay</code> counts from the receipt of the request, so a repeat moves the timer.",
           "<b>Compare and set.</b> Send the <code>revision</code> that you read as <code>ifRevision</code>. If the timer has changed since, the service answers <code>409 revisionMismatch</code>.",
           "<b>Pages.</b> If an answer has <code>nextCursor</code>, send it as <code>cursor</code> to get the next page.",
         ]

@@ -53,7 +53,9 @@ describe("a service", () => {
     const { exitCode, out, err } = await run(["timers", "count", "billing", "--url", service.url])
     expect([exitCode, out]).toEqual([1, ""])
     expect(err).toStartWith(`punctual timers count: the service at ${service.url} is unreachable (`)
-    expect(err).toEndWith("check --url.\n")
+    expect(err).toEndWith(
+      "). Is it running? Start it with npm start or punctual serve. If it listens elsewhere, set TIMER_URL or --url.\n",
+    )
   })
 
   test("that does not answer is waited for only until the time limit", async () => {

@@ -68,7 +68,7 @@ describe("namespaces put", () => {
     ).toEqual([
       "namespace|billing",
       "firing|paused since 2030-01-01T00:00:00.000Z",
-      "secrets|0123456789abcdef",
+      "secrets|fingerprint 0123456789abcdef",
       "retry|3 attempts, 5s times 4 up to 8h, jitter 0.2, for 1d at most",
       "max in flight|the default",
       "max pending|100",

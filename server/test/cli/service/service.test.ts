@@ -67,8 +67,22 @@ describe("breakers", () => {
     ] as const) {
       await using service = await serviceThatAnswers(() => ({ body: { node: "a", reset } }))
       expect(await run(["breakers", "reset", "h", "--url", service.url])).toMatchObject({ exitCode, out })
-      expect(requestsTo(service)).toEqual([["/breakers/reset", { host: "h" }]])
+      expect(requestsTo(service)[0]).toEqual(["/breakers/reset", { host: "h" }])
     }
+    const closed = await serviceThatAnswers(({ path }) => ({
+      body: path.endsWith("/reset")
+        ? { node: "a", reset: 0 }
+        : {
+            node: "a",
+            breakers: ["h:80", "h:80", "g:443"].map((host) => ({
+              ...{ host, namespace: "billing", failures: 9, waiting: 4, probeInMs: 2_500 },
+            })),
+          },
+    }))
+    await using service = closed
+    expect((await run(["breakers", "reset", "h", "--url", service.url])).err).toBe(
+      "punctual breakers reset: no breaker is open for h on a. Open are: h:80, g:443.\n",
+    )
     expect((await run(["breakers", "reset"])).exitCode).toBe(2)
   })
 })

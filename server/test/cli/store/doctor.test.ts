@@ -279,6 +279,7 @@ describe("punctual doctor on SQLite", () => {
     const url = fresh()
     const { exitCode, err } = await examined(url)
     expect([exitCode, err]).toEqual([1, expect.stringContaining("There is no store at")])
+    expect(err).toContain("--store or TIMER_STORE_URL")
     expect(await Bun.file(pathOf(url)).exists()).toBe(false)
   })
 

@@ -98,7 +98,7 @@ describe("dead replay", () => {
     await using service = await serviceWith(2_000, [{ replayed: 999, skipped: 1, more: true }])
     expect(await dead(service.url, "replay", "billing", "--all", "--dry-run")).toEqual({
       exitCode: 0,
-      out: "Dry run: 999 replayed, 1 skipped, and there are more.\n",
+      out: "Dry run: 999 would be replayed, 1 would be skipped, and there are more.\n",
       err: "",
     })
   })
@@ -118,7 +118,7 @@ describe("dead discard", () => {
     expect([refused.exitCode, refused.err]).toEqual([2, expect.stringContaining("--yes")])
     expect(await dead(service.url, "discard", "billing", "--all", "--dry-run")).toEqual({
       exitCode: 0,
-      out: "Dry run: 2 discarded.\n",
+      out: "Dry run: 2 would be discarded.\n",
       err: "",
     })
     expect(await dead(service.url, "discard", "billing", "--all", "--yes", "--json")).toEqual({

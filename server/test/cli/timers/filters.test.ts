@@ -60,8 +60,13 @@ describe("several namespaces and states", () => {
       expect(await count("team-a", "--state", "delivered", "--min-lateness", "1s")).toBe("0")
       const refusal = await punctual("timers", "list", "*", "--state", "delivered")
       expect([refusal.exitCode, refusal.err]).toEqual([
-        1,
-        expect.stringContaining('state must be pending or dead with namespaces ["*"]'),
+        2,
+        expect.stringContaining("'*' is only for --state pending and --state dead: name the namespaces"),
+      ])
+      const withoutState = await punctual("timers", "count", "team-a", "--reason", "refused")
+      expect([withoutState.exitCode, withoutState.err]).toEqual([
+        2,
+        expect.stringContaining("--reason needs --state dead."),
       ])
       for (const args of [
         ["a,*"],
@@ -69,6 +74,7 @@ describe("several namespaces and states", () => {
         ["a", "--state", "gone"],
         ["a", "--state", "dead,dead"],
         ["a", "--error", "3xx"],
+        ["a", "--state", "dead", "--reason", "refuse"],
         ["a", "--min-lateness", "soon"],
       ])
         expect((await punctual("timers", "list", ...args)).exitCode).toBe(2)
@@ -125,7 +131,7 @@ describe("a filter without an index", () => {
         ["dead", "discard", "--dry-run"],
         "discard",
         [{ discarded: 1 }, { discarded: 2 }],
-        "Dry run: 3 discarded.\n",
+        "Dry run: 3 would be discarded.\n",
       ],
     ] as const) {
       let asked = 0

@@ -161,13 +161,17 @@ describe("timers create", () => {
         [1, ["billing", ...at, "--to", "ftp://x"], /callbackUrl must be/],
         [1, ["billing", ...at, ...to, "--payload-file", "/nowhere/at/all"], /cannot be read/],
         [2, ["billing", ...at], /Say what to call/],
-        [2, ["billing", ...at, ...to, "--target", '{"type":"event"}'], /Say what to call/],
+        [2, ["billing", ...at, ...to, "--target", '{"type":"event"}'], /--to and --target were both given/],
         [2, ["billing", ...to], /Say when/],
-        [2, ["billing", ...at, "--delay", "1s", ...to], /Say when/],
+        [2, ["billing", ...at, "--delay", "1s", ...to], /--at and --delay were both given/],
         [2, ["billing", "--at", "tomorrow", ...to], /instant with an offset/],
         [2, ["billing", "--delay", "soon", ...to], /duration/],
         [2, ["billing", ...at, ...to, "--payload", "{"], /JSON/],
-        [2, ["billing", ...at, ...to, "--payload", "1", "--payload-file", "-"], /not with both/],
+        [
+          2,
+          ["billing", ...at, ...to, "--payload", "1", "--payload-file", "-"],
+          /--payload and --payload-file were both given/,
+        ],
         [2, ["_billing", ...at, ...to], /NAMESPACE/],
         [2, [...at, ...to], /NAMESPACE/],
         [2, ["billing", "a", "b", ...at, ...to], /b/],
@@ -214,7 +218,7 @@ describe("timers get", () => {
     withTimers(async (timers) => {
       const { exitCode, out, err } = await timers("get", "billing", "one", "--json")
       expect([exitCode, out]).toEqual([1, ""])
-      expect(err).toStartWith("punctual timers get: refused (timerNotFound): ")
+      expect(err).toStartWith("punctual timers get: there is no timer one in the namespace billing. ")
     }))
 })
 
@@ -283,7 +287,7 @@ describe("timers update", () => {
         [1, ["one", "--delay", "1s", "--if-revision", "1"], /revisionMismatch/],
         [1, ["two", "--delay", "1s"], /timerNotFound/],
         [2, ["one"], /Give at least one flag/],
-        [2, ["one", "--delay", "1s", ...at], /not both/],
+        [2, ["one", "--delay", "1s", ...at], /--at and --delay were both given: remove one/],
         [2, ["one", "--payload", "1", "--reset", "payload"], /not both/],
         [2, ["one", "--reset", "timerId"], /retryPolicy/],
       ] as const

@@ -56,7 +56,7 @@ describe("JSON Lines", () => {
       expect(lines[1]).toBe("line 2  failed  is not JSON")
       expect(lines[2]).toBe("line 3  failed  must be a JSON object with the fields of a timer")
       expect(lines[3]).toMatch(/^line 4 {2}failed {2}billing\/b {2}\/executeAt must/)
-      expect(lines[4]).toMatch(/^line 5 {2}failed {2}billing\/c {2}\/colour unknown field/)
+      expect(lines[4]).toMatch(/^line 5 {2}failed {2}billing\/c {2}\/colour is an unknown field/)
       expect(lines[5]).toBe("line 6  created  billing/d")
       expect(lines[6]).toBe("6 timers: 2 created, 0 replaced, 0 unchanged, 4 failed.")
       expect(err).toContain("4 lines failed")
