@@ -66,7 +66,7 @@ describe("several namespaces and states", () => {
       const withoutState = await punctual("timers", "count", "team-a", "--reason", "refused")
       expect([withoutState.exitCode, withoutState.err]).toEqual([
         2,
-        expect.stringContaining("--reason needs --state dead."),
+        expect.stringContaining("--reason needs --state dead or --state cancelled."),
       ])
       for (const args of [
         ["a,*"],
