@@ -34,18 +34,9 @@ export const wordOfTag = (tag: string): string => `t:${tag}`
 export const wordOfCorrelation = (id: string): string | undefined =>
   isMade(id) || id.length > mostChars ? undefined : `c:${id}`
 
-/**
- * Whether rows with this id may have no word. Before there were words, the service made UUIDs of version 7. The
- * migrations gave words to all other ids.
- */
-export const canLackWord = (id: string): boolean => isUuidOf(0x37, id)
-
-const isMade = (id: string): boolean => isUuidOf(0x38, id)
-
-/** The version is a character code. */
-const isUuidOf = (version: number, id: string): boolean =>
+const isMade = (id: string): boolean =>
   id.length === 36 &&
-  id.charCodeAt(14) === version &&
+  id.charCodeAt(14) === 0x38 &&
   id.charCodeAt(8) === 0x2d &&
   id.charCodeAt(13) === 0x2d &&
   id.charCodeAt(18) === 0x2d &&

@@ -3,7 +3,6 @@
 // in the merged list is (time or id, namespace, state, the rest of its place in its lane), so it depends on the row
 // alone. A cursor is such a position. Each lane can begin after it, even the lane of a namespace that was created
 // meanwhile. So no row is shown twice or left out.
-import { canLackWord } from "../domain/words.ts"
 import type { Scan, ScannedHead, SortKey } from "../ports/ShardStorage.ts"
 import type { ListedState, ListFilter, ListScope } from "../ports/TimerStore.ts"
 import { isById, namesOf, orderOf, statesOf, wordOf } from "./ListOrder.ts"
@@ -160,11 +159,11 @@ export const compareHeads = (a: ListLane, b: ListLane): number => {
 }
 
 /**
- * Whether matching rows may be missing from the index of words. Rows with tags are always in it, because tags came with
- * the index.
+ * Whether matching rows may be missing from the index of words. Earlier releases had no index, but their rows may have
+ * the requested correlation id. Rows with tags are always in the index, because tags came with it.
  */
-export const canBeUnindexed = ({ tag, correlationId }: ListFilter): boolean =>
-  tag === undefined && correlationId !== undefined && canLackWord(correlationId)
+export const canBeUnindexed = (query: ListFilter): boolean =>
+  query.tag === undefined && query.correlationId !== undefined && wordOf(query) !== undefined
 
 const stateOrder: ReadonlyArray<ListedState> = ["pending", "delivered", "cancelled", "dead"]
 

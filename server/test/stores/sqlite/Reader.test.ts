@@ -9,7 +9,7 @@ import { openForReading } from "../../../src/stores/sqlite/openDatabase.ts"
 import { mostInSlice, Reader } from "../../../src/stores/sqlite/Reader.ts"
 import { at, idsOf, owned, walkList } from "../../../testkit/StoreFixture.ts"
 import { sqliteAt, type TemporaryFolder, temporaryFolder } from "../../../testkit/sqlite.ts"
-import { putOf, sampleId, sampleNow, sampleTimer } from "../../../testkit/timers.ts"
+import { putOf, sampleNow, sampleTimer } from "../../../testkit/timers.ts"
 
 let folder: TemporaryFolder
 beforeEach(() => {
@@ -126,8 +126,7 @@ describe("a list or a count over many lanes", () => {
 
 describe("rows from before the index of words", () => {
   test("are found in each namespace that the index lacks, also if it has rows of another one", async () => {
-    // Earlier releases made correlation ids of this form, and the migration gave them no words.
-    const correlationId = sampleId()
+    const correlationId = "order-1"
     const timers = Array.from({ length: 24 }, (_, index) =>
       sampleTimer({
         namespace: at(["a", "b", "c", "d"], index % 4),
