@@ -214,13 +214,13 @@ const recordLaws = (fixture: BusFixture): void => {
     (steps) =>
       Effect.gen(function* () {
         const { kept: undeliverable } = steps
-        let isMended = false
-        const listener = new Listener(() => (isMended ? Effect.void : refusing()))
+        let isFixed = false
+        const listener = new Listener(() => (isFixed ? Effect.void : refusing()))
         yield* steps.bus.subscribe(listener.subscription)
         const message = sampleMessage({ correlationId: "order-1", payloadJson: '{"n":12345678901234567890}' })
         yield* setAside(steps, message)
         const [entry] = yield* steps.undeliverable("acme", 1)
-        isMended = true
+        isFixed = true
         expect(yield* undeliverable.replay("acme", entry?.id ?? "")).toBe("replayed")
         yield* steps.until("it is handled again", () => listener.askedTimes(2))
         yield* steps.untilAllAcknowledged

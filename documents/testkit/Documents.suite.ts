@@ -345,10 +345,10 @@ const damageLaws = (law: Law): void => {
             c,
           ])
           expect(yield* changes()).toEqual([a, unreadable, c])
-          const mended = yield* put("bad", 4, bad.version)
-          expect(yield* documents.get("thing", "bad")).toEqual(mended)
+          const fixed = yield* put("bad", 4, bad.version)
+          expect(yield* documents.get("thing", "bad")).toEqual(fixed)
           yield* damage("thing", "bad", text)
-          yield* remove("bad", mended.version)
+          yield* remove("bad", fixed.version)
           expect(yield* documents.get("thing", "bad")).toBeUndefined()
         }),
     )

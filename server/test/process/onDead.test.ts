@@ -31,7 +31,7 @@ class Target implements Disposable {
       this.onAttempt(++this.#attempts)
       const attempts = (this.refused.get(timerId) ?? 0) + 1
       // Some are well when they are tried again after a kill: then they are not dead.
-      if (attempts > 1 && timerId.endsWith("-mended")) {
+      if (attempts > 1 && timerId.endsWith("-fixed")) {
         this.delivered.add(timerId)
         return new Response(null, { status: 204 })
       }
@@ -84,7 +84,7 @@ test("every death is told of, through kills at any moment, and nothing that live
     }
     const timers = Array.from({ length: perRound }, (_, n) => ({
       namespace,
-      timerId: `${round}-${n}${n % 2 === 0 ? "-mended" : ""}`,
+      timerId: `${round}-${n}${n % 2 === 0 ? "-fixed" : ""}`,
       executeAt: new Date(Date.now() + 50).toISOString(),
       callbackUrl: `${target.url}/hook`,
     }))
