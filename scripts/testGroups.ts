@@ -2,7 +2,8 @@
 // other files, so no one has to assign a file to a group:
 //
 //   fast       starts no program;
-//   servers    starts a database, a broker or a browser, and no other program: it imports only `serverStarters`;
+//   servers    starts a database, a broker or a browser, and no other program: it imports only `serverStarters`. Also the
+//              `longSuites`;
 //   processes  starts any other program, mostly the service itself, to kill it, freeze it or trace it.
 //
 // A file that starts a program in a new way is in `processes`, where it disturbs no other test. While the fast group
@@ -23,6 +24,15 @@ export const serverStarters: ReadonlyArray<string> = [
   "bus/testkit/NatsServer.ts",
   "server/testkit/PostgresBinaries.ts",
   "server/testkit/PostgresServer.ts",
+]
+
+/** Suites over real files on disk. They start no program, but they would take a third of the fast run's minute. */
+export const longSuites: ReadonlyArray<string> = [
+  "server/test/cli/store/backup.test.ts",
+  "server/test/cli/store/damage.test.ts",
+  "server/test/cli/store/restore.test.ts",
+  "server/test/stores/sqlite/SqliteStore.test.ts",
+  "server/test/stores/sqlite/damage.test.ts",
 ]
 
 /** All test files of the repository, as paths from the root. */
@@ -51,7 +61,7 @@ export class GroupSorter {
 
   groupOf(testFile: string): Group {
     const starters = this.filesReachedBy(testFile).filter((path) => this.canStartPrograms(path))
-    if (starters.length === 0) return "fast"
+    if (starters.length === 0) return longSuites.includes(testFile) ? "servers" : "fast"
     return starters.every((path) => serverStarters.includes(path)) ? "servers" : "processes"
   }
 

@@ -1,6 +1,6 @@
 // How test files are sorted into groups, shown on a small repository made for the test.
 import { describe, expect, test } from "bun:test"
-import { GroupSorter } from "../testGroups.ts"
+import { GroupSorter, longSuites, testFiles } from "../testGroups.ts"
 
 const server = "server/testkit/PostgresServer.ts"
 
@@ -65,6 +65,14 @@ describe("a test file", () => {
         [server]: spawning,
       }),
     ).toBe("fast")
+  })
+
+  test("that is a long suite is in the server group, and every long suite exists", () => {
+    const files = testFiles()
+    for (const suite of longSuites) {
+      expect(files).toContain(suite)
+      expect(new GroupSorter().groupOf(suite)).toBe("servers")
+    }
   })
 
   test("can be part of a circle of imports", () => {
