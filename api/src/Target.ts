@@ -58,7 +58,7 @@ export const makeTargetInput = perLimits((limits: Limits) =>
   }),
 )
 
-/** Who is told of a dead timer: a target outside this process. */
+/** The target that gets a call for a dead timer. It is outside this process. */
 export const makeOnDead = perLimits((limits: Limits) =>
   Schema.Union([makeWebhookInput(limits), EventInput]).annotate({
     identifier: "OnDead",
@@ -95,7 +95,7 @@ const HandlerTarget = Schema.Struct({ type: Schema.Literal("handler") }).annotat
 /** The complete target, as the service stores it and answers show it. */
 export const TargetSchema = Schema.Union([WebhookTarget, EventTarget, HandlerTarget])
 
-/** The same of a target that is told of dead timers. */
+/** The same for a target of `onDead`. */
 export const OnDeadSchema = Schema.Union([WebhookTarget, EventTarget])
 
 type Target = typeof TargetSchema.Type
@@ -104,7 +104,7 @@ type Target = typeof TargetSchema.Type
 export const completeTarget = (input: TargetInput, limits: Limits): Target =>
   input.type === "webhook" ? completeWebhook(input, limits) : { type: input.type }
 
-/** The same of a target that is told of dead timers. */
+/** The same for a target of `onDead`. */
 export const completeOnDead = (input: OnDeadInput, limits: Limits): typeof OnDeadSchema.Type =>
   input.type === "webhook" ? completeWebhook(input, limits) : input
 

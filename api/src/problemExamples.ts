@@ -70,6 +70,7 @@ const specifics: Readonly<
 export const problemExamples: Readonly<Record<string, Readonly<Record<string, unknown>>>> =
   Object.fromEntries(
     Object.entries(problemCodes).map(([code, { status, title }]) => {
+      // The entries of `problemCodes` have its codes as keys. Not every code has specifics.
       const { detail = `${title}.`, ...more } =
         (specifics as Partial<typeof specifics>)[code as ProblemCode] ?? {}
       return [code, { type: `urn:punctual:problem:${code}`, title, status, code, detail, ...more }]

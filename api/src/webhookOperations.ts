@@ -20,6 +20,7 @@ export const webhookSchemas = (): Json => {
 
 /** The body of timer.dead has the fields of timer.fired, and the reason and the attempts of the dead timer. */
 const deadOf = (fired: JsonSchema.JsonSchema): Json => {
+  // The JSON Schema of a struct always has both. A test checks the body of a real call against the result.
   const properties = fired["properties"] as Json
   const required = fired["required"] as ReadonlyArray<string>
   return {

@@ -65,5 +65,6 @@ export const callOf = (
   const groups = new Map<string, object>(Object.entries(calls))
   const call = new Map<string, unknown>(Object.entries(groups.get(group) ?? {})).get(name)
   if (typeof call !== "function") throw new Error(`the endpoint ${group}.${name} has no call`)
+  // The types of `calls` follow from the same contract as the endpoint, so the call takes what its endpoint decodes.
   return call as Call<unknown, unknown>
 }

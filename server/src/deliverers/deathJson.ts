@@ -1,4 +1,4 @@
-// How receivers are told of a dead timer: as its own envelope has it, and how it ended.
+// The body of a call about a dead timer: the fields of the timer's own envelope, and how the timer ended.
 import { formatInstant } from "@punctual/api/Instant"
 import type { Death } from "../domain/Timer.ts"
 import type { Fire } from "../ports/Deliverer.ts"

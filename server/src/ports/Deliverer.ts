@@ -23,7 +23,7 @@ export interface Fire {
   readonly tags?: ReadonlyArray<string>
   /** The trace that the attempt continues; absent, the arming is a trace of its own. */
   readonly traceparent?: string
-  /** The attempt tells of this death. */
+  /** The dead timer that this call reports. */
   readonly death?: Death
   readonly target: Target
   readonly payload: Uint8Array | undefined

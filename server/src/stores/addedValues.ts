@@ -27,6 +27,7 @@ export const addedValue = (row: AddedTerms, index: number): StoredValue => gette
 const getters = fields.map(({ name }) => (row: TermsByName): StoredValue => {
   const value = row[name]
   if (value === undefined) return null
+  // An added field is a text, a number or a list of texts: see AddedField.
   return Array.isArray(value) ? JSON.stringify(value) : (value as StoredValue)
 })
 

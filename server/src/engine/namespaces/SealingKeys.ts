@@ -88,7 +88,7 @@ export class SealingKeys {
     return this.seal.open(namespace, secret) !== undefined
   }
 
-  /** Whether a key is set, or would be in a file: else nobody can say here whether there is one. */
+  /** Whether this process can find out if there is a key: the settings name one, or there is a place for its file. */
   get isKnowable(): boolean {
     return this.#isSet || "can" in this.#file
   }

@@ -45,6 +45,37 @@ test("the body that is sent is as documented, and has no field that the document
   expect(Object.keys(properties)).toEqual(expect.arrayContaining(Object.keys(body)))
 })
 
+test("the body of a call about a dead timer is as documented, and has no field that the document does not name", () => {
+  const death = {
+    timerId: "invoice-4711",
+    fireId: fire.fireId,
+    revision: 42,
+    executeAt: fire.executeAt,
+    reason: "attemptsExhausted",
+    attempts: 10,
+    lastAttempt: {
+      at: fire.firedAt,
+      durationMs: 5,
+      status: 500,
+      error: "answered 500",
+      answer: "out of order",
+    },
+  }
+  const call = {
+    ...fire,
+    timerId: `_dead.${fire.fireId}`,
+    fireId: "0194fdc2-fa2f-7fb1-8a3c-1b2c3d4e5f61",
+    death,
+  }
+  const sent = webhookRequest(call, target, fire.firedAt, [])
+  const body = JSON.parse(new TextDecoder().decode(sent.body))
+  expect(body).toMatchObject({ type: "timer.dead", timerId: "invoice-4711", reason: "attemptsExhausted" })
+  const { schema } = document.webhooks["timer.dead"].post.requestBody.content["application/json"]
+  expect(validator.errorsOf(schema, body)).toEqual([])
+  const { properties } = document.components.schemas.TimerDead
+  expect(Object.keys(properties)).toEqual(expect.arrayContaining(Object.keys(body)))
+})
+
 test("the headers that are sent are documented, and those that are always sent are there", () => {
   const documented: ReadonlyArray<{ name: string; required: boolean }> = fired.parameters
   const sent = Object.keys(request.headers)
