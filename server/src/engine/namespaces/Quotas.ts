@@ -13,8 +13,6 @@ import type { NamespaceDirectory } from "./NamespaceDirectory.ts"
 import { PendingEstimate } from "./PendingEstimate.ts"
 import { TokenBucket } from "./TokenBucket.ts"
 
-export type QuotaName = "maxPending" | "createsPerSecond"
-
 /** The namespace has used up its quota. Nothing was written, and the caller may try again after the pause. */
 export class QuotaUsedUp extends Schema.TaggedError<QuotaUsedUp>()("QuotaUsedUp", {
   quota: Schema.Literals(["maxPending", "createsPerSecond"]),
