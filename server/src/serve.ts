@@ -7,6 +7,7 @@ import { Engine, type EngineStatus } from "./engine/Engine.ts"
 import { Scheduler } from "./engine/front/Scheduler.ts"
 import type { NamespaceDirectory } from "./engine/namespaces/NamespaceDirectory.ts"
 import { whyStarting } from "./http/Availability.ts"
+import type { HttpAnswer } from "./http/HttpAnswer.ts"
 import { type HttpService, type HttpServiceOptions, makeHttpService } from "./http/HttpService.ts"
 import { type Listening, listen } from "./http/listener/Listener.ts"
 import { problemResponse } from "./http/problemResponse.ts"
@@ -166,4 +167,4 @@ const untilOwning = (engine: Engine["Service"]): Effect.Effect<void> =>
 
 const ownWithinMs = 500
 
-const starting = (): Response => problemResponse(whyStarting(), { closes: true })
+const starting = (): HttpAnswer => problemResponse(whyStarting())

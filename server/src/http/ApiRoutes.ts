@@ -24,7 +24,9 @@ import { unanswered } from "../calls/problemOf.ts"
 import { WallClock } from "../ports/WallClock.ts"
 import type { CallText } from "./CallText.ts"
 import { Deadlines } from "./Deadlines.ts"
+import { type HttpAnswer, jsonAnswer } from "./HttpAnswer.ts"
 import { type RouteMetrics, routeMetrics } from "./HttpMetrics.ts"
+import type { HttpRequest } from "./HttpRequest.ts"
 import { problemResponse } from "./problemResponse.ts"
 import type { BodyRead, RequestBodies } from "./RequestBody.ts"
 import type { Route } from "./Route.ts"
@@ -108,34 +110,29 @@ class ApiRoute implements Route {
     this.#tellsCalls = LogLevel.isLessThanOrEqualTo(Context.get(context, References.MinimumLogLevel), "Debug")
   }
 
-  async handle(request: Request): Promise<Response> {
+  async handle(request: HttpRequest): Promise<HttpAnswer> {
     const startedAt = performance.now()
     const response = await this.#answer(request)
     this.#metrics.answered(response.status, performance.now() - startedAt)
     return response
   }
 
-  async #answer(request: Request): Promise<Response> {
+  async #answer(request: HttpRequest): Promise<HttpAnswer> {
     if (request.method !== "POST") {
       const detail = `Use POST for ${this.#endpoint.path}.`
       return problemResponse(new MethodNotAllowed({ detail }), { allow: "POST" })
     }
-    const { callsMax, bodies } = this.#options
-    const closed =
-      this.#whyClosed() ?? (this.#calls.underWay >= callsMax ? tooManyCalls() : whyNotJson(request))
-    if (closed !== undefined) return problemResponse(closed, { closes: hasBody(request) })
-    this.#calls.underWay++
+    const closed = this.#whyClosed() ?? whyNotJson(request)
+    if (closed !== undefined) return problemResponse(closed)
     try {
       const { maxBodyBytes, bodyLimit, readsTrace } = this.#endpoint
       const header = readsTrace ? request.headers.get("traceparent") : null
       const trace = header === null ? undefined : traceparentOfHeader(header)
       const answerBody =
         trace === undefined ? this.#answerBody : (read: BodyRead) => this.#answerBody(read, trace)
-      return await bodies.withBody(request, maxBodyBytes, answerBody, limitHints[bodyLimit])
+      return await this.#options.bodies.withBody(request, maxBodyBytes, answerBody, limitHints[bodyLimit])
     } catch (error) {
-      return problemResponse(this.#problemOf(Cause.die(error), undefined), { closes: true })
-    } finally {
-      this.#calls.underWay--
+      return problemResponse(this.#problemOf(Cause.die(error), undefined))
     }
   }
 
@@ -143,15 +140,26 @@ class ApiRoute implements Route {
     return this.#endpoint.answersWhenClosed === true ? undefined : this.#options.whyClosed()
   }
 
-  readonly #answerBody = async (read: BodyRead, traceparent?: string): Promise<Response> => {
-    if ("problem" in read) return problemResponse(read.problem, { closes: !read.isConsumed })
-    const asked = this.#decode(read.bytes, traceparent)
+  /** A call counts from here on, because a body that has not arrived costs no work. */
+  readonly #answerBody = async (read: BodyRead, traceparent?: string): Promise<HttpAnswer> => {
+    if ("problem" in read) return problemResponse(read.problem)
+    if (this.#calls.underWay >= this.#options.callsMax) return problemResponse(tooManyCalls())
+    this.#calls.underWay++
+    try {
+      return await this.#answerCall(read.bytes, traceparent)
+    } finally {
+      this.#calls.underWay--
+    }
+  }
+
+  async #answerCall(bytes: Uint8Array, traceparent: string | undefined): Promise<HttpAnswer> {
+    const asked = this.#decode(bytes, traceparent)
     if (!("caller" in asked)) return problemResponse(asked)
     const { answers, call, write, tooLate } = this.#endpoint
     const exit = await answers.within(this.#run(Effect.suspend(() => call(asked))), tooLate, tooLate)
     if (Exit.isSuccess(exit)) {
       if (this.#tellsCalls) this.#tell(asked, "succeeded")
-      return new Response(write(exit.value), jsonResponse)
+      return jsonAnswer(write(exit.value))
     }
     const problem = this.#problemOf(exit.cause, asked)
     if (this.#tellsCalls) this.#tell(asked, problem.code)
@@ -202,8 +210,6 @@ class ApiRoute implements Route {
   }
 }
 
-const jsonResponse: ResponseInit = { headers: { "content-type": "application/json" } }
-
 const decoder = new TextDecoder("utf-8", { fatal: true })
 
 const emptyBody = "The body is empty; it must be a JSON object."
@@ -223,9 +229,6 @@ const correlationOf = (call: Asked<unknown> | undefined): { correlationId?: stri
     : {}
 }
 
-const hasBody = (request: Request): boolean =>
-  request.headers.get("content-length") !== "0" || request.headers.has("transfer-encoding")
-
 /** The call continues, but its answer is dropped. */
 const tooLateFor = (action: Action) => (): Exit.Exit<never, Problem> => Exit.fail(unanswered(action))
 
@@ -243,7 +246,7 @@ const tooManyCalls = (): Problem =>
 
 const jsonMediaType = /^application\/json\s*(?:;\s*charset\s*=\s*"?utf-8"?\s*)?;?\s*$/i
 
-const whyNotJson = (request: Request): Problem | undefined => {
+const whyNotJson = (request: HttpRequest): Problem | undefined => {
   const mediaType = request.headers.get("content-type")
   if (mediaType === "application/json" || (mediaType !== null && jsonMediaType.test(mediaType)))
     return undefined

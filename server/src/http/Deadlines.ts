@@ -44,9 +44,10 @@ export class Deadlines {
   #endOverdue(): void {
     const now = performance.now()
     this.#isArmed = false
+    let ended = 0
     for (const wait of this.#waits) {
-      if (wait.endsAt > now) {
-        this.#arm(Math.ceil(wait.endsAt - now))
+      if (wait.endsAt > now || ended++ === endsPerTurn) {
+        this.#arm(Math.max(1, Math.ceil(wait.endsAt - now)))
         return
       }
       this.#waits.delete(wait)
@@ -54,3 +55,6 @@ export class Deadlines {
     }
   }
 }
+
+/** Every end leads to an answer. Many of them at once would hold the thread. */
+const endsPerTurn = 100

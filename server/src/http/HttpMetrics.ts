@@ -33,3 +33,38 @@ export const routeMetrics = (route: string, context: Context.Context<never>): Ro
     },
   }
 }
+
+export interface ConnectionMetrics {
+  open(count: number): void
+  refused(reason: string): void
+  closed(reason: string): void
+}
+
+/** The metrics of connections. Reasons are few and fixed. */
+export const connectionMetrics = (context: Context.Context<never>): ConnectionMetrics => {
+  const counted = (name: string, description: string, reasons: ReadonlyArray<string>) => {
+    const counters = new Map(
+      reasons.map((reason) => [
+        reason,
+        Metric.counter(name, { description, incremental: true, attributes: { reason } }),
+      ]),
+    )
+    for (const counter of counters.values()) counter.updateUnsafe(0, context)
+    return (reason: string) => counters.get(reason)?.updateUnsafe(1, context)
+  }
+  const open = Metric.gauge("timer_http_connections", { description: "Open connections of HTTP clients." })
+  open.updateUnsafe(0, context)
+  return {
+    open: (count) => open.updateUnsafe(count, context),
+    refused: counted(
+      "timer_http_connections_refused_total",
+      "Connections refused because of a limit: of all connections (total), or of one address (address).",
+      ["total", "address"],
+    ),
+    closed: counted(
+      "timer_http_connections_closed_total",
+      "Connections that the service closed: no request came (idle), the headers were too slow (arriving), the client did not read (unread), a new connection needed room (room), or too many bytes waited (bytes).",
+      ["idle", "arriving", "unread", "room", "bytes"],
+    ),
+  }
+}

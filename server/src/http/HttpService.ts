@@ -14,7 +14,9 @@ import type { WallClock } from "../ports/WallClock.ts"
 import { makeApiRoutes } from "./ApiRoutes.ts"
 import { Availability } from "./Availability.ts"
 import { callTexts } from "./CallText.ts"
+import type { HttpAnswer } from "./HttpAnswer.ts"
 import { routeMetrics } from "./HttpMetrics.ts"
+import type { HttpRequest } from "./HttpRequest.ts"
 import { defaultBodyOptions, RequestBodies } from "./RequestBody.ts"
 import { type PrefixRoute, Router } from "./Router.ts"
 import { makeReference } from "./reference/Reference.ts"
@@ -40,7 +42,7 @@ export interface HttpServiceOptions {
 }
 
 export interface HttpService {
-  handle(request: Request): Promise<Response>
+  handle(request: HttpRequest): Promise<HttpAnswer>
   /**
    * From now on calls are answered with 503, except for the cluster. Health, metrics and the reference still answer.
    */

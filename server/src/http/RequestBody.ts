@@ -1,146 +1,224 @@
 // Reads the body of a request within limits: its size, the time that it takes to arrive, and the total size of all
 // bodies in memory. Only bytes that have arrived count, not the announced length: otherwise a few connections that
-// announce much and send nothing could block all others. The runtime has its own limit, but it answers without a
-// problem document. So that limit is set far higher, and bodies that are too large are read and dropped here, up to
-// another limit.
+// announce much and send nothing could block all others. Bodies that are too large are read and dropped, up to another
+// limit.
 import { formatDuration } from "@punctual/api/DurationMs"
 import { BodyTooLarge, InvalidJson, Overloaded, type Problem, RequestTimeout } from "@punctual/api/Problem"
+import { ByteBudget } from "./ByteBudget.ts"
 import { Deadlines } from "./Deadlines.ts"
+import type { BodyReceiver, HttpRequest, IncomingBody } from "./HttpRequest.ts"
 
 export interface RequestBodyOptions {
   /** The longest time from the end of the headers to the end of the body. */
   readonly timeoutMs: number
   /**
-   * A body with at most this declared length is read at once and never refused because of memory: the limit of calls at
-   * once also limits these bodies together (4,096 of 16 KiB are 64 MiB).
+   * A body with at most this declared length is never refused because of memory: the limits of connections and of calls
+   * at once also limit these bodies together (10,000 of 16 KiB are 160 MiB).
    */
   readonly smallBytes: number
   /** The largest total size of all other bodies in memory. */
   readonly heldBytesMax: number
+  /** The largest total size of the bodies of one address that have not arrived completely. */
+  readonly unfinishedBytesPerAddressMax: number
   /** How much of a body that is too large is read before the connection is closed. */
   readonly discardBytesMax: number
 }
 
+const mebibyte = 1024 * 1024
+
 export const defaultBodyOptions: RequestBodyOptions = {
   timeoutMs: 30_000,
   smallBytes: 16 * 1024,
-  heldBytesMax: 256 * 1024 * 1024,
+  heldBytesMax: 256 * mebibyte,
+  unfinishedBytesPerAddressMax: 64 * mebibyte,
   // A client that is still writing when its connection closes often reports that error instead of the answer.
-  discardBytesMax: 128 * 1024 * 1024,
+  discardBytesMax: 128 * mebibyte,
 }
 
-export type BodyRead =
-  | { readonly bytes: Uint8Array }
-  | { readonly problem: Problem; readonly isConsumed: boolean }
+export type BodyRead = { readonly bytes: Uint8Array } | { readonly problem: Problem }
 
 export class RequestBodies {
   readonly #options: RequestBodyOptions
   readonly #deadlines: Deadlines
+  readonly #unfinished: ByteBudget
   #heldBytes = 0
 
   constructor(options: RequestBodyOptions) {
     this.#options = options
     this.#deadlines = new Deadlines(options.timeoutMs)
+    this.#unfinished = new ByteBudget({
+      bytesMax: options.heldBytesMax,
+      bytesPerAddressMax: options.unfinishedBytesPerAddressMax,
+    })
   }
 
   /** The bytes count as in memory until the promise of `use` is settled. `hint` names the setting of the limit. */
-  async withBody<A>(
-    request: Request,
+  withBody<A>(
+    request: HttpRequest,
     maxBytes: number,
     use: (read: BodyRead) => Promise<A>,
     hint = "",
   ): Promise<A> {
-    const declared = request.headers.get("content-length")
-    const declaredBytes = declared === null ? undefined : Number(declared)
-    if (declaredBytes !== undefined && declaredBytes > maxBytes) {
-      return use(await this.#refuseTooLarge(request, maxBytes, hint))
-    }
-    if (declaredBytes !== undefined && declaredBytes <= this.#options.smallBytes) {
-      return use(await this.#deadlines.within(readAtOnce(request), this.#tooSlow, brokenOff))
-    }
-    const holding: Holding = { bytes: 0, isOver: false }
-    try {
-      const read = this.#readAsItArrives(request, maxBytes, holding, hint)
-      return await use(await this.#deadlines.within(read, this.#tooSlow, brokenOff))
-    } finally {
-      holding.isOver = true
-      this.#hold(holding, 0)
-    }
+    const { arrived, declaredBytes } = request.body
+    if ((arrived?.byteLength ?? 0) > maxBytes) return use(tooLarge(maxBytes, hint))
+    // Most bodies are small and arrive together with their head.
+    if (arrived !== undefined && arrived.byteLength <= this.#options.smallBytes)
+      return use({ bytes: arrived })
+    if (declaredBytes !== undefined && declaredBytes > maxBytes)
+      return this.#discard(request.body).then(() => use(tooLarge(maxBytes, hint)))
+    return this.#withLargeBody(request, maxBytes, use, hint)
   }
 
-  async #readAsItArrives(
-    request: Request,
+  async #withLargeBody<A>(
+    request: HttpRequest,
     maxBytes: number,
-    holding: Holding,
+    use: (read: BodyRead) => Promise<A>,
     hint: string,
-  ): Promise<BodyRead> {
-    if (request.body === null) return { bytes: new Uint8Array(0) }
-    const chunks: Array<Uint8Array> = []
-    let bytes = 0
-    for await (const chunk of request.body) {
-      // The wait has ended, and the bytes are no longer counted: nothing more may be kept.
-      if (holding.isOver) break
-      bytes += chunk.byteLength
-      if (bytes > this.#options.discardBytesMax) return tooLarge(maxBytes, hint, false)
-      if (bytes > maxBytes) {
-        chunks.length = 0
-        this.#hold(holding, 0)
-      } else {
-        if (this.#heldBytes + chunk.byteLength > this.#options.heldBytesMax) return tooManyBodies()
-        chunks.push(chunk)
-        this.#hold(holding, bytes)
-      }
+  ): Promise<A> {
+    const { body, addressGroup } = request
+    const isSmall = body.declaredBytes !== undefined && body.declaredBytes <= this.#options.smallBytes
+    const { promise, resolve } = Promise.withResolvers<BodyRead>()
+    let heldBytes = 0
+    let unfinishedBytes = 0
+    const finish = (): void => {
+      this.#unfinished.giveBack(addressGroup, unfinishedBytes)
+      unfinishedBytes = 0
     }
-    return bytes > maxBytes ? tooLarge(maxBytes, hint, true) : { bytes: Buffer.concat(chunks, bytes) }
-  }
-
-  #hold(holding: Holding, bytes: number): void {
-    this.#heldBytes += bytes - holding.bytes
-    holding.bytes = bytes
-  }
-
-  async #refuseTooLarge(request: Request, maxBytes: number, hint: string): Promise<BodyRead> {
-    const isGone = () => false
-    const isConsumed = await this.#deadlines.within(this.#discard(request), isGone, isGone)
-    return tooLarge(maxBytes, hint, isConsumed)
-  }
-
-  /** Returns whether the whole body was read. */
-  async #discard(request: Request): Promise<boolean> {
-    let bytes = 0
-    if (request.body === null) return true
-    for await (const chunk of request.body) {
-      bytes += chunk.byteLength
-      if (bytes > this.#options.discardBytesMax) return false
+    const drop = (): void => {
+      finish()
+      this.#heldBytes -= heldBytes
+      heldBytes = 0
     }
-    return true
+    const hold = (bytes: number): boolean => {
+      if (isSmall) return true
+      if (this.#heldBytes + bytes > this.#options.heldBytesMax) return false
+      if (body.arrived === undefined && !this.#unfinished.take(addressGroup, bytes)) return false
+      if (body.arrived === undefined) unfinishedBytes += bytes
+      this.#heldBytes += bytes
+      heldBytes += bytes
+      return true
+    }
+    const receiver = new Collector({
+      maxBytes,
+      discardBytesMax: this.#options.discardBytesMax,
+      hold,
+      drop,
+      onEnd: (read) => {
+        finish()
+        resolve(read)
+      },
+      tooLarge: () => tooLarge(maxBytes, hint),
+    })
+    try {
+      body.receive(receiver)
+      const read = await this.#deadlines.within(promise, this.#tooSlow, brokenOff)
+      // After a time-out, nothing more may be kept.
+      receiver.stop()
+      finish()
+      return await use(read)
+    } finally {
+      drop()
+    }
+  }
+
+  /** Completes when the rest of the body has been read, or when it is time to answer anyway. */
+  #discard(body: IncomingBody): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    let bytes = 0
+    body.receive({
+      chunk: (piece) => {
+        bytes += piece.byteLength
+        if (bytes > this.#options.discardBytesMax) resolve()
+      },
+      end: resolve,
+      broken: resolve,
+    })
+    const isOver = () => undefined
+    return this.#deadlines.within(promise, isOver, isOver)
   }
 
   readonly #tooSlow = (): BodyRead => ({
     problem: new RequestTimeout({
       detail: `The body did not arrive within ${formatDuration(this.#options.timeoutMs)}. Send it without pauses, or raise TIMER_BODY_TIMEOUT.`,
     }),
-    isConsumed: false,
   })
 }
 
-/** The bytes of one request in memory. */
-interface Holding {
-  bytes: number
-  isOver: boolean
+interface CollectorOptions {
+  readonly maxBytes: number
+  readonly discardBytesMax: number
+  /** Counts more bytes, unless there is no room. */
+  readonly hold: (bytes: number) => boolean
+  /** Nothing of the body is in memory any more. */
+  readonly drop: () => void
+  readonly onEnd: (read: BodyRead) => void
+  readonly tooLarge: () => BodyRead
 }
 
-const readAtOnce = async (request: Request): Promise<BodyRead> => ({ bytes: await request.bytes() })
+/** Collects a body in one buffer that grows. A list of pieces would cost far more memory if the pieces are tiny. */
+class Collector implements BodyReceiver {
+  readonly #options: CollectorOptions
+  #buffer = new Uint8Array(0)
+  #bytes = 0
+  #isOver = false
 
-const tooLarge = (maxBytes: number, hint: string, isConsumed: boolean): BodyRead => ({
+  constructor(options: CollectorOptions) {
+    this.#options = options
+  }
+
+  chunk(piece: Uint8Array): void {
+    if (this.#isOver) return
+    const { maxBytes, discardBytesMax, hold, drop, tooLarge: problem } = this.#options
+    const bytes = this.#bytes + piece.byteLength
+    if (bytes > discardBytesMax) {
+      this.#end(problem())
+    } else if (bytes > maxBytes) {
+      drop()
+      this.#buffer = new Uint8Array(0)
+    } else if (hold(piece.byteLength)) {
+      this.#grow(bytes)
+      this.#buffer.set(piece, this.#bytes)
+    } else {
+      this.#end(tooManyBodies())
+    }
+    this.#bytes = bytes
+  }
+
+  end(): void {
+    const isTooLarge = this.#bytes > this.#options.maxBytes
+    this.#end(isTooLarge ? this.#options.tooLarge() : { bytes: this.#buffer.subarray(0, this.#bytes) })
+  }
+
+  broken(): void {
+    this.#end(brokenOff())
+  }
+
+  stop(): void {
+    this.#isOver = true
+  }
+
+  #end(read: BodyRead): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#options.onEnd(read)
+  }
+
+  #grow(bytes: number): void {
+    const { byteLength } = this.#buffer
+    if (bytes <= byteLength) return
+    const grown = new Uint8Array(Math.min(this.#options.maxBytes, Math.max(bytes, 2 * byteLength)))
+    grown.set(this.#buffer.subarray(0, this.#bytes))
+    this.#buffer = grown
+  }
+}
+
+const tooLarge = (maxBytes: number, hint: string): BodyRead => ({
   problem: new BodyTooLarge({ detail: `The body must be at most ${maxBytes} bytes${hint}.` }),
-  isConsumed,
 })
 
 /** The client has most likely closed the connection and will not read this. */
 const brokenOff = (): BodyRead => ({
   problem: new InvalidJson({ detail: "The body ended before its declared length." }),
-  isConsumed: false,
 })
 
 const tooManyBodies = (): BodyRead => ({
@@ -150,5 +228,4 @@ const tooManyBodies = (): BodyRead => ({
     retryAfterSeconds: 1,
     written: "no",
   }),
-  isConsumed: false,
 })

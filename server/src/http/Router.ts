@@ -1,6 +1,8 @@
 // Finds the handler of a request by its path: a route with exactly this path, or a route for everything below a prefix.
 import { NotFound } from "@punctual/api/Problem"
+import type { HttpAnswer } from "./HttpAnswer.ts"
 import type { RouteMetrics } from "./HttpMetrics.ts"
+import type { HttpRequest } from "./HttpRequest.ts"
 import { problemResponse } from "./problemResponse.ts"
 import type { Route } from "./Route.ts"
 
@@ -8,7 +10,7 @@ import type { Route } from "./Route.ts"
 export interface PrefixRoute {
   /** Begins and ends with a slash. */
   readonly prefix: string
-  handle(request: Request): Promise<Response>
+  handle(request: HttpRequest): Promise<HttpAnswer>
 }
 
 export interface RouterOptions {
@@ -27,8 +29,8 @@ export class Router {
     this.#options = options
   }
 
-  readonly handle = (request: Request): Promise<Response> => {
-    const path = pathOf(request.url)
+  readonly handle = (request: HttpRequest): Promise<HttpAnswer> => {
+    const { path } = request
     const route = this.#options.routes.get(path)
     if (route !== undefined) {
       return request.method === "OPTIONS" ? Promise.resolve(optionsOf(route)) : route.handle(request)
@@ -40,19 +42,10 @@ export class Router {
   }
 }
 
-/** The path of a request's URL. The URL is absolute unless the `Host` of the request was not valid. */
-export const pathOf = (url: string): string => {
-  const start = url.charCodeAt(0) === SLASH ? 0 : url.indexOf("/", url.indexOf("://") + 3)
-  const query = url.indexOf("?", start)
-  const path = query < 0 ? url.slice(start) : url.slice(start, query)
-  const fragment = path.indexOf("#")
-  return fragment < 0 ? path : path.slice(0, fragment)
-}
+const optionsOf = ({ methods }: Route): HttpAnswer => ({
+  status: 204,
+  headers: { allow: [...methods, "OPTIONS"].join(", ") },
+  body: "",
+})
 
-const SLASH = 47
-
-const optionsOf = ({ methods }: Route): Response =>
-  new Response(null, { status: 204, headers: { allow: [...methods, "OPTIONS"].join(", ") } })
-
-const notFound = (): Response =>
-  problemResponse(new NotFound({ detail: "See /docs/api for all paths." }), { closes: true })
+const notFound = (): HttpAnswer => problemResponse(new NotFound({ detail: "See /docs/api for all paths." }))

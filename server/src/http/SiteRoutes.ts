@@ -4,6 +4,7 @@ import { MethodNotAllowed } from "@punctual/api/Problem"
 import { Effect } from "effect"
 import { PrometheusMetrics } from "effect/observability"
 import { Engine, type EngineStatus } from "../engine/Engine.ts"
+import { type HttpAnswer, jsonAnswer } from "./HttpAnswer.ts"
 import { routeMetrics } from "./HttpMetrics.ts"
 import { problemResponse } from "./problemResponse.ts"
 import type { Route } from "./Route.ts"
@@ -40,31 +41,32 @@ export const makeSiteRoutes = (
       // Loops stop during a drain. A drain has a time limit, so a restart would only interrupt it.
       return { status, isEnding, lasting: stalls.look(isEnding ? [] : status.stalledLoops, monotonicMs()) }
     }
-    const live = (): Response => {
+    const live = (): HttpAnswer => {
       const reasons = looked().lasting.map((loop) => `The loop ${loop} stays stalled: restart the service.`)
-      return Response.json(reasons.length === 0 ? { status: "live" } : { status: "stalled", reasons }, {
-        status: reasons.length === 0 ? 200 : 503,
-      })
+      return reasons.length === 0
+        ? healthAnswer({ status: "live" })
+        : healthAnswer({ status: "stalled", reasons })
     }
-    const ready = (): Response => {
+    const ready = (): HttpAnswer => {
       const { status, isEnding } = looked()
       const other = options.whyNotReady?.()
       const reasons = [
         ...whyNotReady(status, isEnding, isOneOfSeveral),
         ...(other === undefined ? [] : [other]),
       ]
-      return Response.json(reasons.length === 0 ? { status: "ready" } : { status: "notReady", reasons }, {
-        status: reasons.length === 0 ? 200 : 503,
-      })
+      return reasons.length === 0
+        ? healthAnswer({ status: "ready" })
+        : healthAnswer({ status: "notReady", reasons })
     }
     const metrics = () =>
       run(Effect.andThen(engine.sample, Effect.all([PrometheusMetrics.format(), moreMetrics]))).then(
-        (texts) =>
-          new Response(texts.join(""), {
-            headers: { "content-type": "text/plain; version=0.0.4; charset=utf-8" },
-          }),
+        (texts): HttpAnswer => ({
+          status: 200,
+          headers: { "content-type": "text/plain; version=0.0.4; charset=utf-8" },
+          body: texts.join(""),
+        }),
       )
-    const answers: Record<string, () => Response | Promise<Response>> = {
+    const answers: Record<string, () => HttpAnswer | Promise<HttpAnswer>> = {
       "/": redirectTo("docs/api"),
       "/health/live": live,
       "/health/ready": ready,
@@ -87,8 +89,12 @@ export const makeSiteRoutes = (
   })
 
 /** The address is relative, because a proxy may serve the service below a path that the service does not know. */
-const redirectTo = (location: string) => (): Response =>
-  new Response(null, { status: 302, headers: { location } })
+const redirectTo = (location: string) => (): HttpAnswer => ({ status: 302, headers: { location }, body: "" })
+
+const healthAnswer = (health: {
+  readonly status: string
+  readonly reasons?: ReadonlyArray<string>
+}): HttpAnswer => jsonAnswer(JSON.stringify(health), health.reasons === undefined ? 200 : 503)
 
 /** If every check for this long finds a loop stalled, the loop will hardly continue by itself. */
 export const lastingAfterMs = 60_000
@@ -128,7 +134,7 @@ const whyNotReady = (
 
 const readOnly = (
   path: string,
-  answer: () => Response | Promise<Response>,
+  answer: () => HttpAnswer | Promise<HttpAnswer>,
   metrics: ReturnType<typeof routeMetrics>,
 ): Route => ({
   methods: ["GET", "HEAD"],

@@ -11,8 +11,10 @@ import { HttpApiBuilder } from "effect/http-api"
 import fc from "fast-check"
 import { makeApiRoutes } from "../../src/http/ApiRoutes.ts"
 import { type CallText, callTexts } from "../../src/http/CallText.ts"
+import type { HttpRequest } from "../../src/http/HttpRequest.ts"
 import { defaultBodyOptions, RequestBodies } from "../../src/http/RequestBody.ts"
 import { WallClock } from "../../src/ports/WallClock.ts"
+import { httpRequestOf } from "../../testkit/httpRequestOf.ts"
 
 const calls = [
   "create",
@@ -51,6 +53,14 @@ const requestOf = (call: Call, body: string): Request =>
     body,
   })
 
+const ourRequestOf = (call: Call, body: string): HttpRequest =>
+  httpRequestOf({
+    method: "POST",
+    target: pathOf(call),
+    headers: { "content-type": "application/json" },
+    body,
+  })
+
 /** Payloads are read as in the service. Answers contain nothing that could be written as text. */
 const texts = () => {
   const byGroup: Record<string, Record<string, CallText<never>>> = {}
@@ -77,7 +87,7 @@ const sendToRoutes = async (): Promise<Send> => {
   return async (call, body) => {
     const route = routes.get(pathOf(call))
     if (route === undefined) throw new Error(`no route for ${call}`)
-    return (await route.handle(requestOf(call, body))).status
+    return (await route.handle(ourRequestOf(call, body))).status
   }
 }
 

@@ -3,7 +3,9 @@
 import { describe, expect, test } from "bun:test"
 import { connect, type Socket } from "node:net"
 import { defaultLimits } from "@punctual/api/Limits"
+import type { BodyReceiver, HttpRequest, IncomingBody } from "../../src/http/HttpRequest.ts"
 import { type BodyRead, defaultBodyOptions, RequestBodies } from "../../src/http/RequestBody.ts"
+import { httpRequestOf } from "../../testkit/httpRequestOf.ts"
 import { refused, succeeded } from "./answers.ts"
 import { createHead, rawRequest } from "./rawRequest.ts"
 import { type RunningService, withService } from "./ServiceFixture.ts"
@@ -105,18 +107,28 @@ describe("all bodies together", () => {
       }
     }))
 
-  const options = { timeoutMs: 10_000, smallBytes: 10, heldBytesMax: 100, discardBytesMax: 1_000 }
+  const options = {
+    timeoutMs: 10_000,
+    smallBytes: 10,
+    heldBytesMax: 100,
+    unfinishedBytesPerAddressMax: 90,
+    discardBytesMax: 1_000,
+  }
 
   /** A request whose body comes when the test says so. */
-  const pacedRequest = (declaredBytes: number | undefined) => {
-    const pipe = new TransformStream<Uint8Array, Uint8Array>()
-    const writer = pipe.writable.getWriter()
-    const headers = declaredBytes === undefined ? {} : { "content-length": String(declaredBytes) }
+  const pacedRequest = (declaredBytes: number | undefined, addressGroup = "10.0.0.1") => {
+    let receiver: BodyReceiver | undefined
+    const body: IncomingBody = {
+      declaredBytes,
+      arrived: undefined,
+      receive: (given) => {
+        receiver = given
+      },
+    }
     return {
-      request: new Request("http://h/", { method: "POST", headers, body: pipe.readable }),
-      /** Settles when the server has read the bytes. */
-      send: (bytes: number) => writer.write(new Uint8Array(bytes)),
-      end: () => writer.close(),
+      request: httpRequestOf({ method: "POST", target: "/", body, addressGroup }),
+      send: (bytes: number) => receiver?.chunk(new Uint8Array(bytes)),
+      end: () => receiver?.end(),
     }
   }
   const outcomeOf = (read: BodyRead) => {
@@ -124,51 +136,94 @@ describe("all bodies together", () => {
     const { problem } = read
     return "written" in problem ? `${problem.code}, written: ${problem.written}` : problem.code
   }
-  const read = (bodies: RequestBodies, request: Request) =>
+  const read = (bodies: RequestBodies, request: HttpRequest) =>
     bodies.withBody(request, 80, async (body) => outcomeOf(body))
 
   test("received bytes count, up to the limit, until their request is answered", async () => {
     const bodies = new RequestBodies(options)
     const first = pacedRequest(80)
     const held = read(bodies, first.request)
-    await first.send(60)
-    await first.send(1)
-    const second = pacedRequest(undefined)
+    first.send(60)
+    first.send(1)
+    const second = pacedRequest(undefined, "10.0.0.2")
     const refusedRead = read(bodies, second.request)
-    await second.send(50).catch(() => undefined)
+    second.send(50)
     expect(await refusedRead).toBe("overloaded, written: no")
     // Small bodies have their own room.
     const small = pacedRequest(10)
     const smallRead = read(bodies, small.request)
-    await small.send(10)
-    await small.end()
+    small.send(10)
+    small.end()
     expect(await smallRead).toBe(10)
-    await first.send(19)
-    await first.end()
+    first.send(19)
+    first.end()
     expect(await held).toBe(80)
     const third = pacedRequest(80)
     const thirdRead = read(bodies, third.request)
-    await third.send(80)
-    await third.end()
+    third.send(80)
+    third.end()
     expect(await thirdRead).toBe(80)
+  })
+
+  test("the unfinished bodies of one address have a limit of their own, and leave room for others", async () => {
+    const bodies = new RequestBodies({ ...options, unfinishedBytesPerAddressMax: 60 })
+    const unfinished = pacedRequest(80)
+    const waiting = read(bodies, unfinished.request)
+    unfinished.send(50)
+    const same = pacedRequest(80)
+    const sameRead = read(bodies, same.request)
+    same.send(11)
+    expect(await sameRead).toBe("overloaded, written: no")
+    const other = pacedRequest(50, "10.0.0.2")
+    const otherRead = read(bodies, other.request)
+    other.send(50)
+    other.end()
+    expect(await otherRead).toBe(50)
+    // A body that has arrived no longer counts for its address.
+    unfinished.send(10)
+    unfinished.end()
+    expect(await waiting).toBe(60)
+    const next = pacedRequest(80)
+    const nextRead = read(bodies, next.request)
+    next.send(60)
+    next.end()
+    expect(await nextRead).toBe(60)
+  })
+
+  test("a body in tiny pieces is collected as it was sent", async () => {
+    const bodies = new RequestBodies({ ...options, smallBytes: 0 })
+    let receiver: BodyReceiver | undefined
+    const body: IncomingBody = {
+      declaredBytes: undefined,
+      arrived: undefined,
+      receive: (given) => {
+        receiver = given
+      },
+    }
+    const text = bodies.withBody(httpRequestOf({ target: "/", body }), 80, async (whole) =>
+      "bytes" in whole ? Buffer.from(whole.bytes).toString() : "",
+    )
+    for (const letter of "a body in tiny pieces") receiver?.chunk(Buffer.from(letter))
+    receiver?.end()
+    expect(await text).toBe("a body in tiny pieces")
   })
 
   test("a body that is given up, or too large, frees its room", async () => {
     const bodies = new RequestBodies({ ...options, timeoutMs: 20 })
     const slow = pacedRequest(80)
     const givenUp = read(bodies, slow.request)
-    await slow.send(80)
+    slow.send(80)
     expect(await givenUp).toBe("requestTimeout")
     const large = pacedRequest(undefined)
     const tooLarge = read(bodies, large.request)
-    await large.send(70)
-    await large.send(70)
+    large.send(70)
+    large.send(70)
     const next = pacedRequest(80)
     const nextRead = read(bodies, next.request)
-    await next.send(80)
-    await next.end()
+    next.send(80)
+    next.end()
     expect(await nextRead).toBe(80)
-    await large.end()
+    large.end()
     expect(await tooLarge).toBe("bodyTooLarge")
   })
 })

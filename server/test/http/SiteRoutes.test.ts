@@ -5,8 +5,10 @@ import { PunctualApi } from "@punctual/api/PunctualApi"
 import { Effect } from "effect"
 import { OpenApi } from "effect/http-api"
 import { Engine, type EngineStatus } from "../../src/engine/Engine.ts"
+import { jsonAnswer } from "../../src/http/HttpAnswer.ts"
 import { makeReference } from "../../src/http/reference/Reference.ts"
 import { lastingAfterMs, makeSiteRoutes } from "../../src/http/SiteRoutes.ts"
+import { httpRequestOf } from "../../testkit/httpRequestOf.ts"
 import { refused, succeeded } from "./answers.ts"
 import { withService } from "./ServiceFixture.ts"
 
@@ -45,7 +47,7 @@ describe("health", () => {
       }))
   }
 
-  const cluster = { peers: { prefix: "/internal/", handle: async () => new Response() } }
+  const cluster = { peers: { prefix: "/internal/", handle: async () => jsonAnswer("{}") } }
   for (const [ownedShards, shardsElsewhere] of [
     [0, 4],
     [1, 3],
@@ -88,7 +90,7 @@ describe("health", () => {
     const look = async (page: string, change: Partial<EngineStatus>, afterMs: number) => {
       status = { ...well, ...change }
       nowMs += afterMs
-      return (await routes.get(page)?.handle(new Request(`http://h${page}`)))?.status
+      return (await routes.get(page)?.handle(httpRequestOf({ target: page })))?.status
     }
     const live = "/health/live"
     const firing = { stalledLoops: ["firing"] }

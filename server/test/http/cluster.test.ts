@@ -33,7 +33,10 @@ const clusterOf = (
   more: Partial<HttpServiceOptions["cluster"]> = {},
 ): NonNullable<HttpServiceOptions["cluster"]> => ({
   lags: { of: lags },
-  peers: { prefix: "/internal/v1/", handle: async (request) => new Response(`heard ${request.url}`) },
+  peers: {
+    prefix: "/internal/v1/",
+    handle: async (request) => ({ status: 200, headers: {}, body: `heard ${request.path}` }),
+  },
   ...more,
 })
 
@@ -147,7 +150,7 @@ describe("one of several nodes", () => {
       running.service.close()
       expect((await running.call("get", get)).status).toBe(503)
       const heard = await running.fetch("/internal/v1/nudge", { method: "POST" })
-      expect([heard.status, heard.text]).toEqual([200, `heard ${running.url}/internal/v1/nudge`])
+      expect([heard.status, heard.text]).toEqual([200, "heard /internal/v1/nudge"])
       expect((await ask(running)).status).toBe(200)
     }))
 

@@ -1,9 +1,18 @@
-// The only module that knows the HTTP server of the runtime. It listens, passes every request on, and closes. Other
-// modules decide about the answers.
+// Listens for HTTP/1.1, passes every request on, and closes. Other modules decide about the answers. The server is our
+// own, because the runtime's server closes a connection without an answer when a second request arrives before the first
+// is answered, and it limits neither connections nor slow clients (ADR 0053).
 import { lookup } from "node:dns/promises"
-import { Internal } from "@punctual/api/Problem"
 import { Effect, Schema, type Scope } from "effect"
-import { problemResponse } from "../problemResponse.ts"
+import type { HttpAnswer } from "../HttpAnswer.ts"
+import { connectionMetrics } from "../HttpMetrics.ts"
+import type { HttpRequest } from "../HttpRequest.ts"
+import { addressGroupOf } from "./addressGroupOf.ts"
+import { Connection } from "./Connection.ts"
+import { type ConnectionLimits, defaultConnectionLimits } from "./ConnectionLimits.ts"
+import { Connections } from "./Connections.ts"
+import { connectionsWithin, openFilesMax } from "./openFilesMax.ts"
+import { RefusedConnections } from "./RefusedConnections.ts"
+import { startTcpServer } from "./TcpServer.ts"
 
 /** The message says why the service cannot listen there, and what to do. */
 export class CannotListen extends Schema.TaggedError<CannotListen>()("CannotListen", {
@@ -13,6 +22,8 @@ export class CannotListen extends Schema.TaggedError<CannotListen>()("CannotList
 export interface Listening {
   readonly port: number
   readonly url: string
+  /** Lower than asked for if the system does not allow the process as many open files. */
+  readonly connectionsMax: number
   /** Refuses new connections, waits at most `withinMs` for running requests, then closes all connections. */
   close(withinMs: number): Effect.Effect<void>
 }
@@ -21,47 +32,73 @@ export interface ListenOptions {
   readonly host: string
   /** 0 picks a free port. */
   readonly port: number
-  readonly handle: (request: Request) => Promise<Response>
+  readonly handle: (request: HttpRequest) => Promise<HttpAnswer>
   readonly onDefect: (error: unknown) => void
+  readonly limits?: Partial<ConnectionLimits>
 }
+
+/** How often times are checked. */
+const sweepEveryMs = 250
 
 /** Closes at once when the scope closes, unless it is already closed. */
 export const listen = (options: ListenOptions): Effect.Effect<Listening, CannotListen, Scope.Scope> =>
-  Effect.map(
-    Effect.acquireRelease(
-      Effect.try({ try: () => startServer(options), catch: (error) => error }).pipe(
+  Effect.gen(function* () {
+    const metrics = connectionMetrics(yield* Effect.context<never>())
+    const asked = { ...defaultConnectionLimits, ...options.limits }
+    const limits = { ...asked, connectionsMax: connectionsWithin(asked.connectionsMax, openFilesMax()) }
+    const connections = new Connections(limits, metrics, performance.now())
+    const server = yield* Effect.acquireRelease(
+      Effect.try({ try: () => startServer(options, connections), catch: (error) => error }).pipe(
         Effect.catch((error) => Effect.flatMap(cannotListen(options, error), Effect.fail)),
       ),
-      (server) => Effect.promise(() => server.stop(true)),
-    ),
-    (server): Listening => ({
-      port: server.port ?? options.port,
-      url: urlOf(options.host, server.port ?? options.port),
+      ({ close }) => Effect.sync(close),
+    )
+    return {
+      port: server.port,
+      url: urlOf(options.host, server.port),
+      connectionsMax: limits.connectionsMax,
       close: (withinMs) =>
-        Effect.promise(() => server.stop(false)).pipe(Effect.timeoutOption(withinMs), Effect.asVoid),
-    }),
-  )
+        Effect.sync(server.stop).pipe(
+          Effect.andThen(Effect.promise(() => connections.drain())),
+          Effect.timeoutOption(withinMs),
+          Effect.andThen(Effect.sync(server.close)),
+        ),
+    }
+  })
 
-const startServer = (options: ListenOptions) =>
-  Bun.serve({
-    hostname: options.host,
+const startServer = (options: ListenOptions, connections: Connections) => {
+  const { handle, onDefect } = options
+  const refused = new RefusedConnections(connections.limits, performance.now())
+  const shared = { connections, handle, onDefect }
+  const server = startTcpServer({
+    host: options.host,
     port: options.port,
-    // In development mode the runtime answers failures with a page that has a stack trace.
-    development: false,
-    // Without development mode the runtime would share a busy port instead of refusing it.
-    reusePort: false,
-    // RequestBody.ts limits bodies, with a clear answer.
-    maxRequestBodySize: Number.MAX_SAFE_INTEGER,
-    // In seconds, and the largest possible value. TIMER_BODY_TIMEOUT is always shorter and answers before it closes.
-    idleTimeout: 255,
-    fetch: options.handle,
-    error: (error) => {
-      options.onDefect(error)
-      return problemResponse(
-        new Internal({ detail: "An unexpected error. The log of the service has the cause." }),
-      )
+    onDefect,
+    accept: (wire) => {
+      const group = addressGroupOf(wire.remoteAddress)
+      const reason = connections.whyRefused(group)
+      return reason === undefined ? new Connection(wire, group, shared) : refused.refuse(wire, reason)
     },
   })
+  const sweep = () => {
+    const nowMs = performance.now()
+    refused.sweep(nowMs)
+    // What one sweep leaves is done soon, after other work.
+    if (connections.sweep(nowMs)) setImmediate(sweep)
+  }
+  const sweeping = setInterval(sweep, sweepEveryMs)
+  sweeping.unref()
+  return {
+    port: server.port,
+    stop: () => server.stop(),
+    close: () => {
+      clearInterval(sweeping)
+      server.stop()
+      connections.terminateAll()
+      refused.terminateAll()
+    },
+  }
+}
 
 /** A server on all addresses is also reachable on loopback, and a browser can open that address. */
 const urlOf = (host: string, port: number): string => {

@@ -4,6 +4,7 @@
 import { createHash } from "node:crypto"
 import type { Limits } from "@punctual/api/Limits"
 import { makePunctualApi } from "@punctual/api/PunctualApi"
+import { type HttpAnswer, jsonAnswer } from "../HttpAnswer.ts"
 import { keptOnSuccess } from "./keptOnSuccess.ts"
 import type { OpenApiDocument } from "./OpenApiDocument.ts"
 import { openApiInSlices } from "./openApiInSlices.ts"
@@ -12,11 +13,11 @@ import style from "./page.css" with { type: "text" }
 import { iconSvg, renderPage } from "./renderPage.ts"
 
 export interface Reference {
-  readonly openApi: () => Promise<Response>
-  readonly page: () => Promise<Response>
-  readonly style: () => Response
-  readonly script: () => Response
-  readonly icon: () => Response
+  readonly openApi: () => Promise<HttpAnswer>
+  readonly page: () => Promise<HttpAnswer>
+  readonly style: () => HttpAnswer
+  readonly script: () => HttpAnswer
+  readonly icon: () => HttpAnswer
 }
 
 /** Makes the document and the page in slices at the first request, and keeps them. */
@@ -27,9 +28,8 @@ export const makeReference = (limits: Limits): Reference => {
   )
   const page = keptOnSuccess(async () => renderPage(await document(), assets))
   return {
-    openApi: async () =>
-      new Response(JSON.stringify(await document()), { headers: { "content-type": "application/json" } }),
-    page: async () => new Response(await page(), { headers: pageHeaders }),
+    openApi: async () => jsonAnswer(JSON.stringify(await document())),
+    page: async () => ({ status: 200, headers: pageHeaders, body: await page() }),
     style: () => asset(style, "text/css; charset=utf-8"),
     script: () => asset(script, "text/javascript; charset=utf-8"),
     icon: () => asset(iconSvg, "image/svg+xml"),
@@ -45,14 +45,15 @@ const assets = {
   icon: `api.svg?v=${versionOf(iconSvg)}`,
 }
 
-const asset = (text: string, contentType: string): Response =>
-  new Response(text, {
-    headers: {
-      "content-type": contentType,
-      "cache-control": "public, max-age=31536000, immutable",
-      "x-content-type-options": "nosniff",
-    },
-  })
+const asset = (text: string, contentType: string): HttpAnswer => ({
+  status: 200,
+  headers: {
+    "content-type": contentType,
+    "cache-control": "public, max-age=31536000, immutable",
+    "x-content-type-options": "nosniff",
+  },
+  body: text,
+})
 
 const pageHeaders = {
   "content-type": "text/html; charset=utf-8",

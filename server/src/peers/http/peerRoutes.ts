@@ -4,6 +4,8 @@
 import { createHash, timingSafeEqual } from "node:crypto"
 import { Effect, Result } from "effect"
 import type { Scheduler } from "../../engine/front/Scheduler.ts"
+import { type HttpAnswer, jsonAnswer } from "../../http/HttpAnswer.ts"
+import type { HttpRequest } from "../../http/HttpRequest.ts"
 import { defaultBodyOptions, RequestBodies } from "../../http/RequestBody.ts"
 import type { ShardLag } from "../../ports/ShardLags.ts"
 import { decodeFiringCall, encodeFiringReply } from "./firingWire.ts"
@@ -34,11 +36,11 @@ const answerWithinMs = 10_000
 /** The number of callers whose last call is remembered. */
 const callersMax = 1_000
 
-type Answer = (text: string) => Effect.Effect<Response>
+type Answer = (text: string) => Effect.Effect<HttpAnswer>
 
 export const makePeerRoutes = (
   options: PeerRoutesOptions,
-): Effect.Effect<(request: Request) => Promise<Response>> =>
+): Effect.Effect<(request: HttpRequest) => Promise<HttpAnswer>> =>
   Effect.map(Effect.context<never>(), (context) => {
     const run = Effect.runPromiseWith(context)
     const bodies = new RequestBodies({ ...defaultBodyOptions, timeoutMs: bodyTimeoutMs, heldBytesMax })
@@ -46,18 +48,18 @@ export const makePeerRoutes = (
     const answers = answersOf(options)
     const isSecret = secretCheck(options.secret)
     const withinMs = options.answerWithinMs ?? answerWithinMs
-    const answer = (path: string, text: string): Promise<Response> =>
+    const answer = (path: string, text: string): Promise<HttpAnswer> =>
       run(
         (answers.get(path) ?? notThere)(text).pipe(
           // The call may still be executed, so the answer must not say that it was refused.
           Effect.timeoutOrElse({
             duration: withinMs,
-            orElse: () => Effect.succeed(new Response(null, { status: 504 })),
+            orElse: () => Effect.succeed<HttpAnswer>({ status: 504, headers: {}, body: "" }),
           }),
         ),
       )
     return async (request) => {
-      const path = new URL(request.url, "http://peer").pathname.slice(peerPath.length)
+      const path = request.path.slice(peerPath.length)
       if (options.secret === undefined || !answers.has(path)) return refused(404, "there is nothing here")
       if (!isSecret(request.headers.get("authorization")))
         return refused(401, "the cluster's secret is missing or wrong")
@@ -91,7 +93,7 @@ const answersOf = ({ scheduler, nudge, lags }: PeerRoutesOptions): ReadonlyMap<s
       (text) => {
         const items = decodeWriteCall(text)
         if (Result.isFailure(items)) return Effect.succeed(refused(400, items.failure))
-        return Effect.map(scheduler.accept(items.success), (answers) => json(encodeWriteReply(answers)))
+        return Effect.map(scheduler.accept(items.success), (answers) => jsonAnswer(encodeWriteReply(answers)))
       },
     ],
     [
@@ -101,12 +103,12 @@ const answersOf = ({ scheduler, nudge, lags }: PeerRoutesOptions): ReadonlyMap<s
         return Effect.succeed(
           Result.isFailure(timers)
             ? refused(400, timers.failure)
-            : json(encodeFiringReply(scheduler.firingHere(timers.success))),
+            : jsonAnswer(encodeFiringReply(scheduler.firingHere(timers.success))),
         )
       },
     ],
-    ["nudge", () => Effect.map(nudge, () => json("{}"))],
-    ["lags", () => Effect.sync(() => json(encodeLagsReply(lags())))],
+    ["nudge", () => Effect.map(nudge, () => jsonAnswer("{}"))],
+    ["lags", () => Effect.sync(() => jsonAnswer(encodeLagsReply(lags())))],
   ])
 
 const notThere: Answer = () => Effect.succeed(refused(404, "there is nothing here"))
@@ -136,12 +138,5 @@ class Callers {
   }
 }
 
-const json = (text: string): Response =>
-  new Response(text, { headers: { "content-type": "application/json" } })
-
-/** Closes the connection, because the unread rest of a body must not be read as a request. */
-const refused = (status: number, why: string): Response =>
-  new Response(JSON.stringify({ refused: why }), {
-    status,
-    headers: { "content-type": "application/json", connection: "close" },
-  })
+const refused = (status: number, why: string): HttpAnswer =>
+  jsonAnswer(JSON.stringify({ refused: why }), status)

@@ -8,11 +8,12 @@ import { type Answered, withService } from "../ServiceFixture.ts"
 
 const bytesAtMost = 300_000
 
-const pageOf = async (limits = defaultLimits): Promise<string> => (await makeReference(limits).page()).text()
+const pageOf = async (limits = defaultLimits): Promise<string> =>
+  String((await makeReference(limits).page()).body)
 
 const page = await pageOf()
 // biome-ignore lint/suspicious/noExplicitAny: the document is read by paths that the tests themselves check.
-const document: any = await (await makeReference(defaultLimits).openApi()).json()
+const document: any = JSON.parse(String((await makeReference(defaultLimits).openApi()).body))
 
 const idsIn = (html: string) => [...html.matchAll(/\sid="([^"]*)"/g)].map(([, id = ""]) => id)
 
@@ -158,7 +159,7 @@ describe("the colours", () => {
 
   for (const [index, theme] of ["light", "dark"].entries()) {
     test(`are readable in the ${theme} theme: a contrast of 4.5 or more`, async () => {
-      const style = await makeReference(defaultLimits).style().text()
+      const style = String(makeReference(defaultLimits).style().body)
       const colourOf = (name: string): string => {
         const value = new RegExp(`--${name}: (?:light-dark\\((#\\w+), (#\\w+)\\)|(#\\w+));`).exec(style)
         return value?.[index + 1] ?? value?.[3] ?? ""

@@ -1,0 +1,38 @@
+// Limits how many bytes clients make the service hold: in total, and for each group of addresses, so that one client
+// cannot use up the room of all others.
+
+export interface ByteBudgetOptions {
+  readonly bytesMax: number
+  readonly bytesPerAddressMax: number
+}
+
+export class ByteBudget {
+  readonly #options: ByteBudgetOptions
+  readonly #byAddress = new Map<string, number>()
+  #bytes = 0
+
+  constructor(options: ByteBudgetOptions) {
+    this.#options = options
+  }
+
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  /** Counts the bytes if both limits allow it, and returns whether they do. */
+  take(address: string, bytes: number): boolean {
+    const held = this.#byAddress.get(address) ?? 0
+    if (this.#bytes + bytes > this.#options.bytesMax) return false
+    if (held + bytes > this.#options.bytesPerAddressMax) return false
+    this.#bytes += bytes
+    if (bytes > 0) this.#byAddress.set(address, held + bytes)
+    return true
+  }
+
+  giveBack(address: string, bytes: number): void {
+    const left = (this.#byAddress.get(address) ?? 0) - bytes
+    this.#bytes -= bytes
+    if (left > 0) this.#byAddress.set(address, left)
+    else this.#byAddress.delete(address)
+  }
+}

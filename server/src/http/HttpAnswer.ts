@@ -1,0 +1,22 @@
+// The answer of a route. The listener adds the length, the date and what concerns the connection.
+
+export interface HttpAnswer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: AnswerBody
+}
+
+/**
+ * A stream is sent as it comes, and waits while the client does not read. When the request's signal aborts, the stream
+ * must end.
+ */
+export type AnswerBody = string | Uint8Array | AsyncIterable<string | Uint8Array>
+
+const jsonHeaders = { "content-type": "application/json" }
+
+/** `text` is JSON. */
+export const jsonAnswer = (text: string, status = 200): HttpAnswer => ({
+  status,
+  headers: jsonHeaders,
+  body: text,
+})

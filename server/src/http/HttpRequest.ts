@@ -1,0 +1,40 @@
+// A request as the routes see it. The listener makes it from bytes, and tests make it from text. It is smaller than the
+// web's Request: a route reads a header or the body at once, without promises, if they have arrived.
+
+export interface HttpRequest {
+  readonly method: string
+  /** Without the query. */
+  readonly path: string
+  /** What follows the question mark, or an empty text. */
+  readonly query: string
+  readonly headers: RequestHeaders
+  readonly body: IncomingBody
+  /** The address of the client, or of the proxy before it. */
+  readonly remoteAddress: string
+  /** The addresses that share limits with this one: an IPv6 address counts as its /64 network. */
+  readonly addressGroup: string
+  /** Aborts when the client has gone, or when the service stops while a stream is being sent. */
+  readonly signal: AbortSignal
+}
+
+export interface RequestHeaders {
+  /** `name` is in lower case. Values of a repeated header are joined with a comma. */
+  get(name: string): string | null
+}
+
+export interface IncomingBody {
+  /** The declared length. A body in chunks has none. */
+  readonly declaredBytes: number | undefined
+  /** The whole body, if it arrived together with the head of the request. */
+  readonly arrived: Uint8Array | undefined
+  /** Passes the bytes on as they arrive. A body has at most one receiver, and none if all of it has arrived. */
+  receive(receiver: BodyReceiver): void
+}
+
+/** The last call is `end` or `broken`. */
+export interface BodyReceiver {
+  chunk(bytes: Uint8Array): void
+  end(): void
+  /** The connection closed before the end of the body, or the rest of the body is malformed. */
+  broken(): void
+}

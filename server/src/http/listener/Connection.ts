@@ -1,0 +1,444 @@
+// One connection: it reads requests, passes them on one at a time, and sends the answers in the same order. Requests
+// that a client sends ahead wait, and the connection reads no more until they have their turn.
+//
+// A connection that closes sends its last answer, tells the client that nothing more will come, and drops what the client
+// still sends for a short time. If it closed at once, the client could lose the answer.
+import { Internal, Overloaded, type Problem, RequestTimeout } from "@punctual/api/Problem"
+import type { AnswerBody, HttpAnswer } from "../HttpAnswer.ts"
+import type { HttpRequest } from "../HttpRequest.ts"
+import { problemResponse } from "../problemResponse.ts"
+import { answerHead } from "./answerHead.ts"
+import { readBytesMin, requestsPerTurn } from "./ConnectionLimits.ts"
+import type { Connections, Expired, OpenConnection, Phase, Place } from "./Connections.ts"
+import { Exchange } from "./Exchange.ts"
+import { Outgoing } from "./Outgoing.ts"
+import { Refusal, refusalAnswer } from "./Refusal.ts"
+import { type InputPart, RequestReader } from "./RequestReader.ts"
+import type { Wire, WireEvents } from "./Wire.ts"
+
+export interface ConnectionOptions {
+  readonly connections: Connections
+  readonly handle: (request: HttpRequest) => Promise<HttpAnswer>
+  readonly onDefect: (error: unknown) => void
+}
+
+/** A stream is sent in pieces of at least this length, or once per turn. */
+const streamPieceLength = 16 * 1024
+
+export class Connection implements WireEvents, OpenConnection {
+  readonly place: Place
+  readonly #options: ConnectionOptions
+  readonly #connections: Connections
+  readonly #wire: Wire
+  readonly #remoteAddress: string
+  readonly #reader = new RequestReader()
+  readonly #outgoing: Outgoing
+  #exchange: Exchange | undefined
+  /** The connection closes when everything is sent. It reads no more requests. */
+  #isLast = false
+  #hasLeft = false
+  #isClosed = false
+  #isInputEnded = false
+  #isPaused = false
+  #isAdvancing = false
+  #startedInTurn = 0
+  #isTurnQueued = false
+  #aheadBytes = 0
+  #unreadBytes = 0
+  #unreadMark = 0
+  #droppedBytes = 0
+  #onDrained: (() => void) | undefined
+
+  constructor(wire: Wire, addressGroup: string, options: ConnectionOptions) {
+    this.#wire = wire
+    this.#remoteAddress = wire.remoteAddress
+    this.#options = options
+    this.#connections = options.connections
+    this.#outgoing = new Outgoing(wire)
+    this.place = options.connections.placeFor(addressGroup)
+    options.connections.enter(this)
+  }
+
+  onData(bytes: Buffer): void {
+    if (this.#isClosed) return
+    if (this.#isLast) {
+      this.#drop(bytes.length)
+      return
+    }
+    this.#reader.push(bytes)
+    this.#startedInTurn = 0
+    this.#advance()
+  }
+
+  onDrain(): void {
+    if (this.#isClosed || this.#outgoing.isEmpty) return
+    this.#flush()
+    this.#advance()
+  }
+
+  onEnd(): void {
+    this.#isInputEnded = true
+    if (this.#isClosed) return
+    if (this.#hasLeft) {
+      this.#end()
+      return
+    }
+    this.#exchange?.breakOff()
+    // A client that reads a stream and sends nothing more has most likely gone.
+    if (this.#isStreaming) this.#exchange?.abort()
+    this.#advance()
+  }
+
+  onClose(): void {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    this.#release()
+    this.#connections.leave(this)
+    this.#exchange?.abort()
+    this.#onDrained?.()
+  }
+
+  expire(what: Expired): void {
+    if (what === "arriving") {
+      this.#connections.closedFor(what)
+      this.#refuse(
+        problemResponse(new RequestTimeout({ detail: headTooSlow(this.#connections.limits.headMs) })),
+      )
+      return
+    }
+    if (what !== "leaving") this.#connections.closedFor(what)
+    if (what === "idle") this.#end()
+    else this.terminate()
+  }
+
+  makeRoom(): void {
+    this.#connections.closedFor("room")
+    if (this.place.phase === "arriving" || this.place.phase === "receiving") {
+      this.#outgoing.addBytes(Buffer.from(textOf(problemResponse(madeRoom()))))
+      this.#outgoing.flush()
+    }
+    this.#end()
+  }
+
+  drain(): void {
+    if (this.place.phase === "idle" || this.#hasLeft) this.#end()
+    else if (this.#isStreaming) this.#exchange?.abort()
+  }
+
+  terminate(): void {
+    if (this.#isClosed) return
+    this.#wire.terminate()
+    this.onClose()
+  }
+
+  #end(): void {
+    if (this.#isClosed) return
+    this.#wire.end()
+    this.onClose()
+  }
+
+  /** Reads as far as possible, sends what there is to send, and waits for whatever comes next. */
+  #advance(): void {
+    if (this.#isAdvancing) return
+    this.#isAdvancing = true
+    while (this.#canRead()) {
+      const part = this.#reader.next()
+      if (part === "more") break
+      this.#take(part)
+    }
+    this.#isAdvancing = false
+    if (this.#isClosed) return
+    // If the next request of the client is already here, their answers may go out together.
+    if (this.#exchange === undefined) this.#flush()
+    else if (!this.#outgoing.isEmpty) this.#flushSoon()
+    if (!this.#isClosed) this.#settle()
+  }
+
+  #canRead(): boolean {
+    if (this.#isClosed || this.#isLast) return false
+    if (this.#exchange !== undefined) return this.#exchange.isReceiving
+    if (this.#outgoing.restBytes > 0 || this.#isTurnQueued) return false
+    if (this.#startedInTurn < requestsPerTurn || this.#reader.bufferedBytes === 0) return true
+    this.#isTurnQueued = true
+    setImmediate(() => {
+      this.#isTurnQueued = false
+      this.#startedInTurn = 0
+      this.#advance()
+    })
+    return false
+  }
+
+  #take(part: Exclude<InputPart, "more">): void {
+    if (part instanceof Refusal) this.#refuse(refusalAnswer(part))
+    else if (part === "end") this.#exchange?.end()
+    else if (part instanceof Uint8Array) this.#exchange?.chunk(part)
+    else this.#begin(part)
+  }
+
+  #begin(head: Exclude<InputPart, string | Uint8Array | Refusal>): void {
+    this.#startedInTurn++
+    const exchange = new Exchange({
+      head,
+      arrived: this.#reader.takeWhole(),
+      remoteAddress: this.#remoteAddress,
+      addressGroup: this.place.group.name,
+      onReceive: this.#onReceive,
+    })
+    this.#exchange = exchange
+    let answer: Promise<HttpAnswer>
+    try {
+      answer = this.#options.handle(exchange)
+    } catch (error) {
+      answer = Promise.reject(error)
+    }
+    answer.then(
+      (answered) => this.#answer(exchange, answered),
+      (error: unknown) => {
+        this.#options.onDefect(error)
+        this.#answer(exchange, problemResponse(unexpected()))
+      },
+    )
+  }
+
+  readonly #onReceive = (): void => {
+    const exchange = this.#exchange
+    if (exchange?.head.expectsContinue === true && this.#reader.bufferedBytes === 0) {
+      this.#outgoing.add("HTTP/1.1 100 Continue\r\n\r\n")
+    }
+    this.#advance()
+  }
+
+  #answer(exchange: Exchange, answer: HttpAnswer): void {
+    if (this.#isClosed || this.#exchange !== exchange) return
+    const { head } = exchange
+    const { body } = answer
+    if (!exchange.isComplete || !head.keepsAlive || this.#connections.isDraining) this.#isLast = true
+    try {
+      if (isStream(body) && head.method !== "HEAD") return void this.#stream(exchange, answer, body)
+      const bodyBytes = isStream(body) ? "untilClose" : Buffer.byteLength(body)
+      this.#outgoing.add(answerHead(answer, { bodyBytes, closes: this.#isLast }))
+      if (head.method !== "HEAD" && typeof body === "string") this.#outgoing.add(body, Number(bodyBytes))
+      else if (head.method !== "HEAD" && body instanceof Uint8Array) this.#sendBytes(body)
+    } catch (error) {
+      this.#options.onDefect(error)
+      this.terminate()
+      return
+    }
+    this.#exchange = undefined
+    this.#advance()
+  }
+
+  /** At once, because input waits while bytes do. */
+  #sendBytes(bytes: Uint8Array): void {
+    this.#outgoing.addBytes(bytes)
+    this.#flush()
+  }
+
+  get #isStreaming(): boolean {
+    return this.#streamed === this.#exchange && this.#exchange !== undefined
+  }
+
+  #streamed: Exchange | undefined
+
+  /** Sends a stream as it comes. It takes the next part when the client has read enough. */
+  async #stream(
+    exchange: Exchange,
+    answer: HttpAnswer,
+    body: AsyncIterable<string | Uint8Array>,
+  ): Promise<void> {
+    const isChunked = !exchange.head.isHttp10
+    this.#streamed = exchange
+    try {
+      const bodyBytes = isChunked ? "chunked" : "untilClose"
+      this.#outgoing.add(answerHead(answer, { bodyBytes, closes: this.#isLast }))
+      this.#flushSoon()
+      for await (const part of body) {
+        if (this.#isClosed) return
+        this.#addPart(part, isChunked)
+        if (this.#outgoing.heldLength < streamPieceLength && this.#outgoing.restBytes === 0) this.#flushSoon()
+        else this.#flush()
+        await this.#drained()
+        if (this.#isClosed) return
+      }
+    } catch (error) {
+      this.#options.onDefect(error)
+      // The client must not take the part that it has for the whole.
+      return this.terminate()
+    }
+    if (this.#isClosed) return
+    if (isChunked) this.#outgoing.add("0\r\n\r\n")
+    this.#streamed = undefined
+    this.#exchange = undefined
+    this.#advance()
+  }
+
+  #addPart(part: string | Uint8Array, isChunked: boolean): void {
+    const bytes = Buffer.byteLength(part)
+    if (bytes === 0) return
+    if (isChunked) this.#outgoing.add(`${bytes.toString(16)}\r\n`)
+    if (typeof part === "string") this.#outgoing.add(part, bytes)
+    else this.#outgoing.addBytes(part)
+    if (isChunked) this.#outgoing.add("\r\n")
+  }
+
+  #isFlushQueued = false
+
+  #flushSoon(): void {
+    if (this.#isFlushQueued) return
+    this.#isFlushQueued = true
+    setImmediate(() => {
+      this.#isFlushQueued = false
+      if (!this.#isClosed) this.#flush()
+    })
+  }
+
+  #drained(): Promise<void> | undefined {
+    if (this.#outgoing.restBytes === 0 || this.#isClosed) return undefined
+    return new Promise((resolve) => {
+      this.#onDrained = resolve
+    })
+  }
+
+  /** Answers a request that no route gets, and closes. */
+  #refuse(answer: HttpAnswer): void {
+    const exchange = this.#exchange
+    this.#exchange = undefined
+    this.#isLast = true
+    exchange?.abort()
+    this.#outgoing.addBytes(Buffer.from(textOf(answer)))
+    this.#advance()
+  }
+
+  #flush(): void {
+    const sent = this.#outgoing.flush()
+    if (sent === "closed") {
+      this.terminate()
+      return
+    }
+    const rest = this.#outgoing.restBytes
+    if (rest === this.#unreadBytes) return
+    const { group } = this.place
+    const { unread } = this.#connections
+    unread.giveBack(group.name, this.#unreadBytes)
+    this.#unreadBytes = 0
+    if (!unread.take(group.name, rest)) {
+      this.#connections.closedFor("bytes")
+      this.terminate()
+      return
+    }
+    this.#watchReader(rest)
+    this.#unreadBytes = rest
+    if (rest > 0) return
+    const onDrained = this.#onDrained
+    this.#onDrained = undefined
+    onDrained?.()
+  }
+
+  /** The time to read begins again when the client has read enough. */
+  #watchReader(restBytes: number): void {
+    const { sentBytes } = this.#outgoing
+    if (restBytes === 0) {
+      this.#unreadMark = 0
+      this.#connections.hasRead(this)
+      return
+    }
+    if (this.#unreadMark > 0 && sentBytes - this.#unreadMark < readBytesMin) return
+    this.#unreadMark = sentBytes
+    this.#connections.waitsForReader(this)
+  }
+
+  /** Leaves, ends, or waits: nothing more can be done until the next event. */
+  #settle(): void {
+    const isSent = this.#outgoing.isEmpty
+    if (this.#isLast && this.#exchange === undefined) {
+      if (isSent) this.#leave()
+      else this.#moveTo("busy")
+      return
+    }
+    const isWaiting = this.#exchange === undefined && isSent && !this.#isTurnQueued
+    if (isWaiting && this.#isInputEnded) {
+      this.#end()
+      return
+    }
+    if (isWaiting) this.#moveTo(this.#reader.bufferedBytes === 0 ? "idle" : "arriving")
+    else this.#moveTo(this.#exchange?.isComplete === false ? "receiving" : "busy")
+    this.#limitAhead(isWaiting || this.#exchange?.isReceiving === true ? 0 : this.#reader.bufferedBytes)
+  }
+
+  #moveTo(phase: Phase): void {
+    if (this.place.phase !== phase) this.#connections.move(this, phase)
+  }
+
+  /** While input waits for its turn, the wire is paused. If the input of all connections is too much, it is dropped. */
+  #limitAhead(bytes: number): void {
+    if (bytes > 0 !== this.#isPaused) {
+      this.#isPaused = bytes > 0
+      if (this.#isPaused) this.#wire.pause()
+      else this.#wire.resume()
+    }
+    if (bytes === this.#aheadBytes) return
+    const { ahead } = this.#connections
+    const { group } = this.place
+    ahead.giveBack(group.name, this.#aheadBytes)
+    this.#aheadBytes = ahead.take(group.name, bytes) ? bytes : 0
+    if (this.#aheadBytes === bytes) return
+    // The answer of the current request says that the connection closes. So the client knows that the rest was not read.
+    this.#connections.closedFor("bytes")
+    this.#reader.clear()
+    this.#isLast = true
+    this.#isPaused = false
+    this.#wire.resume()
+  }
+
+  #leave(): void {
+    if (this.#hasLeft) return
+    this.#hasLeft = true
+    this.#release()
+    if (this.#isInputEnded) {
+      this.#end()
+      return
+    }
+    this.#moveTo("leaving")
+    if (this.#isPaused) this.#wire.resume()
+    this.#isPaused = false
+    this.#wire.shutdown()
+  }
+
+  #drop(bytes: number): void {
+    this.#droppedBytes += bytes
+    if (this.#droppedBytes > this.#connections.limits.lingerBytesMax) this.terminate()
+  }
+
+  #release(): void {
+    const { name } = this.place.group
+    this.#connections.ahead.giveBack(name, this.#aheadBytes)
+    this.#connections.unread.giveBack(name, this.#unreadBytes)
+    this.#aheadBytes = 0
+    this.#unreadBytes = 0
+    this.#reader.clear()
+  }
+}
+
+const isStream = (body: AnswerBody): body is AsyncIterable<string | Uint8Array> =>
+  typeof body !== "string" && !(body instanceof Uint8Array)
+
+/** The whole text of an answer after which the connection closes. */
+export const textOf = (answer: HttpAnswer): string => {
+  const body = String(answer.body)
+  const bodyBytes = Buffer.byteLength(body)
+  return `${answerHead(answer, { bodyBytes, closes: true })}${body}`
+}
+
+const unexpected = (): Problem =>
+  new Internal({ detail: "An unexpected error. The log of the service has the cause." })
+
+const headTooSlow = (withinMs: number): string =>
+  `The headers did not arrive within ${withinMs / 1_000} s. This limit is fixed. Send the request without pauses.`
+
+const madeRoom = (): Problem =>
+  new Overloaded({
+    detail:
+      "The request took too long to arrive, and the service needed its connection for another client. Nothing was written: retry.",
+    retryAfterSeconds: 1,
+    written: "no",
+  })

@@ -1,0 +1,48 @@
+// The limits of the listener: how many connections it accepts, how long it waits for a client, and how many bytes it
+// holds for clients.
+
+export interface ConnectionLimits {
+  readonly connectionsMax: number
+  /** For one address. An IPv6 address counts as its /64 network. */
+  readonly connectionsPerAddressMax: number
+  /** How long a connection may stay open without a request. */
+  readonly idleMs: number
+  /** The longest time from the first byte of a request to the end of its headers. */
+  readonly headMs: number
+  /** How long a client may take to read a part of an answer. */
+  readonly readMs: number
+  /** How long the service waits, after its last answer, for the client to close. */
+  readonly lingerMs: number
+  /** How many bytes the service reads and drops while it waits for the client to close. */
+  readonly lingerBytesMax: number
+  /** How many refused connections wait at once for their client to close. Further ones are closed without an answer. */
+  readonly refusedMax: number
+  /** The requests that wait for the answer of an earlier one on their connection, in total. */
+  readonly aheadBytesMax: number
+  /** The answers that clients have not read, in total. */
+  readonly unreadBytesMax: number
+}
+
+const mebibyte = 1024 * 1024
+
+export const defaultConnectionLimits: ConnectionLimits = {
+  connectionsMax: 10_000,
+  connectionsPerAddressMax: 1_000,
+  idleMs: 75_000,
+  headMs: 10_000,
+  readMs: 30_000,
+  lingerMs: 2_000,
+  lingerBytesMax: 16 * mebibyte,
+  refusedMax: 100,
+  aheadBytesMax: 32 * mebibyte,
+  unreadBytesMax: 256 * mebibyte,
+}
+
+/** One address may use this share of each limit of bytes. */
+export const shareOfAddress = 1 / 4
+
+/** A client must read at least this much within `readMs`, or all that is left. */
+export const readBytesMin = 16 * 1024
+
+/** How many requests of one connection may start before other connections get their turn. */
+export const requestsPerTurn = 16

@@ -1,0 +1,216 @@
+// All open connections and their limits. At a limit, the connection that has waited longest for its client makes room
+// for a new one, so that clients that open connections and do nothing cannot keep others out. A connection whose request
+// is being answered is never closed to make room.
+//
+// Times have the precision of one sweep. So a change of phase reads no clock.
+import { ByteBudget } from "../ByteBudget.ts"
+import type { ConnectionMetrics } from "../HttpMetrics.ts"
+import { type ConnectionLimits, shareOfAddress } from "./ConnectionLimits.ts"
+
+/**
+ * - `idle`: no byte of the next request has arrived.
+ * - `arriving`: a part of a head has arrived.
+ * - `receiving`: a part of a body is still to come. The route limits its time.
+ * - `busy`: a whole request has arrived and is not answered yet, or the client has not read its answer.
+ * - `leaving`: the last answer is sent, and the client should close.
+ */
+export type Phase = "idle" | "arriving" | "receiving" | "busy" | "leaving"
+
+/** What ran out: the time of a phase, or the time to read an answer. */
+export type Expired = "idle" | "arriving" | "leaving" | "unread"
+
+export interface OpenConnection {
+  readonly place: Place
+  /** Its time is over. */
+  expire(what: Expired): void
+  /** Closes, so that a new connection has room. */
+  makeRoom(): void
+  /** Closes now if it is idle, otherwise after its answer. */
+  drain(): void
+  terminate(): void
+}
+
+export interface AddressGroup {
+  readonly name: string
+  open: number
+  readonly waiting: Readonly<Record<WaitingPhase, Set<OpenConnection>>>
+}
+
+type WaitingPhase = Exclude<Phase, "busy">
+
+/** Where a connection is counted. Only `Connections` changes it. */
+export interface Place {
+  readonly group: AddressGroup
+  phase: Phase
+  sinceMs: number
+}
+
+/** Which limit refuses a connection. */
+export type ConnectionRefusal = "total" | "address"
+
+/** In this order connections make room. */
+const roomOrder: ReadonlyArray<WaitingPhase> = ["leaving", "idle", "arriving", "receiving"]
+
+/** How many connections one sweep ends, so that it does not hold the thread. */
+export const endsPerSweep = 200
+
+export class Connections {
+  readonly limits: ConnectionLimits
+  /** Requests that wait for the answer of an earlier one. */
+  readonly ahead: ByteBudget
+  /** Answers that clients have not read. */
+  readonly unread: ByteBudget
+  readonly #metrics: ConnectionMetrics
+  readonly #groups = new Map<string, AddressGroup>()
+  readonly #open = new Set<OpenConnection>()
+  /** The connections whose client does not read, since when. */
+  readonly #unreadSince = new Map<OpenConnection, number>()
+  #nowMs: number
+  #isDraining = false
+  #onEmpty: (() => void) | undefined
+
+  constructor(limits: ConnectionLimits, metrics: ConnectionMetrics, nowMs: number) {
+    this.limits = limits
+    this.#metrics = metrics
+    this.#nowMs = nowMs
+    const budget = (bytesMax: number) =>
+      new ByteBudget({ bytesMax, bytesPerAddressMax: Math.ceil(bytesMax * shareOfAddress) })
+    this.ahead = budget(limits.aheadBytesMax)
+    this.unread = budget(limits.unreadBytesMax)
+  }
+
+  get isDraining(): boolean {
+    return this.#isDraining
+  }
+
+  get size(): number {
+    return this.#open.size
+  }
+
+  /** Makes room for a new connection of this group if it can. Otherwise it returns the limit that refuses it. */
+  whyRefused(groupName: string): ConnectionRefusal | undefined {
+    const group = this.#groups.get(groupName)
+    if (group !== undefined && group.open >= this.limits.connectionsPerAddressMax && !this.#makeRoom(group))
+      return this.#refused("address")
+    if (this.#open.size >= this.limits.connectionsMax && !this.#makeRoom(this.#largestWaiting()))
+      return this.#refused("total")
+    return undefined
+  }
+
+  /** A new connection is idle. Its group counts from here on, so `enter` must follow. */
+  placeFor(groupName: string): Place {
+    const group = this.#groups.get(groupName) ?? {
+      name: groupName,
+      open: 0,
+      waiting: { idle: new Set(), arriving: new Set(), receiving: new Set(), leaving: new Set() },
+    }
+    this.#groups.set(groupName, group)
+    group.open++
+    return { group, phase: "idle", sinceMs: this.#nowMs }
+  }
+
+  enter(connection: OpenConnection): void {
+    this.#open.add(connection)
+    connection.place.group.waiting.idle.add(connection)
+    this.#metrics.open(this.#open.size)
+  }
+
+  leave(connection: OpenConnection): void {
+    if (!this.#open.delete(connection)) return
+    const { group, phase } = connection.place
+    if (phase !== "busy") group.waiting[phase].delete(connection)
+    this.#unreadSince.delete(connection)
+    group.open--
+    if (group.open === 0) this.#groups.delete(group.name)
+    this.#metrics.open(this.#open.size)
+    if (this.#open.size === 0) this.#onEmpty?.()
+  }
+
+  move(connection: OpenConnection, to: Phase): void {
+    const { place } = connection
+    const from = place.phase
+    if (from === to) return
+    if (from !== "busy") place.group.waiting[from].delete(connection)
+    if (to !== "busy") place.group.waiting[to].add(connection)
+    place.phase = to
+    place.sinceMs = this.#nowMs
+  }
+
+  /** The client has not read all of an answer. The time begins now. */
+  waitsForReader(connection: OpenConnection): void {
+    this.#unreadSince.delete(connection)
+    this.#unreadSince.set(connection, this.#nowMs)
+  }
+
+  hasRead(connection: OpenConnection): void {
+    this.#unreadSince.delete(connection)
+  }
+
+  /** The service closed a connection for this reason. */
+  closedFor(reason: Expired | "room" | "bytes"): void {
+    this.#metrics.closed(reason)
+  }
+
+  /** Ends connections whose time is over. Returns whether there may be more of them. */
+  sweep(nowMs: number): boolean {
+    this.#nowMs = nowMs
+    const overdue: Array<readonly [OpenConnection, Expired]> = []
+    const { idleMs, headMs, lingerMs, readMs } = this.limits
+    const look = (what: Expired, connection: OpenConnection, sinceMs: number, withinMs: number): boolean => {
+      if (sinceMs + withinMs > nowMs || overdue.length === endsPerSweep) return false
+      overdue.push([connection, what])
+      return true
+    }
+    for (const [connection, sinceMs] of this.#unreadSince) {
+      if (!look("unread", connection, sinceMs, readMs)) break
+    }
+    for (const { waiting } of this.#groups.values()) {
+      for (const one of waiting.idle) if (!look("idle", one, one.place.sinceMs, idleMs)) break
+      for (const one of waiting.leaving) if (!look("leaving", one, one.place.sinceMs, lingerMs)) break
+      for (const one of waiting.arriving) if (!look("arriving", one, one.place.sinceMs, headMs)) break
+    }
+    for (const [connection, what] of overdue) connection.expire(what)
+    return overdue.length === endsPerSweep
+  }
+
+  /** Answers what has arrived and closes. Completes when all connections are closed. */
+  drain(): Promise<void> {
+    this.#isDraining = true
+    for (const connection of [...this.#open]) connection.drain()
+    return new Promise((resolve) => {
+      this.#onEmpty = resolve
+      if (this.#open.size === 0) resolve()
+    })
+  }
+
+  terminateAll(): void {
+    for (const connection of [...this.#open]) connection.terminate()
+  }
+
+  #refused(reason: ConnectionRefusal): ConnectionRefusal {
+    this.#metrics.refused(reason)
+    return reason
+  }
+
+  /** Only a connection that has waited since before the last sweep makes room: others may have just opened. */
+  #makeRoom(group: AddressGroup | undefined): boolean {
+    if (group === undefined) return false
+    for (const phase of roomOrder) {
+      const [oldest] = group.waiting[phase]
+      if (oldest === undefined || oldest.place.sinceMs >= this.#nowMs) continue
+      oldest.makeRoom()
+      return true
+    }
+    return false
+  }
+
+  /** The address that has the most connections gives one up, if one of them waits for its client. */
+  #largestWaiting(): AddressGroup | undefined {
+    let largest: AddressGroup | undefined
+    for (const group of this.#groups.values()) {
+      if (roomOrder.every((phase) => group.waiting[phase].size === 0)) continue
+      if (largest === undefined || group.open > largest.open) largest = group
+    }
+    return largest
+  }
+}

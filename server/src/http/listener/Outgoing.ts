@@ -1,0 +1,86 @@
+// The bytes on their way to one client. Everything that is added in one turn goes out in one write. If the client does
+// not read, the rest waits here, and the owner is told.
+import type { Wire } from "./Wire.ts"
+
+/** What became of a write. */
+export type Sent = "all" | "part" | "closed"
+
+/** A text of at least this length is encoded once, because the wire may take only a part of it. */
+const longText = 16 * 1024
+
+export class Outgoing {
+  readonly #wire: Wire
+  #text = ""
+  #textBytes = 0
+  #rest: Uint8Array | undefined
+  #sentBytes = 0
+
+  constructor(wire: Wire) {
+    this.#wire = wire
+  }
+
+  /** What the wire did not take. */
+  get restBytes(): number {
+    return this.#rest?.byteLength ?? 0
+  }
+
+  get isEmpty(): boolean {
+    return this.#rest === undefined && this.#text === ""
+  }
+
+  /** How many bytes the wire has taken, when a part of an answer waits. */
+  get sentBytes(): number {
+    return this.#sentBytes
+  }
+
+  /** How much waits for the next write. */
+  get heldLength(): number {
+    return this.#text.length
+  }
+
+  /** `bytes` is the length of the text as UTF-8. A text of ASCII has one byte for each character. */
+  add(text: string, bytes = text.length): void {
+    this.#text = this.#text === "" ? text : this.#text + text
+    this.#textBytes += bytes
+  }
+
+  addBytes(bytes: Uint8Array): void {
+    this.#rest = Buffer.concat([this.#withText(), bytes])
+  }
+
+  flush(): Sent {
+    if (this.#rest !== undefined || this.#text.length >= longText) return this.#flushBytes()
+    if (this.#text === "") return "all"
+    const text = this.#text
+    const bytes = this.#textBytes
+    this.#text = ""
+    this.#textBytes = 0
+    const taken = this.#wire.write(text)
+    if (taken < 0) return "closed"
+    if (taken === bytes) return "all"
+    this.#rest = Buffer.from(text).subarray(taken)
+    this.#sentBytes += taken
+    return "part"
+  }
+
+  #flushBytes(): Sent {
+    const bytes = this.#withText()
+    const taken = this.#wire.write(bytes)
+    if (taken < 0) return "closed"
+    this.#sentBytes += taken
+    this.#rest = taken === bytes.byteLength ? undefined : bytes.subarray(taken)
+    return this.#rest === undefined ? "all" : "part"
+  }
+
+  /** Everything that waits. The text becomes a part of it. */
+  #withText(): Uint8Array {
+    const rest = this.#rest ?? nothing
+    if (this.#text === "") return rest
+    const text = Buffer.from(this.#text)
+    this.#text = ""
+    this.#textBytes = 0
+    return rest.byteLength === 0 ? text : Buffer.concat([rest, text])
+  }
+}
+
+const nothing = Buffer.alloc(0)

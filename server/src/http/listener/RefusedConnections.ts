@@ -1,0 +1,59 @@
+// Connections beyond the limits. Each gets a short answer, and a moment to read it. Only a few wait at once: further
+// ones are closed without an answer.
+import { Overloaded } from "@punctual/api/Problem"
+import { problemResponse } from "../problemResponse.ts"
+import { textOf } from "./Connection.ts"
+import type { ConnectionLimits } from "./ConnectionLimits.ts"
+import type { ConnectionRefusal } from "./Connections.ts"
+import type { Wire, WireEvents } from "./Wire.ts"
+
+export class RefusedConnections {
+  readonly #limits: ConnectionLimits
+  readonly #sinceMs = new Map<Wire, number>()
+  #nowMs: number
+
+  constructor(limits: ConnectionLimits, nowMs: number) {
+    this.#limits = limits
+    this.#nowMs = nowMs
+  }
+
+  refuse(wire: Wire, reason: ConnectionRefusal): WireEvents | undefined {
+    if (this.#sinceMs.size >= this.#limits.refusedMax) {
+      wire.terminate()
+      return undefined
+    }
+    this.#sinceMs.set(wire, this.#nowMs)
+    wire.write(Buffer.from(textOf(problemResponse(whyRefused(reason, this.#limits)))))
+    wire.shutdown()
+    return {
+      onData: () => undefined,
+      onDrain: () => undefined,
+      onEnd: () => wire.end(),
+      onClose: () => void this.#sinceMs.delete(wire),
+    }
+  }
+
+  sweep(nowMs: number): void {
+    this.#nowMs = nowMs
+    for (const [wire, sinceMs] of this.#sinceMs) {
+      if (sinceMs + this.#limits.lingerMs > nowMs) return
+      this.#sinceMs.delete(wire)
+      wire.terminate()
+    }
+  }
+
+  terminateAll(): void {
+    for (const wire of [...this.#sinceMs.keys()]) wire.terminate()
+    this.#sinceMs.clear()
+  }
+}
+
+const whyRefused = (reason: ConnectionRefusal, limits: ConnectionLimits): Overloaded =>
+  new Overloaded({
+    detail:
+      reason === "address"
+        ? `Your address has ${limits.connectionsPerAddressMax} open connections, which is the limit (TIMER_MAX_CONNECTIONS_PER_ADDRESS). Nothing was written: close some, or retry.`
+        : `The service has ${limits.connectionsMax} open connections, which is the limit (TIMER_MAX_CONNECTIONS). Nothing was written: retry.`,
+    retryAfterSeconds: 1,
+    written: "no",
+  })

@@ -1,0 +1,150 @@
+// Reads requests from the bytes of one connection, in whatever pieces they arrive. It does no I/O, and it never reads
+// beyond the end of a request before the caller asks for the next one.
+import { ChunkedBody } from "./ChunkedBody.ts"
+import { malformed, Refusal } from "./Refusal.ts"
+import {
+  headerBytesMax,
+  headersTooLarge,
+  type RequestHead,
+  readHead,
+  requestLineBytesMax,
+  targetTooLong,
+} from "./RequestHead.ts"
+
+/**
+ * The next part of the input: the head of a request, bytes of its body, or the end of its body. `more` means that the
+ * next part has not arrived. After a refusal nothing more can be read.
+ */
+export type InputPart = RequestHead | Uint8Array | "end" | "more" | Refusal
+
+/** How many bytes of a body in chunks are read at once, so that tiny chunks do not hold the thread. */
+export const chunkedPieceBytes = 64 * 1024
+
+export class RequestReader {
+  #bytes: Buffer = nothing
+  #at = 0
+  /** What is left of the body of the current request. */
+  #body: number | ChunkedBody | undefined
+  /** Up to here there is no end of a head. */
+  #searchedTo = 0
+  #hasSkippedLine = false
+  #refusal: Refusal | undefined
+
+  get bufferedBytes(): number {
+    return this.#bytes.length - this.#at
+  }
+
+  /** The reader owns the bytes from now on, and may overwrite them. */
+  push(bytes: Buffer): void {
+    this.#bytes =
+      this.#at === this.#bytes.length ? bytes : Buffer.concat([this.#bytes.subarray(this.#at), bytes])
+    this.#searchedTo = Math.max(0, this.#searchedTo - this.#at)
+    this.#at = 0
+  }
+
+  /** Drops what has arrived and was not read. */
+  clear(): void {
+    this.#bytes = nothing
+    this.#at = 0
+  }
+
+  next(): InputPart {
+    if (this.#refusal !== undefined) return this.#refusal
+    const part = this.#body === undefined ? this.#nextHead() : this.#nextOfBody(this.#body)
+    if (part instanceof Refusal) this.#refuseAll(part)
+    return part
+  }
+
+  /** After a head: the whole body, if it is there and does not come in chunks. */
+  takeWhole(): Uint8Array | undefined {
+    if (typeof this.#body !== "number" || this.bufferedBytes < this.#body) return undefined
+    const whole = this.#bytes.subarray(this.#at, this.#at + this.#body)
+    this.#at += this.#body
+    this.#endRequest()
+    return whole
+  }
+
+  #nextHead(): RequestHead | Refusal | "more" {
+    if (this.#at === this.#bytes.length) return "more"
+    const skipped = this.#skipEmptyLine()
+    if (skipped !== undefined) return skipped
+    const end = this.#bytes.indexOf(emptyLine, Math.max(this.#at, this.#searchedTo - 3))
+    if (end < 0) return this.#whyNoHead() ?? "more"
+    const head = readHead(this.#bytes.toString("latin1", this.#at, end))
+    if (head instanceof Refusal) return head
+    this.#at = end + 4
+    this.#body = head.bodyBytes === "chunked" ? new ChunkedBody() : head.bodyBytes
+    return head
+  }
+
+  /** Some clients send an empty line after a body. One is skipped, as RFC 9112 asks. */
+  #skipEmptyLine(): Refusal | "more" | undefined {
+    if (this.#bytes[this.#at] !== CR) return undefined
+    if (this.#at + 1 === this.#bytes.length) return "more"
+    if (this.#bytes[this.#at + 1] !== LF || this.#hasSkippedLine) return malformed(noRequest)
+    this.#hasSkippedLine = true
+    this.#at += 2
+    return this.#at === this.#bytes.length ? "more" : undefined
+  }
+
+  /** A head that can no longer become valid is refused at once. Otherwise the client would wait for the time-out. */
+  #whyNoHead(): Refusal | undefined {
+    if (isControl(this.#bytes[this.#at] ?? 0)) return malformed(noRequest)
+    let from = Math.max(this.#at, this.#searchedTo - 1)
+    // A line feed that ends the part that was searched before is part of a line end.
+    if (from > this.#at && this.#bytes[from] === LF) from++
+    const recent = this.#bytes.toString("latin1", from)
+    this.#searchedTo = this.#bytes.length
+    // The last character may be the first half of a line end.
+    if (/(?:^|[^\r])\n|\r[^\n]/.test(recent))
+      return malformed("Lines must end with a carriage return and a line feed.")
+    const headBytes = this.bufferedBytes
+    if (headBytes <= requestLineBytesMax) return undefined
+    const lineBytes = this.#bytes.indexOf(lineBreak, this.#at) - this.#at
+    if (lineBytes < 0 || lineBytes > requestLineBytesMax) return targetTooLong()
+    // The end of the last line may have arrived.
+    return headBytes - lineBytes - 2 > headerBytesMax + 3 ? headersTooLarge() : undefined
+  }
+
+  #nextOfBody(body: number | ChunkedBody): Uint8Array | "end" | "more" | Refusal {
+    if (body === 0) {
+      this.#endRequest()
+      return "end"
+    }
+    if (this.#at === this.#bytes.length) return "more"
+    if (typeof body === "number") {
+      const piece = this.#bytes.subarray(this.#at, Math.min(this.#at + body, this.#bytes.length))
+      this.#at += piece.length
+      this.#body = body - piece.length
+      return piece
+    }
+    const to = Math.min(this.#at + chunkedPieceBytes, this.#bytes.length)
+    const read = body.read(this.#bytes, this.#at, to)
+    if (read instanceof Refusal) return read
+    this.#at += read.used
+    if (read.isEnd) this.#body = 0
+    if (read.data.length > 0) return read.data
+    return read.isEnd || read.used > 0 ? this.#nextOfBody(this.#body ?? 0) : "more"
+  }
+
+  #endRequest(): void {
+    this.#body = undefined
+    this.#searchedTo = this.#at
+    this.#hasSkippedLine = false
+  }
+
+  #refuseAll(refusal: Refusal): void {
+    this.#refusal = refusal
+    this.clear()
+  }
+}
+
+const noRequest = "The bytes are not an HTTP request. If they are TLS, use http instead of https."
+
+const isControl = (code: number): boolean => code <= 32 || code >= 127
+
+const nothing = Buffer.alloc(0)
+const lineBreak = Buffer.from("\r\n")
+const emptyLine = Buffer.from("\r\n\r\n")
+const CR = 13
+const LF = 10
