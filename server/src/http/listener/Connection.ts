@@ -22,9 +22,6 @@ export interface ConnectionOptions {
   readonly onDefect: (error: unknown) => void
 }
 
-/** A stream is sent in pieces of at least this length, or once per turn. */
-const streamPieceLength = 16 * 1024
-
 export class Connection implements WireEvents, OpenConnection {
   readonly place: Place
   readonly #options: ConnectionOptions
@@ -218,20 +215,16 @@ export class Connection implements WireEvents, OpenConnection {
       const bodyBytes = isStream(body) ? "untilClose" : Buffer.byteLength(body)
       this.#outgoing.add(answerHead(answer, { bodyBytes, closes: this.#isLast }))
       if (head.method !== "HEAD" && typeof body === "string") this.#outgoing.add(body, Number(bodyBytes))
-      else if (head.method !== "HEAD" && body instanceof Uint8Array) this.#sendBytes(body)
+      else if (head.method !== "HEAD" && body instanceof Uint8Array) this.#outgoing.addBytes(body)
     } catch (error) {
       this.#options.onDefect(error)
       this.terminate()
       return
     }
     this.#exchange = undefined
+    // Small answers of one turn go out together. A large one goes first, so that the next waits until the client reads.
+    if (this.#outgoing.isLarge) this.#flush()
     this.#advance()
-  }
-
-  /** At once, because input waits while bytes do. */
-  #sendBytes(bytes: Uint8Array): void {
-    this.#outgoing.addBytes(bytes)
-    this.#flush()
   }
 
   get #isStreaming(): boolean {
@@ -255,8 +248,8 @@ export class Connection implements WireEvents, OpenConnection {
       for await (const part of body) {
         if (this.#isClosed) return
         this.#addPart(part, isChunked)
-        if (this.#outgoing.heldLength < streamPieceLength && this.#outgoing.restBytes === 0) this.#flushSoon()
-        else this.#flush()
+        if (this.#outgoing.isLarge) this.#flush()
+        else this.#flushSoon()
         await this.#drained()
         if (this.#isClosed) return
       }

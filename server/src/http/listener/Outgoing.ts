@@ -33,9 +33,9 @@ export class Outgoing {
     return this.#sentBytes
   }
 
-  /** How much waits for the next write. */
-  get heldLength(): number {
-    return this.#text.length
+  /** There is so much to send that it should not wait for more. */
+  get isLarge(): boolean {
+    return this.#rest !== undefined || this.#text.length >= longText
   }
 
   /** `bytes` is the length of the text as UTF-8. A text of ASCII has one byte for each character. */
@@ -49,7 +49,7 @@ export class Outgoing {
   }
 
   flush(): Sent {
-    if (this.#rest !== undefined || this.#text.length >= longText) return this.#flushBytes()
+    if (this.isLarge) return this.#flushBytes()
     if (this.#text === "") return "all"
     const text = this.#text
     const bytes = this.#textBytes
