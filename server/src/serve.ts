@@ -17,6 +17,7 @@ import type { Deliverers } from "./ports/Deliverer.ts"
 import { ShardLags } from "./ports/ShardLags.ts"
 import type { WallClock } from "./ports/WallClock.ts"
 import type { Configuration } from "./settings/Configuration.ts"
+import { settings } from "./settings/Settings.ts"
 import { ClockWatch } from "./stores/ClockWatch.ts"
 
 /**
@@ -59,6 +60,10 @@ export const serve = Effect.fn("serve")(function* (
     port: configuration.httpPort,
     handle: (request) => service?.handle(request) ?? Promise.resolve(starting()),
     onDefect: (error) => runFork(Effect.logError("A request failed for an unexpected reason.", error)),
+    limits: {
+      connectionsMax: configuration.maxConnections,
+      connectionsPerAddressMax: configuration.maxConnectionsPerAddress,
+    },
   })
   const services = yield* Layer.build(options.layer(listening))
   const engine = yield* Effect.provide(Engine, services)
@@ -83,6 +88,11 @@ export const serve = Effect.fn("serve")(function* (
   service = opened
   yield* untilOwning(engine)
   yield* Effect.logInfo("listening").pipe(Effect.annotateLogs({ url: listening.url, port: listening.port }))
+  if (listening.connectionsMax < configuration.maxConnections) {
+    yield* Effect.logWarning(
+      `The system allows this process so few open files that it accepts at most ${listening.connectionsMax} connections instead of ${configuration.maxConnections}: raise the limit (ulimit -n), or lower ${settings.maxConnections.name}.`,
+    )
+  }
   yield* options.onListening(listening, engine.status())
 
   yield* options.untilAsked

@@ -299,8 +299,20 @@ const serviceSettings = {
     "TIMER_BODY_TIMEOUT",
     "30s",
     "how long a request's body may take to arrive",
-    // The listener closes a connection that is silent for 255 s, without an answer.
+    // A slow client holds a connection for this long.
     duration(100, 240_000),
+  ),
+  maxConnections: setting(
+    "TIMER_MAX_CONNECTIONS",
+    "10000",
+    "how many connections clients may have open at once; fewer if the system allows the process fewer open files",
+    wholeNumber(10, 1_000_000),
+  ),
+  maxConnectionsPerAddress: setting(
+    "TIMER_MAX_CONNECTIONS_PER_ADDRESS",
+    "1000",
+    "how many of them one address may have (IPv6: one /64 network); raise it if all clients come through a proxy",
+    wholeNumber(1, 1_000_000),
   ),
 } as const
 

@@ -174,6 +174,8 @@ describe("values", () => {
     TIMER_EGRESS: ["", "public,10.0.0.0/33"],
     TIMER_LOG: ["verbose", "INFO"],
     TIMER_BODY_TIMEOUT: ["99", "240001", "5m"],
+    TIMER_MAX_CONNECTIONS: ["9", "1000001", "many"],
+    TIMER_MAX_CONNECTIONS_PER_ADDRESS: ["0", "1000001", "-1"],
     TIMER_LIMIT_CREATE_MANY: ["0", "x"],
   }
   for (const [name, texts] of Object.entries(wrong)) {

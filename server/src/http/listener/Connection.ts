@@ -260,6 +260,7 @@ export class Connection implements WireEvents, OpenConnection {
     }
     if (this.#isClosed) return
     if (isChunked) this.#outgoing.add("0\r\n\r\n")
+    if (this.#connections.isDraining) this.#isLast = true
     this.#streamed = undefined
     this.#exchange = undefined
     this.#advance()
