@@ -10,6 +10,7 @@ import type { Attempted, Deliverer, Fire } from "../../ports/Deliverer.ts"
 import type { EgressRules } from "./Egress.ts"
 import { type HttpUrl, HttpUrls } from "./HttpUrls.ts"
 import { type AnswerBody, interpretAnswer, keptAnswerBytes } from "./interpretAnswer.ts"
+import { makeEgressGate } from "./makeEgressGate.ts"
 import { cachedResolve, type Resolve, systemResolve } from "./Resolver.ts"
 import { discard, isJsonSuccess, readJson, readText } from "./readAnswer.ts"
 import { type Destination, type Destinations, routeOf } from "./routeOf.ts"
@@ -51,10 +52,11 @@ export const makeWebhookDeliverer = (options: WebhookOptions): WebhookDeliverer 
   // own choice, and the egress rules would judge nothing.
   process.env["NO_PROXY"] = "*"
   const urls = new HttpUrls()
+  const resolve = options.resolve ?? cachedResolve(systemResolve)
   const settings: Settings = {
     urls,
     egress: options.egress,
-    resolve: options.resolve ?? cachedResolve(systemResolve),
+    resolve,
     secretsOf: options.secretsOf ?? (() => []),
     onSecretsChange: options.onSecretsChange ?? (() => {}),
     payloadBytes: options.payloadBytes ?? defaultLimits.payloadBytes,
@@ -74,6 +76,7 @@ export const makeWebhookDeliverer = (options: WebhookOptions): WebhookDeliverer 
       },
       onArrival: settings.onSecretsChange,
     },
+    gate: makeEgressGate(options.egress, resolve),
   }
 }
 
