@@ -23,7 +23,7 @@ import { Deliverers } from "../ports/Deliverer.ts"
 import { WallClock } from "../ports/WallClock.ts"
 import type { Call } from "./Call.ts"
 import { refuseChange, refuseRead } from "./problemOf.ts"
-import { type CommandTerms, whyNoTarget, whyRefused } from "./timerCommand.ts"
+import { type CommandTerms, whyEgressRefused, whyNoTarget } from "./timerCommand.ts"
 
 export interface NamespaceCalls {
   readonly put: Call<PutNamespace, PutNamespaceAnswer>
@@ -53,7 +53,7 @@ export const makeNamespaceCalls = (
         const onDead = body.onDead && completeOnDead(body.onDead, limits)
         const refused =
           whyNoTarget(onDead ?? undefined, "onDead", { pointer: "" }, terms) ??
-          whyRefused(onDead ?? undefined, "onDead/url", { pointer: "" }, terms)
+          whyEgressRefused(onDead ?? undefined, "onDead/url", { pointer: "" }, terms)
         if (refused !== undefined) return Effect.fail(refused)
         return Effect.gen(function* () {
           const { edit, madeFile } = yield* editOf(body, directory, onDead)

@@ -56,8 +56,8 @@ export const createCommand = (
     whyTooLarge(payload, received, terms) ??
     whyNoTarget(spec?.target, "target", received, terms) ??
     whyNoTarget(spec?.onDead, "onDead", received, terms) ??
-    whyRefused(spec?.target, urlField(request), received, terms) ??
-    whyRefused(spec?.onDead, "onDead/url", received, terms)
+    whyEgressRefused(spec?.target, urlField(request), received, terms) ??
+    whyEgressRefused(spec?.onDead, "onDead/url", received, terms)
   if (refused !== undefined) return refused
   if (executeAt === undefined || spec === undefined) {
     throw new Error("a create without a time or a target has passed its schema")
@@ -116,8 +116,8 @@ export const updateCommand = (
     whyTooLarge(payload, received, terms) ??
     whyNoTarget(target, "target", received, terms) ??
     whyNoTarget(onDead ?? undefined, "onDead", received, terms) ??
-    whyRefused(target, urlField(request), received, terms) ??
-    whyRefused(onDead ?? undefined, "onDead/url", received, terms)
+    whyEgressRefused(target, urlField(request), received, terms) ??
+    whyEgressRefused(onDead ?? undefined, "onDead/url", received, terms)
   if (refused !== undefined) return refused
   return {
     namespace: request.namespace,
@@ -192,7 +192,7 @@ export const whyNoTarget = (
     : undefined
 
 /** Why the egress rules refuse the target of this field. A name that only a lookup can judge passes here. */
-export const whyRefused = (
+export const whyEgressRefused = (
   target: Target | undefined,
   field: ReturnType<typeof urlField> | "onDead/url",
   received: Pick<Received, "pointer">,

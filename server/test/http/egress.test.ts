@@ -1,5 +1,9 @@
 // Egress rules at the API: creates and changes that the rules refuse without a lookup, and the call that explains them.
 import { describe, expect, test } from "bun:test"
+import { Result } from "effect"
+import { parseEgress } from "../../src/deliverers/webhook/Egress.ts"
+import { makeWebhookDeliverer } from "../../src/deliverers/webhook/WebhookDeliverer.ts"
+import { eventually } from "../../testkit/eventually.ts"
 import { pointersOf, refused, succeeded } from "./answers.ts"
 import { type RunningService, withService } from "./ServiceFixture.ts"
 
@@ -71,6 +75,38 @@ describe("a target that the rules refuse without a lookup", () => {
     await accepts("open", creates)
     await accepts("private,loopback", creates)
     await accepts("public", ["http://api.internal/"])
+  })
+})
+
+describe("a name that leads to a refused address", () => {
+  test("makes the timer wait, with the reason in its answers, in lists and in the metrics, and no attempt", () => {
+    const egress = Result.getOrThrow(parseEgress("public"))
+    const resolve = async () => ["10.0.0.1"]
+    const { deliver } = makeWebhookDeliverer({ egress, resolve })
+    return withService({ egress: "public", deliver }, async ({ call, fetch, pendingIn }) => {
+      const key = { namespace: "shop", timerId: "t" }
+      const created = await call("create", { ...timer, delay: "0s", callbackUrl: "https://sly.example/hook" })
+      const { revision } = succeeded("create", created).timer
+      const waiting = await eventually("it waits", async () => {
+        const found = succeeded("get", await call("get", key)).timer
+        return found.waiting === undefined ? undefined : found
+      })
+      expect(waiting).toMatchObject({
+        state: "pending",
+        attempts: 0,
+        revision,
+        waiting: { reason: "egressRefused" },
+      })
+      expect(waiting.waiting?.detail).toStartWith("TIMER_EGRESS does not allow 10.0.0.1 (sly.example:443).")
+      const { timers } = succeeded("list", await call("list", { namespace: "shop" }))
+      expect(timers[0]?.waiting?.reason).toBe("egressRefused")
+      const metrics = (await fetch("/metrics")).text
+      expect(metrics).toMatch(/^timer_egress_refused_hosts 1$/m)
+      expect(metrics).toMatch(/^timer_egress_refused_timers 1$/m)
+      expect(metrics).toMatch(/^timer_deliveries_total\{outcome="dead"\} 0$/m)
+      expect(await pendingIn("shop")).toBe(1)
+      expect(succeeded("delete", await call("delete", key)).result).toBe("cancelled")
+    })
   })
 })
 
