@@ -1,7 +1,7 @@
 /**
  * The URL of a webhook. The service stores the text unchanged and parses it again at each attempt. Parsers disagree
  * about credentials, backslashes, blanks and other alphabets, so all of these are refused here. The egress rules decide
- * at each attempt which addresses may be reached.
+ * which addresses may be reached, at the create as far as no lookup is needed, and at each attempt.
  */
 import { Schema } from "effect"
 import { type Limits, limitHint } from "./Limits.ts"

@@ -18,6 +18,7 @@ export const problemContentType = "application/problem+json"
 export const problemCodes = {
   invalidJson: { status: 400, title: "The body is not valid JSON" },
   invalidRequest: { status: 400, title: "The request is not valid" },
+  egressRefused: { status: 400, title: "The service must not call this address" },
   unauthorized: { status: 401, title: "Authentication is needed (reserved, not used yet)" },
   forbidden: { status: 403, title: "This is not allowed (reserved, not used yet)" },
   notFound: { status: 404, title: "There is nothing at this path" },
@@ -90,6 +91,12 @@ export class InvalidRequest extends HttpApiError.Problem<InvalidRequest>()(
   "InvalidRequest",
   declare("invalidRequest"),
   { ...members("invalidRequest"), errors: Schema.Array(FieldErrorSchema) },
+) {}
+
+export class EgressRefused extends HttpApiError.Problem<EgressRefused>()(
+  "EgressRefused",
+  declare("egressRefused"),
+  { ...members("egressRefused"), errors: Schema.Array(FieldErrorSchema) },
 ) {}
 
 export class Unauthorized extends HttpApiError.Problem<Unauthorized>()(
@@ -218,6 +225,7 @@ export class OwnerUnavailable extends HttpApiError.Problem<OwnerUnavailable>()(
 export type Problem =
   | InvalidJson
   | InvalidRequest
+  | EgressRefused
   | Unauthorized
   | Forbidden
   | NotFound

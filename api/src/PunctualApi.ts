@@ -11,6 +11,7 @@ import { CreateTimerAnswer, makeCreateTimer } from "./CreateTimer.ts"
 import { DeleteManyTimers, DeleteManyTimersAnswer } from "./DeleteManyTimers.ts"
 import { DeleteTimer, DeleteTimerAnswer } from "./DeleteTimer.ts"
 import { describeCall } from "./describeCall.ts"
+import { makeEgressGroup } from "./egressGroup.ts"
 import { GetTimer, TimerAnswer } from "./GetTimer.ts"
 import { defaultLimits, type Limits } from "./Limits.ts"
 import { CountTimers, CountTimersAnswer, ListTimersAnswer, makeListTimers } from "./ListTimers.ts"
@@ -27,6 +28,7 @@ import { finishDocument } from "./openApiDocument.ts"
 import {
   ClockNotManual,
   commonProblems,
+  EgressRefused,
   RestoredFromBackup,
   RevisionMismatch,
   TimerExists,
@@ -53,7 +55,7 @@ const createEndpoints = (limits: Limits) =>
     HttpApiEndpoint.post("create", "/create", {
       payload: makeCreateTimer(limits),
       success: CreateTimerAnswer,
-      error: [...commonProblems, TimerExists],
+      error: [...commonProblems, EgressRefused, TimerExists],
     }).annotateMerge(
       describeCall(
         { action: "timers.write" },
@@ -99,7 +101,7 @@ const keyEndpoints = (limits: Limits) =>
     HttpApiEndpoint.post("update", "/update", {
       payload: makeUpdateTimer(limits),
       success: UpdateTimerAnswer,
-      error: [...commonProblems, TimerNotFound, RevisionMismatch, TimerInFlight],
+      error: [...commonProblems, EgressRefused, TimerNotFound, RevisionMismatch, TimerInFlight],
     }).annotateMerge(
       describeCall(
         { action: "timers.write" },
@@ -253,7 +255,7 @@ const makeNamespacesGroup = (limits: Limits) =>
       HttpApiEndpoint.post("put", "/put", {
         payload: makePutNamespace(limits),
         success: PutNamespaceAnswer,
-        error: commonProblems,
+        error: [...commonProblems, EgressRefused],
       }).annotateMerge(
         describeCall(
           { action: "namespaces.write" },
@@ -380,6 +382,7 @@ export const makePunctualApi = (limits: Limits) =>
       makeNamespacesGroup(limits),
       serviceGroup(),
       breakersGroup(),
+      makeEgressGroup(limits),
       makeMessagesGroup(limits),
     )
     .prefix("/api/v1")

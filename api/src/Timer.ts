@@ -110,7 +110,7 @@ export const TimerSchema = Schema.Struct({
   reason: Schema.optionalKey(
     Schema.String.annotate({
       description:
-        "Why the timer is dead: attemptsExhausted, durationExhausted, expired, refused, egressRefused, invalidTarget. Or why it was cancelled without a call: expired (by onExpire), notDead (a `_dead` timer whose timer did not die).",
+        "Why the timer is dead: attemptsExhausted, durationExhausted, expired, refused, invalidTarget (timers of earlier versions also: egressRefused). Or why it was cancelled without a call: expired (by onExpire), notDead (a `_dead` timer whose timer did not die).",
     }),
   ),
 })

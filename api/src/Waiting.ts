@@ -8,6 +8,7 @@ export const waitingReasons = [
   "servicePaused",
   "breaker",
   "congested",
+  "egressRefused",
   "noSubscriber",
   "sealed",
 ] as const
@@ -19,6 +20,7 @@ export const WaitingSchema = Schema.Struct({
       "servicePaused: all firing is paused, by an operator or after a restore.",
       "breaker: the host failed too often in a row.",
       "congested: as many deliveries as allowed are already running.",
+      "egressRefused: the egress rules of the service (TIMER_EGRESS) do not allow the address of the target. The service checks it again every 5 minutes and after a start.",
       "noSubscriber: there is no subscriber or handler for the timer.",
       "sealed: the namespace's webhook secrets cannot be opened, so nothing can be signed.",
       "More reasons may follow.",

@@ -15,6 +15,17 @@ const specifics: Readonly<
       },
     ],
   },
+  egressRefused: {
+    detail:
+      "/callbackUrl 127.0.0.1 is not allowed by TIMER_EGRESS of this service: use another URL, or ask the operator to add loopback to TIMER_EGRESS",
+    errors: [
+      {
+        pointer: "/callbackUrl",
+        detail:
+          "127.0.0.1 is not allowed by TIMER_EGRESS of this service: use another URL, or ask the operator to add loopback to TIMER_EGRESS",
+      },
+    ],
+  },
   unauthorized: {
     detail: "Reserved for API keys, which do not exist yet. The service does not answer this today.",
   },

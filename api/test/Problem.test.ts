@@ -7,6 +7,7 @@ const detail = "what happened, and what to do"
 const one: Readonly<Record<ProblemCode, Problems.Problem>> = {
   invalidJson: new Problems.InvalidJson({ detail }),
   invalidRequest: new Problems.InvalidRequest({ detail, errors: [{ pointer: "/a", detail: "is required" }] }),
+  egressRefused: new Problems.EgressRefused({ detail, errors: [{ pointer: "/a", detail: "is refused" }] }),
   unauthorized: new Problems.Unauthorized({ detail }),
   forbidden: new Problems.Forbidden({ detail }),
   notFound: new Problems.NotFound({ detail }),

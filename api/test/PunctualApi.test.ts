@@ -3,6 +3,7 @@ import { Effect, Layer, Schema } from "effect"
 import { HttpClient, HttpClientResponse } from "effect/http"
 import { HttpApiClient, OpenApi } from "effect/http-api"
 import { AdvanceClock } from "../src/AdvanceClock.ts"
+import { makeCheckEgress } from "../src/CheckEgress.ts"
 import { GetCluster } from "../src/Cluster.ts"
 import { makeCreateManyTimers } from "../src/CreateManyTimers.ts"
 import { makeCreateTimer } from "../src/CreateTimer.ts"
@@ -46,6 +47,7 @@ const requests = {
   "service.resume": ResumeService,
   "breakers.list": ListBreakers,
   "breakers.reset": ResetBreakers,
+  "egress.check": makeCheckEgress(defaultLimits),
   "messages.list": makeListMessages(defaultLimits),
   "messages.get": GetMessage,
   "messages.replay": ReplayMessage,
@@ -128,7 +130,7 @@ describe("the OpenAPI document", () => {
       if (code?.enum !== undefined) codes.add(code.enum[0])
     })
     for (const code of codes) expect(Object.keys(problemCodes)).toContain(String(code))
-    expect(codes.size).toBe(21)
+    expect(codes.size).toBe(22)
   })
 
   test("every 429 and 503 says when to try again, and whether the call may have been carried out", () => {

@@ -26,7 +26,7 @@ test("the actions are those that rights are granted for", () => {
   ])
   expect(Object.fromEntries(named)).toEqual({
     "timers.write": "timers/create timers/createMany timers/update",
-    "timers.read": "timers/get timers/list timers/count",
+    "timers.read": "timers/get timers/list timers/count egress/check",
     "timers.cancel": "timers/delete timers/deleteMany",
     "dead.replay": "timers/replay",
     "dead.discard": "timers/discard",

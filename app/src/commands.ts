@@ -9,6 +9,7 @@ import { messagesCommand } from "@punctual/server/cli/messages/messages"
 import { breakersCommand } from "@punctual/server/cli/service/breakers"
 import { clockCommand } from "@punctual/server/cli/service/clock"
 import { clusterCommand } from "@punctual/server/cli/service/cluster"
+import { egressCommand } from "@punctual/server/cli/service/egress"
 import { settingsHelp } from "@punctual/server/cli/service/help"
 import { namespacesCommand } from "@punctual/server/cli/service/namespaces"
 import { pauseCommand, resumeCommand, statusCommand } from "@punctual/server/cli/service/service"
@@ -110,6 +111,7 @@ const treeWith = (parts: CommandParts, completion: ReturnType<typeof completionC
           resumeCommand(parts.input),
           clusterCommand(parts.input),
           breakersCommand(parts.input),
+          egressCommand(parts.input),
           clockCommand(parts.input),
           messagesCommand(parts.input),
         ],

@@ -18,6 +18,7 @@ const commands = [
   ["resume"],
   ["cluster"],
   ...["list", "reset"].map((name) => ["breakers", name]),
+  ["egress", "check"],
   ["clock", "advance"],
   ["doctor"],
   ["backup"],

@@ -9,6 +9,8 @@ import type { OpenArchive } from "./cli/store/exportArchive.ts"
 import type { OpenImportTarget } from "./cli/store/importArchive.ts"
 import type { OpenSchema } from "./cli/store/migrate.ts"
 import type { OpenRestoreTarget } from "./cli/store/restore.ts"
+import { makeEgressGate } from "./deliverers/webhook/makeEgressGate.ts"
+import { cachedResolve, systemResolve } from "./deliverers/webhook/Resolver.ts"
 import { SealingKeys } from "./engine/namespaces/SealingKeys.ts"
 import { SettingsRecords } from "./engine/namespaces/SettingsRecords.ts"
 import type { Ability, AdapterFailure } from "./ports/Adapter.ts"
@@ -33,10 +35,14 @@ export const storeKeeping = (options: StoreKeepingOptions) => {
     Effect.gen(function* () {
       const read = readStore(options.environment, options.stores, storeUrl)
       if ("problems" in read) return yield* Effect.fail({ message: read.problems.join(" ") })
-      const { store, shards, secretKeys } = read
+      const { store, shards, secretKeys, egress } = read
       yield* driversOf([store], options.installDriver)
       const opening: StoreOpening = { shards, workerUrl: options.workerUrl, connections: "few" }
-      return { store, opening, keys: new SealingKeys(secretKeys, store.sealingKey) }
+      const gate =
+        egress === undefined || egress.isOpen
+          ? undefined
+          : makeEgressGate(egress, cachedResolve(systemResolve))
+      return { store, opening, keys: new SealingKeys(secretKeys, store.sealingKey), gate }
     })
 
   const archive: OpenArchive = (storeUrl) =>
@@ -55,10 +61,10 @@ export const storeKeeping = (options: StoreKeepingOptions) => {
 
   const examination: OpenExamination = (storeUrl) =>
     Effect.gen(function* () {
-      const { store, opening, keys } = yield* storeOf(storeUrl)
+      const { store, opening, keys, gate } = yield* storeOf(storeUrl)
       const open = yield* able(store.doctor)
       const { examine } = yield* open(opening)
-      return { shown: store.shown, examine, keys }
+      return { shown: store.shown, examine, keys, gate }
     })
 
   const copies: OpenCopies = (storeUrl) =>

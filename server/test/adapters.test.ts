@@ -116,6 +116,7 @@ const report: StoreReport = {
   deadByNamespace: [],
   integrity: "full",
   faults: [],
+  targets: [],
   unreadable: [],
 }
 

@@ -38,6 +38,10 @@ export class DispatcherRig {
   /** Changes in the queue. Each one holds its key back. */
   readonly #changes: Array<{ readonly timerId: string }> = []
   readonly waiting = new Map<string, Timer>()
+  /** Timers that were postponed, and by how much. */
+  readonly postponed: Array<readonly [timerId: string, inMs: number]> = []
+  /** Hosts that the egress rules refused for the first time. */
+  readonly refusedHosts: Array<string> = []
   /** Outcomes that are not stored yet. */
   readonly unstored: Array<() => void> = []
   /** What operators have set. Zero is a pause. */
@@ -87,7 +91,11 @@ export class DispatcherRig {
       clock: this.#clock(),
       metrics: Effect.runSync(Effect.provideService(EngineMetrics.make, Metric.MetricRegistry, new Map())),
       run: (_, onExit) => this.#run(onExit),
-      settle: ({ entry }, _, onStored) => this.#store(entry, onStored),
+      settle: ({ entry }, delivery, onStored) => {
+        if (delivery.kind === "postponed") this.postponed.push([entry.timer.timerId, delivery.inMs])
+        this.#store(entry, onStored)
+      },
+      onRefused: (host) => this.refusedHosts.push(host),
       expire: (entry, onStored) => {
         this.waiting.delete(entry.timer.timerId)
         this.#store(entry, onStored)

@@ -12,6 +12,7 @@ import { type BreakerCalls, makeBreakerCalls } from "./BreakerCalls.ts"
 import type { Call } from "./Call.ts"
 import { type ClockCalls, makeClockCalls } from "./ClockCalls.ts"
 import { type ClusterCalls, type ClusterParts, makeClusterCalls } from "./ClusterCalls.ts"
+import { type EgressCalls, makeEgressCalls } from "./EgressCalls.ts"
 import { type MessageCalls, makeMessageCalls } from "./MessageCalls.ts"
 import { makeNamespaceCalls, type NamespaceCalls } from "./NamespaceCalls.ts"
 import { makeReplayCalls, type ReplayCalls } from "./ReplayCalls.ts"
@@ -25,6 +26,7 @@ export interface Calls {
   readonly breakers: BreakerCalls
   readonly cluster: ClusterCalls
   readonly clock: ClockCalls
+  readonly egress: EgressCalls
   readonly messages: MessageCalls
 }
 
@@ -53,6 +55,7 @@ export const makeCalls = ({
       breakers: yield* makeBreakerCalls,
       cluster: yield* makeClusterCalls(cluster),
       clock: yield* makeClockCalls,
+      egress: yield* makeEgressCalls,
       messages: makeMessageCalls(messages),
     }
   })

@@ -23,7 +23,7 @@ import { Deliverers } from "../ports/Deliverer.ts"
 import { WallClock } from "../ports/WallClock.ts"
 import type { Call } from "./Call.ts"
 import { refuseChange, refuseRead } from "./problemOf.ts"
-import { whyNoTarget } from "./timerCommand.ts"
+import { type CommandTerms, whyEgressRefused, whyNoTarget } from "./timerCommand.ts"
 
 export interface NamespaceCalls {
   readonly put: Call<PutNamespace, PutNamespaceAnswer>
@@ -43,12 +43,17 @@ export const makeNamespaceCalls = (
     const view = viewing(directory, yield* Scheduler)
     const wall = yield* WallClock
     const { byType } = yield* Deliverers
-    const terms = { targetTypes: new Set(byType.keys()) }
+    const terms: Pick<CommandTerms, "targetTypes" | "refusalOf"> = {
+      targetTypes: new Set(byType.keys()),
+      refusalOf: (target) => byType.get(target.type)?.gate?.refusalOf(target),
+    }
     return {
       put: ({ body }) => {
         const nowMs = wall.now()
         const onDead = body.onDead && completeOnDead(body.onDead, limits)
-        const refused = whyNoTarget(onDead ?? undefined, "onDead", { pointer: "" }, terms)
+        const refused =
+          whyNoTarget(onDead ?? undefined, "onDead", { pointer: "" }, terms) ??
+          whyEgressRefused(onDead ?? undefined, "onDead/url", { pointer: "" }, terms)
         if (refused !== undefined) return Effect.fail(refused)
         return Effect.gen(function* () {
           const { edit, madeFile } = yield* editOf(body, directory, onDead)

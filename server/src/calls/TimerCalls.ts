@@ -8,7 +8,6 @@ import { invalidRequest } from "@punctual/api/invalidRequest"
 import type { Limits } from "@punctual/api/Limits"
 import type { CountTimers, CountTimersAnswer, ListTimers } from "@punctual/api/ListTimers"
 import {
-  InvalidRequest,
   type Problem,
   RevisionMismatch,
   TimerExists,
@@ -30,7 +29,13 @@ import type { Asked, Call, WithPayload } from "./Call.ts"
 import { filterOf, scopeOf } from "./filterOf.ts"
 import { problemOf, refuse, refuseRead, refuseSome } from "./problemOf.ts"
 import { shownProgress } from "./shownProgress.ts"
-import { type CommandTerms, createCommand, updateCommand } from "./timerCommand.ts"
+import {
+  type CommandTerms,
+  createCommand,
+  isRefusedCommand,
+  type RefusedCommand,
+  updateCommand,
+} from "./timerCommand.ts"
 import { type Warned, warningsOf } from "./warningsOf.ts"
 
 type CreateResult = Exclude<PutAnswer["result"], "exists">
@@ -95,6 +100,7 @@ export const makeTimerCalls = (
     const terms: CommandTerms = {
       limits,
       targetTypes: new Set(byType.keys()),
+      refusalOf: (target) => byType.get(target.type)?.gate?.refusalOf(target),
       retryPolicyOf: (namespace) => directory.of(namespace).settings.retryPolicy ?? defaultRetryPolicy,
       plainSpecs: new Map(),
     }
@@ -130,7 +136,7 @@ const creating = (
 ): Pick<TimerCalls, "create" | "createMany"> => {
   const decodeItem = SchemaParser.decodeUnknownResult(makeCreateTimer(terms.limits), requestParseOptions)
 
-  const itemCommand = (item: unknown, index: number, at: number): CreateCommand | InvalidRequest => {
+  const itemCommand = (item: unknown, index: number, at: number): CreateCommand | RefusedCommand => {
     const pointer = `/timers/${index}`
     const decoded = decodeItem(item)
     if (Result.isFailure(decoded)) return invalidRequest(decoded.failure, pointer)
@@ -147,7 +153,7 @@ const creating = (
   return {
     create: (asked) => {
       const command = createCommand(withTrace(asked), receivedAs(asked), terms)
-      if (command instanceof InvalidRequest) return Effect.fail(command)
+      if (isRefusedCommand(command)) return Effect.fail(command)
       return Effect.matchEffect(scheduler.create(command), {
         onFailure: refuse,
         onSuccess: (answer) => createdTimer(scheduler, answer, warned(command, asked.receivedAt)),
@@ -155,11 +161,11 @@ const creating = (
     },
     createMany: ({ body, receivedAt }) => {
       const asked = body.timers.map((item, index) => itemCommand(item, index, receivedAt))
-      const commands = asked.filter((item): item is CreateCommand => !(item instanceof InvalidRequest))
+      const commands = asked.filter((item): item is CreateCommand => !isRefusedCommand(item))
       return Effect.map(scheduler.createMany(commands), (answers) => {
         let answered = 0
         const results = asked.map((item): CreatedItem => {
-          if (item instanceof InvalidRequest) return { problem: item }
+          if (isRefusedCommand(item)) return { problem: item }
           const answer = answers[answered++]
           if (answer === undefined) throw new Error("the scheduler left a create without an answer")
           return createdItem(answer, warned(item, receivedAt))
@@ -205,7 +211,7 @@ const changing = (
 ): Pick<TimerCalls, "update" | "delete" | "deleteMany"> => ({
   update: (asked) => {
     const command = updateCommand(asked.body, receivedAs(asked), terms)
-    if (command instanceof InvalidRequest) return Effect.fail(command)
+    if (isRefusedCommand(command)) return Effect.fail(command)
     return Effect.matchEffect(scheduler.update(command), {
       onFailure: refuse,
       onSuccess: (answer): Effect.Effect<UpdatedTimer, Problem> => {

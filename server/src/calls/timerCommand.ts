@@ -4,7 +4,7 @@ import { type CreateTimer, targetOf } from "@punctual/api/CreateTimer"
 import { formatDuration } from "@punctual/api/DurationMs"
 import { invalidField } from "@punctual/api/invalidRequest"
 import { type Limits, limitHint } from "@punctual/api/Limits"
-import type { InvalidRequest } from "@punctual/api/Problem"
+import { EgressRefused, InvalidRequest } from "@punctual/api/Problem"
 import { completeRetryPolicy, defaultRetryPolicy } from "@punctual/api/RetryPolicy"
 import { completeOnDead } from "@punctual/api/Target"
 import type { UpdateTimer } from "@punctual/api/UpdateTimer"
@@ -16,6 +16,8 @@ export interface CommandTerms {
   readonly limits: Limits
   /** The target types that this process can deliver to. */
   readonly targetTypes: ReadonlySet<Target["type"]>
+  /** Why the egress rules refuse a target without a lookup; `undefined` if they do not. */
+  readonly refusalOf: (target: Target) => string | undefined
   /** The default retry policy of a namespace. */
   readonly retryPolicyOf: (namespace: string) => RetryPolicy
   /**
@@ -35,11 +37,17 @@ export interface Received {
   readonly pointer: string
 }
 
+/** Why a request does not become a command. */
+export type RefusedCommand = InvalidRequest | EgressRefused
+
+export const isRefusedCommand = (made: object): made is RefusedCommand =>
+  made instanceof InvalidRequest || made instanceof EgressRefused
+
 export const createCommand = (
   request: CreateTimer,
   received: Received,
   terms: CommandTerms,
-): CreateCommand | InvalidRequest => {
+): CreateCommand | RefusedCommand => {
   const executeAt = executeAtOf(request, received.at)
   const spec = specOf(request, terms)
   const { payload } = received
@@ -47,7 +55,9 @@ export const createCommand = (
     whyTooFar(executeAt, received, terms) ??
     whyTooLarge(payload, received, terms) ??
     whyNoTarget(spec?.target, "target", received, terms) ??
-    whyNoTarget(spec?.onDead, "onDead", received, terms)
+    whyNoTarget(spec?.onDead, "onDead", received, terms) ??
+    whyEgressRefused(spec?.target, urlField(request), received, terms) ??
+    whyEgressRefused(spec?.onDead, "onDead/url", received, terms)
   if (refused !== undefined) return refused
   if (executeAt === undefined || spec === undefined) {
     throw new Error("a create without a time or a target has passed its schema")
@@ -96,7 +106,7 @@ export const updateCommand = (
   request: UpdateTimer,
   received: Received,
   terms: CommandTerms,
-): UpdateCommand | InvalidRequest => {
+): UpdateCommand | RefusedCommand => {
   const executeAt = executeAtOf(request, received.at)
   const target = targetOf(request, terms.limits)
   const onDead = request.onDead && completeOnDead(request.onDead, terms.limits)
@@ -105,7 +115,9 @@ export const updateCommand = (
     whyTooFar(executeAt, received, terms) ??
     whyTooLarge(payload, received, terms) ??
     whyNoTarget(target, "target", received, terms) ??
-    whyNoTarget(onDead ?? undefined, "onDead", received, terms)
+    whyNoTarget(onDead ?? undefined, "onDead", received, terms) ??
+    whyEgressRefused(target, urlField(request), received, terms) ??
+    whyEgressRefused(onDead ?? undefined, "onDead/url", received, terms)
   if (refused !== undefined) return refused
   return {
     namespace: request.namespace,
@@ -178,3 +190,19 @@ export const whyNoTarget = (
         `"${target.type}" cannot be delivered by this service: use one of ${[...targetTypes].join(", ")}`,
       )
     : undefined
+
+/** Why the egress rules refuse the target of this field. A name that only a lookup can judge passes here. */
+export const whyEgressRefused = (
+  target: Target | undefined,
+  field: ReturnType<typeof urlField> | "onDead/url",
+  received: Pick<Received, "pointer">,
+  { refusalOf }: Pick<CommandTerms, "refusalOf">,
+): EgressRefused | undefined => {
+  const detail = target === undefined ? undefined : refusalOf(target)
+  if (detail === undefined) return undefined
+  const pointer = `${received.pointer}/${field}`
+  return new EgressRefused({ detail: `${pointer} ${detail}`, errors: [{ pointer, detail }] })
+}
+
+const urlField = ({ callbackUrl }: { readonly callbackUrl?: string }): "callbackUrl" | "target/url" =>
+  callbackUrl === undefined ? "target/url" : "callbackUrl"

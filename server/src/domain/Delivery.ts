@@ -36,10 +36,20 @@ export type Attempted =
       readonly answer?: string
     }
 
-/** The engine made no attempt: the call is no longer needed, or it is too early to know whether it is. */
-export type NoDelivery =
+/** The engine made no attempt. */
+export type NoDelivery = Unsent | EgressRefusal
+
+/** The call is no longer needed, or it is too early to know whether it is. */
+export type Unsent =
   | { readonly kind: "dropped"; readonly reason: string }
   | { readonly kind: "postponed"; readonly inMs: number; readonly error: string }
 
+/** The rules of this process do not allow the address of the target. The timer waits until they do. */
+export interface EgressRefusal {
+  readonly kind: "egressRefused"
+  /** Names the address and the setting. */
+  readonly detail: string
+}
+
 export const isAttempted = (delivery: Delivery): delivery is Attempted =>
-  delivery.kind !== "dropped" && delivery.kind !== "postponed"
+  delivery.kind !== "dropped" && delivery.kind !== "postponed" && delivery.kind !== "egressRefused"

@@ -124,7 +124,7 @@ export interface FinishedLife extends TimerKey {
   readonly finishedAt: number
   readonly latenessMs?: number
   /**
-   * Why the timer is dead: `attemptsExhausted`, `expired`, `refused`, `egressRefused` … Or why it was cancelled without
+   * Why the timer is dead: `attemptsExhausted`, `expired`, `refused` … Or why it was cancelled without
    * a call: `expired`, `notDead`.
    */
   readonly reason?: string

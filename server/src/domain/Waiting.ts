@@ -2,7 +2,14 @@
 // request.
 
 /** The contract lists the same words in `api/src/Waiting.ts`. */
-export type WaitingReason = "paused" | "servicePaused" | "breaker" | "congested" | "noSubscriber" | "sealed"
+export type WaitingReason =
+  | "paused"
+  | "servicePaused"
+  | "breaker"
+  | "congested"
+  | "egressRefused"
+  | "noSubscriber"
+  | "sealed"
 
 export interface Waiting {
   readonly reason: WaitingReason

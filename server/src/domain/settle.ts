@@ -1,5 +1,5 @@
 // Decides the outcome of one attempt from the result of the deliverer and the retry policy.
-import type { Attempted, NextTime, NoDelivery } from "./Delivery.ts"
+import type { Attempted, NextTime, Unsent } from "./Delivery.ts"
 import { latenessMs } from "./latenessMs.ts"
 import type { PastPause } from "./NamespaceSettings.ts"
 import { pausedMs } from "./pausedTime.ts"
@@ -62,7 +62,7 @@ export const settle = (timer: Timer, settling: Settling): AfterAttempt => {
 }
 
 /** What follows if no attempt was made. */
-export const settleUnsent = (delivery: NoDelivery, nowMs: number): Then =>
+export const settleUnsent = (delivery: Unsent, nowMs: number): Then =>
   delivery.kind === "dropped"
     ? { to: "dropped", reason: delivery.reason }
     : { to: "postponed", fireAt: nowMs + delivery.inMs }

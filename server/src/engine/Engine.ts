@@ -255,6 +255,8 @@ const makeDispatcher = Effect.fnUntraced(function* (
     clock,
     metrics,
     run,
+    onRefused: (host, detail) =>
+      void runFork(Effect.logWarning(`timers for ${host} wait, without attempts: ${detail}`)),
     confirmed: (notice, attempt, mayStart) => notices.confirmed(notice, attempt, mayStart),
     settle: (flight, delivery, onStored) =>
       settler.settle(flight, delivery, () => {

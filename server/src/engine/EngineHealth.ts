@@ -74,6 +74,9 @@ export class EngineHealth {
     metrics.gauge("inFlight", dispatcher.inFlight)
     metrics.gauge("ready", dispatcher.readyCount)
     metrics.gauge("openBreakers", dispatcher.openBreakers)
+    const { hosts, timers } = dispatcher.refused.counts
+    metrics.gauge("egressRefusedHosts", hosts)
+    metrics.gauge("egressRefusedTimers", timers)
   }
 
   #sampleWindows(): void {

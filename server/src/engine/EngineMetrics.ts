@@ -70,6 +70,13 @@ const gauges = {
     description: "Namespaces read through a horizon of their own, summed over shards",
   }),
   openBreakers: Metric.gauge("timer_open_breakers", { description: "Hosts whose breaker is open" }),
+  egressRefusedHosts: Metric.gauge("timer_egress_refused_hosts", {
+    description: "Hosts that TIMER_EGRESS refused when their timers were due, so these timers wait",
+  }),
+  egressRefusedTimers: Metric.gauge("timer_egress_refused_timers", {
+    description:
+      "Due timers that wait because TIMER_EGRESS refuses their host, as far as this node has seen them",
+  }),
   pausedNamespaces: Metric.gauge("timer_paused_namespaces", {
     description: "Namespaces that an operator has paused",
   }),

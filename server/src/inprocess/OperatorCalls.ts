@@ -1,9 +1,10 @@
-// The calls of operators for a program with Punctual inside it: settings of namespaces, the pause of all firing, and
-// breakers of failing hosts.
+// The calls of operators for a program with Punctual inside it: settings of namespaces, the pause of all firing, breakers
+// of failing hosts, and the egress rules.
 import type {
   Answers,
   BreakerReset,
   CallName,
+  EgressQuestion,
   NamespaceName,
   NamespaceQuery,
   NamespaceTerms,
@@ -35,10 +36,16 @@ export interface BreakersOfProgram {
   reset(request: BreakerReset): Promise<Answers["breakers.reset"]>
 }
 
+export interface EgressOfProgram {
+  /** Whether webhooks may reach a URL, and why. Sends no request to it. */
+  check(question: EgressQuestion): Promise<Answers["egress.check"]>
+}
+
 export interface OperatorCalls {
   readonly namespaces: NamespacesOfProgram
   readonly service: ServiceOfProgram
   readonly breakers: BreakersOfProgram
+  readonly egress: EgressOfProgram
 }
 
 type Ask = <Name extends CallName>(name: Name, request: unknown) => Promise<Answers[Name]>
@@ -60,4 +67,5 @@ export const operatorCalls = (ask: Ask): OperatorCalls => ({
     list: () => ask("breakers.list", {}),
     reset: (request) => ask("breakers.reset", request),
   },
+  egress: { check: (question) => ask("egress.check", question) },
 })

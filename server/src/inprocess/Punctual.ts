@@ -29,6 +29,7 @@ import { ClockWatch } from "../stores/ClockWatch.ts"
 import { HandlerScope } from "./HandlerScope.ts"
 import {
   type BreakersOfProgram,
+  type EgressOfProgram,
   type NamespacesOfProgram,
   operatorCalls,
   type ServiceOfProgram,
@@ -53,7 +54,12 @@ import type {
 import { deliverTo, type TimerHandler } from "./TimerHandler.ts"
 import { untilAlone } from "./untilAlone.ts"
 
-export type { BreakersOfProgram, NamespacesOfProgram, ServiceOfProgram } from "./OperatorCalls.ts"
+export type {
+  BreakersOfProgram,
+  EgressOfProgram,
+  NamespacesOfProgram,
+  ServiceOfProgram,
+} from "./OperatorCalls.ts"
 export { PunctualError } from "./PunctualError.ts"
 export type { PunctualOptions } from "./PunctualOptions.ts"
 export type {
@@ -61,6 +67,7 @@ export type {
   BreakerReset,
   ClockMove,
   DeadTimers,
+  EgressQuestion,
   NamespaceName,
   NamespaceQuery,
   NamespaceTerms,
@@ -92,15 +99,19 @@ export class Punctual implements AsyncDisposable {
   readonly namespaces: NamespacesOfProgram
   readonly service: ServiceOfProgram
   readonly breakers: BreakersOfProgram
+  readonly egress: EgressOfProgram
   readonly #opened: Opened
   #closing: Promise<void> | undefined
 
   private constructor(opened: Opened) {
     this.#opened = opened
-    const { namespaces, service, breakers } = operatorCalls((name, request) => this.#ask(name, request))
+    const { namespaces, service, breakers, egress } = operatorCalls((name, request) =>
+      this.#ask(name, request),
+    )
     this.namespaces = namespaces
     this.service = service
     this.breakers = breakers
+    this.egress = egress
   }
 
   /**

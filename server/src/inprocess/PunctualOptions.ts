@@ -25,7 +25,7 @@ export interface PunctualOptions {
   readonly shards?: number
   /** How long finished timers are kept (default `7d`). */
   readonly historyRetention?: string
-  /** Which addresses webhooks may reach: `open` (the default) or a list such as `public,10.0.0.0/8,*.internal`. */
+  /** Which addresses webhooks may reach: `open` (the default) or a list such as `public,private,*.internal`. */
   readonly egress?: string
   /** The key that seals webhook secrets; see TIMER_SECRET_KEY. On SQLite the default is the key beside the file. */
   readonly secretKey?: string

@@ -1,5 +1,7 @@
 // The requests and answers of a program: those of the contract, but with Dates for instants.
+
 import type { AdvanceClock, AdvanceClockAnswer } from "@punctual/api/AdvanceClock"
+import type { CheckEgressAnswer, makeCheckEgress } from "@punctual/api/CheckEgress"
 import type { ClusterAnswer } from "@punctual/api/Cluster"
 import type { CreateManyTimersAnswer } from "@punctual/api/CreateManyTimers"
 import type { makeCreateTimer } from "@punctual/api/CreateTimer"
@@ -90,6 +92,7 @@ export type NamespaceName = Encoded<typeof GetNamespace>
 export type NamespaceQuery = Encoded<ReturnType<typeof makeListNamespaces>>
 export type ServicePauseRequest = Encoded<typeof PauseService>
 export type ServiceResumeRequest = Encoded<typeof ResumeService>
+export type EgressQuestion = Encoded<ReturnType<typeof makeCheckEgress>>
 export type BreakerReset = Encoded<typeof ResetBreakers>
 
 export type ShownTimer = WithDates<Encoded<typeof TimerAnswer>>["timer"]
@@ -118,6 +121,7 @@ export interface Answers {
   readonly "service.resume": WithDates<Encoded<typeof ServiceAnswer>>
   readonly "breakers.list": Encoded<typeof ListBreakersAnswer>
   readonly "breakers.reset": Encoded<typeof ResetBreakersAnswer>
+  readonly "egress.check": Encoded<typeof CheckEgressAnswer>
   readonly "cluster.cluster": Encoded<typeof ClusterAnswer>
   readonly "clock.advance": WithDates<Encoded<typeof AdvanceClockAnswer>>
 }

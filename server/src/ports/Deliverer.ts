@@ -4,6 +4,7 @@ import { Context, type Effect } from "effect"
 import type { Delivery } from "../domain/Delivery.ts"
 import type { Death, Target } from "../domain/Timer.ts"
 import type { Waiting } from "../domain/Waiting.ts"
+import type { EgressGate } from "./EgressGate.ts"
 
 export type { Attempted, Delivery, NextTime } from "../domain/Delivery.ts"
 
@@ -36,6 +37,8 @@ export interface Deliverer {
   hostOf(target: Target): string
   /** Reports namespaces for which nothing can be delivered now. Their timers wait, and no attempt is counted. */
   readonly presence?: Presence
+  /** The rules about the addresses of targets, if there are any. */
+  readonly gate?: EgressGate
 }
 
 export interface Presence {

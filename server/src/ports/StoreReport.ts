@@ -42,6 +42,13 @@ export interface UnreadableRows {
   readonly named: ReadonlyArray<string>
 }
 
+/** How many pending timers have webhooks to one scheme, host and port. */
+export interface TargetCount {
+  /** Without path and query, which may contain secrets. */
+  readonly url: string
+  readonly count: number
+}
+
 /** Namespaces that have webhook secrets. */
 export interface SealedSecrets {
   readonly namespaces: number
@@ -65,6 +72,8 @@ export interface StoreReport {
   /** What is wrong with the structure, one sentence each, at most a hundred. */
   readonly faults: ReadonlyArray<string>
   readonly unreadable: ReadonlyArray<UnreadableRows>
+  /** The targets with the most pending timers, at most a hundred. */
+  readonly targets: ReadonlyArray<TargetCount>
   /** How far the clock of this machine is ahead of the database's clock. */
   readonly clockOffsetMs?: number
   readonly pause?: ServicePause
@@ -87,6 +96,9 @@ export interface StoreExamination {
 
 /** How many of the worst or largest entries are named. */
 export const namedMost = 10
+
+/** How many targets of pending timers are reported. */
+export const targetsMost = 100
 
 /** How many faults of the structure are named. */
 export const faultsMost = 100

@@ -5,6 +5,7 @@
 import { readFileSync } from "node:fs"
 import { isIP } from "node:net"
 import { defaultLimits, type Limits } from "@punctual/api/Limits"
+import type { EgressRules } from "../deliverers/webhook/Egress.ts"
 import { formsOf, orOf, type Parsed } from "../ports/Adapter.ts"
 import type { BusChoice, BusTerms } from "../ports/BusAdapter.ts"
 import type { StoreAdapter, StoreChoice } from "../ports/StoreAdapter.ts"
@@ -103,9 +104,7 @@ export const readConfiguration = (environment: Environment, adapters: Adapters):
     if (key === "databasePath" || key === "egress" || isOpen(key)) continue
     values[key] = valueIn<unknown>(setting, setting.byDefault)
   }
-  // The default for what callbacks may reach depends on who can reach the service.
-  const egressDefault = isLoopback(String(values["httpHost"])) ? "open" : "public"
-  values["egress"] = valueIn(table.egress, egressDefault)
+  values["egress"] = valueIn(table.egress, egressDefault(String(values["httpHost"])))
   const byPath = texts[table.databasePath.name]
   if (byPath !== undefined) {
     if (texts[table.storeUrl.name] !== undefined) {
@@ -158,11 +157,13 @@ export const readStore = (
       readonly shards: number
       /** What opens webhook secrets; none if nothing usable is set, because no command needs them. */
       readonly secretKeys: ReadonlyArray<Uint8Array>
+      /** What callbacks of the service may reach; absent if the settings are wrong, because no command needs them. */
+      readonly egress?: EgressRules
     }
   | { readonly problems: ReadonlyArray<string> } => {
   const problems: Array<string> = []
   const texts = { ...readConfigFile(environment[configFileName], problems), ...definedOf(environment) }
-  const { storeUrl, databasePath, shards, secretKeys } = settingsOf({ stores, buses: [] })
+  const { storeUrl, databasePath, shards, secretKeys, egress, httpHost } = settingsOf({ stores, buses: [] })
   const byPath = byFlag === undefined ? texts[databasePath.name] : undefined
   const [named, text] =
     byPath === undefined
@@ -175,7 +176,13 @@ export const readStore = (
   if ("problem" in count) problems.push(`${shards.name} ${count.problem}.`)
   if (problems.length > 0 || "problem" in store || "problem" in count) return { problems }
   const keys = secretKeys.parse(texts[secretKeys.name] ?? "")
-  return { store: store.value, shards: count.value, secretKeys: "value" in keys ? keys.value : [] }
+  const rules = egress.parse(texts[egress.name] ?? egressDefault(texts[httpHost.name] ?? httpHost.byDefault))
+  return {
+    store: store.value,
+    shards: count.value,
+    secretKeys: "value" in keys ? keys.value : [],
+    ...("value" in rules ? { egress: rules.value } : {}),
+  }
 }
 
 /** Ends a sentence about a value, and shows the value unless all of it had to be hidden. */
@@ -390,6 +397,9 @@ const beyondRuntime = (maxInFlight: number, environment: Environment): ReadonlyA
       ]
     : []
 }
+
+/** The default for what callbacks may reach depends on who can reach the service. */
+const egressDefault = (httpHost: string): "open" | "public" => (isLoopback(httpHost) ? "open" : "public")
 
 const isLoopback = (host: string): boolean =>
   host === "localhost" || host === "::1" || (isIP(host) === 4 && host.startsWith("127."))

@@ -261,7 +261,7 @@ const serviceSettings = {
   egress: setting(
     "TIMER_EGRESS",
     "",
-    "what callbacks may reach: open, or a list such as public,10.0.0.0/8,*.internal;\ndefault: open if it listens on a loopback address, else public",
+    "what callbacks may reach: open, or a list of public, private, loopback, ranges such as 10.0.0.0/8,\nnames such as hooks.example.com or *.internal, and host:name for a name without a dot;\ndefault: open if it listens on a loopback address, else public",
     egress,
   ),
   clock: setting(

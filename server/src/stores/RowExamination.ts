@@ -1,8 +1,8 @@
 // Decodes every pending timer and every finished life of an examined store, and reports the unreadable ones. The store
-// passes the rows one by one, with only the columns that must be decoded.
+// passes the rows one by one, with only the columns that must be decoded. It also counts the targets of pending timers.
 import type { Spec } from "../domain/Timer.ts"
 import { keyOf } from "../domain/TimerKey.ts"
-import { namedMost, type UnreadableRows } from "../ports/StoreReport.ts"
+import { namedMost, type TargetCount, targetsMost, type UnreadableRows } from "../ports/StoreReport.ts"
 import { addLog } from "./AttemptLogText.ts"
 import { addedColumns, addStoredOf } from "./addedValues.ts"
 import { specOfText, unreadableSpec } from "./SpecText.ts"
@@ -26,6 +26,9 @@ export const examinedColumns = (isOwnSchema: boolean, uuidSql: string): string =
     ", ",
   )
 
+/** Targets are counted only up to this number of different ones, because callers choose them. */
+const countedTargetsMost = 10_000
+
 export class RowExamination {
   /** The number of rows in a page, if rows are read in pages. */
   static readonly pageItems = 1_000
@@ -34,6 +37,7 @@ export class RowExamination {
   #count = 0
   readonly #misplaced: Array<string> = []
   #misplacedCount = 0
+  readonly #targets = new Map<string, number>()
 
   constructor(what: "timers" | "lives") {
     this.#what = what
@@ -51,9 +55,28 @@ export class RowExamination {
     if (last_attempt !== null) addLog(read, last_attempt)
     addStoredOf(read, row)
     const why = read.spec.unreadable
-    if (why === undefined) return
+    if (why === undefined) {
+      if (this.#what === "timers") this.#countTarget(read.spec)
+      return
+    }
     this.#count++
     if (this.#named.length < namedMost) this.#named.push(`${namespace}/${timer_id} (${why})`)
+  }
+
+  /** The targets with the most pending timers. */
+  get targets(): ReadonlyArray<TargetCount> {
+    return [...this.#targets]
+      .map(([url, count]) => ({ url, count }))
+      .sort((a, b) => b.count - a.count)
+      .slice(0, targetsMost)
+  }
+
+  #countTarget({ target }: Spec): void {
+    const url = target.type === "webhook" ? URL.parse(target.url)?.origin : undefined
+    if (url === undefined) return
+    const count = this.#targets.get(url)
+    if (count === undefined && this.#targets.size >= countedTargetsMost) return
+    this.#targets.set(url, (count ?? 0) + 1)
   }
 
   /** A row with a wrong uuid is a fault, because it cannot be found by its key. */

@@ -37,6 +37,7 @@ const calls = [
   "service.resume",
   "breakers.list",
   "breakers.reset",
+  "egress.check",
 ] as const
 type Call = (typeof calls)[number]
 type Send = (call: Call, body: string) => Promise<number>
@@ -122,6 +123,7 @@ const generatedServer = (): { readonly send: Send; readonly dispose: () => Promi
   const breakersGroup = HttpApiBuilder.group(api, "breakers", (handlers) =>
     handlers.handleAll({ list: accept, reset: accept }),
   )
+  const egressGroup = HttpApiBuilder.group(api, "egress", (handlers) => handlers.handle("check", accept))
   const messagesGroup = HttpApiBuilder.group(api, "messages", (handlers) =>
     handlers.handleAll({ list: accept, get: accept, replay: accept, discard: accept }),
   )
@@ -134,6 +136,7 @@ const generatedServer = (): { readonly send: Send; readonly dispose: () => Promi
         namespacesGroup,
         serviceGroup,
         breakersGroup,
+        egressGroup,
         messagesGroup,
       ]),
       Layer.provide(HttpServer.layerServices),
@@ -237,6 +240,7 @@ const corpus: Record<Call, ReadonlyArray<unknown>> = {
   "service.resume": [{}, { fireOverdue: true }, { fireOverdue: false }],
   "breakers.list": [{}],
   "breakers.reset": [{ host: "h:80" }, { host: "" }],
+  "egress.check": [{ url: "http://h/" }, { url: "ftp://h/" }, { url: "" }],
   count: [
     { namespace: "n", from: "2030-01-01T00:00:00Z", until: "2031-01-01T00:00:00+01:00", correlationId: "c" },
   ],

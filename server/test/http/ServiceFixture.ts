@@ -1,7 +1,10 @@
 // The whole service below app/src/main.ts for one test: a real listener on a free port, a real engine, a memory store,
 // and a deliverer that does what the test says. Everything ends with the test.
 import { defaultLimits, type Limits } from "@punctual/api/Limits"
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer, Result } from "effect"
+import { parseEgress } from "../../src/deliverers/webhook/Egress.ts"
+import { makeEgressGate } from "../../src/deliverers/webhook/makeEgressGate.ts"
+import type { Resolve } from "../../src/deliverers/webhook/Resolver.ts"
 import { Engine } from "../../src/engine/Engine.ts"
 import { Scheduler } from "../../src/engine/front/Scheduler.ts"
 import { NamespaceDirectory } from "../../src/engine/namespaces/NamespaceDirectory.ts"
@@ -40,6 +43,10 @@ export interface ServiceOptions {
   readonly callsMax?: number
   readonly answerTimeoutMs?: number
   readonly deliver?: (fire: Fire) => Effect.Effect<Delivery>
+  /** The egress rules, as in TIMER_EGRESS. If absent, every address is allowed. */
+  readonly egress?: string
+  /** Resolves the hosts of checks. If absent, no host can be resolved. */
+  readonly resolve?: Resolve
   /** Runs before the first request. */
   readonly before?: Effect.Effect<unknown, never, NamespaceDirectory>
   /** The keys that seal webhook secrets. */
@@ -138,6 +145,10 @@ const deliverers = (options: ServiceOptions) =>
         {
           deliver: options.deliver ?? (() => Effect.succeed<Delivery>({ kind: "delivered", status: 200 })),
           hostOf: () => "host",
+          gate: makeEgressGate(
+            Result.getOrThrow(parseEgress(options.egress ?? "open")),
+            options.resolve ?? (() => Promise.reject(new Error("no such host"))),
+          ),
         },
       ],
     ]),

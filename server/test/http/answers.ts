@@ -1,5 +1,7 @@
 // What tests expect of answers, in the contract's own schemas. An answer that the schemas do not accept is wrong.
+
 import { expect } from "bun:test"
+import { CheckEgressAnswer } from "@punctual/api/CheckEgress"
 import { CreateManyTimersAnswer } from "@punctual/api/CreateManyTimers"
 import { CreateTimerAnswer } from "@punctual/api/CreateTimer"
 import { DeleteManyTimersAnswer } from "@punctual/api/DeleteManyTimers"
@@ -33,6 +35,7 @@ const decoders = {
   "service/resume": Schema.decodeUnknownSync(ServiceAnswer),
   "breakers/list": Schema.decodeUnknownSync(ListBreakersAnswer),
   "breakers/reset": Schema.decodeUnknownSync(ResetBreakersAnswer),
+  "egress/check": Schema.decodeUnknownSync(CheckEgressAnswer),
 }
 
 type Calls = typeof decoders

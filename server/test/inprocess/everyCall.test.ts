@@ -35,8 +35,14 @@ const isOffered = (group: string): boolean => group !== "messages"
 
 test("there is a method for every call of the API", async () => {
   await using punctual = await openManual()
-  const { namespaces, service, breakers } = punctual
-  const offered: Readonly<Record<string, object>> = { timers: punctual, namespaces, service, breakers }
+  const { namespaces, service, breakers, egress } = punctual
+  const offered: Readonly<Record<string, object>> = {
+    timers: punctual,
+    namespaces,
+    service,
+    breakers,
+    egress,
+  }
   const endpoints = contractEndpoints(defaultLimits).filter(({ group }) => isOffered(group))
   expect(endpoints.length).toBeGreaterThan(15)
   for (const { group, name } of endpoints) {
@@ -176,6 +182,18 @@ describe("operator calls", () => {
     expect((await punctual.service.get()).pause?.since).toEqual(after(0))
     expect(await punctual.service.resume()).toEqual({ now: after(2) })
     expect(await punctual.advance({ by: "0s" })).toMatchObject({ fired: 1 })
+  })
+
+  test("check a URL by the egress rules, and a create that they refuse fails", async () => {
+    await using punctual = await openManual({ egress: "public,host:billing" })
+    expect(await punctual.egress.check({ url: "http://127.0.0.1:9000/" })).toMatchObject({
+      allowed: false,
+      addresses: [{ address: "127.0.0.1", allowed: false }],
+    })
+    const refused = punctual.create({ namespace, delay: "1h", callbackUrl: "http://localhost/hook" })
+    expect(await refusalOf(refused)).toMatchObject({ code: "egressRefused" })
+    expect(await punctual.count({ namespace })).toMatchObject({ count: 0 })
+    await punctual.create({ namespace, delay: "1h", callbackUrl: "http://billing/hook" })
   })
 
   test("show open breakers, and close them", async () => {

@@ -161,6 +161,7 @@ const replyOf = (delivery: Delivery): Reply => {
       }
     case "retry":
     case "postponed":
+    case "egressRefused":
       return { result: "retry" }
     case "dropped":
       return { result: "dead" }

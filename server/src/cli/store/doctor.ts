@@ -3,7 +3,9 @@
 import { Clock, Effect, Option, type Scope } from "effect"
 import { Command } from "effect/cli"
 import type { SealingKeys } from "../../engine/namespaces/SealingKeys.ts"
+import { egressRemark } from "../../maintenance/egressRemark.ts"
 import { sealingRemark } from "../../maintenance/sealingRemark.ts"
+import type { EgressGate } from "../../ports/EgressGate.ts"
 import type { StoreExamination } from "../../ports/StoreReport.ts"
 import { asCommandFailed } from "../frame/asCommandFailed.ts"
 import { CommandFailed, Output, switchFlag } from "../frame/CommandRuntime.ts"
@@ -16,6 +18,8 @@ export interface ExaminedStore extends StoreExamination {
   readonly shown: string
   /** The keys that open its webhook secrets. */
   readonly keys: SealingKeys
+  /** The egress rules of the settings; `undefined` if everything is allowed. */
+  readonly gate: EgressGate | undefined
 }
 
 /** Opens the store that the flag or the settings name. */
@@ -52,8 +56,10 @@ export const doctorCommand = (open: OpenExamination) =>
           }),
         ).pipe(Effect.mapError(withStoreHint))
         const ofKey = yield* sealingRemark(report.sealed, examined.keys)
+        const ofEgress = yield* egressRemark(report.targets, examined.gate)
         const found = diagnose(report)
-        const diagnosis = ofKey === undefined ? found : { ...found, remarks: [...found.remarks, ofKey] }
+        const more = [ofEgress, ofKey].flatMap((sentence) => sentence ?? [])
+        const diagnosis = { ...found, remarks: [...found.remarks, ...more] }
         const shown = { place: examined.shown, nowMs, report, diagnosis }
         yield* answer(json ? doctorJson(shown) : doctorText(shown))
         const count = diagnosis.problems.length

@@ -35,7 +35,18 @@ export const doctorText = (examined: Examined): string => {
 
 /** Times are strings and figures are numbers. Problems and remarks are the same sentences as in the text. */
 export const doctorJson = ({ place, nowMs, report, diagnosis }: Examined): string => {
-  const { store, schemaVersion, programVersion, shards, sizes, overdue, pause, sealed, ...rest } = report
+  const {
+    store,
+    schemaVersion,
+    programVersion,
+    shards,
+    sizes,
+    overdue,
+    pause,
+    sealed,
+    targets: _,
+    ...rest
+  } = report
   return JSON.stringify(
     {
       store: { kind: store, place },

@@ -170,6 +170,11 @@ const todoOf = (timer: Timer, { pause }: ServiceState): ReadonlyArray<string> =>
         `Check that the target answers. The service retries by itself, and this uses up no attempts.`,
         `To try it now, on the node that owns the timer: punctual breakers reset ${hostOf(target)}`,
       ]
+    case "egressRefused":
+      return [
+        `See which rule decides: punctual egress check ${target.type === "webhook" ? target.url : "URL"}`,
+        "Change TIMER_EGRESS and restart the service, or give the timer another URL. It uses up no attempts, and only its expireAfter ends it.",
+      ]
     case "congested":
       return [
         "It starts when earlier deliveries have ended. A target that answers faster helps most.",

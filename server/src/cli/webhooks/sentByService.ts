@@ -8,7 +8,8 @@
 // before the cancel. `expireAfter` and `onExpire` end a timer whose first attempt could not start, if the command is
 // killed while it waits.
 //
-// If the receiver or the egress rules refuse the delivery permanently, the test timer dies like any other timer. The
+// If the egress rules refuse the address, the timer waits, and the command says so. If the receiver refuses the delivery
+// permanently, the test timer dies like any other timer. The
 // contract has no way to exclude one timer from the `onDead` of its namespace, so the service calls it. The outcome
 // says so.
 
@@ -102,7 +103,10 @@ const followed = (
       })
       const { timer } = value
       const isOver =
-        timer.fireId !== fireId || timer.lastAttempt !== undefined || timer.finishedAt !== undefined
+        timer.fireId !== fireId ||
+        timer.lastAttempt !== undefined ||
+        timer.finishedAt !== undefined ||
+        timer.waiting?.reason === "egressRefused"
       if (isOver || (yield* Clock.currentTimeMillis) >= endMs) return timer
       yield* Effect.sleep(lookMs)
     }

@@ -4,13 +4,20 @@
 // was judged, so a name that changes its address between check and connection cannot avoid the rules.
 import { BlockList, isIPv4, isIPv6 } from "node:net"
 import { domainToASCII } from "node:url"
+import { nearName } from "@punctual/api/nearName"
 import { Result, Schema } from "effect"
 
 export interface EgressRules {
   /** Everything may be reached, so names need not be resolved first. */
   readonly isOpen: boolean
+  /** Whether any address outside the public internet is allowed by its number, and not only by the name of its host. */
+  readonly allowsLocal: boolean
   /** Whether a webhook to `host` may connect to `address`, which must be in canonical form. */
   allows(host: string, address: string): boolean
+  /** Whether an entry allows every address of this host name. */
+  allowsName(host: string): boolean
+  /** The entry that allows the connection; `undefined` if none does. */
+  entryFor(host: string, address: string): string | undefined
 }
 
 export class BadEgressEntry extends Schema.TaggedError<BadEgressEntry>()("BadEgressEntry", {
@@ -19,11 +26,18 @@ export class BadEgressEntry extends Schema.TaggedError<BadEgressEntry>()("BadEgr
 }) {}
 
 /** For a service that only its own machine can reach. */
-export const openEgress: EgressRules = { isOpen: true, allows: () => true }
+export const openEgress: EgressRules = {
+  isOpen: true,
+  allowsLocal: true,
+  allows: () => true,
+  allowsName: () => true,
+  entryFor: () => "open",
+}
 
 /**
- * Reads `open`, or a list of `public`, CIDR ranges, single addresses, host names and `*.suffix` patterns. A
- * host entry trusts the name: every address that it resolves to is allowed.
+ * Reads `open`, or a list of `public`, `private`, `loopback`, CIDR ranges, single addresses, host names with a dot,
+ * `*.suffix` patterns, and `host:name` for a name without a dot. An entry for a name trusts the name: every address that
+ * it resolves to is allowed.
  */
 export const parseEgress = (text: string): Result.Result<EgressRules, BadEgressEntry> => {
   const entries = text.split(",").map((entry) => entry.trim().toLowerCase())
@@ -36,6 +50,14 @@ export const parseEgress = (text: string): Result.Result<EgressRules, BadEgressE
     }
   }
   return Result.succeed(list)
+}
+
+/** The shortest entry that would allow the address. */
+export const entryThatAllows = (address: string): string => {
+  const family = isIPv4(address) ? "ipv4" : "ipv6"
+  if (isPublic(address, family)) return "public"
+  const keyword = localKeywords.find((name) => localRanges[name].check(address, family))
+  return keyword ?? address
 }
 
 /**
@@ -52,34 +74,69 @@ export const canonicalAddress = (address: string): string | undefined => {
   return `${high >> 8}.${high & 255}.${low >> 8}.${low & 255}`
 }
 
+type Family = "ipv4" | "ipv6"
+
+interface NamedRange {
+  readonly entry: string
+  readonly family: Family
+  readonly range: BlockList
+}
+
 class EgressList implements EgressRules {
   readonly isOpen = false
   #allowsPublic = false
   // One list for each family: in a common list, IPv6 ranges would also match IPv4 addresses by their mapped form.
   readonly #ranges = { ipv4: new BlockList(), ipv6: new BlockList() }
-  readonly #hosts = new Set<string>()
+  /** The same ranges one by one, to name the entry that allows an address. */
+  readonly #namedRanges: Array<NamedRange> = []
+  readonly #hosts = new Map<string, string>()
   readonly #suffixes: Array<string> = []
+
+  get allowsLocal(): boolean {
+    return this.#namedRanges.length > 0
+  }
 
   /** What is wrong with the entry; `undefined` if it was added. */
   add(entry: string): string | undefined {
-    if (entry === "") return 'is an empty entry: use "open", or a list such as "public,10.0.0.0/8,*.internal"'
+    if (entry === "") return 'is an empty entry: use "open", or a list such as "public,private,*.internal"'
     if (entry === "open" || entry === "*") return "allows everything: write open alone, without other entries"
     if (entry === "public") {
       this.#allowsPublic = true
       return undefined
     }
-    return /^[0-9.]+(\/|$)|:|\//.test(entry) ? this.#addRange(entry) : this.#addHost(entry)
+    const keyword = localKeywords.find((name) => name === entry)
+    if (keyword !== undefined) {
+      for (const [base, prefix] of localSubnets[keyword]) this.#addSubnet(keyword, base, prefix)
+      return undefined
+    }
+    if (entry.startsWith(hostPrefix)) return this.#addHost(entry, entry.slice(hostPrefix.length))
+    if (/^[0-9.]+(\/|$)|:|\//.test(entry)) return this.#addRange(entry)
+    return entry.includes(".") ? this.#addHost(entry, entry) : whyNotKeyword(entry)
   }
 
   allows(host: string, address: string): boolean {
     const family = isIPv4(address) ? "ipv4" : "ipv6"
     if (this.#allowsPublic && isPublic(address, family)) return true
-    return this.#ranges[family].check(address, family) || this.#allowsHost(host)
+    return this.#ranges[family].check(address, family) || this.allowsName(host)
   }
 
-  #allowsHost(host: string): boolean {
+  allowsName(host: string): boolean {
+    return this.#entryForName(host) !== undefined
+  }
+
+  entryFor(host: string, address: string): string | undefined {
+    const family = isIPv4(address) ? "ipv4" : "ipv6"
+    if (this.#allowsPublic && isPublic(address, family)) return "public"
+    const named = this.#namedRanges.find(
+      (candidate) => candidate.family === family && candidate.range.check(address, family),
+    )
+    return named?.entry ?? this.#entryForName(host)
+  }
+
+  #entryForName(host: string): string | undefined {
     const name = host.endsWith(".") ? host.slice(0, -1) : host
-    return this.#hosts.has(name) || this.#suffixes.some((suffix) => name.endsWith(suffix))
+    const suffix = this.#suffixes.find((candidate) => name.endsWith(candidate))
+    return this.#hosts.get(name) ?? (suffix === undefined ? undefined : `*${suffix}`)
   }
 
   #addRange(entry: string): string | undefined {
@@ -89,21 +146,44 @@ class EgressList implements EgressRules {
       return "is not an address, not a range such as 10.0.0.0/8 or fd00::/8, and not a host name (without port)"
     }
     if (isIPv4(address) !== isIPv4(base)) return "is an IPv4-mapped address: write it as IPv4"
-    const [family, bits] = isIPv4(address) ? (["ipv4", 32] as const) : (["ipv6", 128] as const)
+    const bits = isIPv4(address) ? 32 : 128
     const prefix = prefixText === undefined ? bits : /^\d{1,3}$/.test(prefixText) ? Number(prefixText) : -1
     if (prefix < 0 || prefix > bits) return `needs a prefix length from 0 to ${bits}`
-    this.#ranges[family].addSubnet(address, prefix, family)
+    this.#addSubnet(entry, address, prefix)
     return undefined
   }
 
-  #addHost(entry: string): string | undefined {
+  #addSubnet(entry: string, base: string, prefix: number): void {
+    const family = isIPv4(base) ? "ipv4" : "ipv6"
+    this.#ranges[family].addSubnet(base, prefix, family)
+    const range = new BlockList()
+    range.addSubnet(base, prefix, family)
+    this.#namedRanges.push({ entry, family, range })
+  }
+
+  #addHost(entry: string, host: string): string | undefined {
     const isSuffix = entry.startsWith("*.")
-    const name = domainToASCII(isSuffix ? entry.slice(2) : entry)
-    if (!hostName.test(name)) return "is not a host name; patterns have the form *.internal"
+    const name = domainToASCII(isSuffix ? host.slice(2) : host)
+    if (!hostName.test(name)) {
+      return "is not a host name: write hooks.example.com, *.internal, or host:name for a name without a dot"
+    }
     if (isSuffix) this.#suffixes.push(`.${name}`)
-    else this.#hosts.add(name)
+    else this.#hosts.set(name, entry)
     return undefined
   }
+}
+
+const hostPrefix = "host:"
+const keywords = ["open", "public", "private", "loopback"]
+
+/** A name without a dot is more often a misspelled keyword than a host, so a host needs a prefix. */
+const whyNotKeyword = (entry: string): string => {
+  const near = entry === "localhost" ? "loopback" : nearName(entry, keywords)
+  const hint = near === undefined ? "" : `: did you mean ${near}?`
+  const host = hostName.test(domainToASCII(entry))
+    ? ` For the host with this name, write ${hostPrefix}${entry}.`
+    : ""
+  return `is not one of ${keywords.join(", ")}, and not an address, a range or a host name with a dot${hint === "" ? "." : hint}${host}`
 }
 
 /** The last label must not be a number, because such a host is a form of an address. */
@@ -143,5 +223,31 @@ for (const [base, prefix] of [
   setAside.addSubnet(base, prefix, "ipv6")
 }
 
-const isPublic = (address: string, family: "ipv4" | "ipv6"): boolean =>
+const isPublic = (address: string, family: Family): boolean =>
   (family === "ipv4" || globalUnicast.check(address, family)) && !setAside.check(address, family)
+
+const localSubnets = {
+  private: [
+    ["10.0.0.0", 8],
+    ["172.16.0.0", 12],
+    ["192.168.0.0", 16],
+    ["fc00::", 7],
+  ],
+  loopback: [
+    ["127.0.0.0", 8],
+    ["::1", 128],
+  ],
+} as const
+
+const localKeywords = ["private", "loopback"] as const
+
+const listOf = (subnets: ReadonlyArray<readonly [string, number]>) => {
+  const lists = { ipv4: new BlockList(), ipv6: new BlockList() }
+  for (const [base, prefix] of subnets) {
+    const family = isIPv4(base) ? "ipv4" : "ipv6"
+    lists[family].addSubnet(base, prefix, family)
+  }
+  return { check: (address: string, family: Family) => lists[family].check(address, family) }
+}
+
+const localRanges = { private: listOf(localSubnets.private), loopback: listOf(localSubnets.loopback) }

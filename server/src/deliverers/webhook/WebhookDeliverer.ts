@@ -4,12 +4,14 @@
 import { formatDuration } from "@punctual/api/DurationMs"
 import { defaultLimits } from "@punctual/api/Limits"
 import { Effect } from "effect"
+import type { EgressRefusal } from "../../domain/Delivery.ts"
 import { networkTexts, timeoutTexts } from "../../domain/errorClassOf.ts"
 import type { WebhookTarget } from "../../domain/Timer.ts"
 import type { Attempted, Deliverer, Fire } from "../../ports/Deliverer.ts"
 import type { EgressRules } from "./Egress.ts"
 import { type HttpUrl, HttpUrls } from "./HttpUrls.ts"
 import { type AnswerBody, interpretAnswer, keptAnswerBytes } from "./interpretAnswer.ts"
+import { makeEgressGate } from "./makeEgressGate.ts"
 import { cachedResolve, type Resolve, systemResolve } from "./Resolver.ts"
 import { discard, isJsonSuccess, readJson, readText } from "./readAnswer.ts"
 import { type Destination, type Destinations, routeOf } from "./routeOf.ts"
@@ -43,18 +45,22 @@ export interface ExchangeObserver {
 }
 
 export interface WebhookDeliverer extends Deliverer {
-  deliver(fire: Fire): Effect.Effect<Attempted>
+  deliver(fire: Fire): Effect.Effect<WebhookDelivery>
 }
+
+/** What a webhook comes to: an attempt, or a refusal by the egress rules before anything is sent. */
+export type WebhookDelivery = Attempted | EgressRefusal
 
 export const makeWebhookDeliverer = (options: WebhookOptions): WebhookDeliverer => {
   // The runtime's fetch uses HTTP_PROXY and similar variables. A proxy would connect in our place, to an address of its
   // own choice, and the egress rules would judge nothing.
   process.env["NO_PROXY"] = "*"
   const urls = new HttpUrls()
+  const resolve = options.resolve ?? cachedResolve(systemResolve)
   const settings: Settings = {
     urls,
     egress: options.egress,
-    resolve: options.resolve ?? cachedResolve(systemResolve),
+    resolve,
     secretsOf: options.secretsOf ?? (() => []),
     onSecretsChange: options.onSecretsChange ?? (() => {}),
     payloadBytes: options.payloadBytes ?? defaultLimits.payloadBytes,
@@ -74,6 +80,7 @@ export const makeWebhookDeliverer = (options: WebhookOptions): WebhookDeliverer 
       },
       onArrival: settings.onSecretsChange,
     },
+    gate: makeEgressGate(options.egress, resolve),
   }
 }
 
@@ -82,8 +89,8 @@ interface Settings extends Required<Omit<WebhookOptions, "observer">> {
   readonly observer: ExchangeObserver | undefined
 }
 
-const deliver = (settings: Settings, fire: Fire): Effect.Effect<Attempted> =>
-  Effect.callback<Attempted>((resume) => {
+const deliver = (settings: Settings, fire: Fire): Effect.Effect<WebhookDelivery> =>
+  Effect.callback<WebhookDelivery>((resume) => {
     const { target } = fire
     const url = settings.urls.of(target)
     if (target.type !== "webhook" || url === undefined) {
@@ -136,7 +143,7 @@ const exchange = async (
   secrets: ReadonlyArray<Uint8Array>,
   signal: AbortSignal,
   progress: Progress,
-): Promise<Attempted> => {
+): Promise<WebhookDelivery> => {
   try {
     const routed = routeOf(url.url, settings.egress, settings.resolve)
     const route = routed instanceof Promise ? await routed : routed
@@ -206,10 +213,9 @@ const notSigned: Attempted = {
   isHostFailure: true,
 }
 
-const egressRefused = ({ host }: HttpUrl, address: string): Attempted => ({
-  kind: "dead",
-  reason: "egressRefused",
-  error: short(`TIMER_EGRESS does not allow ${address} (${host})`),
+const egressRefused = ({ host }: HttpUrl, address: string): EgressRefusal => ({
+  kind: "egressRefused",
+  detail: short(`TIMER_EGRESS does not allow ${address} (${host})`),
 })
 
 const timedOut = ({ host }: HttpUrl, timeoutMs: number): Attempted => ({

@@ -26,6 +26,7 @@ export const trialDelivery: TrialDelivery = (trial) =>
     })
     const startedMs = yield* Clock.currentTimeMillis
     const delivery = yield* deliverer.deliver(fireOf(trial, startedMs))
+    if (delivery.kind === "egressRefused") throw new Error("open egress rules have refused a URL")
     const endedMs = yield* Clock.currentTimeMillis
     const answer = yield* Effect.promise(() => seen.answer())
     return {

@@ -4,13 +4,14 @@
 // total, per namespace, and per namespace and host. A namespace may have at most as many attempts as there are free
 // places, so that the next namespace finds room even if many attempts hang. If a host is full or its breaker is open,
 // its timers are parked, and timers for other hosts of the namespace continue. Within a namespace timers start in due
-// order. A paused namespace takes no turns until the terms change.
-import { Cause, type Clock, type Effect, Exit } from "effect"
+// order. A paused namespace takes no turns until the terms change. Timers for hosts that the egress rules refuse wait
+// without an attempt (RefusedTimers.ts).
+import { type Clock, type Effect, Exit } from "effect"
 import { isAttempted } from "../../domain/Delivery.ts"
 import { latenessMs } from "../../domain/latenessMs.ts"
 import { hasExpired } from "../../domain/pausedTime.ts"
 import type { Target } from "../../domain/Timer.ts"
-import type { Attempted, Deliverer, Delivery, Fire } from "../../ports/Deliverer.ts"
+import type { Attempted, Deliverer, Delivery } from "../../ports/Deliverer.ts"
 import type { WallClock } from "../../ports/WallClock.ts"
 import type { EngineMetrics } from "../EngineMetrics.ts"
 import type { Entry } from "../window/Entry.ts"
@@ -18,6 +19,10 @@ import type { DeadNotices } from "./DeadNotices.ts"
 import type { DispatcherLimits, DispatchLoad } from "./DispatcherLimits.ts"
 import { HostQueue, NamespaceQueue } from "./DispatchQueues.ts"
 import type { DispatchTerms } from "./DispatchTerms.ts"
+import { deliveryOf, noDeliverer } from "./deliveryOf.ts"
+import type { Flight } from "./Flight.ts"
+import { fireOf } from "./fireOf.ts"
+import { RefusedTimers, type RefusedTimersParts } from "./RefusedTimers.ts"
 
 /** A host that failed too often in a row, for one namespace. */
 export interface OpenBreaker {
@@ -27,13 +32,6 @@ export interface OpenBreaker {
   /** Due timers in memory that wait for the host. */
   readonly waiting: number
   readonly probeInMs: number
-}
-
-/** An attempt that is running. */
-export interface Flight {
-  readonly entry: Entry
-  readonly attempt: number
-  readonly startedAt: number
 }
 
 export interface DispatcherParts {
@@ -46,7 +44,8 @@ export interface DispatcherParts {
   /** Runs an attempt; `onExit` is called once, perhaps before this returns. */
   readonly run: (effect: Effect.Effect<Delivery>, onExit: (exit: Exit.Exit<Delivery>) => void) => void
   /** The attempt ended. Must call `onStored` when the outcome is stored or cannot be stored any more. */
-  readonly settle: (flight: Flight, delivery: Delivery, onStored: () => void) => void
+  readonly settle: RefusedTimersParts["settle"]
+  readonly onRefused: RefusedTimersParts["onRefused"]
   /** Runs the attempt of a `_dead` timer only if its timer is dead. */
   readonly confirmed: DeadNotices["confirmed"]
   /** The timer expired before an attempt could start. */
@@ -69,6 +68,8 @@ export class Dispatcher {
   readonly #open = new Map<HostQueue, NamespaceQueue>()
   /** The earliest time for the next probe of a host that timers wait for, by the monotonic clock. */
   #probeDueMs = Number.POSITIVE_INFINITY
+  /** Timers whose host the egress rules refuse. */
+  readonly refused: RefusedTimers
   readonly #flights = new Set<Flight>()
   #hostCount = 0
   #unsettled = 0
@@ -77,6 +78,14 @@ export class Dispatcher {
 
   constructor(parts: DispatcherParts) {
     this.#parts = parts
+    this.refused = new RefusedTimers({
+      ...parts,
+      monotonicMs: this.#monotonicMs,
+      hasExpired: (entry) => this.#hasExpired(entry),
+      unpark: (namespace, host) => this.#unpark(namespace, host),
+      makeReady: (namespace, entry) => this.#makeReady(namespace, entry),
+      pump: () => this.pump(),
+    })
   }
 
   get inFlight(): number {
@@ -115,6 +124,7 @@ export class Dispatcher {
     const host = namespace.hosts.get(this.#hostNameOf(entry))
     if (namespace.ready.remove(entry)) this.#moveUp(namespace, entry)
     else host?.parked.remove(entry)
+    this.refused.noteLeft(entry)
     this.#tidy(namespace, host)
   }
 
@@ -200,6 +210,7 @@ export class Dispatcher {
 
   #startAll(): void {
     this.#releaseProbes()
+    this.refused.release()
     let turnsWithoutStart = 0
     while (this.#hasRoom() && turnsWithoutStart < this.#turns.size) {
       const [namespace] = this.#turns
@@ -246,6 +257,9 @@ export class Dispatcher {
         continue
       }
       const host = this.#hostOf(namespace, entry)
+      const refused = this.refused.hold(namespace, host, entry, nowMs)
+      if (refused === "held") continue
+      if (refused === "full") return false
       if (host.inFlight >= limits.inFlightPerHost || !this.#isAllowed(host)) {
         host.parked.push(entry)
         if (host.isAbsent(nowMs)) this.#absent.set(host, namespace)
@@ -267,7 +281,7 @@ export class Dispatcher {
       home.window.noteStored()
       this.pump()
     }
-    if (hasExpired(timer, startedAt, parts.terms.pausesOf(timer.namespace))) {
+    if (this.#hasExpired(entry)) {
       parts.expire(entry, onStored)
       this.#moveUp(namespace, entry)
       return
@@ -278,6 +292,7 @@ export class Dispatcher {
     namespace.inFlight++
     host.inFlight++
     const isProbe = host.breaker.started()
+    this.refused.noteStart(host.name)
     // A `_dead` timer may not be sent, so it is counted when its attempt has ended.
     const [isFirst, isNotice] = [flight.attempt === 1, timer.spec.death !== undefined]
     if (isFirst && !isNotice) parts.metrics.started(latenessMs(timer, startedAt))
@@ -291,36 +306,33 @@ export class Dispatcher {
         this.#judge(host, delivery)
       } else if (isProbe) host.breaker.probeUnused()
       this.#noteBreaker(namespace, host)
+      const outcome = this.refused.judged(namespace, host, flight, delivery)
       this.#unpark(namespace, host)
       this.#tidy(namespace, host)
-      parts.settle(flight, delivery, onStored)
+      if (outcome !== undefined) parts.settle(flight, outcome, onStored)
+      else onStored()
       this.pump()
     })
   }
 
-  #deliver({ entry: { timer, home }, attempt, startedAt }: Flight): Effect.Effect<Delivery> {
+  #deliver(flight: Flight): Effect.Effect<Delivery> {
+    const { timer, home } = flight.entry
     const { target, death } = timer.spec
     const deliverer = this.#parts.deliverers.get(target.type)
     if (deliverer === undefined) return Exit.succeed(noDeliverer(target.type))
-    const fire: Fire = {
-      namespace: timer.namespace,
-      timerId: timer.timerId,
-      fireId: timer.fireId,
-      attempt,
-      maxAttempts: timer.spec.retryPolicy.maxAttempts,
-      epoch: home.epoch,
-      revision: timer.revision,
-      executeAt: timer.executeAt,
-      firedAt: startedAt,
-      correlationId: timer.correlationId,
-      ...(timer.tags === undefined ? undefined : { tags: timer.tags }),
-      ...(timer.traceparent === undefined ? undefined : { traceparent: timer.traceparent }),
-      ...(death === undefined ? undefined : { death }),
-      target,
-      payload: timer.payload,
-    }
-    const delivery = deliverer.deliver(fire)
+    const delivery = deliverer.deliver(fireOf(flight))
     return death === undefined ? delivery : this.#parts.confirmed(timer, delivery, () => home.mayStart())
+  }
+
+  #makeReady(namespace: NamespaceQueue, entry: Entry): void {
+    this.refused.noteLeft(entry)
+    namespace.ready.push(entry)
+    this.#turns.add(namespace)
+  }
+
+  #hasExpired({ timer }: Entry): boolean {
+    const { wall, terms } = this.#parts
+    return hasExpired(timer, wall.now(), terms.pausesOf(timer.namespace))
   }
 
   #judge({ breaker }: HostQueue, delivery: Attempted): void {
@@ -336,13 +348,13 @@ export class Dispatcher {
 
   /** The host has free places, so its earliest parked timers take their turn again. */
   #unpark(namespace: NamespaceQueue, host: HostQueue): void {
-    if (!this.#isAllowed(host)) return
-    const free = host.breaker.isOpen ? 1 : this.#parts.limits.inFlightPerHost - host.inFlight
+    if (!this.#isAllowed(host) || this.refused.isClosed(host.name)) return
+    const isTried = host.breaker.isOpen || this.refused.refusalOf(host.name) !== undefined
+    const free = isTried ? 1 : this.#parts.limits.inFlightPerHost - host.inFlight
     for (let count = 0; count < free; count++) {
       const entry = host.parked.pop()
       if (entry === undefined) break
-      namespace.ready.push(entry)
-      this.#turns.add(namespace)
+      this.#makeReady(namespace, entry)
     }
   }
 
@@ -428,22 +440,5 @@ export class Dispatcher {
     return isThere() && (!breaker.isOpen || breaker.allows(this.#monotonicMs()))
   }
 
-  #monotonicMs(): number {
-    return Number(this.#parts.clock.monotonicTimeNanosUnsafe() / 1_000_000n)
-  }
+  readonly #monotonicMs = (): number => Number(this.#parts.clock.monotonicTimeNanosUnsafe() / 1_000_000n)
 }
-
-const deliveryOf = (exit: Exit.Exit<Delivery>): Delivery =>
-  Exit.isSuccess(exit)
-    ? exit.value
-    : {
-        kind: "retry",
-        error: `the attempt failed unexpectedly: ${Cause.pretty(exit.cause)}`.slice(0, 200),
-        isHostFailure: false,
-      }
-
-const noDeliverer = (type: string): Delivery => ({
-  kind: "retry",
-  error: `this process has no deliverer for targets of type ${type}`,
-  isHostFailure: false,
-})

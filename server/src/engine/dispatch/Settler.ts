@@ -3,21 +3,22 @@
 // dead, its `_dead` timer is stored (DeadNotices.ts).
 import { Effect, Exit } from "effect"
 import { type AttemptLog, withAttempt } from "../../domain/AttemptLog.ts"
-import { isAttempted, type NoDelivery } from "../../domain/Delivery.ts"
+import { isAttempted, type Unsent } from "../../domain/Delivery.ts"
 import { endOfLife, withoutPayload } from "../../domain/decide.ts"
 import { latenessMs } from "../../domain/latenessMs.ts"
 import { type AfterAttempt, settle, settleUnsent } from "../../domain/settle.ts"
 import type { Attempt, FinishedLife, Timer } from "../../domain/Timer.ts"
 import type { Outcome, WriteAnswer } from "../../domain/WriteItem.ts"
-import type { Attempted, Delivery } from "../../ports/Deliverer.ts"
+import type { Attempted } from "../../ports/Deliverer.ts"
 import type { Ids } from "../../ports/Ids.ts"
 import type { WallClock } from "../../ports/WallClock.ts"
 import type { EngineMetrics } from "../EngineMetrics.ts"
 import type { Entry } from "../window/Entry.ts"
 import type { Unanswered, WriteQueue } from "../writing/WriteQueue.ts"
 import type { DeadNotices } from "./DeadNotices.ts"
-import type { Flight } from "./Dispatcher.ts"
 import type { DispatchTerms } from "./DispatchTerms.ts"
+import type { Flight } from "./Flight.ts"
+import type { StorableDelivery } from "./RefusedTimers.ts"
 
 export interface SettlerParts {
   readonly queue: WriteQueue
@@ -44,7 +45,7 @@ export class Settler {
     this.#parts = parts
   }
 
-  settle(flight: Flight, delivery: Delivery, onStored: () => void): void {
+  settle(flight: Flight, delivery: StorableDelivery, onStored: () => void): void {
     if (isAttempted(delivery)) this.#settle(flight, delivery, onStored)
     else this.#settleUnsent(flight, delivery, onStored)
   }
@@ -80,10 +81,10 @@ export class Settler {
   }
 
   /**
-   * The `_dead` timer was not sent, so no attempt is counted or recorded. If a caller cancelled or changed it in the
+   * The timer was not sent, so no attempt is counted or recorded. If a caller cancelled or changed it in the
    * meantime, there is nothing to store.
    */
-  #settleUnsent({ entry, attempt }: Flight, delivery: NoDelivery, onStored: () => void): void {
+  #settleUnsent({ entry, attempt }: Flight, delivery: Unsent, onStored: () => void): void {
     if (entry.isSuperseded) {
       onStored()
       return

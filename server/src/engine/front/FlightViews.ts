@@ -92,10 +92,11 @@ export class FlightViews {
         found.set(timer.fireId, { inFlightSinceMs })
         continue
       }
-      if (timer.fireAt > nowMs + soonMs) continue
+      const dueMs = dueSinceMs(timer, nowMs)
+      if (dueMs > nowMs + soonMs) continue
       const shard = own.shardOf(timer)
       if (shard !== undefined && own.owns(shard)) {
-        const waiting = timer.fireAt > nowMs ? undefined : reasons.of(this.#asked(timer))
+        const waiting = dueMs > nowMs ? undefined : reasons.of(this.#asked(timer))
         if (waiting !== undefined) found.set(timer.fireId, { waiting })
         continue
       }
@@ -111,7 +112,10 @@ export class FlightViews {
     return byOwner
   }
 
-  #asked({ namespace, uuid, fireId, fireAt, updatedAt, spec: { target } }: Timer): AskedTimer {
+  #asked(timer: Timer): AskedTimer {
+    const { namespace, uuid, fireId, updatedAt } = timer
+    const { target } = timer.spec
+    const fireAt = dueSinceMs(timer, this.#parts.wall.now())
     const host = this.#parts.dispatcher.hostNameOf(target)
     return { namespace, uuid, fireId, fireAt, updatedAt, targetType: target.type, host }
   }
@@ -157,6 +161,13 @@ export class FlightViews {
     else this.#asking.set(address, underWay - 1)
   }
 }
+
+/**
+ * When the timer is or was due. A timer that could not be sent may be postponed in the store, without an attempt: it has
+ * been due since its executeAt.
+ */
+const dueSinceMs = ({ attempts, executeAt, fireAt }: Timer, nowMs: number): number =>
+  attempts === 0 && executeAt <= nowMs ? Math.min(executeAt, fireAt) : fireAt
 
 /** The timer is not due or about to start. */
 const quiet: FiringStatus = {}

@@ -18,7 +18,7 @@ import type { OwnWrites } from "../writing/OwnWrites.ts"
 
 export interface WaitingReasonsParts {
   readonly own: Pick<OwnWrites, "loopOf">
-  readonly dispatcher: Pick<Dispatcher, "load" | "queueOf" | "mostInFlightOf">
+  readonly dispatcher: Pick<Dispatcher, "load" | "queueOf" | "mostInFlightOf" | "refused">
   readonly directory: Pick<NamespaceDirectory["Service"], "of" | "service">
   readonly deliverers: Deliverers["Service"]
   readonly wall: WallClock["Service"]
@@ -42,12 +42,15 @@ export class WaitingReasons {
     const window = this.#parts.own.loopOf(asked)?.window
     if (window === undefined) return undefined
     const entry = window.entryOf(asked.uuid)
-    if (entry !== undefined && !isWaitingToStart(entry, asked, nowMs)) return undefined
+    if (entry !== undefined && !isWaitingToStart(entry, asked, nowMs)) {
+      return isPostponed(entry, asked, nowMs) ? (this.ofPause(asked) ?? this.#ofRefusal(asked)) : undefined
+    }
     const namespace = this.#parts.dispatcher.queueOf(asked.namespace)
     const host = namespace?.hosts.get(asked.host)
     return (
       this.ofPause(asked) ??
       this.#ofAbsence(asked, host) ??
+      this.#ofRefusal(asked) ??
       this.#ofBreaker(asked, host, nowMs) ??
       this.#ofCongestion(asked, { window, entry, namespace, host })
     )
@@ -72,6 +75,13 @@ export class WaitingReasons {
       sinceMs: Math.max(pausedSinceMs, dueAt(asked)),
       detail: `The namespace ${asked.namespace} is paused.`,
     }
+  }
+
+  #ofRefusal({ host, fireAt }: AskedTimer): Waiting | undefined {
+    const refusal = this.#parts.dispatcher.refused.refusalOf(host)
+    if (refusal === undefined) return undefined
+    const detail = `${refusal.detail}. The service sends nothing to it and uses no attempts. It checks the host again every 5 minutes and after a start.`
+    return { reason: "egressRefused", sinceMs: Math.max(refusal.sinceMs, fireAt), detail }
   }
 
   #ofAbsence(asked: AskedTimer, host: HostQueue | undefined): Waiting | undefined {
@@ -152,6 +162,13 @@ const isWaitingToStart = (entry: Entry, asked: AskedTimer, nowMs: number): boole
   entry.fireAt <= nowMs &&
   entry.state !== "inFlight" &&
   entry.state !== "settling"
+
+/** The timer was due, and the store has a later fireAt for it, because it could not be sent. */
+const isPostponed = (entry: Entry, asked: AskedTimer, nowMs: number): boolean =>
+  entry.fireId === asked.fireId &&
+  entry.state === "waiting" &&
+  entry.timer.attempts === 0 &&
+  entry.timer.executeAt <= nowMs
 
 /** A timer that was armed after its fireAt is due from the moment when it was armed. */
 const dueAt = ({ fireAt, updatedAt }: Pick<AskedTimer, "fireAt" | "updatedAt">): number =>

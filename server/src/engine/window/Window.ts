@@ -108,6 +108,11 @@ export class Window {
     return this.#horizons.excludedNamespaces
   }
 
+  /** Whether the namespace has so many due timers that it is read through its own horizon. */
+  excludes(namespace: string): boolean {
+    return this.#horizons.isExcluded(namespace)
+  }
+
   /** Whether room that becomes free would be filled at once. */
   get wantsRoom(): boolean {
     return this.#evictions.isShortOfRoom || this.#horizons.excludedCount > 0
@@ -259,6 +264,15 @@ export class Window {
     this.#room.takeOff(entry)
     entry.state = "inFlight"
     this.#begun++
+  }
+
+  /** The attempt ended before anything was sent. The entry is ready again; `noteStored` must follow as usual. */
+  takeBack(entry: Entry): void {
+    this.#room.land(entry)
+    this.#tenants.land(entry.timer.namespace)
+    this.#tenants.addDue(entry.timer.namespace, 1)
+    entry.state = "ready"
+    entry.startedAt = undefined
   }
 
   /** Must be called once for each `start`, when the outcome is stored or can no longer be stored. */

@@ -47,6 +47,7 @@ export const examineSchema = async (
     ...rest,
     integrity: "notChecked",
     faults: [...words, ...rows.faults],
+    targets: rows.targets,
     clockOffsetMs,
     ...settings.found,
     unreadable: [...settings.found.unreadable, ...rows.unreadable],
@@ -192,7 +193,7 @@ type PlacedRow = ExaminedRow & {
 const examineRows = async (
   sql: Bun.SQL,
   isOwnSchema: boolean,
-): Promise<Pick<StoreReport, "unreadable" | "faults">> => {
+): Promise<Pick<StoreReport, "unreadable" | "faults" | "targets">> => {
   const examined = { timers: new RowExamination("timers"), lives: new RowExamination("lives") }
   for (const { what, first, text } of examinedParts(examinedColumns(isOwnSchema, hexOfUuid))) {
     let after: ReadonlyArray<string | number> | undefined = first
@@ -203,7 +204,11 @@ const examineRows = async (
     }
   }
   const { timers, lives } = examined
-  return { unreadable: [...timers.found, ...lives.found], faults: [...timers.faults, ...lives.faults] }
+  return {
+    unreadable: [...timers.found, ...lives.found],
+    faults: [...timers.faults, ...lives.faults],
+    targets: timers.targets,
+  }
 }
 
 /**

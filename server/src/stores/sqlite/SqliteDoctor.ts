@@ -57,6 +57,7 @@ export const examineFile = (path: string, options: ExamineOptions): FileReport =
       overdueIfPaused: counted?.overdueIfPaused ?? noneOverdue,
       deadByNamespace: counted?.deadByNamespace ?? [],
       unreadable: rows?.unreadable ?? [],
+      targets: rows?.targets ?? [],
       integrity: options.isFull ? "full" : "quick",
       faults: structure.slice(0, faultsMost),
     }
@@ -192,7 +193,7 @@ const deadByNamespace = (database: Database): StoreReport["deadByNamespace"] =>
 const examineRows = (
   database: Database,
   isOwnSchema: boolean,
-): Pick<StoreReport, "unreadable" | "faults"> => {
+): Pick<StoreReport, "unreadable" | "faults" | "targets"> => {
   const examined = (what: "timers" | "lives", sources: ReadonlyArray<string>) => {
     const rows = new RowExamination(what)
     for (const source of sources) {
@@ -205,7 +206,11 @@ const examineRows = (
   }
   const timers = examined("timers", ["timers LEFT JOIN bodies ON bodies.id = timers.id"])
   const lives = examined("lives", ["history", "dead"])
-  return { unreadable: [...timers.found, ...lives.found], faults: [...timers.faults, ...lives.faults] }
+  return {
+    unreadable: [...timers.found, ...lives.found],
+    faults: [...timers.faults, ...lives.faults],
+    targets: timers.targets,
+  }
 }
 
 /** A file with an older schema has no documents. */

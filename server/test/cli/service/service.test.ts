@@ -1,4 +1,4 @@
-// `punctual status`, `pause`, `resume`, `breakers` and `clock`: commands about a service as a whole.
+// `punctual status`, `pause`, `resume`, `breakers`, `egress` and `clock`: commands about a service as a whole.
 import { describe, expect, test } from "bun:test"
 import { advanceWithinMs } from "../../../src/cli/service/clock.ts"
 import { longestAdvanceMs } from "../../../src/engine/clock/ClockAdvance.ts"
@@ -85,6 +85,43 @@ describe("breakers", () => {
     )
     expect((await run(["breakers", "reset"])).exitCode).toBe(2)
   })
+})
+
+describe("egress check", () => {
+  const addresses = [
+    { address: "8.8.8.8", allowed: true, entry: "public" },
+    { address: "10.0.0.1", allowed: false },
+  ]
+
+  test("shows the addresses and the reason, and fails if the URL is not allowed", async () => {
+    const reason = "The entry public of TIMER_EGRESS allows it."
+    await using service = await serviceThatAnswers(() => ({
+      body: { allowed: true, entry: "public", reason, addresses },
+    }))
+    const allowed = await run(["egress", "check", "https://a.example/", "--url", service.url])
+    expect([allowed.exitCode, allowed.err]).toEqual([0, ""])
+    expect(allowed.out).toEndWith(`\nAllowed: ${reason}\n`)
+    expect(rowsOf(allowed.out).slice(0, 3)).toEqual([
+      ["ADDRESS", "ALLOWED BY"],
+      ["8.8.8.8", "public"],
+      ["10.0.0.1", "no entry"],
+    ])
+    expect(requestsTo(service)).toEqual([["/egress/check", { url: "https://a.example/" }]])
+    expect((await run(["egress", "check"])).exitCode).toBe(2)
+  })
+
+  test("fails if the service must not call the URL, with --json too", () =>
+    withService({ egress: "public" }, async ({ url }) => {
+      const refused = await run(["egress", "check", "http://localhost:9000/", "--url", url])
+      expect(refused).toMatchObject({
+        exitCode: 1,
+        out: "",
+        err: "punctual egress check: not allowed: No entry of TIMER_EGRESS allows localhost: add loopback.\n",
+      })
+      const json = await run(["egress", "check", "http://127.0.0.1/", "--json", "--url", url])
+      expect(json.exitCode).toBe(1)
+      expect(JSON.parse(json.out)).toMatchObject({ allowed: false, addresses: [{ address: "127.0.0.1" }] })
+    }))
 })
 
 describe("clock advance", () => {

@@ -21,16 +21,25 @@ import { type Ended, run } from "../CommandFixture.ts"
 
 export const shards = 4
 
-export const keeping = storeKeeping({
-  environment: { TIMER_SHARDS: String(shards) },
-  stores: allStores,
-  workerUrl: sqliteWorkerUrl,
-  installDriver: () => Effect.void,
-})
+const keepingWith = (environment: Readonly<Record<string, string>>) =>
+  storeKeeping({
+    environment: { TIMER_SHARDS: String(shards), ...environment },
+    stores: allStores,
+    workerUrl: sqliteWorkerUrl,
+    installDriver: () => Effect.void,
+  })
+
+export const keeping = keepingWith({})
 
 /** Runs `punctual <args>` on stores. */
 export const runKeeping = (...args: ReadonlyArray<string>): Promise<Ended> =>
   run(args, { parts: { keeping } })
+
+/** The same with more settings. */
+export const runKeepingWith = (
+  environment: Readonly<Record<string, string>>,
+  ...args: ReadonlyArray<string>
+): Promise<Ended> => run(args, { parts: { keeping: keepingWith(environment) } })
 
 export type StoreServices = TimerStore | ShardLeases | Documents
 

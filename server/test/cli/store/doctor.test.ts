@@ -13,11 +13,13 @@ import { describePostgres } from "../../../testkit/PostgresBinaries.ts"
 import { serverForTests } from "../../../testkit/postgres.ts"
 import { owned } from "../../../testkit/StoreFixture.ts"
 import { TemporaryFolder } from "../../../testkit/TemporaryFolder.ts"
-import { outcomeOf } from "../../../testkit/timers.ts"
-import { damage, fill, runKeeping, storeAt, within } from "./KeptStoreRig.ts"
+import { outcomeOf, putOf, sampleSpec, sampleTimer } from "../../../testkit/timers.ts"
+import { damage, fill, runKeeping, runKeepingWith, storeAt, within } from "./KeptStoreRig.ts"
 
 // Threads start slowly while other tests use the machine.
 setDefaultTimeout(30_000)
+
+const webhook = { type: "webhook", method: "POST", timeoutMs: 15_000, body: "envelope" } as const
 
 const examined = (url: string, ...args: ReadonlyArray<string>) =>
   runKeeping("doctor", "--store", url, ...args)
@@ -94,6 +96,49 @@ const lawsOfDoctor = (store: StoreUnderTest): void => {
     expect(found.overdue.worst).toMatchObject([{ attempts: 1, lastAttempt: { error: "refused\u001b[31m" } }])
     expect(JSON.stringify(found)).not.toContain("private")
     expect((await examined(url)).out).toContain("refused\\u001b[31m")
+  })
+
+  test("names the targets of pending timers that the egress rules do not allow, without their paths", async () => {
+    const url = fresh()
+    await within(
+      url,
+      Effect.gen(function* () {
+        const { write } = yield* owned
+        const to = (timerId: string, target: string) =>
+          putOf(
+            sampleTimer({
+              timerId,
+              executeAt: Date.now() + 60_000,
+              spec: { ...sampleSpec, target: { ...webhook, url: target } },
+            }),
+          )
+        yield* write([
+          to("a", "http://10.0.0.1:9000/hidden?token=hidden"),
+          to("b", "http://10.0.0.1:9000/other"),
+          to("c", "http://localhost/"),
+          to("d", "http://192.0.2.7/allowed"),
+        ])
+      }),
+    )
+    const remarksBy = async (egress: string) => {
+      const { exitCode, out } = await runKeepingWith(
+        { TIMER_EGRESS: egress },
+        "doctor",
+        "--store",
+        url,
+        "--json",
+      )
+      expect(exitCode).toBe(0)
+      expect(out).not.toContain("hidden")
+      return (JSON.parse(out) as Found).remarks.filter((remark) => remark.includes("TIMER_EGRESS"))
+    }
+    const [remark, ...others] = await remarksBy("public,192.0.2.0/24")
+    expect(others).toEqual([])
+    expect(remark).toStartWith(
+      "3 pending timers have targets that TIMER_EGRESS, as this command finds it, does not allow: http://10.0.0.1:9000 (2), http://localhost (1).",
+    )
+    expect(await remarksBy("open")).toEqual([])
+    expect(await remarksBy("private,loopback,192.0.2.7")).toEqual([])
   })
 
   test("works while a service runs, and changes nothing", async () => {
@@ -393,6 +438,7 @@ describe("problems and remarks", () => {
     deadByNamespace: [],
     integrity: "quick",
     faults: [],
+    targets: [],
     unreadable: [],
     ...more,
   })

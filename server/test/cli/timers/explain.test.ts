@@ -158,6 +158,23 @@ describe("a timer that has not fired", () => {
       },
     ))
 
+  test("waits because the egress rules refuse its address", () =>
+    withPunctual(
+      failing({ kind: "egressRefused", detail: "TIMER_EGRESS does not allow 10.0.0.1 (localhost:80)" }),
+      async (punctual, service) => {
+        await create(service, "t")
+        const text = await eventually("the timer waits", async () => {
+          const out = await explained(punctual, "t")
+          return out.includes("TIMER_EGRESS") ? out : undefined
+        })
+        expect(text).toContain(
+          "\nTIMER_EGRESS does not allow 10.0.0.1 (localhost:80). The service sends nothing to it",
+        )
+        expect(text).toContain("punctual egress check http://localhost")
+        expect(text).toContain("only its expireAfter ends it")
+      },
+    ))
+
   test("waits for room, and names the limit", () =>
     withPunctual(never, async (punctual, service) => {
       await punctual("namespaces", "put", "shop", "--max-in-flight", "1")

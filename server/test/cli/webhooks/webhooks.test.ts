@@ -239,11 +239,13 @@ describe("sent by the service", () => {
   test("it shows the egress rules, and that a namespace has no secret", () =>
     withService({ deliver: deliverBy("public") }, async (service) => {
       await using target = await receiver({ status: 204 })
+      // The service of this test accepts every URL, so the rules apply when the timer fires.
       const ended = await run(["webhooks", "test", target.url, "--namespace", "plain", "--url", service.url])
       expect([ended.exitCode, target.requests]).toEqual([1, []])
       expect(ended.out).toMatch(/^signed {9}no: plain has no secret$/m)
-      expect(ended.out).toMatch(/^judged {9}dead: .*egressRefused/m)
+      expect(ended.out).toMatch(/^judged {9}not sent: .*TIMER_EGRESS does not allow 127\.0\.0\.1/m)
       expect(ended.err).toContain("TIMER_EGRESS does not allow")
+      expect(await service.pendingIn("plain")).toBe(0)
     }))
 })
 

@@ -1,7 +1,12 @@
 import { describe, expect, test } from "bun:test"
 import { Result } from "effect"
 import fc from "fast-check"
-import { canonicalAddress, type EgressRules, parseEgress } from "../../../src/deliverers/webhook/Egress.ts"
+import {
+  canonicalAddress,
+  type EgressRules,
+  entryThatAllows,
+  parseEgress,
+} from "../../../src/deliverers/webhook/Egress.ts"
 
 const rulesOf = (text: string): EgressRules => Result.getOrThrow(parseEgress(text))
 
@@ -70,7 +75,7 @@ describe("public", () => {
 
 describe("a list", () => {
   test("allows what any entry allows, and nothing else", () => {
-    const list = "public, 10.0.0.0/8 ,fd00::/8,192.168.1.7,*.internal,Billing"
+    const list = "public, 10.0.0.0/8 ,fd00::/8,192.168.1.7,*.internal,host:Billing"
     expect(allows(list, "8.8.8.8")).toBe(true)
     expect(allows(list, "10.255.0.1")).toBe(true)
     expect(allows(list, "::ffff:10.255.0.1")).toBe(true)
@@ -117,6 +122,57 @@ describe("a list", () => {
   })
 })
 
+describe("private and loopback", () => {
+  test("private allows RFC 1918 and unique local addresses, and never link-local ones", () => {
+    for (const address of ["10.0.0.0", "10.255.255.255", "172.16.0.0", "172.31.255.255", "192.168.0.1"]) {
+      expect([address, allows("private", address)]).toEqual([address, true])
+    }
+    for (const address of ["fc00::", "fdff::1", "::ffff:10.0.0.1"]) {
+      expect([address, allows("private", address)]).toEqual([address, true])
+    }
+    const others = ["9.255.255.255", "11.0.0.0", "172.15.255.255", "172.32.0.0", "192.169.0.0", "8.8.8.8"]
+    const local = ["169.254.169.254", "fe80::1", "127.0.0.1", "::1", "100.64.0.1", "0.0.0.0", "fe00::1"]
+    for (const address of [...others, ...local]) {
+      expect([address, allows("private", address)]).toEqual([address, false])
+    }
+  })
+
+  test("loopback allows 127.0.0.0/8 and ::1, and nothing else", () => {
+    for (const address of ["127.0.0.1", "127.255.255.255", "::1", "::ffff:127.0.0.1"]) {
+      expect([address, allows("loopback", address)]).toEqual([address, true])
+    }
+    for (const address of ["126.255.255.255", "128.0.0.0", "::2", "::", "0.0.0.0", "10.0.0.1", "8.8.8.8"]) {
+      expect([address, allows("loopback", address)]).toEqual([address, false])
+    }
+  })
+})
+
+describe("the entry that decides", () => {
+  test("is the one that allows the address", () => {
+    const rules = rulesOf("public,private,192.0.2.0/24,*.internal,host:billing,hooks.example.com")
+    const entries = [
+      ["a.example", "8.8.8.8", "public"],
+      ["a.example", "fd00::1", "private"],
+      ["a.example", "192.0.2.9", "192.0.2.0/24"],
+      ["a.internal", "127.0.0.1", "*.internal"],
+      ["billing", "127.0.0.1", "host:billing"],
+      ["hooks.example.com.", "127.0.0.1", "hooks.example.com"],
+      ["a.example", "127.0.0.1", undefined],
+    ] as const
+    for (const [host, address, entry] of entries) {
+      expect([host, address, rules.entryFor(host, address)]).toEqual([host, address, entry])
+      expect(rules.allows(host, address)).toBe(entry !== undefined)
+    }
+    expect(rulesOf("open").entryFor("a", "127.0.0.1")).toBe("open")
+  })
+
+  test("is suggested for an address that no entry allows", () => {
+    expect(
+      ["127.0.0.1", "::1", "10.1.2.3", "fd00::1", "8.8.8.8", "169.254.169.254"].map(entryThatAllows),
+    ).toEqual(["loopback", "loopback", "private", "private", "public", "169.254.169.254"])
+  })
+})
+
 describe("open", () => {
   test("allows everything", () => {
     expect(rulesOf(" Open ").isOpen).toBe(true)
@@ -149,6 +205,13 @@ describe("a bad entry", () => {
       "a b",
       "-a.example",
       "example.7",
+      "pubic",
+      "localhost",
+      "billing",
+      "host:",
+      "host:*.internal",
+      "host:1.2.3.4",
+      "host:a:80",
     ]
     for (const text of bad) {
       const parsed = parseEgress(text)
@@ -157,5 +220,20 @@ describe("a bad entry", () => {
         expect(parsed.failure.message).toStartWith(`TIMER_EGRESS: "${parsed.failure.entry}" `)
       }
     }
+  })
+
+  test("gets a suggestion if it looks like a keyword or a host", () => {
+    const wrongOf = (text: string): string => {
+      const parsed = parseEgress(text)
+      return Result.isFailure(parsed) ? parsed.failure.message : "accepted"
+    }
+    expect(wrongOf("pubic")).toContain("did you mean public?")
+    expect(wrongOf("public,privat")).toContain("did you mean private?")
+    expect(wrongOf("lopback")).toContain("did you mean loopback?")
+    expect(wrongOf("localhost")).toContain(
+      "did you mean loopback? For the host with this name, write host:localhost.",
+    )
+    expect(wrongOf("billing")).not.toContain("did you mean")
+    expect(wrongOf("billing")).toContain("write host:billing")
   })
 })

@@ -335,8 +335,8 @@ describe("the egress rules", () => {
 
   const refused = async (url: string, address: string, resolve: Resolve = noLookup) => {
     const delivery = await deliver(fireTo(url), { egress: publicOnly, resolve })
-    expect(delivery).toMatchObject({ kind: "dead", reason: "egressRefused" })
-    const error = delivery.kind === "dead" ? delivery.error : ""
+    expect(delivery).toMatchObject({ kind: "egressRefused" })
+    const error = delivery.kind === "egressRefused" ? delivery.detail : ""
     expect(error).toContain("TIMER_EGRESS")
     expect(error).toContain(` ${address} `)
   }
@@ -387,7 +387,7 @@ describe("the egress rules", () => {
     expect(await deliver(fire, { egress, resolve })).toEqual({ kind: "delivered", status: 200 })
     expect(lookups).toBe(1)
     expect(peer.requests[0]?.toLowerCase()).toContain(`\r\nhost: rebind.example:${peer.port}\r\n`)
-    expect(await deliver(fire, { egress, resolve })).toMatchObject({ kind: "dead", reason: "egressRefused" })
+    expect(await deliver(fire, { egress, resolve })).toMatchObject({ kind: "egressRefused" })
     expect(lookups).toBe(2)
     expect(peer.requests.length).toBe(1)
   })

@@ -88,6 +88,7 @@ const script = (create: Json): ReadonlyArray<string | readonly [path: string, bo
   "service.resume",
   "breakers.list",
   "breakers.reset",
+  "egress.check",
   "cluster.cluster",
   "clock.advance",
   "timers.count",
@@ -146,7 +147,7 @@ describe("an example of a problem", () => {
     namespace: "billing",
     timerId: "t",
     delay: "1h",
-    target: { type: "webhook", url: "http://h/" },
+    target: { type: "webhook", url: "http://h.example/" },
   }
   const refusals: Partial<Record<ProblemCode, (service: RunningService) => Promise<Answered>>> = {
     invalidJson: ({ call }) => call("create", '{ "namespace": '),
@@ -157,6 +158,8 @@ describe("an example of a problem", () => {
     unsupportedMediaType: ({ call }) => call("create", timer, { "content-type": "text/plain" }),
     bodyTooLarge: ({ call }) => call("create", " ".repeat(2 * 1024 * 1024)),
     clockNotManual: ({ post }) => post("clock/advance", { by: "1s" }),
+    egressRefused: ({ call }) =>
+      call("create", { ...timer, target: { type: "webhook", url: "http://[::1]/" } }),
     timerExists: async ({ call }) => {
       await call("create", timer)
       return call("create", { ...timer, delay: "2h", onExisting: "fail" })
@@ -172,7 +175,7 @@ describe("an example of a problem", () => {
   }
   for (const [code, provoke] of Object.entries(refusals)) {
     test(`is what the service answers: ${code}`, () =>
-      withService({}, async (service) => {
+      withService({ egress: "public" }, async (service) => {
         const { components, paths }: Json = (await service.fetch("/openapi.json")).json
         const { value } = components.examples[code]
         const { status, json } = await provoke(service)

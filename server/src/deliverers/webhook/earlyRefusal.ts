@@ -1,0 +1,40 @@
+// Finds targets that the egress rules refuse without a lookup, so that a create can be refused at once. These are
+// literal addresses, localhost, and names without a dot. `new URL` has already turned other spellings of an address
+// (hexadecimal, octal, one number) into the usual form.
+import { canonicalAddress, type EgressRules, entryThatAllows } from "./Egress.ts"
+
+export interface EarlyRefusal {
+  /** The address or the name that the rules refuse. */
+  readonly refused: string
+  /** An entry of TIMER_EGRESS that would allow it. */
+  readonly entry: string
+}
+
+/** `undefined` if the rules allow the host, or if only a lookup can tell. */
+export const earlyRefusal = ({ hostname }: URL, egress: EgressRules): EarlyRefusal | undefined => {
+  if (egress.isOpen) return undefined
+  const address = literalAddress(hostname)
+  if (address !== undefined) {
+    return egress.allows(hostname, address)
+      ? undefined
+      : { refused: address, entry: entryThatAllows(address) }
+  }
+  const name = hostname.replace(/\.$/, "")
+  if (egress.allowsName(name)) return undefined
+  if (isLocalhost(name)) {
+    return loopbackAddresses.some((loopback) => egress.allows(name, loopback))
+      ? undefined
+      : { refused: name, entry: "loopback" }
+  }
+  // Only the local network knows a name without a dot, so it cannot lead to an allowed address of the internet.
+  return name.includes(".") || egress.allowsLocal ? undefined : { refused: name, entry: `host:${name}` }
+}
+
+/** The address in canonical form, if the host of a URL is an address. */
+export const literalAddress = (hostname: string): string | undefined =>
+  canonicalAddress(hostname.replace(/^\[|\]$/g, ""))
+
+/** RFC 6761: these names always mean this machine. */
+const isLocalhost = (name: string): boolean => name === "localhost" || name.endsWith(".localhost")
+
+const loopbackAddresses = ["127.0.0.1", "::1"]

@@ -1,0 +1,8 @@
+// An attempt that is running.
+import type { Entry } from "../window/Entry.ts"
+
+export interface Flight {
+  readonly entry: Entry
+  readonly attempt: number
+  readonly startedAt: number
+}

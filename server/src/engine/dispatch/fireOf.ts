@@ -1,0 +1,21 @@
+// One attempt of a timer, as its target sees it.
+import type { Fire } from "../../ports/Deliverer.ts"
+import type { Flight } from "./Flight.ts"
+
+export const fireOf = ({ entry: { timer, home }, attempt, startedAt }: Flight): Fire => ({
+  namespace: timer.namespace,
+  timerId: timer.timerId,
+  fireId: timer.fireId,
+  attempt,
+  maxAttempts: timer.spec.retryPolicy.maxAttempts,
+  epoch: home.epoch,
+  revision: timer.revision,
+  executeAt: timer.executeAt,
+  firedAt: startedAt,
+  correlationId: timer.correlationId,
+  ...(timer.tags === undefined ? undefined : { tags: timer.tags }),
+  ...(timer.traceparent === undefined ? undefined : { traceparent: timer.traceparent }),
+  ...(timer.spec.death === undefined ? undefined : { death: timer.spec.death }),
+  target: timer.spec.target,
+  payload: timer.payload,
+})

@@ -1,0 +1,27 @@
+// The rules that decide which addresses this process may call, for those who must know before an attempt: calls that
+// create timers, and operators who ask.
+import type { Effect } from "effect"
+import type { Target } from "../domain/Timer.ts"
+
+export interface EgressGate {
+  /** Why the rules refuse the target; `undefined` if they allow it, or if only a lookup can tell. */
+  refusalOf(target: Target): string | undefined
+  /** What would happen to a webhook to this URL now. Limits its own time. `undefined` if too many checks run. */
+  check(url: string): Effect.Effect<EgressReport | undefined>
+}
+
+export interface EgressReport {
+  /** Whether the rules allow the webhook. */
+  readonly isAllowed: boolean
+  /** The entry of the rules that allows it. */
+  readonly entry?: string
+  readonly reason: string
+  /** The addresses of the host; empty if it cannot be resolved. */
+  readonly addresses: ReadonlyArray<JudgedAddress>
+}
+
+export interface JudgedAddress {
+  readonly address: string
+  /** The entry that allows the address; absent if no entry does. */
+  readonly entry?: string
+}

@@ -1,0 +1,186 @@
+// Egress rules at the API: creates and changes that the rules refuse without a lookup, and the call that explains them.
+import { describe, expect, test } from "bun:test"
+import { Result } from "effect"
+import { parseEgress } from "../../src/deliverers/webhook/Egress.ts"
+import { makeWebhookDeliverer } from "../../src/deliverers/webhook/WebhookDeliverer.ts"
+import { eventually } from "../../testkit/eventually.ts"
+import { pointersOf, refused, succeeded } from "./answers.ts"
+import { type RunningService, withService } from "./ServiceFixture.ts"
+
+const timer = { namespace: "shop", timerId: "t", delay: "1h", callbackUrl: "https://example.com/hook" }
+const webhook = (url: string) => ({ type: "webhook", url })
+
+describe("a target that the rules refuse without a lookup", () => {
+  test("makes a create fail, in every spelling, and nothing is stored", () =>
+    withService({ egress: "public" }, async ({ call, pendingIn }) => {
+      const hosts = ["127.0.0.1", "0x7f000001", "017700000001", "2130706433", "[::1]", "[::ffff:10.0.0.1]"]
+      for (const host of [...hosts, "169.254.169.254", "localhost:9000", "a.localhost", "billing"]) {
+        const { callbackUrl: _, ...rest } = timer
+        const url = `http://${host}/hook`
+        const problem = refused(await call("create", { ...rest, callbackUrl: url }), "egressRefused")
+        expect([host, pointersOf(problem)]).toEqual([host, ["/callbackUrl"]])
+        expect(problem.detail).toContain("TIMER_EGRESS")
+        const byTarget = await call("create", { ...rest, target: webhook(url) })
+        expect(pointersOf(refused(byTarget, "egressRefused"))).toEqual(["/target/url"])
+      }
+      expect(await pendingIn("shop")).toBe(0)
+      succeeded("create", await call("create", timer))
+    }))
+
+  test("makes an update fail, and the timer stays as it is", () =>
+    withService({ egress: "public" }, async ({ call }) => {
+      const { revision } = succeeded("create", await call("create", timer)).timer
+      const key = { namespace: "shop", timerId: "t" }
+      const changed = await call("update", { ...key, callbackUrl: "http://10.0.0.1/" })
+      expect(pointersOf(refused(changed, "egressRefused"))).toEqual(["/callbackUrl"])
+      const reported = await call("update", { ...key, onDead: webhook("http://localhost/") })
+      expect(pointersOf(refused(reported, "egressRefused"))).toEqual(["/onDead/url"])
+      expect(succeeded("get", await call("get", key)).timer.revision).toBe(revision)
+    }))
+
+  test("makes only its own item of createMany fail", () =>
+    withService({ egress: "public" }, async ({ call, pendingIn }) => {
+      const items = [
+        timer,
+        { ...timer, timerId: "u", callbackUrl: "http://127.0.0.1/" },
+        { ...timer, timerId: "v" },
+      ]
+      const { results } = succeeded("createMany", await call("createMany", { timers: items }))
+      expect(results).toMatchObject([
+        { result: "created" },
+        { problem: { code: "egressRefused", status: 400, errors: [{ pointer: "/timers/1/callbackUrl" }] } },
+        { result: "created" },
+      ])
+      expect(await pendingIn("shop")).toBe(2)
+    }))
+
+  test("is refused as onDead of a timer and of a namespace", () =>
+    withService({ egress: "public" }, async ({ call, post, pendingIn }) => {
+      const onDead = webhook("http://192.168.0.1/dead")
+      const created = await call("create", { ...timer, onDead })
+      expect(pointersOf(refused(created, "egressRefused"))).toEqual(["/onDead/url"])
+      const put = await post("namespaces/put", { namespace: "shop", onDead, maxPending: 5 })
+      expect(pointersOf(refused(put, "egressRefused"))).toEqual(["/onDead/url"])
+      const { settings } = succeeded("namespaces/get", await post("namespaces/get", { namespace: "shop" }))
+      expect(settings).not.toHaveProperty("maxPending")
+      expect(await pendingIn("shop")).toBe(0)
+    }))
+
+  test("passes if the rules allow it, or if only a lookup can tell", async () => {
+    const creates = ["http://127.0.0.1/", "http://localhost/", "http://10.0.0.1/", "http://api.internal/"]
+    const accepts = (egress: string, urls: ReadonlyArray<string>) =>
+      withService({ egress }, async ({ call }) => {
+        for (const callbackUrl of urls) succeeded("create", await call("create", { ...timer, callbackUrl }))
+      })
+    await accepts("open", creates)
+    await accepts("private,loopback", creates)
+    await accepts("public", ["http://api.internal/"])
+  })
+})
+
+describe("a name that leads to a refused address", () => {
+  test("makes the timer wait, with the reason in its answers, in lists and in the metrics, and no attempt", () => {
+    const egress = Result.getOrThrow(parseEgress("public"))
+    const resolve = async () => ["10.0.0.1"]
+    const { deliver } = makeWebhookDeliverer({ egress, resolve })
+    return withService({ egress: "public", deliver }, async ({ call, fetch, pendingIn }) => {
+      const key = { namespace: "shop", timerId: "t" }
+      const created = await call("create", { ...timer, delay: "0s", callbackUrl: "https://sly.example/hook" })
+      const { revision } = succeeded("create", created).timer
+      const waiting = await eventually("it waits", async () => {
+        const found = succeeded("get", await call("get", key)).timer
+        return found.waiting === undefined ? undefined : found
+      })
+      expect(waiting).toMatchObject({
+        state: "pending",
+        attempts: 0,
+        revision,
+        waiting: { reason: "egressRefused" },
+      })
+      expect(waiting.waiting?.detail).toStartWith("TIMER_EGRESS does not allow 10.0.0.1 (sly.example:443).")
+      const { timers } = succeeded("list", await call("list", { namespace: "shop" }))
+      expect(timers[0]?.waiting?.reason).toBe("egressRefused")
+      const metrics = (await fetch("/metrics")).text
+      expect(metrics).toMatch(/^timer_egress_refused_hosts 1$/m)
+      expect(metrics).toMatch(/^timer_egress_refused_timers 1$/m)
+      expect(await pendingIn("shop")).toBe(1)
+      expect(succeeded("delete", await call("delete", key)).result).toBe("cancelled")
+    })
+  })
+})
+
+describe("egress/check", () => {
+  const check = async ({ post }: RunningService, url: string) =>
+    succeeded("egress/check", await post("egress/check", { url }))
+
+  test("says for each address of a host which entry allows it", () => {
+    const resolve = async (host: string) => (host === "hooks.example.com" ? ["8.8.8.8", "10.0.0.1"] : ["::1"])
+    return withService({ egress: "public,*.internal", resolve }, async (running) => {
+      expect(await check(running, "https://hooks.example.com/")).toEqual({
+        allowed: true,
+        entry: "public",
+        reason:
+          "The entry public of TIMER_EGRESS allows it. The service does not use the addresses that no entry allows (1).",
+        addresses: [
+          { address: "8.8.8.8", allowed: true, entry: "public" },
+          { address: "10.0.0.1", allowed: false },
+        ],
+      })
+      expect(await check(running, "https://sly.example.com/")).toEqual({
+        allowed: false,
+        reason: "No entry of TIMER_EGRESS allows ::1: add loopback.",
+        addresses: [{ address: "::1", allowed: false }],
+      })
+      expect(await check(running, "https://api.internal/")).toMatchObject({
+        allowed: true,
+        entry: "*.internal",
+      })
+      expect(await check(running, "http://0x7f.1/")).toEqual({
+        allowed: false,
+        reason: "No entry of TIMER_EGRESS allows 127.0.0.1: add loopback.",
+        addresses: [{ address: "127.0.0.1", allowed: false }],
+      })
+    })
+  })
+
+  test("says if a host cannot be resolved", () =>
+    withService({ egress: "public,hooks.internal" }, async (running) => {
+      const unknown = await check(running, "https://nowhere.example/")
+      expect(unknown).toMatchObject({ allowed: false, addresses: [] })
+      expect(unknown.reason).toContain("nowhere.example cannot be resolved now")
+      expect(await check(running, "https://hooks.internal/")).toMatchObject({
+        allowed: true,
+        entry: "hooks.internal",
+        addresses: [],
+      })
+      expect((await check(running, "http://billing/")).reason).toContain("add host:billing")
+    }))
+
+  test("refuses a check while two others resolve their hosts, and answers addresses even then", () => {
+    const waiting: Array<(addresses: ReadonlyArray<string>) => void> = []
+    const resolve = (): Promise<ReadonlyArray<string>> => new Promise((done) => waiting.push(done))
+    return withService({ egress: "public", resolve }, async (running) => {
+      const running2 = ["https://a.example/", "https://b.example/"].map((url) => check(running, url))
+      // Both are at the resolver before the next request is sent.
+      while (waiting.length < 2) await new Promise((done) => setImmediate(done))
+      const third = refused(await running.post("egress/check", { url: "https://c.example/" }), "overloaded")
+      expect(third).toMatchObject({ written: "no" })
+      expect(await check(running, "http://8.8.8.8/")).toMatchObject({ allowed: true })
+      for (const done of waiting) done(["8.8.8.8"])
+      for (const checked of await Promise.all(running2)) expect(checked.allowed).toBe(true)
+      waiting.length = 0
+      const fourth = check(running, "https://c.example/")
+      while (waiting.length < 1) await new Promise((done) => setImmediate(done))
+      waiting[0]?.(["10.0.0.1"])
+      expect(await fourth).toMatchObject({ allowed: false })
+    })
+  })
+
+  test("shows at most 20 addresses, and refuses what is not a URL of a webhook", () => {
+    const resolve = async () => Array.from({ length: 30 }, (_, n) => `8.8.8.${n}`)
+    return withService({ egress: "public", resolve }, async (running) => {
+      expect((await check(running, "https://many.example/")).addresses.length).toBe(20)
+      refused(await running.post("egress/check", { url: "ftp://a.example/" }), "invalidRequest")
+    })
+  })
+})
