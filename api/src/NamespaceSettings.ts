@@ -11,7 +11,7 @@ import { Namespace } from "./Namespace.ts"
 import { perLimits } from "./perLimits.ts"
 import { makeRetryPolicyInput, RetryPolicySchema } from "./RetryPolicy.ts"
 import { makeOnDead, OnDeadSchema, onDeadMessage } from "./Target.ts"
-import { WebhookSecret } from "./WebhookSecret.ts"
+import { secretBytes, WebhookSecret } from "./WebhookSecret.ts"
 
 const wholeNumber = (minimum: number, maximum: number, description: string) => {
   const message = `must be a whole number from ${minimum} to ${maximum}, or null`
@@ -27,6 +27,16 @@ const wholeNumber = (minimum: number, maximum: number, description: string) => {
 
 const secretsMessage = "must be an array of 1 or 2 secrets, or null"
 
+/** Compares the bytes, because base64 can write the same bytes in several ways. */
+const areDifferent = Schema.makeFilter(
+  ([first, second, ...more]: ReadonlyArray<string>) => {
+    if (first === undefined || second === undefined || more.length > 0) return undefined
+    const isSame = String(secretBytes(first)) === String(secretBytes(second))
+    return isSame ? { path: [1], issue: "is the same secret as the first: remove one of them" } : undefined
+  },
+  { toJsonSchema: () => [{ uniqueItems: true }, true] },
+)
+
 /** A field that is left out stays as it is. null sets it back to its default. */
 export const makePutNamespace = perLimits((limits: Limits) =>
   Schema.Struct({
@@ -41,6 +51,7 @@ export const makePutNamespace = perLimits((limits: Limits) =>
               description:
                 "The secrets for signing webhooks. With two secrets, during a rotation, webhooks have both signatures. The service never shows secrets again.",
             }),
+            areDifferent,
           ),
       ).annotate({ message: secretsMessage }),
     ),
