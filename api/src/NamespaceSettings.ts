@@ -69,7 +69,11 @@ export const makePutNamespace = perLimits((limits: Limits) =>
       }),
     ),
     maxInFlight: wholeNumber(1, 10_000, "How many attempts of the namespace may run at once."),
-    maxPending: wholeNumber(0, 100_000_000, "How many pending timers the namespace may have."),
+    maxPending: wholeNumber(
+      0,
+      100_000_000,
+      "How many pending timers the namespace may have. The default is the service's setting TIMER_MAX_PENDING_PER_NAMESPACE.",
+    ),
     createsPerSecond: wholeNumber(1, 1_000_000, "How many timers callers may create per second."),
     paused: Schema.optionalKey(
       Schema.NullOr(Schema.Boolean).annotate({
@@ -136,7 +140,11 @@ const settingsFields = {
   retryPolicy: Schema.optionalKey(RetryPolicySchema),
   onDead: Schema.optionalKey(OnDeadSchema),
   maxInFlight: Schema.optionalKey(Count.annotate({ description: "How many attempts may run at once." })),
-  maxPending: Schema.optionalKey(Count.annotate({ description: "How many pending timers are allowed." })),
+  maxPending: Schema.optionalKey(
+    Count.annotate({
+      description: "How many pending timers are allowed. Absent: as many as the service allows by default.",
+    }),
+  ),
   createsPerSecond: Schema.optionalKey(
     Count.annotate({ description: "How many timers callers may create per second." }),
   ),

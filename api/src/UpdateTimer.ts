@@ -36,10 +36,12 @@ const changeable = [
   "tags",
 ] as const
 
-const changesSomething = Schema.makeFilter((body: Readonly<Record<string, unknown>>) =>
-  changeable.some((field) => field in body)
-    ? undefined
-    : `must have at least one change: ${changeable.join(", ")}`,
+const changesSomething = Schema.makeFilter(
+  (body: Readonly<Record<string, unknown>>) =>
+    changeable.some((field) => field in body)
+      ? undefined
+      : `must have at least one change: ${changeable.join(", ")}`,
+  { toJsonSchema: () => ({ anyOf: changeable.map((field) => ({ required: [field] })) }) },
 )
 
 export const makeUpdateTimer = perLimits((limits: Limits) =>

@@ -52,7 +52,9 @@ export class SealingKeys {
    * Makes a key if there is none. `closedTo`: the other namespaces that have secrets which this seal does not open. If
    * the key of the file leaves some of them closed, the key in use stays the same.
    */
-  ready(closedTo: (seal: SecretSeal) => ReadonlyArray<string>): Effect.Effect<ReadyToSeal, CannotSeal> {
+  ready(
+    closedTo: (seal: SecretSeal) => Effect.Effect<ReadonlyArray<string>>,
+  ): Effect.Effect<ReadyToSeal, CannotSeal> {
     return Effect.gen({ self: this }, function* () {
       if (this.#isSet) return {}
       const file = this.#file
@@ -62,7 +64,7 @@ export class SealingKeys {
       }
       const key = yield* this.#read(file.can)
       const isInUse = key !== undefined && this.seal.sealsWith(key)
-      const closed = closedTo(isInUse ? this.seal : new SecretSeal(key === undefined ? [] : [key]))
+      const closed = yield* closedTo(isInUse ? this.seal : new SecretSeal(key === undefined ? [] : [key]))
       if (closed.length > 0 || this.#problem !== undefined) {
         return yield* new CannotSeal({ message: `cannot be kept: ${this.#whyRefused(closed)}` })
       }
