@@ -13,6 +13,7 @@ import type { BusAdapter } from "../ports/BusAdapter.ts"
 import type { StoreAdapter, StoreChoice } from "../ports/StoreAdapter.ts"
 import { type LogLevelName, logLevels } from "../program/Logs.ts"
 import { parseClusterSecret, parseNodeAddress, parseNodeName } from "./NodeIdentity.ts"
+import { secretFileNames } from "./secretFiles.ts"
 
 /** The stores and buses to choose from. */
 export interface Adapters {
@@ -383,6 +384,7 @@ export const urlName = "TIMER_URL"
 export const settingNames: ReadonlyArray<string> = [
   configFileName,
   urlName,
+  ...secretFileNames,
   ...Object.values(settingsOf({ stores: [], buses: [] })).map(({ name }) => name),
   ...limitSettings.map(({ name }) => name),
 ]

@@ -74,7 +74,7 @@ export const importCommand = (open: OpenImportTarget, givenLines: () => LineSour
       ].join("\n"),
     ),
     Command.withShortDescription("Read an archive of export from stdin into a store"),
-    Command.withExamples([{ command: "punctual import --store postgres://host/timers < punctual.jsonl" }]),
+    Command.withExamples([{ command: "TIMER_CONFIG=/etc/punctual.env punctual import < punctual.jsonl" }]),
   )
 
 /**

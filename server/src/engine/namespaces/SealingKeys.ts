@@ -32,6 +32,8 @@ export class SealingKeys {
   #isLoaded = false
   /** What is wrong with the file, since it was read last. */
   #problem: string | undefined
+  /** The reason of the last warning about the file. */
+  #warnedOf: string | undefined
 
   constructor(keys: ReadonlyArray<Uint8Array>, file: Ability<SealingKeyFile> = noFile) {
     this.seal = new SecretSeal(keys)
@@ -43,8 +45,10 @@ export class SealingKeys {
   get load(): Effect.Effect<void> {
     const file = this.#file
     if (this.#isSet || !("can" in file)) return Effect.void
-    return Effect.map(this.#read(file.can), (key) => {
-      if (key !== undefined) this.seal.use(key)
+    return Effect.flatMap(this.#read(file.can), (key) => {
+      if (key === undefined) return Effect.void
+      this.seal.use(key)
+      return this.#warnIfUnsafe(file.can)
     })
   }
 
@@ -70,6 +74,7 @@ export class SealingKeys {
       }
       if (key !== undefined) {
         this.seal.use(key)
+        yield* this.#warnIfUnsafe(file.can)
         return {}
       }
       const made = yield* Effect.mapError(
@@ -126,6 +131,15 @@ export class SealingKeys {
         this.#isLoaded = key !== undefined
         return key
       },
+    })
+  }
+
+  /** Warns once for each reason. */
+  #warnIfUnsafe(file: SealingKeyFile): Effect.Effect<void> {
+    return Effect.flatMap(file.whyUnsafe, (why) => {
+      if (why === this.#warnedOf) return Effect.void
+      this.#warnedOf = why
+      return why === undefined ? Effect.void : Effect.logWarning(why)
     })
   }
 

@@ -433,6 +433,7 @@ test("after another key is used, secrets are opened in slices, and other work ru
           path: "key",
           read: Effect.sync(() => present),
           make: Effect.fail({ message: "not here" }),
+          whyUnsafe: Effect.undefined,
         },
       }
       const directory = yield* open({ keyFile })
