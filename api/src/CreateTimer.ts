@@ -5,7 +5,7 @@
 import { Schema } from "effect"
 import { AnyJson } from "./AnyJson.ts"
 import { makeCallbackUrl } from "./CallbackUrl.ts"
-import { CorrelationId } from "./CorrelationId.ts"
+import { NewCorrelationId } from "./CorrelationId.ts"
 import { durationBetween } from "./DurationMs.ts"
 import { described, usedFor } from "./described.ts"
 import { Instant } from "./Instant.ts"
@@ -50,7 +50,7 @@ export const makeCreateTimer = perLimits((limits: Limits) =>
     ),
     onExpire: Schema.optionalKey(OnExpire),
     onDead: Schema.optionalKey(makeOnDead(limits)),
-    correlationId: Schema.optionalKey(CorrelationId),
+    correlationId: Schema.optionalKey(NewCorrelationId),
     tags: Schema.optionalKey(Tags),
     traceparent: Schema.optionalKey(Traceparent),
     onExisting: Schema.optionalKey(

@@ -12,14 +12,16 @@ import { exactlyOneOf } from "./oneOf.ts"
 import { TimerFilter } from "./TimerFilter.ts"
 
 /** Pending timers have no reason, so such a filter would match nothing. */
-const hasNoReason = Schema.makeFilter(({ filter }: { readonly filter?: { readonly reason?: string } }) =>
-  filter?.reason === undefined
-    ? undefined
-    : {
-        path: ["filter", "reason"],
-        issue:
-          "is only for dead letters and cancelled timers, but this call cancels pending timers: remove it",
-      },
+const hasNoReason = Schema.makeFilter(
+  ({ filter }: { readonly filter?: { readonly reason?: string } }) =>
+    filter?.reason === undefined
+      ? undefined
+      : {
+          path: ["filter", "reason"],
+          issue:
+            "is only for dead letters and cancelled timers, but this call cancels pending timers: remove it",
+        },
+  { toJsonSchema: () => ({ properties: { filter: { not: { required: ["reason"] } } } }) },
 )
 
 export const DeleteManyTimers = Schema.Struct({

@@ -11,7 +11,7 @@ import { Namespace } from "./Namespace.ts"
 import { perLimits } from "./perLimits.ts"
 import { makeRetryPolicyInput, RetryPolicySchema } from "./RetryPolicy.ts"
 import { makeOnDead, OnDeadSchema, onDeadMessage } from "./Target.ts"
-import { WebhookSecret } from "./WebhookSecret.ts"
+import { secretBytes, WebhookSecret } from "./WebhookSecret.ts"
 
 const wholeNumber = (minimum: number, maximum: number, description: string) => {
   const message = `must be a whole number from ${minimum} to ${maximum}, or null`
@@ -27,6 +27,16 @@ const wholeNumber = (minimum: number, maximum: number, description: string) => {
 
 const secretsMessage = "must be an array of 1 or 2 secrets, or null"
 
+/** Compares the bytes, because base64 can write the same bytes in several ways. */
+const areDifferent = Schema.makeFilter(
+  ([first, second, ...more]: ReadonlyArray<string>) => {
+    if (first === undefined || second === undefined || more.length > 0) return undefined
+    const isSame = String(secretBytes(first)) === String(secretBytes(second))
+    return isSame ? { path: [1], issue: "is the same secret as the first: remove one of them" } : undefined
+  },
+  { toJsonSchema: () => [{ uniqueItems: true }, true] },
+)
+
 /** A field that is left out stays as it is. null sets it back to its default. */
 export const makePutNamespace = perLimits((limits: Limits) =>
   Schema.Struct({
@@ -41,6 +51,7 @@ export const makePutNamespace = perLimits((limits: Limits) =>
               description:
                 "The secrets for signing webhooks. With two secrets, during a rotation, webhooks have both signatures. The service never shows secrets again.",
             }),
+            areDifferent,
           ),
       ).annotate({ message: secretsMessage }),
     ),
@@ -58,7 +69,11 @@ export const makePutNamespace = perLimits((limits: Limits) =>
       }),
     ),
     maxInFlight: wholeNumber(1, 10_000, "How many attempts of the namespace may run at once."),
-    maxPending: wholeNumber(0, 100_000_000, "How many pending timers the namespace may have."),
+    maxPending: wholeNumber(
+      0,
+      100_000_000,
+      "How many pending timers the namespace may have. The default is the service's setting TIMER_MAX_PENDING_PER_NAMESPACE.",
+    ),
     createsPerSecond: wholeNumber(1, 1_000_000, "How many timers callers may create per second."),
     paused: Schema.optionalKey(
       Schema.NullOr(Schema.Boolean).annotate({
@@ -125,7 +140,11 @@ const settingsFields = {
   retryPolicy: Schema.optionalKey(RetryPolicySchema),
   onDead: Schema.optionalKey(OnDeadSchema),
   maxInFlight: Schema.optionalKey(Count.annotate({ description: "How many attempts may run at once." })),
-  maxPending: Schema.optionalKey(Count.annotate({ description: "How many pending timers are allowed." })),
+  maxPending: Schema.optionalKey(
+    Count.annotate({
+      description: "How many pending timers are allowed. Absent: as many as the service allows by default.",
+    }),
+  ),
   createsPerSecond: Schema.optionalKey(
     Count.annotate({ description: "How many timers callers may create per second." }),
   ),

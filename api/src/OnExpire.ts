@@ -15,4 +15,5 @@ export const expiresIfOnExpire = Schema.makeFilter(
     body.onExpire === undefined || typeof body.expireAfter === "number"
       ? undefined
       : { path: ["onExpire"], issue: "needs expireAfter: give both of them, or neither" },
+  { toJsonSchema: () => ({ dependentRequired: { onExpire: ["expireAfter"] } }) },
 )

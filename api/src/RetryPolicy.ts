@@ -68,7 +68,7 @@ export const makeRetryPolicyInput = perLimits((limits: Limits) => {
         return other === undefined
           ? undefined
           : { path: [other], issue: "cannot be given together with waits: remove one of them" }
-      }),
+      }, eitherForm),
       Schema.makeFilter((policy) =>
         policy.initialInterval !== undefined &&
         policy.maxInterval !== undefined &&
@@ -96,6 +96,16 @@ const makeWaits = ({ attempts, retryIntervalMs }: Limits) => {
 
 /** The fields that only the first form has. */
 const growing = ["maxAttempts", "initialInterval", "backoffMultiplier", "maxInterval", "jitter"] as const
+
+/** The rule about the two forms, for the OpenAPI document. */
+const eitherForm = {
+  toJsonSchema: () => ({
+    anyOf: [
+      { not: { required: ["waits"] } },
+      { not: { anyOf: growing.map((name) => ({ required: [name] })) } },
+    ],
+  }),
+}
 
 export type RetryPolicyInput = ReturnType<typeof makeRetryPolicyInput>["Type"]
 

@@ -1,6 +1,7 @@
 /** Short texts of the caller by which timers can be found. They follow the rules of ids but are shorter. */
 import { Schema } from "effect"
 import { idPattern, whyNotWord } from "./TimerId.ts"
+import { visiblePattern, whyNotVisible } from "./whyNotVisible.ts"
 
 const tagBytes = 64
 const mostTags = 10
@@ -8,9 +9,19 @@ const mostTags = 10
 const tagMessage = `must be text of 1 to ${tagBytes} bytes of UTF-8 without control characters`
 const tagsMessage = `must be an array of 1 to ${mostTags} tags; leave it out for none`
 
+/** A tag to search for. */
 export const Tag = Schema.String.annotate({ message: tagMessage }).check(
   Schema.makeFilter((text: string) => whyNotWord(text, tagBytes, tagMessage), {
     toJsonSchema: () => [{ minLength: 1, maxLength: tagBytes, pattern: idPattern }, true],
+    description: "One of the timer's tags.",
+    examples: ["trial"],
+  }),
+)
+
+/** A tag of a new or changed timer. The rule is stricter than that of a filter, which must find stored tags. */
+const NewTag = Schema.String.annotate({ message: tagMessage }).check(
+  Schema.makeFilter((text: string) => whyNotWord(text, tagBytes, tagMessage) ?? whyNotVisible(text), {
+    toJsonSchema: () => [{ minLength: 1, maxLength: tagBytes, pattern: visiblePattern }, true],
     description: "One of the timer's tags.",
     examples: ["trial"],
   }),
@@ -23,12 +34,12 @@ const repeated = Schema.makeFilter((tags: ReadonlyArray<string>) => {
   return index === -1 ? undefined : { path: [index], issue: "is given twice: remove one of them" }
 })
 
-export const Tags = Schema.Array(Tag)
+export const Tags = Schema.Array(NewTag)
   .annotate({ message: tagsMessage })
   .check(
     Schema.isBetweenLength(1, mostTags, {
       message: tagsMessage,
-      description: `Tags to find the timer by: 1 to ${mostTags}, each with 1 to ${tagBytes} bytes of UTF-8 without control characters.`,
+      description: `Tags to find the timer by: 1 to ${mostTags}, each with 1 to ${tagBytes} bytes of UTF-8 without control, invisible or formatting characters, and not only blanks.`,
     }),
     repeated,
   )

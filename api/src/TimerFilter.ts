@@ -77,10 +77,12 @@ export const endsAfterItBegins = Schema.makeFilter(
 
 const fieldNames = Object.keys(timerFilterFields)
 
-const selectsSomething = Schema.makeFilter((filter: Readonly<Record<string, unknown>>) =>
-  fieldNames.some((field) => field in filter)
-    ? undefined
-    : `must have at least one of ${fieldNames.join(", ")}; for all timers send all: true instead`,
+const selectsSomething = Schema.makeFilter(
+  (filter: Readonly<Record<string, unknown>>) =>
+    fieldNames.some((field) => field in filter)
+      ? undefined
+      : `must have at least one of ${fieldNames.join(", ")}; for all timers send all: true instead`,
+  { toJsonSchema: () => ({ minProperties: 1 }) },
 )
 
 /** The filter of calls that change timers. It must have at least one field. */

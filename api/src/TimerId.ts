@@ -4,6 +4,7 @@
  * have no UTF-8 form, so two different ids would be stored as one.
  */
 import { Schema } from "effect"
+import { visiblePattern, whyNotVisible } from "./whyNotVisible.ts"
 
 export const timerIdBytes = 255
 
@@ -55,13 +56,27 @@ export type TimerId = typeof TimerId.Type
 /** The call of `onDead` is itself a timer. Its id is this, and the fireId of the arming that died. */
 export const deadIdPrefix = "_dead."
 
-/** The id of a timer that a caller creates. Timers that the service made can be read, changed and cancelled by their ids. */
-export const NewTimerId = TimerId.check(
-  Schema.makeFilter(
-    (text: string) =>
-      text.startsWith(deadIdPrefix)
-        ? `must not begin with ${deadIdPrefix}, which is reserved for calls of onDead`
-        : undefined,
-    { toJsonSchema: () => [{ not: { pattern: "^_dead\\." } }, true] },
-  ),
-)
+const whyNotNewId = (text: string): string | undefined =>
+  whyNotId(text) ??
+  whyNotVisible(text) ??
+  (text.startsWith(deadIdPrefix)
+    ? `must not begin with ${deadIdPrefix}, which is reserved for calls of onDead`
+    : undefined)
+
+/**
+ * The id of a timer that a caller creates. Its rule is stricter than that of `TimerId`. Timers that the service made, or
+ * that an earlier version accepted, can be read, changed and cancelled by their ids.
+ */
+export const NewTimerId = Schema.String.annotate({ message: idMessage })
+  .check(
+    Schema.makeFilter(whyNotNewId, {
+      toJsonSchema: () => [
+        { minLength: 1, maxLength: timerIdBytes, pattern: visiblePattern, not: { pattern: "^_dead\\." } },
+        true,
+      ],
+      description:
+        "The caller's id of the timer, unique in its namespace. 1 to 255 bytes of UTF-8 without control, invisible or formatting characters, and not only blanks.",
+      examples: ["invoice-4711-reminder"],
+    }),
+  )
+  .pipe(Schema.brand("TimerId"))

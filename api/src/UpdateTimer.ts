@@ -5,7 +5,7 @@
 import { Schema } from "effect"
 import { AnyJson } from "./AnyJson.ts"
 import { makeCallbackUrl } from "./CallbackUrl.ts"
-import { CorrelationId } from "./CorrelationId.ts"
+import { NewCorrelationId } from "./CorrelationId.ts"
 import { delayText, executeAtText, expireAfterText, payloadText } from "./CreateTimer.ts"
 import { durationBetween } from "./DurationMs.ts"
 import { described, usedFor } from "./described.ts"
@@ -36,10 +36,12 @@ const changeable = [
   "tags",
 ] as const
 
-const changesSomething = Schema.makeFilter((body: Readonly<Record<string, unknown>>) =>
-  changeable.some((field) => field in body)
-    ? undefined
-    : `must have at least one change: ${changeable.join(", ")}`,
+const changesSomething = Schema.makeFilter(
+  (body: Readonly<Record<string, unknown>>) =>
+    changeable.some((field) => field in body)
+      ? undefined
+      : `must have at least one change: ${changeable.join(", ")}`,
+  { toJsonSchema: () => ({ anyOf: changeable.map((field) => ({ required: [field] })) }) },
 )
 
 export const makeUpdateTimer = perLimits((limits: Limits) =>
@@ -69,7 +71,7 @@ export const makeUpdateTimer = perLimits((limits: Limits) =>
     onDead: Schema.optionalKey(
       Schema.NullOr(makeOnDead(limits)).annotate({ message: `${onDeadMessage}, or null for none` }),
     ),
-    correlationId: Schema.optionalKey(CorrelationId),
+    correlationId: Schema.optionalKey(NewCorrelationId),
     tags: Schema.optionalKey(
       Schema.NullOr(Tags).annotate({ message: "must be an array of 1 to 10 tags, or null for none" }),
     ),

@@ -24,8 +24,10 @@ export const moreFields = {
   ),
 }
 
-export const cursorNeedsFilter = Schema.makeFilter((body: Readonly<Record<string, unknown>>) =>
-  "cursor" in body && !("filter" in body)
-    ? { path: ["cursor"], issue: "can be used only with filter: remove it" }
-    : undefined,
+export const cursorNeedsFilter = Schema.makeFilter(
+  (body: Readonly<Record<string, unknown>>) =>
+    "cursor" in body && !("filter" in body)
+      ? { path: ["cursor"], issue: "can be used only with filter: remove it" }
+      : undefined,
+  { toJsonSchema: () => ({ dependentRequired: { cursor: ["filter"] } }) },
 )

@@ -14,6 +14,7 @@ import { refusalsOf } from "./refusals.ts"
 const put = makePutNamespace(defaultLimits)
 const list = makeListNamespaces(defaultLimits)
 const secret = `whsec_${Buffer.alloc(32, 1).toString("base64")}`
+const otherSecret = `whsec_${Buffer.alloc(32, 2).toString("base64")}`
 
 const pointersOf = (body: unknown) => refusalsOf(put, body).map((refusal) => refusal.split(" ")[0])
 
@@ -24,7 +25,7 @@ describe("the settings put for a namespace", () => {
     expect(
       decode({
         namespace: "shop",
-        webhookSecrets: [secret, secret],
+        webhookSecrets: [secret, otherSecret],
         retryPolicy: { maxAttempts: 3, initialInterval: "1s" },
         maxInFlight: 10_000,
         maxPending: 0,
@@ -32,6 +33,15 @@ describe("the settings put for a namespace", () => {
         paused: false,
       }),
     ).toMatchObject({ retryPolicy: { maxAttempts: 3, initialInterval: 1_000 }, maxPending: 0, paused: false })
+  })
+
+  test("must not name the same secret twice, not even in another spelling of base64", () => {
+    const respelt = secret.replace(/.=$/, "F=")
+    for (const second of [secret, respelt]) {
+      expect(refusalsOf(put, { namespace: "shop", webhookSecrets: [secret, second] })).toEqual([
+        "/webhookSecrets/1 is the same secret as the first: remove one of them",
+      ])
+    }
   })
 
   test("may name who is told of dead timers", () => {

@@ -17,6 +17,8 @@
 //   once if the handler refuses the message. It acknowledges the message only after that.
 // - A handler that is unavailable uses up no delivery. Until it is available again, the bus takes nothing more from the
 //   broker, and keeps what it has already taken.
+// - If a handler postpones a message, the message waits and uses up no delivery, and all other messages go on. The
+//   number of such messages is bounded, for each tenant and in all. Beyond the bound, postponing counts as a failure.
 // - A subscription gets only messages of its types. The bus acknowledges the others. Bytes that are not an envelope are
 //   stored as undeliverable, unchanged.
 // - A handler may take as long as the broker waits for the acknowledgement. Then the bus interrupts it and counts a
@@ -55,7 +57,13 @@ export class HandlerUnavailable extends Schema.TaggedError<HandlerUnavailable>()
   retryAfterMs: Schema.Number,
 }) {}
 
-export type HandlerFailure = MessageFailed | MessageRefused | HandlerUnavailable
+/** The handler cannot handle this message now, for a reason that concerns only its tenant. Others are handled. */
+export class MessagePostponed extends Schema.TaggedError<MessagePostponed>()("MessagePostponed", {
+  message: Schema.String,
+  retryAfterMs: Schema.Number,
+}) {}
+
+export type HandlerFailure = MessageFailed | MessageRefused | MessagePostponed | HandlerUnavailable
 
 export interface Message {
   readonly envelope: Envelope

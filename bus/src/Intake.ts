@@ -6,6 +6,7 @@
 // Messages of one key wait in a lane, one behind the other. For every message that it holds, the intake asks the broker
 // to keep waiting. A handler that reports itself unavailable pauses the whole intake. The message that got this answer
 // asks the handler again until it is available. Until then the intake starts no other handler and takes nothing more.
+// A message that the handler postpones waits in `WaitingTenants`, and the intake goes on with the others.
 //
 // The intake decides when a failed message is retried. If the broker can delay, the intake tells it the delay. If not,
 // the intake holds the message itself. The message then waits outside its lane, so it does not block its key, but it
@@ -17,31 +18,12 @@ import type { Envelope } from "./Envelope.ts"
 import { FailureMemory } from "./FailureMemory.ts"
 import { type HandlerOutcome, messageOf, outcomeOf } from "./handling.ts"
 import type { Incoming } from "./Incoming.ts"
+import type { IntakeOptions } from "./IntakeOptions.ts"
 import { type Judgement, judge } from "./judge.ts"
 import { KeyLanes } from "./KeyLanes.ts"
 import { MessageMetadata } from "./MessageMetadata.ts"
 import type { UndeliverableFacts } from "./Undeliverable.ts"
-
-export interface IntakeOptions {
-  /** How long the broker waits for an answer before it delivers a message again. */
-  readonly ackWaitMs: number
-  /** The delay after the first failure, the second, and so on. A failure after the last makes it undeliverable. */
-  readonly retryDelaysMs: ReadonlyArray<number>
-  /** The limit of messages that are taken from the broker and not answered yet. */
-  readonly heldAtMost: number
-  /** The limit of handlers that run at the same time. */
-  readonly handlersAtMost: number
-  /** How long running handlers may take to finish when the intake closes. */
-  readonly closeWithinMs: number
-}
-
-export const defaultIntakeOptions: IntakeOptions = {
-  ackWaitMs: 30_000,
-  retryDelaysMs: [1_000, 5_000, 25_000, 25_000],
-  heldAtMost: 1_000,
-  handlersAtMost: 256,
-  closeWithinMs: 5_000,
-}
+import { WaitingTenants, waitingBounds } from "./WaitingTenants.ts"
 
 export interface Intake {
   /**
@@ -101,7 +83,11 @@ interface Done {
   readonly kind: "processed" | "undeliverable"
 }
 
-type Answer = Done | { readonly kind: "putBack" } | { readonly kind: "redeliver"; readonly delayMs: number }
+type Answer =
+  | Done
+  | { readonly kind: "putBack" }
+  | { readonly kind: "redeliver"; readonly delayMs: number }
+  | { readonly kind: "postpone"; readonly retryAfterMs: number }
 
 interface IntakeParts {
   readonly subscription: Subscription
@@ -122,6 +108,7 @@ class LaneIntake implements Intake {
   readonly #held = new Set<Held>()
   #heldBytes = 0
   readonly #running = new Map<Held, Fiber.Fiber<Answer>>()
+  readonly #waiting: WaitingTenants<Held>
   readonly #failures = new FailureMemory(failuresRemembered)
   readonly #roomMade = Latch.makeUnsafe(false)
   readonly #idle = Latch.makeUnsafe(false)
@@ -134,15 +121,17 @@ class LaneIntake implements Intake {
   constructor({ subscription, options, broker, clock, context }: IntakeParts) {
     this.#subscription = subscription
     this.#options = options
+    this.#waiting = new WaitingTenants(waitingBounds(options.heldAtMost))
     this.#broker = broker
     this.#now = () => clock.currentTimeMillisUnsafe()
     this.#runFork = Effect.runForkWith(context)
   }
 
   room(): number {
-    return this.#isClosed || this.#pausedBy !== undefined || this.#heldBytes >= heldBytesAtMost
+    const { messages, bytes } = this.#waiting
+    return this.#isClosed || this.#pausedBy !== undefined || this.#heldBytes - bytes >= heldBytesAtMost
       ? 0
-      : Math.max(0, this.#options.heldAtMost - this.#held.size)
+      : Math.max(0, this.#options.heldAtMost - (this.#held.size - messages))
   }
 
   awaitRoom(count: number): Effect.Effect<void> {
@@ -261,6 +250,11 @@ class LaneIntake implements Intake {
       return
     }
     this.#lanes.finish(lane)
+    if (answer.kind === "postpone" && !this.#isClosed) {
+      this.#postpone(held, answer.retryAfterMs)
+      return
+    }
+    this.#askAgain(this.#waiting.finish(judgement.tenant, held))
     if (answer.kind === "redeliver" && !this.#broker.delays && !this.#isClosed) {
       this.#holdFor(held, answer.delayMs)
       return
@@ -291,6 +285,21 @@ class LaneIntake implements Intake {
     this.#runFork(Effect.forkScoped(Effect.andThen(Effect.sleep(delayMs), retry)))
   }
 
+  /** The message waits for its tenant. Its place in the intake is free for another message. */
+  #postpone(held: Held, retryAfterMs: number): void {
+    const { tenant } = held.judgement
+    if (this.#waiting.wait(tenant, held)) {
+      const resume = Effect.sync(() => this.#askAgain(this.#waiting.resume(tenant)))
+      this.#runFork(Effect.forkScoped(Effect.andThen(Effect.sleep(pauseMs(retryAfterMs)), resume)))
+    }
+    this.#roomMade.openUnsafe()
+  }
+
+  #askAgain(messages: ReadonlyArray<Held>): void {
+    for (const held of messages) if (this.#held.has(held)) this.#lanes.push(held.lane, held)
+    if (messages.length > 0) this.#pump()
+  }
+
   #answerOf(held: Held, exit: Exit.Exit<Answer>): Answer {
     if (Exit.isSuccess(exit)) return exit.value
     return held.isCutShort ? { kind: "putBack" } : { kind: "redeliver", delayMs: this.#longestDelayMs }
@@ -308,6 +317,7 @@ class LaneIntake implements Intake {
 
   #work(held: Held): Effect.Effect<Answer> {
     const { incoming, judgement } = held
+    const { tenant } = judgement
     if (judgement.kind === "unfit") {
       this.#failures.note(incoming.messageKey, { at: this.#now(), error: judgement.error })
       return this.#setAside(held, judgement.reason)
@@ -318,6 +328,8 @@ class LaneIntake implements Intake {
     return Effect.flatMap(this.#askUntilAvailable(held, judgement.envelope), (outcome) => {
       if (outcome.kind === "done") return Effect.succeed<Answer>({ kind: "processed" })
       if (outcome.kind === "unavailable") return Effect.succeed<Answer>({ kind: "putBack" })
+      if (outcome.kind === "postponed" && this.#waiting.reserve(tenant, held, incoming.bytes.length))
+        return Effect.succeed<Answer>({ kind: "postpone", retryAfterMs: outcome.retryAfterMs })
       this.#failures.note(incoming.messageKey, { at: this.#now(), error: outcome.error })
       if (outcome.kind === "refused") return this.#setAside(held, "refused")
       const delayMs = this.#options.retryDelaysMs[held.delivery - 1]

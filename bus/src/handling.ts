@@ -8,7 +8,7 @@ import type { Incoming } from "./Incoming.ts"
 export type HandlerOutcome =
   | { readonly kind: "done" }
   | { readonly kind: "failed" | "refused"; readonly error: string }
-  | { readonly kind: "unavailable"; readonly error: string; readonly retryAfterMs: number }
+  | { readonly kind: "unavailable" | "postponed"; readonly error: string; readonly retryAfterMs: number }
 
 export const messageOf = (envelope: Envelope, { bytes }: Incoming, delivery: number): Message => ({
   envelope,
@@ -32,6 +32,8 @@ export const outcomeOf = (cause: Cause.Cause<HandlerFailure>): HandlerOutcome =>
       return { kind: "failed", error }
     case "MessageRefused":
       return { kind: "refused", error }
+    case "MessagePostponed":
+      return { kind: "postponed", error, retryAfterMs: failure.retryAfterMs }
     case "HandlerUnavailable":
       return { kind: "unavailable", error, retryAfterMs: failure.retryAfterMs }
   }

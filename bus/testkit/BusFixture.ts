@@ -18,7 +18,7 @@ import {
 } from "../src/Bus.ts"
 import { MessageType, type OutgoingEnvelope } from "../src/Envelope.ts"
 import { EnvelopeId } from "../src/EnvelopeId.ts"
-import type { IntakeOptions } from "../src/Intake.ts"
+import type { IntakeOptions } from "../src/IntakeOptions.ts"
 import { MessageMetadata, type Metadata } from "../src/MessageMetadata.ts"
 import { RoutingTable } from "../src/RoutingTable.ts"
 import { type UndeliverableMessage, UndeliverableMessages } from "../src/UndeliverableMessages.ts"

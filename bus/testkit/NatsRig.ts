@@ -10,7 +10,7 @@ import {
   type NatsConnection,
 } from "../../drivers/nats/nats.ts"
 import type { Bus, BusError } from "../src/Bus.ts"
-import { defaultIntakeOptions, type IntakeOptions } from "../src/Intake.ts"
+import { defaultIntakeOptions, type IntakeOptions } from "../src/IntakeOptions.ts"
 import { NatsBus, type NatsOptions } from "../src/nats/NatsBus.ts"
 import type { UndeliverableMessages } from "../src/UndeliverableMessages.ts"
 import { sampleRouting } from "./BusFixture.ts"

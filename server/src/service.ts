@@ -103,6 +103,7 @@ const engineOptions = (
     inFlightPerHost: configuration.maxInFlightPerHost,
   },
   historyRetentionMs: configuration.historyRetentionMs,
+  maxPendingByDefault: configuration.maxPendingPerNamespace,
   onBroken: (message) => onBroken(`The engine has failed, so the service ends: ${message}`),
 })
 
@@ -114,7 +115,7 @@ const engineLayer = (options: EngineOptions) =>
 const serviceLayer =
   (configuration: Configuration, { workerUrl, onFatal }: ServiceParts) =>
   (listening: Listening): ServiceLayer => {
-    const { store, shards, broker, brokerTerms, limits, secretKeys = [] } = configuration
+    const { store, shards, broker, brokerTerms, limits, secretKeys = [], maxNamespaces } = configuration
     const onStoreFatal = (message: string) => onFatal(`The store has failed, so the service ends: ${message}`)
     const topics = timerTopics(brokerTerms.subjects)
     const onRefused = (message: string) =>
@@ -125,7 +126,7 @@ const serviceLayer =
       Layer.provideMerge(
         broker.open(brokerTerms, { routing: new RoutingTable(timerRoutes(topics)), onRefused }),
       ),
-      Layer.provideMerge(NamespaceDirectory.layer({ secretKeys, keyFile: store.sealingKey })),
+      Layer.provideMerge(NamespaceDirectory.layer({ secretKeys, keyFile: store.sealingKey, maxNamespaces })),
       Layer.provideMerge(clockLayer(configuration)),
       Layer.provideMerge(peersLayer(configuration)),
       Layer.provideMerge(ClockWatch.layer.pipe(Layer.provide(WallClock.system))),

@@ -61,6 +61,7 @@ const placesOf = (ports: ReadonlyArray<number>, { broker, database }: DocumentSe
       .replaceAll("127.0.0.1:4222", `127.0.0.1:${brokerPort}`)
       .replaceAll("10.0.0.5:5432", database ?? "10.0.0.5:5432")
       .replaceAll("10.0.0.11", "127.0.0.1")
+      .replaceAll("TIMER_CONFIG=/etc/", "TIMER_CONFIG=")
       // In a test, nothing listens outside this machine.
       .replaceAll(/(?<![\d.])0\.0\.0\.0(?![\d.])/g, "127.0.0.1")
       .replaceAll("<the output of: openssl rand -hex 32>", "0123456789abcdef".repeat(4))
@@ -215,7 +216,7 @@ const prelude = `until_done() {
 
 const systemctlText = `case "$1" in
 start)
-  if [ -f punctual.env ]; then unset TIMER_STORE_URL; TIMER_CONFIG=punctual.env; export TIMER_CONFIG; fi
+  if [ -f punctual.env ]; then TIMER_CONFIG=punctual.env; export TIMER_CONFIG; fi
   punctual serve >> service.log 2>&1 & echo $! > service.pid
   until curl -sf "$TIMER_URL/health/ready" > /dev/null; do
     kill -0 "$(cat service.pid)" || { cat service.log; exit 1; }
@@ -252,7 +253,6 @@ const runScript = async (folder: string, script: string, port: number): Promise<
       HOME: folder,
       TIMER_HTTP_PORT: String(port),
       TIMER_URL: `http://127.0.0.1:${port}`,
-      TIMER_STORE_URL: `sqlite:${folder}/data/punctual.db`,
     },
   })
   let output = ""

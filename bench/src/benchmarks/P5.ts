@@ -3,7 +3,7 @@
 // Punctual has in flight for one namespace, once with many more, and once while a thread empties the store's tables.
 
 import { Bus } from "@punctual/bus/Bus"
-import { defaultIntakeOptions } from "@punctual/bus/Intake"
+import { defaultIntakeOptions } from "@punctual/bus/IntakeOptions"
 import { NatsBus } from "@punctual/bus/nats/NatsBus"
 import { NatsServer } from "@punctual/bus/testkit/NatsServer"
 import { makeEventDeliverer } from "@punctual/server/deliverers/event/EventDeliverer"

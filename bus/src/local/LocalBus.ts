@@ -9,14 +9,16 @@
 // envelope is published again, that call waits for the first message. A handler must not publish to the key that it is
 // handling, because it would wait for itself until its time is over.
 //
-// Everything is bounded: unhandled messages, the ids by which repeats are recognised, and undeliverable messages.
+// Everything is bounded: unhandled messages and undeliverable messages in number and bytes, and the ids by which repeats
+// are recognised.
 //
 // Each ability can be turned off, so that the suite also tests a bus whose broker lacks the ability.
 import { Clock, Context, Effect, Layer, type Scope } from "effect"
 import { Bus, type BusAbilities, BusError, PublishError, type Subscription } from "../Bus.ts"
 import { encodeEnvelope, type OutgoingEnvelope } from "../Envelope.ts"
 import type { Incoming } from "../Incoming.ts"
-import { defaultIntakeOptions, type IntakeOptions, makeIntake } from "../Intake.ts"
+import { makeIntake } from "../Intake.ts"
+import { defaultIntakeOptions, type IntakeOptions } from "../IntakeOptions.ts"
 import { type RoutingTable, unrouted } from "../RoutingTable.ts"
 import { largestUndeliverablePage, UndeliverableMessages } from "../UndeliverableMessages.ts"
 import { LocalExchange } from "./LocalExchange.ts"
@@ -27,23 +29,31 @@ import { RecentIds } from "./RecentIds.ts"
 
 export interface LocalBusOptions {
   readonly intake: IntakeOptions
-  /** Messages that are not handled yet. */
+  /** Messages that are not handled yet, and their bytes. */
   readonly unhandledAtMost: number
+  readonly unhandledBytesAtMost: number
   /** How long, and for how many ids, the bus recognises repeats. */
   readonly repeatsWithinMs: number
   readonly idsAtMost: number
   readonly undeliverableAtMost: number
   readonly undeliverableAtMostPerTenant: number
+  readonly undeliverableBytesAtMost: number
+  readonly undeliverableBytesAtMostPerTenant: number
   readonly abilities: BusAbilities
 }
+
+const mebibyte = 1_024 * 1_024
 
 const defaultLocalBusOptions: LocalBusOptions = {
   intake: defaultIntakeOptions,
   unhandledAtMost: 10_000,
+  unhandledBytesAtMost: 64 * mebibyte,
   repeatsWithinMs: 120_000,
   idsAtMost: 100_000,
   undeliverableAtMost: 10_000,
   undeliverableAtMostPerTenant: 1_000,
+  undeliverableBytesAtMost: 64 * mebibyte,
+  undeliverableBytesAtMostPerTenant: 16 * mebibyte,
   abilities: { delays: true, dropsRepeats: true, listsUndeliverable: true },
 }
 
@@ -64,28 +74,28 @@ const makeLocalBus = Effect.fnUntraced(function* (routing: RoutingTable, options
   const aside = new LocalUndeliverable({
     atMost: options.undeliverableAtMost,
     atMostPerTenant: options.undeliverableAtMostPerTenant,
+    bytesAtMost: options.undeliverableBytesAtMost,
+    bytesAtMostPerTenant: options.undeliverableBytesAtMostPerTenant,
   })
   const publishWithinMs = longestHandlingMs(options.intake)
 
   /**
    * Posts the envelope. If the envelope repeats a message that is not handled yet, this returns that message instead.
    */
-  const postOnce = (envelope: OutgoingEnvelope, topic: string, nowMs: number) => {
-    const { id, tenantId: tenant } = envelope
+  const postOnce = ({ envelope: { id }, sent }: Routed, nowMs: number) => {
     const earlier = abilities.dropsRepeats ? exchange.find(id) : undefined
     if (earlier !== undefined) return { isDuplicate: true, posted: earlier }
     if (abilities.dropsRepeats && recentIds.has(id, nowMs)) return { isDuplicate: true }
     recentIds.add(id, nowMs)
-    const sent = { bytes: encodeEnvelope(envelope), tenant, topic, key: `${tenant}/${envelope.aggregateId}` }
     return { isDuplicate: false, posted: exchange.post(sent, id) }
   }
 
   const publish = Effect.fnUntraced(function* (envelopes: ReadonlyArray<OutgoingEnvelope>) {
     const routed = yield* routedBy(routing, envelopes)
-    const refusal = refusalOf(envelopes, exchange, options.unhandledAtMost)
+    const refusal = refusalOf(routed, exchange, options)
     if (refusal !== undefined) return yield* refusal
     const nowMs = Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n)
-    const published = routed.map(({ envelope, topic }) => postOnce(envelope, topic, nowMs))
+    const published = routed.map((one) => postOnce(one, nowMs))
     const waitingFor = published.flatMap(({ posted }): ReadonlyArray<Posted> => (posted ? [posted] : []))
     yield* Effect.forEach(waitingFor, ({ handled }) => handled.await, { discard: true }).pipe(
       Effect.timeoutOrElse({
@@ -161,7 +171,7 @@ const makeLocalBus = Effect.fnUntraced(function* (routing: RoutingTable, options
 const keptIn = (
   aside: LocalUndeliverable,
   exchange: LocalExchange,
-  { unhandledAtMost }: LocalBusOptions,
+  options: LocalBusOptions,
 ): UndeliverableMessages["Service"] => ({
   list: Effect.fnUntraced(function* (tenant, { cursor, limit }) {
     if (cursor !== undefined && !/^\d{1,15}$/.test(cursor)) {
@@ -180,8 +190,10 @@ const keptIn = (
     if (found === undefined) return "notFound"
     const { group = "" } = found.message.record
     if (!exchange.isOpen(group)) return yield* new BusError({ message: absent(group) })
-    if (exchange.unhandledCount >= unhandledAtMost)
-      return yield* new BusError({ message: full(unhandledAtMost) })
+    const isFull =
+      exchange.unhandledCount >= options.unhandledAtMost ||
+      exchange.unhandledBytes + found.sent.bytes.length > options.unhandledBytesAtMost
+    if (isFull) return yield* new BusError({ message: full(options) })
     aside.remove(tenant, id)
     exchange.post(found.sent, undefined, group)
     return "replayed"
@@ -207,29 +219,41 @@ const unlisted: UndeliverableMessages["Service"] = {
   oldestAt: Effect.undefined,
 }
 
-/** Adds the topic to each envelope. Fails if one of them has no topic. */
+interface Routed {
+  readonly envelope: OutgoingEnvelope
+  readonly sent: Sent
+}
+
+/** Adds the topic and the bytes to each envelope. Fails if one of them has no topic. */
 const routedBy = (
   routing: RoutingTable,
   envelopes: ReadonlyArray<OutgoingEnvelope>,
-): Effect.Effect<ReadonlyArray<{ envelope: OutgoingEnvelope; topic: Sent["topic"] }>, PublishError> =>
+): Effect.Effect<ReadonlyArray<Routed>, PublishError> =>
   Effect.forEach(envelopes, (envelope) => {
     const topic = routing.topicOf(envelope.type)
-    return topic === undefined
-      ? Effect.fail(new PublishError({ message: unrouted(envelope.type), isPermanent: true }))
-      : Effect.succeed({ envelope, topic })
+    if (topic === undefined)
+      return Effect.fail(new PublishError({ message: unrouted(envelope.type), isPermanent: true }))
+    const { tenantId: tenant, aggregateId } = envelope
+    const sent = { bytes: encodeEnvelope(envelope), tenant, topic, key: `${tenant}/${aggregateId}` }
+    return Effect.succeed({ envelope, sent })
   })
 
 /** Checks before anything is posted, so that either all envelopes are posted or none. */
 const refusalOf = (
-  envelopes: ReadonlyArray<OutgoingEnvelope>,
+  routed: ReadonlyArray<Routed>,
   exchange: LocalExchange,
-  unhandledAtMost: number,
+  options: LocalBusOptions,
 ): PublishError | undefined => {
-  if (exchange.unhandledCount + envelopes.length > unhandledAtMost) {
-    const isPermanent = envelopes.length > unhandledAtMost
-    return new PublishError({ message: full(unhandledAtMost), isPermanent })
+  const { unhandledAtMost, unhandledBytesAtMost } = options
+  const bytes = routed.reduce((sum, { sent }) => sum + sent.bytes.length, 0)
+  if (
+    exchange.unhandledCount + routed.length > unhandledAtMost ||
+    exchange.unhandledBytes + bytes > unhandledBytesAtMost
+  ) {
+    const isPermanent = routed.length > unhandledAtMost || bytes > unhandledBytesAtMost
+    return new PublishError({ message: full(options), isPermanent })
   }
-  const unheard = envelopes.find(({ type }) => !exchange.isHeard(type))
+  const unheard = routed.find(({ envelope }) => !exchange.isHeard(envelope.type))?.envelope
   if (unheard === undefined) return undefined
   const message = `no group in this process subscribes to ${unheard.type}`
   return new PublishError({ message, isPermanent: false })
@@ -240,8 +264,8 @@ const longestHandlingMs = ({ retryDelaysMs, ackWaitMs }: IntakeOptions): number 
 
 const absent = (group: string): string => `the group ${group} has no member in this process`
 
-const full = (unhandledAtMost: number): string =>
-  `the local bus holds at most ${unhandledAtMost} unhandled messages: publish fewer, or try again later`
+const full = ({ unhandledAtMost, unhandledBytesAtMost }: LocalBusOptions): string =>
+  `the local bus holds at most ${unhandledAtMost} unhandled messages and ${unhandledBytesAtMost} bytes of them: publish fewer, or try again later`
 
 const notHandled = (withinMs: number): PublishError =>
   new PublishError({

@@ -12,7 +12,12 @@ export class LocalExchange {
   readonly #unhandled = new Set<Posted>()
   readonly #unhandledById = new Map<string, Posted>()
   readonly #arrivals: Array<() => void> = []
+  #unhandledBytes = 0
   #lastSequence = 0
+
+  get unhandledBytes(): number {
+    return this.#unhandledBytes
+  }
 
   get unhandledCount(): number {
     return this.#unhandled.size
@@ -58,6 +63,7 @@ export class LocalExchange {
     }
     if (groups.length === 0) return posted
     this.#unhandled.add(posted)
+    this.#unhandledBytes += posted.bytes.length
     if (id !== undefined) this.#unhandledById.set(id, posted)
     for (const group of groups) {
       group.unhandled++
@@ -71,6 +77,7 @@ export class LocalExchange {
     this.#forgetIfOver(group)
     posted.openCopies--
     if (posted.openCopies > 0 || !this.#unhandled.delete(posted)) return
+    this.#unhandledBytes -= posted.bytes.length
     if (posted.id !== undefined && this.#unhandledById.get(posted.id) === posted) {
       this.#unhandledById.delete(posted.id)
     }

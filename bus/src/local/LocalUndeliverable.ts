@@ -1,6 +1,6 @@
-// The undeliverable messages of a local bus. They are in memory and are lost when the process ends. Their number is
-// bounded, by tenant and in total, because perhaps no operator ever looks at them. The bus drops the oldest, and
-// logs that.
+// The undeliverable messages of a local bus. They are in memory and are lost when the process ends. Their number and
+// their bytes are bounded, by tenant and in total, because perhaps no operator ever looks at them. The bus drops the
+// oldest, and logs that.
 import { Effect, Result } from "effect"
 import { BusError } from "../Bus.ts"
 import { decodeUndeliverable, encodeUndeliverable, type UndeliverableFacts } from "../Undeliverable.ts"
@@ -9,6 +9,8 @@ import type { UndeliverableMessage, UndeliverablePage } from "../UndeliverableMe
 export interface LocalUndeliverableOptions {
   readonly atMost: number
   readonly atMostPerTenant: number
+  readonly bytesAtMost: number
+  readonly bytesAtMostPerTenant: number
 }
 
 /** A message as it was sent. */
@@ -27,11 +29,17 @@ interface Kept {
   readonly sent: Sent
 }
 
+interface TenantMessages {
+  readonly kept: Map<string, Kept>
+  bytes: number
+}
+
 export class LocalUndeliverable {
   readonly #options: LocalUndeliverableOptions
   /** All messages by id, oldest first; and the same for each tenant. */
   readonly #all = new Map<string, Kept>()
-  readonly #byTenant = new Map<string, Map<string, Kept>>()
+  readonly #byTenant = new Map<string, TenantMessages>()
+  #bytes = 0
   #lastSequence = 0
 
   constructor(options: LocalUndeliverableOptions) {
@@ -51,12 +59,11 @@ export class LocalUndeliverable {
       if (Result.isFailure(opened)) return yield* new BusError({ message: opened.failure })
       const sequence = ++this.#lastSequence
       const message = { id: String(sequence), tenant, storedAt, ...opened.success }
-      const dropped = this.#add({ sequence, message, sent })
-      if (dropped === undefined) return
-      const { id } = dropped
-      yield* Effect.logWarning(
-        `the undeliverable message ${id} of tenant ${dropped.tenant}, the oldest, was dropped to make room`,
-      )
+      for (const dropped of this.#add({ sequence, message, sent })) {
+        yield* Effect.logWarning(
+          `the undeliverable message ${dropped.id} of tenant ${dropped.tenant}, the oldest, was dropped to make room`,
+        )
+      }
     },
   )
 
@@ -64,7 +71,7 @@ export class LocalUndeliverable {
     tenant: string | undefined,
     { after, limit }: { readonly after: number; readonly limit: number },
   ): UndeliverablePage {
-    const kept = tenant === undefined ? this.#all : this.#byTenant.get(tenant)
+    const kept = tenant === undefined ? this.#all : this.#byTenant.get(tenant)?.kept
     const later = [...(kept?.values() ?? [])].filter(({ sequence }) => sequence > after)
     const messages = later.slice(0, limit).map(({ message }) => message)
     const next = later.length > limit ? messages.at(-1)?.id : undefined
@@ -72,28 +79,41 @@ export class LocalUndeliverable {
   }
 
   find(tenant: string, id: string): Pick<Kept, "message" | "sent"> | undefined {
-    return this.#byTenant.get(tenant)?.get(id)
+    return this.#byTenant.get(tenant)?.kept.get(id)
   }
 
   /** Returns whether there was such a message. */
   remove(tenant: string, id: string): boolean {
     const ofTenant = this.#byTenant.get(tenant)
-    if (ofTenant?.delete(id) !== true) return false
-    if (ofTenant.size === 0) this.#byTenant.delete(tenant)
+    const kept = ofTenant?.kept.get(id)
+    if (ofTenant === undefined || kept === undefined) return false
+    ofTenant.kept.delete(id)
+    ofTenant.bytes -= bytesOf(kept)
+    this.#bytes -= bytesOf(kept)
+    if (ofTenant.kept.size === 0) this.#byTenant.delete(tenant)
     return this.#all.delete(id)
   }
 
-  /** Returns the message that was dropped to make room. */
-  #add(kept: Kept): UndeliverableMessage | undefined {
+  /** Returns the messages that were dropped to make room. */
+  #add(kept: Kept): ReadonlyArray<UndeliverableMessage> {
     const { id, tenant } = kept.message
-    const ofTenant = this.#byTenant.get(tenant) ?? new Map<string, Kept>()
+    const { atMost, atMostPerTenant, bytesAtMost, bytesAtMostPerTenant } = this.#options
+    const ofTenant = this.#byTenant.get(tenant) ?? { kept: new Map<string, Kept>(), bytes: 0 }
     this.#byTenant.set(tenant, ofTenant)
-    ofTenant.set(id, kept)
+    ofTenant.kept.set(id, kept)
+    ofTenant.bytes += bytesOf(kept)
     this.#all.set(id, kept)
-    const [oldestOfTenant] = ofTenant.size > this.#options.atMostPerTenant ? ofTenant.values() : []
-    const [oldest] = this.#all.size > this.#options.atMost ? this.#all.values() : []
-    const dropped = (oldestOfTenant ?? oldest)?.message
-    if (dropped !== undefined) this.remove(dropped.tenant, dropped.id)
-    return dropped
+    this.#bytes += bytesOf(kept)
+    const dropped: Array<UndeliverableMessage> = []
+    for (;;) {
+      const isTenantFull = ofTenant.kept.size > atMostPerTenant || ofTenant.bytes > bytesAtMostPerTenant
+      const isFull = this.#all.size > atMost || this.#bytes > bytesAtMost
+      const [oldest] = isTenantFull ? ofTenant.kept.values() : isFull ? this.#all.values() : []
+      if (oldest === undefined) return dropped
+      this.remove(oldest.message.tenant, oldest.message.id)
+      dropped.push(oldest.message)
+    }
   }
 }
+
+const bytesOf = ({ sent }: Kept): number => sent.bytes.length

@@ -183,7 +183,8 @@ const connected = Effect.fnUntraced(function* (
   const servers = settings.servers.join(", ")
   const pauses = new Pauses()
   const runFork = Effect.runForkWith(yield* Effect.context<never>())
-  const client = yield* connectWithin(settings, servers, pauses)
+  // A stop must not wait for a broker that is unreachable.
+  const client = yield* Effect.interruptible(connectWithin(settings, servers, pauses))
   const options = { timeout: requestTimeoutMs, checkAPI: false }
   const manager = yield* Effect.promise(() => jetstreamManager(client, options))
   return Connection.watching(client, manager, servers, pauses, (effect) => void runFork(effect))
@@ -198,7 +199,7 @@ const connectWithin = Effect.fnUntraced(function* (
   const deadline = performance.now() + settings.connectTimeoutMs
   for (;;) {
     const attempt = yield* Effect.tryPromise({
-      try: () => connect(options),
+      try: (signal) => connectUnless(signal, options),
       catch: (error) => error,
     }).pipe(Effect.result)
     if (attempt._tag === "Success") {
@@ -217,6 +218,13 @@ const connectWithin = Effect.fnUntraced(function* (
     pauses.lengthen()
   }
 })
+
+/** Nobody takes a client that connects after the interruption, so it is closed at once. */
+const connectUnless = async (signal: AbortSignal, options: ConnectionOptions): Promise<NatsConnection> => {
+  const client = await connect(options)
+  if (signal.aborted) await client.close()
+  return client
+}
 
 const optionsOf = (
   { servers, auth, tls, clientName, connectTimeoutMs }: ConnectionSettings,

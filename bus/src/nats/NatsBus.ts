@@ -12,7 +12,7 @@ import {
   whyNotGroup,
 } from "../Bus.ts"
 import { encodeEnvelope, type OutgoingEnvelope } from "../Envelope.ts"
-import type { IntakeOptions } from "../Intake.ts"
+import type { IntakeOptions } from "../IntakeOptions.ts"
 import { type RoutingTable, unrouted } from "../RoutingTable.ts"
 import { UndeliverableMessages } from "../UndeliverableMessages.ts"
 import { AckFloor } from "./AckFloor.ts"

@@ -17,7 +17,7 @@ import {
   type StreamConfig,
 } from "../../../drivers/nats/nats.ts"
 import { BusError } from "../Bus.ts"
-import type { IntakeOptions } from "../Intake.ts"
+import type { IntakeOptions } from "../IntakeOptions.ts"
 import type { AckFloor } from "./AckFloor.ts"
 import { apiCodeOf, apiCodes } from "./BrokerFailure.ts"
 import type { Connection } from "./Connection.ts"

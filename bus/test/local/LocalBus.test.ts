@@ -127,7 +127,8 @@ describe("a local bus", () => {
       Effect.gen(function* () {
         const gate = Latch.makeUnsafe(false)
         yield* bus.subscribe(new Listener(() => gate.await).subscription)
-        const full = "the local bus holds at most 2 unhandled messages: publish fewer, or try again later"
+        const full =
+          "the local bus holds at most 2 unhandled messages and 67108864 bytes of them: publish fewer, or try again later"
         const three = [sampleMessage(), sampleMessage(), sampleMessage()]
         expect(yield* Effect.flip(bus.publish(three))).toMatchObject({ message: full, isPermanent: true })
         const sent = yield* Effect.forkScoped(bus.publish(three.slice(0, 2)), { startImmediately: true })
@@ -135,6 +136,49 @@ describe("a local bus", () => {
         gate.openUnsafe()
         yield* Fiber.join(sent)
         expect(yield* bus.publish(three.slice(2))).toEqual([{ isDuplicate: false }])
+      }),
+    ))
+
+  test("holds a bounded number of bytes, and takes more when their messages are handled", () =>
+    runOn({ unhandledBytesAtMost: 2_000 }, (bus) =>
+      Effect.gen(function* () {
+        const gate = Latch.makeUnsafe(false)
+        yield* bus.subscribe(new Listener(() => gate.await).subscription)
+        const large = () => sampleMessage({ payloadJson: JSON.stringify("x".repeat(1_100)) })
+        const full = expect.stringContaining("and 2000 bytes of them")
+        expect(yield* Effect.flip(bus.publish([large(), large(), large()]))).toMatchObject({
+          message: full,
+          isPermanent: true,
+        })
+        const sent = yield* Effect.forkScoped(bus.publish([large()]), { startImmediately: true })
+        expect(yield* Effect.flip(bus.publish([large()]))).toMatchObject({
+          message: full,
+          isPermanent: false,
+        })
+        gate.openUnsafe()
+        yield* Fiber.join(sent)
+        expect(yield* bus.publish([large()])).toEqual([{ isDuplicate: false }])
+      }),
+    ))
+
+  test("keeps a bounded number of bytes of undeliverable messages, the latest, by tenant and in all", () =>
+    runOn({ undeliverableBytesAtMost: 4_500, undeliverableBytesAtMostPerTenant: 3_300 }, (bus, keeping) =>
+      Effect.gen(function* () {
+        yield* bus.subscribe(
+          new Listener(() => Effect.fail(new MessageRefused({ message: "no" }))).subscription,
+        )
+        const setAside = (tenant: string, chars: number) =>
+          bus.publish([sampleMessage({ tenant, payloadJson: JSON.stringify("x".repeat(chars)) })])
+        const kept = (tenant: string) =>
+          Effect.map(keeping.list(tenant, { limit: 10 }), ({ messages }) => messages.map(({ id }) => id))
+        for (let count = 0; count < 4; count++) yield* setAside("acme", 800)
+        expect(yield* kept("acme")).toEqual(["2", "3", "4"])
+        // One large message takes the place of several small ones.
+        yield* setAside("acme", 1_800)
+        expect(yield* kept("acme")).toEqual(["4", "5"])
+        for (let count = 0; count < 2; count++) yield* setAside("globex", 800)
+        expect(yield* kept("acme")).toEqual(["5"])
+        expect(yield* kept("globex")).toEqual(["6", "7"])
       }),
     ))
 

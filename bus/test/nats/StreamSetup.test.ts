@@ -9,7 +9,7 @@ import {
   StorageType,
 } from "../../../drivers/nats/nats.ts"
 import { Bus } from "../../src/Bus.ts"
-import { defaultIntakeOptions } from "../../src/Intake.ts"
+import { defaultIntakeOptions } from "../../src/IntakeOptions.ts"
 import {
   type ConsumerFacts,
   consumerConfig,

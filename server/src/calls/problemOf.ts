@@ -12,7 +12,7 @@ import {
 import { Effect } from "effect"
 import type { TooManyNamespaces } from "../engine/front/matchNamespaces.ts"
 import type { RefusedWrite } from "../engine/front/RefusedWrite.ts"
-import type { SettingsContended } from "../engine/namespaces/NamespaceDirectory.ts"
+import type { SettingsContended, TooManySettings } from "../engine/namespaces/NamespaceDirectory.ts"
 import type { InvalidCursor, StoreError } from "../ports/TimerStore.ts"
 
 type RefusedCall = RefusedWrite | StoreError | InvalidCursor | TooManyNamespaces
@@ -61,7 +61,7 @@ export const refuseSome = (
 
 /** Fails with a problem of the contract, for a change of settings. */
 export const refuseChange = (
-  error: StoreError | SettingsContended | Problem,
+  error: StoreError | SettingsContended | TooManySettings | Problem,
 ): Effect.Effect<never, Problem> => {
   if (error._tag === "SettingsContended") {
     return Effect.fail(
@@ -70,6 +70,14 @@ export const refuseChange = (
         retryAfterSeconds: 1,
         written: "no",
       }),
+    )
+  }
+  if (error._tag === "TooManySettings") {
+    return Effect.fail(
+      invalidField(
+        "/namespace",
+        `has no settings yet, and ${error.limit} namespaces have settings, which is the limit (the service's setting TIMER_MAX_NAMESPACES): reset all settings of a namespace that needs none, or raise the limit`,
+      ),
     )
   }
   return error._tag === "StoreError" ? refuse(error) : Effect.fail(error)

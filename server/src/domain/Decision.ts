@@ -70,3 +70,10 @@ export const addTallies = (a: Tally, b: Partial<Tally>): Tally => ({
   dead: a.dead + (b.dead ?? 0),
   discarded: a.discarded + (b.discarded ?? 0),
 })
+
+/** The pending timers, as the tally counts them. */
+export const pendingOf = (tally: Tally): number =>
+  tally.created +
+  tally.rearmed +
+  tally.replayed -
+  (tally.delivered + tally.cancelled + tally.replaced + tally.dead + tally.discarded)

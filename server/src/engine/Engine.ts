@@ -46,6 +46,8 @@ export interface EngineOptions {
   readonly dispatch: DispatcherLimits
   readonly queue: WriteQueueLimits
   readonly historyRetentionMs: number
+  /** How many pending timers a namespace may have that has no limit of its own. Without it there is no limit. */
+  readonly maxPendingByDefault?: number
   /** A loop has broken, so the process should end. */
   readonly onBroken?: (message: string) => void
 }
@@ -354,8 +356,11 @@ const makeFront = Effect.fnUntraced(function* (
     shards: () => ownership.shards,
     isDraining: () => !state.takesWrites,
   })
+  const { maxPendingByDefault } = parts.options
+  const quotas = new Quotas({ ...parts, nodes: () => ownership.nodes, maxPendingByDefault })
+  yield* Effect.forkScoped(quotas.watchStore(parts.store))
   return {
-    scheduler: withQuotas(scheduler, new Quotas({ ...parts, nodes: () => ownership.nodes })),
+    scheduler: withQuotas(scheduler, quotas),
     // What the engine itself writes. Attempts that end while the process stops are settled, so this goes on until then.
     writes: new CallerWrites({ own, forwarder, isDraining: () => false }),
   }

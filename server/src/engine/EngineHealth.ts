@@ -1,6 +1,6 @@
 // The health of the engine and its current measurements, for health checks and scrapes.
 import { type Clock, Effect } from "effect"
-import type { Tally } from "../domain/Decision.ts"
+import { pendingOf } from "../domain/Decision.ts"
 import type { TimerStore } from "../ports/TimerStore.ts"
 import type { WallClock } from "../ports/WallClock.ts"
 import type { Dispatcher } from "./dispatch/Dispatcher.ts"
@@ -123,9 +123,3 @@ export class EngineHealth {
     )
   }
 }
-
-const pendingOf = (tally: Tally): number =>
-  tally.created +
-  tally.rearmed +
-  tally.replayed -
-  (tally.delivered + tally.cancelled + tally.replaced + tally.dead + tally.discarded)

@@ -24,6 +24,7 @@ import { ShardLeases } from "../ports/ShardLeases.ts"
 import { WallClock } from "../ports/WallClock.ts"
 import { driversOf, installDriver } from "../program/drivers.ts"
 import { layerLogs } from "../program/Logs.ts"
+import { settings } from "../settings/Settings.ts"
 import { allStores } from "../stores/all.ts"
 import { ClockWatch } from "../stores/ClockWatch.ts"
 import { HandlerScope } from "./HandlerScope.ts"
@@ -297,6 +298,7 @@ const layerOf = (terms: OpenTerms, handlers: HandlerDeliverer) => {
     ...defaultEngineOptions,
     ownership: { ...defaultEngineOptions.ownership, node },
     historyRetentionMs: terms.historyRetention,
+    maxPendingByDefault: Number(settings.maxPendingPerNamespace.byDefault),
     onBroken: (message: string) => terms.onFatal(failed(`the engine has failed: ${message}`)),
   }
   return Engine.layer(engine).pipe(

@@ -6,12 +6,14 @@ import { memberSpan, spanBytes } from "@punctual/api/JsonSpan"
 import { type Limits, limitHint } from "@punctual/api/Limits"
 import { completeRetryPolicy, defaultRetryPolicy } from "@punctual/api/RetryPolicy"
 import { decodeScheduleTimer, type ScheduleTimer, scheduleTimerType } from "@punctual/api/ScheduleTimer"
+import { whyNotVisible } from "@punctual/api/whyNotVisible"
 import {
   Bus,
   type BusError,
   type HandlerFailure,
   HandlerUnavailable,
   type Message,
+  MessagePostponed,
   MessageRefused,
 } from "@punctual/bus/Bus"
 import { MessageMetadata } from "@punctual/bus/MessageMetadata"
@@ -137,6 +139,9 @@ const scheduleIn = (
   Result.gen(function* () {
     const asked = yield* decodeScheduleTimer(message.envelope.payload, limits)
     const key = yield* keyIn(message, asked)
+    const { correlationId } = message.envelope
+    const whyNot = correlationId === undefined ? undefined : whyNotVisible(correlationId)
+    if (whyNot !== undefined) return yield* Result.fail(`the envelope's correlationId ${whyNot}`)
     if (asked.dueAt > nowMs + limits.aheadMs) {
       return yield* Result.fail(
         `dueAt must be at most ${formatDuration(limits.aheadMs)} ahead${limitHint("aheadMs")}`,
@@ -171,7 +176,10 @@ const payloadIn = ({ payloadJson }: Message): Uint8Array | undefined => {
   return span === undefined ? undefined : spanBytes(payloadJson, span)
 }
 
-/** A failure that is not caused by the message must not use up a delivery. */
+/**
+ * A failure that is not caused by the message must not use up a delivery. A used-up quota concerns one tenant only, so
+ * the messages of all others go on, and so do the cancels of this tenant.
+ */
 const failureOf = (refused: RefusedWrite): HandlerFailure => {
   switch (refused._tag) {
     case "TooManyWrites":
@@ -182,7 +190,7 @@ const failureOf = (refused: RefusedWrite): HandlerFailure => {
     case "NoOwner":
       return new HandlerUnavailable({ message: refused.message, retryAfterMs: refused.retryAfterMs })
     case "QuotaUsedUp":
-      return new HandlerUnavailable({
+      return new MessagePostponed({
         message: `the tenant's quota ${refused.quota} of ${refused.limit} is used up`,
         retryAfterMs: refused.retryAfterMs,
       })

@@ -16,6 +16,8 @@ export interface SealingKeyFile {
   readonly path: string
   /** The key in the file; undefined if there is no file. */
   readonly read: Effect.Effect<Uint8Array | undefined, AdapterFailure>
+  /** Why the file is not safe: other users of the machine can read it, or own it. Undefined if it is safe or missing. */
+  readonly whyUnsafe: Effect.Effect<string | undefined>
   /** The key in the file, which is made if it is missing. */
   readonly make: Effect.Effect<MadeSealingKey, AdapterFailure>
 }

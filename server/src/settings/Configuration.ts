@@ -22,6 +22,7 @@ import {
   settingsOf,
   storeUrlName,
 } from "./Settings.ts"
+import { withSecretFiles } from "./secretFiles.ts"
 
 type Parsings = {
   readonly [key in keyof Settings]: Settings[key]["parse"] extends (text: string) => Parsed<infer A>
@@ -81,7 +82,7 @@ export type ConfigurationRead =
 export const readConfiguration = (environment: Environment, adapters: Adapters): ConfigurationRead => {
   const table = settingsOf(adapters)
   const problems: Array<string> = []
-  const texts = { ...readConfigFile(environment[configFileName], problems), ...definedOf(environment) }
+  const texts = textsOf(environment, problems)
   const warnings = judgeNames(texts, problems)
   const effective: Record<string, string> = {}
 
@@ -162,7 +163,7 @@ export const readStore = (
     }
   | { readonly problems: ReadonlyArray<string> } => {
   const problems: Array<string> = []
-  const texts = { ...readConfigFile(environment[configFileName], problems), ...definedOf(environment) }
+  const texts = textsOf(environment, problems)
   const { storeUrl, databasePath, shards, secretKeys, egress, httpHost } = settingsOf({ stores, buses: [] })
   const byPath = byFlag === undefined ? texts[databasePath.name] : undefined
   const [named, text] =
@@ -223,6 +224,13 @@ const readConfigFile = (fileName: string | undefined, problems: Array<string>): 
     return {}
   }
 }
+
+/** The texts of all settings. The environment overrides the file. */
+const textsOf = (environment: Environment, problems: Array<string>): Record<string, string> =>
+  withSecretFiles(
+    { ...readConfigFile(environment[configFileName], problems), ...definedOf(environment) },
+    problems,
+  )
 
 const definedOf = (environment: Environment): Record<string, string> => {
   const defined: Record<string, string> = {}

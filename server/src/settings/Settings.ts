@@ -13,6 +13,7 @@ import type { BusAdapter } from "../ports/BusAdapter.ts"
 import type { StoreAdapter, StoreChoice } from "../ports/StoreAdapter.ts"
 import { type LogLevelName, logLevels } from "../program/Logs.ts"
 import { parseClusterSecret, parseNodeAddress, parseNodeName } from "./NodeIdentity.ts"
+import { secretFileNames } from "./secretFiles.ts"
 
 /** The stores and buses to choose from. */
 export interface Adapters {
@@ -289,6 +290,18 @@ const serviceSettings = {
     "how many deliveries of a namespace may go to one host at once",
     wholeNumber(1, 10_000),
   ),
+  maxPendingPerNamespace: setting(
+    "TIMER_MAX_PENDING_PER_NAMESPACE",
+    "10000000",
+    "how many pending timers a namespace may have, unless its own setting maxPending says otherwise;\ncreates beyond it are refused with 429",
+    wholeNumber(1, 1_000_000_000),
+  ),
+  maxNamespaces: setting(
+    "TIMER_MAX_NAMESPACES",
+    "10000",
+    "how many namespaces may have settings of their own; settings of further namespaces are refused",
+    wholeNumber(1, 1_000_000),
+  ),
   drainMs: setting(
     "TIMER_DRAIN_TIMEOUT",
     "25s",
@@ -383,6 +396,7 @@ export const urlName = "TIMER_URL"
 export const settingNames: ReadonlyArray<string> = [
   configFileName,
   urlName,
+  ...secretFileNames,
   ...Object.values(settingsOf({ stores: [], buses: [] })).map(({ name }) => name),
   ...limitSettings.map(({ name }) => name),
 ]

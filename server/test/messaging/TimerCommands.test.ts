@@ -195,6 +195,48 @@ describe("a ScheduleTimer", () => {
       }),
     ))
 
+  test("of a tenant that has used up a quota waits, and neither other tenants nor cancels of this tenant wait", () =>
+    withCommands((rig) =>
+      Effect.gen(function* () {
+        rig.answer = Effect.fail(new QuotaUsedUp({ quota: "maxPending", limit: 7, retryAfterMs: 1_000 }))
+        const waiting = yield* Effect.forkChild(rig.bus.publish([envelope()]))
+        yield* TestClock.adjust(500)
+        rig.answer = undefined
+        const payload = { tenantId: "others", serviceCallId: "call-1", dueAt }
+        const cancel = { tenantId: "orders", serviceCallId: "call-1" }
+        yield* rig.bus.publish([
+          envelope({ tenantId: "others", payload }),
+          envelope({ type: "CancelTimer", payload: cancel }),
+        ])
+        expect(rig.asked.map(({ namespace }) => namespace)).toEqual(["orders", "others"])
+        expect(rig.cancelled).toHaveLength(1)
+        expect(waiting.pollUnsafe()).toBeUndefined()
+      }),
+    ))
+
+  test("with an invisible character in an id or its correlation id is undeliverable, and a cancel is not", () =>
+    withCommands(({ bus, kept, asked, cancelled }) =>
+      Effect.gen(function* () {
+        const serviceCallId = "call\u202e1"
+        const named = { aggregateId: serviceCallId }
+        yield* bus.publish([
+          envelope({ ...named, payload: { tenantId: "orders", serviceCallId, dueAt } }),
+          envelope({ correlationId: "flow\u200b" }),
+          envelope({ ...named, type: "CancelTimer", payload: { tenantId: "orders", serviceCallId } }),
+        ])
+        expect(asked).toEqual([])
+        expect(cancelled).toMatchObject([{ timerId: serviceCallId }])
+        expect(yield* undeliverable(kept)).toEqual([
+          expect.stringContaining(
+            "/serviceCallId must not contain control, invisible or formatting characters: remove U+202E",
+          ),
+          expect.stringContaining(
+            "the envelope's correlationId must not contain control, invisible or formatting characters: remove U+200B",
+          ),
+        ])
+      }),
+    ))
+
   test("is counted by tenant; other types are not, and only unknown types are called unknown", () =>
     withCommands(({ bus, commands }) =>
       Effect.gen(function* () {

@@ -465,3 +465,49 @@ describe("the store of a command", () => {
     expect(storeOf({}, "nonsense")).toEqual({ problems: [expect.stringMatching(/^--store must be sqlite:/)] })
   })
 })
+
+describe("a secret in a file of its own", () => {
+  const url = "postgres://punctual:a-password@db.example.com:5432/timers"
+
+  test("is the value of the setting, without the blanks around it, and is not shown", () => {
+    withFile(`${url}\n`, (file) => {
+      const secret = "0123456789abcdef0123"
+      const { configuration, effective } = accepted({
+        TIMER_STORE_URL_FILE: file,
+        TIMER_CLUSTER_SECRET: secret,
+      })
+      expect(configuration.store.adapter.name).toBe("postgres")
+      expect(JSON.stringify(effective)).not.toContain("a-password")
+      expect(readStore({ TIMER_STORE_URL_FILE: file }, allStores)).toMatchObject({
+        store: { adapter: { name: "postgres" } },
+      })
+    })
+  })
+
+  test("can also be named in the file of settings", () => {
+    withFile("0".repeat(64), (file) =>
+      withFile(`TIMER_SECRET_KEY_FILE=${file}\n`, (settingsFile) => {
+        expect(accepted({ TIMER_CONFIG: settingsFile }).configuration.secretKeys).toHaveLength(1)
+      }),
+    )
+  })
+
+  test("is refused if it is given twice, missing, empty, too long or has several lines, and is never shown", () => {
+    const of = (file: string, more: Environment = {}) => problemsOf({ TIMER_STORE_URL_FILE: file, ...more })
+    withFile(url, (file) =>
+      expect(of(file, { TIMER_STORE_URL: "memory:" })).toEqual([
+        "TIMER_STORE_URL and TIMER_STORE_URL_FILE mean the same: set only one of them.",
+      ]),
+    )
+    expect(of("/nowhere/url")).toEqual([
+      "TIMER_STORE_URL_FILE names a file that cannot be read (ENOENT): /nowhere/url",
+    ])
+    expect(of(tmpdir())[0]).toContain("must name a file")
+    withFile(" \n", (file) => expect(of(file)[0]).toContain("names an empty file"))
+    withFile("x".repeat(20_000), (file) => expect(of(file)[0]).toContain("at most 16384 bytes"))
+    withFile(`${url}\n${url}`, (file) => expect(of(file)[0]).toContain("a file with one line"))
+    withFile("postgres://punctual:a-password@", (file) =>
+      expect(of(file, { TIMER_CLUSTER_SECRET: "0123456789abcdef" }).join()).not.toContain("a-password"),
+    )
+  })
+})

@@ -40,7 +40,7 @@ const choiceOf = (address: NatsAddress, shown: string): BusChoice => ({
       Effect.promise(async () => {
         const [{ NatsBus }, { defaultIntakeOptions }] = await Promise.all([
           import("@punctual/bus/nats/NatsBus"),
-          import("@punctual/bus/Intake"),
+          import("@punctual/bus/IntakeOptions"),
         ])
         const intake = defaultIntakeOptions
         return NatsBus.layer({ ...natsSettings(address, terms), routing, intake, onRefused })

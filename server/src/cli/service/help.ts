@@ -7,6 +7,7 @@ import {
   settingsOf,
   urlName,
 } from "../../settings/Settings.ts"
+import { secretFileNames } from "../../settings/secretFiles.ts"
 
 export const settingsHelp = (adapters: Adapters): string =>
   [
@@ -14,6 +15,9 @@ export const settingsHelp = (adapters: Adapters): string =>
     `${configFileName} names; the environment wins. Durations look like 250ms, 5s, 1h30m or 7d.`,
     "",
     ...Object.values(settingsOf(adapters)).flatMap(settingLines),
+    "",
+    "A setting that contains a secret can be in a file of its own, with one line:",
+    ...secretFileNames.map((name) => `  ${name}`),
     "",
     `Commands that call a running service use the URL in ${urlName} (http://127.0.0.1:8080).`,
     "",

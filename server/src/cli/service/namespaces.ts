@@ -251,7 +251,7 @@ const settingsText = (settings: NamespaceSettings): string => {
     ["retry", retryPolicy === undefined ? byDefault : retryText(retryPolicy)],
     ["on death", onDead === undefined ? undefined : targetText(onDead)],
     ["max in flight", maxInFlight === undefined ? byDefault : String(maxInFlight)],
-    ["max pending", maxPending === undefined ? "no limit" : String(maxPending)],
+    ["max pending", maxPending === undefined ? "the default of the service" : String(maxPending)],
     ["creates", createsPerSecond === undefined ? "no limit" : `${createsPerSecond} a second`],
     ["changed at", settings.updatedAt === undefined ? "never" : formatInstant(settings.updatedAt)],
   ])

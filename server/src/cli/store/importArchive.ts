@@ -1,6 +1,7 @@
 // `punctual import`: reads the lines of an archive into a store that no service runs on. It overwrites nothing and
 // skips items that are already in the store, so an interrupted import can be run again.
 import { isDeepStrictEqual } from "node:util"
+import { deadIdPrefix } from "@punctual/api/TimerId"
 import { Effect, Option, Result, type Scope } from "effect"
 import { Command } from "effect/cli"
 import { type ArchivedItem, keyOfArchived, type WriteAnswer } from "../../domain/WriteItem.ts"
@@ -73,8 +74,17 @@ export const importCommand = (open: OpenImportTarget, givenLines: () => LineSour
       ].join("\n"),
     ),
     Command.withShortDescription("Read an archive of export from stdin into a store"),
-    Command.withExamples([{ command: "punctual import --store postgres://host/timers < punctual.jsonl" }]),
+    Command.withExamples([{ command: "TIMER_CONFIG=/etc/punctual.env punctual import < punctual.jsonl" }]),
   )
+
+/**
+ * The id of a call of onDead is derived from the arming that died. Another timer with such an id would keep the service
+ * from making that call.
+ */
+const isFalseNotice = (item: ArchivedItem): boolean => {
+  const { timerId, spec } = item.kind === "pending" ? item.timer : item.life
+  return timerId.startsWith(deadIdPrefix) && timerId !== `${deadIdPrefix}${spec.death?.fireId}`
+}
 
 const isEnd = (line: string): boolean => {
   const read = readLine(line)
@@ -156,6 +166,14 @@ class ImportRun {
   }
 
   #take(archived: ArchivedItem) {
+    if (isFalseNotice(archived)) {
+      this.#counts.unstorable++
+      this.#leaveOut(
+        archived,
+        `cannot be stored: only calls of onDead have an id that begins with ${deadIdPrefix}`,
+      )
+      return this.#tellLeftOut
+    }
     const written = this.#held.write({ kind: "restore", archived }, (answer) => this.#note(archived, answer))
     return this.#remarks.length === 0 ? written : Effect.andThen(this.#tellLeftOut, written)
   }

@@ -3,42 +3,31 @@
 // once on the node that made it. While the store is unreachable, the known settings stay in force.
 import type { Documents } from "@punctual/documents/Documents"
 import { Clock, Context, Effect, Layer, Schedule, Schema, type Scope } from "effect"
-import type { NamespaceSettings, PastPause, ServiceSettings } from "../../domain/NamespaceSettings.ts"
-import { pausesOf } from "../../domain/pausedTime.ts"
+import type { ServiceSettings } from "../../domain/NamespaceSettings.ts"
 import type { Ability } from "../../ports/Adapter.ts"
 import type { SealingKeyFile } from "../../ports/SealingKeyFile.ts"
 import { type StoreError, TimerStore } from "../../ports/TimerStore.ts"
+import { type KnownCounts, type KnownNamespace, KnownSettings } from "./KnownSettings.ts"
 import { type CannotSeal, type ReadyToSeal, SealingKeys } from "./SealingKeys.ts"
 import type { SecretSeal } from "./SecretSeal.ts"
 import { type SettingsRecord, SettingsRecords, serviceRecord } from "./SettingsRecords.ts"
-
-/** The secrets that sign webhooks of a namespace. `sealed`: it has secrets, but no key here opens all of them. */
-export type SigningSecrets = ReadonlyArray<Uint8Array> | "sealed"
-
-export interface KnownNamespace {
-  readonly settings: NamespaceSettings
-  /** By its own pause. For the pause of the whole service see `service`. */
-  readonly isPaused: boolean
-  /** In order and without overlaps, with the pauses of the whole service. A pause that still lasts has no end. */
-  readonly pauses: ReadonlyArray<PastPause>
-  readonly secrets: SigningSecrets
-}
 
 /** Other callers kept writing the same settings, so nothing was changed. */
 export class SettingsContended extends Schema.TaggedError<SettingsContended>()("SettingsContended", {
   namespace: Schema.String,
 }) {}
 
-export interface KnownCounts {
-  /** Namespaces that have a pause of their own. */
-  readonly paused: number
-  /** Namespaces with secrets that cannot be opened here. */
-  readonly sealed: number
-  /** Settings records that cannot be read. */
-  readonly unreadable: number
-}
+/** As many namespaces as allowed have settings already, so nothing was changed. */
+export class TooManySettings extends Schema.TaggedError<TooManySettings>()("TooManySettings", {
+  limit: Schema.Number,
+}) {}
+
+/** How many namespaces may have settings, unless the operator sets another limit. All nodes keep them in memory. */
+const namespacesByDefault = 10_000
 
 export interface DirectoryOptions {
+  /** How many namespaces may have settings. */
+  readonly maxNamespaces?: number
   /** The keys for webhook secrets. The first one seals; all of them open. */
   readonly secretKeys?: ReadonlyArray<Uint8Array>
   /** Where a key is kept if there are no `secretKeys`, or why it cannot be kept there. */
@@ -65,7 +54,7 @@ export class NamespaceDirectory extends Context.Service<
       namespace: string,
       nowMs: number,
       edit: (settings: SettingsRecord["settings"]) => Effect.Effect<SettingsRecord["settings"], E>,
-    ): Effect.Effect<SettingsRecord, StoreError | SettingsContended | E>
+    ): Effect.Effect<SettingsRecord, StoreError | SettingsContended | TooManySettings | E>
     /** Reads the record from the store instead of memory. */
     stored(namespace: string): Effect.Effect<SettingsRecord, StoreError>
     /** The names of namespaces that have settings, timers, history or dead letters, sorted bytewise. */
@@ -90,6 +79,7 @@ const warnEveryMs = 60_000
 const make = Effect.fnUntraced(function* (
   options: DirectoryOptions,
 ): Effect.fn.Return<NamespaceDirectory["Service"], never, Documents | TimerStore | Scope.Scope> {
+  const { maxNamespaces = namespacesByDefault } = options
   const store = yield* SettingsRecords.make
   const timers = yield* TimerStore
   const keys = new SealingKeys(options.secretKeys ?? [], options.keyFile)
@@ -113,7 +103,7 @@ const make = Effect.fnUntraced(function* (
       if (changes.length < recordsAtOnce) break
     }
     if (known.counts().sealed > 0) yield* keys.load
-    hasChanged = known.openAgain() || hasChanged
+    hasChanged = (yield* known.openAgain) || hasChanged
     if (hasChanged) yield* tell
   })
 
@@ -141,6 +131,10 @@ const make = Effect.fnUntraced(function* (
         const before = yield* store.get(namespace)
         const settings = yield* edit(before.settings)
         if (settings === before.settings) return before
+        const isFirst = before.version === 0 && namespace !== serviceRecord
+        if (isFirst && Object.keys(settings).length === 0) return before
+        if (isFirst && known.size >= maxNamespaces)
+          return yield* new TooManySettings({ limit: maxNamespaces })
         const stored = yield* store.put({ ...before, settings, updatedAt: nowMs })
         if (stored === undefined) continue
         // The settings are in force before the caller is answered, even if changes of others cannot be read now.
@@ -159,7 +153,7 @@ const make = Effect.fnUntraced(function* (
     readyToSeal: (namespace) =>
       keys
         .ready((candidate) => known.closedTo(candidate, namespace))
-        .pipe(Effect.tap(() => (known.openAgain() ? tell : Effect.void))),
+        .pipe(Effect.tap(() => Effect.flatMap(known.openAgain, (isNew) => (isNew ? tell : Effect.void)))),
     onChange: (listener) => {
       listeners.push(listener)
     },
@@ -175,149 +169,6 @@ const make = Effect.fnUntraced(function* (
       ),
     refresh,
   }
-})
-
-/** What is known about a namespace, and the service settings that it was derived from. */
-interface Kept {
-  readonly known: KnownNamespace
-  readonly service: ServiceSettings
-  readonly version: number
-}
-
-class KnownSettings {
-  readonly #seal: SecretSeal
-  readonly #byName = new Map<string, Kept>()
-  #service: ServiceSettings = {}
-  #serviceVersion = 0
-  /** The value for a namespace without settings. */
-  #unset: KnownNamespace = knownOf({}, {}, [])
-  #version = 0
-  // Updated with every change, because there may be very many namespaces and these values are read all the time.
-  #paused = 0
-  readonly #sealed = new Set<string>()
-  /** The keys that opened the secrets, as `SecretSeal.changes` counts them. */
-  #openedUnder = 0
-  readonly #unreadable = new Set<string>()
-
-  constructor(seal: SecretSeal) {
-    this.#seal = seal
-  }
-
-  /** All changes up to this version are known. */
-  get version(): number {
-    return this.#version
-  }
-
-  get service(): ServiceSettings {
-    return this.#service
-  }
-
-  of(namespace: string): KnownNamespace {
-    const kept = this.#byName.get(namespace)
-    if (kept === undefined) return this.#unset
-    if (kept.service === this.#service) return kept.known
-    // The service's settings have changed since. They are applied to each namespace only when it is next read.
-    const known = knownOf(kept.known.settings, this.#service, kept.known.secrets)
-    this.#byName.set(namespace, { ...kept, known, service: this.#service })
-    return known
-  }
-
-  /** Takes the next change. Returns whether it is new. */
-  takeNext(record: SettingsRecord): boolean {
-    this.#version = Math.max(this.#version, record.version)
-    return this.take(record)
-  }
-
-  /** Takes one stored record, even if earlier changes are not known yet. Returns whether it is new. */
-  take({ namespace, settings, version, isUnreadable }: SettingsRecord): boolean {
-    // Of two concurrent reads, the older result may arrive later.
-    if (version <= this.#versionOf(namespace)) return false
-    if (isUnreadable) this.#unreadable.add(namespace)
-    else this.#unreadable.delete(namespace)
-    if (namespace === serviceRecord) {
-      this.#service = settings
-      this.#serviceVersion = version
-      this.#unset = knownOf({}, settings, [])
-      return true
-    }
-    const before = this.#byName.get(namespace)?.known.isPaused ?? false
-    const known = knownOf(settings, this.#service, this.#opened(namespace, settings))
-    this.#byName.set(namespace, { known, service: this.#service, version })
-    this.#paused += Number(known.isPaused) - Number(before)
-    if (known.secrets === "sealed") this.#sealed.add(namespace)
-    else this.#sealed.delete(namespace)
-    return true
-  }
-
-  /** After another key is used, opens all secrets again. Answers whether something changed. */
-  openAgain(): boolean {
-    if (this.#openedUnder === this.#seal.changes) return false
-    this.#openedUnder = this.#seal.changes
-    let hasChanged = false
-    for (const [namespace, kept] of this.#byName) {
-      const secrets = this.#opened(namespace, kept.known.settings)
-      const isSealed = secrets === "sealed"
-      if (isSealed === this.#sealed.has(namespace)) continue
-      this.#byName.set(namespace, { ...kept, known: { ...kept.known, secrets } })
-      if (isSealed) this.#sealed.add(namespace)
-      else this.#sealed.delete(namespace)
-      hasChanged = true
-    }
-    return hasChanged
-  }
-
-  /** Other namespaces with secrets that the seal does not open: all of them if it is in use, else the first few. */
-  closedTo(seal: SecretSeal, except: string): ReadonlyArray<string> {
-    if (seal === this.#seal) return this.sealed().filter((namespace) => namespace !== except)
-    const closed: Array<string> = []
-    for (const [namespace, { known }] of this.#byName) {
-      if (namespace === except || openedBy(seal, namespace, known.settings) !== "sealed") continue
-      closed.push(namespace)
-      if (closed.length === namesTold) break
-    }
-    return closed
-  }
-
-  counts(): KnownCounts {
-    return { paused: this.#paused, sealed: this.#sealed.size, unreadable: this.#unreadable.size }
-  }
-
-  unreadable(): ReadonlyArray<string> {
-    return [...this.#unreadable]
-  }
-
-  sealed(): ReadonlyArray<string> {
-    return [...this.#sealed]
-  }
-
-  #versionOf(namespace: string): number {
-    if (namespace === serviceRecord) return this.#serviceVersion
-    return this.#byName.get(namespace)?.version ?? 0
-  }
-
-  #opened(namespace: string, settings: NamespaceSettings): SigningSecrets {
-    return openedBy(this.#seal, namespace, settings)
-  }
-}
-
-const openedBy = (
-  seal: SecretSeal,
-  namespace: string,
-  { webhookSecrets = [] }: NamespaceSettings,
-): SigningSecrets => {
-  const opened = webhookSecrets.flatMap((secret) => seal.open(namespace, secret) ?? [])
-  return opened.length === webhookSecrets.length ? opened : "sealed"
-}
-
-const knownOf = (
-  settings: NamespaceSettings,
-  service: ServiceSettings,
-  secrets: SigningSecrets,
-): KnownNamespace => ({
-  settings,
-  isPaused: settings.pausedSinceMs !== undefined,
-  pauses: pausesOf(settings, service),
-  secrets,
 })
 
 /** Logs when there are namespaces whose secrets cannot be opened, and again when the list or the reason changes. */

@@ -6,7 +6,12 @@
 // have ended. So one node never admits too many, but it may refuse a create until the next count although there is room
 // again. Several nodes learn of each other's creates only when they count. Together they may exceed the limit, by at
 // most the room that each of them still had.
+//
+// Namespaces without a limit of their own have the service's limit. It must cost nothing while the store is small. So
+// this class does not look at single namespaces until the whole store holds half as many timers as the limit allows.
+// Nobody can fill the other half between two reads of the tally.
 import { type Clock, Effect, Schema } from "effect"
+import { pendingOf } from "../../domain/Decision.ts"
 import { keyOf } from "../../domain/TimerKey.ts"
 import type { TimerStore } from "../../ports/TimerStore.ts"
 import type { NamespaceDirectory } from "./NamespaceDirectory.ts"
@@ -34,27 +39,59 @@ export interface QuotaParts {
   readonly clock: Clock.Clock
   /** How many nodes share the creates per second of a namespace. */
   readonly nodes: () => number
+  /** How many pending timers a namespace may have that has no limit of its own. Without it there is no limit. */
+  readonly maxPendingByDefault?: number | undefined
 }
 
 const shortestRetryMs = 1_000
 /** How many refused creates of one call are looked up, in case they only replace a pending timer. */
 const lookedUpAtMost = 100
 const lookedUpAtOnce = 8
+/** A lower limit of the service always applies, because the store can grow by as much between two reads of the tally. */
+const alwaysAppliedBelow = 1_000_000
+const readTallyEveryMs = 10_000
+const backgroundCountsAtMost = 2
+/** Estimates of namespaces. If there are more, the oldest is dropped, and its namespace is counted again later. */
+const estimatesAtMost = 10_000
 
 export class Quotas {
   readonly #parts: QuotaParts
   readonly #pending = new Map<string, PendingEstimate>()
   readonly #buckets = new Map<string, TokenBucket>()
+  /** The limit of namespaces that have none of their own. Undefined while no namespace can have reached it. */
+  #appliedByDefault: number | undefined
+  #backgroundCounts = 0
 
   constructor(parts: QuotaParts) {
     this.#parts = parts
+    this.notePendingInStore(0)
     parts.directory.onChange(() => this.#forgetUnset())
   }
 
   /** Whether the namespace has a quota at all. If not, there is nothing to check. */
   covers(namespace: string): boolean {
     const { maxPending, createsPerSecond } = this.#parts.directory.of(namespace).settings
-    return maxPending !== undefined || createsPerSecond !== undefined
+    return (maxPending ?? this.#appliedByDefault) !== undefined || createsPerSecond !== undefined
+  }
+
+  /** Decides from the pending timers of the whole store whether the limit of the service applies. */
+  notePendingInStore(pending: number): void {
+    const { maxPendingByDefault: limit } = this.#parts
+    const applies = limit !== undefined && (limit < alwaysAppliedBelow || pending >= limit / 2)
+    this.#appliedByDefault = applies ? limit : undefined
+  }
+
+  /** Never ends. Keeps the decision up to date, as long as it depends on the store. */
+  watchStore(store: Pick<TimerStore["Service"], "tally">): Effect.Effect<void> {
+    const limit = this.#parts.maxPendingByDefault
+    if (limit === undefined || limit < alwaysAppliedBelow) return Effect.void
+    return store.tally.pipe(
+      Effect.map((tally) => this.notePendingInStore(pendingOf(tally))),
+      // The last decision stays in force.
+      Effect.ignore,
+      Effect.andThen(Effect.sleep(readTallyEveryMs)),
+      Effect.forever,
+    )
   }
 
   /**
@@ -80,8 +117,12 @@ export class Quotas {
     })
   }
 
+  #maxPendingOf(namespace: string): number | undefined {
+    return this.#parts.directory.of(namespace).settings.maxPending ?? this.#appliedByDefault
+  }
+
   #admitIfRoom(namespace: string): Admission | QuotaUsedUp {
-    const { maxPending } = this.#parts.directory.of(namespace).settings
+    const maxPending = this.#maxPendingOf(namespace)
     if (maxPending === undefined) return this.#admitInTurn(namespace)
     const estimate = this.#estimateOf(namespace)
     if (estimate.room(maxPending) >= 1) return this.#admitInTurn(namespace)
@@ -91,7 +132,8 @@ export class Quotas {
 
   /** There is room for the create, or it needs none. What remains is the limit per second. */
   #admitInTurn(namespace: string): Admission | QuotaUsedUp {
-    const { maxPending, createsPerSecond } = this.#parts.directory.of(namespace).settings
+    const { createsPerSecond } = this.#parts.directory.of(namespace).settings
+    const maxPending = this.#maxPendingOf(namespace)
     if (createsPerSecond !== undefined) {
       const perSecond = createsPerSecond / this.#parts.nodes()
       const waitMs = this.#bucketOf(namespace).take(perSecond, this.#monotonicMs())
@@ -107,12 +149,25 @@ export class Quotas {
 
   /** Counts the timers before a namespace is refused, if a count is due, and always the first time. */
   #recount(namespace: string, creates: number): Effect.Effect<void> {
-    const { maxPending } = this.#parts.directory.of(namespace).settings
+    const maxPending = this.#maxPendingOf(namespace)
     if (maxPending === undefined || maxPending === 0) return Effect.void
     const estimate = this.#estimateOf(namespace)
     const nodes = this.#parts.nodes()
     if (!estimate.isCountDue(maxPending, creates, nodes, this.#monotonicMs())) return Effect.void
-    return estimate.recount(maxPending, this.#parts.store.count, () => this.#monotonicMs())
+    const recount = estimate.recount(maxPending, this.#parts.store.count, () => this.#monotonicMs())
+    if (this.#parts.directory.of(namespace).settings.maxPending !== undefined) return recount
+    // The limit of the service is high, so a count can take seconds. Callers do not wait for it, and few run at once.
+    if (this.#backgroundCounts >= backgroundCountsAtMost) return Effect.void
+    this.#backgroundCounts++
+    return recount.pipe(
+      Effect.ensuring(
+        Effect.sync(() => {
+          this.#backgroundCounts--
+        }),
+      ),
+      Effect.forkDetach,
+      Effect.asVoid,
+    )
   }
 
   /**
@@ -145,6 +200,10 @@ export class Quotas {
   #estimateOf(namespace: string): PendingEstimate {
     let estimate = this.#pending.get(namespace)
     if (estimate === undefined) {
+      if (this.#pending.size >= estimatesAtMost) {
+        const [oldest] = this.#pending.keys()
+        if (oldest !== undefined) this.#pending.delete(oldest)
+      }
       estimate = new PendingEstimate(namespace)
       this.#pending.set(namespace, estimate)
     }
@@ -164,7 +223,7 @@ export class Quotas {
   #forgetUnset(): void {
     const { directory } = this.#parts
     for (const name of this.#pending.keys()) {
-      if (directory.of(name).settings.maxPending === undefined) this.#pending.delete(name)
+      if (this.#maxPendingOf(name) === undefined) this.#pending.delete(name)
     }
     for (const name of this.#buckets.keys()) {
       if (directory.of(name).settings.createsPerSecond === undefined) this.#buckets.delete(name)

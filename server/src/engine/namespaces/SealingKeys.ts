@@ -32,6 +32,8 @@ export class SealingKeys {
   #isLoaded = false
   /** What is wrong with the file, since it was read last. */
   #problem: string | undefined
+  /** The reason of the last warning about the file. */
+  #warnedOf: string | undefined
 
   constructor(keys: ReadonlyArray<Uint8Array>, file: Ability<SealingKeyFile> = noFile) {
     this.seal = new SecretSeal(keys)
@@ -43,8 +45,10 @@ export class SealingKeys {
   get load(): Effect.Effect<void> {
     const file = this.#file
     if (this.#isSet || !("can" in file)) return Effect.void
-    return Effect.map(this.#read(file.can), (key) => {
-      if (key !== undefined) this.seal.use(key)
+    return Effect.flatMap(this.#read(file.can), (key) => {
+      if (key === undefined) return Effect.void
+      this.seal.use(key)
+      return this.#warnIfUnsafe(file.can)
     })
   }
 
@@ -52,7 +56,9 @@ export class SealingKeys {
    * Makes a key if there is none. `closedTo`: the other namespaces that have secrets which this seal does not open. If
    * the key of the file leaves some of them closed, the key in use stays the same.
    */
-  ready(closedTo: (seal: SecretSeal) => ReadonlyArray<string>): Effect.Effect<ReadyToSeal, CannotSeal> {
+  ready(
+    closedTo: (seal: SecretSeal) => Effect.Effect<ReadonlyArray<string>>,
+  ): Effect.Effect<ReadyToSeal, CannotSeal> {
     return Effect.gen({ self: this }, function* () {
       if (this.#isSet) return {}
       const file = this.#file
@@ -62,12 +68,13 @@ export class SealingKeys {
       }
       const key = yield* this.#read(file.can)
       const isInUse = key !== undefined && this.seal.sealsWith(key)
-      const closed = closedTo(isInUse ? this.seal : new SecretSeal(key === undefined ? [] : [key]))
+      const closed = yield* closedTo(isInUse ? this.seal : new SecretSeal(key === undefined ? [] : [key]))
       if (closed.length > 0 || this.#problem !== undefined) {
         return yield* new CannotSeal({ message: `cannot be kept: ${this.#whyRefused(closed)}` })
       }
       if (key !== undefined) {
         this.seal.use(key)
+        yield* this.#warnIfUnsafe(file.can)
         return {}
       }
       const made = yield* Effect.mapError(
@@ -124,6 +131,15 @@ export class SealingKeys {
         this.#isLoaded = key !== undefined
         return key
       },
+    })
+  }
+
+  /** Warns once for each reason. */
+  #warnIfUnsafe(file: SealingKeyFile): Effect.Effect<void> {
+    return Effect.flatMap(file.whyUnsafe, (why) => {
+      if (why === this.#warnedOf) return Effect.void
+      this.#warnedOf = why
+      return why === undefined ? Effect.void : Effect.logWarning(why)
     })
   }
 

@@ -51,11 +51,16 @@ export class SettingsRecords {
     )
   }
 
-  /** Replaces the settings of `record.version`. Returns `undefined` if that is no longer the current version. */
+  /**
+   * Replaces the settings of `record.version`. Returns `undefined` if that is no longer the current version. Settings
+   * without any field are removed, so that a namespace at its defaults takes no room.
+   */
   put(record: Omit<SettingsRecord, "isUnreadable">): Effect.Effect<SettingsRecord | undefined, StoreError> {
     const { namespace: id, settings: value, version: expectedVersion, updatedAt } = record
-    const put = this.#documents.put({ kind: settingsKind, id, value, expectedVersion, updatedAt })
-    return Effect.map(asStoreError(put), (stored) =>
+    const head = { kind: settingsKind, id, expectedVersion, updatedAt }
+    const isEmpty = expectedVersion > 0 && Object.keys(value).length === 0
+    const put = isEmpty ? this.#documents.remove(head) : this.#documents.put({ ...head, value })
+    return Effect.map(asStoreError<DocumentChange | undefined>(put), (stored) =>
       stored === undefined ? undefined : settingsOfDocument(stored),
     )
   }

@@ -2,6 +2,7 @@
 // inner objects in place, and the reader can open them. Answers link to objects that several calls share.
 import { durationPattern } from "@punctual/api/DurationMs"
 import { idPattern } from "@punctual/api/TimerId"
+import { visiblePattern } from "@punctual/api/whyNotVisible"
 import { escapeHtml, prose } from "./html.ts"
 import { type JsonSchema, nameInRef } from "./OpenApiDocument.ts"
 
@@ -149,7 +150,7 @@ export class SchemaFields {
 }
 
 /** Patterns that are not shown, because the type or the description explains them better. */
-const saidInWords = new Set([durationPattern, idPattern])
+const saidInWords = new Set([durationPattern, idPattern, visiblePattern])
 
 const opened = (summary: string, content: string): string =>
   `<details><summary>${escapeHtml(summary)}</summary>${content}</details>`

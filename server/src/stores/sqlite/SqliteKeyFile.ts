@@ -4,7 +4,7 @@
 // it gets its name.
 import { randomBytes } from "node:crypto"
 import { constants } from "node:fs"
-import { link, open, rm } from "node:fs/promises"
+import { link, open, rm, stat } from "node:fs/promises"
 import { basename, dirname } from "node:path"
 import { Effect } from "effect"
 import type { AdapterFailure } from "../../ports/Adapter.ts"
@@ -24,6 +24,7 @@ export const sqliteKeyFile = (storePath: string): SealingKeyFile => {
     path,
     read: explained(path, () => readKey(path)),
     make: explained(path, () => makeKey(path)),
+    whyUnsafe: Effect.promise(() => whyUnsafe(path)),
   }
 }
 
@@ -58,6 +59,18 @@ const readKey = async (path: string): Promise<Uint8Array | undefined> => {
   } finally {
     await file.close()
   }
+}
+
+/** Root may read every file, so a file of root is safe. */
+const whyUnsafe = async (path: string): Promise<string | undefined> => {
+  const found = await stat(path).catch(() => undefined)
+  if (found === undefined) return undefined
+  const user = process.getuid?.()
+  if (user !== undefined && found.uid !== user && found.uid !== 0)
+    return `${path} belongs to another user, who can read and replace the key: run chown on it`
+  return (found.mode & 0o077) === 0
+    ? undefined
+    : `other users of this machine may read or write ${path}, which contains the key that seals webhook secrets: run chmod 600 on it`
 }
 
 const makeKey = async (path: string): Promise<MadeSealingKey> => {

@@ -205,7 +205,7 @@ test("the real service keeps what is set, and forgets what is reset", () =>
       "-",
     ])
     await namespaces("put", "billing", "--unpaused", "--reset", "maxPending")
-    expect((await namespaces("get", "billing")).out).toMatch(/^max pending +no limit$/m)
+    expect((await namespaces("get", "billing")).out).toMatch(/^max pending +the default of the service$/m)
     expect(await namespaces("put", "billing", "--max-in-flight", "0")).toMatchObject({
       exitCode: 1,
       err: expect.stringContaining("maxInFlight must be"),

@@ -231,6 +231,25 @@ describe("import", () => {
     ])
   })
 
+  test("leaves out a timer that takes the id of a call of onDead, and keeps real calls of onDead", async () => {
+    const source = filled(1)
+    const fireId = crypto.randomUUID()
+    const { spec } = sampleTimer()
+    const death = { timerId: "t", fireId, revision: 1, executeAt: 1, reason: "expired", attempts: 1 }
+    put(source, pending({ timerId: "_dead.planted" }))
+    put(source, pending({ timerId: `_dead.${crypto.randomUUID()}`, spec: { ...spec, death } }))
+    put(source, pending({ timerId: `_dead.${fireId}`, spec: { ...spec, death } }))
+    const database = makeMemoryDatabase({ shards: 2 })
+    const { exitCode, err } = await imported(targetOf(database), given((await exported(source)).out))
+    expect(exitCode).toBe(1)
+    expect(err).toContain(
+      "shop/_dead.planted cannot be stored: only calls of onDead have an id that begins with _dead.",
+    )
+    expect(err).toContain("Imported: 4. Already present: 0. Different in the store: 0. Cannot be stored: 2.")
+    const ids = sorted(database).map((item) => keyOfArchived(item).timerId)
+    expect(ids.filter((id) => id.startsWith("_dead."))).toEqual([`_dead.${fireId}`])
+  })
+
   test("names the first few that differ, and counts all", async () => {
     const { out } = await exported(filled(25))
     const database = makeMemoryDatabase({ shards: 2 })

@@ -374,3 +374,83 @@ describe("webhook secrets", () => {
       }),
     ))
 })
+
+describe("the number of namespaces with settings", () => {
+  const put = (directory: NamespaceDirectory["Service"], namespace: string, settings: NamespaceSettings) =>
+    directory.change(namespace, 1, () => Effect.succeed(settings))
+
+  test("is bounded: a further namespace is refused, and those that have settings can change them", () =>
+    withStore(({ open, database }) =>
+      Effect.gen(function* () {
+        const directory = yield* open({ maxNamespaces: 2 })
+        yield* put(directory, "a", { maxPending: 1 })
+        yield* put(directory, "b", { maxPending: 1 })
+        expect(yield* Effect.flip(put(directory, "c", { maxPending: 1 }))).toMatchObject({
+          _tag: "TooManySettings",
+          limit: 2,
+        })
+        expect(settingsIn(database, "c").version).toBe(0)
+        yield* put(directory, "a", { maxPending: 2 })
+        expect(directory.of("a").settings).toEqual({ maxPending: 2 })
+        // The settings of the service are not those of a namespace.
+        yield* put(directory, serviceRecord, { pastPauses: [] })
+      }),
+    ))
+
+  test("shrinks when all settings of a namespace are reset, also on other nodes", () =>
+    withStore(({ open, database }) =>
+      Effect.gen(function* () {
+        const [directory, other] = [yield* open({ maxNamespaces: 1 }), yield* open({ maxNamespaces: 1 })]
+        yield* put(directory, "a", { maxPending: 1 })
+        yield* other.refresh
+        expect(other.of("a").settings).toEqual({ maxPending: 1 })
+        yield* put(directory, "a", {})
+        expect(settingsIn(database, "a").version).toBe(0)
+        yield* other.refresh
+        expect(other.of("a").settings).toEqual({})
+        yield* put(other, "b", { maxPending: 1 })
+        yield* directory.refresh
+        expect(directory.of("b").settings).toEqual({ maxPending: 1 })
+        expect(yield* Effect.flip(put(directory, "a", { maxPending: 1 }))).toMatchObject({
+          _tag: "TooManySettings",
+        })
+      }),
+    ))
+})
+
+test("after another key is used, secrets are opened in slices, and other work runs between them", () =>
+  withStore(({ open, write }) =>
+    Effect.gen(function* () {
+      const key = new Uint8Array(32).fill(7)
+      const seal = new SecretSeal([key])
+      for (let index = 0; index < 1_000; index++) {
+        const namespace = `n-${index}`
+        write(namespace, { webhookSecrets: [seal.seal(namespace, new Uint8Array(32).fill(1))] })
+      }
+      let present: Uint8Array | undefined
+      const keyFile = {
+        can: {
+          path: "key",
+          read: Effect.sync(() => present),
+          make: Effect.fail({ message: "not here" }),
+          whyUnsafe: Effect.undefined,
+        },
+      }
+      const directory = yield* open({ keyFile })
+      expect(directory.counts().sealed).toBe(1_000)
+      present = key
+      const seen = new Set<number>()
+      const watching = yield* Effect.forkChild(
+        Effect.forever(
+          Effect.andThen(
+            Effect.sync(() => seen.add(directory.counts().sealed)),
+            Effect.yieldNow,
+          ),
+        ),
+      )
+      yield* directory.refresh
+      watching.interruptUnsafe()
+      expect(directory.counts().sealed).toBe(0)
+      expect(seen.size).toBeGreaterThan(3)
+    }),
+  ))

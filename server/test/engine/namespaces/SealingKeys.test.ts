@@ -1,7 +1,7 @@
 // The keys that seal webhook secrets, as a directory over a store uses them: from the settings, or from a file that is
 // made when the first secret is set.
 import { describe, expect, test } from "bun:test"
-import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { Context, Effect, Layer, Logger, type Scope } from "effect"
 import { TestClock } from "effect/testing"
@@ -56,6 +56,20 @@ describe("webhook secrets", () => {
       return madeFile
     })
 
+  test("cause one warning if other users may read the key file", () =>
+    withKeyFile((file) =>
+      withStore(({ open, logs }) =>
+        Effect.gen(function* () {
+          const directory = yield* open({ keyFile: { can: file } })
+          yield* sealIn(directory, "shop")
+          chmodSync(file.path, 0o644)
+          yield* sealIn(directory, "shop")
+          yield* sealIn(directory, "other")
+          expect(logs.filter((line) => line.includes("run chmod 600"))).toHaveLength(1)
+        }),
+      ),
+    ))
+
   test("are sealed by a key that is made on first need, kept in a file and found again", () =>
     withKeyFile((file) =>
       withStore((rig) =>
@@ -94,7 +108,7 @@ describe("webhook secrets", () => {
             ["hunter2", "contains no key"],
             ["0".repeat(64), "is not the one that sealed them"],
           ] as const) {
-            writeFileSync(file.path, wrong)
+            writeFileSync(file.path, wrong, { mode: 0o600 })
             const opened = yield* rig.open({ keyFile: { can: file } })
             expect(opened.of("shop").secrets).toBe("sealed")
             expect(rig.logs.splice(0)).toEqual([

@@ -1,6 +1,6 @@
 // The sealing key beside the SQLite file: made once, whole, for its owner alone, and never replaced.
 import { describe, expect, test } from "bun:test"
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { Effect, Result } from "effect"
 import { parseUrl } from "../../../src/ports/Adapter.ts"
@@ -48,6 +48,18 @@ describe("the key file", () => {
         expect(readdirSync(join(storePath, ".."))).toEqual(["punctual.db.secret-key"])
       }),
     ))
+
+  test("is unsafe if others may read or write it, and says what to do", () =>
+    inFolder(async (storePath) => {
+      const { path, make, whyUnsafe } = sqliteKeyFile(storePath)
+      expect(await Effect.runPromise(whyUnsafe)).toBeUndefined()
+      await Effect.runPromise(make)
+      expect(await Effect.runPromise(whyUnsafe)).toBeUndefined()
+      for (const mode of [0o640, 0o604, 0o620]) {
+        chmodSync(path, mode)
+        expect(await Effect.runPromise(whyUnsafe)).toContain(`${path}, which contains the key`)
+      }
+    }))
 
   test("made by many at once is made by one of them, and all have its key", () =>
     inFolder(async (storePath) => {

@@ -1,0 +1,61 @@
+// A setting that contains a secret can also be in a file of its own: the setting with `_FILE` at its end names the file.
+// A value in the environment or on a command line can be seen by other users of the machine. Orchestrators provide
+// secrets as files.
+import { closeSync, fstatSync, openSync, readSync } from "node:fs"
+
+/** The settings that may contain a secret. */
+const secretSettings = [
+  "TIMER_STORE_URL",
+  "TIMER_BROKER_URL",
+  "TIMER_CLUSTER_SECRET",
+  "TIMER_SECRET_KEY",
+] as const
+
+const fileNameOf = (name: string): string => `${name}_FILE`
+
+export const secretFileNames: ReadonlyArray<string> = secretSettings.map(fileNameOf)
+
+/** No secret is this long. A longer file is not read to its end. */
+const mostBytes = 16 * 1_024
+
+/** Adds the values of the named files to the texts. A missing file, or a value that is given twice, is a problem. */
+export const withSecretFiles = (
+  texts: Readonly<Record<string, string>>,
+  problems: Array<string>,
+): Record<string, string> => {
+  const all = { ...texts }
+  for (const name of secretSettings) {
+    const path = texts[fileNameOf(name)]
+    if (path === undefined) continue
+    if (texts[name] !== undefined) {
+      problems.push(`${name} and ${fileNameOf(name)} mean the same: set only one of them.`)
+      continue
+    }
+    const read = readSecret(path)
+    if ("problem" in read) problems.push(`${fileNameOf(name)} ${read.problem}: ${path}`)
+    else all[name] = read.value
+  }
+  return all
+}
+
+type ReadSecret = { readonly value: string } | { readonly problem: string }
+
+const readSecret = (path: string): ReadSecret => {
+  try {
+    const file = openSync(path, "r")
+    try {
+      if (!fstatSync(file).isFile()) return { problem: "must name a file" }
+      const buffer = Buffer.alloc(mostBytes + 1)
+      const bytes = readSync(file, buffer, 0, mostBytes + 1, 0)
+      if (bytes > mostBytes) return { problem: `must name a file of at most ${mostBytes} bytes` }
+      const value = buffer.toString("utf8", 0, bytes).trim()
+      if (value === "") return { problem: "names an empty file" }
+      return value.includes("\n") ? { problem: "must name a file with one line" } : { value }
+    } finally {
+      closeSync(file)
+    }
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? String(error.code) : "unreadable"
+    return { problem: `names a file that cannot be read (${code})` }
+  }
+}
