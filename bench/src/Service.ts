@@ -2,7 +2,7 @@
 // folder, or as a cluster of one node on its own PostgreSQL server.
 import { statSync } from "node:fs"
 import type { PostgresServer } from "@punctual/server/testkit/PostgresServer"
-import { ServiceProcess } from "@punctual/server/testkit/ServiceProcess"
+import { type Program, ServiceProcess } from "@punctual/server/testkit/ServiceProcess"
 import { TemporaryFolder } from "@punctual/server/testkit/TemporaryFolder"
 import { databaseBytes, serverResidentMiB, startPostgres } from "./BenchPostgres.ts"
 
@@ -10,6 +10,14 @@ export type StoreKind = "sqlite" | "postgres"
 
 /** The names in the tables. */
 export const storeName: Readonly<Record<StoreKind, string>> = { sqlite: "SQLite", postgres: "PostgreSQL" }
+
+const metricsWithinMs = 30_000
+
+export interface ServiceOptions {
+  readonly settings?: Readonly<Record<string, string>>
+  /** The program that runs the service; by default the sources. */
+  readonly program?: Program
+}
 
 export class Service implements AsyncDisposable {
   readonly #stack: AsyncDisposableStack
@@ -30,13 +38,20 @@ export class Service implements AsyncDisposable {
   }
 
   /** Starts the service. Resolves when it is ready for timers. */
-  static async start(on: StoreKind = "sqlite"): Promise<Service> {
+  static async start(on: StoreKind = "sqlite", options: ServiceOptions = {}): Promise<Service> {
     const stack = new AsyncDisposableStack()
     try {
       const folder = stack.use(new TemporaryFolder()).path
       const server = on === "postgres" ? stack.use(await startPostgres()) : undefined
-      const settings = { TIMER_LOG: "error", ...(server === undefined ? {} : clusterOfOne(server)) }
-      const process = stack.use(await ServiceProcess.ready({ folder, settings }))
+      const settings = {
+        TIMER_LOG: "error",
+        ...(server === undefined ? {} : clusterOfOne(server)),
+        ...options.settings,
+      }
+      const { program } = options
+      const process = stack.use(
+        await ServiceProcess.ready({ folder, settings, ...(program === undefined ? {} : { program }) }),
+      )
       return new Service(stack, folder, server, process)
     } catch (error) {
       await stack.disposeAsync()
@@ -82,8 +97,23 @@ export class Service implements AsyncDisposable {
 
   /** Resident memory of the service's process as the system reports it, without its database server. */
   async residentMiB(): Promise<number> {
-    const status = await Bun.file(`/proc/${this.#process.pid}/status`).text()
-    return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1] ?? Number.NaN) / 1024
+    return await this.#memoryMiB("VmRSS")
+  }
+
+  /** The highest resident memory since `forgetPeak`, or since the start. */
+  async peakResidentMiB(): Promise<number> {
+    return await this.#memoryMiB("VmHWM")
+  }
+
+  /** From now on the peak counts from the present value. */
+  async forgetPeak(): Promise<void> {
+    await Bun.write(`/proc/${this.#process.pid}/clear_refs`, "5")
+  }
+
+  /** The text of /metrics. */
+  async metrics(): Promise<string> {
+    const signal = AbortSignal.timeout(metricsWithinMs)
+    return await (await fetch(`${this.url}/metrics`, { signal })).text()
   }
 
   /** Resident memory of all processes of its PostgreSQL server; undefined on SQLite, which has no server. */
@@ -99,6 +129,11 @@ export class Service implements AsyncDisposable {
       (sum, path) => sum + (statSync(path, { throwIfNoEntry: false })?.size ?? 0),
       0,
     )
+  }
+
+  async #memoryMiB(field: "VmRSS" | "VmHWM"): Promise<number> {
+    const status = await Bun.file(`/proc/${this.#process.pid}/status`).text()
+    return Number(new RegExp(`${field}:\\s+(\\d+) kB`).exec(status)?.[1] ?? Number.NaN) / 1024
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

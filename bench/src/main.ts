@@ -3,6 +3,7 @@
 //   --quick        a smoke run with very little work
 //   --rounds N     how often each side runs (default 3)
 //   --peers        also run the systems that Punctual is compared with
+//   --scenes TEXT  only the scenes of Isolation with one of these texts in their name, separated by commas
 import { mkdirSync, writeFileSync } from "node:fs"
 import { join, relative } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -42,7 +43,7 @@ const benchmarks: ReadonlyArray<Benchmark> = [
   Vacuum,
 ]
 const ids = benchmarks.map(({ id }) => id).join(", ")
-const usage = `npm run bench -- [--only ${ids}] [--quick] [--peers] [--rounds N]`
+const usage = `npm run bench -- [--only ${ids}] [--quick] [--peers] [--rounds N] [--scenes TEXT]`
 
 const say = (text: string) => process.stderr.write(`${text}\n`)
 
@@ -53,6 +54,7 @@ const readArguments = (): { readonly chosen: ReadonlyArray<Benchmark>; readonly 
       quick: { type: "boolean", default: false },
       peers: { type: "boolean", default: false },
       rounds: { type: "string" },
+      scenes: { type: "string" },
       help: { type: "boolean", short: "h", default: false },
     },
   })
@@ -60,7 +62,7 @@ const readArguments = (): { readonly chosen: ReadonlyArray<Benchmark>; readonly 
     process.stdout.write(`${usage}\n`)
     process.exit(0)
   }
-  const wanted = values.only?.split(",").map((id) => id.trim())
+  const wanted = values.only === undefined ? undefined : listOf(values.only)
   const unknown = wanted?.find((id) => !benchmarks.some((benchmark) => benchmark.id === id))
   if (unknown !== undefined) throw new Error(`there is no benchmark ${unknown}: choose from ${ids}`)
   const rounds = Number(values.rounds ?? (values.quick ? 1 : 3))
@@ -68,9 +70,16 @@ const readArguments = (): { readonly chosen: ReadonlyArray<Benchmark>; readonly 
     throw new Error("--rounds takes a whole number, 1 to 50")
   return {
     chosen: benchmarks.filter(({ id }) => wanted === undefined || wanted.includes(id)),
-    scale: { rounds, isQuick: values.quick, withPeers: values.peers },
+    scale: {
+      rounds,
+      isQuick: values.quick,
+      withPeers: values.peers,
+      ...(values.scenes === undefined ? {} : { scenes: listOf(values.scenes) }),
+    },
   }
 }
+
+const listOf = (text: string): ReadonlyArray<string> => text.split(",").map((part) => part.trim())
 
 const usedByDefault: ReadonlyArray<ServerName> = ["postgres"]
 
