@@ -2,7 +2,7 @@
 // folder, or as a cluster of one node on its own PostgreSQL server.
 import { statSync } from "node:fs"
 import type { PostgresServer } from "@punctual/server/testkit/PostgresServer"
-import { type Program, ServiceProcess } from "@punctual/server/testkit/ServiceProcess"
+import { ServiceProcess } from "@punctual/server/testkit/ServiceProcess"
 import { TemporaryFolder } from "@punctual/server/testkit/TemporaryFolder"
 import { databaseBytes, serverResidentMiB, startPostgres } from "./BenchPostgres.ts"
 
@@ -12,12 +12,6 @@ export type StoreKind = "sqlite" | "postgres"
 export const storeName: Readonly<Record<StoreKind, string>> = { sqlite: "SQLite", postgres: "PostgreSQL" }
 
 const metricsWithinMs = 30_000
-
-export interface ServiceOptions {
-  readonly settings?: Readonly<Record<string, string>>
-  /** The program that runs the service; by default the sources. */
-  readonly program?: Program
-}
 
 export class Service implements AsyncDisposable {
   readonly #stack: AsyncDisposableStack
@@ -37,8 +31,11 @@ export class Service implements AsyncDisposable {
     this.#process = process
   }
 
-  /** Starts the service. Resolves when it is ready for timers. */
-  static async start(on: StoreKind = "sqlite", options: ServiceOptions = {}): Promise<Service> {
+  /** Starts the service, with more settings if needed. Resolves when it is ready for timers. */
+  static async start(
+    on: StoreKind = "sqlite",
+    more: Readonly<Record<string, string>> = {},
+  ): Promise<Service> {
     const stack = new AsyncDisposableStack()
     try {
       const folder = stack.use(new TemporaryFolder()).path
@@ -46,12 +43,9 @@ export class Service implements AsyncDisposable {
       const settings = {
         TIMER_LOG: "error",
         ...(server === undefined ? {} : clusterOfOne(server)),
-        ...options.settings,
+        ...more,
       }
-      const { program } = options
-      const process = stack.use(
-        await ServiceProcess.ready({ folder, settings, ...(program === undefined ? {} : { program }) }),
-      )
+      const process = stack.use(await ServiceProcess.ready({ folder, settings }))
       return new Service(stack, folder, server, process)
     } catch (error) {
       await stack.disposeAsync()

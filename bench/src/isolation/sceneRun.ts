@@ -35,9 +35,7 @@ export const sceneRun = async (
 ): Promise<SceneRun> => {
   await using stack = new AsyncDisposableStack()
   const dns = scene.hasSlowDns === true ? stack.use(await SlowDns.start()) : undefined
-  const service = stack.use(
-    await Service.start(kind, { ...dns?.serviceOptions, settings: scene.settings ?? {} }),
-  )
+  const service = stack.use(await Service.start(kind, { ...scene.settings, ...dns?.settings }))
   const receiver = stack.use(await Receiver.start())
   const hosts = dns === undefined ? [] : Array.from({ length: goodNames }, (_, index) => `good-${index}.test`)
   /** Ends the attack before it asks the service for its figures, so that the service can answer. */
@@ -58,6 +56,9 @@ export const sceneRun = async (
   // After a restart the first timers matter most, so none of them is left out.
   const underAttack = scene.isAfterRestart === true ? { ...tenant, warmUpSeconds: 0 } : tenant
   const [under, attackersGot] = await half(underAttack, attack)
-  say(`under attack: ${latenessText(under.latenessMs)}; peak ${under.peakMiB.toFixed(0)} MiB`)
+  const { missing, notAccepted, peakMiB } = under
+  say(
+    `under attack: ${latenessText(under.latenessMs)}; ${missing + notAccepted} missing, peak ${peakMiB.toFixed(0)} MiB`,
+  )
   return { without, under, attackersGot }
 }

@@ -56,7 +56,7 @@ describe("an attacker's process", () => {
     await using target = victim()
     const source = [
       `import { Attack } from ${JSON.stringify(new URL("../../src/isolation/Attack.ts", import.meta.url).pathname)}`,
-      `const attack = await Attack.prepare(${JSON.stringify(small(target.url))}, { seconds: 600 })`,
+      `const attack = await Attack.prepare(${JSON.stringify(small(target.url))}, { seconds: 60 })`,
       "attack.go()",
       "console.log(attack.pid)",
       "await attack.exited",
