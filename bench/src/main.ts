@@ -3,7 +3,7 @@
 //   --quick        a smoke run with very little work
 //   --rounds N     how often each side runs (default 3)
 //   --peers        also run the systems that Punctual is compared with
-//   --scenes TEXT  only the scenes of Isolation with one of these texts in their name, separated by commas
+//   --scene TEXT   only the scenes of Isolation with this text in their name, such as "SQLite, bodies"; may be repeated
 import { mkdirSync, writeFileSync } from "node:fs"
 import { join, relative } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -43,7 +43,7 @@ const benchmarks: ReadonlyArray<Benchmark> = [
   Vacuum,
 ]
 const ids = benchmarks.map(({ id }) => id).join(", ")
-const usage = `npm run bench -- [--only ${ids}] [--quick] [--peers] [--rounds N] [--scenes TEXT]`
+const usage = `npm run bench -- [--only ${ids}] [--quick] [--peers] [--rounds N] [--scene TEXT]`
 
 const say = (text: string) => process.stderr.write(`${text}\n`)
 
@@ -54,7 +54,7 @@ const readArguments = (): { readonly chosen: ReadonlyArray<Benchmark>; readonly 
       quick: { type: "boolean", default: false },
       peers: { type: "boolean", default: false },
       rounds: { type: "string" },
-      scenes: { type: "string" },
+      scene: { type: "string", multiple: true },
       help: { type: "boolean", short: "h", default: false },
     },
   })
@@ -62,7 +62,7 @@ const readArguments = (): { readonly chosen: ReadonlyArray<Benchmark>; readonly 
     process.stdout.write(`${usage}\n`)
     process.exit(0)
   }
-  const wanted = values.only === undefined ? undefined : listOf(values.only)
+  const wanted = values.only?.split(",").map((id) => id.trim())
   const unknown = wanted?.find((id) => !benchmarks.some((benchmark) => benchmark.id === id))
   if (unknown !== undefined) throw new Error(`there is no benchmark ${unknown}: choose from ${ids}`)
   const rounds = Number(values.rounds ?? (values.quick ? 1 : 3))
@@ -74,12 +74,10 @@ const readArguments = (): { readonly chosen: ReadonlyArray<Benchmark>; readonly 
       rounds,
       isQuick: values.quick,
       withPeers: values.peers,
-      ...(values.scenes === undefined ? {} : { scenes: listOf(values.scenes) }),
+      ...(values.scene === undefined ? {} : { scenes: values.scene }),
     },
   }
 }
-
-const listOf = (text: string): ReadonlyArray<string> => text.split(",").map((part) => part.trim())
 
 const usedByDefault: ReadonlyArray<ServerName> = ["postgres"]
 

@@ -54,6 +54,7 @@ export const Isolation: Benchmark = {
   run: async ({ isQuick, rounds, scenes: wanted }, progress) => {
     const tenant = isQuick ? quickTenant : fullTenant
     const sides = sidesOf(isQuick, wanted)
+    if (sides.length === 0) throw new Error(`no scene has ${wanted?.join(" or ")} in its name`)
     for (let round = 1; round <= rounds; round++) {
       for (const { name, scene, kind, runs, failures } of sides) {
         if (failures.length > 0) continue
