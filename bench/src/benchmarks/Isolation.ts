@@ -1,4 +1,4 @@
-// One tenant attacks the service, and the benchmark measures how late the timers of another tenant become. Each attack
+// Some clients attack the service, and the benchmark measures how late the timers of one namespace become. Each attack
 // runs by itself, on a new service, directly after the same measurement without the attack.
 import {
   atMost,
@@ -13,7 +13,7 @@ import {
   whyNot,
 } from "../Benchmark.ts"
 import type { Counts } from "../isolation/AttackTerms.ts"
-import type { TenantTerms } from "../isolation/GoodTenant.ts"
+import type { GoodTerms } from "../isolation/GoodNamespace.ts"
 import { type Scene, scenes } from "../isolation/Scene.ts"
 import { type Half, type SceneRun, sceneRun } from "../isolation/sceneRun.ts"
 import { whyLeftOut } from "../Servers.ts"
@@ -22,14 +22,14 @@ import { type StoreKind, storeName } from "../Service.ts"
 const p99AtMostMs = 10
 const memoryAtMostMiB = 400
 
-const fullTenant: TenantTerms = {
+const fullTerms: GoodTerms = {
   perSecond: 1_000,
   seconds: 10,
   warmUpSeconds: 1,
   aheadMs: 1_000,
   graceMs: 10_000,
 }
-const quickTenant: TenantTerms = {
+const quickTerms: GoodTerms = {
   perSecond: 200,
   seconds: 0.5,
   warmUpSeconds: 0,
@@ -39,20 +39,21 @@ const quickTenant: TenantTerms = {
 
 export const Isolation: Benchmark = {
   id: "Isolation",
-  title: "how late a tenant's 1,000 timers a second become while others attack the service",
+  title: "how late 1,000 timers a second of one namespace become while others attack the service",
   note: [
-    "The good tenant creates 100 timers every 100 ms, each due one second later, for an endpoint that answers at once.",
-    "If a create is refused, the tenant sends it again, and the delay counts as lateness. A timer is missing if it has",
-    "not arrived 10 s after the last one was due, and counts as late until then. Each attack starts when the first counted timer is due, so its",
-    "first seconds count too. Lateness without the attack is in parentheses: the same service, directly before. All",
-    "processes share the cores of this machine. In production attackers use machines of their own, so the attackers run",
-    "with the lowest priority (nice 19): they take the processor time that the service, the good tenant and its endpoint",
-    "leave over. Attacks with connections come from other loopback addresses than the good tenant.",
+    "The good namespace gets 100 timers every 100 ms, each due one second later, for an endpoint that answers at",
+    "once. If a create is refused, its client sends it again, and the delay counts as lateness. A timer is missing if",
+    "it has not arrived 10 s after the last one was due, and counts as late until then. Each attack starts when the",
+    "first counted timer is due, so its first seconds count too. Lateness without the attack is in parentheses: the",
+    "same service, directly before. All processes share the cores of this machine. In production attackers use",
+    "machines of their own, so the attackers run with the lowest priority (nice 19): they take the processor time",
+    "that the service, the good namespace and its endpoint leave over. Attacks with connections come from other",
+    "loopback addresses than the good namespace.",
   ].join("\n"),
   uses: ["postgres"],
   hasPeers: false,
   run: async ({ isQuick, rounds, scenes: wanted }, progress) => {
-    const tenant = isQuick ? quickTenant : fullTenant
+    const good = isQuick ? quickTerms : fullTerms
     const sides = sidesOf(isQuick, wanted)
     if (sides.length === 0) throw new Error(`no scene has ${wanted?.join(" or ")} in its name`)
     for (let round = 1; round <= rounds; round++) {
@@ -60,7 +61,7 @@ export const Isolation: Benchmark = {
         if (failures.length > 0) continue
         const say = (text: string) => progress(`round ${round}/${rounds}, ${name}, ${text}`)
         try {
-          runs.push(await sceneRun(scene, kind, tenant, say))
+          runs.push(await sceneRun(scene, kind, good, say))
         } catch (error) {
           failures.push(whyNot(error))
           say(whyNot(error))

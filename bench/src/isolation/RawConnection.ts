@@ -1,6 +1,6 @@
 // One connection of an attacker, on a raw socket from an address of its own. `fetch` would not do: it takes no local
 // address, sends no unfinished requests, and reads every answer. The service limits connections by address, so
-// attackers must not share the address of the good tenant.
+// attackers must not share the address of the good namespace.
 import { AnswerReader } from "./AnswerReader.ts"
 
 export interface RawConnectionOptions {

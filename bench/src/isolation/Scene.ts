@@ -10,7 +10,7 @@ export interface Scene {
   readonly name: string
   readonly attack: WithoutUrl<AttackTerms>
   readonly settings?: Readonly<Record<string, string>>
-  /** The service asks a DNS server with slow names, and the good tenant's endpoint has names instead of an address. */
+  /** The service asks a DNS server with slow names, and the good namespace's endpoint has names instead of an address. */
   readonly hasSlowDns?: boolean
   /** The service is killed and started again before the measurement. */
   readonly isAfterRestart?: boolean

@@ -1,11 +1,11 @@
-// The tenant that others must not hold up: a fixed rate of timers, created shortly before they are due, to an endpoint
+// The namespace that others must not hold up: a fixed rate of timers, created shortly before they are due, to an endpoint
 // that answers at once. A create that the service refuses is sent again until it is accepted, as a careful client does.
 // So a refused create shows up as lateness.
 import { randomUUID } from "node:crypto"
 import type { Receiver } from "../Receiver.ts"
 import { samplePayload } from "../samplePayload.ts"
 
-export interface TenantTerms {
+export interface GoodTerms {
   readonly perSecond: number
   /** How long the measured timers fire. */
   readonly seconds: number
@@ -17,7 +17,7 @@ export interface TenantTerms {
   readonly graceMs: number
 }
 
-export interface TenantResult {
+export interface GoodResult {
   /** How late each measured timer was. A timer that never arrived counts with the time that had passed by then. */
   readonly latenessMs: ReadonlyArray<number>
   /** How many of the timers were created and did not arrive. */
@@ -31,8 +31,8 @@ export interface TenantResult {
   readonly createMs: ReadonlyArray<number>
 }
 
-/** A timer of the tenant and when it is due. */
-export interface TenantTimer {
+/** A timer of the namespace and when it is due. */
+export interface GoodTimer {
   readonly timerId: string
   readonly dueAtMs: number
   readonly isAccepted: boolean
@@ -44,7 +44,7 @@ const retryAfterMs = 100
 const answerWithinMs = 5_000
 const askEveryMs = 50
 
-export class GoodTenant {
+export class GoodNamespace {
   readonly #url: string
   readonly #receiver: Receiver
   /** The names by which the receiver is called, in turns. Without names it is called by its address. */
@@ -57,7 +57,7 @@ export class GoodTenant {
   }
 
   /** `onMeasured` is called when the first measured timer is due, before it fires. */
-  async run(terms: TenantTerms, onMeasured: () => void = () => {}): Promise<TenantResult> {
+  async run(terms: GoodTerms, onMeasured: () => void = () => {}): Promise<GoodResult> {
     await this.#receiver.forget()
     const batch = Math.ceil(terms.perSecond / batchesPerSecond)
     const total = terms.perSecond * (terms.warmUpSeconds + terms.seconds)
@@ -90,7 +90,7 @@ export class GoodTenant {
       isAccepted: (created[Math.floor(index / batch)]?.accepted ?? 0) > 0,
     }))
     return {
-      ...tenantResult(timers.slice(measuredFrom), await this.#receiver.arrivals(), Date.now()),
+      ...goodResult(timers.slice(measuredFrom), await this.#receiver.arrivals(), Date.now()),
       failedCreates: created.reduce((sum, { failures }) => sum + failures, 0),
       createMs: created.map(({ tookMs }) => tookMs),
     }
@@ -149,11 +149,11 @@ interface Created {
 }
 
 /** Compares the timers with what arrived. */
-export const tenantResult = (
-  timers: ReadonlyArray<TenantTimer>,
+export const goodResult = (
+  timers: ReadonlyArray<GoodTimer>,
   arrivals: ReadonlyArray<readonly [timerId: string, receivedAtMs: number]>,
   endMs: number,
-): Pick<TenantResult, "latenessMs" | "missing" | "notAccepted" | "repeated"> => {
+): Pick<GoodResult, "latenessMs" | "missing" | "notAccepted" | "repeated"> => {
   const first = new Map<string, number>()
   const times = new Map<string, number>()
   for (const [timerId, receivedAtMs] of arrivals) {

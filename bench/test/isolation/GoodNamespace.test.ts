@@ -1,11 +1,11 @@
 import { describe, expect, test } from "bun:test"
-import { tenantResult } from "../../src/isolation/GoodTenant.ts"
+import { goodResult } from "../../src/isolation/GoodNamespace.ts"
 
 const timer = (timerId: string, dueAtMs: number, isAccepted = true) => ({ timerId, dueAtMs, isAccepted })
 
-describe("the result of the good tenant", () => {
+describe("the result of the good namespace", () => {
   test("takes the lateness from the first arrival and counts the others as repeats", () => {
-    const result = tenantResult(
+    const result = goodResult(
       [timer("a", 100), timer("b", 200)],
       [
         ["b", 201],
@@ -19,7 +19,7 @@ describe("the result of the good tenant", () => {
   })
 
   test("counts a timer that never arrived as late until the end", () => {
-    const result = tenantResult([timer("a", 100), timer("b", 200, false)], [], 1_000)
+    const result = goodResult([timer("a", 100), timer("b", 200, false)], [], 1_000)
     expect(result).toEqual({ latenessMs: [900, 800], missing: 1, notAccepted: 1, repeated: 0 })
   })
 })
