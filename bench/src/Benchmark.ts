@@ -41,11 +41,15 @@ export interface Scale {
   readonly isQuick: boolean
   /** Also runs the systems that Punctual is compared with. */
   readonly withPeers: boolean
+  /** Only the scenes of Isolation that have one of these texts in their name. The default is all. */
+  readonly scenes?: ReadonlyArray<string>
 }
 
 export interface Benchmark {
   readonly id: string
   readonly title: string
+  /** What a reader must know to judge the table: a paragraph above it. */
+  readonly note?: string
   /** Servers that some of its sides need. The run looks for them before it begins. The default is PostgreSQL. */
   readonly uses?: ReadonlyArray<ServerName>
   /** Servers that all of its sides need. */

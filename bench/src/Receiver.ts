@@ -23,9 +23,11 @@ export class Receiver implements AsyncDisposable {
     return `${this.#server.url}/timing`
   }
 
-  /** Never answers. */
-  get hangingUrl(): string {
-    return `${this.#server.url}/hanging`
+  /** Answers at once, and records which timer arrived, and when. `host` is another name of this machine. */
+  recordingUrl(host?: string): string {
+    const url = new URL("/recording", this.#server.url)
+    if (host !== undefined) url.hostname = host
+    return url.href
   }
 
   async forget(): Promise<void> {
@@ -45,6 +47,16 @@ export class Receiver implements AsyncDisposable {
   async latenessMs(count: number, withinMs: number): Promise<ReadonlyArray<number>> {
     await this.delivered(count, withinMs)
     return this.#ask<ReadonlyArray<number>>("/lateness")
+  }
+
+  /** How many deliveries have arrived. */
+  async deliveries(): Promise<number> {
+    return this.#ask<number>("/deliveries")
+  }
+
+  /** The timers that arrived at the recording URL, in the order of their arrival, repeats included. */
+  async arrivals(): Promise<ReadonlyArray<readonly [timerId: string, receivedAtMs: number]>> {
+    return this.#ask("/arrivals")
   }
 
   async #ask<Answer>(path: string): Promise<Answer> {

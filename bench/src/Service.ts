@@ -11,6 +11,8 @@ export type StoreKind = "sqlite" | "postgres"
 /** The names in the tables. */
 export const storeName: Readonly<Record<StoreKind, string>> = { sqlite: "SQLite", postgres: "PostgreSQL" }
 
+const metricsWithinMs = 30_000
+
 export class Service implements AsyncDisposable {
   readonly #stack: AsyncDisposableStack
   readonly #folder: string
@@ -29,13 +31,20 @@ export class Service implements AsyncDisposable {
     this.#process = process
   }
 
-  /** Starts the service. Resolves when it is ready for timers. */
-  static async start(on: StoreKind = "sqlite"): Promise<Service> {
+  /** Starts the service, with more settings if needed. Resolves when it is ready for timers. */
+  static async start(
+    on: StoreKind = "sqlite",
+    more: Readonly<Record<string, string>> = {},
+  ): Promise<Service> {
     const stack = new AsyncDisposableStack()
     try {
       const folder = stack.use(new TemporaryFolder()).path
       const server = on === "postgres" ? stack.use(await startPostgres()) : undefined
-      const settings = { TIMER_LOG: "error", ...(server === undefined ? {} : clusterOfOne(server)) }
+      const settings = {
+        TIMER_LOG: "error",
+        ...(server === undefined ? {} : clusterOfOne(server)),
+        ...more,
+      }
       const process = stack.use(await ServiceProcess.ready({ folder, settings }))
       return new Service(stack, folder, server, process)
     } catch (error) {
@@ -82,8 +91,23 @@ export class Service implements AsyncDisposable {
 
   /** Resident memory of the service's process as the system reports it, without its database server. */
   async residentMiB(): Promise<number> {
-    const status = await Bun.file(`/proc/${this.#process.pid}/status`).text()
-    return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1] ?? Number.NaN) / 1024
+    return await this.#memoryMiB("VmRSS")
+  }
+
+  /** The highest resident memory since `forgetPeak`, or since the start. */
+  async peakResidentMiB(): Promise<number> {
+    return await this.#memoryMiB("VmHWM")
+  }
+
+  /** From now on the peak counts from the present value. */
+  async forgetPeak(): Promise<void> {
+    await Bun.write(`/proc/${this.#process.pid}/clear_refs`, "5")
+  }
+
+  /** The text of /metrics. */
+  async metrics(): Promise<string> {
+    const signal = AbortSignal.timeout(metricsWithinMs)
+    return await (await fetch(`${this.url}/metrics`, { signal })).text()
   }
 
   /** Resident memory of all processes of its PostgreSQL server; undefined on SQLite, which has no server. */
@@ -99,6 +123,11 @@ export class Service implements AsyncDisposable {
       (sum, path) => sum + (statSync(path, { throwIfNoEntry: false })?.size ?? 0),
       0,
     )
+  }
+
+  async #memoryMiB(field: "VmRSS" | "VmHWM"): Promise<number> {
+    const status = await Bun.file(`/proc/${this.#process.pid}/status`).text()
+    return Number(new RegExp(`${field}:\\s+(\\d+) kB`).exec(status)?.[1] ?? Number.NaN) / 1024
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -3,6 +3,7 @@
 //   --quick        a smoke run with very little work
 //   --rounds N     how often each side runs (default 3)
 //   --peers        also run the systems that Punctual is compared with
+//   --scene TEXT   only the scenes of Isolation with this text in their name, such as "SQLite, bodies"; may be repeated
 import { mkdirSync, writeFileSync } from "node:fs"
 import { join, relative } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -42,7 +43,7 @@ const benchmarks: ReadonlyArray<Benchmark> = [
   Vacuum,
 ]
 const ids = benchmarks.map(({ id }) => id).join(", ")
-const usage = `npm run bench -- [--only ${ids}] [--quick] [--peers] [--rounds N]`
+const usage = `npm run bench -- [--only ${ids}] [--quick] [--peers] [--rounds N] [--scene TEXT]`
 
 const say = (text: string) => process.stderr.write(`${text}\n`)
 
@@ -53,6 +54,7 @@ const readArguments = (): { readonly chosen: ReadonlyArray<Benchmark>; readonly 
       quick: { type: "boolean", default: false },
       peers: { type: "boolean", default: false },
       rounds: { type: "string" },
+      scene: { type: "string", multiple: true },
       help: { type: "boolean", short: "h", default: false },
     },
   })
@@ -68,7 +70,12 @@ const readArguments = (): { readonly chosen: ReadonlyArray<Benchmark>; readonly 
     throw new Error("--rounds takes a whole number, 1 to 50")
   return {
     chosen: benchmarks.filter(({ id }) => wanted === undefined || wanted.includes(id)),
-    scale: { rounds, isQuick: values.quick, withPeers: values.peers },
+    scale: {
+      rounds,
+      isQuick: values.quick,
+      withPeers: values.peers,
+      ...(values.scene === undefined ? {} : { scenes: values.scene }),
+    },
   }
 }
 

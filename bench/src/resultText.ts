@@ -20,13 +20,14 @@ export const headText = (surroundings: Surroundings): string => {
 }
 
 export const reportText = (
-  { id, title }: Pick<Benchmark, "id" | "title">,
+  { id, title, note }: Pick<Benchmark, "id" | "title" | "note">,
   { rows, verdicts }: Report,
 ): string => {
   const hasTerms = rows.some(({ terms }) => terms !== undefined)
   return [
     `## ${id}: ${title}`,
     "",
+    ...(note === undefined ? [] : [note, ""]),
     line(["side", "median (lowest to highest)", ...(hasTerms ? ["terms"] : [])]),
     line(["---", "---", ...(hasTerms ? ["---"] : [])]),
     ...rows.map(({ name, values, terms = "" }) => line([name, values, ...(hasTerms ? [terms] : [])])),

@@ -1,5 +1,6 @@
 // The process of the receiver. Receiver.ts explains its paths.
 const latenessMs: Array<number> = []
+const arrivals: Array<readonly [timerId: string, receivedAtMs: number]> = []
 let deliveries = 0
 
 const server = Bun.serve({
@@ -22,14 +23,22 @@ const server = Bun.serve({
         deliveries++
         return new Response()
       }
-      case "/hanging":
-        return new Promise<Response>(() => {})
+      case "/recording": {
+        const receivedAt = performance.timeOrigin + performance.now()
+        const { timerId } = (await request.json()) as { readonly timerId: string }
+        arrivals.push([timerId, receivedAt])
+        deliveries++
+        return new Response()
+      }
       case "/deliveries":
         return Response.json(deliveries)
       case "/lateness":
         return Response.json(latenessMs)
+      case "/arrivals":
+        return Response.json(arrivals)
       case "/forget":
         deliveries = 0
+        arrivals.length = 0
         latenessMs.length = 0
         return new Response()
       default:

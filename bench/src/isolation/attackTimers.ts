@@ -1,0 +1,87 @@
+// Attacks with timers: their endpoints hang, or their names resolve late. Every request is valid.
+import type { HangingEndpoints } from "./HangingEndpoints.ts"
+import type { Tally } from "./Tally.ts"
+
+const perCall = 1_000
+const namesAgainAfterMs = 2_000
+const newEveryMs = 100
+
+/** All names at once, and all of them again every two seconds. */
+export const createSlowNames = (url: string, names: number, tally: Tally): void => {
+  let round = 0
+  const create = () => {
+    const now = round++
+    void createAll(
+      url,
+      Array.from({ length: names }, (_, index) => ({
+        ...hangingTimer("slow-names", `http://slow-${index}.test:9/`),
+        timerId: `${now}-${index}`,
+      })),
+      tally,
+    )
+  }
+  create()
+  setInterval(create, namesAgainAfterMs)
+}
+
+/** One namespace for each endpoint. `newPerSecond` adds as many new namespaces and endpoints each second. */
+export const createHanging = (
+  url: string,
+  endpoints: HangingEndpoints,
+  namespaces: number,
+  newPerSecond: number,
+  tally: Tally,
+): void => {
+  let made = 0
+  const create = (count: number) =>
+    void createAll(
+      url,
+      Array.from({ length: count }, () => hangingTimer(`hanging-${made++}`, endpoints.open())),
+      tally,
+    )
+  create(namespaces)
+  if (newPerSecond > 0) setInterval(create, newEveryMs, Math.ceil((newPerSecond * newEveryMs) / 1_000))
+}
+
+/** Resolves when all of them are stored. */
+export const createBacklog = async (
+  url: string,
+  endpoints: HangingEndpoints,
+  timers: number,
+  tally: Tally,
+): Promise<void> => {
+  const endpoint = endpoints.open()
+  const executeAt = new Date(Date.now() - 3_600_000).toISOString()
+  for (let created = 0; created < timers; created += perCall) {
+    await createAll(
+      url,
+      Array.from({ length: Math.min(perCall, timers - created) }, () => ({
+        namespace: "hog",
+        executeAt,
+        callbackUrl: endpoint,
+      })),
+      tally,
+    )
+  }
+}
+
+/** The longest time-out that the service allows, so that the attempt holds its slot as long as possible. */
+const hangingTimer = (namespace: string, url: string): object => ({
+  namespace,
+  delay: "0s",
+  target: { type: "webhook", url, timeout: "300s" },
+})
+
+const createAll = async (url: string, timers: ReadonlyArray<object>, tally: Tally): Promise<void> => {
+  try {
+    const response = await fetch(`${url}/api/v1/timers/createMany`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ timers }),
+    })
+    await response.arrayBuffer()
+    tally.add(response.status)
+  } catch {
+    tally.add("closed")
+  }
+}
