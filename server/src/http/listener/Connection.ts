@@ -80,7 +80,6 @@ export class Connection implements WireEvents, OpenConnection {
       this.#end()
       return
     }
-    this.#exchange?.breakOff()
     // A client that reads a stream and sends nothing more has most likely gone.
     if (this.#isStreaming) this.#exchange?.abort()
     this.#advance()
@@ -143,6 +142,7 @@ export class Connection implements WireEvents, OpenConnection {
       if (part === "more") break
       this.#take(part)
     }
+    if (this.#isInputEnded) this.#exchange?.breakOff()
     this.#isAdvancing = false
     if (this.#isClosed) return
     // If the next request of the client is already here, their answers may go out together.
