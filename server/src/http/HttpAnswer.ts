@@ -3,14 +3,14 @@
 export interface HttpAnswer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
-  readonly body: AnswerBody
+  readonly body: HttpAnswerBody
 }
 
 /**
  * A stream is sent as it comes, and waits while the client does not read. When the request's signal aborts, the stream
  * must end.
  */
-export type AnswerBody = string | Uint8Array | AsyncIterable<string | Uint8Array>
+export type HttpAnswerBody = string | Uint8Array | AsyncIterable<string | Uint8Array>
 
 const jsonHeaders = { "content-type": "application/json" }
 

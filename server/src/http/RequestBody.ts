@@ -103,10 +103,7 @@ export class RequestBodies {
       discardBytesMax: this.#options.discardBytesMax,
       hold,
       drop,
-      onEnd: (read) => {
-        finish()
-        resolve(read)
-      },
+      onEnd: resolve,
       tooLarge: () => tooLarge(maxBytes, hint),
     })
     try {

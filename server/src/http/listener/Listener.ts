@@ -7,9 +7,9 @@ import type { HttpAnswer } from "../HttpAnswer.ts"
 import { connectionMetrics } from "../HttpMetrics.ts"
 import type { HttpRequest } from "../HttpRequest.ts"
 import { addressGroupOf } from "./addressGroupOf.ts"
-import { Connection } from "./Connection.ts"
+import { ClientConnection } from "./ClientConnection.ts"
+import { ClientConnections } from "./ClientConnections.ts"
 import { type ConnectionLimits, defaultConnectionLimits } from "./ConnectionLimits.ts"
-import { Connections } from "./Connections.ts"
 import { connectionsWithin, openFilesMax } from "./openFilesMax.ts"
 import { RefusedConnections } from "./RefusedConnections.ts"
 import { startTcpServer } from "./TcpServer.ts"
@@ -46,7 +46,7 @@ export const listen = (options: ListenOptions): Effect.Effect<Listening, CannotL
     const metrics = connectionMetrics(yield* Effect.context<never>())
     const asked = { ...defaultConnectionLimits, ...options.limits }
     const limits = { ...asked, connectionsMax: connectionsWithin(asked.connectionsMax, openFilesMax()) }
-    const connections = new Connections(limits, metrics, performance.now())
+    const connections = new ClientConnections(limits, metrics, performance.now())
     const server = yield* Effect.acquireRelease(
       Effect.try({ try: () => startServer(options, connections), catch: (error) => error }).pipe(
         Effect.catch((error) => Effect.flatMap(cannotListen(options, error), Effect.fail)),
@@ -66,7 +66,7 @@ export const listen = (options: ListenOptions): Effect.Effect<Listening, CannotL
     }
   })
 
-const startServer = (options: ListenOptions, connections: Connections) => {
+const startServer = (options: ListenOptions, connections: ClientConnections) => {
   const { handle, onDefect } = options
   const refused = new RefusedConnections(connections.limits, performance.now())
   const shared = { connections, handle, onDefect }
@@ -77,7 +77,7 @@ const startServer = (options: ListenOptions, connections: Connections) => {
     accept: (wire) => {
       const group = addressGroupOf(wire.remoteAddress)
       const reason = connections.whyRefused(group)
-      return reason === undefined ? new Connection(wire, group, shared) : refused.refuse(wire, reason)
+      return reason === undefined ? new ClientConnection(wire, group, shared) : refused.refuse(wire, reason)
     },
   })
   const sweep = () => {

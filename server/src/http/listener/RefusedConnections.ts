@@ -2,9 +2,9 @@
 // ones are closed without an answer.
 import { Overloaded } from "@punctual/api/Problem"
 import { problemResponse } from "../problemResponse.ts"
-import { textOf } from "./Connection.ts"
+import { textOf } from "./ClientConnection.ts"
+import type { ConnectionRefusal } from "./ClientConnections.ts"
 import type { ConnectionLimits } from "./ConnectionLimits.ts"
-import type { ConnectionRefusal } from "./Connections.ts"
 import type { Wire, WireEvents } from "./Wire.ts"
 
 export class RefusedConnections {

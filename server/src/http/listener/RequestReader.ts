@@ -46,12 +46,15 @@ export class RequestReader {
   clear(): void {
     this.#bytes = nothing
     this.#at = 0
+    this.#searchedTo = 0
   }
 
   next(): InputPart {
     if (this.#refusal !== undefined) return this.#refusal
     const part = this.#body === undefined ? this.#nextHead() : this.#nextOfBody(this.#body)
     if (part instanceof Refusal) this.#refuseAll(part)
+    // A connection may be idle for long, and must not keep its last input.
+    if (part === "more" && this.bufferedBytes === 0) this.clear()
     return part
   }
 

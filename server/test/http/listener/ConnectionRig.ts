@@ -2,12 +2,12 @@
 import type { HttpAnswer } from "../../../src/http/HttpAnswer.ts"
 import type { HttpRequest } from "../../../src/http/HttpRequest.ts"
 import { addressGroupOf } from "../../../src/http/listener/addressGroupOf.ts"
-import { Connection } from "../../../src/http/listener/Connection.ts"
+import { ClientConnection } from "../../../src/http/listener/ClientConnection.ts"
+import { ClientConnections } from "../../../src/http/listener/ClientConnections.ts"
 import {
   type ConnectionLimits,
   defaultConnectionLimits,
 } from "../../../src/http/listener/ConnectionLimits.ts"
-import { Connections } from "../../../src/http/listener/Connections.ts"
 import { RefusedConnections } from "../../../src/http/listener/RefusedConnections.ts"
 import type { Wire, WireEvents } from "../../../src/http/listener/Wire.ts"
 
@@ -84,7 +84,7 @@ export interface HeldRequest {
 }
 
 export class ConnectionRig {
-  readonly connections: Connections
+  readonly connections: ClientConnections
   readonly refused: RefusedConnections
   /** Requests that reached the route. */
   readonly requests: Array<HeldRequest> = []
@@ -96,7 +96,7 @@ export class ConnectionRig {
 
   constructor(limits: Partial<ConnectionLimits> = {}) {
     const all = { ...defaultConnectionLimits, ...limits }
-    this.connections = new Connections(
+    this.connections = new ClientConnections(
       all,
       {
         open: (count) => {
@@ -116,7 +116,7 @@ export class ConnectionRig {
     const reason = this.connections.whyRefused(group)
     wire.events =
       reason === undefined
-        ? new Connection(wire, group, {
+        ? new ClientConnection(wire, group, {
             connections: this.connections,
             handle: (request) => this.#handle(request),
             onDefect: (error) => this.defects.push(error),

@@ -179,7 +179,7 @@ describe("refused", () => {
     "a carriage return alone in an extension": chunked("5;a\rb\r\nhello\r\n0\r\n\r\n"),
     "a control character in an extension": chunked("5;a\u0001\r\nhello\r\n0\r\n\r\n"),
     "extensions of too many bytes": chunked(
-      `1;${"a".repeat(4_000)}\r\nx\r\n`.repeat(Math.ceil(chunkExtrasBytesMax / 4_000) + 1),
+      `${`1;${"a".repeat(4_000)}\r\nx\r\n`.repeat(Math.ceil(chunkExtrasBytesMax / 4_000) + 1)}0\r\n\r\n`,
     ),
     "an extension without an end": chunked(`1;${"a".repeat(20_000)}`),
     "trailers of too many bytes": chunked(`0\r\n${`A: ${"b".repeat(4_000)}\r\n`.repeat(6)}\r\n`),

@@ -20,7 +20,7 @@ export type Phase = "idle" | "arriving" | "receiving" | "busy" | "leaving"
 export type Expired = "idle" | "arriving" | "leaving" | "unread"
 
 export interface OpenConnection {
-  readonly place: Place
+  readonly place: ConnectionPlace
   /** Its time is over. */
   expire(what: Expired): void
   /** Closes, so that a new connection has room. */
@@ -38,8 +38,8 @@ export interface AddressGroup {
 
 type WaitingPhase = Exclude<Phase, "busy">
 
-/** Where a connection is counted. Only `Connections` changes it. */
-export interface Place {
+/** Where a connection is counted. Only `ClientConnections` changes it. */
+export interface ConnectionPlace {
   readonly group: AddressGroup
   phase: Phase
   sinceMs: number
@@ -54,7 +54,7 @@ const roomOrder: ReadonlyArray<WaitingPhase> = ["leaving", "idle", "arriving", "
 /** How many connections one sweep ends, so that it does not hold the thread. */
 export const endsPerSweep = 200
 
-export class Connections {
+export class ClientConnections {
   readonly limits: ConnectionLimits
   /** Requests that wait for the answer of an earlier one. */
   readonly ahead: ByteBudget
@@ -98,7 +98,7 @@ export class Connections {
   }
 
   /** A new connection is idle. Its group counts from here on, so `enter` must follow. */
-  placeFor(groupName: string): Place {
+  placeFor(groupName: string): ConnectionPlace {
     const group = this.#groups.get(groupName) ?? {
       name: groupName,
       open: 0,

@@ -3,12 +3,12 @@
 import type { Wire } from "./Wire.ts"
 
 /** What became of a write. */
-export type Sent = "all" | "part" | "closed"
+export type WriteResult = "all" | "part" | "closed"
 
 /** A text of at least this length is encoded once, because the wire may take only a part of it. */
 const longText = 16 * 1024
 
-export class Outgoing {
+export class OutgoingBytes {
   readonly #wire: Wire
   #text = ""
   #textBytes = 0
@@ -48,7 +48,7 @@ export class Outgoing {
     this.#rest = Buffer.concat([this.#withText(), bytes])
   }
 
-  flush(): Sent {
+  flush(): WriteResult {
     if (this.isLarge) return this.#flushBytes()
     if (this.#text === "") return "all"
     const text = this.#text
@@ -63,7 +63,7 @@ export class Outgoing {
     return "part"
   }
 
-  #flushBytes(): Sent {
+  #flushBytes(): WriteResult {
     const bytes = this.#withText()
     const taken = this.#wire.write(bytes)
     if (taken < 0) return "closed"

@@ -4,32 +4,38 @@
 // A connection that closes sends its last answer, tells the client that nothing more will come, and drops what the client
 // still sends for a short time. If it closed at once, the client could lose the answer.
 import { Internal, Overloaded, type Problem, RequestTimeout } from "@punctual/api/Problem"
-import type { AnswerBody, HttpAnswer } from "../HttpAnswer.ts"
+import type { HttpAnswer, HttpAnswerBody } from "../HttpAnswer.ts"
 import type { HttpRequest } from "../HttpRequest.ts"
 import { problemResponse } from "../problemResponse.ts"
 import { answerHead } from "./answerHead.ts"
+import type {
+  ClientConnections,
+  ConnectionPlace,
+  Expired,
+  OpenConnection,
+  Phase,
+} from "./ClientConnections.ts"
 import { readBytesMin, requestsPerTurn } from "./ConnectionLimits.ts"
-import type { Connections, Expired, OpenConnection, Phase, Place } from "./Connections.ts"
 import { Exchange } from "./Exchange.ts"
-import { Outgoing } from "./Outgoing.ts"
+import { OutgoingBytes } from "./OutgoingBytes.ts"
 import { Refusal, refusalAnswer } from "./Refusal.ts"
 import { type InputPart, RequestReader } from "./RequestReader.ts"
 import type { Wire, WireEvents } from "./Wire.ts"
 
 export interface ConnectionOptions {
-  readonly connections: Connections
+  readonly connections: ClientConnections
   readonly handle: (request: HttpRequest) => Promise<HttpAnswer>
   readonly onDefect: (error: unknown) => void
 }
 
-export class Connection implements WireEvents, OpenConnection {
-  readonly place: Place
+export class ClientConnection implements WireEvents, OpenConnection {
+  readonly place: ConnectionPlace
   readonly #options: ConnectionOptions
-  readonly #connections: Connections
+  readonly #connections: ClientConnections
   readonly #wire: Wire
   readonly #remoteAddress: string
   readonly #reader = new RequestReader()
-  readonly #outgoing: Outgoing
+  readonly #outgoing: OutgoingBytes
   #exchange: Exchange | undefined
   /** The connection closes when everything is sent. It reads no more requests. */
   #isLast = false
@@ -51,7 +57,7 @@ export class Connection implements WireEvents, OpenConnection {
     this.#remoteAddress = wire.remoteAddress
     this.#options = options
     this.#connections = options.connections
-    this.#outgoing = new Outgoing(wire)
+    this.#outgoing = new OutgoingBytes(wire)
     this.place = options.connections.placeFor(addressGroup)
     options.connections.enter(this)
   }
@@ -80,7 +86,6 @@ export class Connection implements WireEvents, OpenConnection {
       this.#end()
       return
     }
-    this.#exchange?.breakOff()
     // A client that reads a stream and sends nothing more has most likely gone.
     if (this.#isStreaming) this.#exchange?.abort()
     this.#advance()
@@ -143,6 +148,7 @@ export class Connection implements WireEvents, OpenConnection {
       if (part === "more") break
       this.#take(part)
     }
+    if (this.#isInputEnded) this.#exchange?.breakOff()
     this.#isAdvancing = false
     if (this.#isClosed) return
     // If the next request of the client is already here, their answers may go out together.
@@ -413,7 +419,7 @@ export class Connection implements WireEvents, OpenConnection {
   }
 }
 
-const isStream = (body: AnswerBody): body is AsyncIterable<string | Uint8Array> =>
+const isStream = (body: HttpAnswerBody): body is AsyncIterable<string | Uint8Array> =>
   typeof body !== "string" && !(body instanceof Uint8Array)
 
 /** The whole text of an answer after which the connection closes. */
