@@ -6,6 +6,7 @@
 import { formatDuration } from "@punctual/api/DurationMs"
 import { BodyTooLarge, InvalidJson, Overloaded, type Problem, RequestTimeout } from "@punctual/api/Problem"
 import { Deadlines } from "./Deadlines.ts"
+import { nextTurn } from "./nextTurn.ts"
 
 export interface RequestBodyOptions {
   /** The longest time from the end of the headers to the end of the body. */
@@ -24,7 +25,9 @@ export interface RequestBodyOptions {
 export const defaultBodyOptions: RequestBodyOptions = {
   timeoutMs: 30_000,
   smallBytes: 16 * 1024,
-  heldBytesMax: 256 * 1024 * 1024,
+  // A body and the payloads that are cut out of it are in memory at the same time. Together they fit into 400 MiB with
+  // everything else.
+  heldBytesMax: 64 * 1024 * 1024,
   // A client that is still writing when its connection closes often reports that error instead of the answer.
   discardBytesMax: 128 * 1024 * 1024,
 }
@@ -58,24 +61,26 @@ export class RequestBodies {
     if (declaredBytes !== undefined && declaredBytes <= this.#options.smallBytes) {
       return use(await this.#deadlines.within(readAtOnce(request), this.#tooSlow, brokenOff))
     }
-    const holding: Holding = { bytes: 0, isOver: false }
+    const holding: Holding = { bytes: 0, isOver: false, whole: undefined }
     try {
-      const read = this.#readAsItArrives(request, maxBytes, holding, hint)
+      const read = this.#readAsItArrives(request, { maxBytes, declaredBytes }, holding, hint)
       return await use(await this.#deadlines.within(read, this.#tooSlow, brokenOff))
     } finally {
       holding.isOver = true
       this.#hold(holding, 0)
+      // Frees the memory now. The runtime would free it much later, because it does not know that memory is scarce.
+      holding.whole?.buffer.transfer(0)
     }
   }
 
   async #readAsItArrives(
     request: Request,
-    maxBytes: number,
+    { maxBytes, declaredBytes }: BodySize,
     holding: Holding,
     hint: string,
   ): Promise<BodyRead> {
-    if (request.body === null) return { bytes: new Uint8Array(0) }
-    const chunks: Array<Uint8Array> = []
+    if (request.body === null) return { bytes: noBytes }
+    const arrived = new ArrivedBytes(declaredBytes, holding)
     let bytes = 0
     for await (const chunk of request.body) {
       // The wait has ended, and the bytes are no longer counted: nothing more may be kept.
@@ -83,15 +88,15 @@ export class RequestBodies {
       bytes += chunk.byteLength
       if (bytes > this.#options.discardBytesMax) return tooLarge(maxBytes, hint, false)
       if (bytes > maxBytes) {
-        chunks.length = 0
+        arrived.drop()
         this.#hold(holding, 0)
       } else {
         if (this.#heldBytes + chunk.byteLength > this.#options.heldBytesMax) return tooManyBodies()
-        chunks.push(chunk)
+        arrived.add(chunk)
         this.#hold(holding, bytes)
       }
     }
-    return bytes > maxBytes ? tooLarge(maxBytes, hint, true) : { bytes: Buffer.concat(chunks, bytes) }
+    return bytes > maxBytes ? tooLarge(maxBytes, hint, true) : { bytes: await arrived.all() }
   }
 
   #hold(holding: Holding, bytes: number): void {
@@ -128,9 +133,71 @@ export class RequestBodies {
 interface Holding {
   bytes: number
   isOver: boolean
+  /** The memory for the whole body. */
+  whole: Uint8Array<ArrayBuffer> | undefined
+}
+
+interface BodySize {
+  readonly maxBytes: number
+  readonly declaredBytes: number | undefined
 }
 
 const readAtOnce = async (request: Request): Promise<BodyRead> => ({ bytes: await request.bytes() })
+
+/** How many bytes are copied at once. */
+const copiedAtOnce = 1024 * 1024
+
+/**
+ * The bytes of a body that have arrived. If the length is declared, each chunk is copied to its place at once, and the
+ * chunk is no longer needed. Memory that was reserved and never written to takes no room.
+ */
+class ArrivedBytes {
+  readonly #declaredBytes: number | undefined
+  readonly #holding: Holding
+  #chunks: Array<Uint8Array> = []
+  #bytes = 0
+
+  constructor(declaredBytes: number | undefined, holding: Holding) {
+    this.#declaredBytes = declaredBytes
+    this.#holding = holding
+  }
+
+  add(chunk: Uint8Array): void {
+    const place = this.#bytes
+    this.#bytes += chunk.byteLength
+    if (this.#declaredBytes === undefined) this.#chunks.push(chunk)
+    else {
+      this.#holding.whole ??= new Uint8Array(this.#declaredBytes)
+      this.#holding.whole.set(chunk, place)
+    }
+  }
+
+  drop(): void {
+    this.#chunks = []
+  }
+
+  /** Joining 16 MiB at once would hold the thread for about ten milliseconds. */
+  async all(): Promise<Uint8Array> {
+    if (this.#chunks.length === 0) return this.#holding.whole?.subarray(0, this.#bytes) ?? noBytes
+    const whole = new Uint8Array(this.#bytes)
+    this.#holding.whole = whole
+    let at = 0
+    let copied = 0
+    for (const [index, chunk] of this.#chunks.entries()) {
+      whole.set(chunk, at)
+      at += chunk.byteLength
+      copied += chunk.byteLength
+      this.#chunks[index] = noBytes
+      if (copied >= copiedAtOnce) {
+        copied = 0
+        await nextTurn()
+      }
+    }
+    return whole
+  }
+}
+
+const noBytes = new Uint8Array(0)
 
 const tooLarge = (maxBytes: number, hint: string, isConsumed: boolean): BodyRead => ({
   problem: new BodyTooLarge({ detail: `The body must be at most ${maxBytes} bytes${hint}.` }),

@@ -11,6 +11,7 @@ import { elementSpans, isNestedDeeper, type JsonSpan, memberSpan, spanBytes } fr
 import { KeyName } from "@punctual/api/KeyName"
 import { bodyForm } from "@punctual/api/Limits"
 import { InvalidJson, type Problem } from "@punctual/api/Problem"
+import { nextTurn } from "./nextTurn.ts"
 
 /** Where the payloads of a request are. */
 export interface PayloadPlace {
@@ -124,9 +125,6 @@ export class RequestText {
     return this.#options.payloads?.nullClears === true && input.payload === null
   }
 }
-
-/** Resolves after the event loop has handled what else is ready: requests, answers, due timers. */
-export const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 const payloadName = new KeyName("payload")
 const timersName = new KeyName("timers")
