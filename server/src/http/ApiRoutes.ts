@@ -77,7 +77,7 @@ interface ServedEndpoint extends ContractEndpoint {
   readonly text: RequestText
   readonly readsTrace: boolean
   readonly call: Call<unknown, unknown>
-  readonly write: (answer: unknown) => string
+  readonly write: (answer: unknown) => string | Promise<string>
 }
 
 /** What all routes share. */
@@ -162,7 +162,8 @@ class ApiRoute implements Route {
     const exit = await answers.within(this.#run(Effect.suspend(() => call(asked))), tooLate, tooLate)
     if (Exit.isSuccess(exit)) {
       if (this.#tellsCalls) this.#tell(asked, "succeeded")
-      return new Response(write(exit.value), jsonResponse)
+      const text = write(exit.value)
+      return new Response(typeof text === "string" ? text : await text, jsonResponse)
     }
     const problem = this.#problemOf(exit.cause, asked)
     if (this.#tellsCalls) this.#tell(asked, problem.code)

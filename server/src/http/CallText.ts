@@ -7,6 +7,7 @@ import type { AnswerOf } from "../calls/Call.ts"
 import type { Calls } from "../calls/Calls.ts"
 import type { MessageFound } from "../calls/MessageCalls.ts"
 import type { CreatedItem } from "../calls/TimerCalls.ts"
+import { joinInSlices } from "./joinInSlices.ts"
 import { problemJson } from "./problemResponse.ts"
 import type { PayloadPlace } from "./RequestText.ts"
 import { timerJson } from "./TimerJson.ts"
@@ -17,7 +18,7 @@ export interface CallText<Answer> {
   /** The header `traceparent` is a part of the request. */
   readonly readsTrace?: true
   /** Writes the JSON text of an answer. If it is absent, the schema of the contract encodes the answer. */
-  readonly write?: (answer: Answer) => string
+  readonly write?: (answer: Answer) => string | Promise<string>
 }
 
 /** The texts of the calls of one group, by name. */
@@ -37,7 +38,7 @@ export const callTexts: {
     },
     createMany: {
       payloads: { inTimers: true },
-      write: ({ results }) => `{"results":[${results.map(itemJson).join(",")}]}`,
+      write: ({ results }) => wrap('{"results":[', joinInSlices(results, itemJson), "]}"),
     },
     get: { write: ({ timer }) => `{"timer":${timerJson(timer, true)}}` },
     update: {
@@ -47,14 +48,17 @@ export const callTexts: {
     delete: { write: ({ result }) => `{"result":"${result}"}` },
     list: {
       write: ({ timers, includesPayload, examined, nextCursor }) => {
-        const shown = timers.map((timer) => timerJson(timer, includesPayload)).join(",")
+        const shown = joinInSlices(timers, (timer) => timerJson(timer, includesPayload))
         const looked = examined === undefined ? "" : `,"examined":${examined}`
         const cursor = nextCursor === undefined ? "" : `,"nextCursor":${JSON.stringify(nextCursor)}`
-        return `{"timers":[${shown}]${looked}${cursor}}`
+        return wrap('{"timers":[', shown, `]${looked}${cursor}}`)
       },
     },
   },
 }
+
+const wrap = (before: string, text: string | Promise<string>, after: string): string | Promise<string> =>
+  typeof text === "string" ? before + text + after : text.then((written) => before + written + after)
 
 const encodeMessage = SchemaParser.encodeUnknownSync(StoredMessage)
 
