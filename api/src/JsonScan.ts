@@ -4,9 +4,7 @@
 //
 // One pass answers three questions. Is the text valid JSON? Is it within the limits of nesting and of the number of
 // values? Where are the parts that are handled separately: the items of an array, and the payloads? As in `JSON.parse`,
-// the last of duplicate keys counts, and an escaped key equals its plain form.
-//
-// The scan does not check UTF-8.
+// the last of duplicate keys counts, and an escaped key equals its plain form. The scan does not check UTF-8.
 
 import type { KeyName } from "./KeyName.ts"
 import {
@@ -20,6 +18,7 @@ import {
   MINUS_SIGN,
   nextInNumber,
 } from "./nextInNumber.ts"
+import { isEscape, plainText } from "./plainText.ts"
 
 export interface JsonScanOptions {
   /** The member of the body that is an array of items. */
@@ -448,12 +447,3 @@ const LETTER_T = 0x74
 const LETTER_U = 0x75
 const OPEN_OBJECT = 0x7b
 const CLOSE_OBJECT = 0x7d
-
-/** 1 for bytes that a text may contain as they are. */
-const plainText = new Uint8Array(256).fill(1, 0x20)
-plainText[QUOTE] = 0
-plainText[BACKSLASH] = 0
-
-/** 1 for the letters of short escapes. */
-const isEscape = new Uint8Array(256)
-for (const letter of '"\\/bfnrt') isEscape[letter.charCodeAt(0)] = 1

@@ -11,7 +11,6 @@ import { timerStoreDeadLettersSuite } from "./TimerStoreDeadLetters.suite.ts"
 import { timerStoreFieldsSuite } from "./TimerStoreFields.suite.ts"
 import { timerStoreFiltersSuite } from "./TimerStoreFilters.suite.ts"
 import { timerStoreModelSuite } from "./TimerStoreModel.suite.ts"
-import { timerStorePagesSuite } from "./TimerStorePages.suite.ts"
 import { timerStoreReadsSuite } from "./TimerStoreReads.suite.ts"
 import { timerStoreRepeatsSuite } from "./TimerStoreRepeats.suite.ts"
 import { timerStoreSchedulesSuite } from "./TimerStoreSchedules.suite.ts"
@@ -35,7 +34,6 @@ export const timerStoreSuite = (fixture: StoreFixture): void => {
     describe("payloads", () => payloadLaws(fixture))
     describe("durability", () => durabilityLaws(fixture))
     timerStoreFieldsSuite(fixture)
-    timerStorePagesSuite(fixture)
     timerStoreRepeatsSuite(fixture)
     timerStoreSchedulesSuite(fixture)
     timerStoreDeadLettersSuite(fixture)
