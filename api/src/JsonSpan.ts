@@ -36,6 +36,20 @@ export const elementSpans = (
   return spans
 }
 
+/** Whether the value has more than `levels` arrays and objects inside each other. */
+export const isNestedDeeper = (text: string, { start, end }: JsonSpan, levels: number): boolean => {
+  // Each level has two brackets.
+  if (end - start <= 2 * levels) return false
+  let depth = 0
+  for (let at = start; at < end; at++) {
+    const code = text.charCodeAt(at)
+    if (code === QUOTE) at = skipString(text, at) - 1
+    else if (code === CLOSE_OBJECT || code === CLOSE_ARRAY) depth--
+    else if ((code === OPEN_OBJECT || code === OPEN_ARRAY) && ++depth > levels) return true
+  }
+  return false
+}
+
 /** The UTF-8 bytes of a part of the text. They equal the original bytes if those were valid UTF-8. */
 export const spanBytes = (text: string, span: JsonSpan): Uint8Array =>
   encoder.encode(text.slice(span.start, span.end))

@@ -66,3 +66,18 @@ export const limitSettingName = (key: keyof Limits): string =>
 /** The end of a refusal because of a limit. It tells operators which settings change the limit. */
 export const limitHint = (...keys: ReadonlyArray<keyof Limits>): string =>
   ` (the service's ${keys.length > 1 ? "settings" : "setting"} ${keys.map(limitSettingName).join(" and ")})`
+
+/**
+ * The limits of the form of a body. They are fixed. A body beyond them is refused before it is parsed, because parsing
+ * it would hold the thread of the service for too long.
+ */
+export const bodyForm = {
+  /** How many arrays and objects may be inside each other, from the body itself to the innermost part of a payload. */
+  depthMax: 64,
+  /** How many fields and elements a body may have, payloads included. */
+  valuesMax: 200_000,
+  /** The same for a request, or for one item of createMany, without its payload. */
+  ownValuesMax: 2_000,
+  /** How many bytes a request, or one item of createMany, may have besides its payload. */
+  ownBytesMax: 512 * 1024,
+} as const

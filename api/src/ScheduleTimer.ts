@@ -12,6 +12,7 @@ import { malformedMessage } from "./malformedMessage.ts"
 import { Namespace } from "./Namespace.ts"
 import { perLimits } from "./perLimits.ts"
 import { makeRetryPolicyInput } from "./RetryPolicy.ts"
+import { shortenArrays } from "./shortenArrays.ts"
 import { Tags } from "./Tags.ts"
 import { NewTimerId } from "./TimerId.ts"
 import { Traceparent } from "./Traceparent.ts"
@@ -42,6 +43,12 @@ export const decodeScheduleTimer = (
   limits: Limits = defaultLimits,
 ): Result.Result<ScheduleTimer, string> => Result.mapError(decoderOf(limits)(payload), malformedMessage)
 
-const decoderOf = perLimits((limits: Limits) =>
-  SchemaParser.decodeUnknownResult(makeScheduleTimer(limits), { errors: "all" }),
-)
+const decoderOf = perLimits((limits: Limits) => {
+  const schema = makeScheduleTimer(limits)
+  const shorten = shortenArrays(schema)
+  const decode = SchemaParser.decodeUnknownResult(schema, { errors: "all" })
+  return (payload: unknown) => {
+    shorten(payload)
+    return decode(payload)
+  }
+})

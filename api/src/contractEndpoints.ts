@@ -2,12 +2,13 @@
  * The endpoints of the contract as a list, for servers of the contract: over HTTP or inside a program. Each endpoint
  * has the terms of its definition and the functions that its schemas compile to.
  */
-import { Context, type Result, type SchemaIssue, SchemaParser } from "effect"
+import { Context, type Result, type Schema, type SchemaIssue, SchemaParser } from "effect"
 import { HttpApi } from "effect/http-api"
 import { CallTerms } from "./CallTerms.ts"
 import { makePunctualApi } from "./PunctualApi.ts"
 import { perLimits } from "./perLimits.ts"
 import { requestParseOptions } from "./requestParseOptions.ts"
+import { shortenArrays } from "./shortenArrays.ts"
 
 type Terms = CallTerms["Service"]
 
@@ -45,8 +46,7 @@ export const contractEndpoints = perLimits((limits): ReadonlyArray<ContractEndpo
         group: group.identifier,
         name: endpoint.identifier,
         path: endpoint.path,
-        // The schemas of the contract need no services to decode and encode.
-        decode: SchemaParser.decodeUnknownResult(body as typeof body & Pure, requestParseOptions),
+        decode: decoderOf(body as typeof body & Pure),
         encode: SchemaParser.encodeUnknownSync(answer as typeof answer & Pure),
       })
     },
@@ -54,6 +54,17 @@ export const contractEndpoints = perLimits((limits): ReadonlyArray<ContractEndpo
   return endpoints
 })
 
+/** Shortens arrays of the input that are too long. So the input must not be used by others. */
+const decoderOf = (body: Schema.Top & Pure): ContractEndpoint["decode"] => {
+  const shorten = shortenArrays(body)
+  const decode = SchemaParser.decodeUnknownResult(body, requestParseOptions)
+  return (input) => {
+    shorten(input)
+    return decode(input)
+  }
+}
+
+/** The schemas of the contract need no services to decode and encode. */
 interface Pure {
   readonly DecodingServices: never
   readonly EncodingServices: never

@@ -7,36 +7,50 @@ import { SchemaAST, type SchemaIssue } from "effect"
 import { nearName } from "./nearName.ts"
 import { type FieldError, InvalidRequest } from "./Problem.ts"
 
-const errorsMax = 20
+/** How many errors of one request are listed. */
+export const errorsMax = 20
 const detailChars = 300
 const pointerSegmentChars = 100
 
 /** The problem for a body that a schema refused. `at` is the pointer to the decoded part. */
-export const invalidRequest = (issue: SchemaIssue.Issue, at = ""): InvalidRequest =>
-  fromFieldErrors(fieldErrors(issue, at))
+export const invalidRequest = (issue: SchemaIssue.Issue, at = "", most = errorsMax): InvalidRequest =>
+  fromFieldErrors(fieldErrors(issue, at, most), most)
 
 /** The problem for a field that a schema cannot check, such as an instant too far in the future. */
 export const invalidField = (pointer: string, detail: string): InvalidRequest =>
   fromFieldErrors([{ pointer, detail }])
 
-/** The failures of an issue, at most twenty of them. */
-export const fieldErrors = (issue: SchemaIssue.Issue, at = ""): ReadonlyArray<FieldError> => {
+/** The first failures of an issue. */
+export const fieldErrors = (
+  issue: SchemaIssue.Issue,
+  at = "",
+  most = errorsMax,
+): ReadonlyArray<FieldError> => {
   const errors: Array<FieldError> = []
   for (const error of walk(issue, at, undefined)) {
     errors.push(error)
-    if (errors.length === errorsMax) break
+    if (errors.length === most) break
   }
   return errors
 }
 
-const fromFieldErrors = (errors: ReadonlyArray<FieldError>): InvalidRequest => {
+const fromFieldErrors = (errors: ReadonlyArray<FieldError>, most = errorsMax): InvalidRequest => {
   const [first] = errors
   const where = first === undefined || first.pointer === "" ? "the body" : first.pointer
-  const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : ""
+  const more = moreThan(errors.length, most)
   return new InvalidRequest({
-    detail: truncate(first === undefined ? "the body is not valid" : `${where} ${first.detail}${more}`),
+    detail:
+      first === undefined
+        ? "the body is not valid"
+        : `${truncate(`${where} ${first.detail}`, detailChars - more.length)}${more}`,
     errors,
   })
+}
+
+/** Says how many errors there are besides the first. If the list is full, there may be more than it shows. */
+const moreThan = (count: number, most: number): string => {
+  if (count >= most) return most === 1 ? " (there may be more errors)" : ` (and at least ${count - 1} more)`
+  return count > 1 ? ` (and ${count - 1} more)` : ""
 }
 
 /**
@@ -131,5 +145,5 @@ const pointerSegment = (key: PropertyKey): string => {
   return `/${shown.replaceAll("~", "~0").replaceAll("/", "~1").toWellFormed()}`
 }
 
-const truncate = (text: string): string =>
-  text.length <= detailChars ? text : `${text.slice(0, detailChars - 1)}…`
+const truncate = (text: string, chars = detailChars): string =>
+  text.length <= chars ? text : `${text.slice(0, chars - 1)}…`

@@ -2,8 +2,8 @@
 import type { SchemaIssue } from "effect"
 import { fieldErrors } from "./invalidRequest.ts"
 
-export const malformedMessage = (issue: SchemaIssue.Issue): string =>
-  fieldErrors(issue)
-    .slice(0, 3)
+/** `at` is the pointer to the decoded part. */
+export const malformedMessage = (issue: SchemaIssue.Issue, at = ""): string =>
+  fieldErrors(issue, at, 3)
     .map(({ pointer, detail }) => `${pointer === "" ? "the message" : pointer} ${detail}`)
     .join("; ")

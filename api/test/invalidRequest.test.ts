@@ -38,6 +38,7 @@ describe("an invalid request", () => {
     )
     const problem = problemOf(body)
     expect(problem.errors).toHaveLength(20)
+    expect(problem.detail).toEndWith("(and at least 19 more)")
     for (const { pointer, detail } of problem.errors) {
       expect(pointer.length).toBeLessThanOrEqual(102)
       expect(detail.length).toBeLessThanOrEqual(300)

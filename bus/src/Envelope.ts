@@ -5,6 +5,8 @@
 
 import { AnyJson } from "@punctual/api/AnyJson"
 import { CorrelationId } from "@punctual/api/CorrelationId"
+import { JsonScan } from "@punctual/api/JsonScan"
+import { bodyForm } from "@punctual/api/Limits"
 import { malformedMessage } from "@punctual/api/malformedMessage"
 import { Namespace } from "@punctual/api/Namespace"
 import { idMessage, whyNotId } from "@punctual/api/TimerId"
@@ -78,13 +80,28 @@ export const decodeEnvelope = (bytes: Uint8Array): Result.Result<Envelope, strin
 export const envelopeOf = (json: unknown): Result.Result<Envelope, string> =>
   Result.mapError(decodeUnknown(json), malformedMessage)
 
-/** Parses the bytes if they are valid UTF-8 and valid JSON. */
+/** Parses the bytes if they are valid UTF-8 and valid JSON, and if parsing them does not take long. */
 export const parseJson = (bytes: Uint8Array): Result.Result<unknown, string> => {
+  if (bytes.byteLength > unscannedBytes) {
+    const scan = new JsonScan(bytes, messageForm)
+    scan.advance(bytes.byteLength)
+    if (scan.fault?.kind === "exceeds") return Result.fail(`the message ${scan.fault.detail}`)
+  }
   try {
     return Result.succeed(JSON.parse(decoder.decode(bytes)))
   } catch {
     return Result.fail("the message must be JSON in UTF-8")
   }
+}
+
+/** A message up to this size is parsed in a few milliseconds in any case. */
+const unscannedBytes = 64 * 1024
+/** Limits of larger messages. They have up to 1 MiB, and are handled in one step on the thread that also fires timers. */
+const messageForm = {
+  depthMax: bodyForm.depthMax,
+  valuesMax: 50_000,
+  ownValuesMax: Number.POSITIVE_INFINITY,
+  ownBytesMax: Number.POSITIVE_INFINITY,
 }
 
 const decodeUnknown = SchemaParser.decodeUnknownResult(Envelope, { errors: "all" })

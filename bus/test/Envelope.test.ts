@@ -89,3 +89,26 @@ describe("an envelope", () => {
     expect(decodeEnvelope(new Uint8Array([0x22, 0xff, 0x22]))).toEqual(refusal)
   })
 })
+
+describe("a large message", () => {
+  const large = (payload: string) =>
+    bytes(`${JSON.stringify({ ...sample, payload: undefined }).slice(0, -1)},"payload":${payload}}`)
+  const refusal = (payload: string) => {
+    const result = decodeEnvelope(large(payload))
+    return Result.isFailure(result) ? result.failure : "accepted"
+  }
+
+  test("is read if it has few values", () => {
+    expect(refusal(JSON.stringify("x".repeat(500_000)))).toBe("accepted")
+    expect(refusal(`[${new Array(49_000).fill("{}").join(",")}]`)).toBe("accepted")
+  })
+
+  test("is refused before it is parsed if it has many values or is nested deeply", () => {
+    expect(refusal(`[${new Array(51_000).fill("{}").join(",")}]`)).toBe(
+      "the message must have at most 50000 fields and elements in total",
+    )
+    expect(refusal("[".repeat(40_000) + "]".repeat(40_000))).toBe(
+      "the message must not be nested deeper than 64 levels",
+    )
+  })
+})

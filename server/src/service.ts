@@ -11,6 +11,7 @@ import type { Target } from "./domain/Timer.ts"
 import { defaultEngineOptions, Engine, type EngineOptions, type EngineStatus } from "./engine/Engine.ts"
 import { NamespaceDirectory } from "./engine/namespaces/NamespaceDirectory.ts"
 import { takeNodeName } from "./engine/ownership/takeNodeName.ts"
+import { watchThread } from "./engine/watchThread.ts"
 import type { Listening } from "./http/listener/Listener.ts"
 import { TimerCommands } from "./messaging/TimerCommands.ts"
 import { timerRoutes, timerTopics } from "./messaging/timerRouting.ts"
@@ -165,6 +166,7 @@ export const runService = async (parts: ServiceParts): Promise<number> => {
     })
   const program = Effect.gen(function* () {
     const untilAsked = yield* untilSignal
+    yield* watchThread()
     yield* serviceOf(configuration, parts, { untilAsked, onListening })
   })
   const exit = await Effect.runPromiseExit(

@@ -17,6 +17,7 @@ import {
   specTo,
 } from "./filteredRows.ts"
 import { at, idsOf, lawsOf, owned, type StoreFixture, walkList } from "./StoreFixture.ts"
+import { timerStorePagesSuite } from "./TimerStorePages.suite.ts"
 import { cancelOf, outcomeOf, putOf, sampleNow, samplePut, sampleSpec, sampleTimer } from "./timers.ts"
 
 export const timerStoreFiltersSuite = (fixture: StoreFixture): void => {
@@ -25,6 +26,7 @@ export const timerStoreFiltersSuite = (fixture: StoreFixture): void => {
     boundLaws(fixture)
     anyFilterLaw(fixture)
   })
+  timerStorePagesSuite(fixture)
 }
 
 const setOf = (...names: ReadonlyArray<string>) => ({ asked: names, names })

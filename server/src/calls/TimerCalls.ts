@@ -4,7 +4,7 @@ import { type CreateTimer, makeCreateTimer } from "@punctual/api/CreateTimer"
 import type { DeleteManyTimers, DeleteManyTimersAnswer } from "@punctual/api/DeleteManyTimers"
 import type { DeleteTimer, DeleteTimerAnswer } from "@punctual/api/DeleteTimer"
 import type { GetTimer } from "@punctual/api/GetTimer"
-import { invalidRequest } from "@punctual/api/invalidRequest"
+import { errorsMax, invalidRequest } from "@punctual/api/invalidRequest"
 import type { Limits } from "@punctual/api/Limits"
 import type { CountTimers, CountTimersAnswer, ListTimers } from "@punctual/api/ListTimers"
 import {
@@ -16,6 +16,7 @@ import {
 } from "@punctual/api/Problem"
 import { defaultRetryPolicy } from "@punctual/api/RetryPolicy"
 import { requestParseOptions } from "@punctual/api/requestParseOptions"
+import { shortenArrays } from "@punctual/api/shortenArrays"
 import type { UpdateTimer } from "@punctual/api/UpdateTimer"
 import { Effect, Result, SchemaParser } from "effect"
 import { naturalOrder } from "../domain/naturalOrder.ts"
@@ -23,6 +24,7 @@ import type { Target, Timer } from "../domain/Timer.ts"
 import type { PutAnswer } from "../domain/WriteItem.ts"
 import type { RefusedWrite } from "../engine/front/RefusedWrite.ts"
 import { type CreateCommand, Scheduler, type TimerView } from "../engine/front/Scheduler.ts"
+import { mapInSlices } from "../engine/mapInSlices.ts"
 import { NamespaceDirectory } from "../engine/namespaces/NamespaceDirectory.ts"
 import { Deliverers } from "../ports/Deliverer.ts"
 import type { Asked, Call, WithPayload } from "./Call.ts"
@@ -129,17 +131,34 @@ type AbsenceOf = (namespace: string, target: Pick<Target, "type"> | undefined) =
 /** Warnings have no full stop. */
 const withoutStop = (sentence: string): string => sentence.replace(/\.$/, "")
 
+/** How many errors of the items of one request may still be listed. */
+interface ErrorRoom {
+  errors: number
+}
+
 const creating = (
   scheduler: Front,
   terms: CommandTerms,
   absenceOf: AbsenceOf,
 ): Pick<TimerCalls, "create" | "createMany"> => {
-  const decodeItem = SchemaParser.decodeUnknownResult(makeCreateTimer(terms.limits), requestParseOptions)
+  const itemSchema = makeCreateTimer(terms.limits)
+  const shorten = shortenArrays(itemSchema)
+  const decodeItem = SchemaParser.decodeUnknownResult(itemSchema, requestParseOptions)
+  const decodeUntilError = SchemaParser.decodeUnknownResult(itemSchema, {
+    ...requestParseOptions,
+    errors: "first",
+  })
 
-  const itemCommand = (item: unknown, index: number, at: number): CreateCommand | RefusedCommand => {
+  /** The errors of all items together are limited. Items beyond the limit have only their first error. */
+  const itemCommand = (item: unknown, index: number, at: number, room: ErrorRoom): CreateCommand | RefusedCommand => {
     const pointer = `/timers/${index}`
-    const decoded = decodeItem(item)
-    if (Result.isFailure(decoded)) return invalidRequest(decoded.failure, pointer)
+    shorten(item)
+    const decoded = room.errors > 1 ? decodeItem(item) : decodeUntilError(item)
+    if (Result.isFailure(decoded)) {
+      const refused = invalidRequest(decoded.failure, pointer, Math.max(1, room.errors))
+      room.errors -= refused.errors.length
+      return refused
+    }
     const { payload } = decoded.success
     if (payload !== undefined && !(payload instanceof Uint8Array)) {
       throw new Error("the payload of an item of createMany is not bytes")
@@ -159,20 +178,22 @@ const creating = (
         onSuccess: (answer) => createdTimer(scheduler, answer, warned(command, asked.receivedAt)),
       })
     },
-    createMany: ({ body, receivedAt }) => {
-      const asked = body.timers.map((item, index) => itemCommand(item, index, receivedAt))
+    createMany: Effect.fnUntraced(function* ({ body, receivedAt }) {
+      const room: ErrorRoom = { errors: errorsMax }
+      const asked = yield* mapInSlices(body.timers, (item, index) =>
+        itemCommand(item, index, receivedAt, room),
+      )
       const commands = asked.filter((item): item is CreateCommand => !isRefusedCommand(item))
-      return Effect.map(scheduler.createMany(commands), (answers) => {
-        let answered = 0
-        const results = asked.map((item): CreatedItem => {
-          if (isRefusedCommand(item)) return { problem: item }
-          const answer = answers[answered++]
-          if (answer === undefined) throw new Error("the scheduler left a create without an answer")
-          return createdItem(answer, warned(item, receivedAt))
-        })
-        return { results }
+      const answers = yield* scheduler.createMany(commands)
+      let answered = 0
+      const results = asked.map((item): CreatedItem => {
+        if (isRefusedCommand(item)) return { problem: item }
+        const answer = answers[answered++]
+        if (answer === undefined) throw new Error("the scheduler left a create without an answer")
+        return createdItem(answer, warned(item, receivedAt))
       })
-    },
+      return { results }
+    }),
   }
 }
 

@@ -10,7 +10,6 @@ import { invalidRequest } from "@punctual/api/invalidRequest"
 import { type Limits, limitHint } from "@punctual/api/Limits"
 import {
   Internal,
-  InvalidJson,
   MethodNotAllowed,
   Overloaded,
   type Problem,
@@ -29,7 +28,9 @@ import { type RouteMetrics, routeMetrics } from "./HttpMetrics.ts"
 import type { HttpRequest } from "./HttpRequest.ts"
 import { problemResponse } from "./problemResponse.ts"
 import type { BodyRead, RequestBodies } from "./RequestBody.ts"
+import { type RequestRead, RequestText } from "./RequestText.ts"
 import type { Route } from "./Route.ts"
+import { Turns } from "./Turns.ts"
 
 export interface ApiRoutesOptions {
   readonly limits: Limits
@@ -50,7 +51,7 @@ export const makeApiRoutes = (
   options: ApiRoutesOptions,
 ): Effect.Effect<ReadonlyMap<string, Route>, never, WallClock> =>
   Effect.map(Effect.context<WallClock>(), (context) => {
-    const calls = { underWay: 0 }
+    const calls: CallsUnderWay = { count: 0, largeBodies: new Turns(largeBodyTurns) }
     const usual = new Deadlines(options.answerTimeoutMs)
     const routes = contractEndpoints(options.limits).map((endpoint): readonly [string, Route] => {
       const { group, name, path, answerWithinMs } = endpoint
@@ -59,7 +60,7 @@ export const makeApiRoutes = (
         ...endpoint,
         answers: answerWithinMs === undefined ? usual : new Deadlines(answerWithinMs),
         tooLate: tooLateFor(endpoint.action),
-        takePayloads: text?.takePayloads,
+        text: new RequestText({ payloads: text?.payloads, timersMax: options.limits.createMany }),
         readsTrace: text?.readsTrace === true,
         call: options.callOf(endpoint),
         // Each text gets the answer of its own call.
@@ -75,18 +76,24 @@ export const makeApiRoutes = (
 interface ServedEndpoint extends ContractEndpoint {
   readonly answers: Deadlines
   readonly tooLate: () => Exit.Exit<never, Problem>
-  readonly takePayloads: CallText<unknown>["takePayloads"] | undefined
+  readonly text: RequestText
   readonly readsTrace: boolean
   readonly call: Call<unknown, unknown>
-  readonly write: (answer: unknown) => string
+  readonly write: (answer: unknown) => string | Promise<string>
+}
+
+/** What all routes share. */
+interface CallsUnderWay {
+  count: number
+  /** Few large bodies are parsed at a time, because each needs a multiple of its size in memory. */
+  readonly largeBodies: Turns
 }
 
 class ApiRoute implements Route {
   readonly methods = ["POST"]
   readonly #options: ApiRoutesOptions
   readonly #endpoint: ServedEndpoint
-  /** Counted over all routes. */
-  readonly #calls: { underWay: number }
+  readonly #calls: CallsUnderWay
   readonly #now: () => number
   readonly #run: (effect: Effect.Effect<unknown, Problem>) => Promise<Exit.Exit<unknown, Problem>>
   readonly #log: (effect: Effect.Effect<void>) => void
@@ -97,7 +104,7 @@ class ApiRoute implements Route {
   constructor(
     options: ApiRoutesOptions,
     context: Context.Context<WallClock>,
-    calls: { underWay: number },
+    calls: CallsUnderWay,
     endpoint: ServedEndpoint,
   ) {
     this.#options = options
@@ -143,23 +150,28 @@ class ApiRoute implements Route {
   /** A call counts from here on, because a body that has not arrived costs no work. */
   readonly #answerBody = async (read: BodyRead, traceparent?: string): Promise<HttpAnswer> => {
     if ("problem" in read) return problemResponse(read.problem)
-    if (this.#calls.underWay >= this.#options.callsMax) return problemResponse(tooManyCalls())
-    this.#calls.underWay++
+    if (this.#calls.count >= this.#options.callsMax) return problemResponse(tooManyCalls())
+    this.#calls.count++
     try {
       return await this.#answerCall(read.bytes, traceparent)
     } finally {
-      this.#calls.underWay--
+      this.#calls.count--
     }
   }
 
   async #answerCall(bytes: Uint8Array, traceparent: string | undefined): Promise<HttpAnswer> {
-    const asked = this.#decode(bytes, traceparent)
+    const text =
+      bytes.byteLength <= largeBodyBytes
+        ? this.#endpoint.text.read(bytes)
+        : this.#calls.largeBodies.run(async () => this.#endpoint.text.read(bytes), tooManyLargeBodies)
+    const asked = this.#decode(text instanceof Promise ? await text : text, traceparent)
     if (!("caller" in asked)) return problemResponse(asked)
     const { answers, call, write, tooLate } = this.#endpoint
     const exit = await answers.within(this.#run(Effect.suspend(() => call(asked))), tooLate, tooLate)
     if (Exit.isSuccess(exit)) {
       if (this.#tellsCalls) this.#tell(asked, "succeeded")
-      return jsonAnswer(write(exit.value))
+      const text = write(exit.value)
+      return jsonAnswer(typeof text === "string" ? text : await text)
     }
     const problem = this.#problemOf(exit.cause, asked)
     if (this.#tellsCalls) this.#tell(asked, problem.code)
@@ -172,21 +184,9 @@ class ApiRoute implements Route {
     this.#log(Effect.annotateLogs(Effect.logDebug("call answered"), annotations))
   }
 
-  #decode(bytes: Uint8Array, traceparent: string | undefined): Asked<unknown> | Problem {
-    let text: string
-    let input: unknown
-    try {
-      text = decoder.decode(bytes)
-    } catch {
-      return new InvalidJson({ detail: "The body is not valid UTF-8." })
-    }
-    try {
-      input = JSON.parse(text)
-    } catch (error) {
-      return new InvalidJson({ detail: bytes.byteLength === 0 ? emptyBody : whyMalformed(error) })
-    }
-    this.#endpoint.takePayloads?.(input, text)
-    const decoded = this.#endpoint.decode(input)
+  #decode(read: RequestRead, traceparent: string | undefined): Asked<unknown> | Problem {
+    if ("problem" in read) return read.problem
+    const decoded = this.#endpoint.decode(read.input)
     return Result.isFailure(decoded)
       ? invalidRequest(decoded.failure)
       : {
@@ -210,14 +210,10 @@ class ApiRoute implements Route {
   }
 }
 
-const decoder = new TextDecoder("utf-8", { fatal: true })
-
-const emptyBody = "The body is empty; it must be a JSON object."
-
-const whyMalformed = (error: unknown): string => {
-  const reason = error instanceof Error ? error.message.replace(/^JSON Parse error: /, "") : ""
-  return `The body cannot be parsed as JSON: ${reason.slice(0, 200).toWellFormed()}`
-}
+/** Bodies above this size take turns. */
+const largeBodyBytes = 1024 * 1024
+/** The limit of all bodies in memory also limits how many can wait. */
+const largeBodyTurns = { atOnce: 2, waitingMax: 256, waitAtMostMs: 10_000 }
 
 const correlationOf = (call: Asked<unknown> | undefined): { correlationId?: string } => {
   const body = call?.body
@@ -243,6 +239,14 @@ const tooManyCalls = (): Problem =>
     retryAfterSeconds: 1,
     written: "no",
   })
+
+const tooManyLargeBodies = (): RequestRead => ({
+  problem: new Overloaded({
+    detail: `Too many bodies above ${largeBodyBytes} bytes are waiting. This limit is fixed. Nothing was written: retry, or send smaller bodies.`,
+    retryAfterSeconds: 1,
+    written: "no",
+  }),
+})
 
 const jsonMediaType = /^application\/json\s*(?:;\s*charset\s*=\s*"?utf-8"?\s*)?;?\s*$/i
 

@@ -1,23 +1,24 @@
 // Reads and writes the text of calls for which the schemas of the contract are not enough. Payloads are cut out of a
 // request exactly as they were sent. Answers with timers are written by hand, because they are on the hot path.
 
-import { elementSpans, type JsonSpan, memberSpan, spanBytes } from "@punctual/api/JsonSpan"
 import { StoredMessage } from "@punctual/api/Messages"
 import { SchemaParser } from "effect"
 import type { AnswerOf } from "../calls/Call.ts"
 import type { Calls } from "../calls/Calls.ts"
 import type { MessageFound } from "../calls/MessageCalls.ts"
 import type { CreatedItem } from "../calls/TimerCalls.ts"
+import { joinInSlices } from "./joinInSlices.ts"
 import { problemJson } from "./problemResponse.ts"
+import type { PayloadPlace } from "./RequestText.ts"
 import { timerJson } from "./TimerJson.ts"
 
 export interface CallText<Answer> {
-  /** Replaces parsed payloads by their bytes. `text` is the JSON text of the input. */
-  readonly takePayloads?: (input: unknown, text: string) => void
+  /** Where the payloads of the request are. They become bytes before the schema decodes the request. */
+  readonly payloads?: PayloadPlace
   /** The header `traceparent` is a part of the request. */
   readonly readsTrace?: true
   /** Writes the JSON text of an answer. If it is absent, the schema of the contract encodes the answer. */
-  readonly write?: (answer: Answer) => string
+  readonly write?: (answer: Answer) => string | Promise<string>
 }
 
 /** The texts of the calls of one group, by name. */
@@ -31,44 +32,33 @@ export const callTexts: {
   timers: {
     create: {
       readsTrace: true,
-      takePayloads: (input, text) => {
-        if (hasPayload(input)) input.payload = bytesAt(text, memberSpan(text, "payload"))
-      },
+      payloads: {},
       write: ({ result, timer, warnings }) =>
         `{"result":"${result}","timer":${timerJson(timer, false)}${warningsJson(warnings)}}`,
     },
     createMany: {
-      takePayloads: (input, text) => {
-        if (typeof input !== "object" || input === null || !("timers" in input)) return
-        if (!Array.isArray(input.timers)) return
-        const spans = elementSpans(text, "timers", "payload")
-        input.timers.forEach((item: unknown, index) => {
-          if (hasPayload(item)) item.payload = bytesAt(text, spans[index])
-        })
-      },
-      write: ({ results }) => `{"results":[${results.map(itemJson).join(",")}]}`,
+      payloads: { inTimers: true },
+      write: ({ results }) => wrap('{"results":[', joinInSlices(results, itemJson), "]}"),
     },
     get: { write: ({ timer }) => `{"timer":${timerJson(timer, true)}}` },
     update: {
-      takePayloads: (input, text) => {
-        // null clears the payload.
-        if (hasPayload(input) && input.payload !== null) {
-          input.payload = bytesAt(text, memberSpan(text, "payload"))
-        }
-      },
+      payloads: { nullClears: true },
       write: ({ timer, warnings }) => `{"timer":${timerJson(timer, false)}${warningsJson(warnings)}}`,
     },
     delete: { write: ({ result }) => `{"result":"${result}"}` },
     list: {
       write: ({ timers, includesPayload, examined, nextCursor }) => {
-        const shown = timers.map((timer) => timerJson(timer, includesPayload)).join(",")
+        const shown = joinInSlices(timers, (timer) => timerJson(timer, includesPayload))
         const looked = examined === undefined ? "" : `,"examined":${examined}`
         const cursor = nextCursor === undefined ? "" : `,"nextCursor":${JSON.stringify(nextCursor)}`
-        return `{"timers":[${shown}]${looked}${cursor}}`
+        return wrap('{"timers":[', shown, `]${looked}${cursor}}`)
       },
     },
   },
 }
+
+const wrap = (before: string, text: string | Promise<string>, after: string): string | Promise<string> =>
+  typeof text === "string" ? before + text + after : text.then((written) => before + written + after)
 
 const encodeMessage = SchemaParser.encodeUnknownSync(StoredMessage)
 
@@ -77,14 +67,6 @@ const messageJson = ({ message, original, isSound }: MessageFound): string => {
   const bytes = Buffer.from(original)
   const body = isSound ? `"envelope":${bytes.toString("utf8")}` : `"raw":"${bytes.toString("base64")}"`
   return `${JSON.stringify(encodeMessage(message)).slice(0, -1)},${body}}`
-}
-
-const hasPayload = (input: unknown): input is { payload: unknown } =>
-  typeof input === "object" && input !== null && Object.hasOwn(input, "payload")
-
-const bytesAt = (text: string, span: JsonSpan | undefined): Uint8Array => {
-  if (span === undefined) throw new Error("a parsed payload is not in its text")
-  return spanBytes(text, span)
 }
 
 const itemJson = (item: CreatedItem): string =>

@@ -29,8 +29,10 @@ const mebibyte = 1024 * 1024
 export const defaultBodyOptions: RequestBodyOptions = {
   timeoutMs: 30_000,
   smallBytes: 16 * 1024,
-  heldBytesMax: 256 * mebibyte,
-  unfinishedBytesPerAddressMax: 64 * mebibyte,
+  // A body and the payloads that are cut out of it are in memory at the same time. Together they fit into 400 MiB with
+  // everything else.
+  heldBytesMax: 64 * mebibyte,
+  unfinishedBytesPerAddressMax: 32 * mebibyte,
   // A client that is still writing when its connection closes often reports that error instead of the answer.
   discardBytesMax: 128 * mebibyte,
 }
@@ -100,6 +102,7 @@ export class RequestBodies {
     }
     const receiver = new Collector({
       maxBytes,
+      declaredBytes: body.declaredBytes,
       discardBytesMax: this.#options.discardBytesMax,
       hold,
       drop,
@@ -115,6 +118,7 @@ export class RequestBodies {
       return await use(read)
     } finally {
       drop()
+      receiver.free()
     }
   }
 
@@ -143,6 +147,7 @@ export class RequestBodies {
 
 interface CollectorOptions {
   readonly maxBytes: number
+  readonly declaredBytes: number | undefined
   readonly discardBytesMax: number
   /** Counts more bytes, unless there is no room. */
   readonly hold: (bytes: number) => boolean
@@ -152,7 +157,10 @@ interface CollectorOptions {
   readonly tooLarge: () => BodyRead
 }
 
-/** Collects a body in one buffer that grows. A list of pieces would cost far more memory if the pieces are tiny. */
+/**
+ * Collects a body in one buffer. A list of pieces would cost far more memory if the pieces are tiny. If the length is
+ * declared, the buffer has this length from the start: memory that nobody has written to takes no room.
+ */
 class Collector implements BodyReceiver {
   readonly #options: CollectorOptions
   #buffer = new Uint8Array(0)
@@ -194,6 +202,12 @@ class Collector implements BodyReceiver {
     this.#isOver = true
   }
 
+  /** Frees the memory now. The runtime would free it much later, because it does not know that memory is scarce. */
+  free(): void {
+    this.#isOver = true
+    this.#buffer.buffer.transfer(0)
+  }
+
   #end(read: BodyRead): void {
     if (this.#isOver) return
     this.#isOver = true
@@ -203,8 +217,10 @@ class Collector implements BodyReceiver {
   #grow(bytes: number): void {
     const { byteLength } = this.#buffer
     if (bytes <= byteLength) return
-    const grown = new Uint8Array(Math.min(this.#options.maxBytes, Math.max(bytes, 2 * byteLength)))
+    const { maxBytes, declaredBytes } = this.#options
+    const grown = new Uint8Array(declaredBytes ?? Math.min(maxBytes, Math.max(bytes, 2 * byteLength)))
     grown.set(this.#buffer.subarray(0, this.#bytes))
+    this.#buffer.buffer.transfer(0)
     this.#buffer = grown
   }
 }

@@ -17,6 +17,14 @@ const detailedRows = 250
 
 export const sliceRowsOf = (query: ListFilter): number => (isUnindexed(query) ? detailedRows : sliceRows)
 
+/**
+ * A page with payloads ends when its payloads and the answers of receivers have this many bytes. A page of a thousand
+ * large payloads would hold the engine's thread while it is copied and written as JSON.
+ */
+const pageBytesMax = 4 * 1024 * 1024
+/** How many rows with payloads are read at once. */
+const payloadRows = 64
+
 type ListStep =
   | { readonly kind: "scan"; readonly scans: ReadonlyArray<Scan> }
   | { readonly kind: "look"; readonly looks: ReadonlyArray<Look> }
@@ -30,13 +38,16 @@ export class ListWalk {
   #empty: Array<ListLane>
   #asked: ReadonlyArray<ListLane> = []
   readonly #merge: LaneHeap
-  readonly #matched: Array<ScannedHead> = []
+  readonly #matched: Array<MatchedHead> = []
+  /** How many of the matched rows have been read, and the bytes that the page has so far. */
+  #lookedRows = 0
+  #pageBytes = 0
   #examined = 0
   #last: WalkPlace | undefined
   #isExact = false
   #isScanned = false
   #hasMore = false
-  #items: ReadonlyArray<Listed> | undefined
+  readonly #items: Array<Listed> = []
 
   constructor(query: ListQuery, from: WalkPlace | undefined) {
     this.#query = query
@@ -53,8 +64,10 @@ export class ListWalk {
       const most = Math.min(this.#mostRows - this.#examined + 1, this.#fillRows)
       return { kind: "scan", scans: this.#asked.map((lane) => lane.scan(most)) }
     }
-    if (this.#items !== undefined || this.#matched.length === 0) return { kind: "done" }
-    return { kind: "look", looks: this.#matched.map((head) => this.#lookOf(head)) }
+    const rows = this.#query.includePayload ? payloadRows : this.#matched.length
+    const unread = this.#matched.slice(this.#lookedRows, this.#lookedRows + rows)
+    if (unread.length === 0) return { kind: "done" }
+    return { kind: "look", looks: unread.map(({ head }) => this.#lookOf(head)) }
   }
 
   scanned(pages: ReadonlyArray<ReadonlyArray<ScannedHead>>, asked: ReadonlyArray<Scan>): void {
@@ -71,17 +84,34 @@ export class ListWalk {
 
   /** A row that has changed since the scan is shown in its current state, if it still matches. */
   looked(found: ReadonlyArray<Known>): void {
-    const items = found.flatMap(({ pending, lives }, index): ReadonlyArray<Listed> => {
-      const state = this.#matched[index]?.state
-      if (state === "pending") return pending === undefined ? [] : [{ state, timer: pending }]
+    for (const { pending, lives } of found) {
+      if (this.#pageBytes >= pageBytesMax) break
+      const state = this.#matched[this.#lookedRows++]?.head.state
       const life = lives?.[0]
-      return state !== undefined && life?.state === state ? [{ state, life }] : []
-    })
-    this.#items = items.filter((item) => rowMatches(matchedRow(item), this.#query))
+      const item: Listed | undefined =
+        state === "pending"
+          ? pending && { state, timer: pending }
+          : state !== undefined && life?.state === state
+            ? { state, life }
+            : undefined
+      if (item === undefined || !rowMatches(matchedRow(item), this.#query)) continue
+      this.#items.push(item)
+      if (this.#query.includePayload) this.#pageBytes += shownBytes(item)
+    }
+    if (this.#pageBytes >= pageBytesMax) this.#endHere()
+  }
+
+  /** Ends the page after the row that was read last. */
+  #endHere(): void {
+    const last = this.#matched[this.#lookedRows - 1]
+    if (last === undefined || this.#lookedRows === this.#matched.length) return
+    this.#hasMore = true
+    this.#last = last.place
+    this.#matched.length = this.#lookedRows
   }
 
   get items(): ReadonlyArray<Listed> {
-    return this.#items ?? []
+    return this.#items
   }
 
   get examined(): number {
@@ -103,9 +133,10 @@ export class ListWalk {
         break
       }
       this.#examined++
-      this.#last = { namespace, state, place: head.place }
+      const place = { namespace, state, place: head.place }
+      this.#last = place
       // A scan by id may also find lives of other states. Those belong to other lanes.
-      if (head.state === state && rowMatches(head, this.#query)) this.#matched.push(head)
+      if (head.state === state && rowMatches(head, this.#query)) this.#matched.push({ head, place })
       lane.advance()
       this.#merge.settleTop()
       if (lane.head === undefined && !lane.isAtEnd) {
@@ -144,4 +175,15 @@ export class ListWalk {
     const lives = state === "pending" ? {} : { lives: [{ fireId, minRevision: revision }] }
     return { key: { namespace, timerId, uuid }, ...lives, withPayload: this.#query.includePayload }
   }
+}
+
+interface MatchedHead {
+  readonly head: ScannedHead
+  readonly place: WalkPlace
+}
+
+/** The bytes of the parts of a row that can be large. */
+const shownBytes = (item: Listed): number => {
+  const { payload, attemptLog = [] } = item.state === "pending" ? item.timer : item.life
+  return attemptLog.reduce((bytes, { answer = "" }) => bytes + answer.length, payload?.byteLength ?? 0)
 }

@@ -1,7 +1,7 @@
 // Every place that names fields one by one knows all fields of the tables. A timer and a life with all fields come back
 // the same. testkit/TimerStoreFields.suite.ts checks the stores.
 import { describe, expect, test } from "bun:test"
-import { Result } from "effect"
+import { Effect, Result } from "effect"
 import { finishedFields, pendingFields } from "../../src/domain/timerFields.ts"
 import { finishedJson, pendingJson } from "../../src/http/TimerJson.ts"
 import { itemLine, readLine } from "../../src/maintenance/ArchiveLine.ts"
@@ -44,9 +44,10 @@ describe("every field comes back", () => {
     }
   })
 
-  test("from another node", () => {
+  test("from another node", async () => {
     const items = [putOf(timer), changeOf(timer, allAdded())]
-    expect(decodeWriteCall(encodeWriteCall(items))).toEqual(Result.succeed(items))
+    const call = new TextEncoder().encode(encodeWriteCall(items))
+    expect(await Effect.runPromise(decodeWriteCall(call))).toEqual(Result.succeed(items))
     const { payload: _, ...bare } = life
     const answers = [
       { kind: "answered", answer: { result: "created", timer } } as const,

@@ -27,7 +27,7 @@ describe("bodies that are not JSON", () => {
     "bare words": "hello",
     "two values": "{}{}",
     "a control character in text": '{"namespace":"a\u0001"}',
-    "endless nesting": "[".repeat(500_000),
+    "an array that never ends": `[${"1,".repeat(50_000)}`,
   }
   for (const [name, body] of Object.entries(bodies)) {
     test(name, () =>
@@ -123,12 +123,33 @@ describe("bodies that are not a create", () => {
       expect(answered.text).not.toContain("horse")
     }))
 
-  test("deep nesting in a payload, or in an item of createMany, does no harm", () =>
-    withService({}, async ({ call }) => {
-      const deep = `${"[".repeat(10_000)}${"]".repeat(10_000)}`
-      const body = `${JSON.stringify(valid).slice(0, -1)},"payload":${deep}}`
-      succeeded("create", await call("create", body))
-      succeeded("createMany", await call("createMany", `{"timers":[${body},${deep}]}`))
+  const nested = (levels: number) => `${"[".repeat(levels)}${"]".repeat(levels)}`
+  const withPayload = (payload: string) => `${JSON.stringify(valid).slice(0, -1)},"payload":${payload}}`
+
+  test("a body may be nested 64 levels deep, small or large", () =>
+    withService({}, async (running) => {
+      const { call } = running
+      for (const blanks of ["", " ".repeat(100_000)]) {
+        const deep = (levels: number) => `[${nested(levels - 1)}${blanks}]`
+        for (const levels of [64, 10_000]) {
+          const answered = await call("create", withPayload(deep(levels)))
+          expect(refused(answered, "invalidRequest").detail).toContain("64 levels")
+          const many = `{"timers":[${JSON.stringify(valid)},${withPayload(deep(levels - 2))}]}`
+          refused(await call("createMany", many), "invalidRequest")
+        }
+      }
+      await nothingWritten(running)
+      for (const blanks of ["", " ".repeat(50_000)]) {
+        succeeded("create", await call("create", withPayload(`[${blanks}${nested(62)}]`)))
+        const many = `{"timers":[${withPayload(`[${blanks}${nested(60)}]`)}]}`
+        succeeded("createMany", await call("createMany", many))
+      }
+    }))
+
+  test("endless nesting is refused", () =>
+    withService({}, async (running) => {
+      refused(await running.call("create", "[".repeat(500_000)), "invalidRequest")
+      await nothingWritten(running)
     }))
 })
 

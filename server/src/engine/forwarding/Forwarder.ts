@@ -48,7 +48,8 @@ export interface ForwarderParts {
 /** The limits for each peer, and for the writes without a visible owner. */
 export const roomItems = 10_000
 export const roomBytes = 32 * 1024 * 1024
-const batchLimits = { batchItems: 500, batchBytes: 4 * 1024 * 1024 }
+/** Small enough to be written and read as JSON in a few milliseconds. */
+const batchLimits = { batchItems: 250, batchBytes: 1024 * 1024 }
 const callsPerPeer = 2
 const callWithinMs = 2_000
 /** The time limit from the receipt of a request to its answer. */

@@ -31,12 +31,14 @@ export const peerPath = "/internal/v1/"
 export const bodyBytesMax = 8 * 1024 * 1024
 /** The limit for all bodies being received together. */
 const heldBytesMax = 64 * 1024 * 1024
+/** A call about 1,000 timers has much less. It is parsed at once. */
+const firingBytesMax = 512 * 1024
 const bodyTimeoutMs = 5_000
 const answerWithinMs = 10_000
 /** The number of callers whose last call is remembered. */
 const callersMax = 1_000
 
-type Answer = (text: string) => Effect.Effect<HttpAnswer>
+type Answer = (body: Uint8Array) => Effect.Effect<HttpAnswer>
 
 export const makePeerRoutes = (
   options: PeerRoutesOptions,
@@ -48,9 +50,9 @@ export const makePeerRoutes = (
     const answers = answersOf(options)
     const isSecret = secretCheck(options.secret)
     const withinMs = options.answerWithinMs ?? answerWithinMs
-    const answer = (path: string, text: string): Promise<HttpAnswer> =>
+    const answer = (path: string, body: Uint8Array): Promise<HttpAnswer> =>
       run(
-        (answers.get(path) ?? notThere)(text).pipe(
+        (answers.get(path) ?? notThere)(body).pipe(
           // The call may still be executed, so the answer must not say that it was refused.
           Effect.timeoutOrElse({
             duration: withinMs,
@@ -79,7 +81,7 @@ export const makePeerRoutes = (
       return bodies.withBody(request, bodyBytesMax, async (read) =>
         "problem" in read
           ? refused(read.problem.status, read.problem.detail ?? read.problem.title)
-          : answer(path, decoder.decode(read.bytes)),
+          : answer(path, read.bytes),
       )
     }
   })
@@ -90,16 +92,18 @@ const answersOf = ({ scheduler, nudge, lags }: PeerRoutesOptions): ReadonlyMap<s
   new Map<string, Answer>([
     [
       "write",
-      (text) => {
-        const items = decodeWriteCall(text)
-        if (Result.isFailure(items)) return Effect.succeed(refused(400, items.failure))
-        return Effect.map(scheduler.accept(items.success), (answers) => jsonAnswer(encodeWriteReply(answers)))
-      },
+      (body) =>
+        Effect.flatMap(decodeWriteCall(body), (items) =>
+          Result.isFailure(items)
+            ? Effect.succeed(refused(400, items.failure))
+            : Effect.map(scheduler.accept(items.success), (answers) => jsonAnswer(encodeWriteReply(answers))),
+        ),
     ],
     [
       "firing",
-      (text) => {
-        const timers = decodeFiringCall(text)
+      (body) => {
+        if (body.byteLength > firingBytesMax) return Effect.succeed(refused(413, "it has too many bytes"))
+        const timers = decodeFiringCall(decoder.decode(body))
         return Effect.succeed(
           Result.isFailure(timers)
             ? refused(400, timers.failure)

@@ -5,12 +5,16 @@
 //
 // For a while, nodes of one cluster may run two releases. `wireVersion` increases with every change that an older node
 // would misread, and a node refuses calls in any other version than its own.
+import { isUtf8 } from "node:buffer"
+import { KeyName } from "@punctual/api/KeyName"
 import { malformedMessage } from "@punctual/api/malformedMessage"
-import { Result, Schema, SchemaParser } from "effect"
+import { Effect, Result, Schema, SchemaParser } from "effect"
 import { withoutAnswers } from "../../domain/AttemptLog.ts"
 import type { FinishedLife, Spec, Timer } from "../../domain/Timer.ts"
 import { keyOf } from "../../domain/TimerKey.ts"
 import type { Change } from "../../domain/WriteItem.ts"
+import { mapInSlices } from "../../engine/mapInSlices.ts"
+import { parseBody } from "../../http/parseBody.ts"
 import type { CarriedAnswer, CarriedItem } from "../../ports/Peers.ts"
 import type { ShardLag } from "../../ports/ShardLags.ts"
 import {
@@ -30,7 +34,15 @@ export const wireVersion = 1
 const { optionalKey } = Schema
 const Instant = Schema.Int
 const Count = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
-const Payload = Schema.String.check(Schema.isBase64())
+/** The runtime skips what is not base64, so then there are fewer bytes than the text has room for. */
+const Payload = Schema.String.check(
+  Schema.makeFilter((text: string) => text.length % 4 === 0 && bytesIn(text) === roomIn(text), {
+    message: "must be base64",
+  }),
+)
+const roomIn = (text: string): number =>
+  (text.length / 4) * 3 - (text.endsWith("==") ? 2 : text.endsWith("=") ? 1 : 0)
+const bytesIn = (text: string): number => Buffer.from(text, "base64").byteLength
 
 const TimerOnWire = Schema.Struct({ ...timerFields, spec: Count, payload: optionalKey(Payload) })
 
@@ -137,11 +149,13 @@ const AnswerOnWire = Schema.Union([
 /** How many items one call may contain, regardless of their size. */
 export const itemsMax = 1_000
 
-const WriteCall = Schema.Struct({
-  specs: Schema.Array(SpecShape),
-  items: Schema.Array(ItemOnWire).check(Schema.isMaxLength(itemsMax)),
+const specs = Schema.Array(SpecShape).check(Schema.isMaxLength(itemsMax))
+/** Items are decoded one by one. */
+const WriteCall = Schema.Struct({ specs, items: Schema.Array(Schema.Unknown) })
+const WriteReply = Schema.Struct({
+  specs,
+  answers: Schema.Array(AnswerOnWire).check(Schema.isMaxLength(itemsMax)),
 })
-const WriteReply = Schema.Struct({ specs: Schema.Array(SpecShape), answers: Schema.Array(AnswerOnWire) })
 const LagsReply = Schema.Struct({
   lags: Schema.Array(Schema.Struct({ shard: Count, epoch: Count, lagMs: Count })).check(
     Schema.isMaxLength(itemsMax),
@@ -156,15 +170,56 @@ export type Decoded<A> = Result.Result<A, string>
 
 export const encodeWriteCall = (items: ReadonlyArray<CarriedItem>): string => {
   const specs = new Specs()
-  const wire: typeof WriteCall.Type = {
+  const wire: { items: ReadonlyArray<ItemOnWire>; specs: ReadonlyArray<Spec> } = {
     items: items.map((item) => itemToWire(item, specs)),
     specs: specs.all,
   }
   return JSON.stringify(wire)
 }
 
-export const decodeWriteCall = (text: string): Decoded<ReadonlyArray<CarriedItem>> =>
-  decoded(decodeCall, text, ({ items, specs }) => items.map((item) => itemFromWire(item, specs)))
+/**
+ * The items of a call, in slices: a call has up to a thousand items and several megabytes. The scan also refuses bodies
+ * whose form would make parsing slow.
+ */
+export const decodeWriteCall = (
+  bytes: Uint8Array,
+  pause?: () => Promise<void>,
+): Effect.Effect<Decoded<ReadonlyArray<CarriedItem>>> =>
+  Effect.gen(function* () {
+    if (!isUtf8(bytes)) return Result.fail("it is not JSON")
+    const body = yield* Effect.promise(() =>
+      parseBody(bytes, { ...callForm, items: itemsName, itemsMax, pause }),
+    )
+    if ("fault" in body) {
+      const { kind, detail } = body.fault
+      return Result.fail(kind === "malformed" ? "it is not JSON" : `it ${detail}`)
+    }
+    if (body.items === "tooMany") return Result.fail(`/items must have at most ${itemsMax} elements`)
+    const call = decodeCall(body.value)
+    if (Result.isFailure(call)) return Result.fail(malformedMessage(call.failure))
+    const { specs } = call.success
+    const items = yield* mapInSlices(body.items ?? [], (item, index) =>
+      carriedItem(item, `/items/${index}`, specs),
+    )
+    const refused = items.find(Result.isFailure)
+    return refused === undefined ? Result.succeed(items.map(Result.getOrThrow)) : Result.fail(refused.failure)
+  })
+
+const carriedItem = (item: unknown, at: string, specs: ReadonlyArray<Spec>): Decoded<CarriedItem> => {
+  const wire = decodeItem(item)
+  return Result.isFailure(wire)
+    ? Result.fail(malformedMessage(wire.failure, at))
+    : matching(() => itemFromWire(wire.success, specs))
+}
+
+const itemsName = new KeyName("items")
+/** Wider than for callers: another node has checked the requests. */
+const callForm = {
+  depthMax: 64,
+  valuesMax: 1_000_000,
+  ownValuesMax: 300_000,
+  ownBytesMax: 8 * 1024 * 1024,
+}
 
 export const encodeWriteReply = (answers: ReadonlyArray<CarriedAnswer>): string => {
   const specs = new Specs()
@@ -193,6 +248,7 @@ export const decodeLagsReply = (text: string): Decoded<ReadonlyArray<ShardLag>> 
 
 export const strictly = { onExcessProperty: "error" } as const
 const decodeCall = SchemaParser.decodeUnknownResult(WriteCall, strictly)
+const decodeItem = SchemaParser.decodeUnknownResult(ItemOnWire, strictly)
 const decodeReply = SchemaParser.decodeUnknownResult(WriteReply, strictly)
 const decodeLags = SchemaParser.decodeUnknownResult(LagsReply, strictly)
 
@@ -213,8 +269,13 @@ export const decoded = <Wire, A>(
   }
   const wire = decode(json)
   if (Result.isFailure(wire)) return Result.fail(malformedMessage(wire.failure))
+  return matching(() => use(wire.success))
+}
+
+/** The result of `use`, or what is wrong with the content of a well-formed message. */
+const matching = <A>(use: () => A): Decoded<A> => {
   try {
-    return Result.succeed(use(wire.success))
+    return Result.succeed(use())
   } catch (error) {
     if (error instanceof WireMismatch) return Result.fail(error.message)
     throw error

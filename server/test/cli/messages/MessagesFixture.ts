@@ -149,13 +149,16 @@ const answerTo = (kept: Kept, path: string, input: unknown): Effect.Effect<strin
   const endpoint = contractEndpoints(defaultLimits).find((known) => known.path === path)
   if (endpoint === undefined) throw new Error(`there is no call ${path}`)
   const calls: { readonly [name: string]: Call<never, unknown> } = { ...makeMessageCalls(kept) }
-  const texts: { readonly [name: string]: { write?: (answer: never) => string } | undefined } =
-    callTexts.messages
+  const texts: {
+    readonly [name: string]: { write?: (answer: never) => string | Promise<string> } | undefined
+  } = callTexts.messages
   const call = calls[endpoint.name] as Call<unknown, unknown>
-  const write = texts[endpoint.name]?.write as ((answer: unknown) => string) | undefined
+  const write = texts[endpoint.name]?.write as ((answer: unknown) => string | Promise<string>) | undefined
   const body = Result.getOrThrow(endpoint.decode(input))
-  return Effect.map(call({ body, caller: anonymous, receivedAt: 0 }), (answer) =>
-    write === undefined ? JSON.stringify(endpoint.encode(answer)) : write(answer),
+  return Effect.flatMap(call({ body, caller: anonymous, receivedAt: 0 }), (answer) =>
+    Effect.promise(async () =>
+      write === undefined ? JSON.stringify(endpoint.encode(answer)) : write(answer),
+    ),
   )
 }
 

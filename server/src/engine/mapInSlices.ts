@@ -1,0 +1,27 @@
+// Works on many items without holding the engine's thread for long. Timers fire on the same thread, so work on a
+// thousand items of one request must let other work run in between.
+import { Effect } from "effect"
+
+/** How long the thread may work before others have a turn. */
+const sliceMs = 4
+/** The clock is read once for this many items, because reading it costs about as much as a small item. */
+const itemsPerLook = 8
+
+/** Applies `work` to each item, in order, and yields to other work after each slice of time. */
+export const mapInSlices = <A, B>(
+  items: ReadonlyArray<A>,
+  work: (item: A, index: number) => B,
+  nowMs: () => number = () => performance.now(),
+): Effect.Effect<Array<B>> =>
+  Effect.gen(function* () {
+    const done: Array<B> = []
+    let endsAt = nowMs() + sliceMs
+    for (const [index, item] of items.entries()) {
+      if (index % itemsPerLook === 0 && index > 0 && nowMs() >= endsAt) {
+        yield* Effect.yieldNow
+        endsAt = nowMs() + sliceMs
+      }
+      done.push(work(item, index))
+    }
+    return done
+  })

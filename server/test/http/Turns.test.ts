@@ -1,0 +1,75 @@
+import { describe, expect, test } from "bun:test"
+import { Turns } from "../../src/http/Turns.ts"
+
+const options = { atOnce: 2, waitingMax: 2, waitAtMostMs: 60_000 }
+
+/** Work that ends when the test says so. */
+const pieces = (turns: Turns) => {
+  const begun: Array<number> = []
+  const ends: Array<() => void> = []
+  const begin = (piece: number): Promise<string> =>
+    turns.run(
+      () => {
+        begun.push(piece)
+        const { promise, resolve } = Promise.withResolvers<string>()
+        ends[piece] = () => resolve(`done ${piece}`)
+        return promise
+      },
+      () => `refused ${piece}`,
+    )
+  return { begun, begin, end: (piece: number) => ends[piece]?.() }
+}
+
+describe("turns", () => {
+  test("only a few pieces run at a time, the others in the order in which they came", async () => {
+    const { begun, begin, end } = pieces(new Turns(options))
+    const results = [0, 1, 2, 3].map(begin)
+    await Promise.resolve()
+    expect(begun).toEqual([0, 1])
+    end(1)
+    expect(await results[1]).toBe("done 1")
+    await Promise.resolve()
+    expect(begun).toEqual([0, 1, 2])
+    end(0)
+    end(2)
+    await results[0]
+    await results[2]
+    end(3)
+    expect(await results[3]).toBe("done 3")
+    expect(begun).toEqual([0, 1, 2, 3])
+  })
+
+  test("a piece is refused if too many wait", async () => {
+    const { begin, end } = pieces(new Turns(options))
+    const results = [0, 1, 2, 3].map(begin)
+    expect(await begin(4)).toBe("refused 4")
+    for (const piece of [0, 1, 2, 3]) {
+      await Promise.resolve()
+      end(piece)
+      await results[piece]
+    }
+  })
+
+  test("a piece that waits too long is refused, and its turn is not lost", async () => {
+    const { begun, begin, end } = pieces(new Turns({ ...options, atOnce: 1, waitAtMostMs: 1 }))
+    const first = begin(0)
+    expect(await begin(1)).toBe("refused 1")
+    end(0)
+    await first
+    const next = begin(2)
+    await Promise.resolve()
+    end(2)
+    expect(await next).toBe("done 2")
+    expect(begun).toEqual([0, 2])
+  })
+
+  test("a piece that fails ends its turn", async () => {
+    const turns = new Turns({ ...options, atOnce: 1 })
+    const failed = turns.run(
+      () => Promise.reject(new Error("broken")),
+      () => "refused",
+    )
+    expect(failed).rejects.toThrow("broken")
+    expect(await turns.run(async () => "done", String)).toBe("done")
+  })
+})
