@@ -22,6 +22,7 @@ export interface Running {
 
 export const rigLimits: DispatcherLimits = {
   inFlight: 8,
+  slow: 0,
   inFlightPerNamespace: 4,
   inFlightPerHost: 2,
   unsettled: 12,

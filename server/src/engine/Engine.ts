@@ -11,8 +11,9 @@ import { TimerStore } from "../ports/TimerStore.ts"
 import { ManualClock, WallClock } from "../ports/WallClock.ts"
 import { ClockAdvance } from "./clock/ClockAdvance.ts"
 import { DeadNotices, type DeadNoticesParts } from "./dispatch/DeadNotices.ts"
-import { Dispatcher, type OpenBreaker } from "./dispatch/Dispatcher.ts"
+import { Dispatcher } from "./dispatch/Dispatcher.ts"
 import type { DispatcherLimits } from "./dispatch/DispatcherLimits.ts"
+import type { OpenBreaker } from "./dispatch/DispatcherParts.ts"
 import { type DispatchTerms, makeDispatchTerms } from "./dispatch/DispatchTerms.ts"
 import { Settler } from "./dispatch/Settler.ts"
 import { EngineHealth } from "./EngineHealth.ts"
@@ -56,6 +57,7 @@ export const defaultEngineOptions: EngineOptions = {
   window: { timers: 200_000, bytes: 256 * 1024 * 1024, page: 500, lookAheadMs: 60_000 },
   dispatch: {
     inFlight: 200,
+    slow: 40,
     inFlightPerNamespace: 100,
     inFlightPerHost: 64,
     unsettled: 4_000,

@@ -56,6 +56,8 @@ export interface Configuration
   readonly broker: BusChoice
   readonly brokerTerms: BusTerms
   readonly limits: Limits
+  /** How many attempts to hosts that do not answer may run in addition to `maxInFlight`. */
+  readonly slowSlots: number
 }
 
 export interface ClusterChoice {
@@ -140,9 +142,22 @@ export const readConfiguration = (environment: Environment, adapters: Adapters):
     storeUrl.adapter.isShared && clusterSecret !== undefined
       ? { cluster: { address: nodeAddress ?? { host: rest.httpHost }, secret: clusterSecret } }
       : {}
+  const slowSlots = slowSlotsOf(rest, environment)
   return {
-    configuration: { ...rest, store: storeUrl, ...cluster, broker: brokerUrl, brokerTerms, limits },
-    warnings: [...warnings, ...clusterWarnings(values as ClusterValues)],
+    configuration: {
+      ...rest,
+      store: storeUrl,
+      ...cluster,
+      broker: brokerUrl,
+      brokerTerms,
+      limits,
+      slowSlots,
+    },
+    warnings: [
+      ...warnings,
+      ...clusterWarnings(values as ClusterValues),
+      ...slowSlotWarnings(rest, environment),
+    ],
     effective,
   }
 }
@@ -376,17 +391,35 @@ const termsOf = (values: Omit<BrokerValues, "brokerUrl">): BusTerms => ({
 const runtimeRequestsName = "BUN_CONFIG_MAX_HTTP_REQUESTS"
 const runtimeRequestsDefault = 256
 
-/**
- * The runtime sends only a limited number of requests at once. Deliveries beyond it would wait inside the runtime while
- * their timeouts run. The runtime reads its limit from the environment when it starts, so a line in the file is too
- * late.
- */
-const beyondRuntime = (maxInFlight: number, environment: Environment): ReadonlyArray<string> => {
+/** How many requests the runtime sends at once. It reads its limit when it starts, so a line in the file is too late. */
+const requestsAtOnce = (environment: Environment): number => {
   const text = environment[runtimeRequestsName] ?? ""
-  const atOnce = /^[1-9]\d{0,4}$/.test(text) ? Number(text) : runtimeRequestsDefault
+  return /^[1-9]\d{0,4}$/.test(text) ? Number(text) : runtimeRequestsDefault
+}
+
+/** Deliveries beyond the limit of the runtime would wait inside the runtime while their timeouts run. */
+const beyondRuntime = (maxInFlight: number, environment: Environment): ReadonlyArray<string> => {
+  const atOnce = requestsAtOnce(environment)
   return maxInFlight > atOnce
     ? [
         `${settings.maxInFlight.name} is ${maxInFlight}, but the runtime makes at most ${atOnce} requests at once: also set ${runtimeRequestsName}=${maxInFlight} in the environment (not in the file), or use a smaller value.`,
+      ]
+    : []
+}
+
+type SlotValues = Pick<Values, "maxInFlight" | "slowShare">
+
+/** The slots for slow hosts, which are additional. The runtime must be able to run all attempts at once. */
+const slowSlotsOf = ({ maxInFlight, slowShare }: SlotValues, environment: Environment): number =>
+  Math.min(Math.ceil(maxInFlight * slowShare), requestsAtOnce(environment) - maxInFlight)
+
+const slowSlotWarnings = (values: SlotValues, environment: Environment): ReadonlyArray<string> => {
+  const { maxInFlight, slowShare } = values
+  const wanted = Math.ceil(maxInFlight * slowShare)
+  const possible = slowSlotsOf(values, environment)
+  return possible < wanted
+    ? [
+        `the runtime makes at most ${requestsAtOnce(environment)} requests at once, so there are ${possible} slots for hosts that do not answer, instead of ${wanted} (${settings.slowShare.name}): also set ${runtimeRequestsName}=${maxInFlight + wanted} in the environment (not in the file), or use a smaller ${settings.maxInFlight.name}.`,
       ]
     : []
 }

@@ -43,10 +43,20 @@ const timerWith = (policy: Partial<RetryPolicy>, firstAttemptAt?: number): Timer
   ...(firstAttemptAt === undefined ? {} : { firstAttemptAt }),
 })
 
-const startedAt = 1_000_040
+const startedAt = 1_000_030
+const sentAt = 1_000_040
 const endedAt = 1_000_100
 const settled = (delivery: Attempted, timer = timerWith({}), attempt = 1, random = 0) =>
-  settle(timer, { delivery, attempt, startedAt, endedAt, random, pauses: [], nextFireId: () => "next" })
+  settle(timer, {
+    delivery,
+    attempt,
+    startedAt,
+    sentAt,
+    endedAt,
+    random,
+    pauses: [],
+    nextFireId: () => "next",
+  })
 
 const retry: Attempted = { kind: "retry", error: "answered 500", isHostFailure: true }
 

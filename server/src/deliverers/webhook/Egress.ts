@@ -7,7 +7,7 @@ import { domainToASCII } from "node:url"
 import { Result, Schema } from "effect"
 
 export interface EgressRules {
-  /** Everything may be reached, so names need not be resolved first. */
+  /** Everything may be reached. */
   readonly isOpen: boolean
   /** Whether a webhook to `host` may connect to `address`, which must be in canonical form. */
   allows(host: string, address: string): boolean

@@ -10,7 +10,7 @@ import type { Attempted, Deliverer, Fire } from "../../ports/Deliverer.ts"
 import type { EgressRules } from "./Egress.ts"
 import { type HttpUrl, HttpUrls } from "./HttpUrls.ts"
 import { type AnswerBody, interpretAnswer, keptAnswerBytes } from "./interpretAnswer.ts"
-import { cachedResolve, type Resolve, systemResolve } from "./Resolver.ts"
+import { LookupTimeout, type Resolve, Resolver } from "./Resolver.ts"
 import { discard, isJsonSuccess, readJson, readText } from "./readAnswer.ts"
 import { type Destination, type Destinations, routeOf } from "./routeOf.ts"
 import { webhookRequest } from "./WebhookRequest.ts"
@@ -43,7 +43,7 @@ export interface ExchangeObserver {
 }
 
 export interface WebhookDeliverer extends Deliverer {
-  deliver(fire: Fire): Effect.Effect<Attempted>
+  deliver(fire: Fire, onSent?: () => void): Effect.Effect<Attempted>
 }
 
 export const makeWebhookDeliverer = (options: WebhookOptions): WebhookDeliverer => {
@@ -54,7 +54,7 @@ export const makeWebhookDeliverer = (options: WebhookOptions): WebhookDeliverer 
   const settings: Settings = {
     urls,
     egress: options.egress,
-    resolve: options.resolve ?? cachedResolve(systemResolve),
+    resolve: options.resolve ?? new Resolver().resolve,
     secretsOf: options.secretsOf ?? (() => []),
     onSecretsChange: options.onSecretsChange ?? (() => {}),
     payloadBytes: options.payloadBytes ?? defaultLimits.payloadBytes,
@@ -62,7 +62,8 @@ export const makeWebhookDeliverer = (options: WebhookOptions): WebhookDeliverer 
     observer: options.observer,
   }
   return {
-    deliver: (fire) => deliver(settings, fire),
+    deliver: (fire, onSent) => deliver(settings, fire, onSent),
+    silentAfterMs,
     hostOf: (target) => urls.of(target)?.host ?? "",
     // Webhooks that cannot be signed wait: a key that is missing after a start must use up no attempts.
     presence: {
@@ -82,7 +83,7 @@ interface Settings extends Required<Omit<WebhookOptions, "observer">> {
   readonly observer: ExchangeObserver | undefined
 }
 
-const deliver = (settings: Settings, fire: Fire): Effect.Effect<Attempted> =>
+const deliver = (settings: Settings, fire: Fire, onSent?: () => void): Effect.Effect<Attempted> =>
   Effect.callback<Attempted>((resume) => {
     const { target } = fire
     const url = settings.urls.of(target)
@@ -98,7 +99,7 @@ const deliver = (settings: Settings, fire: Fire): Effect.Effect<Attempted> =>
       return undefined
     }
     const abort = new AbortController()
-    const progress: Progress = { failure: undefined }
+    const progress: Progress = { failure: undefined, onSent }
     // The timeout answers by itself and does not wait for the exchange, because not every step (such as a lookup) can
     // be aborted.
     const timer = setTimeout(() => {
@@ -117,9 +118,13 @@ const deliver = (settings: Settings, fire: Fire): Effect.Effect<Attempted> =>
 
 /** The progress of an exchange. */
 interface Progress {
+  readonly onSent: (() => void) | undefined
   /** The meaning of a failure status. It counts even if the rest of the answer does not arrive in time. */
   failure: (() => Attempted) | undefined
 }
+
+/** An attempt without an answer for this long moves to a slow slot. */
+const silentAfterMs = 5_000
 
 /** How long the text of a failure may take after its status. The text is only for people. */
 const failureTextWithinMs = 1_000
@@ -138,11 +143,12 @@ const exchange = async (
   progress: Progress,
 ): Promise<Attempted> => {
   try {
-    const routed = routeOf(url.url, settings.egress, settings.resolve)
+    const routed = routeOf(url.url, settings.egress, settings.resolve, fire.namespace)
     const route = routed instanceof Promise ? await routed : routed
     if (route.kind === "refused") return egressRefused(url, route.address)
     const request = webhookRequest(fire, target, Date.now(), secrets)
     settings.observer?.sent(request)
+    progress.onSent?.()
     const response = await send(request, target.method, route.destinations, signal)
     const { status, headers, ok } = response
     const meaning = (body: AnswerBody | undefined): Attempted =>
@@ -219,11 +225,14 @@ const timedOut = ({ host }: HttpUrl, timeoutMs: number): Attempted => ({
 })
 
 /** The error has only host and code: messages of the runtime contain the URL, which may contain secrets. */
-const networkFailure = ({ host }: HttpUrl, error: unknown): Attempted => ({
-  kind: "retry",
-  error: short(`${meaningOf(codeOf(error))}: ${host}`),
-  isHostFailure: true,
-})
+const networkFailure = ({ host, url }: HttpUrl, error: unknown): Attempted =>
+  error instanceof LookupTimeout
+    ? {
+        kind: "retry",
+        error: short(`${timeoutTexts.lookup} ${url.hostname} ${error.message}`),
+        isHostFailure: error.hasStarted,
+      }
+    : { kind: "retry", error: short(`${meaningOf(codeOf(error))}: ${host}`), isHostFailure: true }
 
 const meaningOf = (code: string): string => {
   switch (code) {
@@ -239,7 +248,7 @@ const meaningOf = (code: string): string => {
 }
 
 const codeOf = (error: unknown): string =>
-  error instanceof Error && "code" in error ? String(error.code) : "unknown"
+  error instanceof Error && "code" in error ? String(error.code).replace(/^DNS_/, "") : "unknown"
 
 const maxErrorChars = 200
 

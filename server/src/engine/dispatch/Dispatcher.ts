@@ -4,54 +4,22 @@
 // total, per namespace, and per namespace and host. A namespace may have at most as many attempts as there are free
 // places, so that the next namespace finds room even if many attempts hang. If a host is full or its breaker is open,
 // its timers are parked, and timers for other hosts of the namespace continue. Within a namespace timers start in due
-// order. A paused namespace takes no turns until the terms change.
-import { Cause, type Clock, type Effect, Exit } from "effect"
+// order. A paused namespace takes no turns until the terms change. Hosts that do not answer have slots of their own
+// (Slots.ts).
+import { type Effect, Exit } from "effect"
 import { isAttempted } from "../../domain/Delivery.ts"
 import { latenessMs } from "../../domain/latenessMs.ts"
 import { hasExpired } from "../../domain/pausedTime.ts"
 import type { Target } from "../../domain/Timer.ts"
-import type { Attempted, Deliverer, Delivery, Fire } from "../../ports/Deliverer.ts"
-import type { WallClock } from "../../ports/WallClock.ts"
-import type { EngineMetrics } from "../EngineMetrics.ts"
+import type { Attempted, Delivery } from "../../ports/Deliverer.ts"
 import type { Entry } from "../window/Entry.ts"
-import type { DeadNotices } from "./DeadNotices.ts"
-import type { DispatcherLimits, DispatchLoad } from "./DispatcherLimits.ts"
+import { AttemptSlots } from "./AttemptSlots.ts"
+import type { DispatchLoad } from "./DispatcherLimits.ts"
+import type { DispatcherParts, Flight, OpenBreaker } from "./DispatcherParts.ts"
 import { HostQueue, NamespaceQueue } from "./DispatchQueues.ts"
-import type { DispatchTerms } from "./DispatchTerms.ts"
-
-/** A host that failed too often in a row, for one namespace. */
-export interface OpenBreaker {
-  readonly host: string
-  readonly namespace: string
-  readonly failures: number
-  /** Due timers in memory that wait for the host. */
-  readonly waiting: number
-  readonly probeInMs: number
-}
-
-/** An attempt that is running. */
-export interface Flight {
-  readonly entry: Entry
-  readonly attempt: number
-  readonly startedAt: number
-}
-
-export interface DispatcherParts {
-  readonly limits: DispatcherLimits
-  readonly terms: DispatchTerms
-  readonly deliverers: ReadonlyMap<string, Deliverer>
-  readonly wall: WallClock["Service"]
-  readonly clock: Clock.Clock
-  readonly metrics: EngineMetrics
-  /** Runs an attempt; `onExit` is called once, perhaps before this returns. */
-  readonly run: (effect: Effect.Effect<Delivery>, onExit: (exit: Exit.Exit<Delivery>) => void) => void
-  /** The attempt ended. Must call `onStored` when the outcome is stored or cannot be stored any more. */
-  readonly settle: (flight: Flight, delivery: Delivery, onStored: () => void) => void
-  /** Runs the attempt of a `_dead` timer only if its timer is dead. */
-  readonly confirmed: DeadNotices["confirmed"]
-  /** The timer expired before an attempt could start. */
-  readonly expire: (entry: Entry, onStored: () => void) => void
-}
+import { deliveryOf, noDeliverer } from "./deliveryOf.ts"
+import { fireOf } from "./fireOf.ts"
+import type { SlotClass } from "./Slots.ts"
 
 /** The most hosts to remember because of their breakers, over all namespaces. */
 const hostsAtMost = 10_000
@@ -70,6 +38,7 @@ export class Dispatcher {
   /** The earliest time for the next probe of a host that timers wait for, by the monotonic clock. */
   #probeDueMs = Number.POSITIVE_INFINITY
   readonly #flights = new Set<Flight>()
+  readonly #slots: AttemptSlots
   #hostCount = 0
   #unsettled = 0
   #isPumping = false
@@ -77,6 +46,7 @@ export class Dispatcher {
 
   constructor(parts: DispatcherParts) {
     this.#parts = parts
+    this.#slots = new AttemptSlots(parts.limits, () => this.#monotonicMs())
   }
 
   get inFlight(): number {
@@ -86,6 +56,11 @@ export class Dispatcher {
   /** The start times of running attempts, by fireId. */
   runningSince(): ReadonlyMap<string, number> {
     return new Map([...this.#flights].map(({ entry, startedAt }) => [entry.fireId, startedAt]))
+  }
+
+  /** Attempts to silent hosts. */
+  get slowInFlight(): number {
+    return this.#slots.slowCount
   }
 
   get openBreakers(): number {
@@ -164,7 +139,8 @@ export class Dispatcher {
   /** The current load, which explains why a due timer has not started. */
   get load(): DispatchLoad {
     const { limits } = this.#parts
-    return { limits, inFlight: this.inFlight, unsettled: this.#unsettled, isStopped: this.#isStopped }
+    const inFlight = limits.inFlight - this.#slots.room
+    return { limits, inFlight, unsettled: this.#unsettled, isStopped: this.#isStopped }
   }
 
   /** The queue of a namespace, for reading only. */
@@ -182,13 +158,23 @@ export class Dispatcher {
     return this.#parts.deliverers.get(target.type)?.hostOf(target) ?? target.type
   }
 
+  /** How many slots there are of a class. */
+  mostSlots(slotClass: SlotClass): number {
+    return this.#slots.most(slotClass)
+  }
+
   /** Starts no more attempts. */
   stop(): void {
     this.#isStopped = true
   }
 
-  /** Starts as many attempts as the limits allow. */
+  /** Starts as many attempts as the limits allow. The loops call it at least every second. */
   pump(): void {
+    this.#slots.noteSilent()
+    this.#pump()
+  }
+
+  #pump(): void {
     if (this.#isPumping || this.#isStopped) return
     this.#isPumping = true
     try {
@@ -200,6 +186,7 @@ export class Dispatcher {
 
   #startAll(): void {
     this.#releaseProbes()
+    this.#slots.releaseWaiters((host, namespace) => this.#unpark(namespace, host))
     let turnsWithoutStart = 0
     while (this.#hasRoom() && turnsWithoutStart < this.#turns.size) {
       const [namespace] = this.#turns
@@ -222,13 +209,14 @@ export class Dispatcher {
 
   #hasRoom(): boolean {
     const { limits } = this.#parts
-    return this.#flights.size < limits.inFlight && this.#unsettled < limits.unsettled
+    return this.#slots.room > 0 && this.#unsettled < limits.unsettled
   }
 
   #startNextOf(namespace: NamespaceQueue, most: number): boolean {
     const { limits } = this.#parts
-    const share = Math.min(most, limits.inFlightPerNamespace, limits.inFlight - this.#flights.size)
-    if (namespace.inFlight >= share) return false
+    const { inFlight, slots } = namespace
+    if (inFlight >= Math.min(most, limits.inFlightPerNamespace)) return false
+    if (inFlight - slots.slow >= this.#slots.room) return false
     for (;;) {
       const entry = namespace.ready.pop()
       if (entry === undefined) return false
@@ -252,12 +240,23 @@ export class Dispatcher {
         this.#expectProbe(host)
         continue
       }
-      this.#start(namespace, host, entry, nowMs)
+      const slotClass = this.#slots.find(namespace, host, entry)
+      if (slotClass === undefined) {
+        host.parked.push(entry)
+        continue
+      }
+      this.#start(namespace, host, entry, nowMs, slotClass)
       return true
     }
   }
 
-  #start(namespace: NamespaceQueue, host: HostQueue, entry: Entry, startedAt: number): void {
+  #start(
+    namespace: NamespaceQueue,
+    host: HostQueue,
+    entry: Entry,
+    startedAt: number,
+    slotClass: SlotClass,
+  ): void {
     const parts = this.#parts
     const { timer, home } = entry
     home.window.start(entry)
@@ -265,61 +264,54 @@ export class Dispatcher {
     const onStored = () => {
       this.#unsettled--
       home.window.noteStored()
-      this.pump()
+      this.#pump()
     }
     if (hasExpired(timer, startedAt, parts.terms.pausesOf(timer.namespace))) {
       parts.expire(entry, onStored)
       this.#moveUp(namespace, entry)
       return
     }
-    const flight: Flight = { entry, attempt: timer.attempts + 1, startedAt }
+    const flight: Flight = { entry, attempt: timer.attempts + 1, startedAt, sentAt: undefined }
     entry.startedAt = startedAt
     this.#flights.add(flight)
     namespace.inFlight++
     host.inFlight++
+    const slot = this.#slots.take(namespace, host, slotClass)
     const isProbe = host.breaker.started()
-    // A `_dead` timer may not be sent, so it is counted when its attempt has ended.
-    const [isFirst, isNotice] = [flight.attempt === 1, timer.spec.death !== undefined]
-    if (isFirst && !isNotice) parts.metrics.started(latenessMs(timer, startedAt))
-    parts.run(this.#deliver(flight), (exit) => {
+    const onSent = () => this.#noteSent(flight)
+    parts.run(this.#deliver(flight, onSent), (exit) => {
       this.#flights.delete(flight)
       namespace.inFlight--
       host.inFlight--
       const delivery = deliveryOf(exit)
+      this.#slots.release(namespace, host, slot, delivery)
       if (isAttempted(delivery)) {
-        if (isFirst && isNotice) parts.metrics.started(latenessMs(timer, startedAt))
+        // An attempt that could not send anything is late until its end.
+        onSent()
         this.#judge(host, delivery)
       } else if (isProbe) host.breaker.probeUnused()
       this.#noteBreaker(namespace, host)
       this.#unpark(namespace, host)
       this.#tidy(namespace, host)
       parts.settle(flight, delivery, onStored)
-      this.pump()
+      this.#pump()
     })
   }
 
-  #deliver({ entry: { timer, home }, attempt, startedAt }: Flight): Effect.Effect<Delivery> {
+  /** Lateness counts up to this moment. Only the first attempt of an arming counts. */
+  #noteSent(flight: Flight): void {
+    if (flight.sentAt !== undefined) return
+    const { wall, metrics } = this.#parts
+    flight.sentAt = wall.now()
+    if (flight.attempt === 1) metrics.started(latenessMs(flight.entry.timer, flight.sentAt))
+  }
+
+  #deliver(flight: Flight, onSent: () => void): Effect.Effect<Delivery> {
+    const { timer, home } = flight.entry
     const { target, death } = timer.spec
     const deliverer = this.#parts.deliverers.get(target.type)
     if (deliverer === undefined) return Exit.succeed(noDeliverer(target.type))
-    const fire: Fire = {
-      namespace: timer.namespace,
-      timerId: timer.timerId,
-      fireId: timer.fireId,
-      attempt,
-      maxAttempts: timer.spec.retryPolicy.maxAttempts,
-      epoch: home.epoch,
-      revision: timer.revision,
-      executeAt: timer.executeAt,
-      firedAt: startedAt,
-      correlationId: timer.correlationId,
-      ...(timer.tags === undefined ? undefined : { tags: timer.tags }),
-      ...(timer.traceparent === undefined ? undefined : { traceparent: timer.traceparent }),
-      ...(death === undefined ? undefined : { death }),
-      target,
-      payload: timer.payload,
-    }
-    const delivery = deliverer.deliver(fire)
+    const delivery = deliverer.deliver(fireOf(flight), onSent)
     return death === undefined ? delivery : this.#parts.confirmed(timer, delivery, () => home.mayStart())
   }
 
@@ -337,7 +329,10 @@ export class Dispatcher {
   /** The host has free places, so its earliest parked timers take their turn again. */
   #unpark(namespace: NamespaceQueue, host: HostQueue): void {
     if (!this.#isAllowed(host)) return
-    const free = host.breaker.isOpen ? 1 : this.#parts.limits.inFlightPerHost - host.inFlight
+    const free =
+      host.breaker.isOpen || host.waitsFor !== undefined
+        ? 1
+        : this.#parts.limits.inFlightPerHost - host.inFlight
     for (let count = 0; count < free; count++) {
       const entry = host.parked.pop()
       if (entry === undefined) break
@@ -392,9 +387,13 @@ export class Dispatcher {
         // The namespace may have been forgotten too, because its only timer is the current entry.
         this.#namespaces.set(namespace.name, namespace)
       }
-      const presence = this.#parts.deliverers.get(entry.timer.spec.target.type)?.presence
-      const isThere = () => presence?.isThere(namespace.name) ?? true
-      host = new HostQueue(name, this.#parts.limits.breaker, isThere)
+      const { deliverers, limits } = this.#parts
+      const { presence, silentAfterMs } = deliverers.get(entry.timer.spec.target.type) ?? {}
+      host = new HostQueue(name, limits.breaker, {
+        isThere: () => presence?.isThere(namespace.name) ?? true,
+        silentAfterMs: this.#slots.silentAfterMs(silentAfterMs),
+        standing: this.#slots.standings.of(namespace.name, name),
+      })
       namespace.hosts.set(name, host)
       this.#hostCount++
     }
@@ -421,6 +420,7 @@ export class Dispatcher {
     if (!namespace.hosts.delete(host.name)) return
     this.#open.delete(host)
     this.#absent.delete(host)
+    this.#slots.waiters.forget(host)
     this.#hostCount--
   }
 
@@ -432,18 +432,3 @@ export class Dispatcher {
     return Number(this.#parts.clock.monotonicTimeNanosUnsafe() / 1_000_000n)
   }
 }
-
-const deliveryOf = (exit: Exit.Exit<Delivery>): Delivery =>
-  Exit.isSuccess(exit)
-    ? exit.value
-    : {
-        kind: "retry",
-        error: `the attempt failed unexpectedly: ${Cause.pretty(exit.cause)}`.slice(0, 200),
-        isHostFailure: false,
-      }
-
-const noDeliverer = (type: string): Delivery => ({
-  kind: "retry",
-  error: `this process has no deliverer for targets of type ${type}`,
-  isHostFailure: false,
-})
