@@ -45,12 +45,14 @@ export class DispatcherRig {
   readonly mostInFlight = new Map<string, number>()
   pauses: ReadonlyArray<PastPause> = []
   nowMs = sampleNow
+  /** The timeout of the targets that are submitted next. */
+  timeoutMs = 15_000
   isTrusted = true
   storesAtOnce = true
   #submitted = 0
   #lastFire: Fire | undefined
 
-  constructor(limits: Partial<DispatcherLimits> = {}) {
+  constructor(limits: Partial<DispatcherLimits> = {}, silentAfterMs?: number) {
     const home: Home = {
       shard: 0,
       epoch: 1,
@@ -75,6 +77,7 @@ export class DispatcherRig {
         return Effect.never
       },
       hostOf: (target) => ("url" in target ? new URL(target.url).host : target.type),
+      ...(silentAfterMs === undefined ? {} : { silentAfterMs }),
     }
     this.dispatcher = new Dispatcher({
       confirmed: (_, attempt) => attempt,
@@ -112,7 +115,11 @@ export class DispatcherRig {
         spec: {
           ...sampleSpec,
           ...spec,
-          target: { ...sampleSpec.target, url: `http://${host}.test/` } as Timer["spec"]["target"],
+          target: {
+            ...sampleSpec.target,
+            url: `http://${host}.test/`,
+            timeoutMs: this.timeoutMs,
+          } as Timer["spec"]["target"],
         },
       })
       this.waiting.set(timer.timerId, timer)

@@ -407,19 +407,21 @@ const beyondRuntime = (maxInFlight: number, environment: Environment): ReadonlyA
     : []
 }
 
-type SlotValues = Pick<Values, "maxInFlight" | "slowShare">
+type SlotValues = Pick<Values, "maxInFlight" | "slowSharePercent">
+
+const wantedSlowSlots = ({ maxInFlight, slowSharePercent }: SlotValues): number =>
+  Math.ceil((maxInFlight * slowSharePercent) / 100)
 
 /** The slots for slow hosts, which are additional. The runtime must be able to run all attempts at once. */
-const slowSlotsOf = ({ maxInFlight, slowShare }: SlotValues, environment: Environment): number =>
-  Math.min(Math.ceil(maxInFlight * slowShare), requestsAtOnce(environment) - maxInFlight)
+const slowSlotsOf = (values: SlotValues, environment: Environment): number =>
+  Math.min(wantedSlowSlots(values), requestsAtOnce(environment) - values.maxInFlight)
 
 const slowSlotWarnings = (values: SlotValues, environment: Environment): ReadonlyArray<string> => {
-  const { maxInFlight, slowShare } = values
-  const wanted = Math.ceil(maxInFlight * slowShare)
+  const wanted = wantedSlowSlots(values)
   const possible = slowSlotsOf(values, environment)
   return possible < wanted
     ? [
-        `the runtime makes at most ${requestsAtOnce(environment)} requests at once, so there are ${possible} slots for hosts that do not answer, instead of ${wanted} (${settings.slowShare.name}): also set ${runtimeRequestsName}=${maxInFlight + wanted} in the environment (not in the file), or use a smaller ${settings.maxInFlight.name}.`,
+        `the runtime makes at most ${requestsAtOnce(environment)} requests at once, so there are ${possible} slots for hosts that do not answer, instead of ${wanted} (${settings.slowSharePercent.name}): also set ${runtimeRequestsName}=${values.maxInFlight + wanted} in the environment (not in the file), or use a smaller ${settings.maxInFlight.name}.`,
       ]
     : []
 }

@@ -64,10 +64,10 @@ export const duration =
         }
   }
 
-/** A part of a whole, as a fraction. */
+/** A part of a whole, in percent. */
 const percentage = (text: string): Parsed<number> => {
   const value = /^\d{1,3}%$/.test(text) ? Number(text.slice(0, -1)) : Number.NaN
-  return value <= 100 ? { value: value / 100 } : { problem: "must be from 0% to 100%, such as 20%" }
+  return value <= 100 ? { value } : { problem: "must be from 0% to 100%, such as 20%" }
 }
 
 /** The rules themselves say what is wrong with an entry. The text follows the name of the setting. */
@@ -296,7 +296,7 @@ const serviceSettings = {
     "how many deliveries of a namespace may go to one host at once",
     wholeNumber(1, 10_000),
   ),
-  slowShare: setting(
+  slowSharePercent: setting(
     "TIMER_SLOW_SHARE",
     "20%",
     "how many deliveries may run to hosts that do not answer for 5s, in addition to the deliveries above\nand as a part of TIMER_MAX_IN_FLIGHT; 0%: no limit for such hosts",

@@ -210,9 +210,9 @@ describe("a re-arming", () => {
 describe("an end", () => {
   test("of a delivered timer has its lateness, which is never negative", () => {
     expect(settled({ kind: "delivered" })).toEqual({ to: "delivered", latenessMs: 40 })
-    const createdLate = { ...timerWith({}), executeAt: 0, createdAt: startedAt - 3, updatedAt: startedAt - 3 }
+    const createdLate = { ...timerWith({}), executeAt: 0, createdAt: sentAt - 3, updatedAt: sentAt - 3 }
     expect(settled({ kind: "delivered" }, createdLate)).toEqual({ to: "delivered", latenessMs: 3 })
-    const early = { ...timerWith({}), executeAt: startedAt + 1 }
+    const early = { ...timerWith({}), executeAt: sentAt + 1 }
     expect(settled({ kind: "delivered" }, early)).toEqual({ to: "delivered", latenessMs: 0 })
   })
 
