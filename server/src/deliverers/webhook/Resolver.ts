@@ -58,7 +58,7 @@ export const defaultResolverOptions: ResolverOptions = {
 /** The name did not resolve in time. */
 export class LookupTimeout extends Error {
   readonly code = "ELOOKUPTIMEOUT"
-  /** The lookup did not start, because other lookups of the namespace are slow. So nothing is known about the name. */
+  /** If not, other lookups of the namespace are slow, and nothing is known about the name. */
   readonly hasStarted: boolean
 
   constructor(timeoutMs: number, hasStarted: boolean) {

@@ -241,6 +241,8 @@ const meaningOf = (code: string): string => {
     case "ECONNRESET":
       return networkTexts.closed
     case "ENOTFOUND":
+    case "DNS_ENOTFOUND":
+    case "DNS_ENODATA":
       return networkTexts.notFound
     default:
       return `${networkTexts.other} ${code}`
@@ -248,7 +250,7 @@ const meaningOf = (code: string): string => {
 }
 
 const codeOf = (error: unknown): string =>
-  error instanceof Error && "code" in error ? String(error.code).replace(/^DNS_/, "") : "unknown"
+  error instanceof Error && "code" in error ? String(error.code) : "unknown"
 
 const maxErrorChars = 200
 

@@ -352,8 +352,9 @@ export class Dispatcher {
     if (this.#open.size === 0 || this.#monotonicMs() < this.#probeDueMs) return
     this.#probeDueMs = Number.POSITIVE_INFINITY
     for (const [host, namespace] of this.#open) {
-      // A resting namespace cannot use the probe, and every pump would check it again.
-      if (host.parked.size === 0 || this.#resting.has(namespace)) continue
+      // A resting namespace cannot use the probe, and every pump would check it again. A host that waits for a slot goes
+      // on when there is one.
+      if (host.parked.size === 0 || host.waitsFor !== undefined || this.#resting.has(namespace)) continue
       this.#unpark(namespace, host)
       this.#expectProbe(host)
     }

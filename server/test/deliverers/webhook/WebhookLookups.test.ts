@@ -64,6 +64,19 @@ describe("the moment of sending", () => {
   })
 })
 
+test("a name without addresses is not found; a failure of the name servers is a network error", async () => {
+  for (const [code, error] of [
+    ["DNS_ENOTFOUND", "host not found: name.example:80"],
+    ["DNS_ENODATA", "host not found: name.example:80"],
+    ["DNS_ECONNREFUSED", "network error DNS_ECONNREFUSED: name.example:80"],
+  ] as const) {
+    const resolve = () => Promise.reject(Object.assign(new Error("no"), { code }))
+    const deliverer = makeWebhookDeliverer({ egress: openEgress, resolve })
+    const delivery = await Effect.runPromise(deliverer.deliver(fireTo("http://name.example/")))
+    expect(delivery).toEqual({ kind: "retry", error, isHostFailure: true })
+  }
+})
+
 test("a name that does not resolve in time is a timeout; the breaker counts it if the lookup had started", async () => {
   for (const [maxPerNamespace, error, isHostFailure] of [
     [2, "the name slow.example did not resolve within 5ms", true],

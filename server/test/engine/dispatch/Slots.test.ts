@@ -122,6 +122,24 @@ describe("a host", () => {
   })
 })
 
+test("a host with an open breaker that waits for a slow slot is probed when there is one", () => {
+  const breaker = { failures: 1, firstPauseMs: 1_000, longestPauseMs: 1_000 }
+  const rig = new DispatcherRig({ ...limits, inFlight: 10, slow: 1, breaker }, silentAfterMs)
+  for (const namespace of ["a", "b"]) rig.submit(namespace, "h", 1)
+  age(rig, silentAfterMs)
+  for (const running of [...rig.running]) running.end(hostFailed)
+  expect(rig.dispatcher.openBreakers).toBe(2)
+  for (const namespace of ["a", "b"]) rig.submit(namespace, "h", 3)
+  expect(rig.running.size).toBe(0)
+  age(rig, 1_000)
+  expect(rig.running.size).toBe(1)
+  for (let round = 0; round < 10 && rig.waiting.size + rig.running.size > 0; round++) {
+    for (const running of [...rig.running]) running.end(delivered)
+    age(rig, 1_000)
+  }
+  expect(rig.waiting.size).toBe(0)
+})
+
 test("without slow slots every attempt uses a normal slot", () => {
   const rig = makeRig({ slow: 0 })
   attack(rig)
