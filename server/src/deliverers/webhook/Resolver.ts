@@ -164,6 +164,7 @@ export class Resolver {
     known.waiters++
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
+        isWaiting = false
         known.waiters--
         const error = new LookupTimeout(timeoutMs, known.hasStarted)
         if (known.hasStarted) known.failure = { error, at: nowMs() }
@@ -173,20 +174,12 @@ export class Resolver {
         }
         reject(error)
       }, timeoutMs)
+      let isWaiting = true
       const end = () => {
-        known.waiters--
+        if (isWaiting) known.waiters--
         clearTimeout(timer)
       }
-      promise.then(
-        (addresses) => {
-          end()
-          resolve(addresses)
-        },
-        (error: unknown) => {
-          end()
-          reject(error)
-        },
-      )
+      promise.finally(end).then(resolve, reject)
     })
   }
 
