@@ -140,6 +140,15 @@ test("a host with an open breaker that waits for a slow slot is probed when ther
   expect(rig.waiting.size).toBe(0)
 })
 
+test("a silent attempt that found no slow slot moves when one becomes free", () => {
+  const rig = makeRig({ inFlight: 10, slow: 1 })
+  for (const namespace of ["a", "b"]) rig.submit(namespace, "h", 1)
+  age(rig, silentAfterMs)
+  expect([rig.dispatcher.load.inFlight, rig.dispatcher.slowInFlight]).toEqual([1, 2])
+  for (const running of of(rig, "a")) running.end(delivered)
+  expect([rig.dispatcher.load.inFlight, rig.dispatcher.slowInFlight]).toEqual([0, 1])
+})
+
 test("without slow slots every attempt uses a normal slot", () => {
   const rig = makeRig({ slow: 0 })
   attack(rig)
