@@ -104,7 +104,7 @@ export const TimerSchema = Schema.Struct({
   latenessMs: Schema.optionalKey(
     Count.annotate({
       description:
-        "How late the successful attempt started, counted from executeAt, or from the creation if that was later.",
+        "How late the request of the successful attempt was sent, counted from executeAt, or from the creation if that was later.",
     }),
   ),
   reason: Schema.optionalKey(

@@ -1,11 +1,13 @@
 // Part of the composition root: builds the service from its settings and the lists of adapters. If the service cannot
 // start, it prints the reason in one line and exits with code 1.
 import { randomBytes } from "node:crypto"
+import { setServers } from "node:dns"
 import { hostname } from "node:os"
 import { Bus } from "@punctual/bus/Bus"
 import { RoutingTable } from "@punctual/bus/RoutingTable"
 import { Cause, Effect, Exit, Layer, Result } from "effect"
 import { makeEventDeliverer } from "./deliverers/event/EventDeliverer.ts"
+import { Resolver } from "./deliverers/webhook/Resolver.ts"
 import { makeWebhookDeliverer } from "./deliverers/webhook/WebhookDeliverer.ts"
 import type { Target } from "./domain/Timer.ts"
 import { defaultEngineOptions, Engine, type EngineOptions, type EngineStatus } from "./engine/Engine.ts"
@@ -60,14 +62,24 @@ const clockLayer = (configuration: Configuration): Layer.Layer<WallClock> => {
 const clockShown = (startMs: number): string =>
   `the clock is manual and stands at ${new Date(startMs).toISOString()}; move it with /api/v1/clock/advance`
 
-const deliverersLayer = ({ egress, limits }: Configuration) =>
+const deliverersLayer = ({
+  egress,
+  limits,
+  dnsServers,
+  lookupTimeoutMs,
+  maxLookupsPerNamespace,
+}: Configuration) =>
   Layer.effect(
     Deliverers,
     Effect.gen(function* () {
       const bus = yield* Bus
       const directory = yield* NamespaceDirectory
+      // The servers hold for the whole process. Only webhooks use these lookups.
+      if (dnsServers.length > 0) setServers(dnsServers)
+      const resolver = new Resolver({ timeoutMs: lookupTimeoutMs, maxPerNamespace: maxLookupsPerNamespace })
       const webhook = makeWebhookDeliverer({
         egress,
+        resolve: resolver.resolve,
         payloadBytes: limits.payloadBytes,
         secretsOf: (namespace) => directory.of(namespace).secrets,
         onSecretsChange: directory.onChange,
@@ -100,6 +112,7 @@ const engineOptions = (
   dispatch: {
     ...defaultEngineOptions.dispatch,
     inFlight: configuration.maxInFlight,
+    slow: configuration.slowSlots,
     inFlightPerNamespace: configuration.maxInFlightPerNamespace,
     inFlightPerHost: configuration.maxInFlightPerHost,
   },

@@ -10,7 +10,7 @@ import type { OpenImportTarget } from "./cli/store/importArchive.ts"
 import type { OpenSchema } from "./cli/store/migrate.ts"
 import type { OpenRestoreTarget } from "./cli/store/restore.ts"
 import { makeEgressGate } from "./deliverers/webhook/makeEgressGate.ts"
-import { cachedResolve, systemResolve } from "./deliverers/webhook/Resolver.ts"
+import { Resolver } from "./deliverers/webhook/Resolver.ts"
 import { SealingKeys } from "./engine/namespaces/SealingKeys.ts"
 import { SettingsRecords } from "./engine/namespaces/SettingsRecords.ts"
 import type { Ability, AdapterFailure } from "./ports/Adapter.ts"
@@ -39,9 +39,7 @@ export const storeKeeping = (options: StoreKeepingOptions) => {
       yield* driversOf([store], options.installDriver)
       const opening: StoreOpening = { shards, workerUrl: options.workerUrl, connections: "few" }
       const gate =
-        egress === undefined || egress.isOpen
-          ? undefined
-          : makeEgressGate(egress, cachedResolve(systemResolve))
+        egress === undefined || egress.isOpen ? undefined : makeEgressGate(egress, new Resolver().resolve)
       return { store, opening, keys: new SealingKeys(secretKeys, store.sealingKey), gate }
     })
 

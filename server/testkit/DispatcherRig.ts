@@ -22,6 +22,7 @@ export interface Running {
 
 export const rigLimits: DispatcherLimits = {
   inFlight: 8,
+  slow: 0,
   inFlightPerNamespace: 4,
   inFlightPerHost: 2,
   unsettled: 12,
@@ -48,12 +49,14 @@ export class DispatcherRig {
   readonly mostInFlight = new Map<string, number>()
   pauses: ReadonlyArray<PastPause> = []
   nowMs = sampleNow
+  /** The timeout of the targets that are submitted next. */
+  timeoutMs = 15_000
   isTrusted = true
   storesAtOnce = true
   #submitted = 0
   #lastFire: Fire | undefined
 
-  constructor(limits: Partial<DispatcherLimits> = {}) {
+  constructor(limits: Partial<DispatcherLimits> = {}, silentAfterMs?: number) {
     const home: Home = {
       shard: 0,
       epoch: 1,
@@ -78,6 +81,7 @@ export class DispatcherRig {
         return Effect.never
       },
       hostOf: (target) => ("url" in target ? new URL(target.url).host : target.type),
+      ...(silentAfterMs === undefined ? {} : { silentAfterMs }),
     }
     this.dispatcher = new Dispatcher({
       confirmed: (_, attempt) => attempt,
@@ -119,7 +123,11 @@ export class DispatcherRig {
         spec: {
           ...sampleSpec,
           ...spec,
-          target: { ...sampleSpec.target, url: `http://${host}.test/` } as Timer["spec"]["target"],
+          target: {
+            ...sampleSpec.target,
+            url: `http://${host}.test/`,
+            timeoutMs: this.timeoutMs,
+          } as Timer["spec"]["target"],
         },
       })
       this.waiting.set(timer.timerId, timer)

@@ -25,7 +25,9 @@ import { ManualClock, WallClock } from "../src/ports/WallClock.ts"
 import { MemberList } from "../src/stores/MemberList.ts"
 import { type MemoryDatabase, makeMemoryDatabase } from "../src/stores/memory/MemoryDatabase.ts"
 import { MemoryStore } from "../src/stores/memory/MemoryStore.ts"
+import { CountingScheduler } from "./CountingScheduler.ts"
 import { StoreFaults } from "./StoreFaults.ts"
+import { scriptedDeliverers } from "./scriptedDeliverers.ts"
 import { sampleNow, sampleSpec } from "./timers.ts"
 
 type Sections = { readonly [section in keyof EngineOptions]?: Partial<EngineOptions[section]> }
@@ -44,6 +46,8 @@ export interface HarnessOptions extends Omit<Sections, "pollingIntervalMs" | "hi
    * shard.
    */
   readonly areLinked?: boolean
+  /** Webhooks without an answer for this long are silent. Absent: never. */
+  readonly silentAfterMs?: number
 }
 
 /** An attempt as it started. */
@@ -92,28 +96,6 @@ export const delivered: Delivery = { kind: "delivered", status: 200 }
 export const hostFailed: Delivery = { kind: "retry", error: "no answer", isHostFailure: true }
 export const refused: Delivery = { kind: "retry", error: "not now", status: 409, isHostFailure: false }
 
-/** Counts the tasks that wait for their turn. The harness can then see when all is still. */
-class CountingScheduler extends Fibers.MixedScheduler {
-  waiting = 0
-
-  override makeDispatcher() {
-    const dispatcher = super.makeDispatcher()
-    const { scheduleTask } = dispatcher
-    dispatcher.scheduleTask = (task, priority) => {
-      this.waiting++
-      scheduleTask.call(
-        dispatcher,
-        () => {
-          this.waiting--
-          task()
-        },
-        priority,
-      )
-    }
-    return dispatcher
-  }
-}
-
 /** More turns than this mean an endless loop. */
 const turnsAtMost = 20_000
 
@@ -133,6 +115,8 @@ export class EngineHarness {
   #nodes: Array<EngineNode> = []
   /** Namespaces that have no handler. */
   readonly absent = new Set<string>()
+  /** How long attempts prepare before they send, as a lookup does. */
+  preparesMs = 0
   readonly #arrivals: Array<() => void> = []
   /** Addresses that refuse connections, even if a node runs there. */
   readonly unreachable = new Set<string>()
@@ -367,8 +351,8 @@ export class EngineHarness {
   }
 
   #deliverers(node: string): ReadonlyMap<Target["type"], Deliverer> {
-    const deliver = (fire: Fire): Effect.Effect<Delivery> =>
-      Effect.suspend(() => {
+    return scriptedDeliverers({
+      attempt: (fire) => {
         this.fires.push({ ...fire, node, at: this.now() })
         this.running++
         this.mostRunning = Math.max(this.mostRunning, this.running)
@@ -378,14 +362,11 @@ export class EngineHarness {
             this.running--
           }),
         )
-      })
-    return new Map<Target["type"], Deliverer>([
-      ["handler", { deliver, hostOf: () => "handler", presence: this.#presence }],
-      [
-        "webhook",
-        { deliver, hostOf: (target) => ("url" in target ? new URL(target.url).host : target.type) },
-      ],
-    ])
+      },
+      presence: this.#presence,
+      preparesMs: () => this.preparesMs,
+      silentAfterMs: this.#options.silentAfterMs,
+    })
   }
 }
 

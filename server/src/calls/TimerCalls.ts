@@ -150,7 +150,12 @@ const creating = (
   })
 
   /** The errors of all items together are limited. Items beyond the limit have only their first error. */
-  const itemCommand = (item: unknown, index: number, at: number, room: ErrorRoom): CreateCommand | RefusedCommand => {
+  const itemCommand = (
+    item: unknown,
+    index: number,
+    at: number,
+    room: ErrorRoom,
+  ): CreateCommand | RefusedCommand => {
     const pointer = `/timers/${index}`
     shorten(item)
     const decoded = room.errors > 1 ? decodeItem(item) : decodeUntilError(item)

@@ -17,6 +17,8 @@ export interface Settling {
   /** The number of the attempt that ended; the first is 1. */
   readonly attempt: number
   readonly startedAt: number
+  /** When the request was sent. Lateness counts up to this moment. */
+  readonly sentAt: number
   readonly endedAt: number
   /** In [0, 1): spreads retries. */
   readonly random: number
@@ -30,16 +32,16 @@ export interface Settling {
 export type AfterAttempt = Exclude<Then, { readonly to: "postponed" }>
 
 export const settle = (timer: Timer, settling: Settling): AfterAttempt => {
-  const { delivery, attempt, startedAt, endedAt } = settling
+  const { delivery, attempt, startedAt, sentAt, endedAt } = settling
   switch (delivery.kind) {
     case "delivered":
-      return { to: "delivered", latenessMs: latenessMs(timer, startedAt) }
+      return { to: "delivered", latenessMs: latenessMs(timer, sentAt) }
     case "rearm":
       return {
         to: "rearmed",
         executeAt: instantOf(delivery.next, endedAt),
         fireId: settling.nextFireId(),
-        latenessMs: latenessMs(timer, startedAt),
+        latenessMs: latenessMs(timer, sentAt),
         ...(delivery.payload === undefined ? {} : { payload: delivery.payload }),
       }
     case "dead":

@@ -11,8 +11,9 @@ import { TimerStore } from "../ports/TimerStore.ts"
 import { ManualClock, WallClock } from "../ports/WallClock.ts"
 import { ClockAdvance } from "./clock/ClockAdvance.ts"
 import { DeadNotices, type DeadNoticesParts } from "./dispatch/DeadNotices.ts"
-import { Dispatcher, type OpenBreaker } from "./dispatch/Dispatcher.ts"
+import { Dispatcher } from "./dispatch/Dispatcher.ts"
 import type { DispatcherLimits } from "./dispatch/DispatcherLimits.ts"
+import type { OpenBreaker } from "./dispatch/DispatcherParts.ts"
 import { type DispatchTerms, makeDispatchTerms } from "./dispatch/DispatchTerms.ts"
 import { Settler } from "./dispatch/Settler.ts"
 import { EngineHealth } from "./EngineHealth.ts"
@@ -58,6 +59,7 @@ export const defaultEngineOptions: EngineOptions = {
   window: { timers: 200_000, bytes: 256 * 1024 * 1024, page: 500, lookAheadMs: 60_000 },
   dispatch: {
     inFlight: 200,
+    slow: 40,
     inFlightPerNamespace: 100,
     inFlightPerHost: 64,
     unsettled: 4_000,
@@ -399,13 +401,14 @@ const drain = Effect.fnUntraced(function* (
 
 /**
  * A manual clock jumps to far instants, so the window covers the whole range of timers. A host that is down must not
- * hold the clock up. Breakers wait in real time, so they stay closed.
+ * hold the clock up. Breakers and slots for slow hosts wait in real time, so they are not used.
  */
 const underManualClock = (options: EngineOptions): EngineOptions => ({
   ...options,
   window: { ...options.window, lookAheadMs: 20 * 366 * 86_400_000 },
   dispatch: {
     ...options.dispatch,
+    slow: 0,
     breaker: { ...options.dispatch.breaker, failures: Number.POSITIVE_INFINITY },
   },
 })

@@ -72,6 +72,7 @@ export class EngineHealth {
   #sampleDispatch(): void {
     const { dispatcher, metrics } = this.#parts
     metrics.gauge("inFlight", dispatcher.inFlight)
+    metrics.gauge("slowInFlight", dispatcher.slowInFlight)
     metrics.gauge("ready", dispatcher.readyCount)
     metrics.gauge("openBreakers", dispatcher.openBreakers)
     const { hosts, timers } = dispatcher.refused.counts

@@ -44,7 +44,7 @@ const fencedWrites = Metric.counter("timer_fenced_writes_total", {
   incremental: true,
 })
 const lateness = Metric.histogram("timer_lateness_seconds", {
-  description: "From the due time to the start of the first attempt",
+  description: "From the due time to the moment when the request of the first attempt was sent",
   boundaries: seconds,
 })
 const pollingDuration = Metric.histogram("timer_polling_duration_seconds", {
@@ -58,6 +58,9 @@ const commitItems = Metric.histogram("timer_commit_items", {
 const gauges = {
   pending: Metric.gauge("timer_pending", { description: "Pending timers in the store" }),
   inFlight: Metric.gauge("timer_in_flight", { description: "Attempts running now" }),
+  slowInFlight: Metric.gauge("timer_slow_in_flight", {
+    description: "Attempts running now to hosts that have been silent for 5 seconds or more",
+  }),
   ready: Metric.gauge("timer_ready", { description: "Due timers waiting for an attempt" }),
   oldestDueAgeSeconds: Metric.gauge("timer_oldest_due_age_seconds", {
     description: "Age of the earliest due timer in memory that is not settled",

@@ -31,10 +31,18 @@ export interface Fire {
 }
 
 export interface Deliverer {
-  /** The deliverer limits its own time. An interruption abandons the attempt. */
-  deliver(fire: Fire): Effect.Effect<Delivery>
+  /**
+   * The deliverer limits its own time. An interruption abandons the attempt. The deliverer calls `onSent` when it hands the
+   * request over. Lateness counts up to this moment.
+   */
+  deliver(fire: Fire, onSent?: () => void): Effect.Effect<Delivery>
   /** The host by which, together with the namespace, in-flight limits and breakers are counted. */
   hostOf(target: Target): string
+  /**
+   * An attempt without an answer for this long is silent, so it moves to a slow slot. Absent: its attempts never count as
+   * silent.
+   */
+  readonly silentAfterMs?: number
   /** Reports namespaces for which nothing can be delivered now. Their timers wait, and no attempt is counted. */
   readonly presence?: Presence
   /** The rules about the addresses of targets, if there are any. */

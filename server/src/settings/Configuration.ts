@@ -58,6 +58,8 @@ export interface Configuration
   readonly broker: BusChoice
   readonly brokerTerms: BusTerms
   readonly limits: Limits
+  /** How many attempts to hosts that do not answer may run in addition to `maxInFlight`. */
+  readonly slowSlots: number
 }
 
 export interface ClusterChoice {
@@ -140,9 +142,22 @@ export const readConfiguration = (environment: Environment, adapters: Adapters):
     storeUrl.adapter.isShared && clusterSecret !== undefined
       ? { cluster: { address: nodeAddress ?? { host: rest.httpHost }, secret: clusterSecret } }
       : {}
+  const slowSlots = slowSlotsOf(rest, environment)
   return {
-    configuration: { ...rest, store: storeUrl, ...cluster, broker: brokerUrl, brokerTerms, limits },
-    warnings: [...warnings, ...clusterWarnings(values as ClusterValues)],
+    configuration: {
+      ...rest,
+      store: storeUrl,
+      ...cluster,
+      broker: brokerUrl,
+      brokerTerms,
+      limits,
+      slowSlots,
+    },
+    warnings: [
+      ...warnings,
+      ...clusterWarnings(values as ClusterValues),
+      ...slowSlotWarnings(rest, environment),
+    ],
     effective,
   }
 }
@@ -391,14 +406,15 @@ const termsOf = (values: Omit<BrokerValues, "brokerUrl">): BusTerms => ({
 const runtimeRequestsName = "BUN_CONFIG_MAX_HTTP_REQUESTS"
 const runtimeRequestsDefault = 256
 
-/**
- * The runtime sends only a limited number of requests at once. Deliveries beyond it would wait inside the runtime while
- * their timeouts run. The runtime reads its limit from the environment when it starts, so a line in the file is too
- * late.
- */
-const beyondRuntime = (maxInFlight: number, environment: Environment): ReadonlyArray<string> => {
+/** How many requests the runtime sends at once. It reads its limit when it starts, so a line in the file is too late. */
+const requestsAtOnce = (environment: Environment): number => {
   const text = environment[runtimeRequestsName] ?? ""
-  const atOnce = /^[1-9]\d{0,4}$/.test(text) ? Number(text) : runtimeRequestsDefault
+  return /^[1-9]\d{0,4}$/.test(text) ? Number(text) : runtimeRequestsDefault
+}
+
+/** Deliveries beyond the limit of the runtime would wait inside the runtime while their timeouts run. */
+const beyondRuntime = (maxInFlight: number, environment: Environment): ReadonlyArray<string> => {
+  const atOnce = requestsAtOnce(environment)
   return maxInFlight > atOnce
     ? [
         `${settings.maxInFlight.name} is ${maxInFlight}, but the runtime makes at most ${atOnce} requests at once: also set ${runtimeRequestsName}=${maxInFlight} in the environment (not in the file), or use a smaller value.`,
@@ -408,6 +424,24 @@ const beyondRuntime = (maxInFlight: number, environment: Environment): ReadonlyA
 
 /** The default for what callbacks may reach depends on who can reach the service. */
 const egressDefault = (httpHost: string): "open" | "public" => (isLoopback(httpHost) ? "open" : "public")
+type SlotValues = Pick<Values, "maxInFlight" | "slowSharePercent">
+
+const wantedSlowSlots = ({ maxInFlight, slowSharePercent }: SlotValues): number =>
+  Math.ceil((maxInFlight * slowSharePercent) / 100)
+
+/** The slots for slow hosts, which are additional. The runtime must be able to run all attempts at once. */
+const slowSlotsOf = (values: SlotValues, environment: Environment): number =>
+  Math.min(wantedSlowSlots(values), requestsAtOnce(environment) - values.maxInFlight)
+
+const slowSlotWarnings = (values: SlotValues, environment: Environment): ReadonlyArray<string> => {
+  const wanted = wantedSlowSlots(values)
+  const possible = slowSlotsOf(values, environment)
+  return possible < wanted
+    ? [
+        `the runtime makes at most ${requestsAtOnce(environment)} requests at once, so there are ${possible} slots for hosts that do not answer, instead of ${wanted} (${settings.slowSharePercent.name}): also set ${runtimeRequestsName}=${values.maxInFlight + wanted} in the environment (not in the file), or use a smaller ${settings.maxInFlight.name}.`,
+      ]
+    : []
+}
 
 const isLoopback = (host: string): boolean =>
   host === "localhost" || host === "::1" || (isIP(host) === 4 && host.startsWith("127."))

@@ -13,6 +13,7 @@ import type { BusAdapter } from "../ports/BusAdapter.ts"
 import type { StoreAdapter, StoreChoice } from "../ports/StoreAdapter.ts"
 import { type LogLevelName, logLevels } from "../program/Logs.ts"
 import { parseClusterSecret, parseNodeAddress, parseNodeName } from "./NodeIdentity.ts"
+import { parseDnsServers } from "./parseDnsServers.ts"
 import { secretFileNames } from "./secretFiles.ts"
 
 /** The stores and buses to choose from. */
@@ -63,6 +64,12 @@ export const duration =
           problem: `must be a duration from ${formatDuration(minMs)} to ${formatDuration(maxMs)}, such as 5s, 1h30m or 250ms`,
         }
   }
+
+/** A part of a whole, in percent. */
+const percentage = (text: string): Parsed<number> => {
+  const value = /^\d{1,3}%$/.test(text) ? Number(text.slice(0, -1)) : Number.NaN
+  return value <= 100 ? { value } : { problem: "must be from 0% to 100%, such as 20%" }
+}
 
 /** The rules themselves say what is wrong with an entry. The text follows the name of the setting. */
 const egress = (text: string): Parsed<EgressRules> => {
@@ -301,6 +308,30 @@ const serviceSettings = {
     "10000",
     "how many namespaces may have settings of their own; settings of further namespaces are refused",
     wholeNumber(1, 1_000_000),
+  ),
+  slowSharePercent: setting(
+    "TIMER_SLOW_SHARE",
+    "20%",
+    "how many deliveries may run to hosts that do not answer for 5s, in addition to the deliveries above\nand as a part of TIMER_MAX_IN_FLIGHT; 0%: no limit for such hosts",
+    percentage,
+  ),
+  maxLookupsPerNamespace: setting(
+    "TIMER_MAX_LOOKUPS_PER_NAMESPACE",
+    "16",
+    "how many host names of one namespace may be looked up at once",
+    wholeNumber(1, 1_000),
+  ),
+  lookupTimeoutMs: setting(
+    "TIMER_LOOKUP_TIMEOUT",
+    "3s",
+    "how long the lookup of a host name may take; then the attempt fails",
+    duration(100, 60_000),
+  ),
+  dnsServers: setting(
+    "TIMER_DNS_SERVERS",
+    "",
+    "the name servers for hosts of webhooks, such as 10.0.0.2,10.0.0.3:5353; default: those of the system",
+    parseDnsServers,
   ),
   drainMs: setting(
     "TIMER_DRAIN_TIMEOUT",

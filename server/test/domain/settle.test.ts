@@ -43,10 +43,20 @@ const timerWith = (policy: Partial<RetryPolicy>, firstAttemptAt?: number): Timer
   ...(firstAttemptAt === undefined ? {} : { firstAttemptAt }),
 })
 
-const startedAt = 1_000_040
+const startedAt = 1_000_030
+const sentAt = 1_000_040
 const endedAt = 1_000_100
 const settled = (delivery: Attempted, timer = timerWith({}), attempt = 1, random = 0) =>
-  settle(timer, { delivery, attempt, startedAt, endedAt, random, pauses: [], nextFireId: () => "next" })
+  settle(timer, {
+    delivery,
+    attempt,
+    startedAt,
+    sentAt,
+    endedAt,
+    random,
+    pauses: [],
+    nextFireId: () => "next",
+  })
 
 const retry: Attempted = { kind: "retry", error: "answered 500", isHostFailure: true }
 
@@ -200,9 +210,9 @@ describe("a re-arming", () => {
 describe("an end", () => {
   test("of a delivered timer has its lateness, which is never negative", () => {
     expect(settled({ kind: "delivered" })).toEqual({ to: "delivered", latenessMs: 40 })
-    const createdLate = { ...timerWith({}), executeAt: 0, createdAt: startedAt - 3, updatedAt: startedAt - 3 }
+    const createdLate = { ...timerWith({}), executeAt: 0, createdAt: sentAt - 3, updatedAt: sentAt - 3 }
     expect(settled({ kind: "delivered" }, createdLate)).toEqual({ to: "delivered", latenessMs: 3 })
-    const early = { ...timerWith({}), executeAt: startedAt + 1 }
+    const early = { ...timerWith({}), executeAt: sentAt + 1 }
     expect(settled({ kind: "delivered" }, early)).toEqual({ to: "delivered", latenessMs: 0 })
   })
 

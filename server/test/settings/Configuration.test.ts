@@ -117,7 +117,46 @@ describe("values", () => {
     expect(accepted({ TIMER_MAX_IN_FLIGHT: "300", [runtime]: "300" }).configuration.maxInFlight).toBe(300)
   })
 
+  test("slots for slow hosts are a share of all, and fewer with a warning if the runtime cannot run them", () => {
+    const slotsOf = (environment: Record<string, string>) => {
+      const { configuration, warnings } = accepted(environment)
+      return [configuration.slowSlots, warnings.length]
+    }
+    expect(slotsOf({})).toEqual([40, 0])
+    expect(slotsOf({ TIMER_SLOW_SHARE: "0%" })).toEqual([0, 0])
+    expect(slotsOf({ TIMER_MAX_IN_FLIGHT: "3" })).toEqual([1, 0])
+    expect(slotsOf({ TIMER_SLOW_SHARE: "28%" })).toEqual([56, 0])
+    expect(slotsOf({ TIMER_SLOW_SHARE: "50%" })).toEqual([56, 1])
+    expect(accepted({ TIMER_MAX_IN_FLIGHT: "250" }).warnings).toEqual([
+      expect.stringContaining("BUN_CONFIG_MAX_HTTP_REQUESTS=300"),
+    ])
+    expect(slotsOf({ TIMER_MAX_IN_FLIGHT: "250", BUN_CONFIG_MAX_HTTP_REQUESTS: "300" })).toEqual([50, 0])
+  })
+
+  test("name servers are addresses with or without a port", () => {
+    for (const servers of ["10.0.0.2", "10.0.0.2:5353", "fd00::2", "[fd00::2]:5353"]) {
+      expect(accepted({ TIMER_DNS_SERVERS: servers }).configuration.dnsServers).toEqual([servers])
+    }
+    expect(accepted({ TIMER_DNS_SERVERS: "10.0.0.2, 10.0.0.3" }).configuration.dnsServers).toEqual([
+      "10.0.0.2",
+      "10.0.0.3",
+    ])
+    expect(accepted({}).configuration.dnsServers).toEqual([])
+  })
+
   const wrong: Record<string, ReadonlyArray<string>> = {
+    TIMER_SLOW_SHARE: ["", "20", "0.2", "101%", "-1%", "20 %"],
+    TIMER_MAX_LOOKUPS_PER_NAMESPACE: ["", "0", "1001"],
+    TIMER_LOOKUP_TIMEOUT: ["", "99ms", "61s"],
+    TIMER_DNS_SERVERS: [
+      "dns.example",
+      "10.0.0.2:0",
+      "10.0.0.2:65536",
+      "10.0.0.2,",
+      "[10.0.0.2]:53",
+      "[fd00::2]",
+      Array.from({ length: 9 }, () => "10.0.0.2").join(),
+    ],
     TIMER_HTTP_PORT: ["", "-1", "65536", "80a", "0x50"],
     TIMER_HTTP_HOST: ["", "a b"],
     TIMER_POLLING_INTERVAL: ["", "0", "5 s", "-5s", "1y"],

@@ -16,8 +16,12 @@ import type { Deliverer, Delivery, Fire, Presence } from "../../ports/Deliverer.
 import { deadType, deathJson, fireOfDead } from "../deathJson.ts"
 
 export const makeEventDeliverer = (bus: Bus["Service"]): Deliverer => ({
-  deliver: (fire) =>
-    Effect.match(bus.publish([dueTimeReached(fire)]), { onSuccess: () => delivered, onFailure: deliveryOf }),
+  deliver: (fire, onSent) =>
+    Effect.suspend(() => {
+      onSent?.()
+      const published = bus.publish([dueTimeReached(fire)])
+      return Effect.match(published, { onSuccess: () => delivered, onFailure: deliveryOf })
+    }),
   hostOf: () => "bus",
   ...(bus.audience === undefined ? {} : { presence: presenceOf(bus.audience) }),
 })

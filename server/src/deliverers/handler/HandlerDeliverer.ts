@@ -33,7 +33,11 @@ export const makeHandlerDeliverer = (options?: { readonly timeoutMs?: number }):
       handlers.set(namespace, handler)
       for (const listener of listeners) listener()
     },
-    deliver: (fire) => Effect.suspend(() => call(handlers.get(fire.namespace), fire, timeoutMs)),
+    deliver: (fire, onSent) =>
+      Effect.suspend(() => {
+        onSent?.()
+        return call(handlers.get(fire.namespace), fire, timeoutMs)
+      }),
     hostOf: () => "handler",
     presence: {
       isThere: (namespace) => handlers.has(namespace),

@@ -8,7 +8,7 @@ import { nearName } from "@punctual/api/nearName"
 import { Result, Schema } from "effect"
 
 export interface EgressRules {
-  /** Everything may be reached, so names need not be resolved first. */
+  /** Everything may be reached. */
   readonly isOpen: boolean
   /** Whether any address outside the public internet is allowed by its number, and not only by the name of its host. */
   readonly allowsLocal: boolean

@@ -12,7 +12,7 @@ import type { EgressRules } from "./Egress.ts"
 import { type HttpUrl, HttpUrls } from "./HttpUrls.ts"
 import { type AnswerBody, interpretAnswer, keptAnswerBytes } from "./interpretAnswer.ts"
 import { makeEgressGate } from "./makeEgressGate.ts"
-import { cachedResolve, type Resolve, systemResolve } from "./Resolver.ts"
+import { LookupTimeout, type Resolve, Resolver } from "./Resolver.ts"
 import { discard, isJsonSuccess, readJson, readText } from "./readAnswer.ts"
 import { type Destination, type Destinations, routeOf } from "./routeOf.ts"
 import { webhookRequest } from "./WebhookRequest.ts"
@@ -45,7 +45,7 @@ export interface ExchangeObserver {
 }
 
 export interface WebhookDeliverer extends Deliverer {
-  deliver(fire: Fire): Effect.Effect<WebhookDelivery>
+  deliver(fire: Fire, onSent?: () => void): Effect.Effect<WebhookDelivery>
 }
 
 /** What a webhook comes to: an attempt, or a refusal by the egress rules before anything is sent. */
@@ -56,7 +56,7 @@ export const makeWebhookDeliverer = (options: WebhookOptions): WebhookDeliverer 
   // own choice, and the egress rules would judge nothing.
   process.env["NO_PROXY"] = "*"
   const urls = new HttpUrls()
-  const resolve = options.resolve ?? cachedResolve(systemResolve)
+  const resolve = options.resolve ?? new Resolver().resolve
   const settings: Settings = {
     urls,
     egress: options.egress,
@@ -68,7 +68,8 @@ export const makeWebhookDeliverer = (options: WebhookOptions): WebhookDeliverer 
     observer: options.observer,
   }
   return {
-    deliver: (fire) => deliver(settings, fire),
+    deliver: (fire, onSent) => deliver(settings, fire, onSent),
+    silentAfterMs,
     hostOf: (target) => urls.of(target)?.host ?? "",
     // Webhooks that cannot be signed wait: a key that is missing after a start must use up no attempts.
     presence: {
@@ -89,7 +90,7 @@ interface Settings extends Required<Omit<WebhookOptions, "observer">> {
   readonly observer: ExchangeObserver | undefined
 }
 
-const deliver = (settings: Settings, fire: Fire): Effect.Effect<WebhookDelivery> =>
+const deliver = (settings: Settings, fire: Fire, onSent?: () => void): Effect.Effect<WebhookDelivery> =>
   Effect.callback<WebhookDelivery>((resume) => {
     const { target } = fire
     const url = settings.urls.of(target)
@@ -105,7 +106,7 @@ const deliver = (settings: Settings, fire: Fire): Effect.Effect<WebhookDelivery>
       return undefined
     }
     const abort = new AbortController()
-    const progress: Progress = { failure: undefined }
+    const progress: Progress = { failure: undefined, onSent }
     // The timeout answers by itself and does not wait for the exchange, because not every step (such as a lookup) can
     // be aborted.
     const timer = setTimeout(() => {
@@ -124,9 +125,13 @@ const deliver = (settings: Settings, fire: Fire): Effect.Effect<WebhookDelivery>
 
 /** The progress of an exchange. */
 interface Progress {
+  readonly onSent: (() => void) | undefined
   /** The meaning of a failure status. It counts even if the rest of the answer does not arrive in time. */
   failure: (() => Attempted) | undefined
 }
+
+/** An attempt without an answer for this long moves to a slow slot. */
+const silentAfterMs = 5_000
 
 /** How long the text of a failure may take after its status. The text is only for people. */
 const failureTextWithinMs = 1_000
@@ -145,11 +150,12 @@ const exchange = async (
   progress: Progress,
 ): Promise<WebhookDelivery> => {
   try {
-    const routed = routeOf(url.url, settings.egress, settings.resolve)
+    const routed = routeOf(url.url, settings.egress, settings.resolve, fire.namespace)
     const route = routed instanceof Promise ? await routed : routed
     if (route.kind === "refused") return egressRefused(url, route.address)
     const request = webhookRequest(fire, target, Date.now(), secrets)
     settings.observer?.sent(request)
+    progress.onSent?.()
     const response = await send(request, target.method, route.destinations, signal)
     const { status, headers, ok } = response
     const meaning = (body: AnswerBody | undefined): Attempted =>
@@ -225,11 +231,14 @@ const timedOut = ({ host }: HttpUrl, timeoutMs: number): Attempted => ({
 })
 
 /** The error has only host and code: messages of the runtime contain the URL, which may contain secrets. */
-const networkFailure = ({ host }: HttpUrl, error: unknown): Attempted => ({
-  kind: "retry",
-  error: short(`${meaningOf(codeOf(error))}: ${host}`),
-  isHostFailure: true,
-})
+const networkFailure = ({ host, url }: HttpUrl, error: unknown): Attempted =>
+  error instanceof LookupTimeout
+    ? {
+        kind: "retry",
+        error: short(`${timeoutTexts.lookup} ${url.hostname} ${error.message}`),
+        isHostFailure: error.hasStarted,
+      }
+    : { kind: "retry", error: short(`${meaningOf(codeOf(error))}: ${host}`), isHostFailure: true }
 
 const meaningOf = (code: string): string => {
   switch (code) {
@@ -238,6 +247,8 @@ const meaningOf = (code: string): string => {
     case "ECONNRESET":
       return networkTexts.closed
     case "ENOTFOUND":
+    case "DNS_ENOTFOUND":
+    case "DNS_ENODATA":
       return networkTexts.notFound
     default:
       return `${networkTexts.other} ${code}`

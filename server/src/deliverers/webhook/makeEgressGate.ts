@@ -6,9 +6,10 @@ import { type EarlyRefusal, earlyRefusal, literalAddress } from "./earlyRefusal.
 import { HttpUrls } from "./HttpUrls.ts"
 import type { Resolve } from "./Resolver.ts"
 
-/** A lookup occupies a thread until it ends, and deliveries need the same threads. */
+/** How many checks may look up a name at once. */
 const lookupsAtOnce = 2
-const lookupWithinMs = 5_000
+/** No namespace has this name, so checks use up the lookups of no namespace. */
+const ownNamespace = ""
 /** A report shows at most this many addresses. */
 const addressesShown = 20
 
@@ -19,11 +20,10 @@ export const makeEgressGate = (egress: EgressRules, resolve: Resolve): EgressGat
   const lookUp = (host: string): Promise<ReadonlyArray<string>> => {
     lookups++
     // The system may report one address several times.
-    const found = resolve(host).then(
+    const found = Promise.resolve(resolve(host, ownNamespace)).then(
       (addresses) => [...new Set(addresses.map((address) => canonicalAddress(address) ?? address))],
       () => [],
     )
-    // A lookup that takes too long still counts until it has ended.
     return found.finally(() => lookups--)
   }
   return {
@@ -40,7 +40,6 @@ export const makeEgressGate = (egress: EgressRules, resolve: Resolve): EgressGat
         if (literal !== undefined) return Effect.succeed(reportOf(url, egress, [literal]))
         if (lookups >= lookupsAtOnce) return Effect.succeed(undefined)
         return Effect.promise(() => lookUp(url.hostname)).pipe(
-          Effect.timeoutOrElse({ duration: lookupWithinMs, orElse: () => Effect.succeed([]) }),
           Effect.map((addresses) => reportOf(url, egress, addresses)),
         )
       }),

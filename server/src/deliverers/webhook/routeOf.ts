@@ -1,6 +1,6 @@
-// The address that an attempt connects to. With `open` it is the URL unchanged. With other rules this file resolves the
-// host, judges each address, and sends the request to an allowed address. The name stays in the Host header and for the
-// certificate. So nothing resolves the name again.
+// The address that an attempt connects to. This file resolves the host, judges each address, and sends the request to an
+// allowed address. The name stays in the Host header and for the certificate. So nothing resolves the name again: `fetch`
+// would do it on a few threads that all tenants share.
 import { canonicalAddress, type EgressRules } from "./Egress.ts"
 import type { Resolve } from "./Resolver.ts"
 
@@ -23,16 +23,23 @@ export type EgressVerdict =
 /** How many addresses of a name are tried in one attempt. */
 const maxDestinations = 4
 
-/** Synchronous if no lookup is needed. Rejects if the host cannot be resolved. */
+/** Synchronous if no lookup is needed. Throws or rejects if the host cannot be resolved. */
 export const routeOf = (
   url: URL,
   egress: EgressRules,
   resolve: Resolve,
+  namespace: string,
 ): EgressVerdict | Promise<EgressVerdict> => {
-  if (egress.isOpen) return { kind: "allowed", destinations: [{ href: url.href }] }
   const literal = canonicalAddress(url.hostname.replace(/^\[|\]$/g, ""))
-  if (literal !== undefined) return judge(url, egress, [literal], false)
-  return resolve(url.hostname).then((addresses) => judge(url, egress, addresses, true))
+  if (literal !== undefined) {
+    return egress.isOpen
+      ? { kind: "allowed", destinations: [{ href: url.href }] }
+      : judge(url, egress, [literal], false)
+  }
+  const found = resolve(url.hostname, namespace)
+  return found instanceof Promise
+    ? found.then((addresses) => judge(url, egress, addresses, true))
+    : judge(url, egress, found, true)
 }
 
 const judge = (

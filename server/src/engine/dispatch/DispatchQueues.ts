@@ -3,20 +3,44 @@
 import { DueHeap } from "../window/DueHeap.ts"
 import type { Entry } from "../window/Entry.ts"
 import { Breaker, type BreakerPolicy } from "./Breaker.ts"
+import type { Standing } from "./HostStandings.ts"
+import { type SlotClass, SlotUse } from "./Slots.ts"
+
+/** What a host queue needs to know about its deliverer. */
+export interface HostTraits {
+  /** Whether there is a subscriber, a handler or a key, as the deliverer needs it. */
+  readonly isThere: () => boolean
+  /** An attempt without an answer for this long is silent. Infinity: attempts never count as silent. */
+  readonly silentAfterMs: number
+  /** What the last attempt showed. */
+  readonly standing: Standing
+}
 
 export class HostQueue {
   readonly name: string
   readonly parked = new DueHeap<Entry>()
   readonly breaker: Breaker
-  /** Whether there is a subscriber, a handler or a key, as the deliverer needs it. */
   readonly isThere: () => boolean
+  readonly silentAfterMs: number
+  /** What the last attempt showed. */
+  lastStanding: Standing
   inFlight = 0
+  /** Attempts in flight that have been silent for a long time. */
+  silentInFlight = 0
+  /** The slots that its timers wait for; `undefined` if they do not wait for slots. */
+  waitsFor: SlotClass | undefined
   #absentSinceMs: number | undefined
 
-  constructor(name: string, policy: BreakerPolicy, isThere: () => boolean) {
+  constructor(name: string, policy: BreakerPolicy, { isThere, silentAfterMs, standing }: HostTraits) {
     this.name = name
     this.breaker = new Breaker(policy)
     this.isThere = isThere
+    this.silentAfterMs = silentAfterMs
+    this.lastStanding = standing
+  }
+
+  get standing(): Standing {
+    return this.silentInFlight > 0 ? "silent" : this.lastStanding
   }
 
   /** Whether the deliverer cannot deliver to the namespace now. `nowMs` is the wall clock. */
@@ -39,6 +63,7 @@ export class NamespaceQueue {
   readonly ready = new DueHeap<Entry>()
   readonly hosts = new Map<string, HostQueue>()
   readonly name: string
+  readonly slots = new SlotUse()
   inFlight = 0
 
   constructor(name: string) {

@@ -4,53 +4,25 @@
 // total, per namespace, and per namespace and host. A namespace may have at most as many attempts as there are free
 // places, so that the next namespace finds room even if many attempts hang. If a host is full or its breaker is open,
 // its timers are parked, and timers for other hosts of the namespace continue. Within a namespace timers start in due
-// order. A paused namespace takes no turns until the terms change. Timers for hosts that the egress rules refuse wait
-// without an attempt (RefusedTimers.ts).
-import { type Clock, type Effect, Exit } from "effect"
+// order. A paused namespace takes no turns until the terms change. Hosts that do not answer have slots of their own
+// (Slots.ts). Timers for hosts that the egress rules refuse wait without an attempt (RefusedTimers.ts).
+import { type Effect, Exit } from "effect"
 import { isAttempted } from "../../domain/Delivery.ts"
 import { latenessMs } from "../../domain/latenessMs.ts"
 import { hasExpired } from "../../domain/pausedTime.ts"
 import type { Target } from "../../domain/Timer.ts"
-import type { Attempted, Deliverer, Delivery } from "../../ports/Deliverer.ts"
-import type { WallClock } from "../../ports/WallClock.ts"
-import type { EngineMetrics } from "../EngineMetrics.ts"
+import type { Attempted, Delivery } from "../../ports/Deliverer.ts"
 import type { Entry } from "../window/Entry.ts"
-import type { DeadNotices } from "./DeadNotices.ts"
-import type { DispatcherLimits, DispatchLoad } from "./DispatcherLimits.ts"
+import { AttemptSlots } from "./AttemptSlots.ts"
+import type { DispatchLoad } from "./DispatcherLimits.ts"
+import type { DispatcherParts, OpenBreaker } from "./DispatcherParts.ts"
 import { HostQueue, NamespaceQueue } from "./DispatchQueues.ts"
-import type { DispatchTerms } from "./DispatchTerms.ts"
 import { deliveryOf, noDeliverer } from "./deliveryOf.ts"
 import type { Flight } from "./Flight.ts"
 import { fireOf } from "./fireOf.ts"
-import { RefusedTimers, type RefusedTimersParts } from "./RefusedTimers.ts"
-
-/** A host that failed too often in a row, for one namespace. */
-export interface OpenBreaker {
-  readonly host: string
-  readonly namespace: string
-  readonly failures: number
-  /** Due timers in memory that wait for the host. */
-  readonly waiting: number
-  readonly probeInMs: number
-}
-
-export interface DispatcherParts {
-  readonly limits: DispatcherLimits
-  readonly terms: DispatchTerms
-  readonly deliverers: ReadonlyMap<string, Deliverer>
-  readonly wall: WallClock["Service"]
-  readonly clock: Clock.Clock
-  readonly metrics: EngineMetrics
-  /** Runs an attempt; `onExit` is called once, perhaps before this returns. */
-  readonly run: (effect: Effect.Effect<Delivery>, onExit: (exit: Exit.Exit<Delivery>) => void) => void
-  /** The attempt ended. Must call `onStored` when the outcome is stored or cannot be stored any more. */
-  readonly settle: RefusedTimersParts["settle"]
-  readonly onRefused: RefusedTimersParts["onRefused"]
-  /** Runs the attempt of a `_dead` timer only if its timer is dead. */
-  readonly confirmed: DeadNotices["confirmed"]
-  /** The timer expired before an attempt could start. */
-  readonly expire: (entry: Entry, onStored: () => void) => void
-}
+import { OpenBreakers } from "./OpenBreakers.ts"
+import { RefusedTimers } from "./RefusedTimers.ts"
+import type { SlotClass } from "./Slots.ts"
 
 /** The most hosts to remember because of their breakers, over all namespaces. */
 const hostsAtMost = 10_000
@@ -64,14 +36,14 @@ export class Dispatcher {
   readonly #resting = new Set<NamespaceQueue>()
   /** Hosts whose timers wait for a subscriber, a handler or a key. */
   readonly #absent = new Map<HostQueue, NamespaceQueue>()
-  /** Hosts with an open breaker. */
-  readonly #open = new Map<HostQueue, NamespaceQueue>()
-  /** The earliest time for the next probe of a host that timers wait for, by the monotonic clock. */
-  #probeDueMs = Number.POSITIVE_INFINITY
+  readonly #open = new OpenBreakers()
   /** Timers whose host the egress rules refuse. */
   readonly refused: RefusedTimers
   readonly #flights = new Set<Flight>()
+  readonly #slots: AttemptSlots
   #hostCount = 0
+  /** Idle hosts are forgotten when there are this many. */
+  #forgetAt = hostsAtMost
   #unsettled = 0
   #isPumping = false
   #isStopped = false
@@ -86,6 +58,7 @@ export class Dispatcher {
       makeReady: (namespace, entry) => this.#makeReady(namespace, entry),
       pump: () => this.pump(),
     })
+    this.#slots = new AttemptSlots(parts.limits, () => this.#monotonicMs())
   }
 
   get inFlight(): number {
@@ -95,6 +68,11 @@ export class Dispatcher {
   /** The start times of running attempts, by fireId. */
   runningSince(): ReadonlyMap<string, number> {
     return new Map([...this.#flights].map(({ entry, startedAt }) => [entry.fireId, startedAt]))
+  }
+
+  /** Attempts to silent hosts. */
+  get slowInFlight(): number {
+    return this.#slots.slowCount
   }
 
   get openBreakers(): number {
@@ -142,28 +120,21 @@ export class Dispatcher {
   noteTerms(): void {
     for (const namespace of this.#resting) this.#turns.add(namespace)
     this.#resting.clear()
-    this.#probeDueMs = Number.NEGATIVE_INFINITY
+    this.#open.expectProbeNow()
     this.pump()
   }
 
   /** Hosts that failed too often in a row, at most `limit`. */
   breakers(limit: number): ReadonlyArray<OpenBreaker> {
-    const nowMs = this.#monotonicMs()
-    return [...this.#open].slice(0, limit).map(([{ name, breaker, parked }, namespace]) => ({
-      host: name,
-      namespace: namespace.name,
-      failures: breaker.failures,
-      waiting: parked.size,
-      probeInMs: Math.max(0, (breaker.probeAtMs ?? nowMs) - nowMs),
-    }))
+    return this.#open.list(limit, this.#monotonicMs())
   }
 
   /** Closes the breakers of the host, and returns how many. */
   closeBreakers(name: string): number {
-    const closed = [...this.#open].filter(([host]) => host.name === name)
+    const closed = this.#open.named(name)
     for (const [host, namespace] of closed) {
       host.breaker.succeeded()
-      this.#open.delete(host)
+      this.#open.forget(host)
       this.#unpark(namespace, host)
       this.#tidy(namespace, host)
     }
@@ -174,7 +145,8 @@ export class Dispatcher {
   /** The current load, which explains why a due timer has not started. */
   get load(): DispatchLoad {
     const { limits } = this.#parts
-    return { limits, inFlight: this.inFlight, unsettled: this.#unsettled, isStopped: this.#isStopped }
+    const inFlight = limits.inFlight - this.#slots.room
+    return { limits, inFlight, unsettled: this.#unsettled, isStopped: this.#isStopped }
   }
 
   /** The queue of a namespace, for reading only. */
@@ -192,13 +164,23 @@ export class Dispatcher {
     return this.#parts.deliverers.get(target.type)?.hostOf(target) ?? target.type
   }
 
+  /** How many slots there are of a class. */
+  mostSlots(slotClass: SlotClass): number {
+    return this.#slots.most(slotClass)
+  }
+
   /** Starts no more attempts. */
   stop(): void {
     this.#isStopped = true
   }
 
-  /** Starts as many attempts as the limits allow. */
+  /** Starts as many attempts as the limits allow. The loops call it at least every second. */
   pump(): void {
+    this.#slots.noteSilent()
+    this.#pump()
+  }
+
+  #pump(): void {
     if (this.#isPumping || this.#isStopped) return
     this.#isPumping = true
     try {
@@ -209,8 +191,9 @@ export class Dispatcher {
   }
 
   #startAll(): void {
-    this.#releaseProbes()
+    if (this.#open.size > 0) this.#releaseProbes()
     this.refused.release()
+    this.#slots.releaseWaiters((host, namespace) => this.#unpark(namespace, host))
     let turnsWithoutStart = 0
     while (this.#hasRoom() && turnsWithoutStart < this.#turns.size) {
       const [namespace] = this.#turns
@@ -233,13 +216,14 @@ export class Dispatcher {
 
   #hasRoom(): boolean {
     const { limits } = this.#parts
-    return this.#flights.size < limits.inFlight && this.#unsettled < limits.unsettled
+    return this.#slots.room > 0 && this.#unsettled < limits.unsettled
   }
 
   #startNextOf(namespace: NamespaceQueue, most: number): boolean {
     const { limits } = this.#parts
-    const share = Math.min(most, limits.inFlightPerNamespace, limits.inFlight - this.#flights.size)
-    if (namespace.inFlight >= share) return false
+    const { inFlight, slots } = namespace
+    if (inFlight >= Math.min(most, limits.inFlightPerNamespace)) return false
+    if (inFlight - slots.slow >= this.#slots.room) return false
     for (;;) {
       const entry = namespace.ready.pop()
       if (entry === undefined) return false
@@ -263,15 +247,26 @@ export class Dispatcher {
       if (host.inFlight >= limits.inFlightPerHost || !this.#isAllowed(host)) {
         host.parked.push(entry)
         if (host.isAbsent(nowMs)) this.#absent.set(host, namespace)
-        this.#expectProbe(host)
+        this.#open.expectProbe(host)
         continue
       }
-      this.#start(namespace, host, entry, nowMs)
+      const slotClass = this.#slots.find(namespace, host, entry)
+      if (slotClass === undefined) {
+        host.parked.push(entry)
+        continue
+      }
+      this.#start(namespace, host, entry, nowMs, slotClass)
       return true
     }
   }
 
-  #start(namespace: NamespaceQueue, host: HostQueue, entry: Entry, startedAt: number): void {
+  #start(
+    namespace: NamespaceQueue,
+    host: HostQueue,
+    entry: Entry,
+    startedAt: number,
+    slotClass: SlotClass,
+  ): void {
     const parts = this.#parts
     const { timer, home } = entry
     home.window.start(entry)
@@ -279,48 +274,57 @@ export class Dispatcher {
     const onStored = () => {
       this.#unsettled--
       home.window.noteStored()
-      this.pump()
+      this.#pump()
     }
     if (this.#hasExpired(entry)) {
       parts.expire(entry, onStored)
       this.#moveUp(namespace, entry)
       return
     }
-    const flight: Flight = { entry, attempt: timer.attempts + 1, startedAt }
+    const flight: Flight = { entry, attempt: timer.attempts + 1, startedAt, sentAt: undefined }
     entry.startedAt = startedAt
     this.#flights.add(flight)
     namespace.inFlight++
     host.inFlight++
+    const slot = this.#slots.take(namespace, host, slotClass)
     const isProbe = host.breaker.started()
     this.refused.noteStart(host.name)
-    // A `_dead` timer may not be sent, so it is counted when its attempt has ended.
-    const [isFirst, isNotice] = [flight.attempt === 1, timer.spec.death !== undefined]
-    if (isFirst && !isNotice) parts.metrics.started(latenessMs(timer, startedAt))
-    parts.run(this.#deliver(flight), (exit) => {
+    const onSent = () => this.#noteSent(flight)
+    parts.run(this.#deliver(flight, onSent), (exit) => {
       this.#flights.delete(flight)
       namespace.inFlight--
       host.inFlight--
       const delivery = deliveryOf(exit)
+      this.#slots.release(namespace, host, slot, delivery)
       if (isAttempted(delivery)) {
-        if (isFirst && isNotice) parts.metrics.started(latenessMs(timer, startedAt))
+        // An attempt that could not send anything is late until its end.
+        onSent()
         this.#judge(host, delivery)
       } else if (isProbe) host.breaker.probeUnused()
-      this.#noteBreaker(namespace, host)
+      this.#open.note(namespace, host)
       const outcome = this.refused.judged(namespace, host, flight, delivery)
       this.#unpark(namespace, host)
       this.#tidy(namespace, host)
       if (outcome !== undefined) parts.settle(flight, outcome, onStored)
       else onStored()
-      this.pump()
+      this.#pump()
     })
   }
 
-  #deliver(flight: Flight): Effect.Effect<Delivery> {
+  /** Lateness counts up to this moment. Only the first attempt of an arming counts. */
+  #noteSent(flight: Flight): void {
+    if (flight.sentAt !== undefined) return
+    const { wall, metrics } = this.#parts
+    flight.sentAt = wall.now()
+    if (flight.attempt === 1) metrics.started(latenessMs(flight.entry.timer, flight.sentAt))
+  }
+
+  #deliver(flight: Flight, onSent: () => void): Effect.Effect<Delivery> {
     const { timer, home } = flight.entry
     const { target, death } = timer.spec
     const deliverer = this.#parts.deliverers.get(target.type)
     if (deliverer === undefined) return Exit.succeed(noDeliverer(target.type))
-    const delivery = deliverer.deliver(fireOf(flight))
+    const delivery = deliverer.deliver(fireOf(flight), onSent)
     return death === undefined ? delivery : this.#parts.confirmed(timer, delivery, () => home.mayStart())
   }
 
@@ -340,17 +344,12 @@ export class Dispatcher {
     else breaker.succeeded()
   }
 
-  #noteBreaker(namespace: NamespaceQueue, host: HostQueue): void {
-    if (host.breaker.isOpen) this.#open.set(host, namespace)
-    else this.#open.delete(host)
-    if (host.parked.size > 0) this.#expectProbe(host)
-  }
-
   /** The host has free places, so its earliest parked timers take their turn again. */
   #unpark(namespace: NamespaceQueue, host: HostQueue): void {
     if (!this.#isAllowed(host) || this.refused.isClosed(host.name)) return
-    const isTried = host.breaker.isOpen || this.refused.refusalOf(host.name) !== undefined
-    const free = isTried ? 1 : this.#parts.limits.inFlightPerHost - host.inFlight
+    const isOneByOne =
+      host.breaker.isOpen || host.waitsFor !== undefined || this.refused.refusalOf(host.name) !== undefined
+    const free = isOneByOne ? 1 : this.#parts.limits.inFlightPerHost - host.inFlight
     for (let count = 0; count < free; count++) {
       const entry = host.parked.pop()
       if (entry === undefined) break
@@ -364,20 +363,12 @@ export class Dispatcher {
     if (host !== undefined && host.parked.size > 0) this.#unpark(namespace, host)
   }
 
-  /** Checks hosts with an open breaker only when a probe is due, because there may be many hosts. */
   #releaseProbes(): void {
-    if (this.#open.size === 0 || this.#monotonicMs() < this.#probeDueMs) return
-    this.#probeDueMs = Number.POSITIVE_INFINITY
-    for (const [host, namespace] of this.#open) {
-      // A resting namespace cannot use the probe, and every pump would check it again.
-      if (host.parked.size === 0 || this.#resting.has(namespace)) continue
-      this.#unpark(namespace, host)
-      this.#expectProbe(host)
-    }
-  }
-
-  #expectProbe({ breaker }: HostQueue): void {
-    this.#probeDueMs = Math.min(this.#probeDueMs, breaker.probeAtMs ?? Number.POSITIVE_INFINITY)
+    this.#open.releaseDue(
+      this.#monotonicMs(),
+      (namespace) => this.#resting.has(namespace),
+      (namespace, host) => this.#unpark(namespace, host),
+    )
   }
 
   #namespaceOf(entry: Entry): NamespaceQueue {
@@ -399,14 +390,20 @@ export class Dispatcher {
     const name = this.#hostNameOf(entry)
     let host = namespace.hosts.get(name)
     if (host === undefined) {
-      if (this.#hostCount >= hostsAtMost) {
+      if (this.#hostCount >= this.#forgetAt) {
         this.#forgetIdleHosts()
+        // If most hosts have waiting timers, the next search comes later: each search looks at all hosts.
+        this.#forgetAt = Math.max(hostsAtMost, Math.ceil(this.#hostCount * 1.25))
         // The namespace may have been forgotten too, because its only timer is the current entry.
         this.#namespaces.set(namespace.name, namespace)
       }
-      const presence = this.#parts.deliverers.get(entry.timer.spec.target.type)?.presence
-      const isThere = () => presence?.isThere(namespace.name) ?? true
-      host = new HostQueue(name, this.#parts.limits.breaker, isThere)
+      const { deliverers, limits } = this.#parts
+      const { presence, silentAfterMs } = deliverers.get(entry.timer.spec.target.type) ?? {}
+      host = new HostQueue(name, limits.breaker, {
+        isThere: () => presence?.isThere(namespace.name) ?? true,
+        silentAfterMs: this.#slots.silentAfterMs(silentAfterMs),
+        standing: this.#slots.standings.of(namespace.name, name),
+      })
       namespace.hosts.set(name, host)
       this.#hostCount++
     }
@@ -431,8 +428,9 @@ export class Dispatcher {
 
   #forgetHost(namespace: NamespaceQueue, host: HostQueue): void {
     if (!namespace.hosts.delete(host.name)) return
-    this.#open.delete(host)
+    this.#open.forget(host)
     this.#absent.delete(host)
+    this.#slots.waiters.forget(host)
     this.#hostCount--
   }
 

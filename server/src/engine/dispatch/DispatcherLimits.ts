@@ -3,6 +3,8 @@ import type { BreakerPolicy } from "./Breaker.ts"
 
 export interface DispatcherLimits {
   readonly inFlight: number
+  /** Additional slots for attempts to silent hosts. 0: every attempt uses a normal slot. */
+  readonly slow: number
   readonly inFlightPerNamespace: number
   readonly inFlightPerHost: number
   /** Attempts in flight and attempts whose outcome is not stored yet, together. */
@@ -12,6 +14,7 @@ export interface DispatcherLimits {
 
 export interface DispatchLoad {
   readonly limits: DispatcherLimits
+  /** Attempts in flight, except for those in slow slots. */
   readonly inFlight: number
   readonly unsettled: number
   /** No attempt starts any more, because the process stops. */

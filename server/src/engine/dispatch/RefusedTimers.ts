@@ -64,7 +64,7 @@ export class RefusedTimers {
       return "full"
     }
     const { window } = entry.home
-    const flight: Flight = { entry, attempt: entry.timer.attempts + 1, startedAt: nowMs }
+    const flight: Flight = { entry, attempt: entry.timer.attempts + 1, startedAt: nowMs, sentAt: undefined }
     const delivery = this.#postponement(entry, host.name, nowMs)
     window.start(entry)
     this.#parts.settle(flight, delivery, () => {

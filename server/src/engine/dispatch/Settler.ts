@@ -53,11 +53,16 @@ export class Settler {
   #settle(flight: Flight, delivery: Attempted, onStored: () => void): void {
     const { entry, attempt, startedAt } = flight
     const endedAt = this.#parts.wall.now()
+    const sentAt = flight.sentAt ?? startedAt
     const made = attemptOf(delivery, startedAt, endedAt)
     const attemptLog = withAttempt(entry.timer.attemptLog, made)
     const recordLate = () => {
       this.#parts.metrics.settled("superseded")
-      this.#record(entry, lateLife(entry.timer, delivery, { attempts: attempt, made, endedAt }), onStored)
+      this.#record(
+        entry,
+        lateLife(entry.timer, delivery, { attempts: attempt, made, sentAt, endedAt }),
+        onStored,
+      )
     }
     if (entry.isSuperseded) {
       recordLate()
@@ -67,6 +72,7 @@ export class Settler {
       delivery,
       attempt,
       startedAt,
+      sentAt,
       endedAt,
       random: this.#parts.random(),
       pauses: this.#parts.terms.pausesOf(entry.timer.namespace),
@@ -183,17 +189,22 @@ export class Settler {
 interface LateEnd {
   readonly attempts: number
   readonly made: Attempt
+  readonly sentAt: number
   readonly endedAt: number
 }
 
 /** The life of an arming that was cancelled or replaced while its attempt ran. */
-const lateLife = (timer: Timer, { kind }: Attempted, { attempts, made, endedAt }: LateEnd): FinishedLife => {
+const lateLife = (
+  timer: Timer,
+  { kind }: Attempted,
+  { attempts, made, sentAt, endedAt }: LateEnd,
+): FinishedLife => {
   const isDelivered = kind === "delivered" || kind === "rearm"
   return {
     ...withoutPayload(endOfLife(timer, isDelivered ? "delivered" : "cancelled", endedAt)),
     attempts,
     attemptLog: withAttempt(timer.attemptLog, made),
-    ...(isDelivered ? { latenessMs: latenessMs(timer, made.at) } : {}),
+    ...(isDelivered ? { latenessMs: latenessMs(timer, sentAt) } : {}),
   }
 }
 

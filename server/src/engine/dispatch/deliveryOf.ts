@@ -1,7 +1,8 @@
-// The delivery of an attempt that ended without a result of its deliverer.
+// The result of an attempt that a deliverer may have left unfinished.
 import { Cause, Exit } from "effect"
 import type { Delivery } from "../../ports/Deliverer.ts"
 
+/** The result of an attempt. */
 export const deliveryOf = (exit: Exit.Exit<Delivery>): Delivery =>
   Exit.isSuccess(exit)
     ? exit.value
@@ -11,6 +12,7 @@ export const deliveryOf = (exit: Exit.Exit<Delivery>): Delivery =>
         isHostFailure: false,
       }
 
+/** This process cannot deliver to targets of the type. */
 export const noDeliverer = (type: string): Delivery => ({
   kind: "retry",
   error: `this process has no deliverer for targets of type ${type}`,

@@ -11,6 +11,7 @@ import type { AskedTimer } from "../../ports/Peers.ts"
 import type { WallClock } from "../../ports/WallClock.ts"
 import type { Dispatcher } from "../dispatch/Dispatcher.ts"
 import type { HostQueue, NamespaceQueue } from "../dispatch/DispatchQueues.ts"
+import type { SlotClass } from "../dispatch/Slots.ts"
 import type { NamespaceDirectory } from "../namespaces/NamespaceDirectory.ts"
 import type { Entry } from "../window/Entry.ts"
 import type { Window } from "../window/Window.ts"
@@ -18,7 +19,7 @@ import type { OwnWrites } from "../writing/OwnWrites.ts"
 
 export interface WaitingReasonsParts {
   readonly own: Pick<OwnWrites, "loopOf">
-  readonly dispatcher: Pick<Dispatcher, "load" | "queueOf" | "mostInFlightOf" | "refused">
+  readonly dispatcher: Pick<Dispatcher, "load" | "queueOf" | "mostInFlightOf" | "mostSlots" | "refused">
   readonly directory: Pick<NamespaceDirectory["Service"], "of" | "service">
   readonly deliverers: Deliverers["Service"]
   readonly wall: WallClock["Service"]
@@ -130,6 +131,7 @@ export class WaitingReasons {
     if (unsettled >= limits.unsettled) {
       return `The store is slow: the results of ${unsettled} deliveries wait to be stored.`
     }
+    if (host?.waitsFor !== undefined) return this.#slotText(host, host.waitsFor)
     const most = dispatcher.mostInFlightOf(asked.namespace)
     if (namespace.inFlight >= most) {
       return `The namespace ${asked.namespace} has ${deliveries(namespace.inFlight)} in flight on this node, which is the limit by its maxInFlight.`
@@ -144,6 +146,13 @@ export class WaitingReasons {
       return `${deliveries(host.inFlight)} to ${host.name} ${host.inFlight === 1 ? "is" : "are"} in flight, which is the limit of a namespace for one host (TIMER_MAX_IN_FLIGHT_PER_HOST).`
     }
     return undefined
+  }
+
+  #slotText({ name }: HostQueue, slotClass: SlotClass): string {
+    const most = deliveries(this.#parts.dispatcher.mostSlots(slotClass))
+    return slotClass === "slow"
+      ? `${name} did not answer its last attempt for 5s, so the timer waits for a place among slow hosts. This node runs at most ${most} to such hosts at once (TIMER_SLOW_SHARE), and keeps some places free for other namespaces.`
+      : `${name} has not answered an attempt yet, so the timer waits for a place among such hosts. This node runs at most ${most} to them at once, which is a part of TIMER_MAX_IN_FLIGHT, and keeps some places free for other namespaces.`
   }
 }
 

@@ -46,6 +46,15 @@ const busThat = (publishing: Effect.Effect<void, PublishError>) => {
 }
 
 describe("a timer for the bus", () => {
+  test("is sent when it is handed to the bus, and not earlier", async () => {
+    const sent: Array<string> = []
+    const { deliverer } = busThat(Effect.sync(() => sent.push("published")))
+    const delivery = deliverer.deliver(fire, () => sent.push("sent"))
+    expect(sent).toEqual([])
+    await Effect.runPromise(delivery)
+    expect(sent).toEqual(["sent", "published"])
+  })
+
   test("that tells of a dead timer says in its payload which one, and how it ended", async () => {
     const { published, deliverer } = busThat(Effect.void)
     const death = {

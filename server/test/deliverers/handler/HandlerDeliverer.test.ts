@@ -26,6 +26,16 @@ const deliver = (handler: Handler): Promise<Delivery> => {
 }
 
 describe("a handler", () => {
+  test("is called right after the moment of sending", async () => {
+    const seen: Array<string> = []
+    const deliverer = makeHandlerDeliverer()
+    deliverer.on("billing", () => void seen.push("called"))
+    const delivery = deliverer.deliver(fire, () => seen.push("sent"))
+    expect(seen).toEqual([])
+    await Effect.runPromise(delivery)
+    expect(seen).toEqual(["sent", "called"])
+  })
+
   test("has delivered when it returns, resolves or succeeds with nothing", async () => {
     const seen: Array<Fire> = []
     const handlers: ReadonlyArray<Handler> = [

@@ -282,6 +282,31 @@ describe("bounds in flight", () => {
     "The namespace shop has 2 of 2 deliveries in flight. The node keeps the rest of its 4 free for other namespaces (TIMER_MAX_IN_FLIGHT).",
   )
 
+  engineTest(
+    "of hosts that have not answered yet, and of hosts that were silent",
+    { dispatch: { inFlight: 8, slow: 2 }, silentAfterMs: 5_000 },
+    (engine) =>
+      Effect.gen(function* () {
+        const hanging = engine.hang()
+        for (let index = 0; index < 6; index++) yield* engine.create({ timerId: `t-${index}` })
+        yield* engine.advance(1_000)
+        const detailOf = (timerId: string) =>
+          Effect.map(waitingOf(engine, timerId), (waiting) => waiting?.detail)
+        expect(yield* detailOf("t-5")).toBe(
+          "example.test has not answered an attempt yet, so the timer waits for a place among such hosts. This node runs at most 4 deliveries to them at once, which is a part of TIMER_MAX_IN_FLIGHT, and keeps some places free for other namespaces.",
+        )
+        yield* engine.advance(6_000)
+        yield* engine.node.engine.sample
+        expect(yield* engine.metric("timer_slow_in_flight")).toBe(2)
+        expect(yield* detailOf("t-5")).toBe(
+          "example.test did not answer its last attempt for 5s, so the timer waits for a place among slow hosts. This node runs at most 2 deliveries to such hosts at once (TIMER_SLOW_SHARE), and keeps some places free for other namespaces.",
+        )
+        yield* hanging.endAll()
+        yield* engine.advance(60_000)
+        expect(yield* listed(engine)).toEqual([])
+      }),
+  )
+
   engineTest("of the whole node", { dispatch: { inFlight: 2 } }, (engine) =>
     Effect.gen(function* () {
       engine.hang()

@@ -1,0 +1,38 @@
+// What the dispatcher is built from, and what it shows of its breakers.
+import type { Clock, Effect, Exit } from "effect"
+import type { Deliverer, Delivery } from "../../ports/Deliverer.ts"
+import type { WallClock } from "../../ports/WallClock.ts"
+import type { EngineMetrics } from "../EngineMetrics.ts"
+import type { Entry } from "../window/Entry.ts"
+import type { DeadNotices } from "./DeadNotices.ts"
+import type { DispatcherLimits } from "./DispatcherLimits.ts"
+import type { DispatchTerms } from "./DispatchTerms.ts"
+import type { RefusedTimersParts } from "./RefusedTimers.ts"
+
+/** A host that failed too often in a row, for one namespace. */
+export interface OpenBreaker {
+  readonly host: string
+  readonly namespace: string
+  readonly failures: number
+  /** Due timers in memory that wait for the host. */
+  readonly waiting: number
+  readonly probeInMs: number
+}
+
+export interface DispatcherParts {
+  readonly limits: DispatcherLimits
+  readonly terms: DispatchTerms
+  readonly deliverers: ReadonlyMap<string, Deliverer>
+  readonly wall: WallClock["Service"]
+  readonly clock: Clock.Clock
+  readonly metrics: EngineMetrics
+  /** Runs an attempt; `onExit` is called once, perhaps before this returns. */
+  readonly run: (effect: Effect.Effect<Delivery>, onExit: (exit: Exit.Exit<Delivery>) => void) => void
+  /** The attempt ended. Must call `onStored` when the outcome is stored or cannot be stored any more. */
+  readonly settle: RefusedTimersParts["settle"]
+  readonly onRefused: RefusedTimersParts["onRefused"]
+  /** Runs the attempt of a `_dead` timer only if its timer is dead. */
+  readonly confirmed: DeadNotices["confirmed"]
+  /** The timer expired before an attempt could start. */
+  readonly expire: (entry: Entry, onStored: () => void) => void
+}

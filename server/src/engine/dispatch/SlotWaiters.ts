@@ -1,0 +1,43 @@
+// The hosts whose timers wait for a slot of a class. Each host gets its turn.
+import type { HostQueue, NamespaceQueue } from "./DispatchQueues.ts"
+import type { SlotClass, Slots } from "./Slots.ts"
+
+/** The most hosts to look at in one turn. Hosts that were looked at go to the end. */
+const looksAtMost = 64
+
+export class SlotWaiters {
+  readonly #classes = new Map<SlotClass, Map<HostQueue, NamespaceQueue>>()
+
+  add(slotClass: SlotClass, host: HostQueue, namespace: NamespaceQueue): void {
+    host.waitsFor = slotClass
+    const hosts = this.#classes.get(slotClass)
+    if (hosts === undefined) this.#classes.set(slotClass, new Map([[host, namespace]]))
+    else if (!hosts.has(host)) hosts.set(host, namespace)
+  }
+
+  forget(host: HostQueue): void {
+    if (host.waitsFor === undefined) return
+    host.waitsFor = undefined
+    for (const hosts of this.#classes.values()) hosts.delete(host)
+  }
+
+  /** Lets hosts go on for which there is room now. `release` moves one timer of the host to the ready ones. */
+  releaseAll(slots: Slots, release: (host: HostQueue, namespace: NamespaceQueue) => void): void {
+    for (const [slotClass, hosts] of this.#classes) {
+      let room = slots.room(slotClass)
+      let looks = Math.min(looksAtMost, hosts.size)
+      for (const [host, namespace] of hosts) {
+        if (room <= 0 || looks-- <= 0) break
+        hosts.delete(host)
+        if (host.parked.size === 0) {
+          host.waitsFor = undefined
+          continue
+        }
+        hosts.set(host, namespace)
+        if (!slots.hasRoomFor(slotClass, namespace.slots)) continue
+        room--
+        release(host, namespace)
+      }
+    }
+  }
+}

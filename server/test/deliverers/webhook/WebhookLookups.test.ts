@@ -1,0 +1,96 @@
+// A webhook to a host name: the lookup comes first, can fail, and delays the moment of sending.
+import { describe, expect, test } from "bun:test"
+import { Effect, Result } from "effect"
+import { openEgress, parseEgress } from "../../../src/deliverers/webhook/Egress.ts"
+import { Resolver } from "../../../src/deliverers/webhook/Resolver.ts"
+import { makeWebhookDeliverer } from "../../../src/deliverers/webhook/WebhookDeliverer.ts"
+import { errorClassOf } from "../../../src/domain/errorClassOf.ts"
+import type { Fire } from "../../../src/ports/Deliverer.ts"
+import { answerText, rawPeer } from "./peer.ts"
+
+const fireTo = (url: string): Fire => ({
+  namespace: "billing",
+  timerId: "invoice-1",
+  fireId: "0194fdc2-fa2f-7fb1-8a3c-1b2c3d4e5f60",
+  attempt: 1,
+  maxAttempts: 10,
+  epoch: 1,
+  revision: 1,
+  executeAt: 0,
+  firedAt: 1,
+  correlationId: "c",
+  payload: undefined,
+  target: { type: "webhook", url, method: "POST", timeoutMs: 5_000, body: "envelope" },
+})
+
+describe("the moment of sending", () => {
+  test("is after the lookup and before the answer, under open as under other rules", async () => {
+    for (const rules of ["open", "127.0.0.1"]) {
+      const seen: Array<string> = []
+      await using peer = await rawPeer((socket) => {
+        seen.push("request")
+        socket.write(answerText(200))
+      })
+      const lookup = Promise.withResolvers<ReadonlyArray<string>>()
+      const asked: Array<readonly [string, string]> = []
+      const deliverer = makeWebhookDeliverer({
+        egress: Result.getOrThrow(parseEgress(rules)),
+        resolve: (host, namespace) => {
+          asked.push([host, namespace])
+          return lookup.promise
+        },
+      })
+      const fire = fireTo(`http://name.example:${peer.port}/`)
+      const delivery = Effect.runPromise(deliverer.deliver(fire, () => seen.push("sent")))
+      // Another exchange runs completely. In that time the request could have been sent.
+      await Effect.runPromise(deliverer.deliver(fireTo(peer.url)))
+      expect(seen).toEqual(["request"])
+      lookup.resolve(["127.0.0.1"])
+      expect(await delivery).toMatchObject({ kind: "delivered" })
+      expect(seen).toEqual(["request", "sent", "request"])
+      expect(asked).toEqual([["name.example", fire.namespace]])
+      expect(peer.requests[1]?.toLowerCase()).toContain(`host: name.example:${peer.port}`)
+    }
+  })
+
+  test("does not exist if the lookup fails", async () => {
+    let sent = 0
+    const deliverer = makeWebhookDeliverer({
+      egress: openEgress,
+      resolve: () => Promise.reject(new Error("no")),
+    })
+    await Effect.runPromise(deliverer.deliver(fireTo("http://name.example/"), () => sent++))
+    expect(sent).toBe(0)
+  })
+})
+
+test("a name without addresses is not found; a failure of the name servers is a network error", async () => {
+  for (const [code, error] of [
+    ["DNS_ENOTFOUND", "host not found: name.example:80"],
+    ["DNS_ENODATA", "host not found: name.example:80"],
+    ["DNS_ECONNREFUSED", "network error DNS_ECONNREFUSED: name.example:80"],
+  ] as const) {
+    const resolve = () => Promise.reject(Object.assign(new Error("no"), { code }))
+    const deliverer = makeWebhookDeliverer({ egress: openEgress, resolve })
+    const delivery = await Effect.runPromise(deliverer.deliver(fireTo("http://name.example/")))
+    expect(delivery).toEqual({ kind: "retry", error, isHostFailure: true })
+  }
+})
+
+test("a name that does not resolve in time is a timeout; the breaker counts it if the lookup had started", async () => {
+  for (const [maxPerNamespace, error, isHostFailure] of [
+    [2, "the name slow.example did not resolve within 5ms", true],
+    [
+      1,
+      "the name slow.example did not resolve within 5ms, because other lookups of the namespace are slow",
+      false,
+    ],
+  ] as const) {
+    const { resolve } = new Resolver({ lookup: () => new Promise(() => {}), timeoutMs: 5, maxPerNamespace })
+    Promise.resolve(resolve("other.example", "billing")).catch(() => {})
+    const deliverer = makeWebhookDeliverer({ egress: openEgress, resolve })
+    const delivery = await Effect.runPromise(deliverer.deliver(fireTo("http://slow.example/")))
+    expect(delivery).toEqual({ kind: "retry", error, isHostFailure })
+    expect(errorClassOf({ at: 0, durationMs: 5, error })).toBe("timeout")
+  }
+})
