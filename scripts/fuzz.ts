@@ -5,6 +5,7 @@
 // It needs Python 3. The first run installs schemathesis into a virtual environment in the cache folder. Without Python 3
 // the run is skipped, and says so; in CI that is a failure.
 import { spawnSync } from "node:child_process"
+import { randomBytes } from "node:crypto"
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from "node:fs"
 import { homedir, tmpdir } from "node:os"
 import { join } from "node:path"
@@ -89,6 +90,7 @@ const settings = {
   TIMER_CLOCK: "manual",
   TIMER_EGRESS: "192.0.2.1",
   TIMER_LOG: "warn",
+  TIMER_SECRET_KEY: randomBytes(32).toString("hex"),
 }
 
 const fuzz = async (): Promise<boolean> => {

@@ -29,16 +29,24 @@ const Choice = Schema.String.annotate({ message: choiceMessage }).check(
   }),
 )
 
-const isSound = Schema.makeFilter((choices: ReadonlyArray<string>) => {
-  // Another check refuses too many choices, so they are not compared here.
-  if (choices.length > mostNamespaceChoices) return undefined
-  const repeated = choices.findIndex((choice, at) => choices.indexOf(choice) < at)
-  if (repeated !== -1) return { path: [repeated], issue: "is given twice: remove one of them" }
-  const all = choices.indexOf(everyNamespace)
-  return all === -1 || choices.length === 1
-    ? undefined
-    : { path: [all], issue: "means all namespaces: remove it, or remove the others" }
-})
+const isSound = Schema.makeFilter(
+  (choices: ReadonlyArray<string>) => {
+    // Another check refuses too many choices, so they are not compared here.
+    if (choices.length > mostNamespaceChoices) return undefined
+    const repeated = choices.findIndex((choice, at) => choices.indexOf(choice) < at)
+    if (repeated !== -1) return { path: [repeated], issue: "is given twice: remove one of them" }
+    const all = choices.indexOf(everyNamespace)
+    return all === -1 || choices.length === 1
+      ? undefined
+      : { path: [all], issue: "means all namespaces: remove it, or remove the others" }
+  },
+  {
+    toJsonSchema: () => ({
+      uniqueItems: true,
+      anyOf: [{ maxItems: 1 }, { not: { contains: { const: everyNamespace } } }],
+    }),
+  },
+)
 
 export const NamespaceChoices = Schema.Array(Choice)
   .annotate({ message: choicesMessage })

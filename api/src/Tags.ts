@@ -28,11 +28,14 @@ const NewTag = Schema.String.annotate({ message: tagMessage }).check(
 )
 
 /** Finds the second of two equal tags. Another check refuses too many tags, so they are not compared here. */
-const repeated = Schema.makeFilter((tags: ReadonlyArray<string>) => {
-  if (tags.length > mostTags) return undefined
-  const index = tags.findIndex((tag, at) => tags.indexOf(tag) < at)
-  return index === -1 ? undefined : { path: [index], issue: "is given twice: remove one of them" }
-})
+const repeated = Schema.makeFilter(
+  (tags: ReadonlyArray<string>) => {
+    if (tags.length > mostTags) return undefined
+    const index = tags.findIndex((tag, at) => tags.indexOf(tag) < at)
+    return index === -1 ? undefined : { path: [index], issue: "is given twice: remove one of them" }
+  },
+  { toJsonSchema: () => ({ uniqueItems: true }) },
+)
 
 export const Tags = Schema.Array(NewTag)
   .annotate({ message: tagsMessage })

@@ -104,11 +104,14 @@ const State = Schema.Literals(listStates).annotate({
   description: "The state (default pending). pending includes timers in flight.",
 })
 
-const isGivenOnce = Schema.makeFilter((states: ReadonlyArray<string>) => {
-  if (states.length > listStates.length) return undefined
-  const repeated = states.findIndex((state, at) => states.indexOf(state) < at)
-  return repeated === -1 ? undefined : { path: [repeated], issue: "is given twice: remove one of them" }
-})
+const isGivenOnce = Schema.makeFilter(
+  (states: ReadonlyArray<string>) => {
+    if (states.length > listStates.length) return undefined
+    const repeated = states.findIndex((state, at) => states.indexOf(state) < at)
+    return repeated === -1 ? undefined : { path: [repeated], issue: "is given twice: remove one of them" }
+  },
+  { toJsonSchema: () => ({ uniqueItems: true }) },
+)
 
 /** The whole filter of lists and counts, with namespaces and states. */
 export const listFilterFields = {

@@ -8,7 +8,14 @@ import { filesBelow, root, sourceRoots, textOf } from "../repository.ts"
 import { timerPictures } from "../timerPicture.ts"
 
 /** README and the documents for users. These follow the rules for words. */
-const forUsers = [...guides(), "docs/benchmarks.md", "docs/simulation.md", "docs/map.md", "bench/README.md"]
+const forUsers = [
+  ...guides(),
+  "docs/benchmarks.md",
+  "docs/simulation.md",
+  "docs/map.md",
+  "docs/limits.md",
+  "bench/README.md",
+]
 
 /** Words that readers stumble over, or second names of a thing, and what to write instead. */
 const refusedWords: ReadonlyArray<readonly [RegExp, string]> = [
@@ -28,7 +35,7 @@ const refusedWords: ReadonlyArray<readonly [RegExp, string]> = [
 ]
 
 /** On the bus a namespace is a tenant, by the contract of the messages. Elsewhere it is always a namespace. */
-const namesTenants = ["docs/guides/messages.md"]
+const namesTenants = ["docs/guides/messages.md", "docs/limits.md"]
 
 describe("links", () => {
   test.each([...documents()])("%s links only to what exists", (path) => {
@@ -113,3 +120,18 @@ describe("code blocks", () => {
     },
   )
 })
+
+test("no document writes a password on a command line, where other users of the machine can see it", () => {
+  const found = documents().flatMap((path) =>
+    blocksOf(path)
+      .filter(({ language }) => language === "sh")
+      .flatMap(({ text }) => commandsOf(text))
+      .filter((line) => /:\/\/[^\s/:@]+:[^\s@]+@|--password|PGPASSWORD=|PASSWORD=|\s-p\S+@/.test(line))
+      .map((line) => `${path}: ${line}`),
+  )
+  expect(found).toEqual([])
+})
+
+/** The lines of a block that are commands. What `<<'END'` feeds to a command is not on its command line. */
+const commandsOf = (text: string): ReadonlyArray<string> =>
+  text.replaceAll(/(<<'END'\n)[\s\S]*?\nEND(?=\n|$)/g, "$1").split("\n")

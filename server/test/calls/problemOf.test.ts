@@ -4,7 +4,7 @@ import { actions } from "@punctual/api/CallTerms"
 import { Effect, References } from "effect"
 import { problemOf, refuseChange, unanswered } from "../../src/calls/problemOf.ts"
 import { NoOwner, TimerUnreadable, TooManyWrites } from "../../src/engine/front/RefusedWrite.ts"
-import { SettingsContended } from "../../src/engine/namespaces/NamespaceDirectory.ts"
+import { SettingsContended, TooManySettings } from "../../src/engine/namespaces/NamespaceDirectory.ts"
 import { QuotaUsedUp } from "../../src/engine/namespaces/Quotas.ts"
 import { StoreError } from "../../src/ports/TimerStore.ts"
 
@@ -50,12 +50,16 @@ describe("written", () => {
   })
 
   test("says unknown for a change of settings if the store failed, and no if another change was faster", () => {
-    const told = (error: StoreError | SettingsContended) =>
+    const told = (error: StoreError | SettingsContended | TooManySettings) =>
       Effect.runSync(
         Effect.flip(refuseChange(error)).pipe(Effect.provideService(References.MinimumLogLevel, "None")),
       )
     expect(told(new StoreError({ message: "away", isFatal: false }))).toMatchObject({ written: "unknown" })
     expect(told(new SettingsContended({ namespace: "n" }))).toMatchObject({ status: 503, written: "no" })
+    expect(told(new TooManySettings({ limit: 7 }))).toMatchObject({
+      status: 400,
+      errors: [{ pointer: "/namespace", detail: expect.stringContaining("TIMER_MAX_NAMESPACES") }],
+    })
   })
 
   test("says unknown where the time ran out, unless the call only reads", () => {
