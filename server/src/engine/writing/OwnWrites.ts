@@ -57,7 +57,8 @@ export class OwnWrites {
       onAnswer(notOwner)
       return
     }
-    if (queue.isFull || loop.window.writesQueuedOf(key.uuid) >= queuedPerKey) {
+    const queuedOfKey = loop.window.writesQueuedOf(key.uuid)
+    if (queue.isFull || queuedOfKey >= queuedPerKey) {
       onAnswer({ kind: "overloaded", retryAfterMs })
       return
     }
@@ -66,6 +67,7 @@ export class OwnWrites {
     loop.window.expectAnswer(told, key.uuid, mayMove(told, entry?.timer))
     const isQueued = queue.push(loop, {
       item: told,
+      isOnlyOfKey: queuedOfKey === 0,
       onAnswer: (answer) => {
         if (answer === "notWritten") onAnswer(notOwner)
         else onAnswer(answer === "unknown" ? unknown : { kind: "answered", answer })

@@ -6,21 +6,12 @@
 // given up. Items are designed so that a repeat is harmless. If a call was given up but still arrives after its repeat,
 // the store ignores it.
 import { Clock, Effect, Fiber, Latch, type Scope } from "effect"
-import type { Uuid } from "../../domain/Timer.ts"
 import type { WriteAnswer, WriteItem } from "../../domain/WriteItem.ts"
-import { itemBytes, keyOfItem } from "../../domain/WriteItem.ts"
+import { itemBytes } from "../../domain/WriteItem.ts"
 import type { BatchAnswer, ShardBatch, StoreError, TimerStore } from "../../ports/TimerStore.ts"
 import type { EngineMetrics } from "../EngineMetrics.ts"
 import type { Guard } from "../Guard.ts"
-
-/** The shard was given up before there was an answer. Either nothing was written, or the result is unknown. */
-export type Unanswered = "notWritten" | "unknown"
-
-export interface QueuedWrite {
-  readonly item: WriteItem
-  /** Called exactly once, with the store's answer or with the reason why there is none. */
-  readonly onAnswer: (answer: WriteAnswer | Unanswered) => void
-}
+import { LaneQueue, type QueuedWrite, type Unanswered, type WeighedWrite } from "./LaneQueue.ts"
 
 /** The queue of one owned shard. */
 export interface Lane {
@@ -32,14 +23,9 @@ export interface Lane {
   readonly onOwnershipLost: () => void
 }
 
-/** A write with its size, which is needed more than once. */
-interface WeighedWrite extends QueuedWrite {
-  readonly bytes: number
-}
-
 interface OpenLane {
   readonly lane: Lane
-  queued: Array<WeighedWrite>
+  readonly queued: LaneQueue
   /** The parts of this lane in commits that are running, or whose answers are not passed on yet. */
   readonly unanswered: Set<Part>
   /** The committer that has unanswered parts of this lane. Others skip the lane, so that answers keep their order. */
@@ -76,11 +62,6 @@ export interface WriteQueueLimits {
 
 const firstRepeatDelayMs = 50
 const longestRepeatDelayMs = 2_000
-/**
- * A key may have thousands of lives to restore. Stores process them one after the other within a call, and a call must
- * end soon.
- */
-const restoresOfKeyAtOnce = 16
 
 export class WriteQueue {
   readonly #lanes = new Map<number, OpenLane>()
@@ -126,7 +107,7 @@ export class WriteQueue {
   open(lane: Lane): void {
     this.#lanes.set(lane.shard, {
       lane,
-      queued: [],
+      queued: new LaneQueue(),
       unanswered: new Set(),
       heldBy: undefined,
       isOpen: true,
@@ -163,8 +144,7 @@ export class WriteQueue {
     if (open === undefined) return
     this.#lanes.delete(shard)
     open.isOpen = false
-    const { queued } = open
-    open.queued = []
+    const queued = open.queued.takeAll()
     for (const { writes, mayBeDone } of open.unanswered) {
       for (const write of writes) this.#leave(write, mayBeDone ? "unknown" : "notWritten")
     }
@@ -173,11 +153,14 @@ export class WriteQueue {
   }
 
   /** False if the shard is not open under this epoch; then nothing was queued. The caller checks `isFull`. */
-  push({ shard, epoch }: Pick<Lane, "shard" | "epoch">, { item, onAnswer }: QueuedWrite): boolean {
+  push(
+    { shard, epoch }: Pick<Lane, "shard" | "epoch">,
+    { item, onAnswer, isOnlyOfKey = false }: QueuedWrite,
+  ): boolean {
     const open = this.#lanes.get(shard)
     if (open?.lane.epoch !== epoch || open.takesNoMore) return false
     const bytes = itemBytes(item)
-    open.queued.push({ item, onAnswer, bytes })
+    open.queued.push({ item, onAnswer, isOnlyOfKey, bytes })
     this.#queuedItems++
     this.#queuedBytes += bytes
     if (this.isFull) this.#room.closeUnsafe()
@@ -249,10 +232,10 @@ export class WriteQueue {
       if (items >= batchItems || bytes >= batchBytes) break
       const room = batchItems - items
       const share = fitsInOne ? room : Math.ceil(room / (lanes.length - index))
-      const writes = takeFrom(lane, share, batchBytes - bytes)
+      const writes = lane.queued.take(share, batchBytes - bytes)
       if (writes.length === 0) {
         // The first item of a commit may exceed the limit alone. If it is too large, the store answers `unstorable`.
-        const first = items === 0 ? lane.queued.shift() : undefined
+        const first = items === 0 ? lane.queued.takeFirst() : undefined
         if (first === undefined) break
         writes.push(first)
       }
@@ -367,44 +350,6 @@ export class WriteQueue {
     if (!this.isFull) this.#room.openUnsafe()
     if (this.#queuedItems === 0) this.#idle.openUnsafe()
   }
-}
-
-/**
- * Takes what fits into a commit, in order, with each key once. Otherwise the commit could not be repeated unchanged: a
- * create that is replaced and cancelled later in the same commit would find its key free again. Later writes of a taken
- * key stay in the queue and do not block other keys. Only restores of one key go together, up to `restoresOfKeyAtOnce`.
- * They overwrite nothing, so repeating several is as harmless as repeating one.
- */
-const takeFrom = (lane: OpenLane, mostItems: number, mostBytes: number): Array<WeighedWrite> => {
-  const taken: Array<WeighedWrite> = []
-  const left: Array<WeighedWrite> = []
-  const keys = new Set<Uuid>()
-  /** For keys with restores: how many may still be taken. 0 once any write of the key stays in the queue. */
-  const restoresLeft = new Map<Uuid, number>()
-  let bytes = 0
-  let next = 0
-  for (; next < lane.queued.length && taken.length < mostItems; next++) {
-    const write = lane.queued[next]
-    if (write === undefined) break
-    const { item } = write
-    const { uuid } = keyOfItem(item)
-    const isRestore = item.kind === "restore"
-    const more = isRestore ? (restoresLeft.get(uuid) ?? 0) : 0
-    // One lookup of the key instead of two: the set grows only if the key is new.
-    const keysBefore = keys.size
-    const isRepeated = keys.add(uuid).size === keysBefore
-    if (isRepeated && more === 0) {
-      left.push(write)
-      restoresLeft.delete(uuid)
-      continue
-    }
-    if (bytes + write.bytes > mostBytes) break
-    if (isRestore) restoresLeft.set(uuid, (isRepeated ? more : restoresOfKeyAtOnce) - 1)
-    bytes += write.bytes
-    taken.push(write)
-  }
-  lane.queued = next === lane.queued.length ? left : left.concat(lane.queued.slice(next))
-  return taken
 }
 
 /**

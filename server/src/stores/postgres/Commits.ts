@@ -4,14 +4,14 @@
 import type { Timer } from "../../domain/Timer.ts"
 import type { Commit, CommitAnswer, Inserted, KeyChange } from "../../ports/ShardStorage.ts"
 import { wordsOfNew } from "../keyChangeOf.ts"
+import { type ColumnForm, columnArrays } from "./Columns.ts"
 import {
   type ChangeGroup,
   CommitRows,
-  endedColumns,
   isEndedTimer,
   isNewTimer,
   Luggage,
-  newColumns,
+  type SentParameters,
   timerRow,
   wordRows,
 } from "./changeRows.ts"
@@ -20,15 +20,22 @@ import { functionNamed } from "./functions.ts"
 import { pruneSql } from "./statements.ts"
 import { whyTimer, whyUnstorable, whyUnstorableByNumbers } from "./whyUnstorable.ts"
 
-const parameterTypes = [
-  ...["integer[]", "bigint[]", "bigint[]", "bigint[]", "text::json", "bytea"],
-  ...[...newColumns, ...endedColumns].map(({ type }) => `text::${type}[]`),
-  ...["text::json", "text::json", "boolean"],
-]
+const firstTypes = ["integer[]", "bigint[]", "bigint[]", "bigint[]", "text::json", "bytea"]
+const lastTypes = ["text::json", "text::json", "boolean"]
 
-const commitSql = `SELECT refused, stored, settled, missed FROM ${functionNamed("commit_changes")}(${parameterTypes
-  .map((type, index) => `$${index + 1}::${type}`)
-  .join(", ")})`
+const commitSqlOf = (form: ColumnForm): string => {
+  const columns = columnArrays(firstTypes.length + 1, form)
+  const typed = (types: ReadonlyArray<string>, before: number) =>
+    types.map((type, index) => `$${before + index + 1}::${type}`)
+  const parameters = [
+    ...typed(firstTypes, 0),
+    ...columns,
+    ...typed(lastTypes, firstTypes.length + columns.length),
+  ]
+  return `SELECT refused, stored, settled, missed FROM ${functionNamed("commit_changes")}(${parameters.join(", ")})`
+}
+
+const commitSql = { split: commitSqlOf("split"), quoted: commitSqlOf("quoted") }
 
 const insertSql = `SELECT ${functionNamed("insert_new")}($1::integer, $2::text::json, $3::bytea, $4::text::json, $5::text::json) AS stored`
 
@@ -106,7 +113,7 @@ const send = async (sql: Bun.SQL, commits: ReadonlyArray<Commit>, keyCheck: KeyC
 
 const call = async (
   sql: Bun.SQL,
-  parameters: ReadonlyArray<unknown>,
+  parameters: SentParameters,
   keyCheck: KeyCheck,
 ): Promise<CommitRow | undefined> => {
   const checksKeys = keyCheck.isOn
@@ -120,10 +127,13 @@ const call = async (
 
 const callOnce = async (
   sql: Bun.SQL,
-  parameters: ReadonlyArray<unknown>,
+  parameters: SentParameters,
   checksKeys: boolean,
 ): Promise<CommitRow | undefined> => {
-  const rows: ReadonlyArray<CommitRow> = await sql.unsafe(commitSql, [...parameters, checksKeys])
+  const rows: ReadonlyArray<CommitRow> = await sql.unsafe(commitSql[parameters.form], [
+    ...parameters.values,
+    checksKeys,
+  ])
   return rows[0]
 }
 

@@ -1,22 +1,13 @@
 // Converts changes to the parameters of the function that executes them (functions.sql). Nearly every commit consists
 // of new and ended timers, which are sent as arrays, one for each column. All other changes are sent as JSON. Specs and
 // payloads are sent separately: most timers of a program share a few specs, and payloads are bytes.
-import type { AttemptLog } from "../../domain/AttemptLog.ts"
 import { emptyTally, type Tally } from "../../domain/Decision.ts"
 import type { FinishedLife, Timer, TimerKey } from "../../domain/Timer.ts"
-import {
-  type AddedTerms,
-  addedFields,
-  finishedFields,
-  pendingFields,
-  type TermsByName,
-  type TimerField,
-} from "../../domain/timerFields.ts"
+import { finishedFields, pendingFields, type TermsByName, type TimerField } from "../../domain/timerFields.ts"
 import type { WordChange, WordRow } from "../../domain/words.ts"
 import type { Commit, KeyChange } from "../../ports/ShardStorage.ts"
-import { textOfLog } from "../AttemptLogText.ts"
-import { addedValue } from "../addedValues.ts"
 import { textOfSpec } from "../SpecText.ts"
+import { type ColumnForm, Columns, endedColumns, newColumns, type SentRow } from "./Columns.ts"
 
 type Value = string | number | boolean | null
 
@@ -93,107 +84,11 @@ const isOnly = (tally: Partial<Tally>, name: keyof Tally): boolean => {
   return tally[name] === 1
 }
 
-type ColumnType = "integer" | "bigint" | "uuid" | "text"
-
-interface Column {
-  readonly type: ColumnType
-  /** Sent as one element if all values are the same; commit_changes expects that. */
-  readonly canBeOne?: true
-  /** The number of characters of each value, for columns in which PostgreSQL would also accept other spellings. */
-  readonly width?: number
+/** The parameters of a call, and the form of their columns. */
+export interface SentParameters {
+  readonly form: ColumnForm
+  readonly values: ReadonlyArray<unknown>
 }
-
-const integer: Column = { type: "integer" }
-const bigint: Column = { type: "bigint" }
-const text: Column = { type: "text" }
-/** The uuid of a key has 32 digits. A fireId also has dashes. */
-const key: Column = { type: "uuid", width: 32 }
-const fireId: Column = { type: "uuid", width: 36 }
-const one = ({ type }: Column): Column => ({ type, canBeOne: true })
-
-/** Added fields come last. Most have the same value in all timers of a commit, often none. */
-const addedKinds: ReadonlyArray<Column> = (addedFields as ReadonlyArray<TimerField>).map(({ kind }) =>
-  kind === "number" ? bigint : text,
-)
-
-/** The columns of new timers, in the order of the parameters of commit_changes. */
-export const newColumns: ReadonlyArray<Column> = [
-  ...[integer, key, one(text), text, fireId, bigint, one(bigint), bigint, text],
-  ...[one(integer), integer, integer],
-  ...addedKinds,
-]
-
-/** The columns of ended timers. */
-export const endedColumns: ReadonlyArray<Column> = [
-  ...[integer, key, one(text), text, fireId, one(integer), bigint, bigint],
-  ...[one(text), bigint, bigint, one(integer), text, bigint, one(bigint), bigint, text, text],
-  ...[text, one(integer), integer, integer],
-  ...addedKinds,
-]
-
-/**
- * Collects rows of values as columns, and builds for each column the text that PostgreSQL reads as an array. Joining
- * and checking a column as a whole takes a fraction of the time of its single elements.
- */
-class Columns {
-  /** Whether a value may be one that PostgreSQL refuses. */
-  isSuspect = false
-  readonly #kinds: ReadonlyArray<Column>
-  readonly #columns: ReadonlyArray<Array<string | number | null>>
-  readonly #nulls: Array<number>
-
-  constructor(kinds: ReadonlyArray<Column>) {
-    this.#kinds = kinds
-    this.#columns = kinds.map(() => [])
-    this.#nulls = kinds.map(() => 0)
-  }
-
-  /** The row's added fields follow the values. */
-  add(values: ReadonlyArray<string | number | null | undefined>, row: AddedTerms): void {
-    for (let index = 0; index < values.length; index++) this.#push(index, values[index] ?? null)
-    for (let index = 0; index < addedKinds.length; index++) {
-      this.#push(values.length + index, addedValue(row, index))
-    }
-  }
-
-  #push(column: number, value: string | number | null): void {
-    if (value === null) this.#nulls[column] = (this.#nulls[column] ?? 0) + 1
-    this.#columns[column]?.push(value)
-  }
-
-  /** NULL instead of a column without any value. */
-  texts(): ReadonlyArray<string | null> {
-    return this.#kinds.map((kind, index) => {
-      const column = this.#columns[index] ?? []
-      const nulls = this.#nulls[index] ?? 0
-      if (nulls === column.length) return null
-      const values = kind.canBeOne && isConstant(column) ? column.slice(0, 1) : column
-      return this.#textOf(values, kind, nulls > 0)
-    })
-  }
-
-  #textOf(column: ReadonlyArray<string | number | null>, { type, width }: Column, hasNulls: boolean): string {
-    if (type !== "text") {
-      const text = `{${(hasNulls ? column.map((value) => value ?? "NULL") : column).join(",")}}`
-      // Includes the comma or the brace after each value, and the first brace.
-      if (width !== undefined && text.length !== (width + 1) * column.length + 1) this.isSuspect = true
-      return text
-    }
-    const all = column.join("")
-    if (all.includes("\0") || !all.isWellFormed()) this.isSuspect = true
-    const needsEscapes = all.includes('"') || all.includes("\\")
-    if (!needsEscapes && !hasNulls) return `{"${column.join('","')}"}`
-    return `{${column.map((value) => (value === null ? "NULL" : quoted(String(value)))).join(",")}}`
-  }
-}
-
-const isConstant = (column: ReadonlyArray<string | number | null>): boolean => {
-  const [first] = column
-  for (let index = 1; index < column.length; index++) if (column[index] !== first) return false
-  return true
-}
-
-const quoted = (text: string): string => `"${text.replace(/["\\]/g, "\\$&")}"`
 
 export type ChangeGroup = "new" | "ended" | "other"
 
@@ -226,84 +121,46 @@ export class CommitRows {
     }
     const { pending, finished, expects } = change
     if (isNewTimer(change) && pending) {
-      this.#addNew(shard, pending)
+      this.#new.add(this.#rowOf(shard, pending))
       return "new"
     }
     if (isEndedTimer(change) && expects.pending && finished !== undefined) {
-      const { attempts, revision, askedAt } = expects.pending
-      this.#addEnded(shard, finished, [attempts, revision, askedAt])
+      this.#ended.add({ ...this.#rowOf(shard, finished), expected: expects.pending })
       return "ended"
     }
     this.others.push({ place, shard, ...changeRow(change, this.luggage) })
     return "other"
   }
 
-  parameters(commits: ReadonlyArray<Commit>): ReadonlyArray<unknown> {
-    return [
+  parameters(commits: ReadonlyArray<Commit>): SentParameters {
+    const split = this.#columnTexts("split")
+    const form = this.#new.needsQuotes || this.#ended.needsQuotes ? "quoted" : "split"
+    const values = [
       commits.map(({ shard }) => shard),
       commits.map(({ epoch }) => epoch),
       commits.map(({ number }) => number),
       this.#tallies,
       this.luggage.specsText,
       this.luggage.payloads,
-      ...this.#new.texts(),
-      ...this.#ended.texts(),
+      ...(form === "split" ? split : this.#columnTexts(form)),
       this.others.length === 0 ? null : JSON.stringify(this.others),
       this.#words.length === 0 ? null : JSON.stringify(this.#words),
     ]
+    return { form, values }
+  }
+
+  #columnTexts(form: ColumnForm): ReadonlyArray<string | null> {
+    return [...this.#new.texts(form), ...this.#ended.texts(form)]
+  }
+
+  #rowOf<Of extends Timer | FinishedLife>(shard: number, of: Of): SentRow<Of> {
+    const spec = this.luggage.spec(textOfSpec(of.spec))
+    return { of, shard, spec, payloadFrom: this.luggage.payload(of.payload) }
   }
 
   /** Valid after `parameters` was called: whether a value in the columns may be one that PostgreSQL refuses. */
   get isSuspect(): boolean {
     return this.#new.isSuspect || this.#ended.isSuspect
-  }
-
-  #addNew(shard: number, timer: Timer): void {
-    this.#new.add(
-      [
-        shard,
-        timer.uuid,
-        timer.namespace,
-        timer.timerId,
-        timer.fireId,
-        timer.executeAt,
-        timer.createdAt,
-        timer.askedAt,
-        timer.correlationId,
-        this.luggage.spec(textOfSpec(timer.spec)),
-        this.luggage.payload(timer.payload),
-        timer.payload?.byteLength,
-      ],
-      timer,
-    )
-  }
-
-  #addEnded(shard: number, life: FinishedLife, expected: ReadonlyArray<number | undefined>): void {
-    this.#ended.add(
-      [
-        shard,
-        life.uuid,
-        life.namespace,
-        life.timerId,
-        life.fireId,
-        ...expected,
-        life.state,
-        life.revision,
-        life.executeAt,
-        life.attempts,
-        logText(life.attemptLog),
-        life.createdAt,
-        life.finishedAt,
-        life.latenessMs,
-        life.reason,
-        life.endedBy,
-        life.correlationId,
-        this.luggage.spec(textOfSpec(life.spec)),
-        this.luggage.payload(life.payload),
-        life.payload?.byteLength,
-      ],
-      life,
-    )
   }
 }
 
@@ -410,6 +267,3 @@ const columnsOf = (
   }
   return columns
 }
-
-const logText = (log: AttemptLog | undefined): string | undefined =>
-  log === undefined ? undefined : textOfLog(log)

@@ -104,7 +104,8 @@ BEGIN
     FROM (
       SELECT shard, uuid, coalesce(namespace, new_namespaces[1]) AS namespace, timer_id, fire_id, execute_at,
         coalesce(created_at, new_created_ats[1]) AS created_at, asked_at, correlation_id,
-        coalesce(spec, new_specs[1]) AS spec, payload_from, payload_bytes«, #»
+        coalesce(spec, new_specs[1]) AS spec, payload_from,
+        coalesce(payload_bytes, new_payload_bytes[1]) AS payload_bytes«, #»
       FROM unnest(new_shards, new_uuids, new_namespaces, new_timer_ids, new_fire_ids, new_execute_ats,
         new_created_ats, new_asked_ats, new_correlation_ids, new_specs, new_payload_froms, new_payload_bytes«, new_#»)
         AS u (shard, uuid, namespace, timer_id, fire_id, execute_at, created_at, asked_at, correlation_id, spec,

@@ -455,3 +455,20 @@ engineTest("a write under another epoch than the lane's is refused", { isEmpty: 
     expect(queue.push({ shard: 0, epoch: 1 }, write)).toBe(true)
   }),
 )
+
+engineTest("creates of one key in one call go one a commit, those of other keys together", {}, (engine) =>
+  Effect.gen(function* () {
+    const { faults, node } = engine
+    const createAll = (timerIds: ReadonlyArray<string>) =>
+      node.scheduler.createMany(
+        timerIds.map((timerId) => engine.command({ timerId, inMs: 1_000_000, onExisting: "keep" })),
+      )
+    const before = faults.calls("write")
+    const answers = yield* createAll(["a", "b", "a", "a"])
+    const results = answers.map((answer) => ("result" in answer ? answer.result : answer._tag))
+    expect(results).toEqual(["created", "created", "unchanged", "unchanged"])
+    expect(faults.calls("write") - before).toBe(3)
+    yield* createAll(["c", "d", "e"])
+    expect(faults.calls("write") - before).toBe(4)
+  }),
+)

@@ -2,6 +2,7 @@
 // line.
 import { expect, test } from "bun:test"
 import { Effect, ManagedRuntime } from "effect"
+import { keyOf } from "../../../src/domain/TimerKey.ts"
 import type { WriteItem } from "../../../src/domain/WriteItem.ts"
 import { madeCorrelationId } from "../../../src/domain/words.ts"
 import { PostgresStore } from "../../../src/stores/postgres/PostgresStore.ts"
@@ -70,6 +71,38 @@ describePostgres("installed", "writing to PostgreSQL", () => {
       const sound = samplePut({ spec: withHeader(value) })
       expect((await rig.write([sound])).map(({ result }) => result)).toEqual(["created"])
       expect((await rig.find(sound)).pending).toEqual(sound.timer)
+    }
+  })
+
+  test("texts of any form and payloads of all sizes come back unchanged, together and alone", async () => {
+    await using rig = await setUp()
+    const texts = [
+      ...["plain", "a\u001fb", "\u001f", "\u001e", "\u001e\u001f", "", "NULL", "null", "{}", "a,b", " "],
+      ...['"', "\\", '\\"', "it's", "\n", "\u{1F600}"],
+    ]
+    const puts = texts.map((correlationId, index) => {
+      const { payload: _, ...timer } = sampleTimer({ timerId: `${correlationId} ${index}`, correlationId })
+      return putOf(index % 3 === 0 ? timer : { ...timer, payload: Buffer.alloc(index % 3, index) })
+    })
+    const sameSize = [1, 2, 3].map((byte) => samplePut({ payload: Buffer.alloc(2, byte) }))
+    const alone = texts.map((correlationId) => samplePut({ correlationId }))
+    for (const batch of [puts, puts.slice(0, 1), sameSize, ...alone.map((put) => [put])]) {
+      const fresh = batch.map((put) =>
+        putOf({ ...put.timer, ...keyOf("t", `${put.timer.timerId} ${sampleId()}`) }),
+      )
+      const answers = await rig.write(fresh)
+      expect(answers.map(({ result }) => result)).toEqual(fresh.map(() => "created"))
+      for (const { timer } of fresh) expect((await rig.find(putOf(timer))).pending).toEqual(timer)
+      const ended = await rig.write(
+        fresh.map(({ timer }) => outcomeOf(timer, { to: "dead", reason: `${timer.correlationId} ` })),
+      )
+      expect(ended.map(({ result }) => result)).toEqual(fresh.map(() => "settled"))
+      for (const { timer } of fresh) {
+        const { last } = await rig.find(putOf(timer))
+        expect(last?.correlationId).toBe(timer.correlationId)
+        expect(last?.reason).toBe(`${timer.correlationId} `)
+        expect(last?.payload).toEqual(timer.payload)
+      }
     }
   })
 
