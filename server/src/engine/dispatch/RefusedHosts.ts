@@ -33,14 +33,14 @@ export const refusalTerms: RefusalTerms = {
   hostsMost: 10_000,
 }
 
-export interface Refusal {
+export interface HostRefusal {
   /** Which address is refused, and by which setting. */
   readonly detail: string
   /** When the host was refused first, by the wall clock. */
   readonly sinceMs: number
 }
 
-interface KnownRefusal extends Refusal {
+interface KnownRefusal extends HostRefusal {
   /** In monotonic milliseconds. */
   readonly judgeAtMs: number
   /** An attempt is running that judges the host again. */
@@ -90,7 +90,7 @@ export class RefusedHosts {
     return waiting
   }
 
-  of(host: string): Refusal | undefined {
+  of(host: string): HostRefusal | undefined {
     return this.#refusals.get(host)
   }
 

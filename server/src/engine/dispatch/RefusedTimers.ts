@@ -5,7 +5,7 @@ import type { WallClock } from "../../ports/WallClock.ts"
 import type { Entry } from "../window/Entry.ts"
 import type { HostQueue, NamespaceQueue } from "./DispatchQueues.ts"
 import type { Flight } from "./Flight.ts"
-import { type Refusal, RefusedHosts } from "./RefusedHosts.ts"
+import { type HostRefusal, RefusedHosts } from "./RefusedHosts.ts"
 
 /** What can be stored after an attempt. */
 export type StorableDelivery = Exclude<Delivery, EgressRefusal>
@@ -36,7 +36,7 @@ export class RefusedTimers {
     return { hosts: this.#hosts.hosts, timers: this.#hosts.waitingAt(this.#parts.wall.now()) }
   }
 
-  refusalOf(host: string): Refusal | undefined {
+  refusalOf(host: string): HostRefusal | undefined {
     return this.#hosts.of(host)
   }
 
