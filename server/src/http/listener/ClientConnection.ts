@@ -3,7 +3,6 @@
 //
 // A connection that closes sends its last answer, tells the client that nothing more will come, and drops what the client
 // still sends for a short time. If it closed at once, the client could lose the answer.
-import { Internal, Overloaded, type Problem, RequestTimeout } from "@punctual/api/Problem"
 import type { HttpAnswer, HttpAnswerBody } from "../HttpAnswer.ts"
 import type { HttpRequest } from "../HttpRequest.ts"
 import { problemResponse } from "../problemResponse.ts"
@@ -15,7 +14,8 @@ import type {
   OpenConnection,
   Phase,
 } from "./ClientConnections.ts"
-import { readBytesMin, requestsPerTurn } from "./ConnectionLimits.ts"
+import { readBytesMin, unitsPerRequest } from "./ConnectionLimits.ts"
+import { headTooSlow, madeRoom, unexpected } from "./connectionProblems.ts"
 import { Exchange } from "./Exchange.ts"
 import { OutgoingBytes } from "./OutgoingBytes.ts"
 import { Refusal, refusalAnswer } from "./Refusal.ts"
@@ -44,7 +44,8 @@ export class ClientConnection implements WireEvents, OpenConnection {
   #isInputEnded = false
   #isPaused = false
   #isAdvancing = false
-  #startedInTurn = 0
+  /** Nothing of the input has started a request since it arrived. */
+  #isFresh = false
   #isTurnQueued = false
   #aheadBytes = 0
   #unreadBytes = 0
@@ -69,7 +70,7 @@ export class ClientConnection implements WireEvents, OpenConnection {
       return
     }
     this.#reader.push(bytes)
-    this.#startedInTurn = 0
+    this.#isFresh = true
     this.#advance()
   }
 
@@ -95,6 +96,7 @@ export class ClientConnection implements WireEvents, OpenConnection {
     if (this.#isClosed) return
     this.#isClosed = true
     this.#release()
+    this.#connections.turn.forget(this.#takeTurn)
     this.#connections.leave(this)
     this.#exchange?.abort()
     this.#onDrained?.()
@@ -103,9 +105,7 @@ export class ClientConnection implements WireEvents, OpenConnection {
   expire(what: Expired): void {
     if (what === "arriving") {
       this.#connections.closedFor(what)
-      this.#refuse(
-        problemResponse(new RequestTimeout({ detail: headTooSlow(this.#connections.limits.headMs) })),
-      )
+      this.#refuse(problemResponse(headTooSlow(this.#connections.limits.headMs)))
       return
     }
     if (what !== "leaving") this.#connections.closedFor(what)
@@ -152,7 +152,7 @@ export class ClientConnection implements WireEvents, OpenConnection {
     this.#isAdvancing = false
     if (this.#isClosed) return
     // If the next request of the client is already here, their answers may go out together.
-    if (this.#exchange === undefined) this.#flush()
+    if (this.#exchange === undefined) this.#flushInTurn()
     else if (!this.#outgoing.isEmpty) this.#flushSoon()
     if (!this.#isClosed) this.#settle()
   }
@@ -160,15 +160,21 @@ export class ClientConnection implements WireEvents, OpenConnection {
   #canRead(): boolean {
     if (this.#isClosed || this.#isLast) return false
     if (this.#exchange !== undefined) return this.#exchange.isReceiving
-    if (this.#outgoing.restBytes > 0 || this.#isTurnQueued) return false
-    if (this.#startedInTurn < requestsPerTurn || this.#reader.bufferedBytes === 0) return true
-    this.#isTurnQueued = true
-    setImmediate(() => {
-      this.#isTurnQueued = false
-      this.#startedInTurn = 0
-      this.#advance()
-    })
+    if (this.#outgoing.isLarge || this.#isTurnQueued) return false
+    if (this.#isFresh || !this.#connections.turn.isSpent || this.#reader.bufferedBytes === 0) return true
+    this.#waitForTurn()
     return false
+  }
+
+  #waitForTurn(): void {
+    this.#isTurnQueued = true
+    this.#connections.turn.defer(this.#takeTurn)
+  }
+
+  readonly #takeTurn = (): void => {
+    this.#isTurnQueued = false
+    this.#flush()
+    this.#advance()
   }
 
   #take(part: Exclude<InputPart, "more">): void {
@@ -179,7 +185,8 @@ export class ClientConnection implements WireEvents, OpenConnection {
   }
 
   #begin(head: Exclude<InputPart, string | Uint8Array | Refusal>): void {
-    this.#startedInTurn++
+    this.#isFresh = false
+    this.#connections.turn.spend(unitsPerRequest)
     const exchange = new Exchange({
       head,
       arrived: this.#reader.takeWhole(),
@@ -229,8 +236,14 @@ export class ClientConnection implements WireEvents, OpenConnection {
     }
     this.#exchange = undefined
     // Small answers of one turn go out together. A large one goes first, so that the next waits until the client reads.
-    if (this.#outgoing.isLarge) this.#flush()
+    if (this.#outgoing.isLarge) this.#flushInTurn()
     this.#advance()
+  }
+
+  /** A large answer waits for a turn that has room. */
+  #flushInTurn(): void {
+    if (!this.#outgoing.isLarge || !this.#connections.turn.isSpent) this.#flush()
+    else if (!this.#isTurnQueued) this.#waitForTurn()
   }
 
   get #isStreaming(): boolean {
@@ -310,7 +323,9 @@ export class ClientConnection implements WireEvents, OpenConnection {
   }
 
   #flush(): void {
+    const waitingBytes = this.#outgoing.waitingBytes
     const sent = this.#outgoing.flush()
+    this.#connections.turn.spend(waitingBytes - this.#outgoing.waitingBytes)
     if (sent === "closed") {
       this.terminate()
       return
@@ -428,17 +443,3 @@ export const textOf = (answer: HttpAnswer): string => {
   const bodyBytes = Buffer.byteLength(body)
   return `${answerHead(answer, { bodyBytes, closes: true })}${body}`
 }
-
-const unexpected = (): Problem =>
-  new Internal({ detail: "An unexpected error. The log of the service has the cause." })
-
-const headTooSlow = (withinMs: number): string =>
-  `The headers did not arrive within ${withinMs / 1_000} s. This limit is fixed. Send the request without pauses.`
-
-const madeRoom = (): Problem =>
-  new Overloaded({
-    detail:
-      "The request took too long to arrive, and the service needed its connection for another client. Nothing was written: retry.",
-    retryAfterSeconds: 1,
-    written: "no",
-  })

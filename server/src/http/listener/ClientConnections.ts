@@ -5,7 +5,8 @@
 // Times have the precision of one sweep. So a change of phase reads no clock.
 import { ByteBudget } from "../ByteBudget.ts"
 import type { ConnectionMetrics } from "../HttpMetrics.ts"
-import { type ConnectionLimits, shareOfAddress } from "./ConnectionLimits.ts"
+import { type ConnectionLimits, shareOfAddress, turnUnits } from "./ConnectionLimits.ts"
+import { TurnBudget } from "./TurnBudget.ts"
 
 /**
  * - `idle`: no byte of the next request has arrived.
@@ -60,6 +61,8 @@ export class ClientConnections {
   readonly ahead: ByteBudget
   /** Answers that clients have not read. */
   readonly unread: ByteBudget
+  /** The work for all clients in one turn of the event loop. */
+  readonly turn = new TurnBudget(turnUnits)
   readonly #metrics: ConnectionMetrics
   readonly #groups = new Map<string, AddressGroup>()
   readonly #open = new Set<OpenConnection>()

@@ -44,5 +44,10 @@ export const shareOfAddress = 1 / 4
 /** A client must read at least this much within `readMs`, or all that is left. */
 export const readBytesMin = 16 * 1024
 
-/** How many requests of one connection may start before other connections get their turn. */
-export const requestsPerTurn = 16
+/** The work for clients in one turn of the event loop: bytes of answers, and a fixed part for each request. */
+export const turnUnits = 512 * 1024
+export const unitsPerRequest = 8 * 1024
+
+/** How fast all connections together read large bodies. The scan of these bodies takes about a third of the thread. */
+export const readBytesPerSecond = 64 * mebibyte
+export const readBurstBytes = 2 * mebibyte

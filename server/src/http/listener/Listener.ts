@@ -9,8 +9,15 @@ import type { HttpRequest } from "../HttpRequest.ts"
 import { addressGroupOf } from "./addressGroupOf.ts"
 import { ClientConnection } from "./ClientConnection.ts"
 import { ClientConnections } from "./ClientConnections.ts"
-import { type ConnectionLimits, defaultConnectionLimits } from "./ConnectionLimits.ts"
+import {
+  type ConnectionLimits,
+  defaultConnectionLimits,
+  readBurstBytes,
+  readBytesPerSecond,
+} from "./ConnectionLimits.ts"
 import { connectionsWithin, openFilesMax } from "./openFilesMax.ts"
+import { PacedWire } from "./PacedWire.ts"
+import { ReadPace } from "./ReadPace.ts"
 import { RefusedConnections } from "./RefusedConnections.ts"
 import { startTcpServer } from "./TcpServer.ts"
 
@@ -70,14 +77,22 @@ const startServer = (options: ListenOptions, connections: ClientConnections) => 
   const { handle, onDefect } = options
   const refused = new RefusedConnections(connections.limits, performance.now())
   const shared = { connections, handle, onDefect }
+  const pace = new ReadPace({
+    bytesPerSecond: readBytesPerSecond,
+    burstBytes: readBurstBytes,
+    nowMs: () => performance.now(),
+  })
   const server = startTcpServer({
     host: options.host,
     port: options.port,
     onDefect,
-    accept: (wire) => {
-      const group = addressGroupOf(wire.remoteAddress)
+    accept: (socket) => {
+      const group = addressGroupOf(socket.remoteAddress)
       const reason = connections.whyRefused(group)
-      return reason === undefined ? new ClientConnection(wire, group, shared) : refused.refuse(wire, reason)
+      const wire = new PacedWire(socket, pace)
+      wire.events =
+        reason === undefined ? new ClientConnection(wire, group, shared) : refused.refuse(wire, reason)
+      return wire
     },
   })
   const sweep = () => {

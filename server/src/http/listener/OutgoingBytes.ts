@@ -24,6 +24,11 @@ export class OutgoingBytes {
     return this.#rest?.byteLength ?? 0
   }
 
+  /** Everything that waits, whether the wire has refused it or not. */
+  get waitingBytes(): number {
+    return this.restBytes + this.#textBytes
+  }
+
   get isEmpty(): boolean {
     return this.#rest === undefined && this.#text === ""
   }

@@ -1,7 +1,7 @@
 // One connection: its requests are answered in order, and a client that sends, reads or waits too slowly has limits.
 import { describe, expect, test } from "bun:test"
 import type { BodyReceiver } from "../../../src/http/HttpRequest.ts"
-import { readBytesMin, requestsPerTurn } from "../../../src/http/listener/ConnectionLimits.ts"
+import { readBytesMin, turnUnits, unitsPerRequest } from "../../../src/http/listener/ConnectionLimits.ts"
 import { ConnectionRig, turn } from "./ConnectionRig.ts"
 
 const get = (path: string, headers = "") => `GET ${path} HTTP/1.1\r\nHost: h\r\n${headers}\r\n`
@@ -54,22 +54,43 @@ describe("requests that are sent ahead", () => {
     expect(wire.writes).toBe(1)
   })
 
-  test("let other connections have their turn", async () => {
+  test("run a few in each turn of the event loop, however many connections send them", async () => {
     const rig = new ConnectionRig()
     rig.answersAtOnce = ({ path }) => ({ status: 200, headers: {}, body: path })
-    const wire = rig.connect()
-    const all = requestsPerTurn * 3
-    wire.send(Array.from({ length: all }, (_, index) => get(`/${index}`)).join(""))
+    const [perTurnMax, connections] = [turnUnits / unitsPerRequest, 10]
+    const each = perTurnMax
+    const wires = Array.from({ length: connections }, () => rig.connect())
+    const sent = Array.from({ length: each }, (_, index) => get(`/${index}`)).join("")
+    for (const wire of wires) wire.send(sent)
     const perTurn: Array<number> = []
-    for (let started = 0; started < all; started = rig.requests.length) {
+    for (let started = 0; started < each * connections; started = rig.requests.length) {
       await turn()
       perTurn.push(rig.requests.length - started)
     }
     await turn()
-    // The first turn of the test ends after the first turn of the connection.
-    expect(Math.max(...perTurn)).toBeLessThanOrEqual(2 * requestsPerTurn)
-    expect(perTurn.length).toBeGreaterThan(1)
-    expect(wire.bodies).toEqual(Array.from({ length: all }, (_, index) => `/${index}`))
+    // One turn of the test may see the ends of two turns of the connections.
+    expect(Math.max(...perTurn)).toBeLessThanOrEqual(2 * perTurnMax)
+    expect(perTurn.length).toBeGreaterThanOrEqual(connections / 2)
+    for (const wire of wires) {
+      expect(wire.bodies).toEqual(Array.from({ length: each }, (_, index) => `/${index}`))
+    }
+  })
+
+  test("with large answers wait for turns with room, and all are answered", async () => {
+    const rig = new ConnectionRig()
+    const large = "x".repeat(turnUnits / 4)
+    rig.answersAtOnce = () => ({ status: 200, headers: {}, body: large })
+    const wires = Array.from({ length: 8 }, () => rig.connect())
+    for (const wire of wires) wire.send(get("/large").repeat(4))
+    const written = () => wires.reduce((sum, { received }) => sum + received.length, 0)
+    const perTurn: Array<number> = []
+    for (let before = 0; before < 32 * large.length; before = written()) {
+      await turn()
+      perTurn.push(written() - before)
+    }
+    // The last answer of a turn may go over its budget.
+    expect(Math.max(...perTurn)).toBeLessThanOrEqual(2 * (turnUnits + 2 * large.length))
+    for (const wire of wires) expect(wire.statuses).toEqual([200, 200, 200, 200])
   })
 
   test("are dropped if they are too many bytes, and the running answer says that the connection closes", async () => {
