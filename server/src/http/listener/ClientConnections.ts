@@ -5,7 +5,7 @@
 // Times have the precision of one sweep. So a change of phase reads no clock.
 import { ByteBudget } from "../ByteBudget.ts"
 import type { ConnectionMetrics } from "../HttpMetrics.ts"
-import { type ConnectionLimits, shareOfAddress, turnUnits } from "./ConnectionLimits.ts"
+import { type ConnectionLimits, shareOfAddress, turnMs, turnUnits } from "./ConnectionLimits.ts"
 import { TurnBudget } from "./TurnBudget.ts"
 
 /**
@@ -62,7 +62,11 @@ export class ClientConnections {
   /** Answers that clients have not read. */
   readonly unread: ByteBudget
   /** The work for all clients in one turn of the event loop. */
-  readonly turn = new TurnBudget(turnUnits)
+  readonly turn = new TurnBudget({
+    unitsPerTurn: turnUnits,
+    turnMs,
+    nowMs: () => performance.now(),
+  })
   readonly #metrics: ConnectionMetrics
   readonly #groups = new Map<string, AddressGroup>()
   readonly #open = new Set<OpenConnection>()

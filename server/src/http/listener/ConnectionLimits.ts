@@ -47,6 +47,8 @@ export const readBytesMin = 16 * 1024
 /** The work for clients in one turn of the event loop: bytes of answers, and a fixed part for each request. */
 export const turnUnits = 512 * 1024
 export const unitsPerRequest = 8 * 1024
+/** Requests that take longer than usual end a turn after this time. */
+export const turnMs = 3
 
 /** How fast all connections together read large bodies. The scan of these bodies takes about a third of the thread. */
 export const readBytesPerSecond = 64 * mebibyte

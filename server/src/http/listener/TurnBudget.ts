@@ -2,21 +2,32 @@
 // run in later turns when the budget of the current turn is spent. Without it, a hundred connections that each send many
 // requests ahead would hold the thread for seconds. The first request of a connection never waits.
 
+export interface TurnBudgetOptions {
+  readonly unitsPerTurn: number
+  /** The budget is also spent when so much time has passed since the first work of the turn. */
+  readonly turnMs: number
+  /** Monotonic. */
+  readonly nowMs: () => number
+}
+
 export class TurnBudget {
-  readonly #unitsPerTurn: number
+  readonly #options: TurnBudgetOptions
   readonly #waiting = new Set<() => void>()
   #spent = 0
+  #beganAtMs = 0
   #isTurnQueued = false
 
-  constructor(unitsPerTurn: number) {
-    this.#unitsPerTurn = unitsPerTurn
+  constructor(options: TurnBudgetOptions) {
+    this.#options = options
   }
 
   get isSpent(): boolean {
-    return this.#spent >= this.#unitsPerTurn
+    const { unitsPerTurn, turnMs, nowMs } = this.#options
+    return this.#spent >= unitsPerTurn || (this.#spent > 0 && nowMs() - this.#beganAtMs >= turnMs)
   }
 
   spend(units: number): void {
+    if (this.#spent === 0) this.#beganAtMs = this.#options.nowMs()
     this.#spent += units
     this.#queueTurn()
   }

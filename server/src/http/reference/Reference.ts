@@ -26,9 +26,10 @@ export const makeReference = (limits: Limits): Reference => {
     // The document has everything that the page reads. A test renders all of it.
     () => openApiInSlices(makePunctualApi(limits)) as Promise<unknown> as Promise<OpenApiDocument>,
   )
+  const text = keptOnSuccess(async () => JSON.stringify(await document()))
   const page = keptOnSuccess(async () => renderPage(await document(), assets))
   return {
-    openApi: async () => jsonAnswer(JSON.stringify(await document())),
+    openApi: async () => jsonAnswer(await text()),
     page: async () => ({ status: 200, headers: pageHeaders, body: await page() }),
     style: () => asset(style, "text/css; charset=utf-8"),
     script: () => asset(script, "text/javascript; charset=utf-8"),
