@@ -85,7 +85,7 @@ interface ServedEndpoint extends ContractEndpoint {
 /** What all routes share. */
 interface CallsUnderWay {
   count: number
-  /** Few large bodies are parsed at a time, because each needs a multiple of its size in memory. */
+  /** Few calls with large bodies run at a time, because each needs a multiple of its body in memory. */
   readonly largeBodies: Turns
 }
 
@@ -153,17 +153,17 @@ class ApiRoute implements Route {
     if (this.#calls.count >= this.#options.callsMax) return problemResponse(tooManyCalls())
     this.#calls.count++
     try {
-      return await this.#answerCall(read.bytes, traceparent)
+      const { bytes } = read
+      return bytes.byteLength <= largeBodyBytes
+        ? await this.#answerCall(bytes, traceparent)
+        : await this.#calls.largeBodies.run(() => this.#answerCall(bytes, traceparent), tooManyLargeBodies)
     } finally {
       this.#calls.count--
     }
   }
 
   async #answerCall(bytes: Uint8Array, traceparent: string | undefined): Promise<HttpAnswer> {
-    const text =
-      bytes.byteLength <= largeBodyBytes
-        ? this.#endpoint.text.read(bytes)
-        : this.#calls.largeBodies.run(async () => this.#endpoint.text.read(bytes), tooManyLargeBodies)
+    const text = this.#endpoint.text.read(bytes)
     const asked = this.#decode(text instanceof Promise ? await text : text, traceparent)
     if (!("caller" in asked)) return problemResponse(asked)
     const { answers, call, write, tooLate } = this.#endpoint
@@ -240,13 +240,14 @@ const tooManyCalls = (): Problem =>
     written: "no",
   })
 
-const tooManyLargeBodies = (): RequestRead => ({
-  problem: new Overloaded({
-    detail: `Too many bodies above ${largeBodyBytes} bytes are waiting. This limit is fixed. Nothing was written: retry, or send smaller bodies.`,
-    retryAfterSeconds: 1,
-    written: "no",
-  }),
-})
+const tooManyLargeBodies = (): HttpAnswer =>
+  problemResponse(
+    new Overloaded({
+      detail: `Too many bodies above ${largeBodyBytes} bytes are waiting. This limit is fixed. Nothing was written: retry, or send smaller bodies.`,
+      retryAfterSeconds: 1,
+      written: "no",
+    }),
+  )
 
 const jsonMediaType = /^application\/json\s*(?:;\s*charset\s*=\s*"?utf-8"?\s*)?;?\s*$/i
 
