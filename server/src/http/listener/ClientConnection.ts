@@ -330,23 +330,28 @@ export class ClientConnection implements WireEvents, OpenConnection {
       this.terminate()
       return
     }
-    const rest = this.#outgoing.restBytes
-    if (rest === this.#unreadBytes) return
-    const { group } = this.place
-    const { unread } = this.#connections
-    unread.giveBack(group.name, this.#unreadBytes)
-    this.#unreadBytes = 0
-    if (!unread.take(group.name, rest)) {
+    const { restBytes, keptBytes } = this.#outgoing
+    if (restBytes === 0 && this.#unreadBytes === 0) return
+    if (!this.#countUnread(keptBytes)) {
       this.#connections.closedFor("bytes")
       this.terminate()
       return
     }
-    this.#watchReader(rest)
-    this.#unreadBytes = rest
-    if (rest > 0) return
+    this.#watchReader(restBytes)
+    if (restBytes > 0) return
     const onDrained = this.#onDrained
     this.#onDrained = undefined
     onDrained?.()
+  }
+
+  /** Counts the memory of what the client has not read. Returns false if it is too much. */
+  #countUnread(keptBytes: number): boolean {
+    if (keptBytes === this.#unreadBytes) return true
+    const { name } = this.place.group
+    const { unread } = this.#connections
+    unread.giveBack(name, this.#unreadBytes)
+    this.#unreadBytes = unread.take(name, keptBytes) ? keptBytes : 0
+    return this.#unreadBytes === keptBytes
   }
 
   /** The time to read begins again when the client has read enough. */

@@ -24,6 +24,11 @@ export class OutgoingBytes {
     return this.#rest?.byteLength ?? 0
   }
 
+  /** How many bytes of memory the rest keeps. It is a view of a buffer that may be larger. */
+  get keptBytes(): number {
+    return this.#rest?.buffer.byteLength ?? 0
+  }
+
   /** Everything that waits, whether the wire has refused it or not. */
   get waitingBytes(): number {
     return this.restBytes + this.#textBytes
@@ -50,7 +55,7 @@ export class OutgoingBytes {
   }
 
   addBytes(bytes: Uint8Array): void {
-    this.#rest = Buffer.concat([this.#withText(), bytes])
+    this.#rest = joined(this.#withText(), bytes)
   }
 
   flush(): WriteResult {
@@ -63,7 +68,7 @@ export class OutgoingBytes {
     const taken = this.#wire.write(text)
     if (taken < 0) return "closed"
     if (taken === bytes) return "all"
-    this.#rest = Buffer.from(text).subarray(taken)
+    this.#rest = restOf(ownBytes(text), taken)
     this.#sentBytes += taken
     return "part"
   }
@@ -73,7 +78,7 @@ export class OutgoingBytes {
     const taken = this.#wire.write(bytes)
     if (taken < 0) return "closed"
     this.#sentBytes += taken
-    this.#rest = taken === bytes.byteLength ? undefined : bytes.subarray(taken)
+    this.#rest = taken === bytes.byteLength ? undefined : restOf(bytes, taken)
     return this.#rest === undefined ? "all" : "part"
   }
 
@@ -81,11 +86,28 @@ export class OutgoingBytes {
   #withText(): Uint8Array {
     const rest = this.#rest ?? nothing
     if (this.#text === "") return rest
-    const text = Buffer.from(this.#text)
+    const text = ownBytes(this.#text)
     this.#text = ""
     this.#textBytes = 0
-    return rest.byteLength === 0 ? text : Buffer.concat([rest, text])
+    return rest.byteLength === 0 ? text : joined(rest, text)
   }
 }
 
-const nothing = Buffer.alloc(0)
+/** What is left after `taken` bytes. It is copied when most of its buffer is sent, so that the buffer can be freed. */
+const restOf = (bytes: Uint8Array, taken: number): Uint8Array => {
+  const rest = bytes.subarray(taken)
+  return 2 * rest.byteLength > bytes.buffer.byteLength ? rest : new Uint8Array(rest)
+}
+
+/** Unlike the runtime's buffers, the bytes never share their memory with other bytes. */
+const ownBytes = (text: string): Uint8Array => encoder.encode(text)
+
+const joined = (one: Uint8Array, other: Uint8Array): Uint8Array => {
+  const both = new Uint8Array(one.byteLength + other.byteLength)
+  both.set(one)
+  both.set(other, one.byteLength)
+  return both
+}
+
+const encoder = new TextEncoder()
+const nothing = new Uint8Array(0)

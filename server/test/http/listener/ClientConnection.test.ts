@@ -351,6 +351,35 @@ describe("a client that does not read", () => {
     expect(wires.map(({ state }) => state)).toEqual(["open", "terminated", "open"])
     expect(rig.metrics.closed).toEqual(["bytes"])
   })
+
+  test("counts with the memory that its answer keeps, not only with the part that it has not read", async () => {
+    const rig = new ConnectionRig({ unreadBytesMax: 400_000 })
+    const wires = [rig.connect(), rig.connect()]
+    for (const [index, wire] of wires.entries()) {
+      wire.room = 41_000
+      wire.send(get("/1"))
+      await rig.at(index).answer({ body: "x".repeat(90_000) })
+    }
+    expect(wires.map(({ state }) => state)).toEqual(["open", "terminated"])
+    expect(rig.connections.unread.bytes).toBeGreaterThan(90_000)
+  })
+
+  test("does not keep the memory of what it has read", async () => {
+    const rig = new ConnectionRig()
+    const wire = rig.connect()
+    wire.room = 190_000
+    wire.send(get("/1"))
+    await rig.at(0).answer({ body: "x".repeat(200_000) })
+    const left = rig.connections.unread.bytes
+    expect(left).toBeLessThan(11_000)
+    wire.read(1)
+    // The write had a view of the rest alone.
+    expect([wire.lastBufferBytes, rig.connections.unread.bytes]).toEqual([left, left])
+    wire.read(left - 2)
+    expect(rig.connections.unread.bytes).toBe(1)
+    wire.read()
+    expect([rig.connections.unread.bytes, wire.received.match(/x+/)?.[0].length]).toEqual([0, 200_000])
+  })
 })
 
 describe("time", () => {

@@ -15,6 +15,8 @@ export class MemoryWire implements Wire {
   readonly remoteAddress: string
   received = ""
   writes = 0
+  /** The size of the memory that the last write had a view of. */
+  lastBufferBytes = 0
   /** How many bytes the client still takes. */
   room = Number.POSITIVE_INFINITY
   isPaused = false
@@ -32,6 +34,7 @@ export class MemoryWire implements Wire {
     this.room -= taken.length
     this.received += taken.toString()
     this.writes++
+    if (typeof data !== "string") this.lastBufferBytes = data.buffer.byteLength
     return taken.length
   }
 
