@@ -85,7 +85,10 @@ interface ServedEndpoint extends ContractEndpoint {
 /** What all routes share. */
 interface CallsUnderWay {
   count: number
-  /** Few calls with large bodies run at a time, because each needs a multiple of its body in memory. */
+  /**
+   * Few calls with large bodies run at a time, because each needs a multiple of its body in memory. The addresses of the
+   * clients take turns.
+   */
   readonly largeBodies: Turns
 }
 
@@ -135,8 +138,7 @@ class ApiRoute implements Route {
       const { maxBodyBytes, bodyLimit, readsTrace } = this.#endpoint
       const header = readsTrace ? request.headers.get("traceparent") : null
       const trace = header === null ? undefined : traceparentOfHeader(header)
-      const answerBody =
-        trace === undefined ? this.#answerBody : (read: BodyRead) => this.#answerBody(read, trace)
+      const answerBody = (read: BodyRead) => this.#answerBody(read, request.addressGroup, trace)
       return await this.#options.bodies.withBody(request, maxBodyBytes, answerBody, limitHints[bodyLimit])
     } catch (error) {
       return problemResponse(this.#problemOf(Cause.die(error), undefined))
@@ -148,15 +150,15 @@ class ApiRoute implements Route {
   }
 
   /** A call counts from here on, because a body that has not arrived costs no work. */
-  readonly #answerBody = async (read: BodyRead, traceparent?: string): Promise<HttpAnswer> => {
+  async #answerBody(read: BodyRead, addressGroup: string, traceparent?: string): Promise<HttpAnswer> {
     if ("problem" in read) return problemResponse(read.problem)
     if (this.#calls.count >= this.#options.callsMax) return problemResponse(tooManyCalls())
     this.#calls.count++
     try {
       const { bytes } = read
-      return bytes.byteLength <= largeBodyBytes
-        ? await this.#answerCall(bytes, traceparent)
-        : await this.#calls.largeBodies.run(() => this.#answerCall(bytes, traceparent), tooManyLargeBodies)
+      if (bytes.byteLength <= largeBodyBytes) return await this.#answerCall(bytes, traceparent)
+      const answer = () => this.#answerCall(bytes, traceparent)
+      return await this.#calls.largeBodies.run(addressGroup, answer, tooManyLargeBodies)
     } finally {
       this.#calls.count--
     }
@@ -212,7 +214,7 @@ class ApiRoute implements Route {
 
 /** Bodies above this size take turns. */
 const largeBodyBytes = 1024 * 1024
-/** The limit of all bodies in memory also limits how many can wait. */
+/** The limits of bodies in memory, in total and for one address, also limit how many can wait. */
 const largeBodyTurns = { atOnce: 2, waitingMax: 256, waitAtMostMs: 10_000 }
 
 const correlationOf = (call: Asked<unknown> | undefined): { correlationId?: string } => {

@@ -18,8 +18,8 @@ export interface RequestBodyOptions {
   readonly smallBytes: number
   /** The largest total size of all other bodies in memory. */
   readonly heldBytesMax: number
-  /** The largest total size of the bodies of one address that have not arrived completely. */
-  readonly unfinishedBytesPerAddressMax: number
+  /** The largest total size of those of one address, so that one client cannot use up the memory for all others. */
+  readonly heldBytesPerAddressMax: number
   /** How much of a body that is too large is read before the connection is closed. */
   readonly discardBytesMax: number
 }
@@ -32,7 +32,7 @@ export const defaultBodyOptions: RequestBodyOptions = {
   // A body and the payloads that are cut out of it are in memory at the same time. Together they fit into 400 MiB with
   // everything else.
   heldBytesMax: 64 * mebibyte,
-  unfinishedBytesPerAddressMax: 32 * mebibyte,
+  heldBytesPerAddressMax: 32 * mebibyte,
   // A client that is still writing when its connection closes often reports that error instead of the answer.
   discardBytesMax: 128 * mebibyte,
 }
@@ -42,15 +42,14 @@ export type BodyRead = { readonly bytes: Uint8Array } | { readonly problem: Prob
 export class RequestBodies {
   readonly #options: RequestBodyOptions
   readonly #deadlines: Deadlines
-  readonly #unfinished: ByteBudget
-  #heldBytes = 0
+  readonly #held: ByteBudget
 
   constructor(options: RequestBodyOptions) {
     this.#options = options
     this.#deadlines = new Deadlines(options.timeoutMs)
-    this.#unfinished = new ByteBudget({
+    this.#held = new ByteBudget({
       bytesMax: options.heldBytesMax,
-      bytesPerAddressMax: options.unfinishedBytesPerAddressMax,
+      bytesPerAddressMax: options.heldBytesPerAddressMax,
     })
   }
 
@@ -81,22 +80,13 @@ export class RequestBodies {
     const isSmall = body.declaredBytes !== undefined && body.declaredBytes <= this.#options.smallBytes
     const { promise, resolve } = Promise.withResolvers<BodyRead>()
     let heldBytes = 0
-    let unfinishedBytes = 0
-    const finish = (): void => {
-      this.#unfinished.giveBack(addressGroup, unfinishedBytes)
-      unfinishedBytes = 0
-    }
     const drop = (): void => {
-      finish()
-      this.#heldBytes -= heldBytes
+      this.#held.giveBack(addressGroup, heldBytes)
       heldBytes = 0
     }
     const hold = (bytes: number): boolean => {
       if (isSmall) return true
-      if (this.#heldBytes + bytes > this.#options.heldBytesMax) return false
-      if (body.arrived === undefined && !this.#unfinished.take(addressGroup, bytes)) return false
-      if (body.arrived === undefined) unfinishedBytes += bytes
-      this.#heldBytes += bytes
+      if (!this.#held.take(addressGroup, bytes)) return false
       heldBytes += bytes
       return true
     }
@@ -114,7 +104,6 @@ export class RequestBodies {
       const read = await this.#deadlines.within(promise, this.#tooSlow, brokenOff)
       // After a time-out, nothing more may be kept.
       receiver.stop()
-      finish()
       return await use(read)
     } finally {
       drop()

@@ -1,5 +1,6 @@
-// Lets only a few pieces of work run at a time. The others wait in the order in which they came. The number of waiting
-// pieces and the time that each waits are limited.
+// Lets only a few pieces of work run at a time. The others wait. The groups of work take turns, so that a group with much
+// work does not delay the others. Within a group, work runs in the order in which it came. The number of waiting pieces
+// and the time that each waits are limited.
 import { Deadlines } from "./Deadlines.ts"
 
 export interface TurnsOptions {
@@ -13,7 +14,9 @@ export interface TurnsOptions {
 export class Turns {
   readonly #options: TurnsOptions
   readonly #deadlines: Deadlines
-  readonly #waiting = new Set<() => void>()
+  /** The waiting pieces of each group. The first group has the next turn. */
+  readonly #waiting = new Map<string, Set<() => void>>()
+  #waitingCount = 0
   #running = 0
 
   constructor(options: TurnsOptions) {
@@ -22,8 +25,8 @@ export class Turns {
   }
 
   /** The result of the work, or of `orElse` if the work had no turn. */
-  async run<A>(work: () => Promise<A>, orElse: () => A): Promise<A> {
-    if (!(await this.#begin())) return orElse()
+  async run<A>(group: string, work: () => Promise<A>, orElse: () => A): Promise<A> {
+    if (!(await this.#begin(group))) return orElse()
     try {
       return await work()
     } finally {
@@ -31,31 +34,48 @@ export class Turns {
     }
   }
 
-  #begin(): boolean | Promise<boolean> {
+  #begin(group: string): boolean | Promise<boolean> {
     if (this.#running < this.#options.atOnce) {
       this.#running++
       return true
     }
-    if (this.#waiting.size >= this.#options.waitingMax) return false
+    if (this.#waitingCount >= this.#options.waitingMax) return false
     const { promise, resolve } = Promise.withResolvers<boolean>()
     const start = () => resolve(true)
     const giveUp = () => {
       // A turn that was given at the same moment is passed on.
-      if (!this.#waiting.delete(start)) this.#end()
+      if (!this.#remove(group, start)) this.#end()
       return false
     }
-    this.#waiting.add(start)
+    const waiting = this.#waiting.get(group)
+    if (waiting === undefined) this.#waiting.set(group, new Set([start]))
+    else waiting.add(start)
+    this.#waitingCount++
     return this.#deadlines.within(promise, giveUp, giveUp)
+  }
+
+  #remove(group: string, start: () => void): boolean {
+    const waiting = this.#waiting.get(group)
+    if (waiting?.delete(start) !== true) return false
+    this.#waitingCount--
+    if (waiting.size === 0) this.#waiting.delete(group)
+    return true
   }
 
   /** The turn goes directly to the next piece of work, so nobody can come in between. */
   #end(): void {
-    const [next] = this.#waiting
-    if (next === undefined) {
-      this.#running--
-      return
+    for (const [group, waiting] of this.#waiting) {
+      for (const start of waiting) {
+        this.#remove(group, start)
+        // The group has its next turn after all other groups.
+        if (waiting.size > 0) {
+          this.#waiting.delete(group)
+          this.#waiting.set(group, waiting)
+        }
+        start()
+        return
+      }
     }
-    this.#waiting.delete(next)
-    next()
+    this.#running--
   }
 }

@@ -111,7 +111,7 @@ describe("all bodies together", () => {
     timeoutMs: 10_000,
     smallBytes: 10,
     heldBytesMax: 100,
-    unfinishedBytesPerAddressMax: 90,
+    heldBytesPerAddressMax: 90,
     discardBytesMax: 1_000,
   }
 
@@ -130,6 +130,20 @@ describe("all bodies together", () => {
       send: (bytes: number) => receiver?.chunk(new Uint8Array(bytes)),
       end: () => receiver?.end(),
     }
+  }
+  /** A request whose body came with its head. */
+  const arrivedRequest = (bytes: number) => {
+    const arrived = new Uint8Array(bytes)
+    const body: IncomingBody = {
+      declaredBytes: bytes,
+      arrived,
+      receive: (receiver) => {
+        receiver.chunk(arrived)
+        receiver.end()
+      },
+    }
+    const request = httpRequestOf({ method: "POST", target: "/", body, addressGroup: "10.0.0.1" })
+    return { request, send: () => undefined, end: () => undefined }
   }
   const outcomeOf = (read: BodyRead) => {
     if ("bytes" in read) return read.bytes.byteLength
@@ -165,30 +179,34 @@ describe("all bodies together", () => {
     expect(await thirdRead).toBe(80)
   })
 
-  test("the unfinished bodies of one address have a limit of their own, and leave room for others", async () => {
-    const bodies = new RequestBodies({ ...options, unfinishedBytesPerAddressMax: 60 })
-    const unfinished = pacedRequest(80)
-    const waiting = read(bodies, unfinished.request)
-    unfinished.send(50)
-    const same = pacedRequest(80)
-    const sameRead = read(bodies, same.request)
-    same.send(11)
-    expect(await sameRead).toBe("overloaded, written: no")
-    const other = pacedRequest(50, "10.0.0.2")
-    const otherRead = read(bodies, other.request)
-    other.send(50)
-    other.end()
-    expect(await otherRead).toBe(50)
-    // A body that has arrived no longer counts for its address.
-    unfinished.send(10)
-    unfinished.end()
-    expect(await waiting).toBe(60)
-    const next = pacedRequest(80)
-    const nextRead = read(bodies, next.request)
-    next.send(60)
-    next.end()
-    expect(await nextRead).toBe(60)
-  })
+  for (const state of ["unfinished", "finished", "arrived at once"] as const) {
+    test(`the ${state} bodies of one address have a limit of their own, and leave room for others`, async () => {
+      const bodies = new RequestBodies({ ...options, heldBytesPerAddressMax: 60 })
+      const call = Promise.withResolvers<void>()
+      const first = state === "arrived at once" ? arrivedRequest(50) : pacedRequest(80)
+      const held = bodies.withBody(first.request, 80, (body) => call.promise.then(() => outcomeOf(body)))
+      if (state !== "arrived at once") first.send(50)
+      if (state === "finished") first.end()
+      const same = pacedRequest(80)
+      const sameRead = read(bodies, same.request)
+      same.send(11)
+      expect(await sameRead).toBe("overloaded, written: no")
+      const other = pacedRequest(50, "10.0.0.2")
+      const otherRead = read(bodies, other.request)
+      other.send(50)
+      other.end()
+      expect(await otherRead).toBe(50)
+      // An answered call frees the room of its address.
+      if (state === "unfinished") first.end()
+      call.resolve()
+      expect(await held).toBe(50)
+      const next = pacedRequest(80)
+      const nextRead = read(bodies, next.request)
+      next.send(60)
+      next.end()
+      expect(await nextRead).toBe(60)
+    })
+  }
 
   test("a body in tiny pieces is collected as it was sent", async () => {
     const bodies = new RequestBodies({ ...options, smallBytes: 0 })

@@ -7,8 +7,9 @@ const options = { atOnce: 2, waitingMax: 2, waitAtMostMs: 60_000 }
 const pieces = (turns: Turns) => {
   const begun: Array<number> = []
   const ends: Array<() => void> = []
-  const begin = (piece: number): Promise<string> =>
+  const begin = (piece: number, group = "a"): Promise<string> =>
     turns.run(
+      group,
       () => {
         begun.push(piece)
         const { promise, resolve } = Promise.withResolvers<string>()
@@ -23,7 +24,7 @@ const pieces = (turns: Turns) => {
 describe("turns", () => {
   test("only a few pieces run at a time, the others in the order in which they came", async () => {
     const { begun, begin, end } = pieces(new Turns(options))
-    const results = [0, 1, 2, 3].map(begin)
+    const results = [0, 1, 2, 3].map((piece) => begin(piece))
     await Promise.resolve()
     expect(begun).toEqual([0, 1])
     end(1)
@@ -39,9 +40,21 @@ describe("turns", () => {
     expect(begun).toEqual([0, 1, 2, 3])
   })
 
+  test("the groups take turns, however much work one of them has", async () => {
+    const { begun, begin, end } = pieces(new Turns({ ...options, atOnce: 1, waitingMax: 10 }))
+    const groups = ["a", "a", "a", "a", "b", "b", "c"]
+    const results = groups.map((group, piece) => begin(piece, group))
+    for (const piece of [0, 1, 4, 6, 2, 5, 3]) {
+      await Promise.resolve()
+      expect(begun.at(-1)).toBe(piece)
+      end(piece)
+      expect(await results[piece]).toBe(`done ${piece}`)
+    }
+  })
+
   test("a piece is refused if too many wait", async () => {
     const { begin, end } = pieces(new Turns(options))
-    const results = [0, 1, 2, 3].map(begin)
+    const results = [0, 1, 2, 3].map((piece) => begin(piece))
     expect(await begin(4)).toBe("refused 4")
     for (const piece of [0, 1, 2, 3]) {
       await Promise.resolve()
@@ -66,10 +79,11 @@ describe("turns", () => {
   test("a piece that fails ends its turn", async () => {
     const turns = new Turns({ ...options, atOnce: 1 })
     const failed = turns.run(
+      "a",
       () => Promise.reject(new Error("broken")),
       () => "refused",
     )
     expect(failed).rejects.toThrow("broken")
-    expect(await turns.run(async () => "done", String)).toBe("done")
+    expect(await turns.run("a", async () => "done", String)).toBe("done")
   })
 })

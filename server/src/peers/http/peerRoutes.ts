@@ -29,8 +29,6 @@ export interface PeerRoutesOptions {
 /** Everything below this path. */
 export const peerPath = "/internal/v1/"
 export const bodyBytesMax = 8 * 1024 * 1024
-/** The limit for all bodies being received together. */
-const heldBytesMax = 64 * 1024 * 1024
 /** A call about 1,000 timers has much less. It is parsed at once. */
 const firingBytesMax = 512 * 1024
 const bodyTimeoutMs = 5_000
@@ -45,7 +43,7 @@ export const makePeerRoutes = (
 ): Effect.Effect<(request: HttpRequest) => Promise<HttpAnswer>> =>
   Effect.map(Effect.context<never>(), (context) => {
     const run = Effect.runPromiseWith(context)
-    const bodies = new RequestBodies({ ...defaultBodyOptions, timeoutMs: bodyTimeoutMs, heldBytesMax })
+    const bodies = new RequestBodies({ ...defaultBodyOptions, timeoutMs: bodyTimeoutMs })
     const callers = new Callers()
     const answers = answersOf(options)
     const isSecret = secretCheck(options.secret)
