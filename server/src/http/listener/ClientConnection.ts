@@ -6,7 +6,7 @@
 import type { HttpAnswer, HttpAnswerBody } from "../HttpAnswer.ts"
 import type { HttpRequest } from "../HttpRequest.ts"
 import { problemResponse } from "../problemResponse.ts"
-import { answerHead } from "./answerHead.ts"
+import { answerHead, lastAnswerText } from "./answerHead.ts"
 import type {
   ClientConnections,
   ConnectionPlace,
@@ -115,8 +115,12 @@ export class ClientConnection implements WireEvents, OpenConnection {
 
   makeRoom(): void {
     this.#connections.closedFor("room")
+    if (this.place.phase === "busy") {
+      this.terminate()
+      return
+    }
     if (this.place.phase === "arriving" || this.place.phase === "receiving") {
-      this.#outgoing.addBytes(Buffer.from(textOf(problemResponse(madeRoom()))))
+      this.#outgoing.addBytes(Buffer.from(lastAnswerText(problemResponse(madeRoom()))))
       this.#outgoing.flush()
     }
     this.#end()
@@ -318,7 +322,7 @@ export class ClientConnection implements WireEvents, OpenConnection {
     this.#exchange = undefined
     this.#isLast = true
     exchange?.abort()
-    this.#outgoing.addBytes(Buffer.from(textOf(answer)))
+    this.#outgoing.addBytes(Buffer.from(lastAnswerText(answer)))
     this.#advance()
   }
 
@@ -441,10 +445,3 @@ export class ClientConnection implements WireEvents, OpenConnection {
 
 const isStream = (body: HttpAnswerBody): body is AsyncIterable<string | Uint8Array> =>
   typeof body !== "string" && !(body instanceof Uint8Array)
-
-/** The whole text of an answer after which the connection closes. */
-export const textOf = (answer: HttpAnswer): string => {
-  const body = String(answer.body)
-  const bodyBytes = Buffer.byteLength(body)
-  return `${answerHead(answer, { bodyBytes, closes: true })}${body}`
-}

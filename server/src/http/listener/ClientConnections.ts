@@ -1,11 +1,12 @@
 // All open connections and their limits. At a limit, the connection that has waited longest for its client makes room
-// for a new one, so that clients that open connections and do nothing cannot keep others out. A connection whose request
-// is being answered is never closed to make room.
+// for a new one, so that clients that open connections and do nothing cannot keep others out. Connections whose clients
+// do not read their answers make room last. A connection whose answer is not ready is never closed to make room.
 //
 // Times have the precision of one sweep. So a change of phase reads no clock.
 import { ByteBudget } from "../ByteBudget.ts"
 import type { ConnectionMetrics } from "../HttpMetrics.ts"
 import { type ConnectionLimits, shareOfAddress, turnMs, turnUnits } from "./ConnectionLimits.ts"
+import { RoomQueue } from "./RoomQueue.ts"
 import { TurnBudget } from "./TurnBudget.ts"
 
 /**
@@ -34,23 +35,27 @@ export interface OpenConnection {
 export interface AddressGroup {
   readonly name: string
   open: number
-  readonly waiting: Readonly<Record<WaitingPhase, Set<OpenConnection>>>
+  /** The connections that wait for their client, each list in the order of time. */
+  readonly waiting: Readonly<Record<Waiting, Set<OpenConnection>>>
 }
 
-type WaitingPhase = Exclude<Phase, "busy">
+/** `unread`: the client has not read its answer. */
+type Waiting = Exclude<Phase, "busy"> | "unread"
 
 /** Where a connection is counted. Only `ClientConnections` changes it. */
 export interface ConnectionPlace {
   readonly group: AddressGroup
   phase: Phase
   sinceMs: number
+  /** Since when the client has not read enough. Only valid while the connection is in the list `unread`. */
+  unreadSinceMs: number
 }
 
 /** Which limit refuses a connection. */
 export type ConnectionRefusal = "total" | "address"
 
 /** In this order connections make room. */
-const roomOrder: ReadonlyArray<WaitingPhase> = ["leaving", "idle", "arriving", "receiving"]
+const roomOrder: ReadonlyArray<Waiting> = ["leaving", "idle", "arriving", "receiving", "unread"]
 
 /** How many connections one sweep ends, so that it does not hold the thread. */
 export const endsPerSweep = 200
@@ -70,8 +75,8 @@ export class ClientConnections {
   readonly #metrics: ConnectionMetrics
   readonly #groups = new Map<string, AddressGroup>()
   readonly #open = new Set<OpenConnection>()
-  /** The connections whose client does not read, since when. */
-  readonly #unreadSince = new Map<OpenConnection, number>()
+  /** Built when it is needed, for the time until the next sweep. */
+  #room: RoomQueue<AddressGroup> | undefined
   #nowMs: number
   #isDraining = false
   #onEmpty: (() => void) | undefined
@@ -99,8 +104,7 @@ export class ClientConnections {
     const group = this.#groups.get(groupName)
     if (group !== undefined && group.open >= this.limits.connectionsPerAddressMax && !this.#makeRoom(group))
       return this.#refused("address")
-    if (this.#open.size >= this.limits.connectionsMax && !this.#makeRoom(this.#largestWaiting()))
-      return this.#refused("total")
+    if (this.#open.size >= this.limits.connectionsMax && !this.#makeRoomOfAny()) return this.#refused("total")
     return undefined
   }
 
@@ -109,11 +113,17 @@ export class ClientConnections {
     const group = this.#groups.get(groupName) ?? {
       name: groupName,
       open: 0,
-      waiting: { idle: new Set(), arriving: new Set(), receiving: new Set(), leaving: new Set() },
+      waiting: {
+        idle: new Set(),
+        arriving: new Set(),
+        receiving: new Set(),
+        leaving: new Set(),
+        unread: new Set(),
+      },
     }
     this.#groups.set(groupName, group)
     group.open++
-    return { group, phase: "idle", sinceMs: this.#nowMs }
+    return { group, phase: "idle", sinceMs: this.#nowMs, unreadSinceMs: 0 }
   }
 
   enter(connection: OpenConnection): void {
@@ -126,7 +136,7 @@ export class ClientConnections {
     if (!this.#open.delete(connection)) return
     const { group, phase } = connection.place
     if (phase !== "busy") group.waiting[phase].delete(connection)
-    this.#unreadSince.delete(connection)
+    group.waiting.unread.delete(connection)
     group.open--
     if (group.open === 0) this.#groups.delete(group.name)
     this.#metrics.open(this.#open.size)
@@ -145,12 +155,16 @@ export class ClientConnections {
 
   /** The client has not read all of an answer. The time begins now. */
   waitsForReader(connection: OpenConnection): void {
-    this.#unreadSince.delete(connection)
-    this.#unreadSince.set(connection, this.#nowMs)
+    const { place } = connection
+    const { unread } = place.group.waiting
+    place.unreadSinceMs = this.#nowMs
+    // The list is in the order of time.
+    unread.delete(connection)
+    unread.add(connection)
   }
 
   hasRead(connection: OpenConnection): void {
-    this.#unreadSince.delete(connection)
+    connection.place.group.waiting.unread.delete(connection)
   }
 
   /** The service closed a connection for this reason. */
@@ -161,20 +175,20 @@ export class ClientConnections {
   /** Ends connections whose time is over. Returns whether there may be more of them. */
   sweep(nowMs: number): boolean {
     this.#nowMs = nowMs
+    this.#room = undefined
     const overdue: Array<readonly [OpenConnection, Expired]> = []
     const { idleMs, headMs, lingerMs, readMs } = this.limits
-    const look = (what: Expired, connection: OpenConnection, sinceMs: number, withinMs: number): boolean => {
-      if (sinceMs + withinMs > nowMs || overdue.length === endsPerSweep) return false
-      overdue.push([connection, what])
-      return true
-    }
-    for (const [connection, sinceMs] of this.#unreadSince) {
-      if (!look("unread", connection, sinceMs, readMs)) break
+    const look = (waiting: AddressGroup["waiting"], what: Expired, withinMs: number): void => {
+      for (const one of waiting[what]) {
+        if (sinceOf(one, what) + withinMs > nowMs || overdue.length === endsPerSweep) return
+        overdue.push([one, what])
+      }
     }
     for (const { waiting } of this.#groups.values()) {
-      for (const one of waiting.idle) if (!look("idle", one, one.place.sinceMs, idleMs)) break
-      for (const one of waiting.leaving) if (!look("leaving", one, one.place.sinceMs, lingerMs)) break
-      for (const one of waiting.arriving) if (!look("arriving", one, one.place.sinceMs, headMs)) break
+      look(waiting, "unread", readMs)
+      look(waiting, "idle", idleMs)
+      look(waiting, "leaving", lingerMs)
+      look(waiting, "arriving", headMs)
     }
     for (const [connection, what] of overdue) connection.expire(what)
     return overdue.length === endsPerSweep
@@ -200,11 +214,10 @@ export class ClientConnections {
   }
 
   /** Only a connection that has waited since before the last sweep makes room: others may have just opened. */
-  #makeRoom(group: AddressGroup | undefined): boolean {
-    if (group === undefined) return false
-    for (const phase of roomOrder) {
-      const [oldest] = group.waiting[phase]
-      if (oldest === undefined || oldest.place.sinceMs >= this.#nowMs) continue
+  readonly #makeRoom = (group: AddressGroup): boolean => {
+    for (const what of roomOrder) {
+      const [oldest] = group.waiting[what]
+      if (oldest === undefined || sinceOf(oldest, what) >= this.#nowMs) continue
       oldest.makeRoom()
       return true
     }
@@ -212,12 +225,11 @@ export class ClientConnections {
   }
 
   /** The address that has the most connections gives one up, if one of them waits for its client. */
-  #largestWaiting(): AddressGroup | undefined {
-    let largest: AddressGroup | undefined
-    for (const group of this.#groups.values()) {
-      if (roomOrder.every((phase) => group.waiting[phase].size === 0)) continue
-      if (largest === undefined || group.open > largest.open) largest = group
-    }
-    return largest
+  #makeRoomOfAny(): boolean {
+    this.#room ??= new RoomQueue(this.#groups.values())
+    return this.#room.makeRoom(this.#makeRoom)
   }
 }
+
+const sinceOf = ({ place }: OpenConnection, what: Waiting): number =>
+  what === "unread" ? place.unreadSinceMs : place.sinceMs

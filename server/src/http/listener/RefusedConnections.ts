@@ -2,7 +2,7 @@
 // ones are closed without an answer.
 import { Overloaded } from "@punctual/api/Problem"
 import { problemResponse } from "../problemResponse.ts"
-import { textOf } from "./ClientConnection.ts"
+import { lastAnswerText } from "./answerHead.ts"
 import type { ConnectionRefusal } from "./ClientConnections.ts"
 import type { ConnectionLimits } from "./ConnectionLimits.ts"
 import type { Wire, WireEvents } from "./Wire.ts"
@@ -23,7 +23,7 @@ export class RefusedConnections {
       return undefined
     }
     this.#sinceMs.set(wire, this.#nowMs)
-    wire.write(Buffer.from(textOf(problemResponse(whyRefused(reason, this.#limits)))))
+    wire.write(Buffer.from(lastAnswerText(problemResponse(whyRefused(reason, this.#limits)))))
     wire.shutdown()
     return {
       onData: () => undefined,

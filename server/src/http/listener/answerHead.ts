@@ -22,6 +22,13 @@ export const answerHead = ({ status, headers }: HttpAnswer, { bodyBytes, closes 
   return `${head}date: ${dateNow()}\r\n\r\n`
 }
 
+/** The whole text of an answer after which the connection closes. Its body must be text. */
+export const lastAnswerText = (answer: HttpAnswer): string => {
+  const body = String(answer.body)
+  const bodyBytes = Buffer.byteLength(body)
+  return `${answerHead(answer, { bodyBytes, closes: true })}${body}`
+}
+
 let dateText = ""
 let dateSecond = 0
 

@@ -59,6 +59,33 @@ describe("at the limit of one address", () => {
     rig.connect()
     expect(statesOf(wires)).toEqual(["open", "ended", "open"])
   })
+
+  test("a connection whose client does not read makes room, after all others that wait", async () => {
+    const { rig, wires } = atLimit("")
+    const [unread, receiving, running] = wires
+    if (unread === undefined) throw new Error("no connection")
+    unread.room = 20
+    unread.send(get)
+    await rig.at(0).answer({ body: "x".repeat(100_000) })
+    running?.send(get)
+    rig.pass(250)
+    receiving?.send(unfinished)
+    rig.pass(250)
+    const next = rig.connect()
+    next.send(get)
+    expect([...statesOf(wires), next.state]).toEqual(["open", "ended", "open", "open"])
+    // A client that has just read enough stays.
+    unread.read(50_000)
+    expect(rig.connect().statuses).toEqual([503])
+    rig.pass(250)
+    expect(rig.connect().state).toBe("open")
+    expect([...statesOf(wires), next.state]).toEqual(["terminated", "ended", "open", "open"])
+    expect([rig.metrics.open, rig.metrics.closed, rig.connections.unread.bytes]).toEqual([
+      3,
+      ["room", "room"],
+      0,
+    ])
+  })
 })
 
 describe("at the limit of all connections", () => {
@@ -69,6 +96,16 @@ describe("at the limit of all connections", () => {
     rig.pass(250)
     const next = rig.connect("10.0.0.3")
     expect([few.state, next.state, statesOf(many)]).toEqual(["open", "open", ["ended", "open", "open"]])
+  })
+
+  test("an address with fewer connections makes room if those of the others have just opened", () => {
+    const rig = new ConnectionRig({ connectionsMax: 4 })
+    const few = rig.connect("10.0.0.1")
+    rig.pass(250)
+    const many = ["10.0.0.2", "10.0.0.2", "10.0.0.2"].map((address) => rig.connect(address))
+    const next = rig.connect("10.0.0.3")
+    expect([few.state, next.state, statesOf(many)]).toEqual(["ended", "open", ["open", "open", "open"]])
+    expect(rig.connect("10.0.0.4").statuses).toEqual([503])
   })
 
   test("a connection is refused if all are answered at the moment, and only a few are told so", () => {
