@@ -6,6 +6,7 @@
 // values? Where are the parts that are handled separately: the items of an array, and the payloads? As in `JSON.parse`,
 // the last of duplicate keys counts, and an escaped key equals its plain form. The scan does not check UTF-8.
 
+import type { JsonScanOptions } from "./JsonScanOptions.ts"
 import type { KeyName } from "./KeyName.ts"
 import {
   DIGITS,
@@ -19,21 +20,6 @@ import {
   nextInNumber,
 } from "./nextInNumber.ts"
 import { isEscape, plainText } from "./plainText.ts"
-
-export interface JsonScanOptions {
-  /** The member of the body that is an array of items. */
-  readonly items?: KeyName | undefined
-  /** The member with the caller's own JSON, of the body or of each item. It is not counted as a part of its object. */
-  readonly payload?: KeyName | undefined
-  /** How many arrays and objects may be inside each other. */
-  readonly depthMax: number
-  /** How many members and elements the whole body may have. */
-  readonly valuesMax: number
-  /** The same for the body without its items and payload, and for each item without its payload. */
-  readonly ownValuesMax: number
-  /** How many bytes these parts may have. */
-  readonly ownBytesMax: number
-}
 
 /** A half-open range of bytes. */
 export interface ByteSpan {
@@ -56,7 +42,7 @@ export type JsonFault =
 export class JsonScan {
   readonly #bytes: Uint8Array
   readonly #options: JsonScanOptions
-  readonly #itemsKey: KeyName | undefined
+  readonly #itemsKeys: ReadonlyArray<KeyName>
   readonly #payloadKey: KeyName | undefined
   #at = 0
   #state: number = VALUE
@@ -78,7 +64,7 @@ export class JsonScan {
   #valuesBeforePayload = 0
   #valuesInPayloads = 0
   #bytesInPayloads = 0
-  /** The values of the member `items` that were arrays. The elements of the last one count. */
+  /** The values of the members `items` that were arrays. For each member, the elements of the last one count. */
   readonly #itemArrays: Array<ByteSpan> = []
   #itemsStart = -1
   #itemStart = -1
@@ -86,6 +72,8 @@ export class JsonScan {
   #valuesBeforeItems = 0
   #valuesInItems = 0
   #bytesInItems = 0
+  /** For each member of `items`. */
+  readonly #lists: Array<Array<ScannedPart> | undefined> = []
   #items: Array<ScannedPart> | undefined
   /** Of the current item. `undefined` if it has none so far. */
   #itemPayloads: Array<ByteSpan> | undefined
@@ -97,7 +85,7 @@ export class JsonScan {
   constructor(bytes: Uint8Array, options: JsonScanOptions) {
     this.#bytes = bytes
     this.#options = options
-    this.#itemsKey = options.items
+    this.#itemsKeys = options.items ?? []
     this.#payloadKey = options.payload
   }
 
@@ -115,9 +103,9 @@ export class JsonScan {
     return this.#fault
   }
 
-  /** The items. `undefined` if the body has no such array. */
-  get items(): ReadonlyArray<ScannedPart> | undefined {
-    return this.#items
+  /** The items of the member with this index. `undefined` if the body has no such array. */
+  itemsOf(index: number): ReadonlyArray<ScannedPart> | undefined {
+    return this.#lists[index]
   }
 
   /** The bytes from the first to the last of the JSON value, without the blanks around it. */
@@ -286,11 +274,13 @@ export class JsonScan {
         this.#payloadStart = at
         this.#payloadDepth = this.#depth
         this.#valuesBeforePayload = this.#values
-      } else if (byte === OPEN_ARRAY) {
-        this.#itemsStart = at
+      } else {
+        const isArray = byte === OPEN_ARRAY
+        this.#items = isArray ? [] : undefined
+        this.#lists[this.#next - ITEMS] = this.#items
+        if (isArray) this.#itemsStart = at
         this.#valuesBeforeItems = this.#values
-        this.#items = []
-      } else this.#items = undefined
+      }
       this.#next = 0
     } else if (this.#itemsStart >= 0 && this.#depth === 2 && this.#itemStart < 0) {
       this.#itemStart = at
@@ -325,9 +315,12 @@ export class JsonScan {
     if (this.#payloadStart >= 0) return
     const start = this.#tokenStart
     const isOfPayload =
-      this.#itemsKey === undefined ? this.#depth === 1 : this.#depth === itemDepth && this.#itemStart >= 0
+      this.#itemsKeys.length === 0 ? this.#depth === 1 : this.#depth === itemDepth && this.#itemStart >= 0
     if (isOfPayload && this.#payloadKey?.is(this.#bytes, start, end) === true) this.#next = PAYLOAD
-    else if (this.#depth === 1 && this.#itemsKey?.is(this.#bytes, start, end) === true) this.#next = ITEMS
+    else if (this.#depth === 1) {
+      const index = this.#itemsKeys.findIndex((key) => key.is(this.#bytes, start, end))
+      if (index >= 0) this.#next = ITEMS + index
+    }
   }
 
   #endValue(end: number): void {
@@ -425,9 +418,9 @@ const WORD = 10
 /** The depth of the members of an item: inside the body, the array and the item. */
 const itemDepth = 3
 
-/** What the value of the last key is. */
-const ITEMS = 1
-const PAYLOAD = 2
+/** What the value of the last key is. The first member of `items` is ITEMS, the second is one more, and so on. */
+const PAYLOAD = 1
+const ITEMS = 2
 
 const TAB = 0x09
 const NEWLINE = 0x0a

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
-import { type ByteSpan, JsonScan, type JsonScanOptions } from "../src/JsonScan.ts"
+import { type ByteSpan, JsonScan } from "../src/JsonScan.ts"
+import type { JsonScanOptions } from "../src/JsonScanOptions.ts"
 import { elementSpans, memberSpan } from "../src/JsonSpan.ts"
 import { KeyName } from "../src/KeyName.ts"
 
@@ -124,7 +125,7 @@ describe("limits", () => {
   })
 
   test("of each item beside its payload, and of the body beside its items", () => {
-    const options = { items: timers, payload, ownValuesMax: 2, ownBytesMax: 50 }
+    const options = { items: [timers], payload, ownValuesMax: 2, ownBytesMax: 50 }
     const item = '{"a":1,"payload":[1,2,3,4]}'
     expect(faultOf(`{"timers":[${item},${item},${item}]}`, options)).toBeUndefined()
     expect(faultOf(`{"timers":[${item},{"a":1,"b":2,"c":3},${item}]}`, options)).toEqual({
@@ -170,11 +171,11 @@ describe("parts", () => {
       fc.property(items, items, object, (first, last, other) => {
         const text = `{"timers":${first},"other":${other} , "t\\u0069mers" : ${last}}`
         fc.pre(text.isWellFormed())
-        const { scan } = scanOf(text, { items: timers, payload })
-        const found = scan.items?.map(({ payloads }) => cut(text, payloads.at(-1)))
+        const { scan } = scanOf(text, { items: [timers], payload })
+        const found = scan.itemsOf(0)?.map(({ payloads }) => cut(text, payloads.at(-1)))
         const spans = elementSpans(text, "timers", "payload")
         expect(found).toEqual(spans.map((span) => span && text.slice(span.start, span.end)))
-        const parsed = scan.items?.map((item) => JSON.parse(cut(text, item) as string))
+        const parsed = scan.itemsOf(0)?.map((item) => JSON.parse(cut(text, item) as string))
         expect(parsed).toEqual(JSON.parse(last))
         expect(scan.itemArrays.map((array) => cut(text, array))).toEqual([first, last])
       }),
@@ -182,16 +183,33 @@ describe("parts", () => {
     )
   })
 
+  test("a body may have several arrays of items, each with its own limits beside the rest", () => {
+    const names = [new KeyName("specs"), timers]
+    const text = '{"timers":[{"a":1}],"x":[7],"specs":[1,[2]],"timers":[3,{"b":4},"5"]}'
+    const { scan } = scanOf(text, { items: names, ownValuesMax: 5 })
+    const found = names.map((_, index) => scan.itemsOf(index)?.map((item) => cut(text, item)))
+    expect([scan.fault, ...found]).toEqual([undefined, ["1", "[2]"], ["3", '{"b":4}', '"5"']])
+    expect(scan.itemArrays.map((span) => cut(text, span))).toEqual([
+      '[{"a":1}]',
+      "[1,[2]]",
+      '[3,{"b":4},"5"]',
+    ])
+    expect(scanOf('{"specs":[]}', { items: names }).scan.itemsOf(1)).toBeUndefined()
+    expect(faultOf('{"timers":[],"specs":[[1,2,3]]}', { items: names, ownValuesMax: 2 })?.kind).toBe(
+      "exceeds",
+    )
+  })
+
   test("a body whose last value of the member is no array has no items", () => {
     for (const text of ['{"timers":[1],"timers":{"payload":1}}', "{}", "[]", '[{"timers":[1]}]']) {
-      expect(scanOf(text, { items: timers, payload }).scan.items).toBeUndefined()
+      expect(scanOf(text, { items: [timers], payload }).scan.itemsOf(0)).toBeUndefined()
     }
   })
 
   test("members of the same name inside other values are no parts", () => {
     const text = '{"a":{"timers":[{"payload":1}]},"timers":[[{"payload":1}],{"b":{"payload":2}}]}'
-    const { scan } = scanOf(text, { items: timers, payload })
-    expect(scan.items?.map(({ payloads }) => payloads.length)).toEqual([0, 0])
+    const { scan } = scanOf(text, { items: [timers], payload })
+    expect(scan.itemsOf(0)?.map(({ payloads }) => payloads.length)).toEqual([0, 0])
     expect(scanOf('{"a":{"payload":1}}', { payload }).scan.payloads).toEqual([])
   })
 })

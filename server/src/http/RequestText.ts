@@ -82,12 +82,16 @@ export class RequestText {
     const body = await parseBody(bytes, {
       ...bodyForm,
       payload: payloads === undefined ? undefined : payloadName,
-      items: payloads?.inTimers === true ? timersName : undefined,
+      items: payloads?.inTimers === true ? [timersName] : undefined,
       itemsMax: timersMax,
       pause,
     })
     if ("fault" in body) return { problem: problemOfFault(body.fault) }
-    const { value: input, items, payload } = body
+    const {
+      value: input,
+      items: [items],
+      payload,
+    } = body
     if (items !== undefined && hasTimers(input)) {
       // The schema only has to see that there are too many.
       input.timers = items === "tooMany" ? new Array<unknown>(timersMax + 1).fill(null) : items

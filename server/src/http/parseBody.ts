@@ -1,16 +1,11 @@
-// Parses a large JSON body in slices: first a scan that checks its form, then the items of an array, a few at a time.
+// Parses a large JSON body in slices: first a scan that checks its form, then the items of its arrays, a few at a time.
 // Between the slices other work of the thread runs.
-import {
-  type ByteSpan,
-  type JsonFault,
-  JsonScan,
-  type JsonScanOptions,
-  type ScannedPart,
-} from "@punctual/api/JsonScan"
+import { type ByteSpan, type JsonFault, JsonScan, type ScannedPart } from "@punctual/api/JsonScan"
+import type { JsonScanOptions } from "@punctual/api/JsonScanOptions"
 import { nextTurn } from "./nextTurn.ts"
 
 export interface JsonBodyOptions extends JsonScanOptions {
-  /** If there are more items, none is parsed. */
+  /** If an array has more items, none of them is parsed. */
   readonly itemsMax: number
   /** Ends a slice. Resolves when other work of the thread had its turn. */
   readonly pause?: (() => Promise<void>) | undefined
@@ -21,11 +16,14 @@ export type JsonBody =
   | {
       /** The parsed body. Its items are an empty array, and its payload is null. */
       readonly value: unknown
-      /** The parsed items. Each payload is the bytes that were sent. "tooMany" if none was parsed. */
-      readonly items: Array<unknown> | "tooMany" | undefined
+      /** The parsed items of each array. Each payload is the bytes that were sent. */
+      readonly items: ReadonlyArray<ParsedItems>
       /** The bytes of the body's own payload. */
       readonly payload: Uint8Array | undefined
     }
+
+/** "tooMany" if none was parsed. `undefined` if the body has no such array. */
+export type ParsedItems = Array<unknown> | "tooMany" | undefined
 
 /** How much is scanned, or parsed, in one slice. Both take about a millisecond or less. */
 const scannedAtOnce = 128 * 1024
@@ -37,19 +35,20 @@ export const parseBody = async (bytes: Uint8Array, options: JsonBodyOptions): Pr
   const scan = new JsonScan(bytes, options)
   while (!scan.advance(scannedAtOnce)) await pause()
   if (scan.fault !== undefined) return { fault: scan.fault }
-  await pause()
+  if (bytes.byteLength > parsedAtOnce) await pause()
   const text = textWithout(bytes, scan.whole, [
     ...scan.itemArrays.map((span) => ({ ...span, instead: "[]" })),
     ...scan.payloads.map((span) => ({ ...span, instead: "null" })),
   ])
   const value: unknown = JSON.parse(text)
   const payload = scan.payloads.at(-1)
-  return {
-    value,
-    items:
-      scan.items && (scan.items.length > itemsMax ? "tooMany" : await parseItems(bytes, scan.items, pause)),
-    payload: payload && copyOf(bytes, payload),
+  const items: Array<ParsedItems> = []
+  for (const index of options.items?.keys() ?? []) {
+    const parts = scan.itemsOf(index)
+    const isTooMany = parts !== undefined && parts.length > itemsMax
+    items.push(isTooMany ? "tooMany" : parts && (await parseItems(bytes, parts, pause)))
   }
+  return { value, items, payload: payload && copyOf(bytes, payload) }
 }
 
 const parseItems = async (

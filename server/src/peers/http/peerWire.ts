@@ -149,11 +149,10 @@ const AnswerOnWire = Schema.Union([
 /** How many items one call may contain, regardless of their size. */
 export const itemsMax = 1_000
 
-const specs = Schema.Array(SpecShape).check(Schema.isMaxLength(itemsMax))
-/** Items are decoded one by one. */
-const WriteCall = Schema.Struct({ specs, items: Schema.Array(Schema.Unknown) })
+/** Specs and items are decoded one by one. */
+const WriteCall = Schema.Struct({ specs: Schema.Array(Schema.Unknown), items: Schema.Array(Schema.Unknown) })
 const WriteReply = Schema.Struct({
-  specs,
+  specs: Schema.Array(SpecShape).check(Schema.isMaxLength(itemsMax)),
   answers: Schema.Array(AnswerOnWire).check(Schema.isMaxLength(itemsMax)),
 })
 const LagsReply = Schema.Struct({
@@ -188,22 +187,38 @@ export const decodeWriteCall = (
   Effect.gen(function* () {
     if (!isUtf8(bytes)) return Result.fail("it is not JSON")
     const body = yield* Effect.promise(() =>
-      parseBody(bytes, { ...callForm, items: itemsName, itemsMax, pause }),
+      parseBody(bytes, { ...callForm, items: [specsName, itemsName], itemsMax, pause }),
     )
     if ("fault" in body) {
       const { kind, detail } = body.fault
       return Result.fail(kind === "malformed" ? "it is not JSON" : `it ${detail}`)
     }
-    if (body.items === "tooMany") return Result.fail(`/items must have at most ${itemsMax} elements`)
+    const [specs = [], items = []] = body.items
+    if (specs === "tooMany") return Result.fail(tooMany("/specs"))
+    if (items === "tooMany") return Result.fail(tooMany("/items"))
     const call = decodeCall(body.value)
     if (Result.isFailure(call)) return Result.fail(malformedMessage(call.failure))
-    const { specs } = call.success
-    const items = yield* mapInSlices(body.items ?? [], (item, index) =>
-      carriedItem(item, `/items/${index}`, specs),
+    const readSpecs = allOf(yield* mapInSlices(specs, specFromWire))
+    if (Result.isFailure(readSpecs)) return Result.fail(readSpecs.failure)
+    return allOf(
+      yield* mapInSlices(items, (item, index) => carriedItem(item, `/items/${index}`, readSpecs.success)),
     )
-    const refused = items.find(Result.isFailure)
-    return refused === undefined ? Result.succeed(items.map(Result.getOrThrow)) : Result.fail(refused.failure)
   })
+
+const tooMany = (at: string): string => `${at} must have at most ${itemsMax} elements`
+
+/** All of them, or why the first bad one cannot be read. */
+const allOf = <A>(read: ReadonlyArray<Decoded<A>>): Decoded<ReadonlyArray<A>> => {
+  const refused = read.find(Result.isFailure)
+  return refused === undefined ? Result.succeed(read.map(Result.getOrThrow)) : Result.fail(refused.failure)
+}
+
+const specFromWire = (spec: unknown, index: number): Decoded<Spec> => {
+  const wire = decodeSpec(spec)
+  return Result.isFailure(wire)
+    ? Result.fail(malformedMessage(wire.failure, `/specs/${index}`))
+    : Result.succeed(wire.success)
+}
 
 const carriedItem = (item: unknown, at: string, specs: ReadonlyArray<Spec>): Decoded<CarriedItem> => {
   const wire = decodeItem(item)
@@ -212,12 +227,16 @@ const carriedItem = (item: unknown, at: string, specs: ReadonlyArray<Spec>): Dec
     : matching(() => itemFromWire(wire.success, specs))
 }
 
+const specsName = new KeyName("specs")
 const itemsName = new KeyName("items")
-/** Wider than for callers: another node has checked the requests. */
+/**
+ * The limit of bytes is wider than for callers, because the payload of an item is one of its texts. A spec or an item
+ * has fewer than 5,000 values, because a request has at most 2,000.
+ */
 const callForm = {
   depthMax: 64,
   valuesMax: 1_000_000,
-  ownValuesMax: 300_000,
+  ownValuesMax: 5_000,
   ownBytesMax: 8 * 1024 * 1024,
 }
 
@@ -248,6 +267,7 @@ export const decodeLagsReply = (text: string): Decoded<ReadonlyArray<ShardLag>> 
 
 export const strictly = { onExcessProperty: "error" } as const
 const decodeCall = SchemaParser.decodeUnknownResult(WriteCall, strictly)
+const decodeSpec = SchemaParser.decodeUnknownResult(SpecShape, strictly)
 const decodeItem = SchemaParser.decodeUnknownResult(ItemOnWire, strictly)
 const decodeReply = SchemaParser.decodeUnknownResult(WriteReply, strictly)
 const decodeLags = SchemaParser.decodeUnknownResult(LagsReply, strictly)

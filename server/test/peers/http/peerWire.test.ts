@@ -5,6 +5,8 @@ import { decodeWriteCall, encodeWriteCall } from "../../../src/peers/http/peerWi
 import type { CarriedItem } from "../../../src/ports/Peers.ts"
 import { samplePut } from "../../../testkit/timers.ts"
 
+const webhook = { type: "webhook", method: "POST", timeoutMs: 15_000, body: "envelope" } as const
+
 const read = async (text: string) => {
   let pauses = 0
   const pause = async () => {
@@ -28,6 +30,33 @@ describe("a write call", () => {
     expect(pauses).toBeGreaterThan(200)
   })
 
+  test("with a thousand specs is read in slices, and each item gets its own", async () => {
+    const sent = putsOf(1_000, 0).map((put, index): CarriedItem => {
+      if (put.kind !== "put") return put
+      const { spec } = put.timer
+      const target = { ...webhook, url: `https://host-${index}.example/${"x".repeat(1_000)}` }
+      return { ...put, timer: { ...put.timer, spec: { ...spec, target } } }
+    })
+    const { items, pauses } = await read(encodeWriteCall(sent))
+    expect(items).toEqual(Result.succeed(sent))
+    // 1.3 MB of specs are about 40 groups.
+    expect(pauses).toBeGreaterThan(40)
+  })
+
+  test("that is small is read at once", async () => {
+    const sent = putsOf(3, 100)
+    expect(await read(encodeWriteCall(sent))).toEqual({ items: Result.succeed(sent), pauses: 0 })
+  })
+
+  test("with a spec that cannot be read is refused, and the message says which", async () => {
+    const call = encodeWriteCall(putsOf(2, 10))
+    const wrong = call.replace(/"specs":\[/, '"specs":[{"target":1},')
+    const { items } = await read(wrong)
+    expect(items).toMatchObject({ failure: expect.stringContaining("/specs/0") })
+    expect(Result.isFailure((await read(call.replace('"specs"', '"spex"'))).items)).toBe(true)
+    expect(Result.isFailure((await read('{"specs":{},"items":[]}')).items)).toBe(true)
+  })
+
   test("with one item that cannot be read is refused as a whole", async () => {
     const text = encodeWriteCall(putsOf(3, 10)).replace('"kind":"put"', '"kind":"pet"')
     expect(Result.isFailure((await read(text)).items)).toBe(true)
@@ -49,5 +78,11 @@ describe("a write call", () => {
     const values = `{"specs":[],"items":[[${new Array(1_000_001).fill("0").join(",")}]]}`
     expect((await read(values)).items).toMatchObject({ failure: expect.stringContaining("1000000") })
     expect((await read("{")).items).toEqual(Result.fail("it is not JSON"))
+    const specs = `{"items":[],"specs":[${new Array(290_000).fill("{}").join(",")}]}`
+    expect((await read(specs)).items).toEqual(Result.fail("/specs must have at most 1000 elements"))
+    const fields = Array.from({ length: 149_000 }, (_, index) => `"f${index}":1`).join(",")
+    for (const text of [`{${fields},"specs":[],"items":[]}`, `{"specs":[{${fields}}],"items":[]}`]) {
+      expect((await read(text)).items).toEqual(Result.fail("it must have at most 5000 fields and elements"))
+    }
   })
 })
