@@ -29,6 +29,13 @@ export class ByteBudget {
     return true
   }
 
+  /** Counts `to` bytes instead of `from`. Returns how many count now: none if the limits do not allow `to`. */
+  change(address: string, from: number, to: number): number {
+    if (from === to) return to
+    this.giveBack(address, from)
+    return this.take(address, to) ? to : 0
+  }
+
   giveBack(address: string, bytes: number): void {
     const left = (this.#byAddress.get(address) ?? 0) - bytes
     this.#bytes -= bytes

@@ -27,7 +27,7 @@ export interface IncomingBody {
   readonly declaredBytes: number | undefined
   /** The whole body, if it arrived together with the head of the request. */
   readonly arrived: Uint8Array | undefined
-  /** Passes the bytes on as they arrive. A body has at most one receiver, and none if all of it has arrived. */
+  /** Passes the bytes on as they arrive. Bytes that have arrived are passed on at once. A body has at most one receiver. */
   receive(receiver: BodyReceiver): void
 }
 

@@ -15,7 +15,7 @@ import type {
   Phase,
 } from "./ClientConnections.ts"
 import { readBytesMin, unitsPerRequest } from "./ConnectionLimits.ts"
-import { headTooSlow, madeRoom, unexpected } from "./connectionProblems.ts"
+import { headTooSlow, madeRoom, tooManyBytes, unexpected } from "./connectionProblems.ts"
 import { Exchange } from "./Exchange.ts"
 import { OutgoingBytes } from "./OutgoingBytes.ts"
 import { Refusal, refusalAnswer } from "./Refusal.ts"
@@ -336,7 +336,9 @@ export class ClientConnection implements WireEvents, OpenConnection {
     }
     const { restBytes, keptBytes } = this.#outgoing
     if (restBytes === 0 && this.#unreadBytes === 0) return
-    if (!this.#countUnread(keptBytes)) {
+    const { unread } = this.#connections
+    this.#unreadBytes = unread.change(this.place.group.name, this.#unreadBytes, keptBytes)
+    if (this.#unreadBytes < keptBytes) {
       this.#connections.closedFor("bytes")
       this.terminate()
       return
@@ -346,16 +348,6 @@ export class ClientConnection implements WireEvents, OpenConnection {
     const onDrained = this.#onDrained
     this.#onDrained = undefined
     onDrained?.()
-  }
-
-  /** Counts the memory of what the client has not read. Returns false if it is too much. */
-  #countUnread(keptBytes: number): boolean {
-    if (keptBytes === this.#unreadBytes) return true
-    const { name } = this.place.group
-    const { unread } = this.#connections
-    unread.giveBack(name, this.#unreadBytes)
-    this.#unreadBytes = unread.take(name, keptBytes) ? keptBytes : 0
-    return this.#unreadBytes === keptBytes
   }
 
   /** The time to read begins again when the client has read enough. */
@@ -386,28 +378,32 @@ export class ClientConnection implements WireEvents, OpenConnection {
     }
     if (isWaiting) this.#moveTo(this.#reader.bufferedBytes === 0 ? "idle" : "arriving")
     else this.#moveTo(this.#exchange?.isComplete === false ? "receiving" : "busy")
-    this.#limitAhead(isWaiting || this.#exchange?.isReceiving === true ? 0 : this.#reader.bufferedBytes)
+    this.#limitInput(this.#exchange?.isReceiving === true ? 0 : this.#reader.compact(), isWaiting)
   }
 
   #moveTo(phase: Phase): void {
     if (this.place.phase !== phase) this.#connections.move(this, phase)
   }
 
-  /** While input waits for its turn, the wire is paused. If the input of all connections is too much, it is dropped. */
-  #limitAhead(bytes: number): void {
-    if (bytes > 0 !== this.#isPaused) {
-      this.#isPaused = bytes > 0
+  /**
+   * Counts the input that waits: for its turn, or for the rest of its head. While it waits for its turn, the wire is
+   * paused. If the input of all connections is too much, it is dropped.
+   */
+  #limitInput(bytes: number, isHead: boolean): void {
+    if ((bytes > 0 && !isHead) !== this.#isPaused) {
+      this.#isPaused = !this.#isPaused
       if (this.#isPaused) this.#wire.pause()
       else this.#wire.resume()
     }
-    if (bytes === this.#aheadBytes) return
     const { ahead } = this.#connections
-    const { group } = this.place
-    ahead.giveBack(group.name, this.#aheadBytes)
-    this.#aheadBytes = ahead.take(group.name, bytes) ? bytes : 0
+    this.#aheadBytes = ahead.change(this.place.group.name, this.#aheadBytes, bytes)
     if (this.#aheadBytes === bytes) return
-    // The answer of the current request says that the connection closes. So the client knows that the rest was not read.
     this.#connections.closedFor("bytes")
+    if (isHead) {
+      this.#refuse(problemResponse(tooManyBytes()))
+      return
+    }
+    // The answer of the current request says that the connection closes. So the client knows that the rest was not read.
     this.#reader.clear()
     this.#isLast = true
     this.#isPaused = false

@@ -62,7 +62,7 @@ export const endsPerSweep = 200
 
 export class ClientConnections {
   readonly limits: ConnectionLimits
-  /** Requests that wait for the answer of an earlier one. */
+  /** Requests that wait for the answer of an earlier one, and heads that have not arrived completely. */
   readonly ahead: ByteBudget
   /** Answers that clients have not read. */
   readonly unread: ByteBudget

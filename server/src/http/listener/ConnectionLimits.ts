@@ -17,7 +17,10 @@ export interface ConnectionLimits {
   readonly lingerBytesMax: number
   /** How many refused connections wait at once for their client to close. Further ones are closed without an answer. */
   readonly refusedMax: number
-  /** The requests that wait for the answer of an earlier one on their connection, in total. */
+  /**
+   * The requests that wait for the answer of an earlier one on their connection, and the heads that have not arrived
+   * completely, in total.
+   */
   readonly aheadBytesMax: number
   /** The answers that clients have not read, in total. */
   readonly unreadBytesMax: number

@@ -1,6 +1,7 @@
 // Reads requests from the bytes of one connection, in whatever pieces they arrive. It does no I/O, and it never reads
 // beyond the end of a request before the caller asks for the next one.
 import { ChunkedBody } from "./ChunkedBody.ts"
+import { smallReadBytes } from "./ReadPace.ts"
 import { malformed, Refusal } from "./Refusal.ts"
 import {
   headerBytesMax,
@@ -36,10 +37,21 @@ export class RequestReader {
 
   /** The reader owns the bytes from now on, and may overwrite them. */
   push(bytes: Buffer): void {
-    this.#bytes =
-      this.#at === this.#bytes.length ? bytes : Buffer.concat([this.#bytes.subarray(this.#at), bytes])
-    this.#searchedTo = Math.max(0, this.#searchedTo - this.#at)
-    this.#at = 0
+    this.#replace(
+      this.#at === this.#bytes.length ? bytes : Buffer.concat([this.#bytes.subarray(this.#at), bytes]),
+    )
+  }
+
+  /** Frees the memory of what was read, unless it is less than the rest. Returns how many bytes the rest keeps. */
+  compact(): number {
+    const { bufferedBytes } = this
+    if (bufferedBytes === 0) this.clear()
+    else if (2 * bufferedBytes < this.#bytes.length) {
+      const rest = Buffer.allocUnsafeSlow(bufferedBytes)
+      this.#bytes.copy(rest, 0, this.#at)
+      this.#replace(rest)
+    }
+    return this.#bytes.length
   }
 
   /** Drops what has arrived and was not read. */
@@ -64,7 +76,9 @@ export class RequestReader {
     const whole = this.#bytes.subarray(this.#at, this.#at + this.#body)
     this.#at += this.#body
     this.#endRequest()
-    return whole
+    // A small body must not keep a large read in memory until its request is answered.
+    const isSmallPart = this.#bytes.length > smallReadBytes && 2 * whole.length < this.#bytes.length
+    return isSmallPart ? new Uint8Array(whole) : whole
   }
 
   #nextHead(): RequestHead | Refusal | "more" {
@@ -128,6 +142,13 @@ export class RequestReader {
     if (read.isEnd) this.#body = 0
     if (read.data.length > 0) return read.data
     return read.isEnd || read.used > 0 ? this.#nextOfBody(this.#body ?? 0) : "more"
+  }
+
+  /** The new bytes begin with those that were not read. */
+  #replace(bytes: Buffer): void {
+    this.#bytes = bytes
+    this.#searchedTo = Math.max(0, this.#searchedTo - this.#at)
+    this.#at = 0
   }
 
   #endRequest(): void {

@@ -9,6 +9,14 @@ export const headTooSlow = (withinMs: number): Problem =>
     detail: `The headers did not arrive within ${withinMs / 1_000} s. This limit is fixed. Send the request without pauses.`,
   })
 
+export const tooManyBytes = (): Problem =>
+  new Overloaded({
+    detail:
+      "Requests that have not arrived completely use too much memory: those of your address, or of all clients. This limit is fixed. Nothing was written: retry.",
+    retryAfterSeconds: 1,
+    written: "no",
+  })
+
 export const madeRoom = (): Problem =>
   new Overloaded({
     detail:

@@ -2,6 +2,7 @@
 import { describe, expect, test } from "bun:test"
 import type { BodyReceiver } from "../../../src/http/HttpRequest.ts"
 import { readBytesMin, turnUnits, unitsPerRequest } from "../../../src/http/listener/ConnectionLimits.ts"
+import { smallReadBytes } from "../../../src/http/listener/ReadPace.ts"
 import { ConnectionRig, turn } from "./ConnectionRig.ts"
 
 const get = (path: string, headers = "") => `GET ${path} HTTP/1.1\r\nHost: h\r\n${headers}\r\n`
@@ -102,6 +103,25 @@ describe("requests that are sent ahead", () => {
     expect(wire.received).toContain("connection: close")
     expect([wire.state, rig.requests.length, rig.connections.ahead.bytes]).toEqual(["shutdown", 1, 0])
     expect(rig.metrics.closed).toEqual(["bytes"])
+  })
+
+  test("keep only the memory that they need, and a small body keeps no large read", async () => {
+    const rig = new ConnectionRig()
+    const wire = rig.connect()
+    const small = "x".repeat(100)
+    wire.send(post("/1", 200_000) + "x".repeat(200_000) + post("/2", 100) + small + post("/3", 100) + small)
+    expect(rig.connections.ahead.bytes).toBeLessThan(400)
+    await rig.at(0).answer()
+    wire.send(post("/4", 100) + small + post("/5", 200_000) + "x".repeat(100_000))
+    await rig.at(1).answer()
+    await rig.at(2).answer()
+    expect(rig.requests.length).toBe(4)
+    const arrived = rig.requests.map(({ request }) => request.body.arrived)
+    for (const body of arrived.slice(1)) {
+      expect(body?.length).toBe(100)
+      expect(body?.buffer.byteLength).toBeLessThan(smallReadBytes)
+    }
+    expect(arrived[0]?.length).toBe(200_000)
   })
 
   test("are not read after a malformed one, and those before it are answered", async () => {
@@ -403,6 +423,19 @@ describe("time", () => {
     }
     expect([wire.statuses, wire.state, rig.metrics.closed]).toEqual([[408], "shutdown", ["arriving"]])
     expect(wire.received).toContain('"code":"requestTimeout"')
+  })
+
+  test("heads that have not arrived completely are limited, in total and for one address", () => {
+    const rig = new ConnectionRig({ aheadBytesMax: 40_000 })
+    const begun = `GET /${"x".repeat(6_000)}`
+    const wires = [rig.connect(), rig.connect(), rig.connect("10.0.0.2")]
+    for (const wire of wires) wire.send(begun)
+    expect(wires.map(({ statuses }) => statuses)).toEqual([[], [503], []])
+    expect(wires[1]?.received).toContain('"written":"no"')
+    expect([wires[1]?.state, rig.metrics.closed]).toEqual(["shutdown", ["bytes"]])
+    expect(rig.connections.ahead.bytes).toBe(2 * begun.length)
+    for (const wire of wires) wire.send(" HTTP/1.1\r\nHost: h\r\n\r\n")
+    expect([rig.requests.length, rig.connections.ahead.bytes]).toEqual([2, 0])
   })
 
   test("a running request and a body have no limit here, because the route limits them", async () => {
