@@ -1,6 +1,6 @@
 // Reads a body in chunks (RFC 9112, section 7.1) from bytes that arrive in any pieces. It drops extensions and trailers
 // within limits. The chunks of one piece come out as one piece, so that many tiny chunks cost little.
-import { malformed, type Refusal } from "./Refusal.ts"
+import { type BadRequest, malformed } from "./BadRequest.ts"
 
 /** The extensions and trailers of one body together. */
 export const chunkExtrasBytesMax = 16 * 1024
@@ -23,7 +23,7 @@ export class ChunkedBody {
   #extrasBytes = 0
 
   /** Reads `bytes` from `from` to `to`, and overwrites this part with its data. */
-  read(bytes: Uint8Array, from: number, to: number): ChunksRead | Refusal {
+  read(bytes: Uint8Array, from: number, to: number): ChunksRead | BadRequest {
     let at = from
     let written = from
     while (at < to) {
@@ -52,7 +52,7 @@ export class ChunkedBody {
     return { used: at - from, data: bytes.subarray(from, written), isEnd: false }
   }
 
-  #readLine(bytes: Uint8Array, at: number, lineEnd: number): Refusal | "end" | undefined {
+  #readLine(bytes: Uint8Array, at: number, lineEnd: number): BadRequest | "end" | undefined {
     if (this.#state === "dataEnd") {
       this.#state = "size"
       return lineEnd === at ? undefined : badChunk()
@@ -75,7 +75,7 @@ export class ChunkedBody {
     return undefined
   }
 
-  #readTrailer(bytes: Uint8Array, at: number, lineEnd: number): Refusal | "end" | undefined {
+  #readTrailer(bytes: Uint8Array, at: number, lineEnd: number): BadRequest | "end" | undefined {
     if (lineEnd === at) return "end"
     this.#extrasBytes += lineEnd - at
     if (this.#extrasBytes > chunkExtrasBytesMax) return tooMuch()
@@ -84,9 +84,9 @@ export class ChunkedBody {
   }
 }
 
-const badChunk = (): Refusal => malformed("The chunked body is malformed.")
+const badChunk = (): BadRequest => malformed("The chunked body is malformed.")
 
-const tooMuch = (): Refusal =>
+const tooMuch = (): BadRequest =>
   malformed(`The chunked body has more than ${chunkExtrasBytesMax} bytes of extensions and trailers.`)
 
 /** Where the next line ends, if all of it is there. A line feed or carriage return alone is malformed. */

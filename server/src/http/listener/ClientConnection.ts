@@ -7,6 +7,7 @@ import type { HttpAnswer, HttpAnswerBody } from "../HttpAnswer.ts"
 import type { HttpRequest } from "../HttpRequest.ts"
 import { problemResponse } from "../problemResponse.ts"
 import { answerHead, lastAnswerText } from "./answerHead.ts"
+import { BadRequest, badRequestAnswer } from "./BadRequest.ts"
 import type {
   ClientConnections,
   ConnectionPlace,
@@ -18,7 +19,6 @@ import { readBytesMin, unitsPerRequest } from "./ConnectionLimits.ts"
 import { headTooSlow, madeRoom, tooManyBytes, unexpected } from "./connectionProblems.ts"
 import { Exchange } from "./Exchange.ts"
 import { OutgoingBytes } from "./OutgoingBytes.ts"
-import { Refusal, refusalAnswer } from "./Refusal.ts"
 import { type InputPart, RequestReader } from "./RequestReader.ts"
 import type { Wire, WireEvents } from "./Wire.ts"
 
@@ -182,13 +182,13 @@ export class ClientConnection implements WireEvents, OpenConnection {
   }
 
   #take(part: Exclude<InputPart, "more">): void {
-    if (part instanceof Refusal) this.#refuse(refusalAnswer(part))
+    if (part instanceof BadRequest) this.#refuse(badRequestAnswer(part))
     else if (part === "end") this.#exchange?.end()
     else if (part instanceof Uint8Array) this.#exchange?.chunk(part)
     else this.#begin(part)
   }
 
-  #begin(head: Exclude<InputPart, string | Uint8Array | Refusal>): void {
+  #begin(head: Exclude<InputPart, string | Uint8Array | BadRequest>): void {
     this.#isFresh = false
     this.#connections.turn.spend(unitsPerRequest)
     const exchange = new Exchange({

@@ -2,7 +2,7 @@
 // bytes could disagree on where a request ends, a proxy and this service could see different requests ("request
 // smuggling"). So everything ambiguous about the length of a body is refused, and the connection closes.
 import type { RequestHeaders } from "../HttpRequest.ts"
-import { malformed, Refusal } from "./Refusal.ts"
+import { BadRequest, malformed } from "./BadRequest.ts"
 
 export interface RequestHead {
   readonly method: string
@@ -26,12 +26,12 @@ export const headersMax = 100
 export const requestLineBytesMax = targetBytesMax + 64
 
 /** `text` is the head without the empty line at its end, with one character for each byte. */
-export const readHead = (text: string): RequestHead | Refusal => {
+export const readHead = (text: string): RequestHead | BadRequest => {
   const lineEnd = text.indexOf("\r\n")
   const line = readRequestLine(lineEnd < 0 ? text : text.slice(0, lineEnd))
-  if (line instanceof Refusal) return line
+  if (line instanceof BadRequest) return line
   const fields = readFields(text, lineEnd < 0 ? text.length : lineEnd + 2)
-  return fields instanceof Refusal ? fields : headOf(line, fields)
+  return fields instanceof BadRequest ? fields : headOf(line, fields)
 }
 
 interface RequestLine {
@@ -41,7 +41,7 @@ interface RequestLine {
   readonly isHttp10: boolean
 }
 
-const readRequestLine = (line: string): RequestLine | Refusal => {
+const readRequestLine = (line: string): RequestLine | BadRequest => {
   const afterMethod = line.indexOf(" ")
   const beforeVersion = line.lastIndexOf(" ")
   if (afterMethod <= 0 || beforeVersion === afterMethod)
@@ -55,7 +55,7 @@ const readRequestLine = (line: string): RequestLine | Refusal => {
   const version = line.slice(beforeVersion + 1)
   if (version !== "HTTP/1.1" && version !== "HTTP/1.0") return whyNotVersion(version)
   if (method === "CONNECT" || method === "TRACE")
-    return new Refusal("methodNotAllowed", `The method ${method} is not supported.`)
+    return new BadRequest("methodNotAllowed", `The method ${method} is not supported.`)
   const path = pathOfTarget(target)
   if (path === undefined) return malformed("The target must be a path that begins with a slash, or a URL.")
   const question = path.indexOf("?")
@@ -67,9 +67,9 @@ const readRequestLine = (line: string): RequestLine | Refusal => {
   }
 }
 
-const whyNotVersion = (version: string): Refusal =>
+const whyNotVersion = (version: string): BadRequest =>
   /^HTTP\/\d\.\d$/.test(version)
-    ? new Refusal("versionNotSupported", "Use HTTP/1.1.")
+    ? new BadRequest("versionNotSupported", "Use HTTP/1.1.")
     : malformed("The first line must end with HTTP/1.1.")
 
 /** A client of a proxy sends the whole URL. A star is the target of OPTIONS for the whole service. */
@@ -97,7 +97,7 @@ class Fields implements RequestHeaders {
   }
 }
 
-const readFields = (text: string, from: number): Fields | Refusal => {
+const readFields = (text: string, from: number): Fields | BadRequest => {
   const fields = new Fields()
   if (text.length - from > headerBytesMax) return headersTooLarge()
   let start = from
@@ -133,7 +133,7 @@ const trimmed = (text: string, from: number, to: number): string => {
 
 const isBlank = (code: number): boolean => code === 32 || code === 9
 
-const headOf = (line: RequestLine, headers: Fields): RequestHead | Refusal => {
+const headOf = (line: RequestLine, headers: Fields): RequestHead | BadRequest => {
   let bodyBytes: number | "chunked" | undefined
   let hasHost = false
   let keepsAlive = !line.isHttp10
@@ -155,7 +155,7 @@ const headOf = (line: RequestLine, headers: Fields): RequestHead | Refusal => {
         if (bodyBytes !== undefined) return malformed(oneLength)
         if (line.isHttp10) return malformed("HTTP/1.0 has no Transfer-Encoding.")
         if (value.toLowerCase() !== "chunked")
-          return new Refusal("transferCodingUnknown", "Transfer-Encoding must be chunked.")
+          return new BadRequest("transferCodingUnknown", "Transfer-Encoding must be chunked.")
         bodyBytes = "chunked"
         break
       case "connection":
@@ -163,12 +163,12 @@ const headOf = (line: RequestLine, headers: Fields): RequestHead | Refusal => {
         break
       case "expect":
         if (value.toLowerCase() !== "100-continue")
-          return new Refusal("expectationFailed", "The only supported expectation is 100-continue.")
+          return new BadRequest("expectationFailed", "The only supported expectation is 100-continue.")
         expectsContinue = !line.isHttp10
         break
       case "content-encoding":
         if (value.toLowerCase() !== "identity")
-          return new Refusal(
+          return new BadRequest(
             "unsupportedMediaType",
             "Send the body without compression: the service does not support Content-Encoding.",
           )
@@ -182,11 +182,11 @@ const headOf = (line: RequestLine, headers: Fields): RequestHead | Refusal => {
 const oneLength =
   "The length of the body must be given once, either as Content-Length or as Transfer-Encoding: chunked."
 
-export const targetTooLong = (): Refusal =>
-  new Refusal("targetTooLong", `The target must be at most ${targetBytesMax} bytes.`)
+export const targetTooLong = (): BadRequest =>
+  new BadRequest("targetTooLong", `The target must be at most ${targetBytesMax} bytes.`)
 
-export const headersTooLarge = (): Refusal =>
-  new Refusal(
+export const headersTooLarge = (): BadRequest =>
+  new BadRequest(
     "headersTooLarge",
     `A request may have at most ${headersMax} headers, and at most ${headerBytesMax} bytes of them.`,
   )

@@ -1,8 +1,9 @@
 // Reads requests from the bytes of one connection, in whatever pieces they arrive. It does no I/O, and it never reads
 // beyond the end of a request before the caller asks for the next one.
+
+import { BadRequest, malformed } from "./BadRequest.ts"
 import { ChunkedBody } from "./ChunkedBody.ts"
 import { smallReadBytes } from "./ReadPace.ts"
-import { malformed, Refusal } from "./Refusal.ts"
 import {
   headerBytesMax,
   headersTooLarge,
@@ -16,7 +17,7 @@ import {
  * The next part of the input: the head of a request, bytes of its body, or the end of its body. `more` means that the
  * next part has not arrived. After a refusal nothing more can be read.
  */
-export type InputPart = RequestHead | Uint8Array | "end" | "more" | Refusal
+export type InputPart = RequestHead | Uint8Array | "end" | "more" | BadRequest
 
 /** How many bytes of a body in chunks are read at once, so that tiny chunks do not hold the thread. */
 export const chunkedPieceBytes = 64 * 1024
@@ -29,7 +30,7 @@ export class RequestReader {
   /** Up to here there is no end of a head. */
   #searchedTo = 0
   #hasSkippedLine = false
-  #refusal: Refusal | undefined
+  #refusal: BadRequest | undefined
 
   get bufferedBytes(): number {
     return this.#bytes.length - this.#at
@@ -64,7 +65,7 @@ export class RequestReader {
   next(): InputPart {
     if (this.#refusal !== undefined) return this.#refusal
     const part = this.#body === undefined ? this.#nextHead() : this.#nextOfBody(this.#body)
-    if (part instanceof Refusal) this.#refuseAll(part)
+    if (part instanceof BadRequest) this.#refuseAll(part)
     // A connection may be idle for long, and must not keep its last input.
     if (part === "more" && this.bufferedBytes === 0) this.clear()
     return part
@@ -81,21 +82,21 @@ export class RequestReader {
     return isSmallPart ? new Uint8Array(whole) : whole
   }
 
-  #nextHead(): RequestHead | Refusal | "more" {
+  #nextHead(): RequestHead | BadRequest | "more" {
     if (this.#at === this.#bytes.length) return "more"
     const skipped = this.#skipEmptyLine()
     if (skipped !== undefined) return skipped
     const end = this.#bytes.indexOf(emptyLine, Math.max(this.#at, this.#searchedTo - 3))
     if (end < 0) return this.#whyNoHead() ?? "more"
     const head = readHead(this.#bytes.toString("latin1", this.#at, end))
-    if (head instanceof Refusal) return head
+    if (head instanceof BadRequest) return head
     this.#at = end + 4
     this.#body = head.bodyBytes === "chunked" ? new ChunkedBody() : head.bodyBytes
     return head
   }
 
   /** Some clients send an empty line after a body. One is skipped, as RFC 9112 asks. */
-  #skipEmptyLine(): Refusal | "more" | undefined {
+  #skipEmptyLine(): BadRequest | "more" | undefined {
     if (this.#bytes[this.#at] !== CR) return undefined
     if (this.#at + 1 === this.#bytes.length) return "more"
     if (this.#bytes[this.#at + 1] !== LF || this.#hasSkippedLine) return malformed(noRequest)
@@ -105,7 +106,7 @@ export class RequestReader {
   }
 
   /** A head that can no longer become valid is refused at once. Otherwise the client would wait for the time-out. */
-  #whyNoHead(): Refusal | undefined {
+  #whyNoHead(): BadRequest | undefined {
     if (isControl(this.#bytes[this.#at] ?? 0)) return malformed(noRequest)
     let from = Math.max(this.#at, this.#searchedTo - 1)
     // A line feed that ends the part that was searched before is part of a line end.
@@ -123,7 +124,7 @@ export class RequestReader {
     return headBytes - lineBytes - 2 > headerBytesMax + 3 ? headersTooLarge() : undefined
   }
 
-  #nextOfBody(body: number | ChunkedBody): Uint8Array | "end" | "more" | Refusal {
+  #nextOfBody(body: number | ChunkedBody): Uint8Array | "end" | "more" | BadRequest {
     if (body === 0) {
       this.#endRequest()
       return "end"
@@ -137,7 +138,7 @@ export class RequestReader {
     }
     const to = Math.min(this.#at + chunkedPieceBytes, this.#bytes.length)
     const read = body.read(this.#bytes, this.#at, to)
-    if (read instanceof Refusal) return read
+    if (read instanceof BadRequest) return read
     this.#at += read.used
     if (read.isEnd) this.#body = 0
     if (read.data.length > 0) return read.data
@@ -157,7 +158,7 @@ export class RequestReader {
     this.#hasSkippedLine = false
   }
 
-  #refuseAll(refusal: Refusal): void {
+  #refuseAll(refusal: BadRequest): void {
     this.#refusal = refusal
     this.clear()
   }

@@ -1,5 +1,5 @@
 // Everything that a reader makes of some bytes, when they arrive in the given pieces.
-import { Refusal } from "../../../src/http/listener/Refusal.ts"
+import { BadRequest } from "../../../src/http/listener/BadRequest.ts"
 import { RequestReader } from "../../../src/http/listener/RequestReader.ts"
 
 export interface ReadRequest {
@@ -30,7 +30,7 @@ export const readRequests = (text: string, cuts: ReadonlyArray<number> = []): Re
       const part = reader.next()
       const last = requests.at(-1)
       if (part === "more") break
-      if (part instanceof Refusal) {
+      if (part instanceof BadRequest) {
         refusal = part.code
         break
       }
