@@ -53,7 +53,9 @@ describe("every field comes back", () => {
       { kind: "answered", answer: { result: "created", timer } } as const,
       { kind: "answered", answer: { result: "alreadyFinished", life: bare } } as const,
     ]
-    expect(decodeWriteReply(encodeWriteReply(answers), items)).toEqual(Result.succeed(answers))
+    expect(Effect.runSync(decodeWriteReply(encodeWriteReply(answers), items))).toEqual(
+      Result.succeed(answers),
+    )
   })
 })
 

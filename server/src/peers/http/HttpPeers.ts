@@ -11,7 +11,8 @@ import { Context, Effect, Layer, Result } from "effect"
 import { type CarriedAnswer, PeerError, type PeerNode, Peers } from "../../ports/Peers.ts"
 import { ShardLags } from "../../ports/ShardLags.ts"
 import { decodeFiringReply, encodeFiringCall } from "./firingWire.ts"
-import { decodeLagsReply, decodeWriteReply, encodeWriteCall, wireVersion } from "./peerWire.ts"
+import { decodeLagsReply } from "./lagsWire.ts"
+import { decodeWriteReply, encodeWriteCall, wireVersion } from "./peerWire.ts"
 
 export interface HttpPeersOptions {
   /** Shared by all nodes of the cluster. */
@@ -37,7 +38,7 @@ export const HttpPeers = {
           Effect.flatMap(
             caller.post(to, "write", () => encodeWriteCall(items)),
             (text): Effect.Effect<ReadonlyArray<CarriedAnswer>, PeerError> =>
-              understood(decodeWriteReply(text, items)),
+              Effect.flatMap(decodeWriteReply(text, items), understood),
           ),
         firing: (to, timers) =>
           Effect.flatMap(

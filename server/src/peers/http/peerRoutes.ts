@@ -10,7 +10,8 @@ import { defaultBodyOptions, RequestBodies } from "../../http/RequestBody.ts"
 import type { ShardLag } from "../../ports/ShardLags.ts"
 import { decodeFiringCall, encodeFiringReply } from "./firingWire.ts"
 import { callHeader, toHeader, versionHeader } from "./HttpPeers.ts"
-import { decodeWriteCall, encodeLagsReply, encodeWriteReply, wireVersion } from "./peerWire.ts"
+import { encodeLagsReply } from "./lagsWire.ts"
+import { decodeWriteCall, encodeWriteReply, wireVersion } from "./peerWire.ts"
 
 export interface PeerRoutesOptions {
   /** The name of this node. It refuses calls for other nodes. */

@@ -16,7 +16,6 @@ import type { Change } from "../../domain/WriteItem.ts"
 import { mapInSlices } from "../../engine/mapInSlices.ts"
 import { parseBody } from "../../http/parseBody.ts"
 import type { CarriedAnswer, CarriedItem } from "../../ports/Peers.ts"
-import type { ShardLag } from "../../ports/ShardLags.ts"
 import {
   addedChangeFields,
   keyFields,
@@ -149,17 +148,10 @@ const AnswerOnWire = Schema.Union([
 /** How many items one call may contain, regardless of their size. */
 export const itemsMax = 1_000
 
-/** Specs and items are decoded one by one. */
-const WriteCall = Schema.Struct({ specs: Schema.Array(Schema.Unknown), items: Schema.Array(Schema.Unknown) })
-const WriteReply = Schema.Struct({
-  specs: Schema.Array(SpecShape).check(Schema.isMaxLength(itemsMax)),
-  answers: Schema.Array(AnswerOnWire).check(Schema.isMaxLength(itemsMax)),
-})
-const LagsReply = Schema.Struct({
-  lags: Schema.Array(Schema.Struct({ shard: Count, epoch: Count, lagMs: Count })).check(
-    Schema.isMaxLength(itemsMax),
-  ),
-})
+/** Specs, items and answers are decoded one by one. */
+const Parts = Schema.Array(Schema.Unknown).check(Schema.isMaxLength(itemsMax))
+const WriteCall = Schema.Struct({ specs: Parts, items: Parts })
+const WriteReply = Schema.Struct({ specs: Parts, answers: Parts })
 
 type TimerOnWire = typeof TimerOnWire.Type
 type AnsweredLife = typeof AnsweredLife.Type
@@ -198,14 +190,23 @@ export const decodeWriteCall = (
     if (items === "tooMany") return Result.fail(tooMany("/items"))
     const call = decodeCall(body.value)
     if (Result.isFailure(call)) return Result.fail(malformedMessage(call.failure))
-    const readSpecs = allOf(yield* mapInSlices(specs, specFromWire))
-    if (Result.isFailure(readSpecs)) return Result.fail(readSpecs.failure)
-    return allOf(
-      yield* mapInSlices(items, (item, index) => carriedItem(item, `/items/${index}`, readSpecs.success)),
-    )
+    return yield* decodeParts(specs, items, carriedItem)
   })
 
 const tooMany = (at: string): string => `${at} must have at most ${itemsMax} elements`
+
+/** The specs of a message, and then its items or answers, in slices. */
+const decodeParts = <A>(
+  specs: ReadonlyArray<unknown>,
+  parts: ReadonlyArray<unknown>,
+  decode: (part: unknown, index: number, specs: ReadonlyArray<Spec>) => Decoded<A>,
+  nowMs?: () => number,
+): Effect.Effect<Decoded<ReadonlyArray<A>>> =>
+  Effect.gen(function* () {
+    const read = allOf(yield* mapInSlices(specs, specFromWire, nowMs))
+    if (Result.isFailure(read)) return Result.fail(read.failure)
+    return allOf(yield* mapInSlices(parts, (part, index) => decode(part, index, read.success), nowMs))
+  })
 
 /** All of them, or why the first bad one cannot be read. */
 const allOf = <A>(read: ReadonlyArray<Decoded<A>>): Decoded<ReadonlyArray<A>> => {
@@ -220,10 +221,10 @@ const specFromWire = (spec: unknown, index: number): Decoded<Spec> => {
     : Result.succeed(wire.success)
 }
 
-const carriedItem = (item: unknown, at: string, specs: ReadonlyArray<Spec>): Decoded<CarriedItem> => {
+const carriedItem = (item: unknown, index: number, specs: ReadonlyArray<Spec>): Decoded<CarriedItem> => {
   const wire = decodeItem(item)
   return Result.isFailure(wire)
-    ? Result.fail(malformedMessage(wire.failure, at))
+    ? Result.fail(malformedMessage(wire.failure, `/items/${index}`))
     : matching(() => itemFromWire(wire.success, specs))
 }
 
@@ -246,31 +247,42 @@ export const encodeWriteReply = (answers: ReadonlyArray<CarriedAnswer>): string 
   return JSON.stringify({ answers: wire, specs: specs.all })
 }
 
-/** The answers to these items, one for each. */
+/** The answers to these items, one for each, in slices. */
 export const decodeWriteReply = (
   text: string,
   items: ReadonlyArray<CarriedItem>,
-): Decoded<ReadonlyArray<CarriedAnswer>> =>
-  decoded(decodeReply, text, ({ answers, specs }) => {
+  nowMs?: () => number,
+): Effect.Effect<Decoded<ReadonlyArray<CarriedAnswer>>> =>
+  Effect.suspend(() => {
+    const reply = decoded(decodeReply, text, (wire) => wire)
+    if (Result.isFailure(reply)) return Effect.succeed(Result.fail(reply.failure))
+    const { specs, answers } = reply.success
     if (answers.length !== items.length)
-      throw new WireMismatch("the number of answers differs from the number of items")
-    return answers.map((wire, index): CarriedAnswer => {
-      if (wire.kind !== "answered") return wire
-      return { kind: "answered", answer: answerFromWire(wire.answer, items[index], specs) }
-    })
+      return Effect.succeed(Result.fail("the number of answers differs from the number of items"))
+    const read = (answer: unknown, index: number, known: ReadonlyArray<Spec>) =>
+      carriedAnswer(answer, index, { item: items[index], specs: known })
+    return decodeParts(specs, answers, read, nowMs)
   })
 
-export const encodeLagsReply = (lags: ReadonlyArray<ShardLag>): string => JSON.stringify({ lags })
-
-export const decodeLagsReply = (text: string): Decoded<ReadonlyArray<ShardLag>> =>
-  decoded(decodeLags, text, ({ lags }) => lags)
+const carriedAnswer = (
+  answer: unknown,
+  index: number,
+  { item, specs }: { readonly item: CarriedItem | undefined; readonly specs: ReadonlyArray<Spec> },
+): Decoded<CarriedAnswer> => {
+  const decodedAnswer = decodeAnswer(answer)
+  if (Result.isFailure(decodedAnswer))
+    return Result.fail(malformedMessage(decodedAnswer.failure, `/answers/${index}`))
+  const wire = decodedAnswer.success
+  if (wire.kind !== "answered") return Result.succeed(wire)
+  return matching(() => ({ kind: "answered", answer: answerFromWire(wire.answer, item, specs) }))
+}
 
 export const strictly = { onExcessProperty: "error" } as const
 const decodeCall = SchemaParser.decodeUnknownResult(WriteCall, strictly)
 const decodeSpec = SchemaParser.decodeUnknownResult(SpecShape, strictly)
 const decodeItem = SchemaParser.decodeUnknownResult(ItemOnWire, strictly)
+const decodeAnswer = SchemaParser.decodeUnknownResult(AnswerOnWire, strictly)
 const decodeReply = SchemaParser.decodeUnknownResult(WriteReply, strictly)
-const decodeLags = SchemaParser.decodeUnknownResult(LagsReply, strictly)
 
 /** The message is well-formed, but its content is wrong. */
 export class WireMismatch extends Error {}

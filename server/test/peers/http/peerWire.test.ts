@@ -1,8 +1,13 @@
 // Calls of other nodes are read in slices, and a call whose form would make reading slow is refused.
 import { describe, expect, test } from "bun:test"
 import { Effect, Result } from "effect"
-import { decodeWriteCall, encodeWriteCall } from "../../../src/peers/http/peerWire.ts"
-import type { CarriedItem } from "../../../src/ports/Peers.ts"
+import {
+  decodeWriteCall,
+  decodeWriteReply,
+  encodeWriteCall,
+  encodeWriteReply,
+} from "../../../src/peers/http/peerWire.ts"
+import type { CarriedAnswer, CarriedItem } from "../../../src/ports/Peers.ts"
 import { samplePut } from "../../../testkit/timers.ts"
 
 const webhook = { type: "webhook", method: "POST", timeoutMs: 15_000, body: "envelope" } as const
@@ -84,5 +89,41 @@ describe("a write call", () => {
     for (const text of [`{${fields},"specs":[],"items":[]}`, `{"specs":[{${fields}}],"items":[]}`]) {
       expect((await read(text)).items).toEqual(Result.fail("it must have at most 5000 fields and elements"))
     }
+  })
+})
+
+describe("a reply", () => {
+  const items = putsOf(100, 10)
+  const answers = items.map(
+    (item): CarriedAnswer =>
+      item.kind === "put"
+        ? { kind: "answered", answer: { result: "created", timer: item.timer } }
+        : { kind: "unknown" },
+  )
+  const text = encodeWriteReply(answers)
+
+  test("is read in slices, and other work runs in between", async () => {
+    let nowMs = 0
+    let turns = 0
+    let isOver = false
+    const otherWork = (): void => {
+      if (isOver) return
+      turns++
+      setImmediate(otherWork)
+    }
+    setImmediate(otherWork)
+    // Each look at the clock takes a whole slice.
+    const reading = decodeWriteReply(text, items, () => (nowMs += 10))
+    expect(await Effect.runPromise(reading)).toEqual(Result.succeed(answers))
+    isOver = true
+    expect(turns).toBeGreaterThan(5)
+  })
+
+  test("with an answer that cannot be read is refused, and the message says which", async () => {
+    const wrong = text.replace('"result":"created"', '"result":"lost"')
+    const read = await Effect.runPromise(decodeWriteReply(wrong, items))
+    expect(read).toMatchObject({ failure: expect.stringContaining("/answers/0") })
+    const short = await Effect.runPromise(decodeWriteReply(text, items.slice(1)))
+    expect(short).toEqual(Result.fail("the number of answers differs from the number of items"))
   })
 })
