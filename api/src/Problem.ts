@@ -18,7 +18,7 @@ export const problemContentType = "application/problem+json"
 export const problemCodes = {
   invalidJson: { status: 400, title: "The body is not valid JSON" },
   invalidRequest: { status: 400, title: "The request is not valid" },
-  egressRefused: { status: 400, title: "The service must not call this address" },
+  egressRefused: { status: 400, title: "The egress rules do not allow this address" },
   unauthorized: { status: 401, title: "Authentication is needed (reserved, not used yet)" },
   forbidden: { status: 403, title: "This is not allowed (reserved, not used yet)" },
   notFound: { status: 404, title: "There is nothing at this path" },

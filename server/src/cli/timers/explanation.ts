@@ -172,8 +172,8 @@ const todoOf = (timer: Timer, { pause }: ServiceState): ReadonlyArray<string> =>
       ]
     case "egressRefused":
       return [
-        `See which rule decides: punctual egress check ${target.type === "webhook" ? target.url : "URL"}`,
-        "Change TIMER_EGRESS and restart the service, or give the timer another URL. It uses up no attempts, and only its expireAfter ends it.",
+        `See which entry of TIMER_EGRESS is missing: punctual egress check ${target.type === "webhook" ? target.url : "URL"}`,
+        "Add the entry and restart the service, or give the timer another URL. The timer waits until the address is allowed, its expireAfter ends it, or you cancel it.",
       ]
     case "congested":
       return [

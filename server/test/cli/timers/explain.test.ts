@@ -160,7 +160,10 @@ describe("a timer that has not fired", () => {
 
   test("waits because the egress rules refuse its address", () =>
     withPunctual(
-      failing({ kind: "egressRefused", detail: "TIMER_EGRESS does not allow 10.0.0.1 (localhost:80)" }),
+      failing({
+        kind: "egressRefused",
+        detail: "TIMER_EGRESS does not allow 10.0.0.1, an address of localhost",
+      }),
       async (punctual, service) => {
         await create(service, "t")
         const text = await eventually("the timer waits", async () => {
@@ -168,10 +171,10 @@ describe("a timer that has not fired", () => {
           return out.includes("TIMER_EGRESS") ? out : undefined
         })
         expect(text).toContain(
-          "\nTIMER_EGRESS does not allow 10.0.0.1 (localhost:80). The service sends nothing to it",
+          "\nTIMER_EGRESS does not allow 10.0.0.1, an address of localhost. Nothing is sent and no attempt is used.",
         )
         expect(text).toContain("punctual egress check http://localhost")
-        expect(text).toContain("only its expireAfter ends it")
+        expect(text).toContain("its expireAfter ends it, or you cancel it")
       },
     ))
 
