@@ -238,7 +238,9 @@ export class JsonScan {
     const depth = this.#depth
     if (depth === 0) this.#wholeStart = at
     else if (++this.#values > this.#options.valuesMax) {
-      this.#exceeds(`must have at most ${this.#options.valuesMax} fields and elements in total`)
+      this.#exceeds(
+        `must have at most ${this.#options.valuesMax} fields and elements in total (this limit is fixed)`,
+      )
       return
     }
     this.#markPart(byte, at)
@@ -251,7 +253,9 @@ export class JsonScan {
       case OPEN_OBJECT:
       case OPEN_ARRAY:
         if (depth === this.#options.depthMax) {
-          this.#exceeds(`must not be nested deeper than ${this.#options.depthMax} levels`)
+          this.#exceeds(
+            `must not be nested deeper than ${this.#options.depthMax} levels (this limit is fixed)`,
+          )
           return
         }
         this.#depth = depth + 1
@@ -376,9 +380,12 @@ export class JsonScan {
     const { ownValuesMax, ownBytesMax, payload } = this.#options
     const beside = payload === undefined ? "" : ` besides its ${payload.name}`
     if (values > ownValuesMax) {
-      this.#exceeds(`must have at most ${ownValuesMax} fields and elements${beside}`, item)
+      this.#exceeds(
+        `must have at most ${ownValuesMax} fields and elements${beside} (this limit is fixed)`,
+        item,
+      )
     } else if (bytes > ownBytesMax) {
-      this.#exceeds(`must have at most ${ownBytesMax} bytes${beside}`, item)
+      this.#exceeds(`must have at most ${ownBytesMax} bytes${beside} (this limit is fixed)`, item)
     }
   }
 

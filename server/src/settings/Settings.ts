@@ -310,7 +310,7 @@ const serviceSettings = {
   maxPendingPerNamespace: setting(
     "TIMER_MAX_PENDING_PER_NAMESPACE",
     "10000000",
-    "how many pending timers a namespace may have, unless its own setting maxPending says otherwise;\ncreates beyond it are refused with 429",
+    "the limit of pending timers for a namespace without its own maxPending;\ncreates beyond it are refused with 429",
     wholeNumber(1, 1_000_000_000),
   ),
   maxNamespaces: setting(
@@ -322,7 +322,7 @@ const serviceSettings = {
   slowSharePercent: setting(
     "TIMER_SLOW_SHARE",
     "20%",
-    "how many deliveries may run to hosts that do not answer for 5s, in addition to the deliveries above\nand as a part of TIMER_MAX_IN_FLIGHT; 0%: no limit for such hosts",
+    "extra deliveries for hosts that have not answered for 5s, in percent of TIMER_MAX_IN_FLIGHT;\n0% turns this protection off",
     percentage,
   ),
   maxLookupsPerNamespace: setting(

@@ -46,6 +46,7 @@ const checkCommand = (input: CommandInput) =>
         "  The exit code is 0 if the URL is allowed, and 1 if it is not or if this is not known.",
       ].join("\n"),
     ),
+    Command.withShortDescription("Show whether the service would call a URL, and why"),
     Command.withExamples([{ command: "punctual egress check https://hooks.example.com/timer" }]),
   )
 
