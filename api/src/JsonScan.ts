@@ -238,9 +238,7 @@ export class JsonScan {
     const depth = this.#depth
     if (depth === 0) this.#wholeStart = at
     else if (++this.#values > this.#options.valuesMax) {
-      this.#exceeds(
-        `must have at most ${this.#options.valuesMax} fields and elements in total (this limit is fixed)`,
-      )
+      this.#exceeds(`must have at most ${this.#options.valuesMax} fields and elements in total`)
       return
     }
     this.#markPart(byte, at)
@@ -253,9 +251,7 @@ export class JsonScan {
       case OPEN_OBJECT:
       case OPEN_ARRAY:
         if (depth === this.#options.depthMax) {
-          this.#exceeds(
-            `must not be nested deeper than ${this.#options.depthMax} levels (this limit is fixed)`,
-          )
+          this.#exceeds(`must not be nested deeper than ${this.#options.depthMax} levels`)
           return
         }
         this.#depth = depth + 1
@@ -380,12 +376,9 @@ export class JsonScan {
     const { ownValuesMax, ownBytesMax, payload } = this.#options
     const beside = payload === undefined ? "" : ` besides its ${payload.name}`
     if (values > ownValuesMax) {
-      this.#exceeds(
-        `must have at most ${ownValuesMax} fields and elements${beside} (this limit is fixed)`,
-        item,
-      )
+      this.#exceeds(`must have at most ${ownValuesMax} fields and elements${beside}`, item)
     } else if (bytes > ownBytesMax) {
-      this.#exceeds(`must have at most ${ownBytesMax} bytes${beside} (this limit is fixed)`, item)
+      this.#exceeds(`must have at most ${ownBytesMax} bytes${beside}`, item)
     }
   }
 
@@ -410,7 +403,8 @@ export class JsonScan {
     this.#fault = { kind: "malformed", detail: `${what} (at byte ${at + 1})` }
   }
 
-  #exceeds(detail: string, item?: number): void {
+  #exceeds(limit: string, item?: number): void {
+    const detail = `${limit} (this limit is fixed)`
     this.#fault = { kind: "exceeds", detail, ...(item === undefined ? {} : { item }) }
   }
 }
