@@ -26,10 +26,10 @@ export const egressRemark = (
   egress: CommandEgress,
 ): Effect.Effect<string | undefined> =>
   Effect.gen(function* () {
-    if (targets.length === 0) return undefined
     if ("problem" in egress) {
       return `${egress.problem} So this command did not check the targets of pending timers.`
     }
+    if (targets.length === 0) return undefined
     const { gate } = egress
     if (gate === undefined) return overdue.count > 0 && !egress.isSet ? notCheckedText : undefined
     const refused: Array<TargetCount> = []

@@ -127,7 +127,7 @@ const cancelText = ({ reason, expireAfterMs, attempts }: Timer): string => {
 
 const expiryText = (expireAfterMs: number | undefined): string => {
   const within = expireAfterMs === undefined ? "its expireAfter" : formatDuration(expireAfterMs)
-  return `It expired: its first attempt could not start within ${within}.`
+  return `It expired: its first attempt could not start within ${within}. Possible causes: it was created too late, the service was down, its host failed, too many deliveries were running, or TIMER_EGRESS does not allow its address (punctual egress check URL).`
 }
 
 const deathText = ({ reason, attempts, expireAfterMs, retryPolicy }: Timer): string => {

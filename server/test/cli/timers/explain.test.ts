@@ -245,7 +245,7 @@ describe("a timer that has finished", () => {
           : undefined,
       )
       expect(await explained(punctual, "t")).toContain(
-        "\nIt expired: its first attempt could not start within 1m. Because onExpire is drop, it is not a dead letter. It will not fire.\n",
+        "\nIt expired: its first attempt could not start within 1m. Possible causes: it was created too late, the service was down, its host failed, too many deliveries were running, or TIMER_EGRESS does not allow its address (punctual egress check URL). Because onExpire is drop, it is not a dead letter. It will not fire.\n",
       )
     }))
 
