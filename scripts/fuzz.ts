@@ -18,7 +18,8 @@ const usage = `npm run fuzz -- [options]
   --examples N   requests for each call in the last phase (default 60)
   --seconds N    stop after this time (default 270)
   --seed N       the seed of the requests (default 1, so that two runs send the same)
-  --only PATH    one call, such as /api/v1/timers/create`
+  --only PATH    one call, such as /api/v1/timers/create
+  --help         print this text`
 
 const folder = join(root, "scripts", "fuzz")
 
@@ -37,6 +38,7 @@ const asked = () => {
       seconds: { type: "string", default: "270" },
       seed: { type: "string", default: "1" },
       only: { type: "string" },
+      help: { type: "boolean", default: false },
     },
   })
   return {
@@ -44,6 +46,7 @@ const asked = () => {
     seconds: whole("seconds", values.seconds),
     seed: whole("seed", values.seed),
     only: values.only,
+    help: values.help,
   }
 }
 
@@ -93,8 +96,20 @@ const settings = {
   TIMER_SECRET_KEY: randomBytes(32).toString("hex"),
 }
 
+/** How many requests the service has answered, by its own metrics. */
+const requestsTo = async (url: string): Promise<string> => {
+  const answer = await fetch(`${url}/metrics`, { signal: AbortSignal.timeout(5_000) }).catch(() => undefined)
+  if (answer === undefined) return "an unknown number of"
+  const counts = (await answer.text()).matchAll(/^timer_http_requests_total\{[^}]*\} (\d+)/gm)
+  return String([...counts].reduce((sum, [, count]) => sum + Number(count), 0))
+}
+
 const fuzz = async (): Promise<boolean> => {
-  const { examples, seconds, seed, only } = asked()
+  const { examples, seconds, seed, only, help } = asked()
+  if (help) {
+    console.log(usage)
+    return true
+  }
   const place = environment()
   const data = mkdtempSync(join(tmpdir(), "punctual-fuzz-"))
   try {
@@ -104,6 +119,7 @@ const fuzz = async (): Promise<boolean> => {
     args.push("--seed", seed, "--request-timeout", "30", "--suppress-health-check", "all")
     args.push("--continue-on-failure", "--no-color")
     if (only !== undefined) args.push("--include-path", only)
+    console.log("Warnings in the output are expected, because many requests are wrong on purpose.")
     const title = `schemathesis, seed ${seed}, ${examples} requests for each call`
     const ended = await runProgram(
       {
@@ -114,7 +130,9 @@ const fuzz = async (): Promise<boolean> => {
       },
       true,
     )
-    if (!ended.isGood) console.log(`\nfuzz: failed, ${ended.how}`)
+    const requests = await requestsTo(service.url)
+    const result = ended.isGood ? "passed" : `failed (${ended.how})`
+    console.log(`\nfuzz: ${result}, ${requests} requests, seed ${seed}`)
     return ended.isGood
   } finally {
     rmSync(data, { recursive: true, force: true })

@@ -15,13 +15,26 @@ const whyNotUrl = (text: string, limits: Limits): string | undefined => {
     return `must be at most ${limits.urlLength} characters long${limitHint("urlLength")}`
   }
   if (!visibleAscii.test(text)) {
-    return "must be visible ASCII without blanks or control characters: percent-encode the rest"
+    const host = hostInAscii(text)
+    if (host !== undefined)
+      return `must have a host of ASCII characters: write the host in its ASCII form, ${host}`
+    return "must be visible ASCII without spaces or control characters: percent-encode the rest"
   }
   const authority = httpWithAuthority.exec(text)?.[1]
   if (authority === undefined || text.includes("\\")) return urlMessage
   if (authority.includes("@")) return "must not contain credentials: send them in a header"
   if (text.includes("#")) return "must not contain a fragment: it is never sent"
-  return URL.canParse(text) ? undefined : urlMessage
+  if (URL.canParse(text)) return undefined
+  const port = /:(\d+)$/.exec(authority)?.[1]
+  return port !== undefined && Number(port) > portMax ? `must have a port of at most ${portMax}` : urlMessage
+}
+
+const portMax = 65_535
+
+/** The ASCII form (xn--…) of a host with letters of other alphabets; `undefined` if the host has none. */
+const hostInAscii = (text: string): string | undefined => {
+  const authority = httpWithAuthority.exec(text)?.[1] ?? ""
+  return /[\u0080-\uffff]/.test(authority) ? URL.parse(text)?.hostname : undefined
 }
 
 const urlMessage = "must be an absolute http or https URL, such as https://example.com/hook"

@@ -23,7 +23,11 @@ const JudgedAddress = Schema.Struct({
 export const CheckEgressAnswer = Schema.Struct({
   allowed: Schema.Boolean.annotate({
     description:
-      "Whether the rules allow a webhook to this URL now. One allowed address is enough. false if only the address can decide and the host cannot be resolved.",
+      "Whether the rules allow a webhook to this URL now. One allowed address is enough. false also if the verdict is unknown.",
+  }),
+  verdict: Schema.Literals(["allowed", "refused", "unknown"]).annotate({
+    description:
+      "allowed, refused, or unknown: only the address can decide, and the host cannot be resolved now. A timer with such a URL tries again by its retry policy.",
   }),
   entry: Schema.optionalKey(
     Schema.String.annotate({ description: "The entry of TIMER_EGRESS that allows it." }),

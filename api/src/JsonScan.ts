@@ -396,7 +396,8 @@ export class JsonScan {
     this.#fault = { kind: "malformed", detail: `${what} (at byte ${at + 1})` }
   }
 
-  #exceeds(detail: string, item?: number): void {
+  #exceeds(limit: string, item?: number): void {
+    const detail = `${limit} (this limit is fixed)`
     this.#fault = { kind: "exceeds", detail, ...(item === undefined ? {} : { item }) }
   }
 }

@@ -32,7 +32,7 @@ const areDifferent = Schema.makeFilter(
   ([first, second, ...more]: ReadonlyArray<string>) => {
     if (first === undefined || second === undefined || more.length > 0) return undefined
     const isSame = String(secretBytes(first)) === String(secretBytes(second))
-    return isSame ? { path: [1], issue: "is the same secret as the first: remove one of them" } : undefined
+    return isSame ? { path: [1], issue: "is the same as the first secret: remove one of them" } : undefined
   },
   { toJsonSchema: () => [{ uniqueItems: true }, true] },
 )

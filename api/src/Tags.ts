@@ -42,7 +42,7 @@ export const Tags = Schema.Array(NewTag)
   .check(
     Schema.isBetweenLength(1, mostTags, {
       message: tagsMessage,
-      description: `Tags to find the timer by: 1 to ${mostTags}, each with 1 to ${tagBytes} bytes of UTF-8 without control, invisible or formatting characters, and not only blanks.`,
+      description: `Tags to find the timer by: 1 to ${mostTags}, each with 1 to ${tagBytes} bytes of UTF-8 without control, invisible or formatting characters, and not only spaces.`,
     }),
     repeated,
   )

@@ -4,7 +4,7 @@
  * have no UTF-8 form, so two different ids would be stored as one.
  */
 import { Schema } from "effect"
-import { visiblePattern, whyNotVisible } from "./whyNotVisible.ts"
+import { codePoint, visiblePattern, whyNotVisible } from "./whyNotVisible.ts"
 
 export const timerIdBytes = 255
 
@@ -24,7 +24,8 @@ export const whyNotWord = (text: string, mostBytes: number, message: string): st
   let bytes = 0
   for (let at = 0; at < lengthChars; at++) {
     const code = text.charCodeAt(at)
-    if (code < 0x20 || (code >= 0x7f && code <= 0x9f)) return "must not contain control characters"
+    if (code < 0x20 || (code >= 0x7f && code <= 0x9f))
+      return `must not contain control characters: remove ${codePoint(code)}`
     if (code < 0x80) bytes += 1
     else if (code < 0x800) bytes += 2
     else if (code < 0xd800 || code > 0xdfff) bytes += 3
@@ -75,7 +76,7 @@ export const NewTimerId = Schema.String.annotate({ message: idMessage })
         true,
       ],
       description:
-        "The caller's id of the timer, unique in its namespace. 1 to 255 bytes of UTF-8 without control, invisible or formatting characters, and not only blanks.",
+        "The caller's id of the timer, unique in its namespace. 1 to 255 bytes of UTF-8 without control, invisible or formatting characters, and not only spaces.",
       examples: ["invoice-4711-reminder"],
     }),
   )

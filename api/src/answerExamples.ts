@@ -148,6 +148,7 @@ export const answerExamples: Readonly<Record<string, Example>> = {
   "breakers.reset": { node: "punctual-1", reset: 1 },
   "egress.check": {
     allowed: true,
+    verdict: "allowed",
     entry: "loopback",
     reason: "The entry loopback of TIMER_EGRESS allows it.",
     addresses: [{ address: "127.0.0.1", allowed: true, entry: "loopback" }],

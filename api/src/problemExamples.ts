@@ -17,12 +17,12 @@ const specifics: Readonly<
   },
   egressRefused: {
     detail:
-      "/callbackUrl 127.0.0.1 is not allowed by TIMER_EGRESS of this service: use another URL, or ask the operator to add loopback to TIMER_EGRESS",
+      "/callbackUrl must not go to 127.0.0.1: TIMER_EGRESS of this service does not allow it. Use another URL, or ask the operator to add loopback to TIMER_EGRESS",
     errors: [
       {
         pointer: "/callbackUrl",
         detail:
-          "127.0.0.1 is not allowed by TIMER_EGRESS of this service: use another URL, or ask the operator to add loopback to TIMER_EGRESS",
+          "must not go to 127.0.0.1: TIMER_EGRESS of this service does not allow it. Use another URL, or ask the operator to add loopback to TIMER_EGRESS",
       },
     ],
   },
@@ -58,7 +58,8 @@ const specifics: Readonly<
     detail: "Send the body as JSON, in UTF-8, with the header content-type: application/json.",
   },
   quotaExceeded: {
-    detail: "The namespace billing has 100000 pending timers, which is its limit.",
+    detail:
+      "The namespace already has 100000 pending timers, which is its limit. Nothing was written. Try again when timers have fired, or cancel some. An operator can raise the limit: maxPending of the namespace, or TIMER_MAX_PENDING_PER_NAMESPACE of the service.",
     quota: "maxPending",
     retryAfterSeconds: 10,
     written: "no",

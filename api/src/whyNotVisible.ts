@@ -11,7 +11,7 @@ const blankOnly = /^[\p{White_Space}\u2800]+$/u
 /** What is wrong with a text that a caller makes new; `undefined` if a person can read it. */
 export const whyNotVisible = (text: string): string | undefined => {
   if (isPlain(text)) return undefined
-  if (blankOnly.test(text)) return "must not consist of blanks only"
+  if (blankOnly.test(text)) return "must not consist of spaces only"
   const character = hidden.exec(text)?.[0].codePointAt(0)
   return character === undefined
     ? undefined
@@ -27,7 +27,8 @@ const isPlain = (text: string): boolean => {
   return true
 }
 
-const codePoint = (code: number): string => `U+${code.toString(16).toUpperCase().padStart(4, "0")}`
+/** How Unicode writes a character. */
+export const codePoint = (code: number): string => `U+${code.toString(16).toUpperCase().padStart(4, "0")}`
 
 /**
  * The same rule for readers of the OpenAPI document: a text of visible characters, at least one of them not blank.

@@ -99,7 +99,7 @@ describe("limits", () => {
     expect(faultOf(nested(64))).toBeUndefined()
     expect(faultOf(nested(65))).toEqual({
       kind: "exceeds",
-      detail: "must not be nested deeper than 64 levels",
+      detail: "must not be nested deeper than 64 levels (this limit is fixed)",
     })
     expect(faultOf("[".repeat(100_000))?.kind).toBe("exceeds")
   })
@@ -108,7 +108,7 @@ describe("limits", () => {
     expect(faultOf("[1,[2,{}]]", { valuesMax: 4 })).toBeUndefined()
     expect(faultOf('{"a":1,"b":[2,3],"c":4}', { valuesMax: 4 })).toEqual({
       kind: "exceeds",
-      detail: "must have at most 4 fields and elements in total",
+      detail: "must have at most 4 fields and elements in total (this limit is fixed)",
     })
   })
 
@@ -116,11 +116,11 @@ describe("limits", () => {
     const options = { payload, ownValuesMax: 2, ownBytesMax: 50 }
     expect(faultOf('{"a":1,"payload":[1,2,3,4,5]}', options)).toBeUndefined()
     expect(faultOf('{"a":1,"payload":[1,2],"payload":[3,4]}', options)?.detail).toBe(
-      "must have at most 2 fields and elements besides its payload",
+      "must have at most 2 fields and elements besides its payload (this limit is fixed)",
     )
     expect(faultOf(`{"a":1,"payload":"${"x".repeat(100)}"}`, options)).toBeUndefined()
     expect(faultOf(`{"a":"${"x".repeat(100)}"}`, options)?.detail).toBe(
-      "must have at most 50 bytes besides its payload",
+      "must have at most 50 bytes besides its payload (this limit is fixed)",
     )
   })
 
@@ -130,13 +130,13 @@ describe("limits", () => {
     expect(faultOf(`{"timers":[${item},${item},${item}]}`, options)).toBeUndefined()
     expect(faultOf(`{"timers":[${item},{"a":1,"b":2,"c":3},${item}]}`, options)).toEqual({
       kind: "exceeds",
-      detail: "must have at most 2 fields and elements besides its payload",
+      detail: "must have at most 2 fields and elements besides its payload (this limit is fixed)",
       item: 1,
     })
     expect(faultOf(`{"timers":[${item},"${"x".repeat(100)}"]}`, options)).toMatchObject({ item: 1 })
     expect(faultOf(`{"a":1,"b":2,"timers":[${item}]}`, options)).toEqual({
       kind: "exceeds",
-      detail: "must have at most 2 fields and elements besides its payload",
+      detail: "must have at most 2 fields and elements besides its payload (this limit is fixed)",
     })
   })
 })

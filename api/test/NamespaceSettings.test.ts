@@ -39,7 +39,7 @@ describe("the settings put for a namespace", () => {
     const respelt = secret.replace(/.=$/, "F=")
     for (const second of [secret, respelt]) {
       expect(refusalsOf(put, { namespace: "shop", webhookSecrets: [secret, second] })).toEqual([
-        "/webhookSecrets/1 is the same secret as the first: remove one of them",
+        "/webhookSecrets/1 is the same as the first secret: remove one of them",
       ])
     }
   })

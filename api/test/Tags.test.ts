@@ -34,7 +34,7 @@ describe("tags", () => {
       [["a".repeat(65)], `/tags/0 ${text}`],
       [["☂".repeat(22)], `/tags/0 ${text}`],
       [[7], `/tags/0 ${text}`],
-      [["a\nb"], "/tags/0 must not contain control characters"],
+      [["a\nb"], "/tags/0 must not contain control characters: remove U+000A"],
       [["\ud800"], "/tags/0 must not contain lone surrogates"],
       [["a", "b", "a"], "/tags/2 is given twice: remove one of them"],
     ]

@@ -43,7 +43,8 @@ describe("an id", () => {
   test("must not contain control characters: C0, DEL or C1", () => {
     for (let code = 0; code <= 0xff; code++) {
       const isControl = code < 0x20 || (code >= 0x7f && code <= 0x9f)
-      const expected = isControl ? [" must not contain control characters"] : []
+      const hex = code.toString(16).toUpperCase().padStart(4, "0")
+      const expected = isControl ? [` must not contain control characters: remove U+${hex}`] : []
       expect(refusalsOf(TimerId, `a${String.fromCharCode(code)}b`)).toEqual(expected)
     }
   })

@@ -50,13 +50,13 @@ describe("an id, a correlation id or a tag of a new timer", () => {
     }
   })
 
-  test("must not consist of blanks only", () => {
+  test("must not consist of spaces only", () => {
     for (const blank of [" ", "\u00a0\u3000", "\u2800", "   "]) {
       expect(refusalsOf(create, { ...body, timerId: blank })).toEqual([
-        "/timerId must not consist of blanks only",
+        "/timerId must not consist of spaces only",
       ])
       expect(refusalsOf(create, { ...body, tags: [blank] })).toEqual([
-        "/tags/0 must not consist of blanks only",
+        "/tags/0 must not consist of spaces only",
       ])
     }
   })

@@ -105,10 +105,10 @@ describe("a large message", () => {
 
   test("is refused before it is parsed if it has many values or is nested deeply", () => {
     expect(refusal(`[${new Array(51_000).fill("{}").join(",")}]`)).toBe(
-      "the message must have at most 50000 fields and elements in total",
+      "the message must have at most 50000 fields and elements in total (this limit is fixed)",
     )
     expect(refusal("[".repeat(40_000) + "]".repeat(40_000))).toBe(
-      "the message must not be nested deeper than 64 levels",
+      "the message must not be nested deeper than 64 levels (this limit is fixed)",
     )
   })
 })

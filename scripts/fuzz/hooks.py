@@ -24,7 +24,7 @@ UNSAYABLE = re.compile(
             # The service reads URLs and host names with a parser.
             r"\bURL\b|visible ASCII|host name|^must be a host such as",
             r"cannot be delivered by this service",
-            r"^must be whsec_|same secret as the first",
+            r"^must be whsec_|same as the first secret",
             r"^must be a W3C traceparent",
             # These rules compare several fields.
             r"is only for dead letters and cancelled timers",

@@ -241,7 +241,7 @@ Nothing fires: the service is paused. To see why:  punctual status --url ${url}
   const receiver = build.built === undefined ? "npm run listen" : "punctual listen"
   if (!configuration.egress.allows(receiverHost, receiverHost)) {
     return `${place}
-Timers cannot call this machine. To try them with  ${receiver}  start with TIMER_EGRESS=${egressText},${receiverHost}
+Timers cannot call ${receiverHost}. To try them with  ${receiver}  start with TIMER_EGRESS='${egressText},loopback'
 `
   }
   return `${place}

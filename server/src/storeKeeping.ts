@@ -1,5 +1,6 @@
 // Part of the composition root: opens stores for commands, without a service. The adapter of the URL does this, or its
 // error says what to use instead.
+import { setServers } from "node:dns"
 import { hostname } from "node:os"
 import { Documents } from "@punctual/documents/Documents"
 import { Context, Effect, Layer } from "effect"
@@ -13,13 +14,14 @@ import { makeEgressGate } from "./deliverers/webhook/makeEgressGate.ts"
 import { Resolver } from "./deliverers/webhook/Resolver.ts"
 import { SealingKeys } from "./engine/namespaces/SealingKeys.ts"
 import { SettingsRecords } from "./engine/namespaces/SettingsRecords.ts"
+import type { CommandEgress } from "./maintenance/egressRemark.ts"
 import type { Ability, AdapterFailure } from "./ports/Adapter.ts"
 import { Ids } from "./ports/Ids.ts"
 import { ShardLeases } from "./ports/ShardLeases.ts"
 import type { StoreAdapter, StoreOpening } from "./ports/StoreAdapter.ts"
 import { TimerStore } from "./ports/TimerStore.ts"
 import { driversOf, type InstallDriver } from "./program/drivers.ts"
-import { type Environment, readStore } from "./settings/Configuration.ts"
+import { type EgressSetting, type Environment, readStore } from "./settings/Configuration.ts"
 
 export interface StoreKeepingOptions {
   readonly environment: Environment
@@ -38,9 +40,7 @@ export const storeKeeping = (options: StoreKeepingOptions) => {
       const { store, shards, secretKeys, egress } = read
       yield* driversOf([store], options.installDriver)
       const opening: StoreOpening = { shards, workerUrl: options.workerUrl, connections: "few" }
-      const gate =
-        egress === undefined || egress.isOpen ? undefined : makeEgressGate(egress, new Resolver().resolve)
-      return { store, opening, keys: new SealingKeys(secretKeys, store.sealingKey), gate }
+      return { store, opening, keys: new SealingKeys(secretKeys, store.sealingKey), egress }
     })
 
   const archive: OpenArchive = (storeUrl) =>
@@ -59,10 +59,10 @@ export const storeKeeping = (options: StoreKeepingOptions) => {
 
   const examination: OpenExamination = (storeUrl) =>
     Effect.gen(function* () {
-      const { store, opening, keys, gate } = yield* storeOf(storeUrl)
+      const { store, opening, keys, egress } = yield* storeOf(storeUrl)
       const open = yield* able(store.doctor)
       const { examine } = yield* open(opening)
-      return { shown: store.shown, examine, keys, gate }
+      return { shown: store.shown, examine, keys, egress: commandEgress(egress) }
     })
 
   const copies: OpenCopies = (storeUrl) =>
@@ -102,6 +102,16 @@ export const storeKeeping = (options: StoreKeepingOptions) => {
     })
 
   return { archive, importTarget, examination, copies, schema, restoreTarget }
+}
+
+/** The rules of the service, with its name servers, so that names resolve as they do in the service. */
+const commandEgress = (egress: EgressSetting): CommandEgress => {
+  if ("problem" in egress) return egress
+  const { rules, text, isSet, dnsServers, lookupTimeoutMs } = egress
+  if (rules.isOpen) return { gate: undefined, text, isSet }
+  if (dnsServers.length > 0) setServers(dnsServers)
+  const resolver = new Resolver(lookupTimeoutMs === undefined ? {} : { timeoutMs: lookupTimeoutMs })
+  return { gate: makeEgressGate(rules, resolver.resolve), text, isSet }
 }
 
 /** A store that a command holds and writes to. */

@@ -132,7 +132,9 @@ describe("a start", () => {
   test("shows no example that its egress refuses, and none while nothing fires", async () => {
     const refusing = await saidAtStart({ TIMER_STORE_URL: "memory:", TIMER_EGRESS: "public" })
     expect(refusing).not.toContain("curl")
-    expect(refusing).toContain("start with TIMER_EGRESS=public,127.0.0.1\n")
+    expect(refusing).toContain(
+      "Timers cannot call 127.0.0.1. To try them with  npm run listen  start with TIMER_EGRESS='public,loopback'\n",
+    )
     const allowing = await saidAtStart({ TIMER_STORE_URL: "memory:", TIMER_EGRESS: "public,127.0.0.1" })
     expect(allowing).toContain("curl")
     using folder = new TemporaryFolder()

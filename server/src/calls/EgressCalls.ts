@@ -29,12 +29,14 @@ export const makeEgressCalls: Effect.Effect<EgressCalls, never, Deliverers> = Ef
 
 const noWebhooks: CheckEgressAnswer = {
   allowed: false,
+  verdict: "refused",
   reason: "This process sends no webhooks.",
   addresses: [],
 }
 
-const shown = ({ isAllowed, entry, reason, addresses }: EgressReport): CheckEgressAnswer => ({
+const shown = ({ isAllowed, isKnown, entry, reason, addresses }: EgressReport): CheckEgressAnswer => ({
   allowed: isAllowed,
+  verdict: isAllowed ? "allowed" : isKnown ? "refused" : "unknown",
   ...(entry === undefined ? {} : { entry }),
   reason,
   addresses: addresses.map((judged) => ({

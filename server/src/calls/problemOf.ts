@@ -76,7 +76,7 @@ export const refuseChange = (
     return Effect.fail(
       invalidField(
         "/namespace",
-        `has no settings yet, and ${error.limit} namespaces have settings, which is the limit (the service's setting TIMER_MAX_NAMESPACES): reset all settings of a namespace that needs none, or raise the limit`,
+        `cannot have settings: ${error.limit} ${error.limit === 1 ? "namespace already has" : "namespaces already have"} settings, which is the limit (TIMER_MAX_NAMESPACES). Reset all settings of another namespace, or raise the limit. A namespace that was paused needs its past pauses while it has pending timers`,
       ),
     )
   }
@@ -91,7 +91,7 @@ const notKnown =
 
 const quotaDetail = {
   maxPending: (limit: number) =>
-    `The namespace has reached its limit of ${limit} pending ${limit === 1 ? "timer" : "timers"}. Nothing was written: retry after the retry-after time, which works only if some have finished by then, or raise the namespace's setting maxPending.`,
+    `The namespace already has ${limit} pending ${limit === 1 ? "timer" : "timers"}, which is its limit. Nothing was written. Try again when timers have fired, or cancel some. An operator can raise the limit: maxPending of the namespace, or TIMER_MAX_PENDING_PER_NAMESPACE of the service.`,
   createsPerSecond: (limit: number) =>
     `The namespace has reached its limit of ${limit} ${limit === 1 ? "create" : "creates"} per second. Nothing was written: wait for the retry-after time, then retry, or raise the namespace's setting createsPerSecond.`,
 }

@@ -260,7 +260,11 @@ const makeDispatcher = Effect.fnUntraced(function* (
     metrics,
     run,
     onRefused: (host, detail) =>
-      void runFork(Effect.logWarning(`timers for ${host} wait, without attempts: ${detail}`)),
+      void runFork(
+        Effect.logWarning(
+          `timers for ${host} wait, without attempts: ${detail}; see punctual egress check URL`,
+        ),
+      ),
     confirmed: (notice, attempt, mayStart) => notices.confirmed(notice, attempt, mayStart),
     settle: (flight, delivery, onStored) =>
       settler.settle(flight, delivery, () => {

@@ -145,7 +145,7 @@ const placeSmall = (
   if (span === undefined) throw new Error("a parsed payload is not in its text")
   const levels = bodyForm.depthMax - (pointer === "" ? levelsAround : levelsAroundItem)
   if (isNestedDeeper(text, span, levels)) {
-    const detail = `must not be nested deeper than ${bodyForm.depthMax} levels`
+    const detail = `must not be nested deeper than ${bodyForm.depthMax} levels (this limit is fixed)`
     return { problem: problemOfFault({ kind: "exceeds", detail }) }
   }
   input.payload = spanBytes(text, span)

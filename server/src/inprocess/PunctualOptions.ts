@@ -84,7 +84,10 @@ export const readOptions = (options: PunctualOptions, stores: ReadonlyArray<Stor
   const { read, errors } = readEach(
     isShared ? { ...given, openTimeout: given["openTimeout"] ?? "15s" } : given,
   )
-  if ("problem" in store) errors.unshift({ pointer: "/store", detail: store.problem })
+  if ("problem" in store) {
+    const likely = store.guess === undefined ? "" : `, so most likely ${store.guess}`
+    errors.unshift({ pointer: "/store", detail: `${store.problem}${likely}` })
+  }
   if (isShared && String(given["clock"] ?? "").startsWith("manual")) {
     errors.push({ pointer: "/clock", detail: whyNotManual(stores) })
   }

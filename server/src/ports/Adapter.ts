@@ -14,7 +14,15 @@ export type Opened<A, E = AdapterFailure> = Effect.Effect<A, E, Scope.Scope>
  * Either a value, or what is wrong and how to fix it. The text continues a sentence that begins with the name of a
  * setting: "must name a file".
  */
-export type Parsed<A> = { readonly value: A } | { readonly problem: string }
+export type Parsed<A> = { readonly value: A } | Wrong
+
+export interface Wrong {
+  readonly problem: string
+  /** The value that was probably meant. It may contain a part of the wrong value. */
+  readonly guess?: string
+  /** The problem is not a part of a sentence. It consists of whole sentences, and shows the wrong part itself. */
+  readonly isWhole?: boolean
+}
 
 /** Something that an adapter can do, or a sentence that says what to use instead. */
 export type Ability<A> = { readonly can: A } | { readonly instead: string }
@@ -39,16 +47,17 @@ export interface Adapter<Choice> {
 }
 
 export const parseUrl = <Choice>(adapters: ReadonlyArray<Adapter<Choice>>, url: string): Parsed<Choice> =>
-  adapterOf(adapters, url)?.parse(url) ?? { problem: unknownScheme(adapters, url) }
+  adapterOf(adapters, url)?.parse(url) ?? unknownScheme(adapters, url)
 
 export const urlShown = (adapters: ReadonlyArray<Adapter<unknown>>, url: string): string =>
-  adapterOf(adapters, url)?.shown(url) ??
-  (meantOf(adapters, url) === undefined ? withoutCredentials(url) : url)
+  adapterOf(adapters, url)?.shown(url) ?? (meantOf(adapters, url) === undefined ? shownOfUnknown(url) : url)
 
-const unknownScheme = (adapters: ReadonlyArray<Adapter<unknown>>, url: string): string => {
-  const meant = meantOf(adapters, url)
-  const must = `must be ${formsOf(adapters)}`
-  return meant === undefined ? must : `${must}, so most likely ${meant}`
+/** A text without a scheme may be a key or a password that belongs to another setting. */
+const shownOfUnknown = (url: string): string => (url.includes("://") ? withoutCredentials(url) : "…")
+
+const unknownScheme = (adapters: ReadonlyArray<Adapter<unknown>>, url: string): Wrong => {
+  const guess = meantOf(adapters, url)
+  return { problem: `must be ${formsOf(adapters)}`, ...(guess === undefined ? {} : { guess }) }
 }
 
 const meantOf = (adapters: ReadonlyArray<Adapter<unknown>>, url: string): string | undefined =>

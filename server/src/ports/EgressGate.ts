@@ -4,7 +4,10 @@ import type { Effect } from "effect"
 import type { Target } from "../domain/Timer.ts"
 
 export interface EgressGate {
-  /** Why the rules refuse the target; `undefined` if they allow it, or if only a lookup can tell. */
+  /**
+   * Why the rules refuse the target; `undefined` if they allow it, or if only a lookup can tell. The text continues a
+   * sentence that begins with the name of a field.
+   */
   refusalOf(target: Target): string | undefined
   /** What would happen to a webhook to this URL now. Limits its own time. `undefined` if too many checks run. */
   check(url: string): Effect.Effect<EgressReport | undefined>
@@ -13,6 +16,8 @@ export interface EgressGate {
 export interface EgressReport {
   /** Whether the rules allow the webhook. */
   readonly isAllowed: boolean
+  /** If not, only an address can decide, and the host cannot be resolved now. */
+  readonly isKnown: boolean
   /** The entry of the rules that allows it. */
   readonly entry?: string
   readonly reason: string

@@ -10,6 +10,8 @@ import { formsOf, orOf, type Parsed } from "../ports/Adapter.ts"
 import type { BusChoice, BusTerms } from "../ports/BusAdapter.ts"
 import type { StoreAdapter, StoreChoice } from "../ports/StoreAdapter.ts"
 import { isUnspecified, makeSecret, type NodeAddress } from "./NodeIdentity.ts"
+import { nearestName } from "./nearestName.ts"
+import { problemText } from "./problemText.ts"
 import {
   type Adapters,
   brokerUrlName,
@@ -22,7 +24,7 @@ import {
   settingsOf,
   storeUrlName,
 } from "./Settings.ts"
-import { withSecretFiles } from "./secretFiles.ts"
+import { type SecretFiles, withSecretFiles } from "./secretFiles.ts"
 
 type Parsings = {
   readonly [key in keyof Settings]: Settings[key]["parse"] extends (text: string) => Parsed<infer A>
@@ -84,7 +86,7 @@ export type ConfigurationRead =
 export const readConfiguration = (environment: Environment, adapters: Adapters): ConfigurationRead => {
   const table = settingsOf(adapters)
   const problems: Array<string> = []
-  const texts = textsOf(environment, problems)
+  const { texts, files } = textsOf(environment, problems)
   const warnings = judgeNames(texts, problems)
   const effective: Record<string, string> = {}
 
@@ -95,7 +97,7 @@ export const readConfiguration = (environment: Environment, adapters: Adapters):
     const text = texts[name] ?? byDefault
     const parsed = parse(text)
     if ("problem" in parsed) {
-      problems.push(`${name} ${parsed.problem}${itIs(shown(text))}`)
+      problems.push(problemText(name, parsed, shown(text), files.get(name)))
       return undefined
     }
     effective[name] = shown(text)
@@ -111,7 +113,8 @@ export const readConfiguration = (environment: Environment, adapters: Adapters):
   const byPath = texts[table.databasePath.name]
   if (byPath !== undefined) {
     if (texts[table.storeUrl.name] !== undefined) {
-      problems.push("TIMER_STORE_URL and TIMER_DB_PATH mean the same: set only one of them.")
+      const other = files.get(table.storeUrl.name)?.setting ?? table.storeUrl.name
+      problems.push(`${other} and ${table.databasePath.name} mean the same: set only one of them.`)
     }
     delete effective[table.storeUrl.name]
     values["storeUrl"] = valueIn(table.databasePath, byPath)
@@ -162,6 +165,19 @@ export const readConfiguration = (environment: Environment, adapters: Adapters):
   }
 }
 
+/** What webhooks of the service may reach, and how it looks up their hosts. A mistake here stops no command. */
+export type EgressSetting =
+  | { readonly problem: string }
+  | {
+      readonly rules: EgressRules
+      /** The rules as an operator writes them. */
+      readonly text: string
+      /** Whether the settings contain them, or they are the default. */
+      readonly isSet: boolean
+      readonly dnsServers: ReadonlyArray<string>
+      readonly lookupTimeoutMs?: number
+    }
+
 /** Only the store, for commands that use it without a service. `byFlag` overrides the settings. */
 export const readStore = (
   environment: Environment,
@@ -173,13 +189,13 @@ export const readStore = (
       readonly shards: number
       /** What opens webhook secrets; none if nothing usable is set, because no command needs them. */
       readonly secretKeys: ReadonlyArray<Uint8Array>
-      /** What callbacks of the service may reach; absent if the settings are wrong, because no command needs them. */
-      readonly egress?: EgressRules
+      readonly egress: EgressSetting
     }
   | { readonly problems: ReadonlyArray<string> } => {
   const problems: Array<string> = []
-  const texts = textsOf(environment, problems)
-  const { storeUrl, databasePath, shards, secretKeys, egress, httpHost } = settingsOf({ stores, buses: [] })
+  const { texts, files } = textsOf(environment, problems)
+  const table = settingsOf({ stores, buses: [] })
+  const { storeUrl, databasePath, shards, secretKeys } = table
   const byPath = byFlag === undefined ? texts[databasePath.name] : undefined
   const [named, text] =
     byPath === undefined
@@ -187,23 +203,39 @@ export const readStore = (
       : [databasePath, byPath]
   const store = named.parse(text)
   const count = shards.parse(texts[shards.name] ?? shards.byDefault)
-  const name = byFlag === undefined ? named.name : "--store"
-  if ("problem" in store) problems.push(`${name} ${store.problem}${itIs(named.shown(text))}`)
+  const [name, file] = byFlag === undefined ? [named.name, files.get(named.name)] : ["--store", undefined]
+  if ("problem" in store) problems.push(problemText(name, store, named.shown(text), file))
   if ("problem" in count) problems.push(`${shards.name} ${count.problem}.`)
   if (problems.length > 0 || "problem" in store || "problem" in count) return { problems }
   const keys = secretKeys.parse(texts[secretKeys.name] ?? "")
-  const rules = egress.parse(texts[egress.name] ?? egressDefault(texts[httpHost.name] ?? httpHost.byDefault))
   return {
     store: store.value,
     shards: count.value,
     secretKeys: "value" in keys ? keys.value : [],
-    ...("value" in rules ? { egress: rules.value } : {}),
+    egress: egressOf(texts, table),
   }
 }
 
-/** Ends a sentence about a value, and shows the value unless all of it had to be hidden. */
-const itIs = (shown: string): string =>
-  shown === "…" ? "." : `; it is ${JSON.stringify(shown.slice(0, 100))}.`
+const egressOf = (
+  texts: Readonly<Record<string, string>>,
+  { egress, httpHost, dnsServers, lookupTimeoutMs }: Settings,
+): EgressSetting => {
+  const given = texts[egress.name]
+  const text = given ?? egressDefault(texts[httpHost.name] ?? httpHost.byDefault)
+  const rules = egress.parse(text)
+  if ("problem" in rules) return { problem: problemText(egress.name, rules, egress.shown(text)) }
+  const servers = dnsServers.parse(texts[dnsServers.name] ?? "")
+  if ("problem" in servers)
+    return { problem: problemText(dnsServers.name, servers, texts[dnsServers.name] ?? "") }
+  const timeout = lookupTimeoutMs.parse(texts[lookupTimeoutMs.name] ?? lookupTimeoutMs.byDefault)
+  return {
+    rules: rules.value,
+    text,
+    isSet: given !== undefined,
+    dnsServers: servers.value,
+    ...("value" in timeout ? { lookupTimeoutMs: timeout.value } : {}),
+  }
+}
 
 const isOpen = (key: string): key is Open => (open as ReadonlyArray<string>).includes(key)
 
@@ -241,7 +273,7 @@ const readConfigFile = (fileName: string | undefined, problems: Array<string>): 
 }
 
 /** The texts of all settings. The environment overrides the file. */
-const textsOf = (environment: Environment, problems: Array<string>): Record<string, string> =>
+const textsOf = (environment: Environment, problems: Array<string>): SecretFiles =>
   withSecretFiles(
     { ...readConfigFile(environment[configFileName], problems), ...definedOf(environment) },
     problems,
@@ -265,43 +297,6 @@ const judgeNames = (
     else problems.push(`${name} is not a setting: did you mean ${meant}?`)
   }
   return warnings
-}
-
-/** The known name that is at most two typing errors away, or one for a short name. */
-export const nearestName = (name: string): string | undefined => {
-  const upper = name.toUpperCase()
-  let nearest: string | undefined
-  let nearestSlips = 3
-  for (const known of settingNames) {
-    const slips = slipsBetween(upper, known)
-    const allowed = known.length - "TIMER_".length > 4 ? 2 : 1
-    if (slips <= allowed && slips < nearestSlips) {
-      nearest = known
-      nearestSlips = slips
-    }
-  }
-  return nearest
-}
-
-/** The number of letters to add, remove, change or swap with a neighbour to get from one name to the other. */
-const slipsBetween = (a: string, b: string): number => {
-  const rows: Array<Array<number>> = [Array.from({ length: b.length + 1 }, (_, column) => column)]
-  const at = (row: number, column: number) => rows[row]?.[column] ?? 0
-  for (let row = 1; row <= a.length; row++) {
-    rows.push([row])
-    for (let column = 1; column <= b.length; column++) {
-      const isSame = a[row - 1] === b[column - 1]
-      const isSwapped = row > 1 && column > 1 && a[row - 1] === b[column - 2] && a[row - 2] === b[column - 1]
-      const slips = Math.min(
-        at(row - 1, column) + 1,
-        at(row, column - 1) + 1,
-        at(row - 1, column - 1) + (isSame ? 0 : 1),
-        isSwapped ? at(row - 2, column - 2) + 1 : Number.POSITIVE_INFINITY,
-      )
-      rows[row]?.push(slips)
-    }
-  }
-  return at(a.length, b.length)
 }
 
 const contradictionsOf = (limits: Limits): ReadonlyArray<string> => {

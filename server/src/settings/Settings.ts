@@ -8,7 +8,7 @@ import { parseInstant, whyNoInstant } from "@punctual/api/Instant"
 import { defaultLimits, type Limits, limitSettingName } from "@punctual/api/Limits"
 import { Result } from "effect"
 import { type EgressRules, parseEgress } from "../deliverers/webhook/Egress.ts"
-import { formLines, type Parsed, parseUrl, urlShown } from "../ports/Adapter.ts"
+import { formLines, orOf, type Parsed, parseUrl, urlShown } from "../ports/Adapter.ts"
 import type { BusAdapter } from "../ports/BusAdapter.ts"
 import type { StoreAdapter, StoreChoice } from "../ports/StoreAdapter.ts"
 import { type LogLevelName, logLevels } from "../program/Logs.ts"
@@ -57,13 +57,23 @@ export const wholeNumber =
 export const duration =
   (minMs: number, maxMs: number) =>
   (text: string): Parsed<number> => {
-    const valueMs = /^\d{1,15}$/.test(text) ? Number(text) : parseDuration(text)
-    return valueMs !== undefined && valueMs >= minMs && valueMs <= maxMs
-      ? { value: valueMs }
-      : {
-          problem: `must be a duration from ${formatDuration(minMs)} to ${formatDuration(maxMs)}, such as 5s, 1h30m or 250ms`,
-        }
+    const isBare = /^\d{1,15}$/.test(text)
+    const valueMs = isBare ? Number(text) : parseDuration(text)
+    if (valueMs !== undefined && valueMs >= minMs && valueMs <= maxMs) return { value: valueMs }
+    const unit = isBare ? ` (a number without a unit means milliseconds, so ${text} means ${text}ms)` : ""
+    const examples = durationExamples
+      .filter(([, ms]) => ms >= minMs && ms <= maxMs)
+      .map(([example]) => example)
+    return {
+      problem: `must be a duration from ${formatDuration(minMs)} to ${formatDuration(maxMs)}, such as ${orOf(examples.slice(0, 3))}${unit}`,
+    }
   }
+
+const durationExamples = [
+  ["5s", 5_000],
+  ["1h30m", 5_400_000],
+  ["250ms", 250],
+] as const
 
 /** A part of a whole, in percent. */
 const percentage = (text: string): Parsed<number> => {
@@ -71,12 +81,12 @@ const percentage = (text: string): Parsed<number> => {
   return value <= 100 ? { value } : { problem: "must be from 0% to 100%, such as 20%" }
 }
 
-/** The rules themselves say what is wrong with an entry. The text follows the name of the setting. */
+/** The rules themselves say what is wrong with an entry. */
 const egress = (text: string): Parsed<EgressRules> => {
   const rules = parseEgress(text)
   return Result.isSuccess(rules)
     ? { value: rules.success }
-    : { problem: rules.failure.message.replace(/^TIMER_EGRESS:? */, "") }
+    : { problem: rules.failure.message, isWhole: true }
 }
 
 /** TIMER_DB_PATH is short for a URL with this scheme. */
@@ -300,7 +310,7 @@ const serviceSettings = {
   maxPendingPerNamespace: setting(
     "TIMER_MAX_PENDING_PER_NAMESPACE",
     "10000000",
-    "how many pending timers a namespace may have, unless its own setting maxPending says otherwise;\ncreates beyond it are refused with 429",
+    "the limit of pending timers for a namespace without its own maxPending;\ncreates beyond it are refused with 429",
     wholeNumber(1, 1_000_000_000),
   ),
   maxNamespaces: setting(
@@ -312,7 +322,7 @@ const serviceSettings = {
   slowSharePercent: setting(
     "TIMER_SLOW_SHARE",
     "20%",
-    "how many deliveries may run to hosts that do not answer for 5s, in addition to the deliveries above\nand as a part of TIMER_MAX_IN_FLIGHT; 0%: no limit for such hosts",
+    "extra deliveries for hosts that have not answered for 5s, in percent of TIMER_MAX_IN_FLIGHT;\n0% turns this protection off",
     percentage,
   ),
   maxLookupsPerNamespace: setting(

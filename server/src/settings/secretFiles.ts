@@ -2,6 +2,7 @@
 // A value in the environment or on a command line can be seen by other users of the machine. Orchestrators provide
 // secrets as files.
 import { closeSync, fstatSync, openSync, readSync } from "node:fs"
+import type { SecretFile } from "./problemText.ts"
 
 /** The settings that may contain a secret. */
 const secretSettings = [
@@ -18,24 +19,40 @@ export const secretFileNames: ReadonlyArray<string> = secretSettings.map(fileNam
 /** No secret is this long. A longer file is not read to its end. */
 const mostBytes = 16 * 1_024
 
+export interface SecretFiles {
+  /** The texts of all settings, with those that are in files. */
+  readonly texts: Record<string, string>
+  /** The files, by the setting whose value they contain. */
+  readonly files: ReadonlyMap<string, SecretFile>
+}
+
 /** Adds the values of the named files to the texts. A missing file, or a value that is given twice, is a problem. */
 export const withSecretFiles = (
   texts: Readonly<Record<string, string>>,
   problems: Array<string>,
-): Record<string, string> => {
+): SecretFiles => {
   const all = { ...texts }
+  const files = new Map<string, SecretFile>()
   for (const name of secretSettings) {
-    const path = texts[fileNameOf(name)]
+    const setting = fileNameOf(name)
+    const path = texts[setting]
     if (path === undefined) continue
     if (texts[name] !== undefined) {
-      problems.push(`${name} and ${fileNameOf(name)} mean the same: set only one of them.`)
+      problems.push(`${name} and ${setting} mean the same: set only one of them.`)
+      continue
+    }
+    if (path.trim() === "") {
+      problems.push(`${setting} is empty: give the path of a file, or remove the setting.`)
       continue
     }
     const read = readSecret(path)
-    if ("problem" in read) problems.push(`${fileNameOf(name)} ${read.problem}: ${path}`)
-    else all[name] = read.value
+    if ("problem" in read) problems.push(`${setting} ${read.problem}: ${path}`)
+    else {
+      all[name] = read.value
+      files.set(name, { setting, path })
+    }
   }
-  return all
+  return { texts: all, files }
 }
 
 type ReadSecret = { readonly value: string } | { readonly problem: string }
@@ -56,6 +73,8 @@ const readSecret = (path: string): ReadSecret => {
     }
   } catch (error) {
     const code = error instanceof Error && "code" in error ? String(error.code) : "unreadable"
-    return { problem: `names a file that cannot be read (${code})` }
+    return {
+      problem: `names a file that ${code === "ENOENT" ? "does not exist" : `cannot be read (${code})`}`,
+    }
   }
 }

@@ -184,7 +184,9 @@ describe("a refusal by a limit", () => {
       await post("namespaces/put", { namespace: "limits", maxPending: 1 })
       succeeded("create", await call("create", base))
       const pending = refused(await call("create", { ...base, timerId: "two" }), "quotaExceeded")
-      expect(pending.detail).toStartWith("The namespace has reached its limit of 1 pending timer.")
-      expect(pending.detail).toEndWith("or raise the namespace's setting maxPending.")
+      expect(pending.detail).toStartWith("The namespace already has 1 pending timer, which is its limit.")
+      expect(pending.detail).toEndWith(
+        "maxPending of the namespace, or TIMER_MAX_PENDING_PER_NAMESPACE of the service.",
+      )
     }))
 })

@@ -97,7 +97,9 @@ describe("a name that leads to a refused address", () => {
         revision,
         waiting: { reason: "egressRefused" },
       })
-      expect(waiting.waiting?.detail).toStartWith("TIMER_EGRESS does not allow 10.0.0.1 (sly.example:443).")
+      expect(waiting.waiting?.detail).toStartWith(
+        "TIMER_EGRESS does not allow 10.0.0.1, an address of sly.example. Nothing is sent and no attempt is used.",
+      )
       const { timers } = succeeded("list", await call("list", { namespace: "shop" }))
       expect(timers[0]?.waiting?.reason).toBe("egressRefused")
       const metrics = (await fetch("/metrics")).text
@@ -118,9 +120,9 @@ describe("egress/check", () => {
     return withService({ egress: "public,*.internal", resolve }, async (running) => {
       expect(await check(running, "https://hooks.example.com/")).toEqual({
         allowed: true,
+        verdict: "allowed",
         entry: "public",
-        reason:
-          "The entry public of TIMER_EGRESS allows it. The service does not use the addresses that no entry allows (1).",
+        reason: "The entry public of TIMER_EGRESS allows it. The service does not call the other address.",
         addresses: [
           { address: "8.8.8.8", allowed: true, entry: "public" },
           { address: "10.0.0.1", allowed: false },
@@ -128,6 +130,7 @@ describe("egress/check", () => {
       })
       expect(await check(running, "https://sly.example.com/")).toEqual({
         allowed: false,
+        verdict: "refused",
         reason: "No entry of TIMER_EGRESS allows ::1: add loopback.",
         addresses: [{ address: "::1", allowed: false }],
       })
@@ -137,6 +140,7 @@ describe("egress/check", () => {
       })
       expect(await check(running, "http://0x7f.1/")).toEqual({
         allowed: false,
+        verdict: "refused",
         reason: "No entry of TIMER_EGRESS allows 127.0.0.1: add loopback.",
         addresses: [{ address: "127.0.0.1", allowed: false }],
       })
@@ -146,14 +150,35 @@ describe("egress/check", () => {
   test("says if a host cannot be resolved", () =>
     withService({ egress: "public,hooks.internal" }, async (running) => {
       const unknown = await check(running, "https://nowhere.example/")
-      expect(unknown).toMatchObject({ allowed: false, addresses: [] })
-      expect(unknown.reason).toContain("nowhere.example cannot be resolved now")
+      expect(unknown).toEqual({
+        allowed: false,
+        verdict: "unknown",
+        reason:
+          "nowhere.example cannot be resolved now, so its address cannot be checked. A timer with this URL tries again by its retry policy.",
+        addresses: [],
+      })
       expect(await check(running, "https://hooks.internal/")).toMatchObject({
         allowed: true,
         entry: "hooks.internal",
         addresses: [],
       })
-      expect((await check(running, "http://billing/")).reason).toContain("add host:billing")
+      const billing = await check(running, "http://billing/")
+      expect(billing.verdict).toBe("refused")
+      expect(billing.reason).toContain("add host:billing")
+    }))
+
+  test("suggests no entry for the addresses of metadata services, and neither does a create", () =>
+    withService({ egress: "public" }, async (running) => {
+      const never =
+        "169.254.169.254 is a link-local address. The metadata service of a cloud uses such addresses, so no keyword of TIMER_EGRESS allows it: use another URL"
+      const callbackUrl = "http://169.254.169.254/latest"
+      expect((await check(running, callbackUrl)).reason).toBe(
+        `No entry of TIMER_EGRESS allows 169.254.169.254. ${never}.`,
+      )
+      const created = refused(await running.call("create", { ...timer, callbackUrl }), "egressRefused")
+      expect(created.detail).toBe(
+        `/callbackUrl must not go to 169.254.169.254: TIMER_EGRESS of this service does not allow it. ${never}`,
+      )
     }))
 
   test("refuses a check while two others resolve their hosts, and answers addresses even then", () => {

@@ -8,12 +8,8 @@ import { defaultLimits } from "@punctual/api/Limits"
 import { allBuses } from "../../src/buses/all.ts"
 import { settingsHelp } from "../../src/cli/service/help.ts"
 import { formsOf } from "../../src/ports/Adapter.ts"
-import {
-  type Environment,
-  nearestName,
-  readConfiguration,
-  readStore,
-} from "../../src/settings/Configuration.ts"
+import { type Environment, readConfiguration, readStore } from "../../src/settings/Configuration.ts"
+import { nearestName } from "../../src/settings/nearestName.ts"
 import { settingNames } from "../../src/settings/Settings.ts"
 import { allStores } from "../../src/stores/all.ts"
 
@@ -539,14 +535,51 @@ describe("a secret in a file of its own", () => {
       ]),
     )
     expect(of("/nowhere/url")).toEqual([
-      "TIMER_STORE_URL_FILE names a file that cannot be read (ENOENT): /nowhere/url",
+      "TIMER_STORE_URL_FILE names a file that does not exist: /nowhere/url",
     ])
+    expect(of("")).toEqual(["TIMER_STORE_URL_FILE is empty: give the path of a file, or remove the setting."])
     expect(of(tmpdir())[0]).toContain("must name a file")
     withFile(" \n", (file) => expect(of(file)[0]).toContain("names an empty file"))
     withFile("x".repeat(20_000), (file) => expect(of(file)[0]).toContain("at most 16384 bytes"))
     withFile(`${url}\n${url}`, (file) => expect(of(file)[0]).toContain("a file with one line"))
     withFile("postgres://punctual:a-password@", (file) =>
       expect(of(file, { TIMER_CLUSTER_SECRET: "0123456789abcdef" }).join()).not.toContain("a-password"),
+    )
+  })
+
+  test("is not shown if the file belongs to another setting, and the error names the setting and the file", () => {
+    const forms = (all: typeof allStores | typeof allBuses) => formsOf(all)
+    const keys = ["0123456789abcdef".repeat(4), `/${"Ab1".repeat(14)}=`, "hunter2", "./secrets/x.db"]
+    for (const key of keys) {
+      withFile(key, (file) => {
+        expect(problemsOf({ TIMER_STORE_URL_FILE: file })).toEqual([
+          `TIMER_STORE_URL_FILE: the content of ${file} must be ${forms(allStores)}.`,
+        ])
+        expect(readStore({ TIMER_STORE_URL_FILE: file }, allStores)).toEqual({
+          problems: [`TIMER_STORE_URL_FILE: the content of ${file} must be ${forms(allStores)}.`],
+        })
+        expect(problemsOf({ TIMER_BROKER_URL_FILE: file })).toEqual([
+          `TIMER_BROKER_URL_FILE: the content of ${file} must be ${forms(allBuses)}.`,
+        ])
+      })
+    }
+    withFile(url, (file) => {
+      for (const name of ["TIMER_CLUSTER_SECRET_FILE", "TIMER_SECRET_KEY_FILE"]) {
+        const problems = problemsOf({ [name]: file }).join()
+        expect(problems).not.toContain("a-password")
+        if (name === "TIMER_SECRET_KEY_FILE") {
+          expect(problems).toStartWith(`TIMER_SECRET_KEY_FILE: the content of ${file} must be 32 bytes`)
+        }
+      }
+    })
+    expect(problemsOf({ TIMER_STORE_URL: keys[0] }).join()).not.toContain(keys[0])
+  })
+
+  test("for the store, together with TIMER_DB_PATH, is an error that names what the user set", () => {
+    withFile("memory:", (file) =>
+      expect(problemsOf({ TIMER_STORE_URL_FILE: file, TIMER_DB_PATH: "x.db" })).toEqual([
+        "TIMER_STORE_URL_FILE and TIMER_DB_PATH mean the same: set only one of them.",
+      ]),
     )
   })
 })

@@ -33,7 +33,8 @@ const checkCommand = (input: CommandInput) =>
         if (json) yield* answerJson(text)
         else if (value.addresses.length > 0) yield* answer(addressesText(value))
         if (!value.allowed) {
-          return yield* new CommandFailed({ message: printable(`not allowed: ${value.reason}`) })
+          const verdict = value.verdict === "unknown" ? "not known" : "not allowed"
+          return yield* new CommandFailed({ message: printable(`${verdict}: ${value.reason}`) })
         }
         if (!json) yield* answer(printable(`Allowed: ${value.reason}`))
       }),
@@ -42,9 +43,10 @@ const checkCommand = (input: CommandInput) =>
       [
         "Show whether the service would call a URL, and why.",
         "  The service resolves the host, but sends no request to it. In a cluster, --url selects the node.",
-        "  The exit code is 0 if the URL is allowed, else 1.",
+        "  The exit code is 0 if the URL is allowed, and 1 if it is not or if this is not known.",
       ].join("\n"),
     ),
+    Command.withShortDescription("Show whether the service would call a URL, and why"),
     Command.withExamples([{ command: "punctual egress check https://hooks.example.com/timer" }]),
   )
 

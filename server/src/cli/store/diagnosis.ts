@@ -82,7 +82,7 @@ const remarksOn = (report: StoreReport): ReadonlyArray<string> => {
     const what = `${countOf(overdue.count, "timer")} ${overdue.count === 1 ? "is" : "are"} overdue`
     remarks.push(
       pause === undefined
-        ? `${what} by more than ${formatDuration(overdueGraceMs)}: check that a service is running and can reach its targets.`
+        ? `${what} by more than ${formatDuration(overdueGraceMs)}: check that a service is running and can reach its targets. To see what a timer waits for: punctual explain NAMESPACE TIMER.`
         : `${what}, because firing is paused.`,
     )
   }

@@ -3,9 +3,8 @@
 import { Clock, Effect, Option, type Scope } from "effect"
 import { Command } from "effect/cli"
 import type { SealingKeys } from "../../engine/namespaces/SealingKeys.ts"
-import { egressRemark } from "../../maintenance/egressRemark.ts"
+import { type CommandEgress, egressRemark } from "../../maintenance/egressRemark.ts"
 import { sealingRemark } from "../../maintenance/sealingRemark.ts"
-import type { EgressGate } from "../../ports/EgressGate.ts"
 import type { StoreExamination } from "../../ports/StoreReport.ts"
 import { asCommandFailed } from "../frame/asCommandFailed.ts"
 import { CommandFailed, Output, switchFlag } from "../frame/CommandRuntime.ts"
@@ -18,8 +17,7 @@ export interface ExaminedStore extends StoreExamination {
   readonly shown: string
   /** The keys that open its webhook secrets. */
   readonly keys: SealingKeys
-  /** The egress rules of the settings; `undefined` if everything is allowed. */
-  readonly gate: EgressGate | undefined
+  readonly egress: CommandEgress
 }
 
 /** Opens the store that the flag or the settings name. */
@@ -56,7 +54,7 @@ export const doctorCommand = (open: OpenExamination) =>
           }),
         ).pipe(Effect.mapError(withStoreHint))
         const ofKey = yield* sealingRemark(report.sealed, examined.keys)
-        const ofEgress = yield* egressRemark(report.targets, examined.gate)
+        const ofEgress = yield* egressRemark(report, examined.egress)
         const found = diagnose(report)
         const more = [ofEgress, ofKey].flatMap((sentence) => sentence ?? [])
         const diagnosis = { ...found, remarks: [...found.remarks, ...more] }

@@ -61,7 +61,10 @@ export const stateFields = (states: ReadonlyArray<string>): RequestFields =>
   states.length === 1 ? { state: states[0] } : { states }
 
 export const timerIdArgument = Argument.String("TIMER_ID").pipe(
-  Argument.filter(Schema.is(TimerId), () => "1 to 255 bytes of text without control characters"),
+  Argument.filter(
+    Schema.is(TimerId),
+    () => "1 to 255 bytes of text without control characters (U+0000 to U+001F, U+007F to U+009F)",
+  ),
   Argument.withDescription("The timer's id"),
 )
 
@@ -199,13 +202,14 @@ export const isJson = (text: string): boolean => {
 /** More than any service accepts in one request. */
 const fileBytesMax = 16 * 1024 * 1024
 
-export const fileFlag = (name: string, description: string) =>
+export const fileFlag = (name: string, description: string) => pathFlag(name, description).pipe(Flag.optional)
+
+const pathFlag = (name: string, description: string) =>
   Flag.Path(name, { pathType: "file" }).pipe(
     Flag.withMetavar("FILE"),
     Flag.withDescription(`${description}; - is stdin`),
     // Flag.Path makes paths absolute.
     Flag.map((path) => (path === resolve("-") ? "-" : path)),
-    Flag.optional,
   )
 
 /** The text of a file that a flag names. */
@@ -241,9 +245,16 @@ export const fileJson = (input: CommandInput, path: string): Effect.Effect<JsonT
       : Effect.fail(new CommandFailed({ message: printable(`${placeShown(path)} is not JSON.`) })),
   )
 
-export const secretFileFlag = fileFlag(
+export const secretFileFlag = pathFlag(
   "secret-file",
   "The same from a file, one secret on each line, so that no secret is in the shell history",
+).pipe(
+  Flag.atLeast(0),
+  Flag.filter(
+    (paths) => paths.length <= 1,
+    () => "give --secret-file once; the file may have two lines",
+  ),
+  Flag.map((paths) => Option.fromUndefinedOr(paths[0])),
 )
 
 /** The secrets in a file that a flag names. */

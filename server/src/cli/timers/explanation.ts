@@ -127,7 +127,7 @@ const cancelText = ({ reason, expireAfterMs, attempts }: Timer): string => {
 
 const expiryText = (expireAfterMs: number | undefined): string => {
   const within = expireAfterMs === undefined ? "its expireAfter" : formatDuration(expireAfterMs)
-  return `It expired: its first attempt could not start within ${within}.`
+  return `It expired: its first attempt could not start within ${within}. Possible causes: it was created too late, the service was down, its host failed, too many deliveries were running, or TIMER_EGRESS does not allow its address (punctual egress check URL).`
 }
 
 const deathText = ({ reason, attempts, expireAfterMs, retryPolicy }: Timer): string => {
@@ -172,8 +172,8 @@ const todoOf = (timer: Timer, { pause }: ServiceState): ReadonlyArray<string> =>
       ]
     case "egressRefused":
       return [
-        `See which rule decides: punctual egress check ${target.type === "webhook" ? target.url : "URL"}`,
-        "Change TIMER_EGRESS and restart the service, or give the timer another URL. It uses up no attempts, and only its expireAfter ends it.",
+        `See which entry of TIMER_EGRESS is missing: punctual egress check ${target.type === "webhook" ? target.url : "URL"}`,
+        "Add the entry and restart the service, or give the timer another URL. The timer waits until the address is allowed, its expireAfter ends it, or you cancel it.",
       ]
     case "congested":
       return [

@@ -52,6 +52,7 @@ export const fromHelp = [
   "  After a failure you can safely send a file again if its lines have a timerId and an executeAt. Lines without a timerId",
   "  get a random one, so a second run creates them twice. A delay counts from the start of the command, by the clock",
   "  of the service, so a second run moves the timer. --dry-run checks with the default limits, without a service.",
+  "  The service may still refuse such lines, for example because of a quota or the egress rules.",
 ]
 
 export interface FromAsked {
@@ -208,7 +209,9 @@ class Report {
         count === 0 && rareResults.has(name) ? [] : [`${count} ${name}`],
       )
       const timers = this.#lines === 1 ? "1 timer" : `${this.#lines} timers`
-      const nothing = this.#isDryRun ? " Nothing was sent." : ""
+      const nothing = this.#isDryRun
+        ? " Nothing was sent. The service may still refuse lines, for example because of a quota or the egress rules."
+        : ""
       yield* answer(`${timers}: ${what.join(", ")}.${nothing}`)
     })
   }

@@ -36,13 +36,18 @@ export const isWell = ({ verdict }: TestOutcome): boolean =>
 
 export const outcomeText = (url: string, outcome: TestOutcome): string => {
   const { verdict, detail, status, error, durationMs, signed, onDead, request, answer } = outcome
+  // The last line of the command says why nothing was sent.
+  const isReason = verdict === "notSent"
   const facts = factLines([
     ["url", url],
     ["signed", signed],
     ["status", status === undefined ? undefined : String(status)],
     ["error", error],
     ["duration", durationMs === undefined ? undefined : `${durationMs} ms`],
-    ["judged", detail === undefined ? verdictWords[verdict] : `${verdictWords[verdict]} (${detail})`],
+    [
+      "judged",
+      isReason || detail === undefined ? verdictWords[verdict] : `${verdictWords[verdict]} (${detail})`,
+    ],
     ["onDead", onDead],
   ])
   const headers = Object.entries(request?.headers ?? {}).map(([name, value]) => `  ${name}: ${value}`)
@@ -53,5 +58,9 @@ export const outcomeText = (url: string, outcome: TestOutcome): string => {
   ].join("\n")
 }
 
-export const failureWords = ({ verdict, error, detail }: TestOutcome): string =>
-  `${verdictWords[verdict]}${error === undefined ? (detail === undefined ? "" : `: ${detail}`) : `: ${error}`}.`
+export const failureWords = ({ verdict, error, detail }: TestOutcome): string => {
+  const why = error ?? detail
+  if (why === undefined) return `${verdictWords[verdict]}.`
+  const words = verdict === "notSent" ? "not sent" : verdictWords[verdict]
+  return `${words}: ${why}${why.endsWith(".") ? "" : "."}`
+}

@@ -132,10 +132,17 @@ const outcomeOf = (timer: Timer, fireId: string): Omit<TestOutcome, "signed"> =>
       ...attempt,
     }
   }
+  const { waiting, target } = timer
+  if (waiting?.reason === "egressRefused") {
+    // The rest of the detail is about later checks. This timer is about to be cancelled.
+    const [refusal] = waiting.detail.split(". ")
+    const url = target.type === "webhook" ? target.url : "URL"
+    return { verdict: "notSent", detail: `${refusal}. See punctual egress check ${url}` }
+  }
   return {
     verdict: "notSent",
     detail:
-      timer.waiting?.detail ??
+      waiting?.detail ??
       (state === "inFlight"
         ? "the attempt is still in flight"
         : `no attempt within ${formatDuration(outcomeWithinMs)}: check whether the service or the namespace is paused, and whether the host fails`),

@@ -20,6 +20,7 @@ export interface EgressRules {
   entryFor(host: string, address: string): string | undefined
 }
 
+/** The message does not name the setting. */
 export class BadEgressEntry extends Schema.TaggedError<BadEgressEntry>()("BadEgressEntry", {
   entry: Schema.String,
   message: Schema.String,
@@ -46,10 +47,23 @@ export const parseEgress = (text: string): Result.Result<EgressRules, BadEgressE
   for (const entry of entries) {
     const wrong = list.add(entry)
     if (wrong !== undefined) {
-      return Result.fail(new BadEgressEntry({ entry, message: `TIMER_EGRESS: "${entry}" ${wrong}` }))
+      const isEmpty = entry === ""
+      return Result.fail(
+        new BadEgressEntry({ entry, message: isEmpty ? emptyText(entries) : `"${entry}" ${wrong}` }),
+      )
     }
   }
   return Result.succeed(list)
+}
+
+/**
+ * Why no operator should allow the address, as the end of a sentence about it; `undefined` for usual addresses. Errors
+ * do not suggest an entry for such an address, because callers would ask operators for it.
+ */
+export const whyNeverAllowed = (address: string): string | undefined => {
+  const family = isIPv4(address) ? "ipv4" : "ipv6"
+  const kind = neverAllowed.find(({ ranges }) => ranges.check(address, family))
+  return kind?.what
 }
 
 /** The shortest entry that would allow the address. */
@@ -98,8 +112,8 @@ class EgressList implements EgressRules {
 
   /** What is wrong with the entry; `undefined` if it was added. */
   add(entry: string): string | undefined {
-    if (entry === "") return 'is an empty entry: use "open", or a list such as "public,private,*.internal"'
-    if (entry === "open" || entry === "*") return "allows everything: write open alone, without other entries"
+    if (entry === "") return "is empty."
+    if (entry === "open") return "allows everything. Write open alone, without other entries."
     if (entry === "public") {
       this.#allowsPublic = true
       return undefined
@@ -109,6 +123,8 @@ class EgressList implements EgressRules {
       for (const [base, prefix] of localSubnets[keyword]) this.#addSubnet(keyword, base, prefix)
       return undefined
     }
+    const slip = usualSlip(entry)
+    if (slip !== undefined) return slip
     if (entry.startsWith(hostPrefix)) return this.#addHost(entry, entry.slice(hostPrefix.length))
     if (/^[0-9.]+(\/|$)|:|\//.test(entry)) return this.#addRange(entry)
     return entry.includes(".") ? this.#addHost(entry, entry) : whyNotKeyword(entry)
@@ -143,12 +159,12 @@ class EgressList implements EgressRules {
     const [base = "", prefixText, ...rest] = entry.split("/")
     const address = canonicalAddress(base)
     if (address === undefined || rest.length > 0) {
-      return "is not an address, not a range such as 10.0.0.0/8 or fd00::/8, and not a host name (without port)"
+      return "is not an address, not a range such as 10.0.0.0/8 or fd00::/8, and not a host name."
     }
-    if (isIPv4(address) !== isIPv4(base)) return "is an IPv4-mapped address: write it as IPv4"
+    if (isIPv4(address) !== isIPv4(base)) return "is an IPv4-mapped address. Write it as IPv4."
     const bits = isIPv4(address) ? 32 : 128
     const prefix = prefixText === undefined ? bits : /^\d{1,3}$/.test(prefixText) ? Number(prefixText) : -1
-    if (prefix < 0 || prefix > bits) return `needs a prefix length from 0 to ${bits}`
+    if (prefix < 0 || prefix > bits) return `needs a prefix length from 0 to ${bits}.`
     this.#addSubnet(entry, address, prefix)
     return undefined
   }
@@ -165,7 +181,7 @@ class EgressList implements EgressRules {
     const isSuffix = entry.startsWith("*.")
     const name = domainToASCII(isSuffix ? host.slice(2) : host)
     if (!hostName.test(name)) {
-      return "is not a host name: write hooks.example.com, *.internal, or host:name for a name without a dot"
+      return "is not a host name. Write hooks.example.com, *.internal, or host:name for a name without a dot."
     }
     if (isSuffix) this.#suffixes.push(`.${name}`)
     else this.#hosts.set(name, entry)
@@ -176,14 +192,56 @@ class EgressList implements EgressRules {
 const hostPrefix = "host:"
 const keywords = ["open", "public", "private", "loopback"]
 
+const emptyText = (entries: ReadonlyArray<string>): string =>
+  entries.length === 1
+    ? "The list is empty. Write open, or a list such as public,private,*.internal."
+    : "The list has an empty entry. Remove the extra comma."
+
+/** Forms that operators often try, and what to write instead. */
+const usualSlip = (entry: string): string | undefined => {
+  const parts = entry.split(/[\s;|]+/).filter((part) => part !== "")
+  if (parts.length > 1) return `is not one entry. Separate entries with a comma: ${parts.join(",")}`
+  if (entry === "*") return "is not an entry. Write open instead of *."
+  if (["all", "any", "everything"].includes(entry)) return "is not a keyword. Did you mean open?"
+  if (["none", "off", "nothing"].includes(entry)) {
+    return "is not a keyword, because the rules cannot refuse every address. The closest is a list with one address that no host has: 192.0.2.1."
+  }
+  if (entry.startsWith(hostPrefix)) return slipOfHost(entry.slice(hostPrefix.length))
+  const bracketed = /^\[([0-9a-f:.]+)\](:\d*)?$/.exec(entry)
+  if (bracketed !== null) {
+    return `is not an address. Write ${bracketed[1]}, without brackets${bracketed[2] === undefined ? "" : " and without a port"}.`
+  }
+  const host =
+    /^(?:[a-z][a-z0-9+.-]*:)?\/\/(?:[^/@]*@)?(\[[0-9a-f:.]+\]|[^/:?#]+)/.exec(entry)?.[1] ?? hostBefore(entry)
+  return host === undefined ? undefined : `is not a host. Write only the host: ${entryOf(host)}`
+}
+
+/** The host before a port or a path. An entry with a second colon is an IPv6 address or a range. */
+const hostBefore = (entry: string): string | undefined => {
+  const [, withPort, withPath] = /^(?:([^:/]+):\d{0,5}(?:\/.*)?|([^:/]*[a-z][^:/]*)\/.*)$/.exec(entry) ?? []
+  return withPort ?? withPath
+}
+
+const slipOfHost = (host: string): string | undefined => {
+  const address = canonicalAddress(host.replace(/^\[|\]$/g, ""))
+  if (address !== undefined) return `is not a host name. Write ${address}.`
+  if (host.startsWith("*.")) return `is not a host name. Write ${host}.`
+  const [, name] = /^([^:/]+):\d{0,5}$/.exec(host) ?? []
+  return name === undefined ? undefined : `is not a host name. Write ${hostPrefix}${name}, without a port.`
+}
+
+/** How to write a host as an entry. */
+const entryOf = (host: string): string => {
+  const bare = host.replace(/^\[|\]$/g, "")
+  return bare.includes(".") || bare.includes(":") ? bare : `${hostPrefix}${bare}`
+}
+
 /** A name without a dot is more often a misspelled keyword than a host, so a host needs a prefix. */
 const whyNotKeyword = (entry: string): string => {
   const near = entry === "localhost" ? "loopback" : nearName(entry, keywords)
-  const hint = near === undefined ? "" : `: did you mean ${near}?`
-  const host = hostName.test(domainToASCII(entry))
-    ? ` For the host with this name, write ${hostPrefix}${entry}.`
-    : ""
-  return `is not one of ${keywords.join(", ")}, and not an address, a range or a host name with a dot${hint === "" ? "." : hint}${host}`
+  const hint = near === undefined ? "" : ` Did you mean ${near}?`
+  const host = hostName.test(domainToASCII(entry)) ? ` If it is a host, write ${hostPrefix}${entry}.` : ""
+  return `is not a keyword (${keywords.join(", ")}), an address, a range, or a host name with a dot.${hint}${host}`
 }
 
 /** The last label must not be a number, because such a host is a form of an address. */
@@ -251,3 +309,28 @@ const listOf = (subnets: ReadonlyArray<readonly [string, number]>) => {
 }
 
 const localRanges = { private: listOf(localSubnets.private), loopback: listOf(localSubnets.loopback) }
+
+const neverAllowed = [
+  {
+    what: "a link-local address. The metadata service of a cloud uses such addresses",
+    ranges: listOf([
+      ["169.254.0.0", 16],
+      ["fe80::", 10],
+    ]),
+  },
+  {
+    what: "an unspecified address",
+    ranges: listOf([
+      ["0.0.0.0", 8],
+      ["::", 128],
+    ]),
+  },
+  {
+    what: "a multicast or broadcast address",
+    ranges: listOf([
+      ["224.0.0.0", 4],
+      ["255.255.255.255", 32],
+      ["ff00::", 8],
+    ]),
+  },
+]

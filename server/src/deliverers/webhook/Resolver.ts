@@ -49,7 +49,7 @@ export const defaultResolverOptions: ResolverOptions = {
   maxLookups: 4_096,
   freshMs: 10_000,
   staleMs: 60_000,
-  failureMs: 5_000,
+  failureMs: 2_000,
   maxHosts: 10_000,
   maxHostsPerNamespace: 1_000,
   nowMs: () => performance.now(),
@@ -135,6 +135,7 @@ export class Resolver {
   #lookUp(host: string, namespace: string, known: Known): QueuedLookup<Addresses> {
     const { lookup, nowMs } = this.#options
     known.hasStarted = false
+    const queuedAt = nowMs()
     const queued = this.#lookups.run(namespace, () => {
       known.hasStarted = true
       return lookup(host)
@@ -149,7 +150,8 @@ export class Resolver {
       },
       (error: unknown) => {
         known.lookup = undefined
-        known.failure = { error, at: nowMs() }
+        // If an attempt has already stopped waiting, the time of that failure counts, and so does its text.
+        if (known.failure === undefined || known.failure.at < queuedAt) known.failure = { error, at: nowMs() }
       },
     )
     return queued

@@ -9,6 +9,7 @@ import { networkTexts, timeoutTexts } from "../../domain/errorClassOf.ts"
 import type { WebhookTarget } from "../../domain/Timer.ts"
 import type { Attempted, Deliverer, Fire } from "../../ports/Deliverer.ts"
 import type { EgressRules } from "./Egress.ts"
+import { literalAddress } from "./earlyRefusal.ts"
 import { type HttpUrl, HttpUrls } from "./HttpUrls.ts"
 import { type AnswerBody, interpretAnswer, keptAnswerBytes } from "./interpretAnswer.ts"
 import { makeEgressGate } from "./makeEgressGate.ts"
@@ -219,10 +220,10 @@ const notSigned: Attempted = {
   isHostFailure: true,
 }
 
-const egressRefused = ({ host }: HttpUrl, address: string): EgressRefusal => ({
-  kind: "egressRefused",
-  detail: short(`TIMER_EGRESS does not allow ${address} (${host})`),
-})
+const egressRefused = ({ url }: HttpUrl, address: string): EgressRefusal => {
+  const of = literalAddress(url.hostname) === undefined ? `, an address of ${url.hostname}` : ""
+  return { kind: "egressRefused", detail: short(`TIMER_EGRESS does not allow ${address}${of}`) }
+}
 
 const timedOut = ({ host }: HttpUrl, timeoutMs: number): Attempted => ({
   kind: "retry",
@@ -231,14 +232,19 @@ const timedOut = ({ host }: HttpUrl, timeoutMs: number): Attempted => ({
 })
 
 /** The error has only host and code: messages of the runtime contain the URL, which may contain secrets. */
-const networkFailure = ({ host, url }: HttpUrl, error: unknown): Attempted =>
-  error instanceof LookupTimeout
-    ? {
-        kind: "retry",
-        error: short(`${timeoutTexts.lookup} ${url.hostname} ${error.message}`),
-        isHostFailure: error.hasStarted,
-      }
-    : { kind: "retry", error: short(`${meaningOf(codeOf(error))}: ${host}`), isHostFailure: true }
+const networkFailure = ({ host, url }: HttpUrl, error: unknown): Attempted => {
+  if (error instanceof LookupTimeout) {
+    const text = short(`${timeoutTexts.lookup} ${url.hostname} ${error.message}`)
+    return { kind: "retry", error: text, isHostFailure: error.hasStarted }
+  }
+  const code = codeOf(error)
+  const text = nameServerTimeouts.includes(code)
+    ? `${timeoutTexts.lookup} ${url.hostname} did not resolve, because the name servers did not answer`
+    : `${meaningOf(code)}: ${host}`
+  return { kind: "retry", error: short(text), isHostFailure: true }
+}
+
+const nameServerTimeouts = ["DNS_ETIMEOUT", "ETIMEOUT"]
 
 const meaningOf = (code: string): string => {
   switch (code) {

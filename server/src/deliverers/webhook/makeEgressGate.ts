@@ -1,8 +1,8 @@
 // Judges targets by the egress rules before an attempt; see ports/EgressGate.ts.
 import { Effect } from "effect"
 import type { EgressGate, EgressReport, JudgedAddress } from "../../ports/EgressGate.ts"
-import { canonicalAddress, type EgressRules, entryThatAllows } from "./Egress.ts"
-import { type EarlyRefusal, earlyRefusal, literalAddress } from "./earlyRefusal.ts"
+import { canonicalAddress, type EgressRules, whyNeverAllowed } from "./Egress.ts"
+import { type EarlyRefusal, earlyRefusal, literalAddress, refusalOfAddress } from "./earlyRefusal.ts"
 import { HttpUrls } from "./HttpUrls.ts"
 import type { Resolve } from "./Resolver.ts"
 
@@ -46,8 +46,21 @@ export const makeEgressGate = (egress: EgressRules, resolve: Resolve): EgressGat
   }
 }
 
-const refusalText = ({ refused, entry }: EarlyRefusal): string =>
-  `${refused} is not allowed by TIMER_EGRESS of this service: use another URL, or ask the operator to add ${entry} to TIMER_EGRESS`
+/** The text continues a sentence that begins with the name of a field. */
+const refusalText = ({ refused, entry }: EarlyRefusal): string => {
+  const refusal = `must not go to ${refused}: TIMER_EGRESS of this service does not allow it`
+  return entry === undefined
+    ? `${refusal}. ${neverText(refused)}`
+    : `${refusal}. Use another URL, or ask the operator to add ${entry} to TIMER_EGRESS`
+}
+
+const neverText = (address: string): string =>
+  `${address} is ${whyNeverAllowed(address)}, so no keyword of TIMER_EGRESS allows it: use another URL`
+
+const noEntryText = ({ refused, entry }: EarlyRefusal): string => {
+  const text = `No entry of TIMER_EGRESS allows ${refused}`
+  return entry === undefined ? `${text}. ${neverText(refused)}.` : `${text}: add ${entry}.`
+}
 
 const reportOf = (url: URL, egress: EgressRules, found: ReadonlyArray<string>): EgressReport => {
   const host = url.hostname
@@ -59,9 +72,12 @@ const reportOf = (url: URL, egress: EgressRules, found: ReadonlyArray<string>): 
   if (entry !== undefined) {
     const refused = addresses.filter((judged) => judged.entry === undefined).length
     const part =
-      refused === 0 ? "" : ` The service does not use the addresses that no entry allows (${refused}).`
+      refused === 0
+        ? ""
+        : ` The service does not call the other ${refused === 1 ? "address" : `${refused} addresses`}.`
     return {
       isAllowed: true,
+      isKnown: true,
       entry,
       reason: `The entry ${entry} of TIMER_EGRESS allows it.${part}`,
       addresses,
@@ -76,23 +92,25 @@ const withoutEntry = (
   addresses: ReadonlyArray<JudgedAddress>,
 ): EgressReport => {
   const [first] = addresses
-  if (first !== undefined) {
-    const reason = `No entry of TIMER_EGRESS allows ${first.address}: add ${entryThatAllows(first.address)}.`
-    return { isAllowed: false, reason, addresses }
+  const refusal = first === undefined ? earlyRefusal(url, egress) : refusalOfAddress(first.address)
+  if (refusal !== undefined) {
+    return { isAllowed: false, isKnown: true, reason: noEntryText(refusal), addresses }
   }
-  const early = earlyRefusal(url, egress)
-  if (early !== undefined) {
-    const reason = `No entry of TIMER_EGRESS allows ${early.refused}: add ${early.entry}.`
-    return { isAllowed: false, reason, addresses }
-  }
-  const unresolved = `${url.hostname} cannot be resolved now. Timers with this URL are retried by their policy.`
-  const entry = egress.entryFor(url.hostname, noAddress)
+  const host = url.hostname
+  const retried = "A timer with this URL tries again by its retry policy."
+  const entry = egress.entryFor(host, noAddress)
   return entry === undefined
-    ? { isAllowed: false, reason: unresolved, addresses }
+    ? {
+        isAllowed: false,
+        isKnown: false,
+        reason: `${host} cannot be resolved now, so its address cannot be checked. ${retried}`,
+        addresses,
+      }
     : {
         isAllowed: true,
+        isKnown: true,
         entry,
-        reason: `The entry ${entry} of TIMER_EGRESS allows the name, but ${unresolved}`,
+        reason: `The entry ${entry} of TIMER_EGRESS allows the name, but ${host} cannot be resolved now. ${retried}`,
         addresses,
       }
 }

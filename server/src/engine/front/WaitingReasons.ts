@@ -81,7 +81,7 @@ export class WaitingReasons {
   #ofRefusal({ host, fireAt }: AskedTimer): Waiting | undefined {
     const refusal = this.#parts.dispatcher.refused.refusalOf(host)
     if (refusal === undefined) return undefined
-    const detail = `${refusal.detail}. The service sends nothing to it and uses no attempts. It checks the host again every 5 minutes and after a start.`
+    const detail = `${refusal.detail}. Nothing is sent and no attempt is used. The service checks again every 5 minutes and after a start.`
     return { reason: "egressRefused", sinceMs: Math.max(refusal.sinceMs, fireAt), detail }
   }
 

@@ -3,7 +3,7 @@
 // once on the node that made it. While the store is unreachable, the known settings stay in force.
 import type { Documents } from "@punctual/documents/Documents"
 import { Clock, Context, Effect, Layer, Schedule, Schema, type Scope } from "effect"
-import type { ServiceSettings } from "../../domain/NamespaceSettings.ts"
+import type { NamespaceSettings, ServiceSettings } from "../../domain/NamespaceSettings.ts"
 import type { Ability } from "../../ports/Adapter.ts"
 import type { SealingKeyFile } from "../../ports/SealingKeyFile.ts"
 import { type StoreError, TimerStore } from "../../ports/TimerStore.ts"
@@ -125,11 +125,21 @@ const make = Effect.fnUntraced(function* (
     Effect.forkScoped,
   )
 
+  /** Past pauses only matter for timers that are pending now. Without such timers they need not be kept alone. */
+  const withoutOldPauses = (namespace: string, settings: NamespaceSettings) =>
+    namespace !== serviceRecord && Object.keys(settings).join() === "pastPauses"
+      ? timers.count({ namespace, state: "pending", limit: 1 }).pipe(
+          Effect.map(({ count }): NamespaceSettings => (count === 0 ? {} : settings)),
+          Effect.catch(() => Effect.succeed(settings)),
+        )
+      : Effect.succeed(settings)
+
   const change: NamespaceDirectory["Service"]["change"] = Effect.fnUntraced(
     function* (namespace, nowMs, edit) {
       for (let tries = 0; tries < changesAtMost; tries++) {
         const before = yield* store.get(namespace)
-        const settings = yield* edit(before.settings)
+        const edited = yield* edit(before.settings)
+        const settings = edited === before.settings ? edited : yield* withoutOldPauses(namespace, edited)
         if (settings === before.settings) return before
         const isFirst = before.version === 0 && namespace !== serviceRecord
         if (isFirst && Object.keys(settings).length === 0) return before

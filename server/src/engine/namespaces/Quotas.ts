@@ -49,6 +49,8 @@ const lookedUpAtMost = 100
 const lookedUpAtOnce = 8
 /** A lower limit of the service always applies, because the store can grow by as much between two reads of the tally. */
 const alwaysAppliedBelow = 1_000_000
+/** A count stops at the limit. Callers wait for it if the limit of the service is at most this. */
+const awaitedCountAtMost = 10_000
 const readTallyEveryMs = 10_000
 const backgroundCountsAtMost = 2
 /** Estimates of namespaces. If there are more, the oldest is dropped, and its namespace is counted again later. */
@@ -155,7 +157,9 @@ export class Quotas {
     const nodes = this.#parts.nodes()
     if (!estimate.isCountDue(maxPending, creates, nodes, this.#monotonicMs())) return Effect.void
     const recount = estimate.recount(maxPending, this.#parts.store.count, () => this.#monotonicMs())
-    if (this.#parts.directory.of(namespace).settings.maxPending !== undefined) return recount
+    const isOwn = this.#parts.directory.of(namespace).settings.maxPending !== undefined
+    // A create during a count can count twice: in the count, and as one that the count may have missed.
+    if (isOwn || maxPending <= awaitedCountAtMost) return recount
     // The limit of the service is high, so a count can take seconds. Callers do not wait for it, and few run at once.
     if (this.#backgroundCounts >= backgroundCountsAtMost) return Effect.void
     this.#backgroundCounts++

@@ -105,10 +105,12 @@ const readFields = (text: string, from: number): Fields | BadRequest => {
     const lineEnd = text.indexOf("\r\n", start)
     const end = lineEnd < 0 ? text.length : lineEnd
     const colon = text.indexOf(":", start)
-    if (colon < 0 || colon > end) return malformed("A header has no colon.")
+    if (colon < 0 || colon > end)
+      return malformed(isFolded(text, start) ? whyNotFolded : "A header has no colon.")
     const name = text.slice(start, colon)
     const known = knownNames.get(name)
-    if (known === undefined && !token.test(name)) return malformed(whyNoName)
+    if (known === undefined && !token.test(name))
+      return malformed(isFolded(text, start) ? whyNotFolded : whyNoName)
     const value = trimmed(text, colon + 1, end)
     if (!fieldText.test(value)) return malformed("A header has a control character in its value.")
     if (fields.names.length === headersMax) return headersTooLarge()
@@ -119,8 +121,13 @@ const readFields = (text: string, from: number): Fields | BadRequest => {
   return fields
 }
 
-const whyNoName =
-  "The name of a header must not be empty, and must not contain spaces or special characters. A header must not continue on the next line."
+const whyNoName = "The name of a header must not be empty, and must not contain spaces or special characters."
+const whyNotFolded =
+  "A line of the headers begins with a space or a tab. A header must not continue on the next line: send each header on one line."
+
+/** Old clients may continue a header on the next line, which begins with a blank. */
+const isFolded = (text: string, lineStart: number): boolean =>
+  text[lineStart] === " " || text[lineStart] === "\t"
 
 /** Removes only spaces and tabs. `trim` would also remove other characters, which make a value invalid. */
 const trimmed = (text: string, from: number, to: number): string => {
@@ -142,7 +149,7 @@ const headOf = (line: RequestLine, headers: Fields): RequestHead | BadRequest =>
     const value = headers.values[index] ?? ""
     switch (headers.names[index]) {
       case "host":
-        if (hasHost) return malformed("The request has more than one Host header.")
+        if (hasHost) return malformed("The request has more than one Host header: send exactly one.")
         if (!hostText.test(value)) return malformed("The Host header is not a host and a port.")
         hasHost = true
         break
@@ -183,12 +190,12 @@ const oneLength =
   "The length of the body must be given once, either as Content-Length or as Transfer-Encoding: chunked."
 
 export const targetTooLong = (): BadRequest =>
-  new BadRequest("targetTooLong", `The target must be at most ${targetBytesMax} bytes.`)
+  new BadRequest("targetTooLong", `The target must be at most ${targetBytesMax} bytes (this limit is fixed).`)
 
 export const headersTooLarge = (): BadRequest =>
   new BadRequest(
     "headersTooLarge",
-    `A request may have at most ${headersMax} headers, and at most ${headerBytesMax} bytes of them.`,
+    `A request may have at most ${headersMax} headers, and at most ${headerBytesMax} bytes of them (these limits are fixed).`,
   )
 
 const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/

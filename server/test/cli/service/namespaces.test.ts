@@ -85,6 +85,9 @@ describe("namespaces put", () => {
     expect((await putting(["--secret-file", file])).sent).toEqual(both)
     expect((await putting(["--secret-file", "-"], `${secret(1)}\r\n\n${secret(2)}`)).sent).toEqual(both)
     expect(await putting(["--secret-file", "-"])).toMatchObject({ exitCode: 1, sent: [] })
+    const twice = await putting(["--secret-file", file, "--secret-file", file])
+    expect([twice.exitCode, twice.sent]).toEqual([2, []])
+    expect(twice.err).toContain("give --secret-file once; the file may have two lines")
   })
 
   test("makes a new secret each time, and shows it once the service has it", async () => {

@@ -96,7 +96,7 @@ describe("egress check", () => {
   test("shows the addresses and the reason, and fails if the URL is not allowed", async () => {
     const reason = "The entry public of TIMER_EGRESS allows it."
     await using service = await serviceThatAnswers(() => ({
-      body: { allowed: true, entry: "public", reason, addresses },
+      body: { allowed: true, verdict: "allowed", entry: "public", reason, addresses },
     }))
     const allowed = await run(["egress", "check", "https://a.example/", "--url", service.url])
     expect([allowed.exitCode, allowed.err]).toEqual([0, ""])
@@ -108,6 +108,17 @@ describe("egress check", () => {
     ])
     expect(requestsTo(service)).toEqual([["/egress/check", { url: "https://a.example/" }]])
     expect((await run(["egress", "check"])).exitCode).toBe(2)
+  })
+
+  test("says that the answer is not known if the host cannot be resolved, and fails", async () => {
+    const reason = "a.example cannot be resolved now, so its address cannot be checked."
+    await using service = await serviceThatAnswers(() => ({
+      body: { allowed: false, verdict: "unknown", reason, addresses: [] },
+    }))
+    expect(await run(["egress", "check", "https://a.example/", "--url", service.url])).toMatchObject({
+      exitCode: 1,
+      err: `punctual egress check: not known: ${reason}\n`,
+    })
   })
 
   test("fails if the service must not call the URL, with --json too", () =>

@@ -135,10 +135,13 @@ const lawsOfDoctor = (store: StoreUnderTest): void => {
     const [remark, ...others] = await remarksBy("public,192.0.2.0/24")
     expect(others).toEqual([])
     expect(remark).toStartWith(
-      "3 pending timers have targets that TIMER_EGRESS, as this command finds it, does not allow: http://10.0.0.1:9000 (2), http://localhost (1).",
+      "3 pending timers have targets that TIMER_EGRESS does not allow (this command uses TIMER_EGRESS=public,192.0.2.0/24): http://10.0.0.1:9000 (2), http://localhost (1).",
     )
     expect(await remarksBy("open")).toEqual([])
     expect(await remarksBy("private,loopback,192.0.2.7")).toEqual([])
+    expect(await remarksBy("privat")).toEqual([
+      expect.stringMatching(/^TIMER_EGRESS: "privat" is not a keyword .* did not check the targets/s),
+    ])
   })
 
   test("works while a service runs, and changes nothing", async () => {

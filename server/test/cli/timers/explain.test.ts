@@ -160,7 +160,10 @@ describe("a timer that has not fired", () => {
 
   test("waits because the egress rules refuse its address", () =>
     withPunctual(
-      failing({ kind: "egressRefused", detail: "TIMER_EGRESS does not allow 10.0.0.1 (localhost:80)" }),
+      failing({
+        kind: "egressRefused",
+        detail: "TIMER_EGRESS does not allow 10.0.0.1, an address of localhost",
+      }),
       async (punctual, service) => {
         await create(service, "t")
         const text = await eventually("the timer waits", async () => {
@@ -168,10 +171,10 @@ describe("a timer that has not fired", () => {
           return out.includes("TIMER_EGRESS") ? out : undefined
         })
         expect(text).toContain(
-          "\nTIMER_EGRESS does not allow 10.0.0.1 (localhost:80). The service sends nothing to it",
+          "\nTIMER_EGRESS does not allow 10.0.0.1, an address of localhost. Nothing is sent and no attempt is used.",
         )
         expect(text).toContain("punctual egress check http://localhost")
-        expect(text).toContain("only its expireAfter ends it")
+        expect(text).toContain("its expireAfter ends it, or you cancel it")
       },
     ))
 
@@ -242,7 +245,7 @@ describe("a timer that has finished", () => {
           : undefined,
       )
       expect(await explained(punctual, "t")).toContain(
-        "\nIt expired: its first attempt could not start within 1m. Because onExpire is drop, it is not a dead letter. It will not fire.\n",
+        "\nIt expired: its first attempt could not start within 1m. Possible causes: it was created too late, the service was down, its host failed, too many deliveries were running, or TIMER_EGRESS does not allow its address (punctual egress check URL). Because onExpire is drop, it is not a dead letter. It will not fire.\n",
       )
     }))
 

@@ -213,7 +213,7 @@ describe("a file", () => {
     const good = await creating(nowhere, line("a"), "--dry-run")
     expect(good).toEqual({
       exitCode: 0,
-      out: "line 1  ok  billing/a\n1 timer: 1 ok. Nothing was sent.\n",
+      out: "line 1  ok  billing/a\n1 timer: 1 ok. Nothing was sent. The service may still refuse lines, for example because of a quota or the egress rules.\n",
       err: "",
     })
     const wrong = await creating(

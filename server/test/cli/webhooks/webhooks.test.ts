@@ -243,8 +243,10 @@ describe("sent by the service", () => {
       const ended = await run(["webhooks", "test", target.url, "--namespace", "plain", "--url", service.url])
       expect([ended.exitCode, target.requests]).toEqual([1, []])
       expect(ended.out).toMatch(/^signed {9}no: plain has no secret$/m)
-      expect(ended.out).toMatch(/^judged {9}not sent: .*TIMER_EGRESS does not allow 127\.0\.0\.1/m)
-      expect(ended.err).toContain("TIMER_EGRESS does not allow")
+      expect(ended.out).toMatch(/^judged {9}not sent: the receiver got no request$/m)
+      expect(ended.err).toBe(
+        `punctual webhooks test: not sent: TIMER_EGRESS does not allow 127.0.0.1. See punctual egress check ${target.url}.\n`,
+      )
       expect(await service.pendingIn("plain")).toBe(0)
     }))
 })

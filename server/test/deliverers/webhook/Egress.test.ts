@@ -182,7 +182,7 @@ describe("open", () => {
 })
 
 describe("a bad entry", () => {
-  test("is named together with the setting", () => {
+  test("is named", () => {
     const bad = [
       "",
       "public,",
@@ -217,7 +217,8 @@ describe("a bad entry", () => {
       const parsed = parseEgress(text)
       expect([text, Result.isFailure(parsed)]).toEqual([text, true])
       if (Result.isFailure(parsed)) {
-        expect(parsed.failure.message).toStartWith(`TIMER_EGRESS: "${parsed.failure.entry}" `)
+        const { entry, message } = parsed.failure
+        expect(message).toStartWith(entry === "" ? "The list " : `"${entry}" `)
       }
     }
   })
@@ -227,13 +228,36 @@ describe("a bad entry", () => {
       const parsed = parseEgress(text)
       return Result.isFailure(parsed) ? parsed.failure.message : "accepted"
     }
-    expect(wrongOf("pubic")).toContain("did you mean public?")
-    expect(wrongOf("public,privat")).toContain("did you mean private?")
-    expect(wrongOf("lopback")).toContain("did you mean loopback?")
-    expect(wrongOf("localhost")).toContain(
-      "did you mean loopback? For the host with this name, write host:localhost.",
-    )
-    expect(wrongOf("billing")).not.toContain("did you mean")
-    expect(wrongOf("billing")).toContain("write host:billing")
+    const notOne =
+      "is not a keyword (open, public, private, loopback), an address, a range, or a host name with a dot."
+    const texts: Readonly<Record<string, string>> = {
+      pubic: `"pubic" ${notOne} Did you mean public? If it is a host, write host:pubic.`,
+      "public,privat": `"privat" ${notOne} Did you mean private? If it is a host, write host:privat.`,
+      localhost: `"localhost" ${notOne} Did you mean loopback? If it is a host, write host:localhost.`,
+      billing: `"billing" ${notOne} If it is a host, write host:billing.`,
+      "": "The list is empty. Write open, or a list such as public,private,*.internal.",
+      "public,": "The list has an empty entry. Remove the extra comma.",
+      "public,open": '"open" allows everything. Write open alone, without other entries.',
+      "public private": '"public private" is not one entry. Separate entries with a comma: public,private',
+      "public;private": '"public;private" is not one entry. Separate entries with a comma: public,private',
+      "*": '"*" is not an entry. Write open instead of *.',
+      all: '"all" is not a keyword. Did you mean open?',
+      any: '"any" is not a keyword. Did you mean open?',
+      "[::1]": '"[::1]" is not an address. Write ::1, without brackets.',
+      "[fd00::1]:80": '"[fd00::1]:80" is not an address. Write fd00::1, without brackets and without a port.',
+      "https://example.com/a": '"https://example.com/a" is not a host. Write only the host: example.com',
+      "http://u:p@db:80": '"http://u:p@db:80" is not a host. Write only the host: host:db',
+      "http://[::1]:80/": '"http://[::1]:80/" is not a host. Write only the host: ::1',
+      "example.com:8080": '"example.com:8080" is not a host. Write only the host: example.com',
+      "example.com/path": '"example.com/path" is not a host. Write only the host: example.com',
+      "10.0.0.1:80": '"10.0.0.1:80" is not a host. Write only the host: 10.0.0.1',
+      "host:db:5432": '"host:db:5432" is not a host name. Write host:db, without a port.',
+      "host:10.0.0.1": '"host:10.0.0.1" is not a host name. Write 10.0.0.1.',
+      "host:[::1]": '"host:[::1]" is not a host name. Write ::1.',
+      "host:*.internal": '"host:*.internal" is not a host name. Write *.internal.',
+    }
+    for (const [text, message] of Object.entries(texts))
+      expect([text, wrongOf(text)]).toEqual([text, message])
+    for (const text of ["none", "off"]) expect(wrongOf(text)).toContain("cannot refuse every address")
   })
 })

@@ -160,6 +160,18 @@ describe("slow names", () => {
     expect(rig.asked).toEqual(["slow"])
   })
 
+  test("that fail late keep the failure that an attempt already saw, and its time", async () => {
+    const rig = new ResolverRig({ timeoutMs: 1 })
+    await expect(rig.resolve("slow")).rejects.toThrow("did not resolve within 1ms")
+    rig.nowMs = 40
+    rig.fail("slow")
+    await eventually("the end of the lookup", () => rig.resolver.running === 0 || undefined)
+    await expect(rig.resolve("slow")).rejects.toThrow("did not resolve within 1ms")
+    rig.nowMs = 50
+    await rig.learn("slow")
+    expect(rig.asked).toEqual(["slow", "slow"])
+  })
+
   test("leave the queue when nobody waits for them any more", async () => {
     const rig = new ResolverRig({ maxPerNamespace: 2, timeoutMs: 1 })
     const all = Array.from({ length: 500 }, (_, name) => rig.resolve(`slow${name}`))

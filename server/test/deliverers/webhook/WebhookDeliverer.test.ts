@@ -338,7 +338,7 @@ describe("the egress rules", () => {
     expect(delivery).toMatchObject({ kind: "egressRefused" })
     const error = delivery.kind === "egressRefused" ? delivery.detail : ""
     expect(error).toContain("TIMER_EGRESS")
-    expect(error).toContain(` ${address} `)
+    expect(error).toContain(` ${address}`)
   }
 
   test("refuse loopback addresses in every spelling, without a look-up or a connection", async () => {

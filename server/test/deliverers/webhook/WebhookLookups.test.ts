@@ -69,6 +69,7 @@ test("a name without addresses is not found; a failure of the name servers is a 
     ["DNS_ENOTFOUND", "host not found: name.example:80"],
     ["DNS_ENODATA", "host not found: name.example:80"],
     ["DNS_ECONNREFUSED", "network error DNS_ECONNREFUSED: name.example:80"],
+    ["DNS_ETIMEOUT", "the name name.example did not resolve, because the name servers did not answer"],
   ] as const) {
     const resolve = () => Promise.reject(Object.assign(new Error("no"), { code }))
     const deliverer = makeWebhookDeliverer({ egress: openEgress, resolve })

@@ -5,7 +5,7 @@ import { earlyRefusal } from "../../../src/deliverers/webhook/earlyRefusal.ts"
 
 const refusedBy = (rules: string, url: string): string | undefined => {
   const refusal = earlyRefusal(new URL(url), Result.getOrThrow(parseEgress(rules)))
-  return refusal === undefined ? undefined : `${refusal.refused} needs ${refusal.entry}`
+  return refusal === undefined ? undefined : `${refusal.refused} needs ${refusal.entry ?? "another URL"}`
 }
 
 describe("without a lookup", () => {
@@ -15,9 +15,18 @@ describe("without a lookup", () => {
       expect([host, refusedBy("public,loopback", `http://${host}/`)]).toEqual([host, undefined])
     }
     expect(refusedBy("public", "http://[fd00::1]/")).toBe("fd00::1 needs private")
-    expect(refusedBy("public,private", "http://169.254.169.254/latest")).toBe(
-      "169.254.169.254 needs 169.254.169.254",
-    )
+    const never = [
+      "169.254.169.254",
+      "[fe80::1]",
+      "0.0.0.0",
+      "[::]",
+      "224.0.0.1",
+      "255.255.255.255",
+      "[ff02::1]",
+    ]
+    for (const host of never) {
+      expect(refusedBy("public,private", `http://${host}/latest`)).toEndWith(" needs another URL")
+    }
     expect(refusedBy("private", "https://8.8.8.8/")).toBe("8.8.8.8 needs public")
   })
 

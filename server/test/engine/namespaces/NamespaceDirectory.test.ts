@@ -15,7 +15,7 @@ import { type MemoryDatabase, makeMemoryDatabase } from "../../../src/stores/mem
 import { MemoryStore } from "../../../src/stores/memory/MemoryStore.ts"
 import { applyTo } from "../../../testkit/applyTo.ts"
 import { setIn, settingsIn } from "../../../testkit/memorySettings.ts"
-import { samplePut } from "../../../testkit/timers.ts"
+import { cancelOf, putOf, samplePut, sampleTimer } from "../../../testkit/timers.ts"
 
 interface Rig {
   readonly database: MemoryDatabase
@@ -394,6 +394,29 @@ describe("the number of namespaces with settings", () => {
         expect(directory.of("a").settings).toEqual({ maxPending: 2 })
         // The settings of the service are not those of a namespace.
         yield* put(directory, serviceRecord, { pastPauses: [] })
+      }),
+    ))
+
+  test("shrinks when a namespace that was paused has no other settings and no pending timers", () =>
+    withStore(({ open, database }) =>
+      Effect.gen(function* () {
+        const directory = yield* open()
+        const edit = (change: Parameters<typeof editSettings>[1], nowMs: number) =>
+          directory.change("shop", nowMs, (settings) => Effect.succeed(editSettings(settings, change, nowMs)))
+        const timer = sampleTimer({ namespace: "shop" })
+        applyTo(database, 0, putOf(timer))
+        yield* edit({ paused: true, maxPending: 5 }, 1)
+        yield* edit({ paused: false, maxPending: null }, 2)
+        // The pending timer may have waited during the pause, and this time does not count for it.
+        const pastPauses = [{ fromMs: 1, untilMs: 2 }]
+        expect(settingsIn(database, "shop").settings).toEqual({ pastPauses })
+        yield* edit({ paused: true }, 3)
+        yield* edit({ paused: false }, 4)
+        expect(settingsIn(database, "shop").settings.pastPauses).toHaveLength(2)
+        applyTo(database, 0, cancelOf(timer))
+        yield* edit({ maxPending: null }, 5)
+        expect(settingsIn(database, "shop").version).toBe(0)
+        expect(directory.of("shop").pauses).toEqual([])
       }),
     ))
 

@@ -119,6 +119,44 @@ describe("the limit of the service for namespaces without one of their own", () 
       }),
     ))
 
+  test("that is small refuses no create too early: a count is over before a create that it might see", () =>
+    run(
+      Effect.gen(function* () {
+        let written = 0
+        const quotas = new Quotas({
+          directory: {
+            of: () => ({ settings: {}, isPaused: false, pauses: [], secrets: [] }),
+            onChange: () => {},
+          },
+          store: {
+            // The count takes a while, and sees what was written until its end.
+            count: () =>
+              Effect.map(Effect.repeat(Effect.yieldNow, { times: 20 }), () => ({
+                count: written,
+                capped: false,
+              })),
+            find: () => Effect.succeed({ pending: undefined, last: undefined }),
+          },
+          clock: yield* Clock.clockWith(Effect.succeed),
+          nodes: () => 1,
+          maxPendingByDefault: 2,
+        })
+        const turns = (times: number) => Effect.repeat(Effect.yieldNow, { times })
+        const create = Effect.gen(function* () {
+          const [admission] = yield* quotas.admit([{ namespace: "shop" }])
+          if (!(admission instanceof PendingEstimate)) return false
+          yield* turns(5)
+          written++
+          yield* turns(100)
+          admission.noteAnswer(true)
+          return true
+        })
+        const results: Array<boolean> = []
+        for (let index = 0; index < 3; index++) results.push(yield* create)
+        expect(results).toEqual([true, true, false])
+      }),
+    ))
+
   test("is decided by the tally of the store", () =>
     run(
       Effect.gen(function* () {

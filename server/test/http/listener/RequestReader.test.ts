@@ -1,6 +1,7 @@
 // The reader of requests: what it accepts, what it refuses, and that the pieces in which bytes arrive change nothing.
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
+import { BadRequest } from "../../../src/http/listener/BadRequest.ts"
 import { chunkExtrasBytesMax } from "../../../src/http/listener/ChunkedBody.ts"
 import { headerBytesMax, headersMax, targetBytesMax } from "../../../src/http/listener/RequestHead.ts"
 import { chunkedPieceBytes, RequestReader } from "../../../src/http/listener/RequestReader.ts"
@@ -260,4 +261,20 @@ test("tiny chunks come out together, and only a limited number of bytes is read 
   }
   expect(bytes).toBe(100_000)
   expect(pieces).toBe(Math.ceil((100_000 * tiny.length) / chunkedPieceBytes))
+})
+
+test("a header on two lines, two hosts and heads beyond a fixed limit have texts that say what to send", () => {
+  const detailOf = (text: string): unknown => {
+    const reader = new RequestReader()
+    reader.push(Buffer.from(text))
+    const part = reader.next()
+    return part instanceof BadRequest ? part.detail : part
+  }
+  for (const folded of ["X: a\r\n b", "X: a\r\n\tb: c"]) {
+    expect(detailOf(`GET / HTTP/1.1\r\nHost: h\r\n${folded}\r\n\r\n`)).toContain(
+      "send each header on one line",
+    )
+  }
+  expect(detailOf("GET / HTTP/1.1\r\nHost: h\r\nHost: h\r\n\r\n")).toEndWith("send exactly one.")
+  expect(detailOf(`GET /${"a".repeat(targetBytesMax)} HTTP/1.1\r\n\r\n`)).toEndWith("(this limit is fixed).")
 })
