@@ -52,6 +52,8 @@ export class DispatcherRig {
   /** The timeout of the targets that are submitted next. */
   timeoutMs = 15_000
   isTrusted = true
+  /** Whether the attempts that start next send their request. Otherwise they end before that. */
+  sends = true
   storesAtOnce = true
   #submitted = 0
   #lastFire: Fire | undefined
@@ -76,8 +78,9 @@ export class DispatcherRig {
     Object.assign(home, { window: this.window })
     this.#openHorizon()
     const deliverer: Deliverer = {
-      deliver: (fire) => {
+      deliver: (fire, onSent) => {
         this.#lastFire = fire
+        if (this.sends) onSent?.()
         return Effect.never
       },
       hostOf: (target) => ("url" in target ? new URL(target.url).host : target.type),

@@ -51,5 +51,14 @@ export interface EgressRefusal {
   readonly detail: string
 }
 
+/** What an attempt showed about its host. `nothing`: the request was not sent, for reasons that do not concern the host. */
+export type HostEvidence = "answered" | "failed" | "nothing"
+
+export const hostEvidenceOf = (delivery: Delivery, wasSent: boolean): HostEvidence => {
+  if (!isAttempted(delivery)) return "nothing"
+  if (delivery.kind === "retry" && delivery.isHostFailure) return "failed"
+  return wasSent ? "answered" : "nothing"
+}
+
 export const isAttempted = (delivery: Delivery): delivery is Attempted =>
   delivery.kind !== "dropped" && delivery.kind !== "postponed" && delivery.kind !== "egressRefused"

@@ -1,5 +1,5 @@
 // What the dispatcher does with timers whose host the egress rules refuse. RefusedHosts.ts has the rules.
-import { type EgressRefusal, isAttempted } from "../../domain/Delivery.ts"
+import type { EgressRefusal } from "../../domain/Delivery.ts"
 import type { Delivery } from "../../ports/Deliverer.ts"
 import type { WallClock } from "../../ports/WallClock.ts"
 import type { Entry } from "../window/Entry.ts"
@@ -84,9 +84,10 @@ export class RefusedTimers {
     host: HostQueue,
     { entry }: Flight,
     delivery: Delivery,
+    wasSent: boolean,
   ): StorableDelivery | undefined {
     if (delivery.kind !== "egressRefused") {
-      if (!isAttempted(delivery)) this.#hosts.noteUnjudged(host.name)
+      if (!wasSent) this.#hosts.noteUnjudged(host.name)
       else for (const [other, its] of this.#hosts.noteAllowed(host.name)) this.#parts.unpark(its, other)
       return delivery
     }

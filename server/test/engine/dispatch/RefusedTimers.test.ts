@@ -75,6 +75,21 @@ describe("a refused host", () => {
     expect(rig.running.size).toBe(1)
   })
 
+  test("stays refused for all namespaces if the lookup of its judgement fails", () => {
+    const rig = new DispatcherRig(wide)
+    rig.submit("a", "h", 1)
+    first(rig).end(refusal)
+    rig.submit("a", "h", 50)
+    rig.submit("b", "h", 50)
+    rig.sends = false
+    pass(rig, judgeAgainMs)
+    first(rig).end({ kind: "retry", error: "host not found", isHostFailure: true })
+    expect(rig.dispatcher.refused.counts.hosts).toBe(1)
+    pass(rig, 1_000)
+    // One attempt judges the host again. The others wait.
+    expect(rig.running.size).toBe(1)
+  })
+
   test("is judged after a pause of the namespace that was to judge it", () => {
     const rig = new DispatcherRig()
     rig.submit("a", "h", 3)

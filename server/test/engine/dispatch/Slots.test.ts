@@ -122,6 +122,52 @@ describe("a host", () => {
   })
 })
 
+/** A lookup that never started: the attempt says nothing about its host. */
+const notSent: Delivery = { kind: "retry", error: "the lookup did not start", isHostFailure: false }
+
+describe("an attempt that sent nothing", () => {
+  test("does not make an unknown host one that answers", () => {
+    const rig = makeRig()
+    rig.sends = false
+    attack(rig)
+    expect(rig.running.size).toBe(100)
+    for (let round = 0; round < 8; round++) for (const running of [...rig.running]) running.end(notSent)
+    rig.sends = true
+    attack(rig)
+    expect(rig.running.size).toBe(100)
+  })
+
+  test("does not change what is known about a host that answers", () => {
+    const rig = makeRig({ inFlight: 8, slow: 2 })
+    prove(rig, "a", "h")
+    rig.sends = false
+    rig.submit("a", "h", 1)
+    for (const running of [...rig.running]) running.end(notSent)
+    rig.submit("a", "h", 8)
+    expect(rig.inFlightOf("a")).toBe(4)
+  })
+
+  test("closes no breaker, and another attempt is the probe", () => {
+    const breaker = { failures: 1, firstPauseMs: 1_000, longestPauseMs: 1_000 }
+    const rig = new DispatcherRig({ ...limits, breaker }, silentAfterMs)
+    rig.submit("a", "h", 1)
+    for (const running of [...rig.running]) running.end(hostFailed)
+    rig.submit("a", "h", 3)
+    rig.sends = false
+    age(rig, 1_000)
+    expect(rig.running.size).toBe(1)
+    for (const running of [...rig.running]) running.end(notSent)
+    expect([rig.dispatcher.openBreakers, rig.running.size]).toEqual([1, 1])
+    // Only the probe runs.
+    age(rig, 1_000)
+    expect(rig.running.size).toBe(1)
+    rig.sends = true
+    for (const running of [...rig.running]) running.end(notSent)
+    for (const running of [...rig.running]) running.end(delivered)
+    expect(rig.dispatcher.openBreakers).toBe(0)
+  })
+})
+
 test("a host with an open breaker that waits for a slow slot is probed when there is one", () => {
   const breaker = { failures: 1, firstPauseMs: 1_000, longestPauseMs: 1_000 }
   const rig = new DispatcherRig({ ...limits, inFlight: 10, slow: 1, breaker }, silentAfterMs)
