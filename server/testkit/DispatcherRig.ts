@@ -102,6 +102,10 @@ export class DispatcherRig {
         if (delivery.kind === "postponed") this.postponed.push([entry.timer.timerId, delivery.inMs])
         this.#store(entry, onStored)
       },
+      postpone: (entry, { inMs }, onStored) => {
+        this.postponed.push([entry.timer.timerId, inMs])
+        this.#store(entry, onStored)
+      },
       onRefused: (host) => this.refusedHosts.push(host),
       expire: (entry, onStored) => {
         this.waiting.delete(entry.timer.timerId)

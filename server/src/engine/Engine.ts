@@ -267,6 +267,11 @@ const makeDispatcher = Effect.fnUntraced(function* (
         onStored()
         notes.stored()
       }),
+    postpone: (entry, postponement, onStored) =>
+      settler.postpone(entry, postponement, () => {
+        onStored()
+        notes.stored()
+      }),
     expire: (entry, onStored) =>
       settler.expire(entry, () => {
         onStored()

@@ -83,7 +83,7 @@ export class Dispatcher {
     let count = 0
     for (const namespace of this.#namespaces.values()) {
       count += namespace.ready.size
-      for (const host of namespace.hosts.values()) count += host.parked.size
+      for (const { parked, toPostpone } of namespace.hosts.values()) count += parked.size + toPostpone.size
     }
     return count
   }
@@ -101,7 +101,7 @@ export class Dispatcher {
     const namespace = this.#namespaceOf(entry)
     const host = namespace.hosts.get(this.#hostNameOf(entry))
     if (namespace.ready.remove(entry)) this.#moveUp(namespace, entry)
-    else host?.parked.remove(entry)
+    else if (!host?.parked.remove(entry)) host?.toPostpone.remove(entry)
     this.refused.noteLeft(entry)
     this.#tidy(namespace, host)
   }
@@ -242,8 +242,8 @@ export class Dispatcher {
       }
       const host = this.#hostOf(namespace, entry)
       const refused = this.refused.hold(namespace, host, entry, nowMs)
-      if (refused === "held") continue
-      if (refused === "full") return false
+      if (refused === "waits") continue
+      if (refused === "postponed") return true
       if (host.inFlight >= limits.inFlightPerHost || !this.#isAllowed(host)) {
         host.parked.push(entry)
         if (host.isAbsent(nowMs)) this.#absent.set(host, namespace)
