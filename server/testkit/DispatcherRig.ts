@@ -32,6 +32,7 @@ export const rigLimits: DispatcherLimits = {
 export class DispatcherRig {
   readonly dispatcher: Dispatcher
   readonly window: Window
+  readonly home: Home
   readonly running = new Set<Running>()
   /** Timer ids in the order in which their attempts started. */
   readonly started: Array<string> = []
@@ -76,6 +77,7 @@ export class DispatcherRig {
       },
     )
     Object.assign(home, { window: this.window })
+    this.home = home
     this.#openHorizon()
     const deliverer: Deliverer = {
       deliver: (fire, onSent) => {

@@ -1,10 +1,15 @@
 // Hosts that do not answer: their attempts move to slow slots, and those who answer are served.
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
+import { HostQueue, NamespaceQueue } from "../../../src/engine/dispatch/DispatchQueues.ts"
 import { HostStandings } from "../../../src/engine/dispatch/HostStandings.ts"
+import { Slots } from "../../../src/engine/dispatch/Slots.ts"
+import { SlotWaiters } from "../../../src/engine/dispatch/SlotWaiters.ts"
+import { Entry } from "../../../src/engine/window/Entry.ts"
 import type { Delivery } from "../../../src/ports/Deliverer.ts"
-import { DispatcherRig, type Running } from "../../../testkit/DispatcherRig.ts"
+import { DispatcherRig, type Running, rigLimits } from "../../../testkit/DispatcherRig.ts"
 import { runsOf } from "../../../testkit/effort.ts"
+import { sampleTimer } from "../../../testkit/timers.ts"
 
 const delivered: Delivery = { kind: "delivered" }
 const hostFailed: Delivery = { kind: "retry", error: "no answer", isHostFailure: true }
@@ -193,6 +198,19 @@ test("a silent attempt that found no slow slot moves when one becomes free", () 
   expect([rig.dispatcher.load.inFlight, rig.dispatcher.slowInFlight]).toEqual([1, 2])
   for (const running of of(rig, "a")) running.end(delivered)
   expect([rig.dispatcher.load.inFlight, rig.dispatcher.slowInFlight]).toEqual([0, 1])
+})
+
+test("a host waits for slots of one class", () => {
+  const waiters = new SlotWaiters()
+  const namespace = new NamespaceQueue("a")
+  const traits = { isThere: () => true, silentAfterMs, standing: "unknown" } as const
+  const host = new HostQueue("h", rigLimits.breaker, traits)
+  waiters.add("trial", host, namespace)
+  waiters.add("slow", host, namespace)
+  let looks = 0
+  host.parked.push(new Entry(sampleTimer(), makeRig().home))
+  waiters.releaseAll(new Slots({ inFlight: 10, slow: 2 }), () => looks++)
+  expect([looks, host.waitsFor]).toEqual([1, "slow"])
 })
 
 test("without slow slots every attempt uses a normal slot", () => {
