@@ -107,30 +107,41 @@ describe("values", () => {
   })
 
   test("more deliveries at once than the runtime can send are refused, with what to set", () => {
-    expect(accepted({ TIMER_MAX_IN_FLIGHT: "256" }).configuration.maxInFlight).toBe(256)
+    expect(accepted({ TIMER_MAX_IN_FLIGHT: "256", TIMER_SLOW_SHARE: "0%" }).configuration.slots.normal).toBe(
+      256,
+    )
     const runtime = "BUN_CONFIG_MAX_HTTP_REQUESTS"
     for (const set of [undefined, "", "256", "299", "many"]) {
       expect(problemsOf({ TIMER_MAX_IN_FLIGHT: "300", [runtime]: set })).toEqual([
-        expect.stringContaining(`${runtime}=300`),
+        expect.stringContaining(`${runtime}=360`),
       ])
     }
-    expect(accepted({ TIMER_MAX_IN_FLIGHT: "300", [runtime]: "300" }).configuration.maxInFlight).toBe(300)
+    expect(accepted({ TIMER_MAX_IN_FLIGHT: "300", [runtime]: "360" }).configuration.slots.normal).toBe(300)
   })
 
-  test("slots for slow hosts are a share of all, and fewer with a warning if the runtime cannot run them", () => {
+  test("slots for slow hosts are a share of the others, also if the runtime cannot run them all", () => {
     const slotsOf = (environment: Record<string, string>) => {
       const { configuration, warnings } = accepted(environment)
-      return [configuration.slowSlots, warnings.length]
+      return [configuration.slots.normal, configuration.slots.slow, warnings.length]
     }
-    expect(slotsOf({})).toEqual([40, 0])
-    expect(slotsOf({ TIMER_SLOW_SHARE: "0%" })).toEqual([0, 0])
-    expect(slotsOf({ TIMER_MAX_IN_FLIGHT: "3" })).toEqual([1, 0])
-    expect(slotsOf({ TIMER_SLOW_SHARE: "28%" })).toEqual([56, 0])
-    expect(slotsOf({ TIMER_SLOW_SHARE: "50%" })).toEqual([56, 1])
-    expect(accepted({ TIMER_MAX_IN_FLIGHT: "250" }).warnings).toEqual([
-      expect.stringContaining("BUN_CONFIG_MAX_HTTP_REQUESTS=300"),
+    const [maxInFlight, runtime, share] = [
+      "TIMER_MAX_IN_FLIGHT",
+      "BUN_CONFIG_MAX_HTTP_REQUESTS",
+      "TIMER_SLOW_SHARE",
+    ]
+    expect(slotsOf({})).toEqual([200, 40, 0])
+    expect(slotsOf({ [share]: "0%" })).toEqual([200, 0, 0])
+    expect(slotsOf({ [share]: "0%", [maxInFlight]: "256" })).toEqual([256, 0, 0])
+    expect(slotsOf({ [maxInFlight]: "3" })).toEqual([3, 1, 0])
+    expect(slotsOf({ [share]: "28%" })).toEqual([200, 56, 0])
+    expect(slotsOf({ [share]: "50%" })).toEqual([170, 85, 1])
+    expect(slotsOf({ [maxInFlight]: "256" })).toEqual([213, 43, 1])
+    expect(slotsOf({ [share]: "1%", [maxInFlight]: "256" })).toEqual([253, 3, 1])
+    expect(slotsOf({ [maxInFlight]: "1", [runtime]: "2" })).toEqual([1, 1, 0])
+    expect(accepted({ [maxInFlight]: "250" }).warnings).toEqual([
+      "TIMER_MAX_IN_FLIGHT is 250, but the runtime makes at most 256 requests at once. So at most 213 deliveries run at once, and 43 more to hosts that do not answer (TIMER_SLOW_SHARE): also set BUN_CONFIG_MAX_HTTP_REQUESTS=300 in the environment (not in the file), or use a smaller TIMER_MAX_IN_FLIGHT.",
     ])
-    expect(slotsOf({ TIMER_MAX_IN_FLIGHT: "250", BUN_CONFIG_MAX_HTTP_REQUESTS: "300" })).toEqual([50, 0])
+    expect(slotsOf({ [maxInFlight]: "250", [runtime]: "300" })).toEqual([250, 50, 0])
   })
 
   test("name servers are addresses with or without a port", () => {
