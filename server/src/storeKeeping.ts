@@ -1,5 +1,6 @@
 // Part of the composition root: opens stores for commands, without a service. The adapter of the URL does this, or its
 // error says what to use instead.
+import { setServers } from "node:dns"
 import { hostname } from "node:os"
 import { Documents } from "@punctual/documents/Documents"
 import { Context, Effect, Layer } from "effect"
@@ -9,17 +10,19 @@ import type { OpenArchive } from "./cli/store/exportArchive.ts"
 import type { OpenImportTarget } from "./cli/store/importArchive.ts"
 import type { OpenSchema } from "./cli/store/migrate.ts"
 import type { OpenRestoreTarget } from "./cli/store/restore.ts"
+import type { EgressRules } from "./deliverers/webhook/Egress.ts"
 import { makeEgressGate } from "./deliverers/webhook/makeEgressGate.ts"
 import { Resolver } from "./deliverers/webhook/Resolver.ts"
 import { SealingKeys } from "./engine/namespaces/SealingKeys.ts"
 import { SettingsRecords } from "./engine/namespaces/SettingsRecords.ts"
 import type { Ability, AdapterFailure } from "./ports/Adapter.ts"
+import type { EgressGate } from "./ports/EgressGate.ts"
 import { Ids } from "./ports/Ids.ts"
 import { ShardLeases } from "./ports/ShardLeases.ts"
 import type { StoreAdapter, StoreOpening } from "./ports/StoreAdapter.ts"
 import { TimerStore } from "./ports/TimerStore.ts"
 import { driversOf, type InstallDriver } from "./program/drivers.ts"
-import { type Environment, readStore } from "./settings/Configuration.ts"
+import { type Environment, type LookupSettings, readStore } from "./settings/Configuration.ts"
 
 export interface StoreKeepingOptions {
   readonly environment: Environment
@@ -31,16 +34,14 @@ export interface StoreKeepingOptions {
 
 export const storeKeeping = (options: StoreKeepingOptions) => {
   /** The store from the flag or from the settings. A command needs no other settings of the service. */
-  const storeOf = (storeUrl: string | undefined) =>
+  const storeOf = (storeUrl: string | undefined, usesKeys = false) =>
     Effect.gen(function* () {
-      const read = readStore(options.environment, options.stores, storeUrl)
+      const read = readStore(options.environment, options.stores, { byFlag: storeUrl, usesKeys })
       if ("problems" in read) return yield* Effect.fail({ message: read.problems.join(" ") })
-      const { store, shards, secretKeys, egress } = read
+      const { store, shards, secretKeys, egress, lookups } = read
       yield* driversOf([store], options.installDriver)
       const opening: StoreOpening = { shards, workerUrl: options.workerUrl, connections: "few" }
-      const gate =
-        egress === undefined || egress.isOpen ? undefined : makeEgressGate(egress, new Resolver().resolve)
-      return { store, opening, keys: new SealingKeys(secretKeys, store.sealingKey), gate }
+      return { store, opening, keys: new SealingKeys(secretKeys, store.sealingKey), egress, lookups }
     })
 
   const archive: OpenArchive = (storeUrl) =>
@@ -59,7 +60,8 @@ export const storeKeeping = (options: StoreKeepingOptions) => {
 
   const examination: OpenExamination = (storeUrl) =>
     Effect.gen(function* () {
-      const { store, opening, keys, gate } = yield* storeOf(storeUrl)
+      const { store, opening, keys, egress, lookups } = yield* storeOf(storeUrl, true)
+      const gate = egress === undefined || egress.isOpen ? undefined : gateOf(egress, lookups)
       const open = yield* able(store.doctor)
       const { examine } = yield* open(opening)
       return { shown: store.shown, examine, keys, gate }
@@ -67,7 +69,7 @@ export const storeKeeping = (options: StoreKeepingOptions) => {
 
   const copies: OpenCopies = (storeUrl) =>
     Effect.gen(function* () {
-      const { store, opening, keys } = yield* storeOf(storeUrl)
+      const { store, opening, keys } = yield* storeOf(storeUrl, true)
       const open = yield* able(store.backup)
       return { ...(yield* open(opening)), keys }
     })
@@ -82,7 +84,7 @@ export const storeKeeping = (options: StoreKeepingOptions) => {
 
   const restoreTarget: OpenRestoreTarget = (storeUrl) =>
     Effect.gen(function* () {
-      const { store, opening, keys } = yield* storeOf(storeUrl)
+      const { store, opening, keys } = yield* storeOf(storeUrl, true)
       return {
         keys,
         place: Effect.flatMap(able(store.restore), ({ place }) => place(opening)),
@@ -102,6 +104,12 @@ export const storeKeeping = (options: StoreKeepingOptions) => {
     })
 
   return { archive, importTarget, examination, copies, schema, restoreTarget }
+}
+
+/** Judges targets as the service would, with the same name servers. */
+const gateOf = (egress: EgressRules, { servers, timeoutMs }: LookupSettings): EgressGate => {
+  if (servers.length > 0) setServers(servers)
+  return makeEgressGate(egress, new Resolver(timeoutMs === undefined ? {} : { timeoutMs }).resolve)
 }
 
 /** A store that a command holds and writes to. */

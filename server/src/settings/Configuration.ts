@@ -11,6 +11,7 @@ import type { BusChoice, BusTerms } from "../ports/BusAdapter.ts"
 import type { StoreAdapter, StoreChoice } from "../ports/StoreAdapter.ts"
 import { beyondRuntime, type DeliverySlots, deliverySlotsOf } from "./deliverySlotsOf.ts"
 import { isUnspecified, makeSecret, type NodeAddress } from "./NodeIdentity.ts"
+import { nearestName } from "./nearestName.ts"
 import {
   type Adapters,
   brokerUrlName,
@@ -23,7 +24,7 @@ import {
   settingsOf,
   storeUrlName,
 } from "./Settings.ts"
-import { withSecretFiles } from "./secretFiles.ts"
+import { type SecretSetting, withSecretFiles } from "./secretFiles.ts"
 
 type Parsings = {
   readonly [key in keyof Settings]: Settings[key]["parse"] extends (text: string) => Parsed<infer A>
@@ -167,11 +168,24 @@ export const readConfiguration = (environment: Environment, adapters: Adapters):
   }
 }
 
-/** Only the store, for commands that use it without a service. `byFlag` overrides the settings. */
+export interface LookupSettings {
+  /** Empty: the servers of the system. */
+  readonly servers: ReadonlyArray<string>
+  readonly timeoutMs: number | undefined
+}
+
+export interface StoreReading {
+  /** The URL of the flag. It overrides the settings. */
+  readonly byFlag?: string | undefined
+  /** Whether the command uses the keys of webhook secrets. Otherwise their file is not read. */
+  readonly usesKeys?: boolean
+}
+
+/** Only the store, for commands that use it without a service. */
 export const readStore = (
   environment: Environment,
   stores: ReadonlyArray<StoreAdapter>,
-  byFlag?: string,
+  { byFlag, usesKeys = false }: StoreReading = {},
 ):
   | {
       readonly store: StoreChoice
@@ -180,11 +194,17 @@ export const readStore = (
       readonly secretKeys: ReadonlyArray<Uint8Array>
       /** What callbacks of the service may reach; absent if the settings are wrong, because no command needs them. */
       readonly egress?: EgressRules
+      /** How the service looks up names. Wrong settings count as unset. */
+      readonly lookups: LookupSettings
     }
   | { readonly problems: ReadonlyArray<string> } => {
   const problems: Array<string> = []
-  const texts = textsOf(environment, problems)
-  const { storeUrl, databasePath, shards, secretKeys, egress, httpHost } = settingsOf({ stores, buses: [] })
+  const texts = textsOf(environment, problems, [
+    ...(byFlag === undefined ? (["TIMER_STORE_URL"] as const) : []),
+    ...(usesKeys ? (["TIMER_SECRET_KEY"] as const) : []),
+  ])
+  const { storeUrl, databasePath, shards, ...others } = settingsOf({ stores, buses: [] })
+  const { secretKeys, egress, httpHost, dnsServers, lookupTimeoutMs } = others
   const byPath = byFlag === undefined ? texts[databasePath.name] : undefined
   const [named, text] =
     byPath === undefined
@@ -198,11 +218,17 @@ export const readStore = (
   if (problems.length > 0 || "problem" in store || "problem" in count) return { problems }
   const keys = secretKeys.parse(texts[secretKeys.name] ?? "")
   const rules = egress.parse(texts[egress.name] ?? egressDefault(texts[httpHost.name] ?? httpHost.byDefault))
+  const servers = dnsServers.parse(texts[dnsServers.name] ?? dnsServers.byDefault)
+  const timeoutMs = lookupTimeoutMs.parse(texts[lookupTimeoutMs.name] ?? lookupTimeoutMs.byDefault)
   return {
     store: store.value,
     shards: count.value,
     secretKeys: "value" in keys ? keys.value : [],
     ...("value" in rules ? { egress: rules.value } : {}),
+    lookups: {
+      servers: "value" in servers ? servers.value : [],
+      timeoutMs: "value" in timeoutMs ? timeoutMs.value : undefined,
+    },
   }
 }
 
@@ -246,10 +272,15 @@ const readConfigFile = (fileName: string | undefined, problems: Array<string>): 
 }
 
 /** The texts of all settings. The environment overrides the file. */
-const textsOf = (environment: Environment, problems: Array<string>): Record<string, string> =>
+const textsOf = (
+  environment: Environment,
+  problems: Array<string>,
+  secrets?: ReadonlyArray<SecretSetting>,
+): Record<string, string> =>
   withSecretFiles(
     { ...readConfigFile(environment[configFileName], problems), ...definedOf(environment) },
     problems,
+    secrets,
   )
 
 const definedOf = (environment: Environment): Record<string, string> => {
@@ -270,43 +301,6 @@ const judgeNames = (
     else problems.push(`${name} is not a setting: did you mean ${meant}?`)
   }
   return warnings
-}
-
-/** The known name that is at most two typing errors away, or one for a short name. */
-export const nearestName = (name: string): string | undefined => {
-  const upper = name.toUpperCase()
-  let nearest: string | undefined
-  let nearestSlips = 3
-  for (const known of settingNames) {
-    const slips = slipsBetween(upper, known)
-    const allowed = known.length - "TIMER_".length > 4 ? 2 : 1
-    if (slips <= allowed && slips < nearestSlips) {
-      nearest = known
-      nearestSlips = slips
-    }
-  }
-  return nearest
-}
-
-/** The number of letters to add, remove, change or swap with a neighbour to get from one name to the other. */
-const slipsBetween = (a: string, b: string): number => {
-  const rows: Array<Array<number>> = [Array.from({ length: b.length + 1 }, (_, column) => column)]
-  const at = (row: number, column: number) => rows[row]?.[column] ?? 0
-  for (let row = 1; row <= a.length; row++) {
-    rows.push([row])
-    for (let column = 1; column <= b.length; column++) {
-      const isSame = a[row - 1] === b[column - 1]
-      const isSwapped = row > 1 && column > 1 && a[row - 1] === b[column - 2] && a[row - 2] === b[column - 1]
-      const slips = Math.min(
-        at(row - 1, column) + 1,
-        at(row, column - 1) + 1,
-        at(row - 1, column - 1) + (isSame ? 0 : 1),
-        isSwapped ? at(row - 2, column - 2) + 1 : Number.POSITIVE_INFINITY,
-      )
-      rows[row]?.push(slips)
-    }
-  }
-  return at(a.length, b.length)
 }
 
 const contradictionsOf = (limits: Limits): ReadonlyArray<string> => {

@@ -1,7 +1,7 @@
 // A setting that contains a secret can also be in a file of its own: the setting with `_FILE` at its end names the file.
 // A value in the environment or on a command line can be seen by other users of the machine. Orchestrators provide
 // secrets as files.
-import { closeSync, fstatSync, openSync, readSync } from "node:fs"
+import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs"
 
 /** The settings that may contain a secret. */
 const secretSettings = [
@@ -11,6 +11,8 @@ const secretSettings = [
   "TIMER_SECRET_KEY",
 ] as const
 
+export type SecretSetting = (typeof secretSettings)[number]
+
 const fileNameOf = (name: string): string => `${name}_FILE`
 
 export const secretFileNames: ReadonlyArray<string> = secretSettings.map(fileNameOf)
@@ -18,13 +20,17 @@ export const secretFileNames: ReadonlyArray<string> = secretSettings.map(fileNam
 /** No secret is this long. A longer file is not read to its end. */
 const mostBytes = 16 * 1_024
 
-/** Adds the values of the named files to the texts. A missing file, or a value that is given twice, is a problem. */
+/**
+ * Adds the values of the named files to the texts. A missing file, or a value that is given twice, is a problem. `wanted`
+ * names the settings that the caller needs. The files of other settings are not read.
+ */
 export const withSecretFiles = (
   texts: Readonly<Record<string, string>>,
   problems: Array<string>,
+  wanted: ReadonlyArray<SecretSetting> = secretSettings,
 ): Record<string, string> => {
   const all = { ...texts }
-  for (const name of secretSettings) {
+  for (const name of wanted) {
     const path = texts[fileNameOf(name)]
     if (path === undefined) continue
     if (texts[name] !== undefined) {
@@ -42,7 +48,8 @@ type ReadSecret = { readonly value: string } | { readonly problem: string }
 
 const readSecret = (path: string): ReadSecret => {
   try {
-    const file = openSync(path, "r")
+    // Without O_NONBLOCK the open of a named pipe would wait for a writer.
+    const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
     try {
       if (!fstatSync(file).isFile()) return { problem: "must name a file" }
       const buffer = Buffer.alloc(mostBytes + 1)

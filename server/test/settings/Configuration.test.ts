@@ -8,12 +8,8 @@ import { defaultLimits } from "@punctual/api/Limits"
 import { allBuses } from "../../src/buses/all.ts"
 import { settingsHelp } from "../../src/cli/service/help.ts"
 import { formsOf } from "../../src/ports/Adapter.ts"
-import {
-  type Environment,
-  nearestName,
-  readConfiguration,
-  readStore,
-} from "../../src/settings/Configuration.ts"
+import { type Environment, readConfiguration, readStore } from "../../src/settings/Configuration.ts"
+import { nearestName } from "../../src/settings/nearestName.ts"
 import { settingNames } from "../../src/settings/Settings.ts"
 import { allStores } from "../../src/stores/all.ts"
 
@@ -483,7 +479,7 @@ describe("the file that TIMER_CONFIG names", () => {
 
 describe("the store of a command", () => {
   const storeOf = (environment: Environment, byFlag?: string) => {
-    const read = readStore(environment, allStores, byFlag)
+    const read = readStore(environment, allStores, { byFlag })
     return "problems" in read ? read : { shown: read.store.shown, shards: read.shards }
   }
 
@@ -493,6 +489,33 @@ describe("the store of a command", () => {
     const byUrl = { shown: "postgres://h/db", shards: 16 }
     expect(storeOf({ TIMER_STORE_URL: "postgres://h/db" })).toEqual(byUrl)
     expect(storeOf({ TIMER_DB_PATH: "p.db" }, "postgres://h/db")).toEqual(byUrl)
+  })
+
+  test("needs no file of a secret that the command does not use", () => {
+    const missing = {
+      TIMER_BROKER_URL_FILE: "/nowhere/broker",
+      TIMER_CLUSTER_SECRET_FILE: "/nowhere/cluster",
+      TIMER_SECRET_KEY_FILE: "/nowhere/key",
+    }
+    const byUrl = { shown: "postgres://h/db", shards: 16 }
+    expect(storeOf({ ...missing, TIMER_STORE_URL: "postgres://h/db" })).toEqual(byUrl)
+    expect(storeOf({ ...missing, TIMER_STORE_URL_FILE: "/nowhere/url" }, "postgres://h/db")).toEqual(byUrl)
+    const problemsOf = (environment: Environment, usesKeys: boolean) => {
+      const read = readStore(environment, allStores, { usesKeys })
+      return "problems" in read ? read.problems : []
+    }
+    expect(problemsOf({ TIMER_STORE_URL_FILE: "/nowhere/url" }, false)[0]).toContain("TIMER_STORE_URL_FILE")
+    expect(problemsOf(missing, true)).toEqual([expect.stringContaining("TIMER_SECRET_KEY_FILE")])
+  })
+
+  test("comes with the name servers of the service and its time for a lookup", () => {
+    const lookupsOf = (environment: Environment) => {
+      const read = readStore(environment, allStores)
+      return "problems" in read ? read : read.lookups
+    }
+    expect(lookupsOf({})).toEqual({ servers: [], timeoutMs: 3_000 })
+    const set = { TIMER_DNS_SERVERS: "10.0.0.2", TIMER_LOOKUP_TIMEOUT: "1s" }
+    expect(lookupsOf(set)).toEqual({ servers: ["10.0.0.2"], timeoutMs: 1_000 })
   })
 
   test("is refused with the name of the wrong setting, and with the valid URLs", () => {
@@ -553,6 +576,12 @@ describe("a secret in a file of its own", () => {
       "TIMER_STORE_URL_FILE names a file that cannot be read (ENOENT): /nowhere/url",
     ])
     expect(of(tmpdir())[0]).toContain("must name a file")
+    withFile("", (file) => {
+      const pipe = `${file}.pipe`
+      Bun.spawnSync(["mkfifo", pipe])
+      expect(of(pipe)[0]).toContain("must name a file")
+      rmSync(pipe)
+    })
     withFile(" \n", (file) => expect(of(file)[0]).toContain("names an empty file"))
     withFile("x".repeat(20_000), (file) => expect(of(file)[0]).toContain("at most 16384 bytes"))
     withFile(`${url}\n${url}`, (file) => expect(of(file)[0]).toContain("a file with one line"))
