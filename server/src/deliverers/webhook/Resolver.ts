@@ -92,7 +92,7 @@ interface Known {
 export class Resolver {
   readonly #options: ResolverOptions
   readonly #lookups: Lookups
-  /** A map keeps the order of insertion, so the first host of a namespace is the oldest. */
+  /** The namespaces are in the order of their last use, and the hosts of a namespace in the order in which they came. */
   readonly #namespaces = new Map<string, Map<string, Known>>()
   #hostCount = 0
 
@@ -119,7 +119,7 @@ export class Resolver {
     const { freshMs, staleMs, failureMs, nowMs } = this.#options
     if (isLocalhost(host)) return loopback
     const now = nowMs()
-    const known = this.#namespaces.get(namespace)?.get(host) ?? this.#add(host, namespace)
+    const known = this.#use(namespace)?.get(host) ?? this.#add(host, namespace)
     const { answer, failure } = known
     const ageMs = answer === undefined ? Number.POSITIVE_INFINITY : now - answer.at
     const hasFailed = failure !== undefined && now - failure.at < failureMs
@@ -130,6 +130,15 @@ export class Resolver {
     }
     if (hasFailed) return Promise.reject(failure.error)
     return this.#inTime(known, known.lookup ?? this.#lookUp(host, namespace, known))
+  }
+
+  /** The hosts of the namespace, which becomes the one that was used last. */
+  #use(namespace: string): Map<string, Known> | undefined {
+    const hosts = this.#namespaces.get(namespace)
+    if (hosts === undefined) return undefined
+    this.#namespaces.delete(namespace)
+    this.#namespaces.set(namespace, hosts)
+    return hosts
   }
 
   #lookUp(host: string, namespace: string, known: Known): QueuedLookup<Addresses> {
@@ -187,7 +196,7 @@ export class Resolver {
     const { maxHosts, maxHostsPerNamespace } = this.#options
     let hosts = this.#namespaces.get(namespace)
     if (hosts !== undefined && hosts.size >= maxHostsPerNamespace) this.#forgetOldest(namespace, hosts)
-    else if (this.#hostCount >= maxHosts) this.#forgetOfLargest()
+    else if (this.#hostCount >= maxHosts) this.#forgetOldestOfAll()
     hosts = this.#namespaces.get(namespace)
     if (hosts === undefined) {
       hosts = new Map()
@@ -205,13 +214,10 @@ export class Resolver {
     return known
   }
 
-  /** The namespace with the most hosts gives one up, so it cannot displace the hosts of other namespaces. */
-  #forgetOfLargest(): void {
-    let largest: readonly [string, Map<string, Known>] | undefined
-    for (const namespace of this.#namespaces) {
-      if (largest === undefined || namespace[1].size > largest[1].size) largest = namespace
-    }
-    if (largest !== undefined) this.#forgetOldest(...largest)
+  /** The namespace that was used longest ago gives up a host. */
+  #forgetOldestOfAll(): void {
+    const [first] = this.#namespaces
+    if (first !== undefined) this.#forgetOldest(...first)
   }
 
   #forgetOldest(namespace: string, hosts: Map<string, Known>): void {
