@@ -33,8 +33,8 @@ export interface DispatcherParts {
   readonly settle: (flight: Flight, delivery: StorableDelivery, onStored: () => void) => void
   /** The timer fires later, without an attempt now. Must call `onStored` as `settle` does. */
   readonly postpone: (entry: Entry, postponement: Postponement, onStored: () => void) => void
-  /** The egress rules refused a host that they did not refuse before. */
-  readonly onRefused: (host: string, detail: string) => void
+  /** The egress rules refused a host that they did not refuse before. `nowMs` is monotonic. */
+  readonly onRefused: (host: string, detail: string, nowMs: number) => void
   /** Runs the attempt of a `_dead` timer only if its timer is dead. */
   readonly confirmed: DeadNotices["confirmed"]
   /** The timer expired before an attempt could start. */

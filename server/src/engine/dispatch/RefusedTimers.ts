@@ -96,8 +96,9 @@ export class RefusedTimers {
     }
     const nowMs = this.#parts.wall.now()
     const { detail } = delivery
-    if (this.#hosts.noteRefused(host.name, detail, nowMs, this.#parts.monotonicMs())) {
-      this.#parts.onRefused(host.name, detail)
+    const monotonicMs = this.#parts.monotonicMs()
+    if (this.#hosts.noteRefused(host.name, detail, nowMs, monotonicMs)) {
+      this.#parts.onRefused(host.name, detail, monotonicMs)
     }
     if (entry.isSuperseded) return undefined
     if (!this.#keep(namespace, host, entry)) return this.#postponement(entry, host.name, nowMs)
