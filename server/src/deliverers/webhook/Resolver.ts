@@ -2,6 +2,7 @@
 // file limits how many lookups a namespace may have at once, gives each lookup a timeout, and caches answers and failures
 // for each namespace. docs/adr/0055 explains the limits.
 import { formatDuration } from "@punctual/api/DurationMs"
+import { isLocalhost, loopbackAddresses } from "./isLocalhost.ts"
 import { Lookups, type QueuedLookup } from "./Lookups.ts"
 
 /** All addresses of a name, in the order to try them. Rejects if there are none. Synchronous if they are cached. */
@@ -62,7 +63,7 @@ export class LookupTimeout extends Error {
   readonly hasStarted: boolean
 
   constructor(timeoutMs: number, hasStarted: boolean) {
-    const within = `did not resolve within ${formatDuration(timeoutMs)}`
+    const within = `it did not resolve within ${formatDuration(timeoutMs)}`
     super(hasStarted ? within : `${within}, because other lookups of the namespace are slow`)
     this.hasStarted = hasStarted
   }
@@ -117,7 +118,7 @@ export class Resolver {
 
   readonly resolve: Resolve = (host, namespace) => {
     const { freshMs, staleMs, failureMs, nowMs } = this.#options
-    if (isLocalhost(host)) return loopback
+    if (isLocalhost(host)) return loopbackAddresses
     const now = nowMs()
     const known = this.#use(namespace)?.get(host) ?? this.#add(host, namespace)
     const { answer, failure } = known
@@ -226,8 +227,3 @@ export class Resolver {
     if (hosts.size === 0) this.#namespaces.delete(namespace)
   }
 }
-
-/** These names never need a name server (RFC 6761). */
-const isLocalhost = (host: string): boolean => /(?:^|\.)localhost\.?$/.test(host)
-
-const loopback: Addresses = ["127.0.0.1", "::1"]

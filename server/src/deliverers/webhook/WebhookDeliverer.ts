@@ -179,7 +179,7 @@ const exchange = async (
 const send = (
   { headers, body }: ReturnType<typeof webhookRequest>,
   method: WebhookTarget["method"],
-  destinations: Destinations,
+  { first, others }: Destinations,
   signal: AbortSignal,
 ): Promise<Response> => {
   const request = ({ host, serverName }: Destination): BunFetchRequestInit => ({
@@ -192,19 +192,28 @@ const send = (
     ...(body === undefined ? undefined : { body }),
     ...(serverName === undefined ? undefined : { tls: { serverName } }),
   })
-  const sendTo = (destination: Destination, others: ReadonlyArray<Destination>): Promise<Response> => {
+  const sendTo = (destination: Destination, tried: number): Promise<Response> => {
     const sent = fetch(destination.href, request(destination))
-    const [next, ...rest] = others
+    const next = others[tried]
     if (next === undefined) return sent
     // Try the next address only if no request can have arrived at this one.
     return sent.catch((error: unknown) => {
-      if (codeOf(error) !== "ECONNREFUSED") throw error
-      return sendTo(next, rest)
+      if (!unconnectedCodes.has(codeOf(error))) throw error
+      return sendTo(next(), tried + 1)
     })
   }
-  const [first, ...others] = destinations
-  return sendTo(first, others)
+  return sendTo(first, 0)
 }
+
+/** The errors of a connection that was not made. A machine without IPv6 reports some of them for IPv6 addresses. */
+const unconnectedCodes: ReadonlySet<string> = new Set([
+  "ECONNREFUSED",
+  "ENETUNREACH",
+  "EHOSTUNREACH",
+  "EADDRNOTAVAIL",
+  "EAFNOSUPPORT",
+  "EINVAL",
+])
 
 const invalidTarget: Attempted = {
   kind: "dead",
@@ -235,7 +244,7 @@ const networkFailure = ({ host, url }: HttpUrl, error: unknown): Attempted =>
   error instanceof LookupTimeout
     ? {
         kind: "retry",
-        error: short(`${timeoutTexts.lookup} ${url.hostname} ${error.message}`),
+        error: short(`${timeoutTexts.lookup} ${url.hostname}: ${error.message}`),
         isHostFailure: error.hasStarted,
       }
     : { kind: "retry", error: short(`${meaningOf(codeOf(error))}: ${host}`), isHostFailure: true }
