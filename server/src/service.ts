@@ -111,8 +111,8 @@ const engineOptions = (
   window: { ...defaultEngineOptions.window, page: configuration.batchSize },
   dispatch: {
     ...defaultEngineOptions.dispatch,
-    inFlight: configuration.maxInFlight,
-    slow: configuration.slowSlots,
+    inFlight: configuration.slots.normal,
+    slow: configuration.slots.slow,
     inFlightPerNamespace: configuration.maxInFlightPerNamespace,
     inFlightPerHost: configuration.maxInFlightPerHost,
   },

@@ -33,9 +33,9 @@ export interface StoreKeepingOptions {
 
 export const storeKeeping = (options: StoreKeepingOptions) => {
   /** The store from the flag or from the settings. A command needs no other settings of the service. */
-  const storeOf = (storeUrl: string | undefined) =>
+  const storeOf = (storeUrl: string | undefined, usesKeys = false) =>
     Effect.gen(function* () {
-      const read = readStore(options.environment, options.stores, storeUrl)
+      const read = readStore(options.environment, options.stores, { byFlag: storeUrl, usesKeys })
       if ("problems" in read) return yield* Effect.fail({ message: read.problems.join(" ") })
       const { store, shards, secretKeys, egress } = read
       yield* driversOf([store], options.installDriver)
@@ -59,7 +59,7 @@ export const storeKeeping = (options: StoreKeepingOptions) => {
 
   const examination: OpenExamination = (storeUrl) =>
     Effect.gen(function* () {
-      const { store, opening, keys, egress } = yield* storeOf(storeUrl)
+      const { store, opening, keys, egress } = yield* storeOf(storeUrl, true)
       const open = yield* able(store.doctor)
       const { examine } = yield* open(opening)
       return { shown: store.shown, examine, keys, egress: commandEgress(egress) }
@@ -67,7 +67,7 @@ export const storeKeeping = (options: StoreKeepingOptions) => {
 
   const copies: OpenCopies = (storeUrl) =>
     Effect.gen(function* () {
-      const { store, opening, keys } = yield* storeOf(storeUrl)
+      const { store, opening, keys } = yield* storeOf(storeUrl, true)
       const open = yield* able(store.backup)
       return { ...(yield* open(opening)), keys }
     })
@@ -82,7 +82,7 @@ export const storeKeeping = (options: StoreKeepingOptions) => {
 
   const restoreTarget: OpenRestoreTarget = (storeUrl) =>
     Effect.gen(function* () {
-      const { store, opening, keys } = yield* storeOf(storeUrl)
+      const { store, opening, keys } = yield* storeOf(storeUrl, true)
       return {
         keys,
         place: Effect.flatMap(able(store.restore), ({ place }) => place(opening)),

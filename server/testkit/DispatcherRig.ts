@@ -32,6 +32,7 @@ export const rigLimits: DispatcherLimits = {
 export class DispatcherRig {
   readonly dispatcher: Dispatcher
   readonly window: Window
+  readonly home: Home
   readonly running = new Set<Running>()
   /** Timer ids in the order in which their attempts started. */
   readonly started: Array<string> = []
@@ -52,6 +53,8 @@ export class DispatcherRig {
   /** The timeout of the targets that are submitted next. */
   timeoutMs = 15_000
   isTrusted = true
+  /** Whether the attempts that start next send their request. Otherwise they end before that. */
+  sends = true
   storesAtOnce = true
   #submitted = 0
   #lastFire: Fire | undefined
@@ -74,10 +77,12 @@ export class DispatcherRig {
       },
     )
     Object.assign(home, { window: this.window })
+    this.home = home
     this.#openHorizon()
     const deliverer: Deliverer = {
-      deliver: (fire) => {
+      deliver: (fire, onSent) => {
         this.#lastFire = fire
+        if (this.sends) onSent?.()
         return Effect.never
       },
       hostOf: (target) => ("url" in target ? new URL(target.url).host : target.type),
@@ -97,6 +102,10 @@ export class DispatcherRig {
       run: (_, onExit) => this.#run(onExit),
       settle: ({ entry }, delivery, onStored) => {
         if (delivery.kind === "postponed") this.postponed.push([entry.timer.timerId, delivery.inMs])
+        this.#store(entry, onStored)
+      },
+      postpone: (entry, { inMs }, onStored) => {
+        this.postponed.push([entry.timer.timerId, inMs])
         this.#store(entry, onStored)
       },
       onRefused: (host) => this.refusedHosts.push(host),

@@ -39,16 +39,32 @@ export type Attempted =
 /** The engine made no attempt. */
 export type NoDelivery = Unsent | EgressRefusal
 
-/** The call is no longer needed, or it is too early to know whether it is. */
-export type Unsent =
-  | { readonly kind: "dropped"; readonly reason: string }
-  | { readonly kind: "postponed"; readonly inMs: number; readonly error: string }
+/** The call is no longer needed, or it cannot be made yet. */
+export type Unsent = { readonly kind: "dropped"; readonly reason: string } | Postponement
+
+export interface Postponement {
+  readonly kind: "postponed"
+  readonly inMs: number
+  readonly error: string
+}
 
 /** The rules of this process do not allow the address of the target. The timer waits until they do. */
 export interface EgressRefusal {
   readonly kind: "egressRefused"
   /** Names the address and the setting. */
   readonly detail: string
+}
+
+/** What the store can record. */
+export type StorableDelivery = Exclude<Delivery, EgressRefusal>
+
+/** What an attempt showed about its host. `nothing`: the request was not sent, for reasons that do not concern the host. */
+export type HostEvidence = "answered" | "failed" | "nothing"
+
+export const hostEvidenceOf = (delivery: Delivery, wasSent: boolean): HostEvidence => {
+  if (!isAttempted(delivery)) return "nothing"
+  if (delivery.kind === "retry" && delivery.isHostFailure) return "failed"
+  return wasSent ? "answered" : "nothing"
 }
 
 export const isAttempted = (delivery: Delivery): delivery is Attempted =>

@@ -8,7 +8,7 @@ export type ErrorClass = "timeout" | "network" | "4xx" | "5xx"
 export const timeoutTexts = {
   webhook: "no whole answer from",
   handler: "the handler took longer than",
-  lookup: "the name",
+  lookup: "no address in time for",
 } as const
 
 /** The beginnings of error texts of network errors. Stored attempts contain them: do not change them. */

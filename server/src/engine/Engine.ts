@@ -15,6 +15,7 @@ import { Dispatcher } from "./dispatch/Dispatcher.ts"
 import type { DispatcherLimits } from "./dispatch/DispatcherLimits.ts"
 import type { OpenBreaker } from "./dispatch/DispatcherParts.ts"
 import { type DispatchTerms, makeDispatchTerms } from "./dispatch/DispatchTerms.ts"
+import { RefusalWarnings } from "./dispatch/RefusalWarnings.ts"
 import { Settler } from "./dispatch/Settler.ts"
 import { EngineHealth } from "./EngineHealth.ts"
 import { EngineMetrics } from "./EngineMetrics.ts"
@@ -251,6 +252,7 @@ const makeDispatcher = Effect.fnUntraced(function* (
     })
   }
   const settler = new Settler({ ...parts, terms, notices, run, log: (effect) => runFork(effect) })
+  const warnings = new RefusalWarnings()
   const dispatcher = new Dispatcher({
     limits: options.dispatch,
     terms,
@@ -259,15 +261,17 @@ const makeDispatcher = Effect.fnUntraced(function* (
     clock,
     metrics,
     run,
-    onRefused: (host, detail) =>
-      void runFork(
-        Effect.logWarning(
-          `timers for ${host} wait, without attempts: ${detail}; see punctual egress check URL`,
-        ),
-      ),
+    onRefused: (host, detail, nowMs) => {
+      for (const line of warnings.linesFor(host, detail, nowMs)) runFork(Effect.logWarning(line))
+    },
     confirmed: (notice, attempt, mayStart) => notices.confirmed(notice, attempt, mayStart),
     settle: (flight, delivery, onStored) =>
       settler.settle(flight, delivery, () => {
+        onStored()
+        notes.stored()
+      }),
+    postpone: (entry, postponement, onStored) =>
+      settler.postpone(entry, postponement, () => {
         onStored()
         notes.stored()
       }),

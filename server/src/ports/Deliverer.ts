@@ -33,7 +33,7 @@ export interface Fire {
 export interface Deliverer {
   /**
    * The deliverer limits its own time. An interruption abandons the attempt. The deliverer calls `onSent` when it hands the
-   * request over. Lateness counts up to this moment.
+   * request over. Lateness counts up to this moment. If the deliverer does not call it, the attempt sent nothing.
    */
   deliver(fire: Fire, onSent?: () => void): Effect.Effect<Delivery>
   /** The host by which, together with the namespace, in-flight limits and breakers are counted. */

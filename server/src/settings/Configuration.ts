@@ -9,6 +9,7 @@ import type { EgressRules } from "../deliverers/webhook/Egress.ts"
 import { formsOf, orOf, type Parsed } from "../ports/Adapter.ts"
 import type { BusChoice, BusTerms } from "../ports/BusAdapter.ts"
 import type { StoreAdapter, StoreChoice } from "../ports/StoreAdapter.ts"
+import { beyondRuntime, type DeliverySlots, deliverySlotsOf } from "./deliverySlotsOf.ts"
 import { isUnspecified, makeSecret, type NodeAddress } from "./NodeIdentity.ts"
 import { nearestName } from "./nearestName.ts"
 import { problemText } from "./problemText.ts"
@@ -24,7 +25,7 @@ import {
   settingsOf,
   storeUrlName,
 } from "./Settings.ts"
-import { type SecretFiles, withSecretFiles } from "./secretFiles.ts"
+import { type SecretFiles, type SecretSetting, withSecretFiles } from "./secretFiles.ts"
 
 type Parsings = {
   readonly [key in keyof Settings]: Settings[key]["parse"] extends (text: string) => Parsed<infer A>
@@ -53,15 +54,23 @@ type BrokerValues = Pick<
 type ClusterValues = Pick<Values, "storeUrl" | "nodeAddress" | "clusterSecret" | "httpHost" | "clock">
 
 export interface Configuration
-  extends Omit<Values, "storeUrl" | "databasePath" | "nodeAddress" | "clusterSecret" | keyof BrokerValues> {
+  extends Omit<
+    Values,
+    | "storeUrl"
+    | "databasePath"
+    | "nodeAddress"
+    | "clusterSecret"
+    | "maxInFlight"
+    | "slowSharePercent"
+    | keyof BrokerValues
+  > {
   readonly store: StoreChoice
   /** Only present if several nodes can share the store. */
   readonly cluster?: ClusterChoice
   readonly broker: BusChoice
   readonly brokerTerms: BusTerms
   readonly limits: Limits
-  /** How many attempts to hosts that do not answer may run in addition to `maxInFlight`. */
-  readonly slowSlots: number
+  readonly slots: DeliverySlots
 }
 
 export interface ClusterChoice {
@@ -131,21 +140,21 @@ export const readConfiguration = (environment: Environment, adapters: Adapters):
     problems.push(...contradictionsOf(limits))
     problems.push(...brokerContradictions(values as BrokerValues, adapters))
     problems.push(...clusterContradictions(values as ClusterValues, adapters))
-    problems.push(...beyondRuntime(Number(values["maxInFlight"]), environment))
+    problems.push(...beyondRuntime(values as Values, environment))
   }
   if (problems.length > 0) return { problems }
 
   // Every key of the table has been read by its own parser, and none has failed.
   const { storeUrl, databasePath: _, nodeAddress, clusterSecret, ...others } = values as Values
   const { brokerUrl, brokerCaFile, brokerReplicas, brokerSync, ...moreOthers } = others
-  const { brokerStream, brokerPrefix, brokerSubjects, ...rest } = moreOthers
+  const { brokerStream, brokerPrefix, brokerSubjects, maxInFlight, slowSharePercent, ...rest } = moreOthers
   const ofStream = { brokerStream, brokerPrefix, brokerSubjects }
   const brokerTerms = termsOf({ brokerCaFile, brokerReplicas, brokerSync, ...ofStream })
   const cluster =
     storeUrl.adapter.isShared && clusterSecret !== undefined
       ? { cluster: { address: nodeAddress ?? { host: rest.httpHost }, secret: clusterSecret } }
       : {}
-  const slowSlots = slowSlotsOf(rest, environment)
+  const slots = deliverySlotsOf({ maxInFlight, slowSharePercent }, environment)
   return {
     configuration: {
       ...rest,
@@ -154,13 +163,9 @@ export const readConfiguration = (environment: Environment, adapters: Adapters):
       broker: brokerUrl,
       brokerTerms,
       limits,
-      slowSlots,
+      slots: slots.slots,
     },
-    warnings: [
-      ...warnings,
-      ...clusterWarnings(values as ClusterValues),
-      ...slowSlotWarnings(rest, environment),
-    ],
+    warnings: [...warnings, ...clusterWarnings(values as ClusterValues), ...slots.warnings],
     effective,
   }
 }
@@ -178,11 +183,18 @@ export type EgressSetting =
       readonly lookupTimeoutMs?: number
     }
 
-/** Only the store, for commands that use it without a service. `byFlag` overrides the settings. */
+export interface StoreReading {
+  /** The URL of the flag. It overrides the settings. */
+  readonly byFlag?: string | undefined
+  /** Whether the command uses the keys of webhook secrets. Otherwise their file is not read. */
+  readonly usesKeys?: boolean
+}
+
+/** Only the store, for commands that use it without a service. */
 export const readStore = (
   environment: Environment,
   stores: ReadonlyArray<StoreAdapter>,
-  byFlag?: string,
+  { byFlag, usesKeys = false }: StoreReading = {},
 ):
   | {
       readonly store: StoreChoice
@@ -193,7 +205,10 @@ export const readStore = (
     }
   | { readonly problems: ReadonlyArray<string> } => {
   const problems: Array<string> = []
-  const { texts, files } = textsOf(environment, problems)
+  const { texts, files } = textsOf(environment, problems, [
+    ...(byFlag === undefined ? (["TIMER_STORE_URL"] as const) : []),
+    ...(usesKeys ? (["TIMER_SECRET_KEY"] as const) : []),
+  ])
   const table = settingsOf({ stores, buses: [] })
   const { storeUrl, databasePath, shards, secretKeys } = table
   const byPath = byFlag === undefined ? texts[databasePath.name] : undefined
@@ -273,10 +288,15 @@ const readConfigFile = (fileName: string | undefined, problems: Array<string>): 
 }
 
 /** The texts of all settings. The environment overrides the file. */
-const textsOf = (environment: Environment, problems: Array<string>): SecretFiles =>
+const textsOf = (
+  environment: Environment,
+  problems: Array<string>,
+  secrets?: ReadonlyArray<SecretSetting>,
+): SecretFiles =>
   withSecretFiles(
     { ...readConfigFile(environment[configFileName], problems), ...definedOf(environment) },
     problems,
+    secrets,
   )
 
 const definedOf = (environment: Environment): Record<string, string> => {
@@ -398,45 +418,8 @@ const termsOf = (values: Omit<BrokerValues, "brokerUrl">): BusTerms => ({
   subjects: values.brokerSubjects,
 })
 
-const runtimeRequestsName = "BUN_CONFIG_MAX_HTTP_REQUESTS"
-const runtimeRequestsDefault = 256
-
-/** How many requests the runtime sends at once. It reads its limit when it starts, so a line in the file is too late. */
-const requestsAtOnce = (environment: Environment): number => {
-  const text = environment[runtimeRequestsName] ?? ""
-  return /^[1-9]\d{0,4}$/.test(text) ? Number(text) : runtimeRequestsDefault
-}
-
-/** Deliveries beyond the limit of the runtime would wait inside the runtime while their timeouts run. */
-const beyondRuntime = (maxInFlight: number, environment: Environment): ReadonlyArray<string> => {
-  const atOnce = requestsAtOnce(environment)
-  return maxInFlight > atOnce
-    ? [
-        `${settings.maxInFlight.name} is ${maxInFlight}, but the runtime makes at most ${atOnce} requests at once: also set ${runtimeRequestsName}=${maxInFlight} in the environment (not in the file), or use a smaller value.`,
-      ]
-    : []
-}
-
 /** The default for what callbacks may reach depends on who can reach the service. */
 const egressDefault = (httpHost: string): "open" | "public" => (isLoopback(httpHost) ? "open" : "public")
-type SlotValues = Pick<Values, "maxInFlight" | "slowSharePercent">
-
-const wantedSlowSlots = ({ maxInFlight, slowSharePercent }: SlotValues): number =>
-  Math.ceil((maxInFlight * slowSharePercent) / 100)
-
-/** The slots for slow hosts, which are additional. The runtime must be able to run all attempts at once. */
-const slowSlotsOf = (values: SlotValues, environment: Environment): number =>
-  Math.min(wantedSlowSlots(values), requestsAtOnce(environment) - values.maxInFlight)
-
-const slowSlotWarnings = (values: SlotValues, environment: Environment): ReadonlyArray<string> => {
-  const wanted = wantedSlowSlots(values)
-  const possible = slowSlotsOf(values, environment)
-  return possible < wanted
-    ? [
-        `the runtime makes at most ${requestsAtOnce(environment)} requests at once, so there are ${possible} slots for hosts that do not answer, instead of ${wanted} (${settings.slowSharePercent.name}): also set ${runtimeRequestsName}=${values.maxInFlight + wanted} in the environment (not in the file), or use a smaller ${settings.maxInFlight.name}.`,
-      ]
-    : []
-}
 
 const isLoopback = (host: string): boolean =>
   host === "localhost" || host === "::1" || (isIP(host) === 4 && host.startsWith("127."))

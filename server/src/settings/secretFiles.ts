@@ -1,7 +1,7 @@
 // A setting that contains a secret can also be in a file of its own: the setting with `_FILE` at its end names the file.
 // A value in the environment or on a command line can be seen by other users of the machine. Orchestrators provide
 // secrets as files.
-import { closeSync, fstatSync, openSync, readSync } from "node:fs"
+import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs"
 import type { SecretFile } from "./problemText.ts"
 
 /** The settings that may contain a secret. */
@@ -11,6 +11,8 @@ const secretSettings = [
   "TIMER_CLUSTER_SECRET",
   "TIMER_SECRET_KEY",
 ] as const
+
+export type SecretSetting = (typeof secretSettings)[number]
 
 const fileNameOf = (name: string): string => `${name}_FILE`
 
@@ -26,14 +28,18 @@ export interface SecretFiles {
   readonly files: ReadonlyMap<string, SecretFile>
 }
 
-/** Adds the values of the named files to the texts. A missing file, or a value that is given twice, is a problem. */
+/**
+ * Adds the values of the named files to the texts. A missing file, or a value that is given twice, is a problem. `wanted`
+ * names the settings that the caller needs. The files of other settings are not read.
+ */
 export const withSecretFiles = (
   texts: Readonly<Record<string, string>>,
   problems: Array<string>,
+  wanted: ReadonlyArray<SecretSetting> = secretSettings,
 ): SecretFiles => {
   const all = { ...texts }
   const files = new Map<string, SecretFile>()
-  for (const name of secretSettings) {
+  for (const name of wanted) {
     const setting = fileNameOf(name)
     const path = texts[setting]
     if (path === undefined) continue
@@ -59,7 +65,8 @@ type ReadSecret = { readonly value: string } | { readonly problem: string }
 
 const readSecret = (path: string): ReadSecret => {
   try {
-    const file = openSync(path, "r")
+    // Without O_NONBLOCK the open of a named pipe would wait for a writer.
+    const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
     try {
       if (!fstatSync(file).isFile()) return { problem: "must name a file" }
       const buffer = Buffer.alloc(mostBytes + 1)

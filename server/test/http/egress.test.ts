@@ -201,6 +201,17 @@ describe("egress/check", () => {
     })
   })
 
+  test("that fails at once leaves its place to the next", () => {
+    const resolve = (): never => {
+      throw new Error("no")
+    }
+    return withService({ egress: "public", resolve }, async (running) => {
+      for (let round = 0; round < 3; round++) {
+        expect(await check(running, "https://a.example/")).toMatchObject({ allowed: false, addresses: [] })
+      }
+    })
+  })
+
   test("shows at most 20 addresses, and refuses what is not a URL of a webhook", () => {
     const resolve = async () => Array.from({ length: 30 }, (_, n) => `8.8.8.${n}`)
     return withService({ egress: "public", resolve }, async (running) => {

@@ -103,30 +103,41 @@ describe("values", () => {
   })
 
   test("more deliveries at once than the runtime can send are refused, with what to set", () => {
-    expect(accepted({ TIMER_MAX_IN_FLIGHT: "256" }).configuration.maxInFlight).toBe(256)
+    expect(accepted({ TIMER_MAX_IN_FLIGHT: "256", TIMER_SLOW_SHARE: "0%" }).configuration.slots.normal).toBe(
+      256,
+    )
     const runtime = "BUN_CONFIG_MAX_HTTP_REQUESTS"
     for (const set of [undefined, "", "256", "299", "many"]) {
       expect(problemsOf({ TIMER_MAX_IN_FLIGHT: "300", [runtime]: set })).toEqual([
-        expect.stringContaining(`${runtime}=300`),
+        expect.stringContaining(`${runtime}=360`),
       ])
     }
-    expect(accepted({ TIMER_MAX_IN_FLIGHT: "300", [runtime]: "300" }).configuration.maxInFlight).toBe(300)
+    expect(accepted({ TIMER_MAX_IN_FLIGHT: "300", [runtime]: "360" }).configuration.slots.normal).toBe(300)
   })
 
-  test("slots for slow hosts are a share of all, and fewer with a warning if the runtime cannot run them", () => {
+  test("slots for slow hosts are a share of the others, also if the runtime cannot run them all", () => {
     const slotsOf = (environment: Record<string, string>) => {
       const { configuration, warnings } = accepted(environment)
-      return [configuration.slowSlots, warnings.length]
+      return [configuration.slots.normal, configuration.slots.slow, warnings.length]
     }
-    expect(slotsOf({})).toEqual([40, 0])
-    expect(slotsOf({ TIMER_SLOW_SHARE: "0%" })).toEqual([0, 0])
-    expect(slotsOf({ TIMER_MAX_IN_FLIGHT: "3" })).toEqual([1, 0])
-    expect(slotsOf({ TIMER_SLOW_SHARE: "28%" })).toEqual([56, 0])
-    expect(slotsOf({ TIMER_SLOW_SHARE: "50%" })).toEqual([56, 1])
-    expect(accepted({ TIMER_MAX_IN_FLIGHT: "250" }).warnings).toEqual([
-      expect.stringContaining("BUN_CONFIG_MAX_HTTP_REQUESTS=300"),
+    const [maxInFlight, runtime, share] = [
+      "TIMER_MAX_IN_FLIGHT",
+      "BUN_CONFIG_MAX_HTTP_REQUESTS",
+      "TIMER_SLOW_SHARE",
+    ]
+    expect(slotsOf({})).toEqual([200, 40, 0])
+    expect(slotsOf({ [share]: "0%" })).toEqual([200, 0, 0])
+    expect(slotsOf({ [share]: "0%", [maxInFlight]: "256" })).toEqual([256, 0, 0])
+    expect(slotsOf({ [maxInFlight]: "3" })).toEqual([3, 1, 0])
+    expect(slotsOf({ [share]: "28%" })).toEqual([200, 56, 0])
+    expect(slotsOf({ [share]: "50%" })).toEqual([170, 85, 1])
+    expect(slotsOf({ [maxInFlight]: "256" })).toEqual([213, 43, 1])
+    expect(slotsOf({ [share]: "1%", [maxInFlight]: "256" })).toEqual([253, 3, 1])
+    expect(slotsOf({ [maxInFlight]: "1", [runtime]: "2" })).toEqual([1, 1, 0])
+    expect(accepted({ [maxInFlight]: "250" }).warnings).toEqual([
+      "TIMER_MAX_IN_FLIGHT is 250, but the runtime makes at most 256 requests at once. So at most 213 deliveries run at once, and 43 more to hosts that do not answer (TIMER_SLOW_SHARE): also set BUN_CONFIG_MAX_HTTP_REQUESTS=300 in the environment (not in the file), or use a smaller TIMER_MAX_IN_FLIGHT.",
     ])
-    expect(slotsOf({ TIMER_MAX_IN_FLIGHT: "250", BUN_CONFIG_MAX_HTTP_REQUESTS: "300" })).toEqual([50, 0])
+    expect(slotsOf({ [maxInFlight]: "250", [runtime]: "300" })).toEqual([250, 50, 0])
   })
 
   test("name servers are addresses with or without a port", () => {
@@ -468,7 +479,7 @@ describe("the file that TIMER_CONFIG names", () => {
 
 describe("the store of a command", () => {
   const storeOf = (environment: Environment, byFlag?: string) => {
-    const read = readStore(environment, allStores, byFlag)
+    const read = readStore(environment, allStores, { byFlag })
     return "problems" in read ? read : { shown: read.store.shown, shards: read.shards }
   }
 
@@ -478,6 +489,33 @@ describe("the store of a command", () => {
     const byUrl = { shown: "postgres://h/db", shards: 16 }
     expect(storeOf({ TIMER_STORE_URL: "postgres://h/db" })).toEqual(byUrl)
     expect(storeOf({ TIMER_DB_PATH: "p.db" }, "postgres://h/db")).toEqual(byUrl)
+  })
+
+  test("needs no file of a secret that the command does not use", () => {
+    const missing = {
+      TIMER_BROKER_URL_FILE: "/nowhere/broker",
+      TIMER_CLUSTER_SECRET_FILE: "/nowhere/cluster",
+      TIMER_SECRET_KEY_FILE: "/nowhere/key",
+    }
+    const byUrl = { shown: "postgres://h/db", shards: 16 }
+    expect(storeOf({ ...missing, TIMER_STORE_URL: "postgres://h/db" })).toEqual(byUrl)
+    expect(storeOf({ ...missing, TIMER_STORE_URL_FILE: "/nowhere/url" }, "postgres://h/db")).toEqual(byUrl)
+    const problemsOf = (environment: Environment, usesKeys: boolean) => {
+      const read = readStore(environment, allStores, { usesKeys })
+      return "problems" in read ? read.problems : []
+    }
+    expect(problemsOf({ TIMER_STORE_URL_FILE: "/nowhere/url" }, false)[0]).toContain("TIMER_STORE_URL_FILE")
+    expect(problemsOf(missing, true)).toEqual([expect.stringContaining("TIMER_SECRET_KEY_FILE")])
+  })
+
+  test("comes with the name servers of the service and its time for a lookup", () => {
+    const egressOf = (environment: Environment) => {
+      const read = readStore(environment, allStores)
+      return "problems" in read ? read : read.egress
+    }
+    expect(egressOf({})).toMatchObject({ dnsServers: [], lookupTimeoutMs: 3_000 })
+    const set = { TIMER_DNS_SERVERS: "10.0.0.2", TIMER_LOOKUP_TIMEOUT: "1s" }
+    expect(egressOf(set)).toMatchObject({ dnsServers: ["10.0.0.2"], lookupTimeoutMs: 1_000 })
   })
 
   test("is refused with the name of the wrong setting, and with the valid URLs", () => {

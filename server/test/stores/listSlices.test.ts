@@ -1,30 +1,10 @@
 // A long list or count lets others run between its slices: it does not hold the engine's thread.
 import { expect, test } from "bun:test"
-import { Effect, Fiber } from "effect"
-import type { TimerStore } from "../../src/ports/TimerStore.ts"
+import { Effect } from "effect"
 import { MemoryStore } from "../../src/stores/memory/MemoryStore.ts"
 import { owned } from "../../testkit/StoreFixture.ts"
 import { samplePut } from "../../testkit/timers.ts"
-
-/** How often another fiber had its turn while this ran. */
-const turnsDuring = <A, E>(work: Effect.Effect<A, E, TimerStore>) =>
-  Effect.gen(function* () {
-    let turns = 0
-    const other = yield* Effect.forkChild(
-      Effect.gen(function* () {
-        for (;;) {
-          yield* Effect.yieldNow
-          turns++
-        }
-      }),
-    )
-    yield* Effect.yieldNow
-    const before = turns
-    yield* work
-    const during = turns - before
-    yield* Fiber.interrupt(other)
-    return during
-  })
+import { turnsDuring } from "../../testkit/turnsDuring.ts"
 
 test("others run between two slices of a list or a count", () =>
   Effect.runPromise(

@@ -5,7 +5,10 @@ import type { Target } from "../../domain/Timer.ts"
 export interface HttpUrl {
   /** Do not change it: deliveries share it. */
   readonly url: URL
-  /** Host in lower case and port. Targets with the same host and port share limits and breaker. */
+  /**
+   * Host in lower case and port. Targets with the same host and port share limits, breaker and
+   * refusal. The port is always there, so no webhook has the host of events (`bus`) or handlers (`handler`).
+   */
   readonly host: string
 }
 

@@ -19,8 +19,10 @@ export interface QueuedLookup<A> {
 
 export class Lookups {
   readonly #limits: LookupLimits
-  /** Namespaces with lookups that run or wait, in the order of their turns. */
+  /** Namespaces with lookups that run or wait. */
   readonly #turns = new Map<string, Turn>()
+  /** Namespaces that wait only for room among all lookups, in the order of their turns. */
+  readonly #ready = new Set<Turn>()
   #running = 0
 
   constructor(limits: LookupLimits) {
@@ -48,15 +50,19 @@ export class Lookups {
         .finally(() => {
           turn.running--
           this.#running--
-          this.#startAll()
+          this.#noteReady(turn)
+          this.#startReady()
           this.#tidy(namespace, turn)
         })
         .then(resolve, reject)
     }
     turn.waiting.add(start)
-    this.#startOne(turn)
+    this.#noteReady(turn)
+    this.#startReady()
     const leave = () => {
-      if (turn.waiting.delete(start)) this.#tidy(namespace, turn)
+      if (!turn.waiting.delete(start)) return
+      if (turn.waiting.size === 0) this.#ready.delete(turn)
+      this.#tidy(namespace, turn)
     }
     return { promise, leave }
   }
@@ -83,23 +89,20 @@ export class Lookups {
     return turn
   }
 
-  #startOne(turn: Turn): boolean {
-    const { maxPerNamespace, maxLookups } = this.#limits
-    if (turn.running >= maxPerNamespace || this.#running >= maxLookups) return false
-    const [start] = turn.waiting
-    if (start === undefined) return false
-    turn.waiting.delete(start)
-    start()
-    return true
+  #noteReady(turn: Turn): void {
+    if (turn.waiting.size > 0 && turn.running < this.#limits.maxPerNamespace) this.#ready.add(turn)
   }
 
   /** One lookup of each namespace in turn. A namespace that started one goes to the end. */
-  #startAll(): void {
-    for (const [namespace, turn] of [...this.#turns]) {
+  #startReady(): void {
+    for (const turn of this.#ready) {
       if (this.#running >= this.#limits.maxLookups) return
-      if (!this.#startOne(turn)) continue
-      this.#turns.delete(namespace)
-      this.#turns.set(namespace, turn)
+      this.#ready.delete(turn)
+      const [start] = turn.waiting
+      if (start === undefined) continue
+      turn.waiting.delete(start)
+      start()
+      this.#noteReady(turn)
     }
   }
 }

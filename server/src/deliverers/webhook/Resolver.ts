@@ -2,6 +2,7 @@
 // file limits how many lookups a namespace may have at once, gives each lookup a timeout, and caches answers and failures
 // for each namespace. docs/adr/0055 explains the limits.
 import { formatDuration } from "@punctual/api/DurationMs"
+import { isLocalhost, loopbackAddresses } from "./isLocalhost.ts"
 import { Lookups, type QueuedLookup } from "./Lookups.ts"
 
 /** All addresses of a name, in the order to try them. Rejects if there are none. Synchronous if they are cached. */
@@ -62,7 +63,7 @@ export class LookupTimeout extends Error {
   readonly hasStarted: boolean
 
   constructor(timeoutMs: number, hasStarted: boolean) {
-    const within = `did not resolve within ${formatDuration(timeoutMs)}`
+    const within = `it did not resolve within ${formatDuration(timeoutMs)}`
     super(hasStarted ? within : `${within}, because other lookups of the namespace are slow`)
     this.hasStarted = hasStarted
   }
@@ -92,7 +93,7 @@ interface Known {
 export class Resolver {
   readonly #options: ResolverOptions
   readonly #lookups: Lookups
-  /** A map keeps the order of insertion, so the first host of a namespace is the oldest. */
+  /** The namespaces are in the order of their last use, and the hosts of a namespace in the order in which they came. */
   readonly #namespaces = new Map<string, Map<string, Known>>()
   #hostCount = 0
 
@@ -117,9 +118,9 @@ export class Resolver {
 
   readonly resolve: Resolve = (host, namespace) => {
     const { freshMs, staleMs, failureMs, nowMs } = this.#options
-    if (isLocalhost(host)) return loopback
+    if (isLocalhost(host)) return loopbackAddresses
     const now = nowMs()
-    const known = this.#namespaces.get(namespace)?.get(host) ?? this.#add(host, namespace)
+    const known = this.#use(namespace)?.get(host) ?? this.#add(host, namespace)
     const { answer, failure } = known
     const ageMs = answer === undefined ? Number.POSITIVE_INFINITY : now - answer.at
     const hasFailed = failure !== undefined && now - failure.at < failureMs
@@ -130,6 +131,15 @@ export class Resolver {
     }
     if (hasFailed) return Promise.reject(failure.error)
     return this.#inTime(known, known.lookup ?? this.#lookUp(host, namespace, known))
+  }
+
+  /** The hosts of the namespace, which becomes the one that was used last. */
+  #use(namespace: string): Map<string, Known> | undefined {
+    const hosts = this.#namespaces.get(namespace)
+    if (hosts === undefined) return undefined
+    this.#namespaces.delete(namespace)
+    this.#namespaces.set(namespace, hosts)
+    return hosts
   }
 
   #lookUp(host: string, namespace: string, known: Known): QueuedLookup<Addresses> {
@@ -189,7 +199,7 @@ export class Resolver {
     const { maxHosts, maxHostsPerNamespace } = this.#options
     let hosts = this.#namespaces.get(namespace)
     if (hosts !== undefined && hosts.size >= maxHostsPerNamespace) this.#forgetOldest(namespace, hosts)
-    else if (this.#hostCount >= maxHosts) this.#forgetOfLargest()
+    else if (this.#hostCount >= maxHosts) this.#forgetOldestOfAll()
     hosts = this.#namespaces.get(namespace)
     if (hosts === undefined) {
       hosts = new Map()
@@ -207,13 +217,10 @@ export class Resolver {
     return known
   }
 
-  /** The namespace with the most hosts gives one up, so it cannot displace the hosts of other namespaces. */
-  #forgetOfLargest(): void {
-    let largest: readonly [string, Map<string, Known>] | undefined
-    for (const namespace of this.#namespaces) {
-      if (largest === undefined || namespace[1].size > largest[1].size) largest = namespace
-    }
-    if (largest !== undefined) this.#forgetOldest(...largest)
+  /** The namespace that was used longest ago gives up a host. */
+  #forgetOldestOfAll(): void {
+    const [first] = this.#namespaces
+    if (first !== undefined) this.#forgetOldest(...first)
   }
 
   #forgetOldest(namespace: string, hosts: Map<string, Known>): void {
@@ -222,8 +229,3 @@ export class Resolver {
     if (hosts.size === 0) this.#namespaces.delete(namespace)
   }
 }
-
-/** These names never need a name server (RFC 6761). */
-const isLocalhost = (host: string): boolean => /(?:^|\.)localhost\.?$/.test(host)
-
-const loopback: Addresses = ["127.0.0.1", "::1"]

@@ -180,7 +180,7 @@ const exchange = async (
 const send = (
   { headers, body }: ReturnType<typeof webhookRequest>,
   method: WebhookTarget["method"],
-  destinations: Destinations,
+  { first, others }: Destinations,
   signal: AbortSignal,
 ): Promise<Response> => {
   const request = ({ host, serverName }: Destination): BunFetchRequestInit => ({
@@ -193,19 +193,28 @@ const send = (
     ...(body === undefined ? undefined : { body }),
     ...(serverName === undefined ? undefined : { tls: { serverName } }),
   })
-  const sendTo = (destination: Destination, others: ReadonlyArray<Destination>): Promise<Response> => {
+  const sendTo = (destination: Destination, tried: number): Promise<Response> => {
     const sent = fetch(destination.href, request(destination))
-    const [next, ...rest] = others
+    const next = others[tried]
     if (next === undefined) return sent
     // Try the next address only if no request can have arrived at this one.
     return sent.catch((error: unknown) => {
-      if (codeOf(error) !== "ECONNREFUSED") throw error
-      return sendTo(next, rest)
+      if (!unconnectedCodes.has(codeOf(error))) throw error
+      return sendTo(next(), tried + 1)
     })
   }
-  const [first, ...others] = destinations
-  return sendTo(first, others)
+  return sendTo(first, 0)
 }
+
+/** The errors of a connection that was not made. A machine without IPv6 reports some of them for IPv6 addresses. */
+const unconnectedCodes: ReadonlySet<string> = new Set([
+  "ECONNREFUSED",
+  "ENETUNREACH",
+  "EHOSTUNREACH",
+  "EADDRNOTAVAIL",
+  "EAFNOSUPPORT",
+  "EINVAL",
+])
 
 const invalidTarget: Attempted = {
   kind: "dead",
@@ -234,12 +243,12 @@ const timedOut = ({ host }: HttpUrl, timeoutMs: number): Attempted => ({
 /** The error has only host and code: messages of the runtime contain the URL, which may contain secrets. */
 const networkFailure = ({ host, url }: HttpUrl, error: unknown): Attempted => {
   if (error instanceof LookupTimeout) {
-    const text = short(`${timeoutTexts.lookup} ${url.hostname} ${error.message}`)
+    const text = short(`${timeoutTexts.lookup} ${url.hostname}: ${error.message}`)
     return { kind: "retry", error: text, isHostFailure: error.hasStarted }
   }
   const code = codeOf(error)
   const text = nameServerTimeouts.includes(code)
-    ? `${timeoutTexts.lookup} ${url.hostname} did not resolve, because the name servers did not answer`
+    ? `${timeoutTexts.lookup} ${url.hostname}: the name servers did not answer`
     : `${meaningOf(code)}: ${host}`
   return { kind: "retry", error: short(text), isHostFailure: true }
 }

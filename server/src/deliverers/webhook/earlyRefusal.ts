@@ -2,6 +2,7 @@
 // literal addresses, localhost, and names without a dot. `new URL` has already turned other spellings of an address
 // (hexadecimal, octal, one number) into the usual form.
 import { canonicalAddress, type EgressRules, entryThatAllows, whyNeverAllowed } from "./Egress.ts"
+import { isLocalhost, loopbackAddresses } from "./isLocalhost.ts"
 
 export interface EarlyRefusal {
   /** The address or the name that the rules refuse. */
@@ -24,7 +25,8 @@ export const earlyRefusal = ({ hostname }: URL, egress: EgressRules): EarlyRefus
       ? undefined
       : { refused: name, entry: "loopback" }
   }
-  // Only the local network knows a name without a dot, so it cannot lead to an allowed address of the internet.
+  // A name without a dot usually belongs to the local network. If a search domain leads it to an allowed address, the
+  // operator can allow the name itself.
   return name.includes(".") || egress.allowsLocal ? undefined : { refused: name, entry: `host:${name}` }
 }
 
@@ -36,8 +38,3 @@ export const refusalOfAddress = (address: string): EarlyRefusal =>
 /** The address in canonical form, if the host of a URL is an address. */
 export const literalAddress = (hostname: string): string | undefined =>
   canonicalAddress(hostname.replace(/^\[|\]$/g, ""))
-
-/** RFC 6761: these names always mean this machine. */
-const isLocalhost = (name: string): boolean => name === "localhost" || name.endsWith(".localhost")
-
-const loopbackAddresses = ["127.0.0.1", "::1"]

@@ -17,14 +17,17 @@ export const makeEgressGate = (egress: EgressRules, resolve: Resolve): EgressGat
   // A separate cache, so that creates with many URLs do not clear the cache of the deliveries.
   const urls = new HttpUrls()
   let lookups = 0
-  const lookUp = (host: string): Promise<ReadonlyArray<string>> => {
+  const lookUp = async (host: string): Promise<ReadonlyArray<string>> => {
     lookups++
-    // The system may report one address several times.
-    const found = Promise.resolve(resolve(host, ownNamespace)).then(
-      (addresses) => [...new Set(addresses.map((address) => canonicalAddress(address) ?? address))],
-      () => [],
-    )
-    return found.finally(() => lookups--)
+    try {
+      const addresses = await resolve(host, ownNamespace)
+      // The system may report one address several times.
+      return [...new Set(addresses.map((address) => canonicalAddress(address) ?? address))]
+    } catch {
+      return []
+    } finally {
+      lookups--
+    }
   }
   return {
     refusalOf: (target) => {

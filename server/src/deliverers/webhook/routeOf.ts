@@ -2,6 +2,7 @@
 // allowed address. The name stays in the Host header and for the certificate. So nothing resolves the name again: `fetch`
 // would do it on a few threads that all tenants share.
 import { canonicalAddress, type EgressRules } from "./Egress.ts"
+import { literalAddress } from "./earlyRefusal.ts"
 import type { Resolve } from "./Resolver.ts"
 
 export interface Destination {
@@ -12,8 +13,11 @@ export interface Destination {
   readonly serverName?: string
 }
 
-/** The order is the order of tries. */
-export type Destinations = readonly [Destination, ...Array<Destination>]
+/** The order is the order of tries. Most attempts need only the first one, so the others are made on demand. */
+export interface Destinations {
+  readonly first: Destination
+  readonly others: ReadonlyArray<() => Destination>
+}
 
 /** The destinations, or the address that was refused. */
 export type EgressVerdict =
@@ -30,10 +34,10 @@ export const routeOf = (
   resolve: Resolve,
   namespace: string,
 ): EgressVerdict | Promise<EgressVerdict> => {
-  const literal = canonicalAddress(url.hostname.replace(/^\[|\]$/g, ""))
+  const literal = literalAddress(url.hostname)
   if (literal !== undefined) {
     return egress.isOpen
-      ? { kind: "allowed", destinations: [{ href: url.href }] }
+      ? { kind: "allowed", destinations: { first: { href: url.href }, others: [] } }
       : judge(url, egress, [literal], false)
   }
   const found = resolve(url.hostname, namespace)
@@ -48,15 +52,21 @@ const judge = (
   addresses: ReadonlyArray<string>,
   isNamed: boolean,
 ): EgressVerdict => {
-  const allowed: Array<Destination> = []
+  const allowed: Array<string> = []
   for (const address of addresses) {
     const canonical = canonicalAddress(address)
     if (canonical === undefined || !egress.allows(url.hostname, canonical)) continue
-    allowed.push(destinationAt(url, canonical, isNamed))
+    allowed.push(canonical)
     if (allowed.length === maxDestinations) break
   }
   const [first, ...others] = allowed
-  if (first !== undefined) return { kind: "allowed", destinations: [first, ...others] }
+  if (first !== undefined) {
+    const destinations = {
+      first: destinationAt(url, first, isNamed),
+      others: others.map((other) => () => destinationAt(url, other, isNamed)),
+    }
+    return { kind: "allowed", destinations }
+  }
   const [address] = addresses
   // A name without addresses may get some later, so this is a failure that is retried, and not a refusal.
   if (address === undefined) throw Object.assign(new Error("no address"), { code: "ENOTFOUND" })

@@ -1,6 +1,5 @@
 // Gives each attempt a slot that fits what is known about its host, and learns from the end of the attempt (Slots.ts).
-import { isAttempted } from "../../domain/Delivery.ts"
-import type { Delivery } from "../../ports/Deliverer.ts"
+import type { HostEvidence } from "../../domain/Delivery.ts"
 import type { Entry } from "../window/Entry.ts"
 import type { HostQueue, NamespaceQueue } from "./DispatchQueues.ts"
 import { HostStandings } from "./HostStandings.ts"
@@ -58,17 +57,16 @@ export class AttemptSlots {
     })
   }
 
-  release(namespace: NamespaceQueue, host: HostQueue, slot: Slot, delivery: Delivery): void {
+  release(namespace: NamespaceQueue, host: HostQueue, slot: Slot, evidence: HostEvidence): void {
     this.#slots.release(slot)
     if (slot.isSilent) host.silentInFlight--
-    if (slot.silentAtMs === Number.POSITIVE_INFINITY || !isAttempted(delivery)) return
-    const isFailure = delivery.kind === "retry" && delivery.isHostFailure
+    if (slot.silentAtMs === Number.POSITIVE_INFINITY || evidence === "nothing") return
     const isSilent = slot.isSilent || this.#nowMs() >= slot.silentAtMs
-    const standing = isSilent ? "silent" : isFailure ? "unknown" : "answers"
+    const standing = isSilent ? "silent" : evidence === "failed" ? "unknown" : "answers"
     if (standing === host.lastStanding) return
     host.lastStanding = standing
     this.standings.note(namespace.name, host.name, standing)
-    // Its timers may need slots of another class now. They are judged again.
+    // The timers of the host may need slots of another class now. The dispatcher judges them again.
     this.waiters.forget(host)
   }
 

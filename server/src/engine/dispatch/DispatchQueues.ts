@@ -19,6 +19,8 @@ export interface HostTraits {
 export class HostQueue {
   readonly name: string
   readonly parked = new DueHeap<Entry>()
+  /** Refused timers that wait until another postponement may begin (RefusedTimers.ts). */
+  readonly toPostpone = new DueHeap<Entry>()
   readonly breaker: Breaker
   readonly isThere: () => boolean
   readonly silentAfterMs: number
@@ -55,7 +57,7 @@ export class HostQueue {
   }
 
   get isIdle(): boolean {
-    return this.inFlight === 0 && this.parked.size === 0
+    return this.inFlight === 0 && this.parked.size === 0 && this.toPostpone.size === 0
   }
 }
 
@@ -65,6 +67,8 @@ export class NamespaceQueue {
   readonly name: string
   readonly slots = new SlotUse()
   inFlight = 0
+  /** Its postponements that wait for the store. */
+  postponing = 0
 
   constructor(name: string) {
     this.name = name

@@ -7,11 +7,11 @@
 // order. A paused namespace takes no turns until the terms change. Hosts that do not answer have slots of their own
 // (Slots.ts). Timers for hosts that the egress rules refuse wait without an attempt (RefusedTimers.ts).
 import { type Effect, Exit } from "effect"
-import { isAttempted } from "../../domain/Delivery.ts"
+import { type HostEvidence, hostEvidenceOf, isAttempted } from "../../domain/Delivery.ts"
 import { latenessMs } from "../../domain/latenessMs.ts"
 import { hasExpired } from "../../domain/pausedTime.ts"
 import type { Target } from "../../domain/Timer.ts"
-import type { Attempted, Delivery } from "../../ports/Deliverer.ts"
+import type { Delivery } from "../../ports/Deliverer.ts"
 import type { Entry } from "../window/Entry.ts"
 import { AttemptSlots } from "./AttemptSlots.ts"
 import type { DispatchLoad } from "./DispatcherLimits.ts"
@@ -83,7 +83,7 @@ export class Dispatcher {
     let count = 0
     for (const namespace of this.#namespaces.values()) {
       count += namespace.ready.size
-      for (const host of namespace.hosts.values()) count += host.parked.size
+      for (const { parked, toPostpone } of namespace.hosts.values()) count += parked.size + toPostpone.size
     }
     return count
   }
@@ -101,7 +101,7 @@ export class Dispatcher {
     const namespace = this.#namespaceOf(entry)
     const host = namespace.hosts.get(this.#hostNameOf(entry))
     if (namespace.ready.remove(entry)) this.#moveUp(namespace, entry)
-    else host?.parked.remove(entry)
+    else if (!host?.parked.remove(entry)) host?.toPostpone.remove(entry)
     this.refused.noteLeft(entry)
     this.#tidy(namespace, host)
   }
@@ -242,8 +242,8 @@ export class Dispatcher {
       }
       const host = this.#hostOf(namespace, entry)
       const refused = this.refused.hold(namespace, host, entry, nowMs)
-      if (refused === "held") continue
-      if (refused === "full") return false
+      if (refused === "waits") continue
+      if (refused === "postponed") return true
       if (host.inFlight >= limits.inFlightPerHost || !this.#isAllowed(host)) {
         host.parked.push(entry)
         if (host.isAbsent(nowMs)) this.#absent.set(host, namespace)
@@ -295,14 +295,14 @@ export class Dispatcher {
       namespace.inFlight--
       host.inFlight--
       const delivery = deliveryOf(exit)
-      this.#slots.release(namespace, host, slot, delivery)
-      if (isAttempted(delivery)) {
-        // An attempt that could not send anything is late until its end.
-        onSent()
-        this.#judge(host, delivery)
-      } else if (isProbe) host.breaker.probeUnused()
+      const wasSent = flight.sentAt !== undefined
+      const evidence = hostEvidenceOf(delivery, wasSent)
+      this.#slots.release(namespace, host, slot, evidence)
+      this.#judge(host, evidence, isProbe)
+      // An attempt that could not send anything is late until its end.
+      if (isAttempted(delivery)) onSent()
       this.#open.note(namespace, host)
-      const outcome = this.refused.judged(namespace, host, flight, delivery)
+      const outcome = this.refused.judged(namespace, host, flight, delivery, wasSent)
       this.#unpark(namespace, host)
       this.#tidy(namespace, host)
       if (outcome !== undefined) parts.settle(flight, outcome, onStored)
@@ -339,9 +339,10 @@ export class Dispatcher {
     return hasExpired(timer, wall.now(), terms.pausesOf(timer.namespace))
   }
 
-  #judge({ breaker }: HostQueue, delivery: Attempted): void {
-    if (delivery.kind === "retry" && delivery.isHostFailure) breaker.failed(this.#monotonicMs())
-    else breaker.succeeded()
+  #judge({ breaker }: HostQueue, evidence: HostEvidence, isProbe: boolean): void {
+    if (evidence === "failed") breaker.failed(this.#monotonicMs())
+    else if (evidence === "answered") breaker.succeeded()
+    else if (isProbe) breaker.probeUnused()
   }
 
   /** The host has free places, so its earliest parked timers take their turn again. */

@@ -1,5 +1,6 @@
 // What the dispatcher is built from, and what it shows of its breakers.
 import type { Clock, Effect, Exit } from "effect"
+import type { Postponement, StorableDelivery } from "../../domain/Delivery.ts"
 import type { Deliverer, Delivery } from "../../ports/Deliverer.ts"
 import type { WallClock } from "../../ports/WallClock.ts"
 import type { EngineMetrics } from "../EngineMetrics.ts"
@@ -7,7 +8,7 @@ import type { Entry } from "../window/Entry.ts"
 import type { DeadNotices } from "./DeadNotices.ts"
 import type { DispatcherLimits } from "./DispatcherLimits.ts"
 import type { DispatchTerms } from "./DispatchTerms.ts"
-import type { RefusedTimersParts } from "./RefusedTimers.ts"
+import type { Flight } from "./Flight.ts"
 
 /** A host that failed too often in a row, for one namespace. */
 export interface OpenBreaker {
@@ -29,8 +30,11 @@ export interface DispatcherParts {
   /** Runs an attempt; `onExit` is called once, perhaps before this returns. */
   readonly run: (effect: Effect.Effect<Delivery>, onExit: (exit: Exit.Exit<Delivery>) => void) => void
   /** The attempt ended. Must call `onStored` when the outcome is stored or cannot be stored any more. */
-  readonly settle: RefusedTimersParts["settle"]
-  readonly onRefused: RefusedTimersParts["onRefused"]
+  readonly settle: (flight: Flight, delivery: StorableDelivery, onStored: () => void) => void
+  /** The timer fires later, without an attempt now. Must call `onStored` as `settle` does. */
+  readonly postpone: (entry: Entry, postponement: Postponement, onStored: () => void) => void
+  /** The egress rules refused a host that they did not refuse before. `nowMs` is monotonic. */
+  readonly onRefused: (host: string, detail: string, nowMs: number) => void
   /** Runs the attempt of a `_dead` timer only if its timer is dead. */
   readonly confirmed: DeadNotices["confirmed"]
   /** The timer expired before an attempt could start. */

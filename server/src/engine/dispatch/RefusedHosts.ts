@@ -38,16 +38,15 @@ export interface HostRefusal {
   readonly detail: string
   /** When the host was refused first, by the wall clock. */
   readonly sinceMs: number
-}
-
-interface KnownRefusal extends HostRefusal {
   /** In monotonic milliseconds. */
   readonly judgeAtMs: number
   /** An attempt is running that judges the host again. */
   isBeingJudged: boolean
+  /** How many timers were postponed since the last judgement. */
+  postponed: number
 }
 
-/** Postponed timers come back at this rate or slower, unless there are more than fit into the time of a judgement. */
+/** The postponed timers of a host come back at this rate, unless there are more than fit into the time of a judgement. */
 const postponedPerMs = 2
 /** How often the timers in memory are checked. */
 const checkEveryMs = 1_000
@@ -56,13 +55,12 @@ const minuteMs = 60_000
 export class RefusedHosts {
   readonly #terms: RefusalTerms
   /** By the name of the host, in the order of their judgements. */
-  readonly #refusals = new Map<string, KnownRefusal>()
+  readonly #refusals = new Map<string, HostRefusal>()
   /** The refused timers in memory. */
   readonly #kept = new Map<Entry, readonly [HostQueue, NamespaceQueue]>()
   readonly #keptOf = new Map<NamespaceQueue, number>()
   #keptBytes = 0
   #postponing = 0
-  #postponed = 0
   /** How many timers were postponed to each minute of the wall clock. */
   readonly #postponedTo = new Map<number, number>()
   #judgeDueMs = Number.POSITIVE_INFINITY
@@ -90,7 +88,7 @@ export class RefusedHosts {
     return waiting
   }
 
-  of(host: string): HostRefusal | undefined {
+  of(host: string): Readonly<HostRefusal> | undefined {
     return this.#refusals.get(host)
   }
 
@@ -118,7 +116,7 @@ export class RefusedHosts {
     }
     const judgeAtMs = monotonicMs + this.#terms.judgeAgainMs
     const sinceMs = known?.sinceMs ?? nowMs
-    this.#refusals.set(host, { detail, sinceMs, judgeAtMs, isBeingJudged: false })
+    this.#refusals.set(host, { detail, sinceMs, judgeAtMs, isBeingJudged: false, postponed: 0 })
     this.#judgeDueMs = Math.min(this.#judgeDueMs, judgeAtMs)
     return known === undefined
   }
@@ -162,22 +160,34 @@ export class RefusedHosts {
     else this.#keptOf.set(namespace, ofNamespace)
   }
 
-  /** Whether another postponement may begin. `endPostponing` must follow when it is stored. */
-  beginPostponing(): boolean {
-    if (this.#postponing >= this.#terms.postponingMost) return false
-    this.#postponing++
-    return true
+  /** How many more postponements may wait for the store. */
+  get postponingRoom(): number {
+    return this.#terms.postponingMost - this.#postponing
   }
 
-  endPostponing(): void {
+  /** A namespace leaves as much room as it uses, so that the next one can postpone its timers too. */
+  mayPostpone({ postponing }: NamespaceQueue): boolean {
+    return postponing < this.postponingRoom
+  }
+
+  /** `endPostponing` must follow when the postponement is stored. */
+  beginPostponing(namespace: NamespaceQueue): void {
+    this.#postponing++
+    namespace.postponing++
+  }
+
+  endPostponing(namespace: NamespaceQueue): void {
     this.#postponing--
+    namespace.postponing--
   }
 
   /** By how much a refused timer is postponed: until the next judgement of its host, and some time to spread them. */
   postponedMs({ timer }: Entry, host: string, nowMs: number, monotonicMs: number): number {
     const { judgeAgainMs } = this.#terms
-    const judgeInMs = (this.#refusals.get(host)?.judgeAtMs ?? 0) - monotonicMs
-    const spreadMs = Math.floor(this.#postponed++ / postponedPerMs) % judgeAgainMs
+    const refusal = this.#refusals.get(host)
+    const judgeInMs = (refusal?.judgeAtMs ?? 0) - monotonicMs
+    const earlier = refusal === undefined ? 0 : refusal.postponed++
+    const spreadMs = Math.floor(earlier / postponedPerMs) % judgeAgainMs
     // While the host is being judged, the result comes soon.
     const inMs = Math.max(judgeInMs, 1_000) + spreadMs
     // The timer must end in time if it expires first.

@@ -1,22 +1,17 @@
 // What the dispatcher does with timers whose host the egress rules refuse. RefusedHosts.ts has the rules.
-import { type EgressRefusal, isAttempted } from "../../domain/Delivery.ts"
-import type { Delivery } from "../../ports/Deliverer.ts"
-import type { WallClock } from "../../ports/WallClock.ts"
+import type { Delivery, Postponement, StorableDelivery } from "../../domain/Delivery.ts"
 import type { Entry } from "../window/Entry.ts"
+import type { DispatcherParts } from "./DispatcherParts.ts"
 import type { HostQueue, NamespaceQueue } from "./DispatchQueues.ts"
 import type { Flight } from "./Flight.ts"
 import { type HostRefusal, RefusedHosts } from "./RefusedHosts.ts"
 
-/** What can be stored after an attempt. */
-export type StorableDelivery = Exclude<Delivery, EgressRefusal>
+/** The most hosts to look at in one turn. */
+const looksAtMost = 64
 
-export interface RefusedTimersParts {
-  readonly wall: WallClock["Service"]
+export interface RefusedTimersParts extends Pick<DispatcherParts, "wall" | "postpone" | "onRefused"> {
   readonly monotonicMs: () => number
   readonly hasExpired: (entry: Entry) => boolean
-  readonly settle: (flight: Flight, delivery: StorableDelivery, onStored: () => void) => void
-  /** The rules refused a host that they did not refuse before. */
-  readonly onRefused: (host: string, detail: string) => void
   /** The next parked timers of the host take their turn. */
   readonly unpark: (namespace: NamespaceQueue, host: HostQueue) => void
   /** The timer takes its turn. */
@@ -26,6 +21,8 @@ export interface RefusedTimersParts {
 
 export class RefusedTimers {
   readonly #hosts = new RefusedHosts()
+  /** Hosts with timers that wait until another postponement may begin. Each host gets its turn. */
+  readonly #toPostpone = new Map<HostQueue, NamespaceQueue>()
   readonly #parts: RefusedTimersParts
 
   constructor(parts: RefusedTimersParts) {
@@ -53,26 +50,32 @@ export class RefusedTimers {
   }
 
   /**
-   * Takes a timer that is about to start, if its host is refused: `held` in memory or in the store. `full` if too many
-   * postponements wait for the store: the timer is ready again, and its namespace must wait.
+   * Takes a timer that is about to start, if its host is refused. `waits`: the timer waits in memory. `postponed`: the
+   * store gets a later fireAt.
    */
-  hold(namespace: NamespaceQueue, host: HostQueue, entry: Entry, nowMs: number): "held" | "full" | "no" {
+  hold(
+    namespace: NamespaceQueue,
+    host: HostQueue,
+    entry: Entry,
+    nowMs: number,
+  ): "waits" | "postponed" | "no" {
     if (!this.isClosed(host.name) || this.#parts.hasExpired(entry)) return "no"
-    if (this.#keep(namespace, host, entry)) return "held"
-    if (!this.#hosts.beginPostponing()) {
-      namespace.ready.push(entry)
-      return "full"
+    if (this.#keep(namespace, host, entry)) return "waits"
+    if (!this.#hosts.mayPostpone(namespace)) {
+      host.toPostpone.push(entry)
+      this.#toPostpone.set(host, namespace)
+      return "waits"
     }
     const { window } = entry.home
-    const flight: Flight = { entry, attempt: entry.timer.attempts + 1, startedAt: nowMs, sentAt: undefined }
-    const delivery = this.#postponement(entry, host.name, nowMs)
+    const postponement = this.#postponement(entry, host.name, nowMs)
     window.start(entry)
-    this.#parts.settle(flight, delivery, () => {
-      this.#hosts.endPostponing()
+    this.#hosts.beginPostponing(namespace)
+    this.#parts.postpone(entry, postponement, () => {
+      this.#hosts.endPostponing(namespace)
       window.noteStored()
       this.#parts.pump()
     })
-    return "held"
+    return "postponed"
   }
 
   /**
@@ -84,16 +87,18 @@ export class RefusedTimers {
     host: HostQueue,
     { entry }: Flight,
     delivery: Delivery,
+    wasSent: boolean,
   ): StorableDelivery | undefined {
     if (delivery.kind !== "egressRefused") {
-      if (!isAttempted(delivery)) this.#hosts.noteUnjudged(host.name)
-      else for (const [other, its] of this.#hosts.noteAllowed(host.name)) this.#parts.unpark(its, other)
+      if (!wasSent) this.#hosts.noteUnjudged(host.name)
+      else this.#noteAllowed(host.name)
       return delivery
     }
     const nowMs = this.#parts.wall.now()
     const { detail } = delivery
-    if (this.#hosts.noteRefused(host.name, detail, nowMs, this.#parts.monotonicMs())) {
-      this.#parts.onRefused(host.name, detail)
+    const monotonicMs = this.#parts.monotonicMs()
+    if (this.#hosts.noteRefused(host.name, detail, nowMs, monotonicMs)) {
+      this.#parts.onRefused(host.name, detail, monotonicMs)
     }
     if (entry.isSuperseded) return undefined
     if (!this.#keep(namespace, host, entry)) return this.#postponement(entry, host.name, nowMs)
@@ -103,6 +108,7 @@ export class RefusedTimers {
 
   /** Hosts are judged again when their time has come. Some timers must not wait here for that. */
   release(): void {
+    if (this.#toPostpone.size > 0) this.#releaseToPostpone()
     if (this.#hosts.isIdle) return
     const monotonicMs = this.#parts.monotonicMs()
     for (const [host, namespace] of this.#hosts.dueForJudgement(monotonicMs)) {
@@ -114,13 +120,42 @@ export class RefusedTimers {
     }
   }
 
+  #noteAllowed(name: string): void {
+    const { unpark } = this.#parts
+    const queues = new Map(this.#hosts.noteAllowed(name))
+    for (const [host, namespace] of this.#toPostpone) {
+      if (host.name !== name) continue
+      this.#toPostpone.delete(host)
+      for (let entry = host.toPostpone.pop(); entry !== undefined; entry = host.toPostpone.pop()) {
+        host.parked.push(entry)
+      }
+      queues.set(host, namespace)
+    }
+    for (const [host, namespace] of queues) unpark(namespace, host)
+  }
+
+  /** Some timers may be postponed now. They take their turn, one of each host. */
+  #releaseToPostpone(): void {
+    let room = this.#hosts.postponingRoom
+    let looks = Math.min(looksAtMost, this.#toPostpone.size)
+    for (const [host, namespace] of this.#toPostpone) {
+      if (room <= 0 || looks-- <= 0) return
+      this.#toPostpone.delete(host)
+      const entry = this.#hosts.mayPostpone(namespace) ? host.toPostpone.pop() : undefined
+      if (host.toPostpone.size > 0) this.#toPostpone.set(host, namespace)
+      if (entry === undefined) continue
+      room--
+      this.#parts.makeReady(namespace, entry)
+    }
+  }
+
   #keep(namespace: NamespaceQueue, host: HostQueue, entry: Entry): boolean {
     if (!this.#hosts.keep(entry, host, namespace)) return false
     host.parked.push(entry)
     return true
   }
 
-  #postponement(entry: Entry, host: string, nowMs: number): StorableDelivery {
+  #postponement(entry: Entry, host: string, nowMs: number): Postponement {
     const inMs = this.#hosts.postponedMs(entry, host, nowMs, this.#parts.monotonicMs())
     return { kind: "postponed", inMs, error: this.#hosts.of(host)?.detail ?? "" }
   }

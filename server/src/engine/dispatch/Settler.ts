@@ -3,7 +3,7 @@
 // dead, its `_dead` timer is stored (DeadNotices.ts).
 import { Effect, Exit } from "effect"
 import { type AttemptLog, withAttempt } from "../../domain/AttemptLog.ts"
-import { isAttempted, type Unsent } from "../../domain/Delivery.ts"
+import { isAttempted, type Postponement, type StorableDelivery, type Unsent } from "../../domain/Delivery.ts"
 import { endOfLife, withoutPayload } from "../../domain/decide.ts"
 import { latenessMs } from "../../domain/latenessMs.ts"
 import { type AfterAttempt, settle, settleUnsent } from "../../domain/settle.ts"
@@ -19,7 +19,6 @@ import type { WriteQueue } from "../writing/WriteQueue.ts"
 import type { DeadNotices } from "./DeadNotices.ts"
 import type { DispatchTerms } from "./DispatchTerms.ts"
 import type { Flight } from "./Flight.ts"
-import type { StorableDelivery } from "./RefusedTimers.ts"
 
 export interface SettlerParts {
   readonly queue: WriteQueue
@@ -48,7 +47,12 @@ export class Settler {
 
   settle(flight: Flight, delivery: StorableDelivery, onStored: () => void): void {
     if (isAttempted(delivery)) this.#settle(flight, delivery, onStored)
-    else this.#settleUnsent(flight, delivery, onStored)
+    else this.#settleUnsent(flight.entry, delivery, onStored)
+  }
+
+  /** The timer is due, but no attempt may start now. */
+  postpone(entry: Entry, postponement: Postponement, onStored: () => void): void {
+    this.#settleUnsent(entry, postponement, onStored)
   }
 
   #settle(flight: Flight, delivery: Attempted, onStored: () => void): void {
@@ -91,7 +95,7 @@ export class Settler {
    * The timer was not sent, so no attempt is counted or recorded. If a caller cancelled or changed it in the
    * meantime, there is nothing to store.
    */
-  #settleUnsent({ entry, attempt }: Flight, delivery: Unsent, onStored: () => void): void {
+  #settleUnsent(entry: Entry, delivery: Unsent, onStored: () => void): void {
     if (entry.isSuperseded) {
       onStored()
       return
@@ -100,7 +104,7 @@ export class Settler {
     const why = delivery.kind === "dropped" ? delivery.reason : delivery.error
     this.#log(entry.timer, Effect.logDebug(`timer is not sent, it is ${delivery.kind}: ${why}`))
     const then = settleUnsent(delivery, at)
-    this.#store(entry, { attempt, at, then }, () => onStored())
+    this.#store(entry, { attempt: entry.timer.attempts + 1, at, then }, () => onStored())
   }
 
   /** The timer did not start by executeAt plus expireAfter. It ends without an attempt: dead or dropped (onExpire). */

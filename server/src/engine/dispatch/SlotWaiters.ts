@@ -9,6 +9,8 @@ export class SlotWaiters {
   readonly #classes = new Map<SlotClass, Map<HostQueue, NamespaceQueue>>()
 
   add(slotClass: SlotClass, host: HostQueue, namespace: NamespaceQueue): void {
+    // A host waits for slots of one class. The standing of the host may have changed since it began to wait.
+    if (host.waitsFor !== undefined && host.waitsFor !== slotClass) this.forget(host)
     host.waitsFor = slotClass
     const hosts = this.#classes.get(slotClass)
     if (hosts === undefined) this.#classes.set(slotClass, new Map([[host, namespace]]))

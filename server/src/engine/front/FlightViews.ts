@@ -163,11 +163,16 @@ export class FlightViews {
 }
 
 /**
- * When the timer is or was due. A timer that could not be sent may be postponed in the store, without an attempt: it has
- * been due since its executeAt.
+ * When the timer is or was due. A timer that could not be sent may be postponed in the store, without an attempt. Before
+ * its first attempt it has been due since its executeAt. Later it has been due at least since the postponement: only
+ * attempts and postponements change a timer with attempts, so a change after its last attempt is a postponement.
  */
-const dueSinceMs = ({ attempts, executeAt, fireAt }: Timer, nowMs: number): number =>
-  attempts === 0 && executeAt <= nowMs ? Math.min(executeAt, fireAt) : fireAt
+const dueSinceMs = ({ attempts, executeAt, fireAt, updatedAt, attemptLog }: Timer, nowMs: number): number => {
+  if (attempts === 0) return executeAt <= nowMs ? Math.min(executeAt, fireAt) : fireAt
+  const last = attemptLog?.at(-1)
+  const isPostponed = last !== undefined && updatedAt > last.at + last.durationMs
+  return isPostponed && updatedAt <= nowMs ? Math.min(updatedAt, fireAt) : fireAt
+}
 
 /** The timer is not due or about to start. */
 const quiet: FiringStatus = {}

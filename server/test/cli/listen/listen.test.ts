@@ -11,6 +11,7 @@ import { openEgress } from "../../../src/deliverers/webhook/Egress.ts"
 import { makeWebhookDeliverer } from "../../../src/deliverers/webhook/WebhookDeliverer.ts"
 import type { Delivery, Fire } from "../../../src/ports/Deliverer.ts"
 import { eventually } from "../../../testkit/eventually.ts"
+import { sampleFire, sampleWebhook } from "../../../testkit/sampleFire.ts"
 import { TemporaryFolder } from "../../../testkit/TemporaryFolder.ts"
 import { run } from "../CommandFixture.ts"
 
@@ -44,21 +45,14 @@ const dueAt = Date.parse("2030-01-01T00:00:00Z")
 
 const deliver = (url: string, fire: Partial<Fire> = {}, body: "envelope" | "payload" = "envelope") =>
   Effect.runPromise(
-    makeWebhookDeliverer({ egress: openEgress }).deliver({
-      namespace: "billing",
-      timerId: "invoice-1",
-      fireId: "0194fdc2-fa2f-7fb1-8a3c-1b2c3d4e5f60",
-      attempt: 1,
-      maxAttempts: 10,
-      epoch: 1,
-      revision: 1,
-      executeAt: dueAt,
-      firedAt: dueAt + 7,
-      correlationId: "c",
-      payload: new TextEncoder().encode('{"amount": 5}'),
-      target: { type: "webhook", url, method: "POST", timeoutMs: 5_000, body },
-      ...fire,
-    }),
+    makeWebhookDeliverer({ egress: openEgress }).deliver(
+      sampleFire(sampleWebhook(url, { body }), {
+        executeAt: dueAt,
+        firedAt: dueAt + 7,
+        payload: new TextEncoder().encode('{"amount": 5}'),
+        ...fire,
+      }),
+    ),
   )
 
 const statusOf = (delivery: Delivery): number | undefined =>

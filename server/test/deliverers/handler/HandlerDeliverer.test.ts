@@ -3,21 +3,9 @@ import { Cause, Effect, Exit, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { type Handler, makeHandlerDeliverer } from "../../../src/deliverers/handler/HandlerDeliverer.ts"
 import type { Delivery, Fire } from "../../../src/ports/Deliverer.ts"
+import { sampleFire } from "../../../testkit/sampleFire.ts"
 
-const fire: Fire = {
-  namespace: "billing",
-  timerId: "invoice-1",
-  fireId: "0194fdc2-fa2f-7fb1-8a3c-1b2c3d4e5f60",
-  attempt: 1,
-  maxAttempts: 10,
-  epoch: 1,
-  revision: 1,
-  executeAt: 0,
-  firedAt: 1,
-  correlationId: "c",
-  payload: undefined,
-  target: { type: "handler" },
-}
+const fire = sampleFire({ type: "handler" })
 
 const deliver = (handler: Handler): Promise<Delivery> => {
   const deliverer = makeHandlerDeliverer()

@@ -1,7 +1,13 @@
 // The URLs of targets, parsed and kept for a while.
 import { expect, test } from "bun:test"
+import { Bus } from "@punctual/bus/Bus"
+import { LocalBus } from "@punctual/bus/local/LocalBus"
+import { Effect } from "effect"
+import { makeEventDeliverer } from "../../../src/deliverers/event/EventDeliverer.ts"
+import { makeHandlerDeliverer } from "../../../src/deliverers/handler/HandlerDeliverer.ts"
 import { HttpUrls } from "../../../src/deliverers/webhook/HttpUrls.ts"
 import type { Target } from "../../../src/domain/Timer.ts"
+import { timerRouting, timerTopics } from "../../../src/messaging/timerRouting.ts"
 
 const targetOf = (url: string): Target => ({
   type: "webhook",
@@ -18,6 +24,21 @@ test("targets that differ only in path or spelling have one host", () => {
   expect(hostOf("https://example.test:443/b?c")).toBe("example.test:443")
   expect(hostOf("http://example.test/")).toBe("example.test:80")
   expect(hostOf("http://[::1]:8080/")).toBe("[::1]:8080")
+})
+
+test("no webhook has the host of events or handlers, so it shares no limit, breaker or refusal with them", async () => {
+  const urls = new HttpUrls()
+  const event = await Effect.map(Bus, makeEventDeliverer).pipe(
+    Effect.provide(LocalBus.layer(timerRouting(timerTopics("shared")))),
+    Effect.scoped,
+    Effect.runPromise,
+  )
+  const others = [event.hostOf({ type: "event" }), makeHandlerDeliverer().hostOf({ type: "handler" })]
+  for (const other of others) {
+    for (const url of [`http://${other}/`, `https://${other}`, `http://${other}:1/`]) {
+      expect(others).not.toContain(urls.of(targetOf(url))?.host ?? "")
+    }
+  }
 })
 
 test("a URL that is not HTTP has no host, every time", () => {

@@ -109,7 +109,8 @@ describe("the cache", () => {
     expect(rig.resolver.hostCount).toBe(6)
     expect(rig.cached("mine", "small")).toEqual(["192.0.2.1"])
     expect(rig.cached("n19", "large")).toEqual(["192.0.2.1"])
-    // At the limit of all hosts, a third namespace takes the place of the largest one's oldest name.
+    // At the limit of all hosts, the namespace that was used longest ago forgets its oldest name.
+    expect(rig.cached("mine", "small")).toEqual(["192.0.2.1"])
     await rig.learn("third", "other")
     expect(rig.resolver.hostCount).toBe(6)
     expect(rig.cached("mine", "small")).toEqual(["192.0.2.1"])

@@ -10,22 +10,11 @@ import {
 } from "../../../src/deliverers/webhook/WebhookDeliverer.ts"
 import type { WebhookTarget } from "../../../src/domain/Timer.ts"
 import type { Delivery, Fire } from "../../../src/ports/Deliverer.ts"
+import { sampleFire, sampleWebhook } from "../../../testkit/sampleFire.ts"
 import { answerText, deadPort, rawPeer } from "./peer.ts"
 
-const fireTo = (url: string, target: Partial<WebhookTarget> = {}, payload = '{"a": 1}'): Fire => ({
-  namespace: "billing",
-  timerId: "invoice-1",
-  fireId: "0194fdc2-fa2f-7fb1-8a3c-1b2c3d4e5f60",
-  attempt: 1,
-  maxAttempts: 10,
-  epoch: 1,
-  revision: 1,
-  executeAt: 0,
-  firedAt: 1,
-  correlationId: "c",
-  payload: new TextEncoder().encode(payload),
-  target: { type: "webhook", url, method: "POST", timeoutMs: 5_000, body: "envelope", ...target },
-})
+const fireTo = (url: string, target: Partial<WebhookTarget> = {}, payload = '{"a": 1}'): Fire =>
+  sampleFire(sampleWebhook(url, target), { payload: new TextEncoder().encode(payload) })
 
 const deliver = (fire: Fire, options: Partial<WebhookOptions> = {}): Promise<Delivery> =>
   Effect.runPromise(makeWebhookDeliverer({ egress: openEgress, ...options }).deliver(fire))

@@ -6,22 +6,10 @@ import { Resolver } from "../../../src/deliverers/webhook/Resolver.ts"
 import { makeWebhookDeliverer } from "../../../src/deliverers/webhook/WebhookDeliverer.ts"
 import { errorClassOf } from "../../../src/domain/errorClassOf.ts"
 import type { Fire } from "../../../src/ports/Deliverer.ts"
+import { sampleFire, sampleWebhook } from "../../../testkit/sampleFire.ts"
 import { answerText, rawPeer } from "./peer.ts"
 
-const fireTo = (url: string): Fire => ({
-  namespace: "billing",
-  timerId: "invoice-1",
-  fireId: "0194fdc2-fa2f-7fb1-8a3c-1b2c3d4e5f60",
-  attempt: 1,
-  maxAttempts: 10,
-  epoch: 1,
-  revision: 1,
-  executeAt: 0,
-  firedAt: 1,
-  correlationId: "c",
-  payload: undefined,
-  target: { type: "webhook", url, method: "POST", timeoutMs: 5_000, body: "envelope" },
-})
+const fireTo = (url: string): Fire => sampleFire(sampleWebhook(url))
 
 describe("the moment of sending", () => {
   test("is after the lookup and before the answer, under open as under other rules", async () => {
@@ -69,7 +57,7 @@ test("a name without addresses is not found; a failure of the name servers is a 
     ["DNS_ENOTFOUND", "host not found: name.example:80"],
     ["DNS_ENODATA", "host not found: name.example:80"],
     ["DNS_ECONNREFUSED", "network error DNS_ECONNREFUSED: name.example:80"],
-    ["DNS_ETIMEOUT", "the name name.example did not resolve, because the name servers did not answer"],
+    ["DNS_ETIMEOUT", "no address in time for name.example: the name servers did not answer"],
   ] as const) {
     const resolve = () => Promise.reject(Object.assign(new Error("no"), { code }))
     const deliverer = makeWebhookDeliverer({ egress: openEgress, resolve })
@@ -80,10 +68,10 @@ test("a name without addresses is not found; a failure of the name servers is a 
 
 test("a name that does not resolve in time is a timeout; the breaker counts it if the lookup had started", async () => {
   for (const [maxPerNamespace, error, isHostFailure] of [
-    [2, "the name slow.example did not resolve within 5ms", true],
+    [2, "no address in time for slow.example: it did not resolve within 5ms", true],
     [
       1,
-      "the name slow.example did not resolve within 5ms, because other lookups of the namespace are slow",
+      "no address in time for slow.example: it did not resolve within 5ms, because other lookups of the namespace are slow",
       false,
     ],
   ] as const) {
@@ -94,4 +82,15 @@ test("a name that does not resolve in time is a timeout; the breaker counts it i
     expect(delivery).toEqual({ kind: "retry", error, isHostFailure })
     expect(errorClassOf({ at: 0, durationMs: 5, error })).toBe("timeout")
   }
+})
+
+test("a name with an address that this machine cannot reach is delivered to the next address", async () => {
+  await using peer = await rawPeer((socket) => socket.write(answerText(200)))
+  // The system refuses connections to these addresses at once and sends nothing: a broadcast address has no route for
+  // TCP, and a link-local address needs a scope.
+  const resolve = () => ["255.255.255.255", "fe80::1", "127.0.0.1"]
+  const deliverer = makeWebhookDeliverer({ egress: openEgress, resolve })
+  const delivery = await Effect.runPromise(deliverer.deliver(fireTo(`http://many.example:${peer.port}/`)))
+  expect(delivery).toEqual({ kind: "delivered", status: 200 })
+  expect(peer.requests.length).toBe(1)
 })

@@ -75,6 +75,21 @@ describe("a refused host", () => {
     expect(rig.running.size).toBe(1)
   })
 
+  test("stays refused for all namespaces if the lookup of its judgement fails", () => {
+    const rig = new DispatcherRig(wide)
+    rig.submit("a", "h", 1)
+    first(rig).end(refusal)
+    rig.submit("a", "h", 50)
+    rig.submit("b", "h", 50)
+    rig.sends = false
+    pass(rig, judgeAgainMs)
+    first(rig).end({ kind: "retry", error: "host not found", isHostFailure: true })
+    expect(rig.dispatcher.refused.counts.hosts).toBe(1)
+    pass(rig, 1_000)
+    // One attempt judges the host again. The others wait.
+    expect(rig.running.size).toBe(1)
+  })
+
   test("is judged after a pause of the namespace that was to judge it", () => {
     const rig = new DispatcherRig()
     rig.submit("a", "h", 3)
@@ -89,18 +104,18 @@ describe("a refused host", () => {
 })
 
 describe("refused timers", () => {
-  test("beyond 100 of a namespace are postponed to the next judgement, and never more than 64 at once", () => {
+  test("beyond 100 of a namespace are postponed to the next judgement, and never more than 32 at once", () => {
     const rig = new DispatcherRig(wide)
     rig.submit("a", "h", 1)
     first(rig).end(refusal)
     rig.storesAtOnce = false
     rig.submit("a", "h", 500)
-    expect(rig.unstored.length).toBe(64)
+    expect(rig.unstored.length).toBe(32)
     // They use no slot, so another namespace starts.
     rig.submit("b", "other", 1)
     expect(rig.running.size).toBe(1)
     while (rig.unstored.length > 0) {
-      expect(rig.unstored.length).toBeLessThanOrEqual(64)
+      expect(rig.unstored.length).toBeLessThanOrEqual(32)
       rig.unstored.shift()?.()
     }
     expect(rig.postponed.length).toBe(401)
@@ -110,6 +125,70 @@ describe("refused timers", () => {
     }
     expect(rig.dispatcher.refused.counts.timers).toBe(501)
     expect(rig.dispatcher.readyCount).toBe(100)
+  })
+
+  test("of one namespace do not delay the timers of another", () => {
+    const rig = new DispatcherRig(wide)
+    rig.submit("k0", "h", 1)
+    first(rig).end(refusal)
+    // No more timers stay in memory.
+    for (let tenant = 0; tenant < 10; tenant++) rig.submit(`k${tenant}`, "h", 100)
+    rig.storesAtOnce = false
+    rig.submit("a", "h", 2_000)
+    rig.submit("b", "h", 1, [10])
+    rig.submit("b", "ok", 1)
+    expect([...rig.running].map(({ host }) => host)).toEqual(["ok"])
+    expect(rig.postponed.at(-1)?.[0]).toBe("b-h-3001")
+  })
+
+  test("of two namespaces are postponed in turn", () => {
+    const rig = new DispatcherRig(wide)
+    rig.submit("x", "h", 1)
+    first(rig).end(refusal)
+    rig.storesAtOnce = false
+    for (const namespace of ["a", "b"]) {
+      rig.mostInFlight.set(namespace, 0)
+      rig.submit(namespace, "h", 200)
+    }
+    rig.mostInFlight.clear()
+    rig.dispatcher.noteTerms()
+    const namespaces = rig.postponed.map(([timerId]) => timerId.charAt(0))
+    expect(namespaces.slice(0, 6).join("")).toBe("ababab")
+  })
+
+  test("that cannot be postponed yet do not delay the other hosts of their namespace", () => {
+    const rig = new DispatcherRig(wide)
+    rig.submit("a", "h", 1)
+    first(rig).end(refusal)
+    rig.storesAtOnce = false
+    for (let tenant = 0; tenant < 10; tenant++) rig.submit(`t${tenant}`, "h", 300, new Array(300).fill(10))
+    const before = rig.unstored.length
+    expect(before).toBeLessThanOrEqual(64)
+    for (let tenant = 0; tenant < 10; tenant++) rig.submit(`t${tenant}`, "ok", 1)
+    expect(rig.running.size).toBe(10)
+    expect(rig.unstored.length).toBe(before)
+    const cancelled = [...rig.waiting.keys()].filter((timerId) => timerId.startsWith("t9-h")).slice(-5)
+    for (const timerId of cancelled) rig.withdraw(timerId)
+    while (rig.unstored.length > 0) rig.unstored.shift()?.()
+    const postponed = new Set(rig.postponed.map(([timerId]) => timerId))
+    expect(postponed.size).toBe(rig.postponed.length)
+    expect(cancelled.filter((timerId) => postponed.has(timerId))).toEqual([])
+    expect(postponed.size + rig.dispatcher.readyCount).toBe(3_001 - cancelled.length)
+    expect(rig.dispatcher.readyCount).toBe(1_000)
+  })
+
+  test("that cannot be postponed yet start when their host is allowed", () => {
+    const rig = new DispatcherRig(wide)
+    rig.submit("a", "h", 2)
+    first(rig).end(refusal)
+    rig.storesAtOnce = false
+    rig.submit("a", "h", 500)
+    // The second attempt started before the refusal.
+    first(rig).end(delivered)
+    rig.storesAtOnce = true
+    while (rig.running.size > 0) first(rig).end(delivered)
+    expect(rig.started.length).toBe(1 + 502 - rig.postponed.length)
+    expect(rig.dispatcher.readyCount).toBe(0)
   })
 
   test("of all namespaces together are at most 1,000 in memory", () => {
@@ -129,6 +208,17 @@ describe("refused timers", () => {
     const times = rig.postponed.map(([, inMs]) => inMs)
     for (const time of new Set(times))
       expect(times.filter((other) => other === time).length).toBeLessThanOrEqual(2)
+  })
+
+  test("that were postponed are spread only if their own host has many", () => {
+    const rig = new DispatcherRig(wide)
+    for (const host of ["h", "other"]) {
+      rig.submit("a", host, 1)
+      first(rig).end(refusal)
+    }
+    rig.submit("a", "h", 2_000)
+    rig.submit("a", "other", 1)
+    expect(rig.postponed.at(-1)?.[1]).toBe(judgeAgainMs)
   })
 
   test("are postponed no further than their expiry, and those in memory expire within a second", () => {

@@ -1,10 +1,15 @@
 // Hosts that do not answer: their attempts move to slow slots, and those who answer are served.
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
+import { HostQueue, NamespaceQueue } from "../../../src/engine/dispatch/DispatchQueues.ts"
 import { HostStandings } from "../../../src/engine/dispatch/HostStandings.ts"
+import { Slots } from "../../../src/engine/dispatch/Slots.ts"
+import { SlotWaiters } from "../../../src/engine/dispatch/SlotWaiters.ts"
+import { Entry } from "../../../src/engine/window/Entry.ts"
 import type { Delivery } from "../../../src/ports/Deliverer.ts"
-import { DispatcherRig, type Running } from "../../../testkit/DispatcherRig.ts"
+import { DispatcherRig, type Running, rigLimits } from "../../../testkit/DispatcherRig.ts"
 import { runsOf } from "../../../testkit/effort.ts"
+import { sampleTimer } from "../../../testkit/timers.ts"
 
 const delivered: Delivery = { kind: "delivered" }
 const hostFailed: Delivery = { kind: "retry", error: "no answer", isHostFailure: true }
@@ -122,6 +127,52 @@ describe("a host", () => {
   })
 })
 
+/** A lookup that never started: the attempt says nothing about its host. */
+const notSent: Delivery = { kind: "retry", error: "the lookup did not start", isHostFailure: false }
+
+describe("an attempt that sent nothing", () => {
+  test("does not make an unknown host one that answers", () => {
+    const rig = makeRig()
+    rig.sends = false
+    attack(rig)
+    expect(rig.running.size).toBe(100)
+    for (let round = 0; round < 8; round++) for (const running of [...rig.running]) running.end(notSent)
+    rig.sends = true
+    attack(rig)
+    expect(rig.running.size).toBe(100)
+  })
+
+  test("does not change what is known about a host that answers", () => {
+    const rig = makeRig({ inFlight: 8, slow: 2 })
+    prove(rig, "a", "h")
+    rig.sends = false
+    rig.submit("a", "h", 1)
+    for (const running of [...rig.running]) running.end(notSent)
+    rig.submit("a", "h", 8)
+    expect(rig.inFlightOf("a")).toBe(4)
+  })
+
+  test("closes no breaker, and another attempt is the probe", () => {
+    const breaker = { failures: 1, firstPauseMs: 1_000, longestPauseMs: 1_000 }
+    const rig = new DispatcherRig({ ...limits, breaker }, silentAfterMs)
+    rig.submit("a", "h", 1)
+    for (const running of [...rig.running]) running.end(hostFailed)
+    rig.submit("a", "h", 3)
+    rig.sends = false
+    age(rig, 1_000)
+    expect(rig.running.size).toBe(1)
+    for (const running of [...rig.running]) running.end(notSent)
+    expect([rig.dispatcher.openBreakers, rig.running.size]).toEqual([1, 1])
+    // Only the probe runs.
+    age(rig, 1_000)
+    expect(rig.running.size).toBe(1)
+    rig.sends = true
+    for (const running of [...rig.running]) running.end(notSent)
+    for (const running of [...rig.running]) running.end(delivered)
+    expect(rig.dispatcher.openBreakers).toBe(0)
+  })
+})
+
 test("a host with an open breaker that waits for a slow slot is probed when there is one", () => {
   const breaker = { failures: 1, firstPauseMs: 1_000, longestPauseMs: 1_000 }
   const rig = new DispatcherRig({ ...limits, inFlight: 10, slow: 1, breaker }, silentAfterMs)
@@ -147,6 +198,19 @@ test("a silent attempt that found no slow slot moves when one becomes free", () 
   expect([rig.dispatcher.load.inFlight, rig.dispatcher.slowInFlight]).toEqual([1, 2])
   for (const running of of(rig, "a")) running.end(delivered)
   expect([rig.dispatcher.load.inFlight, rig.dispatcher.slowInFlight]).toEqual([0, 1])
+})
+
+test("a host waits for slots of one class", () => {
+  const waiters = new SlotWaiters()
+  const namespace = new NamespaceQueue("a")
+  const traits = { isThere: () => true, silentAfterMs, standing: "unknown" } as const
+  const host = new HostQueue("h", rigLimits.breaker, traits)
+  waiters.add("trial", host, namespace)
+  waiters.add("slow", host, namespace)
+  let looks = 0
+  host.parked.push(new Entry(sampleTimer(), makeRig().home))
+  waiters.releaseAll(new Slots({ inFlight: 10, slow: 2 }), () => looks++)
+  expect([looks, host.waitsFor]).toEqual([1, "slow"])
 })
 
 test("without slow slots every attempt uses a normal slot", () => {

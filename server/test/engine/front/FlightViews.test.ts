@@ -79,6 +79,23 @@ engineTest(
     }),
 )
 
+engineTest("a timer that was postponed after an attempt shows why it waits", { isEmpty: true }, (engine) =>
+  Effect.gen(function* () {
+    const views = viewsOf(engine, () => Effect.die("nobody is to be asked"))
+    const last = { at: sampleNow - 5_000, durationMs: 10, error: "no answer" }
+    const retrying = {
+      ...due("mWaits", sampleNow + 300_000),
+      attempts: 1,
+      attemptLog: [last],
+      updatedAt: last.at + last.durationMs,
+    }
+    expect(yield* views.statusesOf([retrying])).toEqual(new Map())
+    const postponed = { ...retrying, updatedAt: sampleNow - 1_000 }
+    const found = yield* views.statusesOf([postponed])
+    expect(found.get(postponed.fireId)?.waiting?.reason).toBe("breaker")
+  }),
+)
+
 engineTest("says what runs here and why what is due here waits, as another node asks it", {}, (engine) =>
   Effect.sync(() => {
     const views = viewsOf(engine, () => Effect.die("nobody is to be asked"))
