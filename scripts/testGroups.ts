@@ -26,11 +26,15 @@ export const serverStarters: ReadonlyArray<string> = [
   "server/testkit/PostgresServer.ts",
 ]
 
-/** Suites over real files on disk. They start no program, but they would take a third of the fast run's minute. */
+/** Suites that start no program, but that would take half of the minute of the fast group: over real files, or long runs. */
 export const longSuites: ReadonlyArray<string> = [
+  "api/test/JsonScan.test.ts",
   "server/test/cli/store/backup.test.ts",
   "server/test/cli/store/damage.test.ts",
   "server/test/cli/store/restore.test.ts",
+  "server/test/cli/timers/timersFrom.test.ts",
+  "server/test/engine/EngineCongestion.test.ts",
+  "server/test/engine/EngineEgress.test.ts",
   "server/test/stores/sqlite/SqliteStore.test.ts",
   "server/test/stores/sqlite/damage.test.ts",
 ]
