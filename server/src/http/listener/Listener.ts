@@ -81,6 +81,7 @@ const startServer = (options: ListenOptions, connections: ClientConnections) => 
     bytesPerSecond: readBytesPerSecond,
     burstBytes: readBurstBytes,
     nowMs: () => performance.now(),
+    after: (delayMs, work) => void setTimeout(work, delayMs).unref(),
   })
   const server = startTcpServer({
     host: options.host,

@@ -8,6 +8,8 @@ export interface ReadPaceOptions {
   readonly burstBytes: number
   /** Monotonic. */
   readonly nowMs: () => number
+  /** Runs the work once, after this time. */
+  readonly after: (delayMs: number, work: () => void) => void
 }
 
 /** A connection that reads. */
@@ -66,7 +68,7 @@ export class ReadPace {
   #tickSoon(): void {
     if (this.#isTicking) return
     this.#isTicking = true
-    setTimeout(this.#tick, tickMs).unref()
+    this.#options.after(tickMs, this.#tick)
   }
 
   readonly #tick = (): void => {

@@ -9,10 +9,12 @@ const large = Buffer.alloc(10 * smallReadBytes)
 
 const rigOf = (wires: number) => {
   const clock = { nowMs: 0 }
+  const due: Array<() => void> = []
   const pace = new ReadPace({
     bytesPerSecond: 1_000 * large.length,
     burstBytes: 2 * large.length,
     nowMs: () => clock.nowMs,
+    after: (_, work) => void due.push(work),
   })
   const received: Array<number> = []
   const sockets = Array.from({ length: wires }, () => new MemoryWire("127.0.0.1"))
@@ -27,31 +29,32 @@ const rigOf = (wires: number) => {
     wire.events = events
     return wire
   })
-  /** Waits for the next check of the pace. */
-  const until = async (isDone: () => boolean) => {
-    for (let tries = 0; !isDone() && tries < 500; tries++) await new Promise((done) => setTimeout(done, 4))
-    expect(isDone()).toBe(true)
+  /** Runs the next check of the pace at this time. */
+  const checkAt = (nowMs: number): void => {
+    clock.nowMs = nowMs
+    due.shift()?.()
   }
-  return { clock, pace, received, sockets, paced, until }
+  return { pace, received, sockets, paced, checkAt }
 }
 
 describe("a paced wire", () => {
-  test("waits after large reads, and goes on in the order in which the wires began to wait", async () => {
-    const { clock, pace, received, sockets, paced, until } = rigOf(12)
+  test("waits after large reads, and goes on in the order in which the wires began to wait", () => {
+    const { pace, received, sockets, paced, checkAt } = rigOf(12)
     for (const wire of paced) wire.onData(large)
     // What was read is not held back.
     expect(received.length).toBe(12)
     expect(sockets.map(({ isPaused }) => isPaused)).toEqual([false, ...Array(11).fill(true)])
-    const [, first] = sockets
+    const paused = () => sockets.flatMap(({ isPaused }, index) => (isPaused ? [index] : []))
     expect(pace.waiting).toBe(11)
-    // It owes ten reads, and one millisecond allows one.
-    clock.nowMs = 10
-    await new Promise((done) => setTimeout(done, 20))
+    // They owe ten reads, and one millisecond allows one.
+    checkAt(10)
     expect(pace.waiting).toBe(11)
-    clock.nowMs = 12
-    await until(() => first?.isPaused === false)
-    await until(() => pace.waiting === 0)
-    expect(sockets.every(({ isPaused }) => !isPaused)).toBe(true)
+    checkAt(12)
+    expect(paused()).toEqual([5, 6, 7, 8, 9, 10, 11])
+    checkAt(16)
+    expect(paused()).toEqual([9, 10, 11])
+    checkAt(20)
+    expect(paused()).toEqual([])
   })
 
   test("does not wait after small reads", () => {
@@ -61,8 +64,8 @@ describe("a paced wire", () => {
     expect(pace.waiting).toBe(0)
   })
 
-  test("reads only if both the pace and its connection allow it", async () => {
-    const { clock, pace, sockets, paced, until } = rigOf(1)
+  test("reads only if both the pace and its connection allow it", () => {
+    const { pace, sockets, paced, checkAt } = rigOf(1)
     const [socket, wire] = [sockets[0], paced[0]]
     wire?.onData(large)
     wire?.onData(large)
@@ -71,8 +74,8 @@ describe("a paced wire", () => {
     wire?.resume()
     expect(socket?.isPaused).toBe(true)
     wire?.pause()
-    clock.nowMs = 1_000
-    await until(() => pace.waiting === 0)
+    checkAt(1_000)
+    expect(pace.waiting).toBe(0)
     expect(socket?.isPaused).toBe(true)
     wire?.resume()
     expect(socket?.isPaused).toBe(false)
