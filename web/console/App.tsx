@@ -1,0 +1,81 @@
+/** The frame of all pages: navigation, the switches that hold everywhere, sign-in, and the page itself. */
+import { useQueryClient } from "@tanstack/react-query"
+import { lazy, type ReactNode, Suspense, useEffect, useState } from "react"
+import { Loading } from "../kit/Screen.tsx"
+import { useShortcuts } from "../kit/shortcuts.ts"
+import { Toasts } from "../kit/toasts.tsx"
+
+import { whenSignInNeeded } from "./api.ts"
+import { useEventStream } from "./events/useEvents.ts"
+
+import { LostContact } from "./LostContact.tsx"
+import { goTo, hrefOf, usePlace } from "./location.ts"
+import { Navigation } from "./Navigation.tsx"
+import { NoAnswer } from "./NoAnswer.tsx"
+import type { PageName } from "./pageNames.ts"
+import { ServiceBanner } from "./ServiceBanner.tsx"
+import { ShortcutHelp } from "./ShortcutHelp.tsx"
+import { SignIn } from "./SignIn.tsx"
+import { useMay } from "./self.ts"
+import { TimersPage } from "./timers/TimersPage.tsx"
+
+const TimerPage = lazy(() => import("./timer/TimerPage.tsx"))
+const NewTimerPage = lazy(() => import("./new/NewTimerPage.tsx"))
+const DeadLettersPage = lazy(() => import("./dead/DeadLettersPage.tsx"))
+const JobsPage = lazy(() => import("./dead/JobsPage.tsx"))
+const NamespacesPage = lazy(() => import("./namespaces/NamespacesPage.tsx"))
+const NamespacePage = lazy(() => import("./namespaces/NamespacePage.tsx"))
+const StatusPage = lazy(() => import("./status/StatusPage.tsx"))
+const KeysPage = lazy(() => import("./keys/KeysPage.tsx"))
+
+const pages: Readonly<Record<PageName, ReactNode>> = {
+  timers: <TimersPage />,
+  timer: <TimerPage />,
+  new: <NewTimerPage />,
+  "dead-letters": <DeadLettersPage />,
+  jobs: <JobsPage />,
+  namespaces: <NamespacesPage />,
+  namespace: <NamespacePage />,
+  status: <StatusPage />,
+  keys: <KeysPage />,
+}
+
+export const App = () => {
+  const { page } = usePlace()
+  const queries = useQueryClient()
+  const [needsKey, setNeedsKey] = useState(false)
+  const [showsHelp, setShowsHelp] = useState(false)
+  useEventStream(useMay()("timers.read"))
+  useEffect(
+    () =>
+      whenSignInNeeded((isNeeded) => {
+        setNeedsKey(isNeeded)
+        if (!isNeeded) void queries.invalidateQueries()
+      }),
+    [queries],
+  )
+  useShortcuts({
+    "?": () => setShowsHelp(true),
+    g: () => goTo(hrefOf("timers")),
+    n: () => goTo(hrefOf("new")),
+  })
+  return (
+    <div className="frame">
+      <a className="skip" href="#main">
+        Skip to the content
+      </a>
+      <Navigation page={page} onHelp={() => setShowsHelp(true)} />
+      <main id="main" tabIndex={-1}>
+        <ServiceBanner />
+        <NoAnswer>
+          <Suspense fallback={<Loading />}>{pages[page]}</Suspense>
+        </NoAnswer>
+      </main>
+      <Toasts>
+        <LostContact />
+      </Toasts>
+      {showsHelp && <ShortcutHelp onClose={() => setShowsHelp(false)} />}
+      {needsKey && <SignIn isAgain={queries.getQueryData(["self"]) !== undefined} />}
+    </div>
+  )
+}

@@ -1,0 +1,12 @@
+/** Says above data that it could not be loaded again. */
+import { ApiProblem } from "./api.ts"
+
+export const StaleBanner = ({ error }: { readonly error: Error | null }) => {
+  // The frame of the pages says this for all of them.
+  if (error === null || (error instanceof ApiProblem && error.code === "unreachable")) return null
+  return (
+    <p className="banner banner-warning" role="status">
+      What you see may be out of date. {error.message}
+    </p>
+  )
+}

@@ -1,0 +1,86 @@
+/** Chooses the zone in which all pages show instants. */
+import { useState } from "react"
+import { Button } from "../kit/Button.tsx"
+import { Dialog } from "../kit/Dialog.tsx"
+import { focusedFirst } from "../kit/focusedFirst.ts"
+import { nowMs } from "../kit/now.ts"
+import { useSetting } from "../kit/Setting.ts"
+import { useShortcuts } from "../kit/shortcuts.ts"
+import { clockText, offsetText } from "../kit/times.ts"
+import { isZone, knownZones, localZone, zoneName, zoneSetting } from "../kit/zone.ts"
+
+const shownMax = 60
+
+export const ZonePicker = () => {
+  const zone = useSetting(zoneSetting)
+  const [isOpen, setOpen] = useState(false)
+  useShortcuts({ z: () => setOpen(true) })
+  return (
+    <>
+      <Button
+        look="quiet"
+        icon="globe"
+        title={`Time zone: ${zoneName(zone)} (z)`}
+        onClick={() => setOpen(true)}
+      >
+        {zone === "local" ? "Local" : cityOf(zone)}
+      </Button>
+      {isOpen && <ZoneDialog onClose={() => setOpen(false)} />}
+    </>
+  )
+}
+
+const ZoneDialog = ({ onClose }: { readonly onClose: () => void }) => {
+  const [text, setText] = useState("")
+  const chosen = useSetting(zoneSetting)
+  const wanted = text.trim().toLowerCase().replaceAll(" ", "_")
+  const found = ["local", ...knownZones()].filter(
+    (zone) => wanted === "" || labelOf(zone).toLowerCase().replaceAll(" ", "_").includes(wanted),
+  )
+  // Some zones are known to the browser, but are not in its list.
+  const zones = found.length === 0 && isZone(text.trim()) ? [text.trim()] : found
+  const choose = (zone: string) => {
+    zoneSetting.set(zone)
+    onClose()
+  }
+  return (
+    <Dialog title="Time zone" onClose={onClose}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault()
+          if (zones[0] !== undefined) choose(zones[0])
+        }}
+      >
+        <input
+          ref={focusedFirst}
+          type="search"
+          value={text}
+          onChange={({ target }) => setText(target.value)}
+          placeholder="Search: Berlin, UTC, Asia/Tokyo …"
+          aria-label="Search a time zone"
+        />
+      </form>
+      <ul className="choices">
+        {zones.slice(0, shownMax).map((zone) => (
+          <li key={zone}>
+            <button type="button" aria-pressed={zone === chosen} onClick={() => choose(zone)}>
+              <span>{labelOf(zone)}</span>
+              <span className="muted figures">
+                {clockText(Math.floor(nowMs() / 60_000) * 60_000, zoneName(zone)).slice(0, 5)}{" "}
+                {offsetText(nowMs(), zoneName(zone))}
+              </span>
+            </button>
+          </li>
+        ))}
+      </ul>
+      {zones.length === 0 && (
+        <p className="muted">No zone matches. Use an IANA name, such as Europe/Berlin.</p>
+      )}
+    </Dialog>
+  )
+}
+
+/** The last part of a zone's name, because the whole has no room. */
+const cityOf = (zone: string): string => zone.slice(zone.lastIndexOf("/") + 1).replaceAll("_", " ")
+
+const labelOf = (zone: string): string => (zone === "local" ? `Local (${localZone()})` : zone)

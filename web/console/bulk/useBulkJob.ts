@@ -1,0 +1,40 @@
+/** One job, followed while it runs, and the way to stop it. */
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query"
+import { useLiveInterval } from "../../kit/live.ts"
+import { toast } from "../../kit/toasts.tsx"
+import { call } from "../api.ts"
+import type { BulkJob } from "./bulkJob.ts"
+
+interface OneJob {
+  readonly job: BulkJob
+}
+
+const followMs = 1_000
+
+const keyOf = (jobId: string) => ["bulk-job", jobId]
+
+export const useBulkJob = (jobId: string) => {
+  const live = useLiveInterval(followMs)
+  return useQuery({
+    queryKey: keyOf(jobId),
+    queryFn: ({ signal }) => call<OneJob>("bulk/get", { jobId }, signal),
+    refetchInterval: ({ state: { data } }) => (data?.job.state === "running" ? live : false),
+  })
+}
+
+export const useAbort = () => {
+  const queries = useQueryClient()
+  return useMutation({
+    mutationFn: (jobId: string) => call<OneJob>("bulk/abort", { jobId }),
+    onSuccess: (answer) => {
+      queries.setQueryData(keyOf(answer.job.jobId), answer)
+      void queries.invalidateQueries({ queryKey: ["bulk-jobs", "head"] })
+      toast(
+        answer.job.state === "aborted"
+          ? "The job is aborted. What it has done stays done."
+          : `The job had already ended: ${answer.job.state}.`,
+      )
+    },
+    onError: ({ message }) => toast(message, true),
+  })
+}

@@ -1,0 +1,112 @@
+/** Asks before the selected dead letters are replayed or discarded, and shows how far it is. */
+import { type FormEvent, useEffect, useId, useRef, useState } from "react"
+import { Button } from "../../kit/Button.tsx"
+import { Dialog } from "../../kit/Dialog.tsx"
+import { Progress } from "../../kit/Progress.tsx"
+import type { Timer } from "../api.ts"
+import { deedCount, deeds, numberText } from "../bulk/bulkJob.ts"
+import { CountConfirmation, isConfirmed, needsConfirmation } from "../bulk/CountConfirmation.tsx"
+import { rowKey } from "../timers/useTimerPages.ts"
+import type { DisposeDeed, Disposed } from "./dispose.ts"
+
+export interface DisposeDialogProps {
+  readonly deed: DisposeDeed
+  readonly timers: ReadonlyArray<Timer>
+  readonly dispose: (timer: Timer) => Promise<Disposed>
+  readonly onClose: () => void
+  /** All were handled, or the reader stopped. */
+  readonly onEnd: (outcomes: Outcomes) => void
+}
+
+export type Outcomes = ReadonlyMap<Timer, Disposed>
+
+const namesShown = 5
+
+export const DisposeDialog = ({ deed, timers, dispose, onClose, onEnd }: DisposeDialogProps) => {
+  const form = useId()
+  const { verb, meaning, isFinal } = deeds[deed]
+  const [typed, setTyped] = useState("")
+  const [done, setDone] = useState<number>()
+  const [error, setError] = useState<string>()
+  const outcomes = useRef(new Map<Timer, Disposed>())
+  const isStopped = useRef(false)
+  const mustConfirm = needsConfirmation(isFinal, timers.length)
+  const isRunning = done !== undefined
+  const body = useRef<HTMLFormElement>(null)
+  useEffect(() => body.current?.querySelector("input")?.focus(), [])
+  const run = async () => {
+    setError(undefined)
+    isStopped.current = false
+    try {
+      for (const timer of timers) {
+        if (isStopped.current) break
+        if (outcomes.current.has(timer)) continue
+        setDone(outcomes.current.size)
+        outcomes.current.set(timer, await dispose(timer))
+      }
+      onEnd(outcomes.current)
+    } catch (cause) {
+      setError(cause instanceof Error ? cause.message : String(cause))
+      setDone(undefined)
+    }
+  }
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    if (isRunning) return
+    if (mustConfirm && !isConfirmed(typed, timers.length))
+      setError(`Type the number ${numberText(timers.length)}.`)
+    else void run()
+  }
+  const close = () => {
+    isStopped.current = true
+    // A request that was sent cannot be taken back. The loop ends after it.
+    if (isRunning) return
+    if (outcomes.current.size > 0) onEnd(outcomes.current)
+    else onClose()
+  }
+  return (
+    <Dialog
+      title={`${verb} ${deedCount(deed, timers.length)}`}
+      onClose={close}
+      actions={
+        <>
+          <Button onClick={close}>{isRunning ? "Stop" : "Back"}</Button>
+          <Button type="submit" form={form} look={isFinal ? "danger" : "primary"} disabled={isRunning}>
+            {verb}
+          </Button>
+        </>
+      }
+    >
+      <ul className="dispose-names">
+        {timers.slice(0, namesShown).map((timer) => (
+          <li key={rowKey(timer)}>
+            <span className="muted">{timer.namespace} / </span>
+            {timer.timerId}
+          </li>
+        ))}
+        {timers.length > namesShown && (
+          <li className="muted figures">and {numberText(timers.length - namesShown)} more</li>
+        )}
+      </ul>
+      <p>{meaning}</p>
+      <form ref={body} id={form} onSubmit={submit} noValidate>
+        {mustConfirm && (
+          <CountConfirmation count={timers.length} typed={typed} error={undefined} onType={setTyped} />
+        )}
+      </form>
+      {isRunning && timers.length > 1 && (
+        <div className="job-progress">
+          <Progress label="Progress" value={done} max={timers.length} />
+          <span className="figures muted">
+            {numberText(done)} of {numberText(timers.length)}
+          </span>
+        </div>
+      )}
+      {error !== undefined && (
+        <p className="banner banner-bad bulk-problem" role="alert">
+          {error}
+        </p>
+      )}
+    </Dialog>
+  )
+}

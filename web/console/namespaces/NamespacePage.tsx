@@ -1,0 +1,121 @@
+/** One namespace: how full it is, its settings, its secrets, and whether it fires. */
+import { useQuery } from "@tanstack/react-query"
+import { useState } from "react"
+import { Button } from "../../kit/Button.tsx"
+import { useLiveInterval } from "../../kit/live.ts"
+import { Loading, Screen } from "../../kit/Screen.tsx"
+import { call, type NamespaceView } from "../api.ts"
+import { countText } from "../countText.ts"
+import { Link } from "../Link.tsx"
+import { hrefOf, usePlace } from "../location.ts"
+import { NeedsRight } from "../NeedsRight.tsx"
+import { ProblemScreen } from "../ProblemScreen.tsx"
+import { StaleBanner } from "../StaleBanner.tsx"
+import { useMay } from "../self.ts"
+import { deadLettersHref } from "./hrefs.ts"
+import { FiringBadge } from "./NamespaceRows.tsx"
+import { PauseNamespace } from "./PauseNamespace.tsx"
+import { PendingMeter } from "./PendingMeter.tsx"
+import "./namespaces.css"
+import { SecretsCard } from "./SecretsCard.tsx"
+import { SettingsCard } from "./SettingsCard.tsx"
+
+const NamespacePage = () => {
+  const name = usePlace().parameters.get("name") ?? ""
+  if (name === "") {
+    return (
+      <Screen
+        kind="noMatch"
+        title="The address names no namespace"
+        actions={
+          <Link className="button button-plain" href={hrefOf("namespaces")}>
+            Namespaces
+          </Link>
+        }
+      />
+    )
+  }
+  return (
+    <NeedsRight action="namespaces.read" namespace={name}>
+      {/* Another namespace begins with fresh forms and dialogs. */}
+      <NamespaceOf key={name} name={name} />
+    </NeedsRight>
+  )
+}
+
+export default NamespacePage
+
+const NamespaceOf = ({ name }: { readonly name: string }) => {
+  const { data, error, refetch } = useQuery({
+    queryKey: ["namespace", name],
+    queryFn: ({ signal }) =>
+      call<{ readonly settings: NamespaceView }>("namespaces/get", { namespace: name }, signal),
+    refetchInterval: useLiveInterval(),
+  })
+  if (data !== undefined) return <NamespaceShown view={data.settings} error={error} />
+  if (error === null) return <Loading />
+  return <ProblemScreen what={`The namespace ${name}`} error={error} onRetry={() => void refetch()} />
+}
+
+interface NamespaceShownProps {
+  readonly view: NamespaceView
+  readonly error: Error | null
+}
+
+const NamespaceShown = ({ view, error }: NamespaceShownProps) => {
+  const may = useMay()
+  const [isPausing, setPausing] = useState(false)
+  return (
+    <>
+      <header className="page-head">
+        <h1>
+          <Link className="crumb" href={hrefOf("namespaces")}>
+            Namespaces
+          </Link>
+          {view.namespace}
+        </h1>
+        <FiringBadge view={view} />
+        {may("namespaces.write", view.namespace) && (
+          <Button icon={view.paused ? "play" : "pause"} onClick={() => setPausing(true)}>
+            {view.paused ? "Resume …" : "Pause …"}
+          </Button>
+        )}
+      </header>
+      <StaleBanner error={error} />
+      <div className="namespace-grid">
+        <SettingsCard view={view} />
+        <div className="namespace-side">
+          <UseCard view={view} />
+          <SecretsCard view={view} />
+        </div>
+      </div>
+      {isPausing && <PauseNamespace view={view} onClose={() => setPausing(false)} />}
+    </>
+  )
+}
+
+const UseCard = ({ view }: { readonly view: NamespaceView }) => (
+  <section className="card" aria-labelledby="use-title">
+    <header className="card-head">
+      <h2 id="use-title">Timers</h2>
+    </header>
+    <div className="card-body">
+      <dl className="facts">
+        <dt>Pending</dt>
+        <dd>
+          <PendingMeter view={view} />
+        </dd>
+        <dt>Dead letters</dt>
+        <dd>
+          <Link
+            className={view.dead.count === 0 ? "count-link" : "bad"}
+            href={deadLettersHref(view.namespace)}
+          >
+            {countText(view.dead)}
+            <span className="visually-hidden"> dead letters</span>
+          </Link>
+        </dd>
+      </dl>
+    </div>
+  </section>
+)

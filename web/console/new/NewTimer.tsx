@@ -1,0 +1,114 @@
+/** The form for a new timer, and beside it the request that it sends. */
+import { Button } from "../../kit/Button.tsx"
+import { Field } from "../../kit/Field.tsx"
+import { CreateResult } from "./CreateResult.tsx"
+import { type ErrorAt, refusalText } from "./fieldErrors.ts"
+import { NamespaceField, useNamespaceView } from "./NamespaceField.tsx"
+import { RefusalBanner } from "./RefusalBanner.tsx"
+import { RequestPanel } from "./RequestPanel.tsx"
+import type { TimerDraft } from "./TimerDraft.ts"
+import { TimerFields } from "./TimerFields.tsx"
+import { useNewTimer } from "./useNewTimer.ts"
+
+export interface NewTimerProps {
+  readonly initial: TimerDraft
+  /** Remarks about the fields that are filled in already. */
+  readonly notes?: ReadonlyArray<string>
+}
+
+export const NewTimer = ({ initial, notes = [] }: NewTimerProps) => {
+  const { form, draft, members, errorAt, refused, created, canCreate, change, again, submit } =
+    useNewTimer(initial)
+  return (
+    <div className="new-timer">
+      <form
+        ref={form}
+        className="card new-form"
+        aria-label="New timer"
+        noValidate
+        onSubmit={submit}
+        onKeyDown={(event) => {
+          if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) submit(event)
+        }}
+      >
+        {created !== undefined && <CreateResult created={created} onAnother={again} />}
+        {notes.map((note) => (
+          <p key={note} className="note">
+            {note}
+          </p>
+        ))}
+        {refused !== undefined && (
+          <RefusalBanner text={refusalText(refused.error, draft.timerId !== "")} error={refused.error} />
+        )}
+        <KeyFields draft={draft} errorAt={errorAt} onChange={change} />
+        <TimerFields draft={draft} errorAt={errorAt} onChange={change} />
+        <div className="form-end">
+          <Button look="primary" type="submit" disabled={!canCreate}>
+            Create the timer
+          </Button>
+          <span className="muted form-keys">
+            <kbd>Ctrl</kbd> <kbd>Enter</kbd>
+          </span>
+        </div>
+      </form>
+      <RequestPanel call={{ path: "timers/create", members }} />
+    </div>
+  )
+}
+
+interface KeyFieldsProps {
+  readonly draft: TimerDraft
+  readonly errorAt: ErrorAt
+  readonly onChange: (changes: Partial<TimerDraft>) => void
+}
+
+const KeyFields = ({ draft, errorAt, onChange }: KeyFieldsProps) => (
+  <div className="form-group">
+    <div className="form-row">
+      <NamespaceField
+        namespace={draft.namespace}
+        error={errorAt("/namespace")}
+        onChange={(namespace) => onChange({ namespace })}
+      />
+      <Field
+        label="Id"
+        hint={draft.timerId === "" ? "Empty: the service makes one." : undefined}
+        error={errorAt("/timerId")}
+      >
+        {(attributes) => (
+          <input
+            {...attributes}
+            value={draft.timerId}
+            placeholder="invoice-4711-reminder"
+            spellCheck={false}
+            autoComplete="off"
+            onChange={({ target }) => onChange({ timerId: target.value })}
+          />
+        )}
+      </Field>
+    </div>
+    <PausedNote namespace={draft.namespace.trim()} />
+    {draft.timerId !== "" && (
+      <Field label="If a timer with this id is pending" error={errorAt("/onExisting")}>
+        {(attributes) => (
+          <select
+            {...attributes}
+            value={draft.onExisting}
+            onChange={({ target }) => onChange({ onExisting: target.value })}
+          >
+            <option value="replace">Replace it</option>
+            <option value="keep">Keep it</option>
+            <option value="fail">Refuse this one</option>
+          </select>
+        )}
+      </Field>
+    )}
+  </div>
+)
+
+const PausedNote = ({ namespace }: { readonly namespace: string }) =>
+  useNamespaceView(namespace)?.paused === true ? (
+    <p className="note note-warning">
+      This namespace is paused. It accepts the timer, but nothing fires until somebody resumes it.
+    </p>
+  ) : null

@@ -1,0 +1,137 @@
+/** The service as a whole: who fires which shards and how late, which hosts fail, and what is in force. */
+import type { ClusterAnswer } from "@punctual/api/Cluster"
+import { useQuery } from "@tanstack/react-query"
+import { useState } from "react"
+import { Badge } from "../../kit/Badge.tsx"
+import { Button } from "../../kit/Button.tsx"
+import { useLiveInterval } from "../../kit/live.ts"
+import { Loading } from "../../kit/Screen.tsx"
+import { durationText } from "../../kit/times.ts"
+import { call } from "../api.ts"
+import { NeedsRight } from "../NeedsRight.tsx"
+import { ProblemScreen } from "../ProblemScreen.tsx"
+import { StaleBanner } from "../StaleBanner.tsx"
+import { useMay } from "../self.ts"
+import { useService } from "../useService.ts"
+import { BreakersCard } from "./BreakersCard.tsx"
+import { BusCard } from "./BusCard.tsx"
+import { lateMs } from "./lateMs.ts"
+import { NodesCard } from "./NodesCard.tsx"
+import { PauseService } from "./PauseService.tsx"
+import { ProgramCard } from "./ProgramCard.tsx"
+import { ResumeService } from "./ResumeService.tsx"
+import { ShardsCard } from "./ShardsCard.tsx"
+import "./status.css"
+
+export type Cluster = typeof ClusterAnswer.Encoded
+
+const StatusPage = () => (
+  <>
+    <StatusHead />
+    <NeedsRight action="service.read" namespace="*">
+      <StatusShown />
+    </NeedsRight>
+  </>
+)
+
+export default StatusPage
+
+const StatusHead = () => {
+  const may = useMay()
+  const service = useService()
+  const [isAsking, setAsking] = useState(false)
+  const pause = service?.pause
+  return (
+    <header className="page-head">
+      <h1>Status</h1>
+      {service !== undefined &&
+        (pause === undefined ? <Badge tone="good">timers fire</Badge> : <Badge tone="warning">paused</Badge>)}
+      {service !== undefined && may("service.write", "*") && (
+        <Button icon={pause === undefined ? "pause" : "play"} onClick={() => setAsking(true)}>
+          {pause === undefined ? "Pause the service …" : "Resume …"}
+        </Button>
+      )}
+      {isAsking && pause === undefined && <PauseService onClose={() => setAsking(false)} />}
+      {isAsking && pause !== undefined && <ResumeService pause={pause} onClose={() => setAsking(false)} />}
+    </header>
+  )
+}
+
+const StatusShown = () => {
+  const { data, error, refetch } = useQuery({
+    queryKey: ["cluster"],
+    queryFn: ({ signal }) => call<Cluster>("cluster", {}, signal),
+    refetchInterval: useLiveInterval(),
+  })
+  if (data === undefined) {
+    return error === null ? (
+      <Loading />
+    ) : (
+      <ProblemScreen what="The status" error={error} onRetry={() => void refetch()} />
+    )
+  }
+  return (
+    <div className="status">
+      <StaleBanner error={error} />
+      <Summary cluster={data} />
+      <div className="status-columns">
+        <NodesCard cluster={data} />
+        <ShardsCard cluster={data} />
+      </div>
+      <BreakersCard />
+      <BusCard />
+      <ProgramCard />
+    </div>
+  )
+}
+
+const farOffMs = 500
+
+const Summary = ({ cluster: { nodes, shards, clockOffsetMs } }: { readonly cluster: Cluster }) => {
+  const live = nodes.filter(({ isLive }) => isLive).length
+  const owned = shards.filter(({ owner }) => owner !== undefined).length
+  const lagMs = Math.max(0, ...shards.map((shard) => shard.lagMs ?? 0))
+  return (
+    <dl className="tiles">
+      <Tile name="Nodes live" isBad={live < nodes.length} value={`${live} of ${nodes.length}`} />
+      <Tile
+        name="Shards with an owner"
+        isBad={owned < shards.length}
+        value={`${owned} of ${shards.length}`}
+      />
+      <Tile
+        name="Greatest lag"
+        isBad={lagMs > lateMs}
+        value={durationText(lagMs)}
+        note="of the earliest due timer that is not settled"
+      />
+      {clockOffsetMs !== undefined && (
+        <Tile
+          name="Clock"
+          isBad={Math.abs(clockOffsetMs) > farOffMs}
+          value={clockOffsetMs === 0 ? "0 ms" : durationText(Math.abs(clockOffsetMs))}
+          note={
+            clockOffsetMs === 0
+              ? "agrees with the clock of the database"
+              : `${clockOffsetMs > 0 ? "ahead of" : "behind"} the clock of the database`
+          }
+        />
+      )}
+    </dl>
+  )
+}
+
+interface TileProps {
+  readonly name: string
+  readonly value: string
+  readonly note?: string
+  readonly isBad: boolean
+}
+
+const Tile = ({ name, value, note, isBad }: TileProps) => (
+  <div className="card tile">
+    <dt>{name}</dt>
+    <dd className={isBad ? "tile-value tile-bad" : "tile-value"}>{value}</dd>
+    {note !== undefined && <dd className="tile-note">{note}</dd>}
+  </div>
+)

@@ -1,0 +1,106 @@
+/** What is due when: bars above the list. Selecting a span narrows the list to it. */
+
+import type { TimerHistogramAnswer } from "@punctual/api/TimerHistogram"
+import { keepPreviousData, useQuery } from "@tanstack/react-query"
+import { Button } from "../../kit/Button.tsx"
+import { useLiveInterval } from "../../kit/live.ts"
+import { useNow } from "../../kit/now.ts"
+import { type Span, Strip, zoomed } from "../../kit/Strip.tsx"
+import { Switch } from "../../kit/Switch.tsx"
+import { exactText, offsetMinutes, relativeText } from "../../kit/times.ts"
+import { useZone } from "../../kit/zone.ts"
+import { call } from "../api.ts"
+import { changeParameters, usePlace } from "../location.ts"
+import type { SearchRequest } from "./search.ts"
+import { bucketsOf, selectionOf, spanChoices, spanOf, spanText } from "./stripSpan.ts"
+
+type Histogram = typeof TimerHistogramAnswer.Encoded
+
+const everyMs = 10_000
+
+export const DueStrip = ({ request }: { readonly request: SearchRequest }) => {
+  const { parameters } = usePlace()
+  const nowMs = useNow()
+  const zone = useZone()
+  // Finished timers are in the past, and pending ones are in the future.
+  const isPast = !request.states.includes("pending")
+  const chosen = parameters.get("strip") ?? undefined
+  const span = spanOf(chosen, isPast, nowMs, offsetMinutes(nowMs, zone) * 60_000)
+  const buckets = bucketsOf(chosen)
+  const filter = { ...request, ...isoOf(span) }
+  const { data, isError } = useQuery({
+    queryKey: ["histogram", filter],
+    queryFn: ({ signal }) => call<Histogram>("timers/histogram", { filter, buckets }, signal),
+    placeholderData: keepPreviousData,
+    refetchInterval: useLiveInterval(everyMs),
+  })
+  const selection = selectionOf(parameters.get("from"), parameters.get("until"), span)
+  const select = (selected: Span | undefined) =>
+    changeParameters(selected === undefined ? { from: undefined, until: undefined } : isoOf(selected))
+  const zoom = (next: Span) => changeParameters({ strip: spanText(next) }, { replace: true })
+  const summary = summaryOf(data, span, zone, isPast)
+  return (
+    <section className="due card" aria-label={isPast ? "When timers finished" : "When timers are due"}>
+      <header className="due-head">
+        <h2>{isPast ? "Finished" : "Due"}</h2>
+        <span className="muted figures due-note">
+          {isError ? "The counts could not be loaded." : noteOf(data, nowMs)}
+        </span>
+        {selection !== undefined && (
+          <Button look="quiet" isSmall icon="close" onClick={() => select(undefined)}>
+            Clear the selection
+          </Button>
+        )}
+        <Button look="quiet" isSmall label="Zoom out" onClick={() => zoom(zoomed(span, 0.5, 2))}>
+          −
+        </Button>
+        <Button look="quiet" isSmall label="Zoom in" onClick={() => zoom(zoomed(span, 0.5, 0.5))}>
+          +
+        </Button>
+        <Switch
+          label="Span"
+          value={chosen ?? "24h"}
+          options={Object.keys(spanChoices).map((choice) => ({ value: choice, label: choice }))}
+          onChange={(choice) => changeParameters({ strip: choice })}
+        />
+      </header>
+      <Strip
+        span={span}
+        counts={data?.counts}
+        nowMs={nowMs}
+        selection={selection}
+        label={summary}
+        onSelect={select}
+        onZoom={zoom}
+      />
+    </section>
+  )
+}
+
+const isoOf = ({ fromMs, untilMs }: Span) => ({
+  from: new Date(fromMs).toISOString(),
+  until: new Date(untilMs).toISOString(),
+})
+
+/** How exact the counts are. */
+const noteOf = (data: Histogram | undefined, nowMs: number): string => {
+  if (data === undefined) return ""
+  const total = `${data.total.toLocaleString("en")}${data.capped === true ? "+" : ""} in this chart`
+  const notes = [
+    data.estimated ? `estimated, counted ${relativeText(Date.parse(data.asOf), nowMs)}` : "",
+    data.missing === undefined ? "" : `without ${data.missing.join(", ")}, which did not answer`,
+  ].filter((note) => note !== "")
+  return [total, ...notes].join(" · ")
+}
+
+/** The picture in words. */
+const summaryOf = (data: Histogram | undefined, span: Span, zone: string, isPast: boolean): string => {
+  const what = isPast ? "Timers that finished" : "Timers that are due"
+  const between = `between ${exactText(span.fromMs, zone)} and ${exactText(span.untilMs, zone)}`
+  if (data === undefined) return `${what} ${between}`
+  const most = Math.max(0, ...data.counts)
+  const at = data.counts.indexOf(most)
+  const stepMs = (span.untilMs - span.fromMs) / data.counts.length
+  const peak = most === 0 ? "" : `, most of them (${most}) from ${exactText(span.fromMs + at * stepMs, zone)}`
+  return `${what} ${between}: ${data.total}${peak}`
+}

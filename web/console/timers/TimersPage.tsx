@@ -1,0 +1,196 @@
+/** The timers that match a search: what is due when, and in which state each one is. */
+import { Button } from "../../kit/Button.tsx"
+import { Loading, Screen } from "../../kit/Screen.tsx"
+import { ApiProblem } from "../api.ts"
+import { CancelAll } from "../bulk/CancelAll.tsx"
+import { Link } from "../Link.tsx"
+import { changeParameters, hrefOf, usePlace } from "../location.ts"
+import { useMay, useReachable } from "../self.ts"
+import { DueStrip } from "./DueStrip.tsx"
+import { ExportMenu } from "./ExportMenu.tsx"
+import { FirstTimer } from "./FirstTimer.tsx"
+import { RangeButton } from "./RangeButton.tsx"
+import { SearchBox } from "./SearchBox.tsx"
+import { needsNamespace, parseSearch, requestOf, type SearchRequest, searchText } from "./search.ts"
+import "./timers.css"
+import { countText } from "../countText.ts"
+import { TimerRows } from "./TimerRows.tsx"
+import { useTimerCount } from "./useTimerCount.ts"
+import { rowsMax, useTimerPages } from "./useTimerPages.ts"
+
+export const TimersPage = () => {
+  const { parameters } = usePlace()
+  const words = parseSearch(parameters.get("q") ?? "")
+  const from = parameters.get("from") ?? undefined
+  const until = parameters.get("until") ?? undefined
+  const may = useMay()
+  const reachable = useReachable()
+  const isFiltered = words.length > 0 || from !== undefined || until !== undefined
+  const clear = () => changeParameters({ q: undefined, from: undefined, until: undefined })
+  if (reachable === undefined) return <Loading />
+  const request = requestOf(words, { from, until }, reachable)
+  return (
+    <>
+      <header className="page-head">
+        <h1>Timers</h1>
+        <TimerCount request={request} />
+        {may("timers.write") && (
+          <Link className="button button-primary" href={hrefOf("new")}>
+            New timer
+          </Link>
+        )}
+      </header>
+      <div className="list-tools">
+        <SearchBox words={words} onChange={(next) => changeParameters({ q: searchText(next) })} />
+        <RangeButton from={from} until={until} />
+        <ExportMenu request={request} name="timers" />
+        <CancelAll request={request} />
+      </div>
+      {!needsNamespace(request) && <DueStrip request={requestOf(words, {}, reachable)} />}
+      <section className="card" aria-label="Timers">
+        <TimerList request={request} isFiltered={isFiltered} onClear={clear} />
+      </section>
+    </>
+  )
+}
+
+const TimerCount = ({ request }: { readonly request: SearchRequest }) => {
+  const data = useTimerCount(request)
+  if (data === undefined) return null
+  return (
+    <span className="muted figures">
+      {countText(data)} {data.count === 1 ? "timer" : "timers"}
+    </span>
+  )
+}
+
+interface TimerListProps {
+  readonly request: SearchRequest
+  readonly isFiltered: boolean
+  readonly onClear: () => void
+}
+
+const TimerList = ({ request, isFiltered, onClear }: TimerListProps) => {
+  const isBlocked = needsNamespace(request)
+  const { timers, list, examined, fresh, refresh } = useTimerPages(request, !isBlocked)
+  if (isBlocked) {
+    return (
+      <Screen kind="noMatch" title="Choose a namespace">
+        Delivered and cancelled timers are listed by namespace. Add <code>namespace:…</code> to the search.
+      </Screen>
+    )
+  }
+  if (list.isPending) return <Loading />
+  if (list.isError && timers.length === 0) {
+    return <ListProblem error={list.error} onRetry={() => void list.refetch()} onClear={onClear} />
+  }
+  if (timers.length === 0 && !list.hasNextPage) {
+    return isFiltered ? (
+      <Screen
+        kind="noMatch"
+        title="No timer matches the search"
+        actions={<Button onClick={onClear}>Clear the search</Button>}
+      >
+        {examined > 0 && <p>{examined.toLocaleString("en")} timers were examined.</p>}
+      </Screen>
+    ) : (
+      <FirstTimer />
+    )
+  }
+  return (
+    <>
+      {fresh.added > 0 && (
+        <button type="button" className="fresh" onClick={() => void refresh()}>
+          {fresh.added === 1 ? "1 new timer" : `${fresh.added}${fresh.added >= 100 ? "+" : ""} new timers`}
+        </button>
+      )}
+      <TimerRows
+        isOld={list.isPlaceholderData}
+        timers={timers}
+        fresh={fresh}
+        onEnd={() => void (list.hasNextPage && !list.isFetchingNextPage && list.fetchNextPage())}
+      />
+      <ListEnd
+        rows={timers.length}
+        examined={examined}
+        hasMore={list.hasNextPage}
+        isLoading={list.isFetchingNextPage}
+        error={list.error}
+        onMore={() => void list.fetchNextPage()}
+      />
+    </>
+  )
+}
+
+interface ListEndProps {
+  readonly rows: number
+  readonly examined: number
+  readonly hasMore: boolean
+  readonly isLoading: boolean
+  readonly error: Error | null
+  readonly onMore: () => void
+}
+
+/** If a limit has cut the list, the reader sees it here, next to the rows. */
+const ListEnd = ({ rows, examined, hasMore, isLoading, error, onMore }: ListEndProps) => {
+  const shown = `${rows.toLocaleString("en")} ${rows === 1 ? "row" : "rows"}${examined > 0 ? ` of ${examined.toLocaleString("en")} examined` : ""}`
+  return (
+    <footer className="list-end muted figures">
+      {error !== null && <span className="field-error">{error.message}</span>}
+      <span>
+        {isLoading
+          ? "Loading …"
+          : rows >= rowsMax
+            ? `The first ${shown}. Narrow the search to see others.`
+            : shown}
+      </span>
+      {hasMore && !isLoading && (
+        <Button isSmall onClick={onMore}>
+          {examined > 0 ? "Examine more" : "Load more"}
+        </Button>
+      )}
+    </footer>
+  )
+}
+
+interface ListProblemProps {
+  readonly error: Error
+  readonly onRetry: () => void
+  readonly onClear: () => void
+}
+
+export const ListProblem = ({ error, onRetry, onClear }: ListProblemProps) => {
+  if (error instanceof ApiProblem && error.status === 403) {
+    return (
+      <Screen kind="forbidden" title="Your key may not see this">
+        {error.message}
+      </Screen>
+    )
+  }
+  if (error instanceof ApiProblem && error.status === 400) {
+    return (
+      <Screen
+        kind="failed"
+        title="The search is not valid"
+        actions={<Button onClick={onClear}>Clear the search</Button>}
+      >
+        {error.errors.length > 0
+          ? error.errors.map(({ pointer, detail }) => (
+              <p key={pointer}>
+                <code>{pointer.replace(/^\//, "")}</code> {detail}
+              </p>
+            ))
+          : error.message}
+      </Screen>
+    )
+  }
+  return (
+    <Screen
+      kind="failed"
+      title="The timers could not be loaded"
+      actions={<Button onClick={onRetry}>Try again</Button>}
+    >
+      {error.message}
+    </Screen>
+  )
+}

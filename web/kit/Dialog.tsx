@@ -1,0 +1,53 @@
+/** A question or a form above the page. The browser's own element keeps the focus inside it and closes it with Escape. */
+import { type ReactNode, useEffect, useId, useRef } from "react"
+import { Button } from "./Button.tsx"
+
+export interface DialogProps {
+  readonly title: string
+  /** Without it, the reader cannot close the dialog. */
+  readonly onClose?: () => void
+  readonly children: ReactNode
+  /** Buttons at the end. */
+  readonly actions?: ReactNode
+  readonly isWide?: boolean
+}
+
+export const Dialog = ({ title, onClose, children, actions, isWide = false }: DialogProps) => {
+  const ref = useRef<HTMLDialogElement>(null)
+  const id = useId()
+  useEffect(() => {
+    const dialog = ref.current
+    const focused = document.activeElement
+    dialog?.showModal()
+    return () => {
+      dialog?.close()
+      if (focused instanceof HTMLElement && focused.isConnected) focused.focus()
+    }
+  }, [])
+  return (
+    <dialog
+      ref={ref}
+      className={isWide ? "dialog dialog-wide" : "dialog"}
+      aria-labelledby={id}
+      onCancel={(event) => {
+        // The owner closes the dialog. The browser must not close it alone.
+        event.preventDefault()
+        onClose?.()
+      }}
+      onClose={({ target, currentTarget }) => {
+        // Browsers close a dialog in spite of that if Escape is pressed twice.
+        if (target !== currentTarget || !currentTarget.isConnected) return
+        if (onClose === undefined) currentTarget.showModal()
+        else onClose()
+      }}
+      onKeyDown={(event) => event.stopPropagation()}
+    >
+      <header className="dialog-head">
+        <h2 id={id}>{title}</h2>
+        {onClose !== undefined && <Button look="quiet" icon="close" label="Close" onClick={onClose} />}
+      </header>
+      <div className="dialog-body">{children}</div>
+      {actions !== undefined && <footer className="dialog-actions">{actions}</footer>}
+    </dialog>
+  )
+}

@@ -1,0 +1,42 @@
+/**
+ * The time by which the service fires, as far as the page knows it. It differs from the browser's clock if one of the two
+ * is wrong, or if the service's clock is manual and stands still.
+ */
+import { useSyncExternalStore } from "react"
+
+let offsetMs = 0
+let standsAtMs: number | undefined
+let heardMs: number | undefined
+let tickMs = Date.now()
+const listeners = new Set<() => void>()
+
+/** The browser's clock and the service's may differ by the time of a request. */
+const negligibleMs = 1_500
+
+const tell = (): void => {
+  tickMs = nowMs()
+  for (const listener of listeners) listener()
+}
+
+export const nowMs = (): number => standsAtMs ?? Date.now() + offsetMs
+
+/** The service just said that it is this late there. Two equal answers in a row mean that its clock stands still. */
+export const learnServiceTime = (serviceMs: number): void => {
+  const difference = serviceMs - Date.now()
+  standsAtMs = serviceMs === heardMs ? serviceMs : undefined
+  heardMs = serviceMs
+  offsetMs = Math.abs(difference) < negligibleMs ? 0 : difference
+  if (standsAtMs !== undefined) tell()
+}
+
+setInterval(() => {
+  if (document.visibilityState === "visible") tell()
+}, 1_000)
+
+const subscribe = (listener: () => void) => {
+  listeners.add(listener)
+  return () => listeners.delete(listener)
+}
+
+/** The time, renewed every second while the page is visible. */
+export const useNow = (): number => useSyncExternalStore(subscribe, () => tickMs)

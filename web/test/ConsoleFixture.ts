@@ -1,0 +1,37 @@
+// The console on a real service with a memory store, in a real browser.
+import { readFileSync } from "node:fs"
+import { fileURLToPath } from "node:url"
+import type { Locator, Page } from "playwright-core"
+import { readPagePack } from "../../server/src/http/pages/PagePack.ts"
+import {
+  type RunningService,
+  type ServiceOptions,
+  withService,
+} from "../../server/test/http/ServiceFixture.ts"
+import type { Browser, BrowserPage, View } from "../../server/testkit/Browser.ts"
+
+const packFile = fileURLToPath(new URL("../dist/console.pack", import.meta.url))
+
+export const desktop: View = { width: 1440, theme: "light" }
+export const phone: View = { width: 390, theme: "light" }
+export const viewThemes = ["light", "dark"] as const
+export const views: ReadonlyArray<View> = [390, 1024, 1600].flatMap((width) =>
+  viewThemes.map((theme) => ({ width, theme })),
+)
+
+export const withConsole = (
+  options: ServiceOptions,
+  use: (service: RunningService) => Promise<void>,
+): Promise<void> => withService({ pages: readPagePack(readFileSync(packFile, "utf8")), ...options }, use)
+
+/** The message of every page while the service cannot be reached. */
+export const lostContact = (page: Page): Locator =>
+  page.locator(".toasts").getByText("The service cannot be reached.")
+
+/** Opens a page of the console, such as `timers?q=state:dead`. */
+export const openConsole = (
+  browser: Browser,
+  service: Pick<RunningService, "url">,
+  place: string,
+  view: View = desktop,
+): Promise<BrowserPage> => browser.open(`${service.url}/console/${place}`, view)

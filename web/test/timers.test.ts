@@ -1,0 +1,272 @@
+// The page Timers: search, span, rows, live updates, export. A real browser on a real service.
+import { expect, setDefaultTimeout, test } from "bun:test"
+import { readFileSync } from "node:fs"
+import type { Page } from "playwright-core"
+import type { RunningService } from "../../server/test/http/ServiceFixture.ts"
+import { describeBrowser } from "../../server/testkit/Browser.ts"
+import { eventually } from "../../server/testkit/eventually.ts"
+import { openConsole, phone, views, withConsole } from "./ConsoleFixture.ts"
+
+setDefaultTimeout(60_000)
+
+const hourMs = 3_600_000
+
+interface Made {
+  readonly namespace?: string
+  readonly timerId: string
+  readonly inMs?: number
+  readonly tags?: ReadonlyArray<string>
+  readonly callbackUrl?: string
+}
+
+const create = async (service: RunningService, timers: ReadonlyArray<Made>): Promise<void> => {
+  const answer = await service.call("createMany", {
+    timers: timers.map(({ namespace = "shop", timerId, inMs = hourMs, tags, callbackUrl = "http://h/" }) => ({
+      namespace,
+      timerId,
+      executeAt: new Date(Date.now() + inMs).toISOString(),
+      callbackUrl,
+      ...(tags === undefined ? {} : { tags }),
+    })),
+  })
+  expect(answer.status).toBe(200)
+}
+
+const many = (count: number, prefix = "t"): ReadonlyArray<Made> =>
+  Array.from({ length: count }, (_, at) => ({
+    timerId: `${prefix}-${String(at).padStart(5, "0")}`,
+    inMs: hourMs + at * 1_000,
+  }))
+
+const rows = (page: Page) => page.getByRole("table", { name: "Timers" }).getByRole("link")
+const search = (page: Page) => page.getByRole("combobox", { name: "Search timers" })
+
+describeBrowser("the page Timers", (browser) => {
+  test("a new service says how to make the first timer, with its own address", () =>
+    withConsole({}, async (service) => {
+      await using opened = await openConsole(browser(), service, "timers")
+      await opened.page.getByText("Nothing is pending").waitFor()
+      const command = await opened.page.locator(".command pre").innerText()
+      expect(command).toContain(`${service.url}/api/v1/timers/create`)
+      expect(await opened.troubles()).toEqual([])
+    }))
+
+  test("rows come in due order over all namespaces, and the search narrows them", () =>
+    withConsole({}, async (service) => {
+      await create(service, [
+        { namespace: "billing", timerId: "invoice-2", inMs: 2 * hourMs, tags: ["trial"] },
+        { namespace: "shop", timerId: "order-1", inMs: hourMs },
+        { namespace: "billing", timerId: "invoice-1", inMs: 3 * hourMs },
+      ])
+      await using opened = await openConsole(browser(), service, "timers")
+      const { page } = opened
+      await rows(page).first().waitFor()
+      expect(await rows(page).allInnerTexts()).toEqual([
+        "shop / order-1",
+        "billing / invoice-2",
+        "billing / invoice-1",
+      ])
+      await search(page).fill("invoice")
+      await search(page).press("Enter")
+      await page.waitForURL(/q=id%3Ainvoice/)
+      await rows(page).getByText("order-1").waitFor({ state: "detached" })
+      expect(await rows(page).allInnerTexts()).toEqual(["billing / invoice-1", "billing / invoice-2"])
+      // By keyboard: a field, its value from the suggestions, and away with the last chip.
+      await search(page).pressSequentially("tag:trial")
+      await search(page).press("Enter")
+      await rows(page).getByText("invoice-1").waitFor({ state: "detached" })
+      await search(page).press("Backspace")
+      await rows(page).getByText("invoice-1").waitFor()
+      await page.goBack()
+      await rows(page).getByText("invoice-1").waitFor({ state: "detached" })
+      expect(await opened.troubles()).toEqual([])
+    }))
+
+  test("suggests fields, states and namespaces", () =>
+    withConsole({}, async (service) => {
+      await create(service, [
+        { namespace: "billing", timerId: "one" },
+        { namespace: "shop", timerId: "two" },
+      ])
+      await using opened = await openConsole(browser(), service, "timers")
+      const { page } = opened
+      const options = page.getByRole("option")
+      await search(page).fill("st")
+      await options.getByText("state:").click()
+      expect(await options.allInnerTexts()).toEqual([
+        "state:pending",
+        "state:delivered",
+        "state:cancelled",
+        "state:dead",
+      ])
+      await search(page).fill("namespace:")
+      await options.getByText("namespace:billing").waitFor()
+      await search(page).press("ArrowDown")
+      await search(page).press("Enter")
+      await rows(page).getByText("two").waitFor({ state: "detached" })
+      expect(await rows(page).allInnerTexts()).toEqual(["billing / one"])
+    }))
+
+  test("empty, no match, not valid, forbidden and unreachable are different screens", () =>
+    withConsole({}, async (service) => {
+      await using opened = await openConsole(browser(), service, "timers?q=id:nothing")
+      const { page } = opened
+      await page.getByText("No timer matches the search").waitFor()
+      await page.getByRole("button", { name: "Clear the search" }).click()
+      await page.getByText("Nothing is pending").waitFor()
+      await page.goto(`${service.url}/console/timers?q=late:soon`)
+      await page.getByText("The search is not valid").waitFor()
+      await page.goto(`${service.url}/console/timers?q=state:delivered`)
+      await page.getByText("Choose a namespace").waitFor()
+      await page.route("**/api/v1/timers/list", (route) => route.abort())
+      await page.goto(`${service.url}/console/timers`)
+      await page.getByText("The timers could not be loaded").waitFor()
+      await page.unroute("**/api/v1/timers/list")
+      await page.getByRole("button", { name: "Try again" }).click()
+      await page.getByText("Nothing is pending").waitFor()
+    }))
+
+  test("a long list is loaded while the reader scrolls, and draws only the visible rows", () =>
+    withConsole({}, async (service) => {
+      for (let at = 0; at < 3; at++) await create(service, many(1_000, `t${at}`))
+      await using opened = await openConsole(browser(), service, "timers")
+      const { page } = opened
+      await rows(page).first().waitFor()
+      await page.getByText("3,000 timers", { exact: true }).waitFor()
+      const listed = () => page.getByText(/^[\d,]+ rows/).innerText()
+      expect(await listed()).toBe("100 rows")
+      await eventually("more rows", async () => {
+        await page.evaluate("scrollTo(0, document.body.scrollHeight)")
+        return (await listed()) === "100 rows" ? undefined : true
+      })
+      expect(await rows(page).count()).toBeLessThan(100)
+      expect(await opened.troubles()).toEqual([])
+    }))
+
+  test("new timers wait behind a button, and nothing moves until the reader asks", () =>
+    withConsole({}, async (service) => {
+      await create(service, [{ timerId: "first", inMs: 2 * hourMs }])
+      await using opened = await openConsole(browser(), service, "timers")
+      const { page } = opened
+      await rows(page).first().waitFor()
+      await create(service, [{ timerId: "second" }, { timerId: "third" }])
+      await page.getByRole("button", { name: "2 new timers" }).waitFor({ timeout: 50_000 })
+      expect(await rows(page).allInnerTexts()).toEqual(["shop / first"])
+      await page.getByRole("button", { name: "2 new timers" }).click()
+      await rows(page).getByText("third").waitFor()
+      expect((await rows(page).allInnerTexts()).length).toBe(3)
+    }))
+
+  test("the strip shows what is due, and a drag narrows the list to it", () =>
+    withConsole({}, async (service) => {
+      await create(service, [
+        { timerId: "soon", inMs: 10 * 60_000 },
+        { timerId: "later", inMs: 20 * hourMs },
+      ])
+      await using opened = await openConsole(browser(), service, "timers")
+      const { page } = opened
+      const strip = page.getByRole("img", { name: /^Timers that are due between/ })
+      await page.getByText("2 in this chart").waitFor()
+      const box = await strip.boundingBox()
+      if (box === null) throw new Error("the strip is not visible")
+      await page.mouse.move(box.x + box.width * 0.7, box.y + 20)
+      await page.mouse.down()
+      await page.mouse.move(box.x + box.width - 2, box.y + 20, { steps: 4 })
+      await page.mouse.up()
+      await page.waitForURL(/from=.*until=/)
+      await rows(page).getByText("soon").waitFor({ state: "detached" })
+      expect(await rows(page).allInnerTexts()).toEqual(["shop / later"])
+      await page.getByRole("button", { name: "Clear the selection" }).click()
+      await rows(page).getByText("soon").waitFor()
+      await page.getByRole("button", { name: "1h", exact: true }).click()
+      await page.getByText("1 in this chart").waitFor()
+      const [narrow] = [page.url()]
+      await page.mouse.move(box.x + 100, box.y + 20)
+      await page.mouse.wheel(0, 300)
+      await eventually("a zoom", () => (page.url() === narrow ? undefined : true))
+      expect(await opened.troubles()).toEqual([])
+    }))
+
+  test("a span can be chosen by keyboard, in the zone of the page", () =>
+    withConsole({}, async (service) => {
+      await create(service, [{ timerId: "one" }])
+      await using opened = await browser().open(`${service.url}/console/timers`, {
+        width: 1440,
+        theme: "light",
+        zone: "America/New_York",
+      })
+      const { page } = opened
+      await rows(page).first().waitFor()
+      await page.keyboard.press("z")
+      await page.getByRole("searchbox", { name: "Search a time zone" }).fill("Berlin")
+      await page.keyboard.press("Enter")
+      await page.getByRole("button", { name: "Berlin" }).waitFor()
+      await page.getByRole("button", { name: "Any time" }).press("Enter")
+      await page.getByLabel("From, date").fill("2026-07-06")
+      await page.getByLabel("From, time").fill("09:00:00")
+      await page.getByRole("button", { name: "Show this span" }).press("Enter")
+      await page.waitForURL(/from=2026-07-06T07%3A00%3A00.000Z/)
+    }))
+
+  test("j, k and Enter walk through the rows, and p stops live updates", () =>
+    withConsole({}, async (service) => {
+      await create(service, [{ timerId: "a" }, { timerId: "b", inMs: 2 * hourMs }])
+      await using opened = await openConsole(browser(), service, "timers")
+      const { page } = opened
+      await rows(page).first().waitFor()
+      await page.keyboard.press("p")
+      await page.getByRole("button", { name: "Paused" }).waitFor()
+      for (const key of ["j", "j", "k", "j", "Enter"]) await page.keyboard.press(key)
+      await page.waitForURL(/timer\?namespace=shop&id=b/)
+      await page.keyboard.press("?")
+      await page.getByRole("dialog", { name: "Keyboard" }).waitFor()
+      await page.keyboard.press("Escape")
+      await page.getByRole("dialog").waitFor({ state: "detached" })
+    }))
+
+  test("exports every timer of the list as CSV and as JSON", () =>
+    withConsole({}, async (service) => {
+      await create(service, many(1_000))
+      await create(service, [{ timerId: "=cmd|' /C calc'!A0", inMs: 10 * hourMs }])
+      await using opened = await openConsole(browser(), service, "timers")
+      const { page } = opened
+      const exported = async (label: string) => {
+        await page.getByRole("button", { name: "Export" }).click()
+        const [download] = await Promise.all([
+          page.waitForEvent("download"),
+          page.getByRole("menuitem", { name: label }).click(),
+        ])
+        return readFileSync(await download.path(), "utf8")
+      }
+      const lines = (await exported("Export as CSV")).trimEnd().split("\r\n")
+      expect(lines.length).toBe(1_002)
+      expect(lines[0]).toStartWith("namespace,timerId,state,")
+      expect(lines.at(-1)).toStartWith("shop,'=cmd|' /C calc'!A0,")
+      expect(JSON.parse(await exported("Export as JSON")).length).toBe(1_001)
+    }))
+
+  test("nothing is out of sight or inaccessible, at all widths and in both themes", () =>
+    withConsole({}, async (service) => {
+      await create(service, [
+        ...many(30),
+        { timerId: "x".repeat(255), tags: ["a".repeat(64), "b".repeat(64)] },
+      ])
+      for (const view of views) {
+        await using opened = await openConsole(browser(), service, "timers?q=namespace:shop", view)
+        await rows(opened.page).first().waitFor()
+        await opened.page.getByText("31 in this chart").waitFor()
+        expect([view, await opened.overflowPixels()]).toEqual([view, 0])
+        expect([view, await opened.inaccessible()]).toEqual([view, []])
+        expect(await opened.troubles()).toEqual([])
+      }
+    }))
+
+  test("on a phone a row shows id, state, due time and target", () =>
+    withConsole({}, async (service) => {
+      await create(service, [{ timerId: "a", callbackUrl: "http://hook.test/x" }])
+      await using opened = await openConsole(browser(), service, "timers", phone)
+      const row = opened.page.getByRole("row").filter({ hasText: "shop / a" })
+      await row.waitFor()
+      for (const text of ["pending", "in 59 m", "hook.test"]) expect(await row.innerText()).toContain(text)
+    }))
+})
